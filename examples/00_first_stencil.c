@@ -1,4 +1,4 @@
-/* The first stencil: heat spreads from a hot square. Describe a problem, get a plan, execute it. */
+/* The first stencil: heat diffuses from a hot square. Describe a problem, make a plan, run it. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,14 +17,14 @@ int main(void) {
         for (int x = 100; x < 150; x++) in[y * N + x] = 1;
 
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    options.device = STN_DEVICE_HOST; /* so that in and out are host pointers; 02 computes on a GPU */
+    options.device = STN_DEVICE_HOST; /* in and out are host pointers; 02 computes on a GPU */
     if (stn_context_create(&options, &ctx, &err) != STN_OK) goto done;
     if (stn_stencil_parse("heat-2d:alpha=0.2", &heat, &err) != STN_OK) goto done;
 
     stn_problem problem = STN_PROBLEM_INIT;
     problem.stencil = heat;
     problem.extent[0] = problem.extent[1] = N;
-    problem.steps = 1000; /* dtype 0 is f64, boundary 0 is wrap: the grid repeats */
+    problem.steps = 1000; /* dtype 0 is f64; boundary 0 is wrap, a periodic grid */
     if (stn_plan_create(ctx, &problem, NULL, &plan, &err) != STN_OK) goto done;
     if (stn_plan_execute(plan, in, out, NULL, &err) != STN_OK) goto done;
 

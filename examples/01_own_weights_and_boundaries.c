@@ -1,9 +1,9 @@
-/* Weights of your own, a boundary for each side, and new weights on a plan that is already there.
+/* Weights of your own, a boundary condition for each side, and new weights for an existing plan.
  *
- * A river carries a dye downstream (along x): one upwind step moves the share c of each cell to the
- * next one. Clean water enters on the left (constant 0), the right end is open (nearest), the banks
- * let nothing through (reflect). The flow then doubles: stn_plan_set_weights, no second plan and no
- * compile. */
+ * A river carries a dye downstream (along x): one upwind step moves the fraction c of each cell to
+ * the next cell. Clean water enters on the left (constant 0), the right end is open (nearest), and
+ * the banks let nothing through (reflect). The flow then doubles: stn_plan_set_weights changes the
+ * weights without a second plan and without a compile. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 
 enum { NY = 16, NX = 200 };
 
-/* Where the dye's centre of mass is along x. */
+/* The dye's centre of mass along x. */
 static double centre(const float *dye) {
     double mass = 0, moment = 0;
     for (int y = 0; y < NY; y++)

@@ -1,10 +1,11 @@
-/* Your own CUDA stream and device pointers: Stentor works in the device's primary context, as the
- * CUDA runtime, PyTorch and CuPy do, so their pointers and streams are taken as they are. Execution
- * is in stream order: the copies below need no wait between them and the stencil.
+/* Your own CUDA stream and device pointers. Stentor works in the device's primary context, as the
+ * CUDA runtime, PyTorch and CuPy do, so that their pointers and streams can be passed directly.
+ * Execution is in stream order: no synchronization is needed between the copies below and the
+ * stencil.
  *
- * The CUDA driver is opened by hand here so that the example builds without a toolkit; a program
- * with CUDA headers calls cudaMalloc and cudaStreamCreate instead. Exits 77 (skipped) where there
- * is no GPU. */
+ * The example loads the CUDA driver by dlopen, so that it builds without a toolkit; a program with
+ * CUDA headers calls cudaMalloc and cudaStreamCreate instead. Without a GPU it exits with status 77
+ * (skipped). */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,8 +15,8 @@
 
 enum { N = 1 << 20, SKIPPED = 77 };
 
-/* The driver's functions that we need; CUresult is an enum, handles are pointers, device addresses
- * 64-bit numbers. */
+/* The driver functions that the example calls. CUresult is an enum, handles are pointers, and
+ * device addresses are 64-bit numbers. */
 static struct {
     int (*init)(unsigned);
     int (*retain)(void **context, int device);
@@ -50,7 +51,7 @@ static int open_driver(void) {
     return 1;
 }
 
-/* One step of the running mean of three points, on `stream`, from host memory to host memory. */
+/* One step of the moving average of three points, in `stream`, from host memory to host memory. */
 static int run(stn_context *ctx, void *stream, uint64_t device[2], const float *in, float *out, stn_error *err) {
     stn_stencil *mean = NULL;
     stn_plan *plan = NULL;
@@ -93,7 +94,7 @@ int main(void) {
     if (stn_context_create(&options, &ctx, &err) == STN_OK && cuda.stream_create(&stream, 0) == 0 &&
         cuda.alloc(&device[0], N * sizeof *in) == 0 && cuda.alloc(&device[1], N * sizeof *out) == 0 &&
         run(ctx, stream, device, in, out, &err)) {
-        /* 0 1 2 0 1 2 ...: every mean away from the seam is 1 */
+        /* The input is 0 1 2 0 1 2 ...: every mean is 1, except at the periodic boundary. */
         right = 1;
         for (int i = 1; i + 1 < N; i++) right &= out[i] > 0.999f && out[i] < 1.001f;
         printf("%s\n", right ? "every mean is 1, as it should be" : "wrong result");

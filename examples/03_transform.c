@@ -1,5 +1,4 @@
-/* A Fourier transform: find the two tones in a noisy signal. A transform is a plan like any
- * other. */
+/* A Fourier transform finds two tones in a noisy signal. A transform is a plan like a stencil. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,15 +20,15 @@ int main(void) {
     }
 
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    options.device = STN_DEVICE_HOST; /* so that signal and spectrum are host pointers; 02 computes on a GPU */
+    options.device = STN_DEVICE_HOST; /* the arrays are host pointers; 02 computes on a GPU */
     if (stn_context_create(&options, &ctx, &err) != STN_OK) goto done;
 
     stn_transform transform = STN_TRANSFORM_INIT;
     transform.rank = 1;
     transform.extent[0] = N;
-    transform.kind = STN_R2C; /* real numbers in; elements 0 to N/2 of the spectrum out, real parts first */
+    transform.kind = STN_R2C; /* elements 0 to N/2 of the spectrum, as (real, imaginary) pairs */
     transform.dtype = STN_F32;
-    transform.forward_scale = 2.0 / N; /* so that a sine of amplitude 1 gives 1 */
+    transform.forward_scale = 2.0 / N; /* a sine of amplitude 1 gives 1 */
     if (stn_plan_create_fft(ctx, &transform, NULL, &plan, &err) != STN_OK) goto done;
     if (stn_plan_execute(plan, signal, spectrum, NULL, &err) != STN_OK) goto done;
 

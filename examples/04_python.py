@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""From Python: arrays in, arrays out. Draws a mountain range, what 100 steps of diffusion make of it, and its ridges.
+"""Stencils and filters on NumPy arrays.
+
+Draws a mountain range, the range after 100 steps of diffusion, and its ridges.
 
     python3 examples/04_python.py [PICTURE.png]
 """
@@ -15,7 +17,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def relief(z):
-    """Grey levels of a landscape lit from the north-west. Slopes are correlations too."""
+    """Grey levels of a landscape lit from the north-west; the slopes are correlations."""
     slope = np.array([-0.5, 0.0, 0.5])
     down, right = (stentor.correlate(z, slope, axes=(axis,), mode='nearest') for axis in (0, 1))
     light = (0.6 + 0.02 * (down + right)) / np.sqrt(1 + 0.001 * (down**2 + right**2))

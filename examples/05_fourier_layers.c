@@ -1,7 +1,7 @@
-/* A small Fourier neural operator on Burgers' equation, u_t + u u_x = nu u_xx on a circle: three
- * layers with fixed weights, nothing is trained. The data comes from a stencil: u = -2 nu p_x / p
- * where p_t = nu p_xx (Cole and Hopf), so Burgers' nonlinear equation is as many steps of heat.
- * What the layers make of it is checked against their sums, written out here. */
+/* A small Fourier neural operator on Burgers' equation, u_t + u u_x = nu u_xx, periodic in x: three
+ * layers with fixed weights, without training. The data comes from a stencil, by the Cole-Hopf
+ * transformation: u = -2 nu p_x / p, where p solves the heat equation p_t = nu p_xx. The layers'
+ * results are checked against direct sums. */
 #include <complex.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,9 +12,10 @@
 
 enum { N = 128, BATCH = 4, WIDTH = 8, MODES = 12, LAYERS = 3, STEPS = 400 };
 static const double nu = 0.02;
-static const int channels[LAYERS + 1] = {2, WIDTH, WIDTH, 1}; /* u before and after; then features; then one number */
+/* The input channels are u before and after; then features; the output has one channel. */
+static const int channels[LAYERS + 1] = {2, WIDTH, WIDTH, 1};
 
-/* What a layer has: weights for each mode, skip weights, bias. */
+/* The parameters of a layer: complex weights for each mode, skip weights, bias. */
 typedef struct layer {
     double weights[WIDTH * WIDTH * MODES * 2], skip[WIDTH * WIDTH], bias[WIDTH];
 } layer;
@@ -24,8 +25,7 @@ static double some(unsigned *state) { /* in [-1, 1) */
     return (double)(*state >> 8) / (1 << 23) - 1;
 }
 
-/* ---- data: u at time 0 and after STEPS steps of heat, two channels of each item
- * ---------------------------------------- */
+/* ---- data: u at time 0 and after STEPS steps, two channels of each item ---- */
 
 static void from_potential(const double *p, double *u) {
     for (int i = 0; i < N; i++) u[i] = -nu * N * (p[(i + 1) % N] - p[(i + N - 1) % N]) / p[i];
@@ -54,8 +54,7 @@ static stn_status make_data(stn_context *ctx, double *x, stn_error *err) {
     return status;
 }
 
-/* ---- the layers, by Stentor and by their sums
- * ------------------------------------------------------------------------ */
+/* ---- the layers, by Stentor and by direct sums ---- */
 
 static stn_status apply(stn_context *ctx, int which, const layer *l, const double *x, double *y, stn_error *err) {
     stn_spectral_conv conv = STN_SPECTRAL_CONV_INIT;
@@ -65,7 +64,7 @@ static stn_status apply(stn_context *ctx, int which, const layer *l, const doubl
     conv.has_bias = conv.has_skip = 1;
     conv.activation = which < LAYERS - 1 ? STN_ACTIVATION_GELU : STN_ACTIVATION_NONE;
     stn_status status = stn_plan_create_spectral_conv(ctx, &conv, NULL, &plan, err);
-    stn_execution run = STN_EXECUTION_INIT; /* a layer's weights come with each execution */
+    stn_execution run = STN_EXECUTION_INIT; /* each execution takes the layer's weights */
     run.in = x, run.out = y, run.weights = l->weights, run.skip = l->skip, run.bias = l->bias;
     if (status == STN_OK) status = stn_plan_run(plan, &run, err);
     stn_plan_destroy(plan);
@@ -89,7 +88,7 @@ static void sums(int which, const layer *l, const double *x, double *y) {
                 for (int p = 0; p < N; p++) coefficient += x[(b * in + i) * N + p] * cexp(-I * turn * k * p) / N;
                 for (int o = 0; o < out; o++) {
                     const double *w = l->weights + 2 * ((i * out + o) * MODES + k);
-                    for (int p = 0; p < N; p++) /* frequency k, and -k whose part is the conjugate */
+                    for (int p = 0; p < N; p++) /* frequency k, and -k with the conjugate */
                         y[(b * out + o) * N + p] +=
                             (k ? 2 : 1) * creal((w[0] + I * w[1]) * coefficient * cexp(I * turn * k * p));
                 }
@@ -110,7 +109,7 @@ int main(void) {
         for (int i = 0; i < WIDTH; i++) layers[which].bias[i] = 0.1 * some(&state);
     }
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    options.device = STN_DEVICE_HOST; /* so that arrays are host pointers; 02 computes on a GPU */
+    options.device = STN_DEVICE_HOST; /* the arrays are host pointers; 02 computes on a GPU */
     if (stn_context_create(&options, &ctx, &err) != STN_OK || make_data(ctx, x, &err) != STN_OK) goto done;
     for (int i = 0; i < BATCH * N; i++) { /* Burgers' equation loses energy */
         before += x[2 * N * (i / N) + i % N] * x[2 * N * (i / N) + i % N];

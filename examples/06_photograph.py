@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""From Python: a blurred photograph is made sharp again, by Richardson and Lucy's iteration
+"""Deconvolution of a blurred photograph by the Richardson-Lucy iteration
 
-    sharp <- sharp * G(blurred / G(sharp)),    G: the Gaussian that blurred it, which is its own transpose.
+    sharp <- sharp * G(blurred / G(sharp)),
 
-Draws the photograph, what blur and noise made of it, and what 40 rounds bring back.
+where G is the Gaussian blur, which is its own transpose. Draws the photograph, the photograph with
+blur and noise, and the result of 40 iterations.
 
     python3 examples/06_photograph.py [PICTURE.png]
 """
@@ -25,13 +26,13 @@ def blur(x):
 
 def deblur(blurred, rounds):
     sharp = blurred.copy()
-    for _ in range(rounds):  # after the first, each call costs the filter and a few microseconds
+    for _ in range(rounds):  # repeated calls have an overhead of a few microseconds only
         sharp *= blur(blurred / blur(sharp))
     return sharp
 
 
 def decibels(x, truth):
-    """Peak signal to noise."""
+    """The peak signal-to-noise ratio in decibels."""
     return 10 * np.log10(255**2 / np.mean((x - truth) ** 2))
 
 

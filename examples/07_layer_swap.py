@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""From Python: a Fourier neural operator is trained with a layer in PyTorch's own words, and then runs with Stentor's.
+"""A Fourier neural operator, trained with a layer in plain PyTorch, then run with Stentor's layer.
 
-It learns where 60 steps of diffusion with a drift take a field, from fields that stentor.Plan stepped. Then its SpectralConv, which
-has neuraloperator's arguments and state_dict, is exchanged for stentor.torch.SpectralConv: that is one word. Draws a field that it has not
-seen, where the steps take it, and where the network with Stentor's layers thinks that they do.
+The network learns the result of 60 steps of advection and diffusion, from data by stentor.Plan. Its
+SpectralConv, with neuraloperator's arguments and state_dict, is then replaced by
+stentor.torch.SpectralConv, which changes one name. Draws a new field, the true result and the
+prediction of the network with Stentor's layers.
 
     python3 examples/07_layer_swap.py [PICTURE.png]       (skipped, status 77, without PyTorch)
 """
@@ -23,7 +24,7 @@ except ImportError as error:
     sys.exit(77)
 
 POINTS, WIDTH, MODES, STEPS = 32, 16, 12, 60
-DRIFT = np.array([[0, .12, 0], [.28, .40, .08], [0, .12, 0]])  # to the east, and apart
+DRIFT = np.array([[0, .12, 0], [.28, .40, .08], [0, .12, 0]])  # advection to the east, diffusion
 
 
 class Dense(torch.nn.Module):
@@ -33,7 +34,7 @@ class Dense(torch.nn.Module):
 
 
 class SpectralConv(torch.nn.Module):
-    """The layer as neuraloperator defines it, for two axes."""
+    """neuraloperator's layer for two axes."""
 
     def __init__(self, channels_in, channels_out, modes):
         super().__init__()
@@ -65,7 +66,7 @@ class Operator(torch.nn.Module):
 
 
 def fields(count, seed):
-    """Smooth fields of the size of 1, and where the steps take them."""
+    """Smooth random fields of standard deviation 1, and the fields after STEPS steps."""
     rough = np.random.default_rng(seed).standard_normal((count, POINTS, POINTS)).astype(np.float32)
     smooth = stentor.gaussian_filter(rough, 2.0, mode='wrap', axes=(1, 2))
     smooth /= smooth.std()

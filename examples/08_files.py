@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Grids from files that the command does not read: each library reads and writes its own, and Stentor works on its arrays.
+"""Grids from files in formats that the command does not read.
+
+A library for each format reads and writes files, and Stentor works on its arrays.
 
     python3 08_files.py [FOLDER]
 
-Writes a smoothed elevation map as .npy, and as HDF5, Zarr and TIFF where h5py, zarr and tifffile are installed.
+Writes a smoothed elevation map as .npy, and as HDF5, Zarr and TIFF if h5py, zarr and tifffile are
+installed.
 """
 import pathlib
 import sys
@@ -17,7 +20,7 @@ MAP = pathlib.Path(__file__).with_name('data') / 'jacksboro.npy'
 
 
 def with_npy(folder, z):
-    """Larger than memory too: mapped files are read and written as they are used."""
+    """Memory-mapped files are read and written on access, so they may be larger than memory."""
     source, target = folder / 'z.npy', folder / 'smooth.npy'
     np.save(source, z)
     smooth = np.lib.format.open_memmap(target, 'w+', np.float32, z.shape)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """A system: a shot at the surface of layered ground, and the seismogram of a line of receivers.
 
-The text says the physics: two time levels, a velocity that varies by place, a free surface above (the pressure is 0 there, so
-its mirror image has the other sign), damping at the other sides. Draws the velocities, the wave on its way, and the seismogram,
-time downwards.
+The text states the physics: two time levels, a spatially varying velocity, a free surface above
+(the pressure is 0 there, so that its mirror image has the opposite sign), and damping at the other
+sides. Draws the velocities, the travelling wave, and the seismogram with time downwards.
 
     python3 examples/09_seismic_shot.py [PICTURE.png]
 """
@@ -26,7 +26,7 @@ SHAPE, SPACING, STEP = (260, 440), 10.0, 1.2e-3  # points, metres, seconds
 
 
 def velocities():
-    """Layers that dip and bend, a fault that cuts them, and a lens of salt; metres a second."""
+    """Velocities in metres per second: dipping layers cut by a fault, and a lens of salt."""
     y, x = np.mgrid[0:SHAPE[0], 0:SHAPE[1]].astype(float)
     depth = y + 14 * np.sin(x / 55) + 0.06 * x - np.where(x > 270 + 0.35 * y, 22, 0)
     layers = np.searchsorted([24, 60, 82, 118, 140, 186, 214], depth)
@@ -45,14 +45,15 @@ def main(path='seismic_shot.png'):
     ground = {'c2': c2, 'd': stentor.sponge(SHAPE, 30, 0.12, sides=[(False, True), (True, True)])}
     still = {'p': np.zeros(SHAPE, np.float32)}
     receivers = [('p', (4, x)) for x in range(20, SHAPE[1] - 20)]
-    shot, pulse = ('p', (6, 205.5)), ricker(steps, 18) * c2[6, 205]  # between two points
+    # The source lies between two grid points.
+    shot, pulse = ('p', (6, 205.5)), ricker(steps, 18) * c2[6, 205]
     half, early = WAVE(still, ground, first, sources=[(*shot, pulse[:first])], receivers=receivers)
     state, late = WAVE(half, ground, steps - first, sources=[(*shot, pulse[first:])], receivers=receivers)
     seismogram = np.concatenate([early, late])  # [steps, receivers]
 
     largest = np.abs(half['p']).max()
     print(f'largest pressure {largest:.3g} after {first} steps, {np.abs(state["p"]).max():.3g} after {steps}; the picture is {path}')
-    gain = (1 + 4 * np.arange(steps) / steps)[:, None] ** 2  # echoes from further down are weaker
+    gain = (1 + 4 * np.arange(steps) / steps)[:, None] ** 2  # amplifies the weaker, deeper echoes
     trace = (seismogram * gain)[:1820:7]
     loud = np.percentile(np.abs(trace), 97)
     ground_picture = shades((speed - speed.min()) / np.ptp(speed), EARTH)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""A system of two fields that react: Gray and Scott's, whose spots divide and fill the plane.
+"""A nonlinear system of two fields: the Gray-Scott reaction, whose spots divide and fill the plane.
 
-Terms that are not linear cost nothing: an assignment is any expression of what is at a point and around it. Draws v at four times.
+An assignment may be any expression of the values at a point and around it, so that nonlinear terms
+need no extra pass. Draws v at four times.
 
     python3 examples/10_gray_scott.py [PICTURE.png]
 """

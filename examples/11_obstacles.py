@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""A system with a mask: waves through two gaps of a wall and around pillars, which `where` keeps still.
+"""A system with a mask: waves through two gaps in a wall and around pillars.
 
-A row of points at the left swings as a sine; the other sides absorb. Draws the water after three times.
+`where` keeps the water height at 0 in the obstacles. A column of points at the left oscillates as a
+sine, and the other sides absorb waves. Draws the water at three times.
 
     python3 examples/11_obstacles.py [PICTURE.png]
 """

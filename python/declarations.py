@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Writes stentor/_abi.py: the public header's declarations, and DLPack's, in the form that cffi loads without a compiler or a parser.
+"""Writes stentor/_abi.py: the declarations of the public header and of DLPack for cffi.
 
-    declarations.py stentor.h _abi.py CC...     CC: the C compiler, which resolves the header's macros
+cffi loads this form without a compiler or a parser.
+
+    declarations.py stentor.h _abi.py CC...     CC: the C compiler, which expands the macros
 """
 import pathlib
 import re
@@ -13,7 +15,7 @@ import cffi
 
 CONSTANT = re.compile(r'^#define (STN_\w+) (\(-?\d+\)|\d+)(?=\s)', re.MULTILINE)
 
-# As DLPack's public specification has them, before its version 1 and since.
+# The structs of DLPack's public specification, before version 1 and since version 1.
 DLPACK = '''
     typedef struct { int32_t type, id; } DLDevice;
     typedef struct { uint8_t code, bits; uint16_t lanes; } DLDataType;
@@ -31,8 +33,9 @@ DLPACK = '''
 
 
 def declarations(header, compiler):
-    """What the header declares after its macros, and its whole-number constants."""
-    with tempfile.TemporaryDirectory() as empty:  # size_t and its like are known to cffi
+    """The header's declarations after macro expansion, and its integer constants."""
+    # Empty standard headers, since cffi knows size_t and the types of stdint.h.
+    with tempfile.TemporaryDirectory() as empty:
         for name in ('stddef.h', 'stdint.h'):
             pathlib.Path(empty, name).touch()
         plain = subprocess.run([*compiler, '-E', '-P', '-nostdinc', '-U__GNUC__', '-I', empty, header],

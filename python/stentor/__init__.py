@@ -1,8 +1,8 @@
 """Linear stencils with arbitrary coefficients, and Fourier transforms, at the speed of the machine.
 
-Functions have the names and the meaning of ``scipy.ndimage`` and, in ``stentor.fft``, of ``scipy.fft``. ``Plan`` prepares a
-problem once and runs it many times. Arrays of NumPy, PyTorch, CuPy and JAX go in, and arrays of the same kind come out, on
-the device where they are.
+Functions have the names and the meaning of ``scipy.ndimage`` and, in ``stentor.fft``, of
+``scipy.fft``. ``Plan`` prepares a problem once and runs it many times. The functions accept arrays
+of NumPy, PyTorch, CuPy and JAX, and return arrays of the same library on the same device.
 """
 
 from . import fft, signal

@@ -1,4 +1,7 @@
-"""python3 -m stentor doctor [--json]: what was found on this machine, what is missing, and how to get it."""
+"""The command python3 -m stentor doctor [--json].
+
+It lists the components found on this machine and the missing ones with instructions to get them.
+"""
 
 import sys
 

@@ -1,5 +1,8 @@
-"""The transpose of one step of a stencil, in PyTorch: correlate with the mirrored weights, then give what fell past the sides
-back to the points that were seen there."""
+"""The transpose (adjoint) of one stencil step, in PyTorch.
+
+The transpose correlates with the mirrored weights on a grid widened by the stencil's reach, then
+adds each value outside the grid to the grid point that the boundary condition reads there.
+"""
 
 from typing import Callable, List, Optional, Sequence, Tuple
 
@@ -9,11 +12,16 @@ from ._boundary import Sides
 from ._fold import fold_index
 from ._library import lib
 
-Transposed = Callable[[torch.Tensor, int], torch.Tensor]  # correlates with the mirrored weights, so many steps
+# A function that correlates a tensor with the mirrored weights for a number of steps.
+Transposed = Callable[[torch.Tensor, int], torch.Tensor]
 
 
 class Adjoint:
-    """For stencils of one shape and boundary. `boundary` is the one that the mirrored weights are applied with."""
+    """The adjoint for stencils of one shape and boundary condition.
+
+    `boundary` is the boundary condition under which the mirrored weights are applied. `fused` is
+    true if the adjoint of several steps is one run of as many steps with the mirrored weights.
+    """
 
     def __init__(self, sides: Sequence[Sides], box: Tuple[int, ...]):
         self.sides, self.reach = list(sides), [n // 2 for n in box]
@@ -22,7 +30,7 @@ class Adjoint:
         self.boundary = ';'.join('wrap' if axis[0][0] == lib.STN_WRAP else 'constant' for axis in sides)
 
     def step(self, grad: torch.Tensor, transposed: Transposed) -> torch.Tensor:
-        """The gradient before one step, from that after it."""
+        """The gradient with respect to a step's input, from that with respect to its output."""
         if self.fused:
             return transposed(grad, 1)
         kept = self._frozen(grad)
@@ -33,12 +41,15 @@ class Adjoint:
         return back if kept is None else back + grad.masked_fill(~kept, 0)
 
     def correlation(self, state: torch.Tensor, grad: torch.Tensor) -> torch.Tensor:
-        """The gradient for the weights of one step, in float64: at offset o the sum of grad(x) state(x + o)."""
+        """The gradient of one step for the weights, in float64.
+
+        At offset o it is the sum over x of grad(x) state(x + o)."""
         kept = self._frozen(grad)
         live = (grad if kept is None else grad.masked_fill(kept, 0)).double()
         seen = state.double()
         axes = self._axes(grad)
-        for at in reversed(range(len(axes))):  # the slowest axis' constant decides
+        # In corners the constant of the slowest axis applies, so that axis is extended last.
+        for at in reversed(range(len(axes))):
             seen = self._extended(seen, axes[at], self.sides[at], self.reach[at])
         result = torch.empty([2 * r + 1 for r in self.reach], dtype=torch.float64, device=grad.device)
         for place in torch.cartesian_prod(*(torch.arange(n) for n in result.shape)).reshape(-1, len(axes)).tolist():
@@ -52,7 +63,7 @@ class Adjoint:
         return list(range(grad.ndim - len(self.reach), grad.ndim))
 
     def _frozen(self, grad: torch.Tensor) -> Optional[torch.Tensor]:
-        """Where fixed sides keep points as they are; None: nowhere."""
+        """A mask of the points whose values a 'fixed' side keeps; None if there are none."""
         if not any(side[0] == lib.STN_FIXED for axis in self.sides for side in axis):
             return None
         kept = torch.zeros(grad.shape, dtype=torch.bool, device=grad.device)
@@ -65,7 +76,7 @@ class Adjoint:
         return kept
 
     def _widened(self, grad: torch.Tensor) -> torch.Tensor:
-        """Zeros where taps of the grid's points may reach, along the axes that do not wrap."""
+        """The gradient, padded with zeros by the stencil's reach along the non-periodic axes."""
         wide: List[int] = []
         for axis in reversed(range(len(self.reach))):
             wide += [0, 0] if self.sides[axis][0][0] == lib.STN_WRAP else [self.reach[axis]] * 2
@@ -73,7 +84,7 @@ class Adjoint:
 
     @staticmethod
     def _folded(wide: torch.Tensor, axis: int, sides: Sides, reach: int, n: int) -> torch.Tensor:
-        """What lies past the sides is added to the points that were seen there; constants take it with them."""
+        """Adds values outside the grid to the points read there; drops them at constant sides."""
         if sides[0][0] == lib.STN_WRAP:
             return wide
         result = wide.narrow(axis, reach, n).clone()
@@ -87,7 +98,7 @@ class Adjoint:
 
     @staticmethod
     def _extended(x: torch.Tensor, axis: int, sides: Sides, reach: int) -> torch.Tensor:
-        """The points that taps see, past the sides too."""
+        """The array extended past its sides by the values that taps read there."""
         n, parts = x.shape[axis], [x]
         for side, first, last in ((0, 0, reach), (1, reach + n, 2 * reach + n)):
             index = _seen(sides, side, n, reach)
@@ -101,7 +112,7 @@ class Adjoint:
 
 
 def _seen(sides: Sides, side: int, n: int, reach: int):
-    """The index seen past a side; None where that is a constant, or nothing (fixed)."""
+    """The source index of each point past a side; None if the side is constant or fixed."""
     if sides[side][0] in (lib.STN_CONSTANT, lib.STN_FIXED):
         return None
     return fold_index((sides[side], sides[side]), n, reach, reach)

@@ -1,4 +1,7 @@
-"""From a function's arguments to a prepared filter: outputs, dtypes, kinds of arrays, and what is remembered."""
+"""From a function's arguments to a prepared filter.
+
+Resolves the output array or dtype and the array library, and looks up or makes the cached filter.
+"""
 
 from typing import Any, Callable, List, Optional, Tuple
 
@@ -13,11 +16,14 @@ from ._quick import quick, remember_tensor
 from ._stencil import Taps
 from ._words import brief, said
 
-Maker = Callable[[int, bool], List[Pass]]  # from the array's rank, and whether it is on a GPU
+# A function that returns a filter's passes, from the array's rank and whether it is on a GPU.
+Maker = Callable[[int, bool], List[Pass]]
 
 
 def target_of(output: Any, out: Any) -> Tuple[Any, Optional[np.dtype]]:
-    """The array to write to, or the dtype that is asked for; at most one of the two. `output` is scipy's name, and takes both."""
+    """The array to write to, or the requested dtype; at most one of the two is not None.
+
+    `output`, scipy's name, may be an array or a dtype."""
     if output is not None and out is not None:
         raise ValueError('output and out are two names of one argument: give one')
     if out is not None or output is None:
@@ -25,7 +31,7 @@ def target_of(output: Any, out: Any) -> Tuple[Any, Optional[np.dtype]]:
     if isinstance(output, (type, np.dtype, str)):
         try:
             dtype = np.dtype(output)
-        except Exception as error:  # there are many
+        except Exception as error:  # np.dtype raises exceptions of many types
             raise TypeError(f'output is {said(output)}: give an array or a dtype ({brief(error)})') from None
         if isinstance(output, str) and dtype.kind not in 'iufc':
             raise RuntimeError(f'output is {said(output)}: output must have numeric dtype')
@@ -35,7 +41,9 @@ def target_of(output: Any, out: Any) -> Tuple[Any, Optional[np.dtype]]:
 
 def apply(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = None, steps: Any = 1,
           local: Optional[bool] = None, nan: bool = False) -> Any:
-    """Runs what `make` says on x, with NaN left out where `nan` says so; `key` tells calls with other arguments apart."""
+    """Runs the passes that `make` returns on x.
+
+    `key` identifies the call's arguments in the cache. If `nan`, NaN values are left out."""
     if output is None and out is None:
         result = quick(key, x)
         if result is not None:
@@ -81,7 +89,7 @@ def _on_host(x: np.ndarray, key: Tuple, make: Maker, out: Optional[np.ndarray], 
 
 
 def _composed_dtype(source: np.dtype, target: np.dtype) -> np.dtype:
-    """What is computed in: float32 for half numbers too, whose sums of weights would lose too much."""
+    """The dtype of computation: at least float32, since sums of weights in float16 are inexact."""
     return np.promote_types(work_dtype(source, target), np.float32)
 
 
@@ -93,7 +101,7 @@ def _copy(x: np.ndarray, out: Optional[np.ndarray], dtype: np.dtype) -> np.ndarr
 
 
 def _rounded(made: np.ndarray, out: Optional[np.ndarray], dtype: np.dtype) -> np.ndarray:
-    """Sums in the dtype of the result, as a filter's are."""
+    """The sums converted to the dtype of the result, as a filter converts them."""
     if dtype.kind in 'biu':
         whole = np.empty(made.shape, dtype)
         cast_whole(np.ascontiguousarray(made), whole, dtype)
@@ -136,7 +144,7 @@ def _on_device(x: Any, view: View, key: Tuple, make: Maker, target: Any, steps: 
 
 
 def _as_it_is(rank: int) -> Pass:
-    """Where every sigma or size leaves the array as it is: a copy."""
+    """The identity: a pass for calls whose every sigma or size leaves the array unchanged."""
     return Pass(Taps(np.zeros((1, 1), np.int64), np.ones(1)), (rank - 1,), [WRAP])
 
 

@@ -1,4 +1,4 @@
-"""Arguments as callers write them, checked."""
+"""Checks and conversions of arguments, and cache keys made of them."""
 
 from typing import Any, List, Optional, Tuple
 
@@ -7,12 +7,14 @@ import numpy as np
 from ._library import lib
 from ._words import said, whole
 
-MOST_REACH = 1 << 16  # points past which an array on the host is not extended
+MOST_REACH = 1 << 16  # points: the largest stencil reach on the host
 
 
 def frozen(value: Any) -> Any:
-    """Something that can be a key, which is equal to another only where type and value are the same: 3, 3.0 and True differ, and so do
-    0.0 and -0.0. What may change between calls becomes a list, which is no key, so that nothing is kept under it."""
+    """A hashable key of a value; two keys are equal only if type and value are the same.
+
+    3, 3.0 and True have different keys, and so do 0.0 and -0.0. A value of a mutable type becomes a
+    list, which is not hashable, so that nothing is cached under it."""
     kind = type(value)
     if value is None or kind is int or kind is str:
         return value
@@ -28,12 +30,12 @@ def frozen(value: Any) -> Any:
 
 
 def settled(value: Any) -> Any:
-    """What may be read once, as a generator, read into a list."""
+    """The value; an iterator, which can be read only once, is read into a list."""
     return list(value) if hasattr(value, '__next__') else value
 
 
 def number(value: Any, name: str, kind: type = ValueError) -> float:
-    """A float; what is none is an exception of `kind`."""
+    """The value as a float; raises an exception of type `kind` if it is not a number."""
     try:
         if isinstance(value, (str, bytes, np.complexfloating)) or getattr(value, 'size', 1) != 1:
             raise TypeError
@@ -43,12 +45,14 @@ def number(value: Any, name: str, kind: type = ValueError) -> float:
 
 
 def is_index(value: Any) -> bool:
-    """One whole number rather than a sequence?"""
+    """Whether the value is one whole number rather than a sequence."""
     return hasattr(value, '__index__') and getattr(value, 'ndim', 0) == 0
 
 
 def axes_of(axes: Any, ndim: int, kind: type = TypeError) -> Tuple[int, ...]:
-    """Axes counted from 0, each once; None: all. An axis that is no whole number is an exception of `kind`."""
+    """Distinct axes, as non-negative numbers; None means all axes.
+
+    Raises an exception of type `kind` if an axis is not a whole number."""
     if axes is None:
         return tuple(range(ndim))
     given = [axes] if is_index(axes) else _elements(axes, 'axes', kind)
@@ -64,7 +68,7 @@ def axes_of(axes: Any, ndim: int, kind: type = TypeError) -> Tuple[int, ...]:
 
 
 def _elements(value: Any, name: str, kind: type) -> List[Any]:
-    """What can be iterated over, but for text."""
+    """The elements of an iterable that is not a string."""
     try:
         if isinstance(value, (str, bytes)):
             raise TypeError
@@ -74,7 +78,7 @@ def _elements(value: Any, name: str, kind: type) -> List[Any]:
 
 
 def each_axis(value: Any, axes: int, name: str) -> List[Any]:
-    """One value for all axes, or a sequence with one for each."""
+    """A list with one value for each axis, from one value for all axes or a sequence."""
     if isinstance(value, (str, bytes)) or not np.iterable(value):
         return [value] * axes
     given = _elements(value, name, RuntimeError)
@@ -85,7 +89,10 @@ def each_axis(value: Any, axes: int, name: str) -> List[Any]:
 
 
 def check_reach(points: float, said: str, on_device: bool) -> None:
-    """The library's own taps reach so far; on the host, groups of them, and running sums, reach further."""
+    """Refuses a stencil that reaches too far.
+
+    On a GPU the limit is the library's largest radius. On the host, groups of taps and block sums
+    allow a larger one."""
     most = lib.STN_MAX_RADIUS if on_device else MOST_REACH
     if not 0 <= points < most + 1:
         where = ' on a GPU' if on_device else ''
@@ -93,7 +100,7 @@ def check_reach(points: float, said: str, on_device: bool) -> None:
 
 
 def origin_of(origin: Any, size: int, name: str) -> int:
-    """The index of the element that offset 0 belongs to, once scipy's origin has shifted it."""
+    """The index of the weight at offset 0, after the shift by scipy's `origin`."""
     shift = whole(origin, 'origin', -2**31, TypeError)
     if not 0 <= size // 2 + shift < size:
         raise ValueError(f'origin {shift} puts the centre outside of {name}, which have {size} along that axis')
@@ -101,7 +108,7 @@ def origin_of(origin: Any, size: int, name: str) -> int:
 
 
 def one_of_three(local: Any) -> Optional[bool]:
-    """True, False or None."""
+    """The argument `local`, checked: True, False or None."""
     if local is None or isinstance(local, (bool, np.bool_)):
         return None if local is None else bool(local)
     raise TypeError(f'local is {said(local)}: give True, False or None')

@@ -1,4 +1,8 @@
-"""Arrays of whatever kind: a NumPy array over the same memory, or a View of a GPU's, and the way back to the caller's kind."""
+"""Arrays of any library, opened without a copy.
+
+An array on the host becomes a NumPy array over the same memory, and one on a GPU a View. Both hold
+functions that make results of the caller's library.
+"""
 
 import contextlib
 import sys
@@ -18,7 +22,7 @@ class Host(NamedTuple):
     """An array on the host."""
 
     array: np.ndarray
-    back: Callable[[np.ndarray], Any]  # to the caller's kind
+    back: Callable[[np.ndarray], Any]  # converts a result to the caller's library
 
 
 class View(NamedTuple):
@@ -28,16 +32,20 @@ class View(NamedTuple):
     layout: Layout
     dtype: str
     device: int
-    stream: int  # the caller's current one
-    empty: Callable[[Tuple[int, ...], str], Any]  # a new array of the caller's kind, from shape and dtype
-    finish: Callable[[Any, int], Any]  # what the caller gets, from such an array and the stream that filled it
+    stream: int  # the caller's current stream
+    # Makes a new array of the caller's library, from shape and dtype.
+    empty: Callable[[Tuple[int, ...], str], Any]
+    # Converts an array made by `empty`, and the stream that filled it, to the returned array.
+    finish: Callable[[Any, int], Any]
     owner: Any
-    ordered: bool = False  # `empty` gives memory, and takes it back, in the order of `stream`
+    ordered: bool = False  # `empty` allocates and frees memory in the order of `stream`
     writable: bool = True
 
 
 def open_array(x: Any, name: str, stream: Optional[int] = None) -> Union[Host, View]:
-    """What an argument is. `stream`: where the caller will work, if it says so."""
+    """Opens an argument as a Host or a View.
+
+    `stream` is the stream given by the caller, or None for the current one."""
     root = type(x).__module__.partition('.')[0]
     if isinstance(x, np.ndarray):
         return Host(numbers(x, name), _same)
@@ -53,7 +61,7 @@ def open_array(x: Any, name: str, stream: Optional[int] = None) -> Union[Host, V
 
 
 def open_target(out: Any, stream: Optional[int] = None) -> Union[Host, View]:
-    """The same of an array that is to be written to."""
+    """Opens an array that will be written to; refuses read-only arrays."""
     opened = open_array(out, 'out', stream)
     if _is_lazy(out) or isinstance(opened, Host) and not isinstance(out, np.ndarray) and not hasattr(out, '__dlpack_device__'):
         raise ValueError(f'out is a {type(out).__name__} that cannot be written to: give an array')
@@ -64,12 +72,12 @@ def open_target(out: Any, stream: Optional[int] = None) -> Union[Host, View]:
 
 
 def numbers(x: Any, name: str) -> np.ndarray:
-    """An array of numbers, or a ValueError that says what it is instead."""
+    """The argument as a NumPy array of numbers; raises ValueError if it is not one."""
     if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
         raise ValueError(f'{name} has a mask, which would be ignored: give an array without one')
     try:
         array = np.asarray(x)
-    except Exception as error:  # whatever its __array__ raises
+    except Exception as error:  # an object's __array__ may raise any exception
         raise ValueError(f'{name} is no array of numbers: {brief(error)}') from None
     if array.dtype.hasobject:
         raise ValueError(f'{name} is an array of Python objects: convert it to numbers first')
@@ -90,29 +98,33 @@ def _floating(dtype: str, name: str) -> str:
     return dtype
 
 
-# ---- PyTorch ----------------------------------------------------------------------------------------------------------
+# ---- PyTorch -------------------------------------------------------------------------------------
 
 
 def _is_lazy(x: Any) -> bool:
-    """Is it a tensor whose memory holds other numbers, to be conjugated or negated when they are read?"""
+    """Whether x is a tensor with a pending conjugation or negation, applied when it is read."""
     torch = sys.modules.get('torch')
     return torch is not None and isinstance(x, torch.Tensor) and (x.is_conj() or x.is_neg())
 
 
 def raw_stream(torch: Any, device: int) -> int:
     """The handle of PyTorch's current stream."""
-    try:  # what torch.compile's own code calls; the public way makes an object, which takes microseconds
+    # torch.compile's generated code calls this function. The public API creates an object, which
+    # takes microseconds.
+    try:
         return torch._C._cuda_getCurrentRawStream(device)
     except AttributeError:
         return torch.cuda.current_stream(device).cuda_stream
 
 
 def capturing(torch: Any, stream: int) -> bool:
-    """Is PyTorch's current stream, `stream`, being captured into a CUDA graph? The default one, 0, cannot be, and is not asked: that
-    takes as long as all else in a call."""
+    """Whether PyTorch's current stream, `stream`, is being captured into a CUDA graph.
+
+    The default stream, 0, cannot be captured. It is not queried, since a query takes as long as the
+    rest of a call."""
     try:
         return bool(stream) and torch._C._cuda_isCurrentStreamCapturing()
-    except Exception:  # a PyTorch without CUDA, or without a driver that it can use
+    except Exception:  # PyTorch was built without CUDA, or has no usable driver
         return False
 
 
@@ -128,7 +140,7 @@ def _open_torch(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
     if x.device.type == 'cpu':
         try:
             array = x.resolve_conj().resolve_neg().numpy()
-        except Exception as error:  # bfloat16, a tensor without memory in a trace
+        except Exception as error:  # for example bfloat16, or a traced tensor without memory
             raise ValueError(f'{name} is a tensor that NumPy cannot read: {brief(error)}') from None
         return Host(numbers(array, name), torch.from_numpy)
     if x.device.type != 'cuda':
@@ -138,7 +150,7 @@ def _open_torch(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
     work = current if stream is None else stream
 
     def there() -> Any:
-        """Where memory is taken: PyTorch's belongs to the stream that is current then."""
+        """Makes `work` the current stream: PyTorch's allocator ties memory to that stream."""
         if work == current:
             return contextlib.nullcontext()
         return torch.cuda.stream(torch.cuda.ExternalStream(work, device))
@@ -153,11 +165,11 @@ def _open_torch(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
     return View(x.data_ptr(), Layout.given(x.shape, x.stride()), dtype, number, work, empty, _same, x, True)
 
 
-# ---- JAX --------------------------------------------------------------------------------------------------------------
+# ---- JAX -----------------------------------------------------------------------------------------
 
 
 def _open_jax(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
-    """JAX names no stream: its arrays are taken when they are ready, and it gets results that are."""
+    """Opens a JAX array. JAX exposes no stream, so inputs and results are synchronized."""
     jax = sys.modules['jax']
     if not isinstance(x, jax.Array) or isinstance(x, jax.core.Tracer):
         raise ValueError(f'{name} is a {type(x).__name__}: Stentor works on arrays with values, outside of jax.jit')
@@ -173,7 +185,7 @@ def _open_jax(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
     return opened._replace(finish=finish, writable=False) if isinstance(opened, View) else opened
 
 
-# ---- __cuda_array_interface__: CuPy, Numba and others ---------------------------------------------------------------
+# ---- __cuda_array_interface__: CuPy, Numba and others --------------------------------------------
 
 
 def _open_interface(x: Any, name: str, stream: Optional[int]) -> View:
@@ -211,12 +223,14 @@ def _open_interface(x: Any, name: str, stream: Optional[int]) -> View:
 
 
 def _plain(stream: Optional[int]) -> int:
-    """The driver's handle for what the interface calls 1, the default stream."""
+    """The driver's handle of a stream; the interface numbers the default stream 1, the driver 0."""
     return 0 if stream in (None, 1) else int(stream)  # type: ignore[arg-type]
 
 
 def _interface_device(x: Any) -> int:
-    """The interface does not say; DLPack does, and so do its users, in one way or another."""
+    """The number of an array's GPU, from its attribute `device` or from DLPack.
+
+    __cuda_array_interface__ itself does not contain it."""
     device = getattr(x, 'device', None)
     number = getattr(device, 'id', device)
     if isinstance(number, int) and not isinstance(number, bool):
@@ -225,8 +239,9 @@ def _interface_device(x: Any) -> int:
 
 
 def _cupys(cupy: Any, stream: int) -> Any:
-    """A stream as CuPy's object."""
-    if not hasattr(cupy.cuda, 'Stream') or not hasattr(cupy.cuda.Stream, 'from_external'):  # before CuPy 14
+    """A CuPy stream object for a stream's handle."""
+    # CuPy before version 14.
+    if not hasattr(cupy.cuda, 'Stream') or not hasattr(cupy.cuda.Stream, 'from_external'):
         return cupy.cuda.ExternalStream(stream)
 
     class Named:
@@ -237,7 +252,9 @@ def _cupys(cupy: Any, stream: int) -> Any:
 
 
 def _makers(x: Any, device: int, stream: Optional[int]) -> Tuple[Callable, Callable]:
-    """How results are made and handed over: CuPy's own arrays, else a DeviceArray. `stream`: not the current one, but this."""
+    """The functions `empty` and `finish` of a View: for CuPy its own arrays, else a DeviceArray.
+
+    `stream` is used instead of the current stream, unless it is None."""
     if type(x).__module__.partition('.')[0] == 'cupy':
         cupy = sys.modules['cupy']
 
@@ -257,7 +274,7 @@ def _makers(x: Any, device: int, stream: Optional[int]) -> Tuple[Callable, Calla
     return plain, note
 
 
-# ---- DLPack ------------------------------------------------------------------------------------------------------------
+# ---- DLPack --------------------------------------------------------------------------------------
 
 
 def _open_dlpack(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
@@ -282,7 +299,7 @@ def _open_dlpack(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
 
 
 def address_of(made: Any) -> int:
-    """Where an array made by View.empty lies."""
+    """The address of an array made by View.empty."""
     if isinstance(made, DeviceArray):
         return made.pointer
     if hasattr(made, 'data_ptr'):
@@ -291,7 +308,7 @@ def address_of(made: Any) -> int:
 
 
 def may_overlap(a: View, b: View) -> bool:
-    """Do the pieces of memory from their first to their last elements meet?"""
+    """Whether the memory ranges of two arrays, from first to last element, intersect."""
     ends = []
     for view in (a, b):
         reach = sum(s * (n - 1) for s, n in zip(view.layout.strides, view.layout.shape))

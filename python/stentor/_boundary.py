@@ -1,4 +1,4 @@
-"""Boundaries: scipy.ndimage's modes for all axes or by axis, and, beyond scipy, by side."""
+"""Boundary conditions: scipy.ndimage's modes, for all axes, by axis or, beyond scipy, by side."""
 
 from typing import Any, List, NamedTuple, Tuple
 
@@ -17,13 +17,13 @@ KINDS = {
     'grid-constant': lib.STN_CONSTANT,
     'grid-mirror': lib.STN_REFLECT,
 }
-# Sides that the library does not have: _composed makes them of others.
+# Boundary conditions that the library does not have: _composed.py builds them from others.
 ODD, IGNORE = 1000, 1001
 COMPOSED = {'odd': ODD, 'ignore': IGNORE}
 
 
 class Side(NamedTuple):
-    """What a tap sees past one side of an axis."""
+    """The boundary condition at one side of an axis: its kind, and the value of a constant."""
 
     kind: int
     value: float
@@ -33,7 +33,7 @@ Sides = Tuple[Side, Side]
 
 
 def one_name(mode: Any, boundary: Any) -> Tuple[Any, str]:
-    """The boundary under either of its names, and that name. mode: 'reflect' where it is not given."""
+    """The boundary, given as `mode` or `boundary`, and that name. `mode` defaults to 'reflect'."""
     if boundary is None:
         return settled(mode), 'mode'
     if not isinstance(mode, str) or mode != 'reflect':
@@ -56,8 +56,10 @@ def _side(mode: Any, cval: float, of: 'Argument') -> Side:
 
 
 class Argument(NamedTuple):
-    """What the caller calls a boundary, the exception for one that is wrong (scipy.ndimage's for the filters), and whether those are
-    taken that are composed of several runs."""
+    """How a function takes its boundary argument.
+
+    `name` is the argument's name, `kind` the exception for a wrong value (scipy.ndimage's for the
+    filters). `composed` allows the boundaries that take several runs of the library."""
 
     name: str
     kind: type = RuntimeError
@@ -65,7 +67,7 @@ class Argument(NamedTuple):
 
 
 def axis_sides(mode: Any, cval: float, of: Argument) -> Sides:
-    """An axis: one mode for both sides, 'LOW:HIGH', or (low, high)."""
+    """The two sides of an axis, from one mode for both, 'LOW:HIGH', or (low, high)."""
     if isinstance(mode, str):
         low, _, high = mode.partition(':')
         return _side(low, cval, of), _side(high or low, cval, of)
@@ -77,7 +79,7 @@ def axis_sides(mode: Any, cval: float, of: Argument) -> Sides:
 
 
 def sides_of(mode: Any, cval: float, axes: int, of: Argument = Argument('mode')) -> List[Sides]:
-    """A boundary for each of so many axes: one for all, or a sequence with one for each."""
+    """The boundary of each of `axes` axes, from one for all axes or a sequence of one each."""
     if isinstance(mode, str):
         return [axis_sides(mode, cval, of)] * axes
     try:

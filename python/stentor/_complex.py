@@ -1,4 +1,4 @@
-"""Complex arrays and weights on the host: real and imaginary parts are filtered each for itself."""
+"""Complex arrays and weights on the host: real and imaginary parts are filtered separately."""
 
 import warnings
 from typing import Any, Callable, Tuple
@@ -11,19 +11,19 @@ from ._words import said
 
 
 def is_complex(x: Any) -> bool:
-    """Is it an array, or a list, of complex numbers?"""
+    """Whether x is an array or a list of complex numbers."""
     if isinstance(x, np.ndarray):
         return x.dtype.kind == 'c'
     if not isinstance(x, (list, tuple, complex, np.complexfloating)):
         return False
     try:
         return np.asarray(x).dtype.kind == 'c'
-    except Exception:  # which is told where arrays are opened
+    except Exception:  # open_array reports the error later
         return False
 
 
 def by_parts(run: Callable[[np.ndarray, float, np.ndarray], Any], x: Any, cval: Any, output: Any, out: Any) -> Any:
-    """`run` takes a part, its cval, and where the result goes."""
+    """Filters a complex array. `run` takes a real array, its cval and the output array."""
     x, target = numbers(x, 'input'), complex_target(x, output, out)
     value = _complex_number(cval)
     run(x.real, value.real, target.real)
@@ -32,15 +32,17 @@ def by_parts(run: Callable[[np.ndarray, float, np.ndarray], Any], x: Any, cval: 
 
 
 def without_halves(x: Any, nan: bool) -> Any:
-    """Numbers of which one part is NaN are NaN in both, where NaN is left out."""
+    """If `nan`, sets both parts of a complex number to NaN where one part is NaN."""
     x = numbers(x, 'input')
     return np.where(np.isnan(x), np.array(complex(np.nan, np.nan), x.dtype), x) if nan else x
 
 
 def by_weights(run: Callable[[np.ndarray, np.ndarray, float, np.ndarray], Any], x: Any, weights: np.ndarray, cval: Any, output: Any,
                out: Any, steps: int) -> Any:
-    """The same of complex weights, and of real or complex numbers; `run` takes a part, a part of the weights, a cval and where the
-    result goes, and is called for each step."""
+    """Filters a real or complex array with complex weights.
+
+    `run` takes a real array, real weights, a cval and the output array, and is called in each
+    step."""
     x = numbers(x, 'input')
     target, value = complex_target(x, output, out), _complex_number(cval)
     work = np.promote_types(np.promote_types(x.dtype, target.dtype), np.complex64).newbyteorder('=')
@@ -52,7 +54,7 @@ def by_weights(run: Callable[[np.ndarray, np.ndarray, float, np.ndarray], Any], 
 
 
 def _parts(run: Callable, x: np.ndarray, weights: np.ndarray, value: complex, work: np.dtype) -> Tuple[np.ndarray, np.ndarray]:
-    """(a + ib)(u + iv), where a, b are the parts of the array and u, v those of the weights."""
+    """Real and imaginary part of (a + ib)(u + iv), for the array a + ib and the weights u + iv."""
     def one(part: np.ndarray, some: np.ndarray, constant: float) -> np.ndarray:
         to = np.empty(x.shape, work).real.copy()
         run(part, some, constant, to)
@@ -66,13 +68,13 @@ def _parts(run: Callable, x: np.ndarray, weights: np.ndarray, value: complex, wo
 
 
 def check_cval(x: Any, cval: Any) -> None:
-    """Of real numbers that meet complex weights."""
+    """Refuses a complex cval with a real input and complex weights."""
     if not is_complex(x) and np.iscomplexobj(cval):
         raise ValueError('Cannot provide a complex-valued cval when the input is real: give a real cval, or complex input')
 
 
 def complex_target(x: Any, output: Any, out: Any) -> Any:
-    """The array that a complex result goes to: a new one, or the caller's."""
+    """The output array of a complex result: a new array, or the caller's."""
     x = numbers(x, 'input')
     target, dtype = target_of(output, out)
     if target is None:

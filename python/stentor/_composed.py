@@ -1,4 +1,9 @@
-"""What is composed of several runs of a filter: NaN left out, sides past which there is nothing, and antisymmetric sides."""
+"""Filters composed of several runs of the library: nan='ignore', boundaries 'ignore' and 'odd'.
+
+Where points are left out (NaN, or points past an 'ignore' side), normalized convolution applies:
+filter(values, missing = 0) * sum(weights) / filter(1, missing = 0). An 'odd' side is extended by
+2 * edge - mirror image, as in numpy.pad with reflect_type='odd'.
+"""
 
 from typing import Any, Callable, List, Sequence, Tuple
 
@@ -10,26 +15,26 @@ from ._library import lib
 from ._namespace import Namespace, namespace_of
 from ._words import said
 
-NOISE = 64  # units of rounding, under which a sum of weights that came by transforms counts as none
+# A sum of weights computed by transforms counts as 0 below this many units of rounding error.
+NOISE = 64
 
 
 def checked_nan(nan: Any) -> bool:
-    """Is NaN left out?"""
+    """Whether NaN is left out: the argument `nan`, checked."""
     if nan is None or isinstance(nan, str) and nan == 'ignore':
         return nan is not None
     raise ValueError(f"nan is {said(nan)}: give None, or 'ignore' to leave NaN out")
 
 
 def is_composed(passes: Sequence[Pass], ignore_nan: bool) -> bool:
-    """Does it take more than one run of the filter?"""
+    """Whether the filter takes more than one run of the library."""
     return ignore_nan or any(side[0] in (ODD, IGNORE) for each in passes for sides in each.sides for side in sides)
 
 
 def run_composed(apply: Callable, x: Any, key: Tuple, passes: List[Pass], steps: int, local: Any, ignore_nan: bool) -> Any:
-    """The result in floating numbers. `apply` runs plain passes, as _apply has it.
+    """The result, in floating point. `apply` is the function of _apply.py, for plain passes.
 
-    Where weights are left out, the sum over the others is scaled to the sum of all: filter(values, 0 for what is missing) times the sum of
-    the weights over filter(1, 0 for what is missing). Where none is left it is NaN."""
+    The result is NaN where all points under the weights are missing."""
     space = namespace_of(x, "nan='ignore' and the sides 'odd' and 'ignore'")
     scaled = ignore_nan or any(side[0] == IGNORE for each in passes for sides in each.sides for side in sides)
     total, size = (float(np.prod([part(each.taps.weights).sum() for each in passes])) for part in (np.asarray, np.abs))
@@ -62,7 +67,9 @@ def run_composed(apply: Callable, x: Any, key: Tuple, passes: List[Pass], steps:
 
 
 def _replaced(each: Pass, ignore_nan: bool, of_mask: bool) -> Pass:
-    """The pass over values, or over ones, with the library's own sides: nothing is 0, and what is past an odd side is cut off."""
+    """The pass over the values, or over the mask of ones, with boundaries that the library has.
+
+    Missing points are 0. An odd side becomes 'nearest': its extension is cropped afterwards."""
     def one(side: Side) -> Side:
         kind, value = side
         if kind == ODD:
@@ -72,11 +79,12 @@ def _replaced(each: Pass, ignore_nan: bool, of_mask: bool) -> Pass:
             return Side(lib.STN_CONSTANT, 0.0 if missing else 1.0 if of_mask else value)
         return Side(kind, value)
 
-    return each._replace(sides=[(one(low), one(high)) for low, high in each.sides])  # type: ignore[arg-type]
+    return each._replace(
+        sides=[(one(low), one(high)) for low, high in each.sides])  # type: ignore[arg-type]
 
 
 def _odd_reach(passes: Sequence[Pass], ndim: int) -> List[Tuple[int, int]]:
-    """By how many points each axis is extended past its odd sides."""
+    """The number of points, [(low, high)], by which each axis is extended past its odd sides."""
     reach = [[0, 0] for _ in range(ndim)]
     for each in passes:
         for axis, sides, far in zip(each.axes, each.sides, each.taps.reach()):
@@ -86,7 +94,7 @@ def _odd_reach(passes: Sequence[Pass], ndim: int) -> List[Tuple[int, int]]:
 
 
 def _extended(space: Namespace, x: Any, reach: Sequence[Tuple[int, int]]) -> Any:
-    """Twice the outer point less the points that mirror those past the side, as numpy.pad with reflect_type='odd'."""
+    """The array extended past its odd sides: twice the outermost point minus the mirror image."""
     if space.name == 'numpy':
         return np.pad(x, reach, mode='reflect', reflect_type='odd') if any(map(any, reach)) else x
     for axis, (low, high) in enumerate(reach):

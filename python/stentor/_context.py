@@ -1,4 +1,4 @@
-"""One context a device, made when it is first needed, and what a device is called."""
+"""One library context for each device, made when first needed; settings; names of devices."""
 
 import logging
 import os
@@ -17,11 +17,11 @@ _contexts: dict = {}
 _lock = new_lock()
 _settings: dict = {'threads': 0, 'cache_dir': '', 'packs': (), 'cache_shared': False, 'log': None}
 _KEEP: Any = object()
-_callbacks: list = []  # for as long as the process lives, as contexts do
+_callbacks: list = []  # log callbacks, kept until the process ends, as the contexts are
 
 
 def context_options() -> Any:
-    """A stn_context_options by what `configure` set, and what it points to."""
+    """A stn_context_options with the settings of `configure`, and the objects that it points to."""
     options = ffi.new('stn_context_options *', {'struct_size': ffi.sizeof('stn_context_options')})
     options.threads, options.cache_shared = _settings['threads'], _settings['cache_shared']
     kept = [ffi.new('char[]', os.fsencode(_settings['cache_dir']))]
@@ -37,26 +37,28 @@ def context_options() -> Any:
 
 
 class Context:
-    """A device's context. `device` is HOST, the GPU's number, or None for the first GPU that is there, else the host. It stays until
-    the process ends: it must outlive its plans, and when Python ends, objects go in any order."""
+    """The context of a device: HOST, a GPU's number, or None for the first GPU, else the host.
+
+    It is never destroyed: it must outlive its plans, and at exit Python destroys objects in any
+    order."""
 
     def __init__(self, device: Optional[int]):
         options, kept = context_options()
         options.device = lib.STN_DEVICE_AUTO if device is None else lib.STN_DEVICE_HOST if device == HOST else device + 1
         made, error = ffi.new('stn_context **'), new_error()
         check(lib.stn_context_create(options, made, error), error)
-        del kept  # until here
+        del kept  # not freed before this point
         self.handle = made[0]
         self.device = device
 
     def describe(self, format_: int) -> str:
-        """What the context found, as text (STN_TEXT) or JSON."""
+        """The devices and components that the context found, as text (STN_TEXT) or JSON."""
         made, error = ffi.new('char **'), new_error()
         check(lib.stn_context_describe(self.handle, format_, made, error), error)
         return take_text(made)
 
     def synchronize(self, stream: int) -> None:
-        """Waits for all work on a stream; on the main thread Ctrl-C ends the wait."""
+        """Waits for all work on a stream; on the main thread Ctrl-C interrupts the wait."""
         error = new_error()
         if self.device == HOST or not hears_signals():
             check(lib.stn_synchronize(self.handle, ffi.cast('void *', stream), error), error)
@@ -67,7 +69,9 @@ class Context:
         check(status, error)
 
     def wait(self) -> None:
-        """Waits for all work on the device, in whatever streams, of which some may be gone: freeing memory does."""
+        """Waits for all work on the device, in all streams, also in destroyed ones.
+
+        It frees a small allocation, which synchronizes the device."""
         made, error = ffi.new('void **'), new_error()
         check(lib.stn_memory_alloc(self.handle, 1, made, error), error)
         lib.stn_memory_free(self.handle, made[0])
@@ -75,24 +79,26 @@ class Context:
 
 def configure(*, threads: int = _KEEP, cache_dir: Union[None, str, os.PathLike] = _KEEP, packs: Sequence[Union[str, os.PathLike]] = _KEEP,
               cache_shared: bool = _KEEP, log: Union[None, str, Callable[[str, str], Any]] = _KEEP) -> None:
-    """Set what all later calls of the package use. What is left out stays as it is.
+    """Change the settings of all later calls of the package. An argument left out keeps its value.
 
-    Call it before anything else: functions forget what they prepared before, and plans that exist keep what they were made with.
+    Call it first: it clears the plans that functions have cached, and existing plans keep the
+    settings that they were made with.
 
     Parameters
     ----------
     threads : int, optional
-        Host threads; 0: all that this process may use.
+        The number of host threads; 0 means all processors that this process may use.
     cache_dir : path or None, optional
-        The folder of compiled kernels and measured times; None: that of the environment (STENTOR_CACHE_DIR, XDG_CACHE_HOME, HOME);
-        ':memory:' for none.
+        The folder of compiled kernels and measured times. None takes it from the environment
+        (STENTOR_CACHE_DIR, XDG_CACHE_HOME, HOME); ':memory:' writes no files.
     packs : sequence of paths, optional
-        Files of ready kernels, searched first, for machines without NVRTC.
+        Files of precompiled kernels, which are searched first, for machines without NVRTC.
     cache_shared : bool, optional
-        Whether to accept a cache folder that others own or may write.
+        Whether to accept a cache folder that other users own or may write to.
     log : str, callable or None, optional
-        'debug', 'info', 'warning' or 'error': messages from that level on go to Python's logger 'stentor'. A function of
-        (level, message) gets all of them, in whatever thread. None: silence, the default.
+        With 'debug', 'info', 'warning' or 'error', messages of at least that level go to Python's
+        logger 'stentor'. A function of (level, message) gets all messages, and may be called from
+        any thread. None, the default, disables the log.
 
     Returns
     -------
@@ -133,7 +139,7 @@ def _path(value: Any, name: str) -> str:
 
 
 def _log_callback(log: Any) -> Any:
-    """What the library calls, or None for silence."""
+    """The C callback for the argument `log` of `configure`, or None to disable the log."""
     if log is None:
         return None
     if not callable(log) and log not in LEVELS:
@@ -154,7 +160,7 @@ def _log_callback(log: Any) -> Any:
 
 
 def context(device: int) -> Context:
-    """The device's context."""
+    """The context of a device, made at the first call."""
     found = _contexts.get(device)
     if found is None:
         with _lock:
@@ -165,7 +171,9 @@ def context(device: int) -> Context:
 
 
 def device_number(device) -> int:
-    """What a caller calls a device ('host', 'cpu', 'cuda', 'cuda:1', 1, 'auto', a torch.device) as a number, or HOST."""
+    """A GPU's number, or HOST, from a caller's argument.
+
+    The argument is 'host', 'cpu', 'cuda', 'cuda:1', 1, 'auto' or a torch.device."""
     name = str(device) if isinstance(device, (str, int)) or type(device).__module__ == 'torch' else ''
     if name in ('host', 'cpu'):
         return HOST
@@ -186,16 +194,19 @@ def device_name(device: int) -> str:
 
 
 def _automatic() -> int:
-    """The first GPU that can be used, else the host."""
+    """The first GPU if it can be used, else the host."""
     try:
         context(0)
-    except Exception:  # whatever the reason, the host remains
+    except Exception:  # no usable GPU, for whatever reason
         return HOST
     return 0
 
 
 def _after_fork() -> None:
-    """A child makes contexts of its own: those of its parent have no threads here, and CUDA does not survive a fork."""
+    """Makes a forked child create its own contexts.
+
+    The threads of its parent's contexts do not exist in the child, and CUDA does not survive a
+    fork."""
     _contexts.clear()
 
 

@@ -1,12 +1,13 @@
-"""What a caller's own library does to its arrays on a GPU before Stentor takes them: to another dtype, and zeros behind the end."""
+"""Conversion of GPU arrays before a transform, by the array's own library: dtype, zero padding."""
 
 import sys
 from typing import Any, Sequence
 
 
 def converted(x: Any, dtype: str, extra: Sequence[int]) -> Any:
-    """The array in a dtype, with so many zeros behind each axis, in the order of the current stream; None, if its library is none that
-    is known."""
+    """The array in another dtype, padded with `extra` zeros at the end of each axis.
+
+    The work is enqueued in the current stream. None if the array's library is not known."""
     root = type(x).__module__.partition('.')[0]
     if root == 'torch':
         torch = sys.modules['torch']

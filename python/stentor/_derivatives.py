@@ -1,4 +1,7 @@
-"""Filters of first and second derivatives, and sums of them over the axes, with the arguments and the meaning of scipy.ndimage."""
+"""Filters of first and second derivatives, and their sums over axes, as in scipy.ndimage.
+
+sobel, prewitt and laplace are stencils; the others add up derivatives that a function computes.
+"""
 
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
@@ -22,19 +25,21 @@ Numbers = Union[float, Sequence[float]]
 
 def sobel(input: Any, axis: int = -1, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0, *, steps: int = 1,
           local: Optional[bool] = None, out: Any = None, boundary: Any = None, progress: Any = None) -> Any:
-    """The difference of neighbours along an axis, smoothed by 1, 2, 1 along all others, as ``scipy.ndimage.sobel``.
+    """The central difference along an axis, smoothed by 1, 2, 1 along the others.
+
+    Has the arguments and the result of ``scipy.ndimage.sobel``.
 
     Parameters
     ----------
     input, output, mode, cval, steps, local, out, boundary, progress
-        As of `correlate`.
+        As for `correlate`.
     axis : int, optional
         The axis of the derivative, by default the last.
 
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------
@@ -48,19 +53,21 @@ def sobel(input: Any, axis: int = -1, output: Any = None, mode: Mode = 'reflect'
 
 def prewitt(input: Any, axis: int = -1, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0, *, steps: int = 1,
             local: Optional[bool] = None, out: Any = None, boundary: Any = None, progress: Any = None) -> Any:
-    """The difference of neighbours along an axis, summed over three points along all others, as ``scipy.ndimage.prewitt``.
+    """The central difference along an axis, summed over three points along the others.
+
+    Has the arguments and the result of ``scipy.ndimage.prewitt``.
 
     Parameters
     ----------
     input, output, mode, cval, steps, local, out, boundary, progress
-        As of `correlate`.
+        As for `correlate`.
     axis : int, optional
         The axis of the derivative, by default the last.
 
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------
@@ -74,7 +81,7 @@ def prewitt(input: Any, axis: int = -1, output: Any = None, mode: Mode = 'reflec
 
 def _difference(function: Callable, smooth: Tuple[float, ...], input: Any, axis: Any, output: Any, mode: Any, cval: Any, steps: Any,
                 local: Any, out: Any, boundary: Any, progress: Any) -> Any:
-    """-1, 0, 1 along an axis, then `smooth` along each other axis."""
+    """Applies the weights -1, 0, 1 along one axis and `smooth` along every other axis."""
     if progress is not None:
         return tell_of(progress, function, input, axis, output, mode, cval, steps=steps, local=local, out=out, boundary=boundary)
     mode, mode_name = one_name(mode, boundary)
@@ -101,14 +108,14 @@ def laplace(input: Any, output: Any = None, mode: Mode = 'reflect', cval: float 
     Parameters
     ----------
     input, output, mode, cval, steps, local, out, boundary, progress
-        As of `correlate`.
+        As for `correlate`.
     axes : sequence of int, optional
-        By default all. More than three are added up one at a time.
+        By default all axes. More than three axes are summed one at a time.
 
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------
@@ -136,7 +143,7 @@ def laplace(input: Any, output: Any = None, mode: Mode = 'reflect', cval: float 
 
 
 def _laplace_of_many(x: Any, output: Any, mode: Any, cval: Any, axes: Any, steps: int, local: Any, out: Any) -> Any:
-    """Of more axes than one stencil has."""
+    """The Laplacian over more axes than one stencil can have, as a sum over single axes."""
     def second(source: Any, axis: int, to: Any, one: Any, value: Any) -> Any:
         return laplace(source, to, one, value, axes=(axis,), local=local)
 
@@ -158,24 +165,27 @@ def _laplace_taps(rank: int) -> Taps:
 def generic_laplace(input: Any, derivative2: Callable, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0,
                     extra_arguments: Sequence[Any] = (), extra_keywords: Optional[Dict[str, Any]] = None, *,
                     axes: Optional[Sequence[int]] = None) -> Any:
-    """The sum of second derivatives by a function of the caller's, as ``scipy.ndimage.generic_laplace``.
+    """The sum of second derivatives that a given function computes.
+
+    Has the arguments and the result of ``scipy.ndimage.generic_laplace``.
 
     Parameters
     ----------
     input, output, mode, cval
-        As of `correlate`; `output` also of PyTorch or CuPy.
+        As for `correlate`; `output` may also be an array of PyTorch or CuPy.
     derivative2 : callable
-        ``derivative2(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)`` fills `output` where that is an array,
-        and otherwise returns a new array of that dtype. On a GPU `output` is None.
+        ``derivative2(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)`` fills
+        `output` if it is an array, and otherwise returns a new array of that dtype. On a GPU
+        `output` is None.
     extra_arguments, extra_keywords : optional
-        What `derivative2` gets besides.
+        Further arguments of `derivative2`.
     axes : sequence of int, optional
-        By default all.
+        By default all axes.
 
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------
@@ -191,29 +201,33 @@ def generic_laplace(input: Any, derivative2: Callable, output: Any = None, mode:
 def generic_gradient_magnitude(input: Any, derivative: Callable, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0,
                                extra_arguments: Sequence[Any] = (), extra_keywords: Optional[Dict[str, Any]] = None, *,
                                axes: Optional[Sequence[int]] = None) -> Any:
-    """The length of the gradient by a function of the caller's, as ``scipy.ndimage.generic_gradient_magnitude``.
+    """The length of the gradient, from derivatives that a given function computes.
+
+    Has the arguments and the result of ``scipy.ndimage.generic_gradient_magnitude``.
 
     Parameters
     ----------
     input, output, mode, cval
-        As of `correlate`; `output` also of PyTorch or CuPy.
+        As for `correlate`; `output` may also be an array of PyTorch or CuPy.
     derivative : callable
-        ``derivative(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)`` fills `output` where that is an array,
-        and otherwise returns a new array of that dtype, which is changed afterwards. On a GPU `output` is None.
+        ``derivative(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)`` fills
+        `output` if it is an array, and otherwise returns a new array of that dtype, which is
+        overwritten afterwards. On a GPU `output` is None.
     extra_arguments, extra_keywords : optional
-        What `derivative` gets besides.
+        Further arguments of `derivative`.
     axes : sequence of int, optional
-        By default all.
+        By default all axes.
 
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------
     >>> import numpy as np, stentor
-    >>> stentor.generic_gradient_magnitude(np.array([[0., 3.], [4., 7.]]), stentor.sobel, mode='nearest').round(3)
+    >>> x = np.array([[0., 3.], [4., 7.]])
+    >>> stentor.generic_gradient_magnitude(x, stentor.sobel, mode='nearest').round(3)
     array([[20., 20.],
            [20., 20.]])
     """
@@ -222,23 +236,23 @@ def generic_gradient_magnitude(input: Any, derivative: Callable, output: Any = N
 
 def gaussian_laplace(input: Any, sigma: Numbers, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0, *,
                      axes: Optional[Sequence[int]] = None, **kwargs: Any) -> Any:
-    """The sum of second derivatives of an array that is smoothed by a Gaussian, as ``scipy.ndimage.gaussian_laplace``.
+    """The Laplacian of an array smoothed by a Gaussian, as ``scipy.ndimage.gaussian_laplace``.
 
     Parameters
     ----------
     input, output, mode, cval
-        As of `correlate`.
+        As for `correlate`.
     sigma : float or sequence of float
-        The standard deviation, in points; by axis or one for all.
+        The standard deviation, in points; by axis or one for all axes.
     axes : sequence of int, optional
-        By default all.
+        By default all axes.
     **kwargs
-        Of `gaussian_filter`: truncate, radius, local.
+        Arguments of `gaussian_filter`: truncate, radius, local.
 
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------
@@ -256,23 +270,25 @@ def gaussian_laplace(input: Any, sigma: Numbers, output: Any = None, mode: Mode 
 
 def gaussian_gradient_magnitude(input: Any, sigma: Numbers, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0, *,
                                 axes: Optional[Sequence[int]] = None, **kwargs: Any) -> Any:
-    """The length of the gradient of an array that is smoothed by a Gaussian, as ``scipy.ndimage.gaussian_gradient_magnitude``.
+    """The length of the gradient of an array smoothed by a Gaussian.
+
+    Has the arguments and the result of ``scipy.ndimage.gaussian_gradient_magnitude``.
 
     Parameters
     ----------
     input, output, mode, cval
-        As of `correlate`.
+        As for `correlate`.
     sigma : float or sequence of float
-        The standard deviation, in points, by axis of the array or one for all.
+        The standard deviation, in points; by axis of the array or one for all axes.
     axes : sequence of int, optional
-        The axes of the derivatives, by default all.
+        The axes of the derivatives, by default all axes.
     **kwargs
-        Of `gaussian_filter`: truncate, radius, local.
+        Arguments of `gaussian_filter`: truncate, radius, local.
 
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------
@@ -298,14 +314,14 @@ def _of_order(order: int, x: Any, axis: int, output: Any, mode: Any, cval: Any, 
 
 
 def rank_of(x: Any) -> int:
-    """How many axes an array of whatever kind has."""
+    """The number of axes of an array of any library."""
     opened = open_array(x, 'input')
     return opened.array.ndim if isinstance(opened, Host) else len(opened.layout.shape)
 
 
 def _summed(x: Any, derivative: Callable, output: Any, mode: Any, cval: Any, extra: Sequence[Any], named: Optional[Dict[str, Any]],
             axes: Any, squared: bool) -> Any:
-    """The sum over the axes of what a function makes of each, or the root of the sum of its squares."""
+    """The sum over the axes of a function's results, or the square root of the sum of squares."""
     opened = open_array(x, 'input')
     ndim = opened.array.ndim if isinstance(opened, Host) else len(opened.layout.shape)
     where, mode = axes_of(settled(axes), ndim), settled(mode)
@@ -333,7 +349,7 @@ def _summed(x: Any, derivative: Callable, output: Any, mode: Any, cval: Any, ext
 
 
 def _sum_into(made: np.ndarray, one: Callable, source: np.ndarray, count: int, squared: bool) -> None:
-    """In the dtype of the result, as scipy does."""
+    """Sums up in the dtype of the result, as scipy does."""
     if count == 0:
         made[...] = source
         return
@@ -348,7 +364,7 @@ def _sum_into(made: np.ndarray, one: Callable, source: np.ndarray, count: int, s
 
 
 def _summed_on_device(x: Any, one: Callable, count: int, output: Any, squared: bool) -> Any:
-    """By the arithmetic of the array's own library."""
+    """Sums up with the arithmetic of the array's own library."""
     target, dtype = target_of(output, None)
     if dtype is not None:
         raise ValueError(f'output asks for {dtype} from a GPU array: there, give an array or None')

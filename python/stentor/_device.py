@@ -1,4 +1,7 @@
-"""Memory on a GPU for programs that have no other CUDA library, and for results whose caller named none."""
+"""DeviceArray: memory on a GPU, for programs without another CUDA library.
+
+It also holds results for arrays whose library has no allocator that Stentor knows.
+"""
 
 import math
 from typing import Any, Dict, Optional, Sequence, Tuple
@@ -14,7 +17,7 @@ from ._words import brief, listed, said, whole
 
 
 class DeviceArray:
-    """A dense array in a GPU's memory, for what understands ``__cuda_array_interface__`` or DLPack.
+    """A dense array in a GPU's memory, with ``__cuda_array_interface__`` and DLPack.
 
     Parameters
     ----------
@@ -56,7 +59,8 @@ class DeviceArray:
             raise MemoryError(f'an array of shape {self.shape} and dtype {self.dtype} has {size} bytes: more than any memory')
         check(lib.stn_memory_alloc(home.handle, max(1, size), made, error), error)
 
-        def free(pointer, home=home, end=lib.stn_memory_free):  # the context must outlive its memory
+        # The default argument keeps the context, which must outlive its memory.
+        def free(pointer, home=home, end=lib.stn_memory_free):
             end(home.handle, pointer)
 
         self.nbytes = size
@@ -68,7 +72,7 @@ class DeviceArray:
         return int(ffi.cast('uintptr_t', self._memory))
 
     def numpy(self) -> np.ndarray:
-        """A copy on the host, once the work that made this array is done."""
+        """A copy on the host. Waits for the work that fills this array."""
         result, error = np.empty(self.shape, self.dtype), new_error()
         self._home.synchronize(self.stream)
         if self.nbytes:
@@ -89,7 +93,7 @@ class DeviceArray:
         if copy or dl_device not in (None, self.__dlpack_device__()):
             raise BufferError('a DeviceArray is handed over as it is: without a copy, on its own device')
         if stream != -1:
-            self._home.synchronize(self.stream)  # in order for whatever stream the caller means
+            self._home.synchronize(self.stream)  # the data is then ready in every stream
         return _dlpack.capsule(self, self.pointer, Layout.dense(self.shape), self.dtype, self.__dlpack_device__())
 
     def __repr__(self) -> str:
@@ -97,18 +101,18 @@ class DeviceArray:
 
 
 def to_device(array: Any, device: Any = 'cuda') -> DeviceArray:
-    """Copies an array of the host to a GPU.
+    """Copy an array from the host to a GPU.
 
     Parameters
     ----------
     array : array_like
     device : str or int, optional
-        'cuda', 'cuda:N' or a number.
+        'cuda', 'cuda:N' or a GPU's number.
 
     Returns
     -------
     DeviceArray
-        Its method ``numpy()`` is the way back.
+        Its method ``numpy()`` copies it back.
 
     Examples
     --------
@@ -125,7 +129,7 @@ def to_device(array: Any, device: Any = 'cuda') -> DeviceArray:
         raise ValueError("to_device copies to a GPU, but device is the host: give 'cuda' or 'cuda:N'")
     try:
         source = np.asarray(array)
-    except Exception as wrong:  # whatever its __array__ raises
+    except Exception as wrong:  # an object's __array__ may raise any exception
         raise ValueError(f'array is no array: {brief(wrong)}') from None
     if source.dtype.hasobject:
         raise ValueError('array is an array of Python objects: give numbers')

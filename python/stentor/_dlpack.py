@@ -1,4 +1,7 @@
-"""DLPack's capsules, in and out, without a compiler: its structs, which declarations.py has, by cffi and Python's C API."""
+"""Import and export of DLPack capsules without a compiler.
+
+The structs come from declarations.py by cffi, and the capsules from Python's C API by ctypes.
+"""
 
 import ctypes
 from typing import Any, NamedTuple, Tuple
@@ -22,7 +25,7 @@ _rename = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(('P
 _raw_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(('PyCapsule_IsValid', _api))
 _raw_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(('PyCapsule_GetPointer', _api))
 
-_exported: dict = {}  # address of a DLManagedTensor -> what it needs to live
+_exported: dict = {}  # address of a DLManagedTensor -> the objects that it keeps alive
 
 
 @_ffi.callback('void(DLManagedTensor *)')
@@ -32,13 +35,15 @@ def _delete(managed):
 
 @_destructor_type
 def _drop_capsule(capsule):
-    """A capsule that nobody took still owns its tensor."""
+    """Frees the tensor of a capsule that no consumer has taken."""
     if _raw_is_valid(capsule, _FRESH):
         _exported.pop(_raw_pointer(capsule, _FRESH), None)
 
 
 def capsule(owner: Any, pointer: int, layout: Layout, dtype: np.dtype, device: Tuple[int, int]) -> Any:
-    """A 'dltensor' capsule of memory that `owner` keeps; whoever takes it holds `owner` until it calls the deleter."""
+    """A 'dltensor' capsule of memory that `owner` keeps alive.
+
+    `owner` is kept until the capsule's consumer calls the deleter."""
     managed = _ffi.new('DLManagedTensor *')
     shape, strides = _ffi.new('int64_t[]', layout.shape), _ffi.new('int64_t[]', layout.strides)
     tensor = managed.tensor
@@ -53,7 +58,9 @@ def capsule(owner: Any, pointer: int, layout: Layout, dtype: np.dtype, device: T
 
 
 class Checked:
-    """Another library's array, of whose tensors none has elements without memory: NumPy would take them for uninitialised memory."""
+    """Another library's array; its export refuses a tensor with elements but a null data pointer.
+
+    NumPy would present such a tensor as uninitialised memory."""
 
     def __init__(self, given: Any):
         self._given = given
@@ -73,7 +80,7 @@ class Checked:
 
 
 class Taken(NamedTuple):
-    """A tensor of another library's; `owner` keeps it."""
+    """A tensor of another library; `owner` keeps it alive."""
 
     pointer: int
     layout: Layout
@@ -83,7 +90,7 @@ class Taken(NamedTuple):
 
 
 def take(given: Any) -> Taken:
-    """Takes over a 'dltensor' capsule: its deleter is called when `owner` is gone."""
+    """Consumes a 'dltensor' capsule: its deleter is called when `owner` is destroyed."""
     if not _is_valid(given, _FRESH):
         raise ValueError('the DLPack capsule is not fresh: each is taken once, and the form before version 1 is read')
     managed = _ffi.cast('DLManagedTensor *', _pointer(given, _FRESH))

@@ -1,4 +1,4 @@
-"""Stentor for code that calls scipy: a backend of scipy.fft, and functions in the place of others."""
+"""Stentor for code that calls scipy: a backend of scipy.fft, and temporary monkey patching."""
 
 import contextlib
 import functools
@@ -12,12 +12,13 @@ import numpy as np
 from . import _numpy_fft, fft, signal
 from ._words import said
 
-HELPERS = ('fftfreq', 'fftshift', 'get_workers', 'ifftshift', 'next_fast_len', 'prev_fast_len', 'rfftfreq', 'set_workers')  # nothing to win
+# Functions of scipy.fft that are not replaced, since Stentor's are no faster.
+HELPERS = ('fftfreq', 'fftshift', 'get_workers', 'ifftshift', 'next_fast_len', 'prev_fast_len', 'rfftfreq', 'set_workers')
 _lock = threading.RLock()
 
 
 def _is_taken(value: Any) -> bool:
-    """Is it no array that Stentor would refuse for its dtype or its mask?"""
+    """Whether Stentor accepts a value: it is not an array with an unsupported dtype or a mask."""
     if not isinstance(value, np.ndarray):
         return True
     dtype = value.dtype
@@ -26,8 +27,9 @@ def _is_taken(value: Any) -> bool:
 
 
 class ScipyBackend:
-    """What ``scipy.fft.set_backend`` takes, and ``set_global_backend`` and ``register_backend``. Arrays that Stentor does not take, as those
-    of long double, go to the next backend."""
+    """A backend for scipy.fft's ``set_backend``, ``set_global_backend`` and ``register_backend``.
+
+    Arrays that Stentor does not support, such as those of long double, go to the next backend."""
 
     __ua_domain__ = 'numpy.scipy.fft'
 
@@ -43,7 +45,7 @@ scipy_backend = ScipyBackend()
 
 
 def _functions_of(name: str) -> Dict[str, Callable]:
-    """Stentor's functions that have the names of another module's."""
+    """Stentor's functions with the names of another module's functions."""
     if name == 'scipy.ndimage':
         package = sys.modules[__package__]
         return {each: getattr(package, each) for each in package.__all__}
@@ -54,7 +56,7 @@ def _functions_of(name: str) -> Dict[str, Callable]:
 
 
 def _standing_for(theirs: Callable, ours: Callable) -> Callable:
-    """Ours, and theirs for arrays that Stentor does not take."""
+    """A wrapper that calls `ours`, or `theirs` for arrays that Stentor does not support."""
     @functools.wraps(theirs)
     def called(*given: Any, **named: Any) -> Any:
         return (ours if all(map(_is_taken, (*given, *named.values()))) else theirs)(*given, **named)
@@ -64,10 +66,11 @@ def _standing_for(theirs: Callable, ours: Callable) -> Callable:
 
 @contextlib.contextmanager
 def install_as(name: str) -> Iterator[List[str]]:
-    """Within a ``with`` block, put Stentor's functions in the place of another module's, for code that is not yours.
+    """Replace another module's functions by Stentor's within a ``with`` block.
 
-    Modules that have imported them by name get them too, but for those of the library itself. All threads see it. Arrays that Stentor does
-    not take, as those of long double, go to the function that was there before.
+    This is for code that you cannot change. Functions that loaded modules have imported by name are
+    replaced too, except in the library's own modules. All threads see the change. Arrays that
+    Stentor does not support, such as those of long double, go to the original function.
 
     Parameters
     ----------
@@ -77,7 +80,8 @@ def install_as(name: str) -> Iterator[List[str]]:
     Returns
     -------
     context manager
-        Its ``as`` is a list of the names that are replaced. At its end all is as it was.
+        Its value (``as``) is a list of the replaced names. At the end of the block the original
+        functions are restored.
 
     Examples
     --------
@@ -106,11 +110,11 @@ def install_as(name: str) -> Iterator[List[str]]:
             state.blocks -= 1
             if not state.blocks:
                 del _installed[name]
-                _replace(name, state.standing, state.before)  # also what was imported meanwhile
+                _replace(name, state.standing, state.before)  # also in modules loaded meanwhile
 
 
 class _Installed:
-    """Of one module: what was there, what stands there, and how many blocks are open."""
+    """The state of one module: original functions, replacements, and the number of open blocks."""
 
     def __init__(self, before: Dict[str, Callable], standing: Dict[str, Callable]):
         self.before, self.standing, self.blocks = before, standing, 0
@@ -120,7 +124,7 @@ _installed: Dict[str, _Installed] = {}
 
 
 def _replace(name: str, old: Dict[str, Callable], new: Dict[str, Callable]) -> None:
-    """Wherever a function is known by a name of a module's."""
+    """Replaces functions in a module, and in all loaded modules that imported them by name."""
     by_identity = {id(function): each for each, function in old.items()}
     for module in [sys.modules[name], *_users(name)]:
         for attribute, value in list(vars(module).items()):
@@ -130,7 +134,7 @@ def _replace(name: str, old: Dict[str, Callable], new: Dict[str, Callable]) -> N
 
 
 def _users(name: str) -> List[Any]:
-    """Loaded modules that are no part of the library, nor of Stentor."""
+    """The loaded modules that belong neither to the patched library nor to Stentor."""
     own = (name.partition('.')[0], __package__)
     return [module for key, module in list(sys.modules.items())
             if module is not None and key.partition('.')[0] not in own and isinstance(getattr(module, '__dict__', None), dict)]

@@ -1,5 +1,8 @@
-"""Is a call of PyTorch's an ordinary one: at once, without gradients, and with nobody who watches operators? Such a call needs no
-dispatcher, which takes longer than a small stencil."""
+"""Detects plain eager calls in PyTorch, and adapts operators to torch.func.
+
+A plain eager call has no gradients, no dispatch or function modes, no tracing and no torch.func
+transform. It can skip PyTorch's dispatcher, which takes longer than a small stencil.
+"""
 
 import operator
 from typing import Any, Callable
@@ -12,8 +15,9 @@ _strided = torch.strided
 
 
 def _watch(name: str) -> Callable[[], Any]:
-    """What PyTorch counts of modes and transforms of functions. None of it is public: a version that lacks any has a watcher
-    always."""
+    """A private function of PyTorch that says whether modes or transforms are active.
+
+    Where a version of PyTorch lacks it, the answer is always true."""
     return getattr(torch._C, name, lambda: True)
 
 
@@ -25,7 +29,9 @@ _level_of = operator.attrgetter('_current_level') if hasattr(forward_ad, '_curre
 
 
 def refuse_tangents(*tensors: torch.Tensor) -> None:
-    """Operators made in Python have no derivative forward, and PyTorch would leave it out without a word."""
+    """Refuses forward-mode differentiation, which PyTorch would silently ignore.
+
+    Operators defined in Python have no forward derivative."""
     if torch.compiler.is_compiling() or _level_of(forward_ad) < 0:
         return
     if any(forward_ad.unpack_dual(each).tangent is not None for each in tensors):
@@ -33,12 +39,14 @@ def refuse_tangents(*tensors: torch.Tensor) -> None:
 
 
 def is_transformed() -> bool:
-    """Does one of torch.func's transforms of functions call? Those of torch.library take no part in its gradients."""
+    """Whether a torch.func transform is active: it ignores gradients defined by torch.library."""
     return not torch.compiler.is_compiling() and _transformed()
 
 
 def transformable(operator_: Callable, setup: Callable, backward: Callable) -> Any:
-    """The operator, with its gradient, as torch.func.grad, jacrev and vmap take it: the function to call under is_transformed."""
+    """The operator with its gradient in the form that torch.func.grad, jacrev and vmap accept.
+
+    It is called instead of the operator if is_transformed()."""
     class Function(torch.autograd.Function):
         generate_vmap_rule = True
 
@@ -56,7 +64,7 @@ def transformable(operator_: Callable, setup: Callable, backward: Callable) -> A
 
 
 def no_setup(ctx: Any, inputs: Any, output: Any) -> None:
-    """Of an operator that refuses its gradient."""
+    """The setup function of an operator that refuses its gradient."""
 
 
 def refuse_gradient(ctx: Any, *grads: Any) -> Any:
@@ -64,7 +72,7 @@ def refuse_gradient(ctx: Any, *grads: Any) -> Any:
 
 
 def check_kind(value: Any, name: str) -> None:
-    """A ValueError unless it is a dense tensor, of whatever class."""
+    """Raises ValueError unless the value is a dense tensor, of any subclass."""
     if not isinstance(value, torch.Tensor):
         raise ValueError(f'{name} is a {type(value).__name__}: give a tensor')
     if value.layout != torch.strided:
@@ -72,8 +80,10 @@ def check_kind(value: Any, name: str) -> None:
 
 
 def is_eager(a: torch.Tensor, b: torch.Tensor, *more: torch.Tensor) -> bool:
-    """Of tensors that one operator is given; of what is no dense tensor on the CPU or CUDA, False. Written for speed."""
-    # First of all, since what follows is nothing that can be compiled.
+    """Whether an operator's call is a plain eager one on dense CPU or CUDA tensors.
+
+    Written for speed."""
+    # is_compiling() comes first, since torch.compile cannot trace the other checks.
     if torch.compiler.is_compiling() or _dispatched() or _overridden() or _transformed() or _traced() or _level_of(forward_ad) >= 0:
         return False
     return (type(a) in _PLAIN and type(b) in _PLAIN and a.layout is _strided and b.layout is _strided and (a.is_cuda or a.is_cpu)

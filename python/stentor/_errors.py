@@ -1,15 +1,17 @@
-"""Failures of the library as exceptions, each with the library's own sentence."""
+"""The library's status codes as exceptions, with the library's error messages."""
 
 from ._library import ffi, lib
 
 
 class StentorError(RuntimeError):
-    """What is neither a wrong argument nor a lack of memory nor a file: a driver, a compiler, a GPU that is not there.
+    """An error of the driver or the compiler, or a missing GPU.
+
+    Wrong arguments are ValueErrors, lack of memory is a MemoryError and file errors are OSErrors.
 
     Attributes
     ----------
     status : str
-        The library's name for it, such as ``'STN_ERROR_DRIVER'``.
+        The library's name of the error, such as ``'STN_ERROR_DRIVER'``.
 
     Examples
     --------
@@ -39,7 +41,7 @@ def new_error():
 
 
 def raise_error(status: int, error) -> None:
-    """Raises what a status that is not STN_OK means."""
+    """Raises the exception for a status other than STN_OK."""
     message = ffi.string(error.message).decode(errors='replace')
     if status in _BUILT_IN:
         raise _BUILT_IN[status](message)

@@ -1,4 +1,7 @@
-"""A plan's work on the host where taps reach further than those of the library, or are more: step by step, in groups of taps."""
+"""Plans on the host for stencils beyond the library's limits of radius or number of taps.
+
+Each step adds up groups of taps, each of which the library accepts.
+"""
 
 import json
 from typing import Optional, Sequence, Tuple
@@ -13,13 +16,15 @@ from ._stencil import Taps
 
 
 def is_far(taps: Taps, sides: Sequence[Sides], strategy: Optional[str]) -> bool:
-    """Would the library refuse it for how far its taps reach, or how many they are, and can the array be extended past its sides?"""
+    """Whether the stencil exceeds the library's limits and the host can run it in groups of taps.
+
+    The array must be extended past its sides, which excludes 'fixed' boundaries."""
     far = max(max(each) for each in taps.reach()) > lib.STN_MAX_RADIUS or len(taps.weights) > lib.STN_MAX_TAPS
     return far and strategy in (None, 'host') and all(lib.STN_FIXED not in (low[0], high[0]) for low, high in sides)
 
 
 class FarHandle:
-    """In the place of a Handle: the same calls between arrays on the host."""
+    """Stands in for a Handle: has the same methods, for arrays on the host."""
 
     workspace = 0
 
@@ -33,7 +38,7 @@ class FarHandle:
         self.run_source(source, None, target)
 
     def run_source(self, source: np.ndarray, constant: Optional[np.ndarray], target: np.ndarray) -> None:
-        """With a constant source that is added at each step."""
+        """Runs all steps, and adds a constant source in each step."""
         spare = [np.empty(self._shape, self._dtype) for _ in range(2)]
         for step in range(1, self._steps + 1):
             kept = step % self._every == 0 if self._every else step == self._steps

@@ -1,4 +1,4 @@
-"""What stands beside transforms in scipy.fft: frequencies, shifts, lengths that are quick, and the number of workers."""
+"""Helpers of scipy.fft: frequencies, shifts, fast transform lengths and the number of workers."""
 
 import contextlib
 import os
@@ -12,11 +12,12 @@ from ._fft_run import check_unused
 from ._namespace import namespace_of
 from ._words import whole
 
-COMPLEX_PRIMES, REAL_PRIMES = (3, 5, 7, 11), (3, 5)  # beside 2, of lengths that scipy calls fast
+# Odd prime factors of the lengths that scipy calls fast, for complex and for real transforms.
+COMPLEX_PRIMES, REAL_PRIMES = (3, 5, 7, 11), (3, 5)
 
 
 class _Default(threading.local):
-    """This thread's number of workers."""
+    """The number of workers of the current thread."""
 
     workers = 1
 
@@ -30,16 +31,16 @@ def fftfreq(n: int, d: float = 1.0, *, xp: Any = None, device: Any = None) -> An
     Parameters
     ----------
     n : int
-        Points of the transform.
+        Length of the transform.
     d : float, optional
-        The distance of two points.
+        The sample spacing.
     xp, device : optional
-        The library whose array is made, by default NumPy, and where.
+        The array library of the result, by default NumPy, and the device.
 
     Returns
     -------
     array
-        Of n frequencies: 0, the positive ones, then the negative ones.
+        The n frequencies: 0, the positive ones, then the negative ones.
 
     Examples
     --------
@@ -57,16 +58,16 @@ def rfftfreq(n: int, d: float = 1.0, *, xp: Any = None, device: Any = None) -> A
     Parameters
     ----------
     n : int
-        Points of the transform.
+        Length of the transform.
     d : float, optional
-        The distance of two points.
+        The sample spacing.
     xp, device : optional
-        The library whose array is made, by default NumPy, and where.
+        The array library of the result, by default NumPy, and the device.
 
     Returns
     -------
     array
-        Of n // 2 + 1 frequencies, from 0 on.
+        The n // 2 + 1 frequencies, starting at 0.
 
     Examples
     --------
@@ -85,19 +86,19 @@ def _made(array: np.ndarray, xp: Any, device: Any) -> Any:
 
 
 def fftshift(x: Any, axes: Union[None, int, Sequence[int]] = None) -> Any:
-    """Put the frequency 0 in the middle, as ``scipy.fft.fftshift``.
+    """Move frequency 0 to the middle, as ``scipy.fft.fftshift``.
 
     Parameters
     ----------
     x : array_like
-        On a GPU of PyTorch, CuPy or JAX.
+        On a GPU, an array of PyTorch, CuPy or JAX.
     axes : int or sequence of int, optional
-        By default all.
+        By default all axes.
 
     Returns
     -------
     array
-        A copy, of the kind of `x`, where `x` is.
+        A copy, of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -114,14 +115,14 @@ def ifftshift(x: Any, axes: Union[None, int, Sequence[int]] = None) -> Any:
     Parameters
     ----------
     x : array_like
-        On a GPU of PyTorch, CuPy or JAX.
+        On a GPU, an array of PyTorch, CuPy or JAX.
     axes : int or sequence of int, optional
-        By default all.
+        By default all axes.
 
     Returns
     -------
     array
-        A copy, of the kind of `x`, where `x` is.
+        A copy, of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -141,14 +142,17 @@ def _shifted(x: Any, axes: Any, sign: int) -> Any:
 
 
 def next_fast_len(target: int, real: bool = False) -> int:
-    """The least length from a number on that is quick to transform, as ``scipy.fft.next_fast_len``.
+    """The smallest fast transform length that is at least `target`.
+
+    Has the arguments and the result of ``scipy.fft.next_fast_len``.
 
     Parameters
     ----------
     target : int
-        Points that are needed.
+        The smallest length that is needed.
     real : bool, optional
-        Whether real numbers are transformed: then 2, 3 and 5 are the only prime factors, and otherwise 7 and 11 too.
+        Whether real numbers are transformed: fast lengths then have the prime factors 2, 3 and 5
+        only, and otherwise also 7 and 11.
 
     Returns
     -------
@@ -165,14 +169,16 @@ def next_fast_len(target: int, real: bool = False) -> int:
 
 
 def prev_fast_len(target: int, real: bool = False) -> int:
-    """The greatest length up to a number that is quick to transform, as ``scipy.fft.prev_fast_len``.
+    """The largest fast transform length that is at most `target`.
+
+    Has the arguments and the result of ``scipy.fft.prev_fast_len``.
 
     Parameters
     ----------
     target : int
-        Points that there are.
+        The largest length that is allowed.
     real : bool, optional
-        As of `next_fast_len`.
+        As for `next_fast_len`.
 
     Returns
     -------
@@ -195,7 +201,7 @@ def _target(target: Any) -> int:
 
 
 def _near(target: int, primes: Tuple[int, ...], above: bool) -> Iterator[int]:
-    """For each product of the odd primes that is not too large, its multiple by a power of two next to the target."""
+    """The candidates: for each product of odd primes, its power-of-two multiple next to target."""
     products = [1] if target else []
     for prime in primes:
         for each in list(products):
@@ -208,13 +214,14 @@ def _near(target: int, primes: Tuple[int, ...], above: bool) -> Iterator[int]:
 
 @contextlib.contextmanager
 def set_workers(workers: int) -> Iterator[None]:
-    """Within a ``with`` block, the number that `get_workers` tells, as ``scipy.fft.set_workers``. Stentor's threads are set by
-    `stentor.configure`.
+    """Set the result of `get_workers` within a ``with`` block, as ``scipy.fft.set_workers``.
+
+    It does not change Stentor's number of threads: use `stentor.configure`.
 
     Parameters
     ----------
     workers : int
-        From 1 on; below 0, so many less than all processors and one.
+        1 or more. A negative number counts from the number of processors: -1 means all of them.
 
     Returns
     -------
@@ -237,7 +244,9 @@ def set_workers(workers: int) -> Iterator[None]:
 
 
 def get_workers() -> int:
-    """The number of workers that `set_workers` has set in this thread, 1 by default, as ``scipy.fft.get_workers``.
+    """The number of workers set by `set_workers` in this thread, by default 1.
+
+    Has the result of ``scipy.fft.get_workers``.
 
     Returns
     -------

@@ -1,4 +1,8 @@
-"""From scipy.fft's arguments to plans of the library, kept from one call to the next."""
+"""Runs scipy.fft's functions: checks arguments, and makes and caches plans of the library.
+
+A plan transforms at most three axes (a Piece). A call with more axes is a sequence of pieces. On a
+GPU, a call may also need copies that make arrays dense.
+"""
 
 import os
 from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
@@ -27,7 +31,7 @@ COMPLEX = {'float32': 'complex64', 'float64': 'complex128'}
 
 
 class Piece(NamedTuple):
-    """A transform of at most three axes at once, the last one being the last of `axes`."""
+    """A transform over at most three axes; a real transform halves the last of `axes`."""
 
     kind: str
     axes: Tuple[int, ...]
@@ -42,11 +46,12 @@ class Transform:
     def __init__(self, device: int, piece: Piece, real: str, inverse: bool, alignment: int):
         self.order: Optional[List[int]] = None
         split = split_axes(piece.axes, piece.source, piece.target, spare=False)
-        # Between turns, real numbers lie where no complex one may.
+        # The offsets of the loop's iterations are multiples of real numbers, at which complex
+        # numbers would be misaligned, so that the arrays are copied instead.
         move = bool(split.loop) and (device == HOST or piece.kind != 'c2c')
         try:
             self._plan(device, self._move(piece) if move else piece, real, inverse, 16 if move and device != HOST else alignment)
-        except StentorError:  # what cannot be transformed where it lies, for want of cuFFT, may be so once it is dense
+        except StentorError:  # without cuFFT, strided arrays may fail where dense copies succeed
             last = tuple(range(len(piece.source.shape)))[-len(piece.axes):]
             if move or device == HOST or piece.source.is_dense() and piece.axes == last:
                 raise
@@ -72,7 +77,7 @@ class Transform:
         self.run = in_turns(self.handle.run, turns) if split.loop else self.handle.run
 
     def _move(self, piece: Piece) -> Piece:
-        """The same with the axes that are transformed behind all others, for which arrays are copied there and back."""
+        """The piece with the transformed axes moved last, for arrays that are copied."""
         rest = [a for a in range(len(piece.source.shape)) if a not in piece.axes]
         self.order = rest + list(piece.axes)
         moved = [Layout.dense([layout.shape[a] for a in self.order]) for layout in (piece.source, piece.target)]
@@ -89,7 +94,7 @@ class Transform:
 
 
 class Job:
-    """All pieces of a call, and the dtypes on the way."""
+    """All pieces of a call, with the dtype of each intermediate result."""
 
     def __init__(self, device: int, source: Layout, dtype: str, sizes: Tuple[int, ...], axes: Tuple[int, ...], kind: str,
                  inverse: bool, scale: float, alignment: int):
@@ -99,7 +104,7 @@ class Job:
         self.dtypes = [self.real if piece.kind == 'c2r' else COMPLEX[self.real] for piece in self.pieces]
 
     def on_host(self, x: np.ndarray, out: Optional[np.ndarray] = None) -> np.ndarray:
-        """The transform, in a new array or in `out`, which is as such a one would be."""
+        """The transform, in a new array or in `out`, which has the result's layout and dtype."""
         for i, (piece, part, dtype) in enumerate(zip(self.pieces, self.parts, self.dtypes)):
             result = out if out is not None and i == len(self.parts) - 1 else np.empty(piece.target.shape, dtype)
             part.on_host(x, result)
@@ -108,12 +113,12 @@ class Job:
 
 
 class DeviceJob(Prepared):
-    """The same on a GPU, in stages."""
+    """A Job on a GPU: a sequence of stages (transforms and copies) through scratch memory."""
 
     def __init__(self, device: int, source: Layout, dtype: str, *rest: Any):
         alignment, real = rest[-1], REAL[dtype]
-        self._stages: List[Any] = []  # what runs from one address to another
-        self._sizes: List[int] = []   # bytes of what it makes
+        self._stages: List[Any] = []  # each runs from an input address to an output address
+        self._sizes: List[int] = []   # bytes of each stage's output
         if alignment < 2 * ITEM_SIZES[real]:
             dense = Layout.dense(source.shape)
             self._add(_mover(device, source, dense, real, dtype != real), dense, real, dtype != real)
@@ -123,7 +128,7 @@ class DeviceJob(Prepared):
             self._add_piece(device, piece, part, real)
         work = rounded(max(each.workspace for each in self._stages))
         grid = max(self._sizes[:-1], default=0)
-        self._between = [work, work + grid]  # in turn: a stage reads one and writes the other
+        self._between = [work, work + grid]  # offsets of the two ping-pong buffers
         super().__init__(device, work + grid * min(len(self._stages) - 1, 2))
         self.shape, self.dtype = job.pieces[-1].target.shape, job.dtypes[-1]
         self.single = self._stages[0].run if len(self._stages) == 1 else None
@@ -142,17 +147,17 @@ class DeviceJob(Prepared):
             self._add(_mover(device, part.piece.target, _turned(piece.target, part.order), real, pairs[1]), piece.target, real, pairs[1])
 
     def __call__(self, view: View, pointer: int) -> None:
-        """From a view to the array of `shape` and `dtype` at `pointer`."""
+        """Transforms a view into the array of `shape` and `dtype` at `pointer`."""
         memory, kept = self.scratch(view)
         self.enqueue(view.pointer, pointer, view.stream, memory)
-        del kept  # until here
+        del kept  # not freed before this point
 
     def enqueue(self, source: int, target: int, stream: int, memory: int) -> None:
         if self.single is not None:
             self.single(source, target, stream, memory)
             return
         last = len(self._stages) - 1
-        with self.lock:  # others may have the same memory
+        with self.lock:  # other threads may use the same scratch memory
             for i, stage in enumerate(self._stages):
                 to = target if i == last else memory + self._between[i % 2]
                 stage.run(source, to, stream, memory)
@@ -164,14 +169,17 @@ def _turned(layout: Layout, order: Sequence[int]) -> Layout:
 
 
 def _mover(device: int, source: Layout, target: Layout, real: str, pairs: bool) -> Sweep:
-    """Every number to where another layout has it; `pairs`: complex ones."""
+    """A copy from one layout to another; `pairs` means complex numbers."""
     if pairs:
         source, target = (Layout((*each.shape, 2), (*(2 * s for s in each.strides), 1)) for each in (source, target))
     return Sweep(device, moving(source, target, real))
 
 
 def _pieces(source: Layout, sizes: Tuple[int, ...], axes: Tuple[int, ...], kind: str, scale: float) -> List[Piece]:
-    """Three axes at a time. The halved axis comes last on the way there is first, and on the way back it is last."""
+    """The pieces of a transform, three axes at a time.
+
+    The group with the halved axis is the first of a real-to-complex transform, and the last of a
+    complex-to-real one."""
     groups = [tuple(axes[max(0, i - 3):i]) for i in range(len(axes), 0, -3)]
     kinds = ['c2c'] * len(groups)
     if kind == 'r2c':
@@ -195,7 +203,9 @@ def _pieces(source: Layout, sizes: Tuple[int, ...], axes: Tuple[int, ...], kind:
 
 
 def _share(scale: float, sizes: Sequence[int]) -> float:
-    """What of a factor comes before other axes: a power of two, so that numbers in between are no larger than results, and exact."""
+    """The part of the scale factor that is applied in this piece, before later pieces.
+
+    It is a power of two, hence exact, and keeps intermediate values no larger than the results."""
     if not 0 < scale < 1:
         return 1.0
     return max(2.0 ** np.floor(np.log2(scale)), 2.0 ** -np.ceil(np.log2(np.prod([float(n) for n in sizes]))))
@@ -203,7 +213,9 @@ def _share(scale: float, sizes: Sequence[int]) -> float:
 
 def transform(x: Any, s: Any, axes: Any, norm: Any, kind: str, inverse: bool, workers: Any = None, plan: Any = None,
               out: Any = None, single: bool = False) -> Any:
-    """One of scipy.fft's functions. single: one of those along one axis, whose n and axis are `s` and `axes`."""
+    """Runs one of scipy.fft's functions.
+
+    If `single`, the function transforms one axis, and `s` and `axes` are its `n` and `axis`."""
     if workers is not None or plan is not None:
         check_unused(workers, plan)
     s, axes = settled(s), settled(axes)
@@ -237,7 +249,7 @@ def transform(x: Any, s: Any, axes: Any, norm: Any, kind: str, inverse: bool, wo
 
 
 def check_unused(workers: Any, plan: Any) -> None:
-    """What scipy refuses of arguments that change nothing here."""
+    """Checks `workers` and `plan`, which have no effect, as scipy does."""
     if plan is not None:
         raise NotImplementedError('plan is given, but scipy.fft has none yet: leave it None')
     if workers is None:
@@ -274,7 +286,8 @@ def sizes_and_axes(shape: Tuple[int, ...], s: Any, axes: Any, kind: str) -> Tupl
         raise ValueError('axes is empty: name at least one for a transform of real numbers')
     sizes = [shape[a] for a in where]
     if kind == 'c2r':
-        sizes[-1] = 2 * (sizes[-1] - 1) or min(len(where) - 1, 1)  # of one frequency of several axes scipy makes one point
+        # With several axes, scipy transforms one frequency to one point.
+        sizes[-1] = 2 * (sizes[-1] - 1) or min(len(where) - 1, 1)
     if given is not None:
         if len(given) != len(where):
             raise ValueError(f's has {len(given)} sizes for {len(where)} axes: give one for each')
@@ -298,8 +311,10 @@ def _input_sizes(sizes: Tuple[int, ...], kind: str) -> Tuple[int, ...]:
 
 
 def table_bytes(n: int) -> int:
-    """About as many bytes of float64 as the tables of a line of n points take. A line with a large prime factor is convolved at the
-    next power of two past 2 n."""
+    """An estimate of the bytes of a float64 transform's tables, for n points.
+
+    A length with a large prime factor takes Bluestein's algorithm: a convolution of the next power
+    of two above 2 n."""
     rest, factor = n, 2
     while factor * factor <= rest and factor <= 64:
         while rest % factor == 0:
@@ -309,7 +324,7 @@ def table_bytes(n: int) -> int:
 
 
 class HostCall:
-    """A call on a NumPy array: cut or filled, converted, transformed."""
+    """A prepared call on a NumPy array: crops or pads it, converts its dtype and transforms it."""
 
     def __init__(self, x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, inverse: bool,
                  scale: float):
@@ -330,7 +345,7 @@ class HostCall:
             return resized(x, self.resize, self.where, self.work)
         if self.convert:
             return np.array(x, self.work, order='C')
-        if x.ctypes.data % self.alignment:  # a copy that lies as x does: the plan is for such
+        if x.ctypes.data % self.alignment:  # an aligned copy with the strides of x, as planned
             wide = np.lib.stride_tricks.as_strided
             room = np.empty(sum(abs(s) * (n - 1) for s, n in zip(x.strides, x.shape)) // x.itemsize + 1, x.dtype)
             copy = wide(room, x.shape, x.strides)
@@ -339,7 +354,7 @@ class HostCall:
         return x
 
     def __call__(self, x: np.ndarray, out: Optional[np.ndarray] = None) -> np.ndarray:
-        """The transform: a new array, or `out`, which is checked to fit."""
+        """The transform, in a new array or in `out`, whose shape and dtype are checked."""
         x = self._ready(x)
         mine = (out is not None and self.job is not None and out.flags.c_contiguous and out.dtype == self.job.dtypes[-1]
                 and out.ctypes.data % self.alignment == 0 and out.shape == self.job.pieces[-1].target.shape
@@ -355,7 +370,7 @@ class HostCall:
         return out
 
     def finish(self) -> None:
-        """Nothing is under way once a call has returned."""
+        """A call on the host is complete when it returns: there is nothing to wait for."""
 
 
 def _on_host(x: np.ndarray, key: Tuple, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, inverse: bool,
@@ -368,7 +383,7 @@ def _on_host(x: np.ndarray, key: Tuple, sizes: Tuple[int, ...], where: Tuple[int
 
 
 def _nothing(x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, work: np.dtype) -> np.ndarray:
-    """No points, or no axes: nothing to transform."""
+    """The result for an array without points, or for no axes: there is nothing to transform."""
     shape = list(x.shape)
     if where:
         shape[where[-1]] = sizes[-1] // 2 + 1 if kind == 'r2c' else sizes[-1]
@@ -377,7 +392,7 @@ def _nothing(x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], kind
 
 
 def resized(x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """A copy of that dtype, cut or filled with zeros along each axis."""
+    """A copy of dtype `dtype`, cropped or padded with zeros along each axis of `where`."""
     shape = list(x.shape)
     for n, axis in zip(sizes, where):
         shape[axis] = n
@@ -388,9 +403,10 @@ def resized(x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], dtype
 
 
 def _ready_for(x: Any, view: View, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str) -> Any:
-    """What a transform takes instead of an array of another dtype, or of too few points, if the array's own library can make it; else
-    None."""
-    real = REAL.get(view.dtype, 'float32')  # of float16, as on the host
+    """The array converted to the transform's dtype and padded with zeros, by its own library.
+
+    None if it needs neither, or if its library is not known."""
+    real = REAL.get(view.dtype, 'float32')  # float16 becomes float32, as on the host
     dtype = view.dtype if view.dtype.startswith('complex') else real if kind == 'r2c' else COMPLEX[real]
     extra = [0] * len(view.layout.shape)
     for n, axis in zip(sizes, where):
@@ -430,7 +446,7 @@ def _on_device(x: Any, view: View, key: Tuple, sizes: Tuple[int, ...], where: Tu
 
 
 def _device_target(view: View, out: Any, prepared: DeviceJob) -> int:
-    """The address of `out`, which must be as a new array would be."""
+    """The address of `out`, which must have the layout and dtype of a new result array."""
     given = open_target(out, view.stream)
     if not isinstance(given, View) or given.device != view.device:
         raise ValueError(f'x is on cuda:{view.device}, but out is elsewhere: give both on one device')

@@ -1,4 +1,8 @@
-"""Prepared filters: passes over arrays of one layout, kept by the functions from one call to the next."""
+"""Prepared filters: sequences of stencil passes over arrays of one layout, cached between calls.
+
+A pass on the host runs as a plan of the library (Sweep), or, where the library's limits or its
+speed require it, as block sums (Box), as a dense matrix (Short) or in groups of taps (Wide).
+"""
 
 import math
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
@@ -16,15 +20,19 @@ from ._scratch import Prepared, rounded
 from ._stencil import Taps
 from ._sweep import Sweep
 
-FEW_POINTS, MOST_POINTS = 4, 64  # of an axis, whose sums are written out by a matrix
-FEW_TAPS = 128  # sums of so many cost less than choosing another way
-LONG_BOX = 64  # points: running sums cost less than as many taps
-CACHED = 1 << 16  # numbers that stay in cache from one of NumPy's loops to the next
-STRIP = 16  # columns, a line of cache and more
+# An axis is filtered by a dense matrix if it is the last one and has at most FEW_POINTS points, or
+# if it has fewer points than MOST_POINTS and than the stencil's reach.
+FEW_POINTS, MOST_POINTS = 4, 64
+FEW_TAPS = 128  # up to this many taps, a direct sum costs less than the choice of a strategy
+LONG_BOX = 64  # points of a box beyond which block sums are faster than as many taps
+CACHED = 1 << 16  # numbers of an array piece that stays in cache between NumPy's loops
+STRIP = 16  # columns that are copied together: at least a cache line
 
 
 class Pass(NamedTuple):
-    """One stencil over some axes. Where weights are whole numbers over a divisor, whole numbers are summed up exactly and
+    """One stencil over some axes.
+
+    If the weights are integers over a common divisor, sums over integer arrays are exact and are
     divided once."""
 
     taps: Taps
@@ -34,13 +42,15 @@ class Pass(NamedTuple):
 
 
 def work_dtype(source: np.dtype, target: np.dtype) -> np.dtype:
-    """What is computed in: the wider of both floating types, float64 for whole numbers."""
+    """The dtype of computation: the wider of both floating types; float64 for integers."""
     floats = [d if d.kind == 'f' else np.dtype(np.float64) for d in (source, target)]
     return np.promote_types(*floats).newbyteorder('=')
 
 
 def usable(array: np.ndarray, work: np.dtype) -> bool:
-    """Should the library read it where it lies? Rows with gaps are quicker copied once than gathered for each tap."""
+    """Whether the library should read the array in place.
+
+    Rows with strided elements are copied once, which is faster than strided reads for each tap."""
     if array.dtype != work or not array.flags.aligned:
         return False
     rows = array.shape[-1] == 1 or array.strides[-1] == array.itemsize
@@ -48,13 +58,15 @@ def usable(array: np.ndarray, work: np.dtype) -> bool:
 
 
 def regular(array: np.ndarray) -> bool:
-    """Are its strides whole elements forward, no two elements at one place?"""
+    """Whether strides are positive multiples of the item size and no elements share memory."""
     whole = all(n == 1 or s % array.itemsize == 0 for s, n in zip(array.strides, array.shape))
     return whole and apart(array.shape, array.strides, array.itemsize)
 
 
 def apart(shape: Sequence[int], strides: Sequence[int], size: int) -> bool:
-    """Strides go forward, and no two elements of so many units share memory, as windows over an array do."""
+    """Whether strides are positive and no two elements of `size` units share memory.
+
+    Sliding-window views share memory."""
     reach = 0
     for stride, extent in sorted(zip(strides, shape)):
         if extent > 1:
@@ -65,7 +77,10 @@ def apart(shape: Sequence[int], strides: Sequence[int], size: int) -> bool:
 
 
 def _dense_copy(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """In C order. Where other axes lie together, strips of columns go one by one: whole ones would push each other out of cache."""
+    """A copy in C order.
+
+    Where the last axis is not the contiguous one, strips of columns are copied one by one, since
+    whole rows would evict each other from cache."""
     if x.ndim < 2 or x.size < CACHED or abs(x.strides[-1]) <= min(abs(s) for s in x.strides):
         return x.astype(dtype, order='C')
     made = np.empty(x.shape, dtype)
@@ -75,15 +90,19 @@ def _dense_copy(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def cast_whole(array: np.ndarray, to: np.ndarray, dtype: np.dtype) -> None:
-    """Writes a dense array as whole numbers of the dtype, into another or itself; in pieces that stay in cache."""
+    """Converts a dense array to an integer dtype, into another array or in place.
+
+    It works in pieces that stay in cache."""
     source, target = array.reshape(-1), to.reshape(-1)
     for first in range(0, source.size, CACHED):
         target[first:first + CACHED] = _cast(source[first:first + CACHED], dtype)
 
 
 def _cast(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """As C and scipy.ndimage make whole numbers: towards zero, and past the type's range by its lowest bits. Truth is what is
-    not 0 then."""
+    """Conversion to an integer dtype as in C and scipy.ndimage.
+
+    Values are truncated towards zero, and outside of the type's range reduced to its lowest bits.
+    A bool is whether the truncated value is not 0."""
     if dtype.kind == 'b':
         return np.trunc(array) != 0
     with np.errstate(invalid='ignore'):
@@ -95,8 +114,10 @@ def _cast_uint64(array: np.ndarray) -> np.ndarray:
 
 
 class Wide:
-    """A pass that the library does not take whole, on the array extended past its sides: taps that reach further than an axis is
-    long, or further than the library's do, or that are too many. They go in groups about a centre each."""
+    """A pass beyond the library's limits, run on the array extended past its sides.
+
+    Its taps reach further than an axis is long or than the library allows, or are too many. They
+    are split into groups, each around a centre of its own, whose results are added."""
 
     def __init__(self, shape: Tuple[int, ...], each: Pass):
         self.reach, self.given = each.taps.reach(), each
@@ -112,9 +133,10 @@ class Wide:
         self.held = sum(sweep.held for sweep, _ in self.groups)
 
     def _sweep(self, wide: List[int], each: Pass) -> Sweep:
-        """In float64: partial sums of groups lose nothing that one sum would keep."""
+        """The sweep of one group, in float64, so that summing in groups loses no accuracy."""
         layout, zero = Layout.dense(wide), (lib.STN_CONSTANT, 0.0)
-        return Sweep(HOST, Request(each.taps, each.axes, [(zero, zero)] * len(each.axes),  # type: ignore[list-item]
+        return Sweep(HOST, Request(each.taps, each.axes,
+                                   [(zero, zero)] * len(each.axes),  # type: ignore[list-item]
                                    layout, layout, 'float64', ITEM_SIZES['float64']), 'host')
 
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
@@ -130,9 +152,12 @@ class Wide:
 
 
 class Short:
-    """A pass along one axis of n points that is short, or shorter than its taps: the boundary folds them into an n x n matrix M
-    and a constant c, out[i] = c[i] + sum over j of M[i, j] in[j]. Only what is in M is multiplied, so that NaN goes where taps carry
-    it, and points as far from i on either side are added first, so that mirrored data have mirrored results."""
+    """A pass along one axis of few points n, or of fewer points than its taps reach.
+
+    The boundary folds the taps into an n x n matrix M and a constant c:
+    out[i] = c[i] + sum over j of M[i, j] in[j]. Only the nonzero pattern of M is multiplied, so
+    that NaN spreads only to points whose taps read it. The two points at equal distance from i are
+    added first, so that mirrored data have mirrored results."""
 
     def __init__(self, each: Pass, points: int):
         self.axis, self.points, self.held = each.axes[0], points, 16 * points * points
@@ -140,7 +165,9 @@ class Short:
         line = each._replace(axes=(0,))
         at = taps.offsets[:, 0] + reach[0][0]
         zero = [tuple((kind, 0.0) for kind, _ in side) for side in each.sides]
-        index = extended(np.arange(1.0, points + 1), line._replace(sides=zero), reach).astype(np.intp)  # type: ignore[arg-type]
+        index = extended(np.arange(1.0, points + 1),
+                         line._replace(sides=zero),  # type: ignore[arg-type]
+                         reach).astype(np.intp)
         past = extended(np.zeros(points), line, reach)
         self.rows, self.constant = [], []
         for i in range(points):
@@ -151,7 +178,8 @@ class Short:
             row = {j: math.fsum(some) for j, some in folded.items()}
             pairs = [[j for j in sorted({i - d, i + d}) if j in row] for d in range(points)]
             pairs = [pair for pair in pairs if pair]
-            if pairs and abs(math.fsum(row.values()) - 1) < 1e-14:  # what is constant stays so
+            # Weights of sum 1 are adjusted to an exact sum, so that constant data stay constant.
+            if pairs and abs(math.fsum(row.values()) - 1) < 1e-14:
                 for _ in range(2):
                     row[pairs[0][0]] += 1 - sum(sum(row[j] for j in pair) for pair in pairs)
             self.rows.append([[(j, row[j]) for j in pair] for pair in pairs])
@@ -159,13 +187,13 @@ class Short:
             self.constant.append(float((past[at + i][seen] * taps.weights[seen]).sum()) if seen.any() else 0.0)
 
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
-        """`target` is dense. Columns go in pieces that stay in cache, in float64."""
+        """Runs the pass; `target` is dense. Computes in float64, in pieces that stay in cache."""
         source, target = np.moveaxis(source, self.axis, 0), np.moveaxis(target, self.axis, 0)
         if source.ndim == 1:
             source, target = source[:, None], target[:, None]
         outer, inner = source.shape[1:-1], source.shape[-1]
         step = max(1, CACHED // self.points // 2)
-        if self.axis == source.ndim - 1 or inner < 256:  # rows of all columns, which others need not be
+        if self.axis == source.ndim - 1 or inner < 256:  # few columns: all outer axes are merged
             flat = np.ascontiguousarray(source.reshape(self.points, -1), np.float64)
             made = np.empty(flat.shape)
             for first in range(0, flat.shape[1], step):
@@ -191,20 +219,23 @@ class Short:
                 if len(pair) == 2:
                     some += source[pair[1][0]] * pair[1][1]
                 to += some
-            if constant != 0:  # or no number
+            if constant != 0:  # true also if it is NaN
                 to += constant
 
 
 def extended(x: np.ndarray, each: Pass, reach: Sequence[Tuple[int, int]]) -> np.ndarray:
-    """The array with all that a pass sees past its sides. The slowest axis whose index is past a side gives the constant: extended
-    last, it is written last."""
+    """The array extended past its sides by all points that a pass reads.
+
+    In corners the constant of the slowest axis applies, so that this axis is extended last."""
     for axis, sides, (low, high) in reversed(list(zip(each.axes, each.sides, reach))):
         x = extend(x, axis, sides, low, high)  # type: ignore[assignment]
     return x
 
 
 def _groups(taps: Taps, most: Sequence[int]) -> List[Tuple[Taps, np.ndarray]]:
-    """Taps in groups about centres, no further from them than the library takes, and `most`."""
+    """Groups of taps with a centre each.
+
+    The taps are no further from their centre than the library's radius and `most`."""
     reach = np.minimum(np.array(most), lib.STN_MAX_RADIUS)
     box = np.floor_divide(taps.offsets + reach, 2 * reach + 1)
     found = []
@@ -218,12 +249,14 @@ def _groups(taps: Taps, most: Sequence[int]) -> List[Tuple[Taps, np.ndarray]]:
 
 
 class Box:
-    """The means over a long box, by sums of blocks: what they lose depends on the box alone, and what is not finite reaches no
-    other box. Sums of whole numbers are exact."""
+    """The means over a long box, by sums of blocks (stn_box_filter).
+
+    Unlike with running sums, the rounding error depends only on the values in the box, and a
+    non-finite value affects only the boxes that contain it. Sums of integers are exact."""
 
     def __init__(self, each: Pass, points: int, dtype: np.dtype):
         self.given, self.axis, self.points = each, each.axes[0], points
-        whole = float(each.taps.weights[0]) == 1.0  # who sums whole numbers divides them
+        whole = float(each.taps.weights[0]) == 1.0  # integers: the caller divides the sums
         before = -int(each.taps.offsets.min())
         sides = [{'kind': kind, 'value': value} for kind, value in each.sides[0]]
         self._box = ffi.new('stn_box_filter *', {
@@ -231,7 +264,7 @@ class Box:
             'before': before, 'sides': sides, 'divisor': 1.0 if whole else float(points)})
 
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
-        """`target` is dense."""
+        """Runs the pass; `target` is dense."""
         source = np.ascontiguousarray(source)
         box, shape, axis, error = self._box, source.shape, self.axis, new_error()
         box.outer, box.points, box.inner = (int(np.prod(part)) for part in (shape[:axis], shape[axis], shape[axis + 1:]))
@@ -244,12 +277,12 @@ def _is_long_box(each: Pass) -> bool:
 
 
 def _can_extend(each: Pass) -> bool:
-    """Boundaries that an index can say."""
+    """Whether the array can be extended past its sides: all boundaries but 'fixed'."""
     return all(lib.STN_FIXED not in (s[0][0], s[1][0]) for s in each.sides)
 
 
 def _is_short(shape: Tuple[int, ...], each: Pass) -> bool:
-    """One axis, of a few points, or of fewer than taps reach."""
+    """Whether the pass runs along one axis of few points, or of fewer than its taps reach."""
     if len(each.axes) != 1 or not _can_extend(each) or len(shape) < 2:
         return False
     points = shape[each.axes[0]]
@@ -258,14 +291,14 @@ def _is_short(shape: Tuple[int, ...], each: Pass) -> bool:
 
 
 def _is_beyond(shape: Tuple[int, ...], each: Pass) -> bool:
-    """Would the library refuse it for how far its taps reach, or how many they are?"""
+    """Whether the library would refuse the pass for the reach or the number of its taps."""
     reach = each.taps.reach()
     short = any(max(low_high) > min(shape[axis], lib.STN_MAX_RADIUS) for axis, low_high in zip(each.axes, reach))
     return (short or len(each.taps.weights) > lib.STN_MAX_TAPS) and _can_extend(each)
 
 
 def _narrow(shape: Tuple[int, ...], passes: List[Pass]) -> int:
-    """How many last axes are left alone and hold too few points to make rows of, as colours do."""
+    """The number of last axes that are not filtered and are too short for rows, such as colours."""
     filtered = max(axis for each in passes for axis in each.axes)
     tail = shape[filtered + 1:]
     return len(tail) if 1 < np.prod(tail) <= NARROW else 0
@@ -278,7 +311,7 @@ class HostFilter:
         self.target, self.work = target, work_dtype(x.dtype, target)
         self.whole, self.local = target.kind in 'biu', local
         self.order, narrow = None, _narrow(x.shape, passes)
-        if narrow:  # such axes go first, and back
+        if narrow:  # the short axes are moved first, and back afterwards
             self.order = (*range(x.ndim - narrow, x.ndim), *range(x.ndim - narrow))
             self.inverse = (*range(narrow, x.ndim), *range(narrow))
             passes = [each._replace(axes=tuple(axis + narrow for axis in each.axes)) for each in passes]
@@ -286,7 +319,7 @@ class HostFilter:
         self.shape, self.direct = x.shape, usable(x, self.work)
         first = Layout.of(x) if self.direct else Layout.dense(x.shape)
         beyond = any(_is_beyond(x.shape, each) for each in passes)
-        if len(passes) == 1 and not self.whole and not beyond:  # the plan takes the steps itself
+        if len(passes) == 1 and not self.whole and not beyond:  # one plan runs all steps
             self.sweeps = [self._sweep(passes[0], first, steps)]
         else:
             self.sweeps = [self._sweep(each, first if i == 0 else Layout.dense(x.shape), 1)
@@ -296,7 +329,7 @@ class HostFilter:
 
     @property
     def held(self) -> int:
-        """Bytes of its plans' tables."""
+        """Bytes of its plans' tables, for the cache's limit."""
         return sum(sweep.held for sweep, _ in self.sweeps)
 
     def _sweep(self, each: Pass, source: Layout, steps: int):
@@ -306,7 +339,8 @@ class HostFilter:
             each = each._replace(taps=taps)
         if _is_long_box(each):
             return Box(each, len(each.taps.weights), self.work), each.divisor
-        if steps == 1 and not self.whole and _is_short(self.shape, each):  # whole numbers keep the order of sums
+        # Integers keep the library's order of summation.
+        if steps == 1 and not self.whole and _is_short(self.shape, each):
             return Short(each, self.shape[each.axes[0]]), each.divisor
         if steps == 1 and _is_beyond(self.shape, each):
             return Wide(self.shape, each), each.divisor
@@ -316,7 +350,7 @@ class HostFilter:
         return Sweep(HOST, request, 'host' if few or self.whole else None), each.divisor
 
     def __call__(self, x: np.ndarray, out: Optional[np.ndarray] = None) -> np.ndarray:
-        """The filtered array: a new one, or `out`, which is checked to fit."""
+        """The filtered array: a new array, or `out`."""
         if self.order is None:
             return self._filtered(x, out)
         result = self._filtered(x.transpose(self.order), None).transpose(self.inverse)
@@ -327,7 +361,7 @@ class HostFilter:
 
     def _filtered(self, x: np.ndarray, out: Optional[np.ndarray]) -> np.ndarray:
         current = x if self.direct else _dense_copy(x, self.work)
-        spare: List[np.ndarray] = []  # what passes have read and is no longer needed
+        spare: List[np.ndarray] = []  # intermediate arrays that can be reused
         last = len(self.sweeps) - 1
         for i, sweep in enumerate(self.sweeps):
             mine = i == last and out is not None and self._writable(out, current)
@@ -357,11 +391,13 @@ class HostFilter:
             target /= divisor
 
     def finish(self) -> None:
-        """Nothing is under way once a call has returned."""
+        """A call on the host is complete when it returns: there is nothing to wait for."""
 
 
 class DeviceFilter(Prepared):
-    """Passes over arrays of one layout on a GPU. `overlap`: the output may share memory with the input."""
+    """Passes over arrays of one layout on a GPU.
+
+    `overlap` says that the output may share memory with the input."""
 
     def __init__(self, view: View, target: Layout, alignment: int, passes: List[Pass], steps: int, overlap: bool,
                  local: Optional[bool] = None):
@@ -374,27 +410,27 @@ class DeviceFilter(Prepared):
             requests.append(Request(each.taps, each.axes, each.sides, view.layout if i == 0 else dense,
                                     target if i == last else dense, self.dtype, alignment if i in (0, last) else 16,
                                     steps if single else 1, local=local))
-        if last == len(passes):  # the result is moved once the input is of no more use
+        if last == len(passes):  # the output may overlap the input: a last pass copies the result
             requests.append(moving(dense, target, self.dtype))
         self.sweeps = [Sweep(view.device, request) for request in requests]
         grid = rounded(int(np.prod(self.shape)) * ITEM_SIZES[self.dtype])
         work = rounded(max(sweep.workspace for sweep in self.sweeps))
-        self._between = [work, work + grid]  # in turn: a pass reads one and writes the other
+        self._between = [work, work + grid]  # offsets of the two ping-pong buffers
         super().__init__(view.device, work + grid * min(last, 2))
         self.single = self.sweeps[0].run if last == 0 else None
 
     def __call__(self, view: View, pointer: int) -> None:
-        """From a view to the array at `pointer`."""
+        """Filters a view into the array at `pointer`."""
         memory, kept = self.scratch(view)
         self.enqueue(view.pointer, pointer, view.stream, memory)
-        del kept  # until here
+        del kept  # not freed before this point
 
     def enqueue(self, source: int, target: int, stream: int, memory: int) -> None:
         if self.single is not None:
             self.single(source, target, stream, memory)
             return
         last = len(self.sweeps) - 1
-        with self.lock:  # others may have the same memory
+        with self.lock:  # other threads may use the same scratch memory
             for i, sweep in enumerate(self.sweeps):
                 to = target if i == last else memory + self._between[i % 2]
                 sweep.run(source, to, stream, memory)
@@ -402,6 +438,6 @@ class DeviceFilter(Prepared):
 
 
 def moving(source: Layout, target: Layout, dtype: str) -> Request:
-    """Every point as it is, to where another layout has it."""
+    """A copy from one layout to another, as a stencil of one tap."""
     taps, axis = Taps(np.zeros((1, 1), np.int64), np.ones(1)), len(source.shape) - 1
     return Request(taps, (axis,), [WRAP], source, target, dtype, ITEM_SIZES[dtype])

@@ -1,4 +1,4 @@
-"""correlate and convolve, with the arguments and the meaning of scipy.ndimage."""
+"""The functions correlate and convolve, with the arguments and the meaning of scipy.ndimage."""
 
 from typing import Any, List, Optional, Sequence, Tuple, Union
 
@@ -28,46 +28,54 @@ def correlate(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflec
     Parameters
     ----------
     input : array_like
-        On the host or on a GPU. On the host also of whole or complex numbers.
+        An array on the host or on a GPU. On the host it may also hold integers or complex numbers.
     weights : array_like
-        As many axes as `input`, or as `axes`, of which three at most have more than one weight. Where it has fewer, it is applied
-        along the last axes, and the others count a batch (beyond scipy). Complex ones, on the host, are conjugated, as in scipy,
-        and make a complex result.
+        Has as many axes as `input`, or as `axes`; at most three of them have more than one weight.
+        If it has fewer axes than `input`, it is applied along the last axes, and the other axes
+        are batch axes (beyond scipy). Complex weights, on the host only, are conjugated, as in
+        scipy, and give a complex result.
     output : array or dtype, optional
-        Where the result goes, or its dtype; by default that of `input`.
+        The array that receives the result, or the dtype of the result; by default that of `input`.
     mode : str or sequence, optional
-        'reflect', 'constant', 'nearest', 'mirror', 'wrap', their names with 'grid-', or 'fixed': points whose taps would
-        reach past a side keep their values. Beyond scipy: a sequence with one for each axis, and for an axis 'LOW:HIGH'
-        or (low, high). 'constant=2.5' has a value of its own. 'ignore': past a side there is nothing, and the weights inside are
-        scaled to the sum of all. 'odd': twice the outer point less the mirror image, as numpy.pad with reflect_type='odd'.
+        The boundary condition: 'reflect', 'constant', 'nearest', 'mirror', 'wrap', the names
+        prefixed by 'grid-', or 'fixed': points whose taps would reach past a side keep their
+        values. Beyond scipy: a sequence with one for each axis, and for an axis 'LOW:HIGH' or
+        (low, high). 'constant=2.5' sets the constant of a side. 'ignore': points past a side are
+        left out, and the weights inside are scaled to the sum of all weights. 'odd': twice the
+        outermost point minus the mirror image, as numpy.pad with reflect_type='odd'.
     cval : scalar, optional
         The value of 'constant'.
     origin : int or sequence of int, optional
-        Shifts the weights' centre; a sequence goes by `axes` where those are fewer than the array's.
+        Shifts the weights' centre. If fewer axes are filtered than the array has, a sequence has
+        the order of `axes`.
     axes : sequence of int, optional
-        The axes of `input` that those of `weights` stand for, in the order of `input`, as scipy has it.
+        The axes of `input` that are filtered. The axes of `weights` belong to them in the order of
+        `input`, as in scipy.
     steps : int, optional
-        How many times to apply it (beyond scipy).
+        The number of times that the filter is applied (beyond scipy).
     local : bool, optional
-        True: every value is accurate relative to the values that reach it, zeros stay zeros, and NaN stays where steps leave it,
-        as in scipy. False: transforms are welcome, whose errors are relative to the largest value, and with which one NaN spreads
-        over the array. None: transforms where they are predicted to be 3 times as fast; on the host an array with what is not
-        finite is then done again by steps. (Beyond scipy.)
+        True: every value is accurate relative to the values that contribute to it, zeros stay
+        zeros, and NaN spreads only to points whose taps read it, as in scipy. False: Fourier
+        transforms may be used; their errors are relative to the largest value of the array, and
+        one NaN spreads over the whole array. None: transforms are used where they are predicted to
+        be at least 3 times as fast; on the host, a result with non-finite values is then computed
+        again step by step. (Beyond scipy.)
     out : array, optional
         Another name of `output` for arrays.
     boundary : optional
-        Another name of `mode`, that of `Plan`.
+        Another name of `mode`, as in `Plan`.
     progress : callable or bool, optional
-        A function of the steps done and of all steps, called about every 50 ms and at the end; what it raises cancels the call.
-        True: a bar, tqdm's where that is installed.
+        A function of the number of steps done and the number of all steps, called about every
+        50 ms and at the end; an exception that it raises cancels the call. True shows a progress
+        bar, by tqdm if that is installed.
     nan : {None, 'ignore'}, optional
-        'ignore': NaN is left out, and the weights of the other points are scaled to the sum of all, as in astropy.convolution; where
-        no point is left the result is NaN (beyond scipy).
+        'ignore': NaN is left out, and the weights of the other points are scaled to the sum of all
+        weights, as in astropy.convolution; if no point is left, the result is NaN (beyond scipy).
 
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------
@@ -94,12 +102,12 @@ def convolve(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflect
     Parameters
     ----------
     input, weights, output, mode, cval, origin, axes, steps, local, out, boundary, progress, nan
-        As of `correlate`; the weights are mirrored, and complex ones not conjugated.
+        As for `correlate`, but the weights are mirrored, and complex weights are not conjugated.
 
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------
@@ -132,7 +140,7 @@ def _weighted(name: str, input: Any, weights: Any, output: Any, mode: Any, mode_
         check_cval(input, cval)
         if nan:
             raise ValueError("weights are complex: nan='ignore' takes real ones")
-        # As np.correlate, and so scipy, conjugate them.
+        # scipy conjugates complex weights in correlate, as np.correlate does.
         return by_weights(lambda part, some, value, to: _weighted(name, part, some, None, mode, mode_name, value, origin, axes, 1, to, local, False),
                           input, dense if name == 'convolve' else dense.conj(), cval, output, out, step_count(steps))
     if not key:
@@ -160,18 +168,19 @@ def _dense_pass(mirrored: bool, ndim: int, weights: np.ndarray, mode: Any, of: A
         raise RuntimeError(f'weights.ndim ({weights.ndim}) must match len(axes) ({len(named)}), the number of axes to be filtered')
     if not np.isfinite(weights).all():
         raise ValueError('weights hold a number that is not finite')
-    # scipy takes the weights' axes in the array's order, and so origins if all axes are named, in whatever order.
+    # scipy assigns the weights' axes in the array's order, and does the same for origins if `axes`
+    # names all axes, in any order.
     where = tuple(sorted(named))
     origins = each_axis(origin, len(where), 'origin')
     if len(where) < ndim:
         origins = [origins[named.index(axis)] for axis in where]
-    if mirrored:  # an even size has its centre on the other side then
+    if mirrored:  # mirroring moves the centre of an even size by one
         weights = weights[(slice(None, None, -1),) * len(where)]
         origins = [-whole(o, 'origin', -2**31, TypeError) - (n % 2 == 0) for o, n in zip(origins, weights.shape)]
     centre = [origin_of(o, n, 'weights') for o, n in zip(origins, weights.shape)]
     sides = sides_of(mode, cval, len(where), of)
     kept = list(range(len(where)))
-    if len(where) > 3:  # an axis of one weight has no neighbours
+    if len(where) > 3:  # axes with one weight become batch axes
         kept = [i for i, n in enumerate(weights.shape) if n > 1] or [len(where) - 1]
         if len(kept) > 3:
             raise ValueError(f'weights have shape {weights.shape}: 3 axes at most may have more than one weight, others make a batch')

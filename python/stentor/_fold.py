@@ -1,4 +1,7 @@
-"""Where the points past an axis' sides come from: for axes that are shorter than a stencil's reach, and for gradients."""
+"""Index arithmetic of boundary conditions: the source index of each point past an axis' sides.
+
+Used for axes shorter than a stencil's reach, and for gradients.
+"""
 
 from typing import Optional, Sequence
 
@@ -9,8 +12,10 @@ from ._library import lib
 
 
 def fold_index(sides: Sides, extent: int, low: int, high: int) -> Optional[np.ndarray]:
-    """The index of the point seen at -low .. extent+high-1; -1 where the low side's constant is seen and -2 where the high
-    side's is. None: a side is fixed, and there is no such index."""
+    """The source index of each point from -low to extent + high - 1.
+
+    -1 stands for the constant of the low side and -2 for that of the high side. None if a side is
+    'fixed', where no source index exists."""
     kinds = [side[0] for side in sides]
     if lib.STN_FIXED in kinds:
         return None
@@ -31,7 +36,10 @@ def fold_index(sides: Sides, extent: int, low: int, high: int) -> Optional[np.nd
 
 
 def _fold_by_turns(at: np.ndarray, extent: int, kinds: Sequence[int]) -> np.ndarray:
-    """Where the sides differ: each index by the rule of the side that it is past, until it lands inside or on a constant."""
+    """The source index for two different sides.
+
+    Each index is folded by the rule of the side that it is past, until it lies inside or is a
+    constant."""
     seen = np.zeros_like(at)
     while True:
         past = [(at < 0) & (seen == 0), (at >= extent) & (seen == 0)]
@@ -43,12 +51,14 @@ def _fold_by_turns(at: np.ndarray, extent: int, kinds: Sequence[int]) -> np.ndar
                 seen[mask] = -1 - side
             elif kinds[side] == lib.STN_NEAREST or (kinds[side] == lib.STN_MIRROR and extent == 1):
                 at[mask] = edge
-            else:  # mirrored about the last point, or about the edge of its cell
+            else:  # mirrored about the outermost point, or about the edge of its cell
                 at[mask] = 2 * edge - at[mask] + (0 if kinds[side] == lib.STN_MIRROR else 2 * side - 1)
 
 
 def extend(x: np.ndarray, axis: int, sides: Sides, low: int, high: int) -> Optional[np.ndarray]:
-    """The array with so many more points along an axis, as a tap past its sides sees them. None: see fold_index."""
+    """The array extended by `low` and `high` points along an axis, by its boundary conditions.
+
+    None if a side is 'fixed'."""
     index = fold_index(sides, x.shape[axis], low, high)
     if index is None:
         return None

@@ -1,4 +1,7 @@
-"""Plans of Fourier layers, kept from one call to the next; their weights come with each run."""
+"""Plans of spectral convolutions (Fourier layers), cached between calls.
+
+Each run takes its weights as an argument.
+"""
 
 from typing import Any, Tuple
 
@@ -13,7 +16,9 @@ FORWARD, BACKWARD_X, BACKWARD_WEIGHTS = lib.STN_PASS_FORWARD, lib.STN_PASS_BACKW
 
 
 class Layer(Prepared):
-    """One pass of a layer. `shape` is that of x: (batch, channels in, points...)."""
+    """One pass (forward or backward) of a layer.
+
+    `shape` is the shape of x: (batch, channels in, points...)."""
 
     def __init__(self, device: int, which: int, shape: Tuple[int, ...], out_channels: int, modes: Tuple[int, ...],
                  dtype: str, complex_data: bool, shared: bool, bias: bool, low: bool, alignment: int):
@@ -23,15 +28,16 @@ class Layer(Prepared):
         work.batch, work.in_channels, work.out_channels = shape[0], shape[1], out_channels
         work.mode_choice = lib.STN_MODES_LOW if low else lib.STN_MODES_BOTH_SIGNS
         work.complex_data, work.shared_weights, work.has_bias = complex_data, shared, bias
-        setattr(work, 'pass', which)  # a word of Python's, as 'in' below
+        setattr(work, 'pass', which)  # 'pass' is a keyword of Python, as is 'in' below
         work.dtype, work.alignment = DTYPES[dtype], alignment
         self._handle = make_plan(context(device), lib.stn_plan_create_spectral_conv, work, tune='estimate')
         self._on_host = device == HOST
         super().__init__(device, self._handle.workspace)
 
     def run(self, place: Any = None, **pointers: int) -> None:
-        """in, out and what else the pass takes, as stn_execution names them; 0: none. `place`: the stream, and how memory is had
-        there, as a View says it; on the host, none."""
+        """Runs the pass on pointers named as the fields of stn_execution; 0 is a null pointer.
+
+        On a GPU, `place` holds the stream and allocates memory there, as a View does."""
         execution = ffi.new('stn_execution *', {'struct_size': ffi.sizeof('stn_execution')})
         for name, pointer in pointers.items():
             setattr(execution, name, ffi.cast('void *', pointer))
@@ -41,7 +47,7 @@ class Layer(Prepared):
                 memory, kept = self.scratch(place)
                 execution.workspace, execution.stream = ffi.cast('void *', memory), ffi.cast('void *', place.stream)
             self._handle.run_execution(execution)
-            del kept  # until here
+            del kept  # not freed before this point
 
     def finish(self) -> None:
         if not self._on_host:
@@ -49,6 +55,6 @@ class Layer(Prepared):
 
 
 def layer(*problem) -> Layer:
-    """The plan of a pass, made when it is first asked for; arguments as of Layer."""
+    """The cached plan of a pass; the arguments are those of Layer."""
     key = ('fourier', *problem)
     return recall(key) or remember(key, Layer(*problem))

@@ -1,15 +1,17 @@
-"""Frames of a run, one at a time, and whether an array of all of them can be had."""
+"""Frames of a run, one at a time, and allocation of large results with a check of free memory."""
 
 import os
 from typing import Any, Iterator, Optional, Tuple
 
 import numpy as np
 
-LARGE = 1 << 26  # bytes: smaller arrays are made without a look at what memory there is
+LARGE = 1 << 26  # bytes: smaller arrays are allocated without a check of the available memory
 
 
 def available_memory() -> Optional[int]:
-    """Bytes that programs can still have on this machine, or under the limit of this process' control group; None: not known."""
+    """The available memory in bytes, of this machine and within this process' control group.
+
+    None if it is not known."""
     found = []
     try:
         with open('/proc/meminfo') as lines:
@@ -19,7 +21,7 @@ def available_memory() -> Optional[int]:
     try:
         with open('/sys/fs/cgroup/memory.max') as most, open('/sys/fs/cgroup/memory.current') as used:
             found.append(int(most.read()) - int(used.read()))
-    except (OSError, ValueError):  # no limit is 'max'
+    except (OSError, ValueError):  # without a limit, memory.max holds 'max'
         pass
     if not found:
         try:
@@ -30,8 +32,10 @@ def available_memory() -> Optional[int]:
 
 
 def new_array(shape: Tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """A new array on the host. A MemoryError says that it is larger than the memory there is, which the system would tell only once the
-    array is filled, by ending the process."""
+    """A new array on the host.
+
+    Raises MemoryError if it is larger than the available memory. Otherwise, with memory overcommit,
+    the system would kill the process when the array is filled."""
     size = dtype.itemsize
     for extent in shape:
         size *= extent
@@ -44,7 +48,7 @@ def new_array(shape: Tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 
 def amount(size: float) -> str:
-    """A number of bytes, to be read."""
+    """A number of bytes as readable text."""
     for unit in ('bytes', 'KB', 'MB', 'GB'):
         if size < 1000:
             break
@@ -55,7 +59,9 @@ def amount(size: float) -> str:
 
 
 def frames_of(chunk: Any, x: Any, every: int, steps: int, initial: bool, stream: Any, source: Any) -> Iterator[Tuple[int, Any]]:
-    """(step, frame) after each `every` of so many steps, by a plan of `every` steps. Each frame is an array of its own."""
+    """Yields (step, frame) after every `every` steps; `chunk` is a plan of `every` steps.
+
+    Each frame is a new array."""
     if steps % every:
         raise ValueError(f'{steps} steps are no multiple of every, which is {every}: give one')
 

@@ -1,4 +1,4 @@
-"""gaussian_filter and its weights."""
+"""The function gaussian_filter: smoothing by a Gaussian, and derivatives of Gaussians."""
 
 from typing import Any, List, Optional, Sequence, Tuple, Union
 
@@ -15,14 +15,16 @@ from ._progress import tell_of
 from ._stencil import Taps, taps_of
 from ._words import step_count, whole
 
-ORDERS = 64  # of derivatives, which nobody takes beyond a few
+ORDERS = 64  # the highest order of derivatives
 Mode = Union[str, Sequence[Any]]
 Numbers = Union[float, Sequence[float]]
 
 
 def gaussian_weights(sigma: float, order: int, radius: int) -> np.ndarray:
-    """A Gaussian of integral 1, or its derivative, at -radius .. radius. The derivative of p(x) exp(-x^2 / 2 sigma^2) is
-    (p'(x) - x p(x) / sigma^2) times the same exponential; p starts as 1."""
+    """A Gaussian of sum 1, or its derivative of an order, at -radius .. radius.
+
+    The derivative of p(x) exp(-x^2 / (2 sigma^2)) is (p'(x) - x p(x) / sigma^2) times the same
+    exponential; p starts as 1."""
     x = np.arange(-radius, radius + 1, dtype=np.float64)
     bell = np.exp(-0.5 * (x / sigma) ** 2)
     factor = np.polynomial.Polynomial([1.0])
@@ -41,22 +43,23 @@ def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]]
     Parameters
     ----------
     input, output, mode, cval, steps, local, out, boundary, progress, nan
-        As of `correlate`.
+        As for `correlate`.
     sigma : float or sequence of float
-        The standard deviation, in points; by axis or one for all. An axis with 0 is left alone.
+        The standard deviation, in points; by axis or one for all axes. An axis with 0 is not
+        filtered.
     order : int or sequence of int, optional
-        The derivative that is taken along each axis; 0 smooths.
+        The order of the derivative along each axis; 0 smooths.
     truncate : float, optional
-        Weights end at so many standard deviations. On a GPU they may reach over 64 points.
+        The radius of the weights in standard deviations. On a GPU it may be 64 points at most.
     radius : int or sequence of int, optional
-        Weights end at so many points instead.
+        The radius of the weights in points, instead of `truncate`.
     axes : sequence of int, optional
-        The axes that are filtered, by default all.
+        The axes that are filtered, by default all axes.
 
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------
@@ -92,7 +95,7 @@ def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]]
 
 def _lines(where: Sequence[int], sigma: Any, order: Any, truncate: float, radius: Any,
            on_device: bool) -> List[Optional[np.ndarray]]:
-    """The weights along each axis, in the order of offsets; None where the axis is left alone."""
+    """The weights along each axis, in the order of offsets; None for an axis not filtered."""
     lines: List[Optional[np.ndarray]] = []
     count = len(where)
     for s, o, r in zip(each_axis(sigma, count, 'sigma'), each_axis(order, count, 'order'), each_axis(radius, count, 'radius')):
@@ -111,7 +114,7 @@ def _lines(where: Sequence[int], sigma: Any, order: Any, truncate: float, radius
 
 
 def _together(passes: List[Pass]) -> List[Pass]:
-    """One stencil of all axes, if it has no more axes and taps than the library takes."""
+    """The passes merged to one stencil over all axes, if the library accepts its axes and taps."""
     sizes = [len(each.taps.weights) for each in passes]
     if len(passes) > 3 or np.prod(sizes) > lib.STN_MAX_TAPS:
         return passes

@@ -1,4 +1,4 @@
-"""A plan of the library with what every call of it needs: a lock, an error, its context."""
+"""Handle: a plan of the library with its lock, error buffer and context."""
 
 import numpy as np
 
@@ -9,14 +9,15 @@ from ._locks import new_lock
 from ._progress import LONG, Watch, hears_signals, here
 
 _buffer, _cast, _null = ffi.from_buffer, ffi.cast, ffi.NULL
-# Addresses go in as they are, as numbers: a cast of each costs more than all checks.
+# Addresses are passed as integers: a cffi cast of each would cost more than all checks.
 _execute_with = ffi.cast('int(*)(stn_plan *, uintptr_t, uintptr_t, uintptr_t, uintptr_t, stn_error *)',
                          ffi.addressof(lib, 'stn_plan_execute_with'))
 
 
 class Handle:
-    """A stn_plan. One thread at a time enqueues, or on the host runs it. The GIL is released meanwhile. On a GPU its workspace is
-    brought by each call: `workspace` bytes."""
+    """A stn_plan. One thread at a time enqueues it, or runs it on the host; the GIL is released.
+
+    On a GPU each call provides a workspace of `workspace` bytes."""
 
     def __init__(self, context: Context, plan):
         self.plan = ffi.gc(plan, lib.stn_plan_destroy)
@@ -27,7 +28,7 @@ class Handle:
         self._long = self._takes_long()
 
     def _takes_long(self) -> bool:
-        """On the host: should signals be heard while it runs?"""
+        """Whether a run on the host is long enough to check for signals (Ctrl-C)."""
         return self.context.device == HOST and lib.stn_plan_predicted_seconds(self.plan) >= LONG
 
     def strategy(self) -> str:
@@ -37,7 +38,9 @@ class Handle:
         return lib.stn_plan_predicted_seconds(self.plan)
 
     def run(self, source: int, target: int, stream: int = 0, workspace: int = 0) -> None:
-        """From one address to another on a GPU, in stream order; with a progress function until it is done."""
+        """Runs from one address to another on a GPU, in stream order.
+
+        With a progress function it waits for the end of the run."""
         if here.tell is not None:
             self.run_with(source, 0, target, stream, workspace)
             return
@@ -47,7 +50,7 @@ class Handle:
                 raise_error(status, self._error)
 
     def enqueue(self, source: int, target: int, stream: int = 0, workspace: int = 0) -> None:
-        """The same for a caller with a lock of its own, without a call or a lock more."""
+        """As `run`, without a lock, for a caller that holds its own."""
         if here.tell is not None:
             self.run_with(source, 0, target, stream, workspace)
             return
@@ -56,7 +59,7 @@ class Handle:
             raise_error(status, self._error)
 
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
-        """Between arrays on the host."""
+        """Runs between arrays on the host."""
         if self._long or here.tell is not None:
             self.run_with(source.ctypes.data, 0, target.ctypes.data)
             return
@@ -68,7 +71,7 @@ class Handle:
                 raise_error(status, self._error)
 
     def run_host(self, source: int, target: int) -> None:
-        """Between addresses on the host."""
+        """Runs between addresses on the host."""
         if self._long or here.tell is not None:
             self.run_with(source, 0, target)
             return
@@ -77,26 +80,28 @@ class Handle:
                   self._error)
 
     def run_with(self, source: int, constant: int, target: int, stream: int = 0, workspace: int = 0) -> None:
-        """From one address to another, anywhere, with a constant source that is added at each step, or 0. The progress function is told
-        of it, if there is one, and on the host Ctrl-C is heard."""
+        """Runs from one address to another, on the host or a GPU.
+
+        `constant` is the address of a source added in each step, or 0. The thread's progress
+        function is called, if there is one, and on the host Ctrl-C interrupts the run."""
         execution = ffi.new('stn_execution *', {'struct_size': ffi.sizeof('stn_execution')})
-        setattr(execution, 'in', _cast('void *', source))  # 'in' is a word of Python's
+        setattr(execution, 'in', _cast('void *', source))  # 'in' is a keyword of Python
         execution.source, execution.out = _cast('void *', constant), _cast('void *', target)
         execution.stream, execution.workspace = _cast('void *', stream), _cast('void *', workspace)
         self.run_execution(execution)
 
     def run_source(self, source: np.ndarray, constant: np.ndarray, target: np.ndarray) -> None:
-        """Between arrays on the host, with a constant source."""
+        """Runs between arrays on the host, with a constant source."""
         self.run_with(source.ctypes.data, constant.ctypes.data, target.ctypes.data)
 
     def describe(self, form: str) -> str:
-        """As 'text' or as 'json'."""
+        """The plan's description, as 'text' or 'json'."""
         made, error = ffi.new('char **'), new_error()
         check(lib.stn_plan_describe(self.plan, lib.STN_JSON if form == 'json' else lib.STN_TEXT, made, error), error)
         return take_text(made)
 
     def run_execution(self, execution) -> None:
-        """A stn_execution, told of and interrupted as run_with says."""
+        """Runs a stn_execution, with progress and Ctrl-C as in run_with."""
         watch = None
         if here.tell is not None or self.context.device == HOST and hears_signals():
             watch = Watch()
@@ -108,7 +113,9 @@ class Handle:
             check(status, self._error)
 
     def set_weights(self, weights) -> None:
-        """New weights, float64, one a tap in the library's order. The plan may choose again for them."""
+        """Sets new float64 weights, one for each tap in the library's order.
+
+        The plan may choose another strategy for them."""
         with self._lock:
             check(lib.stn_plan_set_weights(self.plan, len(weights), ffi.from_buffer('double[]', weights), self._error),
                   self._error)
@@ -122,7 +129,7 @@ MODES = {'auto': 'STN_MODE_AUTO', 'estimate': 'STN_MODE_ESTIMATE', 'measure': 'S
 
 
 def _tuning(tune):
-    """(mode, seconds) of what a caller may give as `tune`."""
+    """The pair (mode, seconds) for a caller's argument `tune`."""
     if isinstance(tune, (bool, int, float)):
         if not 0 <= tune < float('inf'):
             raise ValueError(f'tune is {tune}: give False, True, a mode, or seconds')
@@ -136,7 +143,9 @@ def _tuning(tune):
 
 
 def plan_options(strategy, tune, first_result=False, estimate_only=False):
-    """A stn_plan_options and what it points to. tune: see stentor.Plan; first_result: see stn_plan_options."""
+    """A stn_plan_options, and the string that it points to.
+
+    `tune` is as in stentor.Plan, `first_result` as in stn_plan_options."""
     options = ffi.new('stn_plan_options *', {'struct_size': ffi.sizeof('stn_plan_options')})
     name = ffi.new('char[]', str(strategy).encode()) if strategy else _null
     options.strategy = name
@@ -148,10 +157,10 @@ def plan_options(strategy, tune, first_result=False, estimate_only=False):
 
 def make_plan(context: Context, create, work, strategy=None, tune=False, first_result=False,
               estimate_only=False) -> Handle:
-    """A plan by stn_plan_create or stn_plan_create_fft."""
+    """A plan made by `create`: stn_plan_create or another function with its signature."""
     options, name = plan_options(strategy, tune, first_result, estimate_only)
     options.no_auto_workspace = context.device != HOST
     made, error = ffi.new('stn_plan **'), new_error()
     check(create(context.handle, work, options, made, error), error)
-    del name  # kept until here
+    del name  # not freed before this point
     return Handle(context, made[0])

@@ -1,4 +1,8 @@
-"""hfft, ihfft and those of several axes: the signal or the spectrum has the symmetry that makes the other one real."""
+"""hfft, ihfft and their versions for several axes: transforms of Hermitian signals.
+
+A Hermitian signal has a real spectrum. hfft is an inverse real transform of the conjugate signal,
+and ihfft the conjugate of a forward real transform, both with the opposite normalization.
+"""
 
 from typing import Any, Optional, Sequence
 
@@ -14,25 +18,26 @@ OTHER_WAY = {None: 'forward', 'backward': 'forward', 'forward': 'backward'}
 
 def hfft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,
          workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
-    """Transform the half of a Hermitian signal to a real spectrum along an axis, as ``scipy.fft.hfft``.
+    """Transform a half Hermitian signal to a real spectrum along an axis, as ``scipy.fft.hfft``.
 
     Parameters
     ----------
     x : array_like
-        Complex numbers: of the last axis the half that says all.
+        Complex numbers: along the last axis, the non-redundant half of a Hermitian signal.
     n : int, optional
-        Points of the result, by default 2 (m - 1) for m of `x`.
+        Length of the result, by default 2 (m - 1), where m is the length of `x`.
     axis : int, optional
         By default the last.
     norm : {'backward', 'ortho', 'forward'}, optional
-        Which way is divided by the number of points: back (the default), both by its root, or forth.
+        Which transform is divided by the number of points N: the inverse one (the default), both
+        by sqrt(N), or the forward one.
     overwrite_x, workers, plan, out : optional
-        As of `fft`.
+        As for `fft`.
 
     Returns
     -------
     array
-        Real, of the kind of `x`, where `x` is.
+        Real, of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -45,25 +50,26 @@ def hfft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = 
 
 def ihfft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,
           workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
-    """Transform real numbers back along an axis to the half of a Hermitian signal, as ``scipy.fft.ihfft``.
+    """Inverse-transform real numbers to a half Hermitian signal, as ``scipy.fft.ihfft``.
 
     Parameters
     ----------
     x : array_like
         Real numbers.
     n : int, optional
-        Points along the axis: `x` is cut or filled with zeros to it.
+        Length of the transform: `x` is cropped or padded with zeros to it.
     axis : int, optional
         By default the last.
     norm : {'backward', 'ortho', 'forward'}, optional
-        Which way is divided by the number of points: back (the default), both by its root, or forth.
+        Which transform is divided by the number of points N: the inverse one (the default), both
+        by sqrt(N), or the forward one.
     overwrite_x, workers, plan, out : optional
-        As of `fft`.
+        As for `fft`.
 
     Returns
     -------
     array
-        Complex, of the kind of `x`, where `x` is.
+        Complex, of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -76,25 +82,27 @@ def ihfft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] =
 
 def hfft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optional[str] = None, overwrite_x: bool = False,
           workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
-    """Transform the half of a Hermitian signal to a real spectrum along two axes, as ``scipy.fft.hfft2``.
+    """Transform a half Hermitian signal to a real spectrum along two axes, as ``scipy.fft.hfft2``.
 
     Parameters
     ----------
     x : array_like
-        Complex numbers: of the last axis the half that says all.
+        Complex numbers: along the last axis, the non-redundant half of a Hermitian signal.
     s : sequence of int, optional
-        Points of the result along each axis, by default 2 (m - 1) for m of `x` in the last axis.
+        Length of the result by axis; by default that of `x`, and 2 (m - 1) along the last axis,
+        where m is the length of `x`.
     axes : sequence of int, optional
         By default the last two.
     norm : {'backward', 'ortho', 'forward'}, optional
-        Which way is divided by the number of points: back (the default), both by its root, or forth.
+        Which transform is divided by the number of points N: the inverse one (the default), both
+        by sqrt(N), or the forward one.
     overwrite_x, workers, plan, out : optional
-        As of `fft`.
+        As for `fft`.
 
     Returns
     -------
     array
-        Real, of the kind of `x`, where `x` is.
+        Real, of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -107,25 +115,28 @@ def hfft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optiona
 
 def ihfft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optional[str] = None, overwrite_x: bool = False,
            workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
-    """Transform real numbers back along two axes to the half of a Hermitian signal, as ``scipy.fft.ihfft2``.
+    """Inverse-transform real numbers over two axes, as ``scipy.fft.ihfft2``.
+
+    The result is the non-redundant half of a Hermitian signal.
 
     Parameters
     ----------
     x : array_like
         Real numbers.
     s : sequence of int, optional
-        Points along each axis: `x` is cut or filled with zeros to it.
+        Length of the transform by axis: `x` is cropped or padded with zeros to it.
     axes : sequence of int, optional
         By default the last two.
     norm : {'backward', 'ortho', 'forward'}, optional
-        Which way is divided by the number of points: back (the default), both by its root, or forth.
+        Which transform is divided by the number of points N: the inverse one (the default), both
+        by sqrt(N), or the forward one.
     overwrite_x, workers, plan, out : optional
-        As of `fft`.
+        As for `fft`.
 
     Returns
     -------
     array
-        Complex, of the kind of `x`, where `x` is.
+        Complex, of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -139,25 +150,27 @@ def ihfft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Option
 
 def hfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
           workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
-    """Transform the half of a Hermitian signal to a real spectrum along several axes, as ``scipy.fft.hfftn``.
+    """Transform a half Hermitian signal to a real spectrum over axes, as ``scipy.fft.hfftn``.
 
     Parameters
     ----------
     x : array_like
-        Complex numbers: of the last axis the half that says all.
+        Complex numbers: along the last axis, the non-redundant half of a Hermitian signal.
     s : sequence of int, optional
-        Points of the result along each axis, by default 2 (m - 1) for m of `x` in the last axis.
+        Length of the result by axis; by default that of `x`, and 2 (m - 1) along the last axis,
+        where m is the length of `x`.
     axes : sequence of int, optional
-        By default all, or the last ones that `s` has entries for.
+        By default all axes, or the last len(s) axes if `s` is given.
     norm : {'backward', 'ortho', 'forward'}, optional
-        Which way is divided by the number of points: back (the default), both by its root, or forth.
+        Which transform is divided by the number of points N: the inverse one (the default), both
+        by sqrt(N), or the forward one.
     overwrite_x, workers, plan, out : optional
-        As of `fft`.
+        As for `fft`.
 
     Returns
     -------
     array
-        Real, of the kind of `x`, where `x` is.
+        Real, of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -170,25 +183,28 @@ def hfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: O
 
 def ihfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
            workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
-    """Transform real numbers back along several axes to the half of a Hermitian signal, as ``scipy.fft.ihfftn``.
+    """Inverse-transform real numbers over several axes, as ``scipy.fft.ihfftn``.
+
+    The result is the non-redundant half of a Hermitian signal.
 
     Parameters
     ----------
     x : array_like
         Real numbers.
     s : sequence of int, optional
-        Points along each axis: `x` is cut or filled with zeros to it.
+        Length of the transform by axis: `x` is cropped or padded with zeros to it.
     axes : sequence of int, optional
-        By default all, or the last ones that `s` has entries for.
+        By default all axes, or the last len(s) axes if `s` is given.
     norm : {'backward', 'ortho', 'forward'}, optional
-        Which way is divided by the number of points: back (the default), both by its root, or forth.
+        Which transform is divided by the number of points N: the inverse one (the default), both
+        by sqrt(N), or the forward one.
     overwrite_x, workers, plan, out : optional
-        As of `fft`.
+        As for `fft`.
 
     Returns
     -------
     array
-        Complex, of the kind of `x`, where `x` is.
+        Complex, of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -201,7 +217,7 @@ def ihfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: 
 
 
 def _forward(x: Any, s: Any, axes: Any, norm: Any, workers: Any, plan: Any, out: Any, single: bool) -> Any:
-    """The transform back of the conjugate, scaled as forth."""
+    """The inverse transform of the conjugate, with the scaling of the forward transform."""
     opened = open_array(x, 'x')
     if not isinstance(opened, Host):
         lazy = namespace_of(x, 'hfft').conj(x) if opened.dtype.startswith('complex') else x
@@ -212,7 +228,7 @@ def _forward(x: Any, s: Any, axes: Any, norm: Any, workers: Any, plan: Any, out:
 
 
 def _inverse(x: Any, s: Any, axes: Any, norm: Any, workers: Any, plan: Any, out: Any, single: bool) -> Any:
-    """The conjugate of the transform forth, scaled as back."""
+    """The conjugate of the forward transform, with the scaling of the inverse transform."""
     opened = open_array(x, 'x')
     if not isinstance(opened, Host):
         made = transform(x, s, axes, _swapped(norm), 'r2c', False, workers, plan, None, single)
@@ -230,5 +246,5 @@ def _inverse(x: Any, s: Any, axes: Any, norm: Any, workers: Any, plan: Any, out:
 
 
 def _swapped(norm: Any) -> Any:
-    """What is wrong stays so, for transform to refuse."""
+    """The opposite normalization. An invalid `norm` is returned as it is: transform refuses it."""
     return OTHER_WAY.get(norm, norm) if norm is None or isinstance(norm, str) else norm

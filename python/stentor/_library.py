@@ -1,4 +1,4 @@
-"""The shared library, opened once. Nothing else is needed to import the package: no compiler, no CUDA, no GPU."""
+"""The shared library, opened once. Importing the package needs no compiler, no CUDA and no GPU."""
 
 import os
 import pathlib
@@ -6,7 +6,7 @@ import pathlib
 from ._abi import ffi
 
 path = os.environ.get('STENTOR_LIBRARY') or str(pathlib.Path(__file__).with_name('libstentor.so.0'))
-# Never unloaded: its threads wait in it while Python ends and closes libraries in an order of its own.
+# RTLD_NODELETE: the library's threads still run in it when Python closes libraries at exit.
 lib = ffi.dlopen(path, ffi.RTLD_NOW | ffi.RTLD_NODELETE)
 
 
@@ -15,7 +15,7 @@ def version() -> str:
 
 
 def take_text(text) -> str:
-    """Text that the library returned: copied, and freed."""
+    """Copies a string that the library returned, and frees it."""
     try:
         return ffi.string(text[0]).decode(errors='replace')
     finally:

@@ -23,9 +23,9 @@ def correlate1d(input: Any, weights: Any, axis: int = -1, output: Any = None, mo
     Parameters
     ----------
     input, output, mode, cval, steps, local, out, boundary, progress, nan
-        As of `correlate`.
+        As for `correlate`.
     weights : array_like
-        Of one axis. Complex ones are conjugated.
+        An array with one axis. Complex weights are conjugated.
     axis : int, optional
         By default the last.
     origin : int, optional
@@ -34,7 +34,7 @@ def correlate1d(input: Any, weights: Any, axis: int = -1, output: Any = None, mo
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------
@@ -56,9 +56,9 @@ def convolve1d(input: Any, weights: Any, axis: int = -1, output: Any = None, mod
     Parameters
     ----------
     input, output, mode, cval, steps, local, out, boundary, progress, nan
-        As of `correlate`.
+        As for `correlate`.
     weights : array_like
-        Of one axis.
+        An array with one axis.
     axis : int, optional
         By default the last.
     origin : int, optional
@@ -67,7 +67,7 @@ def convolve1d(input: Any, weights: Any, axis: int = -1, output: Any = None, mod
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------
@@ -84,27 +84,29 @@ def gaussian_filter1d(input: Any, sigma: float, axis: int = -1, order: int = 0, 
                       cval: float = 0.0, truncate: float = 4.0, *, radius: Optional[int] = None, steps: int = 1,
                       local: Optional[bool] = None, out: Any = None, boundary: Any = None, progress: Any = None,
                       nan: Optional[str] = None) -> Any:
-    """Smooth an array along one axis by a Gaussian, or take its derivative, as ``scipy.ndimage.gaussian_filter1d``.
+    """Smooth an array along one axis by a Gaussian, or take its derivative.
+
+    Has the arguments and the result of ``scipy.ndimage.gaussian_filter1d``.
 
     Parameters
     ----------
     input, output, mode, cval, steps, local, out, boundary, progress, nan
-        As of `correlate`.
+        As for `correlate`.
     sigma : float
-        The standard deviation, in points; 0 leaves the array alone.
+        The standard deviation, in points; 0 leaves the array unchanged.
     axis : int, optional
         By default the last.
     order : int, optional
-        The derivative that is taken; 0 smooths.
+        The order of the derivative; 0 smooths.
     truncate : float, optional
-        Weights end at so many standard deviations.
+        The radius of the weights in standard deviations.
     radius : int, optional
-        Weights end at so many points instead.
+        The radius of the weights in points, instead of `truncate`.
 
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------
@@ -120,23 +122,23 @@ def gaussian_filter1d(input: Any, sigma: float, axis: int = -1, order: int = 0, 
 def uniform_filter1d(input: Any, size: int, axis: int = -1, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0,
                      origin: int = 0, *, steps: int = 1, local: Optional[bool] = None, out: Any = None, boundary: Any = None,
                      progress: Any = None, nan: Optional[str] = None) -> Any:
-    """The mean over so many points of one axis, as ``scipy.ndimage.uniform_filter1d``.
+    """The moving average along one axis, as ``scipy.ndimage.uniform_filter1d``.
 
     Parameters
     ----------
     input, output, mode, cval, steps, local, out, boundary, progress, nan
-        As of `correlate`.
+        As for `correlate`.
     size : int
-        Points along the axis.
+        The number of points that are averaged.
     axis : int, optional
         By default the last.
     origin : int, optional
-        Shifts the points.
+        Shifts the window.
 
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------
@@ -154,7 +156,7 @@ def uniform_filter1d(input: Any, size: int, axis: int = -1, output: Any = None, 
 
 
 def axis_of(x: Any, axis: Any) -> tuple:
-    """The axis, as `axes` has it, of whatever array."""
+    """The axis as a tuple for the argument `axes`, for an array of any library."""
     at, ndim = whole(axis, 'axis', -2**62, TypeError), getattr(x, 'ndim', None)
     if ndim is None:
         opened = open_array(x, 'input')
@@ -165,7 +167,7 @@ def axis_of(x: Any, axis: Any) -> tuple:
 
 
 def _line(weights: Any, x: Any, cval: Any) -> np.ndarray:
-    """The weights as an array of one axis."""
+    """The weights as an array with one axis."""
     opened = open_array(weights, 'weights')
     if not isinstance(opened, Host):
         raise ValueError('weights are on a GPU: give them on the host')

@@ -1,4 +1,7 @@
-"""What the functions prepared for their last problems, so that a call like the one before costs microseconds."""
+"""The least-recently-used cache of prepared filters, transforms and tables.
+
+A call with the arguments and array layouts of an earlier one then costs only microseconds.
+"""
 
 import atexit
 import collections
@@ -6,17 +9,20 @@ import os
 
 from ._locks import new_lock
 
-MOST = 256  # calls
-MOST_BYTES = min(64 << 20, os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') // 20)  # of their tables and scratch memory
+MOST = 256  # entries
+# The largest total size of the entries' tables and scratch memory, in bytes.
+MOST_BYTES = min(64 << 20, os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') // 20)
 _prepared: collections.OrderedDict = collections.OrderedDict()
-_bytes: dict = {}  # by the same keys
-_total = [0]  # the sum of them
+_bytes: dict = {}  # the size of each entry, by the same keys
+_total = [0]  # the sum of the sizes
 _pinned: set = set()
 _lock = new_lock()
 
 
 def recall(key):
-    """What was prepared for a key, or None; so too for what cannot be a key, which is wrong and will be told so."""
+    """The cached entry of a key, or None.
+
+    None also for an unhashable key, whose arguments are checked later."""
     try:
         found = _prepared.get(key)
     except TypeError:
@@ -24,15 +30,17 @@ def recall(key):
     if found is not None:
         try:
             _prepared.move_to_end(key)
-        except KeyError:  # another thread has just dropped it
+        except KeyError:  # another thread has just removed it
             pass
     return found
 
 
 def remember(key, prepared):
-    """Keeps it, and drops what has not been used for longest, as long as there are too many or they hold too much memory
-    (`prepared.held`, bytes); the last one always stays. Work on a GPU is waited for first. What is no key, such as an array of one
-    number for a number, is not kept."""
+    """Adds an entry, and evicts the least recently used ones beyond the limits.
+
+    The limits are the number of entries and their memory (`prepared.held`, bytes); the new entry
+    always stays. Evicted entries first wait for their work on a GPU. With an unhashable key, for
+    instance with an array of one number in place of a number, nothing is cached."""
     try:
         hash(key)
     except TypeError:
@@ -51,7 +59,7 @@ def remember(key, prepared):
 
 
 def _finish(prepared) -> None:
-    """A device that fails is told of by the calls on it, not here."""
+    """Waits for an entry's work. Errors of the device are ignored: later calls report them."""
     try:
         prepared.finish()
     except Exception:
@@ -59,16 +67,16 @@ def _finish(prepared) -> None:
 
 
 def pin(prepared) -> None:
-    """Keeps what a CUDA graph has captured, which needs it for as long as it is replayed: until clear_cache."""
+    """Keeps an entry until clear_cache, since a CUDA graph that captured it may be replayed."""
     with _lock:
         _pinned.add(prepared)
 
 
 def clear_cache() -> None:
-    """Forgets all plans that the functions have prepared, and frees their memory.
+    """Clear the cache of plans that the functions have made, and free their memory.
 
-    A CUDA graph that captured a call of a function uses such a plan: what PyTorch captures is kept until this is called, so do
-    not while there is such a graph.
+    A CUDA graph that captured a call of a function uses such a plan. Plans captured by PyTorch are
+    kept until this function is called, so do not call it while such a graph is in use.
 
     Examples
     --------
@@ -96,5 +104,5 @@ def _after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_after_fork)
-# Kernels may still be compiled in the background for a second call: that ends before the compiler goes.
+# Background compiles of kernels must end before the compiler is unloaded.
 atexit.register(clear_cache)

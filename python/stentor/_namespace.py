@@ -1,4 +1,7 @@
-"""What an array's own library does beside Stentor's plans: joining, reversing, and tables of constants on its device."""
+"""Array operations around Stentor's plans, by the array's own library.
+
+Examples are concatenation, reversal and tables of constants on the array's device.
+"""
 
 import sys
 from typing import Any, List, Optional, Tuple
@@ -10,44 +13,44 @@ from ._words import said
 
 
 class Table:
-    """Constants on a device, as _memo keeps them."""
+    """A table of constants on a device, as an entry of the cache in _memo.py."""
 
     def __init__(self, array: Any, held: int):
         self.array, self.held = array, held
 
     def finish(self) -> None:
-        """Nothing is under way."""
+        """A table has no work to wait for."""
 
 
 class Namespace:
-    """The functions of one library along one axis: the last one, -1, or the one before, -2."""
+    """The functions of one library, along the last axis (-1) or the second to last (-2)."""
 
     def __init__(self, name: str, module: Any, axis: int = -1):
         self.name, self.module, self.axis = name, module, axis
 
     def size(self, x: Any) -> int:
-        """Points along the axis."""
+        """The number of points along the axis."""
         return x.shape[self.axis]
 
     def cut(self, x: Any, start: Optional[int], stop: Optional[int] = None, step: Optional[int] = None) -> Any:
-        """A slice."""
+        """A slice along the axis."""
         part = slice(start, stop, step)
         return x[..., part] if self.axis == -1 else x[..., part, :]
 
     def join(self, parts: List[Any]) -> Any:
-        """One behind the other."""
+        """Concatenates arrays along the axis."""
         if self.name == 'torch':
             return self.module.cat(parts, self.axis)
         return self.module.concatenate(parts, self.axis)
 
     def flip(self, x: Any) -> Any:
-        """Last first."""
+        """Reverses the axis."""
         if self.name == 'torch':
             return self.module.flip(x, (self.axis,))
         return self.cut(x, None, None, -1)
 
     def pair(self, real: Any, imaginary: Any) -> Any:
-        """Complex numbers."""
+        """Complex numbers from real and imaginary parts."""
         if self.name == 'torch':
             return self.module.complex(real.contiguous(), imaginary.contiguous())
         if self.name != 'numpy':
@@ -57,7 +60,7 @@ class Namespace:
         return made
 
     def interleave(self, even: Any, odd: Any) -> Any:
-        """even[0], odd[0], even[1], ...; the last of `even` may be alone."""
+        """even[0], odd[0], even[1], ...; `even` may have one element more than `odd`."""
         count, shape = self.size(even) + self.size(odd), list(even.shape)
         shape[self.axis] = count
         if self.name == 'numpy':
@@ -70,7 +73,7 @@ class Namespace:
         return self.cut(self.module.stack([even, odd], self.axis).reshape(shape), 0, count)
 
     def zeros(self, like: Any, points: int) -> Any:
-        """Of the dtype and the shape of another, but for so many points."""
+        """Zeros of the dtype and shape of another array, but with `points` along the axis."""
         shape = list(like.shape)
         shape[self.axis] = points
         if self.name == 'torch':
@@ -78,29 +81,29 @@ class Namespace:
         return self.module.zeros(shape, like.dtype)
 
     def take(self, x: Any, index: Any) -> Any:
-        """Elements by a table of whole numbers."""
+        """Elements along the axis, by an array of indices."""
         return x[..., index] if self.axis == -1 else x[..., index, :]
 
     def move(self, x: Any, source: int, target: int) -> Any:
-        """An axis to another place."""
+        """Moves an axis to another position."""
         return self.module.moveaxis(x, source, target)
 
     def roll(self, x: Any, shifts: Tuple[int, ...], axes: Tuple[int, ...]) -> Any:
-        """Along several axes."""
+        """Cyclic shifts along several axes."""
         return self.module.roll(x, shifts, axes)
 
     def conj(self, x: Any) -> Any:
-        """As numbers in memory."""
+        """The complex conjugate, stored in memory (PyTorch would conjugate lazily)."""
         if self.name == 'torch':
             return x.conj().resolve_conj()
         return self.module.conj(x)
 
     def copy(self, x: Any) -> Any:
-        """The same numbers in memory of their own."""
+        """A copy."""
         return x.clone() if self.name == 'torch' else x.copy()
 
     def constant(self, key: Tuple, table: np.ndarray, like: Any) -> Any:
-        """A table along the axis, where an array is; `key` names it."""
+        """A table along the axis, on the device of `like`; `key` is its key in the cache."""
         if self.name != 'numpy':
             full = ('table', self.name, str(getattr(like, 'device', '')), table.dtype.str, key)
             found = recall(full)
@@ -115,7 +118,9 @@ NUMPY, COLUMNS = Namespace('numpy', np), Namespace('numpy', np, -2)
 
 
 def namespace_of(x: Any, what: str) -> Namespace:
-    """The library of an array on a GPU, for `what`; a ValueError says that it has no arithmetic."""
+    """The library of an array, for the operation `what`.
+
+    Raises ValueError if the library has no array operations."""
     root = type(x).__module__.partition('.')[0]
     if isinstance(x, np.ndarray):
         return NUMPY

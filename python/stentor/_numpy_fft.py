@@ -1,4 +1,7 @@
-"""The transforms as numpy.fft calls them: `out` is the fifth argument, axes may be named twice, and what NumPy deprecates is warned of."""
+"""The transforms with the conventions of numpy.fft.
+
+`out` is the fifth argument, an axis may be repeated, and uses that NumPy deprecates give a warning.
+"""
 
 import warnings
 from typing import Any, Callable, Dict, Sequence
@@ -12,7 +15,7 @@ ALL_AXES = ('fftn', 'ifftn', 'rfftn', 'irfftn')
 
 
 def functions() -> Dict[str, Callable]:
-    """By numpy.fft's names."""
+    """The functions, by numpy.fft's names."""
     made = {name: _line(name) for name in LINES}
     made.update({name: _several(name, (-2, -1)) for name in IMAGES})
     made.update({name: _several(name, None) for name in ALL_AXES})
@@ -54,14 +57,14 @@ def _several(name: str, default: Any) -> Callable:
 
 
 def _own_size(a: Any, name: str, s: Sequence[Any], axes: Any, i: int) -> int:
-    """Of an axis that no size is given for."""
+    """The default size of an axis without a given size."""
     shape = a.shape if hasattr(a, 'shape') else getattr(fft.fftshift(a), 'shape')
     points = shape[axes[i] if axes is not None else i - len(s)]
     return 2 * (points - 1) if name.startswith('irfft') and i == len(s) - 1 else points
 
 
 def _one_by_one(name: str, a: Any, s: Any, axes: Sequence[int], norm: Any, out: Any) -> Any:
-    """Along one axis after the other, as they are named; the halved one is the last of them."""
+    """Transforms one axis after the other, in the order given; the last one is the halved axis."""
     sizes = [None] * len(axes) if s is None else list(s)
     real, inverse = 'rfft' in name, name.startswith('i')
     complexes = fft.ifft if inverse else fft.fft

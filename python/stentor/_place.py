@@ -1,4 +1,4 @@
-"""Where the operators of PyTorch work: the current stream of a tensor's device, and memory in its order."""
+"""The stream and device on which operators of PyTorch run, and stream-ordered memory there."""
 
 import functools
 from typing import Any, NamedTuple, Optional, Tuple
@@ -9,7 +9,7 @@ from ._arrays import raw_stream
 
 
 class Place(NamedTuple):
-    """What Prepared.scratch wants to know, as a View says it."""
+    """The members of a View that Prepared.scratch reads."""
 
     stream: int
     device: int
@@ -24,10 +24,10 @@ _stream = getattr(torch._C, '_cuda_getCurrentRawStream', functools.partial(raw_s
 
 
 def place_on(device: int) -> Place:
-    """On a GPU, by its number."""
+    """The current stream of a GPU, given by its number."""
     return _place(_stream(device), device)
 
 
 def place_of(x: torch.Tensor) -> Optional[Place]:
-    """Of a CUDA tensor; on the CPU, None."""
+    """The current stream of a CUDA tensor's device; None for a tensor on the CPU."""
     return None if x.is_cpu else place_on(x.get_device())

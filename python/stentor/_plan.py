@@ -33,42 +33,51 @@ class Plan:
     Parameters
     ----------
     shape : sequence of int
-        The array's shape. Axes before those of the stencil count a batch of grids.
+        The array's shape. Axes before those of the stencil are batch axes.
     weights : array_like, dict or str
-        An array of odd extents, whose middle has offset 0; or ``{offset: weight}``, an offset being a tuple (in 1D, a number
-        will do); or a name, such as 'heat-2d:alpha=0.2'.
+        An array of odd extents, whose middle element has offset 0; or ``{offset: weight}`` with
+        tuples as offsets (in 1D also numbers); or a name, such as 'heat-2d:alpha=0.2'.
     boundary : str or sequence, optional
-        As `mode` of `correlate`: 'wrap', 'constant=V', 'nearest', 'reflect', 'mirror', 'fixed', by axis and side. By default
-        'wrap', as in C and in the command; that of `correlate` is 'reflect', as scipy's.
+        As `mode` of `correlate`: 'wrap', 'constant=V', 'nearest', 'reflect', 'mirror' or 'fixed',
+        by axis and side. The default is 'wrap', as in C and in the command; that of `correlate` is
+        'reflect', as in scipy.
     dtype : dtype, optional
-        float64, float32 or float16; also f64, f32 or f16, as the command calls them.
+        float64, float32 or float16; also f64, f32 or f16, the command's names.
     steps : int, optional
-        Time steps of each run.
+        The number of time steps of each run.
     every : int, optional
-        Keeps a frame after each so many steps; the result has shape ``(steps // every, *shape)``. `frames` gives them one at a time.
+        Keeps a frame after every `every` steps: the result has shape
+        ``(steps // every, *shape)``. `frames` yields the frames one at a time.
     source : bool, optional
-        A run takes an array that is added at each step.
+        Whether a run takes a source array, which is added in each step.
     tolerance : float, optional
-        The relative L2 error that is allowed for a whole run; 0: rounding.
+        The relative L2 error that is allowed for a whole run; 0 allows rounding errors only.
     accuracy : {'global', 'local'}, optional
-        What results are accurate relative to: the largest values of the grid, or, 'local', the values that reach a point. Then only
-        strategies that take step by step serve, zeros stay zeros, and NaN stays where steps leave it.
+        The reference of the accuracy. 'global': errors are relative to the largest values of the
+        grid. 'local': errors are relative to the values that contribute to a point; only
+        strategies that compute step by step are used, zeros stay zeros, and NaN spreads only to
+        points whose taps read it.
     device : str or int, optional
-        'host' (or 'cpu'), 'cuda', 'cuda:N' (or 'gpu', 'gpu:N'), or 'auto': the first GPU, else the host.
+        'host' (or 'cpu'), 'cuda', 'cuda:N' (or 'gpu', 'gpu:N'), or 'auto': the first GPU, else the
+        host.
     strategy : str, optional
-        Runs this strategy instead of the cheapest.
+        The name of the strategy to run, instead of the cheapest one.
     tune : bool, float, str or (str, float), optional
-        How candidates are chosen. True or 'measure': the likely ones are measured on the GPU first, for about 10 seconds, or as many
-        as are given alone or beside the mode. 'patient': all of them. 'online': the plan's own calls try them. 'estimate': one
-        choice, compiled before the first call (for CUDA graphs). 'wisdom-only': what was measured before, or StentorError.
-        False or 'auto': as is best without measuring first.
+        How the plan chooses among candidates. True or 'measure': measures the likely candidates
+        on the GPU first, for about 10 seconds, or for a number of seconds given alone or with the
+        mode. 'patient': measures all candidates. 'online': tries candidates in the plan's own
+        calls. 'estimate': chooses once by prediction, and compiles before the first call (for CUDA
+        graphs). 'wisdom-only': uses earlier measurements, or raises StentorError. False or 'auto':
+        the best choice without measuring first.
     mode : str or sequence, optional
-        Another name of `boundary`, that of `correlate`.
+        Another name of `boundary`, as in `correlate`.
     initial : bool, optional
-        With `every`: the first frame is the input, and the result has shape ``(steps // every + 1, *shape)``.
+        With `every`: the first frame is the input, and the result has shape
+        ``(steps // every + 1, *shape)``.
     devices : sequence, optional
-        Instead of `device`: several GPUs of this machine, such as ``[0, 1]``, that work on one grid. It is cut along its slowest axis;
-        arrays are NumPy's. Without `every`. 'host', named more than once, cuts a grid among the processors, for tests.
+        Instead of `device`: several GPUs of this machine, such as ``[0, 1]``, that compute one
+        grid, which is split along its slowest axis. Arrays are NumPy arrays, and `every` is not
+        allowed. 'host', repeated, splits a grid among the processors, for tests.
 
     Examples
     --------
@@ -114,7 +123,7 @@ class Plan:
                            devices=self._devices and [device_name(each) for each in self._devices])
         request = Request(taps, axes, sides_of(boundary, 0.0, rank, of), layout, layout, self._dtype.name, ITEM_SIZES[self._dtype.name],
                           self._steps, self._every, self._source, number(tolerance, 'tolerance'), accuracy == 'local')
-        frame = int(np.prod(self._shape, dtype=object)) * self._dtype.itemsize  # bytes
+        frame = int(np.prod(self._shape, dtype=object)) * self._dtype.itemsize  # bytes of one frame
         if self._number != HOST:
             request = request._replace(alignment=math.gcd(16, frame) if self._initial else 16)
         batch = tuple(range(len(self._shape) - rank))
@@ -125,19 +134,19 @@ class Plan:
             self._handle = FarHandle(self._shape, self._dtype, Pass(taps, axes, request.sides), self._steps, self._every)
         else:
             self._handle = stencil_plan(context(self._number), request, Split(axes, batch, ()), strategy, tune)
-        self._moving: Optional[Sweep] = None  # the input to the first frame
+        self._moving: Optional[Sweep] = None  # copies the input to the first frame
         if self._initial and self._number != HOST:
             self._moving = Sweep(self._number, moving(layout, layout, self._dtype.name))
         self._memory = Prepared(self._number, max(self._handle.workspace, self._moving.workspace if self._moving else 0))
         self._frame = frame if self._initial else 0
-        self._chunks: Dict[int, Plan] = {}  # plans of fewer steps, by which `frames` goes on
-        self._taps, self._tensor_dtype = taps, None  # PyTorch's word for it, once it is asked for
+        self._chunks: Dict[int, Plan] = {}  # plans of fewer steps for `frames`, by their steps
+        self._taps, self._tensor_dtype = taps, None  # PyTorch's dtype, set when first needed
         stack = (self._steps // self._every + self._initial,) if self._every else ()
         self._out_shape: Tuple[int, ...] = stack + self._shape
 
     @property
     def shape(self) -> Tuple[int, ...]:
-        """The shape of the arrays that it takes."""
+        """The shape of the plan's input arrays."""
         return self._shape
 
     @property
@@ -146,29 +155,29 @@ class Plan:
 
     @property
     def device(self) -> str:
-        """'host' or 'cuda:N'; of several devices their names, with commas."""
+        """'host' or 'cuda:N'; the names of several devices are separated by commas."""
         return ','.join(map(device_name, self._devices)) if self._devices else device_name(self._number)
 
     @property
     def steps(self) -> int:
-        """The time steps of each run."""
+        """The number of time steps of each run."""
         return self._steps
 
     @property
     def every(self) -> int:
-        """After how many steps a frame is kept; 0: the last one alone."""
+        """The number of steps between kept frames; 0 keeps the last one only."""
         return self._every
 
     @property
     def boundary(self) -> Any:
-        """The boundary, as it was given."""
+        """The boundary condition, as given."""
         return self._given['boundary']
 
     mode = boundary
 
     @property
     def strategy(self) -> str:
-        """What was chosen to run it."""
+        """The name of the chosen strategy."""
         return self._handle.strategy()
 
     def __call__(self, x: Any, out: Any = None, stream: Any = None, source: Any = None, progress: Any = None, output: Any = None) -> Any:
@@ -177,23 +186,26 @@ class Plan:
         Parameters
         ----------
         x : array
-            Of the plan's shape, dtype and device; it keeps its content.
+            The input, of the plan's shape, dtype and device; it is not changed.
         out : array, optional
-            Dense; where the result goes. By default a new array of the kind of `x`. On the host it may be `x`, or overlap it.
+            A dense array that receives the result; by default a new array of the library of `x`.
+            On the host it may be `x`, or overlap it.
         stream : int or object, optional
-            On a GPU: a CUDA stream, as its handle or as PyTorch's or CuPy's object; by default the current one.
+            On a GPU: a CUDA stream, as a handle or an object of PyTorch or CuPy; by default the
+            current stream.
         source : array, optional
-            What is added at each step, of the shape of `x`: for plans made with ``source=True``.
+            The array added in each step, of the shape of `x`, for plans made with ``source=True``.
         progress : callable or bool, optional
-            A function of the steps done and of all steps, called about every 50 ms and at the end; what it raises cancels the run.
-            True: a bar, tqdm's where that is installed. On a GPU the call then waits for the result.
+            A function of the number of steps done and the number of all steps, called about every
+            50 ms and at the end; an exception that it raises cancels the run. True shows a progress
+            bar, by tqdm if that is installed. On a GPU the call then waits for the result.
         output : array, optional
-            Another name of `out`, that of `correlate`.
+            Another name of `out`, as in `correlate`.
 
         Returns
         -------
         array
-            Of the kind of `x`, or `out`.
+            `out`, or a new array of the same library as `x`.
         """
         if output is not None:
             if out is not None:
@@ -221,7 +233,7 @@ class Plan:
         return self._run_host(opened, out, source)
 
     def _fits_tensor(self, x: Any) -> bool:
-        """Is it a CUDA tensor that needs no second look?"""
+        """Whether x is a CUDA tensor that takes the fast path without further checks."""
         if self._tensor_dtype is None:
             self._tensor_dtype = getattr(sys.modules['torch'], self._dtype.name)
         return (x.is_cuda and x.shape == self._shape and not self._initial and x.get_device() == self._number and not self._source
@@ -287,11 +299,11 @@ class Plan:
                 raise ValueError(f'x is on {self.device}, but source is elsewhere: give both on one device')
             check_view(other, 'source', self._shape, self._dtype)
             self._handle.run_with(view.pointer, other.pointer, target, stream, memory)
-        del kept  # until here
+        del kept  # not freed before this point
         return view.finish(made, stream) if out is None else out
 
     def _after_first(self, x: np.ndarray, result: np.ndarray) -> np.ndarray:
-        """Where a run writes: behind the input, where that is the first frame."""
+        """The part of the result that a run writes; copies the input if it is the first frame."""
         if not self._initial:
             return result
         result[0] = x
@@ -299,25 +311,25 @@ class Plan:
 
     def frames(self, x: Any, every: Optional[int] = None, *, steps: Optional[int] = None, initial: Optional[bool] = None,
                stream: Any = None, source: Any = None) -> Iterator[Tuple[int, Any]]:
-        """The frames of a run, one at a time: pairs of the number of steps and the frame after them.
+        """Iterate over the frames of a run, as pairs of a number of steps and the frame after them.
 
         Parameters
         ----------
         x : array
-            As of a call of the plan.
+            As for a call of the plan.
         every : int, optional
-            Steps from one frame to the next; by default the plan's own, or 1.
+            The number of steps between frames; by default the plan's own, or 1.
         steps : int, optional
-            All steps, a multiple of `every`; by default the plan's own.
+            The number of all steps, a multiple of `every`; by default the plan's own.
         initial : bool, optional
-            Begins with (0, x); by default as the plan was made.
+            Whether to begin with (0, x); by default as the plan was made.
         stream, source : optional
-            As of a call of the plan.
+            As for a call of the plan.
 
         Returns
         -------
         iterator
-            Each frame is a new array, made by a run of `every` steps when it is asked for.
+            Each frame is a new array, computed by a run of `every` steps when it is requested.
 
         Examples
         --------
@@ -337,8 +349,10 @@ class Plan:
 
     @property
     def weights(self) -> np.ndarray:
-        """The weights, as an array whose middle has offset 0. New ones may be set: as such an array, or as a list of as many
-        numbers as there are taps, sorted by offset. The plan may choose its strategy again for them."""
+        """The weights, as an array whose middle element has offset 0.
+
+        New weights may be assigned, as such an array or as a list with one number for each tap,
+        sorted by offset. The plan may choose another strategy for them."""
         dense = np.zeros(self._box)
         dense[self._places()] = self._taps.weights
         return dense
@@ -351,7 +365,8 @@ class Plan:
         given = np.asarray(given, np.float64)
         if given.shape == self._box:
             chosen = given[self._places()]
-            if np.count_nonzero(given) != np.count_nonzero(chosen):  # some where there were no taps, since those were 0
+            # Nonzero weights at offsets without a tap, where the weight was 0 before.
+            if np.count_nonzero(given) != np.count_nonzero(chosen):
                 self._remake(taps_of(given, [n // 2 for n in given.shape]))
                 return
         elif given.shape == self._taps.weights.shape:
@@ -367,21 +382,21 @@ class Plan:
         self._taps = Taps(self._taps.offsets, chosen)
 
     def _remake(self, taps: Taps) -> None:
-        """The plan of other taps in the same box."""
+        """Replaces the plan by one with other taps in the same box."""
         made = _again(self._shape, taps.offsets, taps.weights, self._box, self._given)
-        self._memory.finish()  # the plan before goes
+        self._memory.finish()  # the replaced plan must not be in use
         self._handle, self._memory, self._taps, self._chunks = made._handle, made._memory, made._taps, {}
 
     def _places(self) -> Tuple[np.ndarray, ...]:
         return tuple((self._taps.offsets + np.array(self._box) // 2).T)
 
     def describe(self, format: str = 'text') -> str:
-        """The plan in words: problem, strategy, the ranking of all candidates, kernels, stability.
+        """Describe the problem, the strategy, the ranking of all candidates, kernels and stability.
 
         Parameters
         ----------
         format : str, optional
-            'text', or 'json': one object.
+            'text', or 'json' for one JSON object.
 
         Examples
         --------
@@ -394,7 +409,7 @@ class Plan:
         return self._handle.describe(format)
 
     def __reduce__(self) -> Tuple:
-        """A copy, or one that is read from a file, is prepared anew, on a device of the same name."""
+        """Supports copy and pickle: the plan is made again, on a device of the same name."""
         return _again, (self._shape, self._taps.offsets, self._taps.weights, self._box, self._given)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Arguments of plans: shapes, dtypes, weights, streams, and names that mean one argument."""
+"""Checks of a plan's arguments: shapes, dtypes, weights, streams and alternative names."""
 
 from typing import Any, Mapping, Optional, Tuple
 
@@ -13,7 +13,7 @@ from ._words import listed, said, whole
 
 
 def boundary_of(boundary: Any, mode: Any) -> Tuple[Any, Argument]:
-    """The boundary under either of its names, and what the caller calls it. boundary: 'wrap' where it is not given."""
+    """The boundary, given as `boundary` or `mode`, and its name. `boundary` defaults to 'wrap'."""
     if mode is None:
         return settled(boundary), Argument('boundary', ValueError)
     if not isinstance(boundary, str) or boundary != 'wrap':
@@ -22,7 +22,7 @@ def boundary_of(boundary: Any, mode: Any) -> Tuple[Any, Argument]:
 
 
 def unknown_argument(name: str, *others: str) -> str:
-    """The error message of a plan that is given an argument of this name, with what serves in its place."""
+    """The error message for an unknown argument of Plan, with the argument to use instead."""
     ways = {'local': "a plan has accuracy='local' or 'global'; local= is an argument of the functions",
             'progress': 'give it to the call: plan(x, progress=...)'}
     return f"Plan() has no argument '{name}'" + (f': {ways[name]}' if name in ways else '')
@@ -43,7 +43,7 @@ def dtype_of(dtype: Any) -> np.dtype:
         name = {'f64': 'float64', 'f32': 'float32', 'f16': 'float16'}.get(name, name)
     try:
         found = np.dtype(name)
-    except Exception:  # there are many
+    except Exception:  # np.dtype raises exceptions of many types
         found = None  # type: ignore[assignment]
     if dtype is None or found is None or found.name not in DTYPES or not found.isnative:
         raise ValueError(f'dtype is {said(dtype)}: use float64, float32 or float16')
@@ -77,7 +77,7 @@ def mapped_of(weights: Mapping) -> Taps:
 
 
 def stream_handle(stream: Any) -> Optional[int]:
-    """PyTorch's and CuPy's objects, what says itself by __cuda_stream__, or a number."""
+    """The handle of a stream, from PyTorch's or CuPy's object, __cuda_stream__, or a number."""
     if stream is None:
         return None
     handle = stream
@@ -89,7 +89,7 @@ def stream_handle(stream: Any) -> Optional[int]:
 
 
 def fitted(x: np.ndarray, name: str, shape: Tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """The array as a plan of this shape and dtype takes it, converted where nothing is lost."""
+    """The array with a plan's shape and dtype, dense; converts the dtype if that is lossless."""
     if x.shape != shape:
         raise ValueError(f'{name} has shape {x.shape}, but the plan is for {shape}')
     if x.dtype == dtype and x.flags.c_contiguous and x.flags.aligned:

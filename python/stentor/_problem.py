@@ -1,4 +1,7 @@
-"""A stencil over some axes of a strided array, as plans of the library: up to three axes and one batch stride each."""
+"""Maps a stencil over some axes of a strided array to plans of the library.
+
+A plan has up to three grid axes and one batch stride; remaining axes are looped over.
+"""
 
 from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -12,13 +15,13 @@ from ._library import ffi, lib
 from ._stencil import Taps, stencil_handle
 
 DTYPES = {'float64': lib.STN_F64, 'float32': lib.STN_F32, 'float16': lib.STN_F16}
-NARROW = 16  # points of a last axis that are too few to be worked on as a row
+NARROW = 16  # a last axis of at most this many points is too short to be processed as a row
 ITEM_SIZES = {'float64': 8, 'float32': 4, 'float16': 2}
 WRAP: Sides = ((lib.STN_WRAP, 0.0), (lib.STN_WRAP, 0.0))  # type: ignore[assignment]
 
 
 class Layout(NamedTuple):
-    """Where an array's points lie: shape, and strides in elements."""
+    """The memory layout of an array: shape, and strides in elements."""
 
     shape: Tuple[int, ...]
     strides: Tuple[int, ...]
@@ -33,22 +36,24 @@ class Layout(NamedTuple):
 
     @classmethod
     def given(cls, shape: Sequence[int], strides: Sequence[int]) -> 'Layout':
-        """An array's own. What it says of axes of one point is of no meaning, and may be negative."""
+        """The layout of an array with these strides.
+
+        The strides of axes of one point are meaningless, and may be negative: they become 1."""
         return cls(tuple(shape), tuple(s if n > 1 else 1 for s, n in zip(strides, shape)))
 
     @classmethod
     def of(cls, array: np.ndarray) -> 'Layout':
-        """A NumPy array's."""
+        """The layout of a NumPy array."""
         return cls.given(array.shape, [s // array.itemsize for s in array.strides])
 
     def is_dense(self) -> bool:
-        """One element behind the other, in C order."""
+        """Whether the elements are contiguous in C order."""
         expected = Layout.dense(self.shape).strides
         return 0 in self.shape or all(n == 1 or a == b for n, a, b in zip(self.shape, self.strides, expected))
 
 
 class Split(NamedTuple):
-    """Axes of an array: those of the grid, those of the one batch stride, and those that are looped over."""
+    """A partition of an array's axes: grid axes, batch axes with one stride, and loop axes."""
 
     grid: Tuple[int, ...]
     batch: Tuple[int, ...]
@@ -56,15 +61,17 @@ class Split(NamedTuple):
 
 
 def _one_stride(axes, source: Layout, target: Layout) -> bool:
-    """Do these axes, slowest first, step evenly from each point to the next, in both arrays?"""
+    """Whether these axes, slowest first, can be traversed with one stride in both arrays."""
     return all(layout.strides[a] == layout.strides[b] * layout.shape[b]
                for layout in (source, target) for a, b in zip(axes, axes[1:]))
 
 
 def split_axes(axes: Sequence[int], source: Layout, target: Layout, most: int = 3, spare: bool = True) -> Split:
-    """Axes that are not filtered become the batch; where they have no common stride, grid axes, as far as there is room
-    (and `spare` allows), and then loops. A last axis that is not filtered is one of the grid, if
-    it is no narrow one: its rows are what memory holds."""
+    """Assigns the axes that are not filtered.
+
+    They become batch axes if they have a common stride. Otherwise some become grid axes, if `spare`
+    and up to `most` of them, and then loop axes. A last axis that is not filtered becomes a grid
+    axis unless it is narrow, since its rows are contiguous in memory."""
     grid = sorted(axes)
     rest = [a for a in range(len(source.shape)) if a not in grid and source.shape[a] > 1]
     loop = []
@@ -80,8 +87,9 @@ def split_axes(axes: Sequence[int], source: Layout, target: Layout, most: int = 
 
 
 def merged(request: 'Request') -> 'Request':
-    """The same with neighbouring axes that are not filtered made one, where both arrays step evenly from one to the other. Those of
-    one point vanish."""
+    """The request with neighbouring unfiltered axes merged where one stride traverses both.
+
+    Unfiltered axes of one point are removed."""
     runs: List[List[int]] = []
     for axis, points in enumerate(request.source.shape):
         if axis in request.axes:
@@ -99,8 +107,11 @@ def merged(request: 'Request') -> 'Request':
 
 
 def in_turns(run: Callable, turns: Sequence[Tuple[int, int]]) -> Callable:
-    """`run` at each turn of the loops. No method of what holds it: such circles keep a plan until Python looks for them, and a plan
-    that goes while a stream is captured ends the capture."""
+    """A function that calls `run` at each loop iteration's offsets.
+
+    It is a closure and not a method of the plan's owner. That would form a reference cycle, which
+    delays the plan's destruction until garbage collection, and destroying a plan while a stream is
+    being captured invalidates the capture."""
     def each(source: int, target: int, *where: int) -> None:
         for a, b in turns:
             run(source + a, target + b, *where)
@@ -108,7 +119,7 @@ def in_turns(run: Callable, turns: Sequence[Tuple[int, int]]) -> Callable:
 
 
 def loop_offsets(loop: Sequence[int], layout: Layout):
-    """The first element of each turn of the loops."""
+    """The offset, in elements, of each iteration of the loops."""
     offsets = [0]
     for axis in sorted(loop):
         offsets = [first + i * layout.strides[axis] for first in offsets for i in range(layout.shape[axis])]
@@ -116,7 +127,7 @@ def loop_offsets(loop: Sequence[int], layout: Layout):
 
 
 def batch_of(work, batch: Sequence[int], source: Layout, target: Layout) -> None:
-    """Fills the batch of a stn_problem or stn_transform."""
+    """Fills the batch fields of a stn_problem or stn_transform."""
     if not batch:
         return
     work.batch = 1
@@ -126,7 +137,7 @@ def batch_of(work, batch: Sequence[int], source: Layout, target: Layout) -> None
 
 
 class Request(NamedTuple):
-    """What stencil, on what: `axes` are the taps' axes in the arrays, `sides` their boundaries."""
+    """A stencil on arrays: `axes` are the arrays' axes of the taps, `sides` their boundaries."""
 
     taps: Taps
     axes: Tuple[int, ...]
@@ -139,11 +150,11 @@ class Request(NamedTuple):
     every: int = 0
     has_source: bool = False
     tolerance: float = 0.0
-    local: Optional[bool] = False  # None: as Sweep finds better
+    local: Optional[bool] = False  # None: Sweep chooses by the predicted time
 
 
 def fill_problem(request: Request, split: Split):
-    """The stn_problem, and the stencil that it borrows. Grid axes without taps get offsets of 0."""
+    """The stn_problem and the stencil that it borrows; offsets are 0 along unfiltered axes."""
     given, taps = list(request.axes), request.taps
     offsets = np.zeros((len(taps.weights), len(split.grid)), np.int64)
     for column, axis in enumerate(split.grid):
@@ -169,11 +180,13 @@ def fill_problem(request: Request, split: Split):
 
 def stencil_plan(context: Context, request: Request, split: Split, strategy: Optional[str] = None, tune='estimate',
                  first_result=False, warns=True, estimate_only=False) -> Handle:
-    """A plan whose chosen kernels are compiled when this returns, or with first_result as the header says of it. warns: of weights that
-    make a run grow."""
+    """A plan of a stencil.
+
+    Its kernels are compiled when this returns, unless `first_result` is set (see the header).
+    `warns` enables the warning about weights with which a run grows."""
     problem, stencil = fill_problem(request, split)
     if warns:
         warn_of_growth(stencil, request.steps)
     handle = make_plan(context, lib.stn_plan_create, problem, strategy, tune, first_result, estimate_only)
-    del stencil  # kept until here
+    del stencil  # not freed before this point
     return handle

@@ -1,4 +1,4 @@
-"""What is called while the library works: the caller's progress function, and Python's own signals, so that Ctrl-C is heard."""
+"""Callbacks during a run: the caller's progress function, and Python's signal handlers (Ctrl-C)."""
 
 import sys
 import threading
@@ -8,12 +8,12 @@ from typing import Any, Callable, Optional
 from ._library import ffi, lib
 from ._words import said
 
-LONG = 5e-3  # seconds of predicted run, from which on signals are heard meanwhile
+LONG = 5e-3  # seconds: runs predicted to take longer check for signals
 _cast, _null = ffi.cast, ffi.NULL
 
 
 class _Here(threading.local):
-    """What this thread's calls tell."""
+    """The progress function of the current thread's calls."""
 
     tell: Optional[Callable[[int, int], Any]] = None
 
@@ -22,13 +22,15 @@ here = _Here()
 
 
 def hears_signals() -> bool:
-    """Python's handlers of signals run on its main thread alone."""
+    """Whether this is the main thread, on which alone Python runs signal handlers."""
     return threading.current_thread() is threading.main_thread()
 
 
 class Watch:
-    """A progress function for one call of the library. Whatever is raised in it, KeyboardInterrupt too, cancels that call and is raised
-    by `check`."""
+    """The C progress callback of one call of the library.
+
+    An exception raised in it, including KeyboardInterrupt, cancels the call, and `check` raises it
+    again."""
 
     def __init__(self) -> None:
         self._tell, self._raised = here.tell, None  # type: ignore[var-annotated]
@@ -43,14 +45,14 @@ class Watch:
         self._raised = error if self._raised is None else self._raised
 
     def check(self) -> None:
-        """Raises what the function raised. Python is told of signals again at the next call."""
+        """Raises the callback's exception, if there was one, and frees the callback."""
         raised, self._raised, self.function = self._raised, None, None
         if raised is not None:
             raise raised
 
 
 class Bar:
-    """A bar of tqdm's, or where that is not installed a line on stderr."""
+    """A progress bar: tqdm's, or a line on stderr if tqdm is not installed."""
 
     def __init__(self) -> None:
         self._bar: Any = None
@@ -83,7 +85,9 @@ class Bar:
 
 
 class watched:
-    """While it is entered, this thread's calls tell `progress`: a function of the steps done and of all, True for a bar, or None."""
+    """A context manager that sets the progress function of this thread's calls.
+
+    `progress` is a function of the steps done and of all steps, True for a bar, or None."""
 
     def __init__(self, progress: Any) -> None:
         self._bar = Bar() if progress is True else None
@@ -102,17 +106,18 @@ class watched:
 
 
 def tell_of(progress: Any, function: Callable, *given: Any, **named: Any) -> Any:
-    """The function's result, while `progress` is told."""
+    """Calls a function with `progress` as the progress function, and returns its result."""
     with watched(progress):
         return function(*given, **named)
 
 
 def warn_of_growth(stencil: Any, steps: int) -> None:
-    """A RuntimeWarning before a run of several steps that grows, as the command says it."""
+    """Issues a RuntimeWarning before a run of several steps with growing modes, as the command."""
     if steps < 2:
         return
     symbol = lib.stn_stencil_max_symbol(stencil)
-    if symbol <= 1 or symbol <= 1 + 1e-6 and (symbol - 1) * steps < 0.69:  # which is rounding, and less than doubles
+    # An excess within rounding error that does not double any mode in the run gives no warning.
+    if symbol <= 1 or symbol <= 1 + 1e-6 and (symbol - 1) * steps < 0.69:
         return
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get('__name__', '').partition('.')[0] == __package__:

@@ -1,4 +1,7 @@
-"""A call like one before, on arrays of NumPy and tensors of PyTorch: found and run without opening them."""
+"""The fast path of repeated calls: finds and runs a cached filter or transform.
+
+It serves NumPy arrays and PyTorch's CUDA tensors, without opening them.
+"""
 
 import sys
 from typing import Any, Dict, Optional, Tuple
@@ -9,13 +12,13 @@ from ._arrays import capturing, raw_stream
 from ._memo import pin, recall, remember
 from ._scratch import STREAMS
 
-KEPT_BYTES = 1 << 16  # of scratch memory: more is had anew by each call
+KEPT_BYTES = 1 << 16  # the largest scratch memory, in bytes, that is kept between calls
 _ndarray = np.ndarray
 
 
 def quick(key: Tuple, x: Any) -> Any:
-    """The result, or None where nothing is prepared."""
-    if type(x) is _ndarray and x.dtype.isnative:  # others have results of another dtype
+    """The result, or None if nothing is cached."""
+    if type(x) is _ndarray and x.dtype.isnative:  # results have native byte order
         prepared = recall((key, x.shape, x.strides, x.dtype, x.flags.aligned, x.dtype))
         return None if prepared is None else prepared(x)
     full = _tensor_key(key, x)
@@ -26,7 +29,7 @@ def quick(key: Tuple, x: Any) -> Any:
 
 
 def remember_tensor(key: Tuple, x: Any, prepared: Any) -> None:
-    """Keeps it under a CUDA tensor's own words too."""
+    """Caches `prepared` under the attributes of a CUDA tensor as well."""
     full = _tensor_key(key, x)
     if full is not None:
         remember(full, TensorCall(sys.modules['torch'], prepared, x))
@@ -40,14 +43,14 @@ def _tensor_key(key: Tuple, x: Any) -> Optional[Tuple]:
 
 
 class TensorCall:
-    """What is prepared for a GPU, on tensors like one that was seen."""
+    """A filter or transform prepared for a GPU, called on tensors like an earlier one."""
 
     def __init__(self, torch: Any, prepared: Any, x: Any):
         self.prepared, self._torch, self._device = prepared, torch, x.device
         self._dtype = getattr(torch, prepared.dtype)
         self._enqueue = prepared.single or prepared.enqueue
         self._like = x.is_contiguous() and x.dtype == self._dtype and tuple(x.shape) == tuple(prepared.shape)
-        self._kept: Dict[int, Any] = {}  # little scratch memory, by stream
+        self._kept: Dict[int, Any] = {}  # small scratch memory, by stream
 
     def __call__(self, x: Any) -> Any:
         torch, prepared = self._torch, self.prepared
@@ -61,8 +64,10 @@ class TensorCall:
         return made
 
     def _memory(self, stream: int, captured: bool) -> Any:
-        """Scratch memory. A little is kept, which calls in one stream use one after the other; a graph that is captured there may
-        be replayed in another, and gets its own."""
+        """Scratch memory for a call.
+
+        Small scratch memory is kept for each stream, in which calls run one after the other. A
+        captured graph may be replayed in another stream, so that it gets memory of its own."""
         found = None if captured else self._kept.get(stream)
         if found is None:
             found = self._torch.empty((self.prepared.bytes,), dtype=self._torch.uint8, device=self._device)

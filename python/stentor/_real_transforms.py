@@ -1,4 +1,7 @@
-"""dct, dst, their inverses and those of several axes, with the arguments and the meaning of scipy.fft."""
+"""dct, dst, their inverses and versions for several axes, with the arguments of scipy.fft.
+
+Axes are transformed one after the other by the algorithms of _trigonometric.py.
+"""
 
 from typing import Any, Optional, Sequence, Tuple
 
@@ -12,8 +15,8 @@ from ._trigonometric import Kind, lines, logical_length
 from ._words import said, whole
 
 Sizes = Optional[Sequence[int]]
-BLOCK = 1 << 17  # numbers of lines that are worked on together, so that they stay in cache from one step to the next
-FEW_COLUMNS = 16  # too few to be worked on side by side
+BLOCK = 1 << 17  # numbers that are transformed together, so that they stay in cache between steps
+FEW_COLUMNS = 16  # with fewer inner points, lines are transformed as rows and not as columns
 
 
 def dct(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,
@@ -23,26 +26,26 @@ def dct(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: Op
     Parameters
     ----------
     x : array_like
-        Real numbers; of complex ones both parts are transformed.
+        Real numbers; for complex numbers both parts are transformed.
     type : {1, 2, 3, 4}, optional
-        Which transform. Type 1 takes two points or more.
+        The type of the transform. Type 1 takes two points or more.
     n : int, optional
-        Points along the axis: `x` is cut or filled with zeros to it.
+        Length of the transform: `x` is cropped or padded with zeros to it.
     axis : int, optional
         By default the last.
     norm : {'backward', 'ortho', 'forward'}, optional
-        Which way is divided by the number of points of the periodic line, 2 n but for type 1: back (the default), both by its root,
-        or forth.
+        Which transform is divided by the length N of the periodic extension (2 n, except for type
+        1): the inverse one (the default), both by sqrt(N), or the forward one.
     overwrite_x, workers : optional
-        Taken for scipy's sake; they change nothing.
+        Accepted for compatibility with scipy; they have no effect.
     orthogonalize : bool, optional
-        Whether the first point or result (of type 1 the last one too) is scaled so that with norm 'ortho' the transform is orthogonal;
-        by default with that norm.
+        Whether the first point or result (for type 1 also the last one) is scaled, so that with
+        norm 'ortho' the transform is orthogonal. By default true with that norm only.
 
     Returns
     -------
     array
-        Of the kind of `x`, where `x` is.
+        Of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -60,16 +63,16 @@ def dctn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] =
     Parameters
     ----------
     x, type, norm, overwrite_x, workers, orthogonalize
-        As of `dct`.
+        As for `dct`.
     s : sequence of int, optional
-        Points along each axis: `x` is cut or filled with zeros to it.
+        Length of the transform by axis: `x` is cropped or padded with zeros to it.
     axes : sequence of int, optional
-        By default all, or the last ones that `s` has entries for.
+        By default all axes, or the last len(s) axes if `s` is given.
 
     Returns
     -------
     array
-        Of the kind of `x`, where `x` is.
+        Of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -88,16 +91,16 @@ def idct(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: O
     Parameters
     ----------
     x, type, norm, overwrite_x, workers, orthogonalize
-        As of `dct`.
+        As for `dct`.
     n : int, optional
-        Points along the axis: `x` is cut or filled with zeros to it.
+        Length of the transform: `x` is cropped or padded with zeros to it.
     axis : int, optional
         By default the last.
 
     Returns
     -------
     array
-        Of the kind of `x`, where `x` is.
+        Of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -115,16 +118,16 @@ def idctn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] 
     Parameters
     ----------
     x, type, norm, overwrite_x, workers, orthogonalize
-        As of `dct`.
+        As for `dct`.
     s : sequence of int, optional
-        Points along each axis: `x` is cut or filled with zeros to it.
+        Length of the transform by axis: `x` is cropped or padded with zeros to it.
     axes : sequence of int, optional
-        By default all, or the last ones that `s` has entries for.
+        By default all axes, or the last len(s) axes if `s` is given.
 
     Returns
     -------
     array
-        Of the kind of `x`, where `x` is.
+        Of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -143,16 +146,17 @@ def dst(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: Op
     Parameters
     ----------
     x, type, norm, overwrite_x, workers, orthogonalize
-        As of `dct`; the point that is scaled is the last, and of type 1 there is none and one point will do.
+        As for `dct`, but the last point is
+        scaled; type 1 scales no point and takes one point or more.
     n : int, optional
-        Points along the axis: `x` is cut or filled with zeros to it.
+        Length of the transform: `x` is cropped or padded with zeros to it.
     axis : int, optional
         By default the last.
 
     Returns
     -------
     array
-        Of the kind of `x`, where `x` is.
+        Of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -170,16 +174,17 @@ def dstn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] =
     Parameters
     ----------
     x, type, norm, overwrite_x, workers, orthogonalize
-        As of `dct`; the point that is scaled is the last, and of type 1 there is none and one point will do.
+        As for `dct`, but the last point is
+        scaled; type 1 scales no point and takes one point or more.
     s : sequence of int, optional
-        Points along each axis: `x` is cut or filled with zeros to it.
+        Length of the transform by axis: `x` is cropped or padded with zeros to it.
     axes : sequence of int, optional
-        By default all, or the last ones that `s` has entries for.
+        By default all axes, or the last len(s) axes if `s` is given.
 
     Returns
     -------
     array
-        Of the kind of `x`, where `x` is.
+        Of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -198,16 +203,17 @@ def idst(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: O
     Parameters
     ----------
     x, type, norm, overwrite_x, workers, orthogonalize
-        As of `dct`; the point that is scaled is the last, and of type 1 there is none and one point will do.
+        As for `dct`, but the last point is
+        scaled; type 1 scales no point and takes one point or more.
     n : int, optional
-        Points along the axis: `x` is cut or filled with zeros to it.
+        Length of the transform: `x` is cropped or padded with zeros to it.
     axis : int, optional
         By default the last.
 
     Returns
     -------
     array
-        Of the kind of `x`, where `x` is.
+        Of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -225,16 +231,17 @@ def idstn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] 
     Parameters
     ----------
     x, type, norm, overwrite_x, workers, orthogonalize
-        As of `dct`; the point that is scaled is the last, and of type 1 there is none and one point will do.
+        As for `dct`, but the last point is
+        scaled; type 1 scales no point and takes one point or more.
     s : sequence of int, optional
-        Points along each axis: `x` is cut or filled with zeros to it.
+        Length of the transform by axis: `x` is cropped or padded with zeros to it.
     axes : sequence of int, optional
-        By default all, or the last ones that `s` has entries for.
+        By default all axes, or the last len(s) axes if `s` is given.
 
     Returns
     -------
     array
-        Of the kind of `x`, where `x` is.
+        Of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -261,7 +268,7 @@ def _several(x: Any, kind: Any, s: Any, axes: Any, norm: Any, workers: Any, orth
 
 
 def _checked(kind: Any, norm: Any, workers: Any) -> int:
-    """The type."""
+    """The type of the transform, checked, with `norm` and `workers`."""
     check_unused(workers, None)
     if not 1 <= whole(kind, 'type', -2**62, TypeError) <= 4:
         raise ValueError(f'type is {kind}: give 1, 2, 3 or 4')
@@ -298,7 +305,7 @@ def _on_host(x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], kind
 
 
 def _along(x: np.ndarray, axis: int, kind: Kind) -> np.ndarray:
-    """Along one axis, lines in blocks."""
+    """Transforms along one axis, in blocks of lines."""
     made = np.empty(x.shape, x.dtype)
     if not x.size:
         return made
@@ -317,7 +324,7 @@ def _along(x: np.ndarray, axis: int, kind: Kind) -> np.ndarray:
                 target[part] = lines(NUMPY, source[part], kind)
         return made
     source, target = x, made
-    if x.flags.c_contiguous:  # all axes behind make one
+    if x.flags.c_contiguous:  # merges all inner axes
         source, target = x.reshape(-1, points, inner), made.reshape(-1, points, inner)
     else:
         source, target = np.moveaxis(x, axis, -2), np.moveaxis(made, axis, -2)
@@ -329,7 +336,7 @@ def _along(x: np.ndarray, axis: int, kind: Kind) -> np.ndarray:
 
 
 def _on_device(x: Any, view: Any, sizes: Tuple[int, ...], where: Tuple[int, ...], kinds: Sequence[Kind]) -> Any:
-    """By the arithmetic of the array's own library around plans."""
+    """Transforms a GPU array, with the arithmetic of its own library around the plans."""
     space = namespace_of(x, 'a real transform')
     if view.dtype.startswith('complex'):
         return space.pair(*(_on_device(part, open_array(part, 'x'), sizes, where, kinds) for part in (x.real, x.imag)))

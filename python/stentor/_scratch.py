@@ -1,4 +1,4 @@
-"""Memory of a call on a GPU beside its arrays: the plan's workspace, and what lies between passes."""
+"""Scratch memory of a call on a GPU: the plan's workspace and intermediate arrays."""
 
 import sys
 from typing import Any, Callable, Dict, Optional, Tuple
@@ -9,7 +9,7 @@ from ._device import DeviceArray
 from ._locks import new_lock
 from ._memo import pin
 
-STREAMS = 16  # whose memory is kept
+STREAMS = 16  # the largest number of streams whose scratch memory is kept
 _lock = new_lock()
 
 
@@ -18,22 +18,28 @@ def rounded(size: int) -> int:
 
 
 class Prepared:
-    """What is prepared for a GPU. All that a run changes lies in its scratch memory, so that it may run in several streams, and be
-    captured in one while it runs in another. Where the caller's library allocates in the order of the stream, that memory comes
-    from there and goes with the call; otherwise there is some for each stream, which is kept."""
+    """A filter, transform or layer prepared for a GPU.
+
+    A run writes only to its output and its scratch memory, so that it may run in several streams at
+    once, and be captured in one while it runs in another. If the caller's library allocates in
+    stream order, scratch memory comes from it and is freed after the call; otherwise the object
+    keeps scratch memory for each stream."""
 
     def __init__(self, device: int, scratch: int):
         self.device, self.bytes, self.lock = device, scratch, new_lock()
-        self.single: Optional[Callable[[int, int, int, int], None]] = None  # all that a call runs, where that is one plan
-        self._own: Dict[int, DeviceArray] = {}  # by stream, the last so many
+        # The function that runs the whole call, if that is a single plan.
+        self.single: Optional[Callable[[int, int, int, int], None]] = None
+        self._own: Dict[int, DeviceArray] = {}  # scratch memory of the last STREAMS streams
 
     @property
     def held(self) -> int:
-        """Bytes of the GPU that it keeps: scratch memory for a stream, and tables, which are as large at most."""
+        """Bytes on the GPU: scratch memory for one stream, and tables, which are no larger."""
         return 2 * self.bytes
 
     def scratch(self, view: Any) -> Tuple[int, Any]:
-        """Where it lies for this call, and what keeps it. `view` tells the stream, and how memory is had there."""
+        """The address of a call's scratch memory, and the object that keeps it alive.
+
+        `view` holds the stream and allocates memory in it."""
         if view.ordered and 'torch' in sys.modules and capturing(sys.modules['torch'], view.stream):
             pin(self)
         if not self.bytes:
@@ -42,21 +48,21 @@ class Prepared:
         return address_of(made), made
 
     def grow(self, scratch: int) -> None:
-        """More of it, where a plan that got new weights takes more."""
+        """Enlarges the scratch memory, if a plan needs more for new weights."""
         if scratch > self.bytes:
             with _lock:
                 self.bytes = scratch
-                self._own.clear()  # freed, which waits for what uses it
+                self._own.clear()  # freeing waits for the work that uses it
 
     def _kept(self, stream: int) -> DeviceArray:
         with _lock:
             found = self._own.get(stream)
             if found is None:
                 while len(self._own) >= STREAMS:
-                    self._own.pop(next(iter(self._own)))  # freed, which waits for what uses it
+                    self._own.pop(next(iter(self._own)))  # freeing waits for the work that uses it
                 found = self._own[stream] = DeviceArray((self.bytes,), 'uint8', self.device)
             return found
 
     def finish(self) -> None:
-        """Waits for all that is under way: plans must not go before."""
+        """Waits for all work on the device: plans must not be destroyed before."""
         context(self.device).wait()

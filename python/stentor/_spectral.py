@@ -1,4 +1,7 @@
-"""The spectral convolution of neural operators as an operator of PyTorch, and as neuraloperator's module."""
+"""The spectral convolution of neural operators: an operator of PyTorch and a torch.nn.Module.
+
+y = irfftn(W rfftn(x)) + bias, over the retained modes; the module is neuraloperator's SpectralConv.
+"""
 
 import warnings
 from typing import Any, List, Optional, Sequence, Tuple, Union
@@ -14,33 +17,35 @@ from ._words import whole
 
 _WEIGHTS = {torch.float32: torch.complex64, torch.float64: torch.complex128,
             torch.complex64: torch.complex64, torch.complex128: torch.complex128}
-_warned = False  # of weights from elsewhere
+_warned = False  # whether the warning about weights written by another library was issued
 _PAIRS = {kind: torch.float32 if weight is torch.complex64 else torch.float64 for kind, weight in _WEIGHTS.items()}
 _NAMES = {torch.float32: 'float32', torch.float64: 'float64'}
 
 
-# ---- the operator -----------------------------------------------------------------------------------------------------
+# ---- the operator --------------------------------------------------------------------------------
 
 
 def spectral_conv(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor] = None, low: bool = False) -> torch.Tensor:
-    """Transform, multiply the kept frequencies by weights, transform back.
+    """Apply a spectral convolution: transform, multiply retained modes by weights, transform back.
 
     Parameters
     ----------
     x : torch.Tensor
-        (batch, channels in, points...), 1 to 3 axes of points; float32, float64, complex64 or complex128.
+        Of shape (batch, channels in, points...), with 1 to 3 axes of points; float32, float64,
+        complex64 or complex128.
     weight : torch.Tensor
-        Complex, of the precision of `x`: (channels in, channels out, modes...), frequencies -(m // 2) to (m - 1) // 2 of each
-        axis, but along the last one of real data 0 to m - 1.
+        Complex, of the precision of `x` and of shape (channels in, channels out, modes...). Along
+        each axis it holds the frequencies -(m // 2) to (m - 1) // 2, but along the last axis of
+        real data 0 to m - 1.
     bias : torch.Tensor, optional
-        (channels out), of the dtype of `x`.
+        Of shape (channels out) and the dtype of `x`.
     low : bool, optional
-        The weights are of frequencies 0 to m - 1 along every axis.
+        Whether the weights hold the frequencies 0 to m - 1 along every axis.
 
     Returns
     -------
     torch.Tensor
-        (batch, channels out, points...), with gradients to all three.
+        Of shape (batch, channels out, points...). Gradients flow to all three tensors.
 
     Examples
     --------
@@ -70,8 +75,10 @@ def _pairs(weight: torch.Tensor) -> torch.Tensor:
 
 
 def _by_pairs(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor], low: bool) -> torch.Tensor:
-    """The operator. Its weights and their gradient are pairs of real numbers: what compiles graphs of operators (inductor) may copy
-    them, and generates no kernels of complex numbers."""
+    """Calls the operator, whose weights and their gradient are pairs of real numbers.
+
+    torch.compile's backend (inductor) may insert copies of them, and generates no kernels for
+    complex numbers."""
     run = _spectral_conv_transformed if is_transformed() else torch.ops.stentor.spectral_conv
     return run(x, weight, bias, low)
 
@@ -106,7 +113,7 @@ def _plan(which: int, x: torch.Tensor, weight: torch.Tensor, bias: bool, low: bo
 
 
 def _dense(t: torch.Tensor) -> torch.Tensor:
-    """Contiguous, with conjugates carried out, and where a complex number may be read."""
+    """The tensor as a contiguous one, aligned to 16 bytes, without pending conjugation."""
     t = t.detach().resolve_conj().resolve_neg().contiguous()
     return t if t.data_ptr() % 16 == 0 else t.clone()
 
@@ -134,7 +141,7 @@ def _(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor], low: 
 @torch.library.custom_op('stentor::spectral_conv_backward', mutates_args=())
 def _spectral_conv_backward(grad: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, has_bias: bool, low: bool, for_x: bool,
                             for_weight: bool) -> Tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The gradients for x, weight and bias; of those that are not asked for an empty tensor."""
+    """The gradients for x, weight and bias; an empty tensor for each that is not requested."""
     grad, x, weight = _dense(grad), _dense(x), _dense(weight)
     gx = torch.empty_like(x) if for_x else x.new_empty(0)
     gw = torch.empty_like(weight) if for_weight else weight.new_empty(0)
@@ -177,12 +184,14 @@ _spectral_conv_transformed = transformable(torch.ops.stentor.spectral_conv, _set
 _spectral_conv_backward_transformed = transformable(torch.ops.stentor.spectral_conv_backward, no_setup, refuse_gradient)
 
 
-# ---- the module -------------------------------------------------------------------------------------------------------
+# ---- the module ----------------------------------------------------------------------------------
 
 
 class _Dense(torch.nn.Module):
-    """Complex weights as neuraloperator's files hold them: a parameter `tensor`, complex, or (as of its class ComplexDense, and in
-    all files of its versions before 2) of pairs. Either is loaded into either."""
+    """Complex weights in the form of neuraloperator's files: a parameter `tensor`.
+
+    It is complex, or holds pairs of real numbers, as in neuraloperator's class ComplexDense and in
+    all files of its versions before 2. Files of either form can be loaded into either form."""
 
     def __init__(self, shape: Sequence[int], std: float, device: Any, pairs: bool):
         super().__init__()
@@ -194,7 +203,7 @@ class _Dense(torch.nn.Module):
         return self.tensor.shape if self.tensor.is_complex() else self.tensor.shape[:-1]
 
     def forward(self) -> torch.Tensor:
-        """As pairs of real numbers."""
+        """The weights as pairs of real numbers."""
         return torch.view_as_real(self.tensor) if self.tensor.is_complex() else self.tensor
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
@@ -209,45 +218,56 @@ class _Dense(torch.nn.Module):
 
 
 class SpectralConv(torch.nn.Module):
-    """neuraloperator's SpectralConv: the same arguments, initial values and state_dict, with dense weights.
+    """neuraloperator's SpectralConv with dense weights.
+
+    It has the same arguments, initial values and state_dict.
 
     Parameters
     ----------
     in_channels, out_channels : int
     n_modes : int or sequence of int
-        Frequencies kept along each axis; of real data the last axis keeps n // 2 + 1.
+        The number of modes retained along each axis; of real data, the last axis keeps n // 2 + 1.
     complex_data : bool, optional
-        The data is complex.
+        Whether the data is complex.
     max_n_modes : int or sequence of int, optional
-        Frequencies that the weights have room for, as they are; `n_modes` may be set to as many later.
+        The number of modes that the weights hold along each axis, without the halving for real
+        data; `n_modes` may later be set to at most as many.
     bias : bool, optional
+        Whether the layer has a bias.
     init_std : float or 'auto', optional
-        Of the initial weights; 'auto' is (2 / (in_channels + out_channels)) ** 0.5.
+        The standard deviation of the initial weights; 'auto' is
+        (2 / (in_channels + out_channels)) ** 0.5.
     fft_norm : str, optional
-        'forward', 'backward' or 'ortho', which all give the same.
+        'forward', 'backward' or 'ortho'; all give the same result.
     device : optional
-        Where the parameters are.
+        The device of the parameters.
 
     factorization : str, optional
-        None or 'dense': weights are complex numbers, as in the files of neuraloperator 2. 'complexdense': pairs of real ones, as
-        in those before. Files of both are loaded either way.
+        None or 'dense': weights are complex numbers, as in the files of neuraloperator 2.
+        'complexdense': weights are pairs of real numbers, as in files of earlier versions. Files of
+        both forms can be loaded either way.
 
-    separable, resolution_scaling_factor, fno_block_precision, rank, implementation, fixed_rank_modes and decomposition_kwargs
-    are taken with what asks for dense weights in full precision; anything else is a ValueError.
+    The arguments separable, resolution_scaling_factor, fno_block_precision, rank, implementation,
+    fixed_rank_modes and decomposition_kwargs are accepted with values that mean dense weights in
+    full precision; other values raise ValueError.
 
     Notes
     -----
-    The definition is that of neuraloperator's main branch since its pull requests 688 and 702, with the repair of complex data
-    that its issue 731 describes: frequencies -(m // 2) to (m - 1) // 2 along every axis of every rank, but 0 to m - 1 along the
-    last axis of real data. The release 2.0.0 gives other results
+    The definition is that of neuraloperator's main branch since its pull requests 688 and 702, with
+    the fix for complex data that its issue 731 describes: frequencies -(m // 2) to (m - 1) // 2
+    along every axis in every rank, but 0 to m - 1 along the last axis of real data. The release
+    2.0.0 gives other results
 
-    - of an odd number of points along any axis but the last of real data: it moves frequencies by one;
-    - of complex data: of one axis it keeps frequencies 0 to m - 1, of several it takes the last axis' from the wrong end;
-    - on CUDA, of real data on two axes or more: there its inverse transform makes use of the imaginary parts of frequency 0
-      (and n / 2) of the last axis, which stand for nothing, for 10 to 20% of the output. Here, and on the CPU there, the real
-      part alone counts.
+    - for an odd number of points along any axis except the last one of real data: it shifts
+      frequencies by one;
+    - for complex data: with one axis it keeps the frequencies 0 to m - 1, with several axes it
+      takes those of the last axis from the wrong end;
+    - on CUDA, for real data on two axes or more: its inverse transform uses the imaginary parts of
+      frequency 0 (and n / 2) of the last axis, which have no meaning, and which change 10 to 20% of
+      the output. Stentor, and release 2.0.0 on the CPU, use only the real part.
 
-    Weights that were trained there fit those results. Loading a state_dict that Stentor did not write warns of that, once.
+    Weights trained with the release 2.0.0 fit its results. Loading a state_dict that Stentor did
+    not write gives a warning about this, once.
 
     Examples
     --------
@@ -259,7 +279,7 @@ class SpectralConv(torch.nn.Module):
     {'bias': (5, 1, 1), 'weight.tensor': (3, 5, 8, 5)}
     """
 
-    _version = 2  # in each state_dict, by which Stentor's own are told from others, which have 1
+    _version = 2  # written to each state_dict; those of neuraloperator have 1
 
     def __init__(self, in_channels: int, out_channels: int, n_modes: Union[int, Sequence[int]], complex_data: bool = False,
                  max_n_modes: Union[None, int, Sequence[int]] = None, bias: bool = True, separable: bool = False,
@@ -300,7 +320,7 @@ class SpectralConv(torch.nn.Module):
 
     @property
     def n_modes(self) -> List[int]:
-        """Frequencies kept along each axis, as the weights count them."""
+        """The number of modes retained along each axis, as held by the weights."""
         return self._n_modes
 
     @n_modes.setter
@@ -317,7 +337,8 @@ class SpectralConv(torch.nn.Module):
             kind = 'complex' if self.complex_data else 'real'
             raise ValueError(f'x has shape {tuple(x.shape)} and dtype {x.dtype}: give {kind} numbers on {self.order + 2} axes')
         self.transform(x, output_shape)
-        # pairs of real numbers from here on, cut too: gradients of what is cut out of complex numbers are no graph for inductor
+        # The weights are sliced as pairs of real numbers, since inductor cannot compile the
+        # gradient of a slice of a complex tensor.
         weight = self.weight()[self._kept(x)].to(_PAIRS.get(x.dtype, torch.float32))
         bias = None if self.bias is None else self.bias.flatten().to(x.dtype)
         tensors = (x, weight) if bias is None else (x, weight, bias)
@@ -328,14 +349,18 @@ class SpectralConv(torch.nn.Module):
         return _by_pairs(x, weight, bias, False)
 
     def transform(self, x: torch.Tensor, output_shape: Optional[Sequence[int]] = None) -> torch.Tensor:
-        """What neuraloperator's blocks do to a skip connection beside the layer: nothing, as long as the shape stays."""
+        """The transform of a skip connection, called by neuraloperator's blocks: the identity.
+
+        An `output_shape` other than the shape of x is refused."""
         if output_shape is not None and tuple(output_shape) != tuple(x.shape[2:]):
             raise ValueError(f'output_shape is {tuple(output_shape)}: Stentor keeps the shape of x, {tuple(x.shape[2:])}')
         return x
 
     def _kept(self, x: torch.Tensor) -> Tuple[slice, ...]:
-        """The part of the weights that n_modes and x have use for: around their middle, where frequency 0 is, of the last axis of
-        real data its beginning."""
+        """The slice of the weights that n_modes and the size of x use.
+
+        It is centred around frequency 0, in the middle; along the last axis of real data it starts
+        at frequency 0."""
         slices = [slice(None), slice(None)]  # and all of the last axis, the pairs
         for axis, (n, modes, most) in enumerate(zip(x.shape[2:], self._n_modes, self.max_n_modes)):
             from_zero = axis == self.order - 1 and not self.complex_data
@@ -347,7 +372,8 @@ class SpectralConv(torch.nn.Module):
 
 def _as_list(modes: Union[int, Sequence[int]], name: str) -> List[int]:
     try:
-        return [whole(each, name, 1) for each in ([modes] if hasattr(modes, '__index__') else modes)]  # type: ignore[union-attr]
+        return [whole(each, name, 1) for each in (
+            [modes] if hasattr(modes, '__index__') else modes)]  # type: ignore[union-attr]
     except TypeError:
         raise ValueError(f'{name} is {modes!r}: give a whole number, or one for each axis') from None
 

@@ -1,4 +1,4 @@
-"""Stencils as the library has them, from offsets and weights or by name."""
+"""The library's stencils, from offsets and weights or by name."""
 
 import numpy as np
 
@@ -19,14 +19,16 @@ class Taps:
         return self.offsets.shape[1]
 
     def reach(self):
-        """How far taps go, [(low, high)] for each axis, none below 0."""
+        """The reach of the taps, [(low, high)] for each axis, each at least 0."""
         low = np.maximum(-self.offsets.min(axis=0), 0)
         high = np.maximum(self.offsets.max(axis=0), 0)
         return list(zip(low.tolist(), high.tolist()))
 
 
 def taps_of(weights: np.ndarray, centre, drop_zeros: bool = True) -> Taps:
-    """The taps of a dense array whose element `centre` has offset 0; exact zeros are none, unless told otherwise."""
+    """The taps of a dense array whose element `centre` has offset 0.
+
+    Exact zeros are left out if `drop_zeros`."""
     if not drop_zeros:
         where = np.argwhere(np.ones(weights.shape, bool))
     elif weights.any():

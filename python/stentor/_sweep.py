@@ -1,4 +1,4 @@
-"""One stencil over arrays of one layout, ready to run: a plan, and the offsets of the loops around it."""
+"""Sweep: one stencil over arrays of one layout, as a plan and the offsets of loops around it."""
 
 from typing import Callable, Optional
 
@@ -8,12 +8,13 @@ from ._context import HOST, Context, context
 from ._handle import Handle
 from ._problem import ITEM_SIZES, Request, Split, in_turns, loop_offsets, merged, split_axes, stencil_plan
 
-GAIN = 3.0  # times as fast are transforms that serve where nobody says what accuracy is relative to
+# With local=None, transforms are used if they are predicted to be this many times as fast.
+GAIN = 3.0
 STEPPING = ('host', 'direct')  # strategies whose results are accurate locally
 
 
 def _steps_serve(work: Context, request: Request, split: Split) -> bool:
-    """Are steps so fast that nothing is won by transforms, or too little?"""
+    """Whether to compute step by step: transforms are not predicted to be GAIN times as fast."""
     best = stencil_plan(work, request._replace(local=False), split, warns=False, estimate_only=True)
     if best.strategy() in STEPPING:
         return False
@@ -22,7 +23,7 @@ def _steps_serve(work: Context, request: Request, split: Split) -> bool:
 
 
 class Sweep:
-    """Runs from one address to another. Addresses are multiples of the request's alignment."""
+    """A stencil plan that runs between addresses, multiples of the request's alignment."""
 
     def __init__(self, device: int, request: Request, strategy: Optional[str] = None):
         request = merged(request)
@@ -38,7 +39,7 @@ class Sweep:
             checked = False
         self.handle = stencil_plan(work, request, split, strategy, first_result=True)
         self.run, self.run_arrays, self.workspace = self.handle.run, self.handle.run_arrays, self.handle.workspace
-        # Bytes of the plan's tables: of its taps, or of transforms of the whole grid.
+        # An estimate of the bytes of the plan's tables: of taps, or of a transform of the grid.
         stepping = self.handle.strategy() in STEPPING
         self.held = 64 * len(request.taps.weights) if stepping else 2 * size * int(np.prod(request.source.shape))
         if checked and self.handle.strategy() not in STEPPING:
@@ -51,7 +52,9 @@ class Sweep:
             self.run_arrays = lambda source, target: at_addresses(source.ctypes.data, target.ctypes.data)
 
     def _run_checked(self, source: np.ndarray, target: np.ndarray) -> None:
-        """By transforms, which carry what is not finite everywhere: then once more by steps."""
+        """Runs by transforms; if the result has non-finite values, runs again step by step.
+
+        A transform spreads non-finite values over the whole array."""
         self.handle.run_arrays(source, target)
         if not np.isfinite(target).all():
             self._by_steps().run_arrays(source, target)

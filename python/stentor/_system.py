@@ -1,4 +1,8 @@
-"""Systems: explicit steps of coupled fields, with coefficients that vary by place, written as a text."""
+"""Systems: explicit time stepping of coupled fields with spatially varying coefficients.
+
+A system is written as text, which the library parses. A call maps the caller's arrays (_Call) to
+one execution of a plan, on the host (_OnHost) or on a GPU (_OnDevice).
+"""
 
 import itertools
 import math
@@ -22,11 +26,11 @@ from ._progress import watched
 from ._scratch import Prepared
 from ._words import listed, said, whole
 
-PLANS = 16  # of a system, that are kept for its next calls
+PLANS = 16  # the largest number of cached plans of a system
 
 
 class _Point(NamedTuple):
-    """A weighted grid point of one channel."""
+    """A weighted grid point of a source or receiver, whose number is `channel`."""
 
     channel: int
     field: int
@@ -35,7 +39,7 @@ class _Point(NamedTuple):
 
 
 class _Key(NamedTuple):
-    """All that a plan is made for."""
+    """The parameters of a plan, as its key in the cache."""
 
     device: int
     extent: Tuple[int, ...]
@@ -43,7 +47,7 @@ class _Key(NamedTuple):
     dtype: str
     steps: int
     every: int
-    numbers: Tuple[int, ...]  # 1: the coefficient is a number
+    numbers: Tuple[int, ...]  # for each coefficient: 1 for a number, 0 for an array
     sources: Tuple[_Point, ...]
     receivers: Tuple[_Point, ...]
     record_every: int
@@ -54,15 +58,16 @@ class _Key(NamedTuple):
 
 
 class System:
-    """Explicit steps of coupled fields, written as a text and prepared for each shape that it is called with.
+    """Explicit time stepping of coupled fields, written as text.
 
-    The text declares fields (``field u(2)``: `u` and `u.prev`, one step earlier), coefficients, stencils and boundaries, and
-    assigns each field's ``.next``; stentor.h, under "Systems", is its manual.
+    The text declares fields (``field u(2)``: `u` and `u.prev`, one step earlier), coefficients,
+    stencils and boundaries, and assigns each field's ``.next``; the manual is in stentor.h, under
+    "Systems". A plan is made for each shape with which the system is called.
 
     Parameters
     ----------
     text : str
-        The system. What is wrong with it is a ValueError that names line and column.
+        The system. An error in it raises a ValueError that names line and column.
 
     Examples
     --------
@@ -104,12 +109,12 @@ class System:
 
     @property
     def fields(self) -> Dict[str, int]:
-        """The fields' names, and how many levels each has."""
+        """The fields' names, and the number of time levels of each."""
         return dict(self._fields)
 
     @property
     def coefficients(self) -> Dict[str, Optional[float]]:
-        """The coefficients' names, and the number that the text gives to each, or None."""
+        """The coefficients' names, and the value of each in the text, or None."""
         value, found = ffi.new('double *'), {}
         for i, name in enumerate(self._coefficients):
             found[name] = value[0] if lib.stn_system_coefficient_value(self._system, i, value) else None
@@ -117,27 +122,29 @@ class System:
 
     @property
     def rank(self) -> int:
-        """The axes of its grids; 0: the text does not say."""
+        """The number of axes of the grid; 0 if the text does not determine it."""
         return lib.stn_system_rank(self._system)
 
     def __repr__(self) -> str:
         return f'<stentor.System of {", ".join(self._levels)}>'
 
     def growth(self, coefficients: Optional[Mapping[str, Any]] = None, rank: Optional[int] = None) -> float:
-        """What a step multiplies a wave by at most.
+        """The largest growth factor of any Fourier mode in one step (von Neumann stability).
 
         Parameters
         ----------
         coefficients : mapping, optional
-            By name: a number, an array, or a pair (low, high) of bounds; by default the numbers of the text.
+            By name: a number, an array, or a pair (low, high) of bounds; by default the numbers of
+            the text.
         rank : int, optional
-            The axes of the grid, where the text does not say.
+            The number of axes of the grid, if the text does not determine it.
 
         Returns
         -------
         float
-            Above 1 by more than 1e-5, a long run overflows. Of coefficients that vary, an estimate from their bounds. NaN: the
-            system is not linear, or a coefficient is not known.
+            If it exceeds 1 by more than 1e-5, a long run overflows. For varying coefficients it is
+            an estimate from their bounds. NaN if the system is not linear, or a coefficient is not
+            known.
         """
         bounds = []
         for name, value in {**self.coefficients, **(coefficients or {})}.items():
@@ -168,45 +175,54 @@ class System:
         Parameters
         ----------
         fields : mapping of str to array
-            The state to begin with, such as ``{'u': u, 'u.prev': before}``. A level that is not given is as the present one. Axes
-            before those of the grid count a batch. Arrays keep their content.
+            The initial state, such as ``{'u': u, 'u.prev': before}``. An earlier level that is not
+            given equals the present one. Axes before those of the grid are batch axes. Arrays are
+            not changed.
         coefficients : mapping of str to array or float, optional
-            Arrays have the grid's shape.
+            Numbers, or arrays of the grid's shape.
         steps : int, optional
+            The number of time steps.
         every : int, optional
-            Keeps the present states after each so many steps: results have a first axis of ``steps // every``, and no other levels.
+            Keeps the present states after every `every` steps: results have a first axis of
+            ``steps // every``, and no earlier levels.
         sources : sequence of (field, position, amplitudes), optional
-            In each step its amplitude is added to the field's next state at the position, which may lie between points: then it is
-            shared out among them linearly.
+            In each step the source's amplitude is added to the field's next state at the position.
+            A position between grid points is distributed linearly among its neighbours.
         receivers : sequence of (field, position), optional
-            The field is recorded there, after each `record_every` steps.
+            Positions at which the field is recorded, after every `record_every` steps.
         record_every : int, optional
+            The number of steps between records.
         rank : int, optional
-            The axes of the grid, where neither the text nor an array of coefficients says; by default those of the fields' arrays.
+            The number of axes of the grid, if neither the text nor an array of coefficients
+            determines it; by default that of the fields' arrays.
         dtype : dtype, optional
             float64, float32 or float16; by default that of the first field.
         device : str or int, optional
-            For arrays of the host: 'host', the default, or a GPU, to which they are copied, and results back.
+            For arrays on the host: 'host', the default, or a GPU, to which they are copied and from
+            which results are copied back.
         strategy : str, optional
-            Runs this strategy instead of the cheapest.
+            The name of the strategy to run, instead of the cheapest one.
         stream : int or object, optional
-            On a GPU: a CUDA stream, as its handle or as PyTorch's or CuPy's object; by default the current one.
+            On a GPU: a CUDA stream, as a handle or an object of PyTorch or CuPy; by default the
+            current stream.
         progress : callable or bool, optional
-            As that of `Plan`.
+            As for a call of `Plan`.
         overwrite : bool, optional
-            The new state is written over the arrays of `fields`, which are dense, of the dtype, and all levels: no more memory is
-            taken for them.
+            Whether the new state overwrites the arrays of `fields`, so that it takes no further
+            memory. The arrays must be dense, of the dtype, and given for all levels.
         accuracy : {'global', 'local'}, optional
-            Relative to what results are accurate. 'global': to the largest values of the grid, so that all steps of a linear system
-            with numbers for coefficients may be taken at once, by transforms; 'local': to the values that reach a point, step by step.
+            The reference of the accuracy. 'global': errors are relative to the largest values of
+            the grid, so that all steps of a linear system with numbers as coefficients may be
+            computed at once, by transforms. 'local': errors are relative to the values that
+            contribute to a point, and the system is computed step by step.
         tolerance : float, optional
-            A relative L2 error that is allowed for the whole run; 0 means rounding of the type.
+            The relative L2 error that is allowed for the whole run; 0 allows rounding errors only.
 
         Returns
         -------
         dict
-            The state after all steps, by the names of `fields`. With receivers a pair: the state, and records of shape
-            ``(steps // record_every, [batch,] receivers)``.
+            The state after all steps, by the names of `fields`. With receivers, a pair of the state
+            and of records of shape ``(steps // record_every, [batch,] receivers)``.
         """
         with watched(progress):
             return _Call(self, fields, coefficients or {}, rank, dtype, device, stream).run(
@@ -215,7 +231,7 @@ class System:
 
     def describe(self, shape: Sequence[int], *, steps: int = 1, every: int = 0, dtype: Any = 'float64', device: Any = 'host', form: str = 'text',
                  strategy: Optional[str] = None, accuracy: str = 'global', tolerance: float = 0.0) -> str:
-        """The plan for a grid of this shape, in words or as JSON.
+        """Describe the plan for a grid of this shape, as text or JSON.
 
         Parameters
         ----------
@@ -225,7 +241,7 @@ class System:
         device : str or int, optional
         form : {'text', 'json'}, optional
         strategy, accuracy, tolerance : optional
-            As those of a call.
+            As for a call.
 
         Returns
         -------
@@ -237,7 +253,7 @@ class System:
         return self._plan(key)[0].describe(form)
 
     def _numbers(self, given: Mapping[str, Any]) -> Tuple[int, ...]:
-        """Which coefficients are numbers, where `given` has those that are arrays."""
+        """For each coefficient, 1 if it is a number; `given` holds the ones that are arrays."""
         return tuple(int(name not in given) if given else int(value is not None) for name, value in self.coefficients.items())
 
     def _plan(self, key: _Key) -> Tuple[Any, Prepared]:
@@ -267,7 +283,7 @@ class System:
         return handle, Prepared(key.device, handle.workspace)
 
     def _points(self, field: Any, position: Any, channel: int, extent: Tuple[int, ...], name: str) -> List[_Point]:
-        """The grid points around a position, weighted linearly."""
+        """The grid points around a position, with the weights of linear interpolation."""
         names = list(self._fields)
         if field not in names:
             raise ValueError(f'{name} is of {said(field)}, which is no field: the system has {", ".join(names)}')
@@ -283,7 +299,7 @@ class System:
         return found
 
     def _warn(self, rank: int, bounds: Tuple[Tuple[float, float], ...], steps: int) -> None:
-        """A RuntimeWarning before a run of several steps that grows."""
+        """Issues a RuntimeWarning before a run of several steps with a growing Fourier mode."""
         if steps < 2 or any(math.isnan(low) for low, _ in bounds):
             return
         key = (rank, bounds)
@@ -302,20 +318,21 @@ class System:
 
 
 def sponge(shape: Sequence[int], width: int, strength: float = 0.1, sides: Any = None) -> np.ndarray:
-    """Damping that rises towards the sides of a grid, for waves that shall not come back from them.
+    """The damping coefficient of an absorbing layer (sponge) along the sides of a grid.
 
-    A wave equation takes it as a coefficient d: ``u.next = (2*u - (1 - d)*u.prev + c2*lap(u)) / (1 + d)``.
+    A wave equation takes it as a coefficient d:
+    ``u.next = (2*u - (1 - d)*u.prev + c2*lap(u)) / (1 + d)``.
 
     Parameters
     ----------
     shape : sequence of int
-        The grid's.
+        The grid's shape.
     width : int
-        Points from a side on which it rises, by the square of the depth.
+        The width of the layer in points; the damping rises with the square of the depth in it.
     strength : float, optional
-        What it is at the sides.
+        The damping at the sides.
     sides : sequence of (bool, bool), optional
-        For each axis, whether its low and its high side have one; by default all.
+        For each axis, whether its low and its high side have a layer; by default all sides.
 
     Returns
     -------
@@ -342,7 +359,7 @@ def sponge(shape: Sequence[int], width: int, strength: float = 0.1, sides: Any =
 
 
 class _Call:
-    """The arrays of one call."""
+    """One call of a system: its arrays, opened and checked."""
 
     def __init__(self, system: System, fields: Any, coefficients: Any, rank: Any, dtype: Any, device: Any, stream: Any):
         self.system, self.stream, self.given = system, stream_handle(stream), fields
@@ -475,7 +492,7 @@ class _OnHost:
 
 
 class _OnDevice:
-    """A call whose plan runs on a GPU, on whose memory its arrays lie, or are copied to."""
+    """A call whose plan runs on a GPU; its arrays are on the GPU or are copied to it."""
 
     def __init__(self, call: _Call, memory: Prepared):
         self.call, self.memory = call, memory
@@ -525,7 +542,7 @@ class _OnDevice:
 
 
 class _Plain(NamedTuple):
-    """Where the arrays of a call lie that come from the host."""
+    """The stream and device of a call whose arrays are copied from the host."""
 
     stream: int
     device: int
@@ -534,7 +551,7 @@ class _Plain(NamedTuple):
 
 def run_arrays(handle: Any, inputs: List[int], outputs: List[int], coefficients: List[int], numbers: List[float], amplitudes: int,
                records: int, stream: int = 0, workspace: int = 0) -> None:
-    """One execution, by addresses."""
+    """Runs one execution on arrays given by their addresses."""
     lists = [ffi.new('void *[]', [ffi.cast('void *', each) for each in some] or [ffi.NULL]) for some in (inputs, outputs, coefficients)]
     values = ffi.new('double[]', numbers or [0.0])
     arrays = ffi.new('stn_system_arrays *', {'struct_size': ffi.sizeof('stn_system_arrays')})

@@ -1,4 +1,4 @@
-"""One grid over several devices of this process: teams, and plans of them."""
+"""Teams: one grid split over several devices of this process, and plans for such grids."""
 
 import os
 from typing import Any, Dict, Optional, Sequence, Tuple
@@ -19,7 +19,7 @@ _lock = new_lock()
 
 
 def team_devices(devices: Sequence[Any]) -> Tuple[int, ...]:
-    """The numbers of the devices that a caller names."""
+    """The numbers of the devices given by a caller."""
     numbers = tuple(device_number(each) for each in listed(devices, 'devices'))
     if not numbers:
         raise ValueError('devices is empty: name one device or more')
@@ -29,20 +29,23 @@ def team_devices(devices: Sequence[Any]) -> Tuple[int, ...]:
 
 
 def _team(devices: Tuple[int, ...]) -> Any:
-    """A stn_team, which stays until the process ends, as contexts do. The lock is held."""
+    """The stn_team of these devices, kept until the process ends, as contexts are.
+
+    The caller holds the lock."""
     if devices not in _teams:
         options, kept = context_options()
         numbers = ffi.new('int[]', [lib.STN_DEVICE_HOST if each == HOST else each + 1 for each in devices])
         made, error = ffi.new('stn_team **'), new_error()
         check(lib.stn_team_create(options, len(devices), numbers, made, error), error)
-        del kept  # until here
+        del kept  # not freed before this point
         _teams[devices] = made[0]
     return _teams[devices]
 
 
 class TeamHandle:
-    """A stn_team_plan with what every call of it needs; as Handle, between arrays of NumPy. One thread at a time of all that use
-    the same devices."""
+    """A stn_team_plan with its error buffer; has a Handle's methods, for NumPy arrays.
+
+    One lock serializes the runs of all teams."""
 
     workspace = 0
 
@@ -56,7 +59,7 @@ class TeamHandle:
         made, error = ffi.new('stn_team_plan **'), new_error()
         with _lock:
             check(lib.stn_team_plan_create(_team(devices), problem, options, made, error), error)
-        del name, stencil  # kept until here
+        del name, stencil  # not freed before this point
         self._plan = ffi.gc(made[0], lib.stn_team_plan_destroy)
         self._error = error
 
@@ -89,7 +92,7 @@ class TeamHandle:
 
 
 def _after_fork() -> None:
-    """A child makes teams of its own."""
+    """Makes a forked child create its own teams."""
     _teams.clear()
 
 

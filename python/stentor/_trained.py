@@ -1,4 +1,7 @@
-"""Plans whose weights change from call to call: kept by the problem without their values, which are set before a run."""
+"""Cached plans whose weights change between calls, as in training.
+
+The key in the cache has no weights: they are set before a run.
+"""
 
 from typing import Any, List, Sequence, Tuple
 
@@ -11,11 +14,13 @@ from ._problem import ITEM_SIZES, Layout, Request, Split, stencil_plan
 from ._scratch import Prepared
 from ._stencil import taps_of
 
-PLANS = 4  # of a problem: layers alike, and forth and back, do not take each other's weights away
+# Plans per problem, so that several layers of one shape, and their forward and backward passes, do
+# not replace each other's weights.
+PLANS = 4
 
 
 class _Plan:
-    """A plan, and the weights that it has now. Zeros are taps too: they may become others."""
+    """A plan and its current weights. Zero weights are taps too, since they may change."""
 
     def __init__(self, device: int, shape: Tuple[int, ...], dtype: str, box: Tuple[int, ...], sides: Sequence[Sides], steps: int,
                  every: int):
@@ -35,16 +40,21 @@ class _Plan:
 
 
 class Trained(Prepared):
-    """A problem's plans: that which has a call's weights runs it, else the one that was used longest ago gets them. On a GPU new
-    weights may wait for what is under way, so that a CUDA graph wants weights that have been used before."""
+    """The plans of one problem.
+
+    The plan that has a call's weights runs it; otherwise the least recently used plan gets them. On
+    a GPU, setting weights may wait for running work, so that a CUDA graph can capture only calls
+    with weights that were used before."""
 
     def __init__(self, *problem: Any):
         self._problem, self._on_host = problem, problem[0] == HOST
-        self._plans: List[_Plan] = [_Plan(*problem)]  # the last used last
+        self._plans: List[_Plan] = [_Plan(*problem)]  # the most recently used one is last
         super().__init__(problem[0], self._plans[0].handle.workspace)
 
     def run(self, values: bytes, source: int, target: int, place: Any = None) -> None:
-        """`values`: the weights, as numbers of float64. `place`: the stream, and how memory is had there, as a View says it; on the host, none."""
+        """Runs with the weights `values`, the bytes of float64 numbers.
+
+        On a GPU, `place` holds the stream and allocates memory there, as a View does."""
         with self.lock:
             plan = self._plans[-1]
             if plan.weights != values:
@@ -54,8 +64,8 @@ class Trained(Prepared):
             elif self.bytes or place.stream:
                 memory, kept = self.scratch(place)
                 plan.handle.enqueue(source, target, place.stream, memory)
-                del kept  # until here
-            else:  # nothing to keep: no memory, and a stream that no graph captures
+                del kept  # not freed before this point
+            else:  # no scratch memory, and the default stream, which no graph can capture
                 plan.handle.enqueue(source, target)
 
     def _with(self, values: bytes) -> _Plan:
@@ -77,6 +87,6 @@ class Trained(Prepared):
 
 
 def trained(*problem: Any) -> Trained:
-    """The plans of a problem, made when it is first asked for: device, shape, dtype, box, sides, steps, every."""
+    """The cached plans of a problem: device, shape, dtype, box, sides, steps, every."""
     key = ('trained', *problem)
     return recall(key) or remember(key, Trained(*problem))

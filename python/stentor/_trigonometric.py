@@ -1,8 +1,10 @@
-"""Cosine and sine transforms of types I to IV, each by one Fourier transform of about its length.
+"""Discrete cosine and sine transforms of types I to IV, each by one FFT of about its length.
 
-Type II is Makhoul's: the even points, then the odd ones backward, transformed as real numbers and turned by exp(-i pi k / 2N); type III
-undoes it. Type IV of an even length is a complex transform of half of it; of an odd length a real one of all, since 8 and N have no common
-factor (Chan and Ho). Type I transforms the extended line. Sines come from cosines of the points in reverse or with alternating signs.
+Type II is Makhoul's algorithm: a real FFT of the even points followed by the odd points in reverse
+order, multiplied by the twiddle factors exp(-i pi k / 2N). Type III is its inverse. Type IV is a
+complex FFT of half the length if N is even, and a real FFT of length N if N is odd, since 8 and N
+are then coprime (Chan and Ho). Type I is a real FFT of the symmetric extension. Sine transforms are
+cosine transforms of the reversed points, or of points with alternating signs.
 """
 
 import functools
@@ -17,7 +19,7 @@ ROOT = 0.5 ** 0.5
 
 
 class Kind(NamedTuple):
-    """What is computed along an axis: type 1 to 4, sines or cosines, a factor, and whether it is made orthogonal."""
+    """A transform along an axis: type 1 to 4, sine or cosine, scale factor, orthogonal scaling."""
 
     type: int
     sine: bool
@@ -26,12 +28,12 @@ class Kind(NamedTuple):
 
 
 def logical_length(kind: int, sine: bool, points: int) -> int:
-    """Of the periodic line that a line of so many points stands for."""
+    """The length of the periodic extension of a line of `points` points."""
     return 2 * points if kind > 1 else 2 * (points + 1) if sine else 2 * (points - 1)
 
 
 def lines(space: Namespace, x: Any, kind: Kind) -> Any:
-    """The transform along the axis of `space` of real numbers, float32 or float64."""
+    """The transform of float32 or float64 numbers along the axis of `space`."""
     return (_first, _second, _third, _fourth)[kind.type - 1](space, x, kind)
 
 
@@ -41,7 +43,7 @@ def _forward(space: Namespace, x: Any) -> Any:
 
 @functools.lru_cache(maxsize=32)
 def _turns(name: str, points: int, factor: float, orthogonal: bool, dtype: str) -> np.ndarray:
-    """The factors of the types II to IV, `factor` included."""
+    """The twiddle factors of the types II to IV, multiplied by `factor`."""
     half = np.arange(points // 2 + 1)
     if name == 'II':
         made = 2 * np.exp(-0.5j * np.pi / points * half)
@@ -67,7 +69,7 @@ def _second(space: Namespace, x: Any, kind: Kind) -> Any:
     odd = space.flip(space.cut(x, 1, None, 2))
     turned = _forward(space, space.join([space.cut(x, 0, None, 2), -odd if kind.sine else odd]))
     turned = turned * _table(space, 'II', x, kind, kind.factor)
-    if kind.sine:  # last first
+    if kind.sine:  # the sine transform is the cosine transform in reverse order
         return space.join([-space.cut(turned.imag, 1, n - h + 1), space.flip(turned.real)])
     return space.join([turned.real, -space.flip(space.cut(turned.imag, 1, n - h + 1))])
 
@@ -96,8 +98,11 @@ def _fourth(space: Namespace, x: Any, kind: Kind) -> Any:
 
 @functools.lru_cache(maxsize=32)
 def _odd_tables(n: int, sine: bool, factor: float, dtype: str) -> Tuple[np.ndarray, ...]:
-    """With j = 2 n + 1 and m = 2 k + 1 the terms are cos(2 pi j m / 8N), which j and 4N - j share but for the sign. Each point has one j
-    that is 1 modulo 8, and so has each result an m: then 1 / 8N = a / 8 + b / N makes it a transform of N points."""
+    """The permutations, signs and factors of type IV for an odd length N.
+
+    With j = 2 n + 1 and m = 2 k + 1 the terms are cos(2 pi j m / 8N). They change only their sign
+    if 4N is added to j, or j is negated. Each point therefore has one j with j = 1 (mod 8), and
+    each result such an m. With 1 / 8N = a / 8 + b / N the sum is then a transform of N points."""
     def represented(odd: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
         signs = np.where(np.isin(odd % 8, (1, 7)), 1.0, -1.0)
         shifted = np.where(signs > 0, odd, odd + 4 * n)
@@ -134,7 +139,7 @@ def _first(space: Namespace, x: Any, kind: Kind) -> Any:
 
 
 def _ends(space: Namespace, x: Any, value: float) -> Any:
-    """Ones, and the value at both ends."""
+    """A table of ones, with `value` at both ends."""
     dtype = 'float32' if str(x.dtype).endswith('32') else 'float64'
     table = np.ones(space.size(x), dtype)
     table[0] = table[-1] = value

@@ -1,4 +1,4 @@
-"""uniform_filter."""
+"""The function uniform_filter: the moving average over a box."""
 
 from typing import Any, List, Optional, Sequence, Union
 
@@ -26,18 +26,19 @@ def uniform_filter(input: Any, size: Union[int, Sequence[int]] = 3, output: Any 
     Parameters
     ----------
     input, output, mode, cval, steps, local, out, boundary, progress, nan
-        As of `correlate`.
+        As for `correlate`.
     size : int or sequence of int, optional
-        Points along each axis, or one number for all; what is no whole number is cut to one. An axis with 1 or less is left alone.
+        The number of points along each axis, or one number for all axes; a float is truncated to
+        an integer. An axis with a size of 1 or less is not filtered.
     origin : int or sequence of int, optional
         Shifts the box.
     axes : sequence of int, optional
-        The axes that are filtered, by default all.
+        The axes that are filtered, by default all axes.
 
     Returns
     -------
     array
-        Of the kind of `input`, where `input` is.
+        Of the same library and on the same device as `input`.
 
     Examples
     --------
@@ -75,7 +76,7 @@ def uniform_filter(input: Any, size: Union[int, Sequence[int]] = 3, output: Any 
 
 
 def _points(size: Any) -> int:
-    """A size as scipy takes it: cut to a whole number."""
+    """A size, truncated to an integer, as in scipy."""
     points = number(size, 'size', TypeError)
     if not abs(points) < 2**62:
         raise ValueError(f'size is {points}: give a number of points')

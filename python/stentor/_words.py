@@ -1,8 +1,8 @@
-"""Wrong arguments in the words of an exception, and the simplest of what is checked."""
+"""Text for error messages, and basic checks of arguments."""
 
 
 def said(value) -> str:
-    """A wrong argument, as a sentence can quote it."""
+    """A wrong argument as text for an error message, at most 80 characters."""
     try:
         text = ' '.join(repr(value).split())
     except Exception:
@@ -11,12 +11,12 @@ def said(value) -> str:
 
 
 def brief(error: BaseException) -> str:
-    """What another library's exception says, in one line."""
+    """The message of another library's exception, in one line."""
     return (' '.join(str(error).split()) or type(error).__name__)[:200]
 
 
 def listed(value, name: str) -> list:
-    """What a sequence holds; a ValueError says that it is none."""
+    """The elements of a sequence; raises ValueError if the value is not one."""
     try:
         if isinstance(value, (str, bytes, dict)):
             raise TypeError
@@ -26,10 +26,12 @@ def listed(value, name: str) -> list:
 
 
 def whole(value, name: str, least: int, kind: type = ValueError, below: int = 2**63) -> int:
-    """A whole number, at least `least` and below `below`. What is no whole number is an exception of `kind`."""
+    """A whole number, at least `least` and below `below`.
+
+    Raises an exception of type `kind` if the value is not a whole number."""
     try:
         number = value.__index__()
-    except Exception:  # whatever a caller's class raises
+    except Exception:  # an object's __index__ may raise any exception
         raise kind(f'{name} is {said(value)}, which cannot be interpreted as an integer: give a whole number from {least} on') from None
     if number < least:
         raise ValueError(f'{name} is {said(number)}: give a whole number from {least} on')

@@ -1,10 +1,11 @@
 """Fourier transforms, with the arguments and the meaning of ``scipy.fft``.
 
-Up to three axes are transformed at once, more one after the other. float16 and whole numbers are computed as scipy does: in
-float32 and float64.
+Up to three axes are transformed at once, further axes one group after the other. As in scipy,
+float16 is computed in float32, and integers in float64.
 
-On the host, sums on the way are never larger than results, so that a result that fits is right. NaN or infinity makes every
-number of its own line's transform NaN or infinite, where scipy may leave some finite, and touches no other line.
+On the host, intermediate sums are never larger than the results, so that a result that fits its
+type is right. A NaN or infinity makes every number of its own line's transform NaN or infinite,
+where scipy may leave some finite, and does not affect other lines.
 """
 
 from typing import Any, Optional, Sequence
@@ -29,22 +30,24 @@ def fft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = N
     x : array_like
         Real or complex numbers.
     n : int, optional
-        Points along the axis: `x` is cut or filled with zeros to it.
+        Length of the transform: `x` is cropped or padded with zeros to it.
     axis : int, optional
         By default the last.
     norm : {'backward', 'ortho', 'forward'}, optional
-        Which way is divided by the number of points: back (the default), both by its root, or forth.
+        Which transform is divided by the number of points N: the inverse one (the default), both
+        by sqrt(N), or the forward one.
     overwrite_x, workers : optional
-        Taken for scipy's sake; they change nothing.
+        Accepted for compatibility with scipy; they have no effect.
     plan : optional
-        None, as of scipy.
+        Must be None, as in scipy.
     out : array, optional
-        Where the result goes, as of numpy.fft: of its shape and dtype; it may overlap `x` on the host.
+        The array that receives the result, as in numpy.fft: of the result's shape and dtype. On the
+        host it may overlap `x`.
 
     Returns
     -------
     array
-        Complex, of the kind of `x`, where `x` is.
+        Complex, of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -57,29 +60,31 @@ def fft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = N
 
 def ifft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,
          workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
-    """Transform back along an axis, as ``scipy.fft.ifft``.
+    """Inverse-transform along an axis, as ``scipy.fft.ifft``.
 
     Parameters
     ----------
     x : array_like
         Real or complex numbers.
     n : int, optional
-        Points along the axis: `x` is cut or filled with zeros to it.
+        Length of the transform: `x` is cropped or padded with zeros to it.
     axis : int, optional
         By default the last.
     norm : {'backward', 'ortho', 'forward'}, optional
-        Which way is divided by the number of points: back (the default), both by its root, or forth.
+        Which transform is divided by the number of points N: the inverse one (the default), both
+        by sqrt(N), or the forward one.
     overwrite_x, workers : optional
-        Taken for scipy's sake; they change nothing.
+        Accepted for compatibility with scipy; they have no effect.
     plan : optional
-        None, as of scipy.
+        Must be None, as in scipy.
     out : array, optional
-        Where the result goes, as of numpy.fft: of its shape and dtype; it may overlap `x` on the host.
+        The array that receives the result, as in numpy.fft: of the result's shape and dtype. On the
+        host it may overlap `x`.
 
     Returns
     -------
     array
-        Complex, of the kind of `x`, where `x` is.
+        Complex, of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -99,22 +104,24 @@ def rfft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = 
     x : array_like
         Real numbers.
     n : int, optional
-        Points along the axis: `x` is cut or filled with zeros to it.
+        Length of the transform: `x` is cropped or padded with zeros to it.
     axis : int, optional
         By default the last.
     norm : {'backward', 'ortho', 'forward'}, optional
-        Which way is divided by the number of points: back (the default), both by its root, or forth.
+        Which transform is divided by the number of points N: the inverse one (the default), both
+        by sqrt(N), or the forward one.
     overwrite_x, workers : optional
-        Taken for scipy's sake; they change nothing.
+        Accepted for compatibility with scipy; they have no effect.
     plan : optional
-        None, as of scipy.
+        Must be None, as in scipy.
     out : array, optional
-        Where the result goes, as of numpy.fft: of its shape and dtype; it may overlap `x` on the host.
+        The array that receives the result, as in numpy.fft: of the result's shape and dtype. On the
+        host it may overlap `x`.
 
     Returns
     -------
     array
-        Complex: of the last axis elements 0 to n // 2.
+        Complex; the last transformed axis has the elements 0 to n // 2.
 
     Examples
     --------
@@ -132,19 +139,21 @@ def irfft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] =
     Parameters
     ----------
     x : array_like
-        Complex numbers: the half of a spectrum that says all.
+        Complex numbers: the non-redundant half of a Hermitian spectrum.
     n : int, optional
-        Points along the axis: those of the result, by default 2 (m - 1) for m of `x` in the last axis.
+        Length of the result, by default 2 (m - 1), where m is the length of `x`.
     axis : int, optional
         By default the last.
     norm : {'backward', 'ortho', 'forward'}, optional
-        Which way is divided by the number of points: back (the default), both by its root, or forth.
+        Which transform is divided by the number of points N: the inverse one (the default), both
+        by sqrt(N), or the forward one.
     overwrite_x, workers : optional
-        Taken for scipy's sake; they change nothing.
+        Accepted for compatibility with scipy; they have no effect.
     plan : optional
-        None, as of scipy.
+        Must be None, as in scipy.
     out : array, optional
-        Where the result goes, as of numpy.fft: of its shape and dtype; it may overlap `x` on the host.
+        The array that receives the result, as in numpy.fft: of the result's shape and dtype. On the
+        host it may overlap `x`.
 
     Returns
     -------
@@ -169,22 +178,24 @@ def fft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optional
     x : array_like
         Real or complex numbers.
     s : sequence of int, optional
-        Points along each axis: `x` is cut or filled with zeros to it.
+        Length of the transform by axis: `x` is cropped or padded with zeros to it.
     axes : sequence of int, optional
         By default the last two.
     norm : {'backward', 'ortho', 'forward'}, optional
-        Which way is divided by the number of points: back (the default), both by its root, or forth.
+        Which transform is divided by the number of points N: the inverse one (the default), both
+        by sqrt(N), or the forward one.
     overwrite_x, workers : optional
-        Taken for scipy's sake; they change nothing.
+        Accepted for compatibility with scipy; they have no effect.
     plan : optional
-        None, as of scipy.
+        Must be None, as in scipy.
     out : array, optional
-        Where the result goes, as of numpy.fft: of its shape and dtype; it may overlap `x` on the host.
+        The array that receives the result, as in numpy.fft: of the result's shape and dtype. On the
+        host it may overlap `x`.
 
     Returns
     -------
     array
-        Complex, of the kind of `x`, where `x` is.
+        Complex, of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -197,29 +208,31 @@ def fft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optional
 
 def ifft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optional[str] = None, overwrite_x: bool = False,
           workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
-    """Transform back along two axes, as ``scipy.fft.ifft2``.
+    """Inverse-transform along two axes, as ``scipy.fft.ifft2``.
 
     Parameters
     ----------
     x : array_like
         Real or complex numbers.
     s : sequence of int, optional
-        Points along each axis: `x` is cut or filled with zeros to it.
+        Length of the transform by axis: `x` is cropped or padded with zeros to it.
     axes : sequence of int, optional
         By default the last two.
     norm : {'backward', 'ortho', 'forward'}, optional
-        Which way is divided by the number of points: back (the default), both by its root, or forth.
+        Which transform is divided by the number of points N: the inverse one (the default), both
+        by sqrt(N), or the forward one.
     overwrite_x, workers : optional
-        Taken for scipy's sake; they change nothing.
+        Accepted for compatibility with scipy; they have no effect.
     plan : optional
-        None, as of scipy.
+        Must be None, as in scipy.
     out : array, optional
-        Where the result goes, as of numpy.fft: of its shape and dtype; it may overlap `x` on the host.
+        The array that receives the result, as in numpy.fft: of the result's shape and dtype. On the
+        host it may overlap `x`.
 
     Returns
     -------
     array
-        Complex, of the kind of `x`, where `x` is.
+        Complex, of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -239,22 +252,24 @@ def rfft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optiona
     x : array_like
         Real numbers.
     s : sequence of int, optional
-        Points along each axis: `x` is cut or filled with zeros to it.
+        Length of the transform by axis: `x` is cropped or padded with zeros to it.
     axes : sequence of int, optional
         By default the last two.
     norm : {'backward', 'ortho', 'forward'}, optional
-        Which way is divided by the number of points: back (the default), both by its root, or forth.
+        Which transform is divided by the number of points N: the inverse one (the default), both
+        by sqrt(N), or the forward one.
     overwrite_x, workers : optional
-        Taken for scipy's sake; they change nothing.
+        Accepted for compatibility with scipy; they have no effect.
     plan : optional
-        None, as of scipy.
+        Must be None, as in scipy.
     out : array, optional
-        Where the result goes, as of numpy.fft: of its shape and dtype; it may overlap `x` on the host.
+        The array that receives the result, as in numpy.fft: of the result's shape and dtype. On the
+        host it may overlap `x`.
 
     Returns
     -------
     array
-        Complex: of the last axis elements 0 to n // 2.
+        Complex; the last transformed axis has the elements 0 to n // 2.
 
     Examples
     --------
@@ -272,19 +287,22 @@ def irfft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Option
     Parameters
     ----------
     x : array_like
-        Complex numbers: the half of a spectrum that says all.
+        Complex numbers: the non-redundant half of a Hermitian spectrum.
     s : sequence of int, optional
-        Points along each axis: those of the result, by default 2 (m - 1) for m of `x` in the last axis.
+        Length of the result by axis; by default that of `x`, and 2 (m - 1) along the last axis,
+        where m is the length of `x`.
     axes : sequence of int, optional
         By default the last two.
     norm : {'backward', 'ortho', 'forward'}, optional
-        Which way is divided by the number of points: back (the default), both by its root, or forth.
+        Which transform is divided by the number of points N: the inverse one (the default), both
+        by sqrt(N), or the forward one.
     overwrite_x, workers : optional
-        Taken for scipy's sake; they change nothing.
+        Accepted for compatibility with scipy; they have no effect.
     plan : optional
-        None, as of scipy.
+        Must be None, as in scipy.
     out : array, optional
-        Where the result goes, as of numpy.fft: of its shape and dtype; it may overlap `x` on the host.
+        The array that receives the result, as in numpy.fft: of the result's shape and dtype. On the
+        host it may overlap `x`.
 
     Returns
     -------
@@ -309,22 +327,24 @@ def fftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Op
     x : array_like
         Real or complex numbers.
     s : sequence of int, optional
-        Points along each axis: `x` is cut or filled with zeros to it.
+        Length of the transform by axis: `x` is cropped or padded with zeros to it.
     axes : sequence of int, optional
-        By default all, or the last ones that `s` has entries for.
+        By default all axes, or the last len(s) axes if `s` is given.
     norm : {'backward', 'ortho', 'forward'}, optional
-        Which way is divided by the number of points: back (the default), both by its root, or forth.
+        Which transform is divided by the number of points N: the inverse one (the default), both
+        by sqrt(N), or the forward one.
     overwrite_x, workers : optional
-        Taken for scipy's sake; they change nothing.
+        Accepted for compatibility with scipy; they have no effect.
     plan : optional
-        None, as of scipy.
+        Must be None, as in scipy.
     out : array, optional
-        Where the result goes, as of numpy.fft: of its shape and dtype; it may overlap `x` on the host.
+        The array that receives the result, as in numpy.fft: of the result's shape and dtype. On the
+        host it may overlap `x`.
 
     Returns
     -------
     array
-        Complex, of the kind of `x`, where `x` is.
+        Complex, of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -338,29 +358,31 @@ def fftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Op
 
 def ifftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
           workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
-    """Transform back along several axes, as ``scipy.fft.ifftn``.
+    """Inverse-transform along several axes, as ``scipy.fft.ifftn``.
 
     Parameters
     ----------
     x : array_like
         Real or complex numbers.
     s : sequence of int, optional
-        Points along each axis: `x` is cut or filled with zeros to it.
+        Length of the transform by axis: `x` is cropped or padded with zeros to it.
     axes : sequence of int, optional
-        By default all, or the last ones that `s` has entries for.
+        By default all axes, or the last len(s) axes if `s` is given.
     norm : {'backward', 'ortho', 'forward'}, optional
-        Which way is divided by the number of points: back (the default), both by its root, or forth.
+        Which transform is divided by the number of points N: the inverse one (the default), both
+        by sqrt(N), or the forward one.
     overwrite_x, workers : optional
-        Taken for scipy's sake; they change nothing.
+        Accepted for compatibility with scipy; they have no effect.
     plan : optional
-        None, as of scipy.
+        Must be None, as in scipy.
     out : array, optional
-        Where the result goes, as of numpy.fft: of its shape and dtype; it may overlap `x` on the host.
+        The array that receives the result, as in numpy.fft: of the result's shape and dtype. On the
+        host it may overlap `x`.
 
     Returns
     -------
     array
-        Complex, of the kind of `x`, where `x` is.
+        Complex, of the same library and on the same device as `x`.
 
     Examples
     --------
@@ -381,22 +403,24 @@ def rfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: O
     x : array_like
         Real numbers.
     s : sequence of int, optional
-        Points along each axis: `x` is cut or filled with zeros to it.
+        Length of the transform by axis: `x` is cropped or padded with zeros to it.
     axes : sequence of int, optional
-        By default all, or the last ones that `s` has entries for.
+        By default all axes, or the last len(s) axes if `s` is given.
     norm : {'backward', 'ortho', 'forward'}, optional
-        Which way is divided by the number of points: back (the default), both by its root, or forth.
+        Which transform is divided by the number of points N: the inverse one (the default), both
+        by sqrt(N), or the forward one.
     overwrite_x, workers : optional
-        Taken for scipy's sake; they change nothing.
+        Accepted for compatibility with scipy; they have no effect.
     plan : optional
-        None, as of scipy.
+        Must be None, as in scipy.
     out : array, optional
-        Where the result goes, as of numpy.fft: of its shape and dtype; it may overlap `x` on the host.
+        The array that receives the result, as in numpy.fft: of the result's shape and dtype. On the
+        host it may overlap `x`.
 
     Returns
     -------
     array
-        Complex: of the last axis elements 0 to n // 2.
+        Complex; the last transformed axis has the elements 0 to n // 2.
 
     Examples
     --------
@@ -414,19 +438,22 @@ def irfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: 
     Parameters
     ----------
     x : array_like
-        Complex numbers: the half of a spectrum that says all.
+        Complex numbers: the non-redundant half of a Hermitian spectrum.
     s : sequence of int, optional
-        Points along each axis: those of the result, by default 2 (m - 1) for m of `x` in the last axis.
+        Length of the result by axis; by default that of `x`, and 2 (m - 1) along the last axis,
+        where m is the length of `x`.
     axes : sequence of int, optional
-        By default all, or the last ones that `s` has entries for.
+        By default all axes, or the last len(s) axes if `s` is given.
     norm : {'backward', 'ortho', 'forward'}, optional
-        Which way is divided by the number of points: back (the default), both by its root, or forth.
+        Which transform is divided by the number of points N: the inverse one (the default), both
+        by sqrt(N), or the forward one.
     overwrite_x, workers : optional
-        Taken for scipy's sake; they change nothing.
+        Accepted for compatibility with scipy; they have no effect.
     plan : optional
-        None, as of scipy.
+        Must be None, as in scipy.
     out : array, optional
-        Where the result goes, as of numpy.fft: of its shape and dtype; it may overlap `x` on the host.
+        The array that receives the result, as in numpy.fft: of the result's shape and dtype. On the
+        host it may overlap `x`.
 
     Returns
     -------

@@ -1,7 +1,8 @@
-"""Convolutions and correlations of two arrays, with the arguments and the meaning of ``scipy.signal``.
+"""Convolutions and correlations of two arrays, as in ``scipy.signal``.
 
-By transforms of the lengths that are quick, or directly: by sums, which are exact for whole numbers. On a GPU both arrays are of one
-library, PyTorch, CuPy or JAX, and transforms serve.
+They are computed by Fourier transforms of fast lengths, or by direct sums, which are exact for
+integers. On a GPU both arrays must be of the same library, PyTorch, CuPy or JAX, and transforms are
+used.
 """
 
 import math
@@ -21,8 +22,10 @@ from ._words import said, whole
 
 __all__ = ['choose_conv_method', 'convolve', 'correlate', 'correlation_lags', 'fftconvolve', 'oaconvolve']
 MODES = ('full', 'same', 'valid')
-BLOCKS = 8  # times as long as the shorter array is a block of oaconvolve, or longer
-SUM, BUTTERFLY, CALL = 0.5, 1.0, 1e5  # nanoseconds of a product, of a point and a stage of a transform, and of a call by transforms
+BLOCKS = 8  # the minimum length of a block of oaconvolve, in lengths of the shorter array
+# Nanoseconds of a multiply-add of the direct sum, of one point in one FFT stage, and of the
+# overhead of a convolution by transforms.
+SUM, BUTTERFLY, CALL = 0.5, 1.0, 1e5
 Axes = Union[None, int, Sequence[int]]
 
 
@@ -32,16 +35,18 @@ def fftconvolve(in1: Any, in2: Any, mode: str = 'full', axes: Axes = None) -> An
     Parameters
     ----------
     in1, in2 : array_like
-        Of as many axes.
+        Arrays with the same number of axes.
     mode : {'full', 'same', 'valid'}, optional
-        All points where the two meet; those about the middle, as many as `in1` has; or those where one lies in the other.
+        'full': all points where the arrays overlap. 'same': the central part, of the shape of
+        `in1`. 'valid': the points where one array lies fully inside the other.
     axes : int or sequence of int, optional
-        The axes along which they are convolved, by default all; along others one is repeated for the other.
+        The axes along which the arrays are convolved, by default all axes; the other axes are
+        broadcast.
 
     Returns
     -------
     array
-        Of the kind of `in1`, where it is.
+        Of the same library and on the same device as `in1`.
 
     Examples
     --------
@@ -53,17 +58,17 @@ def fftconvolve(in1: Any, in2: Any, mode: str = 'full', axes: Axes = None) -> An
 
 
 def oaconvolve(in1: Any, in2: Any, mode: str = 'full', axes: Axes = None) -> Any:
-    """Convolve two arrays of which one is far longer, block by block, as ``scipy.signal.oaconvolve``.
+    """Convolve a long array with a short one by overlap-add, as ``scipy.signal.oaconvolve``.
 
     Parameters
     ----------
     in1, in2, mode, axes
-        As of `fftconvolve`. The axis along which blocks save most is cut into blocks.
+        As for `fftconvolve`. The axis along which blocks save most work is split into blocks.
 
     Returns
     -------
     array
-        Of the kind of `in1`, where it is.
+        Of the same library and on the same device as `in1`.
 
     Examples
     --------
@@ -80,16 +85,16 @@ def convolve(in1: Any, in2: Any, mode: str = 'full', method: str = 'auto') -> An
     Parameters
     ----------
     in1, in2 : array_like
-        Of as many axes.
+        Arrays with the same number of axes.
     mode : {'full', 'same', 'valid'}, optional
-        As of `fftconvolve`.
+        As for `fftconvolve`.
     method : {'auto', 'direct', 'fft'}, optional
-        By sums, by transforms, or as `choose_conv_method` says.
+        By direct sums, by transforms, or as chosen by `choose_conv_method`.
 
     Returns
     -------
     array
-        Of the kind of `in1`, where it is.
+        Of the same library and on the same device as `in1`.
 
     Examples
     --------
@@ -117,16 +122,16 @@ def correlate(in1: Any, in2: Any, mode: str = 'full', method: str = 'auto') -> A
     Parameters
     ----------
     in1, in2 : array_like
-        Of as many axes; `in2` is conjugated.
+        Arrays with the same number of axes; `in2` is conjugated.
     mode : {'full', 'same', 'valid'}, optional
-        As of `fftconvolve`.
+        As for `fftconvolve`.
     method : {'auto', 'direct', 'fft'}, optional
-        As of `convolve`.
+        As for `convolve`.
 
     Returns
     -------
     array
-        Of the kind of `in1`, where it is.
+        Of the same library and on the same device as `in1`.
 
     Examples
     --------
@@ -145,19 +150,19 @@ def correlate(in1: Any, in2: Any, mode: str = 'full', method: str = 'auto') -> A
 
 
 def correlation_lags(in1_len: int, in2_len: int, mode: str = 'full') -> np.ndarray:
-    """By how many points each result of `correlate` has shifted the second line, as ``scipy.signal.correlation_lags``.
+    """The lag of each result of `correlate` in 1D, as ``scipy.signal.correlation_lags``.
 
     Parameters
     ----------
     in1_len, in2_len : int
-        Points of both.
+        The lengths of both arrays.
     mode : {'full', 'same', 'valid'}, optional
-        As of `fftconvolve`.
+        As for `fftconvolve`.
 
     Returns
     -------
     array
-        Of whole numbers.
+        The lags, as integers.
 
     Examples
     --------
@@ -178,21 +183,22 @@ def correlation_lags(in1_len: int, in2_len: int, mode: str = 'full') -> np.ndarr
 
 
 def choose_conv_method(in1: Any, in2: Any, mode: str = 'full', measure: bool = False) -> Union[str, Tuple[str, Dict[str, float]]]:
-    """What `convolve` does by default, as ``scipy.signal.choose_conv_method``.
+    """The method that `convolve` uses by default, as ``scipy.signal.choose_conv_method``.
 
     Parameters
     ----------
     in1, in2 : array_like
-        Of as many axes.
+        Arrays with the same number of axes.
     mode : {'full', 'same', 'valid'}, optional
-        As of `fftconvolve`.
+        As for `fftconvolve`.
     measure : bool, optional
-        Whether to try both.
+        Whether to measure both methods.
 
     Returns
     -------
     str
-        'direct' or 'fft'. Whole numbers whose sums have more digits than float64 are 'direct'. Where it measures, also a dict of seconds.
+        'direct' or 'fft'. It is 'direct' for integers whose sums exceed the precision of float64.
+        With `measure`, also a dict of times in seconds.
 
     Examples
     --------
@@ -212,11 +218,11 @@ def choose_conv_method(in1: Any, in2: Any, mode: str = 'full', measure: bool = F
     return min(seconds, key=lambda method: seconds[method]), seconds
 
 
-# ---- arguments -------------------------------------------------------------------------------------------------------
+# ---- arguments -----------------------------------------------------------------------------------
 
 
 def _operands(in1: Any, in2: Any) -> Tuple[Any, Any, Namespace]:
-    """Two arrays of one library: NumPy's for all that is on the host."""
+    """Two arrays of one library, and its namespace; arrays on the host become NumPy arrays."""
     first, second = open_array(in1, 'in1'), open_array(in2, 'in2')
     if isinstance(first, Host) and isinstance(second, Host):
         return first.array, second.array, NUMPY
@@ -226,7 +232,7 @@ def _operands(in1: Any, in2: Any) -> Tuple[Any, Any, Namespace]:
 
 
 def _handed(given: Any, result: Any) -> Any:
-    """To the caller's kind."""
+    """Converts a result to the library of the array `given`."""
     opened = open_array(given, 'in1')
     return opened.back(result) if isinstance(opened, Host) and isinstance(result, np.ndarray) else result
 
@@ -241,7 +247,7 @@ def _check_mode(mode: Any) -> None:
 
 
 def _is_swapped(mode: Any, a: Sequence[int], b: Sequence[int], axes: Sequence[int]) -> bool:
-    """Of mode 'valid': is the first one the shorter?"""
+    """Whether the arrays are swapped: in mode 'valid', if the first one is the shorter."""
     if mode != 'valid' or all(a[i] >= b[i] for i in axes):
         return False
     if all(b[i] >= a[i] for i in axes):
@@ -268,7 +274,7 @@ def _axes_of(axes: Any, ndim: int) -> List[int]:
     return counted
 
 
-# ---- by transforms ---------------------------------------------------------------------------------------------------
+# ---- by transforms -------------------------------------------------------------------------------
 
 
 def _by_transforms(in1: Any, in2: Any, mode: Any, axes: Any, blocks: bool) -> Any:
@@ -291,7 +297,7 @@ def _by_transforms(in1: Any, in2: Any, mode: Any, axes: Any, blocks: bool) -> An
 
 
 def _part(full: Any, a: Sequence[int], b: Sequence[int], mode: str, where: Sequence[int], space: Namespace) -> Any:
-    """What a mode wants of all points, in memory of its own."""
+    """The part of the full convolution that a mode selects, as a copy."""
     shape = list(full.shape)
     if mode == 'same':
         shape = list(a)
@@ -302,17 +308,19 @@ def _part(full: Any, a: Sequence[int], b: Sequence[int], mode: str, where: Seque
 
 
 def _spectra(a: Any, b: Any, sizes: Sequence[int], where: Sequence[int]) -> Tuple[Any, Any, bool]:
-    """Of both arrays, filled with zeros; and whether all is real. The last axis is halved then."""
+    """The spectra of both arrays, padded with zeros, and whether both arrays are real.
+
+    For real arrays the last axis of a spectrum is halved."""
     real = not (_is_complex(a) or _is_complex(b))
     kind = 'r2c' if real else 'c2c'
-    if isinstance(a, np.ndarray) and a.dtype != b.dtype:  # the one with more digits says how many are kept
+    if isinstance(a, np.ndarray) and a.dtype != b.dtype:  # the wider precision is used for both
         dtype = np.result_type(*(each.dtype if each.dtype.kind in 'fc' else np.float64 for each in (a, b)))
         a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
     return transform(a, sizes, where, None, kind, False), transform(b, sizes, where, None, kind, False), real
 
 
 def _has_few_primes(a: Any, b: Any, space: Namespace) -> bool:
-    """Lengths of 2, 3 and 5: on a GPU, and of real numbers."""
+    """Whether fast lengths have the factors 2, 3 and 5 only: on a GPU, and for real numbers."""
     return space.name != 'numpy' or not (_is_complex(a) or _is_complex(b))
 
 
@@ -335,7 +343,7 @@ def _whole(a: Any, b: Any, where: Sequence[int], space: Namespace) -> Any:
 
 
 def _in_blocks(a: Any, b: Any, where: Sequence[int], space: Namespace) -> Any:
-    """Overlap-add along the axis where one array is most times as long as the other."""
+    """Overlap-add along the axis with the largest ratio of the arrays' lengths."""
     if max(b.shape[i] / a.shape[i] for i in where) > max(a.shape[i] / b.shape[i] for i in where):
         a, b = b, a
     axis = max(where, key=lambda i: a.shape[i] / b.shape[i])
@@ -350,10 +358,10 @@ def _in_blocks(a: Any, b: Any, where: Sequence[int], space: Namespace) -> Any:
     if count * step > points:
         flat = a.reshape((points, -1))
         a = ends.join([flat, ends.zeros(flat, count * step - points)]).reshape((count * step, *a.shape[1:]))
-    rest = [i + 1 if i < axis else i for i in where if i != axis]  # behind the axis that is in front now
+    rest = [i + 1 if i < axis else i for i in where if i != axis]  # axis is now the first axis
     blocks, kernel = a.reshape((count, step, *a.shape[1:])), b[None]
     sums = _whole_blocks(blocks, kernel, [i + 1 for i in rest], block, space)
-    tail = sums[:, step:].reshape((count, taps - 1, -1))  # what a block adds to the next one
+    tail = sums[:, step:].reshape((count, taps - 1, -1))  # a block's overlap with the next one
     behind = ends.join([tail, ends.zeros(tail, step - taps + 1)])
     made = sums[:, :step].reshape((count, step, -1)) + _one_later(behind, ends)
     made = ends.join([made.reshape((count * step, -1)), tail[-1]]).reshape((count * step + taps - 1, *sums.shape[2:]))
@@ -361,14 +369,14 @@ def _in_blocks(a: Any, b: Any, where: Sequence[int], space: Namespace) -> Any:
 
 
 def _one_later(blocks: Any, space: Namespace) -> Any:
-    """Zeros for the first block, and for each other one what stood before it."""
+    """The blocks shifted by one: zeros for the first block, then each block's predecessor."""
     count, step, lines = blocks.shape
     flat = blocks.reshape((count, step * lines))
     return space.join([space.zeros(flat, 1), flat[:-1]]).reshape((count, step, lines))
 
 
 def _whole_blocks(blocks: Any, kernel: Any, rest: Sequence[int], block: int, space: Namespace) -> Any:
-    """Each block with the kernel, along the axis of the block and all others."""
+    """The convolution of each block with the kernel, along the blocks' axis and all others."""
     short = _has_few_primes(blocks, kernel, space)
     where = [1, *rest]
     lengths = [block, *(blocks.shape[i] + kernel.shape[i] - 1 for i in rest)]
@@ -382,7 +390,7 @@ def _whole_blocks(blocks: Any, kernel: Any, rest: Sequence[int], block: int, spa
 
 
 def _rounded(a: Any, b: Any, mode: Any, space: Namespace) -> Any:
-    """By transforms, in the dtype that sums would have."""
+    """The convolution by transforms, in the dtype of direct sums; integers are rounded."""
     made = fftconvolve(a, b, mode)
     if space.name != 'numpy':
         return made
@@ -396,7 +404,7 @@ def _rounded(a: Any, b: Any, mode: Any, space: Namespace) -> Any:
         return made.astype(dtype, copy=False)
 
 
-# ---- directly --------------------------------------------------------------------------------------------------------
+# ---- directly ------------------------------------------------------------------------------------
 
 
 def _method(a: Any, b: Any, mode: Any, space: Namespace) -> str:
@@ -430,8 +438,10 @@ def _directly(a: Any, b: Any, mode: Any, space: Namespace) -> Any:
 
 
 def _sums(x: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """All points of the convolution of an array with a smaller one: a stencil, or where that is none of the library's, and of whole
-    numbers, which stay exact, one product after the other."""
+    """The full convolution of an array with a smaller one, as a stencil.
+
+    For integers, which stay exact, and for weights that the library does not accept, it is summed
+    in NumPy, one weight at a time."""
     dtype = np.result_type(x, weights)
     shape = [n + m - 1 for n, m in zip(x.shape, weights.shape)]
     wide = np.zeros(shape, dtype)

@@ -1,7 +1,9 @@
-"""Stencils and Fourier layers as operators of PyTorch: with gradients, and with fake tensors, so that torch.compile and torch.export pass.
+"""Stencils and Fourier layers as operators of PyTorch, with gradients.
 
-The gradient for `x` is the transposed stencil with the boundary's adjoint, as many steps of it; for the weights it is a
-correlation of what came in at each step with what comes back there.
+They have implementations for fake tensors, so that torch.compile and torch.export accept them. The
+gradient for `x` is the transposed stencil, with the adjoint of the boundary, applied for as many
+steps. The gradient for the weights is the correlation of each step's input with the gradient of its
+output.
 """
 
 from typing import Any, List, Sequence, Tuple, Union
@@ -34,14 +36,14 @@ def stencil(x: torch.Tensor, weights: torch.Tensor, boundary: Union[str, Sequenc
     Parameters
     ----------
     x : torch.Tensor
-        float64, float32 or float16. Axes before those of `weights` count a batch.
+        float64, float32 or float16. Axes before those of `weights` are batch axes.
     weights : torch.Tensor
-        1 to 3 axes of odd extent; the middle has offset 0. Its values are read on the host at each call: keep it there, for a GPU's
-        is waited for.
+        1 to 3 axes of odd extent; the middle element has offset 0. Its values are read on the host
+        in each call: keep it on the host, since a tensor on a GPU is waited for.
     boundary : str or sequence, optional
-        As of `stentor.Plan`.
+        As for `stentor.Plan`.
     steps : int, optional
-        How many times it is applied.
+        The number of times that the stencil is applied.
 
     Returns
     -------
@@ -67,7 +69,8 @@ def stencil(x: torch.Tensor, weights: torch.Tensor, boundary: Union[str, Sequenc
         raise ValueError('weights are complex: give real ones')
     if not isinstance(steps, int):
         raise ValueError(f'steps is {said(steps)}: give a whole number from 1 on')
-    if (weights.device.type == 'meta') != (x.device.type == 'meta'):  # PyTorch would return memory that nothing wrote to
+    # With one meta tensor, PyTorch would run the fake operator and return uninitialised memory.
+    if (weights.device.type == 'meta') != (x.device.type == 'meta'):
         raise ValueError(f'weights are on {weights.device} and x on {x.device}: move one of them')
     refuse_tangents(x, weights)
     run = _stencil_transformed if is_transformed() else torch.ops.stentor.stencil
@@ -75,12 +78,14 @@ def stencil(x: torch.Tensor, weights: torch.Tensor, boundary: Union[str, Sequenc
 
 
 def _at_once(x: torch.Tensor, weights: torch.Tensor, boundary: Union[str, Sequence], steps: int) -> torch.Tensor:
-    """The operator without PyTorch's dispatcher; a problem like one before is not looked at again, but for the numbers of its weights."""
+    """Runs the operator without PyTorch's dispatcher.
+
+    Of a repeated problem, only the values of the weights are read again."""
     device = x.get_device()
     key = ('stencil', boundary, steps, x.shape, x.dtype, device, weights.shape, weights.dtype)
     prepared = recall(key)
     if prepared is None:
-        if type(boundary) is list:  # which cannot be a key
+        if type(boundary) is list:  # a list is not hashable
             return _at_once(x, weights, tuple(boundary), steps)
         text = _text(boundary, weights.ndim)
         _check(x, weights, steps)
@@ -94,7 +99,7 @@ def _at_once(x: torch.Tensor, weights: torch.Tensor, boundary: Union[str, Sequen
 
 
 def _text(boundary: Union[str, Sequence], rank: int) -> str:
-    """A boundary as the operator takes it: one for each axis, in one string."""
+    """The boundaries of all axes in one string, the operator's argument."""
     if isinstance(boundary, str):
         return _SEPARATOR.join([boundary] * rank)
     given = [each if isinstance(each, str) else ':'.join(_pair(each)) for each in listed(boundary, 'boundary')]
@@ -126,8 +131,10 @@ def _check(x: torch.Tensor, weights: torch.Tensor, steps: int) -> None:
 
 
 def _values(weights: torch.Tensor) -> bytes:
-    """What they are now, as numbers of float64. They are read at each call, and on a GPU waited for: a tensor's version says nothing of
-    what was written through `.data`, NumPy, DLPack, a CUDA graph's replay or a collective."""
+    """The current values of the weights, as bytes of float64 numbers.
+
+    They are read in each call, and on a GPU waited for: a tensor's version counter does not record
+    writes through `.data`, NumPy, DLPack, a CUDA graph's replay or a collective."""
     if weights.dtype is _float64 and weights.is_cpu and weights.is_contiguous():
         address = weights.data_ptr()
         if address:
@@ -168,7 +175,7 @@ def _(x: torch.Tensor, weights: torch.Tensor, boundary: str, steps: int) -> torc
 @torch.library.custom_op('stentor::stencil_backward', mutates_args=())
 def _stencil_backward(grad: torch.Tensor, x: torch.Tensor, weights: torch.Tensor, boundary: str, steps: int,
                       for_weights: bool) -> Tuple[torch.Tensor, torch.Tensor]:
-    """The gradients for x and, where asked, for the weights (else an empty tensor)."""
+    """The gradients for x and, if requested, for the weights (otherwise an empty tensor)."""
     adjoint = Adjoint(_sides(boundary, weights.ndim), tuple(weights.shape))
     flipped = torch.flip(weights.detach(), list(range(weights.ndim)))
 

@@ -1,11 +1,13 @@
-"""Runs the README's Python with the package that is installed, from the folder of the README: bare.py README.md. Tells how long the
-import takes beside NumPy's."""
+"""Runs the Python example of the README with the installed package: bare.py README.md.
+
+Prints the time that the package's import takes after NumPy's.
+"""
 import pathlib
 import re
 import sys
 import time
 
-import numpy  # noqa: F401  the package's own time is told
+import numpy  # noqa: F401  imported first, so that only the package's own time is measured
 
 started = time.perf_counter()
 import stentor  # noqa: E402

@@ -1,4 +1,7 @@
-"""GPU memory of somebody else's: allocated by the driver itself, and described by __cuda_array_interface__ or as CuPy does."""
+"""GPU arrays of other libraries for tests: memory from the driver, and a stand-in for CuPy.
+
+The arrays are described by __cuda_array_interface__.
+"""
 import contextlib
 import ctypes
 import gc
@@ -21,7 +24,7 @@ def call(name, *given):
 
 
 def start():
-    """The driver with a current context; None: no GPU here."""
+    """Loads the driver and makes a context current; exits with status 77 if there is no GPU."""
     global driver
     try:
         stentor.to_device(np.ones(3))
@@ -48,7 +51,7 @@ def use(device):
 
 
 class Stream:
-    """One that waits for no other. CuPy's objects have `ptr` too."""
+    """A non-blocking stream, with the attribute `ptr` of CuPy's streams."""
 
     def __init__(self):
         made = ctypes.c_void_p()
@@ -63,8 +66,10 @@ class Stream:
 
     @contextlib.contextmanager
     def captured(self, graph):
-        """What is done on it meanwhile becomes the graph. Garbage goes first, as with torch.cuda.graph: memory that is freed meanwhile
-        would end the capture."""
+        """Captures the work on this stream into a graph.
+
+        Garbage is collected first, as in torch.cuda.graph: freeing memory would invalidate the
+        capture."""
         gc.collect()
         call('cuStreamBeginCapture_v2', ctypes.c_void_p(self.ptr), 0)
         made = ctypes.c_void_p()
@@ -88,7 +93,7 @@ class Graph:
 
 
 class Memory:
-    """Of one device."""
+    """An allocation on one device."""
 
     def __init__(self, size, device=0):
         self.device, made = device, ctypes.c_uint64()
@@ -102,15 +107,16 @@ class Memory:
 
 
 def bounds(x):
-    """The addresses of its first byte and of that behind its last."""
+    """The address of an array's first byte, and the address after its last byte."""
     at = x.__array_interface__['data'][0]
     reach = [stride * (n - 1) for stride, n in zip(x.strides, x.shape)] if x.size else []
     return at + sum(r for r in reach if r < 0), at + sum(r for r in reach if r > 0) + x.itemsize * bool(x.size)
 
 
 class Interface:
-    """An array that says where it is by __cuda_array_interface__ alone: that of `x`, strides included, `offset` bytes behind the
-    beginning of its memory."""
+    """A GPU array with __cuda_array_interface__ only.
+
+    It has the values and strides of `x`, and starts `offset` bytes after its allocation's start."""
 
     def __init__(self, x, stream=None, read_only=False, offset=0, device=0):
         self.x, self.device, (low, high) = x, device, bounds(x)
@@ -122,14 +128,14 @@ class Interface:
         self.put(x)
 
     def put(self, x):
-        """Other numbers, laid out alike."""
+        """Uploads the values of an array with the same layout."""
         if self.size:
             low = bounds(x)[0]
             call('cuMemcpyHtoD_v2', ctypes.c_uint64(self.memory.pointer + self.offset), ctypes.c_void_p(low), ctypes.c_size_t(self.size))
             call('cuStreamSynchronize', None)
 
     def numpy(self):
-        """What it holds now, for dense ones."""
+        """The current values, for a dense array."""
         made = np.empty(self.x.shape, self.x.dtype)
         call('cuMemcpyDtoH_v2', ctypes.c_void_p(made.ctypes.data), ctypes.c_uint64(self.told['data'][0]), ctypes.c_size_t(made.nbytes))
         return made
@@ -140,8 +146,9 @@ class Interface:
 
 
 class Cupy:
-    """A module in CuPy's place, whose arrays come from a pool in the order of the current stream: as PyTorch's do, and also while
-    a stream is captured."""
+    """A stand-in for the module cupy, whose arrays come from a stream-ordered memory pool.
+
+    As with PyTorch's allocator, arrays can be made also while a stream is captured."""
 
     def __init__(self, size=1 << 22):
         self.pool, self.used, self.current = Memory(size), 0, types.SimpleNamespace(ptr=0)

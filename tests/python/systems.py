@@ -1,6 +1,7 @@
-"""Random systems as trees, as text, and evaluated by NumPy: nothing here knows how the library does it.
+"""Random systems as expression trees, as text, and evaluated by NumPy as the reference.
 
-A tree is a tuple: ('number', v), ('field', name, level), ('coefficient', name), ('stencil', name, tree), or (operator, tree...).
+The evaluation is independent of the library's implementation. A tree is a tuple: ('number', v),
+('field', name, level), ('coefficient', name), ('stencil', name, tree), or (operator, tree...).
 """
 import numpy as np
 
@@ -12,11 +13,14 @@ BINARY = {'+': (np.add, 2), '-': (np.subtract, 2), '*': (np.multiply, 3), '/': (
           '<=': (np.less_equal, 1), '>': (np.greater, 1), '>=': (np.greater_equal, 1), '==': (np.equal, 1), '!=': (np.not_equal, 1)}
 
 
-# ---- trees -------------------------------------------------------------------------------------------------------------
+# ---- trees ---------------------------------------------------------------------------------------
 
 
 class Generator:
-    """Draws a system. smooth: no function whose last bit is a library's own, and no choice that rounding could change."""
+    """Draws a random system.
+
+    With `smooth`, it has no functions whose last bit differs between libraries, and no conditions
+    that rounding could change."""
 
     def __init__(self, rng, rank=None, smooth=False):
         self.rng, self.smooth = rng, smooth
@@ -35,7 +39,7 @@ class Generator:
         return values[int(self.rng.integers(len(values)))]
 
     def stencil(self):
-        """(the text, {offset: weight} in the order of offsets)."""
+        """The pair (text, {offset: weight}), in the order of offsets."""
         kind, axis = self.pick(('axis', 'full', 'named')), int(self.rng.integers(self.rank))
         if kind == 'named':
             taps = {(0,) * self.rank: -2.0 * self.rank}
@@ -101,7 +105,7 @@ class Generator:
         return self.pick([('tanh', inner), ('sin', inner), ('cos', inner), ('exp', ('min', inner, ('number', 1.0))),
                           ('log', ('+', ('number', 1.0), ('abs', inner))), ('pow', ('abs', inner), ('number', 1.5))])
 
-    # ---- as text ---------------------------------------------------------------------------------------------------------
+    # ---- as text ---------------------------------------------------------------------------------
 
     def text(self):
         lines = ['field ' + ', '.join(f'{name}({levels})' if levels > 1 else name for name, levels in self.fields.items())]
@@ -114,14 +118,16 @@ class Generator:
         lines += [f'{name}.next = {written(self.equations[name])}' for name in self.order]
         return '\n'.join(lines)
 
-    # ---- by NumPy --------------------------------------------------------------------------------------------------------
+    # ---- by NumPy --------------------------------------------------------------------------------
 
     def reach(self):
-        """Points past a point that each equation reads, by axis: [(low, high)...]."""
+        """The reach of each equation in points, by axis: [(low, high)...]."""
         return {name: _reach(self, tree, [(0, 0)] * self.rank) for name, tree in self.equations.items()}
 
     def run(self, state, coefficients, steps, dtype, sources=(), receivers=(), record_every=1):
-        """state: {field: [levels]}, arrays [batch, extent...]. Yields (step, state, records or None) after each step."""
+        """Yields (step, state, records or None) after each step.
+
+        `state` is {field: [levels]}, with arrays of shape [batch, extent...]."""
         real = np.float64 if dtype == np.float64 else np.float32
         state = {name: [np.asarray(each, dtype) for each in levels] for name, levels in state.items()}
         for step in range(1, steps + 1):
@@ -167,7 +173,7 @@ def _reach(system, tree, around):
 
 
 class _Evaluation:
-    """A tree at all points shifted by an offset, past sides too."""
+    """The value of a tree at all points, shifted by an offset, also past the sides."""
 
     def __init__(self, system, state, found, coefficients, real, dtype):
         self.system, self.state, self.found, self.coefficients, self.real, self.dtype = system, state, found, coefficients, real, dtype
@@ -199,7 +205,7 @@ class _Evaluation:
         return made.astype(real) if hasattr(made, 'astype') else real(made)
 
     def shifted(self, array, sides, offset):
-        """array[x + offset], each axis folded by its rules, the slowest first."""
+        """array[x + offset], where each axis is folded by its boundary rules, the slowest first."""
         return self.fold(np.asarray(array).astype(self.real), sides, offset, 0)
 
     def fold(self, array, sides, offset, axis):
@@ -225,7 +231,7 @@ class _Evaluation:
 
 
 def written(tree, least=0):
-    """The tree as text, with no more brackets than it needs."""
+    """The tree as text, with as few brackets as possible."""
     kind = tree[0]
     if kind == 'number':
         return repr(tree[1])

@@ -1,4 +1,4 @@
-"""What the tests of PyTorch's operators share. Without PyTorch they are skipped."""
+"""Shared helpers of the tests of PyTorch's operators, which are skipped without PyTorch."""
 import sys
 
 import numpy as np

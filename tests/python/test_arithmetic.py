@@ -1,5 +1,8 @@
-"""What is composed of plans and of the arithmetic of an array's own library on a GPU: a stand-in for CuPy, over the memory of a GPU or the
-emulated one, that has such arithmetic by NumPy. Results are those of the host."""
+"""Functions on a GPU that combine plans with the arithmetic of the array's own library.
+
+The library is a stand-in for CuPy over the memory of a real or emulated GPU, whose arithmetic is
+done by NumPy. Results must equal those on the host.
+"""
 import contextlib
 import sys
 import types
@@ -15,19 +18,19 @@ RNG = np.random.default_rng(0)
 
 
 def plain(x):
-    """On the host."""
+    """The value with all arrays copied to the host."""
     if isinstance(x, (list, tuple)):
         return type(x)(plain(each) for each in x)
     return x.home.numpy() if isinstance(x, Array) else x
 
 
 def there(x):
-    """On the GPU, if it is an array."""
+    """The value, copied to the GPU if it is an array."""
     return Array(x) if isinstance(x, (np.ndarray, np.generic)) else x
 
 
 class Array:
-    """cupy.ndarray, as far as it goes. Views are copies."""
+    """A stand-in for cupy.ndarray with the needed methods. Views are copies."""
 
     def __init__(self, x):
         self.home = x if isinstance(x, stentor.DeviceArray) else stentor.to_device(np.ascontiguousarray(x).reshape(np.shape(x)))
@@ -68,7 +71,7 @@ Array.__module__ = 'cupy'
 
 
 def fake_cupy():
-    """NumPy's functions between such arrays."""
+    """A stand-in for the module cupy, with NumPy's functions."""
     def function(name):
         return lambda *given, **named: there(getattr(np, name)(*map(plain, given), **named))
 
@@ -83,10 +86,11 @@ class Composed(unittest.TestCase):
         stack = contextlib.ExitStack()
         stack.enter_context(pretending(cupy=fake_cupy()))
         self.addCleanup(stack.close)
-        self.x = RNG.standard_normal((7, 9))  # whose transforms the emulator runs by Stentor's own kernels
+        # For these lengths the emulator runs transforms by Stentor's own kernels.
+        self.x = RNG.standard_normal((7, 9))
 
     def same(self, function, *given, close=1e-11, **named):
-        """On the GPU as on the host."""
+        """Compares a function's result on the GPU with that on the host."""
         ours = function(*map(there, given), **named)
         self.assertIsInstance(ours, Array)
         theirs = function(*given, **named)

@@ -1,4 +1,7 @@
-"""Calls of the operators that leave PyTorch's dispatcher out: never where anything watches, and with the weights as they are now."""
+"""Operator calls that skip PyTorch's dispatcher.
+
+They must not skip it if a mode, transform or gradient is active, and must use the current weights.
+"""
 import itertools
 import unittest
 import warnings
@@ -13,14 +16,14 @@ from stentor._eager import is_eager
 
 
 def stencil_of(x, w):
-    """Without the memory of calls before."""
+    """The expected result, by a new plan on the host."""
     numbers = w.double().numpy(force=True).copy()
     plan = stentor.Plan(tuple(x.shape), numbers, boundary='mirror', device='host', strategy='host')
     return plan(x.double().numpy(force=True))
 
 
 class Weights(unittest.TestCase):
-    """Whatever wrote to them, and however often the same problem came before."""
+    """The current weights are used, however they were changed since earlier calls."""
 
     def same(self, w, x=None):
         for device in DEVICES:
@@ -29,7 +32,7 @@ class Weights(unittest.TestCase):
                 np.testing.assert_allclose(stentor.torch.stencil(there, w, 'mirror').cpu(), stencil_of(there, w), atol=1e-11)
 
     def test_written_to(self):
-        """Through what tells PyTorch of it, and through what does not."""
+        """Writes that PyTorch's version counter records, and writes that it does not."""
         for device in DEVICES:
             w = tensor(3, 3, device=device)
             alias = w.data
@@ -48,7 +51,7 @@ class Weights(unittest.TestCase):
             self.same(w)
 
     def test_another_memory_behind_one_tensor(self):
-        """`.data =` leaves the version as it is, and the allocator hands the same address out again."""
+        """Assigning `.data` keeps the version, and the allocator reuses the same address."""
         for device in DEVICES:
             w = torch.nn.Parameter(tensor(3, 3, device=device))
             for seed in range(6):
@@ -66,7 +69,7 @@ class Weights(unittest.TestCase):
                 self.same(w)
                 del w
             seen = torch.empty(9, dtype=torch.float64, device=device)
-            for seed in range(3):  # for certain
+            for seed in range(3):  # repeated, to be certain
                 seen.copy_(tensor(9, seed=seed))
                 self.same(seen.view(3, 3))
                 self.same(seen.view(3, 3).t())
@@ -85,7 +88,7 @@ class Weights(unittest.TestCase):
                 self.same(torch.nn.Parameter(w) if leaf else w)
 
     def test_many_weights_of_one_problem(self):
-        """More than there are plans, in turns."""
+        """More sets of weights than plans, in random order."""
         given = [tensor(3, 3, seed=seed) for seed in range(7)]
         for seed in np.random.default_rng(0).integers(0, 7, 60):
             self.same(given[seed])
@@ -99,7 +102,7 @@ class Weights(unittest.TestCase):
 
 
 class Eager(unittest.TestCase):
-    """A call that nobody watches leaves the operator out; all others must reach it, though the same problem was at once before."""
+    """A plain eager call skips the operator; all others reach it, also after such a call."""
 
     def setUp(self):
         self.x, self.w = tensor(6, 7), tensor(3, 3, seed=1)
@@ -154,7 +157,7 @@ class Eager(unittest.TestCase):
 
     def test_transforms_of_functions(self):
         with warnings.catch_warnings():
-            warnings.simplefilter('ignore')  # that loops are slow
+            warnings.simplefilter('ignore')  # PyTorch warns that vmap falls back to a slow loop
             many, weights = tensor(4, 6, 7, seed=5), tensor(4, 3, 3, seed=6)
             torch.testing.assert_close(torch.func.vmap(self.run_it)(many), torch.stack([self.run_it(each) for each in many]))
             torch.testing.assert_close(torch.func.vmap(self.run_it)(many, weights),
@@ -164,7 +167,7 @@ class Eager(unittest.TestCase):
         try:
             grad = torch.func.grad(lambda a: (self.run_it(a) * self.expected).sum())(self.x)
         except RuntimeError:
-            pass  # this PyTorch has no such gradients of operators made in Python
+            pass  # this version of PyTorch lacks these gradients for operators defined in Python
         else:
             torch.testing.assert_close(grad, torch.autograd.grad((self.run_it(self.leaf) * self.expected).sum(), self.leaf)[0])
 
@@ -212,7 +215,7 @@ class Eager(unittest.TestCase):
             torch.testing.assert_close(compiled(x, self.w), torch.sin(self.expected))
             self.assertEqual(compiled(x, self.w).requires_grad, x.requires_grad)
         with warnings.catch_warnings():
-            warnings.simplefilter('ignore')  # that it is old
+            warnings.simplefilter('ignore')  # PyTorch warns that torch.jit is deprecated
             traced = torch.jit.trace(lambda a, b: self.run_it(a, b), (self.x, self.w))
         self.assertIn('stentor::stencil', str(traced.graph))
         from torch.fx.experimental.proxy_tensor import make_fx
@@ -223,7 +226,7 @@ class Eager(unittest.TestCase):
             torch.testing.assert_close(run(other, 2 * self.w), 2 * self.run_it(other))
 
     def test_wrong_arguments_beside_right_ones(self):
-        """Of what differs from a call before in one argument only."""
+        """Calls that differ from an earlier valid call in one argument only."""
         for said, x, w, more in (('to_dense', self.x.to_sparse(), self.w, {}), ('to_dense', self.x, self.w.to_sparse(), {}),
                                  ('complex', self.x, self.w + 0j, {}), ('dtype', self.x + 0j, self.w, {}), ('tensor', self.x.numpy(), self.w, {}),
                                  ('tensor', self.x, self.w.numpy(), {}), ('steps', self.x, self.w, {'steps': 1.0}),

@@ -1,4 +1,7 @@
-"""What is set for all of the package, and what python3 -m stentor says. Each in a process of its own."""
+"""The settings of stentor.configure, and the command python3 -m stentor.
+
+Each test runs in a process of its own.
+"""
 import json
 import os
 import pathlib
@@ -30,7 +33,7 @@ print(Context(-1).describe(lib.STN_JSON))"""))
             self.assertEqual((found['device']['threads'], found['cache']['dir']), (3, os.path.realpath(folder)))
 
     def test_later_calls_use_what_is_set(self):
-        """Also where calls were made before; what existed goes on."""
+        """Settings apply to later calls, also after earlier calls; existing plans keep working."""
         said = says(self, """
 from stentor._context import HOST, context
 plan = stentor.Plan((64,), 'heat-1d', device='host')

@@ -1,4 +1,7 @@
-"""Arrays of a GPU, by the protocols that they carry: the caller's kind goes in and comes out. Runs on the emulated GPU too."""
+"""GPU arrays by their protocols: results are arrays of the caller's library.
+
+Runs on the emulated GPU too.
+"""
 import gc
 import os
 import subprocess
@@ -28,7 +31,7 @@ HEAT = np.array([[0, .1, 0], [.1, .6, .1], [0, .1, 0]])
 
 
 class Interface:
-    """A stranger's array that says where it is by __cuda_array_interface__ alone."""
+    """An array of another library with __cuda_array_interface__ only."""
 
     def __init__(self, x, stream=None, strides=None, shape=None, offset=0):
         self.home = stentor.to_device(x)
@@ -42,7 +45,7 @@ class Interface:
 
 
 class Packed:
-    """A stranger's array that hands itself over by DLPack alone, and notes what it was asked."""
+    """An array of another library with DLPack only, which records the requests that it gets."""
 
     def __init__(self, x):
         self.home, self.streams = stentor.to_device(x), []
@@ -191,7 +194,7 @@ class Plans(unittest.TestCase):
         for tune in (False, True, 0.05, 'auto', 'estimate', ('measure', 0.05), ('patient', 0.05), 'online', 'wisdom-only'):
             with self.subTest(tune=tune):
                 plan = stentor.Plan(grid.shape, HEAT, boundary='wrap', steps=4, device='cuda:0', tune=tune)
-                for _ in range(3):  # whatever runs meanwhile
+                for _ in range(3):  # also while kernels compile or are tuned
                     np.testing.assert_allclose(plan(x).numpy(), want, atol=1e-12)
         with self.assertRaisesRegex(stentor.StentorError, 'nothing is known of this problem'):
             stentor.Plan(grid.shape, HEAT, boundary='mirror', steps=5, device='cuda:0', tune='wisdom-only')
@@ -213,7 +216,7 @@ class Plans(unittest.TestCase):
                 wrong()
 
     def test_weights_that_change_from_call_to_call(self):
-        """What stentor.torch runs, without PyTorch."""
+        """The plans of stentor.torch.stencil, without PyTorch."""
         x, sides = stentor.to_device(self.x), tuple(sides_of('mirror', 0.0, 2))
         for seed in range(3):
             w = np.random.default_rng(seed).standard_normal((3, 5))
@@ -228,7 +231,9 @@ class Plans(unittest.TestCase):
 
 class Forgotten(unittest.TestCase):
     def test_plans_go_at_once(self):
-        """Not when Python looks for circles, which may be while a stream is captured: what is freed then would end the capture."""
+        """Plans have no reference cycles, so that they are destroyed at once.
+
+        The garbage collector might destroy them during a capture, which would invalidate it."""
         def ours():
             return [each for each in gc.get_objects() if type(each).__module__ == 'stentor._handle']
 
@@ -238,7 +243,7 @@ class Forgotten(unittest.TestCase):
         before = len(ours())
         gc.disable()
         try:
-            for axes in ((1, 3), (0, 2), (4, 0)):  # some with loops around them
+            for axes in ((1, 3), (0, 2), (4, 0)):  # some need loops around the plan
                 stentor.gaussian_filter(x, 0.8, axes=axes)
                 stentor.fft.rfftn(x, axes=axes)
             self.assertGreater(len(ours()), before)
@@ -250,7 +255,7 @@ class Forgotten(unittest.TestCase):
 
 class Ends(unittest.TestCase):
     def test_a_process_ends_while_kernels_compile(self):
-        """The generic kernel serves the only call, and what compiles in the background is cancelled."""
+        """The generic kernel runs the only call, and background compiles are cancelled."""
         program = 'import numpy as np, stentor; x = stentor.to_device(np.ones((57, 80)));' \
                   'print(float(stentor.gaussian_filter(x, 1.37).numpy()[3, 3]))'
         environment = dict(os.environ, STENTOR_CACHE_DIR=':memory:', STENTOR_EMULATOR_COMPILE_SECONDS='30')
@@ -260,12 +265,12 @@ class Ends(unittest.TestCase):
 
 
 class Streams(unittest.TestCase):
-    """On the caller's stream: the stand-in driver's own streams show it."""
+    """Work is enqueued in the caller's stream, as recorded by the emulated driver."""
 
     def test_a_stream_of_the_callers(self):
         import ctypes
         driver = ctypes.CDLL(os.environ.get('STENTOR_CUDA_PATH', 'libcuda.so.1'))
-        stentor.to_device(np.ones(2))  # the context
+        stentor.to_device(np.ones(2))  # creates the context
         stream = ctypes.c_void_p()
         current = ctypes.c_void_p()
         driver.cuDevicePrimaryCtxRetain(ctypes.byref(current), 0)
@@ -278,7 +283,7 @@ class Streams(unittest.TestCase):
         self.assertEqual(ours.__cuda_array_interface__['stream'], stream.value)
         np.testing.assert_allclose(ours.numpy(), ndimage.laplace(x), atol=1e-12)
         plan = stentor.Plan((16, 16), HEAT, device='cuda')
-        holder = types.SimpleNamespace(ptr=stream.value)  # as CuPy's
+        holder = types.SimpleNamespace(ptr=stream.value)  # like a stream object of CuPy
         ours = plan(Interface(x), stream=holder)
         self.assertEqual(ours.stream, stream.value)
         np.testing.assert_allclose(ours.numpy(), ndimage.correlate(x, HEAT, mode='wrap'), atol=1e-12)

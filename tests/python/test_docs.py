@@ -1,4 +1,4 @@
-"""The examples in the docstrings run, and every public name has one."""
+"""The examples in docstrings, README and user guide run, and every public name has an example."""
 import contextlib
 import doctest
 import importlib
@@ -17,7 +17,8 @@ class Docs(unittest.TestCase):
         names = ['stentor'] + ['stentor.' + each.name for each in pkgutil.iter_modules(stentor.__path__)]
         tried = 0
         for name in names:
-            if name in ('stentor._adjoint', 'stentor._eager', 'stentor._place', 'stentor._spectral', 'stentor.torch'):  # not a module; need PyTorch
+            # These modules need PyTorch.
+            if name in ('stentor._adjoint', 'stentor._eager', 'stentor._place', 'stentor._spectral', 'stentor.torch'):
                 continue
             with self.subTest(name):
                 result = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
@@ -34,7 +35,7 @@ class Docs(unittest.TestCase):
         self.assertIn('host', said.getvalue())
 
     def test_the_user_guide(self):
-        """Its blocks are one program."""
+        """The guide's code blocks form one program."""
         text = (pathlib.Path(__file__).resolve().parents[2] / 'docs/guide.md').read_text(encoding='utf-8')
         blocks = re.findall(r'^```python\n(.*?)^```', text, re.MULTILINE | re.DOTALL)
         self.assertGreater(len(blocks), 7)

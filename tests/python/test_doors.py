@@ -1,4 +1,4 @@
-"""A plan and the functions take the same words and mean the same; frames of a plan."""
+"""Plans and functions accept the same argument names with the same meaning; frames of a plan."""
 import json
 import pickle
 import unittest
@@ -9,7 +9,7 @@ import stentor
 
 
 class Doors(unittest.TestCase):
-    """A plan and a function take the same words, and mean the same."""
+    """A plan and a function accept the same argument names with the same meaning."""
 
     def setUp(self):
         self.x = np.random.default_rng(3).standard_normal((9, 10))

@@ -1,4 +1,4 @@
-"""Code that calls scipy gets Stentor: the backend of scipy.fft, and functions in the place of others."""
+"""Code that calls scipy runs Stentor: the backend of scipy.fft, and replaced functions."""
 import sys
 import threading
 import types
@@ -50,7 +50,7 @@ class Backend(unittest.TestCase):
 
 class Installed(unittest.TestCase):
     def user(self):
-        """A module that has imported functions by name, and the library."""
+        """A module that has imported functions by name, and also the library."""
         module = types.ModuleType('somebody')
         exec('import numpy\nfrom scipy import ndimage\nfrom scipy.ndimage import gaussian_filter, maximum_filter\nimport scipy.signal\n'
              'def smooth(x): return gaussian_filter(x, 1), ndimage.sobel(x), maximum_filter(x, 3), ndimage.grey_dilation(x, 3)\n', module.__dict__)
@@ -70,7 +70,8 @@ class Installed(unittest.TestCase):
             np.testing.assert_array_equal(user.gaussian_filter(X, 1), stentor.gaussian_filter(X, 1))
             for ours, each in zip(user.smooth(X), expected):
                 np.testing.assert_allclose(ours, each, rtol=1e-12, atol=1e-12)
-            self.assertEqual(user.gaussian_filter(X, 1, nan='ignore').shape, X.shape)  # which scipy has not
+            # An argument that scipy does not have.
+            self.assertEqual(user.gaussian_filter(X, 1, nan='ignore').shape, X.shape)
         self.assertIs(scipy.ndimage.gaussian_filter, theirs)
         self.assertIs(user.gaussian_filter, theirs)
 
@@ -106,9 +107,10 @@ class Installed(unittest.TestCase):
         np.testing.assert_allclose(out, expected[0], atol=1e-12)
 
     def test_as_numpy_calls(self):
-        """Axes named twice, None in s, and what is no array as out."""
+        """Repeated axes, None in s, and an `out` that is not an array."""
+        # Before version 2.1, NumPy ignored sizes of a repeated first axis.
         expected = [(name, s, getattr(np.fft, name)(X, s, (0, 0, 1))) for name in ('fftn', 'ifftn', 'rfftn', 'irfftn') for s in (None, (5, 6, 8))
-                    if tuple(int(n) for n in np.__version__.split('.')[:2]) >= (2, 1)]  # before, NumPy lost sizes of the first axis
+                    if tuple(int(n) for n in np.__version__.split('.')[:2]) >= (2, 1)]
         with stentor.install_as('numpy.fft'):
             for name, s, theirs in expected:
                 np.testing.assert_allclose(getattr(np.fft, name)(X, s, (0, 0, 1)), theirs, atol=1e-11)

@@ -54,7 +54,7 @@ class Random(unittest.TestCase):
                 self.agree(getattr(stentor.fft, name + '2')(x), getattr(scipy.fft, name + '2')(x))
 
     def test_the_inputs_own_size(self):
-        """-1 in s; of irfftn too, whose default is another."""
+        """-1 in s means the input's size, also for irfftn, whose default differs."""
         z = np.random.default_rng(0).standard_normal((4, 9)) + 1j
         for name in ('fftn', 'ifftn', 'irfftn'):
             for s in ((-1, -1), (6, -1), (-1, 5)):
@@ -83,7 +83,7 @@ class Random(unittest.TestCase):
 
 
 class Range(unittest.TestCase):
-    """Of results that fit, no sum on the way is too large; NaN and infinity stay in the lines that have them."""
+    """No intermediate sum overflows if the result fits; NaN and infinity stay in their lines."""
 
     def test_no_overflow_on_the_way(self):
         lengths = [1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 31, 64, 67, 97, 120, 134, 1009, 4096, 2 * 8192, 2 * 9000, 25600, 3 ** 7, 3025, 3 ** 9]
@@ -96,7 +96,7 @@ class Range(unittest.TestCase):
                                 self.check_range(name, dtype, norm, n, lines)
 
     def check_range(self, name, dtype, norm, n, lines):
-        """The largest result is close below the largest number; the reference has small numbers."""
+        """The largest result is just below the type's maximum; the reference is scaled down."""
         points = n // 2 + 1 if name == 'irfft' else n
         rng = np.random.default_rng(n)
         small = 1 + rng.random((lines, points)) * 0.1
@@ -150,7 +150,7 @@ class Range(unittest.TestCase):
 
 
 class FourierLayers(unittest.TestCase):
-    """What stentor.torch.SpectralConv runs, without PyTorch."""
+    """The plans of stentor.torch.SpectralConv, without PyTorch."""
 
     def setUp(self):
         rng = np.random.default_rng(4)
@@ -170,7 +170,7 @@ class FourierLayers(unittest.TestCase):
         np.testing.assert_allclose(y, scipy.fft.irfftn(made, s=(6, 9), axes=(2, 3)) + self.bias[:, None, None], atol=1e-12)
 
     def test_backward(self):
-        """<g, A x> = <A* g, x>, and the same in the weights, which A is linear in."""
+        """<g, A x> = <A* g, x>, and the same identity for the weights, in which A is linear."""
         g, y, gx, gw = self.x[:, :1].repeat(4, 1).copy(), np.empty((2, 4, 6, 9)), np.empty_like(self.x), np.empty_like(self.weights)
         at = {'weights': self.weights.ctypes.data}
         self.layer(_fourier.FORWARD, False).run(**{'in': self.x.ctypes.data}, out=y.ctypes.data, **at)

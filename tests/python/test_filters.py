@@ -14,7 +14,7 @@ COUNT = int(os.environ.get('STENTOR_TEST_COUNT', '60'))
 
 
 def random_array(rng, shape, dtype):
-    """An array of the dtype, as often as not one that is not contiguous."""
+    """A random array of the dtype, which in half of the cases is not contiguous."""
     wide = [n + rng.integers(0, 2) * n for n in shape]
     if np.dtype(dtype).kind in 'biu':
         base = rng.integers(0, 2 if dtype == 'bool' else 100, wide).astype(dtype)
@@ -33,7 +33,7 @@ def random_array(rng, shape, dtype):
 def agree(test, ours, theirs, slack=0):
     test.assertEqual(ours.dtype, theirs.dtype)
     test.assertEqual(ours.shape, theirs.shape)
-    if theirs.dtype.kind == 'b':  # scipy.ndimage writes 0 to 255 into them
+    if theirs.dtype.kind == 'b':  # scipy.ndimage writes bytes from 0 to 255 into bool arrays
         np.testing.assert_array_equal(ours.view(np.uint8) != 0, theirs.view(np.uint8) != 0)
     elif theirs.dtype.kind in 'iu':
         distance = np.abs(ours.astype(np.int64) - theirs.astype(np.int64))
@@ -48,7 +48,7 @@ def random_shape(rng, rank):
 
 
 class Random(unittest.TestCase):
-    """Each case is COUNT problems; the seed of one that fails is in its message."""
+    """Each test runs COUNT random problems; the message of a failure has the problem's seed."""
 
     def each(self, seed, body):
         for i in range(COUNT):
@@ -91,7 +91,7 @@ class Random(unittest.TestCase):
             mode = [str(rng.choice(MODES)) for _ in range(rank)]
             order = [int(rng.integers(0, 3)) if x.dtype.kind in 'fc' else 0 for _ in range(rank)]
             given = dict(order=order, mode=mode, cval=float(rng.integers(0, 4)), truncate=float(rng.choice([2, 4])))
-            # Sums that are whole but for rounding are cut to one number or the next, after each axis.
+            # Sums within rounding of an integer are truncated to either neighbour, after each axis.
             agree(self, stentor.gaussian_filter(x, sigma, **given), ndimage.gaussian_filter(x, sigma, **given), slack=rank)
         self.each(3, body)
 
@@ -109,7 +109,7 @@ class Random(unittest.TestCase):
         self.each(4, body)
 
     def test_far(self):
-        """Taps past what the library takes at once, long boxes, and colours, which are no rows."""
+        """Taps beyond the library's limits, long boxes, and short last axes such as colours."""
         def body(rng):
             x = random_array(rng, tuple(rng.integers(1, (30, 200, 4))), rng.choice(['float64', 'float32', 'uint8']))
             given = dict(mode=str(rng.choice(MODES)), cval=float(rng.integers(0, 4)))
@@ -126,7 +126,7 @@ class Random(unittest.TestCase):
 
 
 class Sums(unittest.TestCase):
-    """What sums keep: SciPy's digits, constants, mirror images, and what is not finite where it is."""
+    """Sums keep scipy's accuracy, constants and mirror symmetry, and do not spread NaN further."""
 
     def test_constants_stay(self):
         self.assertEqual(stentor.gaussian_filter(np.full((20, 20), 7, 'u1'), 3).max(), 7)
@@ -144,7 +144,7 @@ class Sums(unittest.TestCase):
         box = np.full((25, 25), 1 / 625)
         exact = ndimage.correlate(x.astype('f8'), box)
         self.assertLessEqual((np.abs(stentor.correlate(x, box) - exact) / np.spacing(exact.astype('f4'))).max(), 1)
-        for sigma in (1, 20):  # the taps of the second one go in groups
+        for sigma in (1, 20):  # the second one runs in groups of taps
             exact = ndimage.gaussian_filter1d(x.astype('f8'), sigma)
             ours = stentor.gaussian_filter(x, sigma, axes=(1,))
             self.assertLessEqual((np.abs(ours - exact) / np.spacing(exact.astype('f4'))).max(), 1)
@@ -186,13 +186,13 @@ class Sums(unittest.TestCase):
 
 
 class Meaning(unittest.TestCase):
-    """What scipy has no word for, or leaves to one case."""
+    """Features beyond scipy, and special cases."""
 
     def setUp(self):
         self.x = np.random.default_rng(0).standard_normal((9, 10, 11))
 
     def test_lists_and_numbers(self):
-        """Where no axis is filtered, the result is the input; lists may hold complex numbers."""
+        """If no axis is filtered, the result is the input; lists may hold complex numbers."""
         for filtered in (stentor.laplace, stentor.uniform_filter, lambda x: stentor.gaussian_filter(x, 1)):
             self.assertEqual(filtered(3.5), 3.5)
             self.assertEqual(filtered(np.array(2j)).shape, ())
@@ -205,7 +205,7 @@ class Meaning(unittest.TestCase):
         ours = stentor.correlate(self.x, w, axes=(0, 2), mode='nearest')
         for i in range(10):
             np.testing.assert_allclose(ours[:, i], ndimage.correlate(self.x[:, i], w, mode='nearest'), atol=1e-12)
-        # As scipy has it, the weights' axes are in the array's order, whatever the order of `axes`, and origins in that of `axes`.
+        # As in scipy, the weights' axes are in the array's order, and origins in that of `axes`.
         np.testing.assert_allclose(stentor.correlate(self.x, w, axes=(2, 0), mode='nearest'), ours, atol=1e-12)
         np.testing.assert_allclose(stentor.correlate(self.x, w, axes=(-1, 0), mode='nearest', origin=(1, 0)),
                                    stentor.correlate(self.x, w, axes=(0, 2), mode='nearest', origin=(0, 1)), atol=1e-12)
@@ -234,7 +234,7 @@ class Meaning(unittest.TestCase):
         np.testing.assert_allclose(stentor.correlate(x, np.ones(3), mode=[('constant=10', 'nearest')]), ours)
 
     def test_sides_that_differ_and_far_taps(self):
-        """Taps longer than the axis, or than the library takes: each index is folded by the side that it is past."""
+        """Taps longer than the axis or the library's limit: the side passed folds each index."""
         def fold(i, n, kinds):
             while not 0 <= i < n:
                 kind, edge = kinds[i >= n], (n - 1) * (i >= n)
@@ -288,7 +288,7 @@ class Meaning(unittest.TestCase):
             np.testing.assert_allclose(stentor.correlate(x, w), ndimage.correlate1d(x, w, axis=-1), atol=1e-12)
 
     def test_truth_of_sums(self):
-        """A sum is cut to a whole number before it is looked at, as scipy.ndimage does."""
+        """A sum is truncated to an integer before it becomes a bool, as in scipy.ndimage."""
         x = np.array([1, 0, 1, 1, 1, 0, 0], bool)
         np.testing.assert_array_equal(stentor.uniform_filter(x, 3), [0, 0, 0, 1, 0, 0, 0])
         np.testing.assert_array_equal(stentor.correlate(x, [0.7, 0.5, 0.7]), ndimage.correlate(x, [0.7, 0.5, 0.7]))

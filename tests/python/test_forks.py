@@ -1,4 +1,7 @@
-"""Forks while another thread works: a child uses the plans and functions that it has, and never waits for threads that it has not."""
+"""Forks while another thread works.
+
+A child can use its copies of plans and functions, and never waits for threads of its parent.
+"""
 import os
 import signal
 import threading
@@ -11,7 +14,7 @@ import stentor
 
 
 def in_child(test, body):
-    """Runs it in a forked child, which a signal ends if it hangs."""
+    """Runs `body` in a forked child, which is killed by a signal if it hangs."""
     child = os.fork()
     if child == 0:
         signal.alarm(20)
@@ -30,7 +33,7 @@ class Forks(unittest.TestCase):
         self.expected = self.plan(self.x)
 
     def test_while_another_thread_is_inside_the_plan(self):
-        """Its progress function holds the run up, so that the fork falls inside for certain."""
+        """The progress function blocks the run, so that the fork certainly happens inside it."""
         inside, leave = threading.Event(), threading.Event()
 
         def progress(done, total):

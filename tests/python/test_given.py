@@ -1,4 +1,4 @@
-"""Frames and transforms into arrays that are given, on a GPU; on the emulated one too."""
+"""Frames and transforms into given output arrays, on a real or emulated GPU."""
 import unittest
 
 import numpy as np
@@ -16,7 +16,9 @@ def random(seed, *shape):
 
 class Given(unittest.TestCase):
     def test_frames(self):
-        """The input is the first, where no frame but that begins at a multiple of 16 bytes too; and one at a time."""
+        """The first frame is the input, also if later frames are not 16-byte aligned.
+
+        Frames can also be taken one at a time."""
         x = random(7, 3, 3)
         for dtype in ('float64', 'float32'):
             given = dict(boundary='reflect', dtype=dtype, steps=4, device='cuda')

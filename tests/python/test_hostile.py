@@ -1,4 +1,4 @@
-"""Arguments that nobody should give, by chance: all of them end in a result or in one clear sentence."""
+"""Random invalid arguments: each call gives a result or one clear error message."""
 import decimal
 import fractions
 import inspect
@@ -14,11 +14,12 @@ from stentor import _dlpack
 from stentor._problem import Layout
 
 COUNT = int(os.environ.get('STENTOR_TEST_COUNT', '60')) * 20
-ALLOWED = (ValueError, MemoryError, OSError, RuntimeError, IndexError, TypeError)  # as scipy has them
+# scipy raises exceptions of these types.
+ALLOWED = (ValueError, MemoryError, OSError, RuntimeError, IndexError, TypeError)
 
 
 class Raises:
-    """In whatever way it is asked."""
+    """An object that raises an exception in every protocol."""
 
     def __array__(self, *given, **more):
         raise RuntimeError('no\nnumbers')
@@ -36,7 +37,7 @@ class Raises:
 
 
 class Protocols:
-    """What says that it is an array, and is none."""
+    """An object that claims to be an array and is not one."""
 
     def __init__(self, interface=None, device=None):
         if interface is not None:
@@ -77,7 +78,7 @@ DEVICES = ['host', 'cuda:99', 'cpu', None, -1, 1.5, 'tpu', b'host', True, 10**30
 
 
 class Call:
-    """One call: a function's name, and arguments by chance. At least one is bad more often than not."""
+    """One call: a function's name and random arguments, in most cases with an invalid one."""
 
     def __init__(self, seed):
         self.rng = np.random.default_rng([99, seed])
@@ -107,7 +108,7 @@ class Call:
 
     def transform(self):
         name = self.one_of([name for name in stentor.fft.__all__ if 'norm' in inspect.signature(getattr(stentor.fft, name)).parameters])
-        sizes = NUMBERS[:-2]  # without those that there might be memory for
+        sizes = NUMBERS[:-2]  # without the sizes that might be allocated
         given = self.some(norm=[None, 'ortho', 'x', 5, [], {}], **(dict(s=sizes, axes=NUMBERS) if name[-1] in '2n' else dict(n=sizes, axis=NUMBERS)))
         x = self.array()
         self.run = lambda: getattr(stentor.fft, name)(x, **given)
@@ -146,7 +147,8 @@ class Hostile(unittest.TestCase):
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter('error')
-                    warnings.filterwarnings('ignore', 'promoting specified output dtype', UserWarning)  # as scipy says
+                    # scipy gives the same warning.
+                    warnings.filterwarnings('ignore', 'promoting specified output dtype', UserWarning)
                     call.run()
             except ALLOWED as error:
                 refused += 1
@@ -159,7 +161,7 @@ class Hostile(unittest.TestCase):
 
 
 class Null:
-    """A tensor of DLPack with a shape and no memory."""
+    """A DLPack tensor with a shape and a null data pointer."""
 
     def __init__(self, shape):
         self.shape = shape

@@ -1,6 +1,7 @@
-"""Arrays in the manner of PyTorch, CuPy and JAX on a GPU: stand-ins for the libraries, over the memory of a GPU or the emulated one.
+"""GPU arrays of stand-ins for PyTorch, CuPy and JAX, over the memory of a real or emulated GPU.
 
-They have just what those libraries document, so that what Stentor asks of them is tried where none of them has a GPU.
+The stand-ins have only documented members of those libraries, so that Stentor's use of them can be
+tested without a GPU.
 """
 import contextlib
 import os
@@ -32,7 +33,7 @@ def module(name, **given):
 
 @contextlib.contextmanager
 def pretending(**modules):
-    """These modules instead of the real ones, if there are any."""
+    """Replaces modules by the given ones within a with block."""
     before = {name: sys.modules.get(name) for name in modules}
     sys.modules.update(modules)
     try:
@@ -45,7 +46,7 @@ def pretending(**modules):
 
 
 class Tensor:
-    """torch.Tensor, as far as it goes."""
+    """A stand-in for torch.Tensor with the needed members."""
 
     is_cuda, layout, requires_grad = True, 'torch.strided', False
 
@@ -103,7 +104,7 @@ def fake_torch(streams):
 
 
 class CupyArray:
-    """cupy.ndarray."""
+    """A stand-in for cupy.ndarray."""
 
     def __init__(self, x):
         self.home = x if isinstance(x, stentor.DeviceArray) else stentor.to_device(x)
@@ -118,7 +119,7 @@ CupyArray.__module__ = 'cupy'
 
 
 class JaxArray:
-    """jax.Array on a GPU."""
+    """A stand-in for a jax.Array on a GPU."""
 
     def __init__(self, x):
         self.home = x if isinstance(x, stentor.DeviceArray) else stentor.to_device(x)

@@ -1,4 +1,4 @@
-"""Arrays with labels and in pieces: xarray's apply_ufunc and dask's map_overlap call Stentor's functions as any others."""
+"""Labelled and chunked arrays: Stentor's functions in xarray.apply_ufunc and dask's map_overlap."""
 import sys
 import unittest
 

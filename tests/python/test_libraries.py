@@ -1,9 +1,9 @@
-"""Arrays of JAX and CuPy themselves, where they are installed: in, and out again of the same kind, on the same device."""
+"""Arrays of JAX and CuPy, if installed: results are of the same library on the same device."""
 import os
 import sys
 import unittest
 
-os.environ.setdefault('XLA_PYTHON_CLIENT_PREALLOCATE', 'false')  # the GPU is others' too
+os.environ.setdefault('XLA_PYTHON_CLIENT_PREALLOCATE', 'false')  # the GPU is shared
 
 import numpy as np  # noqa: E402
 
@@ -13,7 +13,7 @@ import stentor  # noqa: E402
 def imported(name):
     try:
         return __import__(name)
-    except Exception:  # not installed, or without what it needs
+    except Exception:  # not installed, or a dependency is missing
         return None
 
 
@@ -34,7 +34,7 @@ def problem(seed):
     rng = np.random.default_rng([3, seed])
     x = rng.standard_normal(rng.integers(10, 24, 2)).astype(np.float32)
     w, mode, steps = rng.standard_normal(rng.integers(1, 6, 2)), str(rng.choice(MODES)), int(rng.integers(1, 4))
-    sigma = [float(s) for s in rng.choice([0.4, 1, 2], 2)]  # taps reach no further than an axis
+    sigma = [float(s) for s in rng.choice([0.4, 1, 2], 2)]  # the taps' reach is within the axis
     return x, [lambda a: stentor.correlate(a, w, mode=mode, cval=2.0, steps=steps), lambda a: stentor.laplace(a, mode=mode),
                lambda a: stentor.gaussian_filter(a, sigma, order=(0, 1), mode=mode), lambda a: stentor.uniform_filter(a, 3, mode=mode),
                lambda a: stentor.fft.rfftn(a, norm='ortho'), lambda a: stentor.fft.ifft(a, axis=0),
@@ -66,7 +66,7 @@ class Jax(unittest.TestCase):
                     self.assertIsInstance(ours, jax.Array)
                     self.assertEqual(ours.devices(), {device})
                     agree(ours, run(x))
-                    agree(jax.numpy.conj(ours), np.conj(run(x)))  # JAX goes on with it
+                    agree(jax.numpy.conj(ours), np.conj(run(x)))  # JAX can use the result
                 np.testing.assert_array_equal(there, x)
 
     def test_plans(self):
@@ -102,7 +102,7 @@ class Cupy(unittest.TestCase):
                     agree(ours.get(), run(x))
 
     def test_streams(self):
-        """Each call is on CuPy's current stream; nothing else waits for it."""
+        """Each call runs in CuPy's current stream, without other synchronization."""
         streams, made = [cupy.cuda.Stream(non_blocking=True) for _ in range(4)], []
         for turn in range(24):
             x, runs = problem(turn)

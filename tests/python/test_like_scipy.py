@@ -1,4 +1,4 @@
-"""What a call does depends on its arguments alone: not on the calls before it. And what scipy refuses is refused with its exception."""
+"""Results depend on a call's arguments only, not on earlier calls; refusals are as in scipy."""
 import os
 import unittest
 import warnings
@@ -12,7 +12,8 @@ import stentor
 
 COUNT = int(os.environ.get('STENTOR_TEST_COUNT', '60'))
 FILTERS = ('correlate', 'convolve', 'gaussian_filter', 'uniform_filter', 'laplace')
-MODERN = tuple(int(n) for n in scipy.__version__.split('.')[:2]) >= (1, 15)  # has axes= everywhere, and its present exceptions
+# Since version 1.15, scipy has axes= in all functions, and its present exceptions.
+MODERN = tuple(int(n) for n in scipy.__version__.split('.')[:2]) >= (1, 15)
 
 
 def run(library, name, x, positional, named):
@@ -26,7 +27,7 @@ def run(library, name, x, positional, named):
 
 
 class Chain:
-    """A call by chance, and then calls that differ from the one before in one thing."""
+    """A random call, followed by calls that each differ from the one before in one argument."""
 
     def __init__(self, seed):
         self.rng = np.random.default_rng([35, seed])
@@ -90,11 +91,11 @@ class Chain:
 
 class History(unittest.TestCase):
     def refused(self, theirs, ours):
-        """Is an exception of scipy's kind?"""
+        """Whether an exception has the type of scipy's exception."""
         return isinstance(ours, type(theirs)) or isinstance(theirs, np.exceptions.AxisError if hasattr(np, 'exceptions') else ())
 
     def test_calls_that_differ_in_one_thing(self):
-        """Each call twice, and once again after forgetting all: the same, and scipy's."""
+        """Each call runs twice, and again with an empty cache: always with scipy's result."""
         compared = 0
         for seed in range(COUNT * 12):
             with self.subTest(seed=seed):
@@ -123,11 +124,12 @@ class History(unittest.TestCase):
         self.assertEqual((a.dtype, a.shape, a.tobytes()), (b.dtype, b.shape, b.tobytes()), said)
 
     def agrees(self, ours, theirs, named):
-        # scipy looks at neither where it copies through an array of the other byte order, or where no axis is filtered.
+        # scipy checks neither argument if it copies an array of non-native byte order, or if no
+        # axis is filtered.
         if isinstance(ours, Exception) and ("'origin': 0.0" in named or 'output must have complex dtype' in str(ours)):
             return
         if isinstance(theirs, Exception):
-            if not isinstance(ours, Exception):  # what is beyond scipy
+            if not isinstance(ours, Exception):  # a feature beyond scipy
                 beyond = isinstance(theirs, RuntimeError) and ('not supported' in str(theirs) or 'sequence of modes' in str(theirs))
                 self.assertTrue(beyond or not MODERN or 'complex' in str(theirs), f'{named}: scipy raises {theirs!r}')
                 return
@@ -137,19 +139,21 @@ class History(unittest.TestCase):
         if isinstance(ours, Exception):
             self.fail(f'{named}: {ours!r}, but scipy has a result')
         if ours.dtype.kind == 'c' and theirs.dtype.kind == 'f':
-            return  # scipy drops the imaginary part where no sigma is above 0
+            return  # scipy drops the imaginary part if no sigma is above 0
         self.assertEqual((ours.dtype, ours.shape), (theirs.dtype, theirs.shape), named)
         if theirs.dtype.kind == 'b' and ('gaussian' in named or 'laplace' in named):
-            return  # a sum of weights that is 1 but for rounding is true or false; laplace is rounded once, not by axis
+            # A sum of weights within rounding of 1 is true or false; laplace is rounded only once.
+            return
         if 'nan' in named and theirs.dtype.kind in 'biu':
-            return  # what NaN is as a whole number is the machine's choice
-        if 'nan' in named and named.startswith('uniform_filter'):  # scipy's running sums do not come back from NaN
+            return  # the integer that NaN converts to depends on the machine
+        # scipy's running sums stay NaN to the end of the line.
+        if 'nan' in named and named.startswith('uniform_filter'):
             ours, theirs = ours[~np.isnan(theirs)], theirs[~np.isnan(theirs)]
         if theirs.dtype.kind == 'b':
             np.testing.assert_array_equal(ours.view('u1') != 0, theirs.view('u1') != 0, named)
         elif theirs.dtype.kind in 'iu':
             step = np.abs(ours.astype(float) - theirs.astype(float))
-            step = np.minimum(step, 2.0 ** (8 * theirs.dtype.itemsize) - step)  # past the type's range both begin anew
+            step = np.minimum(step, 2.0 ** (8 * theirs.dtype.itemsize) - step)  # both wrap around
             self.assertLessEqual(step.max(initial=0), 2, named)
         else:
             close = {2: 5e-3, 4: 2e-5}.get(theirs.dtype.itemsize // (2 if theirs.dtype.kind == 'c' else 1), 1e-10)
@@ -159,7 +163,7 @@ class History(unittest.TestCase):
 
 
 class Refused(unittest.TestCase):
-    """One wrong argument at a time: scipy's exception, or where scipy takes it, its result."""
+    """One wrong argument at a time: scipy's exception, or scipy's result if it is accepted."""
 
     CASES = """correlate w origin=0.5|correlate w origin=5|correlate w cval='a'|correlate w cval=1j|correlate w cval=[1.0,2]|correlate w mode='zz'
         correlate w mode=5|correlate w mode=None|correlate w output=np.empty(3)|correlate w output='zz'|correlate w output='bool'
@@ -204,7 +208,7 @@ class Refused(unittest.TestCase):
 
     @staticmethod
     def arguments(rest):
-        """Commas between what blanks part, but for those inside of brackets."""
+        """The text with commas for the blanks between arguments, except inside of brackets."""
         depth, made = 0, ''
         for letter in (rest or [''])[0]:
             depth += (letter in '([{') - (letter in ')]}')
@@ -247,7 +251,7 @@ class Refused(unittest.TestCase):
             np.testing.assert_allclose(stentor.fft.fft(x, number), scipy.fft.fft(x, number.value), atol=1e-12)
 
     def test_outputs_that_overlap(self):
-        """Filters and transforms into what they read, by views of all kinds; twice."""
+        """Filters and transforms into outputs overlapping their inputs, by various views, twice."""
         w = np.arange(9.0).reshape(3, 3)
         for seed in range(COUNT):
             rng = np.random.default_rng([36, seed])

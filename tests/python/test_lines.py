@@ -1,4 +1,7 @@
-"""The filters along one axis, of derivatives, and of complex weights against scipy.ndimage, over random arguments."""
+"""Filters along one axis, derivatives and complex weights, against scipy.ndimage.
+
+Arguments are random.
+"""
 import os
 import time
 import unittest
@@ -12,7 +15,8 @@ import stentor
 
 MODES = ['reflect', 'constant', 'nearest', 'mirror', 'wrap', 'grid-mirror', 'grid-constant', 'grid-wrap']
 TYPES = ['float64', 'float32', 'complex128', 'complex64', 'int32', 'uint8', 'int16', '>f8', 'bool']
-MODERN = tuple(int(n) for n in scipy.__version__.split('.')[:2]) >= (1, 15)  # has axes= everywhere, and its present exceptions
+# Since version 1.15, scipy has axes= in all functions, and its present exceptions.
+MODERN = tuple(int(n) for n in scipy.__version__.split('.')[:2]) >= (1, 15)
 COUNT = int(os.environ.get('STENTOR_TEST_COUNT', '60'))
 SEED = time.time_ns() % 2**32
 
@@ -29,7 +33,7 @@ def draw(rng, shape, dtype):
 
 def agree(ours, theirs, slack=0):
     assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape), (ours.dtype, theirs.dtype)
-    if theirs.dtype.kind == 'b':  # scipy.ndimage writes other bytes than 0 and 1 into them
+    if theirs.dtype.kind == 'b':  # scipy.ndimage writes bytes other than 0 and 1 into bool arrays
         np.testing.assert_array_equal(ours.view('u1') != 0, theirs.view('u1') != 0)
     elif theirs.dtype.kind in 'iu':
         apart = np.abs(ours.astype(float) - theirs.astype(float))
@@ -40,7 +44,7 @@ def agree(ours, theirs, slack=0):
 
 
 class Random(unittest.TestCase):
-    """Each case is COUNT problems; the seed of one that fails is in its message."""
+    """Each test runs COUNT random problems; the message of a failure has the problem's seed."""
 
     def each(self, body, types=TYPES, most=3):
         for i in range(COUNT):

@@ -1,4 +1,4 @@
-"""What results are accurate relative to: the grid, or the values that reach a point."""
+"""Global and local accuracy: relative to the whole grid, or to the values read by a point."""
 import unittest
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Results against loops and against scipy where few other tests look: several batches at once, tiny arrays, overlapping outputs."""
+"""Rare layouts against loops and scipy: several batches, tiny arrays, overlapping outputs."""
 import unittest
 
 import numpy as np
@@ -11,7 +11,7 @@ RNG = np.random.default_rng(0)
 
 class Loops(unittest.TestCase):
     def test_sources_that_differ_by_grid(self):
-        """More points than the host takes at once: each grid has its own source."""
+        """Each grid has its own source, with more points than the host processes at once."""
         x, source = RNG.standard_normal((2, 3, 1024, 1024))
         w = np.array([[0, 0.1, 0], [0.2, 0.3, 0.1], [0, 0.25, 0]])
         plan = stentor.Plan(x.shape, w, boundary='wrap', steps=3, source=True, device='host', strategy='host')
@@ -27,7 +27,7 @@ class Loops(unittest.TestCase):
         np.testing.assert_allclose(plan(x), expected, atol=1e-5)
 
     def test_new_weights_that_reach_further_on_one_side(self):
-        """The spread of many steps is that of the new weights."""
+        """After new weights are set, many steps have the reach of the new weights."""
         x = RNG.standard_normal(10007)
         for first, then in (((0.4, 0.5, 0.1, 0.0), (0.1, 0.2, 0.3, 0.4)), ((0.1, 0.3, 0.5, 0.1), (0.6, 0.2, 0.1, 0.1))):
             taps = [(-1,), (0,), (1,), (2,)]
@@ -38,7 +38,7 @@ class Loops(unittest.TestCase):
             np.testing.assert_allclose(plan(x), np.fft.ifft(np.fft.fft(x) * spectrum).real, atol=1e-11)
 
     def test_frames_of_a_batch(self):
-        """Each frame of each grid lies where the shape says."""
+        """Each frame of each grid is at its index in the result."""
         x = RNG.standard_normal((3, 2, 9, 11))
         w = RNG.standard_normal((3, 3)) / 9
         frames = stentor.Plan(x.shape, w, boundary='mirror', steps=6, every=2, device='host')(x)

@@ -1,4 +1,4 @@
-"""What the functions keep from call to call takes a bounded part of memory."""
+"""The cache of the functions takes a bounded amount of memory."""
 import gc
 import os
 import unittest

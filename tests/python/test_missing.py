@@ -1,4 +1,7 @@
-"""NaN left out, and the boundaries 'ignore' and 'odd', against their definitions, over random arguments."""
+"""nan='ignore' and the boundaries 'ignore' and 'odd', against their definitions.
+
+Arguments are random.
+"""
 import itertools
 import os
 import time
@@ -20,7 +23,7 @@ MODES = {'reflect': 'symmetric', 'nearest': 'edge', 'mirror': 'reflect', 'wrap':
 
 
 def defined(x, weights, mode, cval, ignore_nan):
-    """The sum over what is there, point by point, scaled to the sum of all weights."""
+    """The sum over the valid points, point by point, scaled to the sum of all weights."""
     reach = [(n // 2, n - 1 - n // 2) for n in weights.shape]
     given = {'constant_values': np.nan if mode == 'ignore' else cval} if MODES[mode] == 'constant' else {'reflect_type': 'odd'} if mode == 'odd' else {}
     inside = np.pad(np.ones(x.shape), reach, mode='constant') if mode == 'ignore' else None
@@ -40,7 +43,7 @@ def defined(x, weights, mode, cval, ignore_nan):
 
 
 class Random(unittest.TestCase):
-    """Each case is COUNT problems; the seed of one that fails is in its message."""
+    """Each test runs COUNT random problems; the message of a failure has the problem's seed."""
 
     def each(self, body):
         for i in range(COUNT):
@@ -66,7 +69,7 @@ class Random(unittest.TestCase):
         self.each(body)
 
     def test_gaussian_and_uniform(self):
-        """Where all is there, scipy's; else that of the weights of all axes at once."""
+        """Without NaN, scipy's result; otherwise that of the weights of all axes at once."""
         def body(rng):
             x, _ = self.problem(rng)
             sigma, radius = float(rng.uniform(0.5, 2)), int(rng.integers(1, 4))
@@ -83,7 +86,7 @@ class Random(unittest.TestCase):
         self.each(body)
 
     def test_odd_along_axes(self):
-        """By axis and side, of Gaussians and derivatives."""
+        """The boundary 'odd' by axis and side, for Gaussians and derivatives."""
         def body(rng):
             x = rng.standard_normal((9, 8))
             pads = np.pad(x, ((8, 8), (0, 0)), mode='reflect', reflect_type='odd')

@@ -1,4 +1,7 @@
-"""modes, which takes all steps of a linear system at once: against NumPy's single steps, the host's, and what is known exactly."""
+"""The strategy modes, which computes all steps of a linear system at once in Fourier space.
+
+It is compared with NumPy's single steps, with the host's, and with exact solutions.
+"""
 import json
 import os
 import time
@@ -31,7 +34,7 @@ class Random(unittest.TestCase):
         self.assertGreater(served, COUNT * 2 // 3)
 
     def test_mirrors_of_both_signs(self):
-        """Those whose waves do not keep the signs are refused; what is served is right."""
+        """Systems that do not preserve the mirror parities are refused; other results are right."""
         served = 0
         for number in range(COUNT):
             with self.subTest(seed=SEED + number):
@@ -56,7 +59,7 @@ class Random(unittest.TestCase):
         try:
             made = quietly(prepared, given, coefficients, steps, every=every, rank=system.rank, strategy='modes', overwrite=overwrite)
         except stentor.StentorError as error:
-            self.assertRegex(str(error), 'mirror|changes its sign')  # stencils that look another way
+            self.assertRegex(str(error), 'mirror|changes its sign')  # stencils of another parity
             return 0
         if not overwrite:
             for name, each in named(state).items():
@@ -66,7 +69,7 @@ class Random(unittest.TestCase):
             for step, now, _ in system.run(state, coefficients, steps, dtype):
                 largest = max([largest] + [np.sqrt(np.mean(each.astype(np.float64) ** 2)) for each in named(now).values()])
                 if not np.isfinite(largest) or dtype == np.float16 and largest > 1e3:
-                    return 1  # near the largest numbers
+                    return 1  # the values are near overflow
                 if every and step % every == 0:
                     self.compare(system, {name: each[step // every - 1] for name, each in made.items()},
                                  {name: levels[0] for name, levels in now.items()}, dtype, step, largest)
@@ -102,7 +105,7 @@ field u(3)
 stencil flow = taps x [-2, -1, 1, 2] (1/12 -2/3 2/3 -1/12), damp = laplace-2d
 u.next = u - 0.3*(23/12*flow(u) - 16/12*flow(u.prev) + 5/12*flow(u.prev2)) + 0.02*damp(u.prev)
 '''
-# f even and g odd at the sides along x, which a centred difference turns into each other
+# f is even and g odd at the sides along x; a centred difference maps each parity to the other.
 CENTRED = '''
 field f, g
 stencil d = taps x [-1, 1] (-1/2 1/2), lap = laplace-2d
@@ -114,7 +117,7 @@ g.next = g - 0.3*d(f.next)
 
 
 class Steps(unittest.TestCase):
-    """Beside the host's single steps, which err by rounding in each."""
+    """Compared with the host's single steps, which have a rounding error in each step."""
 
     def test_long_runs(self):
         rng = np.random.default_rng(11)
@@ -167,7 +170,7 @@ class Steps(unittest.TestCase):
             np.testing.assert_allclose(made, host, rtol=1e-12, atol=1e-12 * np.abs(host).max())
 
     def test_symmetry_that_numbers_decide(self):
-        """A coefficient brings in a stencil that is not symmetric."""
+        """The value of a coefficient enables a stencil that is not symmetric."""
         text = 'field u\ncoefficient k = 0\nstencil d = taps y [0, 1] (-1 1), e = taps x [0, 1] (-1 1)\n'
         system, u = stentor.System(text + 'u.next = u + where(k > 1, 0.1, 0)*d(u) + max(k - 2, 0)*e(u)'), np.random.default_rng(9).uniform(size=(12, 15))
         for k in (0.0, 1.5, 2.1):
@@ -184,7 +187,7 @@ class Steps(unittest.TestCase):
             np.testing.assert_allclose(made[name], host[name], rtol=1e-13 * 10, atol=1e-13 * np.abs(host[name]).max())
 
     def test_what_has_decayed_is_zero(self):
-        """After 10^6 steps of heat the mean is left, which is kept."""
+        """After 10^6 steps of the heat equation only the mean is left, which is conserved."""
         system, u = stentor.System('field u\nstencil h = heat-2d\nu.next = h(u)'), np.random.default_rng(6).uniform(size=(40, 50))
         made = system({'u': u}, None, 10**6, strategy='modes')['u']
         np.testing.assert_allclose(made, np.full(u.shape, u.mean()), rtol=1e-12)
@@ -197,7 +200,7 @@ class Exact(unittest.TestCase):
         return sum(w * 2 * (np.cos(k * j) - 1) for j, w in zip(range(1, n + 1), weights))
 
     def test_standing_waves(self):
-        """shape cos(w t) is a solution with 2 cos w - 2 = c2 * symbol(k), for waves of every kind of side."""
+        """mode(x) cos(w t) is a solution with 2 cos w - 2 = c2 * symbol(k), for all boundaries."""
         n, c2 = 48, 0.15
         at = np.arange(n)
         for sides, k, shape in (('wrap', 2 * np.pi * 3 / n, np.cos(2 * np.pi * 3 / n * at)), ('reflect', np.pi * 3 / n, np.cos(np.pi * 3 / n * (at + 0.5))),
@@ -234,7 +237,7 @@ class Exact(unittest.TestCase):
 
     @unittest.skipIf(np.finfo(np.longdouble).eps > 2e-19, 'what is exact takes long doubles')
     def test_a_million_steps(self):
-        """Single steps are 5e-13 off after as many."""
+        """The error is smaller than that of as many single steps, which is 5e-13."""
         n, c2 = 48, 0.15
         k = np.longdouble('3.14159265358979323846264338327950288') * 3 / n
         w = 2 * np.arcsin(np.sqrt(np.longdouble(c2)) * np.sin(k / 2))
@@ -244,7 +247,7 @@ class Exact(unittest.TestCase):
         self.assertLess(float(np.abs(made - shape * np.cos(10**6 * w)).max()), 3e-14)
 
     def test_slow_waves_keep_their_digits(self):
-        """The longest wave of a large grid, over its first quarter: single steps lose three digits."""
+        """The longest wave of a large grid over a quarter period, where steps lose three digits."""
         n, c2 = 4096, 1e-4
         k = 2 * np.pi / n
         s = 4 * c2 * np.sin(k / 2) ** 2
@@ -257,7 +260,7 @@ class Exact(unittest.TestCase):
         self.assertLess(np.linalg.norm(made - exact) / np.linalg.norm(exact), 1e-14)
 
     def test_the_energy_of_a_leapfrog_is_kept(self):
-        """|u - u.prev|^2 / c2 - u . lap(u.prev) over 10^4 steps, and in each of ten frames."""
+        """|u - u.prev|^2 / c2 - u . lap(u.prev) is conserved in 10^4 steps and all ten frames."""
         rng, n, c2 = np.random.default_rng(7), (24, 21), 0.3
         lap = stentor.System('field v, u\nstencil lap = laplace-2d\nu.next = u\nv.next = lap(u)')
         wave = stentor.System(WAVE.format(rank=2, order=2, sides='wrap'))

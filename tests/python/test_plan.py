@@ -76,7 +76,7 @@ class Runs(unittest.TestCase):
             named.weights = [1, 2]
         with self.assertRaises(ValueError):
             named.weights = [1, 2, 3, 4, np.nan]
-        more = np.arange(1.0, 10).reshape(3, 3)  # where there were no taps
+        more = np.arange(1.0, 10).reshape(3, 3)  # has weights at offsets without taps
         named.weights = more
         np.testing.assert_array_equal(named.weights, more)
         np.testing.assert_allclose(named(self.x[0]), ndimage.correlate(self.x[0], more, mode='wrap'), atol=1e-12)
@@ -84,7 +84,7 @@ class Runs(unittest.TestCase):
     def test_new_weights_that_the_strategy_cannot_take(self):
         x = np.random.default_rng(3).standard_normal(997)
         plan = stentor.Plan(x.shape, [.2, .6, .2], steps=100, boundary='reflect', device='host', strategy='host-spectral')
-        plan.weights = [.1, .6, .3]  # no mirror
+        plan.weights = [.1, .6, .3]  # not symmetric
         expected = x
         for _ in range(100):
             expected = ndimage.correlate(expected, [.1, .6, .3], mode='reflect')
@@ -136,7 +136,7 @@ class Runs(unittest.TestCase):
 
 
 class Refused(unittest.TestCase):
-    """Each with one clear sentence."""
+    """Each wrong argument is refused with one clear sentence."""
 
     def says(self, words, call, kind=ValueError):
         with self.assertRaises(kind) as caught:
@@ -242,7 +242,7 @@ def resident():
 
 
 class Leaks(unittest.TestCase):
-    """Memory after many calls is what it was after a few: plans, failures and forgotten plans included."""
+    """Memory does not grow in many calls, including plans, failures and evicted plans."""
 
     CALLS = 100_000
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Long calls: what a progress function is told, how it ends a call, Ctrl-C, and the warning before a run that grows."""
+"""Long calls: progress functions, cancellation by them and by Ctrl-C, and warnings of growth."""
 import contextlib
 import io
 import signal
@@ -27,7 +27,7 @@ class Told:
 
 
 def long_plan(steps=600):
-    """About a second on the host of a small machine; on the emulator's GPU far less work."""
+    """A plan that takes about a second on a small host; on the emulated GPU it has less work."""
     plan = stentor.Plan((8, 8), 'heat-2d')
     size = 1024 if plan.device == 'host' else 48
     return stentor.Plan((size, size), 'heat-2d', steps=steps if size > 48 else 120, boundary='nearest',
@@ -119,7 +119,7 @@ except KeyboardInterrupt:
 
 
 class Interrupt(unittest.TestCase):
-    """Ctrl-C while a call is under way that takes many seconds: it is heard soon, and what was called still works."""
+    """Ctrl-C during a call of many seconds ends it soon, and plan and functions still work."""
 
     def heard(self, make, call, after=''):
         text = CHILD.format(make=textwrap.dedent(make), call=call, after=textwrap.dedent(after))

@@ -1,4 +1,4 @@
-"""Cosine and sine transforms, Hermitian ones and the helpers beside them against scipy.fft, over random arguments."""
+"""Cosine, sine and Hermitian transforms and helpers against scipy.fft, with random arguments."""
 import os
 import time
 import unittest
@@ -28,7 +28,7 @@ def draw(rng, shape, dtype):
 
 
 class Random(unittest.TestCase):
-    """Each case is a number of problems; the seed of one that fails is in its message."""
+    """Each test runs many random problems; the message of a failure has the problem's seed."""
 
     def each(self, count, body):
         for i in range(count):
@@ -36,7 +36,7 @@ class Random(unittest.TestCase):
                 body(np.random.default_rng([SEED, i]))
 
     def same(self, name, x, *given, **named):
-        """Equal to scipy's, or refused with the same exception."""
+        """The result equals scipy's, or the call is refused with the same exception."""
         try:
             theirs = getattr(scipy.fft, name)(x.copy(), *given, **named)
         except Exception as error:
@@ -55,7 +55,7 @@ class Random(unittest.TestCase):
             rank = int(rng.integers(1, 4))
             x = draw(rng, tuple(int(n) for n in rng.integers(1, {1: 80, 2: 40, 3: 9}[rank], rank)), rng.choice(DTYPES))
             name, given = str(rng.choice(REAL)), dict(type=int(rng.integers(1, 5)), norm=[None, 'forward', 'backward', 'ortho'][rng.integers(3 + MODERN)])
-            if x.dtype.kind != 'c' and MODERN:  # scipy does not heed it otherwise
+            if x.dtype.kind != 'c' and MODERN:  # otherwise scipy ignores the argument
                 given['orthogonalize'] = [None, True, False][rng.integers(3)]
             if rng.random() < 0.5:
                 given['axis'], given['n'] = int(rng.integers(-rank, rank)), [None, int(rng.integers(1, 40))][rng.integers(2)]
@@ -67,7 +67,7 @@ class Random(unittest.TestCase):
         self.each(COUNT * 10, body)
 
     def test_many_lines(self):
-        """In blocks, along each axis."""
+        """Many lines, in blocks, along each axis."""
         def body(rng):
             n = int(rng.integers(300, 700))
             x = draw(rng, (3, n, BLOCK // n), rng.choice(['f8', 'f4']))
@@ -120,7 +120,7 @@ class Random(unittest.TestCase):
 
 class Defined(unittest.TestCase):
     def test_against_the_definition(self):
-        """Of long prime lines in float64, and of each type's neighbours."""
+        """The transforms against their definition, also for prime lengths."""
         for n in (2, 3, 64, 211, 509, 1000):
             k, j = np.arange(n)[:, None], np.arange(n)[None, :]
             weight = np.where((j == 0) | (j == n - 1), 1.0, 2.0)
@@ -138,7 +138,7 @@ class Defined(unittest.TestCase):
                     np.testing.assert_allclose(getattr(stentor.fft, name)(x, kind), exact, rtol=0, atol=2e-12 * np.linalg.norm(exact))
 
     def test_other_libraries(self):
-        """What runs on a GPU, with NumPy in the place of an array library that has no assignment and no tables of its own."""
+        """The code for GPU arrays, run with NumPy as the array library."""
         rng = np.random.default_rng(SEED)
         for kind in (Kind(t, sine, 0.5, t == 2) for t in (1, 2, 3, 4) for sine in (False, True)):
             for n in (2, 5, 8, 13):

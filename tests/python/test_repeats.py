@@ -1,5 +1,8 @@
-"""Functions keep what they prepared for a call like the one before: a call that differs in one argument must not get that. Each function
-is called with every pair of calls that differ in one argument, in both orders, and compared with the same call in a memory that is empty."""
+"""The cache of prepared calls distinguishes calls that differ in one argument.
+
+Each function runs every pair of calls that differ in one argument, in both orders, and must give
+the result of the same call with an empty cache.
+"""
 import inspect
 import itertools
 import unittest
@@ -38,7 +41,7 @@ def twice(x, axis, output, mode, cval):
     return stentor.correlate1d(x, [2, -4, 2], axis, output, mode, cval)
 
 
-# For each function its first call, by names of arguments, and other values of each argument.
+# For each function the arguments of its first call, by name, and other values of each argument.
 FUNCTIONS = {
     'correlate': ({'weights': W}, {'weights': W2, 'origin': [0, 1, -1, (0, 1), (1, 0)], **FILTER, **AXES}),
     'convolve': ({'weights': W}, {'weights': W2, 'origin': [0, 1, -1, (0, 1), (1, 0)], **FILTER, **AXES}),
@@ -67,7 +70,7 @@ for name in ('dct', 'idct', 'dst', 'idst'):
 
 
 def outcome(function, x, named):
-    """The result, or the words of the refusal."""
+    """The result, or the error message."""
     given = np.array(x, copy=True) if named.get('overwrite_x') else x
     try:
         with warnings.catch_warnings():
@@ -80,7 +83,7 @@ def outcome(function, x, named):
 
 class Repeats(unittest.TestCase):
     def calls(self, name):
-        """(array, arguments) of the first call, and of all that differ from it in one."""
+        """(array, arguments) of the first call, and of all calls that differ in one argument."""
         first, others = FUNCTIONS[name]
         arrays = ARRAYS if not name.startswith('fft.') else ARRAYS + [C, C.T, C[::-1], C.astype(np.complex64)]
         found = [(x, dict(first)) for x in arrays]
@@ -102,17 +105,19 @@ class Repeats(unittest.TestCase):
         self.assertNotIsInstance(expected[0], str, expected[0])
         results = [each for each in expected if not isinstance(each, str)]
         self.assertGreater(len(set(results)), len(results) // 3, 'calls that differ have results that differ, mostly')
-        for i, (x, named) in enumerate(calls):  # the first call, another, the first again; and begun with the other
+        # The first call, another one, and the first again; then in the other order.
+        for i, (x, named) in enumerate(calls):
             for order in ((0, i, 0), (i, 0, i)):
                 stentor.clear_cache()
                 for at in order:
                     self.assertEqual(outcome(function, *calls[at]), expected[at], f'{name}: {calls[at][1]} of {calls[at][0].dtype} '
                                      f'{calls[at][0].shape} {calls[at][0].strides}, after {[calls[o][1] for o in order]}')
-        for at in itertools.chain(range(len(calls)), reversed(range(len(calls)))):  # and all with one memory
+        # All calls with one cache.
+        for at in itertools.chain(range(len(calls)), reversed(range(len(calls)))):
             self.assertEqual(outcome(function, *calls[at]), expected[at], f'{name}: {calls[at][1]}')
 
     def test_every_function_is_here(self):
-        """A function that is added to the package must be added here."""
+        """A function added to the package must be added to FUNCTIONS."""
         public = {name for name in stentor.__all__ if inspect.isfunction(getattr(stentor, name)) and name not in
                   ('clear_cache', 'configure', 'install_as', 'sponge', 'to_device', 'version')}
         public |= {'fft.' + name for name in stentor.fft.__all__ if inspect.isfunction(getattr(stentor.fft, name)) and name not in

@@ -21,7 +21,7 @@ def draw(rng, shape, dtype):
 
 
 class Random(unittest.TestCase):
-    """Each case is a number of problems; the seed of one that fails is in its message."""
+    """Each test runs many random problems; the message of a failure has the problem's seed."""
 
     def each(self, count, body):
         for i in range(count):
@@ -42,7 +42,7 @@ class Random(unittest.TestCase):
         return a, draw(rng, tuple(int(n) for n in rng.integers(1, most, rank)), rng.choice(DTYPES))
 
     def call(self, name, a, b, *given):
-        """scipy's result, or its exception."""
+        """Compares with scipy's result or exception."""
         try:
             theirs = getattr(scipy.signal, name)(a, b, *given)
         except ValueError:
@@ -68,7 +68,7 @@ class Random(unittest.TestCase):
         self.each(COUNT * 5, body)
 
     def test_blocks(self):
-        """One array far longer along one axis."""
+        """One array is much longer along one axis."""
         def body(rng):
             rank = int(rng.integers(1, 4))
             a, b = self.pair(rng, rank, 5)

@@ -1,4 +1,4 @@
-"""Fourier layers as PyTorch's operators, and neuraloperator's module."""
+"""Spectral convolutions (Fourier layers) as operators of PyTorch, and neuraloperator's module."""
 import copy
 import io
 import itertools
@@ -13,7 +13,7 @@ import stentor.torch
 
 
 def definition(x, weight, bias):
-    """The layer of neuraloperator in torch.fft's words; of lengths that are odd too."""
+    """The layer of neuraloperator by torch.fft, also for odd lengths."""
     axes = list(range(2, x.ndim))
     spectrum = torch.fft.rfftn(x, dim=axes, norm='forward')
     made = torch.zeros(x.shape[0], weight.shape[1], *spectrum.shape[2:], dtype=spectrum.dtype, device=x.device)
@@ -26,9 +26,11 @@ def definition(x, weight, bias):
 
 
 def neuraloperator(x, state, n_modes, real):
-    """The definition of neuraloperator's main branch since its pull request 688, with complex data as its issue 731 wants them:
-    spectra with frequency 0 in the middle of every axis but the last of real data; weights around the middle of those that there
-    are; a shift and its inverse, which differ for odd lengths."""
+    """The definition of neuraloperator's main branch since its pull request 688.
+
+    Complex data is handled as proposed in its issue 731. Spectra have frequency 0 in the middle of
+    every axis except the last one of real data, weights are taken around the middle of those that
+    exist, and fftshift and ifftshift differ for odd lengths."""
     axes = list(range(2, x.ndim))
     whole, shifted = (torch.fft.rfftn, axes[:-1]) if real else (torch.fft.fftn, axes)
     spectrum = whole(x, dim=axes, norm='forward')
@@ -77,7 +79,9 @@ class Fourier(unittest.TestCase):
             torch.testing.assert_close(stentor.torch.spectral_conv(x, weight, low=True), wanted)
 
     def test_complex_layers_keep_the_same_frequencies_in_every_rank(self):
-        """-2 to 1 of 4, whether there is one axis or three: a wave of one frequency comes out times the weight of its place, or not."""
+        """Of 4 modes, frequencies -2 to 1 are retained, with one axis or three.
+
+        A wave of a retained frequency is multiplied by that mode's weight; others vanish."""
         for device, rank, n in itertools.product(DEVICES, (1, 2, 3), (7, 8)):
             conv = stentor.torch.SpectralConv(1, 1, [4] * rank, complex_data=True, bias=False, device=device)
             weight = torch.arange(1, 4**rank + 1, device=device).reshape(1, 1, *[4] * rank).to(torch.complex64)
@@ -95,11 +99,11 @@ class Fourier(unittest.TestCase):
         other = torch.nn.Sequential(stentor.torch.SpectralConv(2, 3, (4, 4)))
         with warnings.catch_warnings():
             warnings.simplefilter('error')
-            other[0].load_state_dict(state)  # Stentor's own
+            other[0].load_state_dict(state)  # written by Stentor: no warning
             buffer = io.BytesIO()
             torch.save(other.state_dict(), buffer)
             other.load_state_dict(torch.load(io.BytesIO(buffer.getvalue())))
-        state._metadata['']['version'] = 1  # as all modules that do not say have
+        state._metadata['']['version'] = 1  # PyTorch's default for modules without a version
         with self.assertWarnsRegex(UserWarning, '2.0.0'):
             other[0].load_state_dict(state)
         with warnings.catch_warnings():
@@ -115,7 +119,7 @@ class Fourier(unittest.TestCase):
             self.assertTrue(torch.autograd.gradcheck(stentor.torch.spectral_conv, (x, weight)))
 
     def test_transforms_of_functions(self):
-        """Gradients of each sample, as torch.func has them."""
+        """Per-sample gradients by torch.func."""
         conv = stentor.torch.SpectralConv(2, 3, (4, 4))
         x, parameters = torch.randn(3, 2, 6, 7), dict(conv.named_parameters())
 
@@ -133,7 +137,9 @@ class Fourier(unittest.TestCase):
         torch.library.opcheck(torch.ops.stentor.spectral_conv.default, (x, pairs, bias, False))
 
     def test_graphs_compute_with_real_numbers(self):
-        """inductor generates no code of complex numbers, and fails where it copies one: only parameters and their gradients are."""
+        """Compiled graphs hold no complex tensors except parameters and their gradients.
+
+        inductor generates no code for complex numbers, and fails where it copies one."""
         seen = []
 
         def look(graph, inputs):
@@ -163,7 +169,7 @@ class Fourier(unittest.TestCase):
 
     @unittest.skipUnless('cuda' in DEVICES, 'no GPU')
     def test_graphs(self):
-        """Once warm on any stream, a CUDA graph captures forward and backward, and replays them on new numbers."""
+        """After a warm-up on any stream, a CUDA graph captures both passes and replays them."""
         x, weight, bias = self.operands((2, 3, 16, 16), 4, (4, 5), 'cuda')
         g, stream = tensor(2, 4, 16, 16, seed=9, device='cuda'), torch.cuda.Stream()
 
@@ -195,14 +201,14 @@ class Fourier(unittest.TestCase):
         torch.testing.assert_close(conv(x), definition(x, values[:, :, 2:8, :5], conv.bias.flatten()), atol=1e-5, rtol=1e-5)
         conv.n_modes = (10, 12)
         torch.testing.assert_close(conv(x), definition(x, values, conv.bias.flatten()), atol=1e-5, rtol=1e-5)
-        small = x[:, :, :5, :6]  # fewer frequencies than weights
+        small = x[:, :, :5, :6]  # has fewer frequencies than the weights
         torch.testing.assert_close(conv(small), definition(small, values[:, :, 2:7, :4], conv.bias.flatten()), atol=1e-5, rtol=1e-5)
         other = copy.deepcopy(stentor.torch.SpectralConv(4, 6, (10, 12)))
         other.load_state_dict(conv.state_dict())
         torch.testing.assert_close(other(x), conv(x))
 
     def test_modules_beside_their_definition(self):
-        """Forward and backward, from one state_dict, on all arguments that both take."""
+        """Both passes equal the definition's, with one state_dict, for all common arguments."""
         for device, seed in itertools.product(DEVICES, range(40)):
             rng = np.random.default_rng([7, seed])
             rank = int(rng.integers(1, 4))
@@ -227,7 +233,7 @@ class Fourier(unittest.TestCase):
                     torch.testing.assert_close(a, b, atol=2e-4, rtol=2e-4)
 
     def test_in_a_model_of_blocks(self):
-        """What a block of neuraloperator calls: the skip connection by `transform`, the layer with an output shape or None."""
+        """The calls of neuraloperator's blocks: `transform`, and the layer with an output shape."""
         class Block(torch.nn.Module):
             def __init__(self, kind):
                 super().__init__()

@@ -1,5 +1,7 @@
-"""Whose stream, whose memory, which device: arrays of strangers on a GPU, streams that nothing orders, graphs. Runs on the emulated
-GPU too, whose streams do their work as late as they may and in any order."""
+"""Streams, memory and devices of other libraries' GPU arrays; unordered streams; CUDA graphs.
+
+Runs also on the emulated GPU, whose streams run their work as late as possible and in any order.
+"""
 import gc
 import os
 import subprocess
@@ -51,7 +53,7 @@ class Streams(unittest.TestCase):
             np.testing.assert_allclose(spectrum.numpy(), scipy.fft.rfft(x), atol=1e-11)
 
     def test_many_streams_at_once(self):
-        """One plan, and each function's one preparation, in four streams that wait for nothing."""
+        """One plan, and one cached call of each function, in four unsynchronized streams."""
         streams = [Stream() for _ in range(4)]
         plan = stentor.Plan((24, 20), HEAT, steps=9, device='cuda')
         made = []
@@ -127,7 +129,7 @@ class Streams(unittest.TestCase):
             plan(Interface(x), stream=stream)
         with self.assertRaises(stentor.StentorError):
             stentor.laplace(Interface(x, stream=stream.ptr))
-        stentor.clear_cache()  # which has been there
+        stentor.clear_cache()  # waits for work in a stream that was destroyed
         np.testing.assert_allclose(stentor.laplace(Interface(x)).numpy(), ndimage.laplace(x), atol=1e-12)
 
     def test_stream_objects(self):
@@ -151,7 +153,8 @@ class Arrays(unittest.TestCase):
             self.assertIs(ours(x, out=x), x)
             np.testing.assert_allclose(x.numpy(), theirs(x.x), atol=1e-12)
             wide = random(2, 26, 14)
-            whole, low, high = Interface(wide), Interface(wide[:12]), Interface(wide[2:14])  # rows 2 to 11 are in both
+            # Rows 2 to 11 are in both arrays.
+            whole, low, high = Interface(wide), Interface(wide[:12]), Interface(wide[2:14])
             for part, first in ((low, 0), (high, 2)):
                 part.memory, part.told['data'] = whole.memory, (whole.memory.pointer + first * 14 * 8, False)
             ours(low, out=high)
@@ -173,7 +176,7 @@ class Arrays(unittest.TestCase):
                 np.testing.assert_allclose(out.numpy(), ndimage.gaussian_filter(x, 0.7, order=1, radius=1), atol=1e-12)
 
     def test_layouts_of_transforms(self):
-        """Along every axis; lengths that take no cuFFT."""
+        """Transforms along every axis, with lengths that need no cuFFT."""
         base = random(3, 4, 8, 16, 8)
         for x in (base[1], base[1].T, base[:, :, ::2], base.transpose(2, 0, 3, 1), base[:1, ::2, 8:], base[2:, 4:5, :, 2:6]):
             for offset, axis in ((o, a) for o in (0, 8, 24) for a in range(x.ndim) if x.shape[a] > 2):
@@ -261,7 +264,7 @@ class Arrays(unittest.TestCase):
 
     @unittest.skipUnless(EMULATED, 'a real one ends the process, in its own time')
     def test_memory_that_is_gone(self):
-        """An exception, and nothing worse; the device is of no use afterwards."""
+        """Freed memory gives an exception and no crash; the device cannot be used afterwards."""
         text = ('import sys; sys.path.insert(0, sys.argv[1])\nimport numpy as np, stentor, strangers\nstrangers.start()\n'
                 'x, out = (strangers.Interface(np.ones((64, 64))) for _ in range(2))\nx.memory.free(strangers.ctypes.c_uint64(x.memory.pointer))\n'
                 'x.memory.free = lambda pointer: 0\n'
@@ -302,7 +305,9 @@ class Graphs(unittest.TestCase):
                 np.testing.assert_allclose(ours.numpy(), expected(new), atol=1e-10)
 
     def test_captured_on_a_stream_that_nothing_ran_on(self):
-        """Warm on one stream, captured on another, replayed on a third while eager calls go on: as torch.cuda.graph does it."""
+        """Warm-up in one stream, capture in another, replay in a third during eager calls.
+
+        torch.cuda.graph uses streams in this way."""
         warm, side, third = Stream(), Stream(), Stream()
         with Cupy() as cupy:
             plan = stentor.Plan((24, 20), HEAT, steps=9, device='cuda')
@@ -321,10 +326,10 @@ class Graphs(unittest.TestCase):
             warm.wait()
             for ours, expected in zip(beside, theirs):
                 np.testing.assert_allclose(ours.numpy(), expected(eager), atol=1e-10)
-            stentor.clear_cache()  # the plans go once nothing replays the graph
+            stentor.clear_cache()  # the graph is no longer replayed
 
     def test_captured_into_outputs(self):
-        """Where memory cannot be had in a capture: outputs of the caller's, and a first call on the stream."""
+        """Capture without a stream-ordered allocator: given outputs, and a first call before."""
         stream, x, graph = Stream(), Interface(random(1, 24, 20)), Graph()
         x.told['stream'] = stream.ptr
         plan = stentor.Plan((24, 20), HEAT, steps=9, device='cuda')
@@ -357,7 +362,7 @@ class Graphs(unittest.TestCase):
 
 class Handed(unittest.TestCase):
     def test_streams_of_dlpack(self):
-        """A consumer's stream: None, 1 and 2, a handle; -1 for one that waits for nothing."""
+        """DLPack's stream of the consumer: None, 1, 2, a handle, or -1 for no synchronization."""
         own, producing, x = Stream(), Stream(), random(1, 8, 8)
         made = stentor.laplace(Interface(x, stream=producing.ptr))
         for stream in (None, 1, 2, own.ptr, -1):

@@ -1,4 +1,4 @@
-"""Systems against NumPy at every point, and against what is known of them exactly."""
+"""Systems against NumPy at every point, and against exact solutions and conserved quantities."""
 import os
 import resource
 import sys
@@ -24,7 +24,7 @@ TYPES = (np.float64, np.float32, np.float16)
 
 
 def draw(seed):
-    """A random system, its arrays and how it is run."""
+    """A random system, its arrays and the parameters of a run."""
     rng = np.random.default_rng(seed)
     system = Generator(rng, smooth=DEVICE != 'host' or rng.random() < 0.7)
     reach = system.reach()
@@ -76,7 +76,7 @@ class Random(unittest.TestCase):
         overwrite = not every and bool(rng.random() < 0.4)
         given = {name: each.copy() for name, each in named(state).items()}
         there = coefficients
-        on_gpu = DEVICE != 'host' and (overwrite or rng.random() < 0.3)  # all arrays
+        on_gpu = DEVICE != 'host' and (overwrite or rng.random() < 0.3)  # all arrays are on the GPU
         if on_gpu:
             given = {name: stentor.to_device(each, DEVICE) for name, each in given.items()}
             there = {name: stentor.to_device(each, DEVICE) if np.ndim(each) else each for name, each in coefficients.items()}
@@ -104,7 +104,7 @@ class Random(unittest.TestCase):
         return equal
 
     def compare(self, system, made, expected, dtype, steps):
-        """Equal to the bit? If not, within some roundings of what is largest."""
+        """Whether results are bitwise equal; if not, they must be within rounding error."""
         self.assertEqual(set(made), set(expected))
         equal = True
         for name, each in expected.items():
@@ -113,12 +113,12 @@ class Random(unittest.TestCase):
             if np.array_equal(got, each, equal_nan=True):
                 continue
             equal = False
-            # float16: what rounds to a neighbour is multiplied by what follows
+            # float16: later steps amplify a difference of one rounding.
             scale = max(1.0, float(np.max(np.abs(np.where(np.isfinite(each), each, 0).astype(np.float64)))))
             limit = {np.float64: 1e-13, np.float32: 3e-5, np.float16: 3e-2}[dtype] * 10 ** (steps - 1) * scale
             finite = np.isfinite(each)
             if scale > 1e4 and dtype == np.float16 or scale > 1e30:
-                continue  # near the largest number, where one rounding decides about infinity
+                continue  # near overflow, where one rounding decides about infinity
             np.testing.assert_array_equal(np.isfinite(got), finite, f'{name}\n{system.text()}')
             difference = np.abs(got.astype(np.float64) - each.astype(np.float64))[finite]
             self.assertLessEqual(float(difference.max(initial=0)), limit, f'{name} of {dtype.__name__}\n{system.text()}')
@@ -136,7 +136,7 @@ u.next = 2*u - u.prev + c2*lap(u)
 
 class Exact(unittest.TestCase):
     def symbol(self, order, k):
-        """Of the second derivative, from its own taps on a wave of wave number k."""
+        """The symbol of the second derivative's taps for a wave of wave number k."""
         n = order // 2
         weights = np.linalg.solve([[j ** (2 * i) for j in range(1, n + 1)] for i in range(1, n + 1)], [1.0] + [0.0] * (n - 1))
         return sum(w * 2 * (np.cos(k * j) - 1) for j, w in zip(range(1, n + 1), weights))
@@ -167,7 +167,9 @@ class Exact(unittest.TestCase):
 
     @unittest.skipIf(DEVICE != 'host', 'long')
     def test_the_energy_of_a_leapfrog_is_kept(self):
-        """|u - u.prev|^2 / c2 - u . lap(u.prev), which is exact for constant c2 and symmetric lap, over 10^4 steps."""
+        """|u - u.prev|^2 / c2 - u . lap(u.prev) is conserved over 10^4 steps.
+
+        This is exact for a constant c2 and a symmetric lap."""
         rng, n = np.random.default_rng(7), (24, 20)
         c2 = rng.uniform(0.05, 0.3, n)
         lap = stentor.System('field v, u\nstencil lap = laplace-2d\nboundary u = odd-reflect\nu.next = u\nv.next = lap(u)')
@@ -222,7 +224,7 @@ class Doors(unittest.TestCase):
         self.assertTrue(np.isnan(stentor.System('field u\nu.next = u*u').growth(rank=1)))
 
     def test_sources_and_receivers_between_points(self):
-        """Half of it at each of two neighbours."""
+        """A source midway between two points adds half of its amplitude to each."""
         system, zero = stentor.System('field u\nu.next = u'), np.zeros((6, 7))
         state, records = system({'u': zero}, steps=4, sources=[('u', (2, 3.5), [1.0, 2.0, 3.0, 4.0])], receivers=[('u', (2.5, 3)), ('u', (2, 4))],
                                 record_every=2, device=DEVICE)
@@ -239,7 +241,8 @@ class Doors(unittest.TestCase):
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         for i in range(100 if DEVICE == 'host' else 20):
             run(i)
-        self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, 4096 if DEVICE == 'host' else 65536)  # KiB
+        # In KiB.
+        self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, 4096 if DEVICE == 'host' else 65536)
 
 
 if __name__ == '__main__':

@@ -1,5 +1,7 @@
-"""Plans of several devices: one grid cut along its slowest axis, equal to one device's result. With the emulator's GPUs where there are
-some, and on the host, whose processors are named more than once."""
+"""Plans over several devices: a grid split along its slowest axis gives one device's result.
+
+Runs on emulated GPUs if there are several, and on the host named several times.
+"""
 import copy
 import os
 import unittest

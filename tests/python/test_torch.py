@@ -57,7 +57,7 @@ class Tensors(unittest.TestCase):
 
 
     def test_tensors_that_are_read_otherwise(self):
-        """Conjugated and negated views hold other numbers than they stand for."""
+        """Views with a pending conjugation or negation."""
         for device in DEVICES:
             z = torch.complex(tensor(6, 8), tensor(6, 8, seed=1)).to(device)
             view = z.conj().imag
@@ -70,7 +70,7 @@ class Tensors(unittest.TestCase):
                 stentor.laplace(z.real, out=view)
 
     def test_streams(self):
-        """Through one plan and the functions, in streams that wait for nothing, tensors equal the host."""
+        """One plan and the functions in unsynchronized streams give the host's results."""
         if 'cuda' not in DEVICES:
             self.skipTest('no GPU')
         w, plan = tensor(5, 5, seed=3).numpy(), stentor.Plan((40, 36), 'heat-2d', steps=9, device='cuda')
@@ -91,7 +91,9 @@ class Tensors(unittest.TestCase):
 
 
     def test_random_problems_in_streams(self):
-        """Each tensor in one of four streams, by a function or a plan with random arguments; all are compared when all are enqueued."""
+        """Random functions and plans in four streams.
+
+        Results are compared after all calls were enqueued."""
         device = DEVICES[-1]
         streams = [torch.cuda.Stream() for _ in range(4)] if device == 'cuda' else []
         made = []
@@ -126,7 +128,7 @@ class Tensors(unittest.TestCase):
 
     @unittest.skipUnless('cuda' in DEVICES, 'no GPU')
     def test_graphs(self):
-        """Warm on a stream, captured on PyTorch's own side stream, replayed on new numbers while other calls go on."""
+        """Warm-up in one stream, capture in PyTorch's side stream, replay during other calls."""
         x, w, stream, graph = tensor(40, 36, device='cuda'), tensor(3, 3, seed=1), torch.cuda.Stream(), torch.cuda.CUDAGraph()
         plan = stentor.Plan((40, 36), 'heat-2d', steps=9, device='cuda')
         runs = [plan, stentor.laplace, lambda a: stentor.gaussian_filter(a, 0.8, order=(1, 0)), lambda a: stentor.correlate(a, w.numpy()),
@@ -163,7 +165,8 @@ class Operator(unittest.TestCase):
                 with self.subTest(boundary=boundary, steps=steps, device=device):
                     self.assertTrue(torch.autograd.gradcheck(
                         lambda a, b: stentor.torch.stencil(a, b, boundary, steps), (x, w), nondet_tol=1e-12))
-                    alone = x.detach().requires_grad_()  # the gradient for x alone takes another way
+                    # The gradient for x alone has a code path of its own.
+                    alone = x.detach().requires_grad_()
                     self.assertTrue(torch.autograd.gradcheck(
                         lambda a: stentor.torch.stencil(a, w.detach(), boundary, steps), (alone,), nondet_tol=1e-12))
 
@@ -205,7 +208,7 @@ class Operator(unittest.TestCase):
         torch.testing.assert_close(exported.module()(x.detach(), w.detach()), model(x, w).detach())
 
     def test_compiled(self):
-        """By torch.compile's own compiler, shapes being known or not."""
+        """torch.compile with its default backend, with static and dynamic shapes."""
         def model(x, w):
             return torch.sin(stentor.torch.stencil(x, w, ['nearest', ('constant=1', 'reflect')], 2)).sum()
 
@@ -217,7 +220,7 @@ class Operator(unittest.TestCase):
                     torch.testing.assert_close(ours, theirs)
 
     def test_transforms_of_functions(self):
-        """torch.func: gradients, Jacobians, and those of each sample; what there is no derivative for says so."""
+        """torch.func: gradients, Jacobians and per-sample gradients; the others are refused."""
         def energy(x, w):
             return torch.sin(stentor.torch.stencil(x, w, 'reflect', 2)).sum()
 

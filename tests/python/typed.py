@@ -1,4 +1,4 @@
-"""What a caller's type checker must take, and know the result of. Checked by mypy, never run."""
+"""Calls that a type checker must accept, with the types of results. Checked by mypy, never run."""
 import numpy as np
 
 import stentor
