@@ -61,7 +61,7 @@ static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_ca
 
 static double error_bound(const stn_plan *plan) {
     const stn_system_task *task = &plan->system;
-    return stn_error_bar_of(task->dtype, task->tolerance, (double)task->steps * (double)task->states);
+    return stn_error_bound_of(task->dtype, task->tolerance, (double)task->steps * (double)task->states);
 }
 
 /* ---- words ---- */

@@ -4,10 +4,10 @@
 #include <math.h>
 
 double stn_error_bound(const stn_task *task) {
-    return stn_error_bar_of(task->dtype, task->tolerance, (double)task->steps);
+    return stn_error_bound_of(task->dtype, task->tolerance, (double)task->steps);
 }
 
-double stn_error_bar_of(stn_dtype dtype, double tolerance, double steps) {
+double stn_error_bound_of(stn_dtype dtype, double tolerance, double steps) {
     if (tolerance > 0) return tolerance;
     switch (dtype) {
         case STN_F64:
@@ -27,8 +27,9 @@ double stn_error_of(double systematic, double random_part, double launches) {
     return hypot(systematic * launches, random_part * sqrt(launches));
 }
 
-/* Rounding errors are uniform within half a unit in the last place, so their root mean square is
- * that over sqrt(3), for numbers just above a power of two; half as much just below the next. */
+/* A rounding error is uniform within half a unit in the last place, so its root mean square is half
+ * a unit over sqrt(3). Relative to the number that is largest for numbers just above a power of
+ * two. */
 double stn_error_rounding(stn_dtype dtype) {
     double unit = dtype == STN_F64 ? 0x1p-53 : dtype == STN_F32 ? 0x1p-24 : 0x1p-11;
     return 0.58 * unit;

@@ -7,8 +7,8 @@
 /* The relative L2 error that a run may have, by any strategy: the task's tolerance where one is
  * given, else a bound on the rounding error of its dtype and number of steps. */
 double stn_error_bound(const stn_task *task);
-double stn_error_bar_of(stn_dtype dtype, double tolerance, double steps);
-/* Is the predicted error within that bound? An unknown error is. */
+double stn_error_bound_of(stn_dtype dtype, double tolerance, double steps);
+/* Is the predicted error at most that bound? True if no error is predicted. */
 bool stn_error_is_within_bound(const stn_task *task, const stn_estimate *estimate);
 
 /* The error accumulated over `launches` launches (or steps). The systematic part of a launch's

@@ -1,5 +1,5 @@
-/* Choosing: ranks the candidates of all strategies by their estimate, and prepares the cheapest
- * one. */
+/* Choosing: ranks the candidates of all strategies by measured times where wisdom has them, else by
+ * their estimates, and prepares the first that can be prepared. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,14 +37,14 @@ void stn_estimate_memory(const stn_task *task, double bytes, stn_estimate *estim
     estimate->grids = bytes / ((double)stn_task_points(task) * (double)stn_dtype_size(task->dtype));
 }
 
-/* Workspace counts as time: 3% for each grid beyond two, and 25% beyond four. Workspaces of up to
- * LITTLE bytes do not count. */
-#define LITTLE 64e6
-#define GRID_COUNTS 0.03
-#define MANY_COUNT 1.25
+/* A large workspace increases the predicted seconds: by 3% for each grid beyond two, up to four,
+ * and by 25% for more than four grids. A workspace of up to SMALL_WORKSPACE bytes is free. */
+#define SMALL_WORKSPACE 64e6
+#define COST_PER_GRID 0.03
+#define COST_OF_MANY_GRIDS 1.25
 double stn_estimate_cost(const stn_estimate *estimate) {
-    if (estimate->memory <= LITTLE || estimate->grids <= 2) return estimate->seconds;
-    return estimate->seconds * (estimate->grids > 4 ? MANY_COUNT : 1 + GRID_COUNTS * (estimate->grids - 2));
+    if (estimate->memory <= SMALL_WORKSPACE || estimate->grids <= 2) return estimate->seconds;
+    return estimate->seconds * (estimate->grids > 4 ? COST_OF_MANY_GRIDS : 1 + COST_PER_GRID * (estimate->grids - 2));
 }
 
 /* Inserts a row by predicted cost; strategies that do not apply come last. In a full ranking, the
@@ -66,12 +66,13 @@ static void insert_ranked(stn_plan *plan, const stn_ranked *entry) {
     plan->ranked = kept + 1;
 }
 
-/* Where no candidate meets the error bound, those within this factor of the least error do. */
+/* If no candidate of any strategy is within the error bound, candidates are admitted up to this
+ * factor times the least predicted error. */
 #define ABOUT_LEAST 1.5
 
-/* Inserts the strategy's candidates whose predicted error is within the problem's bound, or within
- * `given` if that is larger; where there are none, the strategy does not apply. *least becomes the
- * least error of the others, if that is less. */
+/* Inserts the strategy's candidates whose predicted error is at most the problem's bound or
+ * `given`, whichever is larger. If it has none, the strategy is inserted as not applicable, and
+ * *least becomes the minimum of itself and the errors of the rejected candidates. */
 static void rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t most, double given, double *least) {
     const stn_kind *kind = plan->kind;
     stn_ranked entry = {.strategy = strategy};
@@ -103,8 +104,8 @@ static void rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t m
     insert_ranked(plan, &entry);
 }
 
-/* Where no candidate meets the error bound, the second turn admits those of about the least error.
- * The plan reports the error that it expects. */
+/* The first turn admits candidates within the error bound. If there are none, the second turn
+ * admits those with about the least predicted error, which the plan's description reports. */
 void stn_plan_rank(stn_plan *plan, const char *name, size_t most) {
     const stn_strategy *strategy;
     if (most > MOST_CANDIDATES) most = MOST_CANDIDATES;
@@ -254,9 +255,9 @@ static bool prepare_generic(stn_plan *plan) {
     return true;
 }
 
-/* Prepares the cheapest candidate. Without a compiler, the cheapest one whose kernels are stored:
- * the kernels of a pack were chosen for a typical GPU of the architecture, whose ranking may differ
- * from that of this GPU. */
+/* Prepares the first candidate of the ranking for which that succeeds. Without a compiler, the
+ * cheapest one whose kernels are stored: the kernels of a pack were chosen for a typical GPU of the
+ * architecture, whose ranking may differ from that of this GPU. */
 stn_status stn_plan_prepare(stn_plan *plan, stn_error *error) {
     stn_error first = {0}, why = {0};
     for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies; i++) {

@@ -81,8 +81,9 @@ typedef struct stn_kind {
     /* ---- measuring; where all are NULL, plans of this kind are never measured
      * Writes all properties that the speed of candidates depends on. */
     void (*key)(const stn_plan *plan, const stn_key_sink *sink);
-    /* The reference candidate, whose result the others are compared with: the first that applies,
-     * from number *which on; *which becomes its number. Fails where there is none. */
+    /* The reference candidate, whose result the others are compared with. The kind has a list of
+     * reference strategies: the first that applies from number *which on is taken, and *which
+     * becomes its number. Fails if none applies. */
     stn_status (*reference_candidate)(const stn_plan *plan, int *which, const stn_strategy **strategy,
                                       stn_candidate *candidate, stn_error *error);
     /* Where the numbers of a run would leave the range of the dtype: rescales the plan's weights so
@@ -93,8 +94,8 @@ typedef struct stn_kind {
     double (*allowed_difference)(const stn_plan *plan, uint64_t steps);
 } stn_kind;
 
-/* For a kind's `reference_candidate`: the last candidate of the first strategy that applies, from number *which
- * of a list that ends with NULL. */
+/* For a kind's `reference_candidate`: takes the last candidate of the first strategy that applies,
+ * from number *which on, in a list that ends with NULL. */
 stn_status stn_reference_candidate(const stn_plan *plan, const stn_strategy *const *references, int *which,
                                    const stn_strategy **chosen, stn_candidate *candidate, stn_error *error);
 

@@ -24,7 +24,7 @@ typedef struct stn_ranked {
 typedef enum stn_chosen {
     STN_CHOSEN_BY_ESTIMATE,
     STN_CHOSEN_BY_MEASURING,
-    STN_CHOSEN_BY_MEMORY,   /* by the wisdom about this very problem */
+    STN_CHOSEN_BY_MEMORY,   /* remembered: by the wisdom about this very problem */
     STN_CHOSEN_BY_LIKENESS, /* by the wisdom about a problem of the same class */
     STN_CHOSEN_BY_SEEDS,    /* likewise, by the wisdom that is shipped with the library */
     STN_CHOSEN_BY_LACK      /* only its kernel is stored, and nothing can be compiled */
@@ -69,14 +69,14 @@ struct stn_plan {
         const stn_strategy *named_strategy; /* the strategy that the caller named; NULL: any */
         /* The caller brings the workspace with each execution. */
         bool caller_workspace;
-        /* Made for the use of another plan, which also compiles its kernels. */
+        /* A part of another plan, which also compiles its kernels. */
         bool inner;
         bool may_be_chunked; /* a long run may be split into chunks (strategies/chunked.c) */
         bool deterministic;  /* chosen by estimate alone */
         bool cold;           /* candidates are measured with a cold L2 cache */
         bool estimate_only;  /* a candidate is chosen, but not prepared: `state` is NULL */
-        /* Called once, when kernels are missing. stn_first_result_begin where the caller asked for
-         * the first result as soon as possible; else NULL. */
+        /* stn_first_result_begin if the caller set options.first_result, else NULL. Called at most
+         * once, while the plan is made, if kernels are neither loaded nor stored. */
         bool (*first_result)(stn_plan *plan, stn_compile_batch *batch, size_t workspace);
     };
     struct { /* the choice */
@@ -89,7 +89,8 @@ struct stn_plan {
         size_t ranked;
         stn_skip skips[STN_PLAN_SKIPS];
         size_t nskips;
-        /* After new weights led to another choice: the strategy before and the reason; else "". */
+        /* If new weights made the plan choose another strategy: the previous strategy and the
+         * reason, for the description; else "". */
         char again[320];
     };
     struct { /* the resources */
@@ -103,8 +104,8 @@ struct stn_plan {
         struct stn_first *first; /* owned; NULL: the plan itself runs */
         /* Owned by the tuner, of STN_MODE_ONLINE; NULL: the choice is final. */
         struct stn_online *online;
-        /* Owned; runs the later snapshots of a stack where the stack has another layout than the
-         * input. NULL: this plan runs them. */
+        /* Owned. Computes the snapshots after the first, which start from a snapshot, if snapshots
+         * have another layout than the input. NULL: this plan computes all of them. */
         stn_plan *repeat;
     };
 };
@@ -112,9 +113,9 @@ struct stn_plan {
 static inline const void *stn_plan_work(const stn_plan *plan) { return &plan->task; }
 /* For a strategy's `prepare`: adds a kernel to plan->kernels, unless it is there already. */
 void stn_plan_list_kernel(stn_plan *plan, struct stn_kernel *kernel);
-/* For kinds of work: a plan for `given`, which the kind's `make` reads. */
-stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void *given, const stn_plan_options *options,
-                         stn_plan **plan, stn_error *error);
+/* For kinds of work: makes a plan for `problem`, the struct that the kind's `make` reads. */
+stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void *problem,
+                         const stn_plan_options *options, stn_plan **plan, stn_error *error);
 
 /* ---- plan_run.c
  * A run in parts: the number of its launches (1 where the strategy can only run all of it), and the
@@ -135,7 +136,7 @@ static inline stn_status stn_plan_run_whole(stn_plan *plan, const stn_execution 
 }
 
 /* ---- choose.c
- * Is `name` one of the kind's strategies, NULL or "auto"? */
+ * Fails unless `name` is NULL, "auto" or one of the kind's strategies. */
 stn_status stn_plan_check_name(const stn_kind *kind, const char *name, stn_error *error);
 stn_status stn_plan_check_mode(const stn_plan_options *options, stn_error *error);
 stn_plan_mode stn_plan_mode_of(const stn_plan_options *options);

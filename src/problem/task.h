@@ -80,7 +80,8 @@ bool stn_task_has_extension(const stn_task *task);
 #define STN_TASK_FACTORS 65 /* the most factors of an axis */
 bool stn_task_is_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS]);
 
-/* The value past a constant side, rounded to the dtype, as if it were stored in the grid. */
+/* The value past a constant side; in f16 rounded to f16, as if it were stored in the grid. (f32 and
+ * f64 kernels take it as a number of their own type.) */
 double stn_task_constant_value(const stn_task *task, int axis, int side);
 
 /* True if this point keeps its initial value because a tap would reach past a fixed side. */
