@@ -1,6 +1,6 @@
 /* Atomic file writing (temporary file, rename) and checked reading. */
-#ifndef STN_CACHE_FILE_H
-#define STN_CACHE_FILE_H
+#ifndef STN_CACHE_ATOMIC_FILE_H
+#define STN_CACHE_ATOMIC_FILE_H
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/stat.h>

@@ -19,7 +19,7 @@ constexpr int Z_LOW = 1, Z_HIGH = 1;  // reach of the taps towards each side
 constexpr int Y_LOW = 0, Y_HIGH = 0;
 constexpr int X_LOW = 1, X_HIGH = 1;
 
-// ---- what lies past each side: boundary_kind of device/index.cuh (1: constant)
+// ---- what lies past each side: boundary_kind of device/boundary.cuh (1: constant)
 constexpr int Z_SIDE_LOW = 1, Z_SIDE_HIGH = 1;
 constexpr int Y_SIDE_LOW = 1, Y_SIDE_HIGH = 1;
 constexpr int X_SIDE_LOW = 1, X_SIDE_HIGH = 1;
@@ -282,7 +282,7 @@ constexpr int EXTEND_REPEATS = 1;  // spectral/extension.cuh: how the axis conti
 constexpr int EXTEND_LOW = 0, EXTEND_LOW_SIGN = 1;
 constexpr int EXTEND_HIGH = 0, EXTEND_HIGH_SIGN = 1;
 constexpr int LINE_WHOLE = 0;  // 1: a line is exactly the axis
-// spectral/symbol.cuh: 0: real and even in theta, 1: any.
+// spectral/symbol_power.cuh: 0: real and even in theta, 1: any.
 constexpr int SYMBOL = 0;
 constexpr int SYMBOL_ANGLE_SUM = 0;             // 1: lines are rows of a four-step FFT
 constexpr int SYMBOL_SUM = 0;                   // 1: the sum of the symbol's powers below `steps`

@@ -6,8 +6,8 @@
 //        |    w0 w1 w2 ..     |          rows 0 to 7 of block k - 1, so only half of each fragment
 //        |       w0 w1 w2 ..  |          is loaded.
 #pragma once
+#include "device/boundary.cuh"
 #include "device/fragment.cuh"
-#include "device/index.cuh"
 
 // The weights with BAND_PAD zeros before and after, so that every block of the band can be read
 // (the padding suffices for 16 rows). In block k, a lane reads two neighbouring elements, beginning

@@ -7,7 +7,7 @@
 //   fixed             a row past the edge is zero; only frozen rows use it, which keep their value
 //   wrap              rows past the edge are read from the other end and updated like any other row
 #pragma once
-#include "device/index.cuh"
+#include "device/boundary.cuh"
 #include "params.cuh"
 
 constexpr bool folds(int side) { return side == NEAREST || side == REFLECT || side == MIRROR; }

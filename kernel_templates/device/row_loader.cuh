@@ -1,8 +1,8 @@
 // Loads rows of a 2D grid into shared memory, 16 columns at a time, for kernels whose blocks stream
 // along x.
 #pragma once
+#include "device/boundary.cuh"
 #include "device/element.cuh"
-#include "device/index.cuh"
 
 // The block's threads copy columns x to x + 15 of all LINES rows asynchronously: row i begins at
 // grid + row_start[i] and goes to stage + place(i). Copies are of 16 bytes, or of single elements

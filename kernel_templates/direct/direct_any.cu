@@ -9,8 +9,8 @@
 // compiles in less than 0.1 s and is usually in the cache already. A run starts with it while
 // better kernels compile. Therefore hardly anything is unrolled, and boundary kinds are tested at
 // run time.
+#include "device/boundary.cuh"
 #include "device/element.cuh"
-#include "device/index.cuh"
 #include "device/launch_checks.cuh"
 #include "params.cuh"
 
@@ -34,7 +34,7 @@ struct any_arguments {
 static_assert(layout_matches(sizeof(any_arguments), sizeof(any_arguments::constant)),
               "the launcher's mirrored struct of the arguments");
 
-// Same as fold of device/index.cuh, with boundary kinds that are data.
+// Same as fold of device/boundary.cuh, with boundary kinds that are data.
 __device__ long long fold_by(const int (&side)[2], long long i, long long n) {
 #pragma unroll 1
     for (int turn = 0; turn < 3 && (i < 0 || i >= n); turn++) {

@@ -12,10 +12,10 @@
 //
 //              window:  | SPAN_LOW | VECTOR points | SPAN_HIGH |
 //
-// A window that meets an edge is read element by element through the folds of device/index.cuh.
+// A window that meets an edge is read element by element through the folds of device/boundary.cuh.
 #include "device/arith.cuh"
+#include "device/boundary.cuh"
 #include "device/element.cuh"
-#include "device/index.cuh"
 #include "device/launch_checks.cuh"
 #include "params.cuh"
 

@@ -26,7 +26,7 @@
 // of many windows before it needs the first.
 //
 // Near edges the same loop reads folded planes and lines (FOLD_YZ) and folded slots (FOLD_X), still
-// without branches (device/index.cuh). Since VECTOR divides nx, a slot lies inside or outside as a
+// without branches (device/boundary.cuh). Since VECTOR divides nx, a slot lies inside or outside as a
 // whole, and only its elements need correction:
 //     wrap  unchanged    nearest  one element repeated    reflect  reversed    constant  the value
 //     mirror  reversed and shifted by one, so a second slot is read
@@ -34,8 +34,8 @@
 // SHIFTED: rows may begin at any element within 16 bytes and have any length. The window's words
 // are shifted in registers (device/shift.cuh). Elements past an edge, and those in partial words at
 // the row's ends, are loaded one by one.
+#include "device/boundary.cuh"
 #include "device/element.cuh"
-#include "device/index.cuh"
 #include "device/launch_checks.cuh"
 #include "device/shift.cuh"
 #include "params.cuh"

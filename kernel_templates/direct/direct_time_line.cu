@@ -13,8 +13,8 @@
 // at an edge refreshes the points past it before every step from the points that they fold to;
 // frozen points keep their value.
 #include "device/arith.cuh"
+#include "device/boundary.cuh"
 #include "device/element.cuh"
-#include "device/index.cuh"
 #include "device/launch_checks.cuh"
 #include "params.cuh"
 

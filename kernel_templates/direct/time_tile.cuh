@@ -2,9 +2,9 @@
 // exchange of neighbours' points.
 #pragma once
 #include "device/arith.cuh"
+#include "device/boundary.cuh"
 #include "device/edge.cuh"
 #include "device/element.cuh"
-#include "device/index.cuh"
 #include "device/launch_checks.cuh"
 #include "params.cuh"
 

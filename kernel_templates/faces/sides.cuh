@@ -1,7 +1,7 @@
 // The sides and reaches of params.cuh by axis (z, y, x) and side, and which sides are faces, that
 // is, need a margin.
 #pragma once
-#include "device/index.cuh"
+#include "device/boundary.cuh"
 #include "params.cuh"
 
 constexpr int SIDE[3][2] = {{Z_SIDE_LOW, Z_SIDE_HIGH}, {Y_SIDE_LOW, Y_SIDE_HIGH}, {X_SIDE_LOW, X_SIDE_HIGH}};

@@ -7,7 +7,7 @@
 //     fixed             its negated mirror image about its first point, which is 0
 //     nearest           0, at both sides: outputs near them are not correct
 #pragma once
-#include "device/index.cuh"
+#include "device/boundary.cuh"
 
 struct folded {
     long long index;  // Negative: the value is 0.

@@ -33,7 +33,7 @@
 //
 // Reads STORE, REAL, VECTOR, BLOCKS, THREADS_X, X_SIDE_*, Y_SIDE_*, SYMBOL_REAL and TILE_A, TILE_T,
 // TILE_R, TILE_SHARES.
-#include "device/index.cuh"
+#include "device/boundary.cuh"
 #include "device/launch_checks.cuh"
 #include "device/shared_fft.cuh"
 #include "params.cuh"

@@ -15,8 +15,8 @@
 // SOURCE_BACK = 0: computes planes of b, and of the values at the sides, from a grid. 1: writes
 // these values of fixed sides to a grid. One thread per point of a plane. Reads STORE, REAL,
 // THREADS_X, and the reaches and sides Z_*, Y_*, X_*.
+#include "device/boundary.cuh"
 #include "device/element.cuh"
-#include "device/index.cuh"
 #include "device/launch_checks.cuh"
 #include "params.cuh"
 

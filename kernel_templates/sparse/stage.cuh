@@ -15,8 +15,8 @@
 // A thread copies the same 16 bytes of every AT_ONCE-th line (SLOTS of 16 bytes in a line); the
 // remaining threads copy nothing.
 #pragma once
+#include "device/boundary.cuh"
 #include "device/element.cuh"
-#include "device/index.cuh"
 
 template <class STORED, int SLOTS, int THREADS>
 struct line_copies {

@@ -57,7 +57,7 @@
 #include "params.cuh"
 #include "spectral/extension.cuh"
 #include "spectral/faces.cuh"
-#include "spectral/symbol.cuh"
+#include "spectral/symbol_power.cuh"
 
 struct column_line {
     static constexpr int N = LINE_POINTS, STAGES = LINE_STAGES, THREADS = THREADS_X, LINES = LINE_COUNT, PAD = LINE_PAD,

@@ -34,7 +34,7 @@
 #include "device/shared_fft.cuh"
 #include "params.cuh"
 #include "spectral/extension.cuh"
-#include "spectral/symbol.cuh"
+#include "spectral/symbol_power.cuh"
 
 struct column_line {
     static constexpr int N = LINE_POINTS, STAGES = LINE_STAGES, THREADS = THREADS_X, LINES = LINE_COUNT, PAD = LINE_PAD,

@@ -10,7 +10,7 @@
 #include "device/complex.cuh"
 #include "device/launch_checks.cuh"
 #include "params.cuh"
-#include "spectral/symbol.cuh"
+#include "spectral/symbol_power.cuh"
 
 constexpr int TEAMS = THREADS_X / MULTIPLY_LANES;  // Per block.
 

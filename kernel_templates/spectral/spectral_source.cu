@@ -18,8 +18,8 @@
 //         |   y high    |
 //
 // One thread per point. Reads STORE, REAL, THREADS_X, and the reaches and sides Z_*, Y_*, X_*.
+#include "device/boundary.cuh"
 #include "device/complex.cuh"
-#include "device/index.cuh"
 #include "device/launch_checks.cuh"
 #include "params.cuh"
 

@@ -17,8 +17,8 @@
 // Reads STORE, REAL, SYSTEM_ARRAYS, SYSTEM_VALUES, SYSTEM_REACH, SYSTEM_FREEZES, SYSTEM_SIDES,
 // SYSTEM_PAST, SYSTEM_SHARED, SYSTEM_QUEUE_LOW, SYSTEM_QUEUE, THREADS_X, THREADS_Y, SYSTEM_PLANES,
 // BLOCKS, system_value.
+#include "device/boundary.cuh"
 #include "device/element.cuh"
-#include "device/index.cuh"
 #include "device/launch_checks.cuh"
 #include "params.cuh"
 

@@ -1,6 +1,6 @@
 /* Declarations shared by the files of compile/. */
-#ifndef STN_COMPILE_INTERNAL_H
-#define STN_COMPILE_INTERNAL_H
+#ifndef STN_COMPILE_COMPILE_INTERNAL_H
+#define STN_COMPILE_COMPILE_INTERNAL_H
 #include <stdatomic.h>
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* Transforms of any size and dtype on the CPU. Those of float64 are the definition that all others
  * are compared with; float32 and float16 are computed in float32. */
-#ifndef STN_HOST_FFT_H
-#define STN_HOST_FFT_H
+#ifndef STN_HOST_FFT_BY_TYPE_H
+#define STN_HOST_FFT_BY_TYPE_H
 #include "host/pool.h"
 #include "problem/transform.h"
 

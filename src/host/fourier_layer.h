@@ -1,7 +1,7 @@
 /* The reference implementation of Fourier layers: every pass on the CPU, computed in float64 and
  * rounded once at the end. */
-#ifndef STN_HOST_LAYER_H
-#define STN_HOST_LAYER_H
+#ifndef STN_HOST_FOURIER_LAYER_H
+#define STN_HOST_FOURIER_LAYER_H
 #include "host/pool.h"
 #include "problem/fourier_layer.h"
 

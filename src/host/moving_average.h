@@ -1,6 +1,6 @@
 /* Means over a sliding box along one axis. */
-#ifndef STN_HOST_BOX_H
-#define STN_HOST_BOX_H
+#ifndef STN_HOST_MOVING_AVERAGE_H
+#define STN_HOST_MOVING_AVERAGE_H
 #include "host/pool.h"
 
 /* Implements stn_box_filter_run for a filter that was validated. */

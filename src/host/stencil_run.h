@@ -1,6 +1,6 @@
 /* The reference implementation of stencils: T steps of any task on the CPU. */
-#ifndef STN_HOST_HOST_H
-#define STN_HOST_HOST_H
+#ifndef STN_HOST_STENCIL_RUN_H
+#define STN_HOST_STENCIL_RUN_H
 #include "host/pool.h"
 #include "problem/task.h"
 

@@ -1,6 +1,6 @@
 /* One time step over a box of points: the formula, written out row by row. */
-#ifndef STN_HOST_STEP_H
-#define STN_HOST_STEP_H
+#ifndef STN_HOST_STENCIL_STEP_H
+#define STN_HOST_STENCIL_STEP_H
 #include "host/stencil_kernels.h"
 #include "host/watch.h"
 #include "problem/task.h"

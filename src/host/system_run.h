@@ -1,6 +1,6 @@
 /* The reference implementation of systems: T steps of any task on the CPU. */
-#ifndef STN_HOST_SYSTEM_H
-#define STN_HOST_SYSTEM_H
+#ifndef STN_HOST_SYSTEM_RUN_H
+#define STN_HOST_SYSTEM_RUN_H
 #include "host/pool.h"
 #include "problem/system_task.h"
 

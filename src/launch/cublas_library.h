@@ -1,6 +1,6 @@
 /* cuBLAS, opened at run time: strided batched GEMM. */
-#ifndef STN_LAUNCH_CUBLAS_H
-#define STN_LAUNCH_CUBLAS_H
+#ifndef STN_LAUNCH_CUBLAS_LIBRARY_H
+#define STN_LAUNCH_CUBLAS_LIBRARY_H
 #include <stdbool.h>
 
 #include "launch/driver.h"

@@ -1,6 +1,6 @@
 /* cuFFT, opened at run time: plans for a device and their execution. */
-#ifndef STN_LAUNCH_CUFFT_H
-#define STN_LAUNCH_CUFFT_H
+#ifndef STN_LAUNCH_CUFFT_LIBRARY_H
+#define STN_LAUNCH_CUFFT_LIBRARY_H
 #include "launch/driver.h"
 #include "problem/transform.h"
 

@@ -1,6 +1,6 @@
 /* Declarations shared by the files of launch/. */
-#ifndef STN_LAUNCH_INTERNAL_H
-#define STN_LAUNCH_INTERNAL_H
+#ifndef STN_LAUNCH_LAUNCH_INTERNAL_H
+#define STN_LAUNCH_LAUNCH_INTERNAL_H
 #include <pthread.h>
 #include <sys/types.h>
 

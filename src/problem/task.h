@@ -60,7 +60,7 @@ int64_t stn_task_span(const stn_task *task, bool of_output);
 
 /* The index inside an axis of extent n that index i outside of it stands for: folded by the side's
  * rule, repeatedly if the result lies past the other side. Returns -1 past a constant or fixed low
- * side, -2 past such a high side. kernel_templates/device/index.cuh is the same function for
+ * side, -2 past such a high side. kernel_templates/device/boundary.cuh is the same function for
  * kernels. */
 int64_t stn_fold(int64_t i, int64_t n, const stn_boundary sides[2]);
 

@@ -1,7 +1,7 @@
 /* Compares two results on the device: tune_compare.cu writes one partial sum per block, on a
  * stream; the host reads them once the stream is done. */
-#ifndef STN_TUNE_COMPARE_H
-#define STN_TUNE_COMPARE_H
+#ifndef STN_TUNE_COMPARE_RESULTS_H
+#define STN_TUNE_COMPARE_RESULTS_H
 #include "context/kernel.h"
 
 enum { TUNE_THREADS = 256, TUNE_BLOCKS = 1024, TUNE_SUMS_EACH = 7 };

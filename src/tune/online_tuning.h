@@ -12,8 +12,8 @@
  *     in -> chunk 0 -> spare -> chunk 1 -> out -> chunk 2 -> spare -> chunk 3 -> out
  *
  * The caller's workspace holds: [largest candidate workspace][grid for checks][spare grid]. */
-#ifndef STN_TUNE_ONLINE_H
-#define STN_TUNE_ONLINE_H
+#ifndef STN_TUNE_ONLINE_TUNING_H
+#define STN_TUNE_ONLINE_TUNING_H
 #include "plan/plan.h"
 
 /* Lets tests simulate the GPU: the seconds of a unit of a candidate, and the length of chunks. A

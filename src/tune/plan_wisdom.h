@@ -6,8 +6,8 @@
  *     problem: 2D 4096 x 4096, f64, ...
  *     device: NVIDIA H200, driver 13000
  *     candidate: direct 0.0893 4 2 1 ...       (time_record.h) */
-#ifndef STN_TUNE_WISDOM_H
-#define STN_TUNE_WISDOM_H
+#ifndef STN_TUNE_PLAN_WISDOM_H
+#define STN_TUNE_PLAN_WISDOM_H
 #include "cache/wisdom.h"
 #include "plan/plan.h"
 #include "tune/time_record.h"

@@ -86,7 +86,7 @@ Test(kernel, inputs_that_change_the_kernel) {
     close_context();
     snprintf(command, sizeof command,
              "cp -r %s %s/t && "
-             "echo '// edited' >> %s/t/device/index.cuh",
+             "echo '// edited' >> %s/t/device/boundary.cuh",
              TEMPLATE_FOLDER, stand_ins_folder, stand_ins_folder);
     cr_assert_eq(system(command), 0);
     snprintf(command, sizeof command, "%s/t", stand_ins_folder);
@@ -257,7 +257,7 @@ Test(kernel, a_translation_is_kept_for_its_driver_and_inputs) {
     char command[512];
     snprintf(command, sizeof command,
              "cp -r %s %s/t && "
-             "echo '// edited' >> %s/t/device/index.cuh",
+             "echo '// edited' >> %s/t/device/boundary.cuh",
              TEMPLATE_FOLDER, stand_ins_folder, stand_ins_folder);
     cr_assert_eq(system(command), 0);
     snprintf(command, sizeof command, "%s/t", stand_ins_folder);

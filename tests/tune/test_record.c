@@ -176,7 +176,7 @@ Test(record, key_covers_driver_templates_and_gpu, .init = stand_ins_start, .fini
     char command[512];
     snprintf(command, sizeof command,
              "cp -r %s %s/t && "
-             "echo '// edited' >> %s/t/device/index.cuh",
+             "echo '// edited' >> %s/t/device/boundary.cuh",
              TEMPLATE_FOLDER, stand_ins_folder, stand_ins_folder);
     cr_assert_eq(system(command), 0);
     snprintf(command, sizeof command, "%s/t", stand_ins_folder);

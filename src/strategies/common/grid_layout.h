@@ -1,6 +1,6 @@
 /* Memory layouts: of the caller's grids, and of the workspace grid for ping-pong launches. */
-#ifndef STN_STRATEGIES_COMMON_LAYOUT_H
-#define STN_STRATEGIES_COMMON_LAYOUT_H
+#ifndef STN_STRATEGIES_COMMON_GRID_LAYOUT_H
+#define STN_STRATEGIES_COMMON_GRID_LAYOUT_H
 #include "problem/task.h"
 
 /* Strides of axes 0 to 2, and between grids of the batch, in elements. */

@@ -1,6 +1,6 @@
 /* Shared formulas of the strategies' cost models. */
-#ifndef STN_STRATEGIES_COMMON_COST_H
-#define STN_STRATEGIES_COMMON_COST_H
+#ifndef STN_STRATEGIES_COMMON_OVERLAP_COST_H
+#define STN_STRATEGIES_COMMON_OVERLAP_COST_H
 #include "plan/strategy.h"
 
 /* Seconds of two kinds of work that run concurrently on the same warps: the longer one where they

@@ -1,8 +1,8 @@
 /* Copies one side of a transform to another layout and type, times a factor (kernel fft/scale.cu),
  * for libraries without scale factors that support few layouts and types and overwrite their input.
  */
-#ifndef STN_STRATEGIES_COMMON_MOVER_H
-#define STN_STRATEGIES_COMMON_MOVER_H
+#ifndef STN_STRATEGIES_COMMON_SCALED_COPY_H
+#define STN_STRATEGIES_COMMON_SCALED_COPY_H
 #include "plan/plan.h"
 
 /* Makes the kernel for a pair of types and adds it to the plan's list. */

@@ -1,7 +1,7 @@
 /* Shared-memory FFT (device/shared_fft.cuh): radices, threads and padding of the lines that a block
  * transforms. */
-#ifndef STN_STRATEGIES_COMMON_LADDER_H
-#define STN_STRATEGIES_COMMON_LADDER_H
+#ifndef STN_STRATEGIES_COMMON_SHARED_FFT_H
+#define STN_STRATEGIES_COMMON_SHARED_FFT_H
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* A stencil's symbol K(k) = sum over taps o of w_o exp(i k.o) on the frequencies of a periodic
  * domain, as parts along one axis: in higher precision than the data, and such that 1 - K has a
- * small relative error where K is near 1. Must match kernel_templates/spectral/symbol.cuh. */
-#ifndef STN_STRATEGIES_COMMON_SYMBOL_H
-#define STN_STRATEGIES_COMMON_SYMBOL_H
+ * small relative error where K is near 1. Must match kernel_templates/spectral/symbol_power.cuh. */
+#ifndef STN_STRATEGIES_COMMON_STENCIL_SYMBOL_H
+#define STN_STRATEGIES_COMMON_STENCIL_SYMBOL_H
 #include "problem/task.h"
 
 /* The line along `axis` with the other axes' frequencies fixed, z = exp(i theta) along it:

@@ -1,6 +1,6 @@
 /* Our own kernels around cuFFT's transforms and cuBLAS's products: kernel_templates/layer. */
-#ifndef STN_CUBLAS_KERNELS_H
-#define STN_CUBLAS_KERNELS_H
+#ifndef STN_STRATEGIES_CUBLAS_CUBLAS_KERNELS_H
+#define STN_STRATEGIES_CUBLAS_CUBLAS_KERNELS_H
 #include "context/kernel.h"
 #include "plan/plan.h"
 

@@ -1,6 +1,6 @@
 /* A Fourier layer by cuFFT and cuBLAS: variants, layout of the workspace, and matrix products. */
-#ifndef STN_CUBLAS_SHAPE_H
-#define STN_CUBLAS_SHAPE_H
+#ifndef STN_STRATEGIES_CUBLAS_CUBLAS_SHAPE_H
+#define STN_STRATEGIES_CUBLAS_CUBLAS_SHAPE_H
 #include "launch/cublas_library.h"
 #include "plan/plan.h"
 

@@ -1,6 +1,6 @@
 /* State of a plan of the cublas strategy, and its execution. */
-#ifndef STN_CUBLAS_STATE_H
-#define STN_CUBLAS_STATE_H
+#ifndef STN_STRATEGIES_CUBLAS_CUBLAS_STATE_H
+#define STN_STRATEGIES_CUBLAS_CUBLAS_STATE_H
 #include "launch/cufft_library.h"
 #include "strategies/cublas/cublas_kernels.h"
 #include "strategies/cublas/cublas_shape.h"

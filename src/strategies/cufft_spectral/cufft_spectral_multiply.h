@@ -1,7 +1,7 @@
 /* Multiplies half spectra by K^T between cuFFT's transforms: the kernel, the symbol's tables on the
  * device, the launch. */
-#ifndef STN_STRATEGIES_CUFFT_SPECTRAL_MULTIPLY_H
-#define STN_STRATEGIES_CUFFT_SPECTRAL_MULTIPLY_H
+#ifndef STN_STRATEGIES_CUFFT_SPECTRAL_CUFFT_SPECTRAL_MULTIPLY_H
+#define STN_STRATEGIES_CUFFT_SPECTRAL_CUFFT_SPECTRAL_MULTIPLY_H
 #include "plan/plan.h"
 #include "strategies/common/stencil_symbol.h"
 #include "strategies/cufft_spectral/cufft_spectral_ways.h"

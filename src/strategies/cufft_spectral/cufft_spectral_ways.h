@@ -1,7 +1,7 @@
 /* The cuFFT transforms of a stencil task: a real transform of each grid and its inverse, in one of
  * three ways. */
-#ifndef STN_STRATEGIES_CUFFT_SPECTRAL_WAYS_H
-#define STN_STRATEGIES_CUFFT_SPECTRAL_WAYS_H
+#ifndef STN_STRATEGIES_CUFFT_SPECTRAL_CUFFT_SPECTRAL_WAYS_H
+#define STN_STRATEGIES_CUFFT_SPECTRAL_CUFFT_SPECTRAL_WAYS_H
 #include "plan/strategy.h"
 
 /* Value of a candidate. Between the transforms the half spectra are dense, at a fixed place in the

@@ -16,7 +16,7 @@
 #include "plan/accuracy.h"
 #include "plan/plan.h"
 #include "render/render.h"
-#include "strategies/common/ping_pong.h"
+#include "strategies/common/launch_loop.h"
 #include "strategies/common/rounded_weights.h"
 #include "strategies/direct/direct_arguments.h"
 #include "strategies/direct/direct_params.h"
@@ -299,7 +299,7 @@ static stn_status run_launch(const stn_plan *plan, const void *user, uint64_t i,
 
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error) {
     const direct_state *state = plan->state;
-    return stn_ping_pong_run(plan, &state->at, launches(plan), part, run, run_launch, state, error);
+    return stn_launch_loop_run(plan, &state->at, launches(plan), part, run, run_launch, state, error);
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {

@@ -2,7 +2,7 @@
  * boundary values and the weights in the kernel's arithmetic type. */
 #ifndef STN_STRATEGIES_DIRECT_DIRECT_ARGUMENTS_H
 #define STN_STRATEGIES_DIRECT_DIRECT_ARGUMENTS_H
-#include "strategies/common/ping_pong.h"
+#include "strategies/common/launch_loop.h"
 #include "strategies/direct/direct_shape.h"
 
 #define DIRECT_HEADER_MOST 176

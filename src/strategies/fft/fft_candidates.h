@@ -1,6 +1,6 @@
 /* Candidates of the fft strategy: which kernels run the passes of a transform. */
-#ifndef STN_STRATEGIES_FFT_CANDIDATES_H
-#define STN_STRATEGIES_FFT_CANDIDATES_H
+#ifndef STN_STRATEGIES_FFT_FFT_CANDIDATES_H
+#define STN_STRATEGIES_FFT_FFT_CANDIDATES_H
 #include "plan/strategy.h"
 #include "strategies/common/shared_fft.h"
 #include "strategies/fft/fft_line_kernel.h"

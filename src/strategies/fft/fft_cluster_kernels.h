@@ -1,8 +1,8 @@
 /* Kernels that hold their points in the shared memory of a cluster of blocks: fft_image, for f16
  * images of 256 x 256 points, and fft_long, for sixteen lines of 4096 points at a time, one of the
  * two passes of a longer line. */
-#ifndef STN_STRATEGIES_FFT_CLUSTER_KERNELS_H
-#define STN_STRATEGIES_FFT_CLUSTER_KERNELS_H
+#ifndef STN_STRATEGIES_FFT_FFT_CLUSTER_KERNELS_H
+#define STN_STRATEGIES_FFT_FFT_CLUSTER_KERNELS_H
 #include "plan/plan.h"
 #include "strategies/fft/fft_passes.h"
 

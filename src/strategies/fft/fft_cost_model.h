@@ -1,6 +1,6 @@
 /* Cost model of the passes by fft_line, fft_shared and fft_real. */
-#ifndef STN_STRATEGIES_FFT_COST_MODEL_H
-#define STN_STRATEGIES_FFT_COST_MODEL_H
+#ifndef STN_STRATEGIES_FFT_FFT_COST_MODEL_H
+#define STN_STRATEGIES_FFT_FFT_COST_MODEL_H
 #include "strategies/fft/fft_line_kernel.h"
 #include "strategies/fft/fft_passes.h"
 #include "strategies/fft/fft_shared_kernel.h"

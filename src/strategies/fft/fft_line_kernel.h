@@ -1,7 +1,7 @@
 /* The shape of fft_line for one pass: points per thread, lines per block, layout in shared memory;
  * its tables of roots; its params.cuh. */
-#ifndef STN_STRATEGIES_FFT_LINE_KERNEL_H
-#define STN_STRATEGIES_FFT_LINE_KERNEL_H
+#ifndef STN_STRATEGIES_FFT_FFT_LINE_KERNEL_H
+#define STN_STRATEGIES_FFT_FFT_LINE_KERNEL_H
 #include "plan/strategy.h"
 #include "strategies/fft/fft_passes.h"
 #include "strategies/fft/fft_radices.h"

@@ -2,8 +2,8 @@
  * transforms lines that one block can hold. A longer axis takes two or three passes with twiddle
  * factors in between (four-step FFT); for real data, one more pass converts between the half
  * spectrum and Z[k], Z[N - k]. */
-#ifndef STN_STRATEGIES_FFT_PASSES_H
-#define STN_STRATEGIES_FFT_PASSES_H
+#ifndef STN_STRATEGIES_FFT_FFT_PASSES_H
+#define STN_STRATEGIES_FFT_FFT_PASSES_H
 #include "problem/transform.h"
 
 #define FFT_MAX_PASSES 8

@@ -1,6 +1,6 @@
 /* The shape of an fft_line launch; its radices, and how many threads share a line. */
-#ifndef STN_STRATEGIES_FFT_RADICES_H
-#define STN_STRATEGIES_FFT_RADICES_H
+#ifndef STN_STRATEGIES_FFT_FFT_RADICES_H
+#define STN_STRATEGIES_FFT_FFT_RADICES_H
 #include <stdbool.h>
 
 #include "stentor.h"

@@ -1,7 +1,7 @@
 /* The kernel fft_real: conversion between a half spectrum and the transform of pairs of real
  * numbers, for lines of several passes. */
-#ifndef STN_STRATEGIES_FFT_REAL_KERNEL_H
-#define STN_STRATEGIES_FFT_REAL_KERNEL_H
+#ifndef STN_STRATEGIES_FFT_FFT_REAL_KERNEL_H
+#define STN_STRATEGIES_FFT_FFT_REAL_KERNEL_H
 #include "plan/plan.h"
 #include "strategies/fft/fft_passes.h"
 

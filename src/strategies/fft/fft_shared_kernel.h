@@ -1,7 +1,7 @@
 /* The kernel fft_shared: FFTs of f64 and f32 lines that fill the shared memory of a block or
  * cluster. */
-#ifndef STN_STRATEGIES_FFT_SHARED_KERNEL_H
-#define STN_STRATEGIES_FFT_SHARED_KERNEL_H
+#ifndef STN_STRATEGIES_FFT_FFT_SHARED_KERNEL_H
+#define STN_STRATEGIES_FFT_FFT_SHARED_KERNEL_H
 #include "plan/plan.h"
 #include "strategies/common/shared_fft.h"
 #include "strategies/fft/fft_passes.h"

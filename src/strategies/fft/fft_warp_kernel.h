@@ -1,6 +1,6 @@
 /* The kernel fft_warp, on tensor cores: contiguous f16 lines of 256, 512 or 1024 points. */
-#ifndef STN_STRATEGIES_FFT_WARP_KERNEL_H
-#define STN_STRATEGIES_FFT_WARP_KERNEL_H
+#ifndef STN_STRATEGIES_FFT_FFT_WARP_KERNEL_H
+#define STN_STRATEGIES_FFT_FFT_WARP_KERNEL_H
 #include "plan/plan.h"
 #include "strategies/fft/fft_passes.h"
 

@@ -1,6 +1,6 @@
 /* Candidates of the fno strategy: which kernels compute the passes of a layer. */
-#ifndef STN_STRATEGIES_FNO_CANDIDATES_H
-#define STN_STRATEGIES_FNO_CANDIDATES_H
+#ifndef STN_STRATEGIES_FNO_FNO_CANDIDATES_H
+#define STN_STRATEGIES_FNO_FNO_CANDIDATES_H
 #include "plan/strategy.h"
 #include "strategies/fno/fno_dense.h"
 #include "strategies/fno/fno_few_modes.h"

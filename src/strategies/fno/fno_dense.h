@@ -1,8 +1,8 @@
 /* One launch of fno_dense (kernel_templates/fno/fno_dense.cu): a pass along an axis, without a
  * product of channels, as a dense product with a table of roots. Lines may have any length; the
  * work grows with length times modes. */
-#ifndef STN_STRATEGIES_FNO_DENSE_H
-#define STN_STRATEGIES_FNO_DENSE_H
+#ifndef STN_STRATEGIES_FNO_FNO_DENSE_H
+#define STN_STRATEGIES_FNO_FNO_DENSE_H
 #include "strategies/fno/fno_pass.h"
 
 typedef struct fno_dense_shape {

@@ -2,8 +2,8 @@
  * of channels, that retains few frequencies. It reads points directly from memory into butterflies
  * and sums each frequency directly. No line is held, so the cost per point does not depend on the
  * length. */
-#ifndef STN_STRATEGIES_FNO_FEW_MODES_H
-#define STN_STRATEGIES_FNO_FEW_MODES_H
+#ifndef STN_STRATEGIES_FNO_FNO_FEW_MODES_H
+#define STN_STRATEGIES_FNO_FNO_FEW_MODES_H
 #include "strategies/fno/fno_pass.h"
 
 typedef struct fno_few_shape {

@@ -1,7 +1,7 @@
 /* One launch of fno_line or fno_split (kernel_templates/fno/): which lines and operations, its
  * shape for a machine, and what it costs. */
-#ifndef STN_STRATEGIES_FNO_LINE_SHAPE_H
-#define STN_STRATEGIES_FNO_LINE_SHAPE_H
+#ifndef STN_STRATEGIES_FNO_FNO_LINE_SHAPE_H
+#define STN_STRATEGIES_FNO_FNO_LINE_SHAPE_H
 #include "launch/machine.h"
 #include "plan/strategy.h"
 #include "strategies/common/shared_fft.h"

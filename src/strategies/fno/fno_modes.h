@@ -1,6 +1,6 @@
 /* One launch of fno_modes (kernel_templates/fno/fno_modes.cu): a matrix product for each mode. */
-#ifndef STN_STRATEGIES_FNO_MODES_H
-#define STN_STRATEGIES_FNO_MODES_H
+#ifndef STN_STRATEGIES_FNO_FNO_MODES_H
+#define STN_STRATEGIES_FNO_FNO_MODES_H
 #include "strategies/fno/fno_pass.h"
 
 /* Strides in complex numbers: out[k][i][l] = scale * sum over j of left[k][i][j] right[k][j][l]. */

@@ -1,7 +1,7 @@
 /* Launches of fno_line and fno_split (kernel_templates/fno/): lines along one axis are transformed,
  * mixed and transformed back, or a part of that. Their parameters and arguments. */
-#ifndef STN_STRATEGIES_FNO_PASS_H
-#define STN_STRATEGIES_FNO_PASS_H
+#ifndef STN_STRATEGIES_FNO_FNO_PASS_H
+#define STN_STRATEGIES_FNO_FNO_PASS_H
 #include "context/kernel.h"
 #include "strategies/fno/fno_line_shape.h"
 

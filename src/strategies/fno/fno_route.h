@@ -6,8 +6,8 @@
  *
  * The first axis is the one that may be fused with the product; if it is not, modes are stored as
  * [k][b][c]. */
-#ifndef STN_STRATEGIES_FNO_ROUTE_H
-#define STN_STRATEGIES_FNO_ROUTE_H
+#ifndef STN_STRATEGIES_FNO_FNO_ROUTE_H
+#define STN_STRATEGIES_FNO_FNO_ROUTE_H
 #include "problem/fourier_layer.h"
 #include "strategies/fno/fno_modes.h"
 #include "strategies/fno/fno_pass.h"

@@ -1,7 +1,7 @@
 /* One launch of fno_sum (kernel_templates/fno/fno_sum.cu): sums of partial results, or of one
  * frequency over all items. */
-#ifndef STN_STRATEGIES_FNO_SUM_H
-#define STN_STRATEGIES_FNO_SUM_H
+#ifndef STN_STRATEGIES_FNO_FNO_SUM_H
+#define STN_STRATEGIES_FNO_FNO_SUM_H
 #include "strategies/fno/fno_pass.h"
 
 /* In numbers: out[i] = sum over j of in[first + i / per * stride + i % per + j * step]. The input

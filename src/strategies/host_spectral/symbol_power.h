@@ -1,5 +1,5 @@
 /* K^T computed from 1 - K, so that the relative error of 1 - K^T stays small; host counterpart of
- * power_of in kernel_templates/spectral/symbol.cuh.
+ * power_of in kernel_templates/spectral/symbol_power.cuh.
  *
  * Binary exponentiation from the highest bit of T. With K^m = 1 - a and K^n = 1 - b, K^(m + n) = 1
  * - (a + b - a b). The partial power is stored as 1 minus itself while that is small, and directly

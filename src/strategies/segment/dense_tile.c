@@ -12,7 +12,7 @@
 #include "context/kernel.h"
 #include "plan/plan.h"
 #include "render/render.h"
-#include "strategies/common/ping_pong.h"
+#include "strategies/common/launch_loop.h"
 #include "strategies/faces/margins.h"
 #include "strategies/segment/long_double_complex.h"
 
@@ -371,7 +371,7 @@ static uint64_t launches(const stn_plan *plan) {
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
     const tile_state *state = plan->state;
     const run r = {state, (unsigned char *)at->workspace + state->grid_bytes, NULL};
-    return stn_ping_pong_run(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
+    return stn_launch_loop_run(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
 }
 
 /* ---- description ----------------------------------------------------------------------------- */

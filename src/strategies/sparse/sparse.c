@@ -14,7 +14,7 @@
 #include "context/context.h"
 #include "context/kernel.h"
 #include "render/render.h"
-#include "strategies/common/ping_pong.h"
+#include "strategies/common/launch_loop.h"
 #include "strategies/faces/margins.h"
 #include "strategies/sparse/sparse_cost_model.h"
 #include "strategies/sparse/sparse_operator.h"
@@ -256,7 +256,7 @@ static uint64_t launches(const stn_plan *plan) { return (uint64_t)((const sparse
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
     const sparse_state *state = plan->state;
     run r = {state, (unsigned char *)at->workspace + state->grid_bytes, part.first};
-    return stn_ping_pong_run(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
+    return stn_launch_loop_run(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
 }
 
 /* ---- descriptions */

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "context/context.h"
 #include "context/kernel.h"
-#include "strategies/common/ping_pong.h"
+#include "strategies/common/launch_loop.h"
 #include "strategies/lowrank/axes/axis_pass.h"
 #include "strategies/lowrank/lowrank_types.h"
 
@@ -136,7 +136,7 @@ static stn_status launch_pass(const stn_plan *plan, const axes_pass *pass, lowra
     return stn_module_launch(pass->kernel->module, &launch, &arguments, error);
 }
 
-/* A stn_ping_pong_launch for tasks of one pass. */
+/* A stn_launch_loop_launch for tasks of one pass. */
 static stn_status run_launch(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
                              stn_error *error) {
     const axes_state *state = user;
@@ -151,8 +151,8 @@ static stn_status run_launch(const stn_plan *plan, const void *user, uint64_t i,
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     const axes_state *state = plan->state;
     if (state->count == 1)
-        return stn_ping_pong_run(plan, &state->at, plan->task.steps, (stn_part){0, plan->task.steps}, run, run_launch,
-                                 state, error);
+        return stn_launch_loop_run(plan, &state->at, plan->task.steps, (stn_part){0, plan->task.steps}, run, run_launch,
+                                   state, error);
     for (uint64_t step = 0; step < plan->task.steps; step++) {
         lowrank_grid origin = {step ? &state->at.out : &state->at.in, step ? run->out : run->in}, from = origin;
         for (int i = 0; i < state->count; i++) {

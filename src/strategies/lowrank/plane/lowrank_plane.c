@@ -14,7 +14,7 @@
 #include "context/context.h"
 #include "context/kernel.h"
 #include "render/render.h"
-#include "strategies/common/ping_pong.h"
+#include "strategies/common/launch_loop.h"
 #include "strategies/faces/margins.h"
 #include "strategies/lowrank/lowrank_types.h"
 #include "strategies/lowrank/plane/plane_operator.h"
@@ -238,7 +238,7 @@ static uint64_t launches(const stn_plan *plan) {
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
     const lowrank_state *state = plan->state;
     run r = {state, (unsigned char *)at->workspace + state->grid_bytes};
-    return stn_ping_pong_run(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
+    return stn_launch_loop_run(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {

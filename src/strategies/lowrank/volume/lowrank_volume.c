@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "context/context.h"
 #include "context/kernel.h"
-#include "strategies/common/ping_pong.h"
+#include "strategies/common/launch_loop.h"
 #include "strategies/faces/margins.h"
 #include "strategies/lowrank/lowrank_types.h"
 #include "strategies/lowrank/volume/volume_arguments.h"
@@ -330,7 +330,7 @@ static uint64_t launches(const stn_plan *plan) { return (uint64_t)((const volume
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
     const volume_state *state = plan->state;
     run r = {state, (unsigned char *)at->workspace + state->grid_bytes};
-    return stn_ping_pong_run(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
+    return stn_launch_loop_run(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {

@@ -1,5 +1,5 @@
-/* Ping-pong execution of fused launches. */
-#include "strategies/common/ping_pong.h"
+/* T steps as launches that alternate between two grids. */
+#include "strategies/common/launch_loop.h"
 
 #include "base/error.h"
 #include "context/context.h"
@@ -7,8 +7,9 @@
 /* Before launch i > 0 the grid is in `out` or the workspace, where launch i - 1 left it; before
  * launch 0 it is the caller's input. In place with an odd number of launches, the first one would
  * read what it writes, so launch 0 starts from a copy. */
-stn_status stn_ping_pong_run(const stn_plan *plan, const stn_layouts *at, uint64_t launches, stn_part part,
-                             const stn_execution *run, stn_ping_pong_launch turn, const void *user, stn_error *error) {
+stn_status stn_launch_loop_run(const stn_plan *plan, const stn_layouts *at, uint64_t launches, stn_part part,
+                               const stn_execution *run, stn_launch_loop_launch turn, const void *user,
+                               stn_error *error) {
     const void *in = run->in;
     void *out = run->out, *workspace = run->workspace, *stream = run->stream;
     stn_fused_launch l = {.from = &at->in, .in = in, .stream = stream};

@@ -1,0 +1,16 @@
+/* T steps as launches of a kernel that makes several steps each: the launches alternate between two
+ * grids (ping-pong). */
+#ifndef STN_STRATEGIES_COMMON_LAUNCH_LOOP_H
+#define STN_STRATEGIES_COMMON_LAUNCH_LOOP_H
+#include "strategies/common/fused.h"
+
+/* Launch number i: reads launch->in, writes launch->out. `user` is the strategy's argument. */
+typedef stn_status (*stn_launch_loop_launch)(const stn_plan *plan, const void *user, uint64_t i,
+                                             const stn_fused_launch *launch, stn_error *error);
+/* Runs the launches of `part`, alternating between the workspace's first grid and `out` so that the
+ * last of all `launches` writes `out`. In place with an odd number of launches, the first one
+ * starts from a copy, because it would read what it writes. */
+stn_status stn_launch_loop_run(const stn_plan *plan, const stn_layouts *at, uint64_t launches, stn_part part,
+                               const stn_execution *run, stn_launch_loop_launch turn, const void *user,
+                               stn_error *error);
+#endif
