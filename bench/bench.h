@@ -41,7 +41,7 @@ stn_status bench_time(bench *machine, bench_work work, void *user, double *secon
 stn_status bench_measure_copy(bench *machine, stn_error *error);
 
 /* ---- data.c: random values that are a function of the index, so that no copy on the host is needed
- * -------------- */
+ * ---- */
 /* In [-1, 1), uniform, rounded to the dtype. */
 double bench_value(uint64_t index, stn_dtype dtype);
 double bench_load(const void *data, uint64_t index, stn_dtype dtype);
@@ -53,8 +53,7 @@ stn_status bench_fill(bench *machine, void *data, uint64_t count, stn_dtype valu
  * to 1. */
 stn_status bench_stencil(const char *spec, stn_stencil **stencil, stn_error *error);
 
-/* ---- check.c
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- check.c --------------------------------------------------------------------------------- */
 /* One execution; the source counts where the plan has one. */
 stn_status bench_run(stn_plan *plan, const void *in, const void *source, void *out, stn_error *error);
 typedef struct bench_buffers {
@@ -69,23 +68,23 @@ typedef struct bench_buffers {
 stn_status bench_check(bench *machine, const stn_problem *problem, stn_plan *plan, const bench_buffers *buffers,
                        double *found, double *allowed, stn_error *error);
 
-/* ---- overhead.c
- * ------------------------------------------------------------------------------------------------- */
+/* ---- overhead.c ------------------------------------------------------------------------------ */
 typedef struct bench_overhead {
-    double context_seconds;                 /* driver start included */
-    double cold_plan_seconds;               /* first plan of a process, nothing cached: NVRTC's start and compile */
-    double warm_context_seconds;            /* the next process */
-    double warm_plan_seconds, load_seconds; /* its first plan, from the disk; the driver's part of that */
-    double memory_plan_seconds;             /* the same plan again in the same context */
-    double execute_seconds;                 /* the CPU's part of one execute */
+    double context_seconds; /* driver start included */
+    /* First plan of a process, nothing cached: NVRTC's start and compile */
+    double cold_plan_seconds;
+    double warm_context_seconds; /* the next process */
+    /* Its first plan, from the disk; the driver's part of that */
+    double warm_plan_seconds, load_seconds;
+    double memory_plan_seconds; /* the same plan again in the same context */
+    double execute_seconds;     /* the CPU's part of one execute */
     char strategy[32];
 } bench_overhead;
 /* Each in a fresh child process, so call this before bench_open: a process that has used the driver
  * must not fork. */
 stn_status bench_measure_overhead(int device, bench_overhead *overhead, stn_error *error);
 
-/* ---- report.c
- * --------------------------------------------------------------------------------------------------- */
+/* ---- report.c -------------------------------------------------------------------------------- */
 typedef struct bench_result {
     const bench_case *what;
     size_t extent[STN_MAX_RANK];
@@ -93,9 +92,11 @@ typedef struct bench_result {
     const char *boundary;
     stn_dtype dtype;
     char strategy[32];
-    double seconds, gstencils, bandwidth, percent_of_copy; /* bandwidth: bytes/s that one read and write a step take */
-    double bar;                                            /* in what->unit; 0: none */
-    double whole_grid; /* seconds of the same by cuFFT's transforms of the whole grid; 0: not measured */
+    /* Bandwidth: bytes/s that one read and write a step take */
+    double seconds, gstencils, bandwidth, percent_of_copy;
+    double bar; /* in what->unit; 0: none */
+    /* Seconds of the same by cuFFT's transforms of the whole grid; 0: not measured */
+    double whole_grid;
     double error, allowed;
     stn_status status; /* of measuring it */
     char problem[256]; /* why it was not measured; "" if it was */

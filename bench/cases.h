@@ -13,15 +13,17 @@ typedef struct bench_case {
      * which is the input's values; filters: one wide separable step; dense: one of random taps;
      * sparse: one step, and 1000, of f16, and of f32 with a tolerance */
     const char *group;
-    const char *name;     /* the usual name of the stencil */
-    const char *stencil;  /* for stn_stencil_parse; or dense-2d:R, random weights of either sign in a box of radius R */
+    const char *name; /* the usual name of the stencil */
+    /* For stn_stencil_parse; or dense-2d:R, random weights of either sign in a box of radius R */
+    const char *stencil;
     const char *strategy; /* NULL: the planner's choice */
     int rank;
     size_t extent[STN_MAX_RANK];
     uint64_t steps;
     bar_unit unit;
     double bar_f64, bar_f32; /* 0: none */
-    const char *peer;        /* the best peer measured on the same kind of GPU in f64, NULL if there is none */
+    /* The best peer measured on the same kind of GPU in f64, NULL if there is none */
+    const char *peer;
     double peer_gstencils;
     const char *boundary; /* where the options name none; NULL: fixed */
     double bar_f16;       /* 0: none */

@@ -120,8 +120,7 @@ static stn_status measure(bench *machine, const char *strategy, const fft_buffer
     return status;
 }
 
-/* ---- selection
- * --------------------------------------------------------------------------------------------------- */
+/* ---- selection ------------------------------------------------------------------------------- */
 
 /* "131072" names "131072 x 512" too. */
 static bool named(const char *names, const char *name) {
@@ -219,8 +218,7 @@ stn_status bench_fft_run(bench *machine, const bench_options *options, fft_done 
     return STN_OK;
 }
 
-/* ---- report
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- report ---------------------------------------------------------------------------------- */
 
 bool bench_fft_right(const fft_result *result) {
     return !*result->ours.problem && result->ours.error <= result->allowed;

@@ -12,7 +12,8 @@ typedef struct fft_case {
     stn_transform transform;
     double bar;      /* GB/s of one read and one write; 0: none */
     double of_cufft; /* what share of cuFFT's speed it must reach; 0: none */
-    double peer;     /* GB/s of the best peer measured on the same kind of GPU, 0 if there is none */
+    /* GB/s of the best peer measured on the same kind of GPU, 0 if there is none */
+    double peer;
 } fft_case;
 
 enum { FFT_CASES = 256 };

@@ -15,8 +15,7 @@ enum { ELEMENTS = 12, FEW_ELEMENTS = 4, FINE = 1 << 14 };
 static int64_t side_elements(const stn_fft_side *side) { return side->n[0] * side->n[1] * side->n[2]; }
 static int64_t numbers(const stn_fft_side *side) { return side->real ? 1 : 2; }
 
-/* ---- whole transforms
- * -------------------------------------------------------------------------------------------- */
+/* ---- whole transforms ------------------------------------------------------------------------ */
 
 /* One transform of the batch in float64, by the host. */
 static stn_status one_by_host(bench *machine, const stn_fft *one, void *workspace, const stn_host_fft *host,
@@ -53,8 +52,7 @@ static stn_status whole(bench *machine, const stn_fft *fft, fft_sample *sample, 
     return status;
 }
 
-/* ---- single elements
- * --------------------------------------------------------------------------------------------- */
+/* ---- single elements ------------------------------------------------------------------------- */
 
 /* out[k] = sum over j of in[j] w^(j k), the roots as products of a coarse and a fine one. */
 typedef struct summing {
@@ -114,8 +112,7 @@ static stn_status single(bench *machine, const stn_fft *fft, fft_sample *sample,
     return STN_OK;
 }
 
-/* ---- single elements of a grid
- * ----------------------------------------------------------------------------------- */
+/* ---- single elements of a grid --------------------------------------------------------------- */
 
 /* out[k] = sum over all j of in[j] w0^(j0 k0) w1^(j1 k1) w2^(j2 k2), row by row. Of a half spectrum
  * the conjugates that it leaves out count too: everything twice but the first element and, of an
@@ -176,8 +173,7 @@ static stn_status of_grid(bench *machine, const stn_fft *fft, fft_sample *sample
     return STN_OK;
 }
 
-/* ---- the sample
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the sample ------------------------------------------------------------------------------ */
 
 stn_status bench_fft_sample(bench *machine, const stn_fft *fft, fft_sample *sample, stn_error *error) {
     int64_t each = side_elements(&fft->out);
@@ -189,7 +185,8 @@ stn_status bench_fft_sample(bench *machine, const stn_fft *fft, fft_sample *samp
     for (int run = 0; run < runs; run++) { /* spread from the first to the last */
         int64_t last = by_sum ? fft->batch * each - 1 : fft->batch - 1;
         int64_t which = runs > 1 ? (int64_t)((double)last * run / (runs - 1)) : 0;
-        if (grid) which = each / (2 * runs) * (2 * run + 1) + run; /* not the mean, which may be far larger */
+        /* Not the mean, which may be far larger */
+        if (grid) which = each / (2 * runs) * (2 * run + 1) + run;
         sample->start[run] = by_sum ? which : which * each;
     }
     size_t count = (size_t)(runs * sample->length * numbers(&fft->out));

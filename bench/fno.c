@@ -27,8 +27,7 @@ typedef struct setting {
     void *workspace;
 } setting;
 
-/* ---- running
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static stn_status run_pass(const setting *s, int pass, stn_error *error) {
     stn_execution run = STN_EXECUTION_INIT;
@@ -63,8 +62,7 @@ static stn_status time_passes(setting *s, int passes, double *seconds, stn_error
     return STN_OK;
 }
 
-/* ---- checking
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- checking -------------------------------------------------------------------------------- */
 
 typedef struct numbers {
     double *in, *weights, *out, *workspace;
@@ -137,8 +135,7 @@ static stn_status check(const setting *s, double *relative, stn_error *error) {
     return status;
 }
 
-/* ---- one case
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- one case -------------------------------------------------------------------------------- */
 
 static stn_status make_plans(setting *s, const char *strategy, int passes, stn_error *error) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;

@@ -5,8 +5,10 @@
 #include "options.h"
 
 typedef struct fno_case {
-    const char *group; /* fno: the paper's, complex, one matrix of weights; fno-grid: real, weights for each mode */
-    char name[64];     /* "1d-128-m64-c64-b4096": points, modes, channels, batch, as in bench/studies/fno_torch.py */
+    /* Fno: the paper's, complex, one matrix of weights; fno-grid: real, weights for each mode */
+    const char *group;
+    /* "1d-128-m64-c64-b4096": points, modes, channels, batch, as in bench/studies/fno_torch.py */
+    char name[64];
     stn_spectral_conv layer;
     double bar;       /* ms at most; 0: none */
     double of_cublas; /* how many times cuFFT + cuBLAS's speed it must have at least; 0: none */
@@ -17,8 +19,9 @@ size_t bench_fno_cases(fno_case list[FNO_CASES]);
 
 typedef struct fno_timing {
     char strategy[32];
-    double seconds, error; /* error: relative L2 of a sample of the forward pass beside the host's float64 */
-    char problem[200];     /* why it was not measured; "" if it was */
+    /* Error: relative L2 of a sample of the forward pass beside the host's float64 */
+    double seconds, error;
+    char problem[200]; /* why it was not measured; "" if it was */
 } fno_timing;
 
 /* Measures the cases that the options name, each forward alone and (fno-grid) with both backward

@@ -54,7 +54,8 @@ size_t bench_fno_cases(fno_case list[FNO_CASES]) {
     for (size_t i = 0; i < sizeof grid / sizeof *grid; i++) {
         fno_case *c =
             add(list, &count, "fno-grid", grid[i].rank, grid[i].n, grid[i].modes, grid[i].channels, grid[i].batch);
-        c->layer.modes[grid[i].rank - 1] = grid[i].modes / 2 + 1; /* as neuraloperator's n_modes counts real data's */
+        /* As neuraloperator's n_modes counts real data's */
+        c->layer.modes[grid[i].rank - 1] = grid[i].modes / 2 + 1;
         c->of_cublas = 1.5;
     }
     return count;

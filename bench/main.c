@@ -89,7 +89,8 @@ static stn_status measure(bench *machine, const bench_buffers *buffers, bench_re
     memcpy(problem.extent, result->extent, sizeof problem.extent);
     STN_TRY_GOTO(status, bench_boundary(result->boundary, result->what->rank, problem.boundary, error), done);
     options.strategy = result->strategy;
-    options.mode = machine->tune ? STN_MODE_MEASURE : STN_MODE_ESTIMATE; /* one choice, whatever it takes */
+    /* One choice, whatever it takes */
+    options.mode = machine->tune ? STN_MODE_MEASURE : STN_MODE_ESTIMATE;
     STN_TRY_GOTO(status, stn_plan_create(machine->context, &problem, &options, &work.plan, error), done);
     snprintf(result->strategy, sizeof result->strategy, "%s", stn_plan_strategy(work.plan));
     STN_TRY_GOTO(status, bench_check(machine, &problem, work.plan, buffers, &result->error, &result->allowed, error),
@@ -256,7 +257,8 @@ static stn_status run_overhead(const bench_options *options, stn_text *text, stn
 /* What prints as it measures. */
 static stn_status run_listed(const bench_options *options, stn_error *error) {
     bench machine = {.quick = options->quick, .repeat = 1};
-    const char *folder = options->online ? ":memory:" : NULL; /* nothing that was remembered helps */
+    /* Nothing that was remembered helps */
+    const char *folder = options->online ? ":memory:" : NULL;
     stn_status status = bench_open(options->device, options->threads, folder, &machine, error);
     if (status == STN_OK && options->online)
         status = bench_online(&machine, options->quick ? 0.2 : ONLINE_SECONDS, options->cases, error);

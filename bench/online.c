@@ -60,8 +60,7 @@ typedef struct contest {
     tune_search search_done;
 } contest;
 
-/* ---- the two plans
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the two plans --------------------------------------------------------------------------- */
 
 static stn_status find_best(contest *c, double seconds, stn_error *error) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
@@ -69,7 +68,8 @@ static stn_status find_best(contest *c, double seconds, stn_error *error) {
     options.estimate_only = options.deterministic = 1;
     STN_TRY(stn_plan_create(c->machine->context, &c->problem, &options, &c->search, error));
     const tune_order order = {.seconds = seconds, .all = true, .within = 3, .apart = true};
-    if (!c->machine->quick) tune_compile(c->search, NULL, &order); /* its time is apart; ONLINE finds the kernels too */
+    /* Its time is apart; ONLINE finds the kernels too */
+    if (!c->machine->quick) tune_compile(c->search, NULL, &order);
     tune_measure(c->search, NULL, &order);
     const stn_ranked *best = &c->search->ranking[0];
     stn_plan_take(c->search, best);
@@ -102,8 +102,7 @@ static void name_now(const stn_plan *plan, char *to, size_t size) {
     name(plan, strategy, &candidate, to, size);
 }
 
-/* ---- running
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* By the clock on the wall, as a caller has it who waits at the end; added to *seconds. */
 static stn_status run(contest *c, stn_plan *plan, void *workspace, void *out, int units, double *seconds,
@@ -177,8 +176,7 @@ done:
     return status;
 }
 
-/* ---- one problem
- * --------------------------------------------------------------------------------------------------- */
+/* ---- one problem ----------------------------------------------------------------------------- */
 
 static stn_status open_contest(contest *c, stn_stencil **stencil, stn_error *error) {
     stn_context *context = c->machine->context;

@@ -9,9 +9,11 @@ typedef struct bench_options {
     int device; /* as stn_context_options */
     int threads, repeat;
     const char *groups, *cases,
-        *dtypes;                 /* comma-separated; NULL: all (cases), "step" (groups), f64,f32 of stencils (dtypes) */
-    const char *strategy;        /* NULL: each case's own */
-    const char *boundary;        /* one for all axes, or one an axis, comma-separated; NULL: each case's own */
+        /* Comma-separated; NULL: all (cases), "step" (groups), f64,f32 of stencils (dtypes) */
+        *dtypes;
+    const char *strategy; /* NULL: each case's own */
+    /* One for all axes, or one an axis, comma-separated; NULL: each case's own */
+    const char *boundary;
     size_t extent[STN_MAX_RANK]; /* 0: each case's own */
     int rank;                    /* of extent */
     uint64_t steps;              /* 0: each case's own */

@@ -42,8 +42,7 @@ typedef struct rates_batch {
     int first; /* number of the first problem */
 } rates_batch;
 
-/* ---- the list
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 static const char *const stencils[3][4] = {{"heat-1d", "1d5p", "1d7p", "heat-1d"},
                                            {"heat-2d", "box-2d9p", "star-2d13p", "box-2d49p"},
@@ -121,8 +120,7 @@ static void build_runs(void *user, int64_t begin, int64_t end) {
     }
 }
 
-/* ---- measuring
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 typedef struct executions {
     stn_plan *plan;

@@ -867,12 +867,12 @@ STN_API stn_status stn_wisdom_forget(stn_context *context, const char *key, stn_
 /* ---- Teams: one grid over several GPUs ----------------------------------------------------------
  *
  * A team is a set of devices of this process, or a set of processes, that compute on one grid. The
- * grid is cut along its slowest axis into parts of whole rows (planes in 3D). Each member stores, in addition to its own
- * rows, copies of its neighbours' nearest rows, the halos, and takes several steps between two halo
- * exchanges: with f steps between them a halo is f times the stencil's reach deep. The plan chooses
- * f by the predicted cost of steps and exchanges. Results are bit-identical to those of one device
- * if the members use the same strategy, except for f16 on GPUs, which is rounded once in several
- * steps.
+ * grid is cut along its slowest axis into parts of whole rows (planes in 3D). Each member stores,
+ * in addition to its own rows, copies of its neighbours' nearest rows, the halos, and takes several
+ * steps between two halo exchanges: with f steps between them a halo is f times the stencil's reach
+ * deep. The plan chooses f by the predicted cost of steps and exchanges. Results are bit-identical
+ * to those of one device if the members use the same strategy, except for f16 on GPUs, which is
+ * rounded once in several steps.
  *
  * A team and its plans must not be used by two threads at once. */
 
@@ -930,10 +930,10 @@ STN_API stn_status stn_team_plan_local(const stn_team_plan *plan, int member, si
  * source is NULL) are pointers of member m's device to its part, [batch][rows][other extents],
  * dense; entries of members without rows are ignored. In a team of processes each gives only its
  * own part, as in[0], out[0] and source[0]. in[m] may be out[m] if the problem is in place, and is
- * kept otherwise. Members also have grids of their own: with `in` NULL the run
- * continues from the previous result, with `out` NULL the result stays in the members, so that a
- * long simulation moves data only when needed. After a failure the outputs are undefined, and no
- * work is running; in a team of processes outputs are written only after all have made all steps. */
+ * kept otherwise. Members also have grids of their own: with `in` NULL the run continues from the
+ * previous result, with `out` NULL the result stays in the members, so that a long simulation moves
+ * data only when needed. After a failure the outputs are undefined, and no work is running; in a
+ * team of processes outputs are written only after all have made all steps. */
 STN_API stn_status stn_team_plan_execute(stn_team_plan *plan, const void *const *in, void *const *out,
                                          const void *const *source, stn_error *error);
 /* The same for whole dense grids in host memory; `in` and `out` may be NULL likewise.

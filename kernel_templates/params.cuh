@@ -236,8 +236,8 @@ constexpr int SEGMENT_TRANSFER = 0;
 constexpr int PROFILES = 0;
 constexpr int SYMBOL_EVEN = 0;  // segment_face: 1: the symbol's imaginary part is even too
 constexpr int SOURCE_BACK = 0;  // segment_source: 1: writes frozen values back to a grid
-// segment/dense_convolution.cuh: each at most 16; for segment_prime_factor coprime; where the last is 1 the others
-// may be larger.
+// segment/dense_convolution.cuh: each at most 16; for segment_prime_factor coprime; where the last
+// is 1 the others may be larger.
 constexpr int DFT_N1 = 16, DFT_N2 = 15, DFT_N3 = 7;
 // Of a fragment in f64: 16 and 16, 8 or 4, 8 and 4.
 constexpr int DFT_ROWS = 16, DFT_DEPTH = 8;

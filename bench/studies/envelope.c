@@ -57,8 +57,7 @@ static bool is_hopeless(const envelope_group *g, int r) {
     return seconds > LONGEST || (g->problem.steps > 1 && seconds > HOPELESS * cheapest);
 }
 
-/* ---- plans
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 static stn_status rank_group(const envelope *e, uint64_t steps, envelope_group *g, stn_error *error) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
@@ -98,8 +97,7 @@ static void build(void *user, int64_t begin, int64_t end) {
     }
 }
 
-/* ---- measuring
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 typedef struct execution {
     stn_plan *plan;

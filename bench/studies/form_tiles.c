@@ -59,7 +59,8 @@ static void build(void *user, int64_t begin, int64_t end) {
         *f = (form){.status = STN_OK};
         options.strategy = forms[i].strategy, options.estimate_only = 1;
         if (stn_plan_create(all->machine->context, &all->problem, &options, &like, NULL) != STN_OK) continue;
-        if (!strcmp(forms[i].strategy, "segment")) stn_plan_rank(like, "segment", STN_PLAN_RANKING); /* of all tiles */
+        /* Of all tiles */
+        if (!strcmp(forms[i].strategy, "segment")) stn_plan_rank(like, "segment", STN_PLAN_RANKING);
         for (size_t k = 0; k < like->ranked && like->ranking[k].applies && !f->plan && f->status == STN_OK; k++) {
             const stn_ranked *entry = &like->ranking[k];
             stn_text text = STN_TEXT_EMPTY;

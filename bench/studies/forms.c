@@ -40,8 +40,7 @@ typedef struct forms {
     form list[FORMS];
 } forms;
 
-/* ---- plans
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 /* The candidate of this form that makes all steps in one launch, with nothing else tried. */
 static const stn_candidate *candidate_of(const stn_plan *like, int first, segment_shape *shape) {
@@ -68,8 +67,7 @@ static void build(void *user, int64_t begin, int64_t end) {
     }
 }
 
-/* ---- measuring
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 typedef struct execution {
     stn_plan *plan;
@@ -113,8 +111,7 @@ static stn_status measure_steps(forms *all, uint64_t steps, stn_error *error) {
     return status;
 }
 
-/* ---- the table
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static void print_form(const forms *all, int i, stn_text *text) {
     const form *f = &all->list[i];

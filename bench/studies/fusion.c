@@ -37,7 +37,8 @@ typedef struct fusion {
     const uint64_t *steps;
     int runs;
     fused_run run[LENGTHS];
-    double transforms, factors; /* seconds of cuFFT's two; of the frequencies' factors at the copy rate */
+    /* Seconds of cuFFT's two; of the frequencies' factors at the copy rate */
+    double transforms, factors;
     size_t cufft_work;
 } fusion;
 
@@ -52,8 +53,7 @@ static stn_status execute(void *user, stn_error *error) {
     return stn_plan_execute(e->plan, e->in, e->out, NULL, error);
 }
 
-/* ---- cuFFT
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- cuFFT ----------------------------------------------------------------------------------- */
 
 static stn_status time_transform(fusion *f, bool inverse, double *seconds, stn_error *error) {
     stn_transform t = STN_TRANSFORM_INIT;
@@ -83,8 +83,7 @@ static stn_status time_cufft(fusion *f, stn_error *error) {
     return STN_OK;
 }
 
-/* ---- ours
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- ours ------------------------------------------------------------------------------------ */
 
 /* From any thread: compiles. */
 static void build(void *user, int64_t begin, int64_t end) {
@@ -127,8 +126,7 @@ static size_t segment_bytes(const stn_plan *plan) {
     return bytes;
 }
 
-/* ---- tables
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static void print_times(const fusion *f, stn_text *text) {
     const double whole = f->transforms + f->factors;

@@ -14,8 +14,8 @@
 //             | q + 2 Q ..    |  R rows; forward: sums per thread, then over the line's threads
 //
 // Two real channels form one complex line, with negative frequencies too; or each is a line of its
-// own (FEW_SINGLE_CHANNEL), which halves the sums. Then Q = N / 2R, and a butterfly of 2R real points is one
-// of R complex ones made of even and odd points (E + i O):
+// own (FEW_SINGLE_CHANNEL), which halves the sums. Then Q = N / 2R, and a butterfly of 2R real
+// points is one of R complex ones made of even and odd points (E + i O):
 //
 //     X[k] = E[k] + v^k O[k],  v = exp(-2 pi i / 2R)
 //     E[k] = (Z[k] + conj Z[-k]) / 2,  O[k] = (Z[k] - conj Z[-k]) / 2i

@@ -97,7 +97,8 @@ __device__ __forceinline__ void add_plane(float (&sum)[RUN][4], const fragments<
             constexpr int FIRST = chunk * SPARSE_HELD, LEFT = SPARSE_ROW_COUNT[PLANE] - FIRST;
             fragments<(LEFT < SPARSE_HELD ? LEFT : SPARSE_HELD)> read;
             int again = lane;
-            hide_from_optimizer(again);  // stops the compiler from hoisting these loads, which would spill
+            // stops the compiler from hoisting these loads, which would spill
+            hide_from_optimizer(again);
             read_fragments(read, table, rows_before(PLANE) + FIRST, again);
             add_rows<SPARSE_ROW_FIRST[PLANE] + FIRST>(sum, read, meta, start);
         });

@@ -20,7 +20,7 @@ stn_status stn_plan_create(stn_context *context, const stn_problem *problem, con
     return stn_plan_make(context, &stn_kind_stencil, problem, options, plan, error);
 }
 
-/* ---- the work as a value ---- */
+/* ---- the work as a value --------------------------------------------------------------------- */
 
 /* On a GPU the reach of the taps must not exceed the length of an axis. */
 static stn_status check_reach(const stn_task *task, stn_error *error) {
@@ -98,7 +98,7 @@ static stn_status set_weights(stn_plan *plan, size_t count, const double *weight
     return status;
 }
 
-/* ---- choosing ---- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
     const stn_task *task = &plan->task;
@@ -134,7 +134,7 @@ static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_ca
     result->error *= runs; /* of the last snapshot: each run continues from the one before */
 }
 
-/* ---- words ---- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static void print(const stn_plan *plan, stn_text *text) { stn_task_print(&plan->task, text); }
 static void json(const stn_plan *plan, stn_text *text) { stn_task_json(&plan->task, text); }
@@ -200,7 +200,7 @@ static void more(const stn_plan *plan, stn_format format, stn_text *text) {
         text_growth(&g, (double)steps, overflow, &plan->task, text);
 }
 
-/* ---- measuring ---- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 /* Of the weights, only their mirror symmetry along each axis matters. */
 static void key(const stn_plan *plan, const stn_key_sink *to) {

@@ -93,8 +93,8 @@ typedef struct stn_kind {
     double (*allowed_difference)(const stn_plan *plan, uint64_t steps);
 } stn_kind;
 
-/* For a kind's `reference_candidate`: the last candidate of the first strategy that applies, from number *which
- * of a list that ends with NULL. */
+/* For a kind's `reference_candidate`: the last candidate of the first strategy that applies, from
+ * number *which of a list that ends with NULL. */
 stn_status stn_reference_candidate(const stn_plan *plan, const stn_strategy *const *references, int *which,
                                    const stn_strategy **chosen, stn_candidate *candidate, stn_error *error);
 

@@ -285,8 +285,8 @@ stn_status team_ranks_open(const void *communicator, double seconds, team_ranks 
 void team_ranks_close(team_ranks *ranks) {
     int problem, over = 0;
     if (!ranks) return;
-    if (ranks->has_comm && !ranks->mpi.call.finalized(&over) && over) /* by the caller: MPI must not be called */
-        ranks->listens = false, ranks->broken = true;
+    /* By the caller: MPI must not be called */
+    if (ranks->has_comm && !ranks->mpi.call.finalized(&over) && over) ranks->listens = false, ranks->broken = true;
     if (ranks->listens) {
         pending control = {.request = ranks->listening};
         team_give_up(ranks, &control, 1);

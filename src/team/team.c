@@ -12,8 +12,9 @@
 #include "plan/plan.h"
 
 #define LINK_BYTES ((size_t)16 << 20) /* of the copy that is timed */
-#define HOST_BANDWIDTH 5e9            /* bytes/s of a copy between members that share the processors */
-#define LATENCY 20e-6                 /* seconds of an exchange within one process */
+/* Bytes/s of a copy between members that share the processors */
+#define HOST_BANDWIDTH 5e9
+#define LATENCY 20e-6 /* seconds of an exchange within one process */
 
 static stn_status check_devices(int count, const int *devices, stn_error *error) {
     if (count < 1 || count > TEAM_MOST || !devices)

@@ -15,7 +15,8 @@ typedef struct team_member {
 
 struct stn_team {
     int count;
-    int own;               /* the member that is this process's, where each member is a process; else 0 */
+    /* The member that is this process's, where each member is a process; else 0 */
+    int own;
     team_ranks *ranks;     /* owned; the members' processes; NULL: all members are in this one */
     bool on_host;          /* the members of this process are */
     double link_bandwidth; /* bytes/s from one member to another */
@@ -31,10 +32,13 @@ typedef struct team_part {
     int64_t first, rows;
     int64_t halo[2];
     int neighbour[2]; /* the members that the halos are copies of; -1: a side of the grid */
-    void *grid[2];    /* on the member's device, steps go from one to the other; a source's is the third */
+    /* On the member's device, steps go from one to the other; a source's is the third */
+    void *grid[2];
     void *source;
-    void *leaving[2], *coming[2]; /* owned host memory: halos to and from other processes; NULL: they lie packed */
-    stn_plan *plan[2];            /* of f steps, and of the rest; the second is NULL where there is none */
+    /* Owned host memory: halos to and from other processes; NULL: they lie packed */
+    void *leaving[2], *coming[2];
+    /* Of f steps, and of the rest; the second is NULL where there is none */
+    stn_plan *plan[2];
 } team_part;
 
 struct stn_team_plan {
@@ -47,7 +51,8 @@ struct stn_team_plan {
     double predicted;         /* seconds */
     int at;                   /* the grids that the last run ended in */
     bool has_grids;           /* there was one, and it did not fail */
-    team_part *part;          /* owned; of each member. Grids and plans are those of this process's members */
+    /* Owned; of each member. Grids and plans are those of this process's members */
+    team_part *part;
 };
 
 /* Where a row of grid `batch` lies in a grid of a part with halos; row 0 is the part's first own

@@ -25,8 +25,7 @@
 #define ALIKE 0.125
 enum { ALIGNMENT = 256, DESCRIBED = 16 /* members up to which the parts of other processes are described */ };
 
-/* ---- parts
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 static int64_t reach_of(const stn_problem *problem) {
     const stn_tap *taps = stn_stencil_taps(problem->stencil);
@@ -72,8 +71,7 @@ static stn_problem problem_of(const stn_team_plan *plan, const stn_problem *prob
     return own;
 }
 
-/* ---- how many steps between two exchanges
- * -------------------------------------------------------------------------- */
+/* ---- how many steps between two exchanges ---------------------------------------------------- */
 
 typedef struct search {
     stn_team_plan *plan;
@@ -130,8 +128,7 @@ static void choose_between(stn_team_plan *plan, const stn_problem *problem, cons
     cut(plan, problem, (int64_t)s.best * reach);
 }
 
-/* ---- making
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static stn_status check_problem(const stn_problem *problem, stn_error *error) {
     STN_TRY(stn_problem_validate(problem, error));
@@ -306,8 +303,7 @@ stn_status stn_team_plan_set_weights(stn_team_plan *plan, size_t count, const do
     return team_agree(plan->team, set_weights(plan, count, weights, error), 0, "weights", NULL, 0, error);
 }
 
-/* ---- in words
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- in words -------------------------------------------------------------------------------- */
 
 stn_status stn_team_plan_describe(const stn_team_plan *plan, char **text, stn_error *error) {
     if (!plan || !text)

@@ -114,7 +114,8 @@ void compare_measure(const stn_task *task, const void *got, stn_dtype expected_d
                      comparison *result) {
     int64_t span = stn_task_span(task, true);
     unsigned char *is_point = calloc(1, (size_t)span);
-    long double error = 0, size = 0, rounding = 0; /* many steps leave answers whose squares no double holds */
+    /* Many steps leave answers whose squares no double holds */
+    long double error = 0, size = 0, rounding = 0;
     double largest = 0;
     result->point = 0;
     result->all_written = true;
@@ -274,7 +275,8 @@ bool compare_drawn_with_host(stn_context *context, stn_pool *pool, const stn_pro
     stn_status status = compare_run(context, problem, strategy, pick, in, in_bytes, got, out_bytes, result);
     if (status == STN_OK) compare_measure(&task, got, expected_dtype, expected, result);
     result->bar = compare_bar(&task, fused);
-    if (task.dtype == STN_F16) result->bar = fmax(result->bar, 2 * result->rounding); /* numbers below 6e-5 */
+    /* Numbers below 6e-5 */
+    if (task.dtype == STN_F16) result->bar = fmax(result->bar, 2 * result->rounding);
     free(in), free(got), free(expected);
     stn_task_clear(&task);
     return status == STN_OK && compare_good(result);

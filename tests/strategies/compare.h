@@ -36,10 +36,12 @@ stn_stencil *product_stencil(dice *d, int rank, int radius);
 
 typedef struct comparison {
     double relative_l2, bar;
-    double point;                       /* the largest error of a point, over the largest value of the answer */
-    double rounding;                    /* relative L2 of the answer itself, rounded to the dtype */
-    double predicted;                   /* the error that the plan expects; 0: it does not say */
-    bool all_written;                   /* no point still holds the poison, no padding was touched */
+    /* The largest error of a point, over the largest value of the answer */
+    double point;
+    double rounding;  /* relative L2 of the answer itself, rounded to the dtype */
+    double predicted; /* the error that the plan expects; 0: it does not say */
+    /* No point still holds the poison, no padding was touched */
+    bool all_written;
     char strategy[32], parameters[256]; /* of the plan */
     stn_error error;                    /* of the first call that failed */
 } comparison;

@@ -7,7 +7,8 @@
 
 #include "plan/plan.h"
 
-#define LEEWAY 1.5 /* either way: a mistake of a factor of 10 is far from it, a touch of a constant is not */
+/* Either way: a mistake of a factor of 10 is far from it, a touch of a constant is not */
+#define LEEWAY 1.5
 
 typedef struct cost_case {
     const char *stencil;

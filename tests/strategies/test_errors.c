@@ -27,7 +27,8 @@ typedef struct settings {
 } settings;
 
 typedef struct tally {
-    int run, asked, tight, above; /* all; of which more is asked; which of these say no more than that */
+    /* All; of which more is asked; which of these say no more than that */
+    int run, asked, tight, above;
     double worst;
     char which[600];
 } tally;

@@ -92,7 +92,8 @@ static void check_strategy(suite *s, const char *strategy) {
         char what[160];
         stn_error error = {0};
         bool same = same_in_parts(s, strategy, &p, count, &d, &most, &error);
-        if (error.status == STN_ERROR_UNSUPPORTED) { /* margins may cover so small a grid; the last line counts */
+        /* Margins may cover so small a grid; the last line counts */
+        if (error.status == STN_ERROR_UNSUPPORTED) {
             stn_stencil_destroy(stencil);
             continue;
         }

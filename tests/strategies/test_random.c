@@ -212,7 +212,8 @@ static bool read_settings(int argc, char **argv, settings *how) {
 static int conclude(shared *s, bool all) {
     for (int i = 0; i < RANDOM_STRATEGIES && s->of[i].name[0]; i++) {
         const tally *t = &s->of[i];
-        const bool few = t->served + t->wrong + t->refused < 8; /* one refusal among so few says nothing */
+        /* One refusal among so few says nothing */
+        const bool few = t->served + t->wrong + t->refused < 8;
         bool good = t->served + t->wrong >= 4 * t->refused || (few && t->refused < 2) || all;
         printf("%s %d - %s: %d right, %d wrong, %d refused\n", good ? "ok" : "not ok", ++s->run, t->name, t->served,
                t->wrong, t->refused);
@@ -267,5 +268,6 @@ int main(int argc, char **argv) {
     int without = 0;
     for (int job = 0; job < how.jobs; job++) without += wait_for_job(&how, s, job, pid[job]) == NO_DEVICE;
     if (without == how.jobs) return suite_without_device(s->why);
-    return conclude(s, how.all || how.weights) || without; /* plans for other weights may be refused */
+    /* Plans for other weights may be refused */
+    return conclude(s, how.all || how.weights) || without;
 }

@@ -134,7 +134,8 @@ static void draw(rig *r, uint64_t seed, uint64_t index) {
     stn_problem p = drawn.problem;
     p.stencil = stencil;
     p.every = 0, p.in_place = 0, p.in_batch_stride = p.out_batch_stride = 0, p.alignment = 0, p.tolerance = 0;
-    if (index % 4 == 1) p.extent[0] = (size_t)dice_int(&d, 1, 12); /* fewer rows than ranks, and parts thin as halos */
+    /* Fewer rows than ranks, and parts thin as halos */
+    if (index % 4 == 1) p.extent[0] = (size_t)dice_int(&d, 1, 12);
     if (drawn.rank == 3 && p.extent[0] < 20 && index % 4 != 1) p.extent[0] = (size_t)dice_int(&d, 1, 40);
     memset(p.in_stride, 0, sizeof p.in_stride), memset(p.out_stride, 0, sizeof p.out_stride);
     if (!strcmp(r->strategy, "direct"))

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- which expressions are linear ----------------------------------------------------------- */
+/* ---- which expressions are linear ------------------------------------------------------------ */
 
 static const char *name_of(const stn_system *system, int root) {
     for (int e = 0; e < system->nequations; e++)
@@ -124,7 +124,7 @@ static bool add_nodes(modes_linear *l, bool *constant, char *reason, size_t size
     return true;
 }
 
-/* ---- sides ---------------------------------------------------------------------------------- */
+/* ---- sides ----------------------------------------------------------------------------------- */
 
 static const char *kind_name(const stn_system_side *side) {
     static const char *const names[] = {[STN_WRAP] = "wrap",   [STN_CONSTANT] = "constant", [STN_NEAREST] = "nearest",
@@ -193,7 +193,7 @@ int64_t modes_image(const modes_axis *axis, int field, int64_t i, int *sign) {
     return part % 2 ? axis->beyond == 1 ? half - 1 - at : half - at : at;
 }
 
-/* ---- making it ------------------------------------------------------------------------------ */
+/* ---- making it ------------------------------------------------------------------------------- */
 
 bool modes_linear_make(const stn_system_task *task, modes_linear *l, char *reason, size_t size) {
     const stn_system *system = task->system;
@@ -226,7 +226,7 @@ void modes_linear_clear(modes_linear *l) {
     *l = (modes_linear){0};
 }
 
-/* ---- numbers -------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 #define DEFINE_APPLY(name, real, f)                                                                                    \
     static double name(stn_system_op op, real a, real b, real c) {                                                     \

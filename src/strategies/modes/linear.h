@@ -38,7 +38,8 @@ typedef struct modes_stencil {
 /* How an axis goes on past its sides: by itself, or mirrored, field by field with signs. */
 typedef struct modes_axis {
     int64_t n, length; /* points of the grid, and until the extended axis repeats */
-    int beyond;        /* mirrors stand so many half points outside of the outer points; unless length is n */
+    /* Mirrors stand so many half points outside of the outer points; unless length is n */
+    int beyond;
     bool mirrored;
     signed char sign[STN_SYSTEM_MAX_FIELDS][2]; /* of each field at the low and the high mirror */
 } modes_axis;
@@ -49,14 +50,16 @@ typedef struct modes_linear {
     int count, nstencils, nterms;
     modes_operation *operations; /* owned, as what follows */
     modes_stencil *stencils;
-    int *term;                            /* of each, the offset along the last axis */
-    int *operation_of;                    /* of each node; -1: it is constant */
-    int root[STN_SYSTEM_MAX_FIELDS];      /* of each field, its assignment's operation; -1: it is constant */
+    int *term;         /* of each, the offset along the last axis */
+    int *operation_of; /* of each node; -1: it is constant */
+    /* Of each field, its assignment's operation; -1: it is constant */
+    int root[STN_SYSTEM_MAX_FIELDS];
     int root_node[STN_SYSTEM_MAX_FIELDS]; /* likewise, the node */
     int reach[3];                         /* the largest offset of a stencil along each axis */
     bool affine;                          /* steps add constants too */
     bool real;                            /* the matrix is real: symmetry.h */
-    bool even[2];                         /* it is the same at frequencies that mirror each other along this axis */
+    /* It is the same at frequencies that mirror each other along this axis */
+    bool even[2];
     modes_axis axis[3];
 } modes_linear;
 

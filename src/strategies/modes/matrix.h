@@ -41,7 +41,7 @@ TARGET static size_t NAME(scratch)(const modes_linear *l) {
     return (size_t)stn_round_up((int64_t)(pairs * sizeof(NAME(pair)) + 2 * (w + 1) * sizeof(NAME(vector))), 256);
 }
 
-/* ---- the matrix of a step ------------------------------------------------------------------- */
+/* ---- the matrix of a step -------------------------------------------------------------------- */
 
 INLINE NAME(wide) NAME(spread)(modes_wide x) {
     const NAME(vector) zero = {0};
@@ -156,7 +156,7 @@ TARGET static modes_pair NAME(entry)(const modes_linear *l, int entry, int lane,
     return (modes_pair){{at[lane], at[LANES + lane]}, {at[2 * LANES + lane], at[3 * LANES + lane]}};
 }
 
-/* ---- its power ------------------------------------------------------------------------------ */
+/* ---- its power ------------------------------------------------------------------------------- */
 
 INLINE void NAME(multiply)(const NAME(pair) * a, const NAME(pair) * b, NAME(pair) * to, int w, const bool narrow,
                            const bool real) {
@@ -234,7 +234,7 @@ TARGET static void NAME(raise)(const modes_linear *l, uint64_t steps, bool narro
         NAME(raise_by)(&k, w, steps, false, false);
 }
 
-/* ---- applying it ---------------------------------------------------------------------------- */
+/* ---- applying it ----------------------------------------------------------------------------- */
 
 INLINE void NAME(load)(const double *from, int count, NAME(vector) * to) {
     double *re = (double *)to, *im = re + LANES;

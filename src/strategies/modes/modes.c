@@ -18,7 +18,7 @@ typedef struct modes_state {
     modes_passes passes;
 } modes_state;
 
-/* ---- choosing ------------------------------------------------------------------------------- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 static double spectra_bytes(const modes_linear *l) {
     double numbers = (double)l->width * (double)l->task->batch;
@@ -56,9 +56,11 @@ static size_t candidates(const stn_system_task *task, const stn_machine *machine
 
 /* Fitted to the CPU time of 24 runs on two cores with AVX-512. */
 static const struct {
-    double product, form;         /* operations of a product of the power, and of a number of the step's matrix */
-    double arithmetic, transform; /* parts of the flops that the host's machine is assumed to have */
-    double start;                 /* seconds: a few runs' part of making the plan */
+    /* Operations of a product of the power, and of a number of the step's matrix */
+    double product, form;
+    /* Parts of the flops that the host's machine is assumed to have */
+    double arithmetic, transform;
+    double start; /* seconds: a few runs' part of making the plan */
 } rates = {13, 60, 0.8, 0.7, 1e-4};
 
 static void estimate(const stn_system_task *task, const stn_machine *machine, const stn_candidate *candidate,
@@ -99,7 +101,7 @@ static void estimate(const stn_system_task *task, const stn_machine *machine, co
     modes_linear_clear(&l);
 }
 
-/* ---- running -------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     modes_state *state = calloc(1, sizeof *state);

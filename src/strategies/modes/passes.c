@@ -2,9 +2,9 @@
  *
  *     levels of each field to their differences, extended past mirrors -> transform -> matrix power -> back -> levels
  *
- * Of a stack each state comes from the one before, and is transformed back into memory of its
- * own. Numbers lie as [number of the state][batch][extended extent], float64, rows padded for
- * transforms in place. */
+ * Of a stack each state comes from the one before, and is transformed back into memory of its own.
+ * Numbers lie as [number of the state][batch][extended extent], float64, rows padded for transforms
+ * in place. */
 #include "strategies/modes/passes.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ enum {
 
 static size_t rounded(size_t bytes) { return (size_t)stn_round_up((int64_t)bytes, ALIGNED); }
 
-/* ---- making it ------------------------------------------------------------------------------ */
+/* ---- making it ------------------------------------------------------------------------------- */
 
 static stn_status make_transform(const modes_passes *p, bool inverse, bool in_place, int64_t batch, int threads,
                                  stn_host_fft **made, stn_error *error) {
@@ -115,7 +115,7 @@ void modes_passes_clear(modes_passes *p) {
 
 size_t modes_passes_workspace(const modes_passes *p) { return p->constants + p->spectra + p->stage + p->shared; }
 
-/* ---- a run ---------------------------------------------------------------------------------- */
+/* ---- a run ----------------------------------------------------------------------------------- */
 
 typedef struct pass {
     const modes_passes *p;
@@ -254,14 +254,15 @@ static void run_shares(void *user, int64_t first, int64_t last) {
     }
 }
 
-/* ---- records -------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static double stored(stn_dtype dtype, double value) {
     if (dtype == STN_F64) return value;
     return (double)(dtype == STN_F32 ? (float)value : stn_half_to_float(stn_float_to_half((float)value)));
 }
 
-/* What the receivers of a field see after so many steps, of the field's present level in `stage`. */
+/* What the receivers of a field see after so many steps, of the field's present level in
+ * `stage`. */
 static void record_field(const pass *r, int field, int64_t row) {
     const modes_passes *p = r->p;
     const stn_system_task *task = p->linear.task;
@@ -295,7 +296,7 @@ static void record(const pass *r, stn_pool *pool, uint64_t steps) {
     }
 }
 
-/* ---- states --------------------------------------------------------------------------------- */
+/* ---- states ---------------------------------------------------------------------------------- */
 
 static void store_state(pass *r, stn_pool *pool) {
     const modes_passes *p = r->p;

@@ -1,5 +1,5 @@
-/* A run of a linear system, or the chunks of one between records: its state to frequencies, the power of the step's matrix there, and
- * back. */
+/* A run of a linear system, or the chunks of one between records: its state to frequencies, the
+ * power of the step's matrix there, and back. */
 #ifndef STN_STRATEGIES_MODES_PASSES_H
 #define STN_STRATEGIES_MODES_PASSES_H
 #include "host/fft_by_type.h"
@@ -10,13 +10,18 @@ typedef struct modes_passes {
     modes_linear linear;
     const modes_lanes *lanes;
     modes_roots roots[3];
-    stn_host_fft *forward, *inverse, *inverse_one; /* of all arrays in place; of one array to another */
-    int64_t pitch, grid;                           /* complex numbers of a row, of a grid's spectrum */
-    int64_t rows[2], chunks;                       /* rows of frequencies that differ, and pieces of one */
-    int shares;                                    /* of the pieces of all rows, each with a scratch memory */
-    size_t constants, spectra, stage, scratch;     /* bytes */
-    uint64_t chunk;                                /* steps from one state that is stored or recorded to the next */
-    size_t shared;                                 /* of the transforms, or of all shares */
+    /* Of all arrays in place; of one array to another */
+    stn_host_fft *forward, *inverse, *inverse_one;
+    /* Complex numbers of a row, of a grid's spectrum */
+    int64_t pitch, grid;
+    /* Rows of frequencies that differ, and pieces of one */
+    int64_t rows[2], chunks;
+    /* Of the pieces of all rows, each with a scratch memory */
+    int shares;
+    size_t constants, spectra, stage, scratch; /* bytes */
+    /* Steps from one state that is stored or recorded to the next */
+    uint64_t chunk;
+    size_t shared; /* of the transforms, or of all shares */
 } modes_passes;
 
 /* Steps of a chunk. */

@@ -1,4 +1,5 @@
-/* See symmetry.h: the matrix is made at frequencies of no meaning, and at those that mirror them. */
+/* See symmetry.h: the matrix is made at frequencies of no meaning, and at those that mirror
+ * them. */
 #include "strategies/modes/symmetry.h"
 
 #include <math.h>

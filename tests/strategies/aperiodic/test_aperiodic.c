@@ -120,7 +120,8 @@ static void crossed(suite *s) {
 /* Bands of bands, to three levels, however small they are; numbers of steps that leave a rest at
  * each of them. */
 static void deep(suite *s) {
-    const bool all = s->full || on_host; /* the emulator: a line and a plane, their bands of bands */
+    /* The emulator: a line and a plane, their bands of bands */
+    const bool all = s->full || on_host;
     static const int extents[][3] = {{900, 0, 0}, {260, 241, 0}, {100, 96, 90}};
     static const uint64_t steps[] = {64, 45, 10};
     for (size_t e = 0; e < (all ? 3 : 2); e++)
@@ -227,8 +228,7 @@ static void turns(suite *s) {
                  "turns: packed grids take a grid less of workspace", NULL);
 }
 
-/* ---- plans
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 /* The plan once, between copies of host memory that begin so many bytes past aligned addresses; out
  * holds NaN before. */
@@ -371,6 +371,8 @@ int main(int argc, char **argv) {
                                        {"turns", turns},         {"waves", waves},   {"sources", sources},
                                        {"weights", new_weights}, {"choice", choice}, {"rounds", rounds}};
     on_host = argc > 1 && !strcmp(argv[1], "--host");
-    if (on_host) return suite_main_on(STN_DEVICE_HOST, argc - 1, argv + 1, parts + 1, 11); /* all but streams */
-    return suite_main(argc, argv, parts, 9);                                               /* without the last */
+    /* All but streams */
+    if (on_host) return suite_main_on(STN_DEVICE_HOST, argc - 1, argv + 1, parts + 1, 11);
+    /* Without the last */
+    return suite_main(argc, argv, parts, 9);
 }

@@ -80,6 +80,7 @@ void waves_until(suite *s, uint64_t steps) {
                                 {16, 400, 0, STN_CONSTANT, STN_FIXED, STN_F64, 14},
                                 {16, 400, 0, STN_FIXED, STN_CONSTANT, STN_F32, 14}};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        for (uint64_t t = 100; t <= steps; t *= 10) /* longer, steps in f32 err by what their weights are rounded */
+        /* Longer, steps in f32 err by what their weights are rounded */
+        for (uint64_t t = 100; t <= steps; t *= 10)
             if (list[i].dtype == STN_F64 || t <= 10000) one_wave(s, &list[i], t);
 }

@@ -37,8 +37,7 @@ bool random_problem_valid(const random_problem *r) {
     return valid;
 }
 
-/* ---- extents and steps
- * --------------------------------------------------------------------------------------------- */
+/* ---- extents and steps ----------------------------------------------------------------------- */
 
 double random_problem_work(const random_problem *r) {
     double points = (double)r->problem.batch;
@@ -57,7 +56,8 @@ static void draw_extents(dice *d, random_problem *r, bool large) {
             both = reach[axis][0] + reach[axis][1];
         int n = 2 * both + (int)(side[large][r->rank] * (0.3 + 1.4 * fabs(dice_real(d))));
         if (chance(d, 12)) n = dice_int(d, most > 1 ? most : 1, 2 * both + 4);
-        if (r->rank == 1 && !large && chance(d, 8)) n = dice_int(d, 27000, 60000); /* longer than a block holds */
+        /* Longer than a block holds */
+        if (r->rank == 1 && !large && chance(d, 8)) n = dice_int(d, 27000, 60000);
         if (chance(d, 25)) n = (n + 7) / 8 * 8;
         r->problem.extent[axis] = (size_t)n;
     }
@@ -82,8 +82,7 @@ static void draw_steps(dice *d, random_problem *r, bool large) {
     }
 }
 
-/* ---- boundaries
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- boundaries ------------------------------------------------------------------------------ */
 
 static void draw_boundaries(dice *d, random_problem *r) {
     static const double values[] = {0.7, -1.3, 0, 2};
@@ -98,8 +97,7 @@ static void draw_boundaries(dice *d, random_problem *r) {
     }
 }
 
-/* ---- layouts
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- layouts --------------------------------------------------------------------------------- */
 
 /* Axes and the batch from the fastest on, with padding between them. */
 static void draw_strides(dice *d, const random_problem *r, ptrdiff_t stride[3], ptrdiff_t *batch) {

@@ -14,12 +14,14 @@ typedef struct random_problem {
     bool new_weights; /* the plan is made for others, then given these */
     bool any_weights; /* the others have another symmetry, other signs, another sum */
     bool positive;    /* data in [0, 1), as `stentor run --size` makes it, instead of [-1, 1) */
-    int offset;       /* elements from an aligned address to the grids, in multiples of problem.alignment */
-    uint64_t data;    /* seed of the data */
-    double amplitude; /* that the data, the source and constants past sides are multiplied by; 0: 1 */
-    int times;        /* executions, each looked at; 0: 1 */
-    bool workspace;   /* the caller's, full of NaN */
-    bool online;      /* a plan of STN_MODE_ONLINE is run as well */
+    /* Elements from an aligned address to the grids, in multiples of problem.alignment */
+    int offset;
+    uint64_t data; /* seed of the data */
+    /* That the data, the source and constants past sides are multiplied by; 0: 1 */
+    double amplitude;
+    int times;      /* executions, each looked at; 0: 1 */
+    bool workspace; /* the caller's, full of NaN */
+    bool online;    /* a plan of STN_MODE_ONLINE is run as well */
 } random_problem;
 
 /* Problem `index` of `seed`. large: grids for a GPU instead of for the emulator; wild: see wild.c.
@@ -51,8 +53,9 @@ void random_taps_reweigh(dice *d, const random_problem *r, double *weights);
 void random_wild_taps(dice *d, random_problem *r);
 void random_wild_extents(dice *d, random_problem *r);
 void random_wild_steps(dice *d, random_problem *r, bool large);
-void random_wild_type(dice *d, stn_problem *p);       /* and tolerance */
-void random_wild_numbers(dice *d, random_problem *r); /* sizes of numbers, after the steps are known; executions */
+void random_wild_type(dice *d, stn_problem *p); /* and tolerance */
+/* Sizes of numbers, after the steps are known; executions */
+void random_wild_numbers(dice *d, random_problem *r);
 
 /* ---- print.c
  * The problem as a `stentor run` command, after one that writes its taps; what a command line

@@ -145,7 +145,8 @@ void random_taps_reweigh(dice *d, const random_problem *r, double *weights) {
         draw_anew(d, r, weights);
         return;
     }
-    bool alike = chance(d, 50); /* weights that are the same stay the same: symmetry is kept, and factors are not */
+    /* Weights that are the same stay the same: symmetry is kept, and factors are not */
+    bool alike = chance(d, 50);
     uint64_t seed = dice_next(d);
     for (size_t i = 0; i < r->ntaps; i++) {
         dice own = {alike ? seed + (uint64_t)llround(fabs(r->taps[i].weight) * 1e12) : seed + i};

@@ -76,7 +76,8 @@ static stn_status make_plan(const random_bench *bench, const random_problem *r, 
     p.stencil = first;
     stn_status status = !strcmp(strategy, RANDOM_ONLINE) ? make_online(bench, &p, plan, c)
                                                          : compare_plan(bench->context, &p, strategy, pick, plan, c);
-    if (status == STN_ERROR_INVALID_ARGUMENT && pick >= 0 && r->new_weights) { /* those weights have fewer candidates */
+    /* Those weights have fewer candidates */
+    if (status == STN_ERROR_INVALID_ARGUMENT && pick >= 0 && r->new_weights) {
         stn_plan_destroy(*plan);
         status = compare_plan(bench->context, &p, strategy, -1, plan, c);
     }
@@ -168,7 +169,8 @@ static const char *look_at_state(const stn_plan *plan, stn_pool *pool, bool fuse
     if (task->dtype == STN_F16 && !compare_good(c))
         c->bar = fmax(c->bar, lost_by_cancelling(&run, pool, g, type, expected));
     if (task->dtype == STN_F16 && !fused && !compare_good(c)) look_at_exact(&run, pool, g, got, c);
-    if (isinf(c->bar)) c->relative_l2 = c->point = 0, c->all_written = true; /* all may be infinite, or NaN */
+    /* All may be infinite, or NaN */
+    if (isinf(c->bar)) c->relative_l2 = c->point = 0, c->all_written = true;
     free(expected);
     return NULL;
 }
@@ -279,12 +281,14 @@ void random_trial(const random_bench *bench, const random_problem *r, const char
     const char *wrong;
     memset(outcome, 0, sizeof *outcome);
     stn_status status = make_plan(bench, r, strategy, pick, &plan, &wrong, &outcome->c);
-    const bool none = status == STN_ERROR_INVALID_ARGUMENT && pick >= 0; /* no such candidate of a smaller problem */
+    /* No such candidate of a smaller problem */
+    const bool none = status == STN_ERROR_INVALID_ARGUMENT && pick >= 0;
     if (status == STN_ERROR_UNSUPPORTED || none)
         outcome->verdict = RANDOM_REFUSED;
     else {
         outcome->what = status == STN_OK ? wrong : "no plan was made";
-        const char *own_name = status == STN_OK ? plan->strategy->name : ""; /* which new weights may have changed */
+        /* Which new weights may have changed */
+        const char *own_name = status == STN_OK ? plan->strategy->name : "";
         /* These step in the data's type. */
         const bool fused = strcmp(own_name, "direct") != 0 && strcmp(own_name, "host") != 0;
         for (int i = 0; status == STN_OK && !outcome->what && i < times; i++, own.data++)
@@ -342,7 +346,8 @@ size_t random_strategies(const random_bench *bench, const random_problem *r, cha
     stn_plan_destroy(plan);
     if (r->online && count < most) snprintf(names[count++], 32, "%s", RANDOM_ONLINE);
     const bool chunks = !has_name(names, count, "chunked") && random_candidates(bench, r, "chunked", false) > 0;
-    if (chunks && count < most) snprintf(names[count++], 32, "chunked"); /* ranked only where it is the fastest */
+    /* Ranked only where it is the fastest */
+    if (chunks && count < most) snprintf(names[count++], 32, "chunked");
     return count;
 }
 

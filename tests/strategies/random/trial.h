@@ -6,7 +6,8 @@
 typedef struct random_bench { /* what trials run on */
     stn_context *context;
     stn_pool *pool;
-    bool large; /* on a GPU: memory past the grids is looked at too; the emulator finds who leaves them */
+    /* On a GPU: memory past the grids is looked at too; the emulator finds who leaves them */
+    bool large;
 } random_bench;
 
 typedef enum random_verdict { RANDOM_RIGHT, RANDOM_WRONG, RANDOM_REFUSED } random_verdict;
@@ -24,7 +25,8 @@ void random_trial(const random_bench *bench, const random_problem *r, const char
 /* The names of the strategies that serve the problem, in the table's order or not; returns how
  * many, at most `most`. */
 #define RANDOM_STRATEGIES 16
-#define RANDOM_ONLINE "online" /* in place of a strategy: a plan that changes it between executions */
+/* In place of a strategy: a plan that changes it between executions */
+#define RANDOM_ONLINE "online"
 size_t random_strategies(const random_bench *bench, const random_problem *r, char names[][32], size_t most);
 /* How many candidates a strategy has; all: those that are only worth measuring too. */
 int random_candidates(const random_bench *bench, const random_problem *r, const char *strategy, bool all);

@@ -17,7 +17,8 @@ static bool chance(dice *d, int percent) { return dice_int(d, 1, 100) <= percent
 
 /* Weights along an axis of reach r, with the sum of their sizes 1; symmetric ones, or any. */
 static void draw_line(dice *d, int r, bool symmetric, double line[WIDTH]) {
-    const int kind = dice_int(d, 0, 3); /* 0, 1: of one sign, 2: of any, 3: nothing in the middle, so that K = -1 */
+    /* 0, 1: of one sign, 2: of any, 3: nothing in the middle, so that K = -1 */
+    const int kind = dice_int(d, 0, 3);
     double sum = 0;
     for (int i = 0; i < WIDTH; i++) {
         const int o = i - WIDTH / 2;
@@ -128,7 +129,8 @@ static void cases(suite *s, int rank, int count) {
         if (o.verdict != RANDOM_RIGHT && strstr(o.c.error.message, "there is no candidate")) continue;
         offered++;
         const bool good =
-            o.verdict == RANDOM_RIGHT || (o.verdict == RANDOM_REFUSED && r.new_weights); /* no plan for others */
+            /* No plan for others */
+            o.verdict == RANDOM_RIGHT || (o.verdict == RANDOM_REFUSED && r.new_weights);
         snprintf(what, sizeof what, "whole: %dD case %d, %s, %llu steps, %zu taps", rank, i,
                  stn_dtype_name(r.problem.dtype), (unsigned long long)r.problem.steps, r.ntaps);
         suite_detail(&o.c, detail, sizeof detail);
