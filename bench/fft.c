@@ -10,7 +10,7 @@
 
 #define SHORT_RUN 3e-4 /* seconds: shorter ones are timed many in a row */
 enum { MOST_IN_A_ROW = 100, QUICK_POINTS = 1 << 13 };
-#define ACCURACY 1.2 /* f16: the relative error beside cuFFT's on the same data */
+#define ACCURACY 1.2 /* f16: the largest error allowed, as a multiple of cuFFT's on the same data */
 
 typedef struct fft_buffers {
     void *in, *out;
@@ -65,9 +65,9 @@ done:
 
 static void measure_one(bench *machine, const stn_transform *transform, const stn_fft *fft, const fft_sample *sample,
                         const fft_buffers *buffers, fft_timing *timing) {
-    stn_error story = {0};
-    if (run_one(machine, transform, fft, sample, buffers, timing, &story) != STN_OK)
-        snprintf(timing->problem, sizeof timing->problem, "%.*s", (int)sizeof timing->problem - 1, story.message);
+    stn_error failure = {0};
+    if (run_one(machine, transform, fft, sample, buffers, timing, &failure) != STN_OK)
+        snprintf(timing->problem, sizeof timing->problem, "%.*s", (int)sizeof timing->problem - 1, failure.message);
 }
 
 /* cuFFT's own speed. A c2r of several axes ruins its input: it is timed in place, which is all that
@@ -82,14 +82,14 @@ static void measure_cufft(bench *machine, const stn_transform *transform, const 
     fft_buffers one = {buffers->out, buffers->out};
     stn_plan *plan = NULL;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    stn_error story = {0};
+    stn_error failure = {0};
     inside.in_place = 1;
     options.strategy = timing->strategy;
     options.mode = STN_MODE_ESTIMATE; /* compiled before it is measured */
     timing->error = NAN;
-    if (stn_plan_create_fft(machine->context, &inside, &options, &plan, &story) != STN_OK ||
-        time_plan(machine, plan, &one, &timing->seconds, &story) != STN_OK)
-        snprintf(timing->problem, sizeof timing->problem, "%.*s", (int)sizeof timing->problem - 1, story.message);
+    if (stn_plan_create_fft(machine->context, &inside, &options, &plan, &failure) != STN_OK ||
+        time_plan(machine, plan, &one, &timing->seconds, &failure) != STN_OK)
+        snprintf(timing->problem, sizeof timing->problem, "%.*s", (int)sizeof timing->problem - 1, failure.message);
     stn_plan_destroy(plan);
 }
 
@@ -231,13 +231,13 @@ static double rate(const fft_result *result, const fft_timing *timing) {
 static const char *verdict(const fft_result *r) {
     if (*r->ours.problem) return "not run";
     if (!bench_fft_right(r)) return "WRONG";
-    bool beside = !*r->cufft.problem;
+    bool has_cufft = !*r->cufft.problem;
     bool asked = r->what.bar || r->what.of_cufft;
-    if (beside && asked && r->what.transform.dtype == STN_F16 && !(r->ours.error <= ACCURACY * r->cufft.error))
+    if (has_cufft && asked && r->what.transform.dtype == STN_F16 && !(r->ours.error <= ACCURACY * r->cufft.error))
         return "less exact than cuFFT";
     if (r->what.bar && rate(r, &r->ours) < r->what.bar) return "short";
-    if (r->what.of_cufft && beside && r->ours.seconds * r->what.of_cufft > r->cufft.seconds) return "short";
-    return r->what.bar || (r->what.of_cufft && beside) ? "pass" : "";
+    if (r->what.of_cufft && has_cufft && r->ours.seconds * r->what.of_cufft > r->cufft.seconds) return "short";
+    return r->what.bar || (r->what.of_cufft && has_cufft) ? "pass" : "";
 }
 
 static void print_head(const bench *machine) {

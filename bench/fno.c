@@ -163,18 +163,19 @@ static void drop_plans(setting *s) {
 
 /* Forward, and all passes where they are wanted: timing[0], timing[1]. */
 static void measure_strategy(setting *s, const char *strategy, bool all, fno_timing timing[2]) {
-    stn_error story = {0};
-    stn_status status = make_plans(s, strategy, all ? PASSES : 1, &story);
+    stn_error failure = {0};
+    stn_status status = make_plans(s, strategy, all ? PASSES : 1, &failure);
     if (status == STN_OK) {
         for (int i = 0; i < 2; i++)
             snprintf(timing[i].strategy, sizeof timing[i].strategy, "%s", stn_plan_strategy(s->plan[0]));
-        status = check(s, &timing[0].error, &story);
+        status = check(s, &timing[0].error, &failure);
         timing[1].error = timing[0].error;
     }
-    if (status == STN_OK) status = time_passes(s, 1, &timing[0].seconds, &story);
-    if (status == STN_OK && all) status = time_passes(s, PASSES, &timing[1].seconds, &story);
+    if (status == STN_OK) status = time_passes(s, 1, &timing[0].seconds, &failure);
+    if (status == STN_OK && all) status = time_passes(s, PASSES, &timing[1].seconds, &failure);
     for (int i = 0; i < 2 && status != STN_OK; i++)
-        snprintf(timing[i].problem, sizeof timing[i].problem, "%.*s", (int)sizeof timing[i].problem - 1, story.message);
+        snprintf(timing[i].problem, sizeof timing[i].problem, "%.*s", (int)sizeof timing[i].problem - 1,
+                 failure.message);
     drop_plans(s);
 }
 

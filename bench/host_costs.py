@@ -71,7 +71,7 @@ def main():
             passes = steps if strategy == 'host' else 4
             if points * passes < 3e8:
                 took[strategy] = measure(options.stentor, words, strategy, max(1, min(40, int(2e7 / points / passes))))
-        took = {name: seconds for name, seconds in took.items() if seconds > 1e-4}  # less is the clock's grain
+        took = {name: seconds for name, seconds in took.items() if seconds > 1e-4}  # shorter times are below the clock's resolution
         for name, seconds in took.items():
             off[name].append(predicted[name] / seconds)
         if len(took) == 2:

@@ -127,12 +127,12 @@ static stn_status measure_all(bench *machine, bench_result *results, size_t coun
     STN_TRY_GOTO(status, stn_memory_alloc(machine->context, bytes, &buffers.out, error), done);
     STN_TRY_GOTO(status, bench_fill(machine, buffers.in, most, dtype, dtype, error), done);
     for (size_t i = 0; i < count; i++) {
-        stn_error story = {0};
+        stn_error failure = {0};
         if (results[i].dtype != dtype) continue;
-        results[i].status = measure(machine, &buffers, &results[i], &story);
+        results[i].status = measure(machine, &buffers, &results[i], &failure);
         if (results[i].status != STN_OK)
             snprintf(results[i].problem, sizeof results[i].problem, "%.*s", (int)sizeof results[i].problem - 1,
-                     story.message);
+                     failure.message);
         if (rows) bench_report_row(machine, &results[i], (*rows)++ == 0);
     }
 done:

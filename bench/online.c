@@ -55,7 +55,7 @@ typedef struct contest {
     double online, best, online_then, best_then;
     double difference;          /* the largest of ONLINE's results from the best's: relative L2 */
     char first[400], last[400]; /* what ONLINE began with, and ended with */
-    size_t arms;
+    size_t candidates;
     bool over;
     tune_search search_done;
 } contest;
@@ -154,7 +154,7 @@ static stn_status run_online(contest *c, stn_error *error) {
     if (status == STN_OK) status = compare(c, error); /* the last of the thousand */
     name_now(plan, c->last, sizeof c->last);
     if (status == STN_OK && !c->machine->quick) status = take_turns(c, plan, &c->online_then, &c->best_then, error);
-    c->arms = plan->online ? plan->online->search.count : 1;
+    c->candidates = plan->online ? plan->online->search.count : 1;
     c->over = !plan->online || plan->online->over;
     if (plan->online) c->search_done = plan->online->search;
     stn_plan_destroy(plan);
@@ -215,10 +215,12 @@ static void print_search(const tune_search *search, stn_text *text) {
     stn_json_key(text, "check_beside"), stn_json_number(text, search->compare);
     stn_json_key(text, "tried"), stn_text_printf(text, "[");
     for (size_t i = 0; i < search->count; i++) {
-        const tune_candidate *arm = &search->candidates[i];
-        stn_text_printf(text, "%s[%d, ", i ? ", " : "", (int)arm->state), stn_json_number(text, arm->predicted);
-        stn_text_printf(text, ", "), stn_json_number(text, arm->known);
-        for (unsigned k = 0; k < arm->count; k++) stn_text_printf(text, ", "), stn_json_number(text, arm->samples[k]);
+        const tune_candidate *candidate = &search->candidates[i];
+        stn_text_printf(text, "%s[%d, ", i ? ", " : "", (int)candidate->state),
+            stn_json_number(text, candidate->predicted);
+        stn_text_printf(text, ", "), stn_json_number(text, candidate->known);
+        for (unsigned k = 0; k < candidate->count; k++)
+            stn_text_printf(text, ", "), stn_json_number(text, candidate->samples[k]);
         stn_text_printf(text, "]");
     }
     stn_text_printf(text, "]");
@@ -239,7 +241,7 @@ static void print(const contest *c) {
     } numbers[] = {{"units", c->units},         {"online", c->online},
                    {"best_seconds", c->best},   {"online_then", c->online_then},
                    {"best_then", c->best_then}, {"difference", c->difference},
-                   {"allowed", allowed},        {"arms", (double)c->arms}};
+                   {"allowed", allowed},        {"arms", (double)c->candidates}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         stn_json_key(&text, numbers[i].key);
         stn_json_number(&text, numbers[i].value);

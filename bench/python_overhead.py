@@ -14,17 +14,17 @@ WEIGHTS = np.array([0.25, 0.5, 0.25])
 CALLS, ROUNDS = 300, 60
 
 
-def least(call, settle=lambda: None):
+def least(call, synchronize=lambda: None):
     def round_of_calls():
         for _ in range(CALLS):
             call()
 
     round_of_calls()
-    settle()
+    synchronize()
     best = float('inf')
     for _ in range(ROUNDS):
         best = min(best, timeit.timeit(round_of_calls, number=1) / CALLS)
-        settle()
+        synchronize()
     return best * 1e6
 
 

@@ -17,7 +17,8 @@ enum { PROBLEMS = 96, QUICK_PROBLEMS = 6, AT_ONCE = 8, RUNS = 2, SAMPLES = 5, EX
 #define MOST_STEPS 1001.0
 #define LONGEST 0.15 /* seconds of one run: longer ones get fewer steps */
 #define SAMPLE_SECONDS 2e-3
-#define HOPELESS 4 /* times the best estimate */
+/* Candidates whose estimate is more than so many times the best one are not measured. */
+#define DOMINATED 4
 
 typedef struct rates_run {
     char strategy[24];
@@ -93,7 +94,7 @@ static stn_status choose_runs(const bench *machine, rates_problem *p, stn_error 
     }
     for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies && p->runs < RUNS; i++) {
         const stn_ranked *row = &plan->ranking[i];
-        bool there = row->estimate.seconds > HOPELESS * plan->ranking[0].estimate.seconds;
+        bool there = row->estimate.seconds > DOMINATED * plan->ranking[0].estimate.seconds;
         for (int r = 0; r < p->runs; r++) there = there || !strcmp(p->run[r].strategy, row->strategy->name);
         if (!there) snprintf(p->run[p->runs++].strategy, sizeof p->run[0].strategy, "%s", row->strategy->name);
     }

@@ -893,8 +893,8 @@ STN_API stn_status stn_team_create(const stn_context_options *options, int count
  *                  share of the processors
  *   communicator   points to an MPI_Comm, which is duplicated; NULL: MPI_COMM_WORLD
  *   seconds        a process that is silent for longer is considered lost; 0: $STENTOR_MPI_SECONDS,
- *                  else 300. A computing process is not silent; one that makes a plan, or is between
- *                  two calls, is
+ *                  else 300. A process is not silent while it computes, but it is while it makes a
+ *                  plan and between two calls
  * A failure of one process makes the call fail in all processes, with the same status and a
  * sentence that names the rank. After the loss of a process (STN_ERROR_IO) all calls fail, and MPI
  * is not finalised; after other failures the team remains usable. Errors: those of

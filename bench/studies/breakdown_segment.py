@@ -17,7 +17,7 @@ import tempfile
 from breakdown import TEMPLATES, edit
 
 KERNEL = "segment/segment_prime_factor.cu"
-TORUS = "segment/dense_convolution.cuh"
+CONVOLUTION = "segment/dense_convolution.cuh"
 DENSE = "segment/dense_dft.cuh"
 STEPS = "6"
 LENGTH = "840"  # the fastest product at so few steps
@@ -48,7 +48,8 @@ CALL_THEM = """
     return;
 """
 
-# Points of the line in the order of the torus's rows: neighbouring threads are far apart in memory.
+# Points of the line in the order of the rows of the N1 x N2 array (prime-factor form):
+# neighbouring threads access distant memory.
 IN_ROWS = """
 constexpr int step_of(int own, int others) {  // 1 modulo `own`, 0 modulo the others
     int n = others;
@@ -105,7 +106,7 @@ def without_diagonals(folder):
 def without_padding(folder):
     edit(folder, DENSE, r"PITCH = 8 \* BLOCKS_2 \+ \(TRANSPOSED \? 0 : 4\),\s+SLICE = .*;\nconstexpr int BUFFER = N3 \* SLICE;",
          "PITCH = 8 * BLOCKS_2, SLICE = 16 * PITCH, BUFFER = N3 * (16 * (PITCH + 4) + SLICE_GAP);")
-    edit(folder, TORUS, r", odd = lane / 4 % 2;", ", odd = 0;")
+    edit(folder, CONVOLUTION, r", odd = lane / 4 % 2;", ", odd = 0;")
 
 
 def without_second_layer(folder):

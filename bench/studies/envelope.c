@@ -1,6 +1,6 @@
 /* See envelope.h. heat-1d, heat-2d and heat-3d in f64, periodic and with fixed sides, of 1 to 10^5
  * steps, by every strategy that serves them: measured at one step, and where it may be among the
- * fastest, which is where it is predicted to take at most HOPELESS times what the cheapest does.
+ * fastest, which is where it is predicted to take at most DOMINATED times as long as the cheapest one.
  * Compiling the others would take most of the time. */
 #include "envelope.h"
 
@@ -14,7 +14,7 @@
 
 enum { STRATEGIES = 8, SAMPLES = 3, CASES = 6, QUICK_CASES = 1, QUICK_LENGTHS = 2 };
 #define LONGEST 0.1 /* seconds that a run may be predicted to take: longer ones are not measured */
-#define HOPELESS 3
+#define DOMINATED 3
 
 static const uint64_t lengths[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 500, 1000, 3000, 10000, 30000, 100000};
 enum { LENGTHS = sizeof lengths / sizeof *lengths };
@@ -52,9 +52,9 @@ typedef struct envelope {
 } envelope;
 
 /* Is it predicted to be so slow that nothing would be learnt of it? */
-static bool is_hopeless(const envelope_group *g, int r) {
+static bool is_dominated(const envelope_group *g, int r) {
     const double seconds = g->run[r].estimate.seconds, cheapest = g->run[0].estimate.seconds;
-    return seconds > LONGEST || (g->problem.steps > 1 && seconds > HOPELESS * cheapest);
+    return seconds > LONGEST || (g->problem.steps > 1 && seconds > DOMINATED * cheapest);
 }
 
 /* ---- plans ----------------------------------------------------------------------------------- */
@@ -87,7 +87,7 @@ static void build(void *user, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) {
         envelope_group *g = &e->group[i / STRATEGIES];
         const int r = (int)(i % STRATEGIES);
-        if (r >= g->runs || is_hopeless(g, r)) continue;
+        if (r >= g->runs || is_dominated(g, r)) continue;
         stn_plan_options options = STN_PLAN_OPTIONS_INIT;
         options.strategy = g->run[r].strategy;
         options.mode = STN_MODE_ESTIMATE; /* compiled before it is measured */
@@ -147,7 +147,7 @@ static void measure_group(const envelope *e, envelope_group *g) {
         envelope_run *run = &g->run[r];
         double seconds = 0;
         const bool built = run->plan && time_run(e, run->plan, &seconds, &run->why) == STN_OK;
-        if (built || is_hopeless(g, r))
+        if (built || is_dominated(g, r))
             print_run(e, g, run, seconds);
         else
             fprintf(stderr, "stentor-bench: %s by %s: %s\n", e->what->stencil, run->strategy, run->why.message);

@@ -26,7 +26,7 @@ HEAT = np.array([[0, .125, 0], [.125, .5, .125], [0, .125, 0]])
 class Bench:
     def __init__(self, device, tiny):
         self.device, self.tiny = torch.device(device), tiny
-        self.settle = torch.cuda.synchronize if self.device.type == 'cuda' else lambda: None
+        self.synchronize = torch.cuda.synchronize if self.device.type == 'cuda' else lambda: None
 
     def calls(self, works, calls=300, rounds=60):
         """Least microseconds of a call of each that is enqueued, by turns, so that whatever else the machine does meets all of them; the
@@ -39,7 +39,7 @@ class Bench:
                 for _ in range(calls):
                     work()
                 took = (time.perf_counter() - begin) / calls
-                self.settle()
+                self.synchronize()
                 least[i] = min(least[i], took) if turn else least[i]
         return [1e6 * each for each in least]
 
@@ -47,10 +47,10 @@ class Bench:
         """Median milliseconds of a run, waited for; the first ones warm up."""
         times = []
         for _ in range(3 + (1 if self.tiny else repeat)):
-            self.settle()
+            self.synchronize()
             begin = time.perf_counter()
             work()
-            self.settle()
+            self.synchronize()
             times.append(time.perf_counter() - begin)
         return 1e3 * statistics.median(times[3:])
 

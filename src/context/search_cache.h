@@ -24,7 +24,7 @@ struct stn_search_cache {
     } entry[STN_SEARCH_CACHE_KINDS][STN_SEARCH_CACHE_ENTRIES];
     uint64_t now;
     /* Cache of the four-step FFT (spectral/four_step.c), freed with free(). */
-    void *sheets;
+    void *four_step;
 };
 
 /* NULL when out of memory: then every search is repeated. */

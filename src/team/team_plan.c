@@ -1,13 +1,16 @@
-/* A plan of a team: a run of T steps as exchanges of halos and runs of f steps of each member's
- * part.
+/* A plan of a team (domain decomposition along the slowest axis): a run of T steps as exchanges of
+ * halos and runs of f steps of each member's part.
  *
- *     the grid's rows:  | part 0 | part 1 | .. |        halos: f times the reach of the taps, at sides between parts
+ *     the grid's rows:  | part 0 | part 1 | .. |
+ *     halos:            f times the reach of the taps, at sides between parts
  *
- *     for each of T / f launches:  exchange halos;  every member takes f steps of its part and halos
+ *     for each of T / f launches:
+ *         exchange halos
+ *         every member computes f steps of its part and halos
  *
- * After f steps the halos are wrong, from the outside inwards, and the part's own rows are right:
- * no value goes further than taps carry it. So any side serves there, and members' plans are plans
- * as any other. */
+ * After f steps the halos are wrong, from the outside inwards, and the part's own rows are right,
+ * since a step propagates values no further than its taps reach. So any boundary condition serves
+ * at the outer ends of halos, and members' plans are ordinary plans. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -21,9 +24,10 @@
 #include "plan/plan.h"
 #include "team/team.h"
 
-/* Of an error, the part that adds up from launch to launch. */
+/* The fraction of an error that accumulates over launches. */
 #define ALIKE 0.125
-enum { ALIGNMENT = 256, DESCRIBED = 16 /* members up to which the parts of other processes are described */ };
+/* ALIGNMENT: bytes. DESCRIBED: the largest team for which parts of other processes are described. */
+enum { ALIGNMENT = 256, DESCRIBED = 16 };
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 
 typedef struct few {
     const char *strategy, *stencil; /* NULL: three taps along y */
-    double middle, beside;          /* their weights */
+    double middle, neighbour;       /* their weights */
     size_t batch, extent[3];
     stn_boundary_kind side;
     uint64_t steps;
@@ -20,7 +20,7 @@ typedef struct few {
 
 static stn_stencil *stencil_of(const few *f) {
     stn_stencil *stencil = NULL;
-    const stn_tap taps[3] = {{{0, -1, 0}, f->beside}, {{0, 0, 0}, f->middle}, {{0, 1, 0}, f->beside}};
+    const stn_tap taps[3] = {{{0, -1, 0}, f->neighbour}, {{0, 0, 0}, f->middle}, {{0, 1, 0}, f->neighbour}};
     if (f->stencil)
         stn_stencil_parse(f->stencil, &stencil, NULL);
     else

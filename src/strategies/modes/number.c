@@ -10,7 +10,7 @@
 
 modes_wide modes_reciprocal(double x) {
     const double first = 1 / x;
-    return modes_settle(first, fma(-first, x, 1) / x);
+    return modes_renormalise(first, fma(-first, x, 1) / x);
 }
 
 static const modes_wide two_pi = {0x1.921fb5p+2, 0x1.110b4611a6263p-24};

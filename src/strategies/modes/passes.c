@@ -1,10 +1,11 @@
-/* See passes.h.
+/* All steps of a linear system at once, in passes over memory (passes.h):
  *
- *     levels of each field to their differences, extended past mirrors -> transform -> matrix power -> back -> levels
+ *     time levels of each field -> differences of levels, extended by mirror images -> FFT
+ *         -> matrix power at each frequency -> inverse FFT -> time levels
  *
- * Of a stack each state comes from the one before, and is transformed back into memory of its own.
- * Numbers lie as [number of the state][batch][extended extent], float64, rows padded for transforms
- * in place. */
+ * Each state of a stack of snapshots is computed from the previous one, and its inverse transform
+ * has memory of its own. Arrays are [state variable][batch][extended extent] in float64, with rows
+ * padded for in-place transforms. */
 #include "strategies/modes/passes.h"
 
 #include <stdlib.h>
@@ -302,11 +303,11 @@ static void store_state(pass *r, stn_pool *pool) {
     const modes_passes *p = r->p;
     const stn_system_task *task = p->linear.task;
     const int64_t rows = task->batch * p->linear.axis[0].n * p->linear.axis[1].n;
-    const int64_t size = 2 * task->batch * p->grid, grain = stn_div_up(4096, p->linear.axis[2].n);
+    const int64_t size = 2 * task->batch * p->grid, rows_per_task = stn_div_up(4096, p->linear.axis[2].n);
     r->field = -1;
     if (!task->stack) {
         stn_host_fft_run(p->inverse, pool, r->spectra, r->spectra, r->shared);
-        stn_pool_for(pool, rows, grain, store_rows, r);
+        stn_pool_for(pool, rows, rows_per_task, store_rows, r);
         return;
     }
     for (int f = 0; f < task->system->nfields; f++) {
@@ -317,7 +318,7 @@ static void store_state(pass *r, stn_pool *pool) {
         for (int l = 0; l <= last; l++)
             stn_host_fft_run(p->inverse_one, pool, r->spectra + (p->linear.first[f] + l) * size, r->stage + l * size,
                              r->shared);
-        if (last >= 0) stn_pool_for(pool, rows, grain, store_rows, r);
+        if (last >= 0) stn_pool_for(pool, rows, rows_per_task, store_rows, r);
     }
 }
 

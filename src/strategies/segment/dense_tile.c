@@ -16,7 +16,7 @@
 #include "strategies/faces/margins.h"
 #include "strategies/segment/long_double_complex.h"
 
-/* Mirrors tile_arguments of tori.cuh; two values of the arithmetic type follow. */
+/* Mirrors tile_arguments of overlapping_tiles.cuh; two values of the arithmetic type follow. */
 typedef struct tile_header {
     const void *in;
     void *out;
