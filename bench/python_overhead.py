@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""What a warm call from Python costs: 64 points on the host and, where PyTorch finds a GPU, as a CUDA tensor.
+"""The time of a warm call from Python: 64 points on the host and, with PyTorch, as a CUDA tensor.
 
-Usage: PYTHONPATH=build/python bench/python_overhead.py. Each figure is the least of many rounds, in microseconds a call; on a
-GPU calls are enqueued, and the queue is waited for after each round. Beside them the calls that people know.
+Usage: PYTHONPATH=build/python bench/python_overhead.py. Each time is the minimum of many rounds, in
+microseconds per call. On a GPU calls are enqueued, and each round waits for the queue at its end.
+The same is measured for well-known functions of other libraries.
 """
 import timeit
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Results are data: one JSON object a line in bench/results/GPU.jsonl, from which RESULTS.md is made.
+"""Results are data: one JSON object a line in bench/results/GPU.jsonl, the source of RESULTS.md.
 
     stentor-bench --json ... | bench/results.py add [--commit HASH] [--command TEXT]
     bench/results.py page            writes bench/RESULTS.md
-    bench/results.py check           fails where RESULTS.md is not what `page` would write
+    bench/results.py check           fails if RESULTS.md is not what `page` would write
 
-A line of a measured case has its date, commit, GPU, the copy bandwidth of the same run, the case and
-its seconds. A line with a "headline" is a figure of another program, with the command that prints it.
-A case that was measured again replaces the older line on the page; the file keeps both.
+A line of a measured case has its date, commit, GPU, the copy bandwidth of the same run, the case
+and its seconds. A line with a "headline" is a figure of another program, with the command that
+prints it. A case that was measured again replaces the older line on the page; the file keeps both.
 """
 import argparse
 import datetime
@@ -36,7 +36,7 @@ def gpu_of(machine):
 
 
 def lines_of(run, date, commit, command):
-    """The lines of one run of stentor-bench --json; rows that are wrong or were not run are left out."""
+    """The lines of one run of stentor-bench --json, without wrong and skipped rows."""
     for row in run['results']:
         if row.get('problem') or row['verdict'] == 'WRONG':
             continue

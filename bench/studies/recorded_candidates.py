@@ -3,7 +3,7 @@
 
 Usage: recorded_candidates.py [--told TOLD.jsonl] TIMES.jsonl ... > FILE.inc
 
-TIMES.jsonl is written by `planner.py regret --times`; if several files have a problem, the first one
+TIMES.jsonl is written by `planner.py regret --times`; if several files have a problem, the first
 counts. TOLD.jsonl is the output of `stentor tune --arch sm_90 --json` for the same list: with it,
 predictions are those of this build, else those of the run that was timed. A row of the output is a
 problem: the bytes of a grid, the fastest time of all candidates, the number of candidates that may

@@ -1,5 +1,7 @@
-"""bench/studies/fno_torch.py: it reads what stentor-bench prints, forms the ratios and counts what
-misses a bar; and where there is PyTorch, its layers are what they should be."""
+"""bench/studies/fno_torch.py reads the output of stentor-bench, forms ratios and counts misses.
+
+With PyTorch, its layers are compared with their definition too.
+"""
 import os
 import subprocess
 import sys

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""bench/results.py: a run of the bench becomes lines, lines become the page, and the page in the tree is that of its
-lines. Usage: test_results.py STENTOR_BENCH."""
+"""bench/results.py: a run of the bench becomes lines, lines become the page, the page is current.
+
+Usage: test_results.py STENTOR_BENCH.
+"""
 import json
 import pathlib
 import subprocess

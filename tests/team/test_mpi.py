@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
-"""One grid over several processes, under mpirun: equal to one process to the bit; what differs between processes is refused by one
-sentence; a process that dies or hangs ends all others within the time limit, and leaves no output."""
+"""One grid over several processes, by mpirun.
+
+Results are bit-identical to those of one process; arguments that differ between processes give one
+error message; if a process dies or hangs, all others end within the time limit without output.
+"""
 import os
 import pathlib
 import random
@@ -27,7 +30,7 @@ RANKS = os.environ['STENTOR_RANKS']
 IS_OPEN_MPI = 'Open MPI' in subprocess.run([MPIRUN, '--version'], capture_output=True, text=True).stdout
 FLAGS = ['--allow-run-as-root', '--oversubscribe'] if IS_OPEN_MPI else []
 SEED = int(os.environ.get('STENTOR_TEST_SEED') or time.time())
-LIMIT = 2  # seconds that a process may be silent, where one is lost; a busy machine takes longer
+LIMIT = 2  # STENTOR_MPI_SECONDS of tests in which a process is lost
 HEAT = ('--stencil', 'heat-2d', '--strategy', 'host')
 print(f'seed {SEED}', flush=True)
 dice = random.Random(SEED)
@@ -47,7 +50,7 @@ class Mpi(CommandTest):
         try:
             out, err = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
-            process.terminate()  # it ends its processes, stopped ones too
+            process.terminate()  # mpirun ends its processes, stopped ones too
             self.fail(f'it did not end within {seconds} s: {process.communicate()}')
         return process.returncode, out, err
 
@@ -61,7 +64,7 @@ class Mpi(CommandTest):
         return [line for line in err.splitlines() if line.startswith('stentor: ') and ' warning: ' not in line]
 
     def members(self, started):
-        """The ranks' processes, by their number."""
+        """The processes of the ranks, by rank."""
         found = {}
         for end in range(100):
             for folder in pathlib.Path('/proc').glob('[0-9]*'):
@@ -82,7 +85,7 @@ class Mpi(CommandTest):
 
 class Equal(Mpi):
     def test_random_problems(self):
-        """All sides, uneven parts, parts thinner than halos, fewer rows than ranks, types, batches, sources, 1D to 3D."""
+        """All sides, uneven and thin parts, few rows, types, batches, sources, 1D to 3D."""
         for count in range(1, 9):
             code, out, err = self.mpirun(count, RANKS, SEED + count, 12)
             self.assertEqual((code, out), (0, ''), f'seed {SEED + count}, {count} ranks: {out}{err}')
@@ -101,7 +104,7 @@ class Equal(Mpi):
                 self.assertEqual((self.path / 'one.npy').read_bytes(), (self.path / 'all.npy').read_bytes())
 
     def test_files_of_other_kinds(self):
-        """A batch of whole numbers with a source; random numbers; three axes of the other byte order in f16."""
+        """A batch of integers with a source; random numbers; 3D f16 in the other byte order."""
         self.put_npy('u.npy', (3, 14, 9), [dice.randint(-9, 9) for _ in range(3 * 14 * 9)], descr='<i4')
         self.put_npy('b.npy', (3, 14, 9), [dice.uniform(-1, 1) for _ in range(3 * 14 * 9)], descr='<f4')
         self.put_npy('v.npy', (11, 6, 7), [dice.uniform(-1, 1) for _ in range(11 * 6 * 7)], descr='>f4')
@@ -137,7 +140,8 @@ class Refusals(Mpi):
             (2, 'with --checkpoint FILE alone', (*run, '--steps', 4, '--every', 2)),
             (9, 'nowhere', (*run, '--out', 'nowhere/v.npy')),
             (2, 'differs from rank 0', (*run, '--steps', 4, '--out', 'v.npy', ':', '-np', 1, *run, '--steps', 5, '--out', 'v.npy')))
-        started = [self.start(2, *command) for _, _, command in cases]  # mpirun takes two seconds to end after a failure
+        # All at once, since mpirun takes two seconds to end after a failure.
+        started = [self.start(2, *command) for _, _, command in cases]
         for (code, says, _), process in zip(cases, started):
             with self.subTest(says):
                 got, _, err = self.finish(process)
@@ -183,7 +187,7 @@ class Lost(Mpi):
         self.assertNotIn('badly', out)
 
     def test_a_rank_that_leaves(self):
-        """mpirun, asked to, lets the others live on."""
+        """With an option of mpirun that lets the other ranks continue."""
         if not IS_OPEN_MPI:
             self.skipTest('this mpirun ends all others')
         lost = dice.randint(0, 2)
@@ -197,7 +201,7 @@ class Lost(Mpi):
         self.assertNotIn('badly', out)
 
     def lose(self, number, old):
-        """A rank of a long run gets a signal: the exit code, sentences and seconds until the end."""
+        """Sends a signal to a rank of a long run: (exit code, messages, seconds until the end)."""
         if old:
             self.put('v.npy', 'old')
         process = self.start(3, BINARY, 'run', '--size', '300x300', '--out', 'v.npy', *HEAT, '--steps', 10**8)
@@ -219,7 +223,8 @@ class Lost(Mpi):
 
     def test_a_run_one_of_whose_ranks_is_killed(self):
         lost, err = self.lose(signal.SIGKILL, True)
-        self.assertLessEqual(len(self.sentences(err)), 1, err)  # mpirun's own message names the rank
+        # mpirun's own message names the rank.
+        self.assertLessEqual(len(self.sentences(err)), 1, err)
         self.assertIn(f'rank {lost}', err)
 
     def test_a_run_one_of_whose_ranks_hangs(self):
@@ -229,7 +234,7 @@ class Lost(Mpi):
 
 
     def test_a_rank_killed_while_it_writes(self):
-        """A file is whole or not there, and nothing is left beside it."""
+        """A file is complete or absent, and no temporary file remains."""
         process = self.start(3, BINARY, 'run', '--size', '3000x4000', '--out', 'v.npy', *HEAT)
         pids = self.members(3)
         blocks = 0
@@ -239,7 +244,7 @@ class Lost(Mpi):
                     blocks = path.stat().st_blocks
                 except OSError:
                     pass
-        os.kill(pids[0], signal.SIGKILL)  # it began the file
+        os.kill(pids[0], signal.SIGKILL)  # rank 0, which created the file
         self.finish(process)
         self.assertLessEqual(set(os.listdir(self.path)), {'v.npy'})
         if (self.path / 'v.npy').exists():
@@ -251,7 +256,7 @@ class Checkpoints(Mpi):
     RUN = ('--size', '60x50', *HEAT, '--boundary', 'fixed', '--steps', STEPS, '--out', 'v.npy')
 
     def steps_of(self, name):
-        """That a checkpoint has made; 0: there is none."""
+        """The steps that a checkpoint includes; 0 without one."""
         path = self.path / name
         found = re.search(rb'checkpoint: step (\d+) of problem', path.read_bytes()[:200]) if path.exists() else None
         return int(found.group(1)) if found else 0
@@ -288,7 +293,8 @@ class Checkpoints(Mpi):
         self.refuse(2, 'of another problem', *run, '--boundary', 'fixed', '--every', 2, '--checkpoint', 'd.npy')
         self.refuse(2, 'of other files', *run, '--random', 5, '--every', 2, '--checkpoint', 'd.npy')
         self.refuse(2, 'would overwrite', *run, '--every', 2, '--checkpoint', 'd.npy', '--out', './d.npy')
-        self.succeed('run', '--in', 'd.npy', *HEAT, '--device', 'host', '--out', 'e.npy')  # it is an .npy as any other
+        # A checkpoint is an ordinary .npy file.
+        self.succeed('run', '--in', 'd.npy', *HEAT, '--device', 'host', '--out', 'e.npy')
 
 
 class OnGpus(Mpi):
