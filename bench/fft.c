@@ -1,4 +1,4 @@
-/* Transforms, ours and cuFFT's side by side: checked, timed, and put into a table. */
+/* Checks and times transforms by our plans and by cuFFT, and prints a table. */
 #include "fft.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-#define SHORT_RUN 3e-4 /* seconds: shorter ones are timed many in a row */
+#define SHORT_RUN 3e-4 /* seconds: shorter runs are timed in groups */
 enum { MOST_IN_A_ROW = 100, QUICK_POINTS = 1 << 13 };
 #define ACCURACY 1.2 /* f16: the largest error allowed, as a multiple of cuFFT's on the same data */
 
@@ -70,8 +70,8 @@ static void measure_one(bench *machine, const stn_transform *transform, const st
         snprintf(timing->problem, sizeof timing->problem, "%.*s", (int)sizeof timing->problem - 1, failure.message);
 }
 
-/* cuFFT's own speed. A c2r of several axes ruins its input: it is timed in place, which is all that
- * cuFFT does, and its result is not looked at. */
+/* Times cuFFT. A multi-dimensional c2r transform destroys its input, so it is timed in place and
+ * its result is not checked. */
 static void measure_cufft(bench *machine, const stn_transform *transform, const stn_fft *fft, const fft_sample *sample,
                           const fft_buffers *buffers, fft_timing *timing) {
     if (fft->kind != STN_C2R || fft->rank == 1) {
@@ -122,7 +122,7 @@ static stn_status measure(bench *machine, const char *strategy, const fft_buffer
 
 /* ---- selection ------------------------------------------------------------------------------- */
 
-/* "131072" names "131072 x 512" too. */
+/* True if the list has the name or its first word: "131072" for "131072 x 512". */
 static bool named(const char *names, const char *name) {
     char first[48];
     snprintf(first, sizeof first, "%.*s", (int)strcspn(name, " "), name);
@@ -144,7 +144,7 @@ static size_t select_cases(const bench *machine, const bench_options *options, f
         fft_case *c = &cases[i];
         if (!bench_listed(options->groups, c->group) || !named(options->cases, c->name)) continue;
         if (!bench_listed(options->dtypes, stn_dtype_name(c->transform.dtype))) continue;
-        if (small) { /* a smaller batch of those that are not too large: no bars then */
+        if (small) { /* smaller batches of the smaller cases, without required values */
             if (points(&c->transform) > most) continue;
             if (points(&c->transform) * c->transform.batch > most) c->transform.batch = most / points(&c->transform);
             if (c->transform.batch > 1) snprintf(c->name + strcspn(c->name, " "), 24, " x %zu", c->transform.batch);
@@ -155,7 +155,7 @@ static size_t select_cases(const bench *machine, const bench_options *options, f
     return count;
 }
 
-/* The cases of a dtype share their buffers. */
+/* Measures the cases of a dtype, which share their buffers. */
 static stn_status measure_dtype(bench *machine, const bench_options *options, stn_dtype dtype, fft_done done,
                                 fft_result *list, size_t count, bool *started, stn_error *error) {
     fft_buffers buffers = {0};
@@ -183,8 +183,7 @@ failed:
     return status;
 }
 
-/* Compiles on all threads what the cases will ask for: a compile takes much longer than a
- * measurement. */
+/* Compiles the kernels of all cases in parallel: compiling takes much longer than measuring. */
 typedef struct warming {
     bench *machine;
     const bench_options *options;

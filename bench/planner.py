@@ -230,7 +230,7 @@ def words_of(row):
 
 
 def read_times(path):
-    """label -> {(strategy, values): seconds, words_of: [seconds]}, and labels with the fastest only.
+    """label -> {(strategy, values): seconds, words_of: [seconds]}; labels with the fastest only.
 
     Reads the --times of regret, the output of `stentor tune --json` for a list, or entries as in
     cache/tuned.
@@ -252,7 +252,7 @@ def read_times(path):
 
 
 def replayed(told, known):
-    """A row as in regret, or None if the choice has no recorded time; `least` is then its least loss."""
+    """A row as in regret, or None without a recorded time of the choice; `least`: its least loss."""
     choice = (told['estimated'][0], tuple(told['estimated_values']))
     ordered = sorted(seconds for seconds in known.values() if not isinstance(seconds, list))
     named = [known.get(words_of(row), []) for row in told['ranking'] if [row['strategy'], row['candidate']] == told['estimated']]

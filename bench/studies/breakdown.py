@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The time of each part of the lowrank kernels (the paper's figure 9).
 
-    bench/studies/breakdown.py build/bench/stentor-bench [--case box-2d9p] [options of stentor-bench]
+    bench/studies/breakdown.py build/bench/stentor-bench [--case box-2d9p] [bench options]
 
 Times a case as it is, then with one optimisation at a time undone in copies of the kernel templates
 ($STENTOR_TEMPLATE_DIR). Prints a Markdown table.

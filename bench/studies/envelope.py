@@ -39,7 +39,7 @@ def seconds(run):
 
 
 def off_the_envelope(runs):
-    """(steps, chosen run, cheapest measured run) where the choice takes more than WITHIN times as long."""
+    """(steps, chosen run, cheapest measured run) where the choice takes WITHIN times as long."""
     found = []
     for steps in sorted({run['steps'] for run in runs}):
         these = [run for run in runs if run['steps'] == steps]

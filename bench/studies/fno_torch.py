@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Fourier layers of `stentor-bench --group fno,fno-grid` in PyTorch, Stentor and cuFFT + cuBLAS.
+"""The Fourier layers of `stentor-bench --group fno,fno-grid` by PyTorch, Stentor, cuFFT + cuBLAS.
 
     python3 bench/studies/fno_torch.py [--bench build/bench/stentor-bench | --table FILE]
                                        [--repeat 9] [--compile] [--only PART]
@@ -201,8 +201,8 @@ SMALL = [(1, 9, 4, 2, 2), (1, 8, 8, 3, 1), (2, 6, 4, 2, 2), (2, 5, 3, 2, 1), (3,
 def defined(x, weights, modes):
     """The layer by its defining sums, in complex numbers.
 
-    For real data the last axis counts twice the frequencies that differ from their own negative, and
-    the result is the real part.
+    For real data the last axis counts frequencies twice, except those equal to their own negative,
+    and the result is the real part.
     """
     real, axes = not x.is_complex(), x.dim() - 2
     shape, total = x.shape[2:], math.prod(x.shape[2:])

@@ -37,7 +37,7 @@ METRICS = [INSTRUCTIONS, OPERATIONS, WAVES, LOADS, READ, WRITTEN]
 
 
 def plan(stentor, strategy):
-    """The plan's figures for one step: multiplications per point; for sparse, elements and weights."""
+    """Operations of one step by plan: multiplications per point; of sparse, elements, weights."""
     command = [stentor, "explain", "--json", "--arch", "sm_90", "--stencil", "box-2d49p", "--size", f"{SIZE}x{SIZE}", "--dtype", "f16",
                "--steps", "1", "--strategy", strategy]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -23,7 +23,7 @@ struct stn_search_cache {
         unsigned char result[STN_SEARCH_CACHE_BYTES];
     } entry[STN_SEARCH_CACHE_KINDS][STN_SEARCH_CACHE_ENTRIES];
     uint64_t now;
-    /* Cache of the four-step FFT (spectral/four_step.c), freed with free(). */
+    /* Result for the four-step FFT (spectral/four_step.c), freed with free(). */
     void *four_step;
 };
 

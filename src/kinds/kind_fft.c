@@ -24,7 +24,7 @@ static stn_status adopt(stn_plan *plan, const void *fft, uint64_t steps, stn_err
     return STN_OK;
 }
 
-/* Numbers from row to row of a half spectrum, whose rows must lie at equal distances; else 0. */
+/* The stride of rows of a half spectrum; 0 if its rows are not equally spaced. */
 static int64_t half_row(const stn_fft *fft) {
     const int64_t row = fft->rank > 1 ? fft->in.stride[1] : fft->in.batch_stride;
     const bool even = fft->in.stride[0] % row == 0 && fft->in.batch_stride % row == 0;
@@ -67,7 +67,7 @@ static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_ca
     stn_calibrate(&of, result);
 }
 
-/* ---- words ----------------------------------------------------------------------------------- */
+/* ---- description ----------------------------------------------------------------------------- */
 
 static void print(const stn_plan *plan, stn_text *text) { stn_fft_print(&plan->fft, text); }
 static void json(const stn_plan *plan, stn_text *text) { stn_fft_json(&plan->fft, text); }

@@ -67,7 +67,7 @@ static double error_bound(const stn_plan *plan) {
     return fmax(bars[plan->layer.dtype], plan->layer.tolerance);
 }
 
-/* ---- words ----------------------------------------------------------------------------------- */
+/* ---- description ----------------------------------------------------------------------------- */
 
 static void print(const stn_plan *plan, stn_text *text) { stn_layer_print(&plan->layer, text); }
 static void json(const stn_plan *plan, stn_text *text) { stn_layer_json(&plan->layer, text); }

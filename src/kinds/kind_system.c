@@ -64,7 +64,7 @@ static double error_bound(const stn_plan *plan) {
     return stn_error_bar_of(task->dtype, task->tolerance, (double)task->steps * (double)task->states);
 }
 
-/* ---- words ----------------------------------------------------------------------------------- */
+/* ---- description ----------------------------------------------------------------------------- */
 
 static void print(const stn_plan *plan, stn_text *text) { stn_system_task_print(&plan->system, text); }
 static void json(const stn_plan *plan, stn_text *text) { stn_system_task_json(&plan->system, text); }

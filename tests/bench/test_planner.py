@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/planner.py with the emulated GPU, whose times have no meaning: it ends, its sums are right."""
+"""bench/planner.py with the emulated GPU (its times are meaningless): it ends, sums are right."""
 import importlib.util
 import json
 import os

@@ -1,34 +1,34 @@
-/* The matrix of a step at several frequencies side by side, and its power: built for several
- * instruction sets, which all give the same bits. */
+/* The matrix of a step at several frequencies at once (one per SIMD lane), and its power. Built for
+ * several instruction sets, with bit-identical results. */
 #ifndef STN_STRATEGIES_MODES_LANES_H
 #define STN_STRATEGIES_MODES_LANES_H
 #include "strategies/modes/linear.h"
 
-/* The numbers of a spectrum that one matrix is applied to, complex doubles. Number i of the state
- * of grid g lies at from + ((i * grids + g) * grid + row[r] + first): one frequency after the
- * other, in each of `rows` rows that share the matrix. */
+/* The elements of a spectrum that one matrix is applied to, complex doubles. State variable i of
+ * grid g begins at from + ((i * grids + g) * grid + row[r] + first); `count` frequencies follow
+ * each other, in each of `rows` rows that share the matrix. */
 typedef struct modes_target {
     double *from;
     int64_t grids, grid, row[4], first;
-    int rows, count; /* count: frequencies, as many as there are lanes at most */
-    double ones;     /* of frequency 0 of an affine system: the spectrum of 1 there; else 0 */
+    int rows, count; /* count: frequencies, at most the number of lanes */
+    double ones;     /* frequency 0 of an affine system: the spectrum of 1; else 0 */
 } modes_target;
 
 typedef struct modes_lanes {
     int lanes;
-    /* Bytes of what the other functions keep; aligned to 64. */
+    /* Bytes of scratch memory of the other functions, aligned to 64. */
     size_t (*scratch)(const modes_linear *linear);
-    /* The matrices of the frequencies z, one for each lane, along the last axis. affine: with the
-     * constants that a step adds, for frequency 0. */
+    /* Computes the matrices of the frequencies z along the last axis, one per lane. affine: with
+     * the constants that a step adds, at frequency 0. */
     void (*fill)(const modes_linear *linear, const double *constants, const modes_pair *terms, const modes_pair *z,
                  bool affine, void *scratch);
     modes_pair (*entry)(const modes_linear *linear, int entry, int lane, const void *scratch);
-    /* Their power; narrow: in float64. */
+    /* Raises them to the power; narrow: in float64. */
     void (*raise)(const modes_linear *linear, uint64_t steps, bool narrow, bool affine, void *scratch);
     void (*apply)(const modes_linear *linear, const modes_target *target, bool affine, void *scratch);
 } modes_lanes;
 
-const modes_lanes *modes_lanes_best(void); /* of the CPU that this runs on */
-/* Number 0 is portable C; NULL past the last that this CPU can run */
+const modes_lanes *modes_lanes_best(void); /* the best for this CPU */
+/* Index 0 is portable C; NULL past the last one that this CPU supports. */
 const modes_lanes *modes_lanes_at(int index);
 #endif

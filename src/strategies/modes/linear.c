@@ -14,7 +14,7 @@ static const char *name_of(const stn_system *system, int root) {
     return "a field";
 }
 
-/* Why a node whose operands depend on the fields is not linear. */
+/* Writes why a node whose operands depend on the fields is not linear. */
 static void refuse(const stn_system *system, int number, char *reason, size_t size) {
     const stn_system_node *node = &system->nodes[number];
     const char *name = name_of(system, number);
@@ -55,8 +55,8 @@ static int append(modes_linear *l, modes_operation operation) {
     return l->count++;
 }
 
-/* The operation of a node, or -1; constant[i]: node i has a constant part that may differ from 0.
- * False: it is not linear. */
+/* Adds the operation of a node, if any; constant[i]: node i has a constant part that may differ
+ * from 0. False: the node is not linear. */
 static bool add_node(modes_linear *l, int number, bool *constant, char *reason, size_t size) {
     const stn_system *system = l->task->system;
     const stn_system_node *node = &system->nodes[number];
@@ -108,8 +108,7 @@ static bool add_node(modes_linear *l, int number, bool *constant, char *reason, 
     return true;
 }
 
-/* Nodes of an assignment come after those before it, so that next states are known where they are
- * read. */
+/* Assignments are processed in order, so next states are known when they are read. */
 static bool add_nodes(modes_linear *l, bool *constant, char *reason, size_t size) {
     const stn_system *system = l->task->system;
     int number = 0;
@@ -132,7 +131,8 @@ static const char *kind_name(const stn_system_side *side) {
     return side->odd && side->kind == STN_MIRROR ? "odd-mirror" : names[side->kind];
 }
 
-/* Half points from the outer point to the mirror that has a side's effect; -1: none has. */
+/* The distance in half points from the outer point to the mirror that is equivalent to a side, or
+ * -1 if there is none. */
 static int mirror_of(const stn_system_side *side, int reach) {
     if (side->kind == STN_REFLECT) return 1;
     if (side->kind == STN_MIRROR && !side->odd) return 0;
@@ -148,7 +148,7 @@ static bool set_axis(modes_linear *l, int axis, char *reason, size_t size) {
     for (int e = 0; e < system->nequations; e++)
         for (int side = 0; side < 2; side++)
             if (system->equations[e].reach[axis][side] > reach) reach = system->equations[e].reach[axis][side];
-    if (!reach) return true; /* its sides are never seen */
+    if (!reach) return true; /* no stencil reads past its sides */
     for (int f = 0; f < system->nfields; f++) wraps += system->fields[f].side[axis][0].kind == STN_WRAP;
     if (wraps == system->nfields) return true;
     bool twice = false;
@@ -182,7 +182,7 @@ static bool set_axis(modes_linear *l, int axis, char *reason, size_t size) {
 int64_t modes_image(const modes_axis *axis, int field, int64_t i, int *sign) {
     *sign = 1;
     if (!axis->mirrored) return i;
-    const int64_t half = axis->n + axis->beyond - 1; /* points from mirror to mirror */
+    const int64_t half = axis->n + axis->beyond - 1; /* points between the mirrors */
     const int64_t low = i - (axis->beyond == 2 ? -1 : 0), part = low / half, at = low % half;
     const signed char *at_side = axis->sign[field];
     if (axis->beyond == 2 && at == 0) return *sign = 0, 0;
@@ -293,7 +293,7 @@ static double generic(int i) { return 0.5 + fmod(0.6180339887498949 * (i + 1), 1
 
 static void evaluate(const modes_linear *l, const double *numbers, bool is_generic, double *constants) {
     const stn_system *system = l->task->system;
-    constants[0] = 0; /* which stands for operands that a node does not have */
+    constants[0] = 0; /* for operands that a node does not have */
     for (int i = 0; i < system->nnodes; i++) {
         const stn_system_node *node = &system->nodes[i];
         const double a = constants[node->operand[0]], b = constants[node->operand[1]], c = constants[node->operand[2]];

@@ -1,8 +1,8 @@
 /* A linear system as the matrix of its step at a frequency.
  *
- * The state at a frequency is one number for each level of each field: its backward differences u,
- * u - u.prev, u - 2 u.prev + u.prev2, ... (the same numbers are the levels again when they are
- * differenced once more). Of slow waves those of higher order are small, and stay exact. */
+ * The state at a frequency is one number for each time level of each field: the backward
+ * differences u, u - u.prev, u - 2 u.prev + u.prev2, ... (the same transformation maps them back to
+ * levels). Higher differences of slow waves are small and keep their relative accuracy. */
 #ifndef STN_STRATEGIES_MODES_LINEAR_H
 #define STN_STRATEGIES_MODES_LINEAR_H
 #include "problem/system_task.h"
@@ -18,14 +18,14 @@ typedef enum modes_kind {
     MODES_DIVIDE
 } modes_kind;
 
-/* One expression that is linear in the state; operands come before what uses them. */
+/* An expression that is linear in the state; operands precede their users. */
 typedef struct modes_operation {
     modes_kind kind;
     int a, b;         /* operands, operations */
-    int field, level; /* of a level */
-    int stencil;      /* of a stencil: number in `stencils` */
-    int node;         /* of the factor or the divisor, which is constant */
-    uint64_t columns; /* bit c: it may depend on number c of the state */
+    int field, level; /* for a time level */
+    int stencil;      /* for a stencil: index in `stencils` */
+    int node;         /* the node of the constant factor or divisor */
+    uint64_t columns; /* bit c: it may depend on state variable c */
 } modes_operation;
 
 /* A stencil's taps that share an offset along the last axis are one term of a row of frequencies:
@@ -35,10 +35,11 @@ typedef struct modes_stencil {
     int first, count;
 } modes_stencil;
 
-/* How an axis goes on past its sides: by itself, or mirrored, field by field with signs. */
+/* How an axis is extended past its sides: periodically, or by mirror images with signs per
+ * field. */
 typedef struct modes_axis {
-    int64_t n, length; /* points of the grid, and until the extended axis repeats */
-    /* Mirrors stand so many half points outside of the outer points; unless length is n */
+    int64_t n, length; /* points of the grid; period of the extended axis */
+    /* If length is not n: the distance from outer points to their mirrors, in half points. */
     int beyond;
     bool mirrored;
     signed char sign[STN_SYSTEM_MAX_FIELDS][2]; /* of each field at the low and the high mirror */
@@ -48,36 +49,36 @@ typedef struct modes_linear {
     const stn_system_task *task; /* borrowed */
     int width, first[STN_SYSTEM_MAX_FIELDS];
     int count, nstencils, nterms;
-    modes_operation *operations; /* owned, as what follows */
+    modes_operation *operations; /* owned, like the following arrays */
     modes_stencil *stencils;
-    int *term;         /* of each, the offset along the last axis */
-    int *operation_of; /* of each node; -1: it is constant */
-    /* Of each field, its assignment's operation; -1: it is constant */
+    int *term;         /* the offset of each term along the last axis */
+    int *operation_of; /* operation of each node; -1: a constant */
+    /* The operation of each field's assignment; -1: a constant. */
     int root[STN_SYSTEM_MAX_FIELDS];
-    int root_node[STN_SYSTEM_MAX_FIELDS]; /* likewise, the node */
+    int root_node[STN_SYSTEM_MAX_FIELDS]; /* the node of the same */
     int reach[3];                         /* the largest offset of a stencil along each axis */
-    bool affine;                          /* steps add constants too */
+    bool affine;                          /* steps also add constants */
     bool real;                            /* the matrix is real: symmetry.h */
-    /* It is the same at frequencies that mirror each other along this axis */
+    /* The matrix is equal at frequencies mirrored along this axis. */
     bool even[2];
     modes_axis axis[3];
 } modes_linear;
 
-/* All but the symmetries. False, with the reason in one phrase, where the step is no such matrix.
- * Cleared by the caller in any case. */
+/* Sets everything except the symmetries. False, with the reason in one phrase, if the step is not
+ * such a matrix. The caller clears *linear in either case. */
 bool modes_linear_make(const stn_system_task *task, modes_linear *linear, char *reason, size_t size);
 void modes_linear_clear(modes_linear *linear);
 
-/* The constant part of each node, in the arithmetic of the dtype, with these numbers for the
- * coefficients. */
+/* Computes the constant part of each node in the dtype's arithmetic for these coefficients. */
 void modes_constants(const modes_linear *linear, const double *numbers, double *constants);
-/* Numbers of no meaning for all that executions may change: coefficients, and functions and
- * comparisons, which may be zero for some coefficients and not for others. */
+/* Generic (random) values for everything that executions may change: coefficients, and functions
+ * and comparisons of them, which may be zero for special coefficients. */
 void modes_generic_constants(const modes_linear *linear, double *constants);
-/* The terms of a row of frequencies, from the powers of exp(i theta) along the first two axes. */
+/* Computes the terms of a row of frequencies from powers of exp(i theta) along the first two
+ * axes. */
 void modes_terms(const modes_linear *linear, const modes_pair *powers[2], modes_pair *terms);
 
-/* The grid's point that stands for point i of an extended axis, and its sign in *sign; 0: it is
- * zero. */
+/* The grid point whose image is point i of an extended axis, and its sign in *sign (0: the value is
+ * zero). */
 int64_t modes_image(const modes_axis *axis, int field, int64_t i, int *sign);
 #endif

@@ -1,7 +1,7 @@
 /* The functions of lanes.h for one instruction set. Included once for each, with
  *   SET     its name,
- *   TARGET  the attribute that its functions have,
- *   BYTES   those of a vector. */
+ *   TARGET  the attribute of its functions,
+ *   BYTES   the bytes of a vector. */
 #define NAME_OF(name, set) name##_##set
 #define NAME_IN(name, set) NAME_OF(name, set)
 #define NAME(name) NAME_IN(name, SET)
@@ -14,9 +14,9 @@ typedef int64_t NAME(bits) __attribute__((vector_size(BYTES)));
 #define TOP(x) ((NAME(vector))((NAME(bits))(x)&MODES_TOP_BITS))
 #include "strategies/modes/wide.h"
 
-/* What the functions keep: matrices of width * width numbers, row by row. */
+/* Scratch memory: matrices of width * width numbers in row-major order. */
 typedef struct NAME(kept) {
-    NAME(pair) * forms; /* of each operation: its dependence on the numbers of the state */
+    NAME(pair) * forms; /* of each operation: its coefficients of the state variables */
     NAME(pair) * symbols, *powers;
     NAME(pair) * matrix, *power, *square;
     NAME(vector) * in;
@@ -60,7 +60,7 @@ INLINE NAME(pair) NAME(gather)(const modes_pair *x) {
     return to;
 }
 
-/* The stencils at each lane's frequency. */
+/* Computes the symbols of the stencils at each lane's frequency. */
 TARGET static void NAME(find_symbols)(const modes_linear *l, const modes_pair *terms, const modes_pair *z,
                                       const NAME(kept) * k) {
     const NAME(vector) zero = {0};
@@ -99,7 +99,7 @@ INLINE NAME(pair) NAME(form_of)(const modes_operation *o, const NAME(pair) * a, 
     }
 }
 
-/* Level l is the sum of (-1)^j (l over j) times the difference of order j. */
+/* Level l is the sum over j of (-1)^j binomial(l, j) times the difference of order j. */
 INLINE void NAME(level_form)(const modes_linear *l, const modes_operation *o, NAME(pair) * to) {
     const NAME(vector) zero = {0};
     double binomial = 1;
@@ -129,7 +129,7 @@ TARGET static void NAME(find_forms)(const modes_linear *l, const double *constan
     }
 }
 
-/* Each difference of the next state is the one of the order before it, next minus present. */
+/* Each difference of the next state is that of the next lower order, next minus present. */
 TARGET static void NAME(fill)(const modes_linear *l, const double *constants, const modes_pair *terms,
                               const modes_pair *z, bool affine, void *scratch) {
     const NAME(kept) k = NAME(lay_out)(l, scratch);
@@ -184,7 +184,7 @@ INLINE void NAME(multiply)(const NAME(pair) * a, const NAME(pair) * b, NAME(pair
         }
 }
 
-/* Sets tiny numbers to 0. False: all are. */
+/* Sets tiny numbers to 0. False if all are tiny. */
 INLINE bool NAME(is_alive)(NAME(wide) * x) {
     const NAME(bits) tiny = (x->top < TINY) & (x->top > -TINY);
     int64_t dead = -1;
@@ -194,7 +194,7 @@ INLINE bool NAME(is_alive)(NAME(wide) * x) {
     return !dead;
 }
 
-/* From the leading bit of the steps on. */
+/* Binary exponentiation, from the leading bit of the steps on. */
 INLINE void NAME(raise_by)(const NAME(kept) * k, int w, uint64_t steps, const bool narrow, const bool real) {
     NAME(pair) *power = k->power, *square = k->square;
     bool alive = true;
@@ -248,7 +248,7 @@ INLINE void NAME(store)(double *to, int count, NAME(vector) re, NAME(vector) im)
     for (int lane = 0; lane < count; lane++) to[2 * lane] = re[lane], to[2 * lane + 1] = im[lane];
 }
 
-/* The rests are small: products with them are summed beside the others. */
+/* Low parts are small: their products have a sum of their own. */
 INLINE void NAME(apply_row)(const NAME(pair) * row, const NAME(vector) * in, int w, const bool real,
                             NAME(vector) to[2]) {
     const NAME(vector) zero = {0};
@@ -271,7 +271,7 @@ TARGET static void NAME(apply)(const modes_linear *l, const modes_target *t, boo
     for (int r = 0; r < t->rows; r++)
         for (int64_t g = 0; g < t->grids; g++) {
             double *from = t->from + 2 * (g * t->grid + t->row[r] + t->first);
-            const int64_t next = 2 * t->grids * t->grid; /* from number to number of the state */
+            const int64_t next = 2 * t->grids * t->grid; /* stride between state variables */
             for (int i = 0; i < w; i++) NAME(load)(from + i * next, t->count, &k.in[2 * i]);
             const NAME(vector) zero = {0};
             k.in[2 * w] = k.in[2 * w + 1] = zero;

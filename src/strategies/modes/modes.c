@@ -1,6 +1,6 @@
-/* modes: a linear system with constant coefficients as a small matrix at each frequency, on the
- * host. Its T-th power is taken by squaring, so that the cost of a run hardly depends on the number
- * of its steps. */
+/* The strategy `modes`, on the host: a linear system with constant coefficients is a small matrix
+ * at each frequency, whose T-th power is computed by squaring. So the cost of a run hardly depends
+ * on the number of steps. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,11 +56,11 @@ static size_t candidates(const stn_system_task *task, const stn_machine *machine
 
 /* Fitted to the CPU time of 24 runs on two cores with AVX-512. */
 static const struct {
-    /* Operations of a product of the power, and of a number of the step's matrix */
+    /* Operations of a matrix product, per multiplication, and of an entry of the step's matrix. */
     double product, form;
-    /* Parts of the flops that the host's machine is assumed to have */
+    /* Fractions of the host's assumed flops that powers and transforms reach. */
     double arithmetic, transform;
-    double start; /* seconds: a few runs' part of making the plan */
+    double start; /* seconds: a share of the time to make the plan */
 } rates = {13, 60, 0.8, 0.7, 1e-4};
 
 static void estimate(const stn_system_task *task, const stn_machine *machine, const stn_candidate *candidate,

@@ -1,4 +1,4 @@
-/* Numbers of 79 bits, one at a time, and roots of unity of that precision. */
+/* Scalar numbers of 79 bits (wide.h), and roots of unity of that precision. */
 #ifndef STN_STRATEGIES_MODES_NUMBER_H
 #define STN_STRATEGIES_MODES_NUMBER_H
 #include <stdint.h>
@@ -6,7 +6,7 @@
 
 #include "stentor.h"
 
-#define MODES_TOP_BITS (-(INT64_C(1) << 27)) /* of a double's 52 stored bits the first 25 */
+#define MODES_TOP_BITS (-(INT64_C(1) << 27)) /* mask of 25 of the 52 stored bits */
 
 static inline double modes_top(double x) {
     int64_t bits;
@@ -32,8 +32,8 @@ modes_wide modes_reciprocal(double x);
 /* exp(2 pi i k / n), 0 <= k < n, as the product of two roots from tables of about sqrt(n) each. */
 typedef struct modes_roots {
     int64_t n;
-    int low;            /* bits of k that `fine` is indexed by */
-    modes_pair *coarse; /* owned; fine follows */
+    int low;            /* number of low bits of k that index `fine` */
+    modes_pair *coarse; /* owned, with `fine` in the same allocation */
     modes_pair *fine;
 } modes_roots;
 
@@ -41,9 +41,9 @@ stn_status modes_roots_make(int64_t n, modes_roots *roots, stn_error *error);
 void modes_roots_clear(modes_roots *roots);
 modes_pair modes_root(const modes_roots *roots, int64_t k);
 
-/* The powers 0 to `most` of z. */
+/* Writes the powers 0 to `most` of z. */
 void modes_powers(modes_pair z, int most, modes_pair *to);
-/* Power o of z, from those; negative ones are conjugates. */
+/* Power o of z from these, |z| = 1: negative powers are conjugates. */
 static inline modes_pair modes_power_of(const modes_pair *powers, int o) {
     modes_pair p = powers[o < 0 ? -o : o];
     if (o < 0) p.im = modes_negate(p.im);

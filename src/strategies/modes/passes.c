@@ -17,8 +17,8 @@
 #include "strategies/modes/symmetry.h"
 
 enum {
-    SHARES = 4, /* of the pieces, for each thread */
-    PIECE = 128 /* frequencies of a row that are one piece, at least */
+    SHARES = 4, /* tasks per thread */
+    PIECE = 128 /* least frequencies of a piece of a row */
 };
 #define ALIGNED 256
 
@@ -124,8 +124,8 @@ typedef struct pass {
     double *constants, *spectra, *stage;
     char *shared;
     int64_t pieces, shares;
-    int field;      /* that is stored; -1: all are */
-    uint64_t state; /* of a stack, that is stored next */
+    int field;      /* the field to store; -1: all */
+    uint64_t state; /* index in the stack of the next state to store */
 } pass;
 
 static void read_row(stn_dtype dtype, const void *from, int64_t at, int64_t n, int sign, double *to) {
@@ -147,12 +147,12 @@ static void write_row(stn_dtype dtype, void *to, int64_t at, int64_t n, const do
         for (int64_t i = 0; i < n; i++) ((uint16_t *)to)[at + i] = stn_float_to_half((float)from[i]);
 }
 
-/* Row `row` of grid `grid` of numbers from number `first` of the state on. */
+/* Row `row` of grid `grid`, counted from state variable `first`. */
 static double *row_at(const modes_passes *p, double *numbers, int64_t first, int64_t grid, int64_t row) {
     return numbers + 2 * ((first * p->linear.task->batch + grid) * p->grid + row * p->pitch);
 }
 
-/* Row by row of the extended grids: the levels of each field to their differences. */
+/* Loads rows of the extended grids: the levels of each field as differences. */
 static void load_rows(void *user, int64_t begin, int64_t end) {
     const pass *r = user;
     const modes_passes *p = r->p;
@@ -181,7 +181,7 @@ static void load_rows(void *user, int64_t begin, int64_t end) {
         }
 }
 
-/* Row by row of the grids themselves. */
+/* Stores rows of the grids: differences back to levels. */
 static void store_rows(void *user, int64_t begin, int64_t end) {
     const pass *r = user;
     const modes_passes *p = r->p;
@@ -207,7 +207,7 @@ static void store_rows(void *user, int64_t begin, int64_t end) {
         }
 }
 
-/* The rows that have the matrix of row (z, y). */
+/* Finds the rows that have the same matrix as row (z, y). */
 static void find_rows(const modes_passes *p, int64_t z, int64_t y, modes_target *t) {
     const modes_axis *axis = p->linear.axis;
     const int64_t other_z = p->linear.even[0] ? (axis[0].length - z) % axis[0].length : z;
@@ -220,7 +220,7 @@ static void find_rows(const modes_passes *p, int64_t z, int64_t y, modes_target 
         }
 }
 
-/* Some frequencies of a row. */
+/* Computes the frequencies of one piece of a row. */
 static void run_piece(const pass *r, int64_t piece, char *scratch) {
     const modes_passes *p = r->p;
     const modes_linear *l = &p->linear;
@@ -262,8 +262,7 @@ static double stored(stn_dtype dtype, double value) {
     return (double)(dtype == STN_F32 ? (float)value : stn_half_to_float(stn_float_to_half((float)value)));
 }
 
-/* What the receivers of a field see after so many steps, of the field's present level in
- * `stage`. */
+/* Records a field at its receivers after the current steps; `stage` has its present level. */
 static void record_field(const pass *r, int field, int64_t row) {
     const modes_passes *p = r->p;
     const stn_system_task *task = p->linear.task;

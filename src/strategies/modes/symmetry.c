@@ -1,5 +1,5 @@
-/* See symmetry.h: the matrix is made at frequencies of no meaning, and at those that mirror
- * them. */
+/* Finds symmetries (symmetry.h) by comparing the matrix at random frequencies and their mirror
+ * images. */
 #include "strategies/modes/symmetry.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #include "strategies/modes/lanes.h"
 
-#define ALIKE 1e-20 /* relative, of numbers that are the same but for rounding */
+#define ALIKE 1e-20 /* relative difference of numbers that are equal except for rounding */
 
 typedef struct probe {
     const modes_linear *l;
@@ -32,7 +32,7 @@ static double far_off(modes_wide a, modes_wide b, int sign) {
     return fabs(d.top + d.rest);
 }
 
-/* Is number i of the second matrix `sign` times that of the first? */
+/* True if entry i of the second matrix is `sign` times that of the first. */
 static bool is_alike(const probe *p, int i, int sign, double largest) {
     const modes_pair a = p->plain[i], b = p->flipped[i];
     return far_off(a.re, b.re, sign) + far_off(a.im, b.im, sign) <= ALIKE * largest;
@@ -44,7 +44,7 @@ static bool all_alike(const probe *p, double largest) {
     return alike;
 }
 
-/* Of a mirrored axis: waves that have the fields' signs keep them. */
+/* True if the step maps states with the mirror symmetry of an axis to such states. */
 static bool keeps_signs(const probe *p, int axis, double largest) {
     const stn_system *system = p->l->task->system;
     const signed char(*sign)[2] = p->l->axis[axis].sign;
@@ -60,8 +60,8 @@ static bool keeps_signs(const probe *p, int axis, double largest) {
     return true;
 }
 
-/* Frequencies that stand for all: a symmetry that holds at some of them by chance alone is next to
- * impossible. */
+/* Random frequencies represent all: it is practically impossible that a symmetry holds at them by
+ * chance only. */
 static bool find_symmetries(modes_linear *l, const probe *p, char *reason, size_t size) {
     static const double angles[2][3] = {{0.7316, 1.9271, 2.4173}, {2.7182, 0.3893, 1.1337}};
     l->real = l->even[0] = l->even[1] = true;

@@ -3,7 +3,7 @@
  *   REAL       double, or a vector of doubles,
  *   TOP(x)     x with all but its 26 leading bits cleared,
  *   NAME(name) the names of this type,
- *   TARGET     the attribute that its functions have. */
+ *   TARGET     the attribute of its functions. */
 #define WIDE TARGET static inline __attribute__((always_inline, unused))
 
 typedef struct NAME(wide) {
@@ -14,7 +14,7 @@ typedef struct NAME(pair) { /* a complex number */
     NAME(wide) re, im;
 } NAME(pair);
 
-/* sum + error, |sum| >= |error|. */
+/* Splits sum + error, |sum| >= |error|, into `top` and `rest`. */
 WIDE NAME(wide) NAME(renormalise)(REAL sum, REAL error) {
     const REAL both = sum + error, lost = error - (both - sum), top = TOP(both);
     return (NAME(wide)){top, (both - top) + lost};
@@ -42,7 +42,7 @@ WIDE NAME(pair) NAME(pair_scale)(NAME(pair) a, NAME(wide) by) {
     return (NAME(pair)){NAME(times)(a.re, by), NAME(times)(a.im, by)};
 }
 
-/* A sum of products that is settled at its end. */
+/* A sum of products that is renormalised at its end only. */
 typedef struct NAME(sum) {
     REAL sum, error;
 } NAME(sum);

@@ -1,5 +1,6 @@
-/* See modes.h. With S v = lambda v:  u_T = lambda^T u_0 + (1 - lambda^T) / (1 - lambda) b  where u_0 and b are multiples of v, whatever
- * T. */
+/* See modes.h. If S v = lambda v, and u_0 and b are multiples of v, then for any T
+ *
+ *     u_T = lambda^T u_0 + (1 - lambda^T) / (1 - lambda) b */
 #include "modes.h"
 
 #include <math.h>
