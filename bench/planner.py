@@ -252,7 +252,7 @@ def read_times(path):
 
 
 def replayed(told, known):
-    """A row as in regret, or None without a recorded time of the choice; `least`: its least loss."""
+    """A row as in regret, or None if the choice has no recorded time; `least`: its least loss."""
     choice = (told['estimated'][0], tuple(told['estimated_values']))
     ordered = sorted(seconds for seconds in known.values() if not isinstance(seconds, list))
     named = [known.get(words_of(row), []) for row in told['ranking'] if [row['strategy'], row['candidate']] == told['estimated']]
