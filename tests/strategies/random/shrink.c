@@ -79,7 +79,7 @@ static void fewer_steps(shrinking *s) {
 }
 
 static void smaller_extents(shrinking *s) {
-    forget_strides(s->best); /* strides depend on extents; if the failure needs them, extents stay */
+    forget_strides(s->best); /* strides depend on extents */
     for (int axis = 0; axis < s->best->rank; axis++)
         for (size_t part = 2; part <= 16;) {
             random_problem next = *s->best;
