@@ -22,7 +22,7 @@ RESULTS, PAGE = HERE / 'results', HERE / 'RESULTS.md'
 OPENING = """# Results
 
 Made by `bench/results.py page` from [results/](results/), one JSON object a line; do not edit.
-`stentor-bench` (built beside the library) measures the copy bandwidth of the machine in the same run,
+`stentor-bench` (built with the library) measures the copy bandwidth of the machine in the same run,
 checks a sample of points against a direct evaluation on the CPU, then takes the median of repeated
 runs on random input. *% of copy*: the bytes of one read and one write of every point in each step,
 over the time, as a share of the copy bandwidth; several steps in one launch can pass 100.
