@@ -1,5 +1,5 @@
-/* The cases. Bars are those of an H200; a host is only asked for half of its copy bandwidth on
- * heat-2d (main.c). */
+/* The cases of the bench. Required values are for an H200; a host must only reach half of its copy
+ * bandwidth with heat-2d (main.c). */
 #include "cases.h"
 
 #include <string.h>
@@ -31,8 +31,8 @@
     {"dense", "dense-r" radius "-" sides, "dense-2d:" radius, "spectral", SQUARE(4096), 1, BAR_MS, 0, 0.30, NULL, 0, sides, 0}
 #define SOURCE(name, stencil, shape, sides, bar) \
     {"source", name, stencil, NULL, shape, 1000, BAR_MS, bar, 0.55 * (bar), NULL, 0, sides, 0}
-/* For --dtype f16, and --dtype f32 --tolerance 1e-3; the bars of f32's long runs are 1.15 of
- * lowrank's figure in the same run. */
+/* For --dtype f16, and --dtype f32 --tolerance 1e-3; long f32 runs must reach 1.15 times the speed
+ * of lowrank in the same run. */
 #define SPARSE_STEP(name, stencil, shape) \
     {"sparse", name "-1", stencil, "sparse", shape, 1, BAR_PERCENT_OF_COPY, 0, 85, NULL, 0, "wrap", 85}
 #define SPARSE(name, stencil, shape, bar) \
@@ -77,16 +77,21 @@ const bench_case bench_cases[] = {
     SEGMENT("heat-1d-4000",        "heat-1d", LINE(27), 4000, 600000, FLASH, 1127, "wrap"),
     SEGMENT("1d5p",                "1d5p",    LINE(27), 1000, 145000, FLASH, 567,  "wrap"),
     SEGMENT("1d7p",                "1d7p",    LINE(27), 1000, 130000, FLASH, 366,  "wrap"),
-    SEGMENT("box-2d9p-separable",  "gaussian-2d:sigma=1,truncate=1", SQUARE(10240), 1000, 52400, NULL, 0, "wrap"), /* 2 ms */
+    /* 2 ms */
+    SEGMENT("box-2d9p-separable",  "gaussian-2d:sigma=1,truncate=1", SQUARE(10240), 1000, 52400, NULL, 0, "wrap"),
     SEGMENT("box-2d9p-reflect",    "gaussian-2d:sigma=1,truncate=1", SQUARE(10240), 1000, 52400, NULL, 0, "reflect"),
-    SEGMENT("box-2d9p-fixed",      "gaussian-2d:sigma=1,truncate=1", SQUARE(10240), 1000, 32750, NULL, 0, "fixed"), /* 1.6 times longer */
+    /* 3.2 ms */
+    SEGMENT("box-2d9p-fixed",      "gaussian-2d:sigma=1,truncate=1", SQUARE(10240), 1000, 32750, NULL, 0, "fixed"),
     SEGMENT("box-2d9p-constant",   "gaussian-2d:sigma=1,truncate=1", SQUARE(10240), 1000, 32750, NULL, 0, "constant=0.5"),
-    SEGMENT("box-2d49p-separable", "gaussian-2d:sigma=1,truncate=3", SQUARE(10240), 1000, 41900, NULL, 0, "wrap"), /* 2.5 */
-    SEGMENT("box-3d27p-separable", "gaussian-3d:sigma=1,truncate=1", CUBE(512),     1000, 38300, NULL, 0, "wrap"), /* 3.5 */
+    /* 2.5 ms */
+    SEGMENT("box-2d49p-separable", "gaussian-2d:sigma=1,truncate=3", SQUARE(10240), 1000, 41900, NULL, 0, "wrap"),
+    /* 3.5 ms */
+    SEGMENT("box-3d27p-separable", "gaussian-3d:sigma=1,truncate=1", CUBE(512),     1000, 38300, NULL, 0, "wrap"),
     SEGMENT("box-3d27p-reflect",   "gaussian-3d:sigma=1,truncate=1", CUBE(512),     1000, 38300, NULL, 0, "reflect"),
     SEGMENT("box-3d27p-constant",  "gaussian-3d:sigma=1,truncate=1", CUBE(512),     1000, 23900, NULL, 0, "constant=0.5"),
     {"segment", "box-3d27p-fixed", "gaussian-3d:sigma=1,truncate=1", NULL, CUBE(512), 1000, BAR_GSTENCILS, 23900, 1.7 * 23900, NULL, 0, "fixed", 0},
-    SPECTRAL("heat-2d-4",          "heat-2d",    SQUARE(10240),      4,    "wrap",           2.3), /* any T: nothing dies away */
+    /* Few steps: no mode has decayed. */
+    SPECTRAL("heat-2d-4",          "heat-2d",    SQUARE(10240),      4,    "wrap",           2.3),
     SPECTRAL("heat-2d",            "heat-2d",    SQUARE(10240),      1000, "wrap",           2.3),
     SPECTRAL("heat-2d-large-4",    "heat-2d",    SQUARE(16384),      4,    "wrap",           5.5),
     SPECTRAL("heat-2d-large",      "heat-2d",    SQUARE(16384),      1000, "wrap",           5.5),
@@ -109,7 +114,8 @@ const bench_case bench_cases[] = {
     DENSE("24", "reflect"),
     DENSE("40", "reflect"),
     DENSE("60", "reflect"),
-    SOURCE("heat-2d",       "heat-2d", SQUARE(10240), "wrap",  4.6), /* twice what a run without it may take */
+    /* Twice the time allowed without a source. */
+    SOURCE("heat-2d",       "heat-2d", SQUARE(10240), "wrap",  4.6),
     SOURCE("heat-2d-fixed", "heat-2d", SQUARE(10240), "fixed", 6.0),
     SOURCE("heat-3d",       "heat-3d", CUBE(512),     "wrap",  9),
     SOURCE("heat-3d-fixed", "heat-3d", CUBE(512),     "fixed", 11.8),

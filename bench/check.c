@@ -1,4 +1,4 @@
-/* Is the result right? Asked of a sample of points before anything is timed. */
+/* Checks a sample of points of a result before it is timed. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,15 +9,15 @@
 #include "plan/plan.h"
 #include "problem/task.h"
 
-enum { SEGMENTS = 256, LENGTH = 32 }; /* points are sampled by short runs along the fastest axis */
+enum { SEGMENTS = 256, LENGTH = 32 }; /* samples are short segments along the fastest axis */
 
 typedef struct sample {
-    int64_t index[SEGMENTS][3]; /* first point of each segment, lifted to three axes */
+    int64_t index[SEGMENTS][3]; /* first point of each segment, as three axes */
     int64_t length;
     double values[SEGMENTS * LENGTH];
 } sample;
 
-/* Low face, high face or anywhere, so that faces, edges and corners are all met. */
+/* Draws a low face, a high face or any position, so that faces, edges and corners are included. */
 static int64_t pick(uint64_t *state, int64_t extent, int64_t length) {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
     uint64_t bits = *state >> 33;
@@ -40,7 +40,7 @@ static uint64_t linear(const stn_task *task, const int64_t index[3]) {
     return (uint64_t)((index[0] * task->n[1] + index[1]) * task->n[2] + index[2]);
 }
 
-/* What a tap at (possibly outside) index sees of the initial values. */
+/* The initial value that a tap at the index, possibly outside, reads. */
 static double seen(const stn_task *task, const int64_t index[3]) {
     int64_t folded[3];
     for (int axis = 0; axis < 3; axis++) {
@@ -69,10 +69,10 @@ static void evaluate(const stn_task *task, sample *expected) {
         }
 }
 
-/* Reads the sample's points of data, or writes NaN to them. */
+/* Reads the sample's points, or (poison) writes NaN to them. */
 static stn_status transfer(bench *machine, const stn_task *task, void *data, sample *points, bool poison,
                            stn_error *error) {
-    double piece[LENGTH]; /* bytes of any dtype; all ones is NaN in each */
+    double piece[LENGTH]; /* elements of any dtype; all bits set is NaN in each */
     size_t size = stn_dtype_size(task->dtype), bytes = (size_t)points->length * size;
     memset(piece, 0xff, sizeof piece);
     for (int s = 0; s < SEGMENTS; s++) {
@@ -113,11 +113,12 @@ static stn_status run_poisoned(bench *machine, const stn_task *task, stn_plan *p
     return transfer(machine, task, out, points, false, error);
 }
 
-/* task->steps single steps of the plain strategy in f64, between two grids of which the first holds
- * the input, the third the source; the first step is compared with the CPU. */
+/* Computes task->steps single steps of `direct` in f64: grids[0] has the input, grids[2] the
+ * source, the steps go back and forth between the first two. The first step is compared with the
+ * CPU. */
 static stn_status step_in(bench *machine, const stn_task *task, stn_plan *plan, void *grids[3], sample *expected,
                           stn_error *error) {
-    stn_task single = *task, wide = *task; /* they borrow the taps */
+    stn_task single = *task, wide = *task; /* both borrow the taps */
     single.steps = wide.steps = 1;
     wide.dtype = STN_F64;
     sample *first = malloc(sizeof *first);

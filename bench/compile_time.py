@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
-"""How long kernels take to compile: CPU seconds of NVRTC, by template, over random problems. Needs no GPU.
+"""Compile times of kernels: CPU seconds of NVRTC by template, over random problems; needs no GPU.
 
-Usage: compile_time.py [--count N] [--seed S] [--arch sm_90] [--build DIR] [--templates DIR] [--only PREFIX,...] [--save FILE | --kernels FILE]
-                       [--keep DIR] [--limit SECONDS]
+Usage: compile_time.py [--count N] [--seed S] [--arch sm_90] [--build DIR] [--templates DIR]
+                       [--only PREFIX,...] [--save FILE | --kernels FILE] [--keep DIR]
+                       [--limit SECONDS]
 
-Draws stencils, transforms and Fourier layers (the seed is taken from the clock and printed), and takes of each the kernels of the plan that is
-chosen and of the best candidate of every other strategy. Each kernel is compiled once, alone, in one process, with the options of
-src/compile/compile.c; its seconds are those of this process in nvrtcCompileProgram, in user mode. Printed for each template: how many kernels, their median and
-longest seconds, and which parameters of the longest differ from kernel_templates/params.cuh.
+Draws stencils, transforms and Fourier layers (the seed is taken from the clock and printed). For
+each it takes the kernels of the chosen plan and of the best candidate of every other strategy.
+Each kernel is compiled once with the options of src/compile/compile.c, in one process; the result
+is the user time of this process in nvrtcCompileProgram. Prints for each template: the number of
+kernels, their median and longest seconds, and the parameters in which the longest one differs from
+kernel_templates/params.cuh.
 
-  --only PREFIX,...  templates whose names begin so
-  --save FILE        writes the kernels that were drawn, for --kernels, which measures them again: with other templates, to compare
-  --keep DIR         writes the cubin and PTX of each kernel there, under its number
-  --limit SECONDS    the exit status is 1 where a kernel takes longer
+  --only PREFIX,...  only templates whose names begin with one of these
+  --save FILE        writes the drawn kernels for --kernels, which measures them again with other
+                     templates
+  --keep DIR         writes the cubin and PTX of each kernel, named by its number
+  --limit SECONDS    the exit status is 1 if a kernel takes longer
 """
 import argparse
 import collections
@@ -38,10 +42,10 @@ NAMED = {1: ['heat-1d', '1d5p', '1d7p', 'laplace-1d:order=14', 'gaussian-1d:sigm
 BYTES = {'f64': 8, 'f32': 4, 'f16': 2}
 
 
-# ---- problems, as dictionaries ---------------------------------------------------------------------------------------
+# ---- problems, as dictionaries -------------------------------------------------------------------
 
 def draw_weights(dice, rank):
-    """Taps of a random kind: {offset: weight}, their magnitudes adding up to 1."""
+    """Taps of a random kind: {offset: weight}, whose magnitudes sum to 1."""
     kind = dice.choice(['star', 'dense', 'separable', 'upwind', 'sparse', 'symmetric'])
     radius = dice.choice([1, 1, 2, 3, 4, 6, 8, 12, 16][:9 if rank == 1 else 8 if rank == 2 else 5])
     reach = range(0 if kind == 'upwind' else -radius, radius + 1)
@@ -100,10 +104,10 @@ def draw(seed, count):
     return [dice.choice([draw_stencil] * 6 + [draw_fft, draw_layer])(dice) for _ in range(count)]
 
 
-# ---- the kernels of their plans --------------------------------------------------------------------------------------
+# ---- the kernels of their plans ------------------------------------------------------------------
 
 class Planner:
-    """The library, with an NVRTC that compiles nothing, so that the kernels of a plan cost milliseconds."""
+    """The library with an NVRTC that compiles nothing, so that kernels take milliseconds."""
 
     def __init__(self, build, arch):
         os.environ.update(STENTOR_NVRTC_PATH=str(build / 'tests/compile/libnewnvrtc.so'), FAKE_NVRTC_LOG=os.devnull, STENTOR_SEEDS='none')
@@ -133,7 +137,7 @@ class Planner:
         return self.take('stn_stencil *', self.lib.stn_stencil_create, problem['rank'], len(taps), self.ffi.new('stn_tap[]', taps))
 
     def work(self, problem):
-        """The struct of a problem, and the function that makes plans of it."""
+        """The struct of a problem, and the function that creates its plans."""
         lib = self.lib
         kind = problem['kind']
         p = self.struct({'stencil': 'stn_problem', 'fft': 'stn_transform', 'layer': 'stn_spectral_conv'}[kind])
@@ -159,7 +163,7 @@ class Planner:
         return p, lib.stn_plan_create_spectral_conv
 
     def kernels(self, problem, strategy):
-        """(template, params.cuh) of each kernel; none where the strategy does not serve the problem."""
+        """(template, params.cuh) of each kernel; none if the strategy does not apply."""
         options = self.struct('stn_plan_options')
         word = self.ffi.new('char[]', strategy.encode())
         options.strategy, options.no_auto_workspace = word, 1
@@ -190,7 +194,7 @@ def label(problem, strategy):
 
 
 def gather(planner, problems):
-    """Each kernel once: {(template, params): the first plan that has it}."""
+    """Each kernel once: {(template, params): the first plan that uses it}."""
     kernels = {}
     for problem in problems:
         for strategy in STRATEGIES[problem['kind']]:
@@ -199,7 +203,7 @@ def gather(planner, problems):
     return kernels
 
 
-# ---- compiling -------------------------------------------------------------------------------------------------------
+# ---- compiling -----------------------------------------------------------------------------------
 
 def find_nvrtc():
     if os.environ.get('STENTOR_NVRTC_PATH'):
@@ -248,7 +252,7 @@ class Compiler:
         return took
 
 
-# ---- the table -------------------------------------------------------------------------------------------------------
+# ---- the table -----------------------------------------------------------------------------------
 
 def values(params):
     return dict(re.findall(r'^constexpr int (\w+) = (-?\d+);', params, re.MULTILINE))
@@ -281,7 +285,8 @@ def main():
     print(f'{len(kernels)} kernels, NVRTC {".".join(map(str, compiler.version))} for {options.arch}', flush=True)
     if options.keep:
         options.keep.mkdir(exist_ok=True)
-    compiler.seconds('direct_any', (options.templates / 'params.cuh').read_text(encoding='utf-8'))  # the first one sets up what all use
+    # NVRTC's first compile is not counted.
+    compiler.seconds('direct_any', (options.templates / 'params.cuh').read_text(encoding='utf-8'))
     took = collections.defaultdict(list)
     for number, (template, params, plan) in enumerate(kernels):
         keep = options.keep / f'{number:04d}-{template}' if options.keep else None

@@ -1,4 +1,4 @@
-/* Transforms, ours and cuFFT's side by side: checked, timed, and put into a table. */
+/* Checks and times transforms by our plans and by cuFFT, and prints a table. */
 #include "fft.h"
 
 #include <math.h>
@@ -8,9 +8,9 @@
 
 #include "base/error.h"
 
-#define SHORT_RUN 3e-4 /* seconds: shorter ones are timed many in a row */
+#define SHORT_RUN 3e-4 /* seconds: shorter runs are timed in groups */
 enum { MOST_IN_A_ROW = 100, QUICK_POINTS = 1 << 13 };
-#define ACCURACY 1.2 /* f16: the relative error beside cuFFT's on the same data */
+#define ACCURACY 1.2 /* f16: the largest error allowed, as a multiple of cuFFT's on the same data */
 
 typedef struct fft_buffers {
     void *in, *out;
@@ -65,13 +65,13 @@ done:
 
 static void measure_one(bench *machine, const stn_transform *transform, const stn_fft *fft, const fft_sample *sample,
                         const fft_buffers *buffers, fft_timing *timing) {
-    stn_error story = {0};
-    if (run_one(machine, transform, fft, sample, buffers, timing, &story) != STN_OK)
-        snprintf(timing->problem, sizeof timing->problem, "%.*s", (int)sizeof timing->problem - 1, story.message);
+    stn_error failure = {0};
+    if (run_one(machine, transform, fft, sample, buffers, timing, &failure) != STN_OK)
+        snprintf(timing->problem, sizeof timing->problem, "%.*s", (int)sizeof timing->problem - 1, failure.message);
 }
 
-/* cuFFT's own speed. A c2r of several axes ruins its input: it is timed in place, which is all that
- * cuFFT does, and its result is not looked at. */
+/* Times cuFFT. A multi-dimensional c2r transform destroys its input, so it is timed in place and
+ * its result is not checked. */
 static void measure_cufft(bench *machine, const stn_transform *transform, const stn_fft *fft, const fft_sample *sample,
                           const fft_buffers *buffers, fft_timing *timing) {
     if (fft->kind != STN_C2R || fft->rank == 1) {
@@ -82,14 +82,14 @@ static void measure_cufft(bench *machine, const stn_transform *transform, const 
     fft_buffers one = {buffers->out, buffers->out};
     stn_plan *plan = NULL;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    stn_error story = {0};
+    stn_error failure = {0};
     inside.in_place = 1;
     options.strategy = timing->strategy;
     options.mode = STN_MODE_ESTIMATE; /* compiled before it is measured */
     timing->error = NAN;
-    if (stn_plan_create_fft(machine->context, &inside, &options, &plan, &story) != STN_OK ||
-        time_plan(machine, plan, &one, &timing->seconds, &story) != STN_OK)
-        snprintf(timing->problem, sizeof timing->problem, "%.*s", (int)sizeof timing->problem - 1, story.message);
+    if (stn_plan_create_fft(machine->context, &inside, &options, &plan, &failure) != STN_OK ||
+        time_plan(machine, plan, &one, &timing->seconds, &failure) != STN_OK)
+        snprintf(timing->problem, sizeof timing->problem, "%.*s", (int)sizeof timing->problem - 1, failure.message);
     stn_plan_destroy(plan);
 }
 
@@ -120,10 +120,9 @@ static stn_status measure(bench *machine, const char *strategy, const fft_buffer
     return status;
 }
 
-/* ---- selection
- * --------------------------------------------------------------------------------------------------- */
+/* ---- selection ------------------------------------------------------------------------------- */
 
-/* "131072" names "131072 x 512" too. */
+/* True if the list has the name or its first word: "131072" for "131072 x 512". */
 static bool named(const char *names, const char *name) {
     char first[48];
     snprintf(first, sizeof first, "%.*s", (int)strcspn(name, " "), name);
@@ -145,7 +144,7 @@ static size_t select_cases(const bench *machine, const bench_options *options, f
         fft_case *c = &cases[i];
         if (!bench_listed(options->groups, c->group) || !named(options->cases, c->name)) continue;
         if (!bench_listed(options->dtypes, stn_dtype_name(c->transform.dtype))) continue;
-        if (small) { /* a smaller batch of those that are not too large: no bars then */
+        if (small) { /* smaller batches of the smaller cases, without required values */
             if (points(&c->transform) > most) continue;
             if (points(&c->transform) * c->transform.batch > most) c->transform.batch = most / points(&c->transform);
             if (c->transform.batch > 1) snprintf(c->name + strcspn(c->name, " "), 24, " x %zu", c->transform.batch);
@@ -156,7 +155,7 @@ static size_t select_cases(const bench *machine, const bench_options *options, f
     return count;
 }
 
-/* The cases of a dtype share their buffers. */
+/* Measures the cases of a dtype, which share their buffers. */
 static stn_status measure_dtype(bench *machine, const bench_options *options, stn_dtype dtype, fft_done done,
                                 fft_result *list, size_t count, bool *started, stn_error *error) {
     fft_buffers buffers = {0};
@@ -184,8 +183,7 @@ failed:
     return status;
 }
 
-/* Compiles on all threads what the cases will ask for: a compile takes much longer than a
- * measurement. */
+/* Compiles the kernels of all cases in parallel: compiling takes much longer than measuring. */
 typedef struct warming {
     bench *machine;
     const bench_options *options;
@@ -219,8 +217,7 @@ stn_status bench_fft_run(bench *machine, const bench_options *options, fft_done 
     return STN_OK;
 }
 
-/* ---- report
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- report ---------------------------------------------------------------------------------- */
 
 bool bench_fft_right(const fft_result *result) {
     return !*result->ours.problem && result->ours.error <= result->allowed;
@@ -233,13 +230,13 @@ static double rate(const fft_result *result, const fft_timing *timing) {
 static const char *verdict(const fft_result *r) {
     if (*r->ours.problem) return "not run";
     if (!bench_fft_right(r)) return "WRONG";
-    bool beside = !*r->cufft.problem;
+    bool has_cufft = !*r->cufft.problem;
     bool asked = r->what.bar || r->what.of_cufft;
-    if (beside && asked && r->what.transform.dtype == STN_F16 && !(r->ours.error <= ACCURACY * r->cufft.error))
+    if (has_cufft && asked && r->what.transform.dtype == STN_F16 && !(r->ours.error <= ACCURACY * r->cufft.error))
         return "less exact than cuFFT";
     if (r->what.bar && rate(r, &r->ours) < r->what.bar) return "short";
-    if (r->what.of_cufft && beside && r->ours.seconds * r->what.of_cufft > r->cufft.seconds) return "short";
-    return r->what.bar || (r->what.of_cufft && beside) ? "pass" : "";
+    if (r->what.of_cufft && has_cufft && r->ours.seconds * r->what.of_cufft > r->cufft.seconds) return "short";
+    return r->what.bar || (r->what.of_cufft && has_cufft) ? "pass" : "";
 }
 
 static void print_head(const bench *machine) {

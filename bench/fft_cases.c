@@ -22,8 +22,8 @@ static fft_case *add(fft_case *list, size_t *count, const char *group, stn_dtype
     return c;
 }
 
-/* The paper's sizes (its figures 4 and 5, and with the errors its table 4), 2^26 points of each:
- * bars and the better of cuFFT and tcFFT. Its figure 7 is group fft-batch. */
+/* The tcFFT paper's sizes (figures 4 and 5; errors: table 4) with 2^26 points each: required speed,
+ * and the better of cuFFT and tcFFT. Its figure 7 is group fft-batch. */
 static const struct {
     size_t rows, n, batch;
     double bar, peer;
@@ -32,7 +32,7 @@ static const struct {
              {0, 1 << 24, 4, 1200, 741},   {256, 256, 1024, 1900, 1348}, {512, 256, 512, 1700, 1004},
              {512, 512, 256, 1700, 967},   {256, 1024, 256, 1700, 1317}};
 
-/* Single grids, powers of two and not, of every kind. */
+/* Adds single grids of all kinds, with and without extents that are powers of two. */
 static void add_grids(fft_case *list, size_t *count) {
     static const size_t sizes[][3] = {{1024, 1024, 0},   {1080, 1920, 0}, {2048, 2048, 0}, {3000, 3000, 0},
                                       {4096, 4096, 0},   {5040, 7000, 0}, {8192, 8192, 0}, {10240, 10240, 0},

@@ -1,4 +1,4 @@
-/* Is a transform right? Asked of a sample before anything is timed. */
+/* Checks a sample of a transform's output before it is timed. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,17 +8,16 @@
 #include "fft.h"
 #include "host/fft_by_type.h"
 
-#define LONG_LINE ((int64_t)1 << 22) /* from here on single elements are summed */
+#define LONG_LINE ((int64_t)1 << 22) /* longer lines are checked by sums of single elements */
 #define LARGE_GRID ((int64_t)1 << 22)
 enum { ELEMENTS = 12, FEW_ELEMENTS = 4, FINE = 1 << 14 };
 
 static int64_t side_elements(const stn_fft_side *side) { return side->n[0] * side->n[1] * side->n[2]; }
 static int64_t numbers(const stn_fft_side *side) { return side->real ? 1 : 2; }
 
-/* ---- whole transforms
- * -------------------------------------------------------------------------------------------- */
+/* ---- whole transforms ------------------------------------------------------------------------ */
 
-/* One transform of the batch in float64, by the host. */
+/* Computes one transform of the batch in float64 on the host. */
 static stn_status one_by_host(bench *machine, const stn_fft *one, void *workspace, const stn_host_fft *host,
                               uint64_t first, stn_dtype dtype, double *out, stn_error *error) {
     uint64_t count = (uint64_t)(side_elements(&one->in) * numbers(&one->in));
@@ -53,14 +52,13 @@ static stn_status whole(bench *machine, const stn_fft *fft, fft_sample *sample, 
     return status;
 }
 
-/* ---- single elements
- * --------------------------------------------------------------------------------------------- */
+/* ---- single elements ------------------------------------------------------------------------- */
 
-/* out[k] = sum over j of in[j] w^(j k), the roots as products of a coarse and a fine one. */
+/* out[k] = sum over j of in[j] w^(j k); each root is the product of a coarse and a fine root. */
 typedef struct summing {
     const double *coarse, *fine;
     int64_t n, k, pieces;
-    uint64_t first; /* number of the input */
+    uint64_t first; /* index of the first input element */
     stn_dtype dtype;
     double *partial; /* two numbers a piece */
 } summing;
@@ -114,12 +112,11 @@ static stn_status single(bench *machine, const stn_fft *fft, fft_sample *sample,
     return STN_OK;
 }
 
-/* ---- single elements of a grid
- * ----------------------------------------------------------------------------------- */
+/* ---- single elements of a grid --------------------------------------------------------------- */
 
-/* out[k] = sum over all j of in[j] w0^(j0 k0) w1^(j1 k1) w2^(j2 k2), row by row. Of a half spectrum
- * the conjugates that it leaves out count too: everything twice but the first element and, of an
- * even number, the last. */
+/* out[k] = sum over all j of in[j] w0^(j0 k0) w1^(j1 k1) w2^(j2 k2), row by row. The elements of a
+ * half spectrum count twice, for their conjugates, except the first one and, if the number of
+ * points is even, the last one. */
 typedef struct grid_sum {
     const stn_fft *fft;
     const double *circle[3]; /* w^j of each axis */
@@ -176,8 +173,7 @@ static stn_status of_grid(bench *machine, const stn_fft *fft, fft_sample *sample
     return STN_OK;
 }
 
-/* ---- the sample
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the sample ------------------------------------------------------------------------------ */
 
 stn_status bench_fft_sample(bench *machine, const stn_fft *fft, fft_sample *sample, stn_error *error) {
     int64_t each = side_elements(&fft->out);
@@ -186,10 +182,11 @@ stn_status bench_fft_sample(bench *machine, const stn_fft *fft, fft_sample *samp
     int runs = grid ? FEW_ELEMENTS : by_sum ? ELEMENTS : (int)(each > 1 << 16 ? 2 : FFT_RUNS);
     if (!by_sum && runs > fft->batch) runs = (int)fft->batch;
     *sample = (fft_sample){.runs = runs, .length = by_sum ? 1 : each};
-    for (int run = 0; run < runs; run++) { /* spread from the first to the last */
+    for (int run = 0; run < runs; run++) { /* evenly spaced from the first to the last */
         int64_t last = by_sum ? fft->batch * each - 1 : fft->batch - 1;
         int64_t which = runs > 1 ? (int64_t)((double)last * run / (runs - 1)) : 0;
-        if (grid) which = each / (2 * runs) * (2 * run + 1) + run; /* not the mean, which may be far larger */
+        /* Skips frequency 0, which may be far larger than the others. */
+        if (grid) which = each / (2 * runs) * (2 * run + 1) + run;
         sample->start[run] = by_sum ? which : which * each;
     }
     size_t count = (size_t)(runs * sample->length * numbers(&fft->out));

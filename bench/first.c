@@ -1,11 +1,10 @@
-/* What a user waits for before the first result: context, plan and first execution in a process of
- * its own. As `stentor run` makes them, but that grids are not made on the host, which takes
- * seconds and is not what is measured.
+/* The time to the first result: context, plan and first execution in a new process, as in
+ * `stentor run`, except that grids are not created on the host, which takes seconds.
  *
  *     stentor-first STENCIL SIZE DTYPE BOUNDARY STEPS CACHE_FOLDER [PACK ...]
  *
- * prints one JSON object and ends at once, whatever compiles beside: it would disturb the next
- * problem's times. bench/planner.py first reads it. */
+ * prints one JSON object and exits without waiting for background compiles, which would disturb the
+ * next problem's times. `bench/planner.py first` reads it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +21,7 @@ enum { WORDS = 7 };
 
 typedef struct waits {
     double driver, context, plan, first;
-    double context_driver, plan_driver; /* of those of context and plan, in the driver */
+    double context_driver, plan_driver; /* driver's part of context and plan */
 } waits;
 
 static stn_status parse_size(const char *text, stn_problem *problem, size_t *points, stn_error *error) {
@@ -65,7 +64,7 @@ static stn_status make_plan(stn_context *context, const stn_problem *problem, st
                             stn_error *error) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.first_result = 1;
-    options.no_auto_workspace = 1; /* the execution brings it */
+    options.no_auto_workspace = 1; /* the execution passes it */
     const double begin = bench_now(), before = stn_device_seconds(context->device);
     STN_TRY(stn_plan_create(context, problem, &options, plan, error));
     took->plan = bench_now() - begin;

@@ -1,21 +1,22 @@
 #!/usr/bin/env python3
-"""Fits what runs take to what was measured: from the lines of `stentor-bench --rates SECONDS` to src/plan/calibration_rows.h.
+"""Fits calibration factors of cost models: writes src/plan/calibration_rows.h from measured times.
 
     build/bench/stentor-bench --rates 220 > rates.jsonl
     bench/fit_rates.py rates.jsonl [--source RESULTS] [--write src/plan/calibration_rows.h]
 
-Prints how far predictions are off, before and after: as models say, as this build predicted, as the fit would have it, and as a fit
-without the run in question would (which is what new problems meet). An error is a factor: 1.25 is a quarter too long or too short.
+Prints the errors of predictions: of the models alone, of this build, of the fit, and of a fit
+without the run in question (the error that new problems meet). An error is a factor: 1.25 means
+predicted a quarter too long or too short.
 """
 import argparse
 import json
 import math
 import sys
 
-FEWEST = 4           # runs that a row is fitted to; with fewer it is fitted to those of a wider class
+FEWEST = 4           # least runs of a class; a class with fewer uses those of a wider class
 SCALES = [math.exp(i / 40) for i in range(-60, 61)]
 STARTS = [i * 0.25e-6 for i in range(0, 61)]
-PULL = 0.4           # towards the model as it is, in the error's own measure: few runs do not turn it over
+PULL = 0.4           # regularisation towards scale 1, as |log error|: few runs change a row little
 DTYPES = {'f64': 'STN_F64', 'f32': 'STN_F32', 'f16': 'STN_F16'}
 
 
@@ -23,7 +24,7 @@ def class_of(run):
     return run['strategy'], run['rank'], run['dtype'], run['fused']
 
 
-# From narrow to wide: runs that may stand for each other where one's own are too few.
+# From narrow to wide: classes whose runs are used if a class has too few of its own.
 WIDER = [lambda c: c, lambda c: (c[0], c[2], c[3]), lambda c: (c[0], c[3]), lambda c: (c[0],)]
 
 
@@ -47,7 +48,7 @@ def fit(runs):
 
 
 def runs_for(of, runs):
-    """The runs to fit a class's row to."""
+    """The runs that the row of a class is fitted to."""
     for wider in WIDER:
         found = [run for run in runs if wider(class_of(run)) == wider(of)]
         if len(found) >= FEWEST:
@@ -56,7 +57,7 @@ def runs_for(of, runs):
 
 
 def fit_all(runs):
-    """class -> (scale, start, how many runs)."""
+    """{class: (scale, start, number of runs)}."""
     rows = {}
     for of in sorted({class_of(run) for run in runs}):
         some = runs_for(of, runs)
@@ -78,7 +79,7 @@ def errors(runs, time_of):
 
 
 def left_out(run, runs):
-    """What a fit that has not seen this run predicts of it."""
+    """The prediction for this run by a fit to all other runs."""
     some = runs_for(class_of(run), [other for other in runs if other is not run])
     return predicted(run, *fit(some)) if some else run['model']
 

@@ -1,4 +1,4 @@
-/* Fourier layers, the planner's choice and cuFFT + cuBLAS side by side: checked, timed, put into a
+/* Checks and times Fourier layers by the planner's choice and by cuFFT + cuBLAS, and prints a
  * table. */
 #include "fno.h"
 
@@ -11,7 +11,7 @@
 #include "host/fourier_layer.h"
 
 enum { PASSES = 3, ITEMS = 3, MOST_IN_A_ROW = 100, QUICK_NUMBERS = 1 << 14, HOST_NUMBERS = 1 << 22 };
-#define SHORT_RUN 3e-4 /* seconds: shorter ones are timed many in a row */
+#define SHORT_RUN 3e-4 /* seconds: shorter runs are timed in groups */
 
 /* x, its gradient, y, its gradient, weights, their gradient */
 enum { X, DX, Y, DY, W, DW, ARRAYS };
@@ -27,8 +27,7 @@ typedef struct setting {
     void *workspace;
 } setting;
 
-/* ---- running
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static stn_status run_pass(const setting *s, int pass, stn_error *error) {
     stn_execution run = STN_EXECUTION_INIT;
@@ -63,8 +62,7 @@ static stn_status time_passes(setting *s, int passes, double *seconds, stn_error
     return STN_OK;
 }
 
-/* ---- checking
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- checking -------------------------------------------------------------------------------- */
 
 typedef struct numbers {
     double *in, *weights, *out, *workspace;
@@ -76,7 +74,7 @@ static double *fill(int64_t first, int64_t count, stn_dtype dtype) {
     return to;
 }
 
-/* One item of the batch by the host in float64, against what the plan made of it. */
+/* Compares one item of the batch with the host's float64 result. */
 static stn_status check_item(const setting *s, const stn_host_layer *host, int64_t item, double sum[2],
                              stn_error *error) {
     const stn_layer *layer = &s->layer;
@@ -105,7 +103,7 @@ static stn_status check_item(const setting *s, const stn_host_layer *host, int64
 
 static int64_t item_at(const setting *s, int i) { return (s->layer.batch - 1) * i / (ITEMS - 1); }
 
-/* The items that will be looked at hold NaN before. */
+/* Writes NaN to the items that will be checked. */
 static stn_status poison(const setting *s, stn_error *error) {
     const size_t bytes = (size_t)(stn_layer_out_numbers(&s->layer) / s->layer.batch) * stn_dtype_size(s->layer.dtype);
     void *ones = malloc(bytes);
@@ -119,7 +117,7 @@ static stn_status poison(const setting *s, stn_error *error) {
     return status;
 }
 
-/* The first, a middle and the last item of a forward pass. */
+/* Checks the first, a middle and the last item of a forward pass. */
 static stn_status check(const setting *s, double *relative, stn_error *error) {
     stn_spectral_conv one = s->what->layer;
     stn_layer layer;
@@ -137,8 +135,7 @@ static stn_status check(const setting *s, double *relative, stn_error *error) {
     return status;
 }
 
-/* ---- one case
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- one case -------------------------------------------------------------------------------- */
 
 static stn_status make_plans(setting *s, const char *strategy, int passes, stn_error *error) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
@@ -164,20 +161,21 @@ static void drop_plans(setting *s) {
     s->workspace = NULL;
 }
 
-/* Forward, and all passes where they are wanted: timing[0], timing[1]. */
+/* Times the forward pass (timing[0]) and, if `all`, all passes (timing[1]). */
 static void measure_strategy(setting *s, const char *strategy, bool all, fno_timing timing[2]) {
-    stn_error story = {0};
-    stn_status status = make_plans(s, strategy, all ? PASSES : 1, &story);
+    stn_error failure = {0};
+    stn_status status = make_plans(s, strategy, all ? PASSES : 1, &failure);
     if (status == STN_OK) {
         for (int i = 0; i < 2; i++)
             snprintf(timing[i].strategy, sizeof timing[i].strategy, "%s", stn_plan_strategy(s->plan[0]));
-        status = check(s, &timing[0].error, &story);
+        status = check(s, &timing[0].error, &failure);
         timing[1].error = timing[0].error;
     }
-    if (status == STN_OK) status = time_passes(s, 1, &timing[0].seconds, &story);
-    if (status == STN_OK && all) status = time_passes(s, PASSES, &timing[1].seconds, &story);
+    if (status == STN_OK) status = time_passes(s, 1, &timing[0].seconds, &failure);
+    if (status == STN_OK && all) status = time_passes(s, PASSES, &timing[1].seconds, &failure);
     for (int i = 0; i < 2 && status != STN_OK; i++)
-        snprintf(timing[i].problem, sizeof timing[i].problem, "%.*s", (int)sizeof timing[i].problem - 1, story.message);
+        snprintf(timing[i].problem, sizeof timing[i].problem, "%.*s", (int)sizeof timing[i].problem - 1,
+                 failure.message);
     drop_plans(s);
 }
 

@@ -28,7 +28,7 @@ static const struct {
 } paper[] = {{1, 64, 4096, 0.27, 0},     {1, 64, 16384, 1.1, 0}, {1, 128, 16384, 3.0, 0}, {1, 128, 16384, 1.9, 1e-3},
              {1, 128, 16384, 1.9, 5e-3}, {2, 64, 64, 0.9, 0},    {2, 128, 64, 2.0, 0}};
 
-/* What users train: small and large grids, few and many modes, any length. */
+/* Typical layers of users: small and large grids, few and many modes, any length. */
 static const struct {
     int rank;
     size_t n, modes, channels, batch;
@@ -54,7 +54,8 @@ size_t bench_fno_cases(fno_case list[FNO_CASES]) {
     for (size_t i = 0; i < sizeof grid / sizeof *grid; i++) {
         fno_case *c =
             add(list, &count, "fno-grid", grid[i].rank, grid[i].n, grid[i].modes, grid[i].channels, grid[i].batch);
-        c->layer.modes[grid[i].rank - 1] = grid[i].modes / 2 + 1; /* as neuraloperator's n_modes counts real data's */
+        /* neuraloperator's n_modes counts both signs of a real axis. */
+        c->layer.modes[grid[i].rank - 1] = grid[i].modes / 2 + 1;
         c->of_cublas = 1.5;
     }
     return count;

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Times random problems on one core of the host, by steps and by transforms, beside what plans predict of both.
+"""Times random problems on one core of the host, by steps and by transforms, and their predictions.
 
 Usage: host_costs.py [--stentor PATH] [--seed N] [--seconds S] [--out FILE.jsonl]
 
-Times are CPU times (a run repeated n + 1 times less a run of one), so that other work on the machine disturbs them little. Ends with how many
-plans would lose more than a tenth by what was predicted, and how far predictions are off.
+Times are CPU times (a run repeated n + 1 times minus a run of one), so that other work on the
+machine disturbs them little. Prints at the end how many plans would lose more than a tenth by
+following the predictions, and the errors of the predictions.
 """
 import argparse
 import json
@@ -71,7 +72,8 @@ def main():
             passes = steps if strategy == 'host' else 4
             if points * passes < 3e8:
                 took[strategy] = measure(options.stentor, words, strategy, max(1, min(40, int(2e7 / points / passes))))
-        took = {name: seconds for name, seconds in took.items() if seconds > 1e-4}  # less is the clock's grain
+        # Shorter times are below the clock's resolution.
+        took = {name: seconds for name, seconds in took.items() if seconds > 1e-4}
         for name, seconds in took.items():
             off[name].append(predicted[name] / seconds)
         if len(took) == 2:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Transforms on the host beside scipy.fft with as many threads, as a Markdown table.
+"""Transforms on the host compared with scipy.fft on as many threads, as a Markdown table.
 
     taskset -c 0,1 bench/host_fft.py [--dtype f64] [--repeat 15]
 
-Both take NumPy arrays and make theirs, on the processors that this process may use: stentor takes as many threads, and scipy is
-told to. Calls take turns, so that what else the machine does falls on both; medians.
+Both read and return NumPy arrays and use the processors that this process may use. Calls of both
+alternate, so that other work on the machine affects both equally; times are medians.
 """
 import argparse
 import os
@@ -21,7 +21,7 @@ TYPES = {'f64': (np.float64, np.complex128), 'f32': (np.float32, np.complex64)}
 
 
 def seconds(calls, repeat):
-    """Medians of each of the calls."""
+    """The median time of each of the calls."""
     took = [[] for _ in calls]
     for _ in range(repeat + 2):
         for call, list_of in zip(calls, took):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Filters of NumPy arrays on the host, beside scipy.ndimage, which has one thread.
+"""Filters of NumPy arrays on the host compared with scipy.ndimage, which has one thread.
 
-Usage: PYTHONPATH=build/python bench/host_filters.py [--repeat N]. Each figure is the least of N calls, in milliseconds.
+Usage: PYTHONPATH=build/python bench/host_filters.py [--repeat N]. Each time is the minimum of N
+calls, in milliseconds.
 """
 import argparse
 import time
@@ -23,7 +24,7 @@ def least(call, repeat):
 
 
 def rows():
-    """What is filtered, by which function, with what."""
+    """The cases: an array, the filter, its arguments."""
     rng = np.random.default_rng(0)
     seven = rng.standard_normal((7, 7))
     for dtype in ('float64', 'float32'):

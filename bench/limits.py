@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""What limits each kernel of a bench case: Nsight Compute's counters, a Markdown row a kernel.
+"""What limits each kernel of a bench case: Nsight Compute's counters, one Markdown row per kernel.
 
-    bench/limits.py [--ncu NCU] [--launches 12] [--raw DIR] build/bench/stentor-bench --group sparse --dtype f16 --case heat-2d
+    bench/limits.py [--ncu NCU] [--launches 12] [--raw DIR] build/bench/stentor-bench \\
+        --group sparse --dtype f16 --case heat-2d
 
-Everything after the bench's path goes to it; give one case, for whole sets of counters are gathered by running each launch some
-forty times. A kernel is told by its name and launch shape, and its last launch counts. --raw keeps what ncu printed, as DIR/CASE.csv.
---read FILE takes such a file instead of measuring. A column whose counter this ncu does not have shows a dash.
+Everything after the path of the bench is passed to it; select one case, since ncu runs each launch
+about forty times to collect all counters. A kernel is identified by its name and launch dimensions,
+and its last launch counts. --raw keeps the output of ncu as DIR/CASE.csv. --read FILE reads such a
+file instead of measuring. The column of a counter that this ncu does not have shows a dash.
 """
 import argparse
 import csv
@@ -16,7 +18,7 @@ import subprocess
 import sys
 
 KERNELS = r'^(direct|lowrank|sparse|segment|spectral|fft|fno|layer|faces|sourced)_'
-# title, names of the counter as patterns (the sum of those of the first that matches), divided by those of the second
+# Title, patterns of counters (the sum over the first pattern that matches), patterns of divisors.
 COLUMNS = [
     ('ms', r'gpu__time_duration\.sum', None),
     ('DRAM %', r'dram__throughput\.avg\.pct_of_peak_sustained_elapsed', None),
@@ -44,7 +46,7 @@ def number(text):
 
 
 def found(row, pattern, largest):
-    """The largest share, or the sum of what matches; None if nothing does."""
+    """The largest share, or the sum, of the matching counters; None if there is none."""
     values = [number(text) for name, text in row.items() if name and re.fullmatch(pattern, name)]
     values = [v for v in values if v is not None]
     return None if not values else max(values) if largest else sum(values)
@@ -62,7 +64,7 @@ def cells(row, units):
 
 
 def table(text):
-    """Markdown from ncu's `--csv --page raw`: a line of names, one of units, one a launch."""
+    """Markdown from ncu's `--csv --page raw`: a line of names, one of units, one per launch."""
     lines = text.splitlines()
     starts = [i for i, line in enumerate(lines) if line.startswith('"ID"')]
     if not starts:

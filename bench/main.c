@@ -1,4 +1,4 @@
-/* stentor-bench: each case beside the roof that was measured in the same run. */
+/* stentor-bench: times each case and compares it with the copy bandwidth of the same run. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,9 +55,8 @@ static stn_status execute(void *user, stn_error *error) {
     return bench_run(work->plan, work->buffers->in, work->buffers->in, work->buffers->out, error);
 }
 
-/* Beside transforms of our own, what users of cuFFT would write: the whole grid there, times the
- * symbol's power, and back. Where there is no cuFFT, or sides do not wrap, there is nothing to
- * tell. */
+/* Times cufft-spectral (transform of the whole grid, product with the symbol's power, inverse) for
+ * comparison with spectral. Does nothing without cuFFT, or if sides do not wrap. */
 static void time_whole_grid(bench *machine, const stn_problem *problem, const bench_buffers *buffers,
                             bench_result *result) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
@@ -89,7 +88,8 @@ static stn_status measure(bench *machine, const bench_buffers *buffers, bench_re
     memcpy(problem.extent, result->extent, sizeof problem.extent);
     STN_TRY_GOTO(status, bench_boundary(result->boundary, result->what->rank, problem.boundary, error), done);
     options.strategy = result->strategy;
-    options.mode = machine->tune ? STN_MODE_MEASURE : STN_MODE_ESTIMATE; /* one choice, whatever it takes */
+    /* A fixed choice. */
+    options.mode = machine->tune ? STN_MODE_MEASURE : STN_MODE_ESTIMATE;
     STN_TRY_GOTO(status, stn_plan_create(machine->context, &problem, &options, &work.plan, error), done);
     snprintf(result->strategy, sizeof result->strategy, "%s", stn_plan_strategy(work.plan));
     STN_TRY_GOTO(status, bench_check(machine, &problem, work.plan, buffers, &result->error, &result->allowed, error),
@@ -100,7 +100,7 @@ static stn_status measure(bench *machine, const bench_buffers *buffers, bench_re
     result->gstencils = 1e-9 * updates / result->seconds;
     result->bandwidth = 2 * (double)stn_dtype_size(result->dtype) * updates / result->seconds;
     result->percent_of_copy = 100 * result->bandwidth / machine->copy_bandwidth;
-    stn_plan_destroy(work.plan); /* its workspace goes before the other's comes */
+    stn_plan_destroy(work.plan); /* frees its workspace before the next one is allocated */
     work.plan = NULL;
     time_whole_grid(machine, &problem, buffers, result);
 done:
@@ -109,8 +109,8 @@ done:
     return status;
 }
 
-/* All results of one dtype share their buffers: the input is a function of the index. rows: how
- * many are printed so far, NULL if none are to be. */
+/* All results of one dtype share their buffers: the input is a function of the index. rows: the
+ * number of printed rows; NULL: print none. */
 static stn_status measure_all(bench *machine, bench_result *results, size_t count, stn_dtype dtype, size_t *rows,
                               stn_error *error) {
     bench_buffers buffers = {0};
@@ -126,12 +126,12 @@ static stn_status measure_all(bench *machine, bench_result *results, size_t coun
     STN_TRY_GOTO(status, stn_memory_alloc(machine->context, bytes, &buffers.out, error), done);
     STN_TRY_GOTO(status, bench_fill(machine, buffers.in, most, dtype, dtype, error), done);
     for (size_t i = 0; i < count; i++) {
-        stn_error story = {0};
+        stn_error failure = {0};
         if (results[i].dtype != dtype) continue;
-        results[i].status = measure(machine, &buffers, &results[i], &story);
+        results[i].status = measure(machine, &buffers, &results[i], &failure);
         if (results[i].status != STN_OK)
             snprintf(results[i].problem, sizeof results[i].problem, "%.*s", (int)sizeof results[i].problem - 1,
-                     story.message);
+                     failure.message);
         if (rows) bench_report_row(machine, &results[i], (*rows)++ == 0);
     }
 done:
@@ -225,7 +225,7 @@ static stn_status run_cases(const bench_options *options, stn_text *text, bool *
     size_t measured = layers;
     for (size_t i = 0; i < count; i++) {
         measured += results[i].status == STN_OK;
-        /* An internal error is a reference that is itself wrong. */
+        /* An internal error means that the reference is wrong. */
         *wrong |=
             results[i].status == STN_OK ? !bench_result_right(&results[i]) : results[i].status == STN_ERROR_INTERNAL;
     }
@@ -253,10 +253,11 @@ static stn_status run_overhead(const bench_options *options, stn_text *text, stn
     return STN_OK;
 }
 
-/* What prints as it measures. */
+/* The options that print while they measure. */
 static stn_status run_listed(const bench_options *options, stn_error *error) {
     bench machine = {.quick = options->quick, .repeat = 1};
-    const char *folder = options->online ? ":memory:" : NULL; /* nothing that was remembered helps */
+    /* Without earlier wisdom. */
+    const char *folder = options->online ? ":memory:" : NULL;
     stn_status status = bench_open(options->device, options->threads, folder, &machine, error);
     if (status == STN_OK && options->online)
         status = bench_online(&machine, options->quick ? 0.2 : ONLINE_SECONDS, options->cases, error);

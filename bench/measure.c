@@ -1,4 +1,4 @@
-/* Timing, and the roof: the copy bandwidth of the machine in the same run. */
+/* Timing, and the copy bandwidth of the machine in the same run. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,8 +50,8 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* One run by events. Behind another: with nothing in front of it, a GPU passes the first event
- * while the CPU still prepares the launch, and those microseconds would count. */
+/* Times one run by events. behind: after an untimed run, because an idle GPU would pass the first
+ * event while the CPU still prepares the launch, and those microseconds would count. */
 static stn_status time_once(bench *machine, bench_work work, void *user, bool behind, double *seconds,
                             stn_error *error) {
     if (behind) STN_TRY(work(user, error));

@@ -1,4 +1,4 @@
-/* See online.h. */
+/* ONLINE plans compared with the best plan; see online.h. */
 #include "online.h"
 
 #include <math.h>
@@ -13,9 +13,8 @@
 #include "tune/tuner.h"
 
 enum { UNITS = 1000, QUICK_UNITS = 40, COMPARED = 60 };
-/* Of work in front of all that is timed, and of a turn: an H200's clocks fall within the first
- * tenths of a second, and rise and fall by a tenth after it, so ONLINE and the best from the start
- * take turns. */
+/* Seconds of warm-up, and of a turn: an H200's clocks fall within the first tenths of a second and
+ * vary by a tenth later, so executions of both plans alternate in turns. */
 #define WARM_SECONDS 0.2
 #define TURN_SECONDS 5e-3
 
@@ -48,20 +47,19 @@ typedef struct contest {
     size_t points;
     void *in, *out, *other, *workspace, *sums;
     stn_kernel *compare;
-    stn_plan *search, *fixed; /* fixed: runs the best that the search found, with `workspace` */
+    stn_plan *search, *fixed; /* fixed: the best candidate of the search, with `workspace` */
     int units;
-    /* Seconds of so many executions: ONLINE's and the best's, by turns; and of as many more, by
-     * what ONLINE ended with. */
+    /* Seconds of UNITS executions of ONLINE and of the best plan, alternating; and of as many more
+     * with ONLINE's final candidate. */
     double online, best, online_then, best_then;
-    double difference;          /* the largest of ONLINE's results from the best's: relative L2 */
-    char first[400], last[400]; /* what ONLINE began with, and ended with */
-    size_t arms;
+    double difference;          /* the largest relative L2 difference of ONLINE's results */
+    char first[400], last[400]; /* ONLINE's first and final candidate */
+    size_t candidates;
     bool over;
     tune_search search_done;
 } contest;
 
-/* ---- the two plans
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the two plans --------------------------------------------------------------------------- */
 
 static stn_status find_best(contest *c, double seconds, stn_error *error) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
@@ -69,7 +67,8 @@ static stn_status find_best(contest *c, double seconds, stn_error *error) {
     options.estimate_only = options.deterministic = 1;
     STN_TRY(stn_plan_create(c->machine->context, &c->problem, &options, &c->search, error));
     const tune_order order = {.seconds = seconds, .all = true, .within = 3, .apart = true};
-    if (!c->machine->quick) tune_compile(c->search, NULL, &order); /* its time is apart; ONLINE finds the kernels too */
+    /* Not timed; compiles ONLINE's kernels too. */
+    if (!c->machine->quick) tune_compile(c->search, NULL, &order);
     tune_measure(c->search, NULL, &order);
     const stn_ranked *best = &c->search->ranking[0];
     stn_plan_take(c->search, best);
@@ -102,10 +101,9 @@ static void name_now(const stn_plan *plan, char *to, size_t size) {
     name(plan, strategy, &candidate, to, size);
 }
 
-/* ---- running
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
-/* By the clock on the wall, as a caller has it who waits at the end; added to *seconds. */
+/* Runs and waits; adds the wall-clock time to *seconds. */
 static stn_status run(contest *c, stn_plan *plan, void *workspace, void *out, int units, double *seconds,
                       stn_error *error) {
     const stn_execution each = {.struct_size = sizeof each, .in = c->in, .out = out, .workspace = workspace};
@@ -132,8 +130,8 @@ static int units_of(const contest *c, double seconds, int most) {
     return c->machine->quick || units < 1 ? 1 : units < most ? (int)units : most;
 }
 
-/* Both write to the same place, and work in the same one if it can be: where a grid lies may
- * matter. */
+/* Both plans write to the same memory, and share a workspace if possible, because addresses may
+ * affect the time. */
 static stn_status take_turns(contest *c, stn_plan *plan, double *online, double *best, stn_error *error) {
     const int turn = units_of(c, TURN_SECONDS, c->units);
     void *workspace = plan->workspace_size >= c->fixed->workspace_size ? plan->workspace : c->workspace;
@@ -152,17 +150,17 @@ static stn_status run_online(contest *c, stn_error *error) {
     const int warm = units_of(c, WARM_SECONDS, INT32_MAX);
     stn_status status = run(c, c->fixed, c->workspace, c->other, warm, NULL, error);
     if (status == STN_OK) status = take_turns(c, plan, &c->online, &c->best, error);
-    if (status == STN_OK) status = compare(c, error); /* the last of the thousand */
+    if (status == STN_OK) status = compare(c, error); /* the last execution */
     name_now(plan, c->last, sizeof c->last);
     if (status == STN_OK && !c->machine->quick) status = take_turns(c, plan, &c->online_then, &c->best_then, error);
-    c->arms = plan->online ? plan->online->search.count : 1;
+    c->candidates = plan->online ? plan->online->search.count : 1;
     c->over = !plan->online || plan->online->over;
     if (plan->online) c->search_done = plan->online->search;
     stn_plan_destroy(plan);
     return status;
 }
 
-/* Another plan, whose search begins anew: each of its first results. */
+/* Compares the first results of another ONLINE plan, whose search starts from the beginning. */
 static stn_status compare_results(contest *c, stn_error *error) {
     stn_plan *plan;
     stn_status status;
@@ -177,8 +175,7 @@ done:
     return status;
 }
 
-/* ---- one problem
- * --------------------------------------------------------------------------------------------------- */
+/* ---- one problem ----------------------------------------------------------------------------- */
 
 static stn_status open_contest(contest *c, stn_stencil **stencil, stn_error *error) {
     stn_context *context = c->machine->context;
@@ -210,17 +207,19 @@ static void close_contest(contest *c, stn_stencil *stencil) {
     stn_stencil_destroy(stencil);
 }
 
-/* What the search knows at its end, seconds of a unit: where it went wrong can be seen there. */
+/* Prints the final state of the search, in seconds per execution, to explain wrong choices. */
 static void print_search(const tune_search *search, stn_text *text) {
     stn_json_key(text, "lost_by_events"), stn_json_number(text, search->lost);
     stn_json_key(text, "spent_by_events"), stn_json_number(text, search->spent);
     stn_json_key(text, "check_beside"), stn_json_number(text, search->compare);
     stn_json_key(text, "tried"), stn_text_printf(text, "[");
     for (size_t i = 0; i < search->count; i++) {
-        const tune_candidate *arm = &search->candidates[i];
-        stn_text_printf(text, "%s[%d, ", i ? ", " : "", (int)arm->state), stn_json_number(text, arm->predicted);
-        stn_text_printf(text, ", "), stn_json_number(text, arm->known);
-        for (unsigned k = 0; k < arm->count; k++) stn_text_printf(text, ", "), stn_json_number(text, arm->samples[k]);
+        const tune_candidate *candidate = &search->candidates[i];
+        stn_text_printf(text, "%s[%d, ", i ? ", " : "", (int)candidate->state),
+            stn_json_number(text, candidate->predicted);
+        stn_text_printf(text, ", "), stn_json_number(text, candidate->known);
+        for (unsigned k = 0; k < candidate->count; k++)
+            stn_text_printf(text, ", "), stn_json_number(text, candidate->samples[k]);
         stn_text_printf(text, "]");
     }
     stn_text_printf(text, "]");
@@ -241,7 +240,7 @@ static void print(const contest *c) {
     } numbers[] = {{"units", c->units},         {"online", c->online},
                    {"best_seconds", c->best},   {"online_then", c->online_then},
                    {"best_then", c->best_then}, {"difference", c->difference},
-                   {"allowed", allowed},        {"arms", (double)c->arms}};
+                   {"allowed", allowed},        {"arms", (double)c->candidates}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         stn_json_key(&text, numbers[i].key);
         stn_json_number(&text, numbers[i].value);
@@ -266,7 +265,7 @@ static stn_status measure(contest *c, double seconds, stn_error *error) {
     STN_TRY_GOTO(status, open_contest(c, &stencil, error), done);
     STN_TRY_GOTO(status, find_best(c, seconds, error), done);
     STN_TRY_GOTO(status, run(c, c->fixed, c->workspace, c->out, 1, NULL, error),
-                 done); /* what others are compared with */
+                 done); /* the reference of the comparison */
     STN_TRY_GOTO(status, run_online(c, error), done);
     STN_TRY_GOTO(status, compare_results(c, error), done);
     print(c);

@@ -1,10 +1,10 @@
-/* A thousand executions of an ONLINE plan beside those of the plan that is best from the start. */
+/* A thousand executions of an ONLINE plan, compared with those of the best plan. */
 #ifndef STN_BENCH_ONLINE_H
 #define STN_BENCH_ONLINE_H
 #include "bench.h"
 
-/* Ten problems, each a JSON object on a line of its own, printed as it is measured:
- * bench/planner.py reads it. The context shall have no cache folder, or what is remembered of one
- * plan decides for the next. seconds: of searching the best of each. */
+/* Ten problems; prints one JSON object per line as it is measured, for bench/planner.py. The
+ * context must have no cache folder, or the wisdom of one plan decides the next one. seconds: time
+ * limit of the search for the best plan of each. */
 stn_status bench_online(bench *machine, double seconds, const char *cases, stn_error *error);
 #endif

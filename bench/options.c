@@ -1,4 +1,4 @@
-/* The command line: names and their meaning. */
+/* Parses the command line. */
 #include "options.h"
 
 #include <getopt.h>
@@ -224,7 +224,7 @@ stn_status bench_boundary(const char *spec, int rank, stn_boundary boundary[STN_
         memcpy(piece, spec, length);
         piece[length] = '\0';
         STN_TRY(stn_boundary_parse(piece, boundary[axis], error));
-        if (spec[length]) spec += length + 1; /* the last one serves the axes that are left */
+        if (spec[length]) spec += length + 1; /* the last one applies to all further axes */
     }
     return STN_OK;
 }

@@ -1,5 +1,4 @@
-/* What a user waits for besides the work: the first plan, the next process's first plan, one
- * execute. */
+/* Overheads: the first plan, the first plan of the next process, CPU time of one execute. */
 #include <ftw.h>
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +22,7 @@ static stn_status timed_plan(bench *machine, const stn_problem *problem, stn_pla
                              stn_error *error) {
     double begin = bench_now();
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    options.mode = STN_MODE_ESTIMATE; /* nothing compiles beside what is measured */
+    options.mode = STN_MODE_ESTIMATE; /* no background compile during measurements */
     stn_status status = stn_plan_create(machine->context, problem, &options, plan, error);
     *seconds = bench_now() - begin;
     return status;
@@ -34,7 +33,7 @@ typedef struct executes {
     void *in, *out;
 } executes;
 
-/* The CPU's part: enough executes to measure, few enough that the queue never fills. */
+/* CPU time of an execute: enough executes to measure, too few to fill the launch queue. */
 static stn_status time_executes(bench *machine, executes *work, double *seconds, stn_error *error) {
     double best = INFINITY;
     for (int batch = 0; batch < BATCHES; batch++) {
@@ -87,7 +86,7 @@ static stn_status measure_child(int device, const char *cache, bool warm, bench_
     times->load_seconds = stats.load_seconds;
     snprintf(times->strategy, sizeof times->strategy, "%s", stn_plan_strategy(plan));
     STN_TRY_GOTO(status, timed_plan(&machine, &problem, &again, &times->memory_plan_seconds, error), done);
-    times->execute_seconds = NAN; /* on the host a call is the work itself */
+    times->execute_seconds = NAN; /* on the host a call does the work itself */
     if (machine.device) status = measure_execute(&machine, problem, &times->execute_seconds, error);
 done:
     stn_plan_destroy(again);
@@ -97,7 +96,7 @@ done:
     return status;
 }
 
-/* Runs measure_child in a child of this process, which tells its result through a pipe. */
+/* Runs measure_child in a child process, which writes its result to a pipe. */
 static stn_status measure_process(int device, const char *cache, bool warm, bench_overhead *times, stn_error *error) {
     int ends[2];
     if (pipe(ends)) return stn_fail(error, STN_ERROR_IO, "no pipe to a child process: too many files are open");

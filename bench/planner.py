@@ -1,28 +1,37 @@
 #!/usr/bin/env python3
-"""How well plans are chosen, and how soon: over bench/planner_problems.json.
+"""The quality of plans and the time to get them, over the problems of bench/planner_problems.json.
 
-Usage: planner.py list|compile|first|regret|replay|online [--stentor PATH] [--list FILE|random[:SEED]] [--arch sm_90] [--every N] [--limit SECONDS] [--seeds FILE]
-                  [--runs FILE] [--times FILE...] [--missing FILE...] [--json FILE]
+Usage: planner.py list|compile|first|regret|replay|online [--stentor PATH]
+                  [--list FILE|random[:SEED]] [--arch sm_90] [--every N] [--limit SECONDS]
+                  [--seeds FILE] [--runs FILE] [--times FILE...] [--missing FILE...] [--json FILE]
 
-  list     the problems, five words a line: stencil, size, type, boundary, steps
-  compile  needs no GPU: seconds of NVRTC for each kernel that a plan of each problem has, one after the other, for --arch;
-           ends with the median and the longest of each template, which src/context/compile_cost.c keeps
-  first    on a GPU: seconds from nothing to the first result (context, plan, first execution; the driver's start apart), with an
-           empty cache folder, or only a pack (--pack); and what a second process takes beside the run itself (stentor-first, --first PATH)
-  regret   on a GPU: seconds of the estimate's choice over those of the fastest of all candidates (`stentor tune --mode patient`) but
-           those estimated to take --within times the best (0: none is left out; the best of each strategy never is), and the same
-           of MEASURE's; ends with how many are within 15%, 35% and, of MEASURE, 3%. --seeds FILE keeps the fastest as cache/tuned has them,
-           --runs FILE what bench/fit_rates.py fits estimates to, --times FILE every time, for replay; --no-measure leaves MEASURE out;
-           --missing FILE... takes only problems of which those times of earlier runs hold fewer than two: it goes on where they ended
-  replay   needs no GPU: the same of this build's estimates for --arch, by the times of another run's candidates in --times (those of regret,
-           or entries as cache/tuned has them, which are the fastest only: what else was measured was no faster than the last of them)
-  online   on a GPU: ten problems, a thousand executions of an ONLINE plan whose kernels are compiled, and of the best plan that a search
-           found, by turns: by how much ONLINE's total is longer, search included, and how far its results are off (stentor-bench --online,
-           of --bench PATH)
+  list     prints the problems, five words a line: stencil, size, type, boundary, steps
+  compile  needs no GPU: NVRTC's seconds for each kernel of each problem's plan, compiled one after
+           the other for --arch; ends with the median and longest time of each template, which are
+           stored in src/context/compile_cost.c
+  first    on a GPU: seconds to the first result (context, plan, first execution, without the
+           driver's start) with an empty cache folder, or with a pack only (--pack), and the time
+           of a second process in addition to the run itself (stentor-first, --first PATH)
+  regret   on a GPU: seconds of the estimate's choice over those of the fastest candidate of all
+           (`stentor tune --mode patient`), without those predicted to take --within times as long
+           as the best (0: all; the best of each strategy is always measured), and the same for the
+           choice of MEASURE; ends with how many are within 15%, 35% and, for MEASURE, 3%.
+           --seeds FILE stores the fastest in the format of cache/tuned, --runs FILE the input of
+           bench/fit_rates.py, --times FILE every time, for replay; --no-measure skips MEASURE;
+           --missing FILE... selects the problems of which these files of an earlier --times have
+           fewer than two times, to continue where those runs ended
+  replay   needs no GPU: the same for this build's estimates for --arch, with the recorded times in
+           --times (those of regret, or entries as in cache/tuned, which have the fastest only: all
+           other measured candidates were not faster than the last of them)
+  online   on a GPU: ten problems, a thousand executions each of an ONLINE plan with compiled
+           kernels and, alternating with it, of the best plan of a search: how much longer ONLINE
+           takes in total, its search included, and how much its results differ
+           (stentor-bench --online, of --bench PATH)
 
-The list `random` is 40 problems drawn by a seed, over ranks, types, taps, sizes, sides and steps: not those that models were fitted to.
-Problems that the GPU has no memory for are told and counted. --every takes each N-th problem; after --limit seconds no further one begins,
-and the rest is counted too. Nothing installed decides: STENTOR_SEEDS=none.
+The list `random` has 40 problems drawn from a seed, over ranks, types, taps, sizes, sides and
+steps: others than those that models were fitted to. Problems that exceed the GPU's memory are
+named and counted. --every takes each N-th problem; after --limit seconds no further problem begins,
+and the rest is counted too. Shipped wisdom is not used: STENTOR_SEEDS=none.
 """
 import argparse
 import itertools
@@ -44,7 +53,7 @@ import planner_first  # pylint: disable=wrong-import-position
 
 
 def expand(entries):
-    """A list instead of a value means one problem for each."""
+    """One problem for each element of the values that are lists."""
     for entry in entries:
         lists = [value if isinstance(value, list) else [value] for value in entry.values()]
         for values in itertools.product(*lists):
@@ -60,7 +69,7 @@ SIZES = {'f64': 8, 'f32': 4, 'f16': 2}
 
 
 def draw(seed, count=40):
-    """Random problems of 1 MB to 4 GB; those that take the least first, as far as bytes and steps tell."""
+    """Random problems of 1 MB to 4 GB, in the order of their bytes times steps."""
     dice, drawn = random.Random(seed), []
     while len(drawn) < count:
         rank, dtype = len(drawn) % 3 + 1, dice.choice(['f64', 'f64', 'f32', 'f32', 'f16'])
@@ -83,7 +92,7 @@ def name(problem):
 
 
 def ask(stentor, command, problem, *more, limit=None):
-    """The JSON that a command prints; None, after its message, where it fails."""
+    """The JSON that a command prints; None, after its message, if it fails."""
     try:
         done = subprocess.run([stentor, command, *arguments(problem), *more, '--json'], capture_output=True, text=True,
                               timeout=limit, check=False)
@@ -122,7 +131,7 @@ def compile_times(options, problems):
 
 
 def tuned(options, listed, folder):
-    """What `stentor tune` tells of each problem as it is measured, all in one process: objects, until the time is up."""
+    """The objects that `stentor tune` prints, one per problem, in one process with a time limit."""
     command = [options.stentor, 'tune', '--problems', str(listed), '--mode', 'patient', '--cache-dir', folder, '--json',
                '--limit', str(options.limit), '--time-limit', str(options.each)]
     command += ['--within', str(options.within)] if options.within else []
@@ -144,7 +153,7 @@ def key(told):
 
 
 def label(told):
-    """A problem in a few words, from what a plan tells."""
+    """A problem in a few words, from the output of a plan."""
     problem = told['problem']
     if 'extent' not in problem:
         return key(told)
@@ -169,7 +178,7 @@ def summary(rows):
 
 
 def measured_of(told, choice):
-    """The time that the search gave a candidate, [strategy, name]; None where it did not measure it."""
+    """The time that the search measured for a candidate, [strategy, name], or None."""
     return next((row['measured_seconds'] for row in told['ranking']
                  if row.get('measured_seconds') and [row['strategy'], row['candidate']] == list(choice)), None)
 
@@ -184,14 +193,14 @@ def regret_of(told):
 
 
 def add_measured(row, all_told, told):
-    """MEASURE's choice, by the time that the search over all gave it; None where that did not measure it."""
+    """Adds MEASURE's choice with its time in the search over all candidates, or None."""
     took = measured_of(all_told, (told['strategy'], told['candidate']))
     row['measure'] = took and took / row['best'] - 1
     row['measuring_again'] = told['measuring_seconds']
 
 
 def runs_of(told):
-    """What bench/fit_rates.py reads: each strategy's candidate of the least estimate, where it was measured."""
+    """Input of bench/fit_rates.py: the candidate with the least estimate of each strategy."""
     problem, runs = told['problem'], {}
     for row in told['ranking'] if 'rank' in problem else ():
         if 'seconds' in row and (row['strategy'] not in runs or row['seconds'] < runs[row['strategy']]['seconds']):
@@ -205,7 +214,7 @@ def runs_of(told):
 
 
 def times_of(told):
-    """Every candidate that was measured."""
+    """Every measured candidate."""
     for row, values in zip(told['ranking'], told['values']):
         if row.get('measured_seconds'):
             yield {'problem': label(told), 'strategy': row['strategy'], 'candidate': row['candidate'], 'values': values, 'launches': row['launches'],
@@ -213,13 +222,19 @@ def times_of(told):
 
 
 def words_of(row):
-    """What a candidate is called: values may be kept in another order since it was timed. One of so many launches, or it is not the same."""
+    """The name of a candidate: the order of its stored values may have changed since it was timed.
+
+    It includes the number of launches, since other launches are another candidate.
+    """
     return row['strategy'], row['candidate'], row['launches']
 
 
 def read_times(path):
-    """label -> {(strategy, values): seconds, words_of: [seconds]}, and the labels of which only the fastest were kept; from --times of regret, from what `stentor tune --json` told
-    of a list, or from entries as cache/tuned has them."""
+    """label -> {(strategy, values): seconds, words_of: [seconds]}; labels with the fastest only.
+
+    Reads the --times of regret, the output of `stentor tune --json` for a list, or entries as in
+    cache/tuned.
+    """
     found, some, at = {}, set(), None
     for line in path.read_text(encoding='utf-8').splitlines():
         if line.startswith('{'):
@@ -237,7 +252,7 @@ def read_times(path):
 
 
 def replayed(told, known):
-    """A row as regret has it: None where the choice was not measured, or its time not kept; then `least` is the least that it loses."""
+    """A row as in regret, or None if the choice has no recorded time; `least`: its least loss."""
     choice = (told['estimated'][0], tuple(told['estimated_values']))
     ordered = sorted(seconds for seconds in known.values() if not isinstance(seconds, list))
     named = [known.get(words_of(row), []) for row in told['ranking'] if [row['strategy'], row['candidate']] == told['estimated']]
@@ -247,7 +262,7 @@ def replayed(told, known):
 
 
 def read_all(paths):
-    """The same of several files; the last one's times count."""
+    """The same for several files; times of later files replace earlier ones."""
     known, some = {}, set()
     for path in paths:
         found, kept = read_times(path)
@@ -258,7 +273,10 @@ def read_all(paths):
 
 
 def missing(options, problems):
-    """Those that the files hold no two times of; one alone is a trusted result that took all the time there was."""
+    """The problems for which the files have fewer than two times.
+
+    One time alone is a trusted result that took all the time there was.
+    """
     known, _ = read_all(options.missing)
     held = {name_ for name_, times_ in known.items() if sum(not isinstance(each, list) for each in times_.values()) > 1}
     for problem in problems:
@@ -289,14 +307,14 @@ def replay(options, problems):
 
 
 def times(rows):
-    """Where the time went."""
+    """The seconds spent in each part."""
     def sums(name):
         return sum(row.get(name, 0) for row in rows)
     return f"{sums('waited'):.1f} s waited for kernels, {sums('measuring'):.1f} s all, {sums('measuring_again'):.1f} s MEASURE"
 
 
 def regrets(options, problems):
-    """One process for all: every candidate, then MEASURE, with the kernels of the first but none of its times."""
+    """One process for all: times every candidate, then runs MEASURE with their kernels only."""
     rows, searched, runs, every = {}, {}, [], []
     with tempfile.TemporaryDirectory() as folder:
         listed = pathlib.Path(folder, 'problems.json')

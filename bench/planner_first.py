@@ -1,4 +1,4 @@
-"""First results over a list of problems, for planner.py first: see there."""
+"""First results over a list of problems, for `planner.py first`; see there."""
 import json
 import statistics
 import subprocess
@@ -7,7 +7,7 @@ import time
 
 
 def told_by(options, problem, folder, label):
-    """What a process of its own tells of one problem; None, after its message, where it fails."""
+    """The output of a process for one problem; None, after its message, if it fails."""
     words = [str(problem[key]) for key in ('stencil', 'size', 'dtype', 'boundary', 'steps')]
     try:
         done = subprocess.run([options.first, *words, folder, *map(str, options.pack)], capture_output=True, text=True, timeout=60, check=False)
@@ -21,7 +21,7 @@ def told_by(options, problem, folder, label):
 
 
 def row_of(options, problem, label):
-    """Twice: with an empty cache folder, then the same once more."""
+    """Two processes: with an empty cache folder, then the same again."""
     with tempfile.TemporaryDirectory() as folder:
         cold = told_by(options, problem, folder, label)
         warm = cold and told_by(options, problem, folder, label)
@@ -37,8 +37,12 @@ def row_of(options, problem, label):
 
 
 def measure(options, problems, name):
-    """Warm: of our own there are context and plan, without what both spend in the driver (modules, memory, tables). Cold: context (the driver's start
-    apart), plan and first execution; copies of grids are not in it. A process ends with its result: what compiles beside would disturb the next."""
+    """Prints the times of processes with an empty (cold) and a filled (warm) cache folder.
+
+    Warm: context and plan without their time in the driver (modules, memory, tables). Cold: context
+    (without the driver's start), plan and first execution, without copies of grids. A process ends
+    after its result, because background compiles would disturb the next one.
+    """
     rows = []
     end = time.monotonic() + options.limit
     for problem in problems:

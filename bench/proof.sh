@@ -1,25 +1,27 @@
 #!/bin/bash
-# What a change must show on a GPU, a part a call, so that a short lease is used well:
+# Tests and measurements of a change on a GPU, one part at a time:
 #
 #     bench/proof.sh BUILD PART...
 #
-#   random     problems by chance, every strategy against the host: COUNT of them from SEED (2000, today's date)
-#   tests      the suites named in SUITES (those of every strategy), without the parts that only repeat them
+#   random     random problems, every strategy against the host: COUNT (2000), SEED (today's date)
+#   tests      the suites named in SUITES (those of every strategy), without repeated tests
 #   sanitize   compute-sanitizer, memcheck and racecheck, over CI's slices of every strategy's tests
 #   speed      stentor-bench: the groups named in GROUPS, medians of 7
 #   layers     Fourier layers: the cases of the paper and the grid of real ones, and PyTorch's
-#   python     the Python package's tests on the GPU, what a call costs, and its table beside PyTorch
+#   python     the Python package's tests on the GPU, the time of a call, comparison with PyTorch
 #   torch      the same work by PyTorch
 #   pictures   one pass over memory by both forms; cost against steps, for bench/studies/envelope.py
-#   plans      how well plans are chosen, and how soon there is a first result (bench/planner.py)
+#   plans      quality of plans, and time to a first result (bench/planner.py)
 #   limits     Nsight Compute's counters of a case of each strategy
-#   rates      predicted and measured times, as bench/fit_rates.py reads them
+#   rates      predicted and measured times, the input of bench/fit_rates.py
 #
-# Each part ends after LIMIT seconds (540), writes OUT/PART.log (BUILD/proof), and says in one line how it ended; the script
-# fails if one of them failed. What its limit cut short is said to be so: it is not passed.
+# Each part ends after LIMIT seconds (540), writes OUT/PART.log (BUILD/proof), and prints one line
+# with its outcome; the script fails if a part failed. A part that reached its limit is reported as
+# such and has not passed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-[ "${1:-}" = --alone ] && shift && alone=1 # one part, without a limit: what this script calls itself with
+# --alone: one part without a limit, for this script's calls of itself.
+[ "${1:-}" = --alone ] && shift && alone=1
 build=$(cd "${1:?usage: bench/proof.sh BUILD PART...}" && pwd) || exit 2
 shift
 out=${OUT:-$build/proof}

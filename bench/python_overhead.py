@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""What a warm call from Python costs: 64 points on the host and, where PyTorch finds a GPU, as a CUDA tensor.
+"""The time of a warm call from Python: 64 points on the host and, with PyTorch, as a CUDA tensor.
 
-Usage: PYTHONPATH=build/python bench/python_overhead.py. Each figure is the least of many rounds, in microseconds a call; on a
-GPU calls are enqueued, and the queue is waited for after each round. Beside them the calls that people know.
+Usage: PYTHONPATH=build/python bench/python_overhead.py. Each time is the minimum of many rounds, in
+microseconds per call. On a GPU calls are enqueued, and each round waits for the queue at its end.
+The same is measured for well-known functions of other libraries.
 """
 import timeit
 
@@ -14,17 +15,17 @@ WEIGHTS = np.array([0.25, 0.5, 0.25])
 CALLS, ROUNDS = 300, 60
 
 
-def least(call, settle=lambda: None):
+def least(call, synchronize=lambda: None):
     def round_of_calls():
         for _ in range(CALLS):
             call()
 
     round_of_calls()
-    settle()
+    synchronize()
     best = float('inf')
     for _ in range(ROUNDS):
         best = min(best, timeit.timeit(round_of_calls, number=1) / CALLS)
-        settle()
+        synchronize()
     return best * 1e6
 
 

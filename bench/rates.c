@@ -1,6 +1,6 @@
-/* See rates.h. Problem number i of the list is a function of i: sizes and steps by a sequence that
- * fills their ranges evenly however short it is. Of each problem the best candidates of the two
- * strategies that the estimate likes best are measured. */
+/* See rates.h. Problem i of the list is a function of i: sizes and steps follow a low-discrepancy
+ * sequence, of which every prefix fills their ranges evenly. For each problem the best candidates
+ * of the two strategies with the lowest estimates are measured. */
 #include "rates.h"
 
 #include <math.h>
@@ -15,14 +15,15 @@ enum { PROBLEMS = 96, QUICK_PROBLEMS = 6, AT_ONCE = 8, RUNS = 2, SAMPLES = 5, EX
 #define LEAST_BYTES 1e6
 #define MOST_BYTES 8e9
 #define MOST_STEPS 1001.0
-#define LONGEST 0.15 /* seconds of one run: longer ones get fewer steps */
+#define LONGEST 0.15 /* seconds of one run: longer runs get fewer steps */
 #define SAMPLE_SECONDS 2e-3
-#define HOPELESS 4 /* times the best estimate */
+/* Candidates whose estimate is more than so many times the best one are not measured. */
+#define DOMINATED 4
 
 typedef struct rates_run {
     char strategy[24];
     stn_plan *plan;
-    stn_error why; /* it could not be built */
+    stn_error why; /* why it could not be built */
 } rates_run;
 
 typedef struct rates_problem {
@@ -39,22 +40,20 @@ typedef struct rates_problem {
 typedef struct rates_batch {
     bench *machine;
     rates_problem *list;
-    int first; /* number of the first problem */
+    int first; /* index of the first problem */
 } rates_batch;
 
-/* ---- the list
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 static const char *const stencils[3][4] = {{"heat-1d", "1d5p", "1d7p", "heat-1d"},
                                            {"heat-2d", "box-2d9p", "star-2d13p", "box-2d49p"},
                                            {"heat-3d", "box-3d27p", "gaussian-3d:sigma=1,truncate=1", "heat-3d"}};
 static const char *const boundaries[] = {"wrap", "fixed", "reflect", "constant=0.5"};
 
-/* Number i of a sequence that fills 0 to 1: multiples of an irrational number. */
+/* Element i of a low-discrepancy sequence in [0, 1): multiples of an irrational number. */
 static double fraction(int i, double irrational) { return fmod((i + 1) * irrational, 1); }
 
-/* The smallest and largest extents differ by less than a quarter; one problem of four has odd
- * ones. */
+/* Chooses extents that differ by less than a quarter; one problem in four has odd extents. */
 static void choose_extents(int i, int rank, double points, stn_problem *problem) {
     static const double longer[STN_MAX_RANK] = {1, 1.12, 0.94};
     const double side = pow(points, 1.0 / rank);
@@ -81,8 +80,8 @@ static stn_status choose_problem(const bench *machine, int i, rates_problem *p, 
     return STN_OK;
 }
 
-/* The strategies that are worth a run, cheapest first; halves the steps as long as the cheapest
- * takes too long. */
+/* Chooses the strategies to run, cheapest first; halves the steps while the cheapest takes too
+ * long. */
 static stn_status choose_runs(const bench *machine, rates_problem *p, stn_error *error) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_plan *plan;
@@ -94,7 +93,7 @@ static stn_status choose_runs(const bench *machine, rates_problem *p, stn_error 
     }
     for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies && p->runs < RUNS; i++) {
         const stn_ranked *row = &plan->ranking[i];
-        bool there = row->estimate.seconds > HOPELESS * plan->ranking[0].estimate.seconds;
+        bool there = row->estimate.seconds > DOMINATED * plan->ranking[0].estimate.seconds;
         for (int r = 0; r < p->runs; r++) there = there || !strcmp(p->run[r].strategy, row->strategy->name);
         if (!there) snprintf(p->run[p->runs++].strategy, sizeof p->run[0].strategy, "%s", row->strategy->name);
     }
@@ -102,7 +101,7 @@ static stn_status choose_runs(const bench *machine, rates_problem *p, stn_error 
     return STN_OK;
 }
 
-/* From any thread: compiles. */
+/* Creates plans, on any thread, so that kernels are compiled in parallel. */
 static void build_runs(void *user, int64_t begin, int64_t end) {
     const rates_batch *batch = user;
     for (int64_t i = begin; i < end; i++) {
@@ -112,7 +111,7 @@ static void build_runs(void *user, int64_t begin, int64_t end) {
         for (int r = 0; p->status == STN_OK && r < p->runs; r++) {
             stn_plan_options options = STN_PLAN_OPTIONS_INIT;
             options.strategy = p->run[r].strategy;
-            options.mode = STN_MODE_ESTIMATE; /* one choice, whatever it takes */
+            options.mode = STN_MODE_ESTIMATE; /* a fixed choice */
             options.no_auto_workspace = 1;
             if (stn_plan_create(batch->machine->context, &p->problem, &options, &p->run[r].plan, &p->run[r].why) !=
                 STN_OK)
@@ -121,14 +120,13 @@ static void build_runs(void *user, int64_t begin, int64_t end) {
     }
 }
 
-/* ---- measuring
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 typedef struct executions {
     stn_plan *plan;
     const bench_buffers *buffers;
     void *workspace;
-    int count; /* one after the other, timed together: as long runs of a user are */
+    int count; /* consecutive executions timed together, as in long runs of a user */
 } executions;
 
 static stn_status execute(void *user, stn_error *error) {
@@ -174,7 +172,7 @@ static void print_run(const rates_problem *p, const rates_run *run, bool chosen,
     stn_text_clear(&text);
 }
 
-/* What cannot be measured is told on stderr and left out. */
+/* Failures are reported on stderr and skipped. */
 static void measure_problem(bench *machine, const rates_problem *p, const bench_buffers *buffers) {
     if (p->status != STN_OK) fprintf(stderr, "stentor-bench: %s: %s\n", p->name ? p->name : "", p->why.message);
     for (int r = 0; p->status == STN_OK && r < p->runs; r++) {
@@ -208,8 +206,8 @@ stn_status bench_rates(bench *machine, double seconds, stn_error *error) {
     STN_TRY_GOTO(status, bench_measure_copy(machine, error), done);
     STN_TRY_GOTO(status, stn_memory_alloc(machine->context, bytes, &buffers.in, error), done);
     STN_TRY_GOTO(status, stn_memory_alloc(machine->context, bytes, &buffers.out, error), done);
-    /* numbers of f16 are small ones in any type: no run overflows, and none meets subnormal numbers
-     * only */
+    /* the bytes of f16 values are small numbers in any type: no run overflows or has only subnormal
+     * numbers */
     STN_TRY_GOTO(status, bench_fill(machine, buffers.in, bytes / 2, STN_F16, STN_F16, error), done);
     print_machine(machine);
     for (int first = 0; first < count && bench_now() < end; first += AT_ONCE) {

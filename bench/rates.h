@@ -1,11 +1,10 @@
-/* Predicted beside measured time over a list of problems of all sizes, ranks, types and lengths:
- * what bench/fit_rates.py fits. */
+/* Predicted and measured times over a list of problems of all sizes, ranks, types and numbers of
+ * steps: the input of bench/fit_rates.py. */
 #ifndef STN_BENCH_RATES_H
 #define STN_BENCH_RATES_H
 #include "bench.h"
 
-/* JSON, one object a line, to stdout as it is measured: first the machine, then each run. The
- * list's order is such that any beginning of it is a fair sample; it ends with the list, or after
- * so many seconds (0: without an end). */
+/* Prints JSON, one object per line: first the machine, then each run as it is measured. Any prefix
+ * of the list is a fair sample. Ends with the list, or after so many seconds (0: no limit). */
 stn_status bench_rates(bench *machine, double seconds, stn_error *error);
 #endif

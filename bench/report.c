@@ -1,4 +1,4 @@
-/* What was measured, as a Markdown table and as JSON. */
+/* Results as a Markdown table and as JSON. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Results are data: one JSON object a line in bench/results/GPU.jsonl, from which RESULTS.md is made.
+"""Results are data: one JSON object a line in bench/results/GPU.jsonl, the source of RESULTS.md.
 
     stentor-bench --json ... | bench/results.py add [--commit HASH] [--command TEXT]
     bench/results.py page            writes bench/RESULTS.md
-    bench/results.py check           fails where RESULTS.md is not what `page` would write
+    bench/results.py check           fails if RESULTS.md is not what `page` would write
 
-A line of a measured case has its date, commit, GPU, the copy bandwidth of the same run, the case and
-its seconds. A line with a "headline" is a figure of another program, with the command that prints it.
-A case that was measured again replaces the older line on the page; the file keeps both.
+A line of a measured case has its date, commit, GPU, the copy bandwidth of the same run, the case
+and its seconds. A line with a "headline" is a figure of another program, with the command that
+prints it. A case that was measured again replaces the older line on the page; the file keeps both.
 """
 import argparse
 import datetime
@@ -22,7 +22,7 @@ RESULTS, PAGE = HERE / 'results', HERE / 'RESULTS.md'
 OPENING = """# Results
 
 Made by `bench/results.py page` from [results/](results/), one JSON object a line; do not edit.
-`stentor-bench` (built beside the library) measures the copy bandwidth of the machine in the same run,
+`stentor-bench` (built with the library) measures the copy bandwidth of the machine in the same run,
 checks a sample of points against a direct evaluation on the CPU, then takes the median of repeated
 runs on random input. *% of copy*: the bytes of one read and one write of every point in each step,
 over the time, as a share of the copy bandwidth; several steps in one launch can pass 100.
@@ -36,7 +36,7 @@ def gpu_of(machine):
 
 
 def lines_of(run, date, commit, command):
-    """The lines of one run of stentor-bench --json; rows that are wrong or were not run are left out."""
+    """The lines of one run of stentor-bench --json, without wrong and skipped rows."""
     for row in run['results']:
         if row.get('problem') or row['verdict'] == 'WRONG':
             continue

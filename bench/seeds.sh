@@ -1,12 +1,15 @@
 #!/bin/bash
-# Measures seeds for the GPU at hand (cache/tuned/README.md): every candidate of bench/planner_problems.json, in one process.
+# Measures the wisdom to ship for this GPU (cache/tuned/README.md): every candidate of the problems
+# in bench/planner_problems.json, in one process.
 #
 #     bench/seeds.sh BUILD [OUT]
 #
-# bench/planner.py regret --seeds OUT does the same on its way. Candidates that are estimated to take WITHIN times the best (3) are left
-# out. LIMIT seconds (80): then no further problem begins, and what was measured is written. Problems come in an order that spreads over
-# the list. OUT is cache/tuned/ARCH.txt, whose copy the library carries after `meson setup --reconfigure BUILD` and a build. MODE=measure is
-# faster and less thorough, CACHE_DIR keeps the kernels from one call to the next.
+# `bench/planner.py regret --seeds OUT` writes the same file. Candidates predicted to take more than
+# WITHIN (3) times as long as the best are skipped. After LIMIT seconds (80) no further problem
+# begins, and the results are written; problems are measured in an order that spreads over the list. OUT is
+# cache/tuned/ARCH.txt by default, which is embedded in the library after
+# `meson setup --reconfigure BUILD` and a build. MODE=measure is faster and less thorough. CACHE_DIR
+# keeps compiled kernels for later calls.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 stentor=$(cd "${1:?usage: bench/seeds.sh BUILD [OUT]}" && pwd)/src/cli/stentor

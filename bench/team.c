@@ -1,10 +1,10 @@
-/* stentor-team: a run on 1, 2, 4, ... devices of this process beside one device's plan, by the wall
- * clock.
+/* stentor-team: wall-clock time of a run on 1, 2, 4, ... devices of this process, compared with a
+ * plan on one device.
  *
  *     stentor-team [--host] [--members N] [--case NAME] [--repeat N] [--small]
  *
- * Each line: the case, members, seconds (median), times as fast as one device's plan. The members'
- * grids stay where they are from run to run, as those of a simulation do. */
+ * Each line: the case, members, median seconds, speedup over one device's plan. Grids stay on their
+ * devices between runs, as in a simulation. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ typedef struct settings {
     const char *only;
 } settings;
 
-/* Of one device's plan. */
+/* Times one device's plan. */
 static stn_status time_alone(stn_context *context, const stn_problem *p, const stn_plan_options *options, size_t bytes,
                              int repeat, double *seconds, stn_error *error) {
     stn_plan *plan = NULL;

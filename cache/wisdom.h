@@ -1,7 +1,7 @@
 /* Wisdom: measured times of problems' candidates, as one text. The cache folder keeps it in one
  * file, `stentor wisdom` copies it between folders, and the library ships some, all in the format
- * that FORMAT.md specifies. Here the lines of an entry are opaque text; src/tune/plan_wisdom.h knows
- * their content. */
+ * that FORMAT.md specifies. Here the lines of an entry are opaque text; src/tune/plan_wisdom.h
+ * knows their content. */
 #ifndef STN_CACHE_WISDOM_H
 #define STN_CACHE_WISDOM_H
 #include "base/text.h"

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Writes the kernel templates as one C table: embed.py OUTPUT.c VERSION.h FORMAT.h FOLDER NAME...
 
-Each NAME is a file of FOLDER, and the name under which kernels include it. The texts become arrays of bytes, so that
-no compiler's limit on string literals applies, and end in a NUL that their sizes do not count. Beside them stands the key over all
-of them, as cache/FORMAT.md defines it: hashing them takes a process a millisecond, which no plan should wait for. The two headers have
-the versions that are the first field of every key."""
+Each NAME is a file of FOLDER, and the name by which kernels include it. The texts become arrays of
+bytes, since compilers limit the length of string literals, and end in a NUL that their sizes do not
+count. The table also has the key over all of them that cache/FORMAT.md defines, because hashing
+them would take each process a millisecond. The two headers contain the versions that are the first
+field of every key.
+"""
 import hashlib
 import re
 import struct
@@ -13,7 +15,8 @@ from pathlib import Path
 
 
 def array(text: bytes) -> str:
-    values = [str(byte if byte < 128 else byte - 256) for byte in text + b"\0"]  # as a signed char holds it
+    # The values of signed chars.
+    values = [str(byte if byte < 128 else byte - 256) for byte in text + b"\0"]
     return "\n".join(",".join(values[i : i + 32]) + "," for i in range(0, len(values), 32))
 
 

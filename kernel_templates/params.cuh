@@ -236,8 +236,8 @@ constexpr int SEGMENT_TRANSFER = 0;
 constexpr int PROFILES = 0;
 constexpr int SYMBOL_EVEN = 0;  // segment_face: 1: the symbol's imaginary part is even too
 constexpr int SOURCE_BACK = 0;  // segment_source: 1: writes frozen values back to a grid
-// segment/dense_convolution.cuh: each at most 16; for segment_prime_factor coprime; where the last is 1 the others
-// may be larger.
+// segment/dense_convolution.cuh: each at most 16; for segment_prime_factor coprime; where the last
+// is 1 the others may be larger.
 constexpr int DFT_N1 = 16, DFT_N2 = 15, DFT_N3 = 7;
 // Of a fragment in f64: 16 and 16, 8 or 4, 8 and 4.
 constexpr int DFT_ROWS = 16, DFT_DEPTH = 8;
@@ -336,12 +336,14 @@ constexpr int FNO_PARTS = 1;
 constexpr int WARPS_M = 2, WARPS_N = 4;  // warps along modes and along outputs
 constexpr int TILES_M = 1, TILES_N = 2;  // tiles of a warp: of 16 modes and of 8 outputs
 
-// ---- fno_dense: the input and output parameters of fno_line, those of fno/mode_product.cuh, and these
+// ---- fno_dense: the input and output parameters of fno_line, those of fno/mode_product.cuh, and
+// these
 constexpr int DENSE_TERMS = 64;    // elements of an input line
 constexpr int DENSE_COLUMNS = 32;  // elements of an output line; for modes an even number
 constexpr int DENSE_DEPTH = 64;    // terms in shared memory at the same time
 
-// ---- fno_few_modes: the input and output parameters of fno_line, BLOCKS, THREADS_X of a line, and these
+// ---- fno_few_modes: the input and output parameters of fno_line, BLOCKS, THREADS_X of a line, and
+// these
 constexpr int FEW_POINTS = 128;  // points of a line
 constexpr int FEW_RADIX = 8;     // radix of its butterflies: a factor of FEW_POINTS
 // 1: a real line is one channel, with butterflies of 2 FEW_RADIX points.
@@ -350,8 +352,8 @@ constexpr int FEW_LINES = 2;  // lines of a block
 // Partial sums over a line's threads, added at the end; a power of two.
 constexpr int FEW_PARTS = 1;
 
-// ---- fno_modes: those of fno/mode_product.cuh, BLOCKS, FNO_FROM (left), FNO_TO, FNO_CONJUGATE (right),
-// and these
+// ---- fno_modes: those of fno/mode_product.cuh, BLOCKS, FNO_FROM (left), FNO_TO, FNO_CONJUGATE
+// (right), and these
 using FNO_RIGHT = double;        // type of the right factor
 constexpr int FNO_TOGETHER = 4;  // modes of a block
 // Adjacent elements of the left factor are along 1: rows, 0: the sum.

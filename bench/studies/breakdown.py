@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""What each part of the lowrank kernels is worth (the paper's figure 9): times a case as it is, then with one part taken
-back at a time, in copies of the kernel templates that $STENTOR_TEMPLATE_DIR names. Prints a table for bench/results.
+"""The time of each part of the lowrank kernels (the paper's figure 9).
 
-    bench/studies/breakdown.py build/bench/stentor-bench [--case box-2d9p] [more options of stentor-bench]
+    bench/studies/breakdown.py build/bench/stentor-bench [--case box-2d9p] [bench options]
+
+Times a case as it is, then with one optimisation at a time undone in copies of the kernel templates
+($STENTOR_TEMPLATE_DIR). Prints a Markdown table.
 """
 import json
 import os
@@ -24,7 +26,7 @@ __device__ __forceinline__ void copy_now(T *to, const T *from) {
 }
 """
 
-# Accumulators to the columns of a left factor from lane to lane, instead of swapping the right factor's rows.
+# Accumulators to a left factor's columns by lane shuffles, instead of permuted right rows.
 SHUFFLE = """
     for (int h = 0; h < 2; h++)
         for (int half = 0; half < 4; half += 2) {
@@ -41,7 +43,7 @@ SHUFFLE = """
 
 
 def edit(folder, name, pattern, replacement):
-    """Replaces every match in a template; that there is none is an error: the templates have changed."""
+    """Replaces every match in a template; no match is an error: the templates have changed."""
     path = os.path.join(folder, name)
     with open(path, encoding="utf-8") as file:
         text = file.read()

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""FlashFFTStencil's breakdown (the paper's figure 7) redone with segment's coprime products: a stencil by cuFFT, then one kernel instead
-of three passes, and the parts of it switched on one after the other, heat-1d in f64, six fused steps. A part that is off is edited out
-of a copy of the kernel templates, which $STENTOR_TEMPLATE_DIR names; every result is checked. Prints a table for bench/results.
+"""FlashFFTStencil's breakdown (the paper's figure 7) with segment's prime-factor form.
 
-    bench/studies/breakdown_segment.py build/bench/stentor-bench [--ends] [more options of stentor-bench]
+    bench/studies/breakdown_segment.py build/bench/stentor-bench [--ends] [options of stentor-bench]
 
---ends: only with every part off and with all on, which shows that it works.
+A stencil by cuFFT, then one kernel instead of three passes, whose optimisations are switched on one
+after the other: heat-1d in f64, six fused steps. An optimisation is switched off by editing a copy
+of the kernel templates ($STENTOR_TEMPLATE_DIR); every result is checked. Prints a Markdown table.
+
+--ends: only with all optimisations off and with all on, as a test of this script.
 """
 import os
 import re
@@ -17,12 +19,13 @@ import tempfile
 from breakdown import TEMPLATES, edit
 
 KERNEL = "segment/segment_prime_factor.cu"
-TORUS = "segment/dense_convolution.cuh"
+CONVOLUTION = "segment/dense_convolution.cuh"
 DENSE = "segment/dense_dft.cuh"
 STEPS = "6"
-LENGTH = "840"  # the fastest product at so few steps
+LENGTH = "840"  # the fastest length for six steps
 
-# Sums of products on CUDA cores, operands from lane to lane. A function that is called: written out everywhere it takes 18 s to compile.
+# Sums of products on CUDA cores, with operands by lane shuffles. A function that is not inlined,
+# which would take 18 s to compile.
 CUDA_CORES = """
 struct four_sums {
     double sum[4];
@@ -48,7 +51,8 @@ CALL_THEM = """
     return;
 """
 
-# Points of the line in the order of the torus's rows: neighbouring threads are far apart in memory.
+# Points of the line in the order of the rows of the N1 x N2 array (prime-factor form):
+# neighbouring threads access distant memory.
 IN_ROWS = """
 constexpr int step_of(int own, int others) {  // 1 modulo `own`, 0 modulo the others
     int n = others;
@@ -61,7 +65,7 @@ __device__ __forceinline__ int in_rows(int q) {
 }
 """
 
-# Each element moves twice between lanes on the way from one product to the next, as it does where columns are put in order.
+# Each element moves twice between lanes from one product to the next, to put columns in order.
 MOVES = """
     for (int j = 0; j < BLOCKS_N; j++)
         for (int e = 0; e < 4; e++)
@@ -105,7 +109,7 @@ def without_diagonals(folder):
 def without_padding(folder):
     edit(folder, DENSE, r"PITCH = 8 \* BLOCKS_2 \+ \(TRANSPOSED \? 0 : 4\),\s+SLICE = .*;\nconstexpr int BUFFER = N3 \* SLICE;",
          "PITCH = 8 * BLOCKS_2, SLICE = 16 * PITCH, BUFFER = N3 * (16 * (PITCH + 4) + SLICE_GAP);")
-    edit(folder, TORUS, r", odd = lane / 4 % 2;", ", odd = 0;")
+    edit(folder, CONVOLUTION, r", odd = lane / 4 % 2;", ", odd = 0;")
 
 
 def without_second_layer(folder):
@@ -156,7 +160,7 @@ def cells(text):
 
 
 def cufft(bench, options):
-    """Milliseconds of a stencil by cuFFT at least; None where there is no cuFFT."""
+    """Least milliseconds of a stencil by cuFFT; None without cuFFT."""
     done = run(bench, ["--fusion", "--case", "heat-1d", "--steps", STEPS] + options)
     if done.returncode:
         print("breakdown_segment: " + done.stderr.strip(), file=sys.stderr)
@@ -165,7 +169,7 @@ def cufft(bench, options):
 
 
 def forms(bench, options, changes=()):
-    """Milliseconds and length of products, and of the FFT words beside them."""
+    """Milliseconds and length of the dense DFTs, and of the FFT stages."""
     done = run(bench, ["--forms", "--case", LENGTH, "--steps", STEPS] + options, changes)
     rows = [row for row in cells(done.stdout) if row[0] == STEPS]
     if done.returncode or not rows:

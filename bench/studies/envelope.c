@@ -1,7 +1,7 @@
-/* See envelope.h. heat-1d, heat-2d and heat-3d in f64, periodic and with fixed sides, of 1 to 10^5
- * steps, by every strategy that serves them: measured at one step, and where it may be among the
- * fastest, which is where it is predicted to take at most HOPELESS times what the cheapest does.
- * Compiling the others would take most of the time. */
+/* See envelope.h. heat-1d, heat-2d and heat-3d in f64, periodic and with fixed sides, 1 to 10^5
+ * steps, by every strategy that applies. A strategy is measured at one step, and if it is predicted
+ * to take at most DOMINATED times as long as the cheapest one; compiling the others would take most
+ * of the time. */
 #include "envelope.h"
 
 #include <stdio.h>
@@ -13,8 +13,8 @@
 #include "plan/plan.h"
 
 enum { STRATEGIES = 8, SAMPLES = 3, CASES = 6, QUICK_CASES = 1, QUICK_LENGTHS = 2 };
-#define LONGEST 0.1 /* seconds that a run may be predicted to take: longer ones are not measured */
-#define HOPELESS 3
+#define LONGEST 0.1 /* seconds: runs predicted to take longer are not measured */
+#define DOMINATED 3
 
 static const uint64_t lengths[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 500, 1000, 3000, 10000, 30000, 100000};
 enum { LENGTHS = sizeof lengths / sizeof *lengths };
@@ -36,7 +36,7 @@ typedef struct envelope_run {
     stn_error why;
 } envelope_run;
 
-typedef struct envelope_group { /* one number of steps: cheapest first, as the planner sees it */
+typedef struct envelope_group { /* one number of steps; cheapest estimate first */
     stn_problem problem;
     envelope_run run[STRATEGIES];
     int runs;
@@ -51,14 +51,13 @@ typedef struct envelope {
     bench_buffers buffers;
 } envelope;
 
-/* Is it predicted to be so slow that nothing would be learnt of it? */
-static bool is_hopeless(const envelope_group *g, int r) {
+/* True if it is predicted to be so slow that measuring it is useless. */
+static bool is_dominated(const envelope_group *g, int r) {
     const double seconds = g->run[r].estimate.seconds, cheapest = g->run[0].estimate.seconds;
-    return seconds > LONGEST || (g->problem.steps > 1 && seconds > HOPELESS * cheapest);
+    return seconds > LONGEST || (g->problem.steps > 1 && seconds > DOMINATED * cheapest);
 }
 
-/* ---- plans
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 static stn_status rank_group(const envelope *e, uint64_t steps, envelope_group *g, stn_error *error) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
@@ -82,13 +81,13 @@ static stn_status rank_group(const envelope *e, uint64_t steps, envelope_group *
     return STN_OK;
 }
 
-/* From any thread: compiles. */
+/* Creates plans, on any thread, so that kernels are compiled in parallel. */
 static void build(void *user, int64_t begin, int64_t end) {
     envelope *e = user;
     for (int64_t i = begin; i < end; i++) {
         envelope_group *g = &e->group[i / STRATEGIES];
         const int r = (int)(i % STRATEGIES);
-        if (r >= g->runs || is_hopeless(g, r)) continue;
+        if (r >= g->runs || is_dominated(g, r)) continue;
         stn_plan_options options = STN_PLAN_OPTIONS_INIT;
         options.strategy = g->run[r].strategy;
         options.mode = STN_MODE_ESTIMATE; /* compiled before it is measured */
@@ -98,8 +97,7 @@ static void build(void *user, int64_t begin, int64_t end) {
     }
 }
 
-/* ---- measuring
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 typedef struct execution {
     stn_plan *plan;
@@ -143,13 +141,13 @@ static void print_run(const envelope *e, const envelope_group *g, const envelope
     stn_text_clear(&text);
 }
 
-/* What cannot be measured is told on stderr; what was not is printed as predicted. */
+/* Failures are reported on stderr; runs that were not measured are printed with predictions. */
 static void measure_group(const envelope *e, envelope_group *g) {
     for (int r = 0; r < g->runs; r++) {
         envelope_run *run = &g->run[r];
         double seconds = 0;
         const bool built = run->plan && time_run(e, run->plan, &seconds, &run->why) == STN_OK;
-        if (built || is_hopeless(g, r))
+        if (built || is_dominated(g, r))
             print_run(e, g, run, seconds);
         else
             fprintf(stderr, "stentor-bench: %s by %s: %s\n", e->what->stencil, run->strategy, run->why.message);
@@ -201,7 +199,7 @@ done:
     return status;
 }
 
-/* By the stencil's name, or that and the sides: heat-3d, heat-3d-fixed. */
+/* True if the list has the stencil's name, or the name with the sides: heat-3d, heat-3d-fixed. */
 static bool is_listed(const char *names, const envelope_case *what) {
     char name[64];
     snprintf(name, sizeof name, "%s-%s", what->stencil, what->boundary);

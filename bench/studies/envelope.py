@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Draws what each strategy takes against the number of steps, and checks that a plan takes the cheapest.
+"""Draws the time of each strategy against the number of steps, and checks the planner's choices.
 
     build/bench/stentor-bench --envelope > envelope.jsonl
     bench/studies/envelope.py envelope.jsonl --svg envelope.svg
 
-A run that was not measured is drawn as predicted, with an open mark. The planner's choice should lie within 10% of the cheapest
-strategy at every number of steps; those that do not are listed, and the exit code is 1.
+A run that was not measured is drawn with its predicted time and an open mark. The planner's choice
+should take at most 10% longer than the cheapest strategy at every number of steps; exceptions are
+listed, and the exit code is 1.
 """
 import argparse
 import json
@@ -28,7 +29,8 @@ def read(lines):
             machine = row
         else:
             panels.setdefault((row['stencil'], row['boundary']), []).append(row)
-    order = sorted(panels, key=lambda name: (name[0], name[1] != 'wrap', name[1]))  # a row of the picture: one stencil, wrap first
+    # A row of the picture is one stencil, wrap first.
+    order = sorted(panels, key=lambda name: (name[0], name[1] != 'wrap', name[1]))
     return machine, {name: panels[name] for name in order}
 
 
@@ -37,7 +39,7 @@ def seconds(run):
 
 
 def off_the_envelope(runs):
-    """(steps, chosen run, cheapest run) wherever the planner's choice takes more than WITHIN times the cheapest measured one."""
+    """(steps, chosen run, cheapest measured run) where the choice takes WITHIN times as long."""
     found = []
     for steps in sorted({run['steps'] for run in runs}):
         these = [run for run in runs if run['steps'] == steps]

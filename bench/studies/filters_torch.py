@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Gaussian filters of ten radii on a 4096 x 4096 f32 image, reflect, by PyTorch's separable conv2d (padding included), beside
-stentor-bench --group filters. Both errors are of the largest value, against float64. Prints a Markdown table.
+"""Gaussian filters by PyTorch's separable conv2d, compared with stentor-bench --group filters.
 
     bench/studies/filters_torch.py build/bench/stentor-bench [--size N]
+
+Ten radii on a 4096 x 4096 f32 image, reflect, with PyTorch's padding included. Errors are relative
+to the largest value, against float64. Prints a Markdown table.
 """
 import argparse
 import json
@@ -22,7 +24,7 @@ def factor(radius):
 
 
 def extend(image, radius):
-    """Numpy's "symmetric", scipy's "reflect": the edge is seen twice."""
+    """NumPy's "symmetric", SciPy's "reflect": the value at the edge is repeated."""
     for axis in (2, 3):
         n = image.shape[axis]
         low = image.narrow(axis, 0, radius).flip(axis)

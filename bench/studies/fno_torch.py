@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""The Fourier layers of `stentor-bench --group fno,fno-grid` as a PyTorch user writes them, beside Stentor and cuFFT + cuBLAS: a
-transform, an einsum over the kept modes, the inverse transform, after neuraloperator's SpectralConv.
+"""The Fourier layers of `stentor-bench --group fno,fno-grid` by PyTorch, Stentor, cuFFT + cuBLAS.
 
-    python3 bench/studies/fno_torch.py [--bench build/bench/stentor-bench | --table FILE] [--repeat 9] [--compile] [--only PART]
-    python3 bench/studies/fno_torch.py --check          the layers written here against their definition, in small, on the CPU
+    python3 bench/studies/fno_torch.py [--bench build/bench/stentor-bench | --table FILE]
+                                       [--repeat 9] [--compile] [--only PART]
+    python3 bench/studies/fno_torch.py --check
 
---bench measures Stentor first, --table reads what stentor-bench printed before; without either PyTorch alone is measured.
-Prints a Markdown table, a row for each layer and pass (forward; real layers also forward and both backward passes), median ms;
-then how many miss their bars: 1.5 times as fast as cuFFT + cuBLAS and twice as fast as PyTorch forward, 1.8 times as fast as
-PyTorch forward and backward, over the real layers. Exits with 77 where there is no PyTorch or no GPU for it.
+In PyTorch a layer is a transform, an einsum over the retained modes and the inverse transform, as
+in neuraloperator's SpectralConv. --bench measures Stentor first, --table reads an earlier output of
+stentor-bench; without either only PyTorch is measured. --check compares small layers with their
+definition on the CPU. Prints a Markdown table with a row for each layer and pass (forward; for real
+layers also forward and both backward passes), median ms; then how many layers miss the required
+speed: 1.5 times cuFFT + cuBLAS and twice PyTorch forward, 1.8 times PyTorch forward and backward,
+over the real layers. Exits with 77 without PyTorch or a GPU for it.
 """
 import argparse
 import math
@@ -38,11 +41,11 @@ FORWARD, BOTH = "forward", "forward and backward"
 BARS = {FORWARD: (1.5, 2.0), BOTH: (None, 1.8)}  # times as fast as cuFFT + cuBLAS, as PyTorch
 SKIPPED = 77
 
-# ---- the layers ------------------------------------------------------------------------------------------------------
+# ---- the layers ----------------------------------------------------------------------------------
 
 
 def kept_rows(n, modes):
-    """Places of the kept frequencies, -(modes // 2) first, as slices of what fftshift gives."""
+    """Indices of the retained frequencies, -(modes // 2) first, as slices of fftshift's output."""
     return slice(n // 2 - modes // 2, n // 2 + modes - modes // 2)
 
 
@@ -71,7 +74,7 @@ def shared_layer(x, weights, modes):
 
 
 def arguments(case, device, wide=False):
-    """x and weights of a case; complex where it is one of the paper's."""
+    """x and weights of a case; complex for the paper's cases."""
     rank, n, modes, channels, batch = case
     real = case not in PAPER
     kept = [modes] * (rank - 1) + [modes // 2 + 1]
@@ -81,7 +84,7 @@ def arguments(case, device, wide=False):
     return x, weights
 
 
-# ---- measuring -------------------------------------------------------------------------------------------------------
+# ---- measuring -----------------------------------------------------------------------------------
 
 
 def time_of(work, repeat):
@@ -93,7 +96,8 @@ def time_of(work, repeat):
     work()
     end.record()
     end.synchronize()
-    in_a_row = max(1, min(100, int(0.3 / max(begin.elapsed_time(end), 1e-3))))  # as stentor-bench: short ones together
+    # Short runs are timed together, as in stentor-bench.
+    in_a_row = max(1, min(100, int(0.3 / max(begin.elapsed_time(end), 1e-3))))
     times = []
     for _ in range(repeat):
         begin.record()
@@ -122,7 +126,7 @@ def measure(case, name, repeat, wrap):
     return made
 
 
-# ---- tables ----------------------------------------------------------------------------------------------------------
+# ---- tables --------------------------------------------------------------------------------------
 
 
 def name_of(case):
@@ -135,7 +139,7 @@ def case_of(name):
 
 
 def read_table(text):
-    """What stentor-bench printed, as rows (name, pass, ms, strategy, ms of cuFFT + cuBLAS); None where it measured nothing."""
+    """Rows of stentor-bench: (name, pass, ms or None, strategy, ms of cuFFT + cuBLAS or None)."""
     rows = []
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
@@ -148,7 +152,7 @@ def read_table(text):
 
 
 def alone():
-    """The rows where Stentor is not measured."""
+    """The rows if Stentor is not measured."""
     rows = []
     for case in PAPER + GRID:
         for kind in [FORWARD] if case in PAPER else [FORWARD, BOTH]:
@@ -172,7 +176,7 @@ def table_row(row, torch_ms):
 
 
 def summary(rows, torch_ms):
-    """A line for each pass and rival over the real layers: the geometric mean, the least, and how many miss their bar."""
+    """For each pass and competitor: geometric mean, minimum, misses, over the real layers."""
     lines = []
     for kind in (FORWARD, BOTH):
         real = [(row, ms) for row, ms in zip(rows, torch_ms) if row[1] == kind and case_of(row[0]) not in PAPER]
@@ -189,14 +193,17 @@ def summary(rows, torch_ms):
     return lines
 
 
-# ---- checking --------------------------------------------------------------------------------------------------------
+# ---- checking ------------------------------------------------------------------------------------
 
 SMALL = [(1, 9, 4, 2, 2), (1, 8, 8, 3, 1), (2, 6, 4, 2, 2), (2, 5, 3, 2, 1), (3, 4, 4, 2, 1)]
 
 
 def defined(x, weights, modes):
-    """The layer by its defining sums, in complex numbers; real data's last axis counts frequencies that are not their own negative
-    twice, and its result is the real part."""
+    """The layer by its defining sums, in complex numbers.
+
+    For real data the last axis counts frequencies twice, except those equal to their own negative,
+    and the result is the real part.
+    """
     real, axes = not x.is_complex(), x.dim() - 2
     shape, total = x.shape[2:], math.prod(x.shape[2:])
     here = torch.cartesian_prod(*[torch.arange(n, dtype=torch.float64) for n in shape]).reshape(total, axes)
@@ -220,7 +227,7 @@ def far(a, b):
 
 
 def check():
-    """Results and gradients of both layers beside their definitions' in float64."""
+    """Results and gradients of both layers compared with their definitions in float64."""
     worst = 0.0
     for case in SMALL:
         for layer, real in ((real_layer, True), (shared_layer, False)):

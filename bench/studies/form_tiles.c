@@ -1,5 +1,5 @@
-/* See forms.h. Planes and solids on periodic grids in f64: of each strategy the planner's own
- * candidate, of segment's tiles each too. */
+/* See forms.h. Periodic 2D and 3D grids in f64: the planner's candidate of each strategy, and each
+ * kind of segment's tiles. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@ enum { GRIDS = sizeof grids / sizeof *grids };
 static const uint64_t steps_of[] = {8, 16, 32};
 enum { STEPS = sizeof steps_of / sizeof *steps_of };
 
-/* Whose, and words of the candidate's name. */
+/* The strategy, and words in the candidate's name. */
 static const struct {
     const char *strategy, *words;
 } forms[] = {{"segment", "tiles of 16 x 16 points"},
@@ -33,7 +33,7 @@ static const struct {
 enum { FORMS = sizeof forms / sizeof *forms };
 
 typedef struct form {
-    stn_plan *plan; /* NULL: there is none for these steps */
+    stn_plan *plan; /* NULL: none has these steps */
     char name[160];
     double seconds, predicted;
     stn_status status;
@@ -48,8 +48,8 @@ typedef struct tiles {
     form list[FORMS];
 } tiles;
 
-/* The cheapest one of this strategy that has these words, built; none is no error. From any thread:
- * compiles. */
+/* Builds the cheapest candidate of a strategy whose name has these words, if there is one; on any
+ * thread, so that kernels are compiled in parallel. */
 static void build(void *user, int64_t begin, int64_t end) {
     tiles *all = user;
     for (int64_t i = begin; i < end; i++) {
@@ -59,7 +59,8 @@ static void build(void *user, int64_t begin, int64_t end) {
         *f = (form){.status = STN_OK};
         options.strategy = forms[i].strategy, options.estimate_only = 1;
         if (stn_plan_create(all->machine->context, &all->problem, &options, &like, NULL) != STN_OK) continue;
-        if (!strcmp(forms[i].strategy, "segment")) stn_plan_rank(like, "segment", STN_PLAN_RANKING); /* of all tiles */
+        /* Ranks all tiles. */
+        if (!strcmp(forms[i].strategy, "segment")) stn_plan_rank(like, "segment", STN_PLAN_RANKING);
         for (size_t k = 0; k < like->ranked && like->ranking[k].applies && !f->plan && f->status == STN_OK; k++) {
             const stn_ranked *entry = &like->ranking[k];
             stn_text text = STN_TEXT_EMPTY;
@@ -92,7 +93,7 @@ static stn_status measure(tiles *all, form *f, stn_error *error) {
     if (f->status != STN_OK) *error = f->why;
     if (f->status != STN_OK || !f->plan) return f->status;
     STN_TRY(stn_memory_alloc(all->machine->context, f->plan->workspace_size + 1, &f->plan->workspace, error));
-    f->plan->caller_workspace = false; /* the plan's from now on */
+    f->plan->caller_workspace = false; /* the plan owns it from now on */
     execution e = {f->plan, &all->buffers};
     STN_TRY(bench_check(all->machine, &all->problem, f->plan, &all->buffers, &found, &allowed, error));
     if (!(found <= allowed))

@@ -1,5 +1,5 @@
-/* See forms.h. One launch of heat-1d in f64 on a periodic line, for so many steps; of each length
- * the planner's own candidate. */
+/* See forms.h. One launch of heat-1d in f64 on a periodic line with a given number of steps; the
+ * planner's candidate of each length. */
 #include "forms.h"
 
 #include <math.h>
@@ -17,14 +17,14 @@
 static const uint64_t steps_of[] = {1, 4, 16, 64, 256, 1000};
 enum { STEPS = sizeof steps_of / sizeof *steps_of };
 
-/* Lengths that suit each other, as segment_pass has them: of FFT words, and of products. */
+/* Similar lengths of both forms, as in segment_pass: of FFTs, and of dense DFTs. */
 static const struct { int words, product; } rows[] = {{2, -1}, {2, -2}, {4, -3}, {8, -4}, {16, -5}};
 enum { ROWS = sizeof rows / sizeof *rows, FORMS = 2 * ROWS };
 
 static int form_of(int i) { return i < ROWS ? rows[i].words : rows[i - ROWS].product; }
 
 typedef struct form {
-    stn_plan *plan; /* NULL: there is none for these steps */
+    stn_plan *plan; /* NULL: none has these steps */
     int useful;
     double seconds;
     stn_status status;
@@ -40,10 +40,9 @@ typedef struct forms {
     form list[FORMS];
 } forms;
 
-/* ---- plans
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
-/* The candidate of this form that makes all steps in one launch, with nothing else tried. */
+/* The candidate of this form that computes all steps in one launch. */
 static const stn_candidate *candidate_of(const stn_plan *like, int first, segment_shape *shape) {
     for (size_t i = 0; i < like->ranked && like->ranking[i].applies; i++) {
         const stn_candidate *candidate = &like->ranking[i].candidate;
@@ -53,7 +52,7 @@ static const stn_candidate *candidate_of(const stn_plan *like, int first, segmen
     return NULL;
 }
 
-/* From any thread: compiles. */
+/* Creates plans, on any thread, so that kernels are compiled in parallel. */
 static void build(void *user, int64_t begin, int64_t end) {
     forms *all = user;
     for (int64_t i = begin; i < end; i++) {
@@ -68,8 +67,7 @@ static void build(void *user, int64_t begin, int64_t end) {
     }
 }
 
-/* ---- measuring
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 typedef struct execution {
     stn_plan *plan;
@@ -95,7 +93,7 @@ static stn_status measure(forms *all, form *f, stn_error *error) {
     return bench_time(all->machine, execute, &e, &f->seconds, error);
 }
 
-/* Rows of so many steps. */
+/* The rows of one number of steps. */
 static stn_status measure_steps(forms *all, uint64_t steps, stn_error *error) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = "segment";
@@ -113,8 +111,7 @@ static stn_status measure_steps(forms *all, uint64_t steps, stn_error *error) {
     return status;
 }
 
-/* ---- the table
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static void print_form(const forms *all, int i, stn_text *text) {
     const form *f = &all->list[i];

@@ -1,4 +1,4 @@
-/* See fusion.h. */
+/* Fused steps compared with cuFFT; see fusion.h. */
 #include "fusion.h"
 
 #include <string.h>
@@ -32,12 +32,13 @@ typedef struct fusion {
     bench *machine;
     const fusion_case *what;
     stn_problem problem;
-    size_t points, spectrum; /* spectrum: frequencies that a real transform has */
+    size_t points, spectrum; /* spectrum: frequencies of a real transform */
     bench_buffers buffers;   /* out holds a spectrum too */
     const uint64_t *steps;
     int runs;
     fused_run run[LENGTHS];
-    double transforms, factors; /* seconds of cuFFT's two; of the frequencies' factors at the copy rate */
+    /* Seconds of both cuFFT transforms; of the product with the symbol at the copy bandwidth. */
+    double transforms, factors;
     size_t cufft_work;
 } fusion;
 
@@ -52,8 +53,7 @@ static stn_status execute(void *user, stn_error *error) {
     return stn_plan_execute(e->plan, e->in, e->out, NULL, error);
 }
 
-/* ---- cuFFT
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- cuFFT ----------------------------------------------------------------------------------- */
 
 static stn_status time_transform(fusion *f, bool inverse, double *seconds, stn_error *error) {
     stn_transform t = STN_TRANSFORM_INIT;
@@ -62,7 +62,7 @@ static stn_status time_transform(fusion *f, bool inverse, double *seconds, stn_e
     options.strategy = "cufft";
     t.rank = f->what->rank, t.dtype = STN_F64, t.kind = inverse ? STN_C2R : STN_R2C;
     t.direction = inverse ? STN_INVERSE : STN_FORWARD;
-    t.in_place = inverse; /* of several axes cuFFT does no other */
+    t.in_place = inverse; /* multi-dimensional c2r is in place only */
     memcpy(t.extent, f->problem.extent, sizeof t.extent);
     STN_TRY(stn_plan_create_fft(f->machine->context, &t, &options, &plan, error));
     execution e = {plan, inverse ? f->buffers.out : f->buffers.in, f->buffers.out};
@@ -72,7 +72,7 @@ static stn_status time_transform(fusion *f, bool inverse, double *seconds, stn_e
     return status;
 }
 
-/* The factor of a frequency of symmetric taps is real: 16 bytes are read, 8 of the factor, 16
+/* The symbol of symmetric taps is real: per frequency 16 bytes are read, 8 of the symbol, and 16
  * written. */
 static stn_status time_cufft(fusion *f, stn_error *error) {
     double there, back;
@@ -83,10 +83,9 @@ static stn_status time_cufft(fusion *f, stn_error *error) {
     return STN_OK;
 }
 
-/* ---- ours
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- ours ------------------------------------------------------------------------------------ */
 
-/* From any thread: compiles. */
+/* Creates plans, on any thread, so that kernels are compiled in parallel. */
 static void build(void *user, int64_t begin, int64_t end) {
     fusion *f = user;
     for (int64_t i = begin; i < end; i++) {
@@ -116,7 +115,7 @@ static stn_status measure(fusion *f, int i, stn_error *error) {
     return bench_time(f->machine, execute, &e, &r->seconds, error);
 }
 
-/* Beside two grids: workspace and tables. */
+/* Memory in addition to two grids: workspace and tables. */
 static size_t segment_bytes(const stn_plan *plan) {
     segment_shape shape;
     size_t bytes = plan->workspace_size;
@@ -127,8 +126,7 @@ static size_t segment_bytes(const stn_plan *plan) {
     return bytes;
 }
 
-/* ---- tables
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static void print_times(const fusion *f, stn_text *text) {
     const double whole = f->transforms + f->factors;

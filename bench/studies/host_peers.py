@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Filters of NumPy arrays on one core of the host, beside OpenCV, Numba and scipy.ndimage in the same run.
+"""Filters of NumPy arrays on one core of the host compared with OpenCV, Numba and scipy.ndimage.
 
-Usage: PYTHONPATH=build/python bench/studies/host_peers.py [--repeat N] [--only TEXT]. Each figure is the least CPU time of N calls, in milliseconds;
-both sides take turns. Where a side is missing, its rows are left out.
+Usage: PYTHONPATH=build/python bench/studies/host_peers.py [--repeat N] [--only TEXT]. Each time is
+the minimum CPU time of N calls, in milliseconds; calls of both sides alternate. Rows of libraries
+that are not installed are skipped.
 """
 import argparse
 import time
@@ -24,7 +25,7 @@ except ImportError:
 
 
 def in_turns(calls, repeat):
-    """The least time of each."""
+    """The minimum time of each, with alternating calls."""
     best = [float('inf')] * len(calls)
     for i in range(repeat + 1):
         for k, call in enumerate(calls):
@@ -36,7 +37,7 @@ def in_turns(calls, repeat):
 
 
 def images(rng):
-    """Beside OpenCV, whose border is scipy's mirror."""
+    """Compared with OpenCV, whose border is SciPy's mirror."""
     x = rng.standard_normal((2048, 2048)).astype('f4')
     bytes_, shorts = (np.abs(x) * 50).astype('u1'), (np.abs(x) * 5000).astype('u2')
     for dtype, image in (('f32', x), ('f64', x.astype('f8')), ('uint8', bytes_), ('uint16', shorts)):
@@ -58,7 +59,7 @@ def images(rng):
 
 
 def heat(rng):
-    """One step beside a loop that Numba compiles."""
+    """One step compared with a loop compiled by Numba."""
     @numba.njit(fastmath=True)
     def step(u, v, c):
         for i in range(1, u.shape[0] - 1):
@@ -76,7 +77,7 @@ def heat(rng):
 
 
 def shapes(rng):
-    """Beside scipy: short axes, and small arrays with a kept or a new plan."""
+    """Compared with SciPy: short axes, and small arrays with a reused or a new plan."""
     def against(name, what, x, *given):
         return (f'{name} {what}', lambda: getattr(stentor, name)(x, *given), 'scipy', lambda: getattr(ndimage, name)(x, *given))
 

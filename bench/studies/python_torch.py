@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Stentor from Python beside PyTorch, in one table: what a warm call costs, heat-2d beside torch.compile, and a Fourier layer beside
-the same words in torch.fft.
+"""Stentor from Python compared with PyTorch: a warm call, heat-2d (torch.compile), a Fourier layer.
 
-    PYTHONPATH=build/python python3 bench/studies/python_torch.py [--device cuda] [--tiny] [--part calls,heat,layer]
+    PYTHONPATH=build/python python3 bench/studies/python_torch.py [--device cuda] [--tiny]
+                                                                  [--part calls,heat,layer]
 
-Columns: the problem; Stentor's time and PyTorch's, of one call or one run; PyTorch's over Stentor's; the bar, where there is one;
-the largest difference of the results, relative to the largest number. Without a GPU it runs on the CPU at sizes that only show
-that it runs (--tiny does so anywhere): its times mean nothing there.
+Columns: the problem; Stentor's time and PyTorch's, of one call or one run; their ratio, PyTorch's
+over Stentor's; the required ratio, if any; the largest difference of the results, relative to the
+largest number. Without a GPU, or with --tiny, sizes are so small that times have no meaning.
 """
 import argparse
 import platform
@@ -26,11 +26,13 @@ HEAT = np.array([[0, .125, 0], [.125, .5, .125], [0, .125, 0]])
 class Bench:
     def __init__(self, device, tiny):
         self.device, self.tiny = torch.device(device), tiny
-        self.settle = torch.cuda.synchronize if self.device.type == 'cuda' else lambda: None
+        self.synchronize = torch.cuda.synchronize if self.device.type == 'cuda' else lambda: None
 
     def calls(self, works, calls=300, rounds=60):
-        """Least microseconds of a call of each that is enqueued, by turns, so that whatever else the machine does meets all of them; the
-        queue is waited for after each round."""
+        """The minimum microseconds of an enqueued call of each, in alternation.
+
+        Each round waits for the queue at its end.
+        """
         calls, rounds = (3, 2) if self.tiny else (calls, rounds)
         least = [float('inf')] * len(works)
         for turn in range(rounds + 1):
@@ -39,18 +41,18 @@ class Bench:
                 for _ in range(calls):
                     work()
                 took = (time.perf_counter() - begin) / calls
-                self.settle()
+                self.synchronize()
                 least[i] = min(least[i], took) if turn else least[i]
         return [1e6 * each for each in least]
 
     def run(self, work, repeat=9):
-        """Median milliseconds of a run, waited for; the first ones warm up."""
+        """Median milliseconds of a run with its wait, after warm-up runs."""
         times = []
         for _ in range(3 + (1 if self.tiny else repeat)):
-            self.settle()
+            self.synchronize()
             begin = time.perf_counter()
             work()
-            self.settle()
+            self.synchronize()
             times.append(time.perf_counter() - begin)
         return 1e3 * statistics.median(times[3:])
 
@@ -65,7 +67,7 @@ def difference(ours, theirs):
     return float((ours - theirs).abs().max() / theirs.abs().max())
 
 
-# ---- the cost of a call ----------------------------------------------------------------------------------------------
+# ---- the cost of a call --------------------------------------------------------------------------
 
 
 def calls(bench):
@@ -88,11 +90,11 @@ def calls(bench):
         difference(stentor.torch.stencil(x, weights, 'constant'), expected))
 
 
-# ---- steps beside torch.compile --------------------------------------------------------------------------------------
+# ---- steps beside torch.compile ------------------------------------------------------------------
 
 
 def heat_step(x):
-    """As a PyTorch user writes it; compiled, all 50 steps are in one call."""
+    """As a PyTorch user writes it; when compiled, all 50 steps are in one call."""
     around = x.roll(1, 0) + x.roll(-1, 0) + x.roll(1, 1) + x.roll(-1, 1)
     return 0.5 * x + 0.125 * around
 
@@ -141,11 +143,11 @@ def heat(bench):
         difference(short(x), unrolled(x)))
 
 
-# ---- Fourier layers --------------------------------------------------------------------------------------------------
+# ---- Fourier layers ------------------------------------------------------------------------------
 
 
 class Words(torch.nn.Module):
-    """SpectralConv's definition in torch.fft's words, over the same parameters."""
+    """SpectralConv's definition by torch.fft, with the same parameters."""
 
     def __init__(self, layer, by_axes=False):
         super().__init__()
@@ -177,8 +179,8 @@ def layer(bench):
 
         name = f'SpectralConv {batch} x {channels}, {n}^2, {modes}^2 modes f32'
         with torch.no_grad():
-            # Weights leave frequencies 0 of the last axis that no real grid has: imaginary parts along the other axis. The definition
-            # leaves them out, as NumPy does; cuFFT makes of them what it likes.
+            # With these weights, frequency 0 of the last axis gets values that no real grid has.
+            # The definition ignores them, as NumPy does; with cuFFT the result is undefined.
             wrong = difference(ours(x), Words(ours, by_axes=True)(x))
             row(f'{name}; torch.fft', bench.run(lambda: ours(x)), bench.run(lambda: theirs(x)), 'ms', '', wrong)
         wrong = max(difference(a, b) for a, b in zip(both(ours), both(theirs)))
@@ -203,7 +205,7 @@ def main():
     for part in given.part.split(','):
         try:
             PARTS[part](bench)
-        except Exception as error:  # the other parts are of use without it
+        except Exception as error:  # the other parts do not depend on it
             failed += 1
             print(f'| {part}: {type(error).__name__}: {" ".join(str(error).split())[:200]} | | | | | |', flush=True)
     return 1 if failed else 0

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""SPTCStencil's claims beside ours: its table 1 (Box-2D3R: what a point costs) from our plans and from Nsight Compute's counters, and the
-speed of box-2d49p in f16 by our strategies and by what cuBLAS, cuDNN and cuFFT make of it through PyTorch, one problem in one run.
-Prints Markdown for bench/results.
+"""SPTCStencil's claims compared with our measurements.
 
-    bench/studies/sparse_claims.py [--ncu NCU|none] [--no-torch] BENCH STENTOR [more options of stentor-bench]
+    bench/studies/sparse_claims.py [--ncu NCU|none] [--no-torch] BENCH STENTOR [bench options]
 
-BENCH and STENTOR are the paths of stentor-bench and stentor. Half a minute on an H200, 20 s of which ncu takes.
+The paper's table 1 (operations per point of Box-2D3R) from our plans and from Nsight Compute's
+counters, and the speed of box-2d49p in f16 by our strategies and, through PyTorch, by cuBLAS, cuDNN
+and cuFFT, for one problem in one run. BENCH and STENTOR are the paths of stentor-bench and stentor.
+Takes half a minute on an H200, 20 s of it in ncu. Prints Markdown.
 """
 import argparse
 import csv
@@ -19,22 +20,24 @@ import sys
 SIZE = 10240
 RADIUS, TAPS, STEPS = 3, 49, 1000
 STRATEGIES = ["sparse", "lowrank", "direct", "spectral"]
-# The paper's table 1: multiplications, elements and weights that a point takes; then ours.
+# The paper's table 1: multiplications, elements and weights per point; then ours.
 PAPER = [("lower bound", 49, 3.06, 0.77), ("TCStencil", 286.72, 17.92, 17.92), ("ConvStencil", 104, 13, 13), ("LoRAStencil", 144, 4, 12),
          ("SPTCStencil", 56, 14, 7)]
-# The paper's mean speedups over others (A100, its own eight problems), and what stands for them here.
+# The paper's mean speedups over others (A100, eight problems), and their counterparts here.
 CLAIMS = [("FlashFFTStencil", 1.35, "spectral"), ("LoRAStencil", 1.63, "lowrank"), ("ConvStencil", 1.88, "im2row + cuBLAS"),
           ("DRStencil", 4.71, "direct"), ("cuDNN", 6.20, "cuDNN")]
 INSTRUCTIONS = "sm__inst_executed_pipe_tensor_op_hmma.sum"
-OPERATIONS = "sm__ops_path_tensor_src_fp16.sum"  # two a multiplication, zeros that 2:4 leaves out among them
-WAVES = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"  # 128 bytes of shared memory each
+# Two per multiplication, including those by the zeros of 2:4 sparsity.
+OPERATIONS = "sm__ops_path_tensor_src_fp16.sum"
+# 128 bytes of shared memory each.
+WAVES = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"
 LOADS = "smsp__sass_inst_executed_op_shared_ld.sum"
 READ, WRITTEN = "dram__bytes_read.sum", "dram__bytes_write.sum"
 METRICS = [INSTRUCTIONS, OPERATIONS, WAVES, LOADS, READ, WRITTEN]
 
 
 def plan(stentor, strategy):
-    """What the plan says of one step: multiplications a point, and sparse of elements and weights too."""
+    """Operations of one step by plan: multiplications per point; of sparse, elements, weights."""
     command = [stentor, "explain", "--json", "--arch", "sm_90", "--stencil", "box-2d49p", "--size", f"{SIZE}x{SIZE}", "--dtype", "f16",
                "--steps", "1", "--strategy", strategy]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -48,7 +51,7 @@ def cells(values):
 
 
 def counted(ncu, bench, strategy, options):
-    """The counters of the kernel that does most of one step; None where there is no ncu, or it says nothing."""
+    """Counters of the kernel with most of the work of one step; None without ncu."""
     command = [ncu, "--metrics", ",".join(METRICS), "--csv", "--page", "raw", "--kernel-name", f"regex:^{strategy}_", "--launch-count", "1",
                bench, "--group", "sparse", "--case", "box-2d49p-1", "--dtype", "f16", "--strategy", strategy, "--repeat", "1"] + options
     try:
@@ -100,7 +103,7 @@ def ours(bench, options):
 
 
 def libraries(size, repeat=5):
-    """Milliseconds of one step by what is sold for it, each checked beside cuDNN in f32; the run by cuFFT takes as long."""
+    """Milliseconds of one step by library, each checked with cuDNN in f32."""
     import torch
     import torch.nn.functional as functional
     torch.backends.cudnn.benchmark = True
@@ -112,7 +115,7 @@ def libraries(size, repeat=5):
     wide = functional.pad(grid[None, None], (RADIUS,) * 4, mode="circular")[0, 0]
     half = wide.half()
     expected = functional.conv2d(wide[None, None], weights[None, None])[0, 0]
-    outputs, window = 16, 24  # of a window, as the paper's L, and its columns: whole 16 bytes
+    outputs, window = 16, 24  # outputs of a window (the paper's L), and its columns
     padded = functional.pad(wide, (0, window - outputs - 2 * RADIUS)).half().contiguous()
     bands = torch.zeros(2 * RADIUS + 1, window, outputs, device="cuda")
     for i in range(outputs):
@@ -124,7 +127,8 @@ def libraries(size, repeat=5):
             symbol[-y % size, -x % size] = weights[y + RADIUS, x + RADIUS]
     symbol = torch.fft.rfft2(symbol)
 
-    def cublas():  # windows of every row side by side, which PyTorch copies, times bands: a product for each row of taps
+    # Windows of every row next to each other (copied by PyTorch) times bands, per row of taps.
+    def cublas():
         windows = padded.unfold(1, window, outputs).reshape(-1, window)
         blocks, out = size // outputs, None
         for i, band in enumerate(bands):

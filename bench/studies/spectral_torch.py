@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The whole-grid transform that a PyTorch user writes, on the problems of `stentor-bench --group spectral`: rfftn, times the
-symbol's power, irfftn. It serves wrap only; the power is computed once, outside of the time.
+"""Whole-grid transforms by PyTorch on the problems of `stentor-bench --group spectral`.
 
     python3 bench/studies/spectral_torch.py [--dtype f64,f32] [--repeat 9]
 
-Prints one Markdown row a problem: median ms, and the memory that it holds.
+rfftn, a product with the symbol's power, irfftn: for wrap only. The power is computed once and not
+timed. Prints one Markdown row per problem: median ms, and the memory in use.
 """
 import argparse
 import math
@@ -18,7 +18,7 @@ DTYPES = {"f64": torch.float64, "f32": torch.float32}
 
 
 def heat_symbol(grid, steps, dtype):
-    """K^T of heat-1d, -2d, -3d with alpha = 1/8: K = 1 - alpha sum over axes of 4 sin^2(theta / 2)."""
+    """K^T of heat-1d to heat-3d: K = 1 - 1/8 sum over axes of 4 sin^2(theta / 2)."""
     away = torch.zeros([1] * len(grid), dtype=torch.float64, device="cuda")
     for axis, n in enumerate(grid):
         count = n // 2 + 1 if axis == len(grid) - 1 else n

@@ -1,8 +1,9 @@
-/* stentor-steps: every way to run a Fourier layer side by side: cuFFT and cuBLAS, nothing fused,
- * and each fusion, with what the models say of them. TurboFNO's steps: pruned transforms apart (A),
- * the transform fused with the product (B), the product with the inverse (C), all three (D), and
- * the planner's choice (E). Usage: stentor-steps [--quick] [--grid] [--repeat N] [--only
- * PART-OF-A-NAME] */
+/* stentor-steps: measured and predicted times of all forms of a Fourier layer: cuFFT and cuBLAS,
+ * nothing fused, and each fusion. TurboFNO's steps: separate pruned transforms (A), the transform
+ * fused with the product (B), the product with the inverse (C), all three (D), and the planner's
+ * choice (E).
+ *
+ *     stentor-steps [--quick] [--grid] [--repeat N] [--only PART-OF-A-NAME] */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "base/error.h"
 #include "plan/plan.h"
 
-enum { WAYS = 12 }; /* that strategy fno offers at most */
+enum { WAYS = 12 }; /* largest number of candidates of strategy fno */
 
 typedef struct step_case {
     const char *name;
@@ -74,7 +75,7 @@ static stn_spectral_conv layer_of(const step_case *c, bool quick, stn_layer_pass
     return layer;
 }
 
-/* Memory for what the layer takes, random numbers, and makes. */
+/* Allocates the layer's arrays and fills the inputs with random numbers. */
 static stn_status bring(bench *machine, const stn_layer *l, execution *work, void *memory[4], stn_error *error) {
     int64_t operands[STN_OPERANDS];
     stn_layer_operands(l, operands);
@@ -136,7 +137,7 @@ done:
     return status;
 }
 
-/* False if one of our own ways failed; cuFFT and cuBLAS need not be here. */
+/* False if one of our candidates failed; cuFFT and cuBLAS may be absent. */
 static bool measure(bench *machine, const step_case *c, stn_layer_pass pass) {
     static const char *const passes[] = {"", ", to x", ", to weights"};
     const stn_spectral_conv layer = layer_of(c, machine->quick, pass);

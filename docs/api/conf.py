@@ -1,4 +1,7 @@
-"""The Python interface, from its docstrings: PYTHONPATH=build/python sphinx-build docs/api build/docs/python."""
+"""The Python interface, from its docstrings.
+
+Usage: PYTHONPATH=build/python sphinx-build docs/api build/docs/python
+"""
 project = 'Stentor'
 extensions = ['sphinx.ext.autodoc', 'sphinx.ext.napoleon']
 exclude_patterns = ['Doxyfile', '*.py']

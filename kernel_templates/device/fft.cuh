@@ -58,8 +58,8 @@ __device__ __forceinline__ complex<T> times_root9(complex<T> z, int k) {
 template <class T>
 __device__ __forceinline__ void dft3(complex<T> (&x)[3]) {
     const T s = T(0.86602540378443864676);
-    const complex<T> sum = x[1] + x[2], turned = minus_i(s * (x[1] - x[2])), mid = x[0] - T(0.5) * sum;
-    x[0] = x[0] + sum, x[1] = mid + turned, x[2] = mid - turned;
+    const complex<T> sum = x[1] + x[2], rotated = minus_i(s * (x[1] - x[2])), mid = x[0] - T(0.5) * sum;
+    x[0] = x[0] + sum, x[1] = mid + rotated, x[2] = mid - rotated;
 }
 
 // DFT of an odd prime R: sums and differences of x[n] and x[R - n], times cosines and sines.
@@ -111,7 +111,7 @@ __device__ __forceinline__ void dft(complex<T> (&x)[R]);
 // Prime-factor algorithm (Good-Thomas) for coprime A and B: with n = B n1 + A n2, k = k1 mod A and
 // k = k2 mod B there are no twiddle factors.
 template <int A, int B, class T>
-__device__ __forceinline__ void dft_coprime(complex<T> (&x)[A * B]) {
+__device__ __forceinline__ void dft_prime_factor(complex<T> (&x)[A * B]) {
     complex<T> y[A * B];
 #pragma unroll
     for (int n2 = 0; n2 < B; n2++) {
@@ -179,11 +179,11 @@ __device__ __forceinline__ void dft(complex<T> (&x)[R]) {
     } else if constexpr (R == 7) {
         dft_odd<7>(x, COS7, SIN7);
     } else if constexpr (R == 12) {
-        dft_coprime<4, 3>(x);
+        dft_prime_factor<4, 3>(x);
     } else if constexpr (R == 15) {
-        dft_coprime<3, 5>(x);
+        dft_prime_factor<3, 5>(x);
     } else if constexpr (R == 6 || R == 10 || R == 14) {
-        dft_coprime<2, R / 2>(x);
+        dft_prime_factor<2, R / 2>(x);
     } else if constexpr (R > 1) {
         constexpr int A = R == 8 ? 2 : R == 9 ? 3 : 4;
         dft_split<A, R / A>(x);

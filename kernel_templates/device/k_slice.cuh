@@ -13,11 +13,11 @@ constexpr int k_slice_size() {
     return sizeof(STORE) == 8 ? 4 : 8;
 }
 template <class STORE, int PARTS>
-struct grain {
+struct k_slice {
     using operand = ::operand<STORE, PARTS>;
 };
 template <int PARTS>
-struct grain<double, PARTS> {
+struct k_slice<double, PARTS> {
     using operand = double;
 };
 

@@ -28,7 +28,8 @@
 //
 // A line too long for one block is split over SHARES blocks of a cluster: block b holds the b-th
 // part of the positions and does the b-th part of the butterflies of stage 0, whose results it
-// stores into the blocks that hold them (store_butterfly_in_cluster). All other stages are local to a block.
+// stores into the blocks that hold them (store_butterfly_in_cluster). All other stages are local to
+// a block.
 //
 // roots: for each stage but the last, w_BLOCK^(q r) as [r - 1][q], or, where those are more than
 // TABLE, w_BLOCK^q as [q].

@@ -110,13 +110,13 @@ __device__ __forceinline__ void refresh(const line_arguments &a, line_ends line,
     const int own = threadIdx.x * POINTS;
     const bool near_low = own <= line.low + X_REACH && own + POINTS > line.low - X_REACH;
     const bool near_high = own < line.high + X_REACH && own + POINTS >= line.high - X_REACH;
-    const bool beside = near_low || near_high;
+    const bool near_side = near_low || near_high;
     __syncwarp();
-    if (beside)
+    if (near_side)
 #pragma unroll
         for (int v = 0; v < POINTS; v++) cells[own + v] = u[v];
     __syncwarp();
-    if (!beside) return;
+    if (!near_side) return;
 #pragma unroll
     for (int v = 0; v < POINTS; v++) {
         const int i = own + v - line.low, n = line.high - line.low;

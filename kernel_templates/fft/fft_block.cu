@@ -5,9 +5,9 @@
 //
 //     memory -> | grid 0 | grid 1 | .. |  -> stages of axis 2 -> of axis 1 -> of axis 0 -> memory
 //
-// A stage is that of device/shared_fft.cuh: in-place butterflies of radix R on points STRIDE apart of a
-// line of N, then twiddle factors; here on the lines of all axes of all grids, by any number of
-// threads. AFTER is the product of the faster extents:
+// A stage is that of device/shared_fft.cuh: in-place butterflies of radix R on points STRIDE apart
+// of a line of N, then twiddle factors; here on the lines of all axes of all grids, by any number
+// of threads. AFTER is the product of the faster extents:
 //
 //     index = (line * N + point) * AFTER + lane      | lane 0 .. AFTER-1 | point 1's lanes | ..
 //

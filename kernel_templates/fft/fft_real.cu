@@ -41,12 +41,12 @@ extern "C" __global__ void __launch_bounds__(THREADS_X) fft_real(const __grid_co
     value first = load_pair(in + 2 * k), second = k || FFT_LOAD_REAL ? load_pair(in + 2 * (a.n - k)) : first;
     if (FFT_LOAD_REAL && k == 0) first.im = second.im = REAL(0);  // real data: these are real
     second = conjugate(second);
-    const value sum = first + second, turned = minus_i((FFT_LOAD_REAL ? conjugate(w) : w) * (first - second));
+    const value sum = first + second, rotated = minus_i((FFT_LOAD_REAL ? conjugate(w) : w) * (first - second));
     if (!FFT_LOAD_REAL) {
-        store_pair(out + 2 * k, REAL(0.5) * (sum + turned));
-        store_pair(out + 2 * (a.n - k), REAL(0.5) * conjugate(sum - turned));
+        store_pair(out + 2 * k, REAL(0.5) * (sum + rotated));
+        store_pair(out + 2 * (a.n - k), REAL(0.5) * conjugate(sum - rotated));
     } else {
-        store_pair(out + 2 * k, sum - turned);
-        if (k) store_pair(out + 2 * (a.n - k), conjugate(sum + turned));
+        store_pair(out + 2 * k, sum - rotated);
+        if (k) store_pair(out + 2 * (a.n - k), conjugate(sum + rotated));
     }
 }

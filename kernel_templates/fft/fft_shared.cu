@@ -3,8 +3,8 @@
 //
 //     X[k] = scale * sum over n of  x[n] * exp(-+ 2 pi i n k / N)
 //
-// The shared-memory FFT of device/shared_fft.cuh: stage 0 takes its points from global memory and the
-// last stage stores its frequencies there. Lines may have far more points than the registers of
+// The shared-memory FFT of device/shared_fft.cuh: stage 0 takes its points from global memory and
+// the last stage stores its frequencies there. Lines may have far more points than the registers of
 // fft_line's threads can hold, such as whole columns of a tall grid; any number of threads works on
 // a line, each thread with one butterfly at a time.
 //
@@ -21,8 +21,8 @@
 // A thread has the butterflies t and N/R - t of the last stage, and so the points k = t + r N/R and
 // N - k.
 //
-// A line too long for one block is shared by a cluster of LINE_SHARES blocks (device/shared_fft.cuh),
-// which exchange data once, after stage 0.
+// A line too long for one block is shared by a cluster of LINE_SHARES blocks
+// (device/shared_fft.cuh), which exchange data once, after stage 0.
 //
 // Reads STORE, REAL, BLOCKS, THREADS_X, LINE_*, FFT_LOOPS, FFT_INVERSE, FFT_SCALE, FFT_LOAD_REAL,
 // FFT_STORE_REAL.

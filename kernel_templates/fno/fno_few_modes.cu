@@ -14,8 +14,8 @@
 //             | q + 2 Q ..    |  R rows; forward: sums per thread, then over the line's threads
 //
 // Two real channels form one complex line, with negative frequencies too; or each is a line of its
-// own (FEW_SINGLE_CHANNEL), which halves the sums. Then Q = N / 2R, and a butterfly of 2R real points is one
-// of R complex ones made of even and odd points (E + i O):
+// own (FEW_SINGLE_CHANNEL), which halves the sums. Then Q = N / 2R, and a butterfly of 2R real
+// points is one of R complex ones made of even and odd points (E + i O):
 //
 //     X[k] = E[k] + v^k O[k],  v = exp(-2 pi i / 2R)
 //     E[k] = (Z[k] + conj Z[-k]) / 2,  O[k] = (Z[k] - conj Z[-k]) / 2i
@@ -65,7 +65,7 @@ struct powers {
     }
 };
 // sum += x w^f; f may be negative.
-__device__ __forceinline__ void add_turned(value &sum, value x, const powers &w, int f) {
+__device__ __forceinline__ void add_rotated(value &sum, value x, const powers &w, int f) {
     if (f == 0) {
         sum = sum + x;
         return;
@@ -111,7 +111,7 @@ __device__ __forceinline__ void sum_alone(value (&sum)[FREQUENCIES], const line_
 #pragma unroll
         for (int f = 0; f <= HIGH; f++) {
             const value z = made[half_of(f)];
-            add_turned(sum[f], is_conjugate(f) ? conjugate(z) : z, w, f);
+            add_rotated(sum[f], is_conjugate(f) ? conjugate(z) : z, w, f);
         }
     }
 }
@@ -124,7 +124,7 @@ __device__ __forceinline__ void sum_line(value (&sum)[FREQUENCIES], const line_p
         const powers w(roots, q);
         dft<R>(x);
 #pragma unroll
-        for (int f = -BELOW; f <= HIGH; f++) add_turned(sum[f + BELOW], x[input_of(f)], w, f);
+        for (int f = -BELOW; f <= HIGH; f++) add_rotated(sum[f + BELOW], x[input_of(f)], w, f);
     }
 }
 // Sums over the threads of each line, in FEW_PARTS parts: made[value][part], values line by line.
@@ -192,7 +192,7 @@ __device__ __forceinline__ void spread_line(const value *modes, const line_targe
 #pragma unroll
         for (int r = 0; r < R; r++) x[r] = {REAL(0), REAL(0)};
 #pragma unroll
-        for (int f = -BELOW; f <= HIGH; f++) add_turned(x[input_of(f)], modes[f + BELOW], w, f);
+        for (int f = -BELOW; f <= HIGH; f++) add_rotated(x[input_of(f)], modes[f + BELOW], w, f);
         dft<R>(x);
 #pragma unroll
         for (int r = 0; r < R; r++) put(q, r * Q, swapped(x[r]));
@@ -209,7 +209,7 @@ __device__ __forceinline__ void spread_alone(const value *modes, const line_targ
 #pragma unroll
         for (int f = 0; f <= HIGH; f++) {
             value z = {REAL(0), REAL(0)};
-            add_turned(z, modes[f], w, -f);
+            add_rotated(z, modes[f], w, -f);
             if (f && half_of(f) % R == 0) z = {z.re + z.re, REAL(0)};  // f and -f: same input
             half[half_of(f)] = half[half_of(f)] + (is_conjugate(f) ? conjugate(z) : z);
         }

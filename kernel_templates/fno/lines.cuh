@@ -6,8 +6,8 @@
 //     points in memory -> stage 0 -> | FFT | -> .. -> pruned last stage -> | tile [mode][channel] |
 //     points in memory <- stage 0 <- | FFT | <- .. <- zero-padded input <- |                      |
 //
-// The FFT is that of device/shared_fft.cuh: SIDE lines at once, LINE_COUNT interleaved. Truncation and
-// zero-padding prune the butterflies of the last stage: results r of a radix R that no retained
+// The FFT is that of device/shared_fft.cuh: SIDE lines at once, LINE_COUNT interleaved. Truncation
+// and zero-padding prune the butterflies of the last stage: results r of a radix R that no retained
 // frequency needs are not computed (the compiler removes them), and an inverse butterfly of which
 // at most half the inputs are retained is split into two of half its size (pruned_dft).
 //

@@ -7,10 +7,10 @@
 // A block marches along z. For every plane X that arrives, with banded Toeplitz U_l (along x) and
 // V_r (along y),
 //
-//     T_l = U_l X^T                          STEPS products of 16 x 8 x GRAIN for 8 rows;
+//     T_l = U_l X^T                          STEPS products of 16 x 8 x K_SLICE for 8 rows;
 //                                            x factor 0 may be the identity
 //     Y_k = sum over r with TERM_SUM(r) = k of  T_TERM_X(r) V_r
-//                                            about (8 + reach) / GRAIN products for 8 rows
+//                                            about (8 + reach) / K_SLICE products for 8 rows
 //     sums(z - dz) += c[k][dz] Y_k           on the CUDA cores
 //
 // so a plane contributes to all its outputs at once, and the only state between planes is a queue
@@ -21,12 +21,12 @@
 //     |   tile 0     | block 1 |
 //     v   tile 1     | block 2 |
 //
-// GRAIN is the k-slice of a product. f64, GRAIN 4: half 0 of a fragment's registers holds rows 0 ..
-// 3 of 8 rows y, half 1 the rows 4 .. 7, so that each half is directly the left factor of one
-// product. Other types, GRAIN 8: all rows belong to one product.
+// K_SLICE is the k-slice of a product. f64, K_SLICE 4: half 0 of a fragment's registers holds rows
+// 0 .. 3 of 8 rows y, half 1 the rows 4 .. 7, so that each half is directly the left factor of one
+// product. Other types, K_SLICE 8: all rows belong to one product.
 //
 // V_r with a single weight in its middle costs no product: T's own registers are added. T's blocks
-// then begin a multiple of GRAIN rows before the tile; where that is 4 and not 8, the halves are
+// then begin a multiple of K_SLICE rows before the tile; where that is 4 and not 8, the halves are
 // exchanged (SWAPPED). Planes arrive in shared memory with their margins, STAGES - 1 ahead; rows
 // are PITCH elements long: see row_of. Types and their parts: device/fragment.cuh; constants:
 // lowrank/volume_constants.cuh.
@@ -40,9 +40,9 @@
 constexpr bool SEPARATE_SUMS = needs_separate_sums(DATA_PARTS, BAND_PARTS);
 constexpr int PASSES = passes(BAND_PARTS, DATA_PARTS);
 // Independent accumulators of T's products.
-constexpr int CHAINS = SEPARATE_SUMS ? STEPS : GRAIN == 8 ? 2 : 1;
-using data_grain = grain<STORE, DATA_PARTS>::operand;
-using band_grain = grain<STORE, BAND_PARTS>::operand;
+constexpr int CHAINS = SEPARATE_SUMS ? STEPS : K_SLICE == 8 ? 2 : 1;
+using data_slice = k_slice<STORE, DATA_PARTS>::operand;
+using band_slice = k_slice<STORE, BAND_PARTS>::operand;
 
 struct volume_arguments {
     const STORE *in;
@@ -61,7 +61,7 @@ static_assert(layout_matches(sizeof(volume_arguments), sizeof(volume_arguments::
 
 // Position of 8 rows along y in a fragment: register `half` of lane t. A warp's loads of rows have
 // no bank conflicts, nor have those of single elements, except two-way conflicts in f32.
-__device__ __forceinline__ int row_of(int half, int t) { return GRAIN == 8 ? 2 * t + half : half ? 4 + (t ^ 2) : t; }
+__device__ __forceinline__ int row_of(int half, int t) { return K_SLICE == 8 ? 2 * t + half : half ? 4 + (t ^ 2) : t; }
 __device__ __forceinline__ int row_out(int half, int t) { return SWAPPED ? half ? 4 + t : t ^ 2 : row_of(half, t); }
 
 // The bands, and a lane's operands from them: of all x factors permanently, or of the current one
@@ -71,7 +71,7 @@ struct bands {
     band_entry u[BANDS][BAND_X], v[CORE_TERMS][BAND_Y];
 };
 struct lane_bands {
-    band_grain u[BANDS][STEPS], v[CORE_TERMS][LAST + 1];
+    band_slice u[BANDS][STEPS], v[CORE_TERMS][LAST + 1];
 };
 // Loads x factor l and its terms; for UNIFORM ones the n-th replaces the first.
 __device__ __forceinline__ void hold_bands(lane_bands &to, const bands &b, int l, int n, int g, int t) {
@@ -79,8 +79,8 @@ __device__ __forceinline__ void hold_bands(lane_bands &to, const bands &b, int l
 #pragma unroll
         for (int s = 0; s < STEPS; s++) {
             // Its rows 8 .. 15.
-            const int block = 8 * (s / GRAINS),
-                      first = ODD && s == STEPS - 1 ? block - 8 + t : block + 2 * t + s % GRAINS;
+            const int block = 8 * (s / K_SLICES),
+                      first = ODD && s == STEPS - 1 ? block - 8 + t : block + 2 * t + s % K_SLICES;
             to.u[l - IDENTITY][s] = b.u[l - IDENTITY + n][BAND_PAD + first - g];
         }
 #pragma unroll
@@ -89,7 +89,8 @@ __device__ __forceinline__ void hold_bands(lane_bands &to, const bands &b, int l
         const band_entry *const v = b.v[r + n] + BAND_PAD + ROW_FIRST - (is_plain(r) ? LEAD_PLAIN : LEAD_Y);
 #pragma unroll
         for (int m = 0; m <= LAST; m++)
-            if (PATTERN.meets[r][m]) to.v[r][m] = v[8 * (m / GRAINS) + row_of(m % GRAINS, t) - row_out(g % 2, g / 2)];
+            if (PATTERN.meets[r][m])
+                to.v[r][m] = v[8 * (m / K_SLICES) + row_of(m % K_SLICES, t) - row_out(g % 2, g / 2)];
     }
 }
 
@@ -122,9 +123,9 @@ __device__ __forceinline__ void load_stage(const volume_arguments &a, const copi
 // 8 rows of T for one band, from row `from` on. Where only the first half is needed (WHOLE 0), the
 // lanes of the other half read it too.
 template <bool WHOLE>
-__device__ __forceinline__ void left_products(REAL (&rows)[4], const STORE *from, const band_grain (&band)[STEPS],
+__device__ __forceinline__ void left_products(REAL (&rows)[4], const STORE *from, const band_slice (&band)[STEPS],
                                               int g, int t) {
-    data_grain x[STEPS];
+    data_slice x[STEPS];
     load_k_slices<DATA_PARTS>(x, from + (WHOLE ? row_of(g % 2, g / 2) : g / 2) * PITCH, t);
     REAL sum[CHAINS][4] = {};
 #pragma unroll
@@ -132,10 +133,10 @@ __device__ __forceinline__ void left_products(REAL (&rows)[4], const STORE *from
 #pragma unroll
         for (int s = 0; s < STEPS; s++) {
             // Rows 8 .. 15 of a block of the band are rows 0 .. 7 of the previous one.
-            band_grain top = {}, bottom = {};
+            band_slice top = {}, bottom = {};
             const bool lone = ODD && s == STEPS - 1;
-            if (!lone && (ODD || s < STEPS - GRAINS)) top = band[s];
-            if (lone || s >= GRAINS) bottom = band[lone ? s : s >= GRAINS ? s - GRAINS : 0];
+            if (!lone && (ODD || s < STEPS - K_SLICES)) top = band[s];
+            if (lone || s >= K_SLICES) bottom = band[lone ? s : s >= K_SLICES ? s - K_SLICES : 0];
             k_slice_product(pass, sum[s % CHAINS], top, bottom, x[s]);
         }
     for (int e = 0; e < 4; e++) rows[e] = sum[0][e];
@@ -151,15 +152,15 @@ __device__ __forceinline__ REAL (&target(tile_sums (&sums)[DEPTH], tile_sums (&y
 }
 
 // Multiplies k-slice q of block j, as left factor of T or of X, into all tiles that it meets.
-__device__ __forceinline__ void right_products(tile_sums (&sums)[DEPTH], tile_sums (&y)[SUMS], const data_grain &top,
-                                               const data_grain &bottom, const band_grain (&band)[LAST + 1], int r,
+__device__ __forceinline__ void right_products(tile_sums (&sums)[DEPTH], tile_sums (&y)[SUMS], const data_slice &top,
+                                               const data_slice &bottom, const band_slice (&band)[LAST + 1], int r,
                                                int j, int q) {
     tile_sums separate = {};
 #pragma unroll
     for (int pass = 0; pass < PASSES; pass++)
 #pragma unroll
         for (int i = 0; i < TILES; i++) {
-            const int m = GRAINS * (j - i) + q, inside = m > 0 && m <= LAST ? m : 0;
+            const int m = K_SLICES * (j - i) + q, inside = m > 0 && m <= LAST ? m : 0;
             if (m < 0 || m > LAST || !PATTERN.meets[r][inside]) continue;
             k_slice_product(pass, SEPARATE_SUMS ? separate[i] : target(sums, y, r, i), top, bottom, band[inside]);
             if (SEPARATE_SUMS && pass == PASSES - 1) add_tile(target(sums, y, r, i), separate[i]);
@@ -184,7 +185,7 @@ __device__ __forceinline__ void add_single(tile_sums (&sums)[DEPTH], tile_sums (
 __device__ __forceinline__ void add_x_factor(const volume_arguments &a, tile_sums (&sums)[DEPTH], const STORE *mine,
                                              int l, int n, const lane_bands &held, int g, int t) {
     const bool plain = IDENTITY && l == 0;
-    const int delay = plain ? DELAY_PLAIN : DELAY_T, seen = plain ? GRAINS_X : GRAINS_T;
+    const int delay = plain ? DELAY_PLAIN : DELAY_T, seen = plain ? K_SLICES_X : K_SLICES_T;
     tile_sums y[SUMS];
 #pragma unroll
     for (int j = 0; j < TILES + delay; j++) {
@@ -196,17 +197,17 @@ __device__ __forceinline__ void add_x_factor(const volume_arguments &a, tile_sum
         if (plain)
 #pragma unroll
             for (int e = 0; e < 4; e++) {
-                if (GRAINS * j + e % GRAINS < GRAINS_X)
+                if (K_SLICES * j + e % K_SLICES < K_SLICES_X)
                     rows[e] = widen(mine[(8 * j - LEAD_PLAIN + row_of(e % 2, t)) * PITCH + LEAD_X + g + e / 2 * 8]);
             }
-        else if (GRAINS * (j + 1) <= GRAINS_T)
+        else if (K_SLICES * (j + 1) <= K_SLICES_T)
             left_products<true>(rows, mine + (8 * j - LEAD_Y) * PITCH, held.u[plain ? 0 : l - IDENTITY], g, t);
-        else if (GRAINS * j < GRAINS_T)
+        else if (K_SLICES * j < K_SLICES_T)
             left_products<false>(rows, mine + (8 * j - LEAD_Y) * PITCH, held.u[plain ? 0 : l - IDENTITY], g, t);
 #pragma unroll
-        for (int q = 0; q < GRAINS; q++) {
-            if (GRAINS * j + q >= seen) continue;
-            data_grain top, bottom;
+        for (int q = 0; q < K_SLICES; q++) {
+            if (K_SLICES * j + q >= seen) continue;
+            data_slice top, bottom;
             take_k_slice<DATA_PARTS>(top, bottom, rows, q);
 #pragma unroll
             for (int r = 0; r < CORE_TERMS; r++)
@@ -216,7 +217,7 @@ __device__ __forceinline__ void add_x_factor(const volume_arguments &a, tile_sum
 #pragma unroll
         for (int r = 0; r < CORE_TERMS; r++) {
             if (TERM_X[r] != l || !is_single(r) || !PATTERN.inner[TERM_SUM[r]]) continue;
-            if (!plain && GRAINS * j < seen) add_single(sums, y, rows, r, j, a.v[r][Y_LOW]);
+            if (!plain && K_SLICES * j < seen) add_single(sums, y, rows, r, j, a.v[r][Y_LOW]);
             if (plain && j >= delay)
 #pragma unroll
                 for (int e = 0; e < 4; e++)

@@ -7,7 +7,7 @@
 #include "params.cuh"
 
 constexpr int THREADS = 32 * WARPS_X * WARPS_Y;
-constexpr int GRAIN = k_slice_size<STORE>(), GRAINS = 8 / GRAIN;  // k-slices in a block of 8
+constexpr int K_SLICE = k_slice_size<STORE>(), K_SLICES = 8 / K_SLICE;  // k-slices in a block of 8
 constexpr int SIDE_Z = Z_LOW + Z_HIGH + 1;
 constexpr int SIDE_Y = Y_LOW + Y_HIGH + 1, SIDE_X = X_LOW + X_HIGH + 1;
 constexpr int BANDS = larger(X_FACTORS - IDENTITY, 1);  // x factors that are bands
@@ -48,42 +48,43 @@ constexpr inner_reach INNER = find_inner();
 constexpr int DEPTH = INNER.low + INNER.high + 1;  // planes in the queue
 // Stages that are kept, and that must be present.
 constexpr int BACK = Z_LOW - INNER.low, AHEAD = Z_HIGH - INNER.high;
-constexpr int LEAD_Y = OF_BANDS.single ? round_up(OF_BANDS.low, GRAIN) : OF_BANDS.low;
+constexpr int LEAD_Y = OF_BANDS.single ? round_up(OF_BANDS.low, K_SLICE) : OF_BANDS.low;
 constexpr int LEAD_PLAIN = OF_PLAIN.low;
 constexpr int LEAD_X = round_up(X_LOW, 2);
 constexpr bool SWAPPED = OF_BANDS.single && LEAD_Y % 8 == 4;
 // k-slices that a warp depends on.
-constexpr int grains(int lead, int high) { return round_up(WARP_ROWS + lead + high, GRAIN) / GRAIN; }
-constexpr int GRAINS_T = OF_BANDS.banded || OF_BANDS.single ? grains(LEAD_Y, OF_BANDS.high) : 0;
-constexpr int GRAINS_X = OF_PLAIN.banded ? grains(LEAD_PLAIN, OF_PLAIN.high) : 0;
+constexpr int k_slices(int lead, int high) { return round_up(WARP_ROWS + lead + high, K_SLICE) / K_SLICE; }
+constexpr int K_SLICES_T = OF_BANDS.banded || OF_BANDS.single ? k_slices(LEAD_Y, OF_BANDS.high) : 0;
+constexpr int K_SLICES_X = OF_PLAIN.banded ? k_slices(LEAD_PLAIN, OF_PLAIN.high) : 0;
 // k-slices of a row for 16 columns.
-constexpr int STEPS = round_up(16 + LEAD_X + X_HIGH, GRAIN) / GRAIN;
+constexpr int STEPS = round_up(16 + LEAD_X + X_HIGH, K_SLICE) / K_SLICE;
 // f64: the last k-slice has no pair.
-constexpr bool ODD = STEPS % GRAINS != 0;
+constexpr bool ODD = STEPS % K_SLICES != 0;
 // Last k-slice that a tile uses.
-constexpr int last_grain(int lead, int high) { return (7 + lead + high) / GRAIN; }
-constexpr int LAST_T = GRAINS_T ? last_grain(LEAD_Y, OF_BANDS.high) : 0;
-constexpr int LAST_PLAIN = GRAINS_X ? last_grain(LEAD_PLAIN, OF_PLAIN.high) : 0, LAST = larger(LAST_T, LAST_PLAIN);
+constexpr int last_k_slice(int lead, int high) { return (7 + lead + high) / K_SLICE; }
+constexpr int LAST_T = K_SLICES_T ? last_k_slice(LEAD_Y, OF_BANDS.high) : 0;
+constexpr int LAST_PLAIN = K_SLICES_X ? last_k_slice(LEAD_PLAIN, OF_PLAIN.high) : 0, LAST = larger(LAST_T, LAST_PLAIN);
 // Blocks from a tile's first to its last.
-constexpr int DELAY_T = LAST_T / GRAINS, DELAY_PLAIN = LAST_PLAIN / GRAINS;
+constexpr int DELAY_T = LAST_T / K_SLICES, DELAY_PLAIN = LAST_PLAIN / K_SLICES;
 
 constexpr int TILE_X = 16 * WARPS_X, TILE_Y = WARP_ROWS * WARPS_Y;
 // Rows in shared memory before the block's.
 constexpr int ROW_FIRST = larger(LEAD_Y, larger(LEAD_PLAIN, Y_LOW));
 // Rows past the tile: those of whole k-slices, and all that the taps reach, also where no v does
 // (taps of weight 0).
-constexpr int ROWS_PAST = larger(larger(GRAINS_T * GRAIN - LEAD_Y, GRAINS_X *GRAIN - LEAD_PLAIN) - WARP_ROWS, Y_HIGH);
+constexpr int ROWS_PAST =
+    larger(larger(K_SLICES_T * K_SLICE - LEAD_Y, K_SLICES_X *K_SLICE - LEAD_PLAIN) - WARP_ROWS, Y_HIGH);
 constexpr int LINES = ROW_FIRST + TILE_Y + ROWS_PAST;
 constexpr int SLOT = 16 / sizeof(STORE);  // elements of one copy
 // Columns in shared memory before LEAD_X.
 constexpr int SKIP_X = round_up(X_LOW, SLOT) - round_up(X_LOW, 2);
-constexpr int WIDTH = round_up(SKIP_X + TILE_X - 16 + GRAIN * STEPS, SLOT);
+constexpr int WIDTH = round_up(SKIP_X + TILE_X - 16 + K_SLICE * STEPS, SLOT);
 constexpr int BEYOND = sizeof(STORE) == 8 ? 4 : 8;  // places rows in different banks: see row_of
 constexpr int PITCH = round_up(WIDTH - BEYOND, 16) + BEYOND, STAGE = LINES * PITCH;
 constexpr int COPIED = TILE_Y + Y_LOW + Y_HIGH;  // copied rows; the others are zeros
 constexpr int SLOTS = WIDTH / SLOT, ROWS_AT_ONCE = THREADS / SLOTS;
 constexpr int SKIP_Y = ROW_FIRST - Y_LOW;
-constexpr int BAND_Y = 2 * BAND_PAD + ROW_FIRST + Y_HIGH + 9, BAND_X = band_size(STEPS * GRAIN / 8) + 4;
+constexpr int BAND_Y = 2 * BAND_PAD + ROW_FIRST + Y_HIGH + 9, BAND_X = band_size(STEPS * K_SLICE / 8) + 4;
 static_assert(STAGES >= BACK + AHEAD + 2, "the loop computes on some stages while others arrive");
 static_assert(SKIP_Y + COPIED <= LINES, "all rows that are copied have room");
 static_assert(ROWS_AT_ONCE >= 1, "the threads of a block copy whole rows");
@@ -114,8 +115,8 @@ constexpr pattern find_pattern() {
     for (int r = 0; r < CORE_TERMS; r++) {
         p.uses[TERM_X[r]][TERM_SUM[r]] = true;
         for (int m = 0; m <= LAST; m++) {
-            const int first = GRAIN * m - (is_plain(r) ? LEAD_PLAIN : LEAD_Y);
-            p.meets[r][m] = !is_single(r) && first + GRAIN - 1 >= -TERM_LOW[r] && first <= 7 + TERM_HIGH[r];
+            const int first = K_SLICE * m - (is_plain(r) ? LEAD_PLAIN : LEAD_Y);
+            p.meets[r][m] = !is_single(r) && first + K_SLICE - 1 >= -TERM_LOW[r] && first <= 7 + TERM_HIGH[r];
         }
     }
     return p;

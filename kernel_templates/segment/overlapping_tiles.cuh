@@ -1,5 +1,6 @@
 // Tiles of 2D and 3D grids that overlap by the reach of a launch's taps: their addresses, and the
-// points of the extended grid that are their inputs; for segment_dense_tile.cu and segment_dense_plane.cu.
+// points of the extended grid that are their inputs; for segment_dense_tile.cu and
+// segment_dense_plane.cu.
 //
 //     |<- lead ->|<----- useful ----->|        N1 x N2 points of a 2D grid, or N1 x N2 x N3 of a
 //     '----------+--------------------+--'     3D grid (y, x, z), transformed as a periodic domain;

@@ -11,8 +11,9 @@
 // shared memory while it computes. F = 1: half a warp has a pair, and no warp waits for another
 // one; else GROUPS is 1.
 //
-// SEGMENT_COSINES: a segment is a whole line, mirrored at both ends (times_cosines). SEGMENT_SINGLE:
-// a block takes single longer segments, whose even and odd points are the two parts.
+// SEGMENT_COSINES: a segment is a whole line, mirrored at both ends (times_cosines).
+// SEGMENT_SINGLE: a block takes single longer segments, whose even and odd points are the two
+// parts.
 //
 // Inputs past a side are the line's extension (extend.cuh). A constant or fixed side adds its value
 // times its profile, the effect of a value of 1 after f steps.

@@ -9,8 +9,8 @@
 // Neighbours of the line lie on a diagonal of the 3D array, which wraps along all three axes. Two
 // neighbouring segments are the real and the imaginary part.
 //
-// For 2D and 3D grids of any taps see segment_dense_tile.cu. The FFTs of segment_line.cu are faster than
-// these products at every length.
+// For 2D and 3D grids of any taps see segment_dense_tile.cu. The FFTs of segment_line.cu are faster
+// than these products at every length.
 #include "device/launch_checks.cuh"
 #include "segment/dense_convolution.cuh"
 #include "segment/line.cuh"

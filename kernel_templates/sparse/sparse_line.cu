@@ -4,12 +4,12 @@
 //
 // K is w as a banded matrix of 16 outputs, half zeros, encoded by the launcher. A block has a tile
 // of WIDE points, each warp 8 segments of 128. The eight columns of its right factors are blocks of
-// 16 points, BESIDE of them adjacent, and a column's next block is as far on as those are wide: a
-// warp stores 64 or more adjacent bytes. Product k of a block takes the words that product k - NEXT
-// takes of the column's next block: each set of words is read once and added to the sums of all
-// blocks that depend on it:
+// 16 points. ADJACENT_COLUMNS of the blocks are adjacent, and a column's next block is 16
+// ADJACENT_COLUMNS points further on, so a warp stores 64 or more adjacent bytes. Product k of a
+// block uses the words that product k - NEXT uses of the column's next block: each set of words is
+// read once and added to the sums of all blocks that depend on it. With ADJACENT_COLUMNS 2:
 //
-//     BESIDE 2:         | g 0 | g 1 | g 0 | g 1 | ..  c = 0, 0, 1, 1, ..    256 points on: g 2, g 3
+//     points            | g 0 | g 1 | g 0 | g 1 | ..  c = 0, 0, 1, 1, ..    256 points on: g 2, g 3
 //     set s             sum[0] += K(s) set s,   sum[1] += K(s - NEXT) set s,  ..
 //
 // ADJACENT: all eight columns are adjacent, and sum[c] belongs to segment c. Then a warp stores
@@ -41,7 +41,7 @@ constexpr int PRODUCTS = HALVES / 2, REGISTERS = (PRODUCTS + 1) / 2, FRAGMENT = 
 constexpr int POINTS_OF_SET = 8 * POINTS_OF_WORD, SETS = 16 / POINTS_OF_SET;
 constexpr bool ADJACENT = SPARSE_ADJACENT_COLUMNS == 8;
 // Points to a column's next block.
-constexpr int BESIDE = SPARSE_ADJACENT_COLUMNS, NEXT_BLOCK = 16 * BESIDE;
+constexpr int ADJACENT_COLUMNS = SPARSE_ADJACENT_COLUMNS, NEXT_BLOCK = 16 * ADJACENT_COLUMNS;
 constexpr int POINTS_OF_MEMORY_LINE = 128 / static_cast<int>(sizeof(STORED));
 constexpr int SKIP = round_up(LEAD, POINTS_OF_MEMORY_LINE) - LEAD, FLIP = ADJACENT && sizeof(STORED) == 4 ? 2 : 0;
 constexpr int STAGE_POINTS = SKIP + WIDE - 16 + 8 * HALVES * POINTS_OF_WORD;
@@ -73,7 +73,7 @@ __device__ __forceinline__ int index_of(int point) { return point ^ (point / (8 
 
 // The index of a column's first block among its warp's points.
 __device__ __forceinline__ int column_start(int column) {
-    return column / BESIDE * BESIDE * SEGMENT_POINTS + column % BESIDE * 16;
+    return column / ADJACENT_COLUMNS * ADJACENT_COLUMNS * SEGMENT_POINTS + column % ADJACENT_COLUMNS * 16;
 }
 
 // Loads points x0 to x0 + STAGE_POINTS - 1 of a line of n.

@@ -91,9 +91,9 @@ struct ring_copies {
 
     __device__ __forceinline__ void begin(long long of, long long nx) {
         x0 = of;
-        const int beside = threadIdx.x % HALO;
+        const int halo_slot = threadIdx.x % HALO;
         own.begin(BEFORE + threadIdx.x % (WIDE / SLOT), x0, nx);
-        halo.begin(beside < BEFORE ? beside : beside + WIDE / SLOT, x0, nx);
+        halo.begin(halo_slot < BEFORE ? halo_slot : halo_slot + WIDE / SLOT, x0, nx);
         const bool inside = x0 >= 0 && x0 + SLOTS * SLOT <= nx;
         whole = VECTOR > 1 && (inside || (!mirrors<X_SIDE_LOW, X_SIDE_HIGH>() && nx % SLOT == 0));
     }

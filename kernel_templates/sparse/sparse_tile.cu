@@ -34,11 +34,9 @@
 constexpr int PLANES = Z_LOW + Z_HIGH + 1, AHEAD = STAGES - PLANES;
 // As many columns of a product as warps, so the tile is the same.
 constexpr bool ADJACENT = SPARSE_ADJACENT_COLUMNS == 8 && WARPS == 8;
-constexpr int LIFT = 8 * COLUMNS + (ADJACENT          ? 0
-                                    : HALVES % 8 == 4 ? 8
-                                                      : 16) *
-                                       POINTS_OF_WORD;  // distance from a row to the row 8 below
-constexpr int STAGE = (LINES + 7) / 8 * LIFT;
+// Elements from a row to the row 8 below.
+constexpr int GROUP_STRIDE = 8 * COLUMNS + (ADJACENT ? 0 : HALVES % 8 == 4 ? 8 : 16) * POINTS_OF_WORD;
+constexpr int STAGE = (LINES + 7) / 8 * GROUP_STRIDE;
 constexpr bool ALL_HELD = PLANES == 1 && SPARSE_ROW_COUNT[0] <= SPARSE_HELD;
 static_assert(AHEAD >= 1, "the next stage arrives while this one is computed on");
 
@@ -47,7 +45,7 @@ using copies = line_copies<STORED, SLOTS, THREADS>;
 // Loads plane, or tile, p into its stage.
 __device__ __forceinline__ void load_plane(const tile_arguments &a, const tile_position &at, const copies &mine,
                                            long long p, STORED *stage) {
-    const auto place = [](int line) { return line / 8 * LIFT + line % 8 * COLUMNS; };
+    const auto place = [](int line) { return line / 8 * GROUP_STRIDE + line % 8 * COLUMNS; };
     const STORED *grid = a.in + at.batch * a.in_batch;
     if (RANK == 3) grid += fold_far<Z_SIDE_LOW, Z_SIDE_HIGH>(p, a.nz) * a.in_z;
     const long long y0 = (RANK == 3 ? at.y : TALL * p) - Y_LOW;
@@ -67,7 +65,7 @@ template <int LINE, int COUNT>
 __device__ __forceinline__ void add_rows(float (&sum)[RUN][4], const fragments<COUNT> &a,
                                          const unsigned (&meta)[REGISTERS], const lane_start &start) {
     unroll<0, COUNT + RUN - 1>([&](auto step) {
-        constexpr int S = step, AT = (LINE + S) / 8 * LIFT + (LINE + S) % 8 * COLUMNS;
+        constexpr int S = step, AT = (LINE + S) / 8 * GROUP_STRIDE + (LINE + S) % 8 * COLUMNS;
         unroll<0, PRODUCTS>([&](auto product) {
             constexpr int K = product, FROM = AT + 8 * K * POINTS_OF_WORD;
             if constexpr (2 * K + 1 < HALVES) {
@@ -97,7 +95,8 @@ __device__ __forceinline__ void add_plane(float (&sum)[RUN][4], const fragments<
             constexpr int FIRST = chunk * SPARSE_HELD, LEFT = SPARSE_ROW_COUNT[PLANE] - FIRST;
             fragments<(LEFT < SPARSE_HELD ? LEFT : SPARSE_HELD)> read;
             int again = lane;
-            hide_from_optimizer(again);  // stops the compiler from hoisting these loads, which would spill
+            // stops the compiler from hoisting these loads, which would spill
+            hide_from_optimizer(again);
             read_fragments(read, table, rows_before(PLANE) + FIRST, again);
             add_rows<SPARSE_ROW_FIRST[PLANE] + FIRST>(sum, read, meta, start);
         });
@@ -127,8 +126,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_tile(const 
     for (int i = 0; i < REGISTERS; i++) meta[i] = a.table[32 * i + lane];
     fragments<ALL_HELD ? SPARSE_ROW_COUNT[0] : 1> held;
     if constexpr (ALL_HELD) read_fragments(held, a.table, 0, lane);
-    const int below = ADJACENT ? warp : g, beside = ADJACENT ? g : warp;
-    const int begin = below * LIFT + 16 * beside + t % 2 * 4 * HALVES * POINTS_OF_WORD;
+    const int below = ADJACENT ? warp : g, along = ADJACENT ? g : warp;
+    const int begin = below * GROUP_STRIDE + 16 * along + t % 2 * 4 * HALVES * POINTS_OF_WORD;
     const int whole = begin + 4 * (t / 2) * POINTS_OF_WORD, half = begin + 2 * (t / 2) * POINTS_OF_WORD;
     int stage = 0;  // of the iteration's first plane
     wait_for_previous_launch();

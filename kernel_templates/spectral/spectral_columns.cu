@@ -24,11 +24,11 @@
 // source. SOURCES is the number of f.
 //
 // COLUMNS_DECAYED: in columns whose factors all round to 0 (decayed modes) only the source
-// contributes, and the forward FFT is omitted. COLUMNS_DECAYED 2: spectral_decayed_modes.cu computes them,
-// and blocks here have only columns with points.
+// contributes, and the forward FFT is omitted. COLUMNS_DECAYED 2: spectral_decayed_modes.cu
+// computes them, and blocks here have only columns with points.
 //
-// SPECTRUM_ELSEWHERE: the results are written elsewhere, for each snapshot of a stack; 2: with strides
-// result_pitch and result_plane of rows and planes.
+// SPECTRUM_ELSEWHERE: the results are written elsewhere, for each snapshot of a stack; 2: with
+// strides result_pitch and result_plane of rows and planes.
 //
 // COLUMN_SLABS: the columns are those of a slab, some neighbouring frequencies along x from `first`
 // on with all frequencies along y, in rows of slab_width.
@@ -217,8 +217,8 @@ __device__ __forceinline__ int index_of(int k, int kept) {
     return k > N - kept ? k - N + 2 * kept - 1 : -1;
 }
 
-// COLUMNS_DECAYED: whether column c has points: frequencies below `with_points` along x, and below +-
-// `with_points_across` along y.
+// COLUMNS_DECAYED: whether column c has points: frequencies below `with_points` along x, and below
+// +- `with_points_across` along y.
 __device__ __forceinline__ bool has_points(const spectral_columns_arguments &a, int c) {
     if (COLUMNS_DECAYED != 1) return true;
     const int y = c / a.width, x = c % a.width;
@@ -405,7 +405,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     for (int i = 0; COLUMNS_DECAYED == 1 && i < LINE_COUNT; i++)
         decay_bound = decay_bound && !has_points(a, c - lane + i);  // All columns of the block.
     if (DIRECTION != 1 && !decay_bound) {
-        if (LINE_SHARES > 1) line_barrier_in_cluster<column_line>();  // Until all blocks have started.
+        // Until all blocks have started.
+        if (LINE_SHARES > 1) line_barrier_in_cluster<column_line>();
         load_points(a, line, t, share, column, active && has_points(a, c), before);
         if constexpr (SYMBOL == 2) {
             const int each = IN_PARTS ? static_cast<int>(threadIdx.x) : t;

@@ -24,8 +24,8 @@
 //
 // DECAYED_ROWS: a block does the same columns of several rows of columns. The contribution of the
 // faces across to a thread's points is the same for all rows and stays in shared memory, as do
-// lambda and the factors derived from it, for all rows and columns. DECAYED_PREFETCH: the values of the
-// next row's faces are prefetched to shared memory.
+// lambda and the factors derived from it, for all rows and columns. DECAYED_PREFETCH: the values of
+// the next row's faces are prefetched to shared memory.
 //
 // All inputs are older than the previous launch, which may still read the memory that is written
 // here; so the kernel waits for it only before the first store. Past the column's ends b is

@@ -17,8 +17,8 @@
 //     i1 = 0         | x x|x x|                 THREADS_X threads each
 //     i1 = 1         | x x|x x|
 //
-// A grid may consist of several such windows (overlap-save): each has FOUR_STEP_USEFUL output points,
-// preceded and followed by the points within reach of the taps of all steps.
+// A grid may consist of several such windows (overlap-save): each has FOUR_STEP_USEFUL output
+// points, preceded and followed by the points within reach of the taps of all steps.
 //
 // Reads STORE, REAL, VECTOR, BLOCKS, THREADS_X, LINE_*, SHEET_*, SPECTRUM_BACK, EXTEND_*,
 // FROZEN_LOW, FROZEN_HIGH.
@@ -44,8 +44,9 @@ struct spectral_four_step_arguments {
     const STORE *in;
     STORE *out;
     REAL *spectrum;
-    const REAL *roots;          // Twiddle factors of the FFT stages.
-    const REAL *fine, *coarse;  // w_L^m for m < 2^FOUR_STEP_FINE, and for multiples of 2^FOUR_STEP_FINE.
+    const REAL *roots;  // Twiddle factors of the FFT stages.
+    // w_L^m for m < 2^FOUR_STEP_FINE, and for multiples of 2^FOUR_STEP_FINE.
+    const REAL *fine, *coarse;
     long long in_batch, out_batch, n, before;
     // The first window of this launch, counted over all grids; windows of a grid.
     long long first, windows;

@@ -25,9 +25,9 @@
 // periodic line with the points that reach into it. The spectra of a row's strips lie side by side.
 // Only the strip's own points are stored.
 //
-// SPECTRUM_IN_OUTPUT: a row's first `held` frequencies are stored in the row of the output, from element
-// `skip` on, and the others in the spectrum. A block reads all of its rows before it writes any,
-// and no other block accesses them. Points, rows and planes frozen by fixed sides store none,
+// SPECTRUM_IN_OUTPUT: a row's first `held` frequencies are stored in the row of the output, from
+// element `skip` on, and the others in the spectrum. A block reads all of its rows before it writes
+// any, and no other block accesses them. Points, rows and planes frozen by fixed sides store none,
 // because in-place grids have their input there.
 //
 //     row of the output   |x|  | k = 0  1  2 ..  held - 1 |  |x|      x: frozen by a fixed side

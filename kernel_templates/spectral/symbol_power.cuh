@@ -13,23 +13,24 @@
 // powers preserve: with K^m = 1 - a and K^n = 1 - b, K^(m + n) = 1 - (a + b - a b). In double for
 // every data type.
 //
-// SYMBOL_ANGLE_SUM: lines are rows of a four-step FFT (spectral_four_step.cu), and theta = 2 pi (k1 /
-// L + k / N), where k1 belongs to the row. Sine and cosine of the half angle are computed from
+// SYMBOL_ANGLE_SUM: lines are rows of a four-step FFT (spectral_four_step.cu), and theta = 2 pi (k1
+// / L + k / N), where k1 belongs to the row. Sine and cosine of the half angle are computed from
 // those of the row and of k, -N / 2 < k <= N / 2, by the addition theorem. k1 / L is less than half
 // the distance between two k / N, so the sine of the sum has a small relative error too.
 //
 // SYMBOL_SUM: the factor is 1 + K + .. + K^(T-1) = (1 - K^T) / (1 - K), or T where K = 1: the total
 // contribution of a constant source.
 //
-// Reads SYMBOL, SYMBOL_ANGLE_SUM, SYMBOL_SUM, SYMBOL_HIGH (terms of A, or of p) and SYMBOL_LOW (of B).
+// Reads SYMBOL, SYMBOL_ANGLE_SUM, SYMBOL_SUM, SYMBOL_HIGH (terms of A, or of p) and SYMBOL_LOW (of
+// B).
 #pragma once
 #include "device/complex.cuh"
 #include "params.cuh"
 
 struct symbol_arguments {
     const double *parts;  // For each line: D, p_1, p_2 ..; or complex D, A_0, A_1 .., B_0, B_1 ..
-    // For each k <= N / 2: s, or (1 - cos(theta), sin(theta)). SYMBOL_ANGLE_SUM: for each k < N, cos
-    // and sin of pi k / N.
+    // For each k <= N / 2: s, or (1 - cos(theta), sin(theta)). SYMBOL_ANGLE_SUM: for each k < N,
+    // cos and sin of pi k / N.
     const double *angles;
     unsigned long long steps;
     double decay_bound;  // If 1 - |K| exceeds it, K^T rounds to 0; infinite where |K| exceeds 1.

@@ -17,9 +17,9 @@ static bool reserve(stn_text *text, size_t more) {
     size_t need = text->size + more + 1;
     if (need <= text->capacity) return true;
     size_t capacity = need < 256 ? 256 : need + need / 2;
-    char *grown = capacity > need ? realloc(text->data, capacity) : NULL;
-    if (!grown) return !(text->failed = true);
-    text->data = grown;
+    char *resized = capacity > need ? realloc(text->data, capacity) : NULL;
+    if (!resized) return !(text->failed = true);
+    text->data = resized;
     text->capacity = capacity;
     return true;
 }

@@ -124,12 +124,12 @@ stn_status cli_problem_list_parse(const char *name, const char *bytes, size_t si
             status = stn_fail(error, STN_ERROR_FORMAT, "'%s' holds more than %d problems", name, CLI_PROBLEMS_MAX);
             goto fail;
         }
-        cli_listed_problem *grown = realloc(made.list, (made.count + product) * sizeof *grown);
-        if (!grown) {
-            status = stn_fail_memory(error, "the list of problems", (made.count + product) * sizeof *grown);
+        cli_listed_problem *resized = realloc(made.list, (made.count + product) * sizeof *resized);
+        if (!resized) {
+            status = stn_fail_memory(error, "the list of problems", (made.count + product) * sizeof *resized);
             goto fail;
         }
-        made.list = grown;
+        made.list = resized;
         for (size_t which = 0; which < product; which++) choose(&all, which, &made.list[made.count++]);
     }
 fail:

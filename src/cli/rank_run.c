@@ -24,9 +24,10 @@ typedef struct rank_run {
     stn_team_plan *plan; /* of all steps, or of those between two checkpoints */
     cli_job job;
     cli_rows rows;
-    stn_array grid, source, result; /* of this process's rows; the result is the grid but for --repeat */
-    uint64_t hash;                  /* of the problem and all its steps */
-    uint64_t begun;                 /* steps that the checkpoint has made already */
+    /* Of this process's rows; the result is the grid but for --repeat */
+    stn_array grid, source, result;
+    uint64_t hash;  /* of the problem and all its steps */
+    uint64_t begun; /* steps that the checkpoint has made already */
     double seconds;
 } rank_run;
 

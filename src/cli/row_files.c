@@ -8,7 +8,8 @@
 
 #include "base/error.h"
 
-#define PIECE ((size_t)64 << 20) /* bytes that are read or written between two looks at other processes */
+/* Bytes that are read or written between two looks at other processes */
+#define PIECE ((size_t)64 << 20)
 
 static void poll_ranks(const cli_rows *rows) {
     if (rows->team->ranks) (void)team_ranks_poll(rows->team->ranks);

@@ -24,7 +24,7 @@ struct stn_compile_batch {
     stn_error failure;
 };
 
-/* ---- recording ---- */
+/* ---- recording ------------------------------------------------------------------------------- */
 
 stn_compile_batch *stn_compile_batch_begin(stn_context *context) {
     stn_compile_batch *batch = calloc(1, sizeof *batch);
@@ -85,7 +85,7 @@ void stn_compile_batch_free(stn_compile_batch *batch) {
     free(batch);
 }
 
-/* ---- compiling one batch ---- */
+/* ---- compiling one batch --------------------------------------------------------------------- */
 
 double stn_compile_batch_seconds(const stn_compile_batch *batch) {
     double seconds[STN_COMPILE_BATCH_MAX];
@@ -170,7 +170,7 @@ void stn_compile_batch_cancel(stn_compile_batch *batch) {
     if (batch) atomic_store(&batch->cancel, true);
 }
 
-/* ---- in the background ---- */
+/* ---- in the background ----------------------------------------------------------------------- */
 
 struct stn_background_compile {
     stn_compile_batch *batch;
@@ -218,7 +218,7 @@ void stn_background_compile_end(stn_background_compile *background) {
     stn_compile_batch_free(join(background));
 }
 
-/* ---- several batches ---- */
+/* ---- several batches ------------------------------------------------------------------------- */
 
 typedef struct batch_kernel {
     stn_compile_batch *batch;

@@ -65,7 +65,7 @@ void stn_background_compile_end(stn_background_compile *background);
 /* Cancels likewise, and gives the batch back to the caller. */
 void stn_background_compile_stop(stn_background_compile *background);
 
-/* ---- for kernel.c, which fills the batch ---- */
+/* ---- for kernel.c, which fills the batch ----------------------------------------------------- */
 
 typedef struct stn_missing_kernel {
     char *name, *params; /* owned by the placeholder */

@@ -12,7 +12,7 @@
 #include "context/kernel.h"
 #include "context/search_cache.h"
 
-/* ---- options ---- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static stn_status read_options(const stn_context_options *given, stn_context_options *options, stn_error *error) {
     STN_TRY(stn_read_versioned_struct(&stn_layout_context_options, given, options, error));
@@ -31,7 +31,7 @@ static stn_status read_options(const stn_context_options *given, stn_context_opt
     return STN_OK;
 }
 
-/* ---- device ---- */
+/* ---- device ---------------------------------------------------------------------------------- */
 
 /* With an empty cache, the first plan will compile kernels. So NVRTC is opened and warmed up, which
  * takes some hundredths of a second, while the driver sets up the device, which takes longer. */
@@ -97,7 +97,7 @@ static stn_status choose_device(stn_context *context, const stn_context_options 
     return STN_OK;
 }
 
-/* ---- creation and destruction ---- */
+/* ---- creation and destruction ---------------------------------------------------------------- */
 
 static void free_kernel(void *user, void *value) {
     (void)user;

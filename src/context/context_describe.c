@@ -51,7 +51,7 @@ static void look(stn_context *context, finding *f) {
     (void)stn_library_search(&stn_library_cublas, take_library, &f->cublas);
 }
 
-/* ---- text ---- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void text_size(stn_text *text, const char *name, size_t bytes) {
     if (bytes >= (size_t)10 << 30)
@@ -110,7 +110,7 @@ static void write_text(const finding *f, stn_text *text) {
     if (context->templates.from_disk) stn_text_printf(text, "templates    from $STENTOR_TEMPLATE_DIR\n");
 }
 
-/* ---- JSON ---- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void json_text(stn_text *text, const char *key, const char *value) {
     stn_json_key(text, key);

@@ -48,7 +48,7 @@ void stn_kernel_free(stn_kernel *kernel) {
     free(kernel);
 }
 
-/* ---- keys ---- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 /* The full key; compiler NULL: the source key. */
 static stn_status make_key(const request *want, int sm, const char *compiler, stn_key *key, stn_error *error) {
@@ -114,7 +114,7 @@ stn_status stn_kernel_verify(const stn_context *context, const stn_key *key, con
                     "its compiler (%.100s) is not that of its key: it was changed; build it anew", compiler);
 }
 
-/* ---- from an entry to a kernel ---- */
+/* ---- from an entry to a kernel --------------------------------------------------------------- */
 
 /* Makes a kernel from an entry and clears the entry. */
 static stn_status use_entry(const request *want, bool load, stn_entry *entry, stn_kernel **kernel, stn_error *error) {
@@ -157,7 +157,7 @@ static stn_status use_found(const request *want, stn_cache_source found, const s
     return STN_OK;
 }
 
-/* ---- compiling ---- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 /* All headers, with the rendered params.cuh in place of the default one. */
 static stn_template *headers_for(const request *want, size_t *count) {
@@ -241,7 +241,7 @@ static stn_status compile_once(request *want, stn_compiler *compiler, stn_kernel
     return status;
 }
 
-/* ---- the search ---- */
+/* ---- the search ------------------------------------------------------------------------------ */
 
 /* Without a compiler: entries of any compiler on the disk, then entries of packs for older
  * architectures. */

@@ -13,7 +13,7 @@ stn_search_cache *stn_search_cache_create(void) {
 void stn_search_cache_destroy(stn_search_cache *found) {
     if (!found) return;
     pthread_mutex_destroy(&found->lock);
-    free(found->sheets);
+    free(found->four_step);
     free(found);
 }
 

@@ -23,8 +23,8 @@ struct stn_search_cache {
         unsigned char result[STN_SEARCH_CACHE_BYTES];
     } entry[STN_SEARCH_CACHE_KINDS][STN_SEARCH_CACHE_ENTRIES];
     uint64_t now;
-    /* Cache of the four-step FFT (spectral/four_step.c), freed with free(). */
-    void *sheets;
+    /* Result for the four-step FFT (spectral/four_step.c), freed with free(). */
+    void *four_step;
 };
 
 /* NULL when out of memory: then every search is repeated. */

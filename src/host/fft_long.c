@@ -20,7 +20,7 @@
 #define MANY_POINTS 40000  /* points; caches do not hold several lines of this length */
 #define LEAST_SIDE 16
 #define PLANE_PADDING 136 /* as in fft_axes.c */
-#define PAIRS_GRAIN 4096
+#define PAIRS_PER_TASK 4096
 
 struct stn_fft_long {
     stn_fft fft;
@@ -220,7 +220,7 @@ void stn_fft_long_run(const stn_fft_long *g, stn_pool *pool, const void *in, voi
     const bool back = g->halved && fft->kind == STN_C2R;
     if (back) {
         halving h = {half_turns, in, paired, g->n, in_stride, 1, true};
-        stn_pool_for(pool, points, PAIRS_GRAIN, halve_points, &h);
+        stn_pool_for(pool, points, PAIRS_PER_TASK, halve_points, &h);
     }
     const int64_t step = back ? 1 : in_stride;
     const stn_fft_view middle = grid_of(g, workspace, g->pitch, 1);
@@ -235,6 +235,6 @@ void stn_fft_long_run(const stn_fft_long *g, stn_pool *pool, const void *in, voi
     stn_pool_for(pool, g->slots, 1, run_slots, &rows);
     if (g->halved && !back) {
         halving h = {half_turns, out, out, g->n, out_stride, out_stride, false};
-        stn_pool_for(pool, points, PAIRS_GRAIN, halve_points, &h);
+        stn_pool_for(pool, points, PAIRS_PER_TASK, halve_points, &h);
     }
 }

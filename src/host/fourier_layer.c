@@ -21,7 +21,7 @@
 #include "host/fft_by_type.h"
 
 #define CHUNK_POINTS (1 << 18) /* of all channels of the items that run together, approximately */
-#define GRAIN 4096             /* numbers that justify another thread */
+#define NUMBERS_PER_TASK 4096  /* numbers that justify another thread */
 
 struct stn_host_layer {
     stn_layer layer;
@@ -82,13 +82,13 @@ static void narrow_some(void *user, int64_t begin, int64_t end) {
 static void widen(const layer_run *j, stn_pool *pool, const void *from, int64_t first, int64_t count, double *to) {
     const stn_dtype dtype = j->host->layer.dtype;
     const char *at = (const char *)from + first * (int64_t)stn_dtype_size(dtype);
-    stn_pool_for(pool, count, GRAIN, widen_some, &(numbers){dtype, at, to});
+    stn_pool_for(pool, count, NUMBERS_PER_TASK, widen_some, &(numbers){dtype, at, to});
 }
 
 static void narrow(const layer_run *j, stn_pool *pool, const double *from, int64_t count, void *to, int64_t first) {
     const stn_dtype dtype = j->host->layer.dtype;
     char *at = (char *)to + first * (int64_t)stn_dtype_size(dtype);
-    stn_pool_for(pool, count, GRAIN, narrow_some, &(numbers){dtype, from, at});
+    stn_pool_for(pool, count, NUMBERS_PER_TASK, narrow_some, &(numbers){dtype, from, at});
 }
 
 /* ---- retained modes */

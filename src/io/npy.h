@@ -36,9 +36,9 @@ bool stn_npy_is(const void *bytes, size_t size);
 /* The default dtype of stn_input_read for such a file: f64 for all integers. */
 stn_dtype stn_npy_dtype(const stn_npy_header *header);
 
-/* Makes everything before the values of such an array in a file (format 1.0), padded to a multiple of
- * 64 bytes. Returns its size, 0 if it is more than `most`. comment: NULL, or one line that readers
- * skip. */
+/* Makes everything before the values of such an array in a file (format 1.0), padded to a multiple
+ * of 64 bytes. Returns its size, 0 if it is more than `most`. comment: NULL, or one line that
+ * readers skip. */
 size_t stn_npy_preamble(const stn_array *array, const char *comment, unsigned char *bytes, size_t most);
 
 /* Writes a .npy file of format 1.0, little-endian, atomically (io/output.h). NumPy has no complex

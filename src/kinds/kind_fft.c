@@ -11,7 +11,7 @@ stn_status stn_plan_create_fft(stn_context *context, const stn_transform *transf
     return stn_plan_make(context, &stn_kind_fft, transform, options, plan, error);
 }
 
-/* ---- the work as a value ---- */
+/* ---- the work as a value --------------------------------------------------------------------- */
 
 static stn_status make(stn_plan *plan, const void *given, stn_error *error) {
     return stn_fft_make(given, &plan->fft, error);
@@ -24,7 +24,7 @@ static stn_status adopt(stn_plan *plan, const void *fft, uint64_t steps, stn_err
     return STN_OK;
 }
 
-/* Numbers from row to row of a half spectrum, whose rows must lie at equal distances; else 0. */
+/* The stride of rows of a half spectrum; 0 if its rows are not equally spaced. */
 static int64_t half_row(const stn_fft *fft) {
     const int64_t row = fft->rank > 1 ? fft->in.stride[1] : fft->in.batch_stride;
     const bool even = fft->in.stride[0] % row == 0 && fft->in.batch_stride % row == 0;
@@ -50,7 +50,7 @@ static stn_points points(const stn_plan *plan, stn_work_side side, const void *f
     return stn_points_of_side(&plan->fft, side == STN_WORK_OUT ? &plan->fft.out : &plan->fft.in, first);
 }
 
-/* ---- choosing ---- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
     return row->fft.applies(&plan->fft, &plan->machine, reason, size);
@@ -67,12 +67,12 @@ static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_ca
     stn_calibrate(&of, result);
 }
 
-/* ---- words ---- */
+/* ---- description ----------------------------------------------------------------------------- */
 
 static void print(const stn_plan *plan, stn_text *text) { stn_fft_print(&plan->fft, text); }
 static void json(const stn_plan *plan, stn_text *text) { stn_fft_json(&plan->fft, text); }
 
-/* ---- measuring ---- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 static void key_of_side(const stn_fft_side *side, const stn_key_sink *to) {
     to->number(to->user, "real", side->real);

@@ -14,7 +14,7 @@ stn_status stn_plan_create_spectral_conv(stn_context *context, const stn_spectra
     return stn_plan_make(context, &stn_kind_layer, layer, options, plan, error);
 }
 
-/* ---- the work as a value ---- */
+/* ---- the work as a value --------------------------------------------------------------------- */
 
 static stn_status make(stn_plan *plan, const void *given, stn_error *error) {
     return stn_layer_make(given, &plan->layer, error);
@@ -44,7 +44,7 @@ static stn_points points(const stn_plan *plan, stn_work_side side, const void *f
 
 static void operands(const stn_plan *plan, int64_t numbers[STN_OPERANDS]) { stn_layer_operands(&plan->layer, numbers); }
 
-/* ---- choosing ---- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
     return row->layer.applies(&plan->layer, &plan->machine, reason, size);
@@ -67,12 +67,12 @@ static double error_bound(const stn_plan *plan) {
     return fmax(bars[plan->layer.dtype], plan->layer.tolerance);
 }
 
-/* ---- words ---- */
+/* ---- description ----------------------------------------------------------------------------- */
 
 static void print(const stn_plan *plan, stn_text *text) { stn_layer_print(&plan->layer, text); }
 static void json(const stn_plan *plan, stn_text *text) { stn_layer_json(&plan->layer, text); }
 
-/* ---- measuring ---- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 static void key(const stn_plan *plan, const stn_key_sink *to) {
     const stn_layer *layer = &plan->layer;

@@ -20,7 +20,7 @@ stn_status stn_plan_create(stn_context *context, const stn_problem *problem, con
     return stn_plan_make(context, &stn_kind_stencil, problem, options, plan, error);
 }
 
-/* ---- the work as a value ---- */
+/* ---- the work as a value --------------------------------------------------------------------- */
 
 /* On a GPU the reach of the taps must not exceed the length of an axis. */
 static stn_status check_reach(const stn_task *task, stn_error *error) {
@@ -49,7 +49,7 @@ static stn_status adopt(stn_plan *plan, const void *task, uint64_t steps, stn_er
 
 static void clear(stn_plan *plan) { stn_task_clear(&plan->task); }
 
-/* Do input and output have the same dense layout? */
+/* True if input and output have the same dense layout. */
 static bool repeats(const stn_task *task) {
     if (task->in_place || task->source || task->sum || task->snapshots > 1 || task->alignment > 256) return false;
     for (int axis = 0; axis < 3; axis++)
@@ -98,7 +98,7 @@ static stn_status set_weights(stn_plan *plan, size_t count, const double *weight
     return status;
 }
 
-/* ---- choosing ---- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
     const stn_task *task = &plan->task;
@@ -134,7 +134,7 @@ static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_ca
     result->error *= runs; /* of the last snapshot: each run continues from the one before */
 }
 
-/* ---- words ---- */
+/* ---- description ----------------------------------------------------------------------------- */
 
 static void print(const stn_plan *plan, stn_text *text) { stn_task_print(&plan->task, text); }
 static void json(const stn_plan *plan, stn_text *text) { stn_task_json(&plan->task, text); }
@@ -144,7 +144,7 @@ static void json_growth(const stn_growth *g, double steps, double overflow, stn_
         const char *key;
         double value;
     } numbers[] = {{"max_symbol", g->symbol},
-                   /* Of values of about 1. */
+                   /* For data of about 1. */
                    {"overflow_step", isfinite(overflow) ? overflow : NAN},
                    {"step_growth", g->step},       /* the norm of a step */
                    {"lasting_growth", g->lasting}, /* a bound on the eigenvalues of a step */
@@ -200,7 +200,7 @@ static void more(const stn_plan *plan, stn_format format, stn_text *text) {
         text_growth(&g, (double)steps, overflow, &plan->task, text);
 }
 
-/* ---- measuring ---- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 /* Of the weights, only their mirror symmetry along each axis matters. */
 static void key(const stn_plan *plan, const stn_key_sink *to) {
@@ -218,7 +218,7 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
     to->number(to->user, "out batch stride", task->out_batch_stride);
     to->number(to->user, "dtype", task->dtype);
     to->number(to->user, "steps", (int64_t)task->steps);
-    if (task->snapshots > 1) /* Some strategies make a whole stack at once. */
+    if (task->snapshots > 1) /* Some strategies compute a whole stack at once. */
         to->number(to->user, "snapshots", (int64_t)task->snapshots);
     for (int axis = 0; task->source && axis < 3; axis++)
         to->number(to->user, "source stride", task->source_stride[axis]);

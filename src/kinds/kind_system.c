@@ -14,7 +14,7 @@ stn_status stn_plan_create_system(stn_context *context, const stn_system_problem
     return stn_plan_make(context, &stn_kind_system, problem, options, plan, error);
 }
 
-/* ---- the work as a value ---- */
+/* ---- the work as a value --------------------------------------------------------------------- */
 
 static stn_status make(stn_plan *plan, const void *given, stn_error *error) {
     return stn_system_task_make(given, &plan->system, error);
@@ -38,7 +38,7 @@ static stn_work_shape shape(const stn_plan *plan) {
                             .out_numbers = numbers * (int64_t)task->states};
 }
 
-/* ---- choosing ---- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
     if (plan->system.local && !row->local) {
@@ -64,7 +64,7 @@ static double error_bound(const stn_plan *plan) {
     return stn_error_bound_of(task->dtype, task->tolerance, (double)task->steps * (double)task->states);
 }
 
-/* ---- words ---- */
+/* ---- description ----------------------------------------------------------------------------- */
 
 static void print(const stn_plan *plan, stn_text *text) { stn_system_task_print(&plan->system, text); }
 static void json(const stn_plan *plan, stn_text *text) { stn_system_task_json(&plan->system, text); }

@@ -35,9 +35,12 @@ typedef struct stn_machine {
     int multiprocessors;
     int threads; /* host: worker threads; device: most resident threads a multiprocessor */
     size_t shared_per_block, shared_per_multiprocessor, registers_per_multiprocessor, l2_bytes, memory_bytes;
-    int lanes, wide_lanes;        /* device: f32 and f64 FMAs that a multiprocessor begins in a cycle */
-    double clock;                 /* device: Hz that kernels reach, which flops[STN_UNIT_FMA_F32] stands for */
-    double copy_bandwidth;        /* bytes/s, read + write, measured once per device (or assumed, see measured) */
+    /* Device: f32 and f64 FMAs that a multiprocessor begins in a cycle */
+    int lanes, wide_lanes;
+    /* Device: Hz that kernels reach, which flops[STN_UNIT_FMA_F32] stands for */
+    double clock;
+    /* Bytes/s, read + write, measured once per device (or assumed, see measured) */
+    double copy_bandwidth;
     double flops[STN_UNIT_COUNT]; /* operations/s, an FMA counts two */
     double launch_seconds;        /* one dependent launch */
     bool measured;

@@ -99,7 +99,7 @@ static void text_skips(const stn_plan *plan, stn_text *text) {
                         plan->skips[i].constraint, plan->skips[i].because);
 }
 
-/* ---- candidates that constraints rejected ---- */
+/* ---- candidates that constraints rejected ---------------------------------------------------- */
 
 /* This takes a second search for candidates, so it is done only for plans with estimate_only, which
  * are made to be described. */

@@ -286,10 +286,10 @@ static stn_status stencil(stn_system_parser *p) {
     stn_system_skip_lines(p);
     if (system->nstencils == MAX_STENCILS)
         return stn_system_fail_at(p, p->at, "a system has at most %d stencils", MAX_STENCILS);
-    stn_system_stencil *grown = realloc(system->stencils, ((size_t)system->nstencils + 1) * sizeof *grown);
-    if (!grown) return stn_fail_memory(p->error, "a system", sizeof *grown);
-    system->stencils = grown;
-    stn_system_stencil *made = &grown[system->nstencils];
+    stn_system_stencil *resized = realloc(system->stencils, ((size_t)system->nstencils + 1) * sizeof *resized);
+    if (!resized) return stn_fail_memory(p->error, "a system", sizeof *resized);
+    system->stencils = resized;
+    stn_system_stencil *made = &resized[system->nstencils];
     memset(made, 0, sizeof *made);
     STN_TRY(new_name(p, "stencil", made->name));
     system->nstencils++; /* its taps are NULL until the statement is parsed */

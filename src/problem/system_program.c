@@ -57,9 +57,9 @@ static stn_status add_operand(compiler *m, int instruction, int shift, stn_error
     if (instruction < 0) return too_many(m, error);
     if (p->noperands == m->operand_capacity) {
         const int capacity = 2 * m->operand_capacity + 64;
-        stn_system_operand *grown = realloc(p->operands, (size_t)capacity * sizeof *grown);
-        if (!grown) return stn_fail_memory(error, "a system's program", (size_t)capacity * sizeof *grown);
-        p->operands = grown, m->operand_capacity = capacity;
+        stn_system_operand *resized = realloc(p->operands, (size_t)capacity * sizeof *resized);
+        if (!resized) return stn_fail_memory(error, "a system's program", (size_t)capacity * sizeof *resized);
+        p->operands = resized, m->operand_capacity = capacity;
     }
     p->operands[p->noperands++] = (stn_system_operand){instruction, shift};
     return STN_OK;

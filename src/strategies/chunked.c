@@ -163,7 +163,7 @@ static size_t compose(const stn_plan *plan, stn_candidate *list, size_t most) {
     return 1;
 }
 
-/* ---- building ---- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 static void release(stn_plan *plan) {
     chunked_state *state = plan->state;
@@ -200,7 +200,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     return STN_OK;
 }
 
-/* ---- running ---- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static stn_plan *chunk_at(const chunked_state *state, uint64_t i) {
     if (i >= state->full) return state->chunk[REST];
@@ -222,7 +222,7 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
     return STN_OK;
 }
 
-/* ---- descriptions ---- */
+/* ---- descriptions ---------------------------------------------------------------------------- */
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const chunked_state *state = plan->state;

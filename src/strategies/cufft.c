@@ -41,7 +41,7 @@ static bool is_half(const stn_fft *fft, const stn_candidate *candidate) {
     return fft->dtype == STN_F16 && !candidate->values[WIDENED];
 }
 
-/* ---- cuFFT's transforms ---- */
+/* ---- cuFFT's transforms ---------------------------------------------------------------------- */
 
 /* Has the transform several axes, besides the last? */
 static bool has_outer_axes(const stn_fft *fft) { return fft->n[0] > 1 || fft->n[1] > 1; }
@@ -122,7 +122,7 @@ static size_t side_bytes(const stn_fft *fft, const stn_fft_side *side) {
     return (size_t)stn_fft_span(fft, side) * stn_fft_element(fft, side);
 }
 
-/* ---- choosing ---- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 /* In the order in which they are tried: the next one is used where cuFFT's planner refuses one. */
 static size_t candidates(const stn_fft *fft, const stn_machine *machine, stn_candidate *list, size_t most) {
@@ -248,7 +248,7 @@ static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_c
                         (estimate->launches + 1) * machine->launch_seconds;
 }
 
-/* ---- building ---- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 /* Opens cuFFT; the error says why the transform needs it. */
 static stn_status open_cufft(const stn_plan *plan, stn_cufft **cufft, stn_error *error) {
@@ -308,7 +308,7 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running ---- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* Copies all elements from one layout to another (or the same) and scales them. */
 static stn_status move(const stn_plan *plan, const stn_kernel *kernel, const stn_fft_side *from, const void *source,

@@ -37,7 +37,7 @@ enum { SHARE };
 static bool is_wide(const stn_fft *fft) { return fft->dtype == STN_F64; }
 static size_t element_bytes(const stn_fft *fft) { return is_wide(fft) ? 16 : 8; }
 
-/* ---- the shape ---- */
+/* ---- the shape ------------------------------------------------------------------------------- */
 
 static bool has_butterfly(int radix) { return radix <= 10 || radix == 12 || (radix >= 14 && radix <= 16); }
 
@@ -115,7 +115,7 @@ static size_t candidates(const stn_fft *fft, const stn_machine *machine, stn_can
     return count;
 }
 
-/* ---- the estimate ---- */
+/* ---- the estimate ---------------------------------------------------------------------------- */
 
 /* Assumed, on the high side, not measured. A stage waits for shared memory, arithmetic and a
  * barrier; a launch waits for memory twice; `part` is the fraction of the copy bandwidth that many
@@ -148,7 +148,7 @@ static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_c
     result->seconds = fmax(fmax(waiting, working), moving) + machine->launch_seconds;
 }
 
-/* ---- building ---- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 /* The arguments that fft_block.cu declares; the scale, in its arithmetic type, follows them. */
 typedef struct block_arguments {
@@ -219,7 +219,7 @@ static void release(stn_plan *plan) {
     plan->state = NULL;
 }
 
-/* ---- running ---- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     const block_state *state = plan->state;

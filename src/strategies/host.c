@@ -25,7 +25,7 @@ typedef struct host_state {
     stn_host_system *system;
 } host_state;
 
-/* ---- choosing ---- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 static bool is_host(const stn_machine *machine, char *reason, size_t reason_size) {
     if (!machine->is_device) return true;
@@ -55,7 +55,7 @@ HOST_CHOICE(fft, stn_fft)
 HOST_CHOICE(layer, stn_layer)
 HOST_CHOICE(system, stn_system_task)
 
-/* ---- what all four share ---- */
+/* ---- what all four share --------------------------------------------------------------------- */
 
 static stn_status make_state(stn_plan *plan, host_state **result, stn_error *error) {
     host_state *state = *result = plan->state = calloc(1, sizeof *state);
@@ -83,7 +83,7 @@ static void describe_as(const stn_plan *plan, const char *how, stn_format format
         stn_text_printf(text, "%s on %d thread%s", how, threads, threads == 1 ? "" : "s");
 }
 
-/* ---- stencils ---- */
+/* ---- stencils -------------------------------------------------------------------------------- */
 
 /* Costs of a step, fitted to 102 timed runs of one core. */
 static const struct {
@@ -205,7 +205,7 @@ const stn_strategy stn_strategy_host = {
     .counts_steps = true,
 };
 
-/* ---- transforms ---- */
+/* ---- transforms ------------------------------------------------------------------------------ */
 
 /* One pass for each axis; numbers between passes are float64, or float32 for smaller types. */
 static void fft_estimate(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate,
@@ -249,7 +249,7 @@ const stn_strategy stn_fft_strategy_host = {
     .release = release,
 };
 
-/* ---- Fourier layers ---- */
+/* ---- Fourier layers -------------------------------------------------------------------------- */
 
 /* Two transforms in float64, and the products of the retained modes. */
 static void layer_estimate(const stn_layer *layer, const stn_machine *machine, const stn_candidate *candidate,
@@ -295,7 +295,7 @@ const stn_strategy stn_layer_strategy_host = {
     .release = release,
 };
 
-/* ---- systems ---- */
+/* ---- systems --------------------------------------------------------------------------------- */
 
 /* Rows of intermediate results pass through a cache, so that an operation takes a few times as long
  * as a fused multiply-add of registers. */

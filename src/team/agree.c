@@ -23,14 +23,14 @@ static void decide(team_ranks *ranks) {
                                "rank %d of %d differs from rank 0 (%s; rank 0: %s): give all ranks the same problem, "
                                "options and library, and make the same calls on each",
                                all->failed_rank, ranks->size, failed_vote->words, votes[0].words);
-    else if (failed == ranks->size) /* a mistake that all make */
+    else if (failed == ranks->size) /* all ranks have the same failure */
         (void)stn_fail(&why, all->status, "%s", failed_vote->message);
     else
         (void)stn_fail(&why, all->status, "rank %d of %d: %s", all->failed_rank, ranks->size, failed_vote->message);
     memcpy(all->message, why.message, sizeof all->message);
 }
 
-/* One message of this kind between rank 0 and each of the others. */
+/* Transfers one message with this tag between rank 0 and each other rank. */
 static stn_status with_all(team_ranks *ranks, bool is_sent, int tag, pending *list, stn_error *error) {
     for (int r = 1; r < ranks->size; r++) {
         void *const bytes = is_sent ? (void *)&ranks->decision : &ranks->votes[r];

@@ -1,4 +1,4 @@
-/* What the processes of a team must bring alike. */
+/* A digest of the arguments that must be equal in all processes of a team. */
 #include <inttypes.h>
 #include <stdio.h>
 

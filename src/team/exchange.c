@@ -4,12 +4,12 @@
  *                            ^                        ^
  *     last rows of the neighbour below      first rows of the neighbour above
  *
- * In one process a member's copies wait for its neighbours' marks, which follow the steps that
- * wrote the rows. A neighbour writes into the grid that was read only after its own next exchange,
- * which waits for this member's next mark: so two grids are enough.
+ * In one process a member's copies wait for its neighbours' events, recorded after the steps that
+ * wrote the rows. A neighbour overwrites the grid that was read only after its own next exchange,
+ * which waits for this member's next event: so two grids are enough.
  *
  * Between processes the rows are messages of host memory. Those of several grids, or of a GPU, are
- * packed into memory beside it. */
+ * packed into separate host memory. */
 #include <string.h>
 
 #include "base/error.h"
@@ -65,7 +65,7 @@ static stn_status copy_halo(const stn_team_plan *plan, const halo *h, int which,
     return STN_OK;
 }
 
-/* Rows of this process's member to (packs) or from the packed memory. */
+/* Copies rows of this process's member to (packs) or from the packed memory. */
 static stn_status pack(const stn_team_plan *plan, int which, int64_t row, int64_t depth, bool packs, void *packed,
                        stn_error *error) {
     const team_part *part = &plan->part[plan->team->own];
@@ -82,7 +82,7 @@ static stn_status pack(const stn_team_plan *plan, int which, int64_t row, int64_
     return STN_OK;
 }
 
-/* A message's memory: the rows themselves, or what they are packed into. */
+/* A message's memory: the rows themselves, or the packed copy. */
 static stn_status message_of(const stn_team_plan *plan, const halo *h, int which, team_message *message,
                              stn_error *error) {
     const int own = plan->team->own;
@@ -98,13 +98,13 @@ static stn_status message_of(const stn_team_plan *plan, const halo *h, int which
     return packed && is_sent ? pack(plan, which, row, h->depth, true, packed, error) : STN_OK;
 }
 
-/* This process's halos come, and those of other processes that are copies of its rows leave. */
+/* Receives this process's halos, and sends its rows that are halos of other processes. */
 static stn_status exchange_between(const stn_team_plan *plan, int which, stn_error *error) {
     const int own = plan->team->own;
     team_message messages[4];
     int count = 0;
     if (own >= plan->members) return STN_OK;
-    STN_TRY(team_wait(plan, error)); /* a GPU's rows are read by the host */
+    STN_TRY(team_wait(plan, error)); /* the host reads a GPU's rows */
     for (int m = 0; m < plan->members; m++)
         for (int side = 0; side < 2; side++) {
             const halo h = halo_of(plan, m, side);

@@ -14,7 +14,7 @@
 
 #define VARIABLE "STENTOR_MPI_PATH"
 enum { VERSION_SIZE = 8192, FUNNELED = 1 }; /* MPI_THREAD_FUNNELED of both ABIs */
-#define FINALIZE_SECONDS 20.0               /* that other processes may take to exit */
+#define FINALIZE_SECONDS 20.0               /* time for other processes to reach their exit */
 
 static const char *const names[] = {
     "MPI_Initialized", "MPI_Finalized", "MPI_Init_thread", "MPI_Finalize",  "MPI_Get_library_version",
@@ -25,7 +25,7 @@ _Static_assert(sizeof names / sizeof *names * sizeof(void *) == sizeof(stn_mpi_c
 
 /* ---- the launcher ---------------------------------------------------------------------------- */
 
-/* A whole number of the environment; -1: it is not there. */
+/* The integer value of an environment variable; -1 if it is not set. */
 static int number_of(const char *variable) {
     const char *text = secure_getenv(variable);
     return text && *text >= '0' && *text <= '9' ? atoi(text) : -1;
@@ -128,13 +128,13 @@ bool stn_mpi_find(char *path, size_t path_size, char *version, size_t version_si
 
 /* ---- from init to finalize ------------------------------------------------------------------- */
 
-/* MPI is of a process and can be initialised once, so who has to finalise it is process state. */
+/* MPI can be initialised once per process, so this is process state: whether to finalise it. */
 static stn_mpi initialised;
 static volatile bool kept_open;
 
 void stn_mpi_keep_open(void) { kept_open = true; }
 
-/* At exit: only after all processes have come here, since MPI_Finalize waits without a limit. */
+/* At exit: only after all processes have reached it, since MPI_Finalize waits without a limit. */
 static void finalise(void) {
     const stn_mpi *mpi = &initialised;
     stn_mpi_handle request = 0;

@@ -41,12 +41,12 @@ typedef struct stn_mpi {
     void *ignore; /* MPI_STATUS_IGNORE */
 } stn_mpi;
 
-/* Was this process started by mpirun, mpiexec or srun, as one of several? Only the environment is
- * read. rank (may be NULL): of this process, 0 where the environment has none. False with
+/* True if mpirun, mpiexec or srun started this process as one of several, according to the
+ * environment. rank (may be NULL): the rank of this process, 0 if unknown. False with
  * STENTOR_MPI_PATH=none. */
 bool stn_mpi_launched(int *rank);
-/* Processes of this job on this host, and this one's number among them, as the launcher says;
- * 1 and 0 where it does not. */
+/* The number of processes of this job on this host, and in *rank this one's index among them,
+ * according to the launcher; else 1 and 0. */
 int stn_mpi_local(int *rank);
 
 /* Opens the library (the one that the process has loaded already, else $STENTOR_MPI_PATH, else the
@@ -55,12 +55,12 @@ int stn_mpi_local(int *rank);
  * (what was looked for), it is of another ABI, the process was not started by a launcher, or MPI is
  * finalised already. */
 stn_status stn_mpi_open(stn_mpi *mpi, stn_error *error);
-/* A process that stopped answering must not make others wait in MPI_Finalize: leave it out. */
+/* Skips MPI_Finalize at exit, which would wait for a process that has stopped answering. */
 void stn_mpi_keep_open(void);
 
 /* The file or name of the library that would be opened, and its version, without initialising it.
  * False: none. */
 bool stn_mpi_find(char *path, size_t path_size, char *version, size_t version_size);
-/* What was looked for and how to get it, a part of a sentence. */
+/* The names that were searched and how to install MPI, as part of a sentence. */
 const char *stn_mpi_advice(void);
 #endif

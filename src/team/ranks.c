@@ -12,9 +12,9 @@
 #include "base/number.h"
 
 #define LIMIT_SECONDS 300.0
-#define HEARTBEATS 8      /* within the limit */
-#define CALLS_APART 10.0  /* time limits, after which ranks that wait in different calls fail */
-#define TELL_SECONDS 0.5  /* for a failure's sentence to leave */
+#define HEARTBEATS 8      /* heartbeats sent within the time limit */
+#define CALLS_APART 10.0  /* ranks that wait in different calls fail after so many time limits */
+#define TELL_SECONDS 0.5  /* seconds to send a failure's message */
 enum { PIECE = 1 << 30 }; /* bytes of a message; counts are ints */
 
 static double now(void) {
@@ -23,7 +23,7 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Between two polls: nothing at first, then the processor is yielded, then mostly idle. */
+/* The pause between two polls: none at first, then a yield, then a sleep. */
 static void rest(unsigned polls) {
     const struct timespec pause = {0, 100000};
     if (polls > 2000)
@@ -46,7 +46,7 @@ static void break_up(team_ranks *ranks, int failed_rank, const stn_error *why) {
     stn_mpi_keep_open();
 }
 
-/* Is the request done? An error counts as done, and is the answer's. */
+/* True if the request is complete, also with an error, which is then in *problem. */
 static bool is_done(const team_ranks *ranks, stn_mpi_handle *request, int *problem) {
     int flag = 0;
     *problem = ranks->mpi.call.test(request, &flag, ranks->mpi.ignore);
@@ -228,7 +228,7 @@ static stn_status limit_of(double seconds, double *limit, stn_error *error) {
                     seconds ? "not above 0" : text);
 }
 
-/* A communicator of this team's own, so that no message meets a caller's. */
+/* Duplicates the communicator, so that messages are separate from the caller's. */
 static stn_status duplicate(team_ranks *ranks, stn_mpi_handle from, stn_error *error) {
     stn_mpi_handle request = 0;
     int problem = ranks->mpi.call.comm_idup(from, &ranks->comm, &request);
@@ -251,7 +251,7 @@ static stn_status duplicate(team_ranks *ranks, stn_mpi_handle from, stn_error *e
 static stn_status open_ranks(team_ranks *ranks, const void *communicator, stn_error *error) {
     STN_TRY(stn_mpi_open(&ranks->mpi, error));
     stn_mpi_handle from = ranks->mpi.world;
-    if (communicator) { /* MPICH's handles are as wide as an int */
+    if (communicator) { /* MPICH's handles are ints */
         from = 0;
         memcpy(&from, communicator, ranks->mpi.world == 0x44000000 ? sizeof(int) : sizeof from);
     }
@@ -285,8 +285,8 @@ stn_status team_ranks_open(const void *communicator, double seconds, team_ranks 
 void team_ranks_close(team_ranks *ranks) {
     int problem, over = 0;
     if (!ranks) return;
-    if (ranks->has_comm && !ranks->mpi.call.finalized(&over) && over) /* by the caller: MPI must not be called */
-        ranks->listens = false, ranks->broken = true;
+    /* If the caller has finalised MPI, it must not be called any more. */
+    if (ranks->has_comm && !ranks->mpi.call.finalized(&over) && over) ranks->listens = false, ranks->broken = true;
     if (ranks->listens) {
         pending control = {.request = ranks->listening};
         team_give_up(ranks, &control, 1);
@@ -295,7 +295,7 @@ void team_ranks_close(team_ranks *ranks) {
         if (!over && ranks->heartbeats[r] && !is_done(ranks, &ranks->heartbeats[r], &problem)) ranks->broken = true;
     if (ranks->has_comm && !ranks->broken) (void)ranks->mpi.call.comm_free(&ranks->comm);
     free(ranks->last), free(ranks->heartbeats), free(ranks->votes);
-    if (!ranks->broken) free(ranks); /* else a message may still be on its way from it */
+    if (!ranks->broken) free(ranks); /* else MPI may still access the memory of pending messages */
 }
 
 int team_ranks_size(const team_ranks *ranks) { return ranks->size; }

@@ -9,7 +9,7 @@
 #include "team/mpi.h"
 
 typedef struct team_ranks team_ranks;
-enum { TEAM_SHARED = 4200 }; /* bytes that an agreement can carry */
+enum { TEAM_SHARED = 4200 }; /* largest `shared` of an agreement in bytes */
 
 /* communicator: points to an MPI_Comm, or NULL for MPI_COMM_WORLD; it is duplicated. seconds: the
  * limit; 0: $STENTOR_MPI_SECONDS, else 300. */
@@ -19,7 +19,7 @@ int team_ranks_size(const team_ranks *ranks);
 int team_ranks_own(const team_ranks *ranks);
 /* The rank that the last failure names; -1: none failed. */
 int team_ranks_failed(const team_ranks *ranks);
-/* Does a rank no longer answer, so that nothing can be sent any more? */
+/* True if a rank has stopped answering: no message can be sent any more. */
 bool team_ranks_broken(const team_ranks *ranks);
 
 /* Bytes in host memory to or from another rank. */
@@ -27,7 +27,7 @@ typedef struct team_message {
     int peer, tag;
     bool is_sent; /* else received */
     void *bytes;
-    size_t size; /* as large on the other side */
+    size_t size; /* equal on the other side */
 } team_message;
 /* Sends and receives all of them. */
 stn_status team_ranks_transfer(team_ranks *ranks, const team_message *messages, int count, stn_error *error);
@@ -74,15 +74,15 @@ typedef struct decision { /* from rank 0 to each rank */
 /* For ranks.c and agree.c. */
 struct team_ranks {
     stn_mpi mpi;
-    stn_mpi_handle comm, listening; /* of the control message that is received next */
+    stn_mpi_handle comm, listening; /* listening: the request of the next control message */
     bool has_comm, listens, broken;
     int size, own, failed_rank;
     double limit, last_heartbeat; /* seconds; when this rank last sent heartbeats */
-    stn_error why;                /* of what is broken */
+    stn_error why;                /* the failure that broke the team */
     control heard, heartbeat, failure;
     double *last;               /* when each rank was heard last */
-    stn_mpi_handle *heartbeats; /* being sent to each rank; 0: none */
-    vote *votes;                /* of rank 0 */
+    stn_mpi_handle *heartbeats; /* pending sends to each rank; 0: none */
+    vote *votes;                /* on rank 0 */
     decision decision;
 };
 
@@ -94,12 +94,12 @@ typedef struct pending {
 
 /* Starts a message of up to 1 GiB. False: MPI refused. */
 bool team_start(const team_ranks *ranks, bool is_sent, int peer, int tag, void *bytes, size_t size, pending *made);
-/* Waits for all of them, and gives them up on failure. */
+/* Waits for all of them; cancels them on failure. */
 stn_status team_wait_for(team_ranks *ranks, pending *list, int count, stn_error *error);
-/* Cancels messages, whose memory may be freed then. */
+/* Cancels messages; afterwards their memory may be freed. */
 void team_give_up(team_ranks *ranks, pending *list, int count);
-/* Gives up a rank that has not answered for so many seconds, and tells all others. how: "has not
- * answered for". */
+/* Declares a rank lost that has not answered for so many seconds, and tells all others. how: "has
+ * not answered for". */
 stn_status team_lose(team_ranks *ranks, int peer, const char *how, double seconds, stn_error *error);
 /* The failure that broke the team. */
 stn_status team_already_broken(const team_ranks *ranks, stn_error *error);

@@ -12,8 +12,9 @@
 #include "plan/plan.h"
 
 #define LINK_BYTES ((size_t)16 << 20) /* of the copy that is timed */
-#define HOST_BANDWIDTH 5e9            /* bytes/s of a copy between members that share the processors */
-#define LATENCY 20e-6                 /* seconds of an exchange within one process */
+/* Assumed bytes/s of a copy between members on the host. */
+#define HOST_BANDWIDTH 5e9
+#define LATENCY 20e-6 /* assumed seconds of an exchange within one process */
 
 static stn_status check_devices(int count, const int *devices, stn_error *error) {
     if (count < 1 || count > TEAM_MOST || !devices)
@@ -40,7 +41,7 @@ static stn_status open_member(stn_context_options *options, int device, team_mem
 static stn_status time_copy(const team_member *to, const team_member *from, void *target, const void *source,
                             stn_timer *timer, double *seconds, stn_error *error) {
     void *const stream = stn_lane_stream(to->lane);
-    for (int i = 0; i < 2; i++) { /* the first one sets up the link */
+    for (int i = 0; i < 2; i++) { /* the first copy sets up the link */
         STN_TRY(stn_timer_start(timer, stream, error));
         STN_TRY(stn_lane_copy(to->lane, target, from->lane, source, LINK_BYTES, error));
         STN_TRY(stn_timer_stop(timer, stream, seconds, error));
@@ -48,13 +49,13 @@ static stn_status time_copy(const team_member *to, const team_member *from, void
     return STN_OK;
 }
 
-/* From the last member to the first. */
+/* Times a copy from the last member to the first. */
 static stn_status measure_link(stn_team *team, stn_error *error) {
     const team_member *to = &team->member[0], *from = &team->member[team->count - 1];
     void *target = NULL, *source = NULL;
     stn_timer *timer = NULL;
     double seconds = 0;
-    if (!to->lane || !from->lane) return STN_OK; /* members that share the processors */
+    if (!to->lane || !from->lane) return STN_OK; /* members on the host */
     stn_status status = stn_device_alloc(to->context->device, LINK_BYTES, &target, error);
     if (status == STN_OK) status = stn_device_alloc(from->context->device, LINK_BYTES, &source, error);
     if (status == STN_OK) status = stn_timer_create(to->context->device, &timer, error);
@@ -111,7 +112,7 @@ stn_status stn_team_create(const stn_context_options *given, int count, const in
 
 /* ---- one member a process -------------------------------------------------------------------- */
 
-/* Of the host's processors, this process's share. */
+/* This process's share of the host's processors. */
 static int share_of_threads(void) {
     int rank;
     cpu_set_t set;
@@ -121,7 +122,7 @@ static int share_of_threads(void) {
     return share > 1 ? share : 1;
 }
 
-/* With STN_DEVICE_AUTO, GPUs go round among the processes of a host. */
+/* STN_DEVICE_AUTO distributes the GPUs of a host to its processes in turn. */
 static stn_status open_own(stn_context_options *options, stn_team *team, stn_error *error) {
     team_member *own = &team->member[team->own];
     int rank;
@@ -145,7 +146,7 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Every rank exchanges `bytes` bytes with both neighbours of a ring; the faster of two times. */
+/* Every rank exchanges `bytes` bytes with both neighbours of a ring; the minimum of two times. */
 static stn_status time_ring(stn_team *team, unsigned char *memory, size_t bytes, double *seconds, stn_error *error) {
     const int before = (team->own + team->count - 1) % team->count, after = (team->own + 1) % team->count;
     const team_message messages[] = {{before, 0, false, memory, bytes},
@@ -180,7 +181,7 @@ stn_status stn_team_create_mpi(const stn_context_options *given, const void *com
                                stn_team **team, stn_error *error) {
     stn_context_options options;
     team_ranks *ranks = NULL;
-    stn_error spare = {0}; /* the other processes are told why even where the caller is not */
+    stn_error spare = {0}; /* for the other processes if the caller passes no error */
     if (!error) error = &spare;
     if (!team) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_create_mpi needs a place for the team");
     *team = NULL;

@@ -15,65 +15,71 @@ typedef struct team_member {
 
 struct stn_team {
     int count;
-    int own;               /* the member that is this process's, where each member is a process; else 0 */
+    /* This process's member if each member is a process; else 0. */
+    int own;
     team_ranks *ranks;     /* owned; the members' processes; NULL: all members are in this one */
-    bool on_host;          /* the members of this process are */
+    bool on_host;          /* the members of this process compute on the host */
     double link_bandwidth; /* bytes/s from one member to another */
-    double latency;        /* seconds that an exchange takes at least, with its waits */
+    double latency;        /* seconds of the smallest exchange, with its waits */
     team_member *member;   /* owned; those of other processes are empty */
 };
 
 static inline bool team_is_here(const stn_team *team, int member) { return !team->ranks || member == team->own; }
 
-/* A member's rows, and its two grids, which have halo[0] rows before its own and halo[1] after
- * them. */
+/* A member's rows, and its two grids, which have halo[0] rows before its own rows and halo[1]
+ * rows after them. */
 typedef struct team_part {
     int64_t first, rows;
     int64_t halo[2];
     int neighbour[2]; /* the members that the halos are copies of; -1: a side of the grid */
-    void *grid[2];    /* on the member's device, steps go from one to the other; a source's is the third */
+    /* On the member's device: ping-pong grids, and the source if there is one. */
+    void *grid[2];
     void *source;
-    void *leaving[2], *coming[2]; /* owned host memory: halos to and from other processes; NULL: they lie packed */
-    stn_plan *plan[2];            /* of f steps, and of the rest; the second is NULL where there is none */
+    /* Owned host memory: halos to and from other processes; NULL: they are contiguous anyway. */
+    void *leaving[2], *coming[2];
+    /* Plans of f steps, and of the remaining steps; the second is NULL if there are none. */
+    stn_plan *plan[2];
 } team_part;
 
 struct stn_team_plan {
     stn_team *team; /* borrowed */
     int rank, members;
     bool has_source, in_place;
-    int64_t batch, row_bytes; /* of a row: one index of the slowest axis, of one grid */
+    int64_t batch, row_bytes; /* row: one index of the slowest axis, one grid */
     int64_t rows;             /* of the whole grid */
-    uint64_t steps, between;  /* of the run, and between two exchanges */
+    uint64_t steps, between;  /* of the run; between two exchanges */
     double predicted;         /* seconds */
-    int at;                   /* the grids that the last run ended in */
-    bool has_grids;           /* there was one, and it did not fail */
-    team_part *part;          /* owned; of each member. Grids and plans are those of this process's members */
+    int at;                   /* index of the grids with the last result */
+    bool has_grids;           /* a run has succeeded */
+    /* Owned; one per member. Only this process's members have grids and plans. */
+    team_part *part;
 };
 
-/* Where a row of grid `batch` lies in a grid of a part with halos; row 0 is the part's first own
- * one. */
+/* The byte offset of a row of grid `batch` in a part's grid with halos; row 0 is the part's first
+ * own row. */
 static inline int64_t team_offset(const stn_team_plan *plan, const team_part *part, int64_t batch, int64_t row) {
     const int64_t all = part->halo[0] + part->rows + part->halo[1];
     return (batch * all + part->halo[0] + row) * plan->row_bytes;
 }
 
-/* ---- digest.c: the problem and the options that all processes must bring alike, and a few words
- * of them. */
+/* ---- digest.c
+ * A hash of the problem and the options, which must be equal in all processes, and a description of
+ * them in a few words. */
 uint64_t team_digest(const stn_problem *problem, const stn_plan_options *options, char *words, size_t size);
 
 /* ---- team.c
- * The status that all processes agree on; the given one where all members are in this process. */
+ * The status that all processes agree on; the given one if all members are in this process. */
 stn_status team_agree(const stn_team *team, stn_status status, uint64_t hash, const char *words, void *shared,
                       size_t bytes, stn_error *error);
 
 /* ---- exchange.c */
-/* Fills the halos of every member's grid number `which` (2: the source's) from its neighbours. Each
- * member's work before is marked on its lane by team_mark; what follows on a lane waits for the
- * halos. */
+/* The exchange fills the halos of every member's grid number `which` (2: the source) from its
+ * neighbours. team_mark records an event on each member's stream after its earlier work; later work
+ * on a stream waits for the halos. */
 stn_status team_mark(const stn_team_plan *plan, stn_error *error);
 stn_status team_exchange(const stn_team_plan *plan, int which, stn_error *error);
-/* Waits for all members. */
+/* Waits for the work of all members. */
 stn_status team_wait(const stn_team_plan *plan, stn_error *error);
-/* Of so many bytes between neighbours. */
+/* Predicted seconds of an exchange of so many bytes between neighbours. */
 double team_exchange_seconds(const stn_team *team, double bytes);
 #endif

@@ -1,13 +1,16 @@
-/* A plan of a team: a run of T steps as exchanges of halos and runs of f steps of each member's
- * part.
+/* A plan of a team (domain decomposition along the slowest axis): a run of T steps as exchanges of
+ * halos and runs of f steps of each member's part.
  *
- *     the grid's rows:  | part 0 | part 1 | .. |        halos: f times the reach of the taps, at sides between parts
+ *     the grid's rows:  | part 0 | part 1 | .. |
+ *     halos:            f times the reach of the taps, at sides between parts
  *
- *     for each of T / f launches:  exchange halos;  every member takes f steps of its part and halos
+ *     for each of T / f launches:
+ *         exchange halos
+ *         every member computes f steps of its part and halos
  *
- * After f steps the halos are wrong, from the outside inwards, and the part's own rows are right:
- * no value goes further than taps carry it. So any side serves there, and members' plans are plans
- * as any other. */
+ * After f steps the halos are wrong, from the outside inwards, and the part's own rows are right,
+ * since a step propagates values no further than its taps reach. So any boundary condition serves
+ * at the outer ends of halos, and members' plans are ordinary plans. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -21,12 +24,12 @@
 #include "plan/plan.h"
 #include "team/team.h"
 
-/* Of an error, the part that adds up from launch to launch. */
+/* The fraction of an error that accumulates over launches. */
 #define ALIKE 0.125
-enum { ALIGNMENT = 256, DESCRIBED = 16 /* members up to which the parts of other processes are described */ };
+/* ALIGNMENT: bytes. DESCRIBED: the largest team whose description has other processes' parts. */
+enum { ALIGNMENT = 256, DESCRIBED = 16 };
 
-/* ---- parts
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 static int64_t reach_of(const stn_problem *problem) {
     const stn_tap *taps = stn_stencil_taps(problem->stencil);
@@ -36,12 +39,12 @@ static int64_t reach_of(const stn_problem *problem) {
     return reach;
 }
 
-/* So many members get rows that each has at least as many as taps reach. */
+/* The number of members that get rows: each has at least as many as taps reach. */
 static int members_of(const stn_team *team, int64_t rows, int64_t reach) {
     return (int)stn_max(1, stn_min(team->count, rows / stn_max(reach, 1)));
 }
 
-/* Parts differ by one row at most; halos of `depth` rows. */
+/* Divides the rows into parts that differ by one row at most, with halos of `depth` rows. */
 static void cut(stn_team_plan *plan, const stn_problem *problem, int64_t depth) {
     const bool wraps = problem->boundary[0][0].kind == STN_WRAP;
     const int64_t each = plan->rows / plan->members, more = plan->rows % plan->members;
@@ -58,7 +61,7 @@ static void cut(stn_team_plan *plan, const stn_problem *problem, int64_t depth) 
     }
 }
 
-/* The problem of a member's part, with its halos, of so many steps. */
+/* The problem of a member's part and halos with the given number of steps. */
 static stn_problem problem_of(const stn_team_plan *plan, const stn_problem *problem, int m, uint64_t steps) {
     const team_part *part = &plan->part[m];
     stn_problem own = *problem;
@@ -72,20 +75,19 @@ static stn_problem problem_of(const stn_team_plan *plan, const stn_problem *prob
     return own;
 }
 
-/* ---- how many steps between two exchanges
- * -------------------------------------------------------------------------- */
+/* ---- how many steps between two exchanges ---------------------------------------------------- */
 
 typedef struct search {
     stn_team_plan *plan;
     const stn_problem *problem;
     stn_plan_options options;
     int64_t reach;
-    uint64_t most, best; /* steps between exchanges: as halos allow, and the fastest so far */
+    uint64_t most, best; /* steps between exchanges: limit due to halos; fastest so far */
     double fastest;
 } search;
 
-/* Predicted seconds of the whole run. The rest, of fewer steps, takes its share of a launch.
- * INFINITY: nothing serves it. */
+/* Predicted seconds of the whole run; a last interval of fewer steps counts in proportion.
+ * INFINITY: no strategy applies. */
 static double seconds_of(const search *s, uint64_t between) {
     stn_team_plan *plan = s->plan;
     plan->between = between;
@@ -100,7 +102,7 @@ static double seconds_of(const search *s, uint64_t between) {
     return runs * seconds + (plan->members > 1 ? ceil(runs) * team_exchange_seconds(plan->team, 2 * halo) : 0);
 }
 
-/* Is it the fastest so far? */
+/* True if it is the fastest so far. */
 static bool try_between(search *s, uint64_t between) {
     if (!between || between > s->most) return false;
     const double seconds = seconds_of(s, between);
@@ -109,9 +111,9 @@ static bool try_between(search *s, uint64_t between) {
     return true;
 }
 
-/* As many as halos allow, then powers of two below that until three are slower than one before;
- * then other multiples of the fastest's eighths, for strategies take several steps a launch, and a
- * number that these do not divide leaves a shorter one. */
+/* Tries the limit due to halos, then smaller powers of two until three are slower than an earlier
+ * one, then other multiples of an eighth of the fastest: strategies compute several steps per
+ * launch, and if these do not divide the steps, a shorter launch remains. */
 static void choose_between(stn_team_plan *plan, const stn_problem *problem, const stn_plan_options *options,
                            int64_t reach) {
     search s = {plan, problem, *options, reach, plan->steps, 1, INFINITY};
@@ -130,8 +132,7 @@ static void choose_between(stn_team_plan *plan, const stn_problem *problem, cons
     cut(plan, problem, (int64_t)s.best * reach);
 }
 
-/* ---- making
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static stn_status check_problem(const stn_problem *problem, stn_error *error) {
     STN_TRY(stn_problem_validate(problem, error));
@@ -160,8 +161,8 @@ static stn_status make_part(stn_team_plan *plan, const stn_problem *problem, con
     return plan->has_source ? stn_memory_alloc(context, bytes, &part->source, error) : STN_OK;
 }
 
-/* Halos to and from other processes, where the rows of one message do not lie one after the other
- * in host memory. A neighbour's halo of side s is of rows on this part's other side. */
+/* Allocates memory for halos to and from other processes if the rows of a message are not
+ * contiguous in host memory. A neighbour's halo of side s has rows of this part's other side. */
 static stn_status make_packed(stn_team_plan *plan, stn_error *error) {
     team_part *part = &plan->part[plan->team->own];
     if (!plan->team->ranks || plan->team->own >= plan->members || (plan->team->on_host && plan->batch == 1))
@@ -229,7 +230,7 @@ stn_status stn_team_plan_create(stn_team *team, const stn_problem *given, const 
                                 stn_team_plan **plan, stn_error *error) {
     stn_problem problem;
     stn_plan_options options;
-    stn_error spare = {0}; /* the other processes are told why even where the caller is not */
+    stn_error spare = {0}; /* for the other processes if the caller passes no error */
     if (!error) error = &spare;
     if (!team || !given || !plan)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_create needs a team, a problem and a place");
@@ -306,8 +307,7 @@ stn_status stn_team_plan_set_weights(stn_team_plan *plan, size_t count, const do
     return team_agree(plan->team, set_weights(plan, count, weights, error), 0, "weights", NULL, 0, error);
 }
 
-/* ---- in words
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- description ----------------------------------------------------------------------------- */
 
 stn_status stn_team_plan_describe(const stn_team_plan *plan, char **text, stn_error *error) {
     if (!plan || !text)

@@ -1,23 +1,23 @@
-/* Executing a team's plan: exchanges of halos and runs of several steps, in turn. */
+/* Execution of a team's plan: halo exchanges and runs of several steps alternate. */
 #include <string.h>
 
 #include "base/error.h"
 #include "plan/plan.h"
 #include "team/team.h"
 
-/* Grids of a caller: parts on the devices of this process's members, or whole grids in host memory.
- * `in` NULL: the run goes on from the grids that the last one left; `out` NULL: it leaves its
- * result there. */
+/* The caller's grids: parts on the devices of this process's members, or whole grids in host
+ * memory. `in` NULL: the run continues from the plan's own grids; `out` NULL: the result stays
+ * there. */
 typedef struct grids {
     bool whole;
     const void *const *in, *const *source; /* whole: one pointer each */
     void *const *out;
 } grids;
 
-/* Of the caller's pointers, the one for a member. */
+/* The index of a member's pointer among the caller's. */
 static int pointer_of(const stn_team_plan *plan, bool whole, int m) { return whole || plan->team->ranks ? 0 : m; }
 
-/* Bytes of one member's grids: to the device's `to`, from the device's or the caller's `from`. */
+/* Copies rows of one member: `from` is on the device or the caller's, `to` on the device. */
 static stn_status copy_rows(const team_member *member, bool whole, bool comes, void *to, const void *from, size_t bytes,
                             stn_error *error) {
     if (!member->lane) {
@@ -30,8 +30,8 @@ static stn_status copy_rows(const team_member *member, bool whole, bool comes, v
     return stn_device_copy(member->context->device, to, from, bytes, stn_lane_stream(member->lane), error);
 }
 
-/* A part's own rows of all grids: from the caller's to `grid`, or (back) from there to the
- * caller's. */
+/* Copies a part's own rows of all grids from the caller's to `grid`, or (back) in the other
+ * direction. */
 static stn_status move_part(const stn_team_plan *plan, int m, bool whole, const void *given, void *back, void *grid,
                             stn_error *error) {
     const team_part *part = &plan->part[m];
@@ -61,7 +61,7 @@ static stn_status load(stn_team_plan *plan, const grids *caller, stn_error *erro
     return plan->has_source ? team_exchange(plan, 2, error) : STN_OK;
 }
 
-/* Other ranks are told that this one computes; a failure of theirs ends the computation. */
+/* Sends heartbeats to the other ranks; a failure of one ends this computation. */
 static int poll_ranks(void *user, uint64_t done, uint64_t total) {
     (void)done, (void)total;
     return !team_ranks_poll(user);
@@ -88,11 +88,11 @@ static stn_status run_steps(stn_team_plan *plan, const grids *caller, stn_error 
     STN_TRY(load(plan, caller, error));
     for (uint64_t i = 0; i < launches; i++) STN_TRY(step(plan, false, error));
     if (plan->steps % plan->between) STN_TRY(step(plan, true, error));
-    return caller->whole || plan->team->ranks ? team_wait(plan, error)
-                                              : STN_OK; /* downloads wait for no other stream */
+    /* Downloads are not ordered after other streams. */
+    return caller->whole || plan->team->ranks ? team_wait(plan, error) : STN_OK;
 }
 
-/* Of processes, none writes its output before all have made their steps. */
+/* No process writes its output before all have computed all steps. */
 static stn_status run_all(stn_team_plan *plan, const grids *caller, stn_error *error) {
     stn_status status = run_steps(plan, caller, error);
     if (plan->team->ranks && status != STN_OK) return team_ranks_fail(plan->team->ranks, status, error);
@@ -112,7 +112,7 @@ static stn_status run_and_wait(stn_team_plan *plan, const grids *caller, stn_err
     return status == STN_OK ? waited : status;
 }
 
-/* ---- what a caller brings -------------------------------------------------------------------- */
+/* ---- the caller's grids ---------------------------------------------------------------------- */
 
 static stn_status check_given(const stn_team_plan *plan, bool has_input, bool has_source, stn_error *error) {
     if (plan->has_source != has_source)
@@ -139,7 +139,7 @@ static stn_status check_parts(const stn_team_plan *plan, const grids *caller, st
 
 stn_status stn_team_plan_execute(stn_team_plan *plan, const void *const *in, void *const *out,
                                  const void *const *source, stn_error *error) {
-    stn_error spare = {0}; /* the other processes are told why even where the caller is not */
+    stn_error spare = {0}; /* for the other processes if the caller passes no error */
     if (!error) error = &spare;
     if (!plan) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_execute needs a plan");
     const grids caller = {.in = in, .out = out, .source = source};

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/studies/envelope.py finds where a plan takes more than the cheapest strategy, and draws every run."""
+"""bench/studies/envelope.py finds plans that are not the cheapest, and draws every run."""
 import json
 import os
 import subprocess

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/fit_rates.py finds the scale and the start that runs were made with, and writes rows that C can read."""
+"""bench/fit_rates.py recovers the scale and start of synthetic runs, and writes valid C rows."""
 import contextlib
 import importlib.util
 import io
@@ -18,7 +18,7 @@ spec.loader.exec_module(fit_rates)
 
 
 def made(scale, start, count=8, **more):
-    """Runs that took scale * model + start * launches, from short ones to long ones."""
+    """Runs that took scale * model + start * launches, from short to long ones."""
     runs = []
     for i in range(count):
         run = {'strategy': 'direct', 'rank': 2, 'dtype': 'f64', 'fused': 1, 'chosen': 1, 'launches': 1 + i % 5,

@@ -1,5 +1,7 @@
-"""bench/studies/fno_torch.py: it reads what stentor-bench prints, forms the ratios and counts what
-misses a bar; and where there is PyTorch, its layers are what they should be."""
+"""bench/studies/fno_torch.py reads the output of stentor-bench, forms ratios and counts misses.
+
+With PyTorch, its layers are compared with their definition too.
+"""
 import os
 import subprocess
 import sys
@@ -33,7 +35,7 @@ assert said == [
     "forward, 2 layers: 2.45 times as fast as PyTorch (geometric mean), least 1.50, 1 below 2.0",
     "forward and backward, 1 layers: 1.50 times as fast as PyTorch (geometric mean), least 1.50, 1 below 1.8"], said
 
-# The cases are the bench's: all that it lists in small have a place here, but for batches that it shortens.
+# All cases that the bench lists with --quick are here, where only batches are larger.
 done = subprocess.run([bench, "--quick", "--device", "host", "--group", "fno,fno-grid"], stdout=subprocess.PIPE, text=True,
                       check=False)
 listed = fno_torch.read_table(done.stdout)

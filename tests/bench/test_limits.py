@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/limits.py reads what ncu prints: the last launch of each kernel, shares of counters, a dash for what is not there."""
+"""bench/limits.py reads ncu output: last launches, shares of counters, dashes if absent."""
 import os
 import subprocess
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/planner.py on the emulated GPU, whose times mean nothing: that it gets to its end, and that its sums are right."""
+"""bench/planner.py with the emulated GPU (its times are meaningless): it ends, sums are right."""
 import importlib.util
 import json
 import os
@@ -50,7 +50,7 @@ class Planner(unittest.TestCase):
             self.assertGreaterEqual(row['estimate'], 0)
 
     def test_replay(self):
-        """By times that another run kept: every one of them, or the fastest."""
+        """With recorded times: all of them, or the fastest ones."""
         with tempfile.TemporaryDirectory() as folder:
             times, seeds = pathlib.Path(folder, 'times.jsonl'), pathlib.Path(folder, 'seeds')
             _, rows = self.run_it('regret', '--limit', '40', '--each', '1', '--no-measure', '--times', times, '--seeds', seeds)

@@ -1,6 +1,6 @@
 /* What a plan does when its strategy refuses: candidates that cannot be prepared, new weights that
- * were taken by half. Plans are made for stencils of a kind that has one strategy, defined here, which
- * refuses what a test tells it to. */
+ * were taken by half. Plans are made for stencils of a kind that has one strategy, defined here,
+ * which refuses what a test tells it to. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>

@@ -114,7 +114,8 @@ void compare_measure(const stn_task *task, const void *got, stn_dtype expected_d
                      comparison *result) {
     int64_t span = stn_task_span(task, true);
     unsigned char *is_point = calloc(1, (size_t)span);
-    long double error = 0, size = 0, rounding = 0; /* many steps leave answers whose squares no double holds */
+    /* After many steps squares of results may be out of double's range. */
+    long double error = 0, size = 0, rounding = 0;
     double largest = 0;
     result->point = 0;
     result->all_written = true;
@@ -130,8 +131,8 @@ void compare_measure(const stn_task *task, const void *got, stn_dtype expected_d
                     unsigned char stored[8];
                     set_element(task->dtype, stored, 0, e);
                     long double lost = element(task->dtype, stored, 0) - e, off = g - e;
-                    /* A definition that steps in f16 holds such numbers exactly, and has lost as
-                     * much on its way. */
+                    /* Host steps in f16 store such subnormal numbers exactly, but earlier steps
+                     * have lost as much. */
                     if (task->dtype == STN_F16 && fabs(e) < 0x1p-14) lost = fmax(fabs((double)lost), 0x1p-24);
                     rounding += lost * lost;
                     error += off * off;
@@ -151,9 +152,8 @@ bool compare_good(const comparison *c) {
     return c->all_written && c->relative_l2 <= c->bar && c->point <= COMPARE_POINT * c->bar;
 }
 
-/* Fused strategies may use what the task's tolerance allows. */
-/* What strategies that fuse steps are held to is what a plan lets any candidate be predicted to err
- * by. */
+/* Fused strategies may use the task's tolerance; their bound is the one that plans apply to
+ * predicted errors. */
 double compare_bar(const stn_task *task, bool fused) {
     double steps = (double)task->steps, tolerance = fused ? task->tolerance : 0;
     stn_task exact = *task;
@@ -163,7 +163,7 @@ double compare_bar(const stn_task *task, bool fused) {
     return (task->dtype == STN_F32 ? 1e-6 : 1e-3) * sqrt(steps);
 }
 
-/* Numbers of one type as another. */
+/* Converts elements from one type to another. */
 static void *converted(stn_dtype from, const void *data, stn_dtype to, int64_t count) {
     void *made = malloc((size_t)count * stn_dtype_size(to));
     for (int64_t i = 0; made && i < count; i++) set_element(to, made, i, element(from, data, i));
@@ -198,7 +198,7 @@ void *compare_answer_source(const stn_task *task, stn_pool *pool, bool fused, co
     return expected;
 }
 
-/* As stn_plan_create does, for the candidate at place `pick` of the ranking. */
+/* Builds the candidate at index `pick` of the ranking, like stn_plan_create. */
 static stn_status build_candidate(stn_plan *plan, int pick, stn_error *error) {
     plan->candidate = plan->ranking[pick].candidate;
     plan->estimate = plan->ranking[pick].estimate;
@@ -274,7 +274,8 @@ bool compare_drawn_with_host(stn_context *context, stn_pool *pool, const stn_pro
     stn_status status = compare_run(context, problem, strategy, pick, in, in_bytes, got, out_bytes, result);
     if (status == STN_OK) compare_measure(&task, got, expected_dtype, expected, result);
     result->bar = compare_bar(&task, fused);
-    if (task.dtype == STN_F16) result->bar = fmax(result->bar, 2 * result->rounding); /* numbers below 6e-5 */
+    /* Subnormal f16 numbers, below 6e-5. */
+    if (task.dtype == STN_F16) result->bar = fmax(result->bar, 2 * result->rounding);
     free(in), free(got), free(expected);
     stn_task_clear(&task);
     return status == STN_OK && compare_good(result);

@@ -1,4 +1,4 @@
-/* See suite.h. */
+/* The shared main and reports of strategy tests; see suite.h. */
 #include "suite.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ void suite_report(suite *s, bool good, const char *what, const char *detail) {
     fflush(stdout);
 }
 
-/* Are all of `words`, which | separates, in `name`? */
+/* True if `name` contains all of `words`, separated by |. */
 static bool has_words(const char *name, const char *words) {
     char word[120];
     while (*words) {
@@ -103,7 +103,7 @@ int suite_without_device(const char *why) {
     return must_run;
 }
 
-/* False, after a word on stderr, if an argument says nothing that is known. */
+/* False, after a message on stderr, if an argument is unknown. */
 static bool read_arguments(suite *s, const char **only, int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";

@@ -1,5 +1,5 @@
-/* What the tests of strategies share: parts that run alone or together, TAP, problems with random
- * sides. */
+/* Functions shared by the tests of strategies: parts that run alone or together, TAP, problems with
+ * random boundary conditions. */
 #ifndef STN_TESTS_SUITE_H
 #define STN_TESTS_SUITE_H
 #include "compare.h"
@@ -24,29 +24,29 @@ typedef struct suite_part {
 extern const char *const side_names[6]; /* by stn_boundary_kind */
 extern const char *const taps_names[3]; /* by taps_kind */
 
-/* One line of TAP; detail (may be NULL) follows a failure. */
+/* Prints one line of TAP; detail (may be NULL) follows a failure. */
 void suite_report(suite *s, bool good, const char *what, const char *detail);
-/* The problem in the type and with the tolerance that were given, if any. */
+/* The problem with the dtype and tolerance of the command line, if any. */
 stn_problem suite_problem(const suite *s, const stn_problem *problem);
 /* Compares with the host as compare_with_host does and reports. */
 void suite_compare(suite *s, const char *strategy, bool fused, const char *what, const stn_problem *problem,
                    uint64_t seed);
-/* For compare_candidate_with_host: the first of those worth measuring whose name has all of
- * `words`, which | separates; past the last, so that it fails, where there is none. */
+/* For compare_candidate_with_host: the index of the first candidate whose name contains all of
+ * `words`, separated by |; if there is none, an index past the last one, which fails. */
 int suite_candidate(const suite *s, const stn_problem *problem, const char *strategy, const char *words);
-/* suite_compare of that candidate. */
+/* suite_compare with that candidate. */
 void suite_compare_words(suite *s, const char *strategy, const char *words, const char *what,
                          const stn_problem *problem, uint64_t seed);
-/* The story of a comparison that failed. */
+/* Describes a failed comparison. */
 void suite_detail(const comparison *c, char *detail, size_t size);
-/* Any pair of sides on each axis; constants are no round numbers. */
+/* Draws any pair of boundary conditions on each axis; constants are not round numbers. */
 void random_sides(dice *d, stn_problem *problem, int rank);
-/* Says that there is no device, and why: TAP's plan to skip; or, where STENTOR_TESTS_MUST_RUN is
- * set, as beside the emulator, a failure. Returns the exit status. */
+/* Reports that there is no device, and why: as TAP's skipped plan, or as a failure if
+ * STENTOR_TESTS_MUST_RUN is set, as it is with the emulator. Returns the exit status. */
 int suite_without_device(const char *why);
 /* main of such a test: [--full] [--only PART] [--dtype T] [--tolerance X] [--strategy NAME]. An
  * unknown PART fails. */
 int suite_main(int argc, char **argv, const suite_part *parts, size_t count);
-/* The same on another device than the first GPU, as stn_context_options has it. */
+/* The same on another device than the first GPU; `device` as in stn_context_options. */
 int suite_main_on(int device, int argc, char **argv, const suite_part *parts, size_t count);
 #endif

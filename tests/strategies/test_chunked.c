@@ -1,5 +1,6 @@
-/* chunked: a run as chunks of steps equals the host's steps, in place and in batches, with a rest
- * and without one. On the emulator or a GPU. Prints TAP. Usage: test_chunked [--full]. */
+/* Strategy chunked: a run as chunks of steps equals the host's steps, in place and in batches, with
+ * and without remaining steps. On the emulator or a GPU. Prints TAP. Usage: test_chunked
+ * [--full]. */
 #include <stdio.h>
 
 #include "suite.h"

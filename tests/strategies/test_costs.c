@@ -1,13 +1,13 @@
-/* What strategies say they take, for an H200-like machine that is not here: golden times. Each case
- * is one that another part of a cost decides (memory, products, the walk of one block, faces, many
- * launches), so that a factor that is wrong shows, and with it a ranking that is upside down. The
- * numbers are the model's own, as it ranks what bench/RESULTS.md measured; a change of the model
- * changes them here, knowingly. */
+/* Predicted times of strategies on a machine like an H200, compared with golden values. Each case
+ * is dominated by another part of a cost model (memory, products, one block's marching loop, faces,
+ * many launches), so that a wrong constant, and a wrong ranking, is noticed. The values are the
+ * model's own; a change of the model must update them. */
 #include <criterion/criterion.h>
 
 #include "plan/plan.h"
 
-#define LEEWAY 1.5 /* either way: a mistake of a factor of 10 is far from it, a touch of a constant is not */
+/* Allowed factor in both directions: small corrections of constants pass, wrong units do not. */
+#define LEEWAY 1.5
 
 typedef struct cost_case {
     const char *stencil;

@@ -1,13 +1,13 @@
-/* Predicted errors beside what plans are off by, over problems by chance: named stencils of up to
- * 2000 steps, weights of any sign for a few. A prediction is safe if nothing exceeds it; it is
- * tight if most of what it says is needed.
+/* Predicted and actual errors of plans for random problems: named stencils for up to 2000 steps,
+ * weights of any sign for a few steps. Predictions must be upper bounds, and not far above.
  *
- *     test_errors --strategy NAME [--dtype T] [--tolerance X] [--count N] [--seed S] [--list] [--far X]
+ *     test_errors --strategy NAME [--dtype T] [--tolerance X] [--count N] [--seed S] [--list]
+ *                 [--far X]
  *
- * Fails where a run errs by more than its plan says, or where more than one in ten says more than X
- * times what it errs by (10). Runs that are exact count as neither, nor do tiles whose margins are
- * stepped: fixed sides may freeze most of such small grids, exactly, and no plan counts on that.
- * --list prints all of them. Prints TAP. */
+ * Fails if an error exceeds its prediction, or if more than one in ten predictions exceed X (10)
+ * times the error. The second rule ignores exact runs, and tiles with stepped margins: fixed sides
+ * may freeze most points of such small grids, which no plan predicts. --list prints all runs.
+ * Prints TAP. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 #include "suite.h"
 
-#define LEAST_ERROR 0.2 /* units of the last place: what is nearer is exact but for single points */
+#define LEAST_ERROR 0.2 /* in ulp: smaller errors are those of single points */
 
 typedef struct settings {
     const char *strategy;
@@ -27,19 +27,20 @@ typedef struct settings {
 } settings;
 
 typedef struct tally {
-    int run, asked, tight, above; /* all; of which more is asked; which of these say no more than that */
+    /* All runs; those subject to the second rule; those of them with tight predictions. */
+    int run, asked, tight, above;
     double worst;
     char which[600];
 } tally;
 
-/* What averages, by rank; the last of each rank are products of one factor an axis. */
+/* Averaging stencils by rank; the last of each rank are separable. */
 static const char *const smooth[3][4] = {
     {"heat-1d", "1d5p", "1d7p", "gaussian-1d:sigma=2,truncate=2"},
     {"heat-2d", "box-2d9p", "gaussian-2d:sigma=1,truncate=1", "gaussian-2d:sigma=1,truncate=3"},
     {"heat-3d", "box-3d27p", "gaussian-3d:sigma=1,truncate=1", "gaussian-3d:sigma=2,truncate=1"}};
 
-/* A problem, and whether its data are of one sign: where little but the mean is left after all
- * steps, chance may leave no mean. */
+/* Draws a problem. Its data have one sign if little but the mean remains after all steps: the mean
+ * of random signs may vanish. */
 static stn_stencil *draw_problem(dice *d, stn_problem *p, char *what, size_t size) {
     static const int side[2][3] = {{2500, 60, 24}, {900, 40, 16}};
     static const double most_work = 4e6;

@@ -1,6 +1,6 @@
-/* Runs whose taps mix few points, in elements of 11 bits: what points that come to the same number
- * err by is alike. No run errs by more than its plan says, and no plan is chosen that says it
- * misses the bar. Prints TAP. */
+/* Runs whose taps mix few points, with elements of 11 bits: points with equal values have equal
+ * rounding errors. No error exceeds its prediction, and no chosen plan is predicted to exceed the
+ * error bound. Prints TAP. */
 #include <math.h>
 #include <stdio.h>
 
@@ -10,7 +10,7 @@
 
 typedef struct few {
     const char *strategy, *stencil; /* NULL: three taps along y */
-    double middle, beside;          /* their weights */
+    double middle, neighbour;       /* their weights */
     size_t batch, extent[3];
     stn_boundary_kind side;
     uint64_t steps;
@@ -20,7 +20,7 @@ typedef struct few {
 
 static stn_stencil *stencil_of(const few *f) {
     stn_stencil *stencil = NULL;
-    const stn_tap taps[3] = {{{0, -1, 0}, f->beside}, {{0, 0, 0}, f->middle}, {{0, 1, 0}, f->beside}};
+    const stn_tap taps[3] = {{{0, -1, 0}, f->neighbour}, {{0, 0, 0}, f->middle}, {{0, 1, 0}, f->neighbour}};
     if (f->stencil)
         stn_stencil_parse(f->stencil, &stencil, NULL);
     else
@@ -28,7 +28,7 @@ static stn_stencil *stencil_of(const few *f) {
     return stencil;
 }
 
-/* Of those that a plan chooses from, and of its choice. */
+/* Checks the candidates that a plan chooses from, and its choice. */
 static bool none_misses(suite *s, const stn_problem *p) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_plan *plan = NULL;

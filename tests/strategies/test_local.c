@@ -1,7 +1,7 @@
-/* Accuracy that is asked for locally: what is not finite reaches the points that steps carry it to
- * and no others, and a value is as accurate as those that reach it. Every candidate beside the
- * host's steps, on a GPU or the emulator; problems are drawn by a seed from the clock, or from
- * STENTOR_TEST_SEED. */
+/* accuracy LOCAL: infinities and NaNs reach only the points within the reach of the steps, and the
+ * error of a value is relative to the values that reach it. Compares every candidate with the
+ * host's steps, on a GPU or the emulator; problems are drawn from STENTOR_TEST_SEED or the
+ * clock. */
 #include <criterion/criterion.h>
 #include <inttypes.h>
 #include <math.h>
@@ -29,7 +29,7 @@ typedef struct trial {
     stn_problem problem;
     size_t points, size;
     void *in, *want, *got;
-    double *most; /* of each point: the sum of what reaches it, without signs */
+    double *most; /* of each point: the sum of the magnitudes that reach it */
 } trial;
 
 static double number(const trial *t, const void *array, size_t i) {
@@ -108,7 +108,7 @@ static void run_on_host(const stn_problem *problem, const void *in, void *out) {
     stn_context_destroy(host);
 }
 
-/* The definition; and the same of what has no signs, from which rounding is reckoned. */
+/* The definition, and the same with magnitudes, which bounds rounding errors. */
 static void define(trial *t) {
     stn_problem positive = t->problem;
     const size_t count = stn_stencil_tap_count(t->stencil);

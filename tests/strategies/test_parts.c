@@ -1,6 +1,6 @@
-/* A run in parts, as the progress bar makes it: launches cut at random places do to the bit what
- * one execution does, in place or not, for every strategy of the device that there is; with --host
- * for the host's. Prints TAP. Usage: test_parts [--host] [--full]. */
+/* A run in parts, as with a progress function: executing random ranges of launches is bit-identical
+ * to one execution, in place or not, for every strategy of the GPU or emulator; with --host for
+ * those of the host. Prints TAP. Usage: test_parts [--host] [--full]. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "plan/plan.h"
 #include "suite.h"
 
-typedef struct arena { /* where the device computes */
+typedef struct arena { /* memory of the device */
     void *in, *out, *workspace;
 } arena;
 
@@ -25,7 +25,7 @@ static stn_problem random_problem(dice *d, const stn_stencil *stencil, int rank)
     return p;
 }
 
-/* One run in parts of up to `longest` launches. `bytes` get the input and then the result. */
+/* One run in parts of up to `longest` launches. `bytes` holds the input and then the result. */
 static stn_status run_in_parts(suite *s, stn_plan *plan, const arena *a, uint64_t longest, dice *d, const void *input,
                                void *bytes, size_t size, stn_error *error) {
     uint64_t launches = stn_plan_launches(plan);
@@ -43,7 +43,7 @@ static stn_status run_in_parts(suite *s, stn_plan *plan, const arena *a, uint64_
     return status == STN_OK ? stn_memory_download(s->context, bytes, a->out, size, error) : status;
 }
 
-/* Whole, launch by launch, and cut at random. *most: launches of the longest run seen. */
+/* Compares a whole run, single launches, and random parts. *most: launches of the longest run. */
 static bool same_in_parts(suite *s, const char *strategy, const stn_problem *p, size_t count, dice *d, uint64_t *most,
                           stn_error *error) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
@@ -92,7 +92,8 @@ static void check_strategy(suite *s, const char *strategy) {
         char what[160];
         stn_error error = {0};
         bool same = same_in_parts(s, strategy, &p, count, &d, &most, &error);
-        if (error.status == STN_ERROR_UNSUPPORTED) { /* margins may cover so small a grid; the last line counts */
+        /* Margins may cover such a small grid; the last test line counts runs. */
+        if (error.status == STN_ERROR_UNSUPPORTED) {
             stn_stencil_destroy(stencil);
             continue;
         }
@@ -110,7 +111,7 @@ static void on_host(suite *s) { check_strategy(s, "host"); }
 static void direct(suite *s) { check_strategy(s, "direct"); }
 static void lowrank(suite *s) { check_strategy(s, "lowrank"); }
 
-/* More points than run together: several waves of a batch, each of all its steps. */
+/* More grids than run at the same time: several batches, each with all its steps. */
 static void waves(suite *s) {
     dice d = {7};
     stn_stencil *stencil = random_stencil(&d, 2, TAPS_BOX, 1);

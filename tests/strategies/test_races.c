@@ -1,6 +1,6 @@
-/* Kernels whose lanes hand values to each other through shared memory, on an emulator that looks
- * for races there (STENTOR_EMULATOR_RACES): every candidate of some small problems, of which none
- * may have one. Prints TAP. */
+/* Kernels whose threads exchange values through shared memory, on the emulator with its race
+ * detector (STENTOR_EMULATOR_RACES): no candidate of some small problems may have a data race.
+ * Prints TAP. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 #define MOST 6 /* candidates of a problem */
 
-/* Results are other tests' business: this one only runs it. */
+/* Runs it once; other tests check results. */
 static stn_status run_once(suite *s, stn_plan *plan, size_t bytes, stn_error *error) {
     void *at[3] = {NULL};
     const size_t sizes[3] = {bytes, bytes, plan->workspace_size + 256};

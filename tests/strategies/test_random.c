@@ -1,15 +1,20 @@
-/* Problems by chance, every strategy of the table that serves them, against host, at every point.
+/* Random problems: every strategy that applies is compared with the host at every point.
  *
- *     test_random [--count N] [--seed S] [--first I] [--large] [--wild] [--host] [--new-weights] [--candidates N] [--jobs J]
+ *     test_random [--count N] [--seed S] [--first I] [--large] [--wild] [--host] [--new-weights]
+ *                 [--candidates N] [--jobs J]
  *
- * Problem I of seed S is the same everywhere: to run one alone, give --first I --count 1. What
- * fails is made smaller and printed as a `stentor run` command. --large: grids for a GPU, not for
- * the emulator.
- * --new-weights: every plan is made for other weights, of any symmetry and sum, and then given the problem's: by one of the strategies, by the
- * planner's choice, and at times online.
- * --wild: also what is rare (random/wild.c). --host: the strategies of the host.
- * --candidates: so many of each strategy instead of one, those that are only worth measuring too. J processes share the problems; another takes the place
- * of one that a problem ends. Prints TAP. */
+ * Problem I of seed S is the same on all machines; --first I --count 1 runs it alone. A failing
+ * problem is made smaller and printed as a `stentor run` command.
+ *
+ *   --large        grids for a GPU, too large for the emulator
+ *   --new-weights  each plan is made for other weights, of any symmetry and sum, and then gets the
+ *                  problem's: by one of the strategies, the planner's choice, and sometimes ONLINE
+ *   --wild         also rare values (random/wild.c)
+ *   --host         the strategies of the host
+ *   --candidates   runs N candidates of each strategy instead of one, also those for measuring only
+ *   --jobs         J processes share the problems; one that crashes is replaced
+ *
+ * Prints TAP. */
 #include <inttypes.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -25,22 +30,21 @@
 
 #define MOST_JOBS 64
 #define SHRINKING 60 /* trials */
-/* Exit statuses of a process: there is no device; a call failed after which its context is of no
- * use. */
+/* Exit statuses of a process: there is no device; its context is unusable after a failed call. */
 #define NO_DEVICE 2
 #define ANOTHER 3
 
-typedef struct tally { /* of one strategy */
+typedef struct tally { /* counts of one strategy */
     char name[32];
     int served, refused, wrong;
 } tally;
 
-typedef struct shared { /* between the processes */
-    sem_t lock;         /* of what follows, and of stdout */
+typedef struct shared { /* memory shared by the processes */
+    sem_t lock;         /* protects the following members and stdout */
     uint64_t next, end;
-    uint64_t at[MOST_JOBS]; /* the problem that a process is at */
+    uint64_t at[MOST_JOBS]; /* the current problem of each process */
     int run, failed;
-    char why[1020]; /* there is no device */
+    char why[1020]; /* why there is no device */
     double worst;
     tally of[RANDOM_STRATEGIES];
 } shared;
@@ -68,7 +72,7 @@ static void print_failure(const random_problem *r, const char *strategy, int pic
     random_problem_print(r, strategy, pick);
 }
 
-/* What a plan of these very weights said it errs by, and what it did. */
+/* Prints the predicted error of a plan made for these weights, and its actual error. */
 static void print_error(const random_problem *r, uint64_t index, const char *strategy, int pick,
                         const random_outcome *o) {
     if (o->verdict != RANDOM_RIGHT || r->new_weights || !(o->c.predicted > 0)) return;
@@ -82,7 +86,7 @@ static void print_error(const random_problem *r, uint64_t index, const char *str
            o->c.predicted / o->c.relative_l2, index, pick, r->positive, o->c.parameters);
 }
 
-/* One of the strategies, the planner's choice, and at times a plan that changes it. */
+/* Keeps one of the strategies, the planner's choice, and sometimes an ONLINE plan. */
 static size_t leave_few(dice *d, bool host, char names[][32], size_t count) {
     const int one = dice_int(d, 0, (int)count - 1);
     if (!count) return 0;
@@ -92,9 +96,9 @@ static size_t leave_few(dice *d, bool host, char names[][32], size_t count) {
     return dice_int(d, 0, 3) || host ? 2 : 3;
 }
 
-/* All strategies on one problem: one line of TAP. turn: the number of the candidate that each runs,
- * if it has so many; -1: some candidate. False if the context is of no use any more: then nothing
- * was made smaller. */
+/* Runs all strategies on one problem: one line of TAP. turn: the index of the candidate to run, if
+ * there are so many; -1: a random candidate. False if the context has become unusable; then the
+ * problem was not made smaller. */
 static bool run_problem(const random_bench *bench, const settings *how, shared *s, uint64_t index, int turn) {
     char names[RANDOM_STRATEGIES][32];
     random_outcome o[RANDOM_STRATEGIES], small[RANDOM_STRATEGIES];
@@ -143,7 +147,7 @@ static bool run_problem(const random_bench *bench, const settings *how, shared *
     return !dead;
 }
 
-/* A process's share; its exit status. */
+/* Runs a process's share of the problems; returns its exit status. */
 static int work(const settings *how, shared *s, int job) {
     random_bench bench = {.large = how->large};
     stn_error error = {0};
@@ -207,12 +211,13 @@ static bool read_settings(int argc, char **argv, settings *how) {
     return how->jobs > 0 && how->count > 0;
 }
 
-/* What all processes found; a strategy that refuses most of what it says it serves is not
- * tested. */
+/* Prints the summary of all processes. Fails for a strategy that refuses most problems to which it
+ * applies, since it was not tested. */
 static int conclude(shared *s, bool all) {
     for (int i = 0; i < RANDOM_STRATEGIES && s->of[i].name[0]; i++) {
         const tally *t = &s->of[i];
-        const bool few = t->served + t->wrong + t->refused < 8; /* one refusal among so few says nothing */
+        /* Too few to judge. */
+        const bool few = t->served + t->wrong + t->refused < 8;
         bool good = t->served + t->wrong >= 4 * t->refused || (few && t->refused < 2) || all;
         printf("%s %d - %s: %d right, %d wrong, %d refused\n", good ? "ok" : "not ok", ++s->run, t->name, t->served,
                t->wrong, t->refused);
@@ -226,15 +231,15 @@ static pid_t fork_job(const settings *how, shared *s, int job) {
     fflush(stdout);
     pid_t pid = fork();
     if (pid != 0) return pid;
-    static char lines[1 << 20]; /* a problem's lines leave together */
+    static char lines[1 << 20]; /* a problem's lines are printed at once */
     setvbuf(stdout, lines, _IOFBF, sizeof lines);
     _exit(work(how, s, job));
 }
 
-/* Waits for a process, and for those that take its place. Its last one's exit status; one that ends
- * by itself is a failure. */
+/* Waits for a process and its replacements; returns the last one's exit status. A crash counts as a
+ * failure. */
 static int wait_for_job(const settings *how, shared *s, int job, pid_t pid) {
-    for (uint64_t turn = 0; turn <= how->count; turn++) { /* each ends at a problem of its own */
+    for (uint64_t turn = 0; turn <= how->count; turn++) { /* each crash has its own problem */
         int status = 0;
         waitpid(pid, &status, 0);
         const int ended = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -267,5 +272,6 @@ int main(int argc, char **argv) {
     int without = 0;
     for (int job = 0; job < how.jobs; job++) without += wait_for_job(&how, s, job, pid[job]) == NO_DEVICE;
     if (without == how.jobs) return suite_without_device(s->why);
-    return conclude(s, how.all || how.weights) || without; /* plans for other weights may be refused */
+    /* With other weights plans may be refused. */
+    return conclude(s, how.all || how.weights) || without;
 }

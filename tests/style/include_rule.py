@@ -9,18 +9,18 @@ import sys
 
 ROOMS = ['base', 'problem', 'io', 'render', 'compile', 'cache', 'launch', 'host', 'context', 'plan', 'tune',
          'strategies', 'kinds', 'team', 'cli']
-# base only includes the public header because that declares stn_status; the other rooms may for the same reason.
+# Every room may include the public header, which declares stn_status.
 PUBLIC = 'stentor.h'
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include\s*"([^"]+)"', re.MULTILINE)
 
 
 def room_folder(root, room):
-    """Every room lies under src/ but the cache, which is a component of its own."""
+    """Every room is a folder of src/, except the cache, which is a component of its own."""
     return root / 'cache' if room == 'cache' else root / 'src' / room
 
 
 def target_room(root, source, name):
-    """The room that an #include "name" in file `source` leads to; None when it leads nowhere that exists."""
+    """The room that an #include "name" in file `source` refers to; None if it does not exist."""
     for folder in (source.parent, root / 'src', root):
         found = folder / name
         if not found.is_file():
@@ -35,7 +35,7 @@ def target_room(root, source, name):
 
 
 def violations(root):
-    """A list of sentences, one for each #include that goes against the flow."""
+    """A list of sentences, one for each #include of a later room."""
     root = pathlib.Path(root).resolve()
     found = []
     for folder in sorted((root / 'src').iterdir()):
@@ -51,7 +51,7 @@ def violations(root):
                 if name == PUBLIC or target == room:
                     continue
                 if target is None and '/' not in name and not (source.parent / name).exists():
-                    continue  # beside the source, written by the build
+                    continue  # next to the source, written by the build
                 if target not in ROOMS:
                     found.append(f'{place}: room {room} includes "{name}", which is in no room')
                 elif ROOMS.index(target) > level:

@@ -1,6 +1,5 @@
 /* One process of a team by MPI, started by test_mpi.py under mpirun: all processes draw the same
- * random problems, and each compares its part with the same rows of one device's result, to the
- * bit.
+ * random problems, and each compares its part bitwise with the same rows of one device's result.
  *
  *     ranks SEED COUNT [gpu]   random problems: all sides, uneven and thin parts, types, batches
  *     ranks unequal            the last rank brings another problem, an invalid one, no pointer
@@ -31,7 +30,7 @@ static size_t row_bytes_of(const stn_problem *p, int rank) {
     return bytes;
 }
 
-/* The rows of a part, of all grids of the batch, one after the other. */
+/* Copies the rows of a part, of all grids of the batch, to contiguous memory. */
 static void take_rows(const stn_problem *p, size_t row, size_t first, size_t rows, const unsigned char *whole,
                       unsigned char *part) {
     for (size_t b = 0; b < (p->batch ? p->batch : 1); b++)
@@ -56,7 +55,7 @@ static stn_status run_alone(const rig *r, const stn_problem *p, const stn_plan_o
     return status;
 }
 
-/* `twice`: from the input, and from there on once more, as twice the steps. */
+/* `twice`: a run from the input and a second one that continues it. */
 static stn_status execute(stn_team_plan *plan, const void *in, const void *source, void *out, bool twice,
                           stn_error *error) {
     const void *const *sources = source ? &source : NULL;
@@ -65,7 +64,7 @@ static stn_status execute(stn_team_plan *plan, const void *in, const void *sourc
     return status == STN_OK ? stn_team_plan_execute(plan, NULL, &out, sources, error) : status;
 }
 
-/* Of this rank's part, in host memory. */
+/* Runs this rank's part, with grids in host memory. */
 static stn_status run_team(const rig *r, stn_team_plan *plan, const void *in, const void *source, void *out,
                            size_t bytes, bool twice, stn_error *error) {
     stn_context *context = stn_team_context(r->team, r->rank);
@@ -113,7 +112,7 @@ static void compare(rig *r, const random_problem *drawn, stn_problem *p, bool tw
     if (status == STN_OK) status = stn_team_plan_local(plan, r->rank, &first, &rows, &error);
     if (status == STN_OK) {
         take_rows(p, row, first, rows, in, part);
-        take_rows(p, row, first, rows, source, expected); /* for now */
+        take_rows(p, row, first, rows, source, expected); /* `expected` is scratch memory here */
         status = run_team(r, plan, part, p->has_source ? expected : NULL, got, batch * rows * row, twice, &error);
     }
     p->steps *= twice ? 2 : 1;
@@ -134,7 +133,8 @@ static void draw(rig *r, uint64_t seed, uint64_t index) {
     stn_problem p = drawn.problem;
     p.stencil = stencil;
     p.every = 0, p.in_place = 0, p.in_batch_stride = p.out_batch_stride = 0, p.alignment = 0, p.tolerance = 0;
-    if (index % 4 == 1) p.extent[0] = (size_t)dice_int(&d, 1, 12); /* fewer rows than ranks, and parts thin as halos */
+    /* Fewer rows than ranks, and parts as thin as halos. */
+    if (index % 4 == 1) p.extent[0] = (size_t)dice_int(&d, 1, 12);
     if (drawn.rank == 3 && p.extent[0] < 20 && index % 4 != 1) p.extent[0] = (size_t)dice_int(&d, 1, 40);
     memset(p.in_stride, 0, sizeof p.in_stride), memset(p.out_stride, 0, sizeof p.out_stride);
     if (!strcmp(r->strategy, "direct"))
@@ -163,7 +163,7 @@ static void unequal(rig *r) {
     stn_status status = plan_heat(r, 64 + is_last, 10, &plan, &error);
     printf("rank %d: %s: %s\n", r->rank, stn_status_string(status), error.message);
     r->failed += status != STN_ERROR_INVALID_ARGUMENT || plan || !strstr(error.message, "differs from rank 0");
-    status = plan_heat(r, is_last ? 0 : 64, 10, &plan, &error); /* invalid on one rank alone */
+    status = plan_heat(r, is_last ? 0 : 64, 10, &plan, &error); /* invalid on one rank only */
     printf("rank %d: %s: %s\n", r->rank, stn_status_string(status), error.message);
     r->failed += status == STN_OK || plan;
     status = plan_heat(r, 64, 10, &plan, &error);
@@ -186,7 +186,7 @@ static void stop(void) {
     raise(SIGSTOP);
 }
 
-/* The team's other ranks must come to an end, with a sentence that names this one. */
+/* One rank stops or leaves; the others must end with a message that names it. */
 static void lose(rig *r, int lost, bool leaves) {
     static double grid[64 * 64], other[64 * 64];
     stn_error error = {0};
@@ -208,12 +208,12 @@ static void lose(rig *r, int lost, bool leaves) {
         status == STN_ERROR_IO && strstr(error.message, name) && stn_team_failed_rank(r->team) == lost && other[0] == 7;
     printf("rank %d ended %s: %s: %s\n", r->rank, good ? "well" : "badly", stn_status_string(status), error.message);
     fflush(stdout);
-    sleep(1); /* mpirun ends all when one ends so */
+    sleep(1); /* mpirun kills all ranks when one exits like this */
     r->failed += !good;
     stn_team_plan_destroy(plan);
 }
 
-/* The others must not wait for it for ever. */
+/* The others must not wait forever for a rank that stopped. */
 static int absent(int lost) {
     stn_mpi mpi;
     stn_team *team = NULL;
@@ -238,7 +238,7 @@ int main(int argc, char **argv) {
     if (argc < 2) return 2;
     if (argc > 2 && !strcmp(argv[1], "absent")) return absent(atoi(argv[2]));
     stn_status status = stn_context_create(&options, &r.alone, &error);
-    /* the world as a communicator that is named, or as the default */
+    /* MPI_COMM_WORLD explicitly, or by default */
     const bool named = argc == 3;
     if (status == STN_OK && named) status = stn_mpi_open(&mpi, &error);
     if (status == STN_OK) status = stn_team_create_mpi(&options, named ? &mpi.world : NULL, 0, &r.team, &error);

@@ -171,12 +171,12 @@ static bool make_history(const stn_task *task, int fused, history *h) {
     for (int j = 0; j <= DOUBLINGS; j++) {
         h->values[j] = count_values(&power);
         multiply(&power, j < DOUBLINGS ? &power : &launch, &next);
-        const double grown = scale_down(&next);
-        if (!isfinite(size[j]) || !(grown > 0)) return false;
+        const double factor = scale_down(&next);
+        if (!isfinite(size[j]) || !(factor > 0)) return false;
         if (j < DOUBLINGS)
-            size[j + 1] = 2 * size[j] + log(grown), power = next;
+            size[j + 1] = 2 * size[j] + log(factor), power = next;
         else
-            h->factor = exp(log(grown) + launch_size);
+            h->factor = exp(log(factor) + launch_size);
     }
     const double lasting = has_sources(task) ? fmax(0, log(h->factor)) : log(h->factor);
     for (int j = 0; j <= DOUBLINGS; j++) h->share[j] = exp(2 * (size[j] - ldexp(lasting, j))) / step.n;

@@ -239,7 +239,7 @@ static void offer_pads(search *s) {
     double work = work_cost(now, needs), least = access_cost(needs);
     for (size_t p = 0; p < PADS && work + least * now->stages < s->cost; p++) {
         now->pad = pads[p];
-        size_t shared = stn_shared_fft_bytes(now, needs->wide) + needs->beside;
+        size_t shared = stn_shared_fft_bytes(now, needs->wide) + needs->other_bytes;
         if (shared > needs->shared || (shared + 1024) * (size_t)now->blocks > needs->total) continue;
         /* Candidates of equal cost are evaluated completely. */
         double cost = work + shared_cost_of(s, p, 1.000001 * (s->cost - work));
@@ -321,7 +321,7 @@ static void divide_short(search *s, int points) {
 static int least_blocks(int points, const stn_shared_fft *line, const stn_shared_fft_needs *needs) {
     const size_t cells =
         (size_t)(points / line->shares) * 17 / 16 * (size_t)(line->lines * line->copies + line->common);
-    const int64_t capacity = (int64_t)(needs->total / (cells * element_bytes(needs->wide) + needs->beside + 1024));
+    const int64_t capacity = (int64_t)(needs->total / (cells * element_bytes(needs->wide) + needs->other_bytes + 1024));
     return (int)stn_max(1, stn_min(needs->blocks, stn_min(capacity, needs->threads / 64)));
 }
 
@@ -352,7 +352,7 @@ static bool make_key(int points, const stn_shared_fft_needs *needs, stn_key *key
     if (stn_key_begin(&builder, NULL) != STN_OK) return false;
     const int numbers[] = {points,       needs->wide,   needs->last,   needs->lines,   needs->shares,
                            needs->fixed, needs->copies, needs->common, needs->threads, needs->blocks};
-    const size_t sizes[] = {needs->shared, needs->total, needs->beside};
+    const size_t sizes[] = {needs->shared, needs->total, needs->other_bytes};
     stn_key_add(builder, "numbers", numbers, sizeof numbers);
     stn_key_add(builder, "sizes", sizes, sizeof sizes);
     stn_key_finish(builder, key);

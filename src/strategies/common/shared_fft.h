@@ -41,7 +41,7 @@ typedef struct stn_shared_fft_needs {
     /* Blocks on a multiprocessor, at least, if shared memory allows; 0: one. */
     int blocks;
     size_t shared, total; /* bytes of shared memory for a block and on a multiprocessor */
-    size_t beside;        /* bytes of shared memory of a block besides its lines */
+    size_t other_bytes;   /* bytes of a block's shared memory that hold no lines */
 } stn_shared_fft_needs;
 
 /* Whether n is 2^a 3^b 5^c 7^d. */

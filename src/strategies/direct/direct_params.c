@@ -55,8 +55,8 @@ void direct_params(const stn_task *task, const direct_shape *shape, stn_text *pa
 
 void direct_name(const direct_shape *shape, stn_text *text) {
     static const char *const names[] = {"line", "tile", "gather", "line", "plane", "any"};
-    bool brick = shape->kernel == DIRECT_TIME_TILE && shape->threads[1] > 1;
-    stn_text_printf(text, "%s, ", brick ? "brick" : names[shape->kernel]);
+    bool is_block = shape->kernel == DIRECT_TIME_TILE && shape->threads[1] > 1;
+    stn_text_printf(text, "%s, ", is_block ? "brick" : names[shape->kernel]);
     if (direct_has_table(shape))
         stn_text_printf(text, "a point a thread");
     else if (shape->fused == 1)
@@ -64,7 +64,7 @@ void direct_name(const direct_shape *shape, stn_text *text) {
                         shape->vector, shape->threads[0], shape->threads[1], shape->threads[2]);
     else {
         stn_text_printf(text, "%d steps a launch, ", shape->fused);
-        if (brick)
+        if (is_block)
             stn_text_printf(text, "%d x %d points a lane, %d x %d lanes", shape->rows, shape->points, shape->threads[1],
                             shape->threads[2]);
         else

@@ -36,9 +36,9 @@ static int times_power(int value, int power) { return power < 0 ? value >> -powe
 static bool make_variant(const stn_task *task, const stn_machine *machine, const direct_shape *from, change by,
                          direct_shape *to, stn_tally *tally) {
     *to = *from;
-    bool one_step = from->fused == 1, brick = from->kernel == DIRECT_TIME_TILE && from->threads[1] > 1;
+    bool one_step = from->fused == 1, is_block = from->kernel == DIRECT_TIME_TILE && from->threads[1] > 1;
     /* Smallest change of blocks that matters. */
-    int some = one_step ? (from->blocks + 3) / 4 : brick ? 1 : 4;
+    int some = one_step ? (from->blocks + 3) / 4 : is_block ? 1 : 4;
     to->blocks += by.blocks * some;
     to->chunk = times_power(from->chunk, by.chunk);
     if (one_step) return !by.points && direct_refit(task, machine, to, tally);

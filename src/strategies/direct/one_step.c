@@ -253,7 +253,7 @@ size_t direct_shapes(const stn_task *task, const stn_machine *machine, direct_sh
 }
 
 void direct_tiles(const stn_task *task, const direct_shape *shape, int64_t tiles[3]) {
-    int64_t brick[3] = {(int64_t)shape->chunk * shape->threads[0], (int64_t)shape->rows * shape->threads[1],
-                        (int64_t)shape->vector * shape->threads[2]};
-    for (int k = 0; k < 3; k++) tiles[k] = stn_div_up(task->n[direct_axis(task, shape, k)], brick[k]);
+    int64_t block_points[3] = {(int64_t)shape->chunk * shape->threads[0], (int64_t)shape->rows * shape->threads[1],
+                               (int64_t)shape->vector * shape->threads[2]};
+    for (int k = 0; k < 3; k++) tiles[k] = stn_div_up(task->n[direct_axis(task, shape, k)], block_points[k]);
 }

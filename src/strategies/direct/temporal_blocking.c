@@ -268,9 +268,9 @@ size_t direct_time_shared(const stn_task *task, const direct_shape *shape) {
     size_t size = stn_dtype_size(task->dtype), real = task->dtype == STN_F64 ? 8 : 4;
     size_t width = (size_t)(shape->threads[2] * shape->points), height = (size_t)(shape->threads[1] * shape->rows);
     int reach = direct_reach(task, shape, 1);
-    bool turned = shape->points > shape->vector, refresh = refreshes(task, shape);
+    bool transposes = shape->points > shape->vector, refresh = refreshes(task, shape);
     size_t rows = (size_t)shape->threads[1] * width * (reach ? 2 * (size_t)reach * (size_t)shape->fused : 1);
-    size_t bytes = (size_t)(DIRECT_TIME_PREFETCH + 1 + turned) * width * height * size;
+    size_t bytes = (size_t)(DIRECT_TIME_PREFETCH + 1 + transposes) * width * height * size;
     bytes = (size_t)stn_round_up((int64_t)bytes, (int64_t)real) + (refresh ? width * height + 4 : 2) * real;
     size_t sources = refresh ? width * height * sizeof(uint16_t) : 0;
     return (size_t)stn_round_up((int64_t)bytes, 16) + (one_barrier(task, shape) ? 2 : 1) * rows * real + sources + 16;

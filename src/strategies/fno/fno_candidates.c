@@ -40,7 +40,8 @@ double fno_stage_pass_cost(const fno_pass *pass, const stage_state *at, fno_numb
     return fno_pass_cost(pass, numbers, &at->shape, machine, sum);
 }
 
-/* Lets fno_few_modes run a pass that already has a kernel, if it can and is estimated to be faster. */
+/* Lets fno_few_modes run a pass that already has a kernel, if it can and is estimated to be
+ * faster. */
 static void prefer_direct_sums(const fno_pass *pass, fno_numbers numbers, const stn_machine *machine, stage_state *at) {
     char reason[160];
     stn_estimate unused = {0};

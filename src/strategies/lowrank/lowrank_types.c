@@ -121,8 +121,9 @@ double lowrank_error(const stn_task *task, int products, double launches, double
         return hypot(weights * launches * growth,
                      1.2 * stn_error_rounding(STN_F16) * accumulated_error(task, launches));
     double elements = products == 3 ? 20 * own : 1.2 * sqrt(factors) * stn_error_rounding(STN_F16) * cancelling;
-    const double grown = products == 3 ? sqrt(launches) * growth : sqrt(stn_rounding_accumulated(task, launches, 1));
-    return hypot(weights * launches * growth, elements * grown);
+    const double accumulated =
+        products == 3 ? sqrt(launches) * growth : sqrt(stn_rounding_accumulated(task, launches, 1));
+    return hypot(weights * launches * growth, elements * accumulated);
 }
 
 double lowrank_inner_error(const stn_task *task, double inner, double launches) {

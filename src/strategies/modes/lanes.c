@@ -5,7 +5,7 @@
 
 #include "base/arith.h"
 
-#define TINY 1e-120 /* entries of a power that are set to 0: no products of them become denormal */
+#define TINY 1e-120 /* smaller entries of a power become 0, so that no product is denormal */
 
 #define SET portable
 #define TARGET

@@ -1,6 +1,6 @@
-/* modes: a linear system with constant coefficients as a small matrix at each frequency, on the
- * host. Its T-th power is taken by squaring, so that the cost of a run hardly depends on the number
- * of its steps. */
+/* The strategy `modes`, on the host: a linear system with constant coefficients is a small matrix
+ * at each frequency, whose T-th power is computed by squaring. So the cost of a run hardly depends
+ * on the number of steps. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ typedef struct modes_state {
     modes_passes passes;
 } modes_state;
 
-/* ---- choosing ------------------------------------------------------------------------------- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 static bool applies(const stn_system_task *task, const stn_machine *machine, char *reason, size_t size) {
     modes_linear linear;
@@ -50,9 +50,11 @@ static size_t candidates(const stn_system_task *task, const stn_machine *machine
 
 /* Fitted to the CPU time of 24 runs on two cores with AVX-512. */
 static const struct {
-    double product, form;         /* operations of a product of the power, and of a number of the step's matrix */
-    double arithmetic, transform; /* parts of the flops that the host's machine is assumed to have */
-    double start;                 /* seconds: a few runs' part of making the plan */
+    /* Operations of a matrix product, per multiplication, and of an entry of the step's matrix. */
+    double product, form;
+    /* Fractions of the host's assumed flops that powers and transforms reach. */
+    double arithmetic, transform;
+    double start; /* seconds: a share of the time to make the plan */
 } rates = {13, 60, 0.8, 0.7, 1e-4};
 
 static void estimate(const stn_system_task *task, const stn_machine *machine, const stn_candidate *candidate,
@@ -96,7 +98,7 @@ static void estimate(const stn_system_task *task, const stn_machine *machine, co
     modes_linear_clear(&l);
 }
 
-/* ---- running -------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     modes_state *state = calloc(1, sizeof *state);

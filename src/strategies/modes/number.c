@@ -6,16 +6,16 @@
 
 #include "base/error.h"
 
-#define TERMS 14 /* of the series of sine and cosine up to an eighth of a turn */
+#define TERMS 14 /* of the Taylor series of sine and cosine for angles up to pi/4 */
 
 modes_wide modes_reciprocal(double x) {
     const double first = 1 / x;
-    return modes_settle(first, fma(-first, x, 1) / x);
+    return modes_renormalise(first, fma(-first, x, 1) / x);
 }
 
 static const modes_wide two_pi = {0x1.921fb5p+2, 0x1.110b4611a6263p-24};
 
-/* cos and sin of an angle of an eighth of a turn at most. */
+/* cos and sin of an angle of at most pi/4. */
 static modes_pair cos_sin(modes_wide angle) {
     const modes_wide square = modes_negate(modes_times(angle, angle));
     modes_wide even = modes_wide_of(1), odd = angle;
@@ -29,7 +29,7 @@ static modes_pair cos_sin(modes_wide angle) {
     return sum;
 }
 
-/* By the angle from the nearest axis, which is exact in k and n. */
+/* Uses the angle to the nearest multiple of pi/2, which is exact in k and n. */
 static modes_pair root(int64_t k, int64_t n) {
     const int64_t quarters = (8 * k + n) / (2 * n);
     const modes_wide part = modes_times(modes_wide_of((double)(4 * k - quarters * n)), modes_reciprocal(4 * (double)n));

@@ -1,6 +1,6 @@
 /* Convolutions whose Fourier transforms are dense matrix products on tensor cores
- * (kernel_templates/segment/dense_convolution.cuh) instead of FFT stages: segments of coprime factors
- * (prime-factor algorithm), and tiles of 2D and 3D grids. */
+ * (kernel_templates/segment/dense_convolution.cuh) instead of FFT stages: segments of coprime
+ * factors (prime-factor algorithm), and tiles of 2D and 3D grids. */
 #ifndef STN_STRATEGIES_SEGMENT_DENSE_DFT_H
 #define STN_STRATEGIES_SEGMENT_DENSE_DFT_H
 #include "base/text.h"

@@ -117,7 +117,7 @@ stn_status segment_fft_tile_get(stn_plan *plan, const segment_shape *shape, bool
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-static stn_shared_fft ladder_of(const segment_shape *shape, int which) {
+static stn_shared_fft shared_fft_of(const segment_shape *shape, int which) {
     stn_shared_fft line = {.points = segment_fft_tile_points(shape, which) / (which ? 2 : 1), .stages = 2, .shares = 1};
     if (which)
         line.radix[0] = line.points / 8, line.radix[1] = 8;
@@ -146,7 +146,7 @@ static bool is_centred(const stn_task *task) {
 void segment_fft_tile_lay_out(const stn_task *task, const segment_shape *shape, uint64_t fused, bool uneven, size_t at,
                               segment_fft_tile_layout *layout) {
     const bool wide = task->dtype == STN_F64;
-    const stn_shared_fft row = ladder_of(shape, 1), column = ladder_of(shape, 0);
+    const stn_shared_fft row = shared_fft_of(shape, 1), column = shared_fft_of(shape, 0);
     const size_t units = (size_t)units_of(shape), size = real_size(task);
     *layout = (segment_fft_tile_layout){.fused = fused, .real = !uneven && is_centred(task), .row_roots = at};
     layout->column_roots = at + (size_t)stn_round_up((int64_t)stn_shared_fft_roots(&row, wide, NULL), 256);
@@ -218,7 +218,7 @@ static void put(const stn_task *task, const double *from, size_t count, unsigned
 stn_status segment_fft_tile_fill(const stn_task *task, const segment_shape *shape,
                                  const segment_fft_tile_layout *layout, unsigned char *tables, stn_error *error) {
     const bool wide = task->dtype == STN_F64;
-    const stn_shared_fft row = ladder_of(shape, 1), column = ladder_of(shape, 0);
+    const stn_shared_fft row = shared_fft_of(shape, 1), column = shared_fft_of(shape, 0);
     const int units = units_of(shape);
     tile_symbol s = {task,
                      {segment_fft_tile_points(shape, 0), segment_fft_tile_points(shape, 1)},

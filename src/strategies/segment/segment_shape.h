@@ -6,7 +6,8 @@
 #include "strategies/segment/axis.h"
 #include "strategies/segment/dense_dft.h"
 
-/* Bits of SEGMENT_TRANSFER: streamed outputs, inputs directly to registers, prefetch of 256 bytes. */
+/* Bits of SEGMENT_TRANSFER: streamed outputs, inputs directly to registers, prefetch of 256
+ * bytes. */
 enum { SEGMENT_STREAMED = 1, SEGMENT_DIRECT_INPUTS = 2, SEGMENT_PREFETCH_256 = 4 };
 
 /* A pass along one axis with segments of 256 * first points (first > 16: segment_is_single; < 0:

@@ -103,8 +103,8 @@ const sparse_damping *sparse_spectrum_damping(sparse_spectrum *s, double fused, 
 static double growth(const sparse_damping *left) {
     const double launches = left->launches;
     if (launches < 2) return 1;
-    const double beside = left->all > 0 ? fmin(4, left->half / left->all) : 4;
-    const double ends = launches > 2 ? 2 * beside * left->sum_to_half : 0;
+    const double ratio = left->all > 0 ? fmin(4, left->half / left->all) : 4;
+    const double ends = launches > 2 ? 2 * ratio * left->sum_to_half : 0;
     return 1 + fmin(ends, 4 * launches);
 }
 
@@ -209,8 +209,8 @@ double sparse_noise(const stn_task *task, sparse_spectrum *s, const sparse_shape
         chain_rounding b = chain_rounding_of(s, terms, shape->fused);
         between = b.first;
         if (launches > 1) {
-            const double beside = left->all > 0 ? fmin(4, left->last / left->all) : 4;
-            between = beside * (b.first * fmin(1, left->one) + b.later * growth_factor);
+            const double ratio = left->all > 0 ? fmin(4, left->last / left->all) : 4;
+            between = ratio * (b.first * fmin(1, left->one) + b.later * growth_factor);
         }
     }
     const double few = 1 + FEW / sqrt(points);

@@ -184,9 +184,9 @@ sparse_symbol *sparse_symbols_make(const stn_power *power, const float *rounded,
 static double powers_differ(const sparse_symbol *s, double launches, double largest, double *exact) {
     const double one = exp(0.5 * launches * log(sparse_square(s->exact) / largest));
     const double other = exp(0.5 * launches * log(sparse_square(s->rounded) / largest));
-    const double angle = launches * carg(s->rounded * conj(s->exact)), turned = angle == 0 ? 0 : sin(angle / 2);
+    const double angle = launches * carg(s->rounded * conj(s->exact)), half_sine = angle == 0 ? 0 : sin(angle / 2);
     *exact = one * one;
-    return (one - other) * (one - other) + 4 * one * other * turned * turned;
+    return (one - other) * (one - other) + 4 * one * other * half_sine * half_sine;
 }
 
 double sparse_symbols_differ(const sparse_symbol *symbols, size_t count, double launches) {

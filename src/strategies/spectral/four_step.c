@@ -141,7 +141,7 @@ typedef struct sides {
 static bool take_known(stn_search_cache *found, sides *s) {
     if (!found) return false;
     pthread_mutex_lock(&found->lock);
-    const sides *known = found->sheets;
+    const sides *known = found->four_step;
     const bool same = known && known->limits.most == s->limits.most && known->limits.shares == s->limits.shares &&
                       known->wide == s->wide;
     if (same) *s = *known;
@@ -156,8 +156,8 @@ static void find_sides(stn_search_cache *found, const limits *l, bool wide, side
     find_side(l, wide, true, &s->rows);
     if (!found) return;
     pthread_mutex_lock(&found->lock);
-    if (!found->sheets) found->sheets = malloc(sizeof *s);
-    if (found->sheets) memcpy(found->sheets, s, sizeof *s);
+    if (!found->four_step) found->four_step = malloc(sizeof *s);
+    if (found->four_step) memcpy(found->four_step, s, sizeof *s);
     pthread_mutex_unlock(&found->lock);
 }
 

@@ -145,14 +145,14 @@ static bool make_all_parts(const stn_context *context, parts_job *job) {
     enum { TERMS = 65536, LINES = 512, THREADS = 16 };
     find_mirrored(job);
     const int64_t count = job->rows > 1 ? job->rows / 2 + 1 : job->shape->columns;
-    const int64_t grain = stn_max(1, stn_max(LINES, TERMS / (int64_t)job->task->ntaps) / job->row);
-    const int64_t threads = stn_min(stn_min(stn_compile_threads(context), THREADS), count / grain);
+    const int64_t per_task = stn_max(1, stn_max(LINES, TERMS / (int64_t)job->task->ntaps) / job->row);
+    const int64_t threads = stn_min(stn_min(stn_compile_threads(context), THREADS), count / per_task);
     stn_symbol_tables *const roots = stn_symbol_tables_make(&job->shape->symbol);
     stn_pool *pool = NULL;
     if (!roots) return false;
     job->roots = roots;
     if (threads > 1 && stn_pool_create((int)threads, &pool, NULL) == STN_OK)
-        stn_pool_for(pool, count, grain, make_parts, job);
+        stn_pool_for(pool, count, per_task, make_parts, job);
     else
         make_parts(job, 0, count);
     stn_pool_destroy(pool);

@@ -340,7 +340,7 @@ static void make_columns(const stn_task *task, const stn_machine *machine, spect
     for (int axis = s->last; axis < 2; axis++) {
         needs.copies = axis == s->last && s->symbol.taps && !spectral_in_parts(&s->choice) ? 2 : 1;
         if (spectral_in_parts(&s->choice)) needs.lines = s->choice.parts, needs.common = 1;
-        if (spectral_tiled(&s->choice)) needs.beside = shared_besides_lines(task, machine, s, needs.lines);
+        if (spectral_tiled(&s->choice)) needs.other_bytes = shared_besides_lines(task, machine, s, needs.lines);
         bool heavy = s->choice.length[axis] > stn_shared_fft_most_points(needs.wide, needs.shared), source = false;
         for (int k = 0; k < 3; k++) source = source || stn_extension_odd(&s->axis[k]);
         needs.last = needs.copies > 1 || needs.common || source

@@ -1,4 +1,4 @@
-/* See streams.h. */
+/* Concurrent executions of a plan; see streams.h. */
 #include "streams.h"
 
 #include <stdio.h>
@@ -46,8 +46,8 @@ static bool make(runs *r, const stn_problem *p) {
     return good;
 }
 
-/* Two streams at once; then one is captured, while the plan runs in the other, and the graph is
- * launched. */
+/* Runs on two streams at the same time; then captures one stream while the plan runs on the other,
+ * and launches the graph. */
 static bool run(runs *r) {
     const stn_driver_functions *call = r->call;
     stn_cu_graph graph = NULL;
@@ -75,7 +75,7 @@ static void clear(runs *r) {
     stn_plan_destroy(r->plan);
 }
 
-/* The host's answer is the last of these. */
+/* The host's result is the last of these. */
 static void compare(runs *r, const stn_problem *p) {
     static const char *const names[] = {"beside another stream's", "the other's", "in a graph", "beside a capture"};
     static double got[POINTS], in[POINTS], first[POINTS];

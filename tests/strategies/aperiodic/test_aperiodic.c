@@ -1,6 +1,7 @@
-/* aperiodic against host, every point: taps that no mirror takes, all pairs of sides, bands of
- * bands, layouts, sources. Prints TAP. Usage: test_aperiodic [--host] [--full] [--only PART]; with
- * --host on the host, else on a GPU. */
+/* Compares the strategy `aperiodic` with the host at every point: taps without mirror symmetry, all
+ * pairs of sides, bands of bands, layouts, sources. Prints TAP.
+ *
+ *     test_aperiodic [--host] [--full] [--only PART]    --host: on the host, else on a GPU */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,8 +35,8 @@ static void name_of(const char *part, const stn_problem *p, int pick, char *what
     if (pick >= 0) snprintf(what + used, size - used, ", candidate %d", pick);
 }
 
-/* pick: of all candidates worth measuring, some of which divide bands however small they are; -1:
- * the cheapest. False: there are fewer. */
+/* pick: index among all candidates, some of which divide even very small bands; -1: the cheapest.
+ * False: there are fewer. */
 static bool check_pick(suite *s, const char *part, const stn_problem *p, int pick, uint64_t seed) {
     char what[300], detail[400];
     comparison c;
@@ -52,8 +53,8 @@ static bool check_pick(suite *s, const char *part, const stn_problem *p, int pic
 
 static void check(suite *s, const char *part, const stn_problem *p, uint64_t seed) { check_pick(s, part, p, -1, seed); }
 
-/* Every pair of sides along every axis, of taps of both signs that are not symmetric and reach one
- * to three points; to 200 steps where there is time for them. */
+/* Every pair of sides along every axis, with asymmetric taps of both signs and a reach of one to
+ * three points; up to 200 steps if the device is fast enough. */
 static void sides(suite *s) {
     const int most = s->full || on_host ? 200 : 14;
     static const int extents[][3] = {{401, 0, 0}, {97, 120, 0}, {40, 44, 50}};
@@ -81,8 +82,8 @@ static void sides(suite *s) {
             }
 }
 
-/* Several symmetric taps past sides of which some are mirrors and some are not: their bands lie at
- * one side alone. */
+/* Symmetric taps that reach several points past sides, of which one is a mirror and the other is
+ * not: bands at one side only. */
 static void mixed(suite *s) {
     static const stn_boundary_kind kinds[][2] = {{STN_FIXED, STN_REFLECT},
                                                  {STN_MIRROR, STN_NEAREST},
@@ -106,7 +107,7 @@ static void mixed(suite *s) {
         }
 }
 
-/* Bands of bands along both axes, of both sides each. */
+/* Bands of bands along both axes, at both sides of each. */
 static void crossed(suite *s) {
     stn_stencil *stencil = NULL;
     stn_stencil_parse("star-2d13p", &stencil, NULL);
@@ -117,10 +118,10 @@ static void crossed(suite *s) {
     stn_stencil_destroy(stencil);
 }
 
-/* Bands of bands, to three levels, however small they are; numbers of steps that leave a rest at
- * each of them. */
+/* Bands of bands in three levels, also very small ones, with remaining steps at each level. */
 static void deep(suite *s) {
-    const bool all = s->full || on_host; /* the emulator: a line and a plane, their bands of bands */
+    /* On the emulator only 1D and 2D, with bands of bands. */
+    const bool all = s->full || on_host;
     static const int extents[][3] = {{900, 0, 0}, {260, 241, 0}, {100, 96, 90}};
     static const uint64_t steps[] = {64, 45, 10};
     for (size_t e = 0; e < (all ? 3 : 2); e++)
@@ -137,8 +138,8 @@ static void deep(suite *s) {
     crossed(s);
 }
 
-/* Taps that only look to one side, or far to one and hardly to the other: what many steps see lies
- * far away. */
+/* Taps that reach to one side only, or farther to one side: after many steps the domain of
+ * dependence is far away. */
 static void drift(suite *s) {
     static const double weights[][5] = {{0, 0, 0.3, 0.7, 0},        {0, 0.05, 0.25, 0.7, 0}, {0.6, 0.3, 0.1, 0, 0},
                                         {0.4, -0.3, 0.1, 0.1, 0.1}, {0, 0, 0, 0, 1},         {0.2, 0.1, 0.1, 0.1, 0.5}};
@@ -157,7 +158,7 @@ static void drift(suite *s) {
         }
 }
 
-/* Many rounds of many steps. */
+/* Many chunks of many steps. */
 static void rounds(suite *s) {
     static const int extent[3] = {320, 290, 0};
     static const struct {
@@ -195,7 +196,7 @@ static void layouts(suite *s) {
     }
 }
 
-/* Rounds that read and write the caller's grids: one, two and three of them, in place and not. */
+/* Chunks that read and write the caller's grids: one, two and three chunks, in place and not. */
 static void turns(suite *s) {
     static const int extent[3] = {700, 0, 0};
     size_t sizes[2] = {0, 0};
@@ -227,11 +228,10 @@ static void turns(suite *s) {
                  "turns: packed grids take a grid less of workspace", NULL);
 }
 
-/* ---- plans
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
-/* The plan once, between copies of host memory that begin so many bytes past aligned addresses; out
- * holds NaN before. */
+/* Executes the plan once with copies of host memory that begin so many bytes past aligned
+ * addresses; the output initially holds NaN. */
 static stn_status run_with_source(suite *s, stn_plan *plan, const double *in, const double *b, double *out,
                                   size_t bytes, size_t offset, stn_error *error) {
     const double *const from[3] = {in, b, out};
@@ -252,7 +252,7 @@ static stn_status run_with_source(suite *s, stn_plan *plan, const double *in, co
     return status;
 }
 
-/* A constant source beside the host's; every pick of candidates. */
+/* Compares a run with a constant source with the host's. */
 static void check_source(suite *s, const stn_problem *p, int pick, uint64_t seed) {
     comparison c = {.bar = 0};
     stn_task task;
@@ -349,7 +349,7 @@ static void check_choice(suite *s, const char *what, const char *named, stn_boun
     stn_stencil_destroy(stencil);
 }
 
-/* On the host: what the planner takes by itself, and what is refused. */
+/* On the host: the planner's choices, and errors. */
 static void choice(suite *s) {
     check_choice(s, "choice: many steps of a large grid", "star-2d13p", STN_FIXED, 4096, 1000, NULL, "aperiodic");
     check_choice(s, "choice: not of a small one", "star-2d13p", STN_FIXED, 128, 1000, NULL, "host");
@@ -361,8 +361,8 @@ static void choice(suite *s) {
                  "leave nothing between them");
 }
 
-/* Each step of the points next to a side is a launch, or a loop on the host: as many as there is
- * time for. */
+/* Each step of the points next to a side is a launch, or a loop on the host, so the number of steps
+ * depends on the device's speed. */
 static void waves(suite *s) { waves_until(s, on_host ? 100000 : s->full ? 10000 : 100); }
 
 int main(int argc, char **argv) {
@@ -371,6 +371,8 @@ int main(int argc, char **argv) {
                                        {"turns", turns},         {"waves", waves},   {"sources", sources},
                                        {"weights", new_weights}, {"choice", choice}, {"rounds", rounds}};
     on_host = argc > 1 && !strcmp(argv[1], "--host");
-    if (on_host) return suite_main_on(STN_DEVICE_HOST, argc - 1, argv + 1, parts + 1, 11); /* all but streams */
-    return suite_main(argc, argv, parts, 9);                                               /* without the last */
+    /* All parts except streams. */
+    if (on_host) return suite_main_on(STN_DEVICE_HOST, argc - 1, argv + 1, parts + 1, 11);
+    /* All parts except the last three. */
+    return suite_main(argc, argv, parts, 9);
 }

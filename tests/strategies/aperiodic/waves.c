@@ -1,6 +1,7 @@
-/* See waves.h. A wave along y that wraps is the same at all x, so slanted taps along x past sides
- * that mirror leave it a wave: it is multiplied by K^T, K = (sum of the factors along x) (1 - p (1
- * - cos)). Past a constant side it is not one, but a mean that is the constant itself stays. */
+/* See waves.h. A wave along y (periodic) that is constant along x remains a wave under taps that
+ * are asymmetric along x, with mirrored sides: it is multiplied by K^T with K = (sum of the factors
+ * along x) (1 - p (1 - cos)). With constant sides it does not, but a grid that equals the constant
+ * remains unchanged. */
 #include "waves.h"
 
 #include <math.h>
@@ -8,15 +9,15 @@
 #include <stdlib.h>
 
 typedef struct wave {
-    int ny, nx, m; /* m: the wave's number along y; 0: a mean */
+    int ny, nx, m; /* m: the wave number along y; 0: a constant grid */
     stn_boundary_kind low, high;
     stn_dtype dtype;
-    double drift; /* points that a run moves by, of which a third the other way */
+    double drift; /* points by which a run shifts the data, a third of them backwards */
 } wave;
 
-#define SIDE 1.25 /* the value past a constant side, which all types hold */
+#define SIDE 1.25 /* the value past a constant side, exact in all types */
 
-/* Six taps: y -1, 0, 1 and x -1, 0, 1, on the axes, of weights that add up to 1. */
+/* Taps at y -1, 0, 1 and x -1, 0, 1 on the axes, whose weights sum to 1. */
 static stn_stencil *stencil_of(const wave *w, uint64_t steps) {
     const double far = w->drift / (double)steps, back = far / 3, along = 0.1 / (double)steps * w->ny;
     const stn_tap taps[5] = {
@@ -26,7 +27,7 @@ static stn_stencil *stencil_of(const wave *w, uint64_t steps) {
     return stencil;
 }
 
-/* K^T of the weights as they are. */
+/* K^T of the actual (rounded) weights. */
 static double factor_after(const stn_stencil *stencil, double angle, uint64_t steps) {
     long double away = 1;
     for (size_t i = 0; i < 5; i++) away -= stn_stencil_taps(stencil)[i].weight;
@@ -61,7 +62,7 @@ static void one_wave(suite *s, const wave *w, uint64_t steps) {
         const double expected = factor * element(w->dtype, in, i), difference = element(w->dtype, out, i) - expected;
         off += difference * difference, size += expected * expected;
     }
-    /* bands are stepped in the data's own type */
+    /* bands are computed in the data's type */
     const double bar = w->dtype == STN_F64 ? 1e-13 * (1 + log2((double)steps)) : 1e-6 * sqrt((double)steps);
     char what[200], detail[500];
     snprintf(what, sizeof what, "waves: %d of %d x %d, %s:%s, %s, %llu steps, factor %.2g", w->m, w->ny, w->nx,
@@ -79,7 +80,8 @@ void waves_until(suite *s, uint64_t steps) {
                                 {18, 390, 1, STN_MIRROR, STN_NEAREST, STN_F32, 9},
                                 {16, 400, 0, STN_CONSTANT, STN_FIXED, STN_F64, 14},
                                 {16, 400, 0, STN_FIXED, STN_CONSTANT, STN_F32, 14}};
+    /* Longer runs in f32 have errors due to rounded weights. */
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        for (uint64_t t = 100; t <= steps; t *= 10) /* longer, steps in f32 err by what their weights are rounded */
+        for (uint64_t t = 100; t <= steps; t *= 10)
             if (list[i].dtype == STN_F64 || t <= 10000) one_wave(s, &list[i], t);
 }

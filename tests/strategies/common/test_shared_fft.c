@@ -9,7 +9,7 @@
 static stn_search_cache *found;
 static void setup(void) { cr_assert_not_null(found = stn_search_cache_create()); }
 static void teardown(void) { stn_search_cache_destroy(found); }
-TestSuite(ladder, .init = setup, .fini = teardown);
+TestSuite(shared_fft, .init = setup, .fini = teardown);
 
 static const stn_shared_fft_needs needs = {
     .wide = true, .last = 16, .lines = 1, .shares = 4, .copies = 1, .threads = 512, .shared = 232448, .total = 233472};
@@ -20,7 +20,7 @@ static void expect_same(const stn_shared_fft *a, const stn_shared_fft *b) {
     for (int s = 0; s < a->stages; s++) cr_expect_eq(a->radix[s], b->radix[s]);
 }
 
-Test(ladder, old_entries_are_replaced) {
+Test(shared_fft, old_entries_are_replaced) {
     stn_shared_fft line, expected;
     for (int turn = 0; turn < 2; turn++)
         for (int points = 32; points < 400; points++)
@@ -43,7 +43,7 @@ static void *ask(void *user) {
     return user;
 }
 
-Test(ladder, concurrent_requests) {
+Test(shared_fft, concurrent_requests) {
     pthread_t threads[4];
     for (int i = 0; i < 4; i++) cr_assert_eq(pthread_create(&threads[i], NULL, ask, NULL), 0);
     for (int i = 0; i < 4; i++) cr_assert_eq(pthread_join(threads[i], NULL), 0);

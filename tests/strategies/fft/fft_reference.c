@@ -52,9 +52,9 @@ static void sum_at(const stn_fft *fft, long double *const circle[3], const doubl
                 long double re = 1, im = 0, x[2];
                 for (int a = 0; a < 3; a++) {
                     const long double *w = circle[a] + 2 * (j[a] * k[a] % fft->n[a]);
-                    long double turned = re * w[0] - im * w[1];
+                    long double rotated = re * w[0] - im * w[1];
                     im = re * w[1] + im * w[0];
-                    re = turned;
+                    re = rotated;
                 }
                 if (!fft->inverse) im = -im;
                 element_at(fft, in, j, x);

@@ -252,16 +252,16 @@ static void stack_of(suite *s, const char *what, const int extent[3], const doub
 }
 
 void snapshots(suite *s) {
-    static const int line[3] = {301, 0, 0}, plane[3] = {37, 41, 0}, solid[3] = {13, 11, 17}, large[3] = {331, 401, 0},
+    static const int line[3] = {301, 0, 0}, plane[3] = {37, 41, 0}, volume[3] = {13, 11, 17}, large[3] = {331, 401, 0},
                      prime[3] = {4001, 0, 0};
     static const double drifting[5] = {0, 0, 0.2, 0.5, 0.3}, back[5] = {0.15, 0.05, 0.1, 0.35, 0.35};
     static const char *const ways[] = {"snapshots: alone", "snapshots: a batch", "snapshots: with a source"};
     for (int way = 0; way < 3; way++) {
         stack_of(s, ways[way], line, NULL, 15, 4, STN_FIXED, way);
         stack_of(s, ways[way], plane, NULL, 15, 4, STN_FIXED, way);
-        stack_of(s, ways[way], solid, NULL, 9, 3, STN_FIXED, way);
+        stack_of(s, ways[way], volume, NULL, 9, 3, STN_FIXED, way);
         stack_of(s, ways[way], plane, NULL, 1, 20, STN_REFLECT, way);
-        stack_of(s, ways[way], solid, NULL, 1, 5, STN_NEAREST, way);
+        stack_of(s, ways[way], volume, NULL, 1, 5, STN_NEAREST, way);
         stack_of(s, ways[way], prime, drifting, 40, 7, STN_WRAP, way);
         stack_of(s, ways[way], prime, back, 3, 25, STN_WRAP, way);
     }

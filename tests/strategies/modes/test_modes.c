@@ -55,7 +55,7 @@ Test(modes, roots_of_unity) {
     }
 }
 
-/* ---- systems -------------------------------------------------------------------------------- */
+/* ---- systems --------------------------------------------------------------------------------- */
 
 static void make_task(const char *text, int rank, const size_t *extent, stn_dtype dtype, stn_system_task *task) {
     stn_error error = {STN_OK, ""};

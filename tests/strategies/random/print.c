@@ -1,4 +1,4 @@
-/* A problem as a command line: see problem.h. */
+/* Prints a problem as a command line; see problem.h. */
 #include <inttypes.h>
 #include <stdio.h>
 

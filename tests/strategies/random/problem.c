@@ -1,4 +1,4 @@
-/* Problems by chance: see problem.h. */
+/* Draws random problems; see problem.h. */
 #include "problem.h"
 
 #include <math.h>
@@ -37,8 +37,7 @@ bool random_problem_valid(const random_problem *r) {
     return valid;
 }
 
-/* ---- extents and steps
- * --------------------------------------------------------------------------------------------- */
+/* ---- extents and steps ----------------------------------------------------------------------- */
 
 double random_problem_work(const random_problem *r) {
     double points = (double)r->problem.batch;
@@ -46,7 +45,7 @@ double random_problem_work(const random_problem *r) {
     return points * (double)(r->problem.steps * (r->ntaps + 8));
 }
 
-/* Mostly deeper than what a few steps reach; some as thin as may be; some lines very long; some
+/* Extents: mostly larger than the reach of a few steps; some minimal; some very long lines; some of
  * whole blocks. */
 static void draw_extents(dice *d, random_problem *r, bool large) {
     static const double side[2][4] = {{0, 900, 44, 18}, {0, 60000, 400, 60}};
@@ -57,13 +56,14 @@ static void draw_extents(dice *d, random_problem *r, bool large) {
             both = reach[axis][0] + reach[axis][1];
         int n = 2 * both + (int)(side[large][r->rank] * (0.3 + 1.4 * fabs(dice_real(d))));
         if (chance(d, 12)) n = dice_int(d, most > 1 ? most : 1, 2 * both + 4);
-        if (r->rank == 1 && !large && chance(d, 8)) n = dice_int(d, 27000, 60000); /* longer than a block holds */
+        /* Longer than a block's shared memory. */
+        if (r->rank == 1 && !large && chance(d, 8)) n = dice_int(d, 27000, 60000);
         if (chance(d, 25)) n = (n + 7) / 8 * 8;
         r->problem.extent[axis] = (size_t)n;
     }
 }
 
-/* As many as the work allows; in the middle of the allowed range by its logarithm. */
+/* Draws the number of steps, uniform in its logarithm, within the limit on work. */
 static void draw_steps(dice *d, random_problem *r, bool large) {
     const double most = large ? 2e8 : 3e6;
     r->problem.steps = chance(d, 15) ? 1 : (uint64_t)(2 * exp(fabs(dice_real(d)) * log(large ? 24 : 10)));
@@ -82,8 +82,7 @@ static void draw_steps(dice *d, random_problem *r, bool large) {
     }
 }
 
-/* ---- boundaries
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- boundaries ------------------------------------------------------------------------------ */
 
 static void draw_boundaries(dice *d, random_problem *r) {
     static const double values[] = {0.7, -1.3, 0, 2};
@@ -98,16 +97,15 @@ static void draw_boundaries(dice *d, random_problem *r) {
     }
 }
 
-/* ---- layouts
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- layouts --------------------------------------------------------------------------------- */
 
-/* Axes and the batch from the fastest on, with padding between them. */
+/* Strides of the axes and the batch, from the fastest on, with padding between them. */
 static void draw_strides(dice *d, const random_problem *r, ptrdiff_t stride[3], ptrdiff_t *batch) {
     int order[4], axes = r->rank, kind = dice_int(d, 0, 9);
     ptrdiff_t next = kind == 9 ? dice_int(d, 2, 3) : 1;
     for (int i = 0; i < axes; i++) order[i] = axes - 1 - i;
     order[axes] = BATCH;
-    for (int i = axes; i > 0 && kind >= 7 && kind < 9; i--) { /* any order */
+    for (int i = axes; i > 0 && kind >= 7 && kind < 9; i--) { /* shuffles the axes */
         int j = dice_int(d, 0, i), swapped = order[i];
         order[i] = order[j], order[j] = swapped;
     }
@@ -134,14 +132,14 @@ static void draw_layout(dice *d, random_problem *r) {
     r->offset = (p->alignment ? p->alignment : 16) / size * dice_int(d, 0, 3);
 }
 
-/* A stack of snapshots, a constant source. */
+/* Draws a stack of snapshots, a constant source. */
 static void draw_more(dice *d, random_problem *r, bool large) {
     stn_problem *p = &r->problem;
     const uint64_t parts = (uint64_t)dice_int(d, 2, 4);
     const bool stack = chance(d, 20) && !p->in_place && p->steps >= parts, apart = chance(d, 50);
     const int gap = dice_int(d, 1, 40);
     p->has_source = chance(d, 20);
-    if (p->has_source && chance(d, 50)) { /* all steps at once pay where they are many */
+    if (p->has_source && chance(d, 50)) { /* computing all steps at once pays for many steps */
         const double left = (large ? 1e9 : 6e6) / random_problem_work(r);
         if (left > 1) p->steps = (uint64_t)fmin(200, (double)p->steps * (1 + (left - 1) * fabs(dice_real(d))));
     }

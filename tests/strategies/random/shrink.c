@@ -1,5 +1,5 @@
-/* A smaller problem that fails too: one simplification after the other is tried and kept if the
- * failure stays. */
+/* Shrinks a failing problem: tries one simplification after the other, and keeps each with which
+ * the problem still fails. */
 #include <string.h>
 
 #include "trial.h"
@@ -11,7 +11,7 @@ typedef struct shrinking {
     int *pick, left; /* trials */
 } shrinking;
 
-/* Takes `next` instead of the best if it fails. */
+/* Replaces the best problem by `next` if that fails. */
 static bool keep(shrinking *s, const random_problem *next, int pick) {
     random_outcome outcome;
     if (s->left <= 0 || !next->problem.steps || !random_problem_valid(next)) return false;
@@ -29,7 +29,7 @@ static void forget_strides(random_problem *r) {
     r->problem.in_batch_stride = r->problem.out_batch_stride = r->problem.snapshot_stride = 0;
 }
 
-/* What a command line cannot say goes first. */
+/* First removes properties that the command line does not have. */
 static void simplify_layout(shrinking *s) {
     random_problem next = *s->best;
     forget_strides(&next);
@@ -61,7 +61,7 @@ static void simplify_kind(shrinking *s) {
     if (s->best->problem.dtype != STN_F64) keep(s, &next, *s->pick);
 }
 
-/* As many snapshots as there were. */
+/* Keeps the number of snapshots. */
 static void set_steps(random_problem *r, uint64_t steps) {
     const uint64_t parts = r->problem.every ? r->problem.steps / r->problem.every : 1;
     if (r->problem.every) r->problem.every = steps / parts;
@@ -79,7 +79,7 @@ static void fewer_steps(shrinking *s) {
 }
 
 static void smaller_extents(shrinking *s) {
-    forget_strides(s->best); /* they belong to the extents; if they mattered, extents stay */
+    forget_strides(s->best); /* strides depend on extents */
     for (int axis = 0; axis < s->best->rank; axis++)
         for (size_t part = 2; part <= 16;) {
             random_problem next = *s->best;
@@ -104,7 +104,7 @@ static void simpler_sides(shrinking *s) {
         }
 }
 
-/* Half of the taps, then one at a time, as long as trials are left. */
+/* Removes half of the taps, then one at a time, until no trials remain. */
 static void fewer_taps(shrinking *s) {
     for (size_t part = s->best->ntaps / 2; part > 0; part /= 2)
         for (size_t first = 0; first < s->best->ntaps && s->best->ntaps > 1;) {

@@ -1,4 +1,4 @@
-/* Taps by chance: see problem.h. */
+/* Draws random taps; see problem.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@ typedef enum shape { SHAPE_BOX, SHAPE_STAR, SHAPE_SOME, SHAPE_PRODUCT, SHAPE_PAI
 typedef enum sign { SIGN_PLUS, SIGN_MINUS, SIGN_ANY, SIGN_MIDDLE, SIGN_TURNS, SIGNS } sign;
 typedef enum mirror { MIRROR_NONE, MIRROR_ALL, MIRROR_ONE, MIRROR_ODD, MIRROR_FLAT, MIRRORS } mirror;
 
-/* What weights are drawn by. */
+/* The rule by which weights are drawn. */
 typedef struct rule {
     shape shape;
     sign sign;
@@ -19,7 +19,7 @@ typedef struct rule {
 
 static bool chance(dice *d, int percent) { return dice_int(d, 1, 100) <= percent; }
 
-/* Which axes taps reach along, as bits: all, all but one, one alone; at times none. */
+/* Draws the axes with reach, as bits: all, all but one, a single one; rarely none. */
 static int draw_axes(dice *d, int rank) {
     const int all = (1 << rank) - 1, one = 1 << dice_int(d, 0, rank - 1), kind = dice_int(d, 0, 99);
     if (kind < 2) return 0;
@@ -27,7 +27,7 @@ static int draw_axes(dice *d, int rank) {
     return kind < 65 ? all & ~one : one;
 }
 
-/* Reaches along these: on one side only, on both alike, any. */
+/* Draws reaches along these: on one side only, equal on both, any. */
 static void draw_reach(dice *d, int rank, bool large, int reach[3][2]) {
     static const int usual[] = {0, 8, 4, 2}, most[] = {0, 40, 16, 5};
     const int longest = dice_int(d, 1, chance(d, large ? 10 : 4) ? most[rank] : usual[rank]), axes = draw_axes(d, rank);
@@ -40,7 +40,7 @@ static void draw_reach(dice *d, int rank, bool large, int reach[3][2]) {
     }
 }
 
-/* A weight's size from what it is like: the same for offsets that the rule makes alike. */
+/* The magnitude of a weight: equal for offsets that are equivalent by the rule's symmetry. */
 static double magnitude(const rule *rule, const int64_t offset[3], uint64_t seed) {
     uint64_t mixed = seed;
     for (int axis = 0; axis < 3; axis++) {
@@ -112,7 +112,7 @@ void random_taps_draw(dice *d, random_problem *r, bool large) {
     while ((reach[0][0] + reach[0][1] + 1) * (reach[1][0] + reach[1][1] + 1) * (reach[2][0] + reach[2][1] + 1) >
            RANDOM_TAPS);
     for (int axis = 0; axis < 3; axis++) low[axis] = -reach[axis][0], high[axis] = reach[axis][1];
-    if (rule.shape == SHAPE_ONE) /* one tap: it shifts */
+    if (rule.shape == SHAPE_ONE) /* one tap: a shift */
         for (int axis = 0; axis < 3; axis++) low[axis] = high[axis] = dice_int(d, low[axis], high[axis]);
     r->ntaps = 0;
     for (int z = low[0]; z <= high[0]; z++)
@@ -126,8 +126,8 @@ void random_taps_draw(dice *d, random_problem *r, bool large) {
     random_taps_normalise(r);
 }
 
-/* Any other weights: another symmetry, other signs, zeros, a product or none, and now and then
- * waves that grow. */
+/* Draws unrelated weights: another symmetry, other signs, zeros, separable or not, sometimes with
+ * growing modes. */
 static void draw_anew(dice *d, const random_problem *r, double *weights) {
     const rule rule = draw_rule(d);
     const uint64_t seed = dice_next(d);
@@ -145,7 +145,8 @@ void random_taps_reweigh(dice *d, const random_problem *r, double *weights) {
         draw_anew(d, r, weights);
         return;
     }
-    bool alike = chance(d, 50); /* weights that are the same stay the same: symmetry is kept, and factors are not */
+    /* Equal weights stay equal: this keeps symmetry, but not separability. */
+    bool alike = chance(d, 50);
     uint64_t seed = dice_next(d);
     for (size_t i = 0; i < r->ntaps; i++) {
         dice own = {alike ? seed + (uint64_t)llround(fabs(r->taps[i].weight) * 1e12) : seed + i};

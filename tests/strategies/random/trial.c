@@ -44,7 +44,7 @@ static void grid_clear(const random_bench *bench, grid *g) {
     free(g->host), free(g->sent);
 }
 
-/* NaN before the points and after them, as it was. */
+/* True if the memory before and after the points is still NaN. */
 static bool is_clean(stn_dtype dtype, const grid *g) {
     for (size_t i = 0; i < g->bytes; i += g->element) {
         bool inside = i >= g->before && i < g->before + g->span;
@@ -53,7 +53,7 @@ static bool is_clean(stn_dtype dtype, const grid *g) {
     return true;
 }
 
-/* A plan that tries others while it is executed. */
+/* Makes an ONLINE plan, which tries candidates during executions. */
 static stn_status make_online(const random_bench *bench, const stn_problem *p, stn_plan **plan, comparison *c) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.mode = STN_MODE_ONLINE;
@@ -62,8 +62,8 @@ static stn_status make_online(const random_bench *bench, const stn_problem *p, s
     return stn_plan_create(bench->context, p, &options, plan, &c->error);
 }
 
-/* A plan made for this problem's weights, or for others and then given these, which none may
- * refuse. */
+/* Makes a plan for this problem's weights, or for others and then sets these, which must
+ * succeed. */
 static stn_status make_plan(const random_bench *bench, const random_problem *r, const char *strategy, int pick,
                             stn_plan **plan, const char **wrong, comparison *c) {
     stn_problem p = r->problem;
@@ -76,7 +76,8 @@ static stn_status make_plan(const random_bench *bench, const random_problem *r, 
     p.stencil = first;
     stn_status status = !strcmp(strategy, RANDOM_ONLINE) ? make_online(bench, &p, plan, c)
                                                          : compare_plan(bench->context, &p, strategy, pick, plan, c);
-    if (status == STN_ERROR_INVALID_ARGUMENT && pick >= 0 && r->new_weights) { /* those weights have fewer candidates */
+    /* The other weights have fewer candidates. */
+    if (status == STN_ERROR_INVALID_ARGUMENT && pick >= 0 && r->new_weights) {
         stn_plan_destroy(*plan);
         status = compare_plan(bench->context, &p, strategy, -1, plan, c);
     }
@@ -95,15 +96,15 @@ typedef struct grids {
     grid in, out, source;
 } grids;
 
-/* The host's, see compare_answer_source: the caller frees it. */
+/* The host's result (compare_answer_source), freed by the caller. */
 static void *answer(const stn_task *run, stn_pool *pool, bool fused, const grids *g, stn_dtype *type) {
     return compare_answer_source(run, pool, fused, g->in.sent + g->in.before,
                                  run->source ? g->source.sent + g->source.before : NULL, type);
 }
 
-/* f16: sides and weights may leave an answer that is a hundredth of the states before it; then
- * whatever is kept in f16 between steps is far off, and no bar beside the answer means anything.
- * Four times what the host's own steps in f16 are off by, if these miss the bar of steps. */
+/* f16: the result may be a hundredth of earlier states; then states stored in f16 between steps
+ * have a large error relative to the result, and its bound is meaningless. Returns four times the
+ * error of the host's own f16 steps if these exceed the bound of single steps. */
 static double lost_by_cancelling(const stn_task *run, stn_pool *pool, const grids *g, stn_dtype type,
                                  const void *expected) {
     stn_dtype own;
@@ -115,9 +116,9 @@ static double lost_by_cancelling(const stn_task *run, stn_pool *pool, const grid
     return c.relative_l2 > compare_bar(run, false) ? 4 * c.relative_l2 : 0;
 }
 
-/* f16: what rounds less often than once a step differs from the host's own steps in f16 by what
- * these err by, and that may be more than their bar where a grid comes to rest and all steps err
- * alike. Then it is as near as the bar to the answer in f64. */
+/* f16: a result that is rounded less often than once per step differs from the host's f16 steps by
+ * the error of these, which may exceed their bound if the grid becomes constant and all steps have
+ * equal errors. Then the result must be within the bound of the f64 result. */
 static void look_at_exact(const stn_task *run, stn_pool *pool, const grids *g, const void *got, comparison *c) {
     stn_dtype type;
     comparison other = *c;
@@ -129,11 +130,10 @@ static void look_at_exact(const stn_task *run, stn_pool *pool, const grids *g, c
     free(exact);
 }
 
-/* Taps that nearly cancel on a grid of a few points, or waves that have left it, may leave an
- * answer far below what rounding of the states before it leaves: no bar beside the answer means
- * anything then. How far below the largest |K| to the steps it is, where that is much, or where
- * taps of all steps fold on a grid that is smaller than they reach; infinite past the type's
- * range. */
+/* If taps nearly cancel on a grid of few points, or modes have left it, the result may be far below
+ * the rounding errors of earlier states, and a bound relative to the result is meaningless. Returns
+ * by which factor the result is below max |K|^steps if that is large, or if the taps of all steps
+ * reach beyond the grid; infinite outside of the type's range. */
 static double left_over(const stn_task *run, bool wild, const grids *g, stn_dtype type, const void *expected) {
     double sizes = 0, in = 0, out = 0, past = run->dtype == STN_F64 ? 1e300 : run->dtype == STN_F32 ? 1e38 : 6e4;
     bool folds = false;
@@ -143,14 +143,14 @@ static double left_over(const stn_task *run, bool wild, const grids *g, stn_dtyp
     const double most = fmin(sizes, stn_taps_max_symbol(run->ntaps, run->taps));
     const unsigned char *points = g->in.sent + g->in.before;
     for (int64_t i = stn_task_span(run, false); i-- > 0;)
-        in = fmax(in, fabs(element(run->dtype, points, i))); /* NaN between points is passed over */
+        in = fmax(in, fabs(element(run->dtype, points, i))); /* ignores NaN between points */
     for (int64_t i = stn_task_span(run, true); i-- > 0;) out = fmax(out, fabs(element(type, expected, i)));
     const double largest = pow(most, (double)run->steps) * in, above = largest / out;
     if (!(fmax(largest, out) < past)) return INFINITY;
     return above > (folds ? 4 : wild ? 100 : INFINITY) ? above : 1;
 }
 
-/* The state after `steps` steps, at `got`. */
+/* Checks the state `got` after `steps` steps. */
 static const char *look_at_state(const stn_plan *plan, stn_pool *pool, bool fused, bool wild, uint64_t steps,
                                  const grids *g, const void *got, comparison *c) {
     stn_dtype type;
@@ -163,17 +163,18 @@ static const char *look_at_state(const stn_plan *plan, stn_pool *pool, bool fuse
     c->bar = compare_bar(&run, fused);
     c->bar = fmax(c->bar * left_over(&run, wild, g, type, expected), wild ? 1.5 * c->predicted : 0);
     if (plan->estimate.stepping || plan->online)
-        c->bar = fmax(c->bar, stn_error_bound(&run)); /* some of the grid, or all */
+        c->bar = fmax(c->bar, stn_error_bound(&run)); /* new weights: of part of the grid or all */
     if (task->dtype == STN_F16) c->bar = fmax(c->bar, 2 * c->rounding);
     if (task->dtype == STN_F16 && !compare_good(c))
         c->bar = fmax(c->bar, lost_by_cancelling(&run, pool, g, type, expected));
     if (task->dtype == STN_F16 && !fused && !compare_good(c)) look_at_exact(&run, pool, g, got, c);
-    if (isinf(c->bar)) c->relative_l2 = c->point = 0, c->all_written = true; /* all may be infinite, or NaN */
+    /* All points may be infinite or NaN. */
+    if (isinf(c->bar)) c->relative_l2 = c->point = 0, c->all_written = true;
     free(expected);
     return NULL;
 }
 
-/* Between snapshots NaN stays. */
+/* True if the memory between snapshots is still NaN. */
 static bool gaps_are_clean(const stn_task *task, const grid *g) {
     const int64_t span = stn_task_span(task, true), first = (int64_t)(g->before / g->element);
     for (uint64_t k = 0; k + 1 < task->snapshots; k++)
@@ -182,7 +183,7 @@ static bool gaps_are_clean(const stn_task *task, const grid *g) {
     return true;
 }
 
-/* The plan's own task holds the weights that count. */
+/* Checks all states; plan->task has the current weights. */
 static const char *look(const stn_plan *plan, stn_pool *pool, bool fused, bool wild, const grids *g, comparison *c) {
     const stn_task *task = &plan->task;
     const bool kept = task->in_place || !memcmp(g->in.host, g->in.sent, g->in.bytes);
@@ -202,13 +203,13 @@ static const char *look(const stn_plan *plan, stn_pool *pool, bool fused, bool w
                             : "points unwritten, or padding written";
 }
 
-/* Points times the amplitude; NaN stays. */
+/* Multiplies the points by the amplitude; NaN stays. */
 static void amplify(const random_problem *r, const stn_task *task, const grid *g) {
     for (size_t i = 0; r->amplitude > 0 && i < g->bytes / g->element; i++)
         set_element(task->dtype, g->host, (int64_t)i, r->amplitude * element(task->dtype, g->host, (int64_t)i));
 }
 
-/* Small beside the data, so that many steps' sums of it stay small too. */
+/* Small compared with the data, so that its sum over many steps is small too. */
 static double draw_source(dice *d) { return dice_real(d) / 64; }
 
 static bool grids_make(const random_bench *bench, const random_problem *r, const stn_task *task, grids *g,
@@ -232,7 +233,7 @@ static bool grid_fetch(const random_bench *bench, grid *g, stn_error *error) {
     return !g->device || stn_memory_download(bench->context, g->host, g->device, g->bytes, error) == STN_OK;
 }
 
-/* NULL after an error. */
+/* A workspace full of NaN; NULL after an error. */
 static void *dirty_workspace(const random_bench *bench, const stn_plan *plan, stn_error *error) {
     const size_t bytes = stn_plan_workspace_size(plan);
     void *device = NULL, *host = malloc(bytes + 1);
@@ -244,7 +245,7 @@ static void *dirty_workspace(const random_bench *bench, const stn_plan *plan, st
     return device;
 }
 
-/* One execution; a plan may have been executed before. */
+/* One checked execution of a new or used plan. */
 static const char *run(const random_bench *bench, const random_problem *r, stn_plan *plan, bool fused, comparison *c) {
     grids g = {0};
     void *workspace = NULL;
@@ -279,13 +280,15 @@ void random_trial(const random_bench *bench, const random_problem *r, const char
     const char *wrong;
     memset(outcome, 0, sizeof *outcome);
     stn_status status = make_plan(bench, r, strategy, pick, &plan, &wrong, &outcome->c);
-    const bool none = status == STN_ERROR_INVALID_ARGUMENT && pick >= 0; /* no such candidate of a smaller problem */
+    /* The smaller problem has no such candidate. */
+    const bool none = status == STN_ERROR_INVALID_ARGUMENT && pick >= 0;
     if (status == STN_ERROR_UNSUPPORTED || none)
         outcome->verdict = RANDOM_REFUSED;
     else {
         outcome->what = status == STN_OK ? wrong : "no plan was made";
-        const char *own_name = status == STN_OK ? plan->strategy->name : ""; /* which new weights may have changed */
-        /* These step in the data's type. */
+        /* New weights may have changed the strategy. */
+        const char *own_name = status == STN_OK ? plan->strategy->name : "";
+        /* These compute single steps in the data's type. */
         const bool fused = strcmp(own_name, "direct") != 0 && strcmp(own_name, "host") != 0;
         for (int i = 0; status == STN_OK && !outcome->what && i < times; i++, own.data++)
             outcome->what = run(bench, &own, plan, fused, &outcome->c);
@@ -294,7 +297,7 @@ void random_trial(const random_bench *bench, const random_problem *r, const char
     stn_plan_destroy(plan);
 }
 
-/* A plan that is not built: only its ranking counts. NULL: there is none. */
+/* A plan with a ranking only, not built; NULL: none. */
 static stn_plan *rank(const random_bench *bench, const random_problem *r, const char *strategy) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_plan *plan = NULL;
@@ -308,10 +311,10 @@ static stn_plan *rank(const random_bench *bench, const random_problem *r, const 
     return plan;
 }
 
-/* What needs a library that is not here, or does not work on this device, refuses all: that is no
- * finding. */
+/* False for a strategy whose library is missing or does not work on this device: it refuses all
+ * problems, which is not a failure. */
 static bool is_here(const random_bench *bench, const char *strategy) {
-    static int works = -1; /* not known; processes have a context each */
+    static int works = -1; /* -1: unknown; each process has its own context */
     if (strcmp(strategy, "cufft-spectral") != 0) return true;
     if (works < 0) {
         stn_transform t = STN_TRANSFORM_INIT;
@@ -342,7 +345,8 @@ size_t random_strategies(const random_bench *bench, const random_problem *r, cha
     stn_plan_destroy(plan);
     if (r->online && count < most) snprintf(names[count++], 32, "%s", RANDOM_ONLINE);
     const bool chunks = !has_name(names, count, "chunked") && random_candidates(bench, r, "chunked", false) > 0;
-    if (chunks && count < most) snprintf(names[count++], 32, "chunked"); /* ranked only where it is the fastest */
+    /* It is ranked only if it is the fastest. */
+    if (chunks && count < most) snprintf(names[count++], 32, "chunked");
     return count;
 }
 

@@ -1,4 +1,4 @@
-/* What is rare in use, and allowed: see problem.h. */
+/* Draws rare but allowed values; see problem.h. */
 #include <math.h>
 
 #include "problem.h"
@@ -6,7 +6,7 @@
 static bool chance(dice *d, int percent) { return dice_int(d, 1, 100) <= percent; }
 static double between(dice *d, double low, double high) { return low + (high - low) * 0.5 * (1 + dice_real(d)); }
 
-/* One to five taps, as far off as a stencil may reach. */
+/* One to five taps at up to the largest reach of a stencil. */
 static void draw_far(dice *d, random_problem *r) {
     const int count = dice_int(d, 1, 5), most = chance(d, 40) ? STN_MAX_RADIUS : dice_int(d, 1, STN_MAX_RADIUS);
     r->ntaps = 0;
@@ -62,7 +62,7 @@ void random_wild_steps(dice *d, random_problem *r, bool large) {
         r->problem.steps = (uint64_t)fmin(600, (double)r->problem.steps * exp(between(d, 0, log(left))));
 }
 
-/* By how many orders of ten data, and what a run multiplies them by, may differ from 1. */
+/* Largest decimal exponent of data, and of the factor of a run, by dtype. */
 static const double orders[] = {[STN_F64] = 100, [STN_F32] = 10, [STN_F16] = 1};
 static const double least_tolerance[] = {[STN_F64] = -13, [STN_F32] = -7, [STN_F16] = -4};
 

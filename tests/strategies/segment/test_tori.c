@@ -44,8 +44,8 @@ static stn_problem grid_of(const stn_stencil *stencil, dice *d, int least, int m
 }
 
 /* Weights of the given radius, symmetric along each axis but not separable; their absolute values
- * sum to 1. turned: symmetric about the centre only. */
-static stn_stencil *even_box(dice *d, int rank, int radius, bool positive, bool turned) {
+ * sum to 1. skewed: symmetric about the centre only. */
+static stn_stencil *even_box(dice *d, int rank, int radius, bool positive, bool skewed) {
     stn_tap taps[7 * 7 * 7];
     const int size = 2 * radius + 1, count = rank == 2 ? size * size : size * size * size;
     double own[4][4][4], sum = 0;
@@ -55,7 +55,7 @@ static stn_stencil *even_box(dice *d, int rank, int radius, bool positive, bool 
         int at[3] = {i / (size * size) - radius, i / size % size - radius, i % size - radius};
         if (rank == 2) at[0] = at[1], at[1] = at[2], at[2] = 0;
         taps[i] = (stn_tap){{at[0], at[1], at[2]}, own[abs(at[0])][abs(at[1])][abs(at[2])]};
-        if (turned && at[0] * at[1] > 0) taps[i].weight *= 0.25;
+        if (skewed && at[0] * at[1] > 0) taps[i].weight *= 0.25;
         sum += fabs(taps[i].weight);
     }
     for (int i = 0; i < count; i++) taps[i].weight /= sum;

@@ -1,5 +1,6 @@
-/* See modes.h. With S v = lambda v:  u_T = lambda^T u_0 + (1 - lambda^T) / (1 - lambda) b  where u_0 and b are multiples of v, whatever
- * T. */
+/* See modes.h. If S v = lambda v, and u_0 and b are multiples of v, then for any T
+ *
+ *     u_T = lambda^T u_0 + (1 - lambda^T) / (1 - lambda) b */
 #include "modes.h"
 
 #include <math.h>
@@ -18,7 +19,7 @@ typedef struct mode_case {
     uint64_t steps;
 } mode_case;
 
-/* Half the angle from point to point of mode m along an axis. */
+/* Half the phase between neighbouring points of mode m along an axis. */
 static long double half_angle(stn_boundary_kind sides, int n, int m) {
     const long double pi = acosl(-1.0L);
     if (sides == STN_WRAP) return pi * m / n;
@@ -27,12 +28,12 @@ static long double half_angle(stn_boundary_kind sides, int n, int m) {
 
 static long double value_at(stn_boundary_kind sides, int n, int m, int i) {
     const long double step = 2 * half_angle(sides, n, m);
-    if (sides == STN_FIXED) return i == n - 1 ? 0 : sinl(step * i); /* frozen at 0 on both ends */
+    if (sides == STN_FIXED) return i == n - 1 ? 0 : sinl(step * i); /* fixed at 0 at both ends */
     if (sides == STN_CONSTANT) return sinl(step * (i + 1));
     return cosl(step * (sides == STN_REFLECT ? i + 0.5L : i));
 }
 
-/* 1 - lambda of the mode. */
+/* 1 - lambda of the mode, without cancellation. */
 static long double rest_of(const mode_case *c) {
     long double rest = 0;
     for (int axis = 0; axis < c->rank; axis++) {
@@ -127,7 +128,7 @@ void modes(suite *s) {
         {2, {48, 53}, {0, 1}, {STN_REFLECT, STN_MIRROR}, STN_F64, 30000},
         {2, {41, 36}, {1, 1}, {STN_FIXED, STN_FIXED}, STN_F64, 1000000},
         {2, {41, 36}, {2, 0}, {STN_CONSTANT, STN_REFLECT}, STN_F32, 3000},
-        {2, {40, 36}, {20, 18}, {STN_WRAP, STN_WRAP}, STN_F64, 1000}, /* the fastest to die */
+        {2, {40, 36}, {20, 18}, {STN_WRAP, STN_WRAP}, STN_F64, 1000}, /* the fastest decay */
         {3, {12, 13, 16}, {1, 0, 1}, {STN_WRAP, STN_REFLECT, STN_FIXED}, STN_F64, 100000},
         {3, {11, 16, 14}, {1, 1, 0}, {STN_CONSTANT, STN_FIXED, STN_WRAP}, STN_F32, 500},
     };

@@ -1,4 +1,4 @@
-/* A constant source on a device, by runs without it and sums of it: equal to the host's steps, at
+/* Compares a constant source on a device (runs without it, and its sums) with the host's steps at
  * every point. On a GPU or the emulator. */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -14,7 +14,7 @@
 static stn_error error;
 #define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
 
-/* The same numbers on every machine, in [-1, 1). */
+/* Random numbers in [-1, 1), the same on every machine. */
 static double draw(uint64_t *state) {
     *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return (double)(int64_t)*state / 9223372036854775808.0;
@@ -36,7 +36,7 @@ static void set(stn_dtype dtype, void *array, size_t i, double value) {
         ((uint16_t *)array)[i] = stn_float_to_half((float)value);
 }
 
-/* Weights whose absolute values add up to 0.98, so that sums over many steps stay near 1. */
+/* Weights whose magnitudes sum to 0.98, so that sums over many steps stay bounded. */
 static stn_stencil *random_taps(uint64_t *state, int rank) {
     stn_tap taps[7] = {{{0}, draw(state)}};
     size_t ntaps = 1;
@@ -75,7 +75,7 @@ static stn_problem random_problem(uint64_t *state, const stn_stencil *stencil, i
     return p;
 }
 
-/* False: `strategy` (NULL: any) does not serve the problem. */
+/* False: `strategy` (NULL: any) does not apply. */
 static bool run(stn_context *context, const char *strategy, const stn_problem *p, const void *in, const void *source,
                 size_t in_bytes, void *out, size_t out_bytes, const double *weights, size_t nweights) {
     void *d_in, *d_source, *d_out;
@@ -134,7 +134,7 @@ static bool check(stn_context *host, stn_context *device, const char *strategy, 
     return served;
 }
 
-/* Returns how many of the problems the strategy serves. */
+/* Returns the number of problems to which the strategy applies. */
 static int check_all(const char *strategy) {
     int served = 0;
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
@@ -152,7 +152,7 @@ static int check_all(const char *strategy) {
 Test(sourced, equals_the_host) { cr_assert_eq(check_all(NULL), 24); }
 Test(sourced, in_chunks_equals_the_host) { cr_assert_geq(check_all("chunked"), 8); }
 
-/* Before Criterion starts, which has no way to end with "skipped": no GPU is no pass. */
+/* Runs before Criterion, which cannot report a skipped test. */
 __attribute__((constructor)) static void skip_without_device(void) {
     stn_error why = {0};
     stn_driver *there;

@@ -1,8 +1,7 @@
-/* A constant source in all steps at once: the state by transforms or whatever is cheapest, the
- * source's sum over the steps by spectral's sum of the symbol's powers. Against the host, at every
- * point: all sides that mirror or wrap, odd and prime extents, up to 200 steps, taps whose symbol
- * is 1 and -1 somewhere, strides, batches, in place, snapshots, new weights. On a GPU or the
- * emulator. */
+/* A constant source with all steps at once: the state by the cheapest strategy, the source's sum
+ * over the steps by spectral's sum of the symbol's powers. Compared with the host at every point:
+ * sides that mirror or wrap, odd and prime extents, up to 200 steps, symbols with values 1 and -1,
+ * strides, batches, in place, snapshots, new weights. On a GPU or the emulator. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,9 +14,10 @@ enum { WIDTH = 5 };
 
 static bool chance(dice *d, int percent) { return dice_int(d, 1, 100) <= percent; }
 
-/* Weights along an axis of reach r, with the sum of their sizes 1; symmetric ones, or any. */
+/* Weights along an axis with reach r, whose magnitudes sum to 1; symmetric or arbitrary. */
 static void draw_line(dice *d, int r, bool symmetric, double line[WIDTH]) {
-    const int kind = dice_int(d, 0, 3); /* 0, 1: of one sign, 2: of any, 3: nothing in the middle, so that K = -1 */
+    /* 0, 1: of one sign, 2: of both, 3: no middle tap, so that K reaches -1. */
+    const int kind = dice_int(d, 0, 3);
     double sum = 0;
     for (int i = 0; i < WIDTH; i++) {
         const int o = i - WIDTH / 2;
@@ -30,8 +30,7 @@ static void draw_line(dice *d, int r, bool symmetric, double line[WIDTH]) {
     for (int i = 0; i < WIDTH; i++) line[i] /= sum;
 }
 
-/* A product of one factor an axis, or their mean, a star; their sizes add up to 1, or a little
- * less. */
+/* Separable taps, or a star (the mean of the factors); magnitudes sum to 1 or a little less. */
 static void draw_taps(dice *d, random_problem *r, const int reach[3], bool symmetric) {
     double line[3][WIDTH];
     const bool star = chance(d, 50);
@@ -67,7 +66,7 @@ static void draw_sides(dice *d, random_problem *r, int reach[3], bool wraps) {
     }
 }
 
-/* Padding between rows, planes and grids. */
+/* Draws padding between rows, planes and grids. */
 static void draw_layout(dice *d, stn_problem *p, int rank) {
     p->in_place = chance(d, 25);
     ptrdiff_t in = 1, out = 1;
@@ -109,8 +108,8 @@ static void draw(uint64_t seed, int rank, bool large, random_problem *r) {
     } while (!random_problem_valid(r));
 }
 
-/* Now and then a plan offers no such candidate: what it expects that to err by is more than the
- * bar, as where taps leave little in f16. */
+/* A plan may have no such candidate because its predicted error exceeds the bound, for example if
+ * the result is small in f16. */
 static void cases(suite *s, int rank, int count) {
     static random_problem r;
     const random_bench bench = {s->context, s->pool, s->full};
@@ -128,7 +127,8 @@ static void cases(suite *s, int rank, int count) {
         if (o.verdict != RANDOM_RIGHT && strstr(o.c.error.message, "there is no candidate")) continue;
         offered++;
         const bool good =
-            o.verdict == RANDOM_RIGHT || (o.verdict == RANDOM_REFUSED && r.new_weights); /* no plan for others */
+            /* No plan for the other weights. */
+            o.verdict == RANDOM_RIGHT || (o.verdict == RANDOM_REFUSED && r.new_weights);
         snprintf(what, sizeof what, "whole: %dD case %d, %s, %llu steps, %zu taps", rank, i,
                  stn_dtype_name(r.problem.dtype), (unsigned long long)r.problem.steps, r.ntaps);
         suite_detail(&o.c, detail, sizeof detail);
@@ -139,8 +139,8 @@ static void cases(suite *s, int rank, int count) {
     suite_report(s, offered >= count - 1 - count / 20, "whole: hardly any is not offered", NULL);
 }
 
-/* Waves that grow by 10^21 beside a mean that stays, whose 1 - K is what its weights' sum rounds
- * to. */
+/* Modes that grow by 10^21 and a constant mode, whose 1 - K is the rounding error of the weights'
+ * sum. */
 static void growing(suite *s) {
     static random_problem r;
     const random_bench bench = {s->context, s->pool, s->full};

@@ -105,9 +105,9 @@ static int runs_beyond(int points, int runs, double *most) {
         make_task(weight, points, taps, &task);
         cr_assert(sparse_spectrum_make(&task, &spectrum));
         const double found = run(weight, points, shape.fused, shape.launches);
-        const double beside = found / sparse_noise(&task, &spectrum, &shape, NULL);
-        beyond += beside > 1;
-        *most = fmax(*most, beside);
+        const double ratio = found / sparse_noise(&task, &spectrum, &shape, NULL);
+        beyond += ratio > 1;
+        *most = fmax(*most, ratio);
         sparse_spectrum_clear(&spectrum);
     }
     return beyond;

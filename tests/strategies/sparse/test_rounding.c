@@ -14,11 +14,11 @@ static double draw(void) {
 #define SIDE 7
 #define COUNT (SIDE * SIDE)
 
-/* A plane of weights that sum to 1; `turned`: point symmetric. */
-static void make_power(bool turned, long double *weight, stn_power *power) {
+/* A plane of weights that sum to 1; `mirrored`: point symmetric. */
+static void make_power(bool mirrored, long double *weight, stn_power *power) {
     long double sum = 0;
     for (int i = 0; i < COUNT; i++) {
-        weight[i] = turned && i > COUNT / 2 ? weight[COUNT - 1 - i] : (long double)exp(4 * draw());
+        weight[i] = mirrored && i > COUNT / 2 ? weight[COUNT - 1 - i] : (long double)exp(4 * draw());
         sum += weight[i];
     }
     for (int i = 0; i < COUNT; i++) weight[i] /= sum;
@@ -31,15 +31,15 @@ Test(sparse_rounding, sums_stay) {
         float rounded[2 * COUNT];
         stn_power power;
         stn_task task = {.rank = 2, .dtype = root % 2 ? STN_F32 : STN_F16};
-        bool turned = root / 2 % 2;
-        make_power(turned, weight, &power);
+        bool mirrored = root / 2 % 2;
+        make_power(mirrored, weight, &power);
         double scale = sparse_scale(&task, &power, false), sum = 0, smallest = INFINITY;
         sparse_round(&task, &power, scale, 1, rounded);
         for (int i = 0; i < COUNT; i++) {
             double exact = (double)weight[i] / scale, unit = ldexp(1, ilogb(exact) - 10);
             cr_assert_leq(fabs(rounded[i] - exact), 1.7 * unit, "weight %d errs by %g units", i,
                           (rounded[i] - exact) / unit);
-            if (turned) cr_assert_eq(rounded[i], rounded[COUNT - 1 - i], "no longer the same turned about");
+            if (mirrored) cr_assert_eq(rounded[i], rounded[COUNT - 1 - i], "no longer the same turned about");
             sum += rounded[i];
             smallest = fmin(smallest, unit);
         }

@@ -53,7 +53,7 @@ static void one_plane(suite *s, const part_case *c, uint64_t seed) {
 
 /* Row sides with a source, for columns of many taps: their symbol is not a transform of the taps,
  * in short and long columns. */
-static void beside_source(suite *s, int ny, stn_boundary_kind side) {
+static void with_source(suite *s, int ny, stn_boundary_kind side) {
     dice d = {(uint64_t)ny};
     stn_problem p = STN_PROBLEM_INIT;
     char what[100];
@@ -115,8 +115,8 @@ void in_parts(suite *s) {
         {2600, 9, 1, -11, 20, STN_F64, {{STN_WRAP, STN_WRAP}, {STN_WRAP, STN_WRAP}}, false, "columns in 4 parts"},
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) one_plane(s, &list[i], 900 + i);
-    beside_source(s, 48, STN_FIXED);
-    beside_source(s, 2304, STN_CONSTANT);
+    with_source(s, 48, STN_FIXED);
+    with_source(s, 2304, STN_CONSTANT);
     new_weights(s, true);
     new_weights(s, false);
 }

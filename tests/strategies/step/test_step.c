@@ -1,5 +1,6 @@
-/* Every candidate of the strategy step against the host, number by number: blocks and marches,
- * sides, batches, in place. Random systems against NumPy are in tests/python/test_system.py. */
+/* Compares every candidate of the strategy `step` with the host at every element: blocks and
+ * marching loops, sides, batches, in place. tests/python/test_system.py compares random systems
+ * with NumPy. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,8 +64,8 @@ static void put(void *to, stn_dtype dtype, size_t i, double value) {
         ((uint16_t *)to)[i] = stn_float_to_half((float)value);
 }
 
-/* All arrays of a run in one block of memory: inputs, outputs, coefficients, each from a multiple
- * of 256 bytes on. */
+/* All arrays of a run in one block of memory: inputs, outputs, coefficients, each aligned to 256
+ * bytes. */
 typedef struct rig {
     stn_context *context;
     char *there;
@@ -107,7 +108,7 @@ static stn_status run_plan(rig *r, stn_plan *plan, stn_error *error) {
     return status;
 }
 
-/* The largest difference, over the largest number. */
+/* The largest difference, relative to the largest number. */
 static double difference(const stn_system_task *task, const char *got, const char *expected, size_t each,
                          size_t numbers) {
     double most = 0, largest = 1e-300;
@@ -143,7 +144,7 @@ static stn_status result_of(bench *b, stn_context *context, stn_plan *plan, char
 }
 
 static void check_candidate(bench *b, stn_plan *like, const stn_candidate *candidate) {
-    static const double bars[] = {1e-13, 2e-5, 1e-2}; /* by stn_dtype: a few steps' roundings */
+    static const double bars[] = {1e-13, 2e-5, 1e-2}; /* by stn_dtype, for a few steps */
     stn_plan *plan = NULL;
     stn_error error = {STN_OK, ""};
     char what[300], detail[1100] = "";
@@ -177,7 +178,7 @@ static void check_case(bench *b) {
     stn_plan_destroy(like);
 }
 
-/* Numbers from -1 to 1 everywhere. */
+/* Fills all memory with numbers in [-1, 1]. */
 static void fill(bench *b) {
     dice d = {b->s->run + 1u};
     for (size_t array = 0; array < b->bytes / b->each; array++)
@@ -201,7 +202,7 @@ static void check_type(suite *s, const system_case *c, stn_dtype dtype) {
     b.points = c->batch;
     for (int axis = 0; axis < c->rank; axis++) b.points *= b.problem.extent[axis] = c->extent[axis];
     b.each = (b.points * 8 + 255) / 256 * 256;
-    b.bytes = 24 * b.each; /* more than any case has */
+    b.bytes = 24 * b.each; /* more arrays than any case has */
     b.numbers = calloc(1, b.bytes), b.expected = calloc(1, b.bytes), b.got = calloc(1, b.bytes);
     if (b.numbers && b.expected && b.got) {
         fill(&b);

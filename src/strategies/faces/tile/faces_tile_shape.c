@@ -231,14 +231,14 @@ static bool finish(const stn_task *task, const stn_machine *machine, const patch
         }
     if (!(all.tiles < INT32_MAX)) return false;
     /* Resident blocks hide each other's latency; the last wave is partly idle. */
-    double beside = fmin(tile->blocks, ceil(all.tiles / machine->multiprocessors));
-    double waves = all.tiles / (machine->multiprocessors * beside),
+    double blocks_per_sm = fmin(tile->blocks, ceil(all.tiles / machine->multiprocessors));
+    double waves = all.tiles / (machine->multiprocessors * blocks_per_sm),
            full = waves < 4 ? ceil(waves) : waves + rates.last_wave;
-    double cycles =
-        full / waves * all.cycles / machine->multiprocessors * (rates.busy + rates.wait / (beside * tile->threads));
-    double steps = rates.step * full * tile->fused / beside;
+    double cycles = full / waves * all.cycles / machine->multiprocessors *
+                    (rates.busy + rates.wait / (blocks_per_sm * tile->threads));
+    double steps = rates.step * full * tile->fused / blocks_per_sm;
     double busy = (cycles + steps) / machine->clock + all.bytes / machine->copy_bandwidth;
-    tile->seconds = (beside < 2 ? rates.alone : 1) * busy + machine->launch_seconds;
+    tile->seconds = (blocks_per_sm < 2 ? rates.alone : 1) * busy + machine->launch_seconds;
     return true;
 }
 

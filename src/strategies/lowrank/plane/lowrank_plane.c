@@ -97,9 +97,9 @@ static stn_status build(stn_plan *plan, lowrank_state *state, stn_error *error) 
     state->noperators = steps % launches ? 2 : 1;
     state->operators[0].fused = state->shape.fused = (int)((steps + launches - 1) / launches);
     state->operators[1].fused = (int)(steps / launches);
-    bool grown;
+    bool pattern_changed;
     STN_TRY(lowrank_operators_make(&plan->task, &plan->machine, &state->shape, &state->pattern, state->operators,
-                                   state->noperators, &grown, error));
+                                   state->noperators, &pattern_changed, error));
     STN_TRY(get_kernel(plan, &state->shape, &state->pattern, &state->kernel, error));
     plan->kernels[0] = state->kernel;
     plan->nkernels = 1; /* the faces append their kernels */
@@ -156,9 +156,9 @@ static stn_status rebuild(stn_plan *plan, lowrank_state *next, stn_error *error)
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     lowrank_state *state = plan->state, next = *state;
     stn_error full = {0};
-    bool grown;
+    bool pattern_changed;
     stn_status status = lowrank_operators_make(&plan->task, &plan->machine, &next.shape, &next.pattern, next.operators,
-                                               next.noperators, &grown, &full);
+                                               next.noperators, &pattern_changed, &full);
     if (status != STN_OK && status != STN_ERROR_UNSUPPORTED) {
         if (error) *error = full;
         return status;
@@ -167,9 +167,9 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
         if (!lowrank_search(&plan->task, &plan->machine, state->shape.fused, &next.shape, 1, NULL))
             return lowrank_fail_terms(1, next.shape.terms, error);
         next.pattern.count = 0;
-        grown = true;
+        pattern_changed = true;
     }
-    if (grown) {
+    if (pattern_changed) {
         STN_TRY(rebuild(plan, &next, error));
         destroy_faces(plan, state);
     } else

@@ -72,7 +72,7 @@ typedef struct placed_terms {
 /* Finds slots for the terms of all operators, the longest operator first. No terms, or too many,
  * are an error: the weights do not split like those that the kernel was made for. */
 static stn_status assign_slots(const stn_task *task, const stn_machine *machine, lowrank_shape *shape,
-                               lowrank_pattern *pattern, placed_terms *made, size_t noperators, bool *grown,
+                               lowrank_pattern *pattern, placed_terms *made, size_t noperators, bool *pattern_changed,
                                stn_error *error) {
     lowrank_pattern wider = *pattern;
     bool widened = false, good = true;
@@ -80,19 +80,19 @@ static stn_status assign_slots(const stn_task *task, const stn_machine *machine,
         good = made[i].terms.count && lowrank_pattern_cover(&wider, &made[i].terms, made[i].slot, &widened);
     if (!good || !lowrank_holds(task, machine, shape, &wider))
         return lowrank_fail_terms(shape->fused, made[0].terms.count, error);
-    *grown = shape->mixed ? widened : wider.count > pattern->count;
+    *pattern_changed = shape->mixed ? widened : wider.count > pattern->count;
     *pattern = wider;
     shape->terms = wider.count;
     return STN_OK;
 }
 
 stn_status lowrank_operators_make(const stn_task *task, const stn_machine *machine, lowrank_shape *shape,
-                                  lowrank_pattern *pattern, lowrank_operator *operators, size_t noperators, bool *grown,
-                                  stn_error *error) {
+                                  lowrank_pattern *pattern, lowrank_operator *operators, size_t noperators,
+                                  bool *pattern_changed, stn_error *error) {
     stn_power taps;
     placed_terms made[2] = {{.terms = {0}}, {.terms = {0}}};
     stn_status status = stn_power_make(task, &taps, error);
-    *grown = false;
+    *pattern_changed = false;
     /* The shorter operator is the last one and is made first. */
     for (size_t i = noperators; i-- > 0 && status == STN_OK;) {
         while (status == STN_OK && taps.fused < operators[i].fused) status = stn_power_fuse(task, &taps, error);
@@ -105,7 +105,7 @@ stn_status lowrank_operators_make(const stn_task *task, const stn_machine *machi
                                         &made[i].terms, error);
     }
     if (status == STN_OK && task->rank > 1)
-        status = assign_slots(task, machine, shape, pattern, made, noperators, grown, error);
+        status = assign_slots(task, machine, shape, pattern, made, noperators, pattern_changed, error);
     for (size_t i = 0; i < noperators && status == STN_OK && task->rank > 1; i++)
         fill_plane(task, shape, pattern, &made[i].terms, made[i].slot, &operators[i]);
     for (int i = 0; i < 2; i++) lowrank_terms_clear(&made[i].terms);

@@ -14,10 +14,10 @@ typedef struct lowrank_operator {
 } lowrank_operator;
 
 /* Makes all operators for the task's taps, of operators[i].fused steps. Enlarges shape.terms and
- * the pattern as needed and sets `grown`; an existing kernel is then too narrow.
+ * the pattern as needed and sets `pattern_changed`; an existing kernel is then too narrow.
  * STN_ERROR_UNSUPPORTED if no kernel fits. */
 stn_status lowrank_operators_make(const stn_task *task, const stn_machine *machine, lowrank_shape *shape,
-                                  lowrank_pattern *pattern, lowrank_operator *operators, size_t noperators, bool *grown,
-                                  stn_error *error);
+                                  lowrank_pattern *pattern, lowrank_operator *operators, size_t noperators,
+                                  bool *pattern_changed, stn_error *error);
 stn_status lowrank_fail_terms(int fused, int terms, stn_error *error);
 #endif

@@ -1,5 +1,5 @@
-/* lowrank in 3D. A launch of f steps is one march of lowrank_volume with the core of the fused taps;
- * where f does not divide T, launches of two lengths share it, each with its own kernel. */
+/* lowrank in 3D. A launch of f steps is one march of lowrank_volume with the core of the fused
+ * taps; where f does not divide T, launches of two lengths share it, each with its own kernel. */
 #include "strategies/lowrank/volume/lowrank_volume.h"
 
 #include <stdio.h>

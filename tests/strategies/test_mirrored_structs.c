@@ -1,5 +1,5 @@
-/* A kernel whose launcher takes it to be something else does not compile: shared memory of other
- * size, another argument struct. */
+/* A kernel does not compile if the launcher assumes another size of its shared memory or of its
+ * argument struct. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,10 +20,10 @@ static void setup(void) {
     OK(stn_context_create(&options, &context, &error));
 }
 static void teardown(void) { stn_context_destroy(context); }
-TestSuite(twins, .init = setup, .fini = teardown);
+TestSuite(mirrored_structs, .init = setup, .fini = teardown);
 
-/* The parameters with 64 more in one of them; NULL where it is not known (0) or not there. The
- * caller's to free. */
+/* Returns the parameters with 64 added to one of them, freed with free(); NULL if it is unknown (0)
+ * or absent. */
 static char *with_more(const char *params, const char *name) {
     char line[64];
     snprintf(line, sizeof line, "constexpr int %s = ", name);
@@ -40,7 +40,8 @@ static char *with_more(const char *params, const char *name) {
     return NULL;
 }
 
-/* Every kernel of the plan, with each of its twins wrong; how many were. */
+/* Compiles each kernel of the plan with each expected size changed; returns the number of
+ * refusals. */
 static int refused(const stn_plan *plan) {
     static const char *const names[] = {"EXPECTED_SHARED", "EXPECTED_HEADER"};
     int count = 0;
@@ -81,19 +82,19 @@ static int refused_of(const char *stencil, const char *strategy, int rank, stn_b
     return count;
 }
 
-Test(twins, of_steps) {
+Test(mirrored_structs, of_steps) {
     cr_expect_geq(refused_of("heat-1d", "direct", 1, STN_FIXED, 1), 1);
     cr_expect_geq(refused_of("heat-2d", "direct", 2, STN_FIXED, 1), 1);
     cr_expect_geq(refused_of("heat-2d", "direct", 2, STN_FIXED, 16), 2);
 }
 
-Test(twins, of_fused_steps_and_their_margins) {
+Test(mirrored_structs, of_fused_steps_and_their_margins) {
     cr_expect_geq(refused_of("heat-1d", "lowrank", 1, STN_WRAP, 8), 2);
     cr_expect_geq(refused_of("box-2d9p", "lowrank", 2, STN_FIXED, 4), 4);
     cr_expect_geq(refused_of("heat-3d", "lowrank", 3, STN_FIXED, 2), 4);
 }
 
-Test(twins, of_transforms) {
+Test(mirrored_structs, of_transforms) {
     const size_t lengths[] = {256, 240, 65536};
     for (size_t i = 0; i < 3; i++) {
         stn_transform t = STN_TRANSFORM_INIT;
