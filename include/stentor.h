@@ -424,9 +424,9 @@ typedef struct stn_plan_options {
  *          compared on the GPU, first at a sample of points and before a change at every point;
  *          only after that may the candidate compute units for the caller. The extra cost, relative
  *          to the estimate's choice, stays within 5% of the units done or known to come
- *          (executions, chunks). Until the search ends an execution may wait for the GPU: for the decisions of
- *          the execution two before it, and between its chunks. Results differ by rounding,
- *          depending on the candidates that ran. The workspace holds one or two grids more.
+ *          (executions, chunks). Until the search ends an execution may wait for the GPU: for the
+ *          decisions of the execution two before it, and between its chunks. Results differ by
+ *          rounding, depending on the candidates that ran. The workspace holds one or two grids more.
  *          Capturing a stream freezes the choice. Transforms, problems in place, with a source,
  *          snapshots or gaps between points keep the estimate's choice. stn_plan_destroy cancels
  *          compiles and may wait for one kernel (seconds with NVRTC before 12.9). Times are stored

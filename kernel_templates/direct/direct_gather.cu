@@ -4,8 +4,8 @@
 //
 // One thread a point, one iteration a tap; all threads read the table of taps in device memory in
 // step. Where no tap reaches an edge, the table's linear offset suffices; near an edge every index
-// is folded (device/boundary.cuh). It serves stencils too large to unroll and grids whose fastest axis
-// is strided.
+// is folded (device/boundary.cuh). It serves stencils too large to unroll and grids whose fastest
+// axis is strided.
 #include "device/boundary.cuh"
 #include "device/element.cuh"
 #include "device/launch_checks.cuh"

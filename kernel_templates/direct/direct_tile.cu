@@ -26,8 +26,8 @@
 // of many windows before it needs the first.
 //
 // Near edges the same loop reads folded planes and lines (FOLD_YZ) and folded slots (FOLD_X), still
-// without branches (device/boundary.cuh). Since VECTOR divides nx, a slot lies inside or outside as a
-// whole, and only its elements need correction:
+// without branches (device/boundary.cuh). Since VECTOR divides nx, a slot lies inside or outside as
+// a whole, and only its elements need correction:
 //     wrap  unchanged    nearest  one element repeated    reflect  reversed    constant  the value
 //     mirror  reversed and shifted by one, so a second slot is read
 //

@@ -1,8 +1,8 @@
 // DFTs of N_i points along an axis of a tile as dense matrix products on tensor cores, the building
-// blocks of dense_convolution.cuh: the layout of tiles and segments in shared memory (strips, slices, and the
-// index of a point, chosen so that a warp's accesses fall in different banks), the products by
-// element type, the matrices, and the transforms of a warp's strip along n1 from shared memory, and
-// along n2 or n3 in registers.
+// blocks of dense_convolution.cuh: the layout of tiles and segments in shared memory (strips,
+// slices, and the index of a point, chosen so that a warp's accesses fall in different banks), the
+// products by element type, the matrices, and the transforms of a warp's strip along n1 from shared
+// memory, and along n2 or n3 in registers.
 #pragma once
 #include "device/complex.cuh"
 #include "device/fragment.cuh"

@@ -24,7 +24,8 @@
 struct tile_arguments {
     const STORE *in;
     STORE *out;
-    // The matrices of dense_convolution.cuh, and the symbol divided by LENGTH in the order of its fragments.
+    // The matrices of dense_convolution.cuh, and the symbol divided by LENGTH in the order of its
+    // fragments.
     const REAL *operands;
     const REAL *symbol;
     long long n[3];       // Points along z, y, x.

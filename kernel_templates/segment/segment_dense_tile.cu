@@ -2,8 +2,8 @@
 // of a stencil of any weights in one pass over memory. Tiles overlap by the reach of the steps'
 // taps.
 //
-// Each tile (overlapping_tiles.cuh) is transformed as a periodic domain by dense_convolution.cuh, two consecutive tiles
-// together.
+// Each tile (overlapping_tiles.cuh) is transformed as a periodic domain by dense_convolution.cuh,
+// two consecutive tiles together.
 //
 //     N3 = 1   the next pair's inputs are prefetched to a buffer of their own; all threads share
 //              the only slice

@@ -7,7 +7,7 @@
 //
 //              side |  d = 0  1 | 2  3 | ..        d: points from the side, two of which are the
 //     segment 0  b  | re im | re im |              real and the imaginary part of one
-//     segment 1  b  |                              convolution of b along the side (fft_convolution.cuh)
+//     segment 1  b  |                              convolution of b along the side
 //
 // Across the side, the sum is one number for each d and each frequency of B: a table G(d) + i G(d +
 // 1), by which the transform of b is multiplied. Both parts of the table are real and even, so b *

@@ -6,10 +6,10 @@
 //     segment 0 .. LEAD | useful      | ..          LENGTH points: the reach of f steps to the
 //     segment 1              .. LEAD | useful | ..  low side, outputs, the reach to the high side
 //
-// Two neighbouring segments are the real and the imaginary part of one convolution (fft_convolution.cuh),
-// because the taps are real. A block takes GROUPS pairs at a time, and prefetches the next ones to
-// shared memory while it computes. F = 1: half a warp has a pair, and no warp waits for another
-// one; else GROUPS is 1.
+// Two neighbouring segments are the real and the imaginary part of one convolution
+// (fft_convolution.cuh), because the taps are real. A block takes GROUPS pairs at a time, and
+// prefetches the next ones to shared memory while it computes. F = 1: half a warp has a pair, and
+// no warp waits for another one; else GROUPS is 1.
 //
 // SEGMENT_COSINES: a segment is a whole line, mirrored at both ends (times_cosines).
 // SEGMENT_SINGLE: a block takes single longer segments, whose even and odd points are the two

@@ -1,6 +1,6 @@
 // Overlap-save convolution along x, as segment_line.cu, whose transforms are dense DFTs on tensor
-// cores (FlashFFTStencil, dense_convolution.cuh). A segment has N = N1 N2 N3 points with coprime factors; by
-// the prime-factor algorithm its 1D DFT is a 3D DFT:
+// cores (FlashFFTStencil, dense_convolution.cuh). A segment has N = N1 N2 N3 points with coprime
+// factors; by the prime-factor algorithm its 1D DFT is a 3D DFT:
 //
 //     point n  ->  (n mod N1, n mod N2, n mod N3)
 //     frequency k = k1 N2 N3 + k2 N1 N3 + k3 N1 N2  mod N

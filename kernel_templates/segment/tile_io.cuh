@@ -1,9 +1,9 @@
 // Tile I/O of dense-DFT tiles: descriptors of a pair of tiles, the copies of its inputs into shared
 // memory, and the stores of its outputs from shared memory or registers; see segment_dense_tile.cu.
 //
-// Descriptors in shared memory describe a pair of tiles (overlapping_tiles.cuh) that are transformed together. A
-// block's threads compute them before they are needed. For transposed 3D tiles (dense_convolution.cuh), they
-// include the destination of each lane's outputs.
+// Descriptors in shared memory describe a pair of tiles (overlapping_tiles.cuh) that are
+// transformed together. A block's threads compute them before they are needed. For transposed 3D
+// tiles (dense_convolution.cuh), they include the destination of each lane's outputs.
 //
 // These outputs go from registers to memory: lane (g, t) of a fragment has rows 2t and 2t+1, and
 // columns g and g + 8, of both tiles. To write whole sectors with eight lanes, the columns of a

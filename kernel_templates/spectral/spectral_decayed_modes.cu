@@ -3,7 +3,7 @@
 // recursion along the column and one backwards, without FFTs.
 //
 // On a column, at fixed frequencies of the other axes, 1 - K is D - p (S - 2 + 1/S), S being the
-// shift by one point (symbol.cuh: D + p s), and
+// shift by one point (symbol_power.cuh: D + p s), and
 //
 //     1 / (1 - K) = (lambda / p) / ((1 - lambda S) (1 - lambda / S))
 //     lambda / p = 2 / (D + 2 p + sqrt(D (D + 4 p)))

@@ -1,7 +1,7 @@
 /* Boundary conditions of stencils. Parsing: stn_boundary_parse (one axis), stn_boundary_parse_axes
  * (the value of the command's --boundary). Index folding, which maps an index outside of the grid
- * to a point inside of it: stn_fold; kernels fold in kernel_templates/device/boundary.cuh, systems of
- * fields in system_boundary.c. */
+ * to a point inside of it: stn_fold. Kernels fold in kernel_templates/device/boundary.cuh, systems
+ * of fields in system_boundary.c. */
 #include <math.h>
 #include <string.h>
 

@@ -57,6 +57,7 @@ void tune_online_collect(stn_online *o, size_t from);
 void tune_online_start(stn_online *o);
 void tune_online_halt(stn_online *o);
 void tune_online_end(stn_online *o);
-/* Builds a candidate whose kernels are compiled, during an execution; candidate->why has a failure. */
+/* Builds a candidate whose kernels are compiled, during an execution; candidate->why has a
+ * failure. */
 void tune_online_build(stn_online *o, online_candidate *candidate);
 #endif

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""bench/results.py: a run of the bench becomes lines, lines become the page, and the page in the tree is that of its
-lines. Usage: test_results.py BENCH."""
+"""bench/results.py: a run of the bench becomes lines, lines become the page, and the page in the
+tree is that of its lines. Usage: test_results.py BENCH."""
 import json
 import pathlib
 import subprocess

@@ -82,7 +82,7 @@ void close_machine();
 // Ends the context and begins a new one, after a kernel's error.
 void renew_context();
 
-// Compiles kernels/NAME.cu with the templates' headers; prints the log and returns null if it does
+// Compiles the kernel NAME with the templates' headers; prints the log and returns null if it does
 // not compile.
 std::string read_text(const std::string &path);
 std::string kernel_folder(), template_folder();  // Under $STENTOR_SOURCE_ROOT if set.

@@ -77,8 +77,8 @@ int64_t stn_extension_neighbour(const stn_extension *e, int side) {
     return side == 1 && at[1] == at[0] ? -1 : at[side];
 }
 
-/* A period that has no transform, as odd rows have none, is repeated at most so many times: 49 points
- * that wrap are 98 points that wrap. */
+/* A period that has no transform, such as a row of odd length, may be repeated this many times: 49
+ * points that wrap are equivalent to 98 points that wrap. */
 enum { MOST_PERIODS = 4 };
 
 /* The search covers lines up to 1/16 longer than the shortest. */

@@ -197,9 +197,9 @@ static double work_seconds(const stn_task *task, const stn_machine *machine, con
                 l->iterations * l->edge);
 }
 
-/* Sets shape->chunk to the cheapest number of rows of a tile: long tiles recompute fewer rows, short tiles fill the last wave. 2D tiles that
- * recompute more than a fifth pay only where the grid has hardly a wave of tiles (4096^2 in f32, 10
- * steps: 53 rows 0.115 ms, 106 rows 0.148 ms). */
+/* Sets shape->chunk to the cheapest number of rows of a tile: long tiles recompute fewer rows,
+ * short tiles fill the last wave. 2D tiles that recompute more than a fifth pay only where the grid
+ * has hardly a wave of tiles (4096^2 in f32, 10 steps: 53 rows 0.115 ms, 106 rows 0.148 ms). */
 enum { LEAST_PART = 10, LEAST_PART_OF_FEW = 5, MANY_WAVES = 2 };
 static void fit_chunk(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
     const int reach = direct_reach(task, shape, 0);

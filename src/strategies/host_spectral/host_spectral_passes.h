@@ -28,8 +28,8 @@ typedef struct grid_batch {
 void host_spectral_source_fill_row(const grid_batch *w, int64_t row);
 /* host_spectral_symbol.c: multiplies x by K^T at `count` frequencies of a group of lines, and adds
  * b times the symbol of the sum 1 + K + .. + K^(T-1) (planes NULL: no such term). line: the first
- * line of the group. If s->wide, sums holds A and B of common/stencil_symbol.h at all frequencies, which
- * are the inverse and forward transforms of the coefficients that
+ * line of the group. If s->wide, sums holds A and B of common/stencil_symbol.h at all frequencies,
+ * which are the inverse and forward transforms of the coefficients that
  * host_spectral_symbol_coefficients writes. */
 void host_spectral_symbol_apply(const shape *s, uint64_t steps, stn_planes x, stn_planes b, const stn_planes sums[2],
                                 int64_t line, int64_t count, int64_t lanes);

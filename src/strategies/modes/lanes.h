@@ -33,6 +33,7 @@ typedef struct modes_lanes {
     void (*apply)(const modes_linear *linear, const modes_target *target, bool affine, void *scratch);
 } modes_lanes;
 
-const modes_lanes *modes_lanes_best(void);    /* of the CPU that this runs on */
-const modes_lanes *modes_lanes_at(int index); /* number 0 is portable C; NULL past the last that this CPU can run */
+const modes_lanes *modes_lanes_best(void); /* of the CPU that this runs on */
+/* Number 0 is portable C; NULL past the last that this CPU can run. */
+const modes_lanes *modes_lanes_at(int index);
 #endif

@@ -24,7 +24,7 @@ typedef struct modes_operation {
     int a, b;         /* the operands: numbers of operations */
     int field, level; /* of MODES_LEVEL */
     int stencil;      /* of MODES_STENCIL: index into `stencils` */
-    int node;         /* of MODES_SCALE and MODES_DIVIDE: the node of the constant factor or divisor */
+    int node;         /* of MODES_SCALE, MODES_DIVIDE: the node of the constant factor or divisor */
     uint64_t columns; /* bit c is set if the expression may depend on number c of the state */
 } modes_operation;
 
@@ -41,7 +41,8 @@ typedef struct modes_axis {
     int64_t n, length; /* points of the grid, and of one period of the extension */
     bool mirrored;
     int beyond; /* mirror position, in half points beyond the outer point; of mirrored axes */
-    signed char sign[STN_SYSTEM_MAX_FIELDS][2]; /* of each field's image in the low and in the high mirror */
+    /* Sign of each field's image in the low and in the high mirror. */
+    signed char sign[STN_SYSTEM_MAX_FIELDS][2];
 } modes_axis;
 
 typedef struct modes_linear {
@@ -50,14 +51,15 @@ typedef struct modes_linear {
     int count, nstencils, nterms;
     modes_operation *operations; /* owned, as what follows */
     modes_stencil *stencils;
-    int *term;                            /* of each term, the offset along the last axis */
-    int *operation_of;                    /* of each node; -1: it is constant */
-    int root[STN_SYSTEM_MAX_FIELDS];      /* of each field, the operation that is assigned to it; -1: a constant is */
+    int *term;         /* of each term, the offset along the last axis */
+    int *operation_of; /* of each node; -1: it is constant */
+    /* The operation that is assigned to each field; -1: a constant is. */
+    int root[STN_SYSTEM_MAX_FIELDS];
     int root_node[STN_SYSTEM_MAX_FIELDS]; /* of each field, the node that is assigned to it */
     int reach[3];                         /* the largest offset of a stencil along each axis */
     bool affine;                          /* steps add constants too */
     bool real;                            /* the matrix is real: symmetry.h */
-    bool even[2];                         /* the matrix is the same at k and -k along axis 0, along axis 1 */
+    bool even[2];                         /* along axis 0, 1: the matrix at -k is that at k */
     modes_axis axis[3];
 } modes_linear;
 

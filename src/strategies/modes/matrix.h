@@ -73,10 +73,10 @@ TARGET static void NAME(find_symbols)(const modes_linear *l, const modes_pair *t
         for (int t = s->first; t < s->first + s->count; t++) {
             const int o = l->term[t];
             const NAME(pair) term = NAME(spread_pair)(terms[t]), p = k->powers[o < 0 ? -o : o];
-            const NAME(wide) turned = o < 0 ? NAME(negate)(p.im) : p.im;
+            const NAME(wide) imaginary = o < 0 ? NAME(negate)(p.im) : p.im;
             NAME(add_product)(&re, term.re, p.re);
-            NAME(add_product)(&re, NAME(negate)(term.im), turned);
-            NAME(add_product)(&im, term.re, turned);
+            NAME(add_product)(&re, NAME(negate)(term.im), imaginary);
+            NAME(add_product)(&im, term.re, imaginary);
             NAME(add_product)(&im, term.im, p.re);
         }
         k->symbols[i] = (NAME(pair)){NAME(end)(re), NAME(end)(im)};

@@ -26,7 +26,7 @@ static inline double modes_top(double x) {
 #undef NAME
 #undef TARGET
 
-static inline modes_wide modes_wide_of(double x) { return modes_settle(x, 0); }
+static inline modes_wide modes_wide_of(double x) { return modes_renormalise(x, 0); }
 modes_wide modes_reciprocal(double x);
 
 /* exp(2 pi i k / n), 0 <= k < n, as the product of two roots from tables of about sqrt(n) each. */

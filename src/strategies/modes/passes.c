@@ -1,10 +1,11 @@
 /* See passes.h.
  *
- *     levels -> differences, extended past mirrors -> transform -> matrix power -> inverse -> levels
+ *     levels -> differences, extended past mirrors -> transform
+ *            -> matrix power -> inverse -> levels
  *
- * Each state of a stack is computed from the one before it; its inverse transforms write to `stage`,
- * so that the spectra are kept. Arrays are [number of the state][batch][extended extent] in float64,
- * with rows padded for transforms in place. */
+ * Each state of a stack is computed from the one before it; its inverse transforms write to
+ * `stage`, so that the spectra are kept. Arrays are [number of the state][batch][extended extent]
+ * in float64, with rows padded for transforms in place. */
 #include "strategies/modes/passes.h"
 
 #include <stdlib.h>
@@ -339,11 +340,11 @@ static void store_state(pass *r, stn_pool *pool) {
     const modes_passes *p = r->p;
     const stn_system_task *task = p->linear.task;
     const int64_t rows = task->batch * p->linear.axis[0].n * p->linear.axis[1].n;
-    const int64_t size = 2 * task->batch * p->grid, grain = stn_div_up(4096, p->linear.axis[2].n);
+    const int64_t size = 2 * task->batch * p->grid, rows_each = stn_div_up(4096, p->linear.axis[2].n);
     r->field = -1;
     if (!task->stack) {
         stn_host_fft_run(p->inverse, pool, r->spectra, r->spectra, r->shared);
-        stn_pool_for(pool, rows, grain, store_rows, r);
+        stn_pool_for(pool, rows, rows_each, store_rows, r);
         return;
     }
     for (int f = 0; f < task->system->nfields; f++) {
@@ -354,7 +355,7 @@ static void store_state(pass *r, stn_pool *pool) {
         for (int l = 0; l <= last; l++)
             stn_host_fft_run(p->inverse_one, pool, r->spectra + (p->linear.first[f] + l) * size, r->stage + l * size,
                              r->shared);
-        if (last >= 0) stn_pool_for(pool, rows, grain, store_rows, r);
+        if (last >= 0) stn_pool_for(pool, rows, rows_each, store_rows, r);
     }
 }
 

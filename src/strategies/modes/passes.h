@@ -11,15 +11,19 @@ typedef struct modes_passes {
     modes_linear linear;
     const modes_lanes *lanes;
     modes_roots roots[3];
-    stn_host_fft *forward, *inverse, *inverse_one; /* of all arrays in place; of one array to another */
-    int64_t pitch, grid;                           /* complex numbers of a row, of a grid's spectrum */
-    int64_t rows[2], chunks;                       /* rows of frequencies that differ, and pieces of one */
-    int shares;                                    /* of the pieces of all rows, each with a scratch memory */
-    size_t constants, spectra, stage, scratch;     /* bytes */
-    size_t powers;     /* bytes of the powers that are kept from chunk to chunk; 0: none are */
-    int64_t per_piece; /* powers of a piece, each of several frequencies */
-    uint64_t chunk;    /* steps from one state that is stored or recorded to the next */
-    size_t shared;     /* of the transforms, or of all shares */
+    /* Of all arrays in place; of one array to another. */
+    stn_host_fft *forward, *inverse, *inverse_one;
+    /* Complex numbers of a row, of a grid's spectrum. */
+    int64_t pitch, grid;
+    /* Rows of frequencies that differ, and pieces of one. */
+    int64_t rows[2], chunks;
+    /* Of the pieces of all rows, each with a scratch memory. */
+    int shares;
+    size_t constants, spectra, stage, scratch; /* bytes */
+    size_t powers;                             /* bytes of powers kept from chunk to chunk; 0: none */
+    int64_t per_piece;                         /* powers of a piece, each of several frequencies */
+    uint64_t chunk;                            /* steps between stored or recorded states */
+    size_t shared;                             /* of the transforms, or of all shares */
 } modes_passes;
 
 /* Steps of a chunk. */

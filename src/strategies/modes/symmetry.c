@@ -1,10 +1,10 @@
 /* See symmetry.h.
  *
  * The factor of a number of the state in an expression is even, odd or neither in the frequency.
- * Levels are even; the parities of sums, multiples and stencils follow from those of their operands.
- * Where they do not, as for a one-sided difference of a one-sided difference, the factor is compared
- * at two arbitrary frequencies and their mirror images. The tolerance is relative to the operands
- * that are neither even nor odd, since the others may be larger by any factor. */
+ * Levels are even; the parities of sums, multiples and stencils follow from those of their
+ * operands. Where they do not, as for a one-sided difference of a one-sided difference, the factor
+ * is compared at two arbitrary frequencies and their mirror images. The tolerance is relative to
+ * the operands that are neither even nor odd, since the others may be larger by any factor. */
 #include "strategies/modes/symmetry.h"
 
 #include <math.h>
@@ -27,8 +27,9 @@ typedef struct probe {
     const modes_linear *l;
     const modes_lanes *lanes;
     double *constants;
-    modes_pair *powers[2], *terms, *z, *plain, *flipped; /* plain, flipped: of each operation and number of the state */
-    dependence *found;                                   /* likewise */
+    /* plain, flipped: of each operation and number of the state. */
+    modes_pair *powers[2], *terms, *z, *plain, *flipped;
+    dependence *found; /* likewise */
     void *scratch;
 } probe;
 

@@ -15,7 +15,7 @@ typedef struct NAME(pair) { /* a complex number */
 } NAME(pair);
 
 /* sum + error as a number, where |sum| >= |error|. */
-WIDE NAME(wide) NAME(settle)(REAL sum, REAL error) {
+WIDE NAME(wide) NAME(renormalise)(REAL sum, REAL error) {
     const REAL both = sum + error, lost = error - (both - sum), top = TOP(both);
     return (NAME(wide)){top, (both - top) + lost};
 }
@@ -23,13 +23,13 @@ WIDE NAME(wide) NAME(settle)(REAL sum, REAL error) {
 WIDE NAME(wide) NAME(add)(NAME(wide) a, NAME(wide) b) {
     const REAL sum = a.top + b.top, from_b = sum - a.top;
     const REAL error = (a.top - (sum - from_b)) + (b.top - from_b);
-    return NAME(settle)(sum, error + (a.rest + b.rest));
+    return NAME(renormalise)(sum, error + (a.rest + b.rest));
 }
 
 WIDE NAME(wide) NAME(negate)(NAME(wide) a) { return (NAME(wide)){-a.top, -a.rest}; }
 
 WIDE NAME(wide) NAME(times)(NAME(wide) a, NAME(wide) b) {
-    return NAME(settle)(a.top * b.top, a.top * b.rest + a.rest * (b.top + b.rest));
+    return NAME(renormalise)(a.top * b.top, a.top * b.rest + a.rest * (b.top + b.rest));
 }
 
 WIDE NAME(pair) NAME(pair_add)(NAME(pair) a, NAME(pair) b) {
@@ -54,7 +54,7 @@ WIDE void NAME(add_product)(NAME(sum) * s, NAME(wide) a, NAME(wide) b) {
     s->sum = sum;
 }
 
-WIDE NAME(wide) NAME(end)(NAME(sum) s) { return NAME(settle)(s.sum, s.error); }
+WIDE NAME(wide) NAME(end)(NAME(sum) s) { return NAME(renormalise)(s.sum, s.error); }
 
 WIDE NAME(pair) NAME(pair_times)(NAME(pair) a, NAME(pair) b) {
     NAME(sum) re = {a.re.top - a.re.top, a.re.top - a.re.top}, im = re;

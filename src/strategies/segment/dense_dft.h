@@ -45,7 +45,8 @@ void segment_dense_params(stn_text *params, const segment_factors *f, stn_dtype 
 /* Number of values in the table of matrices, and in the symbol's table. */
 size_t segment_dense_matrices_size(const segment_factors *f, bool even);
 size_t segment_dense_symbol_size(const segment_factors *f, bool real);
-/* Writes the matrices in the order in which dense_convolution.cuh reads them, followed by `gain`. */
+/* Writes the matrices in the order in which dense_convolution.cuh reads them, followed by
+ * `gain`. */
 void segment_dense_matrices_make(const segment_factors *f, bool even, double gain, double *operands);
 /* Writes the symbol likewise, from (re, im) pairs by frequency [k3][k1][k2], divided by `gain`. */
 void segment_dense_symbol_make(const segment_factors *f, const double *powers, bool real, double gain, double *symbol);
