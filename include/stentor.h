@@ -35,7 +35,7 @@
  *   Errors   Every call that can fail returns a stn_status and takes a stn_error (or NULL) of the
  *            caller, for a one-sentence message: what is wrong, where, what to do. After a failure
  *            outputs are NULL or untouched, and nothing leaks. The library never prints, aborts
- *            or keeps global state.
+ *            or keeps global state (but for MPI, if stn_team_create_mpi initialises it).
  *   Threads  Different objects may be used from different threads. One stn_context may create
  *            plans from many threads at once. A stn_stencil is immutable. One stn_plan may be
  *            executed from several threads at once only with separate workspaces
@@ -426,7 +426,8 @@ typedef struct stn_plan_options {
  *          to the estimate's choice, stays within 5% of the units done or known to come
  *          (executions, chunks). Until the search ends an execution may wait for the GPU: for the
  *          decisions of the execution two before it, and between its chunks. Results differ by
- *          rounding, depending on the candidates that ran. The workspace holds one or two grids more.
+ *          rounding, depending on the candidates that ran. The workspace holds one or two more
+ *          grids.
  *          Capturing a stream freezes the choice. Transforms, problems in place, with a source,
  *          snapshots or gaps between points keep the estimate's choice. stn_plan_destroy cancels
  *          compiles and may wait for one kernel (seconds with NVRTC before 12.9). Times are stored

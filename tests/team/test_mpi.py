@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""One grid over several processes, under mpirun: equal to one process to the bit; what differs between processes is refused by one
-sentence; a process that dies or hangs ends all others within the time limit, and leaves no output."""
+"""One grid over several processes, under mpirun: equal to one process to the bit; what differs
+between processes is refused by one sentence; a process that dies or hangs ends all others within
+the time limit, and leaves no output."""
 import os
 import pathlib
 import random
@@ -82,7 +83,8 @@ class Mpi(CommandTest):
 
 class Equal(Mpi):
     def test_random_problems(self):
-        """All sides, uneven parts, parts thinner than halos, fewer rows than ranks, types, batches, sources, 1D to 3D."""
+        """All sides, uneven parts, parts thinner than halos, fewer rows than ranks, types,
+        batches, sources, 1D to 3D."""
         for count in range(1, 9):
             code, out, err = self.mpirun(count, RANKS, SEED + count, 12)
             self.assertEqual((code, out), (0, ''), f'seed {SEED + count}, {count} ranks: {out}{err}')
@@ -101,7 +103,8 @@ class Equal(Mpi):
                 self.assertEqual((self.path / 'one.npy').read_bytes(), (self.path / 'all.npy').read_bytes())
 
     def test_files_of_other_kinds(self):
-        """A batch of whole numbers with a source; random numbers; three axes of the other byte order in f16."""
+        """A batch of whole numbers with a source; random numbers; three axes of the other byte
+        order in f16."""
         self.put_npy('u.npy', (3, 14, 9), [dice.randint(-9, 9) for _ in range(3 * 14 * 9)], descr='<i4')
         self.put_npy('b.npy', (3, 14, 9), [dice.uniform(-1, 1) for _ in range(3 * 14 * 9)], descr='<f4')
         self.put_npy('v.npy', (11, 6, 7), [dice.uniform(-1, 1) for _ in range(11 * 6 * 7)], descr='>f4')
@@ -137,7 +140,8 @@ class Refusals(Mpi):
             (2, 'with --checkpoint FILE alone', (*run, '--steps', 4, '--every', 2)),
             (9, 'nowhere', (*run, '--out', 'nowhere/v.npy')),
             (2, 'differs from rank 0', (*run, '--steps', 4, '--out', 'v.npy', ':', '-np', 1, *run, '--steps', 5, '--out', 'v.npy')))
-        started = [self.start(2, *command) for _, _, command in cases]  # mpirun takes two seconds to end after a failure
+        # Mpirun takes two seconds to end after a failure.
+        started = [self.start(2, *command) for _, _, command in cases]
         for (code, says, _), process in zip(cases, started):
             with self.subTest(says):
                 got, _, err = self.finish(process)
@@ -191,7 +195,8 @@ class Lost(Mpi):
         self.assertEqual(len(re.findall(rf'rank [0-2] ended well: .*: rank {lost} of 3 has not answered', out)), 2, out + err)
 
     def test_a_rank_that_computes_for_longer_than_the_limit(self):
-        """Five rows are too few for two parts of three and more, so that one rank waits for the other's whole run."""
+        """Five rows are too few for two parts of three and more, so that one rank waits for the
+        other's whole run."""
         begin = time.monotonic()
         code, out, err = self.mpirun(2, BINARY, 'run', '--size', '5x3000', '--stencil', 'star-2d13p', '--strategy', 'host',
                                      '--threads', 1, '--steps', 280000)
@@ -207,7 +212,7 @@ class Lost(Mpi):
         self.assertNotIn('badly', out)
 
     def lose(self, number, old):
-        """A rank of a long run gets a signal: the exit code, sentences and seconds until the end."""
+        """A rank of a long run gets a signal: the exit code, sentences seconds until the end."""
         if old:
             self.put('v.npy', 'old')
         process = self.start(3, BINARY, 'run', '--size', '300x300', '--out', 'v.npy', *HEAT, '--steps', 10**8)
@@ -229,7 +234,8 @@ class Lost(Mpi):
 
     def test_a_run_one_of_whose_ranks_is_killed(self):
         lost, err = self.lose(signal.SIGKILL, True)
-        self.assertLessEqual(len(self.sentences(err)), 1, err)  # mpirun's own message names the rank
+        # Mpirun's own message names the rank.
+        self.assertLessEqual(len(self.sentences(err)), 1, err)
         if IS_OPEN_MPI:
             self.assertIn(f'rank {lost}', err)
 
@@ -301,7 +307,8 @@ class Checkpoints(Mpi):
         self.refuse(2, 'of another problem', *run, '--boundary', 'fixed', '--every', 2, '--checkpoint', 'd.npy')
         self.refuse(2, 'of other files', *run, '--random', 5, '--every', 2, '--checkpoint', 'd.npy')
         self.refuse(2, 'would overwrite', *run, '--every', 2, '--checkpoint', 'd.npy', '--out', './d.npy')
-        self.succeed('run', '--in', 'd.npy', *HEAT, '--device', 'host', '--out', 'e.npy')  # it is an .npy as any other
+        # It is an .npy as any other.
+        self.succeed('run', '--in', 'd.npy', *HEAT, '--device', 'host', '--out', 'e.npy')
 
 
 class OnGpus(Mpi):

@@ -204,7 +204,7 @@ Test(skips, of_spectra_by_length) {
     problem.extent[0] = 100 * 1000, problem.extent[1] = 64;
     problem.steps = 12;
     OK(stn_plan_create(context, &problem, &options, &plan, &error));
-    expect_words(plan, STN_TEXT, " of spectral  by length: each axis,");
+    expect_words(plan, STN_TEXT, " of spectral  by length: each axis ");
     stn_plan_destroy(plan);
 }
 

@@ -20,7 +20,7 @@ typedef struct modes_passes {
     /* Of the pieces of all rows, each with a scratch memory. */
     int shares;
     size_t constants, spectra, stage, scratch; /* bytes */
-    size_t powers;                             /* bytes of powers kept from chunk to chunk; 0: none */
+    size_t powers;                             /* bytes of powers kept between chunks */
     int64_t per_piece;                         /* powers of a piece, each of several frequencies */
     uint64_t chunk;                            /* steps between stored or recorded states */
     size_t shared;                             /* of the transforms, or of all shares */
