@@ -544,8 +544,9 @@ STN_API stn_status stn_plan_kernel(const stn_plan *plan, size_t index, stn_kerne
  *
  * Input and output are in natural order. A complex number is two numbers of the dtype, real part
  * first (cufftComplex, fftw_complex, C's complex). A plan transforms in one direction, as in FFTW;
- * plans of the same struct with another direction or kind share what they can. Sizes that no
- * strategy serves use cuFFT if it is installed; stn_plan_describe says which strategy runs and why.
+ * plans of the same struct with another direction or kind share what they can. Sizes that Stentor's
+ * own kernels do not serve use cuFFT if it is installed; stn_plan_describe says which strategy runs
+ * and why.
  *
  * On the host, a NaN or infinity makes its line's whole transform NaN or infinite and affects no
  * other line; intermediate sums never exceed the results, so a result that fits the dtype is right.
@@ -919,11 +920,11 @@ STN_API stn_context *stn_team_context(const stn_team *team, int member);
 STN_API double stn_team_link_bandwidth(const stn_team *team);
 
 typedef struct stn_team_plan stn_team_plan;
-/* Makes a plan of a problem with global extents, dense strides and no snapshots. options: of the
- * members' plans. If the grid has too few rows for all members, some have none. The team must
- * outlive the plan. Errors: those of stn_plan_create; STN_ERROR_UNSUPPORTED: strides or snapshots;
- * STN_ERROR_INVALID_ARGUMENT in all processes if their problems, options or library versions
- * differ. */
+/* Makes a plan of a problem with global extents, all strides 0 (dense) and no snapshots. options:
+ * of the members' plans. If the grid has too few rows for all members, some have none. The team
+ * must outlive the plan. Errors: those of stn_plan_create; STN_ERROR_UNSUPPORTED: strides or
+ * snapshots; STN_ERROR_INVALID_ARGUMENT in all processes if their problems, options or library
+ * versions differ. */
 STN_API stn_status stn_team_plan_create(stn_team *team, const stn_problem *problem, const stn_plan_options *options,
                                         stn_team_plan **plan, stn_error *error);
 STN_API void stn_team_plan_destroy(stn_team_plan *plan); /* NULL is fine */

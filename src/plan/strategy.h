@@ -29,15 +29,16 @@ static inline stn_candidate stn_candidate_of(const void *parameters, size_t size
     return candidate;
 }
 
-/* The predicted cost of a candidate (roofline model):
- * seconds = sum over launches of (max(bytes / bandwidth, flops / rate of the unit) + launch). */
+/* The predicted cost of a candidate. Most strategies use a roofline model,
+ * seconds = sum over launches of (max(bytes / bandwidth, flops / rate of the unit) + launch),
+ * others a formula of their own. */
 typedef struct stn_estimate {
     double bytes, flops; /* of the whole run */
     stn_unit unit;
     double launches;
     double halo_waste; /* fraction of the work that is redundant */
     double seconds;
-    /* Stencils: the predicted relative L2 error after all steps (accuracy.h); 0: not known. */
+    /* Stencils and systems: the predicted relative L2 error of a run (accuracy.h); 0: not known. */
     double error;
     bool stepping; /* the arithmetic is that of one step after the other */
     double model;  /* seconds before calibration (calibration.h) */
@@ -118,11 +119,12 @@ typedef struct stn_strategy {
      * the grids. Both NULL: a run has one part. */
     uint64_t (*launches)(const stn_plan *plan);
     stn_status (*execute_part)(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error);
-    /* It makes single steps: a value influences no point beyond the reach of the taps. */
+    /* It has candidates that make single steps, so that a value influences no point beyond the
+     * reach of the taps; with accuracy LOCAL it uses these alone. */
     bool local;
     bool sources;      /* it adds a constant source itself */
     bool sums;         /* it supports task->sum */
-    bool counts_steps; /* host: its passes are steps, by which progress is reported */
+    bool counts_steps; /* host: its progress is reported in steps, not in launches */
     bool stacks;       /* execute and estimate cover all snapshots; else the plan repeats the run */
 } stn_strategy;
 #endif

@@ -1,6 +1,6 @@
 /* The strategy `modes`, on the host: a linear system with constant coefficients is a small matrix
  * at each frequency, whose T-th power is computed by squaring. So the cost of a run hardly depends
- * on the number of steps. */
+ * on the number of steps; snapshots and receivers divide it into chunks, each with such a power. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,19 +71,19 @@ static void estimate(const stn_system_task *task, const stn_machine *machine, co
             frequencies *= axis == 2 || l.even[axis] ? halved : length;
         }
         const double w = l.width, batch = (double)task->batch, all = (double)task->steps * (double)task->states;
-        const double chunk = (double)modes_chunk(task), states = all / chunk, fields = task->system->nfields;
+        const double chunk = (double)modes_chunk(task), chunks = all / chunk, fields = task->system->nfields;
         const double back = (task->stack ? (double)task->states * fields : w) +
                             (task->nreceivers ? all / (double)task->record_every * fields : 0);
         const double bits = log2(chunk), wide = task->dtype == STN_F64 ? rates.product : 2;
         const double products = (l.real ? 1 : 4) * w * w * w * 1.5 * bits * wide + rates.form * w * l.count;
         const double power_bytes = frequencies * (w + l.affine) * (w + l.affine) * (l.real ? 16 : 32);
         const bool kept = modes_keeps_powers(&l, power_bytes);
-        const double raised = kept ? frequencies : states * frequencies;
+        const double raised = kept ? frequencies : chunks * frequencies;
         const double transforms = (w + back) * batch * points * 2.5 * log2(points + 1);
-        const double applied = states * batch * points / 2 * w * w * 8;
+        const double applied = chunks * batch * points / 2 * w * w * 8;
         result->flops = raised * products + applied + transforms;
-        result->bytes = batch * points * 8 * (w * (2 + 2 * states) + 2 * back + 2 * task->rank * (w + back));
-        result->launches = (w + back) * task->rank + 2 * states;
+        result->bytes = batch * points * 8 * (w * (2 + 2 * chunks) + 2 * back + 2 * task->rank * (w + back));
+        result->launches = (w + back) * task->rank + 2 * chunks;
         result->seconds = ((raised * products + applied) / rates.arithmetic + transforms / rates.transform) /
                               machine->flops[STN_UNIT_FMA_F64] +
                           result->bytes / machine->copy_bandwidth + result->launches * machine->launch_seconds +
