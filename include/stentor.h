@@ -877,7 +877,7 @@ STN_API stn_status stn_wisdom_forget(stn_context *context, const char *key, stn_
  * steps between two halo exchanges: with f steps between them a halo is f times the stencil's reach
  * deep. The plan chooses f by the predicted cost of steps and exchanges. If one device and the
  * members take single steps by the same strategy (direct, host), results are bit-identical to those
- * of one device; otherwise they agree to rounding. In f16 on GPUs direct, too, rounds once in several
+ * of one device; else they agree to rounding. In f16 on GPUs direct, too, rounds once in several
  * steps, whose number may differ.
  *
  * A team and its plans must not be used by two threads at once. */
