@@ -265,8 +265,9 @@ int main(int argc, char **argv) {
     int devices[MOST];
     for (int i = 0; i < MOST; i++) devices[i] = gpus ? STN_DEVICE_CUDA(i % gpus) : STN_DEVICE_HOST;
     if (stn_context_create(&options, &r.alone, &error) != STN_OK) {
-        printf("1..0 # skip %s\n", error.message);
-        return 77;
+        const bool must_run = getenv("STENTOR_TESTS_MUST_RUN") != NULL;
+        printf(must_run ? "1..1\nnot ok 1 - a device\n# %s\n" : "1..0 # SKIP %s\n", error.message);
+        return must_run;
     }
     printf("# seed %" PRIu64 "\n", seed);
     stn_status status = STN_OK;
