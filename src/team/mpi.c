@@ -141,7 +141,7 @@ static void finalise(void) {
     int done = 0;
     struct timespec pause = {0, 1000000};
     if (kept_open || mpi->call.finalized(&done) || done || mpi->call.ibarrier(mpi->world, &request)) return;
-    for (double waited = 0; waited < FINALIZE_SECONDS; waited += 1e-3) {
+    for (int waited = 0; waited < 1000 * FINALIZE_SECONDS; waited++) { /* milliseconds */
         if (mpi->call.test(&request, &done, mpi->ignore)) return;
         if (done) break;
         nanosleep(&pause, NULL);

@@ -241,13 +241,13 @@ stn_status stn_team_plan_create(stn_team *team, const stn_problem *given, const 
     uint64_t hash = 0;
     stn_status status = read_given(given, given_options, &problem, &options, error);
     if (status == STN_OK) status = begin_plan(team, &problem, &made, error);
-    if (status == STN_OK) {
+    if (status == STN_OK && made) {
         if (team->ranks) hash = team_digest(&problem, &options, words, sizeof words);
         if (team->own == 0) choose_between(made, &problem, &options, reach_of(&problem));
         decided = (steps_between){made->between, made->predicted};
     }
     status = team_agree(team, status, hash, words, &decided, sizeof decided, error);
-    if (status == STN_OK) {
+    if (status == STN_OK && made) {
         made->between = decided.between, made->predicted = decided.predicted;
         cut(made, &problem, (int64_t)made->between * reach_of(&problem));
         status = make_parts(made, &problem, &options, error);

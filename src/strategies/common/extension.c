@@ -100,7 +100,7 @@ bool stn_extension_fit(stn_extension *e, const stn_reach *reach, double (*cost)(
         if (here < lowest) e->length = length, lowest = here;
     }
     if (!e->length) return false;
-    e->exact = e->length % period == 0;
+    e->exact = period > 0 && e->length % period == 0;
     e->whole = e->length == e->n;
     e->before = e->exact || e->whole ? 0 : reach->side[0];
     return true;

@@ -104,7 +104,8 @@ double modes_spectra_bytes(const modes_linear *l) {
 
 bool modes_keeps_powers(const modes_linear *l, double bytes) {
     const stn_system_task *task = l->task;
-    return task->steps * task->states / modes_chunk(task) > 1 && bytes <= MOST_KEPT * modes_spectra_bytes(l);
+    const uint64_t chunk = modes_chunk(task);
+    return chunk > 0 && task->steps * task->states / chunk > 1 && bytes <= MOST_KEPT * modes_spectra_bytes(l);
 }
 
 stn_status modes_passes_make(const stn_system_task *task, int threads, modes_passes *p, stn_error *error) {

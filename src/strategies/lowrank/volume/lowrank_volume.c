@@ -131,7 +131,7 @@ static size_t find_variants(const stn_task *task, const stn_machine *machine, co
         if (!lowrank_volume_fit(task, machine, &taps, form, &core, &shape, NULL)) continue;
         shape.form = 0;
         /* Candidates are compared by their stored values. */
-        /* NOLINT(bugprone-suspicious-memory-comparison) */
+        /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison) */
         if (!memcmp(&shape, &usual, sizeof shape)) continue;
         shape.form = form;
         list[count++] = stn_candidate_of(&shape, sizeof shape);
