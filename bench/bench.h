@@ -24,6 +24,8 @@ void bench_close(bench *machine);
 
 /* Wall-clock seconds since a fixed time. */
 double bench_now(void);
+/* Sorts the times and returns their median. count: at least 1. */
+double bench_median(double *seconds, int count);
 
 /* Idles a GPU for 0.3 s. A check computes up to thousands of steps at full memory bandwidth, after
  * which a GPU at its power limit may have a lower clock: measured times would depend on the length

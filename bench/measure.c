@@ -50,6 +50,11 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+double bench_median(double *seconds, int count) {
+    qsort(seconds, (size_t)count, sizeof *seconds, ascending);
+    return 0.5 * (seconds[(count - 1) / 2] + seconds[count / 2]);
+}
+
 /* Times one run by events. behind: after an untimed run, because an idle GPU would pass the first
  * event while the CPU still prepares the launch, and those microseconds would count. */
 static stn_status time_once(bench *machine, bench_work work, void *user, bool behind, double *seconds,
@@ -73,8 +78,7 @@ stn_status bench_time(bench *machine, bench_work work, void *user, double *secon
         }
         if (run >= 0) times[run] = elapsed;
     }
-    qsort(times, (size_t)repeat, sizeof *times, ascending);
-    *seconds = 0.5 * (times[(repeat - 1) / 2] + times[repeat / 2]);
+    *seconds = bench_median(times, repeat);
     return STN_OK;
 }
 

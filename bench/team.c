@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "bench.h"
 #include "stentor.h"
 
 enum { MOST_REPEAT = 101, MOST_MEMBERS = 8 };
@@ -35,22 +35,6 @@ static const struct {
     {"heat-3d 768^3 f32 fixed by direct", "heat-3d", "fixed", "direct", STN_F32, {768, 768, 768}, 100},
 };
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *seconds, int count) {
-    qsort(seconds, (size_t)count, sizeof *seconds, by_value);
-    return seconds[count / 2];
-}
-
 typedef struct settings {
     bool host, small;
     int members, repeat;
@@ -67,12 +51,12 @@ static stn_status time_alone(stn_context *context, const stn_problem *p, const s
     if (status == STN_OK) status = stn_memory_alloc(context, bytes, &in, error);
     if (status == STN_OK) status = stn_memory_alloc(context, bytes, &out, error);
     for (int i = -1; i < repeat && status == STN_OK; i++) {
-        const double begin = now();
+        const double begin = bench_now();
         status = stn_plan_execute(plan, in, out, NULL, error);
         if (status == STN_OK) status = stn_synchronize(context, NULL, error);
-        if (i >= 0) all[i] = now() - begin;
+        if (i >= 0) all[i] = bench_now() - begin;
     }
-    if (status == STN_OK) *seconds = median(all, repeat);
+    if (status == STN_OK) *seconds = bench_median(all, repeat);
     stn_memory_free(context, in), stn_memory_free(context, out);
     stn_plan_destroy(plan);
     return status;
@@ -91,11 +75,11 @@ static stn_status time_team(stn_team *team, const stn_problem *p, const stn_plan
         if (status == STN_OK) status = stn_memory_alloc(stn_team_context(team, m), rows * row_bytes, &in[m], error);
     }
     for (int i = -1; i < repeat && status == STN_OK; i++) {
-        const double begin = now();
+        const double begin = bench_now();
         status = stn_team_plan_execute(plan, i < 0 ? (const void *const *)in : NULL, NULL, NULL, error);
-        if (i >= 0) all[i] = now() - begin;
+        if (i >= 0) all[i] = bench_now() - begin;
     }
-    if (status == STN_OK) *seconds = median(all, repeat);
+    if (status == STN_OK) *seconds = bench_median(all, repeat);
     if (status == STN_OK) status = stn_team_plan_describe(plan, words, error);
     for (int m = 0; m < stn_team_size(team); m++) stn_memory_free(stn_team_context(team, m), in[m]);
     stn_team_plan_destroy(plan);

@@ -54,11 +54,6 @@ typedef struct fft_run {
     double seconds;
 } fft_run;
 
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static size_t bytes_of(const stn_array *array) { return stn_array_numbers(array) * stn_dtype_size(array->dtype); }
 
 static stn_status execute(fft_run *run, uint64_t repeat, const stn_array *in, stn_array *out, stn_error *error) {
@@ -71,13 +66,12 @@ static stn_status execute(fft_run *run, uint64_t repeat, const stn_array *in, st
     STN_TRY_GOTO(status, stn_memory_alloc(run->context, run->out_bytes, &run->out, error), done);
     STN_TRY_GOTO(status, stn_memory_upload(run->context, run->in, in->data, run->in_bytes, error), done);
     for (uint64_t i = 0; i < repeat; i++) {
-        double start = cli_now();
+        double start = stn_clock_seconds();
         STN_TRY_GOTO(status, stn_plan_execute(run->plan, run->in, run->out, NULL, error), done);
         STN_TRY_GOTO(status, stn_synchronize(run->context, NULL, error), done);
-        seconds[i] = cli_now() - start;
+        seconds[i] = stn_clock_seconds() - start;
     }
-    qsort(seconds, repeat, sizeof *seconds, compare);
-    run->seconds = 0.5 * (seconds[(repeat - 1) / 2] + seconds[repeat / 2]);
+    run->seconds = cli_median(seconds, repeat);
     status = stn_memory_download(run->context, out->data, run->out, run->out_bytes, error);
 done:
     free(seconds);

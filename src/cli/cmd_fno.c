@@ -224,10 +224,10 @@ static stn_status execute(fno_run *run, stn_error *error) {
     const bool forward = run->layer.pass == STN_PASS_FORWARD;
     at.in = run->memory[X], at.weights = run->memory[WEIGHTS], at.skip = run->memory[SKIP], at.out = run->memory[OUT];
     at.bias = forward ? run->memory[BIAS] : NULL;
-    const double start = cli_now();
+    const double start = stn_clock_seconds();
     STN_TRY(stn_plan_run(run->plan, &at, error));
     STN_TRY(stn_synchronize(run->context, NULL, error));
-    run->seconds = cli_now() - start;
+    run->seconds = stn_clock_seconds() - start;
     return stn_memory_download(run->context, run->array[OUT].data, run->memory[OUT], bytes_of(&run->array[OUT]), error);
 }
 

@@ -67,11 +67,6 @@ static const cli_option run_options[] = {
      "fail instead of warning if the run grows (max |symbol| above 1)"},
 };
 
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static stn_status check_settings(const run_settings *settings, const cli_job *job, stn_error *error) {
     if (settings->repeat < 1 || settings->repeat > 1000000)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--repeat wants 1 to 1000000");
@@ -96,8 +91,7 @@ static stn_status run_repeats(cli_runner *runner, uint64_t repeat, const run_arr
     for (uint64_t i = 0; i < repeat; i++)
         STN_TRY_GOTO(status, cli_runner_run(runner, arrays->grid.data, arrays->source.data, &seconds[i], error), done);
     summary->first = seconds[0];
-    qsort(seconds, repeat, sizeof *seconds, compare);
-    summary->seconds = repeat % 2 ? seconds[repeat / 2] : (seconds[repeat / 2 - 1] + seconds[repeat / 2]) / 2;
+    summary->seconds = cli_median(seconds, repeat);
     status = cli_runner_result(runner, arrays->result.data, error);
 done:
     free(seconds);
@@ -182,9 +176,7 @@ static stn_status print_json(const run_settings *settings, const cli_job *job, c
 static stn_status report(const run_settings *settings, const cli_job *job, const cli_runner *runner,
                          const run_summary *summary, stn_error *error) {
     if (settings->report.quiet && !settings->report.json) return STN_OK;
-    if (!settings->report.quiet && summary->nonfinite)
-        fprintf(stderr, "stentor: warning: %zu of %zu values of the result are NaN or infinite\n", summary->nonfinite,
-                summary->values);
+    cli_warn_nonfinite(summary->nonfinite, summary->values, &settings->report);
     if (settings->report.json) return print_json(settings, job, runner, summary, error);
     print_text(settings, job, summary);
     return STN_OK;
@@ -233,9 +225,7 @@ static stn_status report_team(const run_settings *settings, const cli_job *job, 
     char *description = NULL;
     const double rate = team->seconds > 0 ? (double)job->points * (double)job->problem.steps / team->seconds / 1e9 : 0;
     const size_t nonfinite = stn_array_nonfinite(&arrays->result);
-    if (nonfinite && !settings->report.quiet)
-        fprintf(stderr, "stentor: warning: %zu of %zu values of the result are NaN or infinite\n", nonfinite,
-                arrays->result.count);
+    cli_warn_nonfinite(nonfinite, arrays->result.count, &settings->report);
     if (settings->report.json) {
         stn_text text = STN_TEXT_EMPTY;
         stn_text_printf(&text, "{\"members\":%d,\"points\":%zu,\"steps\":%llu,\"seconds\":", stn_team_size(team->team),
@@ -294,11 +284,11 @@ static stn_status run(const run_settings *settings, stn_error *error) {
     run_summary summary = {0};
     STN_TRY_GOTO(status, cli_job_make(&settings->problem, &job, error), done);
     STN_TRY_GOTO(status, check_settings(settings, &job, error), done);
-    const double begin = cli_now();
+    const double begin = stn_clock_seconds();
     cli_device_settings device = cli_device_of(&settings->device, &job);
     STN_TRY_GOTO(status, cli_open_context(&device, &settings->report, &context, error), done);
     summary.driver = context->start_seconds;
-    summary.context = cli_now() - begin - summary.driver;
+    summary.context = stn_clock_seconds() - begin - summary.driver;
     summary.context_driver = context->driver_seconds;
     STN_TRY_GOTO(status, read_arrays(settings, &job, &arrays, error), done);
     summary.forecast = cli_forecast_of(&job);

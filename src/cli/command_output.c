@@ -2,6 +2,7 @@
 #include "cli/command_output.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -83,4 +84,19 @@ stn_status cli_result_write(const char *path, const stn_array *array, const cli_
     STN_TRY(stn_output_commit(&output, error));
     cli_warn_changed(path, changed, report);
     return STN_OK;
+}
+
+void cli_warn_nonfinite(size_t nonfinite, size_t values, const cli_report_settings *report) {
+    if (nonfinite && !report->quiet)
+        fprintf(stderr, "stentor: warning: %zu of %zu values of the result are NaN or infinite\n", nonfinite, values);
+}
+
+static int by_value(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double cli_median(double *seconds, size_t count) {
+    qsort(seconds, count, sizeof *seconds, by_value);
+    return 0.5 * (seconds[(count - 1) / 2] + seconds[count / 2]);
 }

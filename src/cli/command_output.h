@@ -23,5 +23,9 @@ stn_status cli_reserve_stdout(const char *out, stn_error *error);
 /* Writes a result, and warns of values out of a PNG's range. */
 stn_status cli_result_write(const char *path, const stn_array *array, const cli_report_settings *report,
                             stn_error *error);
+/* Warns on stderr, unless --quiet, of values of the result that are NaN or infinite. */
+void cli_warn_nonfinite(size_t nonfinite, size_t values, const cli_report_settings *report);
+/* Sorts the times and returns their median. count: at least 1. */
+double cli_median(double *seconds, size_t count);
 void cli_warn_changed(const char *path, size_t changed, const cli_report_settings *report);
 #endif

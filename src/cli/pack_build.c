@@ -231,7 +231,7 @@ stn_status cli_pack_build(const cli_pack_options *options, const cli_report_sett
     build b = {.options = options};
     stn_status status;
     void *pack = NULL;
-    double start = cli_now();
+    double start = stn_clock_seconds();
     *result = (cli_pack_result){0};
     pthread_mutex_init(&b.lock, NULL);
     if (stn_output_path_same(options->out, options->problems)) {
@@ -263,7 +263,7 @@ stn_status cli_pack_build(const cli_pack_options *options, const cli_report_sett
     result->problems = b.problems.count;
     result->archs = b.arch_count;
     add_stats(&b, &result->stats);
-    result->seconds = cli_now() - start;
+    result->seconds = stn_clock_seconds() - start;
 done:
     free(pack);
     for (size_t i = 0; i < b.arch_count; i++) stn_context_destroy(b.contexts[i]);

@@ -6,18 +6,12 @@
 
 #define WIDE 30
 
-double cli_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 void cli_progress_start(cli_progress *progress, bool shown, uint64_t total) {
-    *progress = (cli_progress){.shown = shown, .total = total, .started = cli_now()};
+    *progress = (cli_progress){.shown = shown, .total = total, .started = stn_clock_seconds()};
 }
 
 void cli_progress_update(cli_progress *progress, uint64_t done) {
-    double now = cli_now();
+    double now = stn_clock_seconds();
     if (!progress->shown || !done || (now - progress->drawn < 0.1 && done < progress->total)) return;
     progress->drawn = now;
     double part = (double)done / (double)progress->total;

@@ -4,13 +4,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/clock.h"
+
 typedef struct cli_progress {
     bool shown; /* false: all calls do nothing */
     uint64_t total;
-    double started, drawn; /* in seconds of cli_now */
+    double started, drawn; /* in seconds of stn_clock_seconds */
 } cli_progress;
-
-double cli_now(void); /* seconds of a monotonic clock */
 
 void cli_progress_start(cli_progress *progress, bool shown, uint64_t total);
 /* draws at most 10 times a second */

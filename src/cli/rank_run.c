@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/command_output.h"
 #include "cli/forecast.h"
 #include "cli/progress.h"
 #include "cli/row_files.h"
@@ -199,9 +200,9 @@ static stn_status prepare(const cli_rank_settings *settings, rank_run *run, stn_
 static stn_status execute(rank_run *run, bool begins, stn_error *error) {
     const void *const in = run->grid.data, *const source = run->source.data;
     void *const out = run->result.data;
-    const double begin = cli_now();
+    const double begin = stn_clock_seconds();
     STN_TRY(stn_team_plan_execute(run->plan, begins ? &in : NULL, &out, source ? &source : NULL, error));
-    run->seconds = cli_now() - begin;
+    run->seconds = stn_clock_seconds() - begin;
     return STN_OK;
 }
 
@@ -224,11 +225,6 @@ static stn_status run_with_checkpoints(const cli_rank_settings *settings, rank_r
     return STN_OK;
 }
 
-static int by_value(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static stn_status run_repeats(const cli_rank_settings *settings, rank_run *run, stn_error *error) {
     double *seconds = calloc(settings->repeat, sizeof *seconds);
     stn_status status = seconds ? STN_OK : stn_fail_memory(error, "the times", settings->repeat * sizeof *seconds);
@@ -238,8 +234,7 @@ static stn_status run_repeats(const cli_rank_settings *settings, rank_run *run, 
             status = execute(run, true, error);
             seconds[i] = run->seconds;
         }
-        qsort(seconds, settings->repeat, sizeof *seconds, by_value);
-        run->seconds = seconds[settings->repeat / 2];
+        run->seconds = cli_median(seconds, settings->repeat);
     }
     free(seconds);
     return status;

@@ -166,10 +166,10 @@ static stn_status execute(system_run *run, cli_show show, stn_error *error) {
     const bool shown = show == CLI_SHOW_ALWAYS || (show == CLI_SHOW_AUTO && stn_plan_predicted_seconds(run->plan) >= 1);
     if (shown) execution.progress = update_progress, execution.progress_user = run;
     cli_progress_start(&run->progress, shown, run->problem.steps);
-    const double begin = cli_now();
+    const double begin = stn_clock_seconds();
     stn_status status = stn_plan_run(run->plan, &execution, error);
     if (status == STN_OK) status = stn_synchronize(run->context, NULL, error);
-    run->seconds = cli_now() - begin;
+    run->seconds = stn_clock_seconds() - begin;
     cli_progress_end(&run->progress);
     for (int i = 0; i < run->input.count && status == STN_OK; i++)
         if (run->out[i].data)
@@ -196,9 +196,7 @@ static stn_status print_summary(const system_run *run, const cli_report_settings
     char extents[128];
     const double rate = (double)run->job.points * (double)run->problem.steps / fmax(run->seconds, 1e-9);
     const size_t lost = stn_array_nonfinite(&run->out[0]);
-    if (lost && !report->quiet)
-        fprintf(stderr, "stentor: warning: %zu of %zu values of the result are NaN or infinite\n", lost,
-                run->out[0].count);
+    cli_warn_nonfinite(lost, run->out[0].count, report);
     if (report->json) {
         stn_text text = STN_TEXT_EMPTY;
         cli_json_begin(&text, run->plan, stn_context_is_device(run->context), run->job.rank, run->job.extent,

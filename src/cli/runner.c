@@ -37,9 +37,9 @@ stn_status cli_runner_make(stn_context *context, const cli_job *job, const cli_d
         __builtin_mul_overflow(runner->grid_bytes, job->snapshots, &runner->result_bytes))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the result has more bytes than memory can address");
     stn_status status;
-    const double begin = cli_now(), before = stn_device_seconds(context->device);
+    const double begin = stn_clock_seconds(), before = stn_device_seconds(context->device);
     STN_TRY_GOTO(status, stn_plan_create(context, &job->problem, &options, &runner->plan, error), fail);
-    runner->plan_seconds = cli_now() - begin;
+    runner->plan_seconds = stn_clock_seconds() - begin;
     runner->driver_seconds = stn_device_seconds(context->device) - before;
     runner->predicted = runner->plan->measured > 0 ? runner->plan->measured : stn_plan_predicted_seconds(runner->plan);
     runner->show = show;
@@ -72,7 +72,7 @@ stn_status cli_runner_run(cli_runner *runner, const void *grid, const void *sour
     stn_status status = STN_OK;
     stn_execution run = STN_EXECUTION_INIT;
     run.in = runner->in, run.out = runner->out, run.source = runner->source, run.workspace = runner->workspace;
-    double start = cli_now();
+    double start = stn_clock_seconds();
     for (uint64_t done = 0; status == STN_OK && done < runner->launches;) {
         uint64_t left = runner->launches - done;
         stn_part part = {done, runner->part && runner->part < left ? runner->part : left};
@@ -81,7 +81,7 @@ stn_status cli_runner_run(cli_runner *runner, const void *grid, const void *sour
         done += part.count;
         if (status == STN_OK) cli_progress_update(&progress, steps_after(runner, done));
     }
-    *seconds = cli_now() - start;
+    *seconds = stn_clock_seconds() - start;
     cli_progress_end(&progress);
     return status;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cli/command_output.h"
 #include "cli/option_values.h"
 #include "cli/progress.h"
 
@@ -49,23 +50,17 @@ stn_status cli_team_run_make(const char *devices, const cli_job *job, const cli_
     return stn_team_plan_create(run->team, &job->problem, &options, &run->plan, error);
 }
 
-static int by_value(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 stn_status cli_team_run_execute(cli_team_run *run, uint64_t repeat, const void *grid, const void *source, void *result,
                                 stn_error *error) {
     double *seconds = calloc(repeat, sizeof *seconds);
     if (!seconds) return stn_fail_memory(error, "the times", repeat * sizeof *seconds);
     stn_status status = STN_OK;
     for (uint64_t i = 0; i < repeat && status == STN_OK; i++) {
-        const double begin = cli_now();
+        const double begin = stn_clock_seconds();
         status = stn_team_plan_execute_host(run->plan, grid, result, source, error);
-        seconds[i] = cli_now() - begin;
+        seconds[i] = stn_clock_seconds() - begin;
     }
-    qsort(seconds, repeat, sizeof *seconds, by_value);
-    run->seconds = seconds[repeat / 2];
+    run->seconds = cli_median(seconds, repeat);
     free(seconds);
     return status;
 }

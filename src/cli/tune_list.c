@@ -131,14 +131,14 @@ static stn_status print_measurement(const session *s, const measurement *c, stn_
 
 static stn_status measure_candidates(const session *s, measurement *c, const char *strategy, const tune_order *order,
                                      stn_error *error) {
-    const double start = cli_now();
+    const double start = stn_clock_seconds();
     if (!c->plan->machine.present) { /* on an absent GPU: only the ranking by estimate */
         stn_plan_rank(c->plan, strategy, STN_PLAN_RANKING);
         return print_measurement(s, c, error);
     }
     tune_measure(c->plan, strategy, order);
     stn_plan_take(c->plan, &c->plan->ranking[0]);
-    c->measure_seconds = cli_now() - start;
+    c->measure_seconds = stn_clock_seconds() - start;
     return measured_rows(c->plan) ? print_measurement(s, c, error)
                                   : stn_fail(error, STN_ERROR_UNSUPPORTED, "nothing could be measured");
 }
@@ -185,15 +185,15 @@ static size_t stride_of(size_t count) {
 }
 
 static void tune_in_order(session *s, const cli_listed_problem *const *order, cli_tune_precompile *ahead) {
-    const double start = cli_now();
+    const double start = stn_clock_seconds();
     for (size_t i = 0; i < s->problems.count; i++) {
-        const double asked = cli_now();
+        const double asked = stn_clock_seconds();
         if (s->order->limit > 0 && asked - start > s->order->limit) {
             s->left = s->problems.count - i;
             return;
         }
         cli_tune_precompile_wait(ahead, i);
-        tune_one(s, order[i], cli_now() - asked);
+        tune_one(s, order[i], stn_clock_seconds() - asked);
     }
 }
 

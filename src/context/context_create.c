@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/thread.h"
 #include "base/versioned_struct.h"
@@ -120,12 +120,6 @@ static stn_status hash_templates(stn_context *context, stn_error *error) {
     return STN_OK;
 }
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static stn_status open_parts(stn_context *context, const stn_context_options *options, stn_error *error) {
     const stn_cache_options cache = {.dir = options->cache_dir,
                                      .shared = options->cache_shared != 0,
@@ -134,10 +128,10 @@ static stn_status open_parts(stn_context *context, const stn_context_options *op
                                      .pack_size = options->pack_size,
                                      .logger = &context->logger};
     STN_TRY(stn_cache_open(&cache, &context->cache, error));
-    const double begin = now();
+    const double begin = stn_clock_seconds();
     STN_TRY(choose_device(context, options, error));
     context->machine.found = stn_search_cache_create();
-    context->start_seconds = now() - begin;
+    context->start_seconds = stn_clock_seconds() - begin;
     STN_TRY(stn_templates_load(&context->templates, error));
     STN_TRY(hash_templates(context, error));
     STN_TRY(stn_memo_create(free_kernel, NULL, &context->kernels, error));

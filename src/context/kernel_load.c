@@ -4,18 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/arith.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "compile/cubin.h"
 #include "context/context.h"
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* The key of the cubin that the driver makes of an entry's PTX: the PTX's inputs, the driver, and
  * the architecture of the device. */
@@ -69,11 +63,11 @@ static stn_status load_ptx(stn_context *context, const stn_entry *from, stn_kern
 stn_status stn_kernel_load(stn_context *context, const stn_entry *from, stn_kernel *kernel, stn_error *error) {
     stn_device *device = context->device;
     if (!device) return STN_OK; /* the GPU is not present */
-    double begin = now();
+    double begin = stn_clock_seconds();
     stn_status status = STN_ERROR_DRIVER;
     if (kernel->cubin) status = stn_module_load(device, kernel->cubin, kernel->name, &kernel->module, error);
     if (status == STN_ERROR_DRIVER && kernel->ptx) status = load_ptx(context, from, kernel, error);
-    stn_cache_count(context->cache, 0, now() - begin, false);
+    stn_cache_count(context->cache, 0, stn_clock_seconds() - begin, false);
     return status;
 }
 

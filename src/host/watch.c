@@ -1,33 +1,26 @@
 /* Progress and cancellation of an execution; see watch.h. */
 #include "host/watch.h"
 
-#include <time.h>
-
+#include "base/clock.h"
 #include "base/error.h"
 
 #define BETWEEN_SECONDS 0.05 /* between calls of the caller's function */
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 void stn_watch_begin(stn_watch *watch, const stn_execution *run, uint64_t total) {
     *watch =
         (stn_watch){.progress = run->progress, .user = run->progress_user, .total = total, .thread = pthread_self()};
-    watch->told = now();
+    watch->told = stn_clock_seconds();
 }
 
 bool stn_watch_goes_on(stn_watch *watch) {
     if (!watch) return true;
     if (atomic_load_explicit(&watch->cancelled, memory_order_relaxed)) return false;
     if (!pthread_equal(watch->thread, pthread_self()) || watch->telling) return true;
-    if (now() - watch->told < BETWEEN_SECONDS) return true;
+    if (stn_clock_seconds() - watch->told < BETWEEN_SECONDS) return true;
     watch->telling = true;
     if (watch->progress(watch->user, watch->done, watch->total)) atomic_store(&watch->cancelled, true);
     watch->telling = false;
-    watch->told = now();
+    watch->told = stn_clock_seconds();
     return !atomic_load(&watch->cancelled);
 }
 

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "launch/launch_internal.h"
 
 /* The value of an attribute; 0 if unknown (all attributes that we read are positive). */
@@ -96,16 +96,10 @@ void stn_device_close(stn_device *device) {
     free(device);
 }
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 double stn_device_seconds(stn_device *device) {
     if (!device) return 0;
     pthread_mutex_lock(&device->timing);
-    const double seconds = device->seconds + (device->inside ? now() - device->since : 0);
+    const double seconds = device->seconds + (device->inside ? stn_clock_seconds() - device->since : 0);
     pthread_mutex_unlock(&device->timing);
     return seconds;
 }
@@ -117,7 +111,7 @@ stn_status stn_device_enter(stn_device *device, stn_error *error) {
             "%s was opened by the process %ld, of which this one is a fork, and CUDA does not survive that: "
             "make a context in the process that uses it, before anything in its parent uses the GPU",
             device->machine.name, (long)device->owner);
-    const double begin = now();
+    const double begin = stn_clock_seconds();
     STN_TRY(stn_device_push(device, error));
     pthread_mutex_lock(&device->timing);
     if (!device->inside++) device->since = begin;
@@ -137,7 +131,7 @@ void stn_device_pop(stn_device *device) {
 void stn_device_leave(stn_device *device) {
     stn_device_pop(device);
     pthread_mutex_lock(&device->timing);
-    if (!--device->inside) device->seconds += now() - device->since;
+    if (!--device->inside) device->seconds += stn_clock_seconds() - device->since;
     pthread_mutex_unlock(&device->timing);
 }
 

@@ -27,6 +27,8 @@ double stn_error_of(double systematic, double random_part, double launches) {
     return hypot(systematic * launches, random_part * sqrt(launches));
 }
 
+double stn_error_of_runs(double runs) { return stn_error_of(0.125, 1, runs); }
+
 /* A rounding error is uniform within half a unit in the last place, so its root mean square is half
  * a unit over sqrt(3). Relative to the number that is largest for numbers just above a power of
  * two. */

@@ -7,8 +7,8 @@
  *                        wait for 0      wait for 1
  * / */
 #include <math.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "context/context.h"
 #include "context/stream_wait.h"
@@ -16,12 +16,6 @@
 #include "plan/plan.h"
 
 #define CHUNK_SECONDS 0.04 /* the intended length of a chunk */
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static stn_status run_host(stn_plan *plan, const stn_execution *run, stn_watch *watch, stn_error *error) {
     stn_pool *pool;
@@ -41,10 +35,10 @@ typedef struct chunks {
 } chunks;
 
 static void adapt(chunks *c) {
-    const double took = now() - c->begun, wanted = (double)c->each * CHUNK_SECONDS / fmax(took, 1e-6);
+    const double took = stn_clock_seconds() - c->begun, wanted = (double)c->each * CHUNK_SECONDS / fmax(took, 1e-6);
     const double next = fmin(fmax(wanted, (double)c->each / 4), 2 * (double)c->each);
     c->each = next < 1 ? 1 : (uint64_t)next;
-    c->begun = now();
+    c->begun = stn_clock_seconds();
 }
 
 static stn_status run_chunks(stn_plan *plan, chunks *c, const stn_execution *run, stn_watch *watch, stn_error *error) {
@@ -64,7 +58,7 @@ static stn_status run_chunks(stn_plan *plan, chunks *c, const stn_execution *run
 
 static stn_status run_device(stn_plan *plan, const stn_execution *run, stn_watch *watch, stn_error *error) {
     stn_device *device = plan->context->device;
-    chunks c = {.launches = stn_plan_launches(plan), .begun = now()};
+    chunks c = {.launches = stn_plan_launches(plan), .begun = stn_clock_seconds()};
     const double share = CHUNK_SECONDS / fmax(plan->estimate.seconds, 1e-9);
     c.each = (uint64_t)fmax(1, 0.25 * fmin(share, 1) * (double)c.launches);
     if (!plan->kind->shape(plan).stack) watch->span = watch->total;

@@ -18,10 +18,6 @@
 #include "plan/plan.h"
 #include "strategies/table.h"
 
-/* The systematic fraction of a chunk's error, which accumulates linearly; the rest is random and
- * accumulates with the square root. The largest fraction that was measured is 0.2, of `lowrank` in
- * f32. */
-#define SYSTEMATIC 0.125
 enum { ALIGNMENT = 256, LEAST_STEPS = 4 };
 
 /* FIRST reads the caller's input, LATER the output of another chunk; REST is the last chunk, of
@@ -39,9 +35,6 @@ static uint64_t chunks_of(const stn_task *task, uint64_t steps) {
     return task->steps / steps + !!(task->steps % steps);
 }
 
-/* The error of `chunks` chunks relative to that of one. */
-static double accumulated(double chunks) { return stn_error_of(SYSTEMATIC, 1, chunks); }
-
 static bool same_layout(const stn_task *task) {
     for (int axis = 0; axis < 3; axis++)
         if (task->in_stride[axis] != task->out_stride[axis]) return false;
@@ -54,7 +47,7 @@ static stn_task chunk_task(const stn_task *task, int which, uint64_t steps) {
     own.steps = which == REST ? task->steps % steps : steps;
     own.snapshots = 1;
     own.in_place = false;
-    own.tolerance = task->tolerance / accumulated((double)chunks_of(task, steps));
+    own.tolerance = task->tolerance / stn_error_of_runs((double)chunks_of(task, steps));
     if (which == FIRST) return own;
     memcpy(own.in_stride, task->out_stride, sizeof own.in_stride);
     own.in_batch_stride = task->out_batch_stride;
@@ -106,7 +99,7 @@ static bool estimate_chunks(const stn_task *task, const stn_machine *machine, ui
     own = chunk_task(task, REST, steps);
     if (own.steps && !roughly && !stn_subplan_estimate(&own, machine, NULL, &one)) return false;
     if (own.steps) add(result, &one, 1);
-    result->error *= accumulated((double)chunks_of(task, steps));
+    result->error *= stn_error_of_runs((double)chunks_of(task, steps));
     result->model = result->seconds;
     const double grid = (double)stn_task_points(task) * (double)stn_dtype_size(task->dtype);
     stn_estimate_memory(task, grid + result->memory, result);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/number.h"
 
@@ -16,12 +17,6 @@
 #define CALLS_APART 10.0  /* ranks that wait in different calls fail after so many time limits */
 #define TELL_SECONDS 0.5  /* seconds to send a failure's message */
 enum { PIECE = 1 << 30 }; /* bytes of a message; counts are ints */
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* The pause between two polls: none at first, then a yield, then a sleep. */
 static void rest(unsigned polls) {
@@ -59,7 +54,7 @@ static void receive_control(team_ranks *ranks) {
         const control *heard = &ranks->heard;
         ranks->listens = false;
         if (!problem && heard->from >= 0 && heard->from < ranks->size) {
-            ranks->last[heard->from] = now();
+            ranks->last[heard->from] = stn_clock_seconds();
             if (heard->is_failure) {
                 stn_error why = {.status = heard->status};
                 memcpy(why.message, heard->message, sizeof why.message);
@@ -72,7 +67,7 @@ static void receive_control(team_ranks *ranks) {
 
 static void send_heartbeats(team_ranks *ranks) {
     int problem;
-    const double t = now();
+    const double t = stn_clock_seconds();
     if (t - ranks->last_heartbeat < ranks->limit / HEARTBEATS) return;
     ranks->last_heartbeat = t;
     for (int r = 0; r < ranks->size; r++) {
@@ -101,7 +96,7 @@ static void tell_failure(team_ranks *ranks) {
         if (r != ranks->own && (r != ranks->failed_rank) &&
             !ranks->mpi.call.isend(told, sizeof *told, ranks->mpi.byte, r, TAG_CONTROL, ranks->comm, &requests[r]))
             left++;
-    for (const double begin = now(); left && now() - begin < TELL_SECONDS; rest(3000))
+    for (const double begin = stn_clock_seconds(); left && stn_clock_seconds() - begin < TELL_SECONDS; rest(3000))
         for (int r = 0; r < ranks->size; r++)
             if (requests[r] && is_done(ranks, &requests[r], &problem)) requests[r] = 0, left--;
     free(requests);
@@ -138,7 +133,7 @@ stn_status team_lose(team_ranks *ranks, int peer, const char *how, double second
 }
 
 static stn_status check_time(team_ranks *ranks, const pending *list, int count, double begin, stn_error *error) {
-    const double t = now();
+    const double t = stn_clock_seconds();
     for (int i = 0; i < count; i++) {
         if (list[i].done) continue;
         const int peer = list[i].peer;
@@ -160,7 +155,7 @@ void team_give_up(team_ranks *ranks, pending *list, int count) {
 }
 
 stn_status team_wait_for(team_ranks *ranks, pending *list, int count, stn_error *error) {
-    const double begin = now();
+    const double begin = stn_clock_seconds();
     stn_status status = STN_OK;
     for (unsigned polls = 0; status == STN_OK; polls++) {
         int left = 0, problem = 0;
@@ -168,7 +163,8 @@ stn_status team_wait_for(team_ranks *ranks, pending *list, int count, stn_error 
             if (list[i].done) continue;
             list[i].done = is_done(ranks, &list[i].request, &problem);
             left += !list[i].done;
-            if (problem) status = team_lose(ranks, list[i].peer, "cannot be reached, after", now() - begin, error);
+            if (problem)
+                status = team_lose(ranks, list[i].peer, "cannot be reached, after", stn_clock_seconds() - begin, error);
         }
         if (status != STN_OK || !left) break;
         if (polls % 16 == 15) {
@@ -232,9 +228,9 @@ static stn_status limit_of(double seconds, double *limit, stn_error *error) {
 static stn_status duplicate(team_ranks *ranks, stn_mpi_handle from, stn_error *error) {
     stn_mpi_handle request = 0;
     int problem = ranks->mpi.call.comm_idup(from, &ranks->comm, &request);
-    const double begin = now();
+    const double begin = stn_clock_seconds();
     for (unsigned polls = 0; !problem && !is_done(ranks, &request, &problem); polls++) {
-        if (now() - begin > ranks->limit) {
+        if (stn_clock_seconds() - begin > ranks->limit) {
             stn_mpi_keep_open();
             return stn_fail(error, STN_ERROR_IO,
                             "not all %d ranks came to make a team within %.4g s: one of them died or hangs",
@@ -264,7 +260,7 @@ static stn_status open_ranks(team_ranks *ranks, const void *communicator, stn_er
         return stn_fail_memory(error, "a team's ranks", (size_t)ranks->size * sizeof *ranks->votes);
     ranks->heartbeat.from = ranks->own;
     STN_TRY(duplicate(ranks, from, error));
-    ranks->last_heartbeat = now();
+    ranks->last_heartbeat = stn_clock_seconds();
     return listen_on(ranks) ? STN_OK : stn_fail(error, STN_ERROR_IO, "MPI could not receive");
 }
 

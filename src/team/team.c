@@ -4,9 +4,9 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/versioned_struct.h"
 #include "plan/plan.h"
@@ -140,12 +140,6 @@ static stn_status open_own(stn_context_options *options, stn_team *team, stn_err
     return team->on_host ? STN_OK : stn_lane_create(own->context->device, &own->lane, error);
 }
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Every rank exchanges `bytes` bytes with both neighbours of a ring; the minimum of two times. */
 static stn_status time_ring(stn_team *team, unsigned char *memory, size_t bytes, double *seconds, stn_error *error) {
     const int before = (team->own + team->count - 1) % team->count, after = (team->own + 1) % team->count;
@@ -155,9 +149,9 @@ static stn_status time_ring(stn_team *team, unsigned char *memory, size_t bytes,
                                      {before, 1, true, memory + 3 * bytes, bytes}};
     *seconds = 1e9;
     for (int i = 0; i < 3; i++) {
-        const double begin = now();
+        const double begin = stn_clock_seconds();
         STN_TRY(team_ranks_transfer(team->ranks, messages, 4, error));
-        if (now() - begin < *seconds) *seconds = now() - begin;
+        if (stn_clock_seconds() - begin < *seconds) *seconds = stn_clock_seconds() - begin;
     }
     return STN_OK;
 }

@@ -24,8 +24,6 @@
 #include "plan/plan.h"
 #include "team/team.h"
 
-/* The fraction of an error that accumulates over launches. */
-#define ALIKE 0.125
 /* ALIGNMENT: bytes. DESCRIBED: the largest team whose description has other processes' parts. */
 enum { ALIGNMENT = 256, DESCRIBED = 16 };
 
@@ -69,7 +67,7 @@ static stn_problem problem_of(const stn_team_plan *plan, const stn_problem *prob
     own.steps = steps;
     own.in_place = 0;
     own.alignment = ALIGNMENT;
-    own.tolerance = problem->tolerance / stn_error_of(ALIKE, 1, ceil((double)plan->steps / (double)plan->between));
+    own.tolerance = problem->tolerance / stn_error_of_runs(ceil((double)plan->steps / (double)plan->between));
     for (int side = 0; side < 2; side++)
         if (part->neighbour[side] >= 0) own.boundary[0][side] = (stn_boundary){STN_NEAREST, 0};
     return own;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "context/compile_batch.h"
 #include "context/context.h"
@@ -34,12 +35,6 @@ typedef struct session {
     size_t count, estimated;
     double deadline, best; /* best: the smallest sample so far. */
 } session;
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static bool has_trial(const session *s, const stn_strategy *strategy) {
     for (size_t i = 0; i < s->count; i++)
@@ -206,11 +201,12 @@ static void measure_all(session *s) {
     const size_t wide = pool ? (size_t)stn_pool_threads(pool) : 1, batch_size = wide > BATCH ? wide : BATCH;
     for (size_t first = 0; first < s->count; first += batch_size) {
         size_t count = s->count - first < batch_size ? s->count - first : batch_size;
-        if (first && now() > s->deadline) break;
+        if (first && stn_clock_seconds() > s->deadline) break;
         compile_batch(s, pool, first, count);
         run_on_all(pool, count, build_some, &(batch){s, first});
         free_gathers(s, first, count);
-        for (size_t i = first; i < first + count && (i == 0 || now() < s->deadline); i++) measure_one(s, &s->trials[i]);
+        for (size_t i = first; i < first + count && (i == 0 || stn_clock_seconds() < s->deadline); i++)
+            measure_one(s, &s->trials[i]);
         for (size_t i = first; i < first + count; i++) /* Frees the plans' memory. */
             if (!is_finalist(s, &s->trials[i])) tune_trial_clear(&s->trials[i]);
     }
@@ -255,7 +251,7 @@ static void time_alternately(session *s, tune_trial **order, size_t count, doubl
         tune_trial_lengthen(order[i], seconds);
         timed = stn_timer_create(s->plan->context->device, &timers[i], NULL) == STN_OK && timed;
     }
-    for (int round = 0; timed && round <= samples && (round <= 1 || now() < s->deadline); round++) {
+    for (int round = 0; timed && round <= samples && (round <= 1 || stn_clock_seconds() < s->deadline); round++) {
         for (size_t i = 0; i < count; i++) {
             if (round <= 1) order[i]->count = 0; /* Round 0 is a warm-up. */
             tune_trial_start(&s->stage, order[i], timers[i]);
@@ -274,10 +270,10 @@ static void measure_finalists(session *s) {
     for (size_t i = 0; i < s->count; i++)
         if (is_finalist(s, &s->trials[i])) order[count++] = &s->trials[i];
     count = choose_fastest(s, order, count, SEMIFINALISTS);
-    if (count < 2 || now() > s->deadline) return;
+    if (count < 2 || stn_clock_seconds() > s->deadline) return;
     const bool is_long = order[0]->once > LONG_SECONDS;
     if (count > FINALISTS && !is_long) time_alternately(s, order, count, SEMI_SECONDS, SEMI_SAMPLES);
-    if (now() > s->deadline) return;
+    if (stn_clock_seconds() > s->deadline) return;
     count = choose_fastest(s, order, count, FINALISTS);
     time_alternately(s, order, count, FINAL_SECONDS, is_long ? FINAL_SAMPLES_LONG : FINAL_SAMPLES);
 }
@@ -309,7 +305,7 @@ static session *open_session(stn_plan *plan, const tune_order *order, stn_error 
 stn_status tune_session_run(stn_plan *plan, const tune_order *order, tune_records *records, stn_error *error) {
     session *s = open_session(plan, order, error);
     if (!s) return STN_ERROR_OUT_OF_MEMORY;
-    s->deadline = now() + order->seconds;
+    s->deadline = stn_clock_seconds() + order->seconds;
     stn_status status = tune_stage_open(plan, &s->stage, error);
     if (status == STN_OK) {
         measure_all(s);

@@ -27,8 +27,6 @@
 /* One point less along an axis may cost this factor: aligned rows and grids divisible into blocks
  * are faster. */
 #define UNEVEN 2.0
-/* The part of a run's error that adds up from run to run (chunked.c). */
-#define ALIKE 0.125
 
 typedef struct drawing {
     random_problem r;
@@ -130,7 +128,7 @@ static void check(drawing *d) {
         snprintf(what, sizeof what, "%" PRIu64 " steps as %" PRIu64 " runs of %" PRIu64, p.steps, p.steps / steps,
                  steps);
         const double runs = (double)(p.steps / steps) + (other.steps > 0);
-        if (stn_error_of(ALIKE, 1, runs) * fmax(b.error, rest.error) <=
+        if (stn_error_of_runs(runs) * fmax(b.error, rest.error) <=
             a.bar) /* else the runs are less accurate than the plan */
             at_most(d, &a, (double)(p.steps / steps) * b.seconds + rest.seconds, &b, LEEWAY, what);
     }

@@ -185,9 +185,7 @@ int64_t modes_image(const modes_axis *axis, int field, int64_t i, int *sign) {
     if (!axis->mirrored) return i;
     const int64_t half = axis->n + axis->beyond - 1; /* points from mirror to mirror */
     const int64_t low = i - (axis->beyond == 2 ? -1 : 0), part = low / half, at = low % half;
-    /* Signs are -1, 0 and 1. */
-    const signed char *sides = axis->sign[field]; /* NOLINT(bugprone-signed-char-misuse) */
-    const int at_side[2] = {sides[0] > 0 ? 1 : -(sides[0] < 0), sides[1] > 0 ? 1 : -(sides[1] < 0)};
+    const int *at_side = axis->sign[field];
     if (axis->beyond == 2 && at == 0) return *sign = 0, 0;
     if (part % 4 == 1) *sign = at_side[1];
     if (part % 4 == 2) *sign = at_side[0] * at_side[1];

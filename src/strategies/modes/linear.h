@@ -42,7 +42,7 @@ typedef struct modes_axis {
     bool mirrored;
     int beyond; /* mirror position, in half points beyond the outer point; of mirrored axes */
     /* Sign of each field's image in the low and in the high mirror. */
-    signed char sign[STN_SYSTEM_MAX_FIELDS][2];
+    int sign[STN_SYSTEM_MAX_FIELDS][2];
 } modes_axis;
 
 typedef struct modes_linear {
