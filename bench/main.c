@@ -14,6 +14,7 @@
 #include "studies/envelope.h"
 #include "studies/forms.h"
 #include "studies/fusion.h"
+#include "studies/rows.h"
 
 enum { ONLINE_SECONDS = 3, QUICK_STEPS = 10, WRONG = 1, DTYPES = 3, WHOLE_GRID_REPEAT = 3 };
 static const double host_bar = 50; /* percent of copy for one step of heat-2d in f64 */
@@ -255,12 +256,14 @@ static stn_status run_overhead(const bench_options *options, stn_text *text, stn
 
 /* The options that print while they measure. */
 static stn_status run_listed(const bench_options *options, stn_error *error) {
-    bench machine = {.quick = options->quick, .repeat = 1};
+    bench machine = {.quick = options->quick, .tune = options->tune, .repeat = options->rows ? options->repeat : 1};
     /* Without earlier wisdom. */
     const char *folder = options->online ? ":memory:" : NULL;
     stn_status status = bench_open(options->device, options->threads, folder, &machine, error);
     if (status == STN_OK && options->online)
         status = bench_online(&machine, options->quick ? 0.2 : ONLINE_SECONDS, options->cases, error);
+    else if (status == STN_OK && options->rows)
+        status = bench_rows(&machine, options, error);
     else if (status == STN_OK)
         status = options->envelope ? bench_envelope(&machine, options->cases, error)
                                    : bench_rates(&machine, options->rates, error);
@@ -291,10 +294,11 @@ int main(int argc, char **argv) {
     stn_text text = STN_TEXT_EMPTY;
     stn_error error = {0};
     bool wrong = false;
-    stn_status status = options.rates > 0 || options.envelope || options.online ? run_listed(&options, &error)
-                        : options.forms || options.fusion                       ? run_forms(&options, &text, &error)
-                        : options.overhead                                      ? run_overhead(&options, &text, &error)
-                                           : run_cases(&options, &text, &wrong, &error);
+    stn_status status = options.rates > 0 || options.envelope || options.online || options.rows
+                            ? run_listed(&options, &error)
+                        : options.forms || options.fusion ? run_forms(&options, &text, &error)
+                        : options.overhead                ? run_overhead(&options, &text, &error)
+                                                          : run_cases(&options, &text, &wrong, &error);
     if (status != STN_OK)
         fprintf(stderr, "stentor-bench: %s\n", error.message);
     else if (text.data)
