@@ -1,158 +1,487 @@
 /* stentor-team: wall-clock time of a run on 1, 2, 4, ... devices of this process, compared with a
  * plan on one device.
  *
- *     stentor-team [--host] [--members N] [--case NAME] [--repeat N] [--small]
+ *     stentor-team [--host] [--members N] [--case TEXT] [--repeat N] [--small] [--json]
+ *                  [--between STEPS]
  *
- * Each line: the case, members, median seconds, speedup over one device's plan. Grids stay on their
- * devices between runs, as in a simulation. */
+ * It measures the devices' copy bandwidth and the links between them first. Then it prints one line
+ * for each case and number of members: median seconds of a run on one device and by the team, the
+ * speedup, the steps and rows of an exchange, and whether sampled rows of the first run equal those
+ * of one device: "equal" is bit for bit, a number is the largest difference relative to the largest
+ * value. In a case of weak scaling the team's grid has the one device's rows for each member, and
+ * the speedup is relative to the number of members. Grids stay on their devices between runs, as in
+ * a simulation. --between sets the steps between two exchanges. --case runs only cases whose names contain the text. */
+#include "team/team.h"
+
+#include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "bench.h"
 #include "stentor.h"
 
-enum { MOST_REPEAT = 101, MOST_MEMBERS = 8 };
+enum { MOST_REPEAT = 101, MOST_MEMBERS = 8, MOST_SAMPLES = 32 };
+/* Elements after which the input repeats: a prime number, so that no two rows near each other are
+ * equal. */
+enum { PERIOD = 1000003 };
+/* Bytes of rows that are compared on each side of a boundary between two parts. */
+enum { SAMPLE_BYTES = 4 << 20 };
 
-static const struct {
+typedef struct team_case {
     const char *name, *stencil, *boundary, *strategy;
     stn_dtype dtype;
     size_t extent[3];
     uint64_t steps;
-} cases[] = {
-    {"heat-2d 32768^2 f64 fixed by direct", "heat-2d", "fixed", "direct", STN_F64, {32768, 32768}, 1000},
-    {"heat-2d 32768^2 f64 fixed", "heat-2d", "fixed", NULL, STN_F64, {32768, 32768}, 1000},
-    {"box-3d27p 1024^3 f32 wrap by direct", "box-3d27p", "wrap", "direct", STN_F32, {1024, 1024, 1024}, 100},
-    {"laplace-2d order 8 4096^2 f32 fixed by direct",
-     "laplace-2d:order=8",
+    bool weak; /* the extents are of one member */
+} team_case;
+
+static const team_case cases[] = {
+    {"heat-2d 32768^2 f64 fixed direct", "heat-2d", "fixed", "direct", STN_F64, {32768, 32768}, 300, false},
+    {"heat-2d 32768^2 f64 fixed auto", "heat-2d", "fixed", NULL, STN_F64, {32768, 32768}, 1000, false},
+    {"box-3d27p 1024^3 f32 wrap direct", "box-3d27p", "wrap", "direct", STN_F32, {1024, 1024, 1024}, 100, false},
+    {"order 8 4096^2 f32 fixed direct",
+     "step:laplace-2d:order=8",
      "fixed",
      "direct",
      STN_F32,
      {4096, 4096},
-     1000},
-    {"heat-1d 2^31 f32 wrap", "heat-1d", "wrap", NULL, STN_F32, {(size_t)1 << 31}, 1000},
-    {"heat-3d 768^3 f32 fixed by direct", "heat-3d", "fixed", "direct", STN_F32, {768, 768, 768}, 100},
+     1000,
+     false},
+    {"order 8 4096^2 f32 fixed auto", "step:laplace-2d:order=8", "fixed", NULL, STN_F32, {4096, 4096}, 1000, false},
+    {"heat-1d 2^31 f32 wrap direct", "heat-1d", "wrap", "direct", STN_F32, {(size_t)1 << 31}, 300, false},
+    {"heat-1d 2^31 f32 wrap auto", "heat-1d", "wrap", NULL, STN_F32, {(size_t)1 << 31}, 1000, false},
+    {"heat-2d 32768^2 f64 wrap auto", "heat-2d", "wrap", NULL, STN_F64, {32768, 32768}, 1000, false},
+    {"heat-3d 768^3 f32 fixed direct", "heat-3d", "fixed", "direct", STN_F32, {768, 768, 768}, 100, false},
+    {"weak: heat-2d 16384x32768 f64 fixed direct", "heat-2d", "fixed", "direct", STN_F64, {16384, 32768}, 300, true},
+    {"weak: box-3d27p 512x1024^2 f32 wrap direct",
+     "box-3d27p",
+     "wrap",
+     "direct",
+     STN_F32,
+     {512, 1024, 1024},
+     100,
+     true},
+    {"weak: order 8 2048x4096 f32 fixed direct",
+     "step:laplace-2d:order=8",
+     "fixed",
+     "direct",
+     STN_F32,
+     {2048, 4096},
+     1000,
+     true},
 };
 
 typedef struct settings {
-    bool host, small;
+    bool host, small, json;
     int members, repeat;
+    uint64_t between;
     const char *only;
 } settings;
 
-/* Times one device's plan. */
-static stn_status time_alone(stn_context *context, const stn_problem *p, const stn_plan_options *options, size_t bytes,
-                             int repeat, double *seconds, stn_error *error) {
+/* ---- data ------------------------------------------------------------------------------------ */
+
+/* "step:" before a Laplacian L: u + 0.1 L u, which is stable. */
+static stn_status parse_stencil(const char *spec, stn_stencil **stencil, stn_error *error) {
+    static const char step[] = "step:";
+    if (strncmp(spec, step, sizeof step - 1) != 0) return stn_stencil_parse(spec, stencil, error);
+    stn_stencil *laplace;
+    STN_TRY(stn_stencil_parse(spec + sizeof step - 1, &laplace, error));
+    const size_t count = stn_stencil_tap_count(laplace);
+    stn_tap *taps = calloc(count, sizeof *taps);
+    stn_status status = taps ? STN_OK : stn_fail_memory(error, "the taps of a case", count * sizeof *taps);
+    for (size_t i = 0; i < count && status == STN_OK; i++) {
+        taps[i] = stn_stencil_taps(laplace)[i];
+        const bool centre = !taps[i].offset[0] && !taps[i].offset[1] && !taps[i].offset[2];
+        taps[i].weight = 0.1 * taps[i].weight + centre;
+    }
+    if (status == STN_OK) status = stn_stencil_create(stn_stencil_rank(laplace), count, taps, stencil, error);
+    free(taps);
+    stn_stencil_destroy(laplace);
+    return status;
+}
+
+static stn_status copy_within(stn_context *context, void *to, const void *from, size_t bytes, stn_error *error) {
+    if (context->device) return stn_device_copy(context->device, to, from, bytes, NULL, error);
+    memcpy(to, from, bytes);
+    return STN_OK;
+}
+
+/* Fills `count` elements with those of the input from element `first` on. The input is periodic:
+ * the filled part is copied behind itself until it is long enough. */
+static stn_status fill(stn_context *context, void *data, stn_dtype dtype, size_t first, size_t count,
+                       stn_error *error) {
+    const size_t size = stn_dtype_size(dtype), some = count < PERIOD ? count : PERIOD;
+    unsigned char *period = malloc(PERIOD * size), *to = data;
+    if (!period) return stn_fail_memory(error, "a period of the input", PERIOD * size);
+    for (size_t i = 0; i < some; i++) {
+        const double value = bench_value((first + i) % PERIOD, dtype);
+        if (dtype == STN_F64)
+            ((double *)(void *)period)[i] = value;
+        else
+            ((float *)(void *)period)[i] = (float)value;
+    }
+    stn_status status = stn_memory_upload(context, data, period, some * size, error);
+    free(period);
+    for (size_t done = some; done < count && status == STN_OK; done *= 2)
+        status = copy_within(context, to + done * size, to, (count - done < done ? count - done : done) * size, error);
+    return status == STN_OK ? stn_synchronize(context, NULL, error) : status;
+}
+
+/* ---- sampled rows ---------------------------------------------------------------------------- */
+
+typedef struct sample {
+    size_t first, rows;
+    unsigned char *bytes; /* of one device's result */
+} sample;
+
+typedef struct samples {
+    size_t row_bytes;
+    int count;
+    sample at[MOST_SAMPLES];
+} samples;
+
+static void add_sample(samples *all, size_t first, size_t end, size_t rows) {
+    if (end > rows) end = rows;
+    if (all->count < MOST_SAMPLES && first < end) all->at[all->count++] = (sample){.first = first, .rows = end - first};
+}
+
+/* Rows at the sides, at the boundaries between the parts of 2, 4, ... members, and between them. */
+static void choose_samples(samples *all, size_t rows, int members) {
+    const size_t most = 1 + SAMPLE_BYTES / all->row_bytes;
+    add_sample(all, 0, most, rows), add_sample(all, rows - (most < rows ? most : rows), rows, rows);
+    for (int m = 1; m < members; m++) {
+        const size_t at = rows * (size_t)m / (size_t)members;
+        add_sample(all, at - (most < at ? most : at), at + most, rows);
+    }
+    for (uint64_t i = 0; i < 16; i++) {
+        const size_t at = (size_t)(0.5 * (1 + bench_value(i, STN_F64)) * (double)rows);
+        add_sample(all, at, at + 1 + most / 4, rows);
+    }
+}
+
+static void free_samples(samples *all) {
+    for (int i = 0; i < all->count; i++) free(all->at[i].bytes);
+    all->count = 0;
+}
+
+static stn_status take_samples(stn_context *context, const void *grid, samples *all, stn_error *error) {
+    for (int i = 0; i < all->count; i++) {
+        sample *s = &all->at[i];
+        const size_t bytes = s->rows * all->row_bytes;
+        free(s->bytes);
+        if (!(s->bytes = malloc(bytes))) return stn_fail_memory(error, "sampled rows", bytes);
+        STN_TRY(stn_memory_download(context, s->bytes, (const unsigned char *)grid + s->first * all->row_bytes, bytes,
+                                    error));
+    }
+    return STN_OK;
+}
+
+typedef struct difference {
+    bool equal; /* bit for bit */
+    double most, largest;
+} difference;
+
+static void compare(difference *d, const unsigned char *got, const unsigned char *want, size_t bytes, stn_dtype dtype) {
+    if (memcmp(got, want, bytes) == 0) return;
+    d->equal = false;
+    for (size_t i = 0; i < bytes / stn_dtype_size(dtype); i++) {
+        const double a = bench_load(got, i, dtype), b = bench_load(want, i, dtype);
+        if (!(fabs(a - b) <= d->most)) d->most = fabs(a - b);
+        if (fabs(b) > d->largest) d->largest = fabs(b);
+    }
+}
+
+/* Compares a member's rows with the samples. */
+static stn_status compare_part(stn_context *context, const void *part, size_t first, size_t rows, const samples *all,
+                               stn_dtype dtype, difference *d, stn_error *error) {
+    for (int i = 0; i < all->count; i++) {
+        const sample *s = &all->at[i];
+        const size_t begin = s->first > first ? s->first : first,
+                     end = s->first + s->rows < first + rows ? s->first + s->rows : first + rows;
+        if (begin >= end) continue;
+        const size_t bytes = (end - begin) * all->row_bytes;
+        unsigned char *got = malloc(bytes);
+        if (!got) return stn_fail_memory(error, "sampled rows", bytes);
+        const stn_status status = stn_memory_download(
+            context, got, (const unsigned char *)part + (begin - first) * all->row_bytes, bytes, error);
+        if (status == STN_OK) compare(d, got, s->bytes + (begin - s->first) * all->row_bytes, bytes, dtype);
+        free(got);
+        STN_TRY(status);
+    }
+    return STN_OK;
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+/* Times one device's plan, and keeps sampled rows of its result. */
+static stn_status time_alone(stn_context *context, const stn_problem *p, const stn_plan_options *options, int repeat,
+                             samples *all, double *seconds, char *strategy, size_t size, stn_error *error) {
+    const size_t bytes = p->extent[0] * all->row_bytes;
     stn_plan *plan = NULL;
     void *in = NULL, *out = NULL;
-    double all[MOST_REPEAT];
+    double times[MOST_REPEAT];
     stn_status status = stn_plan_create(context, p, options, &plan, error);
+    if (status == STN_OK) snprintf(strategy, size, "%s", stn_plan_strategy(plan));
     if (status == STN_OK) status = stn_memory_alloc(context, bytes, &in, error);
     if (status == STN_OK) status = stn_memory_alloc(context, bytes, &out, error);
+    if (status == STN_OK) status = fill(context, in, p->dtype, 0, bytes / stn_dtype_size(p->dtype), error);
     for (int i = -1; i < repeat && status == STN_OK; i++) {
         const double begin = bench_now();
         status = stn_plan_execute(plan, in, out, NULL, error);
         if (status == STN_OK) status = stn_synchronize(context, NULL, error);
-        if (i >= 0) all[i] = bench_now() - begin;
+        if (i >= 0) times[i] = bench_now() - begin;
     }
-    if (status == STN_OK) *seconds = bench_median(all, repeat);
+    if (status == STN_OK) *seconds = bench_median(times, repeat);
+    if (status == STN_OK) status = take_samples(context, out, all, error);
     stn_memory_free(context, in), stn_memory_free(context, out);
     stn_plan_destroy(plan);
     return status;
 }
 
-static stn_status time_team(stn_team *team, const stn_problem *p, const stn_plan_options *options, size_t row_bytes,
-                            int repeat, double *seconds, char **words, stn_error *error) {
-    *words = NULL;
-    stn_team_plan *plan = NULL;
-    void *in[MOST_MEMBERS] = {NULL};
-    double all[MOST_REPEAT];
-    stn_status status = stn_team_plan_create(team, p, options, &plan, error);
-    for (int m = 0; m < stn_team_size(team) && status == STN_OK; m++) {
+typedef struct team_run {
+    stn_team *team;
+    stn_team_plan *plan;
+    void *part[MOST_MEMBERS];
+    double seconds;
+    difference difference;
+} team_run;
+
+static stn_status make_parts(team_run *run, const stn_problem *p, size_t row_bytes, stn_error *error) {
+    const size_t size = stn_dtype_size(p->dtype);
+    for (int m = 0; m < stn_team_size(run->team); m++) {
+        stn_context *const context = stn_team_context(run->team, m);
         size_t first, rows;
-        status = stn_team_plan_local(plan, m, &first, &rows, error);
-        if (status == STN_OK) status = stn_memory_alloc(stn_team_context(team, m), rows * row_bytes, &in[m], error);
+        STN_TRY(stn_team_plan_local(run->plan, m, &first, &rows, error));
+        STN_TRY(stn_memory_alloc(context, rows * row_bytes, &run->part[m], error));
+        if (rows)
+            STN_TRY(fill(context, run->part[m], p->dtype, first * row_bytes / size, rows * row_bytes / size, error));
     }
-    for (int i = -1; i < repeat && status == STN_OK; i++) {
-        const double begin = bench_now();
-        status = stn_team_plan_execute(plan, i < 0 ? (const void *const *)in : NULL, NULL, NULL, error);
-        if (i >= 0) all[i] = bench_now() - begin;
-    }
-    if (status == STN_OK) *seconds = bench_median(all, repeat);
-    if (status == STN_OK) status = stn_team_plan_describe(plan, words, error);
-    for (int m = 0; m < stn_team_size(team); m++) stn_memory_free(stn_team_context(team, m), in[m]);
-    stn_team_plan_destroy(plan);
-    return status;
+    return STN_OK;
 }
 
-static stn_status run_case(const settings *s, size_t which, stn_error *error) {
+/* The first run starts from the input, and its result is compared; each of the others goes on. */
+static stn_status time_team(team_run *run, const stn_problem *p, const stn_plan_options *options, int repeat,
+                            const samples *all, stn_error *error) {
+    double times[MOST_REPEAT];
+    STN_TRY(stn_team_plan_create(run->team, p, options, &run->plan, error));
+    STN_TRY(make_parts(run, p, all->row_bytes, error));
+    run->difference.equal = true;
+    STN_TRY(stn_team_plan_execute(run->plan, (const void *const *)run->part, run->part, NULL, error));
+    for (int m = 0; m < stn_team_size(run->team); m++) {
+        size_t first, rows;
+        STN_TRY(stn_team_plan_local(run->plan, m, &first, &rows, error));
+        STN_TRY(compare_part(stn_team_context(run->team, m), run->part[m], first, rows, all, p->dtype, &run->difference,
+                             error));
+    }
+    for (int i = 0; i < repeat; i++) {
+        const double begin = bench_now();
+        STN_TRY(stn_team_plan_execute(run->plan, NULL, NULL, NULL, error));
+        times[i] = bench_now() - begin;
+    }
+    run->seconds = bench_median(times, repeat);
+    return STN_OK;
+}
+
+static void end_run(team_run *run) {
+    for (int m = 0; m < stn_team_size(run->team); m++) stn_memory_free(stn_team_context(run->team, m), run->part[m]);
+    stn_team_plan_destroy(run->plan);
+    run->plan = NULL;
+    memset(run->part, 0, sizeof run->part);
+}
+
+static void print_run(const settings *s, const team_case *c, const stn_problem *p, const team_run *run, double alone,
+                      const char *strategy) {
+    const stn_team_plan *plan = run->plan;
+    const int members = stn_team_size(run->team);
+    const double speedup = run->seconds > 0 ? (c->weak ? members : 1) * alone / run->seconds : 0;
+    char same[40] = "not compared";
+    if (!c->weak || members == 1)
+        snprintf(same, sizeof same, run->difference.equal ? "equal" : "%.2e",
+                 run->difference.most / run->difference.largest);
+    const char *const own = stn_plan_strategy(plan->part[0].plan[0]);
+    if (s->json)
+        printf("{\"case\": \"%s\", \"members\": %d, \"steps\": %" PRIu64
+               ", \"alone\": %.6g, \"team\": %.6g, "
+               "\"speedup\": %.4g, \"between\": %" PRIu64
+               ", \"rows\": %lld, \"predicted\": %.6g, "
+               "\"strategy_alone\": \"%s\", \"strategy\": \"%s\", \"result\": \"%s\"}\n",
+               c->name, members, p->steps, alone, run->seconds, speedup, plan->between,
+               (long long)plan->part[0].halo[1], plan->predicted, strategy, own, same);
+    else
+        printf("%-44s %d members: one %.6f s (%s), team %.6f s (%s; predicted %.6f), %.3f times; %" PRIu64
+               " steps, %" PRIu64 " between exchanges of %lld rows; %s\n",
+               c->name, members, alone, strategy, run->seconds, own, plan->predicted, speedup, p->steps, plan->between,
+               (long long)plan->part[0].halo[1], same);
+    fflush(stdout);
+}
+
+static stn_status make_problem(const settings *s, const team_case *c, const stn_stencil *stencil, stn_problem *p,
+                               size_t *row_bytes, stn_error *error) {
+    const int rank = stn_stencil_rank(stencil);
+    p->stencil = stencil, p->dtype = c->dtype, p->steps = s->small ? 20 : c->steps;
+    *row_bytes = stn_dtype_size(p->dtype);
+    for (int axis = 0; axis < rank; axis++) {
+        p->extent[axis] = s->small ? (rank == 1 ? 100000 : rank == 2 ? 320 : 48) : c->extent[axis];
+        STN_TRY(stn_boundary_parse(c->boundary, p->boundary[axis], error));
+        *row_bytes *= axis ? p->extent[axis] : 1;
+    }
+    return STN_OK;
+}
+
+static stn_status run_case(const settings *s, const team_case *c, stn_team *const *teams, stn_error *error) {
     stn_stencil *stencil = NULL;
     stn_problem p = STN_PROBLEM_INIT;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    stn_status status = stn_stencil_parse(cases[which].stencil, &stencil, error);
-    if (status != STN_OK) return status;
-    p.stencil = stencil, p.dtype = cases[which].dtype, p.steps = s->small ? 20 : cases[which].steps;
-    options.strategy = s->host ? NULL : cases[which].strategy;
-    const int rank = stn_stencil_rank(stencil);
-    size_t bytes = stn_dtype_size(p.dtype), row_bytes = bytes;
-    for (int axis = 0; axis < rank && status == STN_OK; axis++) {
-        p.extent[axis] = s->small ? (rank == 1 ? 100000 : rank == 2 ? 320 : 48) : cases[which].extent[axis];
-        status = stn_boundary_parse(cases[which].boundary, p.boundary[axis], error);
-        bytes *= p.extent[axis], row_bytes *= axis ? p.extent[axis] : 1;
-    }
+    samples all = {0};
     double alone = 0;
-    for (int members = 1; members <= s->members && status == STN_OK; members *= 2) {
-        int devices[MOST_MEMBERS];
-        stn_team *team = NULL;
-        char *words = NULL;
-        double seconds = 0;
-        for (int m = 0; m < members; m++) devices[m] = s->host ? STN_DEVICE_HOST : STN_DEVICE_CUDA(m);
-        status = stn_team_create(NULL, members, devices, &team, error);
-        if (status == STN_OK && members == 1)
-            status = time_alone(stn_team_context(team, 0), &p, &options, bytes, s->repeat, &alone, error);
-        if (status == STN_OK) status = time_team(team, &p, &options, row_bytes, s->repeat, &seconds, &words, error);
-        if (status == STN_OK)
-            printf("%s: %d members %.6f s, one plan %.6f s, %.3f times as fast\n%s\n", cases[which].name, members,
-                   seconds, alone, seconds > 0 ? alone / seconds : 0, words);
-        fflush(stdout);
-        stn_text_free(words);
-        stn_team_destroy(team);
+    char strategy[32] = "";
+    stn_status status = parse_stencil(c->stencil, &stencil, error);
+    if (status != STN_OK) return status;
+    options.strategy = s->host ? NULL : c->strategy;
+    status = make_problem(s, c, stencil, &p, &all.row_bytes, error);
+    if (status == STN_OK) choose_samples(&all, p.extent[0], s->members);
+    if (status == STN_OK)
+        status = time_alone(stn_team_context(teams[0], 0), &p, &options, s->repeat, &all, &alone, strategy,
+                            sizeof strategy, error);
+    for (int i = 0; status == STN_OK && i < MOST_MEMBERS && teams[i]; i++) {
+        team_run run = {.team = teams[i]};
+        stn_problem whole = p;
+        whole.in_place = 1;
+        if (c->weak) whole.extent[0] *= (size_t)stn_team_size(teams[i]);
+        if (stn_team_size(teams[i]) == 1 && s->members > 1) continue;
+        const samples none = {.row_bytes = all.row_bytes};
+        status = time_team(&run, &whole, &options, s->repeat, c->weak ? &none : &all, error);
+        if (status == STN_OK) print_run(s, c, &whole, &run, alone, strategy);
+        end_run(&run);
     }
+    free_samples(&all);
     stn_stencil_destroy(stencil);
     return status;
 }
 
-int main(int argc, char **argv) {
-    settings s = {.members = 2, .repeat = 7};
+/* ---- links ----------------------------------------------------------------------------------- */
+
+typedef struct link_buffers {
+    void *to[2], *from[2]; /* of the first and the last member */
+} link_buffers;
+
+/* Rounds in which both members copy `bytes` bytes from each other: each waits for the other's
+ * event, copies, and records its own. The host enqueues them all and waits once. */
+static stn_status exchange_rounds(const team_member *const pair[2], const link_buffers *b, size_t bytes, int ways,
+                                  int rounds, stn_error *error) {
+    for (int i = 0; i < rounds; i++) {
+        for (int m = 0; m < 2; m++) STN_TRY(stn_lane_mark(pair[m]->lane, error));
+        for (int m = 0; m < ways; m++) {
+            STN_TRY(stn_lane_await(pair[m]->lane, pair[!m]->lane, error));
+            STN_TRY(stn_lane_copy(pair[m]->lane, b->to[m], pair[!m]->lane, b->from[!m], bytes, error));
+        }
+    }
+    for (int m = 0; m < 2; m++)
+        STN_TRY(stn_device_synchronize(pair[m]->context->device, stn_lane_stream(pair[m]->lane), error));
+    return STN_OK;
+}
+
+static stn_status print_links(const stn_team *team, size_t most, stn_error *error) {
+    const team_member *const pair[2] = {&team->member[0], &team->member[team->count - 1]};
+    link_buffers b = {{NULL}, {NULL}};
+    stn_status status = STN_OK;
+    for (int m = 0; m < 2 && status == STN_OK; m++) {
+        status = stn_memory_alloc(pair[m]->context, most, &b.to[m], error);
+        if (status == STN_OK) status = stn_memory_alloc(pair[m]->context, most, &b.from[m], error);
+    }
+    for (size_t bytes = 4096; bytes <= most && status == STN_OK; bytes *= 8)
+        for (int ways = 1; ways <= 2 && status == STN_OK; ways++) {
+            enum { ROUNDS = 50, TIMES = 7 };
+            double times[TIMES];
+            status = exchange_rounds(pair, &b, bytes, ways, ROUNDS, error);
+            for (int i = 0; i < TIMES && status == STN_OK; i++) {
+                const double begin = bench_now();
+                status = exchange_rounds(pair, &b, bytes, ways, ROUNDS, error);
+                times[i] = (bench_now() - begin) / ROUNDS;
+            }
+            if (status != STN_OK) break;
+            const double median = bench_median(times, TIMES);
+            printf("link: %10zu bytes %s: %8.2f us an exchange, %.1f GB/s each way\n", bytes,
+                   ways == 1 ? "one way  " : "both ways", 1e6 * median, 1e-9 * (double)bytes / median);
+        }
+    for (int m = 0; m < 2; m++) {
+        stn_memory_free(pair[m]->context, b.to[m]);
+        stn_memory_free(pair[m]->context, b.from[m]);
+    }
+    return status;
+}
+
+static stn_status print_machine(const settings *s, const stn_team *team, stn_error *error) {
+    for (int m = 0; m < team->count; m++) {
+        const stn_context *const context = team->member[m].context;
+        double rate = context->machine.copy_bandwidth;
+        if (context->device && !s->small) STN_TRY(stn_device_measure_copy(context->device, &rate, error));
+        printf("member %d: %s, copies %.1f GB/s\n", m, context->machine.name, 1e-9 * rate);
+    }
+    printf("team: the link copies %.1f GB/s\n", 1e-9 * stn_team_link_bandwidth(team));
+    return team->on_host ? STN_OK : print_links(team, s->small ? 4096 : (size_t)128 << 20, error);
+}
+
+/* ---- command --------------------------------------------------------------------------------- */
+
+static int usage(void) {
+    fprintf(stderr,
+            "usage: stentor-team [--host] [--members 1 to %d] [--case TEXT] [--repeat 1 to %d] [--small] "
+            "[--json] [--between STEPS]\n",
+            MOST_MEMBERS, MOST_REPEAT);
+    return 2;
+}
+
+static bool read_settings(int argc, char **argv, settings *s) {
+    *s = (settings){.members = 2, .repeat = 7};
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         if (!strcmp(argv[i], "--host"))
-            s.host = true;
+            s->host = true;
         else if (!strcmp(argv[i], "--small"))
-            s.small = true;
+            s->small = true;
+        else if (!strcmp(argv[i], "--json"))
+            s->json = true;
         else if (!strcmp(argv[i], "--members"))
-            s.members = atoi(value), i++;
+            s->members = atoi(value), i++;
+        else if (!strcmp(argv[i], "--between"))
+            s->between = strtoull(value, NULL, 10), i++;
         else if (!strcmp(argv[i], "--repeat"))
-            s.repeat = atoi(value), i++;
+            s->repeat = atoi(value), i++;
         else if (!strcmp(argv[i], "--case"))
-            s.only = value, i++;
-        else {
-            fprintf(stderr, "usage: stentor-team [--host] [--members N] [--case NAME] [--repeat N] [--small]\n");
-            return 2;
-        }
+            s->only = value, i++;
+        else
+            return false;
     }
-    if (s.members < 1 || s.members > MOST_MEMBERS || s.repeat < 1 || s.repeat > MOST_REPEAT) {
-        fprintf(stderr, "stentor-team: --members 1 to %d, --repeat 1 to %d\n", MOST_MEMBERS, MOST_REPEAT);
-        return 2;
+    return s->members >= 1 && s->members <= MOST_MEMBERS && s->repeat >= 1 && s->repeat <= MOST_REPEAT;
+}
+
+int main(int argc, char **argv) {
+    settings s;
+    if (!read_settings(argc, argv, &s)) return usage();
+    stn_team *teams[MOST_MEMBERS + 1] = {NULL};
+    stn_error error = {0};
+    stn_status status = STN_OK;
+    int count = 0, failed = 0;
+    for (int members = 1; members <= s.members && status == STN_OK; members *= 2, count += status == STN_OK) {
+        int devices[MOST_MEMBERS];
+        for (int m = 0; m < members; m++) devices[m] = s.host ? STN_DEVICE_HOST : STN_DEVICE_CUDA(m);
+        status = stn_team_create(NULL, members, devices, &teams[count], &error);
+        if (status == STN_OK) teams[count]->between = s.between;
     }
-    int failed = 0;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        stn_error error = {0};
+    if (status == STN_OK) status = print_machine(&s, teams[count - 1], &error);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases && status == STN_OK; i++) {
         if (s.only && !strstr(cases[i].name, s.only)) continue;
-        if (run_case(&s, i, &error) == STN_OK) continue;
+        if (run_case(&s, &cases[i], teams, &error) == STN_OK) continue;
         failed++;
         printf("%s: %s\n", cases[i].name, error.message);
+        fflush(stdout);
     }
-    return failed > 0;
+    if (status != STN_OK) printf("stentor-team: %s\n", error.message);
+    for (int i = 0; i < count; i++) stn_team_destroy(teams[i]);
+    return status != STN_OK || failed > 0;
 }

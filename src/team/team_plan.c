@@ -118,13 +118,14 @@ static void choose_between(stn_team_plan *plan, const stn_problem *problem, cons
     s.options.estimate_only = 1;
     if (plan->members > 1 && reach > 0 && s.most > (uint64_t)(plan->rows / plan->members / reach))
         s.most = (uint64_t)(plan->rows / plan->members / reach);
+    if (plan->team->between) s.most = (uint64_t)stn_min((int64_t)s.most, (int64_t)plan->team->between);
     (void)try_between(&s, s.most);
+    const bool is_free = plan->members > 1 && !plan->team->between;
     uint64_t power = 1;
     while (power <= s.most / 2) power *= 2;
-    for (int worse = 0; plan->members > 1 && power && worse < 3; power /= 2)
-        worse = try_between(&s, power) ? 0 : worse + 1;
+    for (int worse = 0; is_free && power && worse < 3; power /= 2) worse = try_between(&s, power) ? 0 : worse + 1;
     const uint64_t coarse = s.best;
-    for (uint64_t eighths = 5; plan->members > 1 && coarse < plan->steps && eighths <= 14; eighths++)
+    for (uint64_t eighths = 5; is_free && coarse < plan->steps && eighths <= 14; eighths++)
         if (eighths != 8 && coarse * eighths / 8 != coarse) (void)try_between(&s, coarse * eighths / 8);
     plan->between = s.best, plan->predicted = s.fastest;
     cut(plan, problem, (int64_t)s.best * reach);
