@@ -10,7 +10,8 @@
  * of one device: "equal" is bit for bit, a number is the largest difference relative to the largest
  * value. In a case of weak scaling the team's grid has the one device's rows for each member, and
  * the speedup is relative to the number of members. Grids stay on their devices between runs, as in
- * a simulation. --between sets the steps between two exchanges. --case runs only cases whose names contain the text. */
+ * a simulation. --between sets the steps between two exchanges. --case runs only cases whose names
+ * contain the text. */
 #include "team/team.h"
 
 #include <inttypes.h>
