@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The quality of plans and the time to get them, over the problems of bench/planner_problems.json.
 
-Usage: planner.py list|compile|first|regret|replay|online [--stentor PATH]
-                  [--list FILE|random[:SEED]] [--arch sm_90] [--every N] [--limit SECONDS]
+Usage: planner.py list|compile|first|regret|replay|online|cold|survey [--stentor PATH]
+                  [--list FILE|random[:SEED]] [--count N] [--arch sm_90] [--every N] [--limit SECONDS]
                   [--seeds FILE] [--runs FILE] [--times FILE...] [--missing FILE...] [--json FILE]
 
   list     prints the problems, five words a line: stencil, size, type, boundary, steps
@@ -23,15 +23,23 @@ Usage: planner.py list|compile|first|regret|replay|online [--stentor PATH]
   replay   needs no GPU: the same for this build's estimates for --arch, with the recorded times in
            --times (those of regret, or entries as in cache/tuned, which have the fastest only: all
            other measured candidates were not faster than the last of them)
+           With --list random: --count problems drawn from a seed over everything that the header
+           allows, whose choice is predicted to run for --least seconds; the choice of the estimate
+           and of MEASURE beside every strategy forced by name (stentor-plans, --plans PATH)
+  cold     on a GPU: the wait for plans with an empty cache folder, the first executions of such a
+           plan beside those of a plan from stored kernels, and first_result with 1 to 1000
+           executions (stentor-plans)
+  survey   needs no GPU: how often the estimate chooses each strategy for --arch, and by how much
+           (stentor-plans)
   online   on a GPU: ten problems, a thousand executions each of an ONLINE plan with compiled
            kernels and, alternating with it, of the best plan of a search: how much longer ONLINE
            takes in total, its search included, and how much its results differ
            (stentor-bench --online, of --bench PATH)
 
-The list `random` has 40 problems drawn from a seed, over ranks, types, taps, sizes, sides and
-steps: others than those that models were fitted to. Problems that exceed the GPU's memory are
-named and counted. --every takes each N-th problem; after --limit seconds no further problem begins,
-and the rest is counted too. Shipped wisdom is not used: STENTOR_SEEDS=none.
+Random problems, of regret, cold and survey, are drawn anew from a printed seed, by default from the
+clock: others than those that models were fitted to. Problems that exceed the GPU's memory are named
+and counted. --every takes each N-th problem; after --limit seconds no further problem begins, and
+the rest is counted too. Shipped wisdom is not used: STENTOR_SEEDS=none.
 """
 import argparse
 import itertools
@@ -39,17 +47,18 @@ import json
 import math
 import os
 import pathlib
-import random
 import re
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 sys.dont_write_bytecode = True
 import planner_first  # pylint: disable=wrong-import-position
+import planner_random  # pylint: disable=wrong-import-position
 
 
 def expand(entries):
@@ -58,29 +67,6 @@ def expand(entries):
         lists = [value if isinstance(value, list) else [value] for value in entry.values()]
         for values in itertools.product(*lists):
             yield dict(zip(entry, values))
-
-
-STENCILS = {1: ['heat-1d', '1d5p', '1d7p', 'laplace-1d:order=6', 'laplace-1d:order=14', 'gaussian-1d:sigma=2,truncate=4',
-                'gaussian-1d:sigma=6,truncate=4', 'gaussian-1d:sigma=16,truncate=4'],
-            2: ['heat-2d', 'box-2d9p', 'star-2d13p', 'box-2d49p', 'laplace-2d:order=8', 'laplace-2d:order=16', 'gaussian-2d:sigma=1,truncate=4',
-                'gaussian-2d:sigma=3,truncate=4'],
-            3: ['heat-3d', 'box-3d27p', 'laplace-3d:order=4', 'laplace-3d:order=8', 'gaussian-3d:sigma=1']}
-SIZES = {'f64': 8, 'f32': 4, 'f16': 2}
-
-
-def draw(seed, count=40):
-    """Random problems of 1 MB to 4 GB, in the order of their bytes times steps."""
-    dice, drawn = random.Random(seed), []
-    while len(drawn) < count:
-        rank, dtype = len(drawn) % 3 + 1, dice.choice(['f64', 'f64', 'f32', 'f32', 'f16'])
-        size = 1e6 * 4000 ** dice.random()
-        side = (size / SIZES[dtype]) ** (1 / rank)
-        extents = [max(32, int(side * dice.uniform(0.8, 1.25))) for _ in range(rank)]
-        unit = dice.choice([1, 16, 16, 64])
-        steps = 1 if dice.random() < 0.4 else int(1000 ** dice.random())
-        drawn.append((size * min(steps, 30), {'stencil': dice.choice(STENCILS[rank]), 'size': 'x'.join(str(-(-n // unit) * unit) for n in extents), 'dtype': dtype,
-                                              'boundary': dice.choice(['wrap', 'fixed', 'reflect', 'mirror', 'nearest', 'constant=1']), 'steps': steps}))
-    return [problem for _, problem in sorted(drawn, key=lambda each: each[0])]
 
 
 def arguments(problem):
@@ -366,13 +352,16 @@ def online(options, _):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('what', choices=['list', 'compile', 'first', 'regret', 'replay', 'online'])
+    parser.add_argument('what', choices=['list', 'compile', 'first', 'regret', 'replay', 'online', 'cold', 'survey'])
     parser.add_argument('--stentor', default='build/src/cli/stentor')
     parser.add_argument('--bench', default='build/bench/stentor-bench')
     parser.add_argument('--first', default='build/bench/stentor-first')
+    parser.add_argument('--plans', default='build/bench/stentor-plans')
+    parser.add_argument('--count', default=40, type=int, help='random problems')
+    parser.add_argument('--least', default=1e-4, type=float, help='predicted seconds of random problems')
     parser.add_argument('--case', help='of online: of these stencils only, such as heat-1d,box-2d9p')
     parser.add_argument('--quick', action='store_true', help='of online: small grids')
-    parser.add_argument('--list', default=str(HERE / 'planner_problems.json'), help='a file, or random, or random:SEED')
+    parser.add_argument('--list', default=str(HERE / 'planner_problems.json'), help='a file, or random, or random:SEED (regret, cold, survey)')
     parser.add_argument('--arch', default='sm_90')
     parser.add_argument('--every', default=1, type=int)
     parser.add_argument('--limit', default=120, type=float)
@@ -388,10 +377,15 @@ def main():
     options = parser.parse_args()
     os.environ['STENTOR_SEEDS'] = 'none'
     given, _, seed = options.list.partition(':')
-    if given == 'random':
-        problems = draw(seed or '19')
-    else:
-        problems = list(expand(json.loads(pathlib.Path(options.list).read_text(encoding='utf-8'))))
+    options.seed = seed or str(int(time.time()))
+    randomly = {'cold': planner_random.cold, 'survey': planner_random.survey,
+                'regret': planner_random.regret if given == 'random' else None}.get(options.what)
+    if randomly:
+        result = randomly(options)
+        if options.json:
+            options.json.write_text(json.dumps(result, indent=1) + '\n', encoding='utf-8')
+        return 0
+    problems = list(expand(json.loads(pathlib.Path(options.list).read_text(encoding='utf-8'))))
     problems = problems[::options.every]
     if options.missing:
         problems = list(missing(options, problems))

@@ -1,0 +1,180 @@
+/* Mode cold of stentor-plans; see plans.c. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "launch/driver.h"
+#include "plans.h"
+
+/* Executions after which the time is taken. */
+static const uint64_t counts[] = {1, 2, 5, 20, 1000};
+enum { COUNTS = sizeof counts / sizeof *counts, MANY = 20 };
+#define MOST_SECONDS 2.0 /* of the executions of one plan */
+
+/* Seconds of a plan with its executions. */
+typedef struct times {
+    double plan;
+    double first;         /* one execution, synchronised */
+    double many;          /* MANY executions, enqueued; NaN: they would take too long */
+    double after[COUNTS]; /* until the counts[i]-th execution has ended, plan included */
+} times;
+
+static stn_status open_context(const char *folder, stn_context **context, stn_error *error) {
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    options.device = STN_DEVICE_CUDA(0);
+    options.cache_dir = folder;
+    return stn_context_create(&options, context, error);
+}
+
+static stn_status run_to(plans_device *d, const drawn_problem *p, stn_plan *plan, double begin, double each, times *t,
+                         stn_error *error) {
+    uint64_t done = 0;
+    double seconds;
+    for (int i = 0; i < COUNTS; i++) {
+        t->after[i] = NAN;
+        if (i && (double)counts[i] * each > MOST_SECONDS) continue;
+        STN_TRY(plans_wait(d, p, plan, counts[i] - done, &seconds, error));
+        done = counts[i];
+        t->after[i] = bench_now() - begin;
+    }
+    return STN_OK;
+}
+
+/* A plan in a context of its own on a cache folder, and its executions. */
+static stn_status time_plan(plans_device *d, const drawn_problem *p, const char *folder, bool first_result, double each,
+                            times *t, stn_error *error) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_context *context = NULL;
+    stn_plan *plan = NULL;
+    stn_status status;
+    options.first_result = first_result, options.no_auto_workspace = 1;
+    STN_TRY_GOTO(status, open_context(folder, &context, error), done);
+    const double begin = bench_now();
+    STN_TRY_GOTO(status, stn_plan_create(context, &p->r.problem, &options, &plan, error), done);
+    t->plan = bench_now() - begin;
+    STN_TRY_GOTO(status, plans_device_workspace(d, plan, error), done);
+    if (first_result) {
+        STN_TRY_GOTO(status, run_to(d, p, plan, bench_now() - t->plan, each, t, error), done);
+        goto done;
+    }
+    STN_TRY_GOTO(status, plans_wait(d, p, plan, 1, &t->first, error), done);
+    t->many = NAN;
+    if (MANY * t->first <= MOST_SECONDS) STN_TRY_GOTO(status, plans_wait(d, p, plan, MANY, &t->many, error), done);
+done:
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+    return status;
+}
+
+/* Choosing, and one execution by the generic kernel; INFINITY where it is predicted to take too
+ * long. */
+static stn_status time_generic(plans_device *d, const drawn_problem *p, const char *folder, double *seconds,
+                               stn_error *error) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_context *context = NULL;
+    stn_plan *like = NULL, *plan = NULL;
+    stn_ranked row;
+    stn_status status;
+    double run;
+    *seconds = INFINITY;
+    options.estimate_only = 1;
+    STN_TRY_GOTO(status, open_context(folder, &context, error), done);
+    const double begin = bench_now();
+    STN_TRY_GOTO(status, stn_plan_create(context, &p->r.problem, &options, &like, error), done);
+    if (!stn_plan_generic(like, &row) || row.estimate.seconds > MOST_SECONDS) goto done;
+    STN_TRY_GOTO(status,
+                 stn_plan_build(like, like->kind->shape(like).steps, row.strategy, &row.candidate, &plan, error), done);
+    const double planned = bench_now() - begin;
+    STN_TRY_GOTO(status, plans_device_workspace(d, plan, error), done);
+    STN_TRY_GOTO(status, plans_wait(d, p, plan, 1, &run, error), done);
+    *seconds = planned + run;
+done:
+    stn_plan_destroy(plan);
+    stn_plan_destroy(like);
+    stn_context_destroy(context);
+    return status;
+}
+
+static void print(const drawn_problem *p, const times *cold, const times *stored, const times *soon, double generic) {
+    stn_text text = STN_TEXT_EMPTY;
+    const struct {
+        const char *key;
+        double value;
+    } numbers[] = {{"cold_plan", cold->plan},       {"stored_plan", stored->plan},
+                   {"cold_first", cold->first},     {"cold_many", cold->many},
+                   {"stored_first", stored->first}, {"stored_many", stored->many},
+                   {"soon_plan", soon->plan},       {"generic", generic}};
+    stn_text_printf(&text, "{\"label\":");
+    stn_json_string(&text, p->label);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        stn_json_key(&text, numbers[i].key), stn_json_number(&text, numbers[i].value);
+    stn_json_key(&text, "soon");
+    stn_text_printf(&text, "{");
+    for (int i = 0; i < COUNTS; i++) {
+        stn_text_printf(&text, "%s\"%" PRIu64 "\":", i ? "," : "", counts[i]);
+        stn_json_number(&text, soon->after[i]);
+    }
+    stn_text_printf(&text, "}}");
+    stn_text_append(&text, "", 1);
+    if (!text.failed) puts(text.data), fflush(stdout);
+    stn_text_clear(&text);
+}
+
+static stn_status measure(plans_device *d, const drawn_problem *p, stn_error *error) {
+    char folder[64], other[64];
+    times cold = {0}, stored = {0}, soon = {0};
+    double generic;
+    stn_status status;
+    if (!plans_folder_make(folder, sizeof folder)) return stn_fail(error, STN_ERROR_IO, "no temporary folder");
+    const bool two = plans_folder_make(other, sizeof other);
+    STN_TRY_GOTO(status, plans_device_load(d, p, error), done);
+    STN_TRY_GOTO(status, time_plan(d, p, folder, false, 0, &cold, error), done);
+    STN_TRY_GOTO(status, time_plan(d, p, folder, false, 0, &stored, error), done);
+    STN_TRY_GOTO(status, time_plan(d, p, other, true, stored.first, &soon, error), done);
+    STN_TRY_GOTO(status, time_generic(d, p, folder, &generic, error), done);
+    print(p, &cold, &stored, &soon, generic);
+done:
+    plans_folder_remove(folder);
+    if (two) plans_folder_remove(other);
+    return status;
+}
+
+/* The predicted seconds of the choice, and its error message where there is none. */
+static double predicted(plans_device *d, const drawn_problem *p) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_plan *plan = NULL;
+    options.estimate_only = 1;
+    if (stn_plan_create(d->machine.context, &p->r.problem, &options, &plan, NULL) != STN_OK) return NAN;
+    const double seconds = plan->estimate.seconds;
+    stn_plan_destroy(plan);
+    return seconds;
+}
+
+stn_status plans_cold(const plans_options *o, stn_error *error) {
+    plans_device device = {0};
+    drawn_problem *p = malloc(sizeof *p);
+    stn_status status = STN_OK;
+    int done = 0;
+    if (!p) return stn_fail_memory(error, "a problem", sizeof *p);
+    STN_TRY_GOTO(status, plans_device_open(":memory:", &device, error), done);
+    const double end = bench_now() + o->limit;
+    for (uint64_t i = (uint64_t)o->first; done < (int)o->count && bench_now() < end; i++) {
+        stn_error why = {0};
+        if (!drawn_problem_make(o->seed, i, o->small, p)) continue;
+        const double seconds = predicted(&device, p);
+        if (seconds >= o->least && seconds <= o->most) {
+            if (measure(&device, p, &why) == STN_OK)
+                done++;
+            else
+                fprintf(stderr, "%s: %s\n", p->label, why.message);
+        }
+        drawn_problem_clear(p);
+    }
+done:
+    free(p);
+    plans_device_close(&device);
+    return status;
+}
