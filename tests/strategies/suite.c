@@ -11,10 +11,15 @@
 const char *const side_names[6] = {"wrap", "constant", "nearest", "reflect", "mirror", "fixed"};
 const char *const taps_names[3] = {"star", "box", "random"};
 
+/* On a GPU the ranking may end before the candidate that a test names: that subtest is skipped. On
+ * the emulator, whose ranking is always the same, it fails. */
 void suite_report(suite *s, bool good, const char *what, const char *detail) {
+    const bool missing =
+        !good && detail && strstr(detail, "there is no candidate") && !getenv("STENTOR_TESTS_MUST_RUN");
     s->run++;
-    if (!good) s->failed++;
-    printf("%s %d - %s\n", good ? "ok" : "not ok", s->run, what);
+    if (!good && !missing) s->failed++;
+    printf("%s %d - %s%s\n", good || missing ? "ok" : "not ok", s->run, what,
+           missing ? " # SKIP not in this machine's ranking" : "");
     if (!good && detail) printf("# %s\n", detail);
     fflush(stdout);
 }
