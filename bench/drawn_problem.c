@@ -26,7 +26,7 @@ static stn_stencil *named_stencil(dice *d, int rank) {
     else if (kind == 1)
         snprintf(name, sizeof name, "laplace-%dd:order=%d", rank, order);
     else if (kind == 2)
-        snprintf(name, sizeof name, "gaussian-%dd:sigma=%.3g,truncate=4", rank, sigma);
+        snprintf(name, sizeof name, "gaussian-%dd:sigma=%.3g,truncate=%d", rank, sigma, dice_int(d, 1, 4));
     else
         snprintf(name, sizeof name, "%s", rank == 1 ? "1d5p" : rank == 2 ? "box-2d9p" : "box-3d27p");
     return stn_stencil_parse(name, &stencil, NULL) == STN_OK ? stencil : NULL;
