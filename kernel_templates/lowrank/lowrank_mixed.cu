@@ -1,6 +1,6 @@
 // Several steps of a 2D stencil at once, as separable terms that each have their own reach: along y
 // sums on the CUDA cores, along x products on the f64 tensor cores, which run concurrently
-// (LoRAStencil's pyramid and star, with many narrow terms).
+// (the powers of a star have many narrow terms).
 //
 //     T_q(y, x)  = sum over i of  u[q][i] * in(y + i - U_LOW, x)             sums
 //     out(y, x)  = sum over terms q, j of  v[q][j] * T_q(y, x + j - V_LOW)   products

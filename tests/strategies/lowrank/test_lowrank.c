@@ -194,10 +194,10 @@ static void weights(suite *s) {
             }
 }
 
-/* Every candidate of problems whose taps split in several ways: by SVD, as a star, as a pyramid. */
+/* Every candidate of problems whose taps split in several ways: by SVD, as a star. */
 static void splits(suite *s) {
     static const char *const names[] = {"heat-2d", "star-2d13p", "box-2d9p", "box-2d49p", "laplace-2d:order=4"};
-    static const char *const needed[] = {"lowrank_mixed", "lowrank_plane", "(svd", "(star", "(pyramid"};
+    static const char *const needed[] = {"lowrank_mixed", "lowrank_plane", "(svd", "(star"};
     bool seen[sizeof needed / sizeof *needed] = {0};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         for (uint64_t t = 1; t <= 5; t++)
@@ -210,6 +210,10 @@ static void splits(suite *s) {
                 random_sides(&d, &p, 2);
                 comparison c;
                 bool good = compare_candidate_with_host(s->context, s->pool, &p, "lowrank", pick, true, d.state, &c);
+                if (!good && strstr(c.error.message, "there is no candidate")) {
+                    stn_stencil_destroy(stencil);
+                    continue;
+                }
                 for (size_t k = 0; k < sizeof needed / sizeof *needed; k++)
                     seen[k] = seen[k] || strstr(c.parameters, needed[k]);
                 char what[400], detail[1200];

@@ -151,11 +151,11 @@ static void new_weights(suite *s) {
     margins_follow(s);
     static const structure after_separable[] = {SEPARABLE, UNIFORM, SYMMETRIC, ZERO_CENTRE, SEPARABLE, SYMMETRIC};
     new_weights_after(s, SEPARABLE, 3, 10, after_separable, sizeof after_separable / sizeof *after_separable);
-    static const structure after_pyramid[] = {
+    static const structure after_symmetric[] = {
         SYMMETRIC,         EVEN_ZERO_CORNERS, EVEN_ZERO_CENTRE, EVEN_RANK_TWO, EVEN_ROWS,
         EVEN_TINY_CORNERS, ONE_SIDED,         EVEN_COLUMNS,     SYMMETRIC,     UNIFORM};
     for (int side = 3; side <= 7; side += 2)
-        new_weights_after(s, SYMMETRIC, side, 3, after_pyramid, sizeof after_pyramid / sizeof *after_pyramid);
+        new_weights_after(s, SYMMETRIC, side, 3, after_symmetric, sizeof after_symmetric / sizeof *after_symmetric);
 }
 
 int main(int argc, char **argv) {

@@ -60,16 +60,6 @@ static void expect_reach(const lowrank_terms *terms, int q, int along_y, int alo
     cr_expect(x[0] == along_x && x[1] == along_x, "term %d reaches %d:%d along x, not %d", q, x[0], x[1], along_x);
 }
 
-Test(terms, a_pyramid_gets_narrower_down_to_one_tap) {
-    for (int fused = 1; fused <= 2; fused++) {
-        lowrank_terms terms;
-        split_of("box-2d49p", fused, LOWRANK_PYRAMID, &terms);
-        cr_assert_eq(terms.count, 3 * fused + 1);
-        for (int q = 0; q < terms.count; q++) expect_reach(&terms, q, 3 * fused - q, 3 * fused - q);
-        lowrank_terms_clear(&terms);
-    }
-}
-
 Test(terms, powers_of_a_star_share_out_their_reach) {
     for (int fused = 1; fused <= 4; fused++) {
         lowrank_terms terms;
@@ -85,48 +75,6 @@ Test(terms, splits_are_for_their_own_taps) {
     split_of("box-2d9p", 2, LOWRANK_STAR, &terms);
     cr_expect_eq(terms.count, 0, "a box is no star");
     lowrank_terms_clear(&terms);
-    long double uniform[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
-    stn_power even = {.fused = 1, .size = {1, 3, 3}, .low = {0, 1, 1}, .weight = uniform};
-    cr_assert_eq(lowrank_terms_make(NULL, &even, LOWRANK_PYRAMID, 0, &terms, NULL), STN_OK);
-    cr_expect_eq(terms.count, 1, "a uniform box is the first term of its pyramid");
-    lowrank_terms_clear(&terms);
-    long double lopsided[9] = {1, 2, 1, 2, 3, 2, 1, 2, 1.5L};
-    stn_power taps = {.fused = 1, .size = {1, 3, 3}, .low = {0, 1, 1}, .weight = lopsided};
-    cr_assert_eq(lowrank_terms_make(NULL, &taps, LOWRANK_PYRAMID, 0, &terms, NULL), STN_OK);
-    cr_expect_eq(terms.count, 0, "uneven taps have no pyramid");
-    lowrank_terms_clear(&terms);
-}
-
-/* Even weights of any kind: corners, centres and whole rows of zeros, pivots of all sizes. Where
- * digits would be lost nevertheless, there is no pyramid. */
-Test(terms, pyramids_need_no_corner) {
-    int none = 0;
-    for (int radius = 1; radius <= 8; radius++)
-        for (int kind = 0; kind < 5; kind++) {
-            long double weight[17 * 17];
-            int side = 2 * radius + 1;
-            for (int i = 0; i < side * side; i++) {
-                int y = abs(i / side - radius), x = abs(i % side - radius);
-                long double value = cosl(y * 2 + x * x + x * y);
-                if (kind == 0 && y == radius && x == radius) value = 0;
-                if (kind == 1 && y + x > radius) value = 0; /* a diamond */
-                if (kind == 2) value = powl(10, -y * x);
-                if (kind == 3 && (y == radius || x == radius - 1 || !(y + x))) value = 0;
-                if (kind == 4) value = y == x ? 1e-14L : 1;
-                weight[i] = value;
-            }
-            stn_power taps = {.fused = 1, .size = {1, side, side}, .low = {0, radius, radius}, .weight = weight};
-            lowrank_terms terms;
-            cr_assert_eq(lowrank_terms_make(NULL, &taps, LOWRANK_PYRAMID, 0, &terms, NULL), STN_OK);
-            cr_expect_leq(terms.count, radius + 1, "radius %d, kind %d: %d terms", radius, kind, terms.count);
-            if (terms.count)
-                cr_expect_leq(terms.residual, 9e-16, "radius %d, kind %d: residual %g", radius, kind, terms.residual);
-            else
-                cr_expect_gt(terms.residual, 8e-16, "radius %d, kind %d", radius, kind);
-            none += terms.count == 0;
-            lowrank_terms_clear(&terms);
-        }
-    cr_expect_leq(none, 1);
 }
 
 /* A kernel for f steps also takes f - 1 steps and other weights. */
@@ -216,34 +164,29 @@ static int lengths_of(const stn_power *taps, lowrank_split split, double length[
 }
 
 /* Dropped terms together do not exceed the tolerance, and all that it allows are dropped: tested on
- * both sides of each threshold. Terms of an SVD are orthogonal, so their squares add up; others may
- * be parallel. */
+ * both sides of each threshold. Terms of an SVD are orthogonal, so their squares add up. */
 Test(terms, tolerance_decides_dropped_terms) {
     stn_task task = task_of("box-2d49p");
     stn_power taps = power_of(&task, 2);
-    double size = 0;
+    double size = 0, length[LOWRANK_MAX_TERMS], squares = 0;
     for (int i = 0; i < taps.size[1] * taps.size[2]; i++) size += (double)(taps.weight[i] * taps.weight[i]);
     size = sqrt(size);
-    for (int split = LOWRANK_SVD; split <= LOWRANK_PYRAMID; split += LOWRANK_PYRAMID - LOWRANK_SVD) {
-        double length[LOWRANK_MAX_TERMS], sum = 0, squares = 0;
-        const int count = lengths_of(&taps, (lowrank_split)split, length);
-        int bars = 0;
-        for (int k = 0; k < count - 1; k++) {
-            sum += length[k], squares += length[k] * length[k];
-            const double bar = (split == LOWRANK_SVD ? sqrt(squares) : sum) / size;
-            if (bar < 1e-10) continue; /* too near to the rounding threshold */
-            for (int above = 0; above < 2; above++, bars++) {
-                lowrank_terms terms;
-                const double tolerance = bar * (above ? 1 + 1e-4 : 1 - 1e-4);
-                cr_assert_eq(lowrank_terms_make(NULL, &taps, (lowrank_split)split, tolerance, &terms, NULL), STN_OK);
-                cr_expect_eq(terms.count, count - k - above, "%s, tolerance %g: %d terms of %d",
-                             lowrank_split_name((lowrank_split)split), tolerance, terms.count, count);
-                cr_expect_leq(terms.residual, tolerance);
-                lowrank_terms_clear(&terms);
-            }
+    const int count = lengths_of(&taps, LOWRANK_SVD, length);
+    int bars = 0;
+    for (int k = 0; k < count - 1; k++) {
+        squares += length[k] * length[k];
+        const double bar = sqrt(squares) / size;
+        if (bar < 1e-10) continue; /* too near to the rounding threshold */
+        for (int above = 0; above < 2; above++, bars++) {
+            lowrank_terms terms;
+            const double tolerance = bar * (above ? 1 + 1e-4 : 1 - 1e-4);
+            cr_assert_eq(lowrank_terms_make(NULL, &taps, LOWRANK_SVD, tolerance, &terms, NULL), STN_OK);
+            cr_expect_eq(terms.count, count - k - above, "tolerance %g: %d terms of %d", tolerance, terms.count, count);
+            cr_expect_leq(terms.residual, tolerance);
+            lowrank_terms_clear(&terms);
         }
-        cr_expect_geq(bars, 4);
     }
+    cr_expect_geq(bars, 4);
     stn_power_clear(&taps);
     stn_task_clear(&task);
 }

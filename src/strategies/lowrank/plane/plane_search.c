@@ -57,7 +57,7 @@ static bool may_win(const search *s, const lowrank_shape *shape) {
     return e.seconds < s->seconds[s->count - 1];
 }
 
-/* Stars and pyramids may give the same terms. Equal seconds are not sufficient, because time on
+/* A star and the SVD may give the same terms. Equal seconds are not sufficient, because time on
  * faces may hide that of the interior. */
 static bool same_work(const lowrank_shape *a, const lowrank_shape *b) {
     return a->fused == b->fused && a->mixed == b->mixed && a->terms == b->terms && a->bands == b->bands &&
@@ -136,9 +136,9 @@ static bool fuse(search *s, int fused) {
     return true;
 }
 
-/* Whether this shape can win with taps split in this way. Terms of stars and pyramids do not become
- * fewer or narrower with more steps; those of the SVD may, so the expensive splitting is done only
- * after a cheap bound. */
+/* Whether this shape can win with taps split in this way. Terms of stars do not become fewer or
+ * narrower with more steps; those of the SVD may, so the expensive splitting is done only after a
+ * cheap bound. */
 static bool can_win(search *s, const lowrank_shape *shape, lowrank_split split) {
     attempt *a = &s->attempts[split];
     if (a->failures == MOST_FAILURES) return false;

@@ -9,7 +9,7 @@
 #define DIGITS_LOST 0x1p-50
 
 const char *lowrank_split_name(lowrank_split split) {
-    static const char *const names[LOWRANK_SPLITS] = {"svd", "star", "pyramid"};
+    static const char *const names[LOWRANK_SPLITS] = {"svd", "star"};
     return names[split];
 }
 
@@ -55,7 +55,6 @@ stn_status lowrank_terms_make(const stn_task *task, const stn_power *taps, lowra
                               lowrank_terms *terms, stn_error *error) {
     *terms = (lowrank_terms){.rows = taps->size[1], .columns = taps->size[2], .low = {taps->low[1], taps->low[2]}};
     int most = taps->size[1] < taps->size[2] ? taps->size[1] : taps->size[2];
-    if (split == LOWRANK_PYRAMID) most = taps->size[1] / 2 + 1;
     if (split == LOWRANK_STAR) most = taps->fused + 1;
     terms->u = calloc((size_t)most * (size_t)taps->size[1], sizeof *terms->u);
     terms->v = calloc((size_t)most * (size_t)taps->size[2], sizeof *terms->v);
@@ -67,7 +66,6 @@ stn_status lowrank_terms_make(const stn_task *task, const stn_power *taps, lowra
     long double dropped = size * fmaxl(tolerance, LOWRANK_ROUNDING);
     if (status == STN_OK) {
         if (split == LOWRANK_SVD) status = lowrank_split_svd(taps, (double)dropped, terms, error);
-        if (split == LOWRANK_PYRAMID) status = lowrank_split_pyramid(taps, terms, error);
         if (split == LOWRANK_STAR) status = lowrank_split_star(task, taps->fused, terms, error);
     }
     if (status != STN_OK) {

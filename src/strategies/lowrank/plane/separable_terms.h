@@ -9,8 +9,6 @@ typedef enum lowrank_split {
     LOWRANK_SVD, /* any taps: the fewest terms, each as wide as W */
     /* Star A + B, A along y and B along x: terms C(f, k) A^k B^(f - k), of that width. */
     LOWRANK_STAR,
-    /* Taps even in both axes: each term is narrower by a row or more, the last is a single tap. */
-    LOWRANK_PYRAMID,
     LOWRANK_SPLITS
 } lowrank_split;
 const char *lowrank_split_name(lowrank_split split);
@@ -24,8 +22,8 @@ typedef struct lowrank_terms {
 } lowrank_terms;
 
 /* Finds the fewest terms of this kind whose relative Frobenius residual is at most `tolerance`, but
- * not below rounding. SVD gives at least one term, of zeros if all weights are zero; the others
- * give none where they do not apply or lose digits. `task` supplies the star's axes and may be NULL
+ * not below rounding. SVD gives at least one term, of zeros if all weights are zero; a star gives
+ * none for other taps, or if digits are lost. `task` supplies the star's axes and may be NULL
  * otherwise. Errors: out of memory. */
 stn_status lowrank_terms_make(const stn_task *task, const stn_power *taps, lowrank_split split, double tolerance,
                               lowrank_terms *terms, stn_error *error);
@@ -45,11 +43,7 @@ void lowrank_terms_reach(const lowrank_terms *terms, int q, int axis, int reach[
  * one more than there are fused steps. `dropped`: norm that may be neglected. */
 #define LOWRANK_ROUNDING 0x1p-54L /* relative rounding error of a double */
 stn_status lowrank_split_svd(const stn_power *taps, double dropped, lowrank_terms *terms, stn_error *error);
-stn_status lowrank_split_pyramid(const stn_power *taps, lowrank_terms *terms, stn_error *error);
 stn_status lowrank_split_star(const stn_task *task, int fused, lowrank_terms *terms, stn_error *error);
-/* Takes one quarter of taps that are even in both axes, with the centre: weight[y * (columns / 2 +
- * 1) + x]. False if they are not even. */
-bool lowrank_take_quarter(const stn_power *taps, long double *weight);
 
 /* Whether LOWRANK_SVD gives more than `most` terms. Much cheaper than splitting: true is exact,
  * false may be wrong by a few terms. `even`: the taps are symmetric in both axes. */

@@ -139,11 +139,35 @@ static int order_terms(const factors *f, int *order, long double *length, long d
     return count;
 }
 
+/* Relative to the largest weight: weights that differ by no more count as equal. */
+#define EVEN_TOLERANCE 0x1p-60L
+
+/* Takes one quarter of taps that are even in both axes, with the centre: weight[y * (columns / 2 +
+ * 1) + x]. False if they are not even. */
+static bool take_quarter(const stn_power *taps, long double *weight) {
+    int rows = taps->size[1] / 2 + 1, columns = taps->size[2] / 2 + 1;
+    long double most = 0;
+    for (int i = 0; i < taps->size[1] * taps->size[2]; i++) most = fmaxl(most, fabsl(taps->weight[i]));
+    if (taps->size[1] != 2 * taps->low[1] + 1 || taps->size[2] != 2 * taps->low[2] + 1) return false;
+    for (int y = 0; y < rows; y++)
+        for (int x = 0; x < columns; x++) {
+            long double sum = 0;
+            for (int side = 0; side < 4; side++) {
+                int row = taps->low[1] + (side & 1 ? y : -y), column = taps->low[2] + (side & 2 ? x : -x);
+                long double one = taps->weight[row * taps->size[2] + column];
+                if (side && fabsl(one - sum / side) > most * EVEN_TOLERANCE) return false;
+                sum += one;
+            }
+            weight[y * columns + x] = sum / 4;
+        }
+    return true;
+}
+
 /* Takes the taps, or their quarter if they are even, in which weights that represent two or four
  * equal ones are scaled so that the singular values stay the same. */
 static factors take_weights(const stn_power *taps, long double *weight) {
     factors f = {.rows = taps->size[1], .columns = taps->size[2]};
-    if (lowrank_take_quarter(taps, weight)) {
+    if (take_quarter(taps, weight)) {
         f = (factors){.rows = taps->low[1] + 1, .columns = taps->low[2] + 1, .quarter = true};
         for (int y = 0; y < f.rows; y++)
             for (int x = 0; x < f.columns; x++) weight[y * f.columns + x] *= (y ? SQRT2 : 1) * (x ? SQRT2 : 1);
