@@ -32,7 +32,28 @@ static stn_stencil *named_stencil(dice *d, int rank) {
     return stn_stencil_parse(name, &stencil, NULL) == STN_OK ? stencil : NULL;
 }
 
+/* Weights without structure, of a large radius; in half of the cases the same on both sides. */
+static void draw_wide_taps(dice *d, random_problem *r) {
+    static const double most[] = {0, 64, 64, 6};
+    const int reach = (int)log_uniform(d, most[r->rank]), side = 2 * reach + 1;
+    const bool even = chance(d, 50);
+    r->ntaps = 1;
+    for (int axis = 0; axis < r->rank; axis++) r->ntaps *= (size_t)side;
+    for (size_t i = 0; i < r->ntaps; i++) {
+        stn_tap *tap = &r->taps[i];
+        size_t rest = i;
+        for (int axis = r->rank - 1; axis >= 0; axis--, rest /= (size_t)side)
+            tap->offset[axis] = (int)(rest % (size_t)side) - reach;
+        tap->weight = even && i > r->ntaps / 2 ? r->taps[r->ntaps - 1 - i].weight : dice_real(d) + 0.3;
+    }
+    random_taps_normalise(r);
+}
+
 static void draw_taps(dice *d, random_problem *r) {
+    if (chance(d, 10)) {
+        draw_wide_taps(d, r);
+        return;
+    }
     stn_stencil *stencil = chance(d, 50) ? named_stencil(d, r->rank) : NULL;
     const size_t count = stencil ? stn_stencil_tap_count(stencil) : 0;
     if (count && count <= RANDOM_TAPS) {

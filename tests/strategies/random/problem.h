@@ -4,7 +4,7 @@
 #define STN_TESTS_RANDOM_PROBLEM_H
 #include "../compare.h"
 
-#define RANDOM_TAPS 2048 /* at most */
+#define RANDOM_TAPS 16641 /* at most: 129 x 129 */
 
 typedef struct random_problem {
     stn_problem problem; /* without the stencil, which random_stencil_of makes from the taps */
