@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -91,10 +92,11 @@ static void compile_all(const session *s, stn_context *context, stn_plan *estima
         tune_compile(estimated, NULL, &(tune_order){.seconds = MEASURE_SECONDS, .apart = true});
 }
 
-static void print_ranking(const drawn_problem *p, const stn_plan *plan) {
+static void print_ranking(const drawn_problem *p, const stn_plan *plan, double choosing) {
     stn_text text = STN_TEXT_EMPTY;
     stn_text_printf(&text, "{\"label\":");
     stn_json_string(&text, p->label);
+    stn_json_key(&text, "choosing"), stn_json_number(&text, choosing);
     stn_json_key(&text, "ranking");
     stn_text_printf(&text, "[");
     for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies; i++) {
@@ -115,6 +117,13 @@ static void print_ranking(const drawn_problem *p, const stn_plan *plan) {
     stn_text_clear(&text);
 }
 
+/* CPU seconds of this thread. */
+static double cpu_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 /* Draws a problem; rejects it unless the prediction is in the range; compiles what measuring
  * needs. */
 static state prepare(const session *s, stn_context *context, size_t index, item *it) {
@@ -123,15 +132,17 @@ static state prepare(const session *s, stn_context *context, size_t index, item 
     it->problem = malloc(sizeof *it->problem);
     if (!it->problem) return REJECTED;
     if (!drawn_problem_make(s->options->seed, index, s->options->small, it->problem)) return REJECTED;
+    const double begin = cpu_seconds();
     if (make(context, it->problem, NULL, true, &plan, &why) != STN_OK) {
         fprintf(stderr, "%s: no plan: %s\n", it->problem->label, why.message);
         return REJECTED;
     }
+    const double choosing = cpu_seconds() - begin;
     it->predicted = plan->estimate.seconds;
     const bool wanted = it->predicted >= s->options->least && it->predicted <= s->options->most;
     if (wanted && !s->has_machine) {
         stn_plan_rank(plan, NULL, STN_CANDIDATES);
-        print_ranking(it->problem, plan);
+        print_ranking(it->problem, plan, choosing);
     } else if (wanted) {
         stn_plan_rank(plan, NULL, STN_CANDIDATES);
         list_strategies(plan, it);

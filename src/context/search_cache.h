@@ -11,6 +11,7 @@ typedef enum stn_search_cache_kind {
     STN_SEARCH_CACHE_REACH,
     STN_SEARCH_CACHE_NORM,
     STN_SEARCH_CACHE_FFT,
+    STN_SEARCH_CACHE_SUBPLAN,
     STN_SEARCH_CACHE_KINDS
 } stn_search_cache_kind;
 enum { STN_SEARCH_CACHE_ENTRIES = 64, STN_SEARCH_CACHE_BYTES = 96 };

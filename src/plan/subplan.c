@@ -1,5 +1,6 @@
 /* Plans that a strategy makes for parts of its work: plan.h. */
 #include "base/error.h"
+#include "context/search_cache.h"
 #include "plan/plan.h"
 
 static stn_status build(const stn_plan *parent, const stn_kind *kind, const void *work, uint64_t steps,
@@ -62,9 +63,68 @@ static bool estimate(stn_plan *plan, const stn_machine *machine, const char *nam
     return true;
 }
 
+/* Everything that the estimate of a task depends on. */
+static bool key_of(const stn_task *task, const stn_machine *machine, const char *name, stn_key *key) {
+    const int64_t numbers[] = {task->rank,
+                               task->dtype,
+                               task->batch,
+                               task->in_batch_stride,
+                               task->out_batch_stride,
+                               (int64_t)task->steps,
+                               (int64_t)task->snapshots,
+                               task->snapshot_stride,
+                               task->source,
+                               task->source_batch_stride,
+                               task->sum,
+                               task->local,
+                               task->in_place,
+                               task->alignment,
+                               task->pattern,
+                               machine->is_device,
+                               machine->present,
+                               machine->sm,
+                               machine->threads,
+                               machine->multiprocessors};
+    const double rates[] = {task->tolerance, machine->copy_bandwidth, machine->launch_seconds, machine->clock};
+    double sides[6][2];
+    stn_key_builder *builder;
+    if (stn_key_begin(&builder, NULL) != STN_OK) return false;
+    for (int side = 0; side < 6; side++) {
+        const stn_boundary *b = &task->boundary[side / 2][side % 2];
+        sides[side][0] = b->kind, sides[side][1] = b->value;
+    }
+    stn_key_add_text(builder, "strategy", name ? name : "auto");
+    stn_key_add(builder, "numbers", numbers, sizeof numbers);
+    stn_key_add(builder, "rates", rates, sizeof rates);
+    stn_key_add(builder, "flops", machine->flops, sizeof machine->flops);
+    stn_key_add(builder, "sides", sides, sizeof sides);
+    stn_key_add(builder, "extents", task->n, sizeof task->n);
+    stn_key_add(builder, "in", task->in_stride, sizeof task->in_stride);
+    stn_key_add(builder, "out", task->out_stride, sizeof task->out_stride);
+    stn_key_add(builder, "source", task->source_stride, sizeof task->source_stride);
+    stn_key_add(builder, "reach", task->reach, sizeof task->reach);
+    stn_key_add(builder, "taps", task->taps, task->ntaps * sizeof *task->taps);
+    stn_key_finish(builder, key);
+    return true;
+}
+
+/* Strategies that divide a run ask for the same parts again, for each of their candidates. */
 bool stn_subplan_estimate(const stn_task *task, const stn_machine *machine, const char *name, stn_estimate *result) {
-    stn_plan plan = {.kind = stn_kinds[STN_KIND_STENCIL], .task = *task};
-    return estimate(&plan, machine, name, result);
+    struct {
+        stn_estimate estimate;
+        bool served;
+    } known;
+    stn_key key;
+    _Static_assert(sizeof known <= STN_SEARCH_CACHE_BYTES, "the cache holds an estimate");
+    const bool cached = machine->found && key_of(task, machine, name, &key);
+    if (!cached || !stn_search_cache_lookup(machine->found, STN_SEARCH_CACHE_SUBPLAN, &key, &known, sizeof known)) {
+        stn_plan plan = {.kind = stn_kinds[STN_KIND_STENCIL], .task = *task};
+        memset(&known, 0, sizeof known);
+        known.served = estimate(&plan, machine, name, &known.estimate);
+        if (cached) stn_search_cache_store(machine->found, STN_SEARCH_CACHE_SUBPLAN, &key, &known, sizeof known);
+    }
+    if (known.served) *result = known.estimate;
+    return known.served;
 }
 
 bool stn_subplan_estimate_fft(const stn_fft *fft, const stn_machine *machine, const char *name, stn_estimate *result) {
