@@ -40,6 +40,8 @@ double segment_fft_tile_faces(const stn_task *task, const stn_machine *machine, 
 /* Seconds of a launch without the margins, and its operations. */
 double segment_fft_tile_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
                                 double *flops);
+/* Sets the number of threads that takes the least time. */
+void segment_fft_tile_choose_threads(const stn_task *task, const stn_machine *machine, segment_shape *shape);
 /* Tiles of all grids. */
 double segment_fft_tile_count(const stn_task *task, const segment_shape *shape);
 /* Points of a tile along y (0) and x (1), the number of blocks that share it, and the shared memory

@@ -61,15 +61,6 @@ static void phases_of(const segment_shape *shape, phase list[PHASES]) {
     list[PHASES - 1].count = 8 * stn_min(rows, stored + 8);
 }
 
-/* Arithmetic instructions of a tile. */
-static double work_of(const segment_shape *shape) {
-    phase list[PHASES];
-    double work = 0;
-    phases_of(shape, list);
-    for (int i = 0; i < PHASES; i++) work += (double)list[i].count * list[i].points * list[i].work;
-    return work;
-}
-
 static double tiles_along(const stn_task *task, const segment_pass *pass) {
     return (double)stn_div_up(task->n[pass->axis], pass->useful);
 }
@@ -88,57 +79,86 @@ static double part_at_sides(const stn_task *task, const segment_shape *shape) {
     return 1 - inside;
 }
 
-/* Cycles for a block's part of one tile: as a lone block, and as limited by the multiprocessor's
- * units and memory. */
-typedef struct tile_cycles {
-    double alone, units;
-} tile_cycles;
+/* What the time of a tile depends on apart from the number of threads. */
+typedef struct tile_costs {
+    int count[PHASES];      /* Butterflies of a block. */
+    double chain[PHASES];   /* Cycles of a round of the block's threads. */
+    double alone, units;    /* Cycles of a lone block, without these rounds; of the multiprocessor's units. */
+    double clusters, each;  /* Blocks or clusters that run side by side, and their tiles. */
+    double at_sides, flops; /* Part of the tiles at sides; operations of a launch. */
+    double move;            /* Bytes. */
+} tile_costs;
 
-static tile_cycles cycles_of(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
+static void costs_of(const stn_task *task, const stn_machine *machine, const segment_shape *shape, tile_costs *c) {
     const double lanes =
         task->dtype == STN_F64 ? LANES_F64 / (double)machine->wide_lanes : LANES / (double)machine->lanes;
     const double size = (double)stn_dtype_size(task->dtype), cycle = machine->multiprocessors * machine->clock;
-    const int64_t threads = WARP * (int64_t)shape->tile, shares = segment_fft_tile_shares(shape),
+    const double tiles = segment_fft_tile_count(task, shape);
+    const int64_t shares = segment_fft_tile_shares(shape),
                   all = (int64_t)segment_fft_tile_points(shape, 0) * segment_fft_tile_points(shape, 1) / shares,
                   out = (int64_t)shape->pass[0].useful * shape->pass[1].useful / shares;
-    tile_cycles c = {rates[task->dtype].byte * size * (double)(all + out), 0};
     phase list[PHASES];
     phases_of(shape, list);
+    *c = (tile_costs){.alone = rates[task->dtype].byte * size * (double)(all + out)};
+    double operations = 0;
     for (int i = 0; i < PHASES; i++) {
         const double work = list[i].points * list[i].work;
-        const int64_t count = stn_div_up(list[i].count, shares);
-        c.alone += rates[task->dtype].barrier +
-                   (double)stn_div_up(count, threads) * rates[task->dtype].chain * work * fmax(1, lanes);
-        c.units += (double)stn_div_up(count, WARP) *
-                   (rates[task->dtype].issue * work * lanes + rates[task->dtype].point * list[i].points);
+        c->count[i] = (int)stn_div_up(list[i].count, shares);
+        c->chain[i] = rates[task->dtype].chain * work * fmax(1, lanes);
+        c->alone += rates[task->dtype].barrier;
+        c->units += (double)stn_div_up(c->count[i], WARP) *
+                    (rates[task->dtype].issue * work * lanes + rates[task->dtype].point * list[i].points);
+        operations += (double)list[i].count * work;
     }
     if (shares > 1) {
         const double away = (double)(shares - 1) / (double)shares * (double)segment_fft_tile_shared(task->dtype, shape);
-        c.alone += 2 * (CLUSTER_BARRIER * (double)(shares - 1) + away / EXCHANGE), c.units += 2 * away / EXCHANGE;
+        c->alone += 2 * (CLUSTER_BARRIER * (double)(shares - 1) + away / EXCHANGE), c->units += 2 * away / EXCHANGE;
     }
-    c.units = hypot(c.units, MOVES * 2 * size * (double)out * cycle / machine->copy_bandwidth);
-    return c;
+    c->units = hypot(c->units, MOVES * 2 * size * (double)out * cycle / machine->copy_bandwidth);
+    c->clusters = fmax(1, floor((double)machine->multiprocessors / (double)shares)), c->each = tiles / c->clusters;
+    c->at_sides = part_at_sides(task, shape);
+    c->flops = 2 * operations * tiles;
+    c->move = 2 * size * (double)stn_task_points(task);
 }
 
-/* Cycles per block if `blocks` are resident on a multiprocessor. */
-static double cycles_with(const tile_cycles *c, double blocks) { return hypot(c->alone / blocks, c->units); }
+/* Seconds with the threads of `shape`: the mean of two bounds, tiles in whole waves, and tiles that
+ * start as soon as others end. */
+static double seconds_with(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
+                           const tile_costs *c) {
+    const int blocks = segment_fft_tile_blocks(task, machine, shape), threads = WARP * shape->tile;
+    const double waves = floor(c->each / blocks), rest = ceil(c->each - waves * blocks);
+    double alone = c->alone;
+    for (int i = 0; i < PHASES; i++) alone += (double)((c->count[i] + threads - 1) / threads) * c->chain[i];
+    const double full = hypot(alone / blocks, c->units), last = rest > 0 ? rest * hypot(alone / rest, c->units) : 0;
+    const double whole = waves * blocks * full + last, even = waves > 0 ? c->each * full : whole;
+    const double slow = c->at_sides > 0 ? fmin(1, c->at_sides + blocks / c->each) : 0;
+    const double compute = (whole + even) / 2 * (1 + rates[task->dtype].sides * slow);
+    return fmax(compute / machine->clock, c->move / machine->copy_bandwidth) + rates[task->dtype].start +
+           machine->launch_seconds;
+}
 
-/* The mean of two bounds: tiles in whole waves, and tiles that start as soon as others end. */
 double segment_fft_tile_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
                                 double *flops) {
-    const int blocks = segment_fft_tile_blocks(task, machine, shape), shares = segment_fft_tile_shares(shape);
-    const double tiles = segment_fft_tile_count(task, shape),
-                 clusters = fmax(1, floor((double)machine->multiprocessors / shares)), each = tiles / clusters,
-                 waves = floor(each / blocks), rest = ceil(each - waves * blocks);
-    const tile_cycles c = cycles_of(task, machine, shape);
-    const double full = cycles_with(&c, blocks), last = rest > 0 ? rest * cycles_with(&c, rest) : 0;
-    const double whole = waves * blocks * full + last, even = waves > 0 ? each * full : whole;
-    const double at_sides = part_at_sides(task, shape), slow = at_sides > 0 ? fmin(1, at_sides + blocks / each) : 0;
-    const double compute = (whole + even) / 2 * (1 + rates[task->dtype].sides * slow),
-                 move = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task);
-    *flops = 2 * work_of(shape) * tiles;
-    return fmax(compute / machine->clock, move / machine->copy_bandwidth) + rates[task->dtype].start +
-           machine->launch_seconds;
+    tile_costs c;
+    costs_of(task, machine, shape, &c);
+    *flops = c.flops;
+    return seconds_with(task, machine, shape, &c);
+}
+
+void segment_fft_tile_choose_threads(const stn_task *task, const stn_machine *machine, segment_shape *shape) {
+    static const uint8_t warps[] = {4, 6, 8, 10, 12, 14, 16};
+    const int64_t registers = segment_fft_tile_registers(task->dtype, shape);
+    double least = INFINITY;
+    uint8_t best = warps[0];
+    tile_costs c;
+    costs_of(task, machine, shape, &c);
+    for (size_t i = 0; i < sizeof warps; i++) {
+        shape->tile = warps[i];
+        if ((size_t)(32 * warps[i] * registers) > machine->registers_per_multiprocessor) continue;
+        const double seconds = seconds_with(task, machine, shape, &c);
+        if (seconds < least) least = seconds, best = warps[i];
+    }
+    shape->tile = best;
 }
 
 /* As for lines (segment_cost_model.c), with two short passes; an upper bound of the errors measured

@@ -83,21 +83,6 @@ static const stn_constraint constraints[] = {
     {"tiles", "blocks of tiles are counted in 31 bits", tiles_count},
 };
 
-/* Chooses the number of warps in a block that takes the least time. */
-static void choose_threads(const stn_task *task, const stn_machine *machine, segment_shape *shape) {
-    static const uint8_t warps[] = {4, 6, 8, 10, 12, 14, 16};
-    const int64_t registers = segment_fft_tile_registers(task->dtype, shape);
-    double least = INFINITY, flops;
-    uint8_t best = warps[0];
-    for (size_t i = 0; i < sizeof warps; i++) {
-        shape->tile = warps[i];
-        if ((size_t)(32 * warps[i] * registers) > machine->registers_per_multiprocessor) continue;
-        const double seconds = segment_fft_tile_seconds(task, machine, shape, &flops);
-        if (seconds < least) least = seconds, best = warps[i];
-    }
-    shape->tile = best;
-}
-
 static bool is_served(const stn_task *task, const char **why) {
     bool reaches = task->reach[0][0] + task->reach[0][1] == 0;
     for (int axis = 1; axis < 3; axis++) reaches = reaches && task->reach[axis][0] + task->reach[axis][1] > 0;
@@ -148,7 +133,7 @@ static bool add_tile(const search *s, const launches_of *l, int y, int x, int in
     /* One launch suffices then. */
     if (shape.launches > 1 && segment_fft_tile_holds_plane(s->task, &shape)) return true;
     if (!STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, &shape, s->tally)) return false;
-    choose_threads(s->task, s->machine, &shape);
+    segment_fft_tile_choose_threads(s->task, s->machine, &shape);
     stn_estimate e;
     segment_fft_tile_cost_with_faces(s->task, s->machine, &shape, l->faces, &e);
     segment_fft_tiles_found *to = &s->lists[in > 0];
