@@ -14,6 +14,7 @@ void stn_search_cache_destroy(stn_search_cache *found) {
     if (!found) return;
     pthread_mutex_destroy(&found->lock);
     free(found->four_step);
+    for (int i = 0; i < STN_SEARCH_CACHE_SYMBOLS; i++) free(found->symbol[i].taps);
     free(found);
 }
 
@@ -49,5 +50,33 @@ void stn_search_cache_store(stn_search_cache *found, stn_search_cache_kind kind,
     found->entry[kind][i].key = *key;
     memcpy(found->entry[kind][i].result, result, size);
     found->entry[kind][i].used = ++found->now;
+    pthread_mutex_unlock(&found->lock);
+}
+
+static bool holds(const stn_search_cache *found, int i, const void *taps, size_t bytes) {
+    return found->symbol[i].taps && found->symbol[i].bytes == bytes && !memcmp(found->symbol[i].taps, taps, bytes);
+}
+
+bool stn_search_cache_lookup_symbol(stn_search_cache *found, const void *taps, size_t bytes, double *largest) {
+    int i = 0;
+    pthread_mutex_lock(&found->lock);
+    while (i < STN_SEARCH_CACHE_SYMBOLS && !holds(found, i, taps, bytes)) i++;
+    const bool present = i < STN_SEARCH_CACHE_SYMBOLS;
+    if (present) *largest = found->symbol[i].largest, found->symbol[i].used = ++found->now;
+    pthread_mutex_unlock(&found->lock);
+    return present;
+}
+
+void stn_search_cache_store_symbol(stn_search_cache *found, const void *taps, size_t bytes, double largest) {
+    void *copy = malloc(bytes);
+    if (!copy) return; /* not kept */
+    memcpy(copy, taps, bytes);
+    pthread_mutex_lock(&found->lock);
+    int oldest = 0;
+    for (int i = 1; i < STN_SEARCH_CACHE_SYMBOLS; i++)
+        if (found->symbol[i].used < found->symbol[oldest].used) oldest = i;
+    free(found->symbol[oldest].taps);
+    found->symbol[oldest].taps = copy, found->symbol[oldest].bytes = bytes;
+    found->symbol[oldest].largest = largest, found->symbol[oldest].used = ++found->now;
     pthread_mutex_unlock(&found->lock);
 }

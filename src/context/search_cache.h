@@ -9,12 +9,11 @@
 
 typedef enum stn_search_cache_kind {
     STN_SEARCH_CACHE_REACH,
-    STN_SEARCH_CACHE_NORM,
     STN_SEARCH_CACHE_FFT,
     STN_SEARCH_CACHE_SUBPLAN,
     STN_SEARCH_CACHE_KINDS
 } stn_search_cache_kind;
-enum { STN_SEARCH_CACHE_ENTRIES = 64, STN_SEARCH_CACHE_BYTES = 96 };
+enum { STN_SEARCH_CACHE_ENTRIES = 64, STN_SEARCH_CACHE_BYTES = 96, STN_SEARCH_CACHE_SYMBOLS = 8 };
 
 struct stn_search_cache {
     pthread_mutex_t lock; /* guards everything; never held during a search */
@@ -23,6 +22,14 @@ struct stn_search_cache {
         uint64_t used; /* time of last use, for LRU replacement; 0: empty */
         unsigned char result[STN_SEARCH_CACHE_BYTES];
     } entry[STN_SEARCH_CACHE_KINDS][STN_SEARCH_CACHE_ENTRIES];
+    /* The largest |symbol| of some lists of taps, which are owned copies: comparing them is faster
+     * than making a key. */
+    struct {
+        void *taps;
+        size_t bytes;
+        uint64_t used;
+        double largest;
+    } symbol[STN_SEARCH_CACHE_SYMBOLS];
     uint64_t now;
     /* Result for the four-step FFT (spectral/four_step.c), freed with free(). */
     void *four_step;
@@ -39,4 +46,7 @@ bool stn_search_cache_lookup(stn_search_cache *found, stn_search_cache_kind kind
 /* Stores a result of at most STN_SEARCH_CACHE_BYTES in place of the least recently used one. */
 void stn_search_cache_store(stn_search_cache *found, stn_search_cache_kind kind, const stn_key *key, const void *result,
                             size_t size);
+/* The same for the largest |symbol| of a list of taps. */
+bool stn_search_cache_lookup_symbol(stn_search_cache *found, const void *taps, size_t bytes, double *largest);
+void stn_search_cache_store_symbol(stn_search_cache *found, const void *taps, size_t bytes, double largest);
 #endif

@@ -224,26 +224,20 @@ static stn_reach find(stn_search_cache *found, const line *l, uint64_t steps, do
     return reach;
 }
 
-/* The largest |symbol| of taps takes as long as a reach, and every axis and number of steps needs
- * it. */
-static double norm_of(stn_search_cache *found, size_t ntaps, const stn_tap *taps) {
-    stn_key_builder *builder;
-    stn_key key;
-    double norm;
-    if (!found || stn_key_begin(&builder, NULL) != STN_OK) return stn_taps_max_symbol(ntaps, taps);
-    stn_key_add(builder, "taps", taps, ntaps * sizeof *taps);
-    stn_key_finish(builder, &key);
-    if (stn_search_cache_lookup(found, STN_SEARCH_CACHE_NORM, &key, &norm, sizeof norm)) return norm;
-    norm = stn_taps_max_symbol(ntaps, taps);
-    stn_search_cache_store(found, STN_SEARCH_CACHE_NORM, &key, &norm, sizeof norm);
-    return norm;
+double stn_reach_max_symbol(stn_search_cache *found, size_t ntaps, const stn_tap *taps) {
+    double largest;
+    if (!found) return stn_taps_max_symbol(ntaps, taps);
+    if (stn_search_cache_lookup_symbol(found, taps, ntaps * sizeof *taps, &largest)) return largest;
+    largest = stn_taps_max_symbol(ntaps, taps);
+    stn_search_cache_store_symbol(found, taps, ntaps * sizeof *taps, largest);
+    return largest;
 }
 
 stn_reach stn_reach_of_line(stn_search_cache *found, const double *weights, int count, int low, uint64_t steps,
                             double tail) {
     stn_tap taps[2 * STN_MAX_RADIUS + 1];
     for (int i = 0; i < count; i++) taps[i] = (stn_tap){{0, 0, i - low}, weights[i]};
-    line l = {weights, count, low, norm_of(found, (size_t)count, taps)};
+    line l = {weights, count, low, stn_reach_max_symbol(found, (size_t)count, taps)};
     if (!(l.norm > 0)) return (stn_reach){{0, 0}, {0, 0}}; /* all weights are zero */
     return find(found, &l, steps, tail, tail);
 }
@@ -276,7 +270,7 @@ stn_reach stn_reach_find(const stn_task *task, int axis, uint64_t steps, double 
     const int low = task->reach[axis][0], count = low + task->reach[axis][1] + 1;
     const double sum = project(task, axis, weights);
     if (task->rank == 1) return stn_reach_of_line(task->found, weights, count, low, steps, tail);
-    line l = {weights, count, low, norm_of(task->found, task->ntaps, task->taps)};
+    line l = {weights, count, low, stn_reach_max_symbol(task->found, task->ntaps, task->taps)};
     if (!(l.norm > 0)) return (stn_reach){{0, 0}, {0, 0}};
     return find(task->found, &l, steps, tail, tail * pow(l.norm / sum, (double)steps));
 }

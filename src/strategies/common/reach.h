@@ -30,4 +30,7 @@ bool stn_reach_similar(const stn_task *task, int a, int b);
  */
 stn_reach stn_reach_of_line(struct stn_search_cache *found, const double *weights, int count, int low, uint64_t steps,
                             double tail);
+/* The largest |symbol| of taps, which takes as long as a reach and is needed as often; kept in the
+ * context's cache. */
+double stn_reach_max_symbol(struct stn_search_cache *found, size_t ntaps, const stn_tap *taps);
 #endif

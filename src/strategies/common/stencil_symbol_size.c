@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "plan/accuracy.h"
-#include "problem/stencil.h"
+#include "strategies/common/reach.h"
 #include "strategies/common/stencil_symbol.h"
 
 #define FEW 1e5 /* largest number of taps times frequencies evaluated one by one: some ms */
@@ -23,7 +23,7 @@ static double size_at(const stn_task *task, const int64_t length[3], const int64
 
 double stn_symbol_largest(const stn_task *task, const int64_t length[3]) {
     double points = (double)length[0] * (double)length[1] * (double)length[2], most = 0;
-    if (points * (double)task->ntaps > FEW) return stn_taps_max_symbol(task->ntaps, task->taps);
+    if (points * (double)task->ntaps > FEW) return stn_reach_max_symbol(task->found, task->ntaps, task->taps);
     for (int64_t z = 0; z < length[0]; z++)
         for (int64_t y = 0; y < length[1]; y++)
             for (int64_t x = 0; x <= length[2] / 2; x++) /* K(-k) is the conjugate of K(k) */

@@ -6,7 +6,6 @@
 #include "base/arith.h"
 #include "base/cheapest.h"
 #include "plan/accuracy.h"
-#include "problem/stencil.h"
 #include "strategies/faces/margins.h"
 #include "strategies/segment/dense_tile.h"
 
@@ -337,7 +336,7 @@ size_t segment_dense_tile_search(const stn_task *task, const stn_machine *machin
     if (SEGMENT_LEAST_REACH * spread > LONGEST) return 0; /* Returns before the slower tests. */
     search s = {.task = task, .machine = machine, .sides = segment_sides_of(task), .tally = tally};
     s.best = best, s.most = (size_t)stn_min((int64_t)most, STN_CANDIDATES);
-    const double growth = log10(stn_taps_max_symbol(task->ntaps, task->taps));
+    const double growth = log10(stn_reach_max_symbol(task->found, task->ntaps, task->taps));
     int last = 0;
     for (int64_t launches = least, fits = 0; launches <= (int64_t)task->steps && fits < (most == 1 ? 1 : MOST_FITS);
          launches += launches / 3 + 1) {

@@ -5,7 +5,6 @@
 #include "base/arith.h"
 #include "base/cheapest.h"
 #include "plan/constraint.h"
-#include "problem/stencil.h"
 #include "strategies/faces/margins.h"
 #include "strategies/segment/dense_tile.h"
 #include "strategies/segment/fft_tile.h"
@@ -161,7 +160,7 @@ static bool add_tiles(const search *s, const launches_of *l) {
 
 /* Whether the symbol's power overflows the data's type. */
 static bool grows_too_far(search *s, int64_t fused) {
-    if (!(s->largest > 0)) s->largest = stn_taps_max_symbol(s->task->ntaps, s->task->taps);
+    if (!(s->largest > 0)) s->largest = stn_reach_max_symbol(s->task->found, s->task->ntaps, s->task->taps);
     return (double)fused * log10(s->largest) > (s->task->dtype == STN_F64 ? 290 : 36);
 }
 

@@ -4,7 +4,6 @@
 
 #include "base/arith.h"
 #include "base/cheapest.h"
-#include "problem/stencil.h"
 #include "strategies/faces/margins.h"
 #include "strategies/segment/fft_tile.h"
 
@@ -118,7 +117,7 @@ static bool open_search(search *s, const char **why) {
     *why = "its weights are not separable";
     if (!segment_axes_of(s->task, s->axes, &s->count)) return false;
     for (int i = 0; i < s->count; i++) s->margins = s->margins || !s->axes[i].exact;
-    s->largest = stn_taps_max_symbol(s->task->ntaps, s->task->taps);
+    s->largest = stn_reach_max_symbol(s->task->found, s->task->ntaps, s->task->taps);
     *why = "a side is neither periodic nor a mirror that symmetric taps commute with";
     if (s->task->rank > 1 && has_values(s->task))
         *why = s->task->rank == 2 ? "fixed and constant sides need taps that are symmetric along both axes and reach "
