@@ -22,8 +22,8 @@
 //
 //     sum[0] (output z-Z_HIGH, complete after this plane) ... sum[DEPTH-1] (output z+Z_LOW, begun)
 //
-// There is no shared memory and no barrier: with the loop unrolled, the compiler issues the loads
-// of many windows before it needs the first.
+// The loop has no barrier: with the loop unrolled, the compiler issues the loads of many windows
+// before it needs the first.
 //
 // Near edges the same loop reads folded planes and lines (FOLD_YZ) and folded slots (FOLD_X), still
 // without branches (device/boundary.cuh). Since VECTOR divides nx, a slot lies inside or outside as
@@ -89,10 +89,17 @@ constexpr span_table needed_spans() {
 }
 constexpr span_table NEEDED = needed_spans();
 
+// So many weights are read from shared memory for every plane (`held_weights` of the cost model).
+// From the arguments, the compiler would load all of them before the marching loop, and keep those
+// that registers do not hold in local memory: 343 taps in f32 took 17 ms for 36 million points.
+// Volatile, because it moves other loads from shared memory out of the loop too.
+constexpr bool SHARED_WEIGHTS = NTAPS > 128;
+
 // A thread's position and, near an edge, the positions that it reads.
 struct thread_tile {
     const STORE *grid;
-    int x, y, z;  // the thread's first point
+    const volatile REAL *weight;  // SHARED_WEIGHTS: in shared memory
+    int x, y, z;                  // the thread's first point
     // Folded y of each line of the window; PAST_LOW or PAST_HIGH past a constant side.
     int line[LINES];
     int slot[SLOTS];   // folded x of each slot's first element
@@ -260,7 +267,8 @@ __device__ __forceinline__ void add_plane(const tile_arguments &a, const thread_
             if (r < 0 || r >= ROWS) continue;
 #pragma unroll
             for (int v = 0; v < VECTOR; v++)
-                sum[Z_HIGH - TAP_Z[k]][r][v] += a.weight[k] * window[CENTRE + v + TAP_X[k]];
+                sum[Z_HIGH - TAP_Z[k]][r][v] +=
+                    (SHARED_WEIGHTS ? b.weight[k] : a.weight[k]) * window[CENTRE + v + TAP_X[k]];
         }
     }
 }
@@ -322,6 +330,9 @@ __device__ __forceinline__ void march(const tile_arguments &a, const thread_tile
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_tile(const __grid_constant__ tile_arguments a) {
+    __shared__ REAL weight[SHARED_WEIGHTS ? NTAPS : 1];
+    for (int i = threadIdx.x; SHARED_WEIGHTS && i < NTAPS; i += THREADS) weight[i] = a.weight[i];
+    if (SHARED_WEIGHTS) __syncthreads();
     unsigned block = blockIdx.x;
     const int x0 = block % a.tiles_x * BX;
     block /= a.tiles_x;
@@ -331,6 +342,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_tile(const 
     const long long batch = block / a.tiles_z;
 
     thread_tile b;
+    b.weight = weight;
     b.grid = a.in + batch * a.in_batch;
     b.x = x0 + threadIdx.x % THREADS_X * VECTOR;
     b.y = y0 + threadIdx.x / THREADS_X % THREADS_Y * ROWS;

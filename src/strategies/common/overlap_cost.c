@@ -15,6 +15,9 @@ double stn_cost_overlapped(double one, double other) {
 }
 
 double stn_cost_scalar_access(const stn_task *task, const stn_machine *machine) {
-    if (stn_task_vector(task) > 1) return 0;
-    return narrow_cycles[task->dtype] * (double)stn_task_points(task) / (machine->multiprocessors * machine->clock);
+    return stn_task_vector(task) > 1 ? 0 : stn_cost_elements(task->dtype, (double)stn_task_points(task), machine);
+}
+
+double stn_cost_elements(stn_dtype dtype, double count, const stn_machine *machine) {
+    return narrow_cycles[dtype] * count / (machine->multiprocessors * machine->clock);
 }

@@ -17,6 +17,8 @@ static const struct {
     double fma, convert;       /* relative to the FMA rate; f16 is also converted */
     /* Cycles of a resident warp: an access to one of its own planes, to a halo plane. */
     double load_cycles, halo_cycles;
+    /* Factor for accesses of two bytes a lane, half a wavefront (14313 x 2325, f16, 29 taps: 0.151 ms). */
+    double narrow_factor;
     /* Cycles of a lone warp: a plane, and each further 16-byte access of a lane. */
     double plane_cycles, access_cycles;
     /* Cycles where a block folds points past a side back into the grid: for each plane past the
@@ -26,6 +28,9 @@ static const struct {
     /* Factor for f16 with shifted words (8193^2, 5 taps: 0.133 ms on an H100, 0.1 predicted).
          */
     double shifted_f16_factor;
+    /* More weights than these are read from shared memory, each for every plane of a warp. */
+    int held_weights;
+    double weight_cycles;
     /* Factor for each rank below the first: measured rankings of one problem's shapes are finer
          * than this model, so a lower rank is chosen only when it is clearly faster. */
     double rank_factor;
@@ -38,12 +43,15 @@ static const struct {
           .convert = 1.4,
           .load_cycles = 73,
           .halo_cycles = 172,
+          .narrow_factor = 0.45,
           .plane_cycles = 257,
           .access_cycles = 16,
           .fold_cycles = 600,
           .fold_element_cycles = 250,
           .edge_factor = 0.077,
           .shifted_f16_factor = 1.55,
+          .held_weights = 128,
+          .weight_cycles = 1,
           .rank_factor = 1.12};
 static const struct {
     double fma, convert, load_cycles; /* load_cycles: cycles of a 16-byte access of each lane */
@@ -152,7 +160,8 @@ static bool folds(const stn_task *task) {
 static double chain_cycles(const stn_task *task, const tile_load *l, const direct_shape *shape) {
     const double wide = shape->vector * (double)stn_dtype_size(task->dtype) / 16;
     const double accesses = shape->chunk * l->own + l->halo * l->halo_accesses;
-    const double many = l->waves * (shape->chunk * l->own * tile.load_cycles + l->halo * tile.halo_cycles);
+    const double narrow = shape->vector * stn_dtype_size(task->dtype) < 4 ? tile.narrow_factor : 1;
+    const double many = l->waves * (shape->chunk * l->own * tile.load_cycles * narrow + l->halo * tile.halo_cycles);
     const double fold =
         folds(task) ? fmax(0, l->halo - 2) * (tile.fold_cycles + tile.fold_element_cycles * shape->vector) : 0;
     const double few = l->planes * tile.plane_cycles + accesses * wide * tile.access_cycles + fold;
@@ -168,6 +177,7 @@ static double tile_seconds(const stn_task *task, const stn_machine *machine, con
     const double numbers = shape->vector * (shape->chunk * (l.own + shape->rows) + l.halo * l.halo_accesses);
     double cycles = tile.fma * fma_cycles(task, machine, warps * fmas) + chain_cycles(task, &l, shape);
     if (task->dtype == STN_F16) cycles += tile.convert * fma_cycles(task, machine, warps * numbers);
+    if ((int)task->ntaps > tile.held_weights) cycles += tile.weight_cycles * warps * l.planes * (double)task->ntaps;
     const double memory = copy_seconds(task, machine);
     const double work = cycles / machine->clock +
                         l.reread_elements * (double)size / (tile.reread_copy_factor * machine->copy_bandwidth);

@@ -350,7 +350,7 @@ void lowrank_volume_cost(const stn_task *task, const stn_machine *machine, const
     }
     double depth = 1 + b->fused * (task->reach[0][0] + task->reach[0][1]);
     double blocks = (double)(tiles[0] * tiles[1] * tiles[2] * task->batch), planes = (double)b->chunk + depth - 1;
-    double products = b->products * planes * b->warps_x * b->warps_y * blocks;
+    double warp_planes = planes * b->warps_x * b->warps_y * blocks, products = b->products * warp_planes;
     double walk = planes * (b->products * b->passes * rates.product + rates.plane) + rates.start;
     double size = (double)stn_dtype_size(task->dtype);
     e->unit = lowrank_unit(task->dtype);
@@ -359,14 +359,17 @@ void lowrank_volume_cost(const stn_task *task, const stn_machine *machine, const
     e->flops = 256 * k_slice_of(task) * products * b->passes * launches;
     e->halo_waste = blocks * (double)b->chunk * 128 * b->tiles * b->warps_x * b->warps_y / points - 1;
     double memory = size * (2 + rates.halo * (halo - 1)) * points * launches / (rates.memory * machine->copy_bandwidth);
-    memory = fmax(memory, launches * stn_cost_scalar_access(task, machine));
+    /* Rows that are no whole 16-byte accesses are copied element by element, between the products. */
+    const bool single = stn_task_vector(task) < lowrank_slot(task->dtype);
+    const double elements = single ? points * halo * planes / (double)b->chunk : 0;
     double arithmetic = e->flops / (tensor_part(task, b) * machine->flops[e->unit]);
     if (task->dtype != STN_F64) { /* in f64, sums and products share a pipe and one rate */
-        double cycles = (b->sums / rates.sums + (b->ring ? rates.ring_tile : rates.tile) * b->tiles) * products /
-                        b->products / machine->multiprocessors;
+        double cycles = (b->sums / rates.sums + (b->ring ? rates.ring_tile : rates.tile) * b->tiles) * warp_planes /
+                        machine->multiprocessors;
         bool few = b->warps_x * b->warps_y * b->blocks < 12;
         arithmetic = (arithmetic + launches * cycles / machine->clock) * (few ? rates.few_warps : 1);
     }
+    arithmetic = hypot(arithmetic, launches * stn_cost_elements(task->dtype, elements, machine));
     double launch = fmax(fmax(memory, arithmetic) / launches, walk / machine->clock);
     double faces = b->extended ? 0 : stn_faces_seconds(task, machine, b->fused);
     e->seconds = launches * (machine->launch_seconds + launch + faces);
