@@ -77,6 +77,23 @@ static void radii(suite *s) {
             }
 }
 
+/* More weights than 128, which direct_tile reads from shared memory. */
+static void many_weights(suite *s) {
+    static const int radius[] = {0, 0, 6, 3};
+    for (int rank = 2; rank <= 3; rank++)
+        for (int dtype = 0; dtype < 3; dtype++) {
+            dice d = {(uint64_t)(17000 + rank * 10 + dtype)};
+            stn_stencil *stencil = random_stencil(&d, rank, TAPS_BOX, radius[rank]);
+            const int extent[3] = {rank == 3 ? 19 : 33, rank == 3 ? 21 : 75, 37};
+            stn_problem p = problem_of(stencil, extent, (stn_dtype)dtype);
+            random_sides(&d, &p, rank);
+            char what[160];
+            snprintf(what, sizeof what, "%dD box radius %d, %s", rank, radius[rank], stn_dtype_name((stn_dtype)dtype));
+            check(s, what, &p, d.state);
+            stn_stencil_destroy(stencil);
+        }
+}
+
 typedef enum layout_kind {
     PADDED,
     STRIDED,
@@ -197,6 +214,7 @@ static void huge(suite *s) {
 int main(int argc, char **argv) {
     static const suite_part parts[] = {{"boundaries", boundary_pairs},
                                        {"radii", radii},
+                                       {"weights", many_weights},
                                        {"layouts", layouts},
                                        {"sizes", sizes},
                                        {"large", large},
