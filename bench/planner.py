@@ -2,8 +2,8 @@
 """The quality of plans and the time to get them, over the problems of bench/planner_problems.json.
 
 Usage: planner.py list|compile|first|regret|replay|online|cold|survey [--stentor PATH]
-                  [--list FILE|random[:SEED]] [--count N] [--arch sm_90] [--every N] [--limit SECONDS]
-                  [--seeds FILE] [--runs FILE] [--times FILE...] [--missing FILE...] [--json FILE]
+                  [--list FILE|random[:SEED]] [--count N] [--arch sm_90] [--every N]
+                  [--limit SECONDS] [--seeds FILE] [--runs FILE] [--times FILE...] [--missing FILE...] [--json FILE]
 
   list     prints the problems, five words a line: stencil, size, type, boundary, steps
   compile  needs no GPU: NVRTC's seconds for each kernel of each problem's plan, compiled one after

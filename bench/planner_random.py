@@ -1,4 +1,4 @@
-"""Plans of random problems on a GPU, by stentor-plans (plans.c): `planner.py regret --list random`, `cold`, `survey`."""
+"""Plans of random problems, by stentor-plans (plans.c), for planner.py's regret, cold, survey."""
 import collections
 import json
 import math

@@ -17,7 +17,8 @@ static const struct {
     double fma, convert;       /* relative to the FMA rate; f16 is also converted */
     /* Cycles of a resident warp: an access to one of its own planes, to a halo plane. */
     double load_cycles, halo_cycles;
-    /* Factor for accesses of two bytes a lane, half a wavefront (14313 x 2325, f16, 29 taps: 0.151 ms). */
+    /* Factor for accesses of two bytes a lane, half a wavefront (14313 x 2325, f16, 29 taps: 0.151
+     * ms). */
     double narrow_factor;
     /* Cycles of a lone warp: a plane, and each further 16-byte access of a lane. */
     double plane_cycles, access_cycles;

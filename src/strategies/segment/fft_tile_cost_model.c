@@ -81,9 +81,10 @@ static double part_at_sides(const stn_task *task, const segment_shape *shape) {
 
 /* What the time of a tile depends on apart from the number of threads. */
 typedef struct tile_costs {
-    int count[PHASES];      /* Butterflies of a block. */
-    double chain[PHASES];   /* Cycles of a round of the block's threads. */
-    double alone, units;    /* Cycles of a lone block, without these rounds; of the multiprocessor's units. */
+    int count[PHASES];    /* Butterflies of a block. */
+    double chain[PHASES]; /* Cycles of a round of the block's threads. */
+    /* Cycles of a lone block, without these rounds; of the multiprocessor's units. */
+    double alone, units;
     double clusters, each;  /* Blocks or clusters that run side by side, and their tiles. */
     double at_sides, flops; /* Part of the tiles at sides; operations of a launch. */
     double move;            /* Bytes. */

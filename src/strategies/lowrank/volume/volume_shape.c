@@ -359,7 +359,8 @@ void lowrank_volume_cost(const stn_task *task, const stn_machine *machine, const
     e->flops = 256 * k_slice_of(task) * products * b->passes * launches;
     e->halo_waste = blocks * (double)b->chunk * 128 * b->tiles * b->warps_x * b->warps_y / points - 1;
     double memory = size * (2 + rates.halo * (halo - 1)) * points * launches / (rates.memory * machine->copy_bandwidth);
-    /* Rows that are no whole 16-byte accesses are copied element by element, between the products. */
+    /* Rows that are no whole 16-byte accesses are copied element by element, between the
+     * products. */
     const bool single = stn_task_vector(task) < lowrank_slot(task->dtype);
     const double elements = single ? points * halo * planes / (double)b->chunk : 0;
     double arithmetic = e->flops / (tensor_part(task, b) * machine->flops[e->unit]);
