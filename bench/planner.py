@@ -3,7 +3,8 @@
 
 Usage: planner.py list|compile|first|regret|replay|online|cold|survey [--stentor PATH]
                   [--list FILE|random[:SEED]] [--count N] [--arch sm_90] [--every N]
-                  [--limit SECONDS] [--seeds FILE] [--runs FILE] [--times FILE...] [--missing FILE...] [--json FILE]
+                  [--limit SECONDS] [--seeds FILE] [--runs FILE] [--times FILE...]
+                  [--missing FILE...] [--json FILE]
 
   list     prints the problems, five words a line: stencil, size, type, boundary, steps
   compile  needs no GPU: NVRTC's seconds for each kernel of each problem's plan, compiled one after
