@@ -101,9 +101,10 @@ stn_status stn_fork_begin(stn_fork *fork, void *stream, stn_error *error);
 /* The given stream waits for the work enqueued on the branch. */
 stn_status stn_fork_join(stn_fork *fork, int branch, void *stream, stn_error *error);
 
-/* A stream of a device and an event in it, for work on several devices. Not thread-safe. */
+/* A stream of a device and an event in it, for work on several devices. Not thread-safe. urgent:
+ * blocks of its kernels start before waiting blocks of other streams' kernels. */
 typedef struct stn_lane stn_lane;
-stn_status stn_lane_create(stn_device *device, stn_lane **lane, stn_error *error);
+stn_status stn_lane_create(stn_device *device, bool urgent, stn_lane **lane, stn_error *error);
 void stn_lane_destroy(stn_lane *lane); /* NULL is fine; waits for nothing */
 void *stn_lane_stream(const stn_lane *lane);
 /* Enables peer access to the other's device, if the two are linked; without it copies go through

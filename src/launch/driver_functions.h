@@ -57,6 +57,7 @@
     X(cuLaunchKernelEx, 11060, (const stn_cu_launch_config *config, stn_cu_function function, void **arguments,        \
                                 void **extra))                                                                         \
     X(cuStreamCreate, 2000, (stn_cu_stream *stream, unsigned flags))                                                   \
+    X(cuStreamCreateWithPriority, 5050, (stn_cu_stream *stream, unsigned flags, int priority))                         \
     X(cuStreamDestroy, 4000, (stn_cu_stream stream))                                                                   \
     X(cuStreamSynchronize, 2000, (stn_cu_stream stream))                                                               \
     X(cuStreamWaitEvent, 3020, (stn_cu_stream stream, stn_cu_event event, unsigned flags))                             \

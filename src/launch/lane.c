@@ -12,14 +12,18 @@ struct stn_lane {
 
 static stn_cu_pointer address(const void *pointer) { return (stn_cu_pointer)(uintptr_t)pointer; }
 
-stn_status stn_lane_create(stn_device *device, stn_lane **lane, stn_error *error) {
+/* Lower numbers are more urgent, 0 is the default, and the driver clamps them to its range. */
+enum { URGENT = -1 };
+
+stn_status stn_lane_create(stn_device *device, bool urgent, stn_lane **lane, stn_error *error) {
     *lane = NULL;
     stn_lane *made = calloc(1, sizeof *made);
     if (!made) return stn_fail_memory(error, "a stream", sizeof *made);
     made->device = device;
     stn_status status = stn_device_enter(device, error);
     if (status == STN_OK) {
-        status = STN_CU(device->driver, cuStreamCreate, (&made->stream, STN_CU_STREAM_NON_BLOCKING), error);
+        status = STN_CU(device->driver, cuStreamCreateWithPriority,
+                        (&made->stream, STN_CU_STREAM_NON_BLOCKING, urgent ? URGENT : 0), error);
         if (status == STN_OK)
             status = STN_CU(device->driver, cuEventCreate, (&made->mark, STN_CU_EVENT_DISABLE_TIMING), error);
         stn_device_leave(device);

@@ -35,7 +35,9 @@ static stn_status check_devices(int count, const int *devices, stn_error *error)
 static stn_status open_member(stn_context_options *options, int device, team_member *member, stn_error *error) {
     options->device = device;
     STN_TRY(stn_context_create(options, &member->context, error));
-    return device == STN_DEVICE_HOST ? STN_OK : stn_lane_create(member->context->device, &member->lane, error);
+    if (device == STN_DEVICE_HOST) return STN_OK;
+    STN_TRY(stn_lane_create(member->context->device, false, &member->lane, error));
+    return stn_lane_create(member->context->device, true, &member->edge_lane, error);
 }
 
 static stn_status time_copy(const team_member *to, const team_member *from, void *target, const void *source,
@@ -137,7 +139,7 @@ static stn_status open_own(stn_context_options *options, stn_team *team, stn_err
         STN_TRY(stn_context_create(options, &own->context, error));
     }
     team->on_host = !own->context->device;
-    return team->on_host ? STN_OK : stn_lane_create(own->context->device, &own->lane, error);
+    return team->on_host ? STN_OK : stn_lane_create(own->context->device, false, &own->lane, error);
 }
 
 /* Every rank exchanges `bytes` bytes with both neighbours of a ring; the minimum of two times. */
@@ -213,7 +215,7 @@ stn_status team_agree(const stn_team *team, stn_status status, uint64_t hash, co
 void stn_team_destroy(stn_team *team) {
     if (!team) return;
     for (int i = 0; i < team->count; i++) {
-        stn_lane_destroy(team->member[i].lane);
+        stn_lane_destroy(team->member[i].lane), stn_lane_destroy(team->member[i].edge_lane);
         stn_context_destroy(team->member[i].context);
     }
     team_ranks_close(team->ranks);

@@ -11,7 +11,11 @@ enum { TEAM_MOST = 64, TEAM_MOST_RANKS = 4096 };
 typedef struct team_member {
     stn_context *context; /* owned */
     stn_lane *lane;       /* owned; NULL on the host */
+    stn_lane *edge_lane;  /* owned; for the edges of parts; NULL on the host and between processes */
 } team_member;
+
+/* Whether exchanges overlap with the computation of interiors (team_plan.c). */
+typedef enum team_overlap { TEAM_OVERLAP_CHOSEN, TEAM_OVERLAP_ALWAYS, TEAM_OVERLAP_NEVER } team_overlap;
 
 struct stn_team {
     int count;
@@ -22,6 +26,7 @@ struct stn_team {
     double link_bandwidth; /* bytes/s from one member to another */
     double latency;        /* seconds of the smallest exchange, with its waits */
     uint64_t between;      /* for measurements: steps between exchanges of all plans; 0: chosen */
+    team_overlap overlap;  /* of all plans */
     team_member *member;   /* owned; those of other processes are empty */
 };
 
@@ -38,8 +43,13 @@ typedef struct team_part {
     void *source;
     /* Owned host memory: halos to and from other processes; NULL: they are contiguous anyway. */
     void *leaving[2], *coming[2];
-    /* Plans of f steps, and of the remaining steps; the second is NULL if there are none. */
+    /* Plans of f steps, and of the remaining steps; the second is NULL if there are none. They are
+     * of the rows with their halos, or of the interior if exchanges overlap. */
     stn_plan *plan[2];
+    /* If exchanges overlap: likewise of an edge, and the results of the edges at both sides, by the
+     * parity of the round. */
+    stn_plan *edge_plan[2];
+    void *edge[2][2];
 } team_part;
 
 struct stn_team_plan {
@@ -49,12 +59,16 @@ struct stn_team_plan {
     int64_t batch, row_bytes; /* row: one index of the slowest axis, one grid */
     int64_t rows;             /* of the whole grid */
     uint64_t steps, between;  /* of the run; between two exchanges */
+    bool overlaps;            /* exchanges overlap with the computation of interiors */
     double predicted;         /* seconds */
     int at;                   /* index of the grids with the last result */
     bool has_grids;           /* a run has succeeded */
     /* Owned; one per member. Only this process's members have grids and plans. */
     team_part *part;
 };
+
+/* An edge of a part has EDGE times as many rows as a halo: the halo, and twice as many own rows. */
+enum { TEAM_EDGE = 3 };
 
 /* The byte offset of a row of grid `batch` in a part's grid with halos; row 0 is the part's first
  * own row. */
@@ -79,6 +93,15 @@ stn_status team_agree(const stn_team *team, stn_status status, uint64_t hash, co
  * on a stream waits for the halos. */
 stn_status team_mark(const stn_team_plan *plan, stn_error *error);
 stn_status team_exchange(const stn_team_plan *plan, int which, stn_error *error);
+/* The same for edges: team_mark_edges records an event on each member's stream of edges, and
+ * team_exchange_edges fills the halos of grid number `which` from the neighbours' edges of the
+ * given parity, on the streams of edges. team_take_edges copies a part's own edges into the grid,
+ * on its main stream. */
+stn_status team_mark_edges(const stn_team_plan *plan, stn_error *error);
+stn_status team_exchange_edges(const stn_team_plan *plan, int parity, int which, stn_error *error);
+stn_status team_take_edges(const stn_team_plan *plan, int m, int parity, int which, stn_error *error);
+/* Later work on each member's stream waits for its neighbours' events. */
+stn_status team_await_neighbours(const stn_team_plan *plan, stn_error *error);
 /* Waits for the work of all members. */
 stn_status team_wait(const stn_team_plan *plan, stn_error *error);
 /* Predicted seconds of an exchange of so many bytes between neighbours. */

@@ -10,7 +10,24 @@
  *
  * After f steps the halos are wrong, from the outside inwards, and the part's own rows are right,
  * since a step propagates values no further than its taps reach. So any boundary condition serves
- * at the outer ends of halos, and members' plans are ordinary plans. */
+ * at the outer ends of halos, and members' plans are ordinary plans.
+ *
+ * Exchanges may overlap with computation. Then each part has an interior, which needs no halos, and
+ * an edge at each side between parts, which is computed first, on a stream of its own. With halos of
+ * h rows:
+ *
+ *     a part's grid:   | halo |            own rows            | halo |
+ *     interior:               | wrong h |   right   | wrong h |
+ *     edges:           | wrong | right h | wrong |      ...
+ *
+ *     for each of T / f launches:
+ *         on the streams of edges: compute f steps of the edges
+ *                                  copy the neighbours' edges to the halos of the next launch
+ *         on the main streams:     compute f steps of the interior
+ *                                  copy the edges into the grid
+ *
+ * This costs 4 h more rows a part than an exchange before each launch, and the exchange takes no
+ * time if it is shorter than the computation of the interior. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -26,6 +43,9 @@
 
 /* ALIGNMENT: bytes. DESCRIBED: the largest team whose description has other processes' parts. */
 enum { ALIGNMENT = 256, DESCRIBED = 16 };
+/* An overlap is considered if an exchange takes longer than this fraction of the computation between
+ * two of them; edges cost about as much. */
+#define WORTH_OVERLAPPING 0.01
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
@@ -59,17 +79,43 @@ static void cut(stn_team_plan *plan, const stn_problem *problem, int64_t depth) 
     }
 }
 
-/* The problem of a member's part and halos with the given number of steps. */
-static stn_problem problem_of(const stn_team_plan *plan, const stn_problem *problem, int m, uint64_t steps) {
+/* The rows that a plan computes: a part with its halos, its own rows, or an edge. */
+typedef enum region { WHOLE, INTERIOR, EDGE } region;
+
+static int64_t depth_of(const team_part *part) { return stn_max(part->halo[0], part->halo[1]); }
+
+static int64_t rows_of(const team_part *part, region which) {
+    return which == EDGE       ? TEAM_EDGE * depth_of(part)
+           : which == INTERIOR ? part->rows
+                               : part->halo[0] + part->rows + part->halo[1];
+}
+
+/* The alignment of the first row of a region; that of an edge holds for both sides. */
+static int alignment_of(const stn_team_plan *plan, const team_part *part, region which) {
+    const int64_t row = which == INTERIOR ? 0 : part->rows - 2 * depth_of(part);
+    const int64_t offset = which == WHOLE ? 0 : team_offset(plan, part, 0, row);
+    const int64_t bits = offset | ALIGNMENT;
+    return (int)(bits & -bits);
+}
+
+/* The problem of a region of a member's part with the given number of steps. Its grids are those of
+ * the part, except that an edge has an output of its own. */
+static stn_problem problem_of(const stn_team_plan *plan, const stn_problem *problem, int m, region which,
+                              uint64_t steps) {
     const team_part *part = &plan->part[m];
     stn_problem own = *problem;
-    own.extent[0] = (size_t)(part->halo[0] + part->rows + part->halo[1]);
+    own.extent[0] = (size_t)rows_of(part, which);
     own.steps = steps;
     own.in_place = 0;
-    own.alignment = ALIGNMENT;
+    own.alignment = alignment_of(plan, part, which);
+    if (which != WHOLE) {
+        own.in_batch_stride =
+            (ptrdiff_t)(rows_of(part, WHOLE) * plan->row_bytes / (int64_t)stn_dtype_size(problem->dtype));
+        own.out_batch_stride = which == EDGE ? 0 : own.in_batch_stride;
+    }
     own.tolerance = problem->tolerance / stn_error_of_runs(ceil((double)plan->steps / (double)plan->between));
     for (int side = 0; side < 2; side++)
-        if (part->neighbour[side] >= 0) own.boundary[0][side] = (stn_boundary){STN_NEAREST, 0};
+        if (part->neighbour[side] >= 0 || which == EDGE) own.boundary[0][side] = (stn_boundary){STN_NEAREST, 0};
     return own;
 }
 
@@ -81,32 +127,77 @@ typedef struct search {
     stn_plan_options options;
     int64_t reach;
     uint64_t most, best; /* steps between exchanges: limit due to halos; fastest so far */
+    bool overlaps;       /* the fastest so far */
     double fastest;
+    team_overlap overlap;
 } search;
 
-/* Predicted seconds of the whole run; a last interval of fewer steps counts in proportion.
- * INFINITY: no strategy applies. */
-static double seconds_of(const search *s, uint64_t between) {
+/* Predicted seconds of a launch of a region. INFINITY: no strategy applies. */
+static double launch_seconds(const search *s, region which) {
+    const stn_team_plan *plan = s->plan;
+    const stn_problem part = problem_of(plan, s->problem, plan->members / 2, which, plan->between);
+    stn_plan *made;
+    if (stn_plan_create(plan->team->member[plan->team->own].context, &part, &s->options, &made, NULL) != STN_OK)
+        return INFINITY;
+    const double seconds = stn_plan_predicted_seconds(made);
+    stn_plan_destroy(made);
+    return seconds;
+}
+
+/* Predicted seconds of an exchange. */
+static double exchange_seconds(const search *s) {
+    const stn_team_plan *plan = s->plan;
+    const double halo = (double)((int64_t)plan->between * s->reach * plan->row_bytes * plan->batch);
+    return plan->members > 1 ? team_exchange_seconds(plan->team, 2 * halo) : 0;
+}
+
+/* Predicted seconds of a launch if exchanges overlap: the edges take their share of the GPU from the
+ * interior, and the halos arrive after the edges have been computed and copied. */
+static double overlapped_seconds(const search *s) {
+    const team_part *part = &s->plan->part[s->plan->members / 2];
+    const stn_machine *machine = &s->plan->team->member[s->plan->team->own].context->machine;
+    const int sides = (part->neighbour[0] >= 0) + (part->neighbour[1] >= 0);
+    const double interior = launch_seconds(s, INTERIOR);
+    const double work = interior * sides * (double)rows_of(part, EDGE) / (double)part->rows;
+    const double bytes = 2.0 * (double)(depth_of(part) * s->plan->row_bytes * s->plan->batch);
+    const double copies = sides * (machine->launch_seconds + bytes / machine->copy_bandwidth);
+    return fmax(interior + work, sides * launch_seconds(s, EDGE) + exchange_seconds(s)) + copies;
+}
+
+/* Predicted seconds of the whole run; a last interval of fewer steps counts in proportion. Sets the
+ * plan's steps between exchanges and its parts. */
+static double seconds_of(const search *s, uint64_t between, bool *overlaps) {
     stn_team_plan *plan = s->plan;
     plan->between = between;
     cut(plan, s->problem, (int64_t)between * s->reach);
-    const stn_problem part = problem_of(plan, s->problem, plan->members / 2, between);
-    stn_plan *whole;
-    if (stn_plan_create(plan->team->member[plan->team->own].context, &part, &s->options, &whole, NULL) != STN_OK)
-        return INFINITY;
-    const double runs = (double)plan->steps / (double)between, seconds = stn_plan_predicted_seconds(whole);
-    const double halo = (double)((int64_t)between * s->reach * plan->row_bytes * plan->batch);
-    stn_plan_destroy(whole);
-    return runs * seconds + (plan->members > 1 ? ceil(runs) * team_exchange_seconds(plan->team, 2 * halo) : 0);
+    const double runs = (double)plan->steps / (double)between, exchange = exchange_seconds(s);
+    const double launch = s->overlap == TEAM_OVERLAP_ALWAYS ? INFINITY : launch_seconds(s, WHOLE);
+    const double seconds = runs * launch + ceil(runs) * exchange;
+    *overlaps = false;
+    if (s->overlap == TEAM_OVERLAP_NEVER || 2 * depth_of(plan->part) > plan->rows / plan->members ||
+        (s->overlap == TEAM_OVERLAP_CHOSEN && exchange < WORTH_OVERLAPPING * launch))
+        return seconds;
+    const double overlapped = runs * overlapped_seconds(s);
+    *overlaps = overlapped < seconds;
+    return fmin(seconds, overlapped);
 }
 
 /* True if it is the fastest so far. */
 static bool try_between(search *s, uint64_t between) {
+    bool overlaps;
     if (!between || between > s->most) return false;
-    const double seconds = seconds_of(s, between);
+    const double seconds = seconds_of(s, between, &overlaps);
     if (!(seconds < s->fastest)) return false;
-    s->fastest = seconds, s->best = between;
+    s->fastest = seconds, s->best = between, s->overlaps = overlaps;
     return true;
+}
+
+/* How exchanges of this plan may overlap: members on the host share its processors, so nothing is
+ * gained there, and between processes the host waits for messages. */
+static team_overlap overlap_of(const stn_team_plan *plan, int64_t reach) {
+    if (plan->members == 1 || !reach || plan->team->ranks || plan->rows / plan->members < 2 * reach)
+        return TEAM_OVERLAP_NEVER;
+    return plan->team->overlap == TEAM_OVERLAP_CHOSEN && plan->team->on_host ? TEAM_OVERLAP_NEVER : plan->team->overlap;
 }
 
 /* Tries the limit due to halos, then smaller powers of two until three are slower than an earlier
@@ -114,10 +205,11 @@ static bool try_between(search *s, uint64_t between) {
  * launch, and if these do not divide the steps, a shorter launch remains. */
 static void choose_between(stn_team_plan *plan, const stn_problem *problem, const stn_plan_options *options,
                            int64_t reach) {
-    search s = {plan, problem, *options, reach, plan->steps, 1, INFINITY};
+    search s = {plan, problem, *options, reach, plan->steps, 1, false, INFINITY, overlap_of(plan, reach)};
     s.options.estimate_only = 1;
     if (plan->members > 1 && reach > 0 && s.most > (uint64_t)(plan->rows / plan->members / reach))
         s.most = (uint64_t)(plan->rows / plan->members / reach);
+    if (s.overlap == TEAM_OVERLAP_ALWAYS) s.most = stn_max(1, (int64_t)s.most / 2);
     if (plan->team->between) s.most = (uint64_t)stn_min((int64_t)s.most, (int64_t)plan->team->between);
     (void)try_between(&s, s.most);
     const bool is_free = plan->members > 1 && !plan->team->between;
@@ -127,7 +219,7 @@ static void choose_between(stn_team_plan *plan, const stn_problem *problem, cons
     const uint64_t coarse = s.best;
     for (uint64_t eighths = 5; is_free && coarse < plan->steps && eighths <= 14; eighths++)
         if (eighths != 8 && coarse * eighths / 8 != coarse) (void)try_between(&s, coarse * eighths / 8);
-    plan->between = s.best, plan->predicted = s.fastest;
+    plan->between = s.best, plan->overlaps = s.overlaps, plan->predicted = s.fastest;
     cut(plan, problem, (int64_t)s.best * reach);
 }
 
@@ -152,10 +244,20 @@ static stn_status make_part(stn_team_plan *plan, const stn_problem *problem, con
     team_part *part = &plan->part[m];
     stn_context *const context = plan->team->member[m].context;
     const uint64_t rest = plan->steps % plan->between;
-    const stn_problem own = problem_of(plan, problem, m, plan->between), last = problem_of(plan, problem, m, rest);
-    STN_TRY(stn_plan_create(context, &own, options, &part->plan[0], error));
-    if (rest) STN_TRY(stn_plan_create(context, &last, options, &part->plan[1], error));
-    const size_t bytes = (size_t)(plan->batch * (int64_t)own.extent[0] * plan->row_bytes);
+    const region main = plan->overlaps ? INTERIOR : WHOLE;
+    for (int i = 0; i < (rest ? 2 : 1); i++) {
+        const uint64_t steps = i ? rest : plan->between;
+        const stn_problem own = problem_of(plan, problem, m, main, steps);
+        STN_TRY(stn_plan_create(context, &own, options, &part->plan[i], error));
+        if (!plan->overlaps) continue;
+        const stn_problem edge = problem_of(plan, problem, m, EDGE, steps);
+        STN_TRY(stn_plan_create(context, &edge, options, &part->edge_plan[i], error));
+    }
+    const size_t bytes = (size_t)(plan->batch * rows_of(part, WHOLE) * plan->row_bytes);
+    const size_t edge_bytes = (size_t)(plan->batch * rows_of(part, EDGE) * plan->row_bytes);
+    for (int side = 0; side < 2; side++)
+        for (int i = 0; i < 2 && plan->overlaps && part->neighbour[side] >= 0; i++)
+            STN_TRY(stn_memory_alloc(context, edge_bytes, &part->edge[i][side], error));
     for (int i = 0; i < 2; i++) STN_TRY(stn_memory_alloc(context, bytes, &part->grid[i], error));
     return plan->has_source ? stn_memory_alloc(context, bytes, &part->source, error) : STN_OK;
 }
@@ -166,7 +268,7 @@ static stn_status make_packed(stn_team_plan *plan, stn_error *error) {
     team_part *part = &plan->part[plan->team->own];
     if (!plan->team->ranks || plan->team->own >= plan->members || (plan->team->on_host && plan->batch == 1))
         return STN_OK;
-    const int64_t depth = stn_max(part->halo[0], part->halo[1]);
+    const int64_t depth = depth_of(part);
     const size_t bytes = (size_t)(plan->batch * depth * plan->row_bytes);
     for (int side = 0; side < 2; side++) {
         if (part->neighbour[side] >= 0 && depth && !(part->coming[side] = malloc(bytes)))
@@ -216,6 +318,7 @@ static stn_status begin_plan(stn_team *team, const stn_problem *problem, stn_tea
 typedef struct steps_between {
     uint64_t between;
     double predicted;
+    bool overlaps;
 } steps_between;
 
 static stn_status make_parts(stn_team_plan *plan, const stn_problem *problem, const stn_plan_options *options,
@@ -235,7 +338,7 @@ stn_status stn_team_plan_create(stn_team *team, const stn_problem *given, const 
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_create needs a team, a problem and a place");
     *plan = NULL;
     stn_team_plan *made = NULL;
-    steps_between decided = {1, 0};
+    steps_between decided = {1, 0, false};
     char words[256] = "";
     uint64_t hash = 0;
     stn_status status = read_given(given, given_options, &problem, &options, error);
@@ -243,11 +346,11 @@ stn_status stn_team_plan_create(stn_team *team, const stn_problem *given, const 
     if (status == STN_OK && made) {
         if (team->ranks) hash = team_digest(&problem, &options, words, sizeof words);
         if (team->own == 0) choose_between(made, &problem, &options, reach_of(&problem));
-        decided = (steps_between){made->between, made->predicted};
+        decided = (steps_between){made->between, made->predicted, made->overlaps};
     }
     status = team_agree(team, status, hash, words, &decided, sizeof decided, error);
     if (status == STN_OK && made) {
-        made->between = decided.between, made->predicted = decided.predicted;
+        made->between = decided.between, made->predicted = decided.predicted, made->overlaps = decided.overlaps;
         cut(made, &problem, (int64_t)made->between * reach_of(&problem));
         status = make_parts(made, &problem, &options, error);
         status = team_agree(team, status, hash, words, NULL, 0, error);
@@ -265,7 +368,8 @@ void stn_team_plan_destroy(stn_team_plan *plan) {
         team_part *part = &plan->part[m];
         stn_context *const context = plan->team->member[m].context;
         for (int i = 0; i < 2; i++) {
-            stn_plan_destroy(part->plan[i]);
+            stn_plan_destroy(part->plan[i]), stn_plan_destroy(part->edge_plan[i]);
+            for (int side = 0; side < 2; side++) stn_memory_free(context, part->edge[i][side]);
             stn_memory_free(context, part->grid[i]);
             free(part->coming[i]), free(part->leaving[i]);
         }
@@ -287,8 +391,11 @@ stn_status stn_team_plan_local(const stn_team_plan *plan, int member, size_t *fi
 
 static stn_status set_weights(stn_team_plan *plan, size_t count, const double *weights, stn_error *error) {
     for (int m = 0; m < plan->members; m++)
-        for (int i = 0; i < 2; i++)
-            if (plan->part[m].plan[i]) STN_TRY(stn_plan_set_weights(plan->part[m].plan[i], count, weights, error));
+        for (int i = 0; i < 2; i++) {
+            const team_part *part = &plan->part[m];
+            if (part->plan[i]) STN_TRY(stn_plan_set_weights(part->plan[i], count, weights, error));
+            if (part->edge_plan[i]) STN_TRY(stn_plan_set_weights(part->edge_plan[i], count, weights, error));
+        }
     return STN_OK;
 }
 
@@ -315,7 +422,8 @@ stn_status stn_team_plan_describe(const stn_team_plan *plan, char **text, stn_er
     stn_text words = STN_TEXT_EMPTY;
     stn_text_printf(&words,
                     "team:       %d of %d members, %" PRIu64 " steps, %" PRIu64 " between exchanges of %lld rows",
-                    plan->members, plan->team->count, plan->steps, plan->between, (long long)plan->part[0].halo[1]);
+                    plan->members, plan->team->count, plan->steps, plan->between, (long long)depth_of(plan->part));
+    if (plan->overlaps) stn_text_printf(&words, ", overlapped with the computation of interiors");
     stn_text_printf(&words, "\npredicted:  %.6g s", plan->predicted);
     if (!plan->team->on_host || plan->team->ranks)
         stn_text_printf(&words, "; the link copies %.4g GB/s", 1e-9 * plan->team->link_bandwidth);

@@ -67,27 +67,85 @@ static int poll_ranks(void *user, uint64_t done, uint64_t total) {
     return !team_ranks_poll(user);
 }
 
+/* Runs a member's plan from one grid to another, both from their given rows on. */
+static stn_status run_plan(const stn_team_plan *plan, int m, stn_plan *own, int64_t row, void *out,
+                           const stn_lane *lane, stn_error *error) {
+    const team_part *part = &plan->part[m];
+    const int64_t offset = team_offset(plan, part, 0, row);
+    stn_execution run = STN_EXECUTION_INIT;
+    if (plan->team->ranks) run.progress = poll_ranks, run.progress_user = plan->team->ranks;
+    run.in = (unsigned char *)part->grid[plan->at] + offset, run.out = out;
+    run.source = part->source ? (unsigned char *)part->source + offset : NULL;
+    run.stream = lane ? stn_lane_stream(lane) : NULL;
+    return stn_plan_run(own, &run, error);
+}
+
 static stn_status step(stn_team_plan *plan, bool is_rest, stn_error *error) {
     const int from = plan->at;
     STN_TRY(team_exchange(plan, from, error));
     for (int m = 0; m < plan->members; m++) {
-        if (!team_is_here(plan->team, m)) continue;
         const team_part *part = &plan->part[m];
-        stn_execution run = STN_EXECUTION_INIT;
-        if (plan->team->ranks) run.progress = poll_ranks, run.progress_user = plan->team->ranks;
-        run.in = part->grid[from], run.out = part->grid[!from], run.source = part->source;
-        run.stream = plan->team->on_host ? NULL : stn_lane_stream(plan->team->member[m].lane);
-        STN_TRY(stn_plan_run(part->plan[is_rest], &run, error));
+        if (team_is_here(plan->team, m))
+            STN_TRY(run_plan(plan, m, part->plan[is_rest], -part->halo[0], part->grid[!from],
+                             plan->team->member[m].lane, error));
     }
     plan->at = !from;
     return team_mark(plan, error);
 }
 
+/* ---- exchanges that overlap with the computation of interiors -------------------------------- */
+
+static stn_status run_edges(const stn_team_plan *plan, int m, bool is_rest, int parity, stn_error *error) {
+    const team_part *part = &plan->part[m];
+    const team_member *member = &plan->team->member[m];
+    if (member->lane) STN_TRY(stn_lane_await(member->edge_lane, member->lane, error));
+    for (int side = 0; side < 2; side++)
+        if (part->neighbour[side] >= 0)
+            STN_TRY(run_plan(plan, m, part->edge_plan[is_rest],
+                             side ? part->rows - 2 * part->halo[side] : -part->halo[side], part->edge[parity][side],
+                             member->edge_lane, error));
+    return STN_OK;
+}
+
+/* The halos of grid plan->at are filled, and those of the other grid are filled here.
+ *
+ * Of the two sets of edges one is read, by the neighbours and by the own main stream, while the
+ * other is written: before a stream of edges writes a set again, it has waited for the neighbours'
+ * edges of the launch between, which follow their copies from that set, and for its main stream. */
+static stn_status overlapped_step(stn_team_plan *plan, bool is_rest, int parity, stn_error *error) {
+    const int from = plan->at;
+    for (int m = 0; m < plan->members; m++) STN_TRY(run_edges(plan, m, is_rest, parity, error));
+    STN_TRY(team_mark_edges(plan, error));
+    STN_TRY(team_exchange_edges(plan, parity, !from, error));
+    for (int m = 0; m < plan->members; m++) {
+        const team_part *part = &plan->part[m];
+        unsigned char *const out = part->grid[!from];
+        STN_TRY(run_plan(plan, m, part->plan[is_rest], 0, out + team_offset(plan, part, 0, 0),
+                         plan->team->member[m].lane, error));
+        STN_TRY(team_take_edges(plan, m, parity, !from, error));
+    }
+    plan->at = !from;
+    return team_mark(plan, error);
+}
+
+/* The first halos. A neighbour overwrites the rows that they are copied from two launches later, for
+ * which it does not wait otherwise. */
+static stn_status begin_overlap(const stn_team_plan *plan, stn_error *error) {
+    STN_TRY(team_exchange(plan, plan->at, error));
+    STN_TRY(team_mark(plan, error));
+    return team_await_neighbours(plan, error);
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
 static stn_status run_steps(stn_team_plan *plan, const grids *caller, stn_error *error) {
     const uint64_t launches = plan->steps / plan->between;
+    const uint64_t all = launches + (plan->steps % plan->between > 0);
     STN_TRY(load(plan, caller, error));
-    for (uint64_t i = 0; i < launches; i++) STN_TRY(step(plan, false, error));
-    if (plan->steps % plan->between) STN_TRY(step(plan, true, error));
+    if (plan->overlaps) STN_TRY(begin_overlap(plan, error));
+    for (uint64_t i = 0; i < all; i++)
+        STN_TRY(plan->overlaps ? overlapped_step(plan, i == launches, (int)(i % 2), error)
+                               : step(plan, i == launches, error));
     /* Downloads are not ordered after other streams. */
     return caller->whole || plan->team->ranks ? team_wait(plan, error) : STN_OK;
 }

@@ -57,6 +57,7 @@ using namespace stn_emulator;
     X(cuMemcpyAsync, cuMemcpyAsync, 4000)                                                                              \
     X(cuMemsetD8Async, cuMemsetD8Async, 3020)                                                                          \
     X(cuStreamCreate, cuStreamCreate, 2000)                                                                            \
+    X(cuStreamCreateWithPriority, cuStreamCreateWithPriority, 5050)                                                    \
     X(cuStreamDestroy, cuStreamDestroy_v2, 4000)                                                                       \
     X(cuStreamSynchronize, cuStreamSynchronize, 2000)                                                                  \
     X(cuStreamQuery, cuStreamQuery, 2000)                                                                              \

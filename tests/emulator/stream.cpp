@@ -142,6 +142,12 @@ EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
     return CUDA_SUCCESS;
 }
 
+// Streams run in random order, so a priority changes nothing.
+EXPORT CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority) {
+    (void)priority;
+    return cuStreamCreate(stream, flags);
+}
+
 static void end_capture(const std::shared_ptr<Capture> &capture) {
     for (size_t i = 0; i < captures.size(); i++)
         if (captures[i] == capture) captures.erase(captures.begin() + (ptrdiff_t)i--);

@@ -1,5 +1,5 @@
 /* Teams: a grid divided over 1 to 8 members gives one device's result, bitwise if all members use
- * the same strategy. Members share the processors, or are the emulator's GPUs. Random problems: all
+ * the same strategy, with and without overlap of exchanges and interiors. Members share the processors, or are the emulator's GPUs. Random problems: all
  * boundaries, uneven parts, parts thinner than halos, types, batches, sources. Prints TAP.
  *
  *     test_team [--gpus N] [--count N] [--seed S]
@@ -14,6 +14,7 @@
 
 #include "../strategies/random/problem.h"
 #include "../strategies/suite.h"
+#include "team/team.h"
 
 enum { MOST = 8 };
 
@@ -21,7 +22,7 @@ typedef struct rig {
     stn_team *team[MOST + 1]; /* index: number of members */
     stn_context *alone;
     bool gpus;
-    int number, failed;
+    int number, failed, overlapped;
 } rig;
 
 static void report(rig *r, bool good, const char *what, const char *detail) {
@@ -123,6 +124,9 @@ static void compare(rig *r, const random_problem *drawn, const stn_problem *p, i
         strategy = NULL, options.strategy = NULL;
         status = run_alone(r, p, NULL, in, source, want, bytes, &error);
     }
+    r->team[members]->overlap = index % 2 ? TEAM_OVERLAP_ALWAYS : TEAM_OVERLAP_CHOSEN;
+    /* Strategies may compute all steps between two exchanges in one launch; some problems shall have several. */
+    r->team[members]->between = index % 3 ? 0 : 1 + index / 3 % 3;
     if (status == STN_OK) status = stn_team_plan_create(r->team[members], p, &options, &plan, &error);
     if (status == STN_ERROR_UNSUPPORTED && strategy) {
         strategy = NULL, options.strategy = NULL;
@@ -139,6 +143,7 @@ static void compare(rig *r, const random_problem *drawn, const stn_problem *p, i
     const bool to_the_bit = strategy && !(r->gpus && p->dtype == STN_F16);
     const double bar = to_the_bit ? 0 : rounding + p->tolerance;
     char *words = NULL;
+    r->overlapped += plan && plan->overlaps;
     if (plan) (void)stn_team_plan_describe(plan, &words, NULL);
     snprintf(detail, sizeof detail, "%.100s; off by %.3g, parts by %.3g, allowed %.3g; %.300s", error.message, off,
              other, bar, words ? words : "");
@@ -192,6 +197,39 @@ static void goes_on(rig *r) {
         report(r, status == STN_OK && !memcmp(once, twice, sizeof in), "a run goes on from the last one",
                error.message);
     }
+    stn_stencil_destroy(stencil);
+}
+
+/* Exchanges that overlap with the interior, in several launches, the last of which is shorter. */
+static void overlaps(rig *r, const char *boundary, int members, uint64_t between, int halves) {
+    enum { NY = 59, NX = 24, BATCH = 2, POINTS = BATCH * NY * NX };
+    static double in[POINTS], source[POINTS], want[POINTS], got[POINTS], parts[POINTS];
+    dice d = {7};
+    stn_stencil *stencil = NULL;
+    stn_problem p = STN_PROBLEM_INIT;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_team_plan *plan = NULL;
+    stn_error error = {0};
+    char what[120];
+    options.strategy = r->gpus ? "direct" : "host";
+    for (int i = 0; i < POINTS; i++) in[i] = dice_real(&d), source[i] = 0.1 * dice_real(&d);
+    memset(got, 0, sizeof got), memset(parts, 0, sizeof parts);
+    stn_stencil_parse("heat-2d", &stencil, NULL);
+    p.stencil = stencil, p.extent[0] = NY, p.extent[1] = NX, p.batch = BATCH, p.has_source = 1;
+    p.steps = 4 * between + (uint64_t)halves * between / 2;
+    for (int axis = 0; axis < 2; axis++) (void)stn_boundary_parse(boundary, p.boundary[axis], NULL);
+    snprintf(what, sizeof what, "%d members, %s, %d steps, %d between exchanges that overlap", members, boundary,
+             (int)p.steps, (int)between);
+    r->team[members]->overlap = TEAM_OVERLAP_ALWAYS, r->team[members]->between = between;
+    stn_status status = run_alone(r, &p, options.strategy, in, source, want, sizeof want, &error);
+    if (status == STN_OK) status = stn_team_plan_create(r->team[members], &p, &options, &plan, &error);
+    const bool does = status == STN_OK && plan->overlaps && plan->between == between;
+    if (status == STN_OK) status = stn_team_plan_execute_host(plan, in, got, source, &error);
+    if (status == STN_OK) status = run_parts(r->team[members], plan, &p, 2, in, source, parts, &error);
+    report(r, does && status == STN_OK && !memcmp(got, want, sizeof want) && !memcmp(parts, want, sizeof want), what,
+           error.message);
+    r->team[members]->overlap = TEAM_OVERLAP_CHOSEN, r->team[members]->between = 0;
+    stn_team_plan_destroy(plan);
     stn_stencil_destroy(stencil);
 }
 
@@ -271,8 +309,14 @@ int main(int argc, char **argv) {
     for (int m = 1; m <= MOST && status == STN_OK; m++)
         status = stn_team_create(&options, m, devices, &r.team[m], &error);
     report(&r, status == STN_OK, "teams of 1 to 8 members", error.message);
-    if (status == STN_OK) refusals(&r), goes_on(&r), no_steps(&r);
+    if (status == STN_OK) {
+        refusals(&r), goes_on(&r), no_steps(&r);
+        overlaps(&r, "fixed", 2, 3, 1), overlaps(&r, "wrap", 2, 2, 0), overlaps(&r, "wrap", 5, 2, 1);
+        overlaps(&r, "reflect", 8, 1, 0);
+    }
     for (uint64_t i = 0; i < count && status == STN_OK; i++) draw(&r, seed, i);
+    report(&r, !count || r.overlapped, "some exchanges overlap", NULL);
+    printf("# %d of the plans overlap exchanges and computation\n", r.overlapped);
     printf("1..%d\n", r.number);
     for (int m = 1; m <= MOST; m++) stn_team_destroy(r.team[m]);
     stn_context_destroy(r.alone);
