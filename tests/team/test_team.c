@@ -215,7 +215,7 @@ static void overlaps(rig *r, const char *boundary, int members, uint64_t between
     for (int i = 0; i < POINTS; i++) in[i] = dice_real(&d), source[i] = 0.1 * dice_real(&d);
     memset(got, 0, sizeof got), memset(parts, 0, sizeof parts);
     stn_stencil_parse("heat-2d", &stencil, NULL);
-    p.stencil = stencil, p.extent[0] = NY, p.extent[1] = NX, p.batch = BATCH, p.has_source = 1;
+    p.stencil = stencil, p.extent[0] = NY, p.extent[1] = NX, p.batch = BATCH, p.has_source = !r->gpus;
     p.steps = 4 * between + (uint64_t)halves * between / 2;
     for (int axis = 0; axis < 2; axis++) (void)stn_boundary_parse(boundary, p.boundary[axis], NULL);
     snprintf(what, sizeof what, "%d members, %s, %d steps, %d between exchanges that overlap", members, boundary,
@@ -224,7 +224,7 @@ static void overlaps(rig *r, const char *boundary, int members, uint64_t between
     stn_status status = run_alone(r, &p, options.strategy, in, source, want, sizeof want, &error);
     if (status == STN_OK) status = stn_team_plan_create(r->team[members], &p, &options, &plan, &error);
     const bool does = status == STN_OK && plan->overlaps && plan->between == between;
-    if (status == STN_OK) status = stn_team_plan_execute_host(plan, in, got, source, &error);
+    if (status == STN_OK) status = stn_team_plan_execute_host(plan, in, got, r->gpus ? NULL : source, &error);
     if (status == STN_OK) status = run_parts(r->team[members], plan, &p, 2, in, source, parts, &error);
     report(r, does && status == STN_OK && !memcmp(got, want, sizeof want) && !memcmp(parts, want, sizeof want), what,
            error.message);
