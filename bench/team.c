@@ -2,7 +2,7 @@
  * plan on one device.
  *
  *     stentor-team [--host] [--members N] [--case TEXT] [--repeat N] [--small] [--json]
- *                  [--between STEPS]
+ *                  [--between STEPS] [--overlap always|never]
  *
  * It measures the devices' copy bandwidth and the links between them first. Then it prints one line
  * for each case and number of members: median seconds of a run on one device and by the team, the
@@ -10,8 +10,9 @@
  * of one device: "equal" is bit for bit, a number is the largest difference relative to the largest
  * value. In a case of weak scaling the team's grid has the one device's rows for each member, and
  * the speedup is relative to the number of members. Grids stay on their devices between runs, as in
- * a simulation. --between sets the steps between two exchanges. --case runs only cases whose names
- * contain the text. */
+ * a simulation. --between sets the steps between two exchanges, --overlap whether exchanges overlap
+ * with computation; else the plan chooses both. --case runs only cases whose names contain the
+ * text. */
 #include "team/team.h"
 
 #include <inttypes.h>
@@ -80,6 +81,7 @@ typedef struct settings {
     bool host, small, json;
     int members, repeat;
     uint64_t between;
+    team_overlap overlap;
     const char *only;
 } settings;
 
@@ -309,14 +311,14 @@ static void print_run(const settings *s, const team_case *c, const stn_problem *
                ", \"alone\": %.6g, \"team\": %.6g, "
                "\"speedup\": %.4g, \"between\": %" PRIu64
                ", \"rows\": %lld, \"predicted\": %.6g, "
-               "\"strategy_alone\": \"%s\", \"strategy\": \"%s\", \"result\": \"%s\"}\n",
+               "\"overlaps\": %d, \"strategy_alone\": \"%s\", \"strategy\": \"%s\", \"result\": \"%s\"}\n",
                c->name, members, p->steps, alone, run->seconds, speedup, plan->between,
-               (long long)plan->part[0].halo[1], plan->predicted, strategy, own, same);
+               (long long)plan->part[0].halo[1], plan->predicted, plan->overlaps, strategy, own, same);
     else
         printf("%-44s %d members: one %.6f s (%s), team %.6f s (%s; predicted %.6f), %.3f times; %" PRIu64
-               " steps, %" PRIu64 " between exchanges of %lld rows; %s\n",
+               " steps, %" PRIu64 " between exchanges of %lld rows%s; %s\n",
                c->name, members, alone, strategy, run->seconds, own, plan->predicted, speedup, p->steps, plan->between,
-               (long long)plan->part[0].halo[1], same);
+               (long long)plan->part[0].halo[1], plan->overlaps ? " (overlapped)" : "", same);
     fflush(stdout);
 }
 
@@ -432,7 +434,7 @@ static stn_status print_machine(const settings *s, const stn_team *team, stn_err
 static int usage(void) {
     fprintf(stderr,
             "usage: stentor-team [--host] [--members 1 to %d] [--case TEXT] [--repeat 1 to %d] [--small] "
-            "[--json] [--between STEPS]\n",
+            "[--json] [--between STEPS] [--overlap always|never]\n",
             MOST_MEMBERS, MOST_REPEAT);
     return 2;
 }
@@ -449,6 +451,8 @@ static bool read_settings(int argc, char **argv, settings *s) {
             s->json = true;
         else if (!strcmp(argv[i], "--members"))
             s->members = atoi(value), i++;
+        else if (!strcmp(argv[i], "--overlap"))
+            s->overlap = strcmp(value, "always") ? TEAM_OVERLAP_NEVER : TEAM_OVERLAP_ALWAYS, i++;
         else if (!strcmp(argv[i], "--between"))
             s->between = strtoull(value, NULL, 10), i++;
         else if (!strcmp(argv[i], "--repeat"))
@@ -472,7 +476,7 @@ int main(int argc, char **argv) {
         int devices[MOST_MEMBERS];
         for (int m = 0; m < members; m++) devices[m] = s.host ? STN_DEVICE_HOST : STN_DEVICE_CUDA(m);
         status = stn_team_create(NULL, members, devices, &teams[count], &error);
-        if (status == STN_OK) teams[count]->between = s.between;
+        if (status == STN_OK) teams[count]->between = s.between, teams[count]->overlap = s.overlap;
     }
     if (status == STN_OK) status = print_machine(&s, teams[count - 1], &error);
     for (size_t i = 0; i < sizeof cases / sizeof *cases && status == STN_OK; i++) {
