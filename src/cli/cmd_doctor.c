@@ -8,11 +8,30 @@
 #include "cli/shared_options.h"
 #include "context/context.h"
 #include "team/mpi.h"
+#include "team/team.h"
 
-/* With several GPUs, prints each one's name and the bandwidth at which the first reads its
- * memory. */
+/* A GPU beside the first one: its name, the bandwidth at which the first reads its memory, and the
+ * seconds of an exchange of halos that are too short for the bandwidth to matter. */
+static void print_gpu(const stn_team *team, int number, const stn_error *why, stn_text *json) {
+    const char *const name = team ? stn_team_context(team, 1)->machine.name : NULL;
+    if (!json && team)
+        printf("GPU %-9d %s, GPU 0 reads its memory at %.4g GB/s, an exchange takes %.3g us: --devices 0,%d\n", number,
+               name, 1e-9 * team->link_bandwidth, 1e6 * team->latency, number);
+    else if (!json)
+        printf("GPU %-9d cannot be used: %s\n", number, why->message);
+    if (!json) return;
+    stn_text_append(json, number > 1 ? ", {" : "{", number > 1 ? 3 : 1);
+    stn_json_key(json, "number"), stn_text_printf(json, "%d", number);
+    stn_json_key(json, "name"), stn_json_string(json, name);
+    stn_json_key(json, "link_bandwidth"), stn_json_number(json, team ? team->link_bandwidth : 0);
+    stn_json_key(json, "exchange_seconds"), stn_json_number(json, team ? team->latency : 0);
+    stn_json_key(json, "problem"), stn_json_string(json, team ? NULL : why->message);
+    stn_text_append(json, "}", 1);
+}
+
+/* The GPUs beside the first one, as text, or as members of a JSON array. */
 static stn_status print_gpus(const cli_device_settings *device, const cli_report_settings *report,
-                             const stn_context *context, stn_error *error) {
+                             const stn_context *context, stn_text *json, stn_error *error) {
     const int count = context->driver ? stn_driver_device_count(context->driver) : 0;
     stn_context_options options;
     if (count < 2) return STN_OK;
@@ -20,18 +39,16 @@ static stn_status print_gpus(const cli_device_settings *device, const cli_report
     for (int i = 1; i < count; i++) {
         stn_team *team = NULL;
         stn_error why;
-        if (stn_team_create(&options, 2, (int[]){STN_DEVICE_CUDA(0), STN_DEVICE_CUDA(i)}, &team, &why) == STN_OK)
-            printf("GPU %-9d %s, GPU 0 reads its memory at %.4g GB/s: --devices 0,%d\n", i,
-                   stn_team_context(team, 1)->machine.name, 1e-9 * stn_team_link_bandwidth(team), i);
-        else
-            printf("GPU %-9d cannot be used: %s\n", i, why.message);
+        (void)stn_team_create(&options, 2, (int[]){STN_DEVICE_CUDA(0), STN_DEVICE_CUDA(i)}, &team, &why);
+        print_gpu(team, i, &why, json);
         stn_team_destroy(team);
     }
     return STN_OK;
 }
 
-/* The context's words, and MPI's, which no context has. */
-static void print_findings(const char *text, bool json) {
+/* The context's words, and those of other GPUs and of MPI, which no context has. gpus: members of a
+ * JSON array. */
+static void print_findings(const char *text, bool json, const stn_text *gpus) {
     char path[512], version[512];
     stn_text words = STN_TEXT_EMPTY;
     const bool found = stn_mpi_find(path, sizeof path, version, sizeof version);
@@ -44,6 +61,7 @@ static void print_findings(const char *text, bool json) {
         return;
     }
     stn_text_append(&words, text, strlen(text) - 1); /* without the last brace */
+    stn_json_key(&words, "other_gpus"), stn_text_printf(&words, "[%s]", gpus->data ? gpus->data : "");
     stn_json_key(&words, "mpi"), stn_text_printf(&words, "{");
     stn_json_key(&words, "path"), stn_json_string(&words, found ? path : NULL);
     stn_json_key(&words, "version"), stn_json_string(&words, found ? version : NULL);
@@ -73,8 +91,11 @@ stn_status cmd_doctor(int argc, char **argv, stn_error *error) {
     if (stn_context_measure(context, &why) != STN_OK) /* report a GPU that cannot copy, too */
         fprintf(stderr, "stentor: the copy bandwidth could not be measured: %s\n", why.message);
     stn_status status = stn_context_describe(context, report.json ? STN_JSON : STN_TEXT, &text, error);
-    if (status == STN_OK && !report.quiet) print_findings(text, report.json);
-    if (status == STN_OK && !report.quiet && !report.json) status = print_gpus(&device, &report, context, error);
+    stn_text gpus = STN_TEXT_EMPTY;
+    if (status == STN_OK && !report.quiet && report.json) status = print_gpus(&device, &report, context, &gpus, error);
+    if (status == STN_OK && !report.quiet) print_findings(text, report.json, &gpus);
+    if (status == STN_OK && !report.quiet && !report.json) status = print_gpus(&device, &report, context, NULL, error);
+    stn_text_clear(&gpus);
     stn_text_free(text);
     stn_context_destroy(context);
     return status;

@@ -1,6 +1,7 @@
 /* Teams: a context and a stream for each device, and how fast they are linked. */
 #include "team/team.h"
 
+#include <math.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,9 @@
 #define LINK_BYTES ((size_t)16 << 20) /* of the copy that is timed */
 /* Assumed bytes/s of a copy between members on the host. */
 #define HOST_BANDWIDTH 5e9
-#define LATENCY 20e-6 /* assumed seconds of an exchange within one process */
+#define LATENCY 20e-6 /* assumed seconds of an exchange between members on the host */
+/* Exchanges that are timed together, and the bytes of each: the link's bandwidth does not matter. */
+enum { EXCHANGES = 32, EXCHANGED = 64, TRIES = 3 };
 
 static stn_status check_devices(int count, const int *devices, stn_error *error) {
     if (count < 1 || count > TEAM_MOST || !devices)
@@ -51,7 +54,28 @@ static stn_status time_copy(const team_member *to, const team_member *from, void
     return STN_OK;
 }
 
-/* Times a copy from the last member to the first. */
+/* Times exchanges one after the other, with the host's calls; the minimum of several tries. */
+static stn_status time_exchange(const team_member *pair[2], unsigned char *memory[2], double *seconds,
+                                stn_error *error) {
+    *seconds = INFINITY;
+    for (int i = 0; i < TRIES; i++) {
+        const double begin = stn_clock_seconds();
+        for (int k = 0; k < EXCHANGES; k++) {
+            for (int m = 0; m < 2; m++) STN_TRY(stn_lane_mark(pair[m]->lane, error));
+            for (int m = 0; m < 2; m++) {
+                STN_TRY(stn_lane_await(pair[m]->lane, pair[!m]->lane, error));
+                STN_TRY(stn_lane_copy(pair[m]->lane, memory[m] + m * EXCHANGED, pair[!m]->lane,
+                                      memory[!m] + m * EXCHANGED, EXCHANGED, error));
+            }
+        }
+        for (int m = 0; m < 2; m++)
+            STN_TRY(stn_device_synchronize(pair[m]->context->device, stn_lane_stream(pair[m]->lane), error));
+        *seconds = fmin(*seconds, (stn_clock_seconds() - begin) / EXCHANGES);
+    }
+    return STN_OK;
+}
+
+/* Times a copy from the last member to the first, and small exchanges between them. */
 static stn_status measure_link(stn_team *team, stn_error *error) {
     const team_member *to = &team->member[0], *from = &team->member[team->count - 1];
     void *target = NULL, *source = NULL;
@@ -62,6 +86,9 @@ static stn_status measure_link(stn_team *team, stn_error *error) {
     if (status == STN_OK) status = stn_device_alloc(from->context->device, LINK_BYTES, &source, error);
     if (status == STN_OK) status = stn_timer_create(to->context->device, &timer, error);
     if (status == STN_OK) status = time_copy(to, from, target, source, timer, &seconds, error);
+    if (status == STN_OK && team->count > 1)
+        status = time_exchange((const team_member *[]){to, from}, (unsigned char *[]){target, source}, &team->latency,
+                               error);
     stn_timer_destroy(timer);
     stn_device_free(to->context->device, target);
     stn_device_free(from->context->device, source);

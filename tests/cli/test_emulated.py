@@ -169,7 +169,11 @@ class Emulated(CommandTest):
 
     def test_doctor_names_the_gpu(self):
         self.assertIn('Emulated', self.succeed('doctor').stdout)
-        self.assertRegex(self.succeed('doctor', STENTOR_EMULATOR_DEVICES='3').stdout, r'GPU 2 .*GPU 0 reads its memory at .* GB/s')
+        self.assertRegex(self.succeed('doctor', STENTOR_EMULATOR_DEVICES='3').stdout, r'GPU 2 .*GPU 0 reads its memory at .* GB/s, an exchange takes .* us')
+        others = json.loads(self.succeed('doctor', '--json', STENTOR_EMULATOR_DEVICES='3').stdout)['other_gpus']
+        self.assertEqual([each['number'] for each in others], [1, 2])
+        for each in others:
+            self.assertTrue(each['link_bandwidth'] > 0 and each['exchange_seconds'] > 0 and each['problem'] is None)
 
     def test_a_failing_driver_keeps_the_output(self):
         self.put('out.npy', 'old result')
