@@ -6,6 +6,7 @@ of NumPy, PyTorch, CuPy and JAX, and return arrays of the same library on the sa
 """
 
 from . import fft, signal
+from ._batches import on_devices
 from ._context import configure
 from ._derivatives import gaussian_gradient_magnitude, gaussian_laplace, generic_gradient_magnitude, generic_laplace, laplace, prewitt, sobel
 from ._device import DeviceArray, to_device
@@ -41,6 +42,7 @@ __all__ = [
     'generic_laplace',
     'install_as',
     'laplace',
+    'on_devices',
     'prewitt',
     'scipy_backend',
     'signal',

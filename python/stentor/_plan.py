@@ -9,6 +9,7 @@ import numpy as np
 
 from ._arguments import number
 from ._arrays import Host, View, address_of, may_overlap, numbers, open_array, open_target, raw_stream
+from ._batches import BatchHandle
 from ._boundary import sides_of
 from ._context import HOST, context, device_name, device_number
 from ._far import FarHandle, is_far
@@ -75,9 +76,10 @@ class Plan:
         With `every`: the first frame is the input, and the result has shape
         ``(steps // every + 1, *shape)``.
     devices : sequence, optional
-        Instead of `device`: several GPUs of this machine, such as ``[0, 1]``, that compute one
-        grid, which is split along its slowest axis. Arrays are NumPy arrays, and `every` is not
-        allowed. 'host', repeated, splits a grid among the processors, for tests.
+        Instead of `device`: several GPUs of this machine, such as ``[0, 1]``. A batch of at least
+        as many grids is split among them; else each grid is split along its slowest axis, and the
+        GPUs exchange halos. Arrays are NumPy arrays, and `every` is not allowed. 'host', repeated,
+        stands for several devices in tests.
 
     Examples
     --------
@@ -127,8 +129,12 @@ class Plan:
         if self._number != HOST:
             request = request._replace(alignment=math.gcd(16, frame) if self._initial else 16)
         batch = tuple(range(len(self._shape) - rank))
-        self._handle: Any  # a Handle, a FarHandle or a TeamHandle
-        if self._devices is not None:
+        self._handle: Any  # a Handle, a FarHandle, a BatchHandle or a TeamHandle
+        grids = math.prod(self._shape[:len(batch)])
+        if self._devices is not None and grids >= len(self._devices) > 1:
+            self._handle = BatchHandle(self._devices, grids, self._shape[len(batch):], lambda shape, name: Plan(
+                shape, weights, **{**self._given, 'devices': None, 'device': name}))
+        elif self._devices is not None:
             self._handle = TeamHandle(self._devices, request._replace(alignment=0), Split(axes, batch, ()), strategy, tune)
         elif self._number == HOST and is_far(taps, request.sides, strategy):
             self._handle = FarHandle(self._shape, self._dtype, Pass(taps, axes, request.sides), self._steps, self._every)

@@ -1,4 +1,4 @@
-"""Plans over several devices: a grid split along its slowest axis gives one device's result.
+"""Plans over several devices: a grid split along its slowest axis, or a batch split into shares, gives one device's result.
 
 Runs on emulated GPUs if there are several, and on the host named several times.
 """
@@ -43,6 +43,54 @@ class Teams(unittest.TestCase):
         np.testing.assert_array_equal(plan(x, source=source), other(x, source=source))
         plan.weights = other.weights = np.array([[0, .1, 0], [.3, .2, .1], [0, .3, 0]])
         np.testing.assert_array_equal(plan(x, source=source), other(x, source=source))
+
+    def test_batches(self):
+        x, source = self.rng.standard_normal((2, 2, 3, 20, 11))
+        given = dict(boundary='reflect', steps=4, strategy='host')
+        for devices in (['host'], ['host'] * 2, ['host'] * 4, ['host'] * 6, ['host'] * 7):
+            plan = stentor.Plan(x.shape, 'heat-2d', devices=devices, **given)
+            np.testing.assert_array_equal(plan(x), stentor.Plan(x.shape, 'heat-2d', device='host', **given)(x))
+            self.assertEqual('grids' in plan.describe(), 1 < len(devices) < 7)
+        given = dict(given, source=True)
+        plan = stentor.Plan(x.shape, [[0, .2, 0], [.2, .2, .2], [0, .2, 0]], devices=['host'] * 4, **given)
+        one = stentor.Plan(x.shape, [[0, .2, 0], [.2, .2, .2], [0, .2, 0]], device='host', **given)
+        for weights in (one.weights, np.array([[0, .1, 0], [.3, .2, .1], [0, .3, 0]])):
+            plan.weights = one.weights = weights
+            np.testing.assert_array_equal(plan(x, source=source), one(x, source=source))
+            np.testing.assert_array_equal(copy.deepcopy(plan)(x[..., ::-1], source=source), one(x[..., ::-1], source=source))
+        self.assertEqual((plan.strategy, plan.device), (one.strategy, 'host,host,host,host'))
+        with self.assertRaises(ValueError):
+            plan.describe('json')
+
+    def test_functions_of_batches(self):
+        x = self.rng.standard_normal((5, 12, 9))
+        for devices in [['host'] * n for n in (1, 2, 5, 8)] + ([] if GPUS is None else [GPUS]):
+            spectra = stentor.on_devices(lambda share: stentor.fft.rfft2(share), x, devices)
+            np.testing.assert_allclose(spectra, np.fft.rfft2(x), rtol=0, atol=1e-12)
+            blurred, slope = stentor.on_devices(lambda share: (stentor.gaussian_filter(share, (0.5, 0, 1)),
+                                                               stentor.correlate1d(share, [-1, 0, 1], axis=2)), x, devices, axis=1)
+            np.testing.assert_allclose(blurred, stentor.gaussian_filter(x, (0.5, 0, 1)), rtol=0, atol=1e-13)
+            np.testing.assert_allclose(slope, stentor.correlate1d(x, [-1, 0, 1], axis=2), rtol=0, atol=1e-13)
+
+    def test_functions_that_fail(self):
+        for wrong in ((3, np.ones(3), ['host']), (np.negative, np.float64(3), ['host']), (np.negative, np.ones((0, 2)), ['host']),
+                      (np.negative, np.ones(3), []), (np.negative, np.ones(3), ['host', 0])):
+            with self.assertRaises(ValueError, msg=str(wrong)):
+                stentor.on_devices(*wrong)
+        with self.assertRaises(ValueError):
+            stentor.on_devices(np.negative, np.ones(3), ['host'], axis=1)
+        with self.assertRaises(KeyError):
+            stentor.on_devices(lambda share: {}['missing'], np.ones(3), ['host'] * 2)
+
+    def test_batches_on_emulated_gpus(self):
+        if GPUS is None:
+            self.skipTest('there are no GPUs to share a batch')
+        x, source = self.rng.standard_normal((2, 5, 20, 31))
+        given = dict(boundary='mirror', steps=3, source=True)
+        plan = stentor.Plan(x.shape, 'box-2d9p', devices=GPUS, **given)
+        one = stentor.Plan(x.shape, 'box-2d9p', device='host', **given)
+        np.testing.assert_allclose(plan(x, source=source), one(x, source=source), rtol=0, atol=1e-13)
+        self.assertIn('5 grids, 1 on cuda:0, 2 on cuda:1, 2 on cuda:2', plan.describe())
 
     def test_words(self):
         plan = stentor.Plan((40, 8), 'heat-2d', steps=4, devices=['host'] * 2)
