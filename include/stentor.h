@@ -876,10 +876,9 @@ STN_API stn_status stn_wisdom_forget(stn_context *context, const char *key, stn_
  * in addition to its own rows, copies of its neighbours' nearest rows, the halos, and takes several
  * steps between two halo exchanges: with f steps between them a halo is f times the stencil's reach
  * deep. The plan chooses f by the predicted cost of steps and exchanges, and whether GPUs exchange
- * halos while they compute their interiors. If one device and the
- * members take single steps by the same strategy (direct, host), results are bit-identical to those
- * of one device; else they agree to rounding. In f16 on GPUs direct, too, rounds once in several
- * steps, whose number may differ.
+ * halos while they compute. If one device and the members take single steps by the same strategy
+ * and kernels (direct, host), results are bit-identical to those of one device; else they agree to
+ * rounding. In f16 on GPUs direct, too, rounds once in several steps, whose number may differ.
  *
  * A team and its plans must not be used by two threads at once. */
 

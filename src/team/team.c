@@ -16,7 +16,8 @@
 /* Assumed bytes/s of a copy between members on the host. */
 #define HOST_BANDWIDTH 5e9
 #define LATENCY 20e-6 /* assumed seconds of an exchange between members on the host */
-/* Exchanges that are timed together, and the bytes of each: the link's bandwidth does not matter. */
+/* Exchanges that are timed together, and the bytes of each: the link's bandwidth does not
+ * matter. */
 enum { EXCHANGES = 32, EXCHANGED = 64, TRIES = 3 };
 
 static stn_status check_devices(int count, const int *devices, stn_error *error) {

@@ -11,7 +11,7 @@ enum { TEAM_MOST = 64, TEAM_MOST_RANKS = 4096 };
 typedef struct team_member {
     stn_context *context; /* owned */
     stn_lane *lane;       /* owned; NULL on the host */
-    stn_lane *edge_lane;  /* owned; for the edges of parts; NULL on the host and between processes */
+    stn_lane *edge_lane;  /* owned; of edges of parts; NULL on the host and between processes */
 } team_member;
 
 /* Whether exchanges overlap with the computation of interiors (team_plan.c). */

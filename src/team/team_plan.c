@@ -13,8 +13,8 @@
  * at the outer ends of halos, and members' plans are ordinary plans.
  *
  * Exchanges may overlap with computation. Then each part has an interior, which needs no halos, and
- * an edge at each side between parts, which is computed first, on a stream of its own. With halos of
- * h rows:
+ * an edge at each side between parts, which is computed first, on a stream of its own. With halos
+ * of h rows:
  *
  *     a part's grid:   | halo |            own rows            | halo |
  *     interior:               | wrong h |   right   | wrong h |
@@ -43,8 +43,8 @@
 
 /* ALIGNMENT: bytes. DESCRIBED: the largest team whose description has other processes' parts. */
 enum { ALIGNMENT = 256, DESCRIBED = 16 };
-/* An overlap is considered if an exchange takes longer than this fraction of the computation between
- * two of them; edges cost about as much. */
+/* An overlap is considered if an exchange takes longer than this fraction of the computation
+ * between two of them; edges cost about as much. */
 #define WORTH_OVERLAPPING 0.01
 
 /* ---- parts ----------------------------------------------------------------------------------- */
@@ -151,8 +151,8 @@ static double exchange_seconds(const search *s) {
     return plan->members > 1 ? team_exchange_seconds(plan->team, 2 * halo) : 0;
 }
 
-/* Predicted seconds of a launch if exchanges overlap: the edges take their share of the GPU from the
- * interior, and the halos arrive after the edges have been computed and copied. */
+/* Predicted seconds of a launch if exchanges overlap: the edges take their share of the GPU from
+ * the interior, and the halos arrive after the edges have been computed and copied. */
 static double overlapped_seconds(const search *s) {
     const team_part *part = &s->plan->part[s->plan->members / 2];
     const stn_machine *machine = &s->plan->team->member[s->plan->team->own].context->machine;

@@ -1,6 +1,7 @@
 /* Teams: a grid divided over 1 to 8 members gives one device's result, bitwise if all members use
- * the same strategy, with and without overlap of exchanges and interiors. Members share the processors, or are the emulator's GPUs. Random problems: all
- * boundaries, uneven parts, parts thinner than halos, types, batches, sources. Prints TAP.
+ * the same strategy, with and without overlap of exchanges and interiors. Members share the
+ * processors, or are the emulator's GPUs. Random problems: all boundaries, uneven parts, parts
+ * thinner than halos, types, batches, sources. Prints TAP.
  *
  *     test_team [--gpus N] [--count N] [--seed S]
  *
@@ -125,7 +126,8 @@ static void compare(rig *r, const random_problem *drawn, const stn_problem *p, i
         status = run_alone(r, p, NULL, in, source, want, bytes, &error);
     }
     r->team[members]->overlap = index % 2 ? TEAM_OVERLAP_ALWAYS : TEAM_OVERLAP_CHOSEN;
-    /* Strategies may compute all steps between two exchanges in one launch; some problems shall have several. */
+    /* Strategies may compute all steps between two exchanges in one launch; some problems shall
+     * have several. */
     r->team[members]->between = index % 3 ? 0 : 1 + index / 3 % 3;
     if (status == STN_OK) status = stn_team_plan_create(r->team[members], p, &options, &plan, &error);
     if (status == STN_ERROR_UNSUPPORTED && strategy) {
