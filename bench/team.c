@@ -220,29 +220,37 @@ static stn_status compare_part(stn_context *context, const void *part, size_t fi
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* Times one device's plan, and keeps sampled rows of its result. */
-static stn_status time_alone(stn_context *context, const stn_problem *p, const stn_plan_options *options, int repeat,
-                             samples *all, double *seconds, char *strategy, size_t size, stn_error *error) {
+/* One device's plan with its grids. */
+typedef struct lone_run {
+    stn_context *context;
+    stn_plan *plan;
+    void *in, *out;
+    double seconds;
+} lone_run;
+
+static stn_status execute_alone(const lone_run *run, double *seconds, stn_error *error) {
+    const double begin = bench_now();
+    STN_TRY(stn_plan_execute(run->plan, run->in, run->out, NULL, error));
+    STN_TRY(stn_synchronize(run->context, NULL, error));
+    *seconds = bench_now() - begin;
+    return STN_OK;
+}
+
+/* Runs the plan once, and keeps sampled rows of its result. */
+static stn_status begin_alone(lone_run *run, const stn_problem *p, const stn_plan_options *options, samples *all,
+                              stn_error *error) {
     const size_t bytes = p->extent[0] * all->row_bytes;
-    stn_plan *plan = NULL;
-    void *in = NULL, *out = NULL;
-    double times[MOST_REPEAT];
-    stn_status status = stn_plan_create(context, p, options, &plan, error);
-    if (status == STN_OK) snprintf(strategy, size, "%s", stn_plan_strategy(plan));
-    if (status == STN_OK) status = stn_memory_alloc(context, bytes, &in, error);
-    if (status == STN_OK) status = stn_memory_alloc(context, bytes, &out, error);
-    if (status == STN_OK) status = fill(context, in, p->dtype, 0, bytes / stn_dtype_size(p->dtype), error);
-    for (int i = -1; i < repeat && status == STN_OK; i++) {
-        const double begin = bench_now();
-        status = stn_plan_execute(plan, in, out, NULL, error);
-        if (status == STN_OK) status = stn_synchronize(context, NULL, error);
-        if (i >= 0) times[i] = bench_now() - begin;
-    }
-    if (status == STN_OK) *seconds = bench_median(times, repeat);
-    if (status == STN_OK) status = take_samples(context, out, all, error);
-    stn_memory_free(context, in), stn_memory_free(context, out);
-    stn_plan_destroy(plan);
-    return status;
+    STN_TRY(stn_plan_create(run->context, p, options, &run->plan, error));
+    STN_TRY(stn_memory_alloc(run->context, bytes, &run->in, error));
+    STN_TRY(stn_memory_alloc(run->context, bytes, &run->out, error));
+    STN_TRY(fill(run->context, run->in, p->dtype, 0, bytes / stn_dtype_size(p->dtype), error));
+    STN_TRY(execute_alone(run, &run->seconds, error));
+    return take_samples(run->context, run->out, all, error);
+}
+
+static void end_alone(lone_run *run) {
+    stn_memory_free(run->context, run->in), stn_memory_free(run->context, run->out);
+    stn_plan_destroy(run->plan);
 }
 
 typedef struct team_run {
@@ -266,10 +274,11 @@ static stn_status make_parts(team_run *run, const stn_problem *p, size_t row_byt
     return STN_OK;
 }
 
-/* The first run starts from the input, and its result is compared; each of the others goes on. */
-static stn_status time_team(team_run *run, const stn_problem *p, const stn_plan_options *options, int repeat,
-                            const samples *all, stn_error *error) {
-    double times[MOST_REPEAT];
+/* The first run starts from the input, and its result is compared; each of the others goes on. They
+ * alternate with runs on one device, so that clocks that change in time change both medians. */
+static stn_status time_both(lone_run *alone, team_run *run, const stn_problem *p, const stn_plan_options *options,
+                            int repeat, const samples *all, stn_error *error) {
+    double alone_times[MOST_REPEAT], times[MOST_REPEAT];
     STN_TRY(stn_team_plan_create(run->team, p, options, &run->plan, error));
     STN_TRY(make_parts(run, p, all->row_bytes, error));
     run->difference.equal = true;
@@ -281,11 +290,12 @@ static stn_status time_team(team_run *run, const stn_problem *p, const stn_plan_
                              error));
     }
     for (int i = 0; i < repeat; i++) {
+        STN_TRY(execute_alone(alone, &alone_times[i], error));
         const double begin = bench_now();
         STN_TRY(stn_team_plan_execute(run->plan, NULL, NULL, NULL, error));
         times[i] = bench_now() - begin;
     }
-    run->seconds = bench_median(times, repeat);
+    alone->seconds = bench_median(alone_times, repeat), run->seconds = bench_median(times, repeat);
     return STN_OK;
 }
 
@@ -296,10 +306,12 @@ static void end_run(team_run *run) {
     memset(run->part, 0, sizeof run->part);
 }
 
-static void print_run(const settings *s, const team_case *c, const stn_problem *p, const team_run *run, double alone,
-                      const char *strategy) {
+static void print_run(const settings *s, const team_case *c, const stn_problem *p, const team_run *run,
+                      const lone_run *one) {
     const stn_team_plan *plan = run->plan;
     const int members = stn_team_size(run->team);
+    const char *const strategy = stn_plan_strategy(one->plan);
+    const double alone = one->seconds;
     const double speedup = run->seconds > 0 ? (c->weak ? members : 1) * alone / run->seconds : 0;
     char same[40] = "not compared";
     if (!c->weak || members == 1)
@@ -340,27 +352,24 @@ static stn_status run_case(const settings *s, const team_case *c, stn_team *cons
     stn_problem p = STN_PROBLEM_INIT;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     samples all = {0};
-    double alone = 0;
-    char strategy[32] = "";
-    stn_status status = parse_stencil(c->stencil, &stencil, error);
-    if (status != STN_OK) return status;
+    lone_run alone = {.context = stn_team_context(teams[0], 0)};
+    STN_TRY(parse_stencil(c->stencil, &stencil, error));
     options.strategy = s->host ? NULL : c->strategy;
-    status = make_problem(s, c, stencil, &p, &all.row_bytes, error);
+    stn_status status = make_problem(s, c, stencil, &p, &all.row_bytes, error);
     if (status == STN_OK) choose_samples(&all, p.extent[0], s->members);
-    if (status == STN_OK)
-        status = time_alone(stn_team_context(teams[0], 0), &p, &options, s->repeat, &all, &alone, strategy,
-                            sizeof strategy, error);
+    if (status == STN_OK) status = begin_alone(&alone, &p, &options, &all, error);
     for (int i = 0; status == STN_OK && i < MOST_MEMBERS && teams[i]; i++) {
         team_run run = {.team = teams[i]};
         stn_problem whole = p;
-        whole.in_place = 1;
-        if (c->weak) whole.extent[0] *= (size_t)stn_team_size(teams[i]);
-        if (stn_team_size(teams[i]) == 1 && s->members > 1) continue;
         const samples none = {.row_bytes = all.row_bytes};
-        status = time_team(&run, &whole, &options, s->repeat, c->weak ? &none : &all, error);
-        if (status == STN_OK) print_run(s, c, &whole, &run, alone, strategy);
+        if (stn_team_size(teams[i]) == 1 && s->members > 1) continue;
+        if (c->weak) whole.extent[0] *= (size_t)stn_team_size(teams[i]);
+        whole.in_place = 1;
+        status = time_both(&alone, &run, &whole, &options, s->repeat, c->weak ? &none : &all, error);
+        if (status == STN_OK) print_run(s, c, &whole, &run, &alone);
         end_run(&run);
     }
+    end_alone(&alone);
     free_samples(&all);
     stn_stencil_destroy(stencil);
     return status;
@@ -425,7 +434,8 @@ static stn_status print_machine(const settings *s, const stn_team *team, stn_err
         if (context->device && !s->small) STN_TRY(stn_device_measure_copy(context->device, &rate, error));
         printf("member %d: %s, copies %.1f GB/s\n", m, context->machine.name, 1e-9 * rate);
     }
-    printf("team: the link copies %.1f GB/s\n", 1e-9 * stn_team_link_bandwidth(team));
+    printf("team: the link copies %.1f GB/s, an exchange takes %.2f us\n", 1e-9 * stn_team_link_bandwidth(team),
+           1e6 * team->latency);
     return team->on_host ? STN_OK : print_links(team, s->small ? 4096 : (size_t)128 << 20, error);
 }
 

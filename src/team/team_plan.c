@@ -129,17 +129,19 @@ typedef struct search {
     uint64_t most, best; /* steps between exchanges: limit due to halos; fastest so far */
     bool overlaps;       /* the fastest so far */
     double fastest;
+    uint64_t fused; /* steps of a launch of the first plan that was tried */
     team_overlap overlap;
 } search;
 
 /* Predicted seconds of a launch of a region. INFINITY: no strategy applies. */
-static double launch_seconds(const search *s, region which) {
+static double launch_seconds(search *s, region which) {
     const stn_team_plan *plan = s->plan;
     const stn_problem part = problem_of(plan, s->problem, plan->members / 2, which, plan->between);
     stn_plan *made;
     if (stn_plan_create(plan->team->member[plan->team->own].context, &part, &s->options, &made, NULL) != STN_OK)
         return INFINITY;
-    const double seconds = stn_plan_predicted_seconds(made);
+    const double seconds = stn_plan_predicted_seconds(made), launches = stn_max(1, (int64_t)made->estimate.launches);
+    if (!s->fused) s->fused = (uint64_t)ceil((double)plan->between / launches);
     stn_plan_destroy(made);
     return seconds;
 }
@@ -153,7 +155,7 @@ static double exchange_seconds(const search *s) {
 
 /* Predicted seconds of a launch if exchanges overlap: the edges take their share of the GPU from
  * the interior, and the halos arrive after the edges have been computed and copied. */
-static double overlapped_seconds(const search *s) {
+static double overlapped_seconds(search *s) {
     const team_part *part = &s->plan->part[s->plan->members / 2];
     const stn_machine *machine = &s->plan->team->member[s->plan->team->own].context->machine;
     const int sides = (part->neighbour[0] >= 0) + (part->neighbour[1] >= 0);
@@ -166,7 +168,7 @@ static double overlapped_seconds(const search *s) {
 
 /* Predicted seconds of the whole run; a last interval of fewer steps counts in proportion. Sets the
  * plan's steps between exchanges and its parts. */
-static double seconds_of(const search *s, uint64_t between, bool *overlaps) {
+static double seconds_of(search *s, uint64_t between, bool *overlaps) {
     stn_team_plan *plan = s->plan;
     plan->between = between;
     cut(plan, s->problem, (int64_t)between * s->reach);
@@ -185,7 +187,7 @@ static double seconds_of(const search *s, uint64_t between, bool *overlaps) {
 /* True if it is the fastest so far. */
 static bool try_between(search *s, uint64_t between) {
     bool overlaps;
-    if (!between || between > s->most) return false;
+    if (!between || between > s->most || between == s->best) return false;
     const double seconds = seconds_of(s, between, &overlaps);
     if (!(seconds < s->fastest)) return false;
     s->fastest = seconds, s->best = between, s->overlaps = overlaps;
@@ -200,12 +202,18 @@ static team_overlap overlap_of(const stn_team_plan *plan, int64_t reach) {
     return plan->team->overlap == TEAM_OVERLAP_CHOSEN && plan->team->on_host ? TEAM_OVERLAP_NEVER : plan->team->overlap;
 }
 
-/* Tries the limit due to halos, then smaller powers of two until three are slower than an earlier
- * one, then other multiples of an eighth of the fastest: strategies compute several steps per
- * launch, and if these do not divide the steps, a shorter launch remains. */
+/* The multiple of `fused` that is nearest to `steps`; `steps` if that is less than two of them. */
+static uint64_t rounded_to(uint64_t steps, uint64_t fused) {
+    return steps < 2 * fused ? steps : (steps + fused / 2) / fused * fused;
+}
+
+/* Strategies compute several steps per launch, and if these do not divide the steps between two
+ * exchanges, a shorter launch remains. So the limit due to halos is tried, then the steps of a
+ * launch times a power of two, from the largest down, until three are slower than an earlier one,
+ * then other multiples of an eighth of the fastest, rounded to multiples of the steps of a launch. */
 static void choose_between(stn_team_plan *plan, const stn_problem *problem, const stn_plan_options *options,
                            int64_t reach) {
-    search s = {plan, problem, *options, reach, plan->steps, 1, false, INFINITY, overlap_of(plan, reach)};
+    search s = {plan, problem, *options, reach, plan->steps, 0, false, INFINITY, 0, overlap_of(plan, reach)};
     s.options.estimate_only = 1;
     if (plan->members > 1 && reach > 0 && s.most > (uint64_t)(plan->rows / plan->members / reach))
         s.most = (uint64_t)(plan->rows / plan->members / reach);
@@ -213,14 +221,15 @@ static void choose_between(stn_team_plan *plan, const stn_problem *problem, cons
     if (plan->team->between) s.most = (uint64_t)stn_min((int64_t)s.most, (int64_t)plan->team->between);
     (void)try_between(&s, s.most);
     const bool is_free = plan->members > 1 && !plan->team->between;
-    uint64_t power = 1;
-    while (power <= s.most / 2) power *= 2;
-    for (int worse = 0; is_free && power && worse < 3; power /= 2) worse = try_between(&s, power) ? 0 : worse + 1;
+    uint64_t multiple = stn_max(1, (int64_t)s.fused);
+    while (multiple <= s.most / 2) multiple *= 2;
+    for (int worse = 0; is_free && multiple && worse < 3; multiple /= 2)
+        worse = try_between(&s, multiple) ? 0 : worse + 1;
     const uint64_t coarse = s.best;
-    for (uint64_t eighths = 5; is_free && coarse < plan->steps && eighths <= 14; eighths++)
-        if (eighths != 8 && coarse * eighths / 8 != coarse) (void)try_between(&s, coarse * eighths / 8);
-    plan->between = s.best, plan->overlaps = s.overlaps, plan->predicted = s.fastest;
-    cut(plan, problem, (int64_t)s.best * reach);
+    for (uint64_t eighths = 4; is_free && coarse < plan->steps && eighths <= 14; eighths++)
+        (void)try_between(&s, rounded_to(coarse * eighths / 8, s.fused));
+    plan->between = s.best ? s.best : 1, plan->overlaps = s.overlaps, plan->predicted = s.fastest;
+    cut(plan, problem, (int64_t)plan->between * reach);
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
