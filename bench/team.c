@@ -2,7 +2,7 @@
  * plan on one device.
  *
  *     stentor-team [--host] [--members N] [--case TEXT] [--repeat N] [--small] [--json]
- *                  [--between STEPS] [--overlap always|never]
+ *                  [--between STEPS] [--overlap always|never] [--model]
  *
  * It measures the devices' copy bandwidth and the links between them first. Then it prints one line
  * for each case and number of members: median seconds of a run on one device and by the team, the
@@ -12,7 +12,7 @@
  * the speedup is relative to the number of members. Grids stay on their devices between runs, as in
  * a simulation. --between sets the steps between two exchanges, --overlap whether exchanges overlap
  * with computation; else the plan chooses both. --case runs only cases whose names contain the
- * text. */
+ * text. --model adds lines with predictions for 8 GPUs of one host and for 64 of 8 hosts. */
 #include "team/team.h"
 
 #include <inttypes.h>
@@ -78,7 +78,7 @@ static const team_case cases[] = {
 };
 
 typedef struct settings {
-    bool host, small, json;
+    bool host, small, json, model;
     int members, repeat;
     uint64_t between;
     team_overlap overlap;
@@ -334,6 +334,39 @@ static void print_run(const settings *s, const team_case *c, const stn_problem *
     fflush(stdout);
 }
 
+/* Predicted speedups of larger teams, by the planner's own model: this GPU's kernels and measured
+ * link for 8 GPUs of one host; between hosts the assumed figures below, and no overlap. */
+#define NETWORK_BANDWIDTH 50e9 /* bytes/s of a GPU: 400 Gb/s */
+#define NETWORK_LATENCY 30e-6  /* seconds */
+
+static stn_status print_model(const team_case *c, const stn_problem *p, const stn_plan_options *options,
+                              const stn_team *measured, const lone_run *one, stn_error *error) {
+    static const int counts[] = {2, 8, 64};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const bool one_host = counts[i] <= 8;
+        stn_team team = *measured;
+        stn_problem whole = *p;
+        stn_team_plan *plan = NULL;
+        if (c->weak) whole.extent[0] *= (size_t)counts[i];
+        team.count = counts[i], team.ranks = NULL, team.own = 0;
+        if (!one_host) team.link_bandwidth = NETWORK_BANDWIDTH, team.latency = NETWORK_LATENCY;
+        if (!one_host) team.overlap = TEAM_OVERLAP_NEVER;
+        if (!(team.member = calloc((size_t)team.count, sizeof *team.member)))
+            return stn_fail_memory(error, "a model", (size_t)team.count * sizeof *team.member);
+        team.member[0] = measured->member[0];
+        const stn_status status = team_predict(&team, &whole, options, &plan, error);
+        if (status == STN_OK)
+            printf("%-44s model of %d: %.3f times, %" PRIu64 " steps between exchanges of %lld rows%s\n", c->name,
+                   counts[i], (c->weak ? counts[i] : 1) * stn_plan_predicted_seconds(one->plan) / plan->predicted,
+                   plan->between, (long long)plan->part[0].halo[1], plan->overlaps ? " (overlapped)" : "");
+        stn_team_plan_destroy(plan);
+        free(team.member);
+        STN_TRY(status);
+    }
+    fflush(stdout);
+    return STN_OK;
+}
+
 static stn_status make_problem(const settings *s, const team_case *c, const stn_stencil *stencil, stn_problem *p,
                                size_t *row_bytes, stn_error *error) {
     const int rank = stn_stencil_rank(stencil);
@@ -358,7 +391,9 @@ static stn_status run_case(const settings *s, const team_case *c, stn_team *cons
     stn_status status = make_problem(s, c, stencil, &p, &all.row_bytes, error);
     if (status == STN_OK) choose_samples(&all, p.extent[0], s->members);
     if (status == STN_OK) status = begin_alone(&alone, &p, &options, &all, error);
+    const stn_team *largest = teams[0];
     for (int i = 0; status == STN_OK && i < MOST_MEMBERS && teams[i]; i++) {
+        largest = teams[i];
         team_run run = {.team = teams[i]};
         stn_problem whole = p;
         const samples none = {.row_bytes = all.row_bytes};
@@ -369,6 +404,7 @@ static stn_status run_case(const settings *s, const team_case *c, stn_team *cons
         if (status == STN_OK) print_run(s, c, &whole, &run, &alone);
         end_run(&run);
     }
+    if (status == STN_OK && s->model) status = print_model(c, &p, &options, largest, &alone, error);
     end_alone(&alone);
     free_samples(&all);
     stn_stencil_destroy(stencil);
@@ -444,7 +480,7 @@ static stn_status print_machine(const settings *s, const stn_team *team, stn_err
 static int usage(void) {
     fprintf(stderr,
             "usage: stentor-team [--host] [--members 1 to %d] [--case TEXT] [--repeat 1 to %d] [--small] "
-            "[--json] [--between STEPS] [--overlap always|never]\n",
+            "[--json] [--between STEPS] [--overlap always|never] [--model]\n",
             MOST_MEMBERS, MOST_REPEAT);
     return 2;
 }
@@ -459,6 +495,8 @@ static bool read_settings(int argc, char **argv, settings *s) {
             s->small = true;
         else if (!strcmp(argv[i], "--json"))
             s->json = true;
+        else if (!strcmp(argv[i], "--model"))
+            s->model = true;
         else if (!strcmp(argv[i], "--members"))
             s->members = atoi(value), i++;
         else if (!strcmp(argv[i], "--overlap"))

@@ -77,6 +77,12 @@ static inline int64_t team_offset(const stn_team_plan *plan, const team_part *pa
     return (batch * all + part->halo[0] + row) * plan->row_bytes;
 }
 
+/* ---- team_plan.c
+ * A plan with the parts, the steps between two exchanges and the predicted seconds, which cannot be
+ * executed. Only member 0 needs a context. */
+stn_status team_predict(stn_team *team, const stn_problem *problem, const stn_plan_options *options,
+                        stn_team_plan **plan, stn_error *error);
+
 /* ---- digest.c
  * A hash of the problem and the options, which must be equal in all processes, and a description of
  * them in a few words. */

@@ -210,7 +210,8 @@ static uint64_t rounded_to(uint64_t steps, uint64_t fused) {
 /* Strategies compute several steps per launch, and if these do not divide the steps between two
  * exchanges, a shorter launch remains. So the limit due to halos is tried, then the steps of a
  * launch times a power of two, from the largest down, until three are slower than an earlier one,
- * then other multiples of an eighth of the fastest, rounded to multiples of the steps of a launch. */
+ * then other multiples of an eighth of the fastest, rounded to multiples of the steps of a
+ * launch. */
 static void choose_between(stn_team_plan *plan, const stn_problem *problem, const stn_plan_options *options,
                            int64_t reach) {
     search s = {plan, problem, *options, reach, plan->steps, 0, false, INFINITY, 0, overlap_of(plan, reach)};
@@ -320,6 +321,17 @@ static stn_status begin_plan(stn_team *team, const stn_problem *problem, stn_tea
     fill_plan(team, problem, made);
     made->members = members_of(team, made->rows, reach_of(problem));
     *plan = made;
+    return STN_OK;
+}
+
+stn_status team_predict(stn_team *team, const stn_problem *given, const stn_plan_options *given_options,
+                        stn_team_plan **plan, stn_error *error) {
+    stn_problem problem;
+    stn_plan_options options;
+    *plan = NULL;
+    STN_TRY(read_given(given, given_options, &problem, &options, error));
+    STN_TRY(begin_plan(team, &problem, plan, error));
+    choose_between(*plan, &problem, &options, reach_of(&problem));
     return STN_OK;
 }
 
