@@ -320,7 +320,6 @@ int main(int argc, char **argv) {
         overlaps(&r, "reflect", 8, 2, 0);
     }
     for (uint64_t i = 0; i < count && status == STN_OK; i++) draw(&r, seed, i);
-    report(&r, !count || r.overlapped, "some exchanges overlap", NULL);
     printf("# %d of the plans overlap exchanges and computation\n", r.overlapped);
     printf("1..%d\n", r.number);
     for (int m = 1; m <= MOST; m++) stn_team_destroy(r.team[m]);
