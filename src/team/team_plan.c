@@ -133,37 +133,45 @@ typedef struct search {
     team_overlap overlap;
 } search;
 
-/* Predicted seconds of a launch of a region. INFINITY: no strategy applies. */
-static double launch_seconds(search *s, region which) {
+/* The estimate of a plan of a region. Its seconds are INFINITY if no strategy applies. */
+static stn_estimate estimate_of(search *s, region which) {
     const stn_team_plan *plan = s->plan;
     const stn_problem part = problem_of(plan, s->problem, plan->members / 2, which, plan->between);
     stn_plan *made;
     if (stn_plan_create(plan->team->member[plan->team->own].context, &part, &s->options, &made, NULL) != STN_OK)
-        return INFINITY;
-    const double seconds = stn_plan_predicted_seconds(made), launches = stn_max(1, (int64_t)made->estimate.launches);
-    if (!s->fused) s->fused = (uint64_t)ceil((double)plan->between / launches);
+        return (stn_estimate){.seconds = INFINITY};
+    stn_estimate estimate = made->estimate;
+    estimate.seconds = stn_plan_predicted_seconds(made);
+    if (!s->fused) s->fused = (uint64_t)ceil((double)plan->between / fmax(1, estimate.launches));
     stn_plan_destroy(made);
-    return seconds;
+    return estimate;
+}
+
+/* The sides of the member that predictions are made for at which there is a neighbour. */
+static int sides_of(const stn_team_plan *plan) {
+    const team_part *part = &plan->part[plan->members / 2];
+    return (part->neighbour[0] >= 0) + (part->neighbour[1] >= 0);
 }
 
 /* Predicted seconds of an exchange. */
 static double exchange_seconds(const search *s) {
     const stn_team_plan *plan = s->plan;
     const double halo = (double)((int64_t)plan->between * s->reach * plan->row_bytes * plan->batch);
-    return plan->members > 1 ? team_exchange_seconds(plan->team, 2 * halo) : 0;
+    return plan->members > 1 ? team_exchange_seconds(plan->team, sides_of(plan) * halo) : 0;
 }
 
-/* Predicted seconds of a launch if exchanges overlap: the edges take their share of the GPU from
- * the interior, and the halos arrive after the edges have been computed and copied. */
+/* Predicted seconds of a launch if exchanges overlap: the edges take a share of the GPU from the
+ * interior, in proportion to their bytes or operations, and the halos arrive after the edges
+ * have been computed and copied. */
 static double overlapped_seconds(search *s) {
     const team_part *part = &s->plan->part[s->plan->members / 2];
     const stn_machine *machine = &s->plan->team->member[s->plan->team->own].context->machine;
-    const int sides = (part->neighbour[0] >= 0) + (part->neighbour[1] >= 0);
-    const double interior = launch_seconds(s, INTERIOR);
-    const double work = interior * sides * (double)rows_of(part, EDGE) / (double)part->rows;
+    const int sides = sides_of(s->plan);
+    const stn_estimate interior = estimate_of(s, INTERIOR), edge = estimate_of(s, EDGE);
+    const double share = fmax(edge.bytes / fmax(interior.bytes, 1), edge.flops / fmax(interior.flops, 1));
     const double bytes = 2.0 * (double)(depth_of(part) * s->plan->row_bytes * s->plan->batch);
     const double copies = sides * (machine->launch_seconds + bytes / machine->copy_bandwidth);
-    return fmax(interior + work, sides * launch_seconds(s, EDGE) + exchange_seconds(s)) + copies;
+    return fmax((1 + sides * share) * interior.seconds, sides * edge.seconds + exchange_seconds(s)) + copies;
 }
 
 /* Predicted seconds of the whole run; a last interval of fewer steps counts in proportion. Sets the
@@ -173,7 +181,7 @@ static double seconds_of(search *s, uint64_t between, bool *overlaps) {
     plan->between = between;
     cut(plan, s->problem, (int64_t)between * s->reach);
     const double runs = (double)plan->steps / (double)between, exchange = exchange_seconds(s);
-    const double launch = s->overlap == TEAM_OVERLAP_ALWAYS ? INFINITY : launch_seconds(s, WHOLE);
+    const double launch = s->overlap == TEAM_OVERLAP_ALWAYS ? INFINITY : estimate_of(s, WHOLE).seconds;
     const double seconds = runs * launch + ceil(runs) * exchange;
     *overlaps = false;
     if (s->overlap == TEAM_OVERLAP_NEVER || 2 * depth_of(plan->part) > plan->rows / plan->members ||
