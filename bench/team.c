@@ -2,7 +2,7 @@
  * plan on one device.
  *
  *     stentor-team [--host] [--members N] [--case TEXT] [--repeat N] [--small] [--json]
- *                  [--between STEPS] [--overlap always|never] [--model]
+ *                  [--between STEPS] [--overlap always|never] [--model] [--arch ARCH]
  *
  * It measures the devices' copy bandwidth and the links between them first. Then it prints one line
  * for each case and number of members: median seconds of a run on one device and by the team, the
@@ -12,7 +12,8 @@
  * the speedup is relative to the number of members. Grids stay on their devices between runs, as in
  * a simulation. --between sets the steps between two exchanges, --overlap whether exchanges overlap
  * with computation; else the plan chooses both. --case runs only cases whose names contain the
- * text. --model adds lines with predictions for 8 GPUs of one host and for 64 of 8 hosts. */
+ * text. --model adds lines with predictions for 8 GPUs of one host and for 64 of 8 hosts;
+ * --arch sm_90 prints these alone, for a GPU that need not be here. */
 #include "team/team.h"
 
 #include <inttypes.h>
@@ -82,7 +83,7 @@ typedef struct settings {
     int members, repeat;
     uint64_t between;
     team_overlap overlap;
-    const char *only;
+    const char *only, *arch;
 } settings;
 
 /* ---- data ------------------------------------------------------------------------------------ */
@@ -340,7 +341,7 @@ static void print_run(const settings *s, const team_case *c, const stn_problem *
 #define NETWORK_LATENCY 30e-6  /* seconds */
 
 static stn_status print_model(const team_case *c, const stn_problem *p, const stn_plan_options *options,
-                              const stn_team *measured, const lone_run *one, stn_error *error) {
+                              const stn_team *measured, double alone, stn_error *error) {
     static const int counts[] = {2, 8, 64};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         const bool one_host = counts[i] <= 8;
@@ -357,8 +358,8 @@ static stn_status print_model(const team_case *c, const stn_problem *p, const st
         const stn_status status = team_predict(&team, &whole, options, &plan, error);
         if (status == STN_OK)
             printf("%-44s model of %d: %.3f times, %" PRIu64 " steps between exchanges of %lld rows%s\n", c->name,
-                   counts[i], (c->weak ? counts[i] : 1) * stn_plan_predicted_seconds(one->plan) / plan->predicted,
-                   plan->between, (long long)plan->part[0].halo[1], plan->overlaps ? " (overlapped)" : "");
+                   counts[i], (c->weak ? counts[i] : 1) * alone / plan->predicted, plan->between,
+                   (long long)plan->part[0].halo[1], plan->overlaps ? " (overlapped)" : "");
         stn_team_plan_destroy(plan);
         free(team.member);
         STN_TRY(status);
@@ -404,11 +405,48 @@ static stn_status run_case(const settings *s, const team_case *c, stn_team *cons
         if (status == STN_OK) print_run(s, c, &whole, &run, &alone);
         end_run(&run);
     }
-    if (status == STN_OK && s->model) status = print_model(c, &p, &options, largest, &alone, error);
+    if (status == STN_OK && s->model)
+        status = print_model(c, &p, &options, largest, stn_plan_predicted_seconds(alone.plan), error);
     end_alone(&alone);
     free_samples(&all);
     stn_stencil_destroy(stencil);
     return status;
+}
+
+/* The model of a case on GPUs that need not be here, with the link of two H200s of one host. */
+#define ASSUMED_BANDWIDTH 370e9 /* bytes/s each way, both ways at once */
+#define ASSUMED_LATENCY 20e-6   /* seconds of an exchange */
+
+static stn_status model_case(const settings *s, const team_case *c, stn_context *context, stn_error *error) {
+    stn_stencil *stencil = NULL;
+    stn_plan *alone = NULL;
+    stn_problem p = STN_PROBLEM_INIT;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    size_t row_bytes;
+    team_member member = {.context = context};
+    const stn_team team = {
+        .count = 1, .member = &member, .link_bandwidth = ASSUMED_BANDWIDTH, .latency = ASSUMED_LATENCY};
+    STN_TRY(parse_stencil(c->stencil, &stencil, error));
+    options.strategy = c->strategy, options.estimate_only = 1;
+    stn_status status = make_problem(s, c, stencil, &p, &row_bytes, error);
+    if (status == STN_OK) status = stn_plan_create(context, &p, &options, &alone, error);
+    if (status == STN_OK) status = print_model(c, &p, &options, &team, stn_plan_predicted_seconds(alone), error);
+    stn_plan_destroy(alone);
+    stn_stencil_destroy(stencil);
+    return status;
+}
+
+static int print_models(const settings *s) {
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    stn_context *context = NULL;
+    stn_error error = {0};
+    options.arch = s->arch;
+    stn_status status = stn_context_create(&options, &context, &error);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases && status == STN_OK; i++)
+        if (!s->only || strstr(cases[i].name, s->only)) status = model_case(s, &cases[i], context, &error);
+    if (status != STN_OK) printf("stentor-team: %s\n", error.message);
+    stn_context_destroy(context);
+    return status != STN_OK;
 }
 
 /* ---- links ----------------------------------------------------------------------------------- */
@@ -418,9 +456,11 @@ typedef struct link_buffers {
 } link_buffers;
 
 /* Rounds in which both members copy `bytes` bytes from each other: each waits for the other's
- * event, copies, and records its own. The host enqueues them all and waits once. */
+ * event, copies, and records its own. The host enqueues them all, in *enqueued seconds, and waits
+ * once. */
 static stn_status exchange_rounds(const team_member *const pair[2], const link_buffers *b, size_t bytes, int ways,
-                                  int rounds, stn_error *error) {
+                                  int rounds, double *enqueued, stn_error *error) {
+    const double begin = bench_now();
     for (int i = 0; i < rounds; i++) {
         for (int m = 0; m < 2; m++) STN_TRY(stn_lane_mark(pair[m]->lane, error));
         for (int m = 0; m < ways; m++) {
@@ -428,6 +468,7 @@ static stn_status exchange_rounds(const team_member *const pair[2], const link_b
             STN_TRY(stn_lane_copy(pair[m]->lane, b->to[m], pair[!m]->lane, b->from[!m], bytes, error));
         }
     }
+    *enqueued = bench_now() - begin;
     for (int m = 0; m < 2; m++)
         STN_TRY(stn_device_synchronize(pair[m]->context->device, stn_lane_stream(pair[m]->lane), error));
     return STN_OK;
@@ -444,17 +485,18 @@ static stn_status print_links(const stn_team *team, size_t most, stn_error *erro
     for (size_t bytes = 4096; bytes <= most && status == STN_OK; bytes *= 8)
         for (int ways = 1; ways <= 2 && status == STN_OK; ways++) {
             enum { ROUNDS = 50, TIMES = 7 };
-            double times[TIMES];
-            status = exchange_rounds(pair, &b, bytes, ways, ROUNDS, error);
+            double times[TIMES], enqueued[TIMES];
+            status = exchange_rounds(pair, &b, bytes, ways, ROUNDS, &enqueued[0], error);
             for (int i = 0; i < TIMES && status == STN_OK; i++) {
                 const double begin = bench_now();
-                status = exchange_rounds(pair, &b, bytes, ways, ROUNDS, error);
+                status = exchange_rounds(pair, &b, bytes, ways, ROUNDS, &enqueued[i], error);
                 times[i] = (bench_now() - begin) / ROUNDS;
             }
             if (status != STN_OK) break;
             const double median = bench_median(times, TIMES);
-            printf("link: %10zu bytes %s: %8.2f us an exchange, %.1f GB/s each way\n", bytes,
-                   ways == 1 ? "one way  " : "both ways", 1e6 * median, 1e-9 * (double)bytes / median);
+            printf("link: %10zu bytes %s: %8.2f us an exchange (the host's calls %.2f), %.1f GB/s each way\n", bytes,
+                   ways == 1 ? "one way  " : "both ways", 1e6 * median, 1e6 * bench_median(enqueued, TIMES) / ROUNDS,
+                   1e-9 * (double)bytes / median);
         }
     for (int m = 0; m < 2; m++) {
         stn_memory_free(pair[m]->context, b.to[m]);
@@ -480,7 +522,7 @@ static stn_status print_machine(const settings *s, const stn_team *team, stn_err
 static int usage(void) {
     fprintf(stderr,
             "usage: stentor-team [--host] [--members 1 to %d] [--case TEXT] [--repeat 1 to %d] [--small] "
-            "[--json] [--between STEPS] [--overlap always|never] [--model]\n",
+            "[--json] [--between STEPS] [--overlap always|never] [--model] [--arch ARCH]\n",
             MOST_MEMBERS, MOST_REPEAT);
     return 2;
 }
@@ -505,6 +547,8 @@ static bool read_settings(int argc, char **argv, settings *s) {
             s->between = strtoull(value, NULL, 10), i++;
         else if (!strcmp(argv[i], "--repeat"))
             s->repeat = atoi(value), i++;
+        else if (!strcmp(argv[i], "--arch"))
+            s->arch = value, i++;
         else if (!strcmp(argv[i], "--case"))
             s->only = value, i++;
         else
@@ -516,6 +560,7 @@ static bool read_settings(int argc, char **argv, settings *s) {
 int main(int argc, char **argv) {
     settings s;
     if (!read_settings(argc, argv, &s)) return usage();
+    if (s.arch) return print_models(&s);
     stn_team *teams[MOST_MEMBERS + 1] = {NULL};
     stn_error error = {0};
     stn_status status = STN_OK;

@@ -56,17 +56,17 @@ void stn_lane_link(const stn_lane *lane, const stn_lane *other) {
 }
 
 stn_status stn_lane_mark(const stn_lane *lane, stn_error *error) {
-    STN_TRY(stn_device_enter(lane->device, error));
+    STN_TRY(stn_device_push(lane->device, error));
     const stn_status status = STN_CU(lane->device->driver, cuEventRecord, (lane->mark, lane->stream), error);
-    stn_device_leave(lane->device);
+    stn_device_pop(lane->device);
     return status;
 }
 
 stn_status stn_lane_await(const stn_lane *lane, const stn_lane *marked, stn_error *error) {
     if (lane == marked) return STN_OK;
-    STN_TRY(stn_device_enter(lane->device, error));
+    STN_TRY(stn_device_push(lane->device, error));
     const stn_status status = STN_CU(lane->device->driver, cuStreamWaitEvent, (lane->stream, marked->mark, 0), error);
-    stn_device_leave(lane->device);
+    stn_device_pop(lane->device);
     return status;
 }
 
@@ -75,10 +75,10 @@ stn_status stn_lane_copy(const stn_lane *lane, void *to, const stn_lane *other, 
     if (!bytes) return STN_OK;
     if (lane->device->context == other->device->context)
         return stn_device_copy(lane->device, to, from, bytes, lane->stream, error);
-    STN_TRY(stn_device_enter(lane->device, error));
+    STN_TRY(stn_device_push(lane->device, error));
     const stn_status status =
         STN_CU(lane->device->driver, cuMemcpyPeerAsync,
                (address(to), lane->device->context, address(from), other->device->context, bytes, lane->stream), error);
-    stn_device_leave(lane->device);
+    stn_device_pop(lane->device);
     return status;
 }
