@@ -338,7 +338,7 @@ static void print_run(const settings *s, const team_case *c, const stn_problem *
 /* Predicted speedups of larger teams, by the planner's own model: this GPU's kernels and measured
  * link for 8 GPUs of one host; between hosts the assumed figures below, and no overlap. */
 #define NETWORK_BANDWIDTH 50e9 /* bytes/s of a GPU: 400 Gb/s */
-#define NETWORK_LATENCY 30e-6  /* seconds */
+#define NETWORK_LATENCY 40e-6  /* seconds */
 
 static stn_status print_model(const team_case *c, const stn_problem *p, const stn_plan_options *options,
                               const stn_team *measured, double alone, stn_error *error) {
@@ -415,7 +415,7 @@ static stn_status run_case(const settings *s, const team_case *c, stn_team *cons
 
 /* The model of a case on GPUs that need not be here, with the link of two H200s of one host. */
 #define ASSUMED_BANDWIDTH 370e9 /* bytes/s each way, both ways at once */
-#define ASSUMED_LATENCY 20e-6   /* seconds of an exchange */
+#define ASSUMED_LATENCY 26e-6   /* seconds of an exchange */
 
 static stn_status model_case(const settings *s, const team_case *c, stn_context *context, stn_error *error) {
     stn_stencil *stencil = NULL;

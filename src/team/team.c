@@ -90,6 +90,7 @@ static stn_status measure_link(stn_team *team, stn_error *error) {
     if (status == STN_OK && team->count > 1)
         status = time_exchange((const team_member *[]){to, from}, (unsigned char *[]){target, source}, &team->latency,
                                error);
+    if (status == STN_OK && team->count > 1) team->latency += TEAM_IDLE;
     stn_timer_destroy(timer);
     stn_device_free(to->context->device, target);
     stn_device_free(from->context->device, source);

@@ -8,6 +8,11 @@
 
 enum { TEAM_MOST = 64, TEAM_MOST_RANKS = 4096 };
 
+/* Seconds that a GPU idles between two launches that are not simply one after the other on a
+ * stream: it waits for the last blocks of other work, copies halos or edges, and fills again.
+ * Measured on two H200s, in addition to the copies of an exchange. */
+#define TEAM_IDLE 12e-6
+
 typedef struct team_member {
     stn_context *context; /* owned */
     stn_lane *lane;       /* owned; NULL on the host */

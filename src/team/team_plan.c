@@ -46,6 +46,9 @@ enum { ALIGNMENT = 256, DESCRIBED = 16 };
 /* An overlap is considered if an exchange takes longer than this fraction of the computation
  * between two of them; edges cost about as much. */
 #define WORTH_OVERLAPPING 0.01
+/* An overlap must be predicted to be faster by this factor: kernels of edges slow the interior down
+ * by more than their share of bytes and operations. */
+#define OVERLAP_MARGIN 1.05
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
@@ -170,7 +173,7 @@ static double overlapped_seconds(search *s) {
     const stn_estimate interior = estimate_of(s, INTERIOR), edge = estimate_of(s, EDGE);
     const double share = fmax(edge.bytes / fmax(interior.bytes, 1), edge.flops / fmax(interior.flops, 1));
     const double bytes = 2.0 * (double)(depth_of(part) * s->plan->row_bytes * s->plan->batch);
-    const double copies = sides * (machine->launch_seconds + bytes / machine->copy_bandwidth);
+    const double copies = TEAM_IDLE + sides * (machine->launch_seconds + bytes / machine->copy_bandwidth);
     return fmax((1 + sides * share) * interior.seconds, sides * edge.seconds + exchange_seconds(s)) + copies;
 }
 
@@ -188,8 +191,8 @@ static double seconds_of(search *s, uint64_t between, bool *overlaps) {
         (s->overlap == TEAM_OVERLAP_CHOSEN && exchange < WORTH_OVERLAPPING * launch))
         return seconds;
     const double overlapped = runs * overlapped_seconds(s);
-    *overlaps = overlapped < seconds;
-    return fmin(seconds, overlapped);
+    *overlaps = OVERLAP_MARGIN * overlapped < seconds;
+    return *overlaps ? overlapped : seconds;
 }
 
 /* True if it is the fastest so far. */
