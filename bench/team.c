@@ -336,7 +336,8 @@ static void print_run(const settings *s, const team_case *c, const stn_problem *
 }
 
 /* Predicted speedups of larger teams, by the planner's own model: this GPU's kernels and measured
- * link for 8 GPUs of one host; between hosts the assumed figures below, and no overlap. */
+ * link for 8 GPUs of one host; between hosts the assumed figures below, a process for each
+ * GPU, and no overlap. */
 #define NETWORK_BANDWIDTH 50e9 /* bytes/s of a GPU: 400 Gb/s */
 #define NETWORK_LATENCY 40e-6  /* seconds */
 
@@ -349,7 +350,7 @@ static stn_status print_model(const team_case *c, const stn_problem *p, const st
         stn_problem whole = *p;
         stn_team_plan *plan = NULL;
         if (c->weak) whole.extent[0] *= (size_t)counts[i];
-        team.count = counts[i], team.ranks = NULL, team.own = 0;
+        team.count = counts[i], team.enqueues = one_host && !measured->on_host ? counts[i] : 1;
         if (!one_host) team.link_bandwidth = NETWORK_BANDWIDTH, team.latency = NETWORK_LATENCY;
         if (!one_host) team.overlap = TEAM_OVERLAP_NEVER;
         if (!(team.member = calloc((size_t)team.count, sizeof *team.member)))

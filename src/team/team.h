@@ -30,6 +30,7 @@ struct stn_team {
     bool on_host;          /* the members of this process compute on the host */
     double link_bandwidth; /* bytes/s from one member to another */
     double latency;        /* seconds of the smallest exchange, with its waits */
+    int enqueues;          /* GPUs that this process enqueues work on */
     uint64_t between;      /* for measurements: steps between exchanges of all plans; 0: chosen */
     team_overlap overlap;  /* of all plans */
     team_member *member;   /* owned; those of other processes are empty */

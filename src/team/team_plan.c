@@ -46,6 +46,10 @@ enum { ALIGNMENT = 256, DESCRIBED = 16 };
 /* An overlap is considered if an exchange takes longer than this fraction of the computation
  * between two of them; edges cost about as much. */
 #define WORTH_OVERLAPPING 0.01
+/* Seconds of the host's calls for an exchange with one GPU, as measured by stentor-team, and for a
+ * launch. */
+#define EXCHANGE_CALLS 7e-6
+#define LAUNCH_CALL 3e-6
 /* An overlap must be predicted to be faster by this factor: kernels of edges slow the interior down
  * by more than their share of bytes and operations. */
 #define OVERLAP_MARGIN 1.05
@@ -163,6 +167,12 @@ static double exchange_seconds(const search *s) {
     return plan->members > 1 ? team_exchange_seconds(plan->team, sides_of(plan) * halo) : 0;
 }
 
+/* Seconds in which one thread enqueues an exchange and so many launches on each of this process's
+ * GPUs. */
+static double enqueuing_seconds(const search *s, double launches) {
+    return s->plan->team->enqueues * (EXCHANGE_CALLS + LAUNCH_CALL * launches);
+}
+
 /* Predicted seconds of a launch if exchanges overlap: the edges take a share of the GPU from the
  * interior, in proportion to their bytes or operations, and the halos arrive after the edges
  * have been computed and copied. */
@@ -174,7 +184,9 @@ static double overlapped_seconds(search *s) {
     const double share = fmax(edge.bytes / fmax(interior.bytes, 1), edge.flops / fmax(interior.flops, 1));
     const double bytes = 2.0 * (double)(depth_of(part) * s->plan->row_bytes * s->plan->batch);
     const double copies = TEAM_IDLE + sides * (machine->launch_seconds + bytes / machine->copy_bandwidth);
-    return fmax((1 + sides * share) * interior.seconds, sides * edge.seconds + exchange_seconds(s)) + copies;
+    const double gpu =
+        fmax((1 + sides * share) * interior.seconds, sides * edge.seconds + exchange_seconds(s)) + copies;
+    return fmax(gpu, enqueuing_seconds(s, interior.launches + sides * edge.launches));
 }
 
 /* Predicted seconds of the whole run; a last interval of fewer steps counts in proportion. Sets the
@@ -184,8 +196,10 @@ static double seconds_of(search *s, uint64_t between, bool *overlaps) {
     plan->between = between;
     cut(plan, s->problem, (int64_t)between * s->reach);
     const double runs = (double)plan->steps / (double)between, exchange = exchange_seconds(s);
-    const double launch = s->overlap == TEAM_OVERLAP_ALWAYS ? INFINITY : estimate_of(s, WHOLE).seconds;
-    const double seconds = runs * launch + ceil(runs) * exchange;
+    const stn_estimate whole =
+        s->overlap == TEAM_OVERLAP_ALWAYS ? (stn_estimate){.seconds = INFINITY} : estimate_of(s, WHOLE);
+    const double launch = whole.seconds;
+    const double seconds = fmax(runs * launch + ceil(runs) * exchange, runs * enqueuing_seconds(s, whole.launches));
     *overlaps = false;
     if (s->overlap == TEAM_OVERLAP_NEVER || 2 * depth_of(plan->part) > plan->rows / plan->members ||
         (s->overlap == TEAM_OVERLAP_CHOSEN && exchange < WORTH_OVERLAPPING * launch))
