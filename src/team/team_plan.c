@@ -227,9 +227,10 @@ static team_overlap overlap_of(const stn_team_plan *plan, int64_t reach) {
     return plan->team->overlap == TEAM_OVERLAP_CHOSEN && plan->team->on_host ? TEAM_OVERLAP_NEVER : plan->team->overlap;
 }
 
-/* The multiple of `fused` that is nearest to `steps`; `steps` if that is less than two of them. */
+/* The multiple of `fused` that is nearest to `steps`; `steps` if that is less than two of them, or
+ * if no strategy serves and `fused` is 0. */
 static uint64_t rounded_to(uint64_t steps, uint64_t fused) {
-    return steps < 2 * fused ? steps : (steps + fused / 2) / fused * fused;
+    return !fused || steps < 2 * fused ? steps : (steps + fused / 2) / fused * fused;
 }
 
 /* Strategies compute several steps per launch, and if these do not divide the steps between two

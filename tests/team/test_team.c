@@ -277,7 +277,11 @@ static void refusals(rig *r) {
     p.every = 2;
     report(r, stn_team_plan_create(r->team[2], &p, NULL, &plan, &error) == STN_ERROR_UNSUPPORTED && !plan, "snapshots",
            error.message);
-    p.every = 0, p.in_stride[0] = 20, p.in_stride[1] = 1;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.strategy = r->gpus ? "host" : "direct", p.every = 0;
+    report(r, stn_team_plan_create(r->team[2], &p, &options, &plan, &error) == STN_ERROR_UNSUPPORTED && !plan,
+           "a strategy that cannot serve", error.message);
+    p.in_stride[0] = 20, p.in_stride[1] = 1;
     report(r, stn_team_plan_create(r->team[2], &p, NULL, &plan, &error) == STN_ERROR_UNSUPPORTED && !plan, "strides",
            error.message);
     p.in_stride[0] = p.in_stride[1] = 0;
