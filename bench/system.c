@@ -319,8 +319,10 @@ static stn_status run_case(bench *machine, stn_context *host, const settings *s,
         stn_candidate list[MOST_CANDIDATES];
         if (s->strategy && strcmp((*row)->name, s->strategy) != 0) continue;
         options.strategy = (*row)->name;
-        if (stn_plan_create_system(machine->context, &r.problem, &options, &like, error) != STN_OK) {
-            if (s->strategy) printf("%-34s %-6s %s\n", c->name, (*row)->name, error->message);
+        const stn_status made = stn_plan_create_system(machine->context, &r.problem, &options, &like, error);
+        if (made != STN_OK) {
+            if (s->strategy || made != STN_ERROR_UNSUPPORTED)
+                printf("%-34s %-6s %s\n", c->name, (*row)->name, error->message);
             continue;
         }
         size_t count = 1;

@@ -145,6 +145,37 @@ __device__ __forceinline__ REAL system_value(const AROUND &around) {
     return around.number(0) * t0 - t1;
 }
 
+// ---- system_fused: SYSTEM_ARRAYS, SYSTEM_VALUES, SYSTEM_SIDES, SYSTEM_PAST, THREADS_X, THREADS_Y,
+// BLOCKS, and these; here one step of the same assignment in 3D
+constexpr int FUSED_MARCH = 0;  // axis along which blocks march: 0 in 3D, 1 in 2D
+constexpr int FUSED_INPUTS = 1, FUSED_PASSES = 1, FUSED_OUTPUTS = 1, FUSED_EQUATIONS = 1;
+constexpr int FUSED_SLOTS = 2;                 // planes in shared memory
+constexpr int FUSED_BEGIN = 0, FUSED_END = 0;  // first iteration; last one less those of a chunk
+constexpr int FUSED_PLANES = 1;                // planes of an iteration
+constexpr int FUSED_ROWS = 1;                  // rows of a thread
+// Points of a tile that are not stored, and reach of all assignments: as SYSTEM_REACH.
+constexpr int FUSED_MARGIN[6] = {0, 0, 0, 0, 0, 1}, FUSED_REACH[6] = {0, 0, 0, 0, 0, 1};
+// By axis: tiles continue past sides, since some array wraps; the same, and no read is folded.
+constexpr int FUSED_CONTINUES[3] = {0, 0, 1}, FUSED_WHOLE[3] = {0, 0, 1};
+constexpr int FUSED_FREEZES[1] = {0};  // by assignment, as SYSTEM_FREEZES
+// By node, inputs before passes. Planes behind the iteration's; planes in its ring, and before it;
+// first iteration, and last one as FUSED_END; place in the ring at FUSED_BEGIN.
+constexpr int NODE_LAG[2] = {0, 0}, NODE_RING[2] = {2, 0}, NODE_AT[2] = {0, 2};
+constexpr int NODE_BEGIN[2] = {0, 0}, NODE_END[2] = {0, 0}, NODE_START[2] = {0, 0};
+constexpr int NODE_X[2][2] = {{0, 32}, {0, 31}}, NODE_Y[2][2] = {{0, 4}, {0, 4}};  // columns, rows
+constexpr int NODE_SHARED[1] = {0};                                                // of inputs, as SYSTEM_SHARED
+// By pass: its assignment; index of its output, -1: none; node of the value that frozen points
+// keep, -1: none; 1: it reads what was computed since the last barrier; nodes by array, -1: none.
+constexpr int PASS_EQUATION[1] = {0}, PASS_OUT[1] = {0}, PASS_PRESENT[1] = {-1}, PASS_WAITS[1] = {0};
+constexpr int PASS_NODE[1][1] = {{0}};
+template <int E>
+struct equation {
+    template <class AROUND>
+    __device__ static REAL value(const AROUND &around) {
+        return system_value(around);
+    }
+};
+
 // ---- fft_line: transforms of lines; fft_warp reads WARPS, BLOCKS, STAGES and, of these, the
 // length, the inverse and the scale
 constexpr int FFT_LENGTH = 256;  // complex points of a line

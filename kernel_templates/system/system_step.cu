@@ -17,10 +17,10 @@
 // Reads STORE, REAL, SYSTEM_ARRAYS, SYSTEM_VALUES, SYSTEM_REACH, SYSTEM_FREEZES, SYSTEM_SIDES,
 // SYSTEM_PAST, SYSTEM_SHARED, SYSTEM_QUEUE_LOW, SYSTEM_QUEUE, THREADS_X, THREADS_Y, SYSTEM_PLANES,
 // BLOCKS, system_value.
-#include "device/boundary.cuh"
 #include "device/element.cuh"
 #include "device/launch_checks.cuh"
 #include "params.cuh"
+#include "system/fold.cuh"
 
 constexpr int THREADS = THREADS_X * THREADS_Y;
 
@@ -36,48 +36,14 @@ struct system_arguments {
 static_assert(layout_matches(sizeof(system_arguments), sizeof(system_arguments::values)),
               "the launcher's mirrored struct of the arguments");
 
-// Folding of reads past a side of array A along one axis: SYSTEM_SIDES has 4 bits for each side,
-// boundary_kind plus 8 where the side is odd.
-template <int A, int AXIS>
-struct rule {
-    static constexpr int LOW = SYSTEM_SIDES[A] >> 8 * AXIS & 15, HIGH = SYSTEM_SIDES[A] >> (8 * AXIS + 4) & 15;
-    // Same as fold_once, also for a fixed side, past which other points read the nearest point.
-    __device__ __forceinline__ static int fold(int i, int n) {
-        constexpr int L = (LOW & 7) == FIXED ? NEAREST : LOW & 7, H = (HIGH & 7) == FIXED ? NEAREST : HIGH & 7;
-        return fold_once<L, H>(i, n);
-    }
-    __device__ __forceinline__ static REAL sign(int i, int n) {
-        if (!((LOW | HIGH) & 8)) return 1;
-        return ((LOW & 8) && i < 0) || ((HIGH & 8) && i >= n) ? -1 : 1;
+template <int A>
+struct load {
+    const system_arguments &a;
+    long long grid;
+    __device__ __forceinline__ REAL operator()(int z, int y, int x) const {
+        return widen(a.array[A][grid + (z * a.n[1] + y) * a.n[2] + x]);
     }
 };
-
-template <int A, bool SHARED>
-__device__ __forceinline__ REAL read_folded(const system_arguments &a, long long grid, int z, int y, int x, int dz,
-                                            int dy, int dx) {
-    const int nz = static_cast<int>(a.n[0]), ny = static_cast<int>(a.n[1]), nx = static_cast<int>(a.n[2]);
-    const int *const past = SYSTEM_PAST[A];
-    REAL sign = 1;
-    if (dz) {
-        const int i = z + dz;
-        sign *= rule<A, 0>::sign(i, nz);
-        z = rule<A, 0>::fold(i, nz);
-        if (z < 0) return a.values[z == PAST_LOW ? past[0] : past[1]];
-    }
-    if (dy) {
-        const int i = y + dy;
-        y = rule<A, 1>::fold(i, ny);
-        if (y < 0) return sign * a.values[y == PAST_LOW ? past[2] : past[3]];
-        sign *= rule<A, 1>::sign(i, ny);
-    }
-    if (dx) {
-        const int i = x + dx;
-        x = rule<A, 2>::fold(i, nx);
-        if (x < 0) return sign * a.values[x == PAST_LOW ? past[4] : past[5]];
-        sign *= rule<A, 2>::sign(i, nx);
-    }
-    return sign * widen(a.array[A][(SHARED ? 0 : grid) + (z * a.n[1] + y) * a.n[2] + x]);
-}
 
 struct near_side {
     const system_arguments &a;
@@ -86,11 +52,11 @@ struct near_side {
 
     template <int A>
     __device__ __forceinline__ REAL shared(int dz, int dy, int dx) const {
-        return read_folded<A, true>(a, grid, z, y, x, dz, dy, dx);
+        return read_folded<A, false>(a.n, a.values, z, y, x, dz, dy, dx, load<A>{a, 0});
     }
     template <int A>
     __device__ __forceinline__ REAL field(int dz, int dy, int dx) const {
-        return read_folded<A, false>(a, grid, z, y, x, dz, dy, dx);
+        return read_folded<A, false>(a.n, a.values, z, y, x, dz, dy, dx, load<A>{a, grid});
     }
     __device__ __forceinline__ REAL number(int i) const { return a.values[i]; }
 };

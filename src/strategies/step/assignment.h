@@ -4,34 +4,21 @@
 #include "context/kernel_value.h"
 #include "plan/plan.h"
 #include "problem/system_state.h"
-
-#define STEP_MOST_OPERATIONS 4096 /* of a point; compiling takes about 1 ms for each ten */
-#define STEP_MOST_ARGUMENTS 4096  /* bytes of any kernel's arguments */
-#define STEP_MOST_ARRAYS 64
+#include "strategies/common/system_code.h"
 
 /* Threads of a block along x and along y, and the planes that it marches through. */
 typedef struct step_block {
     int x, y, planes;
 } step_block;
 
-/* An array that an assignment reads: a field's level, or a coefficient. */
-typedef struct step_array {
-    bool is_field;
-    int index, level;
-    int below, above; /* planes read at the point's own x and y, below and above it */
-} step_array;
-
 typedef struct step_assignment {
     const stn_system_equation *equation; /* borrowed from the task */
     stn_kernel *kernel;
     step_block block;
-    int narrays, nvalues;
-    step_array arrays[STEP_MOST_ARRAYS];
-    /* Index in values of this coefficient; -1: not a number. */
-    int number_of[STN_SYSTEM_MAX_COEFFICIENTS];
-    size_t arguments;                          /* size in bytes */
-    int64_t tiles[3];                          /* blocks along x, y and z */
-    unsigned char header[STEP_MOST_ARGUMENTS]; /* the arguments that are known before a run */
+    stn_system_reads reads;
+    size_t arguments;                                /* size in bytes */
+    int64_t tiles[3];                                /* blocks along x, y and z */
+    unsigned char header[STN_SYSTEM_MOST_ARGUMENTS]; /* the arguments that are known before a run */
 } step_assignment;
 
 /* Whether a kernel can run the assignment; if not, writes the reason. */

@@ -1,6 +1,6 @@
-/* Compares every candidate of the strategy `step` with the host at every element: blocks and
- * marching loops, sides, batches, in place. tests/python/test_system.py compares random systems
- * with NumPy. */
+/* Compares every candidate of the strategies `step` and `fused` with the host at every element:
+ * blocks and marching loops, sides, batches, in place; `fused` must equal single steps to the bit.
+ * tests/python/test_system.py compares random systems with NumPy. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,7 +128,7 @@ typedef struct bench {
     stn_dtype dtype;
     stn_context *host;
     stn_system_problem problem;
-    char *numbers, *expected, *got;
+    char *numbers, *expected, *got, *stepped; /* stepped: by the first candidate of `step` */
     size_t each, points, bytes;
 } bench;
 
@@ -143,22 +143,41 @@ static stn_status result_of(bench *b, stn_context *context, stn_plan *plan, char
     return status;
 }
 
-static void check_candidate(bench *b, stn_plan *like, const stn_candidate *candidate) {
+/* Elements whose bits differ from those of `step`. */
+static size_t differing(const stn_system_task *task, const bench *b) {
+    const size_t size = stn_dtype_size(task->dtype);
+    size_t count = 0;
+    for (int i = 0; i < task->arrays; i++)
+        for (size_t k = 0; k < b->points; k++) {
+            const size_t at = (size_t)i * b->each + k * size;
+            count += memcmp(b->got + at, b->stepped + at, size) != 0;
+        }
+    return count;
+}
+
+static void check_candidate(bench *b, stn_plan *like, const stn_strategy *strategy, const stn_candidate *candidate,
+                            bool is_first) {
     static const double bars[] = {1e-13, 2e-5, 1e-2}; /* by stn_dtype, for a few steps */
     stn_plan *plan = NULL;
     stn_error error = {STN_OK, ""};
     char what[300], detail[1100] = "";
     stn_text name = STN_TEXT_EMPTY;
-    stn_system_strategy_step.name_candidate(&like->task, candidate, &name);
+    strategy->name_candidate(&like->task, candidate, &name);
     stn_text_append(&name, "", 1);
-    snprintf(what, sizeof what, "%s, %s: %s", b->c->name, stn_dtype_name(b->dtype), name.data ? name.data : "");
+    snprintf(what, sizeof what, "%s, %s: %s, %s", b->c->name, stn_dtype_name(b->dtype), strategy->name,
+             name.data ? name.data : "");
     stn_text_clear(&name);
-    stn_status status = stn_plan_build(like, like->system.steps, &stn_system_strategy_step, candidate, &plan, &error);
+    stn_status status = stn_plan_build(like, like->system.steps, strategy, candidate, &plan, &error);
     if (status == STN_OK) status = result_of(b, b->s->context, plan, b->got, &error);
     double off = INFINITY;
     if (status == STN_OK) off = difference(&plan->system, b->got, b->expected, b->each, b->points);
-    snprintf(detail, sizeof detail, "%s; off by %.3g", error.message, off);
-    suite_report(b->s, off <= bars[b->dtype], what, detail);
+    const bool is_step = strategy == &stn_system_strategy_step;
+    size_t unlike = 0;
+    if (status == STN_OK && is_step && is_first) memcpy(b->stepped, b->got, b->bytes);
+    if (status == STN_OK) unlike = differing(&plan->system, b);
+    snprintf(detail, sizeof detail, "%s; off by %.3g; %zu elements differ from those of step", error.message, off,
+             unlike);
+    suite_report(b->s, off <= bars[b->dtype] && !unlike, what, detail);
     stn_plan_destroy(plan);
 }
 
@@ -166,14 +185,15 @@ static void check_case(bench *b) {
     stn_error error = {STN_OK, ""};
     stn_plan *host = NULL, *like = NULL;
     stn_candidate list[64];
-    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    options.strategy = "step";
+    static const stn_strategy *const strategies[] = {&stn_system_strategy_step, &stn_system_strategy_fused};
     stn_status status = stn_plan_create_system(b->host, &b->problem, NULL, &host, &error);
     if (status == STN_OK) status = result_of(b, b->host, host, b->expected, &error);
-    if (status == STN_OK) status = stn_plan_create_system(b->s->context, &b->problem, &options, &like, &error);
+    if (status == STN_OK) status = stn_plan_create_system(b->s->context, &b->problem, NULL, &like, &error);
     if (status != STN_OK) suite_report(b->s, false, b->c->name, error.message);
-    const size_t count = like ? stn_system_strategy_step.system.candidates(&like->system, &like->machine, list, 64) : 0;
-    for (size_t i = 0; i < count; i++) check_candidate(b, like, &list[i]);
+    for (int k = 0; status == STN_OK && k < 2; k++) {
+        const size_t count = strategies[k]->system.candidates(&like->system, &like->machine, list, 64);
+        for (size_t i = 0; i < count; i++) check_candidate(b, like, strategies[k], &list[i], i == 0);
+    }
     stn_plan_destroy(host);
     stn_plan_destroy(like);
 }
@@ -204,12 +224,13 @@ static void check_type(suite *s, const system_case *c, stn_dtype dtype) {
     b.each = (b.points * 8 + 255) / 256 * 256;
     b.bytes = 24 * b.each; /* more arrays than any case has */
     b.numbers = calloc(1, b.bytes), b.expected = calloc(1, b.bytes), b.got = calloc(1, b.bytes);
-    if (b.numbers && b.expected && b.got) {
+    b.stepped = calloc(1, b.bytes);
+    if (b.numbers && b.expected && b.got && b.stepped) {
         fill(&b);
         check_case(&b);
     } else
         suite_report(s, false, c->name, "no memory");
-    free(b.numbers), free(b.expected), free(b.got);
+    free(b.numbers), free(b.expected), free(b.got), free(b.stepped);
     stn_context_destroy(b.host);
     stn_system_destroy(system);
 }

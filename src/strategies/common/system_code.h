@@ -1,0 +1,51 @@
+/* What kernels of a system's assignments read, and their text: the assignment as straight-line code
+ * of CUDA. */
+#ifndef STN_STRATEGIES_COMMON_SYSTEM_CODE_H
+#define STN_STRATEGIES_COMMON_SYSTEM_CODE_H
+#include "plan/plan.h"
+#include "problem/system_program.h"
+
+#define STN_SYSTEM_MOST_ARRAYS 64
+#define STN_SYSTEM_MOST_OPERATIONS 4096 /* of a point; compiling takes about 1 ms for each ten */
+#define STN_SYSTEM_MOST_ARGUMENTS 4096  /* bytes of any kernel's arguments */
+
+/* An array that a kernel reads: a field's level, or a coefficient. */
+typedef struct stn_system_array {
+    bool is_field;
+    int index, level;
+    int below, above; /* planes read at the point's own x and y, below and above it */
+} stn_system_array;
+
+/* The kernel's values are the numbers, then for each array the constants of its sides. */
+typedef struct stn_system_reads {
+    int narrays, nnumbers, nvalues; /* nvalues: at least 1 */
+    stn_system_array arrays[STN_SYSTEM_MOST_ARRAYS];
+    /* Index in values of this coefficient; -1: not a number. */
+    int number_of[STN_SYSTEM_MAX_COEFFICIENTS];
+} stn_system_reads;
+
+/* The program of an assignment, a value an instruction. The caller clears it, also on failure. */
+stn_status stn_system_code_program(const stn_system_task *task, const stn_system_equation *equation,
+                                   stn_system_program *program, stn_error *error);
+
+/* Begins an empty list; adds what a program reads to it (false: it is full); counts the values of
+ * the complete list. */
+void stn_system_reads_begin(stn_system_reads *reads);
+bool stn_system_reads_add(const stn_system_task *task, const stn_system_program *program, stn_system_reads *reads);
+void stn_system_reads_end(const stn_system_task *task, stn_system_reads *reads);
+
+/* The index of an array in the list, to which it is added; -1: the list is full. */
+int stn_system_reads_array(stn_system_reads *reads, bool is_field, int index, int level);
+const stn_system_variable *stn_system_array_variable(const stn_system_task *task, const stn_system_array *array);
+
+/* Renders the include of the operators, and SYSTEM_ARRAYS, SYSTEM_VALUES, SYSTEM_SIDES and
+ * SYSTEM_PAST, which system/fold.cuh reads. */
+void stn_system_render_sides(const stn_system_task *task, const stn_system_reads *reads, stn_text *text);
+/* Renders the body of a function of `around` that returns the assigned value. */
+void stn_system_render_program(const stn_system_task *task, stn_system_reads *reads, const stn_system_program *program,
+                               stn_text *text);
+/* Stores the constants of sides behind the numbers, or the numbers of an execution, in the values. */
+void stn_system_put_constants(const stn_system_task *task, const stn_system_reads *reads, unsigned char *values);
+void stn_system_put_numbers(const stn_system_task *task, const stn_system_reads *reads, const double *numbers,
+                            unsigned char *values);
+#endif

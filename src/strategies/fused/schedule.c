@@ -1,0 +1,243 @@
+/* Lags, margins and rings of the passes of a fused launch. */
+#include "strategies/fused/schedule.h"
+
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+
+/* ---- what assignments read */
+
+static bool wraps(const stn_system_task *task, const stn_system_array *array, int axis) {
+    return stn_system_array_variable(task, array)->side[axis][0].kind == STN_WRAP;
+}
+
+static void note_reach(int reach[3][2], const int offset[3]) {
+    for (int axis = 0; axis < 3; axis++) {
+        reach[axis][0] = (int)stn_max(reach[axis][0], -offset[axis]);
+        reach[axis][1] = (int)stn_max(reach[axis][1], offset[axis]);
+    }
+}
+
+/* A read that is folded back may lie as far on the other side. */
+static void widen_reach(const stn_system_task *task, fused_reads *r, int e, int array) {
+    int(*const reach)[2] = r->reach[e][array];
+    for (int axis = 0; axis < 3; axis++) {
+        const int most = (int)stn_max(reach[axis][0], reach[axis][1]);
+        if (!most) continue;
+        if (wraps(task, &r->reads.arrays[array], axis))
+            r->continues[axis] = true;
+        else
+            reach[axis][0] = reach[axis][1] = most, r->whole[axis] = false;
+    }
+}
+
+static bool add_equation(const stn_system_task *task, int e, const stn_system_program *program, fused_reads *r) {
+    static const int none[3] = {0};
+    if (!stn_system_reads_add(task, program, &r->reads)) return false;
+    r->count[e] = program->count;
+    for (int i = 0; i < program->count; i++) {
+        const stn_system_instruction *instruction = &program->list[i];
+        const stn_system_node *node = &task->system->nodes[instruction->node];
+        const bool is_field = node->op == STN_SYSTEM_FIELD;
+        if (node->op == STN_SYSTEM_STENCIL) r->operations[e] += 2 * (int)task->system->stencils[node->index].ntaps;
+        if (!is_field && (node->op != STN_SYSTEM_COEFFICIENT || task->is_number[node->index])) {
+            r->operations[e]++;
+            continue;
+        }
+        r->fetched[e]++;
+        const int array = stn_system_reads_array(&r->reads, is_field, node->index, node->level);
+        if (r->reach[e][array][0][0] < 0) memset(r->reach[e][array], 0, sizeof r->reach[e][array]);
+        note_reach(r->reach[e][array], instruction->offset);
+    }
+    int64_t begin[3], end[3];
+    stn_system_updated_range(task, &task->system->equations[e], begin, end);
+    for (int axis = 0; axis < 3; axis++) r->freezes[e] |= begin[axis] > 0 || end[axis] < task->n[axis];
+    if (!r->freezes[e]) return true;
+    const int present = stn_system_reads_array(&r->reads, true, task->system->equations[e].field, 0);
+    if (present < 0) return false;
+    if (r->reach[e][present][0][0] < 0) memset(r->reach[e][present], 0, sizeof r->reach[e][present]);
+    note_reach(r->reach[e][present], none);
+    return true;
+}
+
+stn_status fused_reads_make(const stn_system_task *task, fused_reads *r, stn_error *error) {
+    memset(r, 0, sizeof *r);
+    memset(r->reach, -1, sizeof r->reach);
+    stn_system_reads_begin(&r->reads);
+    for (int e = 0; e < task->system->nequations; e++) {
+        stn_system_program program;
+        stn_status status = stn_system_code_program(task, &task->system->equations[e], &program, error);
+        if (status == STN_OK && !add_equation(task, e, &program, r))
+            status = stn_fail(error, STN_ERROR_UNSUPPORTED, "the assignments read more than %d arrays",
+                              STN_SYSTEM_MOST_ARRAYS);
+        stn_system_program_clear(&program);
+        STN_TRY(status);
+    }
+    if (!r->reads.narrays) (void)stn_system_reads_array(&r->reads, true, 0, 0); /* C++ has no empty arrays */
+    stn_system_reads_end(task, &r->reads);
+    for (int axis = 0; axis < 3; axis++) r->whole[axis] = true;
+    for (int e = 0; e < task->system->nequations; e++)
+        for (int a = 0; a < r->reads.narrays; a++)
+            if (r->reach[e][a][0][0] >= 0) widen_reach(task, r, e, a);
+    for (int axis = 0; axis < 3; axis++) r->whole[axis] = r->whole[axis] && r->continues[axis];
+    return STN_OK;
+}
+
+/* ---- passes and what they read */
+
+static int input_of(fused_schedule *s, const stn_system_array *array, int level) {
+    for (int i = 0; i < s->ninputs; i++)
+        if (s->inputs[i].is_field == array->is_field && s->inputs[i].index == array->index &&
+            s->inputs[i].level == level)
+            return i;
+    if (s->ninputs == FUSED_MOST_INPUTS) return -1;
+    s->inputs[s->ninputs] = (stn_system_array){.is_field = array->is_field, .index = array->index, .level = level};
+    return s->ninputs++;
+}
+
+static int equation_of(const stn_system_task *task, int field) {
+    for (int e = 0; e < task->system->nequations; e++)
+        if (task->system->equations[e].field == field) return e;
+    return 0;
+}
+
+/* Finds the node of every read; passes are FUSED_MOST_INPUTS + their number until inputs are
+ * counted. */
+static bool find_nodes(const stn_system_task *task, const fused_reads *r, fused_schedule *s) {
+    const int equations = task->system->nequations;
+    for (int j = 0; j < s->npasses; j++) {
+        const int step = j / equations;
+        s->equation[j] = j % equations;
+        for (int a = 0; a < r->reads.narrays; a++) {
+            const stn_system_array *array = &r->reads.arrays[a];
+            s->node_of[j][a] = -1;
+            if (r->reach[s->equation[j]][a][0][0] < 0) continue;
+            const int state = step - array->level; /* for the level `next`, -1, one later */
+            s->node_of[j][a] = !array->is_field ? input_of(s, array, 0)
+                               : state <= 0
+                                   ? input_of(s, array, -state)
+                                   : FUSED_MOST_INPUTS + (state - 1) * equations + equation_of(task, array->index);
+            if (s->node_of[j][a] < 0) return false;
+        }
+    }
+    if (!s->ninputs && input_of(s, &r->reads.arrays[0], 0) < 0) return false; /* C++ has no empty arrays */
+    for (int j = 0; j < s->npasses; j++) {
+        s->present[j] = -1;
+        for (int a = 0; a < r->reads.narrays; a++) {
+            const stn_system_array *array = &r->reads.arrays[a];
+            if (s->node_of[j][a] >= FUSED_MOST_INPUTS) s->node_of[j][a] += s->ninputs - FUSED_MOST_INPUTS;
+            if (r->freezes[s->equation[j]] && array->is_field && array->level == 0 &&
+                array->index == task->system->equations[s->equation[j]].field)
+                s->present[j] = s->node_of[j][a];
+        }
+    }
+    return true;
+}
+
+/* A block synchronises before a pass that reads what passes since the last such point computed. */
+static void find_waits(const fused_reads *r, fused_schedule *s) {
+    int since = s->ninputs;
+    for (int j = 0; j < s->npasses; j++) {
+        s->waits[j] = 0;
+        for (int a = 0; a < r->reads.narrays; a++) s->waits[j] |= s->node_of[j][a] >= since;
+        if (s->waits[j]) since = s->ninputs + j;
+    }
+}
+
+/* ---- times and places */
+
+static void find_lags(const fused_reads *r, fused_schedule *s) {
+    for (int j = 0; j < s->npasses; j++) {
+        fused_node *node = &s->nodes[s->ninputs + j];
+        for (int a = 0; a < r->reads.narrays; a++)
+            if (s->node_of[j][a] >= 0)
+                node->lag =
+                    (int)stn_max(node->lag, s->nodes[s->node_of[j][a]].lag + r->reach[s->equation[j]][a][s->march][1]);
+    }
+    /* Inputs are loaded as late as their first reader allows. */
+    for (int i = 0; i < s->ninputs; i++) {
+        int least = INT32_MAX;
+        for (int j = 0; j < s->npasses; j++)
+            for (int a = 0; a < r->reads.narrays; a++)
+                if (s->node_of[j][a] == i)
+                    least =
+                        (int)stn_min(least, s->nodes[s->ninputs + j].lag - r->reach[s->equation[j]][a][s->march][1]);
+        s->nodes[i].lag = least == INT32_MAX ? 0 : least;
+    }
+}
+
+static int floor_div(int a, int b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
+
+/* Makes the needed points of a node whole rows of threads and whole iterations. */
+static void round_needs(const fused_schedule *s, const fused_shape *shape, fused_node *node) {
+    int *const march = node->need[s->march];
+    node->begin = floor_div(node->lag - march[0], shape->planes);
+    node->end = -floor_div(-(march[1] + node->lag), shape->planes);
+    march[0] = node->lag - node->begin * shape->planes;
+    march[1] = node->end * shape->planes - node->lag;
+    if (s->march == 0)
+        for (int side = 0; side < 2; side++) node->need[1][side] = (int)stn_round_up(node->need[1][side], shape->rows);
+}
+
+/* From the last pass back: what is needed of each node, and how long its planes are. */
+static void find_needs(const fused_reads *r, const fused_shape *shape, fused_schedule *s) {
+    for (int j = s->npasses - 1; j >= 0; j--) {
+        fused_node *node = &s->nodes[s->ninputs + j];
+        round_needs(s, shape, node);
+        for (int a = 0; a < r->reads.narrays; a++) {
+            if (s->node_of[j][a] < 0) continue;
+            fused_node *from = &s->nodes[s->node_of[j][a]];
+            const int(*const reach)[2] = r->reach[s->equation[j]][a];
+            for (int i = 0; i < 6; i++)
+                from->need[i / 2][i % 2] =
+                    (int)stn_max(from->need[i / 2][i % 2], node->need[i / 2][i % 2] + reach[i / 2][i % 2]);
+            from->ring = (int)stn_max(from->ring, shape->planes + node->lag - from->lag + reach[s->march][0]);
+        }
+    }
+    for (int i = 0; i < s->ninputs; i++) {
+        round_needs(s, shape, &s->nodes[i]);
+        s->nodes[i].ring += shape->planes; /* those of the next iteration */
+    }
+}
+
+static void place(const fused_shape *shape, fused_schedule *s) {
+    const int count = s->ninputs + s->npasses;
+    s->begin = INT32_MAX, s->end = INT32_MIN;
+    for (int n = 0; n < count; n++) {
+        fused_node *node = &s->nodes[n];
+        node->at = s->slots;
+        s->slots += node->ring;
+        s->begin = (int)stn_min(s->begin, node->begin);
+        s->end = (int)stn_max(s->end, node->end);
+        for (int i = 0; i < 6; i++)
+            s->margin[i / 2][i % 2] = (int)stn_max(s->margin[i / 2][i % 2], node->need[i / 2][i % 2]);
+    }
+    s->margin[s->march][0] = s->margin[s->march][1] = 0;
+    for (int n = 0; n < count; n++) {
+        fused_node *node = &s->nodes[n];
+        const int plane = s->begin * shape->planes;
+        node->start = node->ring ? plane - floor_div(plane, node->ring) * node->ring : 0;
+    }
+}
+
+bool fused_schedule_make(const stn_system_task *task, const fused_reads *r, const fused_shape *shape,
+                         fused_schedule *s) {
+    memset(s, 0, sizeof *s);
+    const int equations = task->system->nequations;
+    s->march = task->rank == 3 ? 0 : 1;
+    s->npasses = equations * shape->depth;
+    if (s->npasses > FUSED_MOST_PASSES || !find_nodes(task, r, s)) return false;
+    find_waits(r, s);
+    find_lags(r, s);
+    find_needs(r, shape, s);
+    place(shape, s);
+    for (int j = 0; j < s->npasses; j++) {
+        const int field = task->system->equations[s->equation[j]].field, level = shape->depth - 1 - j / equations;
+        s->out[j] = level < task->system->fields[field].levels ? s->noutputs : -1;
+        if (s->out[j] < 0) continue;
+        s->outputs[s->noutputs].field = field, s->outputs[s->noutputs++].level = level;
+    }
+    return s->margin[2][0] + s->margin[2][1] < shape->x &&
+           (task->rank == 2 || s->margin[1][0] + s->margin[1][1] < shape->y * shape->rows);
+}

@@ -1,0 +1,66 @@
+/* The schedule of a fused launch of a system: which planes of which arrays a block holds, and when
+ * it computes them, as system_fused.cu reads it. */
+#ifndef STN_STRATEGIES_FUSED_SCHEDULE_H
+#define STN_STRATEGIES_FUSED_SCHEDULE_H
+#include "strategies/common/system_code.h"
+
+#define FUSED_MOST_PASSES 32
+#define FUSED_MOST_INPUTS 64
+#define FUSED_MOST_NODES (FUSED_MOST_PASSES + FUSED_MOST_INPUTS)
+
+/* What a candidate holds. The last members are what its cost depends on, so that estimates need no
+ * schedule. */
+typedef struct fused_shape {
+    int depth;        /* steps of a launch */
+    int x, y;         /* threads of a block */
+    int rows, planes; /* of a thread: rows of a tile's plane, planes of an iteration */
+    int chunk;        /* planes that a block stores */
+    int blocks;       /* resident on a multiprocessor */
+    int columns;      /* points of a row that a tile stores */
+    int tiles;        /* blocks of a launch */
+    int extra;        /* planes that a block computes besides its chunk */
+    int moved;        /* per 1000 points of the grid: elements that a launch loads and stores */
+    int operations;   /* per point of the grid, of all passes, with recomputed points */
+    int fetched;      /* per point: elements that passes load from shared memory */
+} fused_shape;
+
+/* The arrays that a system's assignments read, and how far: by assignment, array, axis and side. */
+typedef struct fused_reads {
+    stn_system_reads reads;
+    int reach[STN_SYSTEM_MAX_FIELDS][STN_SYSTEM_MOST_ARRAYS][3][2]; /* -1: it does not read the array */
+    int operations[STN_SYSTEM_MAX_FIELDS], fetched[STN_SYSTEM_MAX_FIELDS], count[STN_SYSTEM_MAX_FIELDS];
+    bool freezes[STN_SYSTEM_MAX_FIELDS];
+    bool continues[3]; /* tiles continue past the sides of the axis: some array wraps there */
+    bool whole[3];     /* the same, and no other array is read at an offset along it */
+} fused_reads;
+
+/* An array in shared memory. Planes and iterations are counted from the block's first plane. */
+typedef struct fused_node {
+    int lag;        /* planes behind the iteration's */
+    int ring;       /* planes in shared memory; 0: none */
+    int at;         /* planes before it in shared memory */
+    int begin, end; /* first iteration, and last one less the iterations of a chunk */
+    int start;      /* place in the ring of the first iteration's plane */
+    int need[3][2]; /* points outside of the block's own ones, by axis and side */
+} fused_node;
+
+typedef struct fused_schedule {
+    int march; /* axis */
+    int ninputs, npasses, noutputs, slots;
+    stn_system_array inputs[FUSED_MOST_INPUTS]; /* node i */
+    struct {
+        int field, level;
+    } outputs[FUSED_MOST_PASSES];
+    fused_node nodes[FUSED_MOST_NODES];                     /* inputs, then passes */
+    int node_of[FUSED_MOST_PASSES][STN_SYSTEM_MOST_ARRAYS]; /* by array of fused_reads; -1: none */
+    int equation[FUSED_MOST_PASSES], out[FUSED_MOST_PASSES], present[FUSED_MOST_PASSES], waits[FUSED_MOST_PASSES];
+    int margin[3][2]; /* of tiles, by axis and side; 0 along the march */
+    int begin, end; /* of all nodes */
+} fused_schedule;
+
+/* UNSUPPORTED where the assignments are too long or read too many arrays. */
+stn_status fused_reads_make(const stn_system_task *task, fused_reads *reads, stn_error *error);
+/* False if the shape has too many passes, or tiles without points of their own. */
+bool fused_schedule_make(const stn_system_task *task, const fused_reads *reads, const fused_shape *shape,
+                         fused_schedule *schedule);
+#endif

@@ -1,0 +1,320 @@
+/* Strategy fused: systems on a GPU, several steps a launch, in tiles that march along the slowest
+ * axis with the planes of all steps in shared memory. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/cheapest.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "context/kernel.h"
+#include "plan/plan.h"
+#include "problem/system_state.h"
+#include "strategies/fused/fused_run.h"
+#include "strategies/table.h"
+
+enum { ALIGNED = 256, MOST_INSTRUCTIONS = 6000 /* of a kernel; ten take about 1 ms to compile */, MOST_DEPTH = 8 };
+
+/* Fractions of the peak rates that kernels reach. Not measured yet. */
+static const struct { double memory, arithmetic, shared; } rates = {0.8, 0.4, 0.6};
+
+typedef struct fused_state {
+    fused_reads reads;
+    fused_kernel whole, rest; /* launches of `depth` steps, and the last one of fewer steps */
+} fused_state;
+
+/* ---- choosing */
+
+static fused_shape shape_of(const stn_candidate *candidate) {
+    fused_shape shape;
+    memcpy(&shape, candidate->values, sizeof shape);
+    return shape;
+}
+_Static_assert(sizeof(fused_shape) <= sizeof(stn_candidate), "a candidate holds the shape");
+
+static bool applies(const stn_system_task *task, const stn_machine *machine, char *reason, size_t size) {
+    if (!machine->is_device) {
+        snprintf(reason, size, "it needs a GPU and this context is for the host");
+        return false;
+    }
+    if (task->rank < 2) {
+        snprintf(reason, size, "it serves grids of 2 and 3 axes");
+        return false;
+    }
+    if (task->nsources || task->nreceivers) {
+        snprintf(reason, size, "sources and receivers need single steps");
+        return false;
+    }
+    if (stn_system_task_numbers(task) / 64 > INT64_C(0x7fffffff)) {
+        snprintf(reason, size, "a launch has fewer blocks than these grids need");
+        return false;
+    }
+    fused_reads *reads = malloc(sizeof *reads);
+    stn_error why = {STN_OK, ""};
+    const bool fits = reads && fused_reads_make(task, reads, &why) == STN_OK;
+    if (!fits) snprintf(reason, size, "%.150s", reads ? why.message : "out of memory");
+    free(reads);
+    return fits;
+}
+
+/* The number of planes of a block: few planes keep all multiprocessors busy, many have less to
+ * compute again. */
+static int fit_chunk(int64_t n, int64_t tiles, int64_t resident, int extra, int planes) {
+    int best = 0;
+    double least = INFINITY;
+    for (int64_t chunks = 1; chunks <= 64 && chunks <= n; chunks++) {
+        const int64_t chunk = stn_round_up(stn_div_up(n, chunks), planes);
+        const double cost = (double)stn_div_up(tiles * stn_div_up(n, chunk), resident) * (double)(chunk + extra);
+        if (cost < least) least = cost, best = (int)chunk;
+    }
+    return best;
+}
+
+/* The points of a node that a block computes, by its own points. */
+static double work_of(const fused_schedule *s, const fused_node *node, const fused_shape *shape, double own_y) {
+    const double own_x = shape->columns, chunk = shape->chunk;
+    const double x = (own_x + node->need[2][0] + node->need[2][1]) / own_x;
+    const double y = s->march ? 1 : (own_y + node->need[1][0] + node->need[1][1]) / own_y;
+    return x * y * (chunk + node->need[s->march][0] + node->need[s->march][1]) / chunk;
+}
+
+/* Completes a shape whose threads are known; false if it does not fit the machine. */
+static bool complete_shape(const stn_system_task *task, const stn_machine *machine, const fused_reads *reads,
+                           fused_shape *shape) {
+    fused_schedule s;
+    if (!fused_schedule_make(task, reads, shape, &s)) return false;
+    if (fused_argument_bytes(task, reads, &s) > STN_SYSTEM_MOST_ARGUMENTS) return false;
+    const int threads = shape->x * shape->y, height = shape->y * shape->rows;
+    const size_t shared = (size_t)s.slots * (size_t)(shape->x * height) * stn_dtype_size(task->dtype);
+    if (shared > machine->shared_per_block) return false;
+    shape->blocks =
+        (int)stn_max(1, stn_min((int64_t)(machine->shared_per_multiprocessor / (shared + 1024)), 1024 / threads));
+    shape->columns = shape->x - s.margin[2][0] - s.margin[2][1];
+    const int own_y = s.march ? 1 : height - s.margin[1][0] - s.margin[1][1];
+    const int64_t n = task->n[s.march];
+    const int64_t tiles =
+        stn_div_up(task->n[2], shape->columns) * (s.march ? 1 : stn_div_up(task->n[1], own_y)) * task->batch;
+    shape->extra = (s.end - s.begin) * shape->planes;
+    shape->chunk = fit_chunk(n, tiles, (int64_t)machine->multiprocessors * shape->blocks, shape->extra, shape->planes);
+    const int64_t blocks = tiles * stn_div_up(n, shape->chunk);
+    if (blocks > INT32_MAX || n + shape->chunk > INT32_MAX / 2) return false;
+    shape->tiles = (int)blocks;
+    double moved = s.noutputs, operations = 0, fetched = 0, instructions = 0;
+    for (int i = 0; i < s.ninputs; i++) moved += work_of(&s, &s.nodes[i], shape, own_y);
+    for (int j = 0; j < s.npasses; j++) {
+        const double work = work_of(&s, &s.nodes[s.ninputs + j], shape, own_y);
+        operations += work * reads->operations[s.equation[j]];
+        fetched += work * reads->fetched[s.equation[j]] * (1 + shape->planes * shape->rows) /
+                   (2 * shape->planes * shape->rows);
+        instructions += reads->count[s.equation[j]] * (1 + shape->planes * shape->rows);
+    }
+    shape->moved = (int)fmin(1000 * moved, INT32_MAX);
+    shape->operations = (int)operations, shape->fetched = (int)fetched;
+    return instructions <= MOST_INSTRUCTIONS;
+}
+
+/* Fills bytes, flops and seconds. */
+static void estimate(const stn_system_task *task, const stn_machine *machine, const stn_candidate *candidate,
+                     stn_estimate *result) {
+    const fused_shape shape = shape_of(candidate);
+    const bool wide = task->dtype == STN_F64;
+    const double launches = (double)task->states * (double)stn_div_up((int64_t)task->steps, shape.depth);
+    const double points = (double)stn_system_task_numbers(task);
+    const double resident = (double)machine->multiprocessors * shape.blocks;
+    const double even = shape.tiles / (resident * ceil(shape.tiles / resident));
+    *result = (stn_estimate){.unit = wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32, .stepping = true};
+    result->launches = launches;
+    result->bytes = launches * points * shape.moved / 1000 * (double)stn_dtype_size(task->dtype);
+    result->flops = launches * points * shape.operations;
+    result->halo_waste = (double)shape.x / shape.columns - 1;
+    const double memory = result->bytes / (machine->copy_bandwidth * rates.memory);
+    const double arithmetic = result->flops / (machine->flops[result->unit] * rates.arithmetic);
+    const double lanes = machine->clock * machine->multiprocessors * (wide ? 16 : 32);
+    const double shared = lanes > 0 ? launches * points * shape.fetched / (lanes * rates.shared) : 0;
+    result->seconds = fmax(memory, fmax(arithmetic, shared)) / even + launches * machine->launch_seconds;
+}
+
+typedef struct search {
+    const stn_system_task *task;
+    const stn_machine *machine;
+    fused_reads reads;
+    stn_candidate *list;
+    double costs[STN_CANDIDATES];
+    size_t count, most;
+} search;
+
+static void consider(search *s, fused_shape shape) {
+    if ((uint64_t)shape.depth > s->task->steps || !complete_shape(s->task, s->machine, &s->reads, &shape)) return;
+    const stn_candidate candidate = stn_candidate_of(&shape, sizeof shape);
+    stn_estimate cost;
+    estimate(s->task, s->machine, &candidate, &cost);
+    stn_candidate *at = stn_cheapest_insert(s->list, s->costs, sizeof candidate, &s->count, s->most, cost.seconds);
+    if (at) *at = candidate;
+}
+
+static size_t candidates(const stn_system_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
+    static const struct {
+        int x, y, rows, planes;
+    } flat[] = {{256, 1, 1, 4}, {256, 1, 1, 2}, {128, 1, 1, 4}, {512, 1, 1, 2}, {512, 1, 1, 4}},
+      solid[] = {{64, 8, 2, 1}, {64, 8, 4, 1}, {32, 16, 2, 1}, {64, 16, 2, 1}, {128, 8, 2, 1}, {32, 8, 4, 1}};
+    const bool is_flat = task->rank == 2;
+    const size_t count = is_flat ? sizeof flat / sizeof *flat : sizeof solid / sizeof *solid;
+    search *s = calloc(1, sizeof *s);
+    stn_error ignored = {STN_OK, ""};
+    if (!s) return 0;
+    s->task = task, s->machine = machine, s->list = list, s->most = (size_t)stn_min((int64_t)most, STN_CANDIDATES);
+    if (fused_reads_make(task, &s->reads, &ignored) == STN_OK)
+        for (int depth = 1; depth <= MOST_DEPTH; depth++)
+            for (size_t i = 0; i < count; i++)
+                consider(s, (fused_shape){.depth = depth,
+                                          .x = is_flat ? flat[i].x : solid[i].x,
+                                          .y = is_flat ? flat[i].y : solid[i].y,
+                                          .rows = is_flat ? flat[i].rows : solid[i].rows,
+                                          .planes = is_flat ? flat[i].planes : solid[i].planes});
+    const size_t made = s->count;
+    free(s);
+    return made;
+}
+
+/* ---- building */
+
+static size_t level_stride(const stn_system_task *task) {
+    return (size_t)stn_round_up((int64_t)stn_system_level_bytes(task), ALIGNED);
+}
+
+static uint64_t launches_of_state(const stn_plan *plan) {
+    return (uint64_t)stn_div_up((int64_t)plan->system.steps, shape_of(&plan->candidate).depth);
+}
+
+static uint64_t launches(const stn_plan *plan) { return launches_of_state(plan) * plan->system.states; }
+
+static stn_status prepare(stn_plan *plan, stn_error *error) {
+    const stn_system_task *task = &plan->system;
+    fused_state *state = calloc(1, sizeof *state);
+    if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
+    plan->state = state;
+    fused_shape shape = shape_of(&plan->candidate);
+    const int rest = (int)(task->steps % (uint64_t)shape.depth);
+    STN_TRY(fused_reads_make(task, &state->reads, error));
+    STN_TRY(fused_kernel_make(plan, &state->reads, &shape, &state->whole, error));
+    shape.depth = rest;
+    if (rest) STN_TRY(fused_kernel_make(plan, &state->reads, &shape, &state->rest, error));
+    const size_t sets = task->stack ? 2 : launches(plan) > 1 || task->in_place ? 1 : 0;
+    plan->workspace_size = sets * (size_t)task->arrays * level_stride(task);
+    return STN_OK;
+}
+
+/* ---- a run */
+
+/* A launch reads all levels from one set of arrays and writes another one: a run alternates between
+ * two. Without a stack they are the outputs and the workspace, and the last launch writes the
+ * outputs; in place an odd number of launches begins with a copy in the workspace. */
+typedef struct sets {
+    const void *in[STN_SYSTEM_MAX_ARRAYS];
+    void *set[2][STN_SYSTEM_MAX_ARRAYS];
+    uint64_t launches;
+} sets;
+
+static sets sets_of(const stn_plan *plan, const stn_execution *run) {
+    const stn_system_task *task = &plan->system;
+    sets s = {.launches = launches(plan)};
+    char *own = run->workspace;
+    for (int i = 0; i < task->arrays; i++) {
+        s.in[i] = run->system->in[i];
+        s.set[0][i] = task->stack ? own + (size_t)(task->arrays + i) * level_stride(task) : run->system->out[i];
+        s.set[1][i] = own ? own + (size_t)i * level_stride(task) : NULL;
+    }
+    return s;
+}
+
+static bool begins_with_copy(const stn_plan *plan) { return plan->system.in_place && launches(plan) % 2; }
+
+/* The set that launch `number` writes. */
+static int written(const sets *s, uint64_t number) { return (int)((s->launches - 1 - number) % 2); }
+
+static stn_status copy_level(stn_plan *plan, void *to, const void *from, void *stream, stn_error *error) {
+    return stn_device_copy(plan->context->device, to, from, stn_system_level_bytes(&plan->system), stream, error);
+}
+
+static stn_status run_launch(stn_plan *plan, const sets *s, uint64_t number, const stn_execution *run,
+                             stn_error *error) {
+    const fused_state *state = plan->state;
+    const stn_system_task *task = &plan->system;
+    const uint64_t in_state = number % launches_of_state(plan);
+    const fused_kernel *kernel =
+        (in_state + 1) * (uint64_t)state->whole.shape.depth <= task->steps ? &state->whole : &state->rest;
+    void *const *to = s->set[written(s, number)];
+    const void *const *from =
+        number || begins_with_copy(plan) ? (const void *const *)s->set[!written(s, number)] : s->in;
+    STN_TRY(fused_kernel_run(kernel, task, &state->reads, run->system, from, to, run->stream, error));
+    for (int f = 0; f < task->system->nfields; f++)
+        for (int level = kernel->shape.depth; level < task->system->fields[f].levels; level++)
+            STN_TRY(copy_level(plan, to[task->first[f] + level], from[task->first[f] + level - kernel->shape.depth],
+                               run->stream, error));
+    if (!task->stack || in_state + 1 < launches_of_state(plan)) return STN_OK;
+    const size_t before = (size_t)(number / launches_of_state(plan)) * stn_system_level_bytes(task);
+    for (int i = 0; i < task->arrays; i++)
+        if (run->system->out[i])
+            STN_TRY(copy_level(plan, (char *)run->system->out[i] + before, to[i], run->stream, error));
+    return STN_OK;
+}
+
+static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error) {
+    const sets s = sets_of(plan, run);
+    for (int i = 0; !part.first && begins_with_copy(plan) && i < plan->system.arrays; i++)
+        STN_TRY(copy_level(plan, s.set[1][i], s.in[i], run->stream, error));
+    for (uint64_t i = part.first; i < part.first + part.count; i++) STN_TRY(run_launch(plan, &s, i, run, error));
+    return STN_OK;
+}
+
+/* ---- description */
+
+static void name_shape(const fused_shape *shape, bool is_flat, stn_text *text) {
+    stn_text_printf(text, "%d step%s a launch, ", shape->depth, shape->depth > 1 ? "s" : "");
+    if (is_flat)
+        stn_text_printf(text, "tiles of %d columns, %d rows an iteration", shape->x, shape->planes);
+    else
+        stn_text_printf(text, "tiles of %d x %d, %d threads", shape->y * shape->rows, shape->x, shape->x * shape->y);
+    stn_text_printf(text, ", chunks of %d", shape->chunk);
+}
+
+static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
+    const fused_shape shape = shape_of(&plan->candidate);
+    if (format == STN_JSON) {
+        stn_json_integer(text, "steps_per_launch", shape.depth);
+        stn_json_integer(text, "threads_x", shape.x);
+        stn_json_integer(text, "threads_y", shape.y);
+        stn_json_integer(text, "rows", shape.rows);
+        stn_json_integer(text, "planes", shape.planes);
+        stn_json_integer(text, "chunk", shape.chunk);
+        return;
+    }
+    name_shape(&shape, plan->system.rank == 2, text);
+}
+
+static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
+    const fused_shape shape = shape_of(candidate);
+    (void)task;
+    name_shape(&shape, shape.y == 1, text);
+}
+
+static void release(stn_plan *plan) {
+    free(plan->state);
+    plan->state = NULL;
+}
+
+const stn_strategy stn_system_strategy_fused = {
+    .name = "fused",
+    .system.applies = applies,
+    .system.candidates = candidates,
+    .system.estimate = estimate,
+    .prepare = prepare,
+    .describe = describe,
+    .name_candidate = name_candidate,
+    .release = release,
+    .launches = launches,
+    .execute_part = execute_part,
+    .local = true,
+};
