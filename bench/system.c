@@ -17,7 +17,7 @@
 #include "plan/plan.h"
 #include "strategies/table.h"
 
-enum { MOST_ARRAYS = 16, MOST_CANDIDATES = 64, CHECKED_STEPS = 5, SAMPLES = 12, MOST_REPEAT = 101 };
+enum { MOST_ARRAYS = 16, MOST_CANDIDATES = 64, CHECKED_STEPS = 9, SAMPLES = 12, MOST_REPEAT = 101 };
 
 #define DIFFERENCES_2D                                                                                                 \
     "stencil dxf = taps x [0, 1] (-1 1), dxb = taps x [-1, 0] (-1 1), dyf = taps y [0, 1] (-1 1), "                    \

@@ -15,7 +15,12 @@
 #include "strategies/fused/fused_run.h"
 #include "strategies/table.h"
 
-enum { ALIGNED = 256, MOST_INSTRUCTIONS = 6000 /* of a kernel; ten take about 1 ms to compile */, MOST_DEPTH = 8 };
+enum {
+    ALIGNED = 256,
+    MOST_INSTRUCTIONS = 6000 /* of a kernel; ten take about 1 ms to compile */,
+    MOST_DEPTH = 8,
+    MOST_CANDIDATES = 64
+};
 
 /* Fractions of the peak rates that kernels reach. Not measured yet. */
 static const struct { double memory, arithmetic, shared; } rates = {0.8, 0.4, 0.6};
@@ -141,7 +146,7 @@ typedef struct search {
     const stn_machine *machine;
     fused_reads reads;
     stn_candidate *list;
-    double costs[STN_CANDIDATES];
+    double costs[MOST_CANDIDATES];
     size_t count, most;
 } search;
 
@@ -164,7 +169,7 @@ static size_t candidates(const stn_system_task *task, const stn_machine *machine
     search *s = calloc(1, sizeof *s);
     stn_error ignored = {STN_OK, ""};
     if (!s) return 0;
-    s->task = task, s->machine = machine, s->list = list, s->most = (size_t)stn_min((int64_t)most, STN_CANDIDATES);
+    s->task = task, s->machine = machine, s->list = list, s->most = (size_t)stn_min((int64_t)most, MOST_CANDIDATES);
     if (fused_reads_make(task, &s->reads, &ignored) == STN_OK)
         for (int depth = 1; depth <= MOST_DEPTH; depth++)
             for (size_t i = 0; i < count; i++)

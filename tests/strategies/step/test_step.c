@@ -191,7 +191,8 @@ static void check_case(bench *b) {
     if (status == STN_OK) status = stn_plan_create_system(b->s->context, &b->problem, NULL, &like, &error);
     if (status != STN_OK) suite_report(b->s, false, b->c->name, error.message);
     for (int k = 0; status == STN_OK && k < 2; k++) {
-        const size_t count = strategies[k]->system.candidates(&like->system, &like->machine, list, 64);
+        const size_t most = b->s->full ? 64 : k ? 6 : 10;
+        const size_t count = strategies[k]->system.candidates(&like->system, &like->machine, list, most);
         for (size_t i = 0; i < count; i++) check_candidate(b, like, strategies[k], &list[i], i == 0);
     }
     stn_plan_destroy(host);
