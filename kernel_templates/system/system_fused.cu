@@ -54,7 +54,7 @@ struct tile {
     STORE *shared;
     long long grid;       // elements before the grid
     int first, y, x;      // the block's first plane; row and column where the tile begins
-    int own, iterations;  // planes that the block stores, and iterations that compute those of a chunk
+    int own, iterations;  // planes that the block stores; iterations of a chunk
     int row, column;      // of the thread, in the tile
     int extent, across;   // points along the march, and of the axis across
     bool inside;          // no read of the warp leaves the grid along x or across

@@ -57,6 +57,40 @@ class Random(unittest.TestCase):
         if DEVICE == 'host':
             self.assertGreater(exact, COUNT // 2)
 
+    @unittest.skipIf(DEVICE == 'host', 'a strategy of GPUs')
+    def test_fused_steps_are_single_steps(self):
+        """Several steps a launch give the same bits as one launch a step."""
+        ran = 0
+        for seed in range(SEED, SEED + COUNT // 3):
+            rng, system, extent, batch, dtype, state, coefficients = draw(seed)
+            if system.rank == 1:
+                continue
+            with self.subTest(seed=seed):
+                ran += self.check_fused(rng, system, extent, state, coefficients)
+        print(f'seeds {SEED} to {SEED + COUNT // 3 - 1}: {ran} by fused', flush=True)
+        self.assertGreater(ran, 0)
+
+    def check_fused(self, rng, system, extent, state, coefficients):
+        steps = int(rng.integers(1, 10))
+        every = int(rng.choice([0, 0, 0, 1, steps]))
+        prepared, made = stentor.System(system.text()), []
+        overwrite = not every and bool(rng.random() < 0.4)
+        for strategy in ('step', 'fused'):
+            given = {name: stentor.to_device(each, DEVICE) for name, each in named(state).items()}
+            there = {name: stentor.to_device(each, DEVICE) if np.ndim(each) else each for name, each in coefficients.items()}
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter('ignore')
+                    result = prepared(given, there, steps, every=every, rank=system.rank, device=DEVICE, overwrite=overwrite, strategy=strategy)
+            except stentor.StentorError as error:
+                self.assertIn('cannot run this problem', str(error))
+                return False
+            made.append({name: each.numpy() for name, each in result.items()})
+        self.assertEqual(set(made[0]), set(made[1]))
+        for name, each in made[0].items():
+            np.testing.assert_array_equal(made[1][name], each, f'{name}, {steps} steps\n{system.text()}')
+        return True
+
     def check(self, seed):
         rng, system, extent, batch, dtype, state, coefficients = draw(seed)
         steps = int(rng.integers(1, 5))
@@ -82,8 +116,12 @@ class Random(unittest.TestCase):
             there = {name: stentor.to_device(each, DEVICE) if np.ndim(each) else each for name, each in coefficients.items()}
         with warnings.catch_warnings():
             warnings.simplefilter('ignore')
-            result = prepared(given, there, steps, every=every, sources=told_sources, receivers=told_receivers, rank=system.rank,
-                              device=DEVICE, overwrite=overwrite)
+            run = dict(every=every, sources=told_sources, receivers=told_receivers, rank=system.rank, device=DEVICE, overwrite=overwrite)
+            try:
+                result = prepared(given, there, steps, strategy='fused' if DEVICE != 'host' and rng.random() < 0.5 else None, **run)
+            except stentor.StentorError as error:  # before anything is written
+                self.assertIn('strategy fused cannot run this problem', str(error))
+                result = prepared(given, there, steps, **run)
         made, records = result if receivers else (result, None)
         if on_gpu:
             made, given = ({name: each.numpy() for name, each in some.items()} for some in (made, given))

@@ -44,7 +44,7 @@ void stn_system_render_sides(const stn_system_task *task, const stn_system_reads
 /* Renders the body of a function of `around` that returns the assigned value. */
 void stn_system_render_program(const stn_system_task *task, stn_system_reads *reads, const stn_system_program *program,
                                stn_text *text);
-/* Stores the constants of sides behind the numbers, or the numbers of an execution, in the values. */
+/* Stores in the values the constants of sides, behind the numbers, or an execution's numbers. */
 void stn_system_put_constants(const stn_system_task *task, const stn_system_reads *reads, unsigned char *values);
 void stn_system_put_numbers(const stn_system_task *task, const stn_system_reads *reads, const double *numbers,
                             unsigned char *values);

@@ -1,6 +1,7 @@
 /* Renders a fused launch and packs its arguments, as system_fused.cu declares them:
  *
- *     pointers to inputs and outputs     extents, points     live boxes     blocks, chunk     values */
+ *     pointers to inputs and outputs
+ *     extents, points, the boxes that are not frozen     blocks, chunk     values */
 #include "strategies/fused/fused_run.h"
 
 #include <string.h>

@@ -74,7 +74,8 @@ stn_status fused_reads_make(const stn_system_task *task, fused_reads *r, stn_err
         stn_system_program_clear(&program);
         STN_TRY(status);
     }
-    if (!r->reads.narrays) (void)stn_system_reads_array(&r->reads, true, 0, 0); /* C++ has no empty arrays */
+    /* C++ has no empty arrays. */
+    if (!r->reads.narrays) (void)stn_system_reads_array(&r->reads, true, 0, 0);
     stn_system_reads_end(task, &r->reads);
     for (int axis = 0; axis < 3; axis++) r->whole[axis] = true;
     for (int e = 0; e < task->system->nequations; e++)
@@ -121,7 +122,7 @@ static bool find_nodes(const stn_system_task *task, const fused_reads *r, fused_
             if (s->node_of[j][a] < 0) return false;
         }
     }
-    if (!s->ninputs && input_of(s, &r->reads.arrays[0], 0) < 0) return false; /* C++ has no empty arrays */
+    if (!s->ninputs && input_of(s, &r->reads.arrays[0], 0) < 0) return false;
     for (int j = 0; j < s->npasses; j++) {
         s->present[j] = -1;
         for (int a = 0; a < r->reads.narrays; a++) {

@@ -27,7 +27,8 @@ typedef struct fused_shape {
 /* The arrays that a system's assignments read, and how far: by assignment, array, axis and side. */
 typedef struct fused_reads {
     stn_system_reads reads;
-    int reach[STN_SYSTEM_MAX_FIELDS][STN_SYSTEM_MOST_ARRAYS][3][2]; /* -1: it does not read the array */
+    /* -1: the assignment does not read the array. */
+    int reach[STN_SYSTEM_MAX_FIELDS][STN_SYSTEM_MOST_ARRAYS][3][2];
     int operations[STN_SYSTEM_MAX_FIELDS], fetched[STN_SYSTEM_MAX_FIELDS], count[STN_SYSTEM_MAX_FIELDS];
     bool freezes[STN_SYSTEM_MAX_FIELDS];
     bool continues[3]; /* tiles continue past the sides of the axis: some array wraps there */
@@ -55,7 +56,7 @@ typedef struct fused_schedule {
     int node_of[FUSED_MOST_PASSES][STN_SYSTEM_MOST_ARRAYS]; /* by array of fused_reads; -1: none */
     int equation[FUSED_MOST_PASSES], out[FUSED_MOST_PASSES], present[FUSED_MOST_PASSES], waits[FUSED_MOST_PASSES];
     int margin[3][2]; /* of tiles, by axis and side; 0 along the march */
-    int begin, end; /* of all nodes */
+    int begin, end;   /* of all nodes */
 } fused_schedule;
 
 /* UNSUPPORTED where the assignments are too long or read too many arrays. */

@@ -12,6 +12,7 @@
 #include "context/kernel.h"
 #include "plan/plan.h"
 #include "problem/system_state.h"
+#include "strategies/common/system_points.h"
 #include "strategies/fused/fused_run.h"
 #include "strategies/table.h"
 
@@ -27,6 +28,7 @@ static const struct { double memory, arithmetic, shared; } rates = {0.8, 0.4, 0.
 
 typedef struct fused_state {
     fused_reads reads;
+    stn_system_points sources, receivers;
     fused_kernel whole, rest; /* launches of `depth` steps, and the last one of fewer steps */
 } fused_state;
 
@@ -39,6 +41,22 @@ static fused_shape shape_of(const stn_candidate *candidate) {
 }
 _Static_assert(sizeof(fused_shape) <= sizeof(stn_candidate), "a candidate holds the shape");
 
+/* Whether an assignment reads a next state to which sources have been added. */
+static bool reads_sources(const stn_system_task *task, const fused_reads *reads) {
+    for (size_t i = 0; i < task->nsources; i++)
+        for (int a = 0; a < reads->reads.narrays; a++) {
+            const stn_system_array *each = &reads->reads.arrays[a];
+            if (each->is_field && each->level == STN_SYSTEM_NEXT && (size_t)each->index == task->sources[i].field)
+                return true;
+        }
+    return false;
+}
+
+/* Whether launches of so many steps end where sources and receivers need the state. */
+static bool ends_at_points(const stn_system_task *task, int depth) {
+    return depth == 1 || (!task->nsources && (!task->nreceivers || task->record_every % (uint64_t)depth == 0));
+}
+
 static bool applies(const stn_system_task *task, const stn_machine *machine, char *reason, size_t size) {
     if (!machine->is_device) {
         snprintf(reason, size, "it needs a GPU and this context is for the host");
@@ -48,18 +66,19 @@ static bool applies(const stn_system_task *task, const stn_machine *machine, cha
         snprintf(reason, size, "it serves grids of 2 and 3 axes");
         return false;
     }
-    if (task->nsources || task->nreceivers) {
-        snprintf(reason, size, "sources and receivers need single steps");
-        return false;
-    }
     if (stn_system_task_numbers(task) / 64 > INT64_C(0x7fffffff)) {
         snprintf(reason, size, "a launch has fewer blocks than these grids need");
         return false;
     }
     fused_reads *reads = malloc(sizeof *reads);
     stn_error why = {STN_OK, ""};
-    const bool fits = reads && fused_reads_make(task, reads, &why) == STN_OK;
-    if (!fits) snprintf(reason, size, "%.150s", reads ? why.message : "out of memory");
+    bool fits = reads && fused_reads_make(task, reads, &why) == STN_OK;
+    if (!fits)
+        snprintf(reason, size, "%.150s", reads ? why.message : "out of memory");
+    else if (reads_sources(task, reads)) {
+        snprintf(reason, size, "an assignment reads the next state of a field with sources");
+        fits = false;
+    }
     free(reads);
     return fits;
 }
@@ -151,7 +170,9 @@ typedef struct search {
 } search;
 
 static void consider(search *s, fused_shape shape) {
-    if ((uint64_t)shape.depth > s->task->steps || !complete_shape(s->task, s->machine, &s->reads, &shape)) return;
+    if ((uint64_t)shape.depth > s->task->steps || !ends_at_points(s->task, shape.depth) ||
+        !complete_shape(s->task, s->machine, &s->reads, &shape))
+        return;
     const stn_candidate candidate = stn_candidate_of(&shape, sizeof shape);
     stn_estimate cost;
     estimate(s->task, s->machine, &candidate, &cost);
@@ -163,9 +184,9 @@ static size_t candidates(const stn_system_task *task, const stn_machine *machine
     static const struct {
         int x, y, rows, planes;
     } flat[] = {{256, 1, 1, 4}, {256, 1, 1, 2}, {128, 1, 1, 4}, {512, 1, 1, 2}, {512, 1, 1, 4}},
-      solid[] = {{64, 8, 2, 1}, {64, 8, 4, 1}, {32, 16, 2, 1}, {64, 16, 2, 1}, {128, 8, 2, 1}, {32, 8, 4, 1}};
+      volume[] = {{64, 8, 2, 1}, {64, 8, 4, 1}, {32, 16, 2, 1}, {64, 16, 2, 1}, {128, 8, 2, 1}, {32, 8, 4, 1}};
     const bool is_flat = task->rank == 2;
-    const size_t count = is_flat ? sizeof flat / sizeof *flat : sizeof solid / sizeof *solid;
+    const size_t count = is_flat ? sizeof flat / sizeof *flat : sizeof volume / sizeof *volume;
     search *s = calloc(1, sizeof *s);
     stn_error ignored = {STN_OK, ""};
     if (!s) return 0;
@@ -174,10 +195,10 @@ static size_t candidates(const stn_system_task *task, const stn_machine *machine
         for (int depth = 1; depth <= MOST_DEPTH; depth++)
             for (size_t i = 0; i < count; i++)
                 consider(s, (fused_shape){.depth = depth,
-                                          .x = is_flat ? flat[i].x : solid[i].x,
-                                          .y = is_flat ? flat[i].y : solid[i].y,
-                                          .rows = is_flat ? flat[i].rows : solid[i].rows,
-                                          .planes = is_flat ? flat[i].planes : solid[i].planes});
+                                          .x = is_flat ? flat[i].x : volume[i].x,
+                                          .y = is_flat ? flat[i].y : volume[i].y,
+                                          .rows = is_flat ? flat[i].rows : volume[i].rows,
+                                          .planes = is_flat ? flat[i].planes : volume[i].planes});
     const size_t made = s->count;
     free(s);
     return made;
@@ -206,6 +227,8 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     STN_TRY(fused_kernel_make(plan, &state->reads, &shape, &state->whole, error));
     shape.depth = rest;
     if (rest) STN_TRY(fused_kernel_make(plan, &state->reads, &shape, &state->rest, error));
+    STN_TRY(stn_system_points_make(plan, true, &state->sources, error));
+    STN_TRY(stn_system_points_make(plan, false, &state->receivers, error));
     const size_t sets = task->stack ? 2 : launches(plan) > 1 || task->in_place ? 1 : 0;
     plan->workspace_size = sets * (size_t)task->arrays * level_stride(task);
     return STN_OK;
@@ -247,9 +270,8 @@ static stn_status run_launch(stn_plan *plan, const sets *s, uint64_t number, con
                              stn_error *error) {
     const fused_state *state = plan->state;
     const stn_system_task *task = &plan->system;
-    const uint64_t in_state = number % launches_of_state(plan);
-    const fused_kernel *kernel =
-        (in_state + 1) * (uint64_t)state->whole.shape.depth <= task->steps ? &state->whole : &state->rest;
+    const uint64_t in_state = number % launches_of_state(plan), depth = (uint64_t)state->whole.shape.depth;
+    const fused_kernel *kernel = (in_state + 1) * depth <= task->steps ? &state->whole : &state->rest;
     void *const *to = s->set[written(s, number)];
     const void *const *from =
         number || begins_with_copy(plan) ? (const void *const *)s->set[!written(s, number)] : s->in;
@@ -258,6 +280,15 @@ static stn_status run_launch(stn_plan *plan, const sets *s, uint64_t number, con
         for (int level = kernel->shape.depth; level < task->system->fields[f].levels; level++)
             STN_TRY(copy_level(plan, to[task->first[f] + level], from[task->first[f] + level - kernel->shape.depth],
                                run->stream, error));
+    const int64_t reached = (int64_t)(number / launches_of_state(plan) * task->steps +
+                                      stn_min((int64_t)((in_state + 1) * depth), (int64_t)task->steps));
+    const void *fields[STN_SYSTEM_MAX_FIELDS];
+    for (int f = 0; f < task->system->nfields; f++) {
+        fields[f] = to[task->first[f]];
+        STN_TRY(stn_system_points_add(&state->sources, task, run->system, f, to[task->first[f]], reached, run->stream,
+                                      error));
+    }
+    STN_TRY(stn_system_points_record(&state->receivers, task, run->system, fields, reached, run->stream, error));
     if (!task->stack || in_state + 1 < launches_of_state(plan)) return STN_OK;
     const size_t before = (size_t)(number / launches_of_state(plan)) * stn_system_level_bytes(task);
     for (int i = 0; i < task->arrays; i++)
@@ -306,7 +337,11 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
 }
 
 static void release(stn_plan *plan) {
-    free(plan->state);
+    fused_state *state = plan->state;
+    if (!state) return;
+    stn_system_points_clear(plan, &state->sources);
+    stn_system_points_clear(plan, &state->receivers);
+    free(state);
     plan->state = NULL;
 }
 

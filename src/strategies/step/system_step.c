@@ -12,8 +12,8 @@
 #include "plan/plan.h"
 #include "render/render.h"
 #include "strategies/common/system_cost.h"
+#include "strategies/common/system_points.h"
 #include "strategies/step/assignment.h"
-#include "strategies/step/system_points.h"
 #include "strategies/table.h"
 
 enum { ROTATED = 256 /* threads of a block of system_rotate */ };
@@ -24,7 +24,7 @@ static const struct { double flat, marching; } rates = {0.65, 0.8};
 
 typedef struct step_state {
     step_assignment assignments[STN_SYSTEM_MAX_FIELDS]; /* one for each equation */
-    step_points sources, receivers;
+    stn_system_points sources, receivers;
     stn_kernel *rotate; /* NULL if no field's levels are rotated */
 } step_state;
 
@@ -128,8 +128,8 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     for (int e = 0; e < task->system->nequations; e++)
         STN_TRY(step_assignment_make(plan, &task->system->equations[e], block_of(&plan->candidate),
                                      &state->assignments[e], error));
-    STN_TRY(step_points_make(plan, true, &state->sources, error));
-    STN_TRY(step_points_make(plan, false, &state->receivers, error));
+    STN_TRY(stn_system_points_make(plan, true, &state->sources, error));
+    STN_TRY(stn_system_points_make(plan, false, &state->receivers, error));
     STN_TRY(make_rotate(plan, state, error));
     plan->workspace_size = stn_system_state_bytes(task);
     return STN_OK;
@@ -177,9 +177,13 @@ static stn_status run_step(stn_plan *plan, const stn_system_state *s, int64_t nu
     const stn_system *system = plan->system.system;
     for (int e = 0; e < system->nequations; e++) {
         STN_TRY(step_assignment_run(&state->assignments[e], s, number, stream, error));
-        STN_TRY(step_points_add(&state->sources, s, system->equations[e].field, number, stream, error));
+        const int field = system->equations[e].field;
+        STN_TRY(stn_system_points_add(&state->sources, s->task, s->arrays, field,
+                                      stn_system_state_next(s, field, number), number, stream, error));
     }
-    STN_TRY(step_points_record(&state->receivers, s, number, stream, error));
+    const void *fields[STN_SYSTEM_MAX_FIELDS];
+    for (int f = 0; f < system->nfields; f++) fields[f] = stn_system_state_of(s, f, number);
+    STN_TRY(stn_system_points_record(&state->receivers, s->task, s->arrays, fields, number, stream, error));
     if (!plan->system.stack || number % (int64_t)plan->system.steps) return STN_OK;
     return copy_levels(plan, s, number, stream, error);
 }
@@ -222,8 +226,8 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
 static void release(stn_plan *plan) {
     step_state *state = plan->state;
     if (!state) return;
-    step_points_clear(plan, &state->sources);
-    step_points_clear(plan, &state->receivers);
+    stn_system_points_clear(plan, &state->sources);
+    stn_system_points_clear(plan, &state->receivers);
     free(state);
     plan->state = NULL;
 }

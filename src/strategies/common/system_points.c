@@ -1,5 +1,5 @@
 /* Builds and launches the tables of a system's point sources and receivers. */
-#include "strategies/step/system_points.h"
+#include "strategies/common/system_points.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -74,13 +74,13 @@ static int64_t divide(const stn_system_task *task, bool adds, const sorted_point
     return made;
 }
 
-static stn_status upload(stn_plan *plan, step_points *points, const void *table, size_t bytes, stn_error *error) {
+static stn_status upload(stn_plan *plan, stn_system_points *points, const void *table, size_t bytes, stn_error *error) {
     if (!plan->machine.present) return STN_OK;
     STN_TRY(stn_device_alloc(plan->context->device, bytes, &points->table, error));
     return stn_device_upload(plan->context->device, points->table, table, bytes, error);
 }
 
-static stn_status make_table(stn_plan *plan, bool adds, step_points *points, stn_error *error) {
+static stn_status make_table(stn_plan *plan, bool adds, stn_system_points *points, stn_error *error) {
     const stn_system_task *task = &plan->system;
     const size_t count = adds ? task->nsources : task->nreceivers;
     const size_t threads = adds ? count : (size_t)task->receiver_channels;
@@ -106,7 +106,7 @@ static stn_status make_table(stn_plan *plan, bool adds, step_points *points, stn
     return status;
 }
 
-stn_status step_points_make(stn_plan *plan, bool adds, step_points *points, stn_error *error) {
+stn_status stn_system_points_make(stn_plan *plan, bool adds, stn_system_points *points, stn_error *error) {
     const stn_system_task *task = &plan->system;
     stn_text params = STN_TEXT_EMPTY;
     if (!(adds ? task->nsources : task->nreceivers)) return STN_OK;
@@ -119,48 +119,46 @@ stn_status step_points_make(stn_plan *plan, bool adds, step_points *points, stn_
     return make_table(plan, adds, points, error);
 }
 
-void step_points_clear(stn_plan *plan, step_points *points) {
+void stn_system_points_clear(stn_plan *plan, stn_system_points *points) {
     if (points->table) stn_device_free(plan->context->device, points->table);
     points->table = NULL;
 }
 
-static stn_status launch(const step_points *points, points_arguments *a, void *stream, stn_error *error) {
+static stn_status launch(const stn_system_points *points, points_arguments *a, void *stream, stn_error *error) {
     const stn_launch shape = {.grid = {(unsigned)stn_div_up(a->threads * a->batch, THREADS), 1, 1},
                               .block = {THREADS, 1, 1},
                               .stream = stream};
     return stn_module_launch(points->kernel->module, &shape, a, error);
 }
 
-stn_status step_points_add(const step_points *points, const stn_system_state *state, int field, int64_t number,
-                           void *stream, stn_error *error) {
-    const stn_system_task *task = state->task;
+stn_status stn_system_points_add(const stn_system_points *points, const stn_system_task *task,
+                                 const stn_system_arrays *arrays, int field, void *next, int64_t number, void *stream,
+                                 stn_error *error) {
     const int64_t before = points->threads[field], threads = points->threads[field + 1] - before;
     const int64_t size = task->dtype == STN_F64 ? 8 : 4;
     if (!points->kernel || !threads) return STN_OK;
-    points_arguments a = {
-        .list = points->table,
-        .first = (const char *)points->table + points->first + 8 * before,
-        .amplitudes = (const char *)state->arrays->amplitudes + (number - 1) * task->source_channels * size,
-        .threads = threads,
-        .batch = task->batch,
-        .points = stn_system_task_points(task)};
-    a.field[field] = stn_system_state_next(state, field, number);
+    points_arguments a = {.list = points->table,
+                          .first = (const char *)points->table + points->first + 8 * before,
+                          .amplitudes = (const char *)arrays->amplitudes + (number - 1) * task->source_channels * size,
+                          .threads = threads,
+                          .batch = task->batch,
+                          .points = stn_system_task_points(task)};
+    a.field[field] = next;
     return launch(points, &a, stream, error);
 }
 
-stn_status step_points_record(const step_points *points, const stn_system_state *state, int64_t number, void *stream,
-                              stn_error *error) {
-    const stn_system_task *task = state->task;
+stn_status stn_system_points_record(const stn_system_points *points, const stn_system_task *task,
+                                    const stn_system_arrays *arrays, const void *const *fields, int64_t number,
+                                    void *stream, stn_error *error) {
     const int64_t every = (int64_t)task->record_every, row = number / every - 1, size = task->dtype == STN_F64 ? 8 : 4;
     if (!points->kernel || number % every) return STN_OK;
-    points_arguments a = {
-        .list = points->table,
-        .first = (const char *)points->table + points->first,
-        .records = (char *)state->arrays->records + row * task->batch * task->receiver_channels * size,
-        .threads = task->receiver_channels,
-        .batch = task->batch,
-        .points = stn_system_task_points(task),
-        .channels = task->receiver_channels};
-    for (int f = 0; f < task->system->nfields; f++) a.field[f] = stn_system_state_of(state, f, number);
+    points_arguments a = {.list = points->table,
+                          .first = (const char *)points->table + points->first,
+                          .records = (char *)arrays->records + row * task->batch * task->receiver_channels * size,
+                          .threads = task->receiver_channels,
+                          .batch = task->batch,
+                          .points = stn_system_task_points(task),
+                          .channels = task->receiver_channels};
+    for (int f = 0; f < task->system->nfields; f++) a.field[f] = fields[f];
     return launch(points, &a, stream, error);
 }
