@@ -158,12 +158,13 @@ constexpr int FUSED_MARGIN[6] = {0, 0, 0, 0, 0, 1}, FUSED_REACH[6] = {0, 0, 0, 0
 // By axis: tiles continue past sides, since some array wraps; the same, and no read is folded.
 constexpr int FUSED_CONTINUES[3] = {0, 0, 1}, FUSED_WHOLE[3] = {0, 0, 1};
 constexpr int FUSED_FREEZES[1] = {0};  // by assignment, as SYSTEM_FREEZES
-// By node, inputs before passes. Planes behind the iteration's; planes in its ring, and before it;
-// first iteration, and last one as FUSED_END; place in the ring at FUSED_BEGIN.
+// By node, inputs before passes. Planes behind the iteration; planes in its ring, and before it;
+// first iteration, and last one as FUSED_END; place in the ring at FUSED_BEGIN, in iterations.
 constexpr int NODE_LAG[2] = {0, 0}, NODE_RING[2] = {2, 0}, NODE_AT[2] = {0, 2};
 constexpr int NODE_BEGIN[2] = {0, 0}, NODE_END[2] = {0, 0}, NODE_START[2] = {0, 0};
 constexpr int NODE_X[2][2] = {{0, 32}, {0, 31}}, NODE_Y[2][2] = {{0, 4}, {0, 4}};  // columns, rows
-constexpr int NODE_SHARED[1] = {0};                                                // of inputs, as SYSTEM_SHARED
+// Of inputs, as SYSTEM_SHARED.
+constexpr int NODE_SHARED[1] = {0};
 // By pass: its assignment; index of its output, -1: none; node of the value that frozen points
 // keep, -1: none; 1: it reads what was computed since the last barrier; nodes by array, -1: none.
 constexpr int PASS_EQUATION[1] = {0}, PASS_OUT[1] = {0}, PASS_PRESENT[1] = {-1}, PASS_WAITS[1] = {0};

@@ -52,12 +52,13 @@ static_assert(layout_matches(sizeof(fused_arguments), sizeof(fused_arguments::va
 struct tile {
     const fused_arguments &a;
     STORE *shared;
-    long long grid;       // elements before the grid
-    int first, y, x;      // the block's first plane; row and column where the tile begins
-    int own, iterations;  // planes that the block stores; iterations of a chunk
-    int row, column;      // of the thread, in the tile
-    int extent, across;   // points along the march, and of the axis across
-    bool inside;          // no read of the warp leaves the grid along x or across
+    long long grid;                  // elements before the grid
+    int first, y, x;                 // the block's first plane; row and column where the tile begins
+    int own, iterations;             // planes that the block stores; iterations of a chunk
+    int row, column;                 // of the thread, in the tile
+    int extent, across;              // points along the march, and of the axis across
+    bool inside;                     // no read of the warp leaves the grid along x or across
+    int from_x, from_y[FUSED_ROWS];  // the thread's column and rows in the grid; negative: none
 };
 
 __device__ __forceinline__ bool lies_in(int i, int n) { return i >= 0 && i < n; }
@@ -66,20 +67,22 @@ __device__ __forceinline__ int wrapped(int i, int n) {
     i %= n;
     return i < 0 ? i + n : i;
 }
+__device__ __forceinline__ int source(int i, int n, bool continues) {
+    return lies_in(i, n) ? i : continues ? wrapped(i, n) : -1;
+}
 __device__ __forceinline__ long long index_of(const fused_arguments &a, int plane, int row, int column) {
     return IS_3D ? (plane * a.n[1] + row) * a.n[2] + column : plane * a.n[2] + column;
 }
 
-// The plane of node N's ring that holds plane d, counted from the iteration's; `at` holds that one.
-template <int N>
-__device__ __forceinline__ int slot_of(int at, int d) {
-    constexpr int RING = NODE_RING[N] > 0 ? NODE_RING[N] : 1;
-    const int slot = at + (d % RING + RING) % RING;
-    return slot >= RING ? slot - RING : slot;
-}
+// Plane d of node N, counted from the iteration's first one. Lags and rings are whole iterations, so
+// that the planes of an iteration are adjacent; at[N] is the place of this one's in the ring.
 template <int N>
 __device__ __forceinline__ STORE *plane_of(const tile &t, const int (&at)[NODES], int d) {
-    return t.shared + (NODE_AT[N] + slot_of<N>(at[N], d)) * PLANE;
+    constexpr int COUNT = NODE_RING[N] > 0 ? NODE_RING[N] / FUSED_PLANES : 1, MANY = 4096;
+    const int by = (d + MANY * FUSED_PLANES) / FUSED_PLANES - MANY, within = d - by * FUSED_PLANES;
+    int slot = at[N] + (by % COUNT + COUNT) % COUNT;
+    slot = slot >= COUNT ? slot - COUNT : slot;
+    return t.shared + (NODE_AT[N] + slot * FUSED_PLANES + within) * PLANE;
 }
 
 // ---- inputs
@@ -88,21 +91,21 @@ template <int N, int AHEAD>
 __device__ __forceinline__ void fetch_input(const tile &t, const int (&at)[NODES], int iteration) {
     if (iteration < NODE_BEGIN[N] || iteration >= NODE_END[N] + t.iterations) return;
     if (t.column < NODE_X[N][0] || t.column >= NODE_X[N][1] || t.row < NODE_Y[N][0] || t.row >= NODE_Y[N][1]) return;
-    const int nx = static_cast<int>(t.a.n[2]);
-    const int x = FUSED_CONTINUES[2] ? wrapped(t.x + t.column, nx) : t.x + t.column;
-    if (!lies_in(x, nx)) return;
-    const STORE *const from = t.a.input[N] + (NODE_SHARED[N] ? 0 : t.grid);
+    if (t.from_x < 0) return;
+    const STORE *const from = t.a.input[N] + (NODE_SHARED[N] ? 0 : t.grid) + t.from_x;
+    const int first = t.first + iteration * FUSED_PLANES - NODE_LAG[N];
+    const bool inside = first >= 0 && first + FUSED_PLANES <= t.extent;
 #pragma unroll
     for (int k = 0; k < FUSED_PLANES; k++) {
-        int plane = t.first + iteration * FUSED_PLANES - NODE_LAG[N] + k;
-        if (FUSED_CONTINUES[FUSED_MARCH]) plane = wrapped(plane, t.extent);
-        if (!lies_in(plane, t.extent)) continue;
+        int plane = first + k;
+        if (!inside) {
+            if (FUSED_CONTINUES[FUSED_MARCH]) plane = wrapped(plane, t.extent);
+            if (!lies_in(plane, t.extent)) continue;
+        }
         STORE *const to = plane_of<N>(t, at, AHEAD * FUSED_PLANES - NODE_LAG[N] + k) + t.row * WIDTH + t.column;
 #pragma unroll
-        for (int r = 0; r < FUSED_ROWS; r++) {
-            const int y = IS_3D && FUSED_CONTINUES[1] ? wrapped(t.y + t.row + r, t.across) : t.y + t.row + r;
-            if (lies_in(y, t.across)) copy_element(to + r * WIDTH, from + index_of(t.a, plane, y, x));
-        }
+        for (int r = 0; r < FUSED_ROWS; r++)
+            if (t.from_y[r] >= 0) copy_element(to + r * WIDTH, from + index_of(t.a, plane, t.from_y[r], 0));
     }
 }
 template <int N, int AHEAD>
@@ -250,21 +253,27 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) system_fused(const
     const int x = static_cast<int>(tile_x) * (WIDTH - FUSED_MARGIN[4] - FUSED_MARGIN[5]) - FUSED_MARGIN[4];
     const int in_y = threadIdx.y * FUSED_ROWS, in_x = threadIdx.x;
     const int warp_x = x + (in_x & ~31), warp_y = y + in_y;
-    const tile t{
-        a,
-        reinterpret_cast<STORE *>(stn_shared),
-        batch * a.points,
-        first,
-        y,
-        x,
-        extent - first < a.chunk ? extent - first : a.chunk,
-        a.chunk / FUSED_PLANES,
-        in_y,
-        in_x,
-        extent,
-        across,
+    const bool is_inside =
         (FUSED_WHOLE[2] || (warp_x >= FUSED_REACH[4] && warp_x + 32 + FUSED_REACH[5] <= a.n[2])) &&
-            (!IS_3D || FUSED_WHOLE[1] || (warp_y >= FUSED_REACH[2] && warp_y + FUSED_ROWS + FUSED_REACH[3] <= across))};
+        (!IS_3D || FUSED_WHOLE[1] || (warp_y >= FUSED_REACH[2] && warp_y + FUSED_ROWS + FUSED_REACH[3] <= across));
+    tile t{a,
+           reinterpret_cast<STORE *>(stn_shared),
+           batch * a.points,
+           first,
+           y,
+           x,
+           min(extent - first, a.chunk),
+           a.chunk / FUSED_PLANES,
+           in_y,
+           in_x,
+           extent,
+           across,
+           is_inside,
+           0,
+           {0}};
+    t.from_x = source(x + in_x, static_cast<int>(a.n[2]), FUSED_CONTINUES[2]);
+#pragma unroll
+    for (int r = 0; r < FUSED_ROWS; r++) t.from_y[r] = source(y + in_y + r, across, IS_3D && FUSED_CONTINUES[1]);
     int at[NODES];
 #pragma unroll
     for (int n = 0; n < NODES; n++) at[n] = NODE_START[n];
@@ -279,8 +288,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) system_fused(const
         passes<FUSED_PASSES - 1>::run(t, at, iteration);
 #pragma unroll
         for (int n = 0; n < NODES; n++) {
-            at[n] += FUSED_PLANES;
-            if (at[n] >= NODE_RING[n]) at[n] -= NODE_RING[n];
+            at[n]++;
+            if (at[n] >= NODE_RING[n] / FUSED_PLANES) at[n] = 0;
         }
     }
 }

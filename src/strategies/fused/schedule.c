@@ -148,13 +148,15 @@ static void find_waits(const fused_reads *r, fused_schedule *s) {
 
 /* ---- times and places */
 
-static void find_lags(const fused_reads *r, fused_schedule *s) {
+/* Lags are whole iterations, so that the planes of an iteration are adjacent in shared memory. */
+static void find_lags(const fused_reads *r, const fused_shape *shape, fused_schedule *s) {
     for (int j = 0; j < s->npasses; j++) {
         fused_node *node = &s->nodes[s->ninputs + j];
         for (int a = 0; a < r->reads.narrays; a++)
             if (s->node_of[j][a] >= 0)
                 node->lag =
                     (int)stn_max(node->lag, s->nodes[s->node_of[j][a]].lag + r->reach[s->equation[j]][a][s->march][1]);
+        node->lag = (int)stn_round_up(node->lag, shape->planes);
     }
     /* Inputs are loaded as late as their first reader allows. */
     for (int i = 0; i < s->ninputs; i++) {
@@ -164,7 +166,7 @@ static void find_lags(const fused_reads *r, fused_schedule *s) {
                 if (s->node_of[j][a] == i)
                     least =
                         (int)stn_min(least, s->nodes[s->ninputs + j].lag - r->reach[s->equation[j]][a][s->march][1]);
-        s->nodes[i].lag = least == INT32_MAX ? 0 : least;
+        s->nodes[i].lag = least == INT32_MAX ? 0 : least / shape->planes * shape->planes;
     }
 }
 
@@ -207,6 +209,7 @@ static void place(const fused_shape *shape, fused_schedule *s) {
     s->begin = INT32_MAX, s->end = INT32_MIN;
     for (int n = 0; n < count; n++) {
         fused_node *node = &s->nodes[n];
+        node->ring = (int)stn_round_up(node->ring, shape->planes);
         node->at = s->slots;
         s->slots += node->ring;
         s->begin = (int)stn_min(s->begin, node->begin);
@@ -217,8 +220,8 @@ static void place(const fused_shape *shape, fused_schedule *s) {
     s->margin[s->march][0] = s->margin[s->march][1] = 0;
     for (int n = 0; n < count; n++) {
         fused_node *node = &s->nodes[n];
-        const int plane = s->begin * shape->planes;
-        node->start = node->ring ? plane - floor_div(plane, node->ring) * node->ring : 0;
+        const int iterations = node->ring / shape->planes;
+        node->start = iterations ? s->begin - floor_div(s->begin, iterations) * iterations : 0;
     }
 }
 
@@ -230,7 +233,7 @@ bool fused_schedule_make(const stn_system_task *task, const fused_reads *r, cons
     s->npasses = equations * shape->depth;
     if (s->npasses > FUSED_MOST_PASSES || !find_nodes(task, r, s)) return false;
     find_waits(r, s);
-    find_lags(r, s);
+    find_lags(r, shape, s);
     find_needs(r, shape, s);
     place(shape, s);
     for (int j = 0; j < s->npasses; j++) {

@@ -41,7 +41,7 @@ typedef struct fused_node {
     int ring;       /* planes in shared memory; 0: none */
     int at;         /* planes before it in shared memory */
     int begin, end; /* first iteration, and last one less the iterations of a chunk */
-    int start;      /* place in the ring of the first iteration's plane */
+    int start;      /* place in the ring of the first iteration, in iterations */
     int need[3][2]; /* points outside of the block's own ones, by axis and side */
 } fused_node;
 
