@@ -155,7 +155,8 @@ constexpr int FUSED_PLANES = 1;                // planes of an iteration
 constexpr int FUSED_ROWS = 1;                  // rows of a thread
 // Points of a tile that are not stored, and reach of all assignments: as SYSTEM_REACH.
 constexpr int FUSED_MARGIN[6] = {0, 0, 0, 0, 0, 1}, FUSED_REACH[6] = {0, 0, 0, 0, 0, 1};
-// By axis: tiles continue past sides, since some array wraps; the same, and no read is folded.
+// By axis: tiles continue past sides, since some array wraps; the same, and no read is folded, no
+// point frozen.
 constexpr int FUSED_CONTINUES[3] = {0, 0, 1}, FUSED_WHOLE[3] = {0, 0, 1};
 constexpr int FUSED_FREEZES[1] = {0};  // by assignment, as SYSTEM_FREEZES
 // By node, inputs before passes. Planes behind the iteration; planes in its ring, and before it;
@@ -163,6 +164,8 @@ constexpr int FUSED_FREEZES[1] = {0};  // by assignment, as SYSTEM_FREEZES
 constexpr int NODE_LAG[2] = {0, 0}, NODE_RING[2] = {2, 0}, NODE_AT[2] = {0, 2};
 constexpr int NODE_BEGIN[2] = {0, 0}, NODE_END[2] = {0, 0}, NODE_START[2] = {0, 0};
 constexpr int NODE_X[2][2] = {{0, 32}, {0, 31}}, NODE_Y[2][2] = {{0, 4}, {0, 4}};  // columns, rows
+// An array with the same sides.
+constexpr int NODE_RULE[2] = {0, 0};
 // Of inputs, as SYSTEM_SHARED.
 constexpr int NODE_SHARED[1] = {0};
 // By pass: its assignment; index of its output, -1: none; node of the value that frozen points

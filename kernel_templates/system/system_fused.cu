@@ -19,10 +19,11 @@
 //     |    +-------------------------+    |
 //     +-----------------------------------+
 //
-// A thread has one column and FUSED_ROWS rows of each plane. Points whose reads all lie inside the
-// grid are computed by a plain sequence of instructions, the others, warp by warp, by folding each
-// read. Along an axis on which some array wraps the tile continues past the sides, with points of
-// the other end; arrays with other rules are folded at the point's own place.
+// A thread has one column and FUSED_ROWS rows of each plane. Points past sides along x and across
+// are computed as well: they are the value of the point that they fold to, or its negative, so that
+// reads need no folding. Planes near the ends of the march fold each read. Along an axis on which
+// some array wraps the tile continues past the sides, with points of the other end; where arrays
+// with other rules are read past the same sides, reads near them are folded, warp by warp.
 //
 // Reads STORE, REAL, SYSTEM_*, FUSED_*, NODE_*, PASS_*, THREADS_X, THREADS_Y, BLOCKS, equation.
 #include "device/element.cuh"
@@ -34,6 +35,8 @@ constexpr int THREADS = THREADS_X * THREADS_Y;
 constexpr int WIDTH = THREADS_X, HEIGHT = THREADS_Y * FUSED_ROWS, PLANE = WIDTH * HEIGHT;
 constexpr int NODES = FUSED_INPUTS + FUSED_PASSES;
 constexpr bool IS_3D = FUSED_MARCH == 0;
+// Along x or across, some arrays wrap and others are read past the sides of the same axis.
+constexpr bool MIXES = (FUSED_CONTINUES[2] && !FUSED_WHOLE[2]) || (IS_3D && FUSED_CONTINUES[1] && !FUSED_WHOLE[1]);
 static_assert(THREADS_X % 32 == 0, "a warp has one row");
 static_assert(IS_3D || HEIGHT == 1, "a plane of a 2D grid is a row");
 
@@ -52,13 +55,13 @@ static_assert(layout_matches(sizeof(fused_arguments), sizeof(fused_arguments::va
 struct tile {
     const fused_arguments &a;
     STORE *shared;
-    long long grid;                  // elements before the grid
-    int first, y, x;                 // the block's first plane; row and column where the tile begins
-    int own, iterations;             // planes that the block stores; iterations of a chunk
-    int row, column;                 // of the thread, in the tile
-    int extent, across;              // points along the march, and of the axis across
-    bool inside;                     // no read of the warp leaves the grid along x or across
-    int from_x, from_y[FUSED_ROWS];  // the thread's column and rows in the grid; negative: none
+    long long grid;       // elements before the grid
+    int first, y, x;      // the block's first plane; row and column where the tile begins
+    int own, iterations;  // planes that the block stores; iterations of a chunk
+    int row, column;      // of the thread, in the tile
+    int extent, across;   // points along the march, and of the axis across
+    bool inside;          // no read of the warp leaves the grid along x or across
+    bool outside;         // some point of the thread lies past a side at which the tile ends
 };
 
 __device__ __forceinline__ bool lies_in(int i, int n) { return i >= 0 && i < n; }
@@ -67,15 +70,41 @@ __device__ __forceinline__ int wrapped(int i, int n) {
     i %= n;
     return i < 0 ? i + n : i;
 }
-__device__ __forceinline__ int source(int i, int n, bool continues) {
-    return lies_in(i, n) ? i : continues ? wrapped(i, n) : -1;
-}
 __device__ __forceinline__ long long index_of(const fused_arguments &a, int plane, int row, int column) {
     return IS_3D ? (plane * a.n[1] + row) * a.n[2] + column : plane * a.n[2] + column;
 }
 
-// Plane d of node N, counted from the iteration's first one. Lags and rings are whole iterations, so
-// that the planes of an iteration are adjacent; at[N] is the place of this one's in the ring.
+// Where a point past a side takes its value from: `sign` times that of point (y, x), or a constant.
+// Only points that assignments can read exist. Along an axis on which the tile continues, a point
+// is its own source.
+struct source_point {
+    int y, x, constant;  // index in values; negative: none
+    REAL sign;
+    bool exists;
+};
+template <int A, int AXIS>
+__device__ __forceinline__ bool fold_source(int &i, int n, source_point &from) {
+    if (FUSED_CONTINUES[AXIS] || lies_in(i, n)) return true;
+    from.exists = i >= -FUSED_REACH[2 * AXIS] && i < n + FUSED_REACH[2 * AXIS + 1];
+    const int folded = from.exists ? rule<A, AXIS>::fold(i, n) : 0;
+    from.constant = folded < 0 ? SYSTEM_PAST[A][2 * AXIS + (folded == PAST_HIGH)] : -1;
+    if (folded < 0 || !from.exists) return false;
+    from.sign *= rule<A, AXIS>::sign(i, n);
+    i = folded;
+    return true;
+}
+template <int N>
+__device__ __forceinline__ source_point source_of(const tile &t, int r) {
+    constexpr int A = NODE_RULE[N];
+    source_point from{t.y + t.row + r, t.x + t.column, -1, REAL(1), true};
+    if (!t.outside) return from;
+    if (!IS_3D || fold_source<A, 1>(from.y, t.across, from))
+        fold_source<A, 2>(from.x, static_cast<int>(t.a.n[2]), from);
+    return from;
+}
+
+// Plane d of node N, counted from the iteration's first one. Lags and rings are whole iterations,
+// so that the planes of an iteration are adjacent; at[N] is the place of this one's in the ring.
 template <int N>
 __device__ __forceinline__ STORE *plane_of(const tile &t, const int (&at)[NODES], int d) {
     constexpr int COUNT = NODE_RING[N] > 0 ? NODE_RING[N] / FUSED_PLANES : 1, MANY = 4096;
@@ -91,21 +120,31 @@ template <int N, int AHEAD>
 __device__ __forceinline__ void fetch_input(const tile &t, const int (&at)[NODES], int iteration) {
     if (iteration < NODE_BEGIN[N] || iteration >= NODE_END[N] + t.iterations) return;
     if (t.column < NODE_X[N][0] || t.column >= NODE_X[N][1] || t.row < NODE_Y[N][0] || t.row >= NODE_Y[N][1]) return;
-    if (t.from_x < 0) return;
-    const STORE *const from = t.a.input[N] + (NODE_SHARED[N] ? 0 : t.grid) + t.from_x;
-    const int first = t.first + iteration * FUSED_PLANES - NODE_LAG[N];
+    const STORE *const array = t.a.input[N] + (NODE_SHARED[N] ? 0 : t.grid);
+    const int first = t.first + iteration * FUSED_PLANES - NODE_LAG[N], nx = static_cast<int>(t.a.n[2]);
     const bool inside = first >= 0 && first + FUSED_PLANES <= t.extent;
 #pragma unroll
-    for (int k = 0; k < FUSED_PLANES; k++) {
-        int plane = first + k;
-        if (!inside) {
-            if (FUSED_CONTINUES[FUSED_MARCH]) plane = wrapped(plane, t.extent);
-            if (!lies_in(plane, t.extent)) continue;
-        }
-        STORE *const to = plane_of<N>(t, at, AHEAD * FUSED_PLANES - NODE_LAG[N] + k) + t.row * WIDTH + t.column;
+    for (int r = 0; r < FUSED_ROWS; r++) {
+        const source_point from = source_of<N>(t, r);
+        if (!from.exists) continue;
+        const int y = IS_3D && FUSED_CONTINUES[1] ? wrapped(from.y, t.across) : from.y;
+        const int x = FUSED_CONTINUES[2] ? wrapped(from.x, nx) : from.x;
 #pragma unroll
-        for (int r = 0; r < FUSED_ROWS; r++)
-            if (t.from_y[r] >= 0) copy_element(to + r * WIDTH, from + index_of(t.a, plane, t.from_y[r], 0));
+        for (int k = 0; k < FUSED_PLANES; k++) {
+            int plane = first + k;
+            if (!inside) {
+                if (FUSED_CONTINUES[FUSED_MARCH]) plane = wrapped(plane, t.extent);
+                if (!lies_in(plane, t.extent)) continue;
+            }
+            STORE *const to =
+                plane_of<N>(t, at, AHEAD * FUSED_PLANES - NODE_LAG[N] + k) + (t.row + r) * WIDTH + t.column;
+            if (from.constant >= 0)
+                *to = narrow<STORE>(from.sign * t.a.values[from.constant]);
+            else if (from.sign < 0)
+                *to = narrow<STORE>(-widen(array[index_of(t.a, plane, y, x)]));
+            else
+                copy_element(to, array + index_of(t.a, plane, y, x));
+        }
     }
 }
 template <int N, int AHEAD>
@@ -189,19 +228,39 @@ __device__ __forceinline__ bool is_live(const fused_arguments &a, int z, int y, 
                                  y < a.live_high[E][1] && x >= a.live_low[E][2] && x < a.live_high[E][2]);
 }
 
+// Whether pass J computes the source of a point, so that it exists.
 template <int J>
-__device__ __forceinline__ void compute_near_side(const tile &t, const int (&at)[NODES], int plane, int k, int r) {
+__device__ __forceinline__ bool has(const tile &t, const source_point &from) {
+    constexpr int N = FUSED_INPUTS + J;
+    const int row = from.y - t.y, column = from.x - t.x;
+    return from.exists && column >= NODE_X[N][0] && column < NODE_X[N][1] && row >= NODE_Y[N][0] && row < NODE_Y[N][1];
+}
+
+// One point of pass J, which may lie past a side, on plane k of the iteration. NEAR: its source is
+// near a side, so that each read is folded.
+template <int J, bool NEAR>
+__device__ __forceinline__ void compute_point(const tile &t, const int (&at)[NODES], int plane, int k, int r) {
     constexpr int N = FUSED_INPUTS + J, E = PASS_EQUATION[J], PRESENT = PASS_PRESENT[J] < 0 ? 0 : PASS_PRESENT[J];
-    const int nx = static_cast<int>(t.a.n[2]), row = t.row + r, d = k - NODE_LAG[N];
-    const int m = t.first + plane, own_m = FUSED_CONTINUES[FUSED_MARCH] ? wrapped(m, t.extent) : m;
-    const int y = t.y + row, own_y = IS_3D && FUSED_CONTINUES[1] ? wrapped(y, t.across) : y;
-    const int x = t.x + t.column, own_x = FUSED_CONTINUES[2] ? wrapped(x, nx) : x;
-    if (!lies_in(own_m, t.extent) || !lies_in(own_y, t.across) || !lies_in(own_x, nx)) return;
-    const int gz = IS_3D ? own_m : 0, gy = IS_3D ? own_y : own_m;
-    const near_side<J> around{t, at, gz, gy, own_x, d - own_m, row - own_y, t.column - own_x};
-    STORE value = narrow<STORE>(equation<E>::value(around));
-    if (!is_live<E>(t.a, gz, gy, own_x)) value = plane_of<PRESENT>(t, at, d)[row * WIDTH + t.column];
-    put<J>(t, at, d, plane, r, value);
+    const source_point from = source_of<N>(t, r);
+    const int nx = static_cast<int>(t.a.n[2]), d = k - NODE_LAG[N], m = t.first + plane;
+    const int own_m = FUSED_CONTINUES[FUSED_MARCH] ? wrapped(m, t.extent) : m;
+    if (!lies_in(own_m, t.extent)) return;
+    if (from.constant >= 0) {
+        put<J>(t, at, d, plane, r, narrow<STORE>(from.sign * t.a.values[from.constant]));
+        return;
+    }
+    if (!has<J>(t, from)) return;
+    const int own_y = IS_3D && FUSED_CONTINUES[1] ? wrapped(from.y, t.across) : from.y;
+    const int own_x = FUSED_CONTINUES[2] ? wrapped(from.x, nx) : from.x;
+    const int gz = IS_3D ? own_m : 0, gy = IS_3D ? own_y : own_m, point = (from.y - t.y) * WIDTH + from.x - t.x;
+    STORE value;
+    if (NEAR)
+        value = narrow<STORE>(equation<E>::value(
+            near_side<J>{t, at, gz, gy, own_x, d - own_m, from.y - t.y - own_y, from.x - t.x - own_x}));
+    else
+        value = narrow<STORE>(equation<E>::value(inside<J>{t, at, point, k}));
+    if (!is_live<E>(t.a, gz, gy, own_x)) value = plane_of<PRESENT>(t, at, d)[point];
+    put<J>(t, at, d, plane, r, from.sign < 0 ? narrow<STORE>(-widen(value)) : value);
 }
 
 template <int J>
@@ -210,8 +269,10 @@ __device__ __forceinline__ void compute(const tile &t, const int (&at)[NODES], i
     if (iteration < NODE_BEGIN[N] || iteration >= NODE_END[N] + t.iterations) return;
     if (t.column < NODE_X[N][0] || t.column >= NODE_X[N][1] || t.row < NODE_Y[N][0] || t.row >= NODE_Y[N][1]) return;
     const int plane = iteration * FUSED_PLANES - NODE_LAG[N], m = t.first + plane;
-    if (t.inside && (FUSED_WHOLE[FUSED_MARCH] || (m >= FUSED_REACH[2 * FUSED_MARCH] &&
-                                                  m + FUSED_PLANES + FUSED_REACH[2 * FUSED_MARCH + 1] <= t.extent))) {
+    const bool inside_march =
+        FUSED_WHOLE[FUSED_MARCH] ||
+        (m >= FUSED_REACH[2 * FUSED_MARCH] && m + FUSED_PLANES + FUSED_REACH[2 * FUSED_MARCH + 1] <= t.extent);
+    if (t.inside && inside_march) {
         STORE value[FUSED_PLANES][FUSED_ROWS];
 #pragma unroll
         for (int k = 0; k < FUSED_PLANES; k++)
@@ -224,9 +285,16 @@ __device__ __forceinline__ void compute(const tile &t, const int (&at)[NODES], i
             for (int r = 0; r < FUSED_ROWS; r++) put<J>(t, at, k - NODE_LAG[N], plane + k, r, value[k][r]);
         return;
     }
+    if (inside_march && !MIXES) {
+#pragma unroll
+        for (int r = 0; r < FUSED_ROWS; r++)
+#pragma unroll
+            for (int k = 0; k < FUSED_PLANES; k++) compute_point<J, false>(t, at, plane + k, k, r);
+        return;
+    }
 #pragma unroll 1
     for (int i = 0; i < FUSED_PLANES * FUSED_ROWS; i++)
-        compute_near_side<J>(t, at, plane + i / FUSED_ROWS, i / FUSED_ROWS, i % FUSED_ROWS);
+        compute_point<J, true>(t, at, plane + i / FUSED_ROWS, i / FUSED_ROWS, i % FUSED_ROWS);
 }
 template <int J>
 struct passes {
@@ -269,11 +337,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) system_fused(const
            extent,
            across,
            is_inside,
-           0,
-           {0}};
-    t.from_x = source(x + in_x, static_cast<int>(a.n[2]), FUSED_CONTINUES[2]);
-#pragma unroll
-    for (int r = 0; r < FUSED_ROWS; r++) t.from_y[r] = source(y + in_y + r, across, IS_3D && FUSED_CONTINUES[1]);
+           false};
+    t.outside = (!FUSED_CONTINUES[2] && !lies_in(x + in_x, static_cast<int>(a.n[2]))) ||
+                (IS_3D && !FUSED_CONTINUES[1] && (y + in_y < 0 || y + in_y + FUSED_ROWS > across));
     int at[NODES];
 #pragma unroll
     for (int n = 0; n < NODES; n++) at[n] = NODE_START[n];

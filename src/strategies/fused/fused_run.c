@@ -43,7 +43,8 @@ static void render_pairs(stn_text *text, const char *name, int (*pairs)[2], int 
 }
 
 /* The columns and rows of the tile that a node has. */
-static void render_nodes(const fused_schedule *s, const fused_shape *shape, stn_text *text) {
+static void render_nodes(const stn_system_task *task, const fused_reads *reads, const fused_schedule *s,
+                         const fused_shape *shape, stn_text *text) {
     int lag[FUSED_MOST_NODES] = {0}, ring[FUSED_MOST_NODES], at[FUSED_MOST_NODES], begin[FUSED_MOST_NODES],
         end[FUSED_MOST_NODES], start[FUSED_MOST_NODES], shared[FUSED_MOST_INPUTS], x[FUSED_MOST_NODES][2],
         y[FUSED_MOST_NODES][2];
@@ -64,6 +65,16 @@ static void render_nodes(const fused_schedule *s, const fused_shape *shape, stn_
     stn_params_ints(text, "NODE_END", end, (size_t)count);
     stn_params_ints(text, "NODE_START", start, (size_t)count);
     stn_params_ints(text, "NODE_SHARED", shared, (size_t)s->ninputs);
+    int rule[FUSED_MOST_NODES];
+    for (int n = 0; n < count; n++) {
+        const bool is_field = n >= s->ninputs || s->inputs[n].is_field;
+        const int index =
+            n < s->ninputs ? s->inputs[n].index : task->system->equations[s->equation[n - s->ninputs]].field;
+        rule[n] = 0; /* a node that nothing reads has no points past sides */
+        for (int a = 0; a < reads->reads.narrays; a++)
+            if (reads->reads.arrays[a].is_field == is_field && reads->reads.arrays[a].index == index) rule[n] = a;
+    }
+    stn_params_ints(text, "NODE_RULE", rule, (size_t)count);
     render_pairs(text, "NODE_X", x, count);
     render_pairs(text, "NODE_Y", y, count);
 }
@@ -130,7 +141,7 @@ static stn_status render(const stn_system_task *task, fused_reads *reads, const 
     stn_params_ints(text, "FUSED_CONTINUES", continues, 3);
     stn_params_ints(text, "FUSED_WHOLE", whole, 3);
     stn_params_ints(text, "FUSED_FREEZES", freezes, (size_t)task->system->nequations);
-    render_nodes(s, &k->shape, text);
+    render_nodes(task, reads, s, &k->shape, text);
     render_passes(s, reads->reads.narrays, text);
     stn_params_int(text, "THREADS_X", k->shape.x);
     stn_params_int(text, "THREADS_Y", k->shape.y);

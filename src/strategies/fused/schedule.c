@@ -61,6 +61,17 @@ static bool add_equation(const stn_system_task *task, int e, const stn_system_pr
     return true;
 }
 
+/* Whether points near a side of the axis keep their values. */
+static bool freezes_along(const stn_system_task *task, int axis) {
+    int64_t begin[3], end[3];
+    bool freezes = false;
+    for (int e = 0; e < task->system->nequations; e++) {
+        stn_system_updated_range(task, &task->system->equations[e], begin, end);
+        freezes = freezes || begin[axis] > 0 || end[axis] < task->n[axis];
+    }
+    return freezes;
+}
+
 stn_status fused_reads_make(const stn_system_task *task, fused_reads *r, stn_error *error) {
     memset(r, 0, sizeof *r);
     memset(r->reach, -1, sizeof r->reach);
@@ -81,7 +92,8 @@ stn_status fused_reads_make(const stn_system_task *task, fused_reads *r, stn_err
     for (int e = 0; e < task->system->nequations; e++)
         for (int a = 0; a < r->reads.narrays; a++)
             if (r->reach[e][a][0][0] >= 0) widen_reach(task, r, e, a);
-    for (int axis = 0; axis < 3; axis++) r->whole[axis] = r->whole[axis] && r->continues[axis];
+    for (int axis = 0; axis < 3; axis++)
+        r->whole[axis] = r->whole[axis] && r->continues[axis] && !freezes_along(task, axis);
     return STN_OK;
 }
 

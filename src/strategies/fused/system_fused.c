@@ -18,13 +18,19 @@
 
 enum {
     ALIGNED = 256,
-    MOST_INSTRUCTIONS = 6000 /* of a kernel; ten take about 1 ms to compile */,
-    MOST_DEPTH = 8,
-    MOST_CANDIDATES = 64
+    MOST_INSTRUCTIONS = 6000, /* of a kernel; ten take about 1 ms to compile */
+    MOST_CANDIDATES = 8
 };
 
-/* Fractions of the peak rates that kernels reach. Not measured yet. */
-static const struct { double memory, arithmetic, shared; } rates = {0.8, 0.4, 0.6};
+/* Fractions of the peak rates that kernels reach; instructions for each element that a launch
+ * moves, and for each that a pass loads from shared memory, addresses and arithmetic included.
+ * Those of planes were measured on an H200, those of rows counted in the machine code. */
+static const struct {
+    double memory, arithmetic;
+    struct {
+        double moved, fetched;
+    } rows, planes;
+} rates = {0.8, 0.4, {15, 6}, {40, 18}};
 
 typedef struct fused_state {
     fused_reads reads;
@@ -155,9 +161,12 @@ static void estimate(const stn_system_task *task, const stn_machine *machine, co
     result->halo_waste = (double)shape.x / shape.columns - 1;
     const double memory = result->bytes / (machine->copy_bandwidth * rates.memory);
     const double arithmetic = result->flops / (machine->flops[result->unit] * rates.arithmetic);
-    const double lanes = machine->clock * machine->multiprocessors * (wide ? 16 : 32);
-    const double shared = lanes > 0 ? launches * points * shape.fetched / (lanes * rates.shared) : 0;
-    result->seconds = fmax(memory, fmax(arithmetic, shared)) / even + launches * machine->launch_seconds;
+    const double moved = task->rank == 2 ? rates.rows.moved : rates.planes.moved;
+    const double fetched = task->rank == 2 ? rates.rows.fetched : rates.planes.fetched;
+    const double issued = machine->clock * machine->multiprocessors * machine->lanes;
+    const double issue =
+        issued > 0 ? launches * points * (moved * shape.moved / 1000 + fetched * shape.fetched) / issued : 0;
+    result->seconds = fmax(memory, fmax(arithmetic, issue)) / even + launches * machine->launch_seconds;
 }
 
 typedef struct search {
@@ -183,18 +192,19 @@ static void consider(search *s, fused_shape shape) {
 static size_t candidates(const stn_system_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     static const struct {
         int x, y, rows, planes;
-    } flat[] = {{256, 1, 1, 4}, {256, 1, 1, 2}, {128, 1, 1, 4}, {512, 1, 1, 2}, {512, 1, 1, 4}},
-      volume[] = {{64, 8, 2, 1}, {64, 8, 4, 1}, {32, 16, 2, 1}, {64, 16, 2, 1}, {128, 8, 2, 1}, {32, 8, 4, 1}};
+    } flat[] = {{256, 1, 1, 4}, {512, 1, 1, 4}, {128, 1, 1, 4}, {512, 1, 1, 2}},
+      volume[] = {{64, 16, 2, 1}, {32, 16, 2, 1}, {64, 8, 4, 1}, {32, 8, 4, 1}};
     const bool is_flat = task->rank == 2;
+    static const int depths[] = {1, 2, 3, 4, 6, 8};
     const size_t count = is_flat ? sizeof flat / sizeof *flat : sizeof volume / sizeof *volume;
     search *s = calloc(1, sizeof *s);
     stn_error ignored = {STN_OK, ""};
     if (!s) return 0;
     s->task = task, s->machine = machine, s->list = list, s->most = (size_t)stn_min((int64_t)most, MOST_CANDIDATES);
     if (fused_reads_make(task, &s->reads, &ignored) == STN_OK)
-        for (int depth = 1; depth <= MOST_DEPTH; depth++)
+        for (size_t d = 0; d < sizeof depths / sizeof *depths; d++)
             for (size_t i = 0; i < count; i++)
-                consider(s, (fused_shape){.depth = depth,
+                consider(s, (fused_shape){.depth = depths[d],
                                           .x = is_flat ? flat[i].x : volume[i].x,
                                           .y = is_flat ? flat[i].y : volume[i].y,
                                           .rows = is_flat ? flat[i].rows : volume[i].rows,
