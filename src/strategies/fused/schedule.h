@@ -32,7 +32,8 @@ typedef struct fused_reads {
     int operations[STN_SYSTEM_MAX_FIELDS], fetched[STN_SYSTEM_MAX_FIELDS], count[STN_SYSTEM_MAX_FIELDS];
     bool freezes[STN_SYSTEM_MAX_FIELDS];
     bool continues[3]; /* tiles continue past the sides of the axis: some array wraps there */
-    bool whole[3];     /* the same, no other array is read at an offset along it, and no point is frozen */
+    /* The same, no other array is read at an offset along it, and no point is frozen. */
+    bool whole[3];
 } fused_reads;
 
 /* An array in shared memory. Planes and iterations are counted from the block's first plane. */
