@@ -138,6 +138,22 @@ __device__ __forceinline__ void store_run(unsigned *to, const unsigned (&from)[4
                  "r"(from[3]));
 }
 
+// The same by the ordinary path, for memory that the launch also writes: a thread reads there only
+// points that no other thread writes, before it writes them. The compiler may join equal loads.
+#define STN_OWN_RUN(T, N, TYPE, LIST, ...)                                                                             \
+    __device__ __forceinline__ void load_own_run(T(&to)[N], const T *from) {                                           \
+        asm("ld.global." TYPE " " LIST ", [%" #N "];" : __VA_ARGS__ : "l"(from));                                      \
+    }
+STN_OWN_RUN(double, 1, "f64", "%0", "=d"(to[0]))
+STN_OWN_RUN(double, 2, "v2.f64", "{%0,%1}", "=d"(to[0]), "=d"(to[1]))
+STN_OWN_RUN(float, 1, "f32", "%0", "=f"(to[0]))
+STN_OWN_RUN(float, 2, "v2.f32", "{%0,%1}", "=f"(to[0]), "=f"(to[1]))
+STN_OWN_RUN(float, 4, "v4.f32", "{%0,%1,%2,%3}", "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3]))
+STN_OWN_RUN(half_t, 1, "u16", "%0", "=h"(to[0]))
+STN_OWN_RUN(half_t, 2, "v2.u16", "{%0,%1}", "=h"(to[0]), "=h"(to[1]))
+STN_OWN_RUN(half_t, 4, "v4.u16", "{%0,%1,%2,%3}", "=h"(to[0]), "=h"(to[1]), "=h"(to[2]), "=h"(to[3]))
+#undef STN_OWN_RUN
+
 // ---- asynchronous copies, global -> shared (sm_80). A group holds all copies since the last
 // commit. Older GPUs load and store instead.
 __device__ __forceinline__ unsigned shared_address(const void *p) {

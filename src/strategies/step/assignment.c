@@ -88,10 +88,12 @@ static void render_queues(const step_assignment *a, stn_text *text) {
     stn_params_ints(text, "SYSTEM_QUEUE_LOW", low, count);
 }
 
-/* Blocks that must fit on a multiprocessor, which limits registers: some 80 for each thread (128 in
- * f64) suffice for short assignments and allow enough loads in flight. */
+/* Blocks that must fit on a multiprocessor, which limits registers: some 80 for each thread with one
+ * word a point, 128 with two, 168 with four suffice for short assignments and allow enough loads in
+ * flight. */
 static int resident_blocks(const stn_system_task *task, const step_assignment *a, const stn_system_program *program) {
-    const int threads = program->count > SHORT_PROGRAM ? 0 : task->dtype == STN_F64 ? 512 : 768;
+    const int words = a->block.vector * (task->dtype == STN_F64 ? 2 : 1);
+    const int threads = program->count > SHORT_PROGRAM ? 0 : words > 2 ? 384 : words > 1 ? 512 : 768;
     return (int)stn_max(1, threads / (a->block.x * a->block.y));
 }
 
@@ -104,6 +106,7 @@ static void render(const stn_system_task *task, step_assignment *a, const stn_sy
     stn_params_ints(text, "SYSTEM_REACH", reach, 6);
     stn_params_int(text, "SYSTEM_FREEZES", freezes(task, a->equation));
     render_queues(a, text);
+    stn_params_int(text, "VECTOR", a->block.vector);
     stn_params_int(text, "THREADS_X", a->block.x);
     stn_params_int(text, "THREADS_Y", a->block.y);
     stn_params_int(text, "SYSTEM_PLANES", a->block.planes);
@@ -135,7 +138,7 @@ stn_status step_assignment_make(stn_plan *plan, const stn_system_equation *equat
     memset(made, 0, sizeof *made);
     made->equation = equation;
     made->block = block;
-    made->tiles[0] = stn_div_up(task->n[2], block.x);
+    made->tiles[0] = stn_div_up(task->n[2], block.x * block.vector);
     made->tiles[1] = stn_div_up(task->n[1], block.y);
     made->tiles[2] = stn_div_up(task->n[0], block.planes);
     stn_text params = STN_TEXT_EMPTY;

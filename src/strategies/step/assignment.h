@@ -6,9 +6,10 @@
 #include "problem/system_state.h"
 #include "strategies/common/system_code.h"
 
-/* Threads of a block along x and along y, and the planes that it marches through. */
+/* Threads of a block along x and along y, the planes that it marches through, and the points of a
+ * thread along x. */
 typedef struct step_block {
-    int x, y, planes;
+    int x, y, planes, vector;
 } step_block;
 
 typedef struct step_assignment {

@@ -18,9 +18,9 @@
 
 enum { ROTATED = 256 /* threads of a block of system_rotate */ };
 
-/* Fractions of the copy bandwidth: one thread a point, whose neighbours along z come from L2; and
- * threads that march along z. Not measured yet. */
-static const struct { double flat, marching; } rates = {0.65, 0.8};
+/* Fractions of the copy bandwidth: threads whose neighbours along z come from L2, and threads that
+ * march along z; with one point a thread (H200, waves of order 8), and with several. */
+static const struct { double flat, marching, wide_flat, wide_marching; } rates = {0.27, 0.4, 0.5, 0.75};
 
 typedef struct step_state {
     step_assignment assignments[STN_SYSTEM_MAX_FIELDS]; /* one for each equation */
@@ -62,18 +62,35 @@ static int planes_read(const stn_system_task *task) {
     return most;
 }
 
+/* The most points along x that a thread reads by one access of at most 16 bytes. */
+static int widest(const stn_system_task *task) {
+    const int64_t size = (int64_t)stn_dtype_size(task->dtype);
+    int vector = task->dtype == STN_F64 ? 2 : 4;
+    while (vector > 1 && (task->n[2] % vector || task->alignment % (vector * size))) vector /= 2;
+    return vector;
+}
+
 static size_t candidates(const stn_system_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
-    static const step_block line[] = {{256, 1, 1}, {128, 1, 1}},
-                            flat[] = {{64, 4, 1}, {32, 8, 1}, {128, 2, 1}, {256, 1, 1}},
-                            marching[] = {{32, 16, 64}, {32, 8, 64}, {64, 8, 64}, {32, 16, 32}, {32, 8, 128}};
+    static const step_block line[] = {{256, 1, 1, 1}, {128, 1, 1, 1}}, flat[] = {{64, 4, 1, 1}, {32, 4, 1, 1}},
+                            marching[] = {{32, 8, 64, 1}, {32, 4, 64, 1}, {32, 16, 64, 1}};
+    const int vector = widest(task);
     size_t made = 0;
     (void)machine;
-    for (size_t i = 0; task->n[1] == 1 && i < sizeof line / sizeof *line && made < most; i++)
-        list[made++] = stn_candidate_of(&line[i], sizeof line[i]);
-    for (size_t i = 0; task->n[1] > 1 && i < sizeof flat / sizeof *flat && made < most; i++)
-        list[made++] = stn_candidate_of(&flat[i], sizeof flat[i]);
-    for (size_t i = 0; planes_read(task) && i < sizeof marching / sizeof *marching && made < most; i++)
-        list[made++] = stn_candidate_of(&marching[i], sizeof marching[i]);
+    for (int points = vector; points > 0; points /= 2) {
+        step_block block;
+        for (size_t i = 0; task->n[1] == 1 && i < sizeof line / sizeof *line && made < most; i++) {
+            block = line[i], block.vector = points;
+            list[made++] = stn_candidate_of(&block, sizeof block);
+        }
+        for (size_t i = 0; task->n[1] > 1 && i < sizeof flat / sizeof *flat && made < most; i++) {
+            block = flat[i], block.vector = points;
+            list[made++] = stn_candidate_of(&block, sizeof block);
+        }
+        for (size_t i = 0; planes_read(task) && i < sizeof marching / sizeof *marching && made < most; i++) {
+            block = marching[i], block.vector = points;
+            list[made++] = stn_candidate_of(&block, sizeof block);
+        }
+    }
     return made;
 }
 
@@ -88,16 +105,19 @@ static step_block block_of(const stn_candidate *candidate) {
 static void estimate(const stn_system_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
     const step_block block = block_of(candidate);
-    const int planes = planes_read(task);
+    const int planes = planes_read(task), width = block.x * block.vector;
     /* Threads, with the registers that assignments need. */
     const double resident = 1536.0 * machine->multiprocessors;
     stn_system_cost(task, result);
-    const double wide = (double)stn_round_up(task->n[2], block.x) / (double)task->n[2];
+    const double wide = (double)stn_round_up(task->n[2], width) / (double)task->n[2];
     const double high = (double)stn_round_up(task->n[1], block.y) / (double)task->n[1];
-    const double tiles = (double)(stn_div_up(task->n[2], block.x) * stn_div_up(task->n[1], block.y));
+    const double tiles = (double)(stn_div_up(task->n[2], width) * stn_div_up(task->n[1], block.y));
     const double threads = tiles * (double)(stn_div_up(task->n[0], block.planes) * task->batch) * block.x * block.y;
     const double again = block.planes > 1 ? 1 + 0.25 * planes / block.planes : 1;
-    const double rate = (block.planes > 1 || !planes ? rates.marching : rates.flat) * fmin(1, threads / resident);
+    const bool marches = block.planes > 1;
+    const double share =
+        block.vector > 1 ? (marches ? rates.wide_marching : rates.wide_flat) : (marches ? rates.marching : rates.flat);
+    const double rate = share * fmin(1, threads * block.vector / resident);
     const double memory = result->bytes * again / (machine->copy_bandwidth * fmax(rate, 0.01));
     const double arithmetic = result->flops * wide * high / machine->flops[result->unit];
     result->halo_waste = again - 1;
@@ -202,6 +222,7 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
 
 static void name_block(const step_block *block, stn_text *text) {
     stn_text_printf(text, "blocks of %d x %d", block->y, block->x);
+    if (block->vector > 1) stn_text_printf(text, " threads of %d points", block->vector);
     if (block->planes > 1) stn_text_printf(text, ", marching through %d planes", block->planes);
 }
 
@@ -211,6 +232,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         stn_json_integer(text, "threads_x", block.x);
         stn_json_integer(text, "threads_y", block.y);
         stn_json_integer(text, "planes", block.planes);
+        stn_json_integer(text, "vector", block.vector);
         return;
     }
     stn_text_printf(text, "one launch an assignment, ");

@@ -50,6 +50,10 @@ __device__ __forceinline__ void load_run(T (&to)[N], const T *from, STN_WHERE) {
     __builtin_memcpy(to, __builtin_assume_aligned(from, sizeof to), sizeof to);
 }
 template <class T, int N>
+__device__ __forceinline__ void load_own_run(T (&to)[N], const T *from, STN_WHERE) {
+    load_run(to, from, place);
+}
+template <class T, int N>
 __device__ __forceinline__ void store_run(T *to, const T (&from)[N], STN_WHERE) {
     check_run<T, N>(to, place);
     __builtin_memcpy(__builtin_assume_aligned(to, sizeof from), from, sizeof from);
