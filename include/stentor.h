@@ -206,8 +206,9 @@ STN_API stn_status stn_synchronize_told(stn_context *context, void *stream, stn_
 /* ---- Stencils -------------------------------------------------------------------------------- */
 
 #define STN_MAX_RANK 3
-#define STN_MAX_RADIUS 64  /* largest |offset| of a tap along an axis */
-#define STN_MAX_TAPS 35937 /* 33^3 */
+#define STN_MAX_RADIUS 64        /* largest |offset| of a tap along an axis on GPUs and in systems */
+#define STN_MAX_HOST_RADIUS 1024 /* on the host, whose strategy alone serves larger ones */
+#define STN_MAX_TAPS 35937       /* 33^3 */
 
 typedef struct stn_tap {
     int64_t offset[STN_MAX_RANK]; /* along axes 0, 1, 2; entries past the rank must be 0 */
@@ -217,7 +218,7 @@ typedef struct stn_tap {
 typedef struct stn_stencil stn_stencil; /* immutable */
 
 /* Makes a stencil of rank 1 to 3 from a list of taps, which is copied. Errors name the tap: two
- * taps at one offset, a weight that is not finite, an offset past STN_MAX_RADIUS. */
+ * taps at one offset, a weight that is not finite, an offset past STN_MAX_HOST_RADIUS. */
 STN_API stn_status stn_stencil_create(int rank, size_t ntaps, const stn_tap *taps, stn_stencil **stencil,
                                       stn_error *error);
 
@@ -242,7 +243,8 @@ STN_API const stn_tap *stn_stencil_taps(const stn_stencil *stencil);
 
 /* The largest absolute value of the symbol, max over k of |K(k)|, K(k) = sum_o w_o exp(2 pi i k.o):
  * above 1 a long run grows without bound. Sampled densely and refined around the largest sample, to
- * about 1e-6. */
+ * about 1e-6. Of stencils that are too wide to be sampled in a second: the sum of |weights|, an upper
+ * bound. */
 STN_API double stn_stencil_max_symbol(const stn_stencil *stencil);
 
 /* ---- Problems -------------------------------------------------------------------------------- */
@@ -337,8 +339,8 @@ typedef struct stn_problem {
 #define STN_PROBLEM_INIT STN_INIT_OF(stn_problem)
 
 /* Checks a problem without planning it: extents, size overflow, overlapping strides, boundary
- * pairs, finite values. Needs no device. Only the host strategy serves taps that reach further past
- * a side than the axis has points. */
+ * pairs, finite values. Needs no device. Only the host strategy serves taps that reach further than
+ * STN_MAX_RADIUS, or further past a side than the axis has points. */
 STN_API stn_status stn_problem_validate(const stn_problem *problem, stn_error *error);
 
 /* ---- Plans ----------------------------------------------------------------------------------- */

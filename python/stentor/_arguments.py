@@ -94,7 +94,9 @@ def check_reach(points: float, said: str, on_device: bool) -> None:
     On a GPU the limit is the library's largest radius. On the host, groups of taps and block sums
     allow a larger one."""
     most = lib.STN_MAX_RADIUS if on_device else MOST_REACH
-    if not 0 <= points < most + 1:
+    if points <= -1:
+        raise ValueError(f'{said} makes a negative radius: give 0 or more')
+    if not points < most + 1:
         where = ' on a GPU' if on_device else ''
         raise ValueError(f'{said} reaches over {points:.0f} points: {most} is the most{where}')
 
@@ -103,7 +105,7 @@ def origin_of(origin: Any, size: int, name: str) -> int:
     """The index of the weight at offset 0, after the shift by scipy's `origin`."""
     shift = whole(origin, 'origin', -2**31, TypeError)
     if not 0 <= size // 2 + shift < size:
-        raise ValueError(f'origin {shift} puts the centre outside of {name}, which have {size} along that axis')
+        raise ValueError(f'origin {shift} puts the centre outside of {name}, of {size} along that axis: give {-(size // 2)} to {(size - 1) // 2}')
     return size // 2 + shift
 
 

@@ -261,10 +261,12 @@ def gaussian_laplace(input: Any, sigma: Numbers, output: Any = None, mode: Mode 
     array([ 0.197,  0.002, -0.399,  0.002,  0.197])
     """
     ndim = rank_of(input)
-    where, axes = axes_of(settled(axes), ndim), None if axes is None else settled(axes)
-    sigmas = [0.0] * ndim
-    for axis, one in zip(where, each_axis(settled(sigma), len(where), 'sigma')):
-        sigmas[axis] = one
+    axes = None if axes is None else settled(axes)
+    where = axes_of(axes, ndim)
+    sigmas = each_axis(settled(sigma), len(where), 'sigma')
+    if len(where) < ndim:  # otherwise scipy takes them in the array's order
+        named = dict(zip(where, sigmas))
+        sigmas = [named.get(axis, 0.0) for axis in range(ndim)]
     return generic_laplace(input, _second, output, mode, cval, (sigmas,), kwargs, axes=axes)
 
 

@@ -19,7 +19,7 @@ def is_far(taps: Taps, sides: Sequence[Sides], strategy: Optional[str]) -> bool:
     """Whether the stencil exceeds the library's limits and the host can run it in groups of taps.
 
     The array must be extended past its sides, which excludes 'fixed' boundaries."""
-    far = max(max(each) for each in taps.reach()) > lib.STN_MAX_RADIUS or len(taps.weights) > lib.STN_MAX_TAPS
+    far = max(max(each) for each in taps.reach()) > lib.STN_MAX_HOST_RADIUS or len(taps.weights) > lib.STN_MAX_TAPS
     return far and strategy in (None, 'host') and all(lib.STN_FIXED not in (low[0], high[0]) for low, high in sides)
 
 
@@ -64,5 +64,5 @@ class FarHandle:
         if form == 'json':
             return json.dumps(told)
         return (f'{told["taps"]} taps that reach {" x ".join(map(str, reach))} points on {" x ".join(map(str, self._shape))} points, {told["dtype"]}, '
-                f'{self._steps} steps\nstrategy host: taps that reach over {lib.STN_MAX_RADIUS} points, or are over {lib.STN_MAX_TAPS}, are added in '
+                f'{self._steps} steps\nstrategy host: taps that reach over {lib.STN_MAX_HOST_RADIUS} points, or are over {lib.STN_MAX_TAPS}, are added in '
                 f'{len(self._wide.groups)} groups, step by step\n')

@@ -116,8 +116,8 @@ def _cast_uint64(array: np.ndarray) -> np.ndarray:
 class Wide:
     """A pass beyond the library's limits, run on the array extended past its sides.
 
-    Its taps reach further than an axis is long or than the library allows, or are too many. They
-    are split into groups, each around a centre of its own, whose results are added."""
+    Its taps reach further than the library allows, or are too many. They are split into groups,
+    each around a centre of its own, whose results are added."""
 
     def __init__(self, shape: Tuple[int, ...], each: Pass):
         self.reach, self.given = each.taps.reach(), each
@@ -236,7 +236,7 @@ def _groups(taps: Taps, most: Sequence[int]) -> List[Tuple[Taps, np.ndarray]]:
     """Groups of taps with a centre each.
 
     The taps are no further from their centre than the library's radius and `most`."""
-    reach = np.minimum(np.array(most), lib.STN_MAX_RADIUS)
+    reach = np.minimum(np.array(most), lib.STN_MAX_HOST_RADIUS)
     box = np.floor_divide(taps.offsets + reach, 2 * reach + 1)
     found = []
     for corner in np.unique(box, axis=0):
@@ -290,11 +290,19 @@ def _is_short(shape: Tuple[int, ...], each: Pass) -> bool:
     return few or points < min(max(each.taps.reach()[0]), MOST_POINTS)
 
 
-def _is_beyond(shape: Tuple[int, ...], each: Pass) -> bool:
+def _is_beyond(each: Pass) -> bool:
     """Whether the library would refuse the pass for the reach or the number of its taps."""
-    reach = each.taps.reach()
-    short = any(max(low_high) > min(shape[axis], lib.STN_MAX_RADIUS) for axis, low_high in zip(each.axes, reach))
-    return (short or len(each.taps.weights) > lib.STN_MAX_TAPS) and _can_extend(each)
+    far = max(map(max, each.taps.reach())) > lib.STN_MAX_HOST_RADIUS
+    return (far or len(each.taps.weights) > lib.STN_MAX_TAPS) and _can_extend(each)
+
+
+def _keeps_constants(taps: Taps) -> Taps:
+    """Weights of sum 1, increased by their sum's rounding error, at most; others are unchanged.
+
+    Sums that are truncated to integers then keep constants: 7, not 6.999 and so 6."""
+    if abs(math.fsum(taps.weights) - 1) > 1e-14:
+        return taps
+    return Taps(taps.offsets, taps.weights * (1 + (len(taps.weights) + 2) * np.abs(taps.weights).sum() * 2.0 ** -52))
 
 
 def _narrow(shape: Tuple[int, ...], passes: List[Pass]) -> int:
@@ -310,6 +318,8 @@ class HostFilter:
     def __init__(self, x: np.ndarray, target: np.dtype, passes: List[Pass], steps: int, local: Optional[bool] = None):
         self.target, self.work = target, work_dtype(x.dtype, target)
         self.whole, self.local = target.kind in 'biu', local
+        # Larger integers are not exact in float64 after a sum.
+        self.keeps_constants = self.whole and x.dtype.kind in 'biu' and max(x.dtype.itemsize, target.itemsize) <= 4
         self.order, narrow = None, _narrow(x.shape, passes)
         if narrow:  # the short axes are moved first, and back afterwards
             self.order = (*range(x.ndim - narrow, x.ndim), *range(x.ndim - narrow))
@@ -318,7 +328,7 @@ class HostFilter:
             x = x.transpose(self.order)
         self.shape, self.direct = x.shape, usable(x, self.work)
         first = Layout.of(x) if self.direct else Layout.dense(x.shape)
-        beyond = any(_is_beyond(x.shape, each) for each in passes)
+        beyond = any(_is_beyond(each) for each in passes)
         if len(passes) == 1 and not self.whole and not beyond:  # one plan runs all steps
             self.sweeps = [self._sweep(passes[0], first, steps)]
         else:
@@ -337,12 +347,14 @@ class HostFilter:
         if self.whole and each.divisor != 1:
             taps = Taps(each.taps.offsets, np.rint(each.taps.weights * each.divisor))
             each = each._replace(taps=taps)
+        elif self.keeps_constants:
+            each = each._replace(taps=_keeps_constants(each.taps))
         if _is_long_box(each):
             return Box(each, len(each.taps.weights), self.work), each.divisor
         # Integers keep the library's order of summation.
         if steps == 1 and not self.whole and _is_short(self.shape, each):
             return Short(each, self.shape[each.axes[0]]), each.divisor
-        if steps == 1 and _is_beyond(self.shape, each):
+        if steps == 1 and _is_beyond(each):
             return Wide(self.shape, each), each.divisor
         request = Request(each.taps, each.axes, each.sides, source, Layout.dense(self.shape), name,
                           ITEM_SIZES[name], steps, local=self.local)

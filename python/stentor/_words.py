@@ -29,12 +29,13 @@ def whole(value, name: str, least: int, kind: type = ValueError, below: int = 2*
     """A whole number, at least `least` and below `below`.
 
     Raises an exception of type `kind` if the value is not a whole number."""
+    bound = f' from {least} on' if least > -2**31 else ''
     try:
         number = value.__index__()
     except Exception:  # an object's __index__ may raise any exception
-        raise kind(f'{name} is {said(value)}, which cannot be interpreted as an integer: give a whole number from {least} on') from None
+        raise kind(f'{name} is {said(value)}, which cannot be interpreted as an integer: give a whole number{bound}') from None
     if number < least:
-        raise ValueError(f'{name} is {said(number)}: give a whole number from {least} on')
+        raise ValueError(f'{name} is {said(number)}: give a whole number{bound}')
     if number >= below:
         raise ValueError(f'{name} is {said(number)}: give a whole number below 2^{below.bit_length() - 1}')
     return number

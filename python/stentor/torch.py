@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from ._adjoint import Adjoint
-from ._boundary import Sides, sides_of
+from ._boundary import Argument, Sides, sides_of
 from ._context import HOST
 from ._eager import check_kind, is_eager, is_transformed, no_setup, refuse_gradient, refuse_tangents, transformable
 from ._library import ffi
@@ -115,7 +115,7 @@ def _pair(sides: Any) -> List[str]:
 
 
 def _sides(text: str, rank: int) -> List[Sides]:
-    return sides_of(text.split(_SEPARATOR), 0.0, rank)
+    return sides_of(text.split(_SEPARATOR), 0.0, rank, Argument('boundary', ValueError))
 
 
 def _check(x: torch.Tensor, weights: torch.Tensor, steps: int) -> None:

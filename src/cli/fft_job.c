@@ -129,8 +129,8 @@ static stn_status set_half_spectrum(const fft_settings *settings, int last, fft_
     if (given == 1 && !settings->points)
         return stn_fail(
             error, STN_ERROR_INVALID_ARGUMENT,
-            "axis %d of the half spectrum has one element, frequency 0, which is that of 1 real number: say "
-            "so with --points 1, or name the axis that was halved last in --axes",
+            "axis %d of the half spectrum has one element, so its real side has one point: confirm it by --points 1, "
+            "or name the axis that was halved as the last one of --axes",
             last);
     *points = settings->points ? settings->points : 2 * (given - 1);
     if (*points / 2 + 1 != given)

@@ -201,7 +201,7 @@ stn_status cli_job_make(const cli_problem_settings *settings, cli_job *job, stn_
     job->problem.stencil = job->stencil;
     job->problem.steps = settings->steps;
     STN_TRY_GOTO(status, stn_task_make(&job->problem, &task, error), fail);
-    job->host_only = stn_task_folds_repeatedly(&task);
+    job->host_only = stn_task_needs_host(&task);
     stn_task_clear(&task);
     return STN_OK;
 fail:

@@ -46,7 +46,7 @@ typedef struct cli_job {
     uint64_t snapshots; /* states in the result; 1 without --every */
     /* bits per pixel of a PNG result: 8 if the input has 8-bit values, else 16 */
     int bits;
-    bool host_only; /* taps reach past an axis' extent, which only the host serves */
+    bool host_only; /* see stn_task_needs_host */
     bool is_raw;    /* the grid's file has no header: `raw` describes its content */
     stn_raw raw;
 } cli_job;

@@ -351,8 +351,8 @@ void stn_step_begin(stn_step *step, const stn_task *task) {
     step->piece = stn_min(stn_max(BUFFER_SIZE / rows - reach, LEAST_PIECE), PIECE);
     step->remembered = 1;
     while ((int64_t)step->remembered < 2 * rows && step->remembered < CACHED_ROWS) step->remembered *= 2;
-    step->of_floats =
-        task->dtype == STN_F32 && task->ntaps <= MAX_FLOAT_TAPS && !task->source && task->out_stride[2] == 1;
+    step->of_floats = task->dtype == STN_F32 && task->ntaps <= MAX_FLOAT_TAPS && reach <= 2 * STN_MAX_RADIUS &&
+                      !task->source && task->out_stride[2] == 1;
     step->line_size = step->of_floats ? step->size : (int64_t)sizeof(double);
     for (int a = 0; a < 3; a++) {
         const stn_boundary *sides = task->boundary[a];

@@ -24,10 +24,11 @@ typedef struct stn_step {
     int64_t size;      /* its bytes */
     /* lines are of floats, and sums are rounded to float; otherwise of doubles */
     bool of_floats;
-    uint64_t remembered;              /* rows that a tile remembers: a power of two */
-    int64_t line_size;                /* bytes per number of a line */
-    int64_t piece;                    /* points of a row that are computed at once */
-    int64_t ghost[2][STN_MAX_RADIUS]; /* stn_fold along axis 2 of -1, -2, .. and of n, n + 1, .. */
+    uint64_t remembered; /* rows that a tile remembers: a power of two */
+    int64_t line_size;   /* bytes per number of a line */
+    int64_t piece;       /* points of a row that are computed at once */
+    /* stn_fold along axis 2 of -1, -2, .. and of n, n + 1, .. */
+    int64_t ghost[2][STN_MAX_HOST_RADIUS];
 } stn_step;
 
 typedef struct stn_box {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "kinds/kinds.h"
@@ -22,15 +23,27 @@ stn_status stn_plan_create(stn_context *context, const stn_problem *problem, con
 
 /* ---- the work as a value --------------------------------------------------------------------- */
 
-/* On a GPU the reach of the taps must not exceed the length of an axis. */
+static int widest(const stn_task *task) {
+    return stn_max(stn_max(stn_task_reach(task, 0), stn_task_reach(task, 1)), stn_task_reach(task, 2));
+}
+
+/* On a GPU the reach of the taps must not exceed the length of an axis, nor STN_MAX_RADIUS. */
 static stn_status check_reach(const stn_task *task, stn_error *error) {
-    for (int axis = 0; axis < 3; axis++)
-        if (stn_task_reach(task, axis) > task->n[axis])
+    for (int axis = 0; axis < 3; axis++) {
+        const int reach = stn_task_reach(task, axis);
+        if (reach > STN_MAX_RADIUS)
+            return stn_fail(
+                error, STN_ERROR_UNSUPPORTED,
+                "the taps reach %d points along axis %d: on a GPU they reach no further than %d, so compute "
+                "on the host, or with a smaller stencil",
+                reach, axis - (3 - task->rank), STN_MAX_RADIUS);
+        if (reach > task->n[axis])
             return stn_fail(
                 error, STN_ERROR_UNSUPPORTED,
                 "the taps reach %d points along axis %d, which has only %lld: on a GPU they reach no further than "
                 "an axis is long, so compute on the host, on a larger grid, or with a smaller stencil",
-                stn_task_reach(task, axis), axis - (3 - task->rank), (long long)task->n[axis]);
+                reach, axis - (3 - task->rank), (long long)task->n[axis]);
+    }
     return STN_OK;
 }
 
@@ -102,8 +115,10 @@ static stn_status set_weights(stn_plan *plan, size_t count, const double *weight
 
 static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
     const stn_task *task = &plan->task;
-    if (row != &stn_strategy_host && stn_task_folds_repeatedly(task)) {
-        snprintf(reason, size, "the taps reach further than an axis is long, which the host strategy alone serves");
+    if (row != &stn_strategy_host && stn_task_needs_host(task)) {
+        snprintf(reason, size,
+                 "the taps reach further than an axis is long, or than %d points, which the host strategy alone serves",
+                 STN_MAX_RADIUS);
         return false;
     }
     if (task->local && !row->local) {
@@ -229,9 +244,11 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
     stn_number_format(task->tolerance, tolerance);
     to->text(to->user, "tolerance", tolerance);
     if (task->local) to->number(to->user, "local", 1);
+    /* Offsets of less than half of the base are packed into one number. */
+    const int64_t base = widest(task) <= STN_MAX_RADIUS ? 1024 : 4 * STN_MAX_HOST_RADIUS;
     for (size_t k = 0; k < task->ntaps; k++) {
-        int64_t packed = 0; /* offsets are at most STN_MAX_RADIUS */
-        for (int axis = 0; axis < 3; axis++) packed = packed * 1024 + 512 + task->taps[k].offset[axis];
+        int64_t packed = 0;
+        for (int axis = 0; axis < 3; axis++) packed = packed * base + base / 2 + task->taps[k].offset[axis];
         to->number(to->user, "tap", packed);
     }
 }

@@ -14,10 +14,10 @@
 #include "problem/stencil.h"
 
 #define PEAKS 8
-#define MAX_WIDTH (2 * STN_MAX_RADIUS + 1)
-#define MAX_SAMPLES (4 * MAX_WIDTH)
 /* complex multiply-adds, about 50 ms: limits the time of wide 3D stencils */
 #define SCAN_BUDGET 3e7
+/* complex multiply-adds, a few seconds: a stencil that needs more is not sampled */
+#define MOST_WORK 3e9
 #define CLIMB_STEPS 400
 
 typedef struct cplx {
@@ -41,9 +41,9 @@ typedef struct search {
     int samples[3];       /* samples over [0, 2 pi); 1 if the width is 1 */
     int scanned[3];       /* samples that are scanned: K(-k) is the conjugate of K(k) */
     peak peaks[PEAKS];
-    cplx roots[3][MAX_SAMPLES]; /* exp(2 pi i j / samples) */
-    cplx row[MAX_WIDTH];
-    cplx plane[MAX_WIDTH * MAX_WIDTH];
+    cplx *roots[3]; /* exp(2 pi i j / samples), or one number for each offset */
+    cplx *row;      /* as long as the largest width */
+    cplx *plane;    /* [width[1]][width[2]] */
 } search;
 
 static void find_offset_range(search *s) {
@@ -63,8 +63,7 @@ static void find_offset_range(search *s) {
 static double choose_samples(search *s, double density) {
     bool halved = false;
     for (int axis = 0; axis < 3; axis++) {
-        int samples = 2 * (int)ceil(density * s->width[axis] / 2);
-        if (samples > MAX_SAMPLES) samples = MAX_SAMPLES;
+        const int samples = 2 * (int)ceil(density * s->width[axis] / 2);
         s->samples[axis] = s->width[axis] == 1 ? 1 : samples < 16 ? 16 : samples;
         s->scanned[axis] = s->samples[axis];
         if (halved || s->samples[axis] == 1) continue;
@@ -73,6 +72,22 @@ static double choose_samples(search *s, double density) {
     }
     double rows = (double)s->scanned[0] * s->scanned[1];
     return s->scanned[0] * (double)s->ntaps + rows * s->width[2] * (s->width[1] + (double)s->scanned[2]);
+}
+
+/* Allocates the roots, the row and the plane as one block, which is s->roots[0]. */
+static bool allocate(search *s) {
+    size_t roots[3], row = 1, plane = (size_t)s->width[1] * (size_t)s->width[2];
+    for (int axis = 0; axis < 3; axis++) {
+        roots[axis] = (size_t)stn_max(s->samples[axis], s->width[axis]);
+        row = stn_max(row, (size_t)s->width[axis]);
+    }
+    s->roots[0] = malloc((roots[0] + roots[1] + roots[2] + row + plane) * sizeof(cplx));
+    if (!s->roots[0]) return false;
+    s->roots[1] = s->roots[0] + roots[0];
+    s->roots[2] = s->roots[1] + roots[1];
+    s->row = s->roots[2] + roots[2];
+    s->plane = s->row + row;
+    return true;
 }
 
 static void fill_roots(search *s) {
@@ -250,16 +265,16 @@ double stn_taps_max_symbol(size_t ntaps, const stn_tap *taps) {
     for (int corner = 0; corner < 8; corner++) best = fmax(best, corner_magnitude(ntaps, taps, corner));
     if (best >= bound || !isfinite(bound)) return bound;
 
-    search *s = malloc(sizeof *s);
-    if (!s) return bound; /* without memory, the upper bound is a valid answer */
-    s->ntaps = ntaps;
-    s->taps = taps;
-    find_offset_range(s);
-    for (double density = 4; choose_samples(s, density) > SCAN_BUDGET && density > 2; density -= 0.5) continue;
-    fill_roots(s);
-    scan(s);
-    best = fmax(best, climb_all(s));
-    free(s);
+    search s = {.ntaps = ntaps, .taps = taps};
+    find_offset_range(&s);
+    double density = 4, work;
+    while ((work = choose_samples(&s, density)) > SCAN_BUDGET && density > 2) density -= 0.5;
+    /* Without time or memory, the upper bound is a valid answer. */
+    if (work > MOST_WORK || !allocate(&s)) return bound;
+    fill_roots(&s);
+    scan(&s);
+    best = fmax(best, climb_all(&s));
+    free(s.roots[0]);
     return best;
 }
 

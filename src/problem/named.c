@@ -113,14 +113,14 @@ static stn_status build_laplace(const named *entry, const double *parameters, st
 
 static stn_status build_gaussian(const named *entry, const double *parameters, stn_stencil **stencil,
                                  stn_error *error) {
-    double sigma = parameters[0], truncate = parameters[1], line[STN_MAX_RADIUS + 1], sum = 0;
+    double sigma = parameters[0], truncate = parameters[1], line[STN_MAX_HOST_RADIUS + 1], sum = 0;
     if (!(sigma > 0))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s has the sigma %g: it must be above 0", entry->name,
                         sigma);
     if (!(truncate >= 0))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s has the truncate %g: it must not be below 0",
                         entry->name, truncate);
-    double reach = floor(truncate * sigma + 0.5), most = STN_MAX_RADIUS;
+    double reach = floor(truncate * sigma + 0.5), most = STN_MAX_HOST_RADIUS;
     while (pow(2 * most + 1, entry->rank) > STN_MAX_TAPS) most--;
     if (!(reach <= most))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,

@@ -49,12 +49,10 @@ static stn_status check_tap(int rank, size_t index, const stn_tap *tap, stn_erro
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                             "tap %zu has the offset %s, but its stencil has rank %d: entries past the rank must be 0",
                             index, offset, rank);
-        if (o > STN_MAX_RADIUS || o < -STN_MAX_RADIUS)
+        if (o > STN_MAX_HOST_RADIUS || o < -STN_MAX_HOST_RADIUS)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                            "tap %zu has the offset %" PRId64
-                            " along axis %d: the furthest possible is %d either way; in "
-                            "Python stentor.correlate goes further, on the host and past sides that are not fixed",
-                            index, o, axis, STN_MAX_RADIUS);
+                            "tap %zu has the offset %" PRId64 " along axis %d: the furthest possible is %d either way",
+                            index, o, axis, STN_MAX_HOST_RADIUS);
     }
     stn_offset_print(rank, tap->offset, offset);
     if (!isfinite(tap->weight))
@@ -64,15 +62,21 @@ static stn_status check_tap(int rank, size_t index, const stn_tap *tap, stn_erro
     return STN_OK;
 }
 
+static stn_status fail_count(size_t ntaps, stn_error *error) {
+    return stn_fail(
+        error, STN_ERROR_INVALID_ARGUMENT,
+        "the stencil has %zu taps: the most possible are %d; in Python stentor.correlate takes more, on the "
+        "host and past sides that are not fixed",
+        ntaps, STN_MAX_TAPS);
+}
+
 static stn_status check_taps(int rank, size_t ntaps, const stn_tap *taps, stn_error *error) {
     STN_TRY(check_rank(rank, error));
     if (!ntaps) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the stencil has no taps: it needs at least one");
     if (!taps)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the list of taps is NULL: pass an array of %zu taps",
                         ntaps);
-    if (ntaps > STN_MAX_TAPS)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the stencil has %zu taps: the most possible are %d", ntaps,
-                        STN_MAX_TAPS);
+    if (ntaps > STN_MAX_TAPS) return fail_count(ntaps, error);
     for (size_t i = 0; i < ntaps; i++) STN_TRY(check_tap(rank, i, &taps[i], error));
     return STN_OK;
 }
@@ -128,11 +132,10 @@ static stn_status check_dense(int rank, const size_t *extent, const double *weig
                             "the dense stencil has %zu weights along axis %d, so it has no centre: "
                             "use an odd extent, padded with zeros if need be",
                             extent[axis], axis);
-        if (extent[axis] > 2 * STN_MAX_RADIUS + 1)
+        if (extent[axis] > 2 * STN_MAX_HOST_RADIUS + 1)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                            "the dense stencil has %zu weights along axis %d: the most possible are %d; in Python "
-                            "stentor.correlate takes more, on the host and past sides that are not fixed",
-                            extent[axis], axis, 2 * STN_MAX_RADIUS + 1);
+                            "the dense stencil has %zu weights along axis %d: the most possible are %d", extent[axis],
+                            axis, 2 * STN_MAX_HOST_RADIUS + 1);
     }
     return STN_OK;
 }
@@ -154,7 +157,7 @@ stn_status stn_stencil_create_dense(int rank, const size_t *extent, const double
     STN_TRY(check_dense(rank, extent, weights, error));
 
     size_t total = 1, ntaps = 0;
-    for (int axis = 0; axis < rank; axis++) total *= extent[axis]; /* at most 129^3 */
+    for (int axis = 0; axis < rank; axis++) total *= extent[axis]; /* at most 2049^3 */
     for (size_t i = 0; i < total; i++) {
         ntaps += weights[i] != 0.0;
         if (isfinite(weights[i])) continue;
@@ -166,6 +169,7 @@ stn_status stn_stencil_create_dense(int rank, const size_t *extent, const double
                         "the dense stencil's element %zu, offset %s, is %g: weights must be finite numbers", i, offset,
                         weights[i]);
     }
+    if (ntaps > STN_MAX_TAPS) return fail_count(ntaps, error);
     /* if all are zero, one zero tap remains at the centre */
     stn_tap *taps = calloc(ntaps ? ntaps : 1, sizeof *taps);
     if (!taps) return stn_fail_memory(error, "a stencil", ntaps * sizeof *taps);

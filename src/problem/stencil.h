@@ -12,7 +12,7 @@ struct stn_stencil {
 };
 
 /* stn_stencil_max_symbol of a list of taps in any order, on any number of axes; at least one tap,
- * every |offset| at most STN_MAX_RADIUS. Infinite if the weights add up past the range of
+ * every |offset| at most STN_MAX_HOST_RADIUS. Infinite if the weights add up past the range of
  * double. */
 double stn_taps_max_symbol(size_t ntaps, const stn_tap *taps);
 /* Is a run of so many steps stable? max_symbol up to 1 + STN_SYMBOL_ERROR, which rounded weights

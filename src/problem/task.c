@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "base/error.h"
 #include "base/half.h"
 
@@ -34,9 +35,9 @@ int stn_task_reach(const stn_task *task, int axis) {
     return reach[0] > reach[1] ? reach[0] : reach[1];
 }
 
-bool stn_task_folds_repeatedly(const stn_task *task) {
+bool stn_task_needs_host(const stn_task *task) {
     for (int axis = 0; axis < 3; axis++)
-        if (stn_task_reach(task, axis) > task->n[axis]) return true;
+        if (stn_task_reach(task, axis) > stn_min(task->n[axis], STN_MAX_RADIUS)) return true;
     return false;
 }
 

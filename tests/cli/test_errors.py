@@ -6,7 +6,7 @@ import os
 import struct
 import unittest
 
-from command import CommandTest, npy_bytes
+from command import CommandTest, npy_bytes, npy_values
 
 USAGE, NO_DEVICE, NO_COMPILER, UNSUPPORTED, IO, FORMAT = 2, 4, 6, 8, 9, 10
 HEAT = ('--stencil', 'heat-2d:alpha=0.2')
@@ -80,12 +80,18 @@ class Problem(CommandTest):
         self.assertIn('stentor: the grid needs 8000000000000000 bytes', done.stderr)
 
     def test_radius_past_the_grid(self):
-        """The command accepts offsets up to 64; the error says what accepts more."""
-        self.refuse(USAGE, 'stentor.gaussian_filter', 'run', '--size', 999, '--stencil', 'gaussian-1d:sigma=20')
+        """Offsets reach up to 1024 points on the host, and up to 64 on a GPU."""
+        self.refuse(USAGE, 'stentor.gaussian_filter', 'run', '--size', 999, '--stencil', 'gaussian-1d:sigma=300')
+        self.put('far.json', '[{"offset": [1025], "weight": 1}]')
+        self.refuse(USAGE, '1024 either way', 'run', '--size', 999, '--taps', 'far.json')
+        self.put_npy('long.npy', (2051,), [1] * 2051)
+        self.refuse(USAGE, 'the most possible are 2049', 'run', '--size', 999, '--taps', 'long.npy')
         self.put('far.json', '[{"offset": [65], "weight": 1}]')
-        self.refuse(USAGE, 'stentor.correlate', 'run', '--size', 999, '--taps', 'far.json')
-        self.put_npy('long.npy', (131,), [1] * 131)
-        self.refuse(USAGE, 'stentor.correlate', 'run', '--size', 999, '--taps', 'long.npy')
+        self.put_npy('in.npy', (100,), list(range(100)))
+        for device in ((), ('--device', 'host')):
+            self.succeed('run', '--in', 'in.npy', '--taps', 'far.json', '--out', 'out.npy', '--boundary', 'nearest', *device)
+            self.assertEqual(npy_values(self.path / 'out.npy')[2], [min(i + 65, 99) for i in range(100)])
+        self.refuse(8, 'the taps reach 65 points along axis 0: on a GPU they reach no further than 64', 'explain', '--size', 999, '--taps', 'far.json', '--arch', 'sm_90')
         done = self.succeed('explain', '--size', '2x9', '--stencil', 'box-2d49p', '--device', 'host')
         self.assertIn('the host strategy alone', done.stdout)
         self.refuse(8, 'the taps reach 3 points along axis 0, which has only 2: on a GPU', 'explain', '--size', '2x9', '--stencil', 'box-2d49p', '--arch', 'sm_90')

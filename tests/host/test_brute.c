@@ -306,6 +306,13 @@ Test(brute, large_2d_half) { check_large(2, (size_t[3]){301, 1111}, 5, 40, STN_F
 Test(brute, large_3d) { check_large(3, (size_t[3]){61, 67, 71}, 3, 40, STN_F32); }
 Test(brute, tall) { check_large(2, (size_t[3]){70001, 3}, 2, 9, STN_F64); }
 
+/* Taps beyond the radius of GPUs; few of them are read as floats only if their rows fit. */
+Test(brute, far_1d) { check_large(1, (size_t[3]){5003}, STN_MAX_HOST_RADIUS, 40, STN_F64); }
+Test(brute, far_1d_few_taps) { check_large(1, (size_t[3]){5003}, STN_MAX_HOST_RADIUS, 9, STN_F32); }
+Test(brute, far_rows) { check_large(2, (size_t[3]){70, 1030}, STN_MAX_HOST_RADIUS, 40, STN_F16); }
+Test(brute, far_rows_few_taps) { check_large(2, (size_t[3]){70, 1030}, STN_MAX_HOST_RADIUS, 9, STN_F32); }
+Test(brute, far_columns) { check_large(2, (size_t[3]){1030, 70}, STN_MAX_HOST_RADIUS, 40, STN_F32); }
+
 Test(brute, wide_planes) { /* rows far longer than a buffer, next to constant planes */
     uint64_t state = 2;
     const stn_tap taps[] = {{{-1}, 0.3}, {{0, 0, -1}, 0.1}, {{0}, 0.2}, {{0, 0, 1}, 0.1}, {{1}, 0.3}};

@@ -156,7 +156,7 @@ Test(named, gaussian_has_scipys_weights) {
 
 static void gaussian(const char *spec, int rank, double sigma, int radius) {
     stn_stencil *stencil = parsed(spec);
-    double sum = 0, phi[130], worst = 0;
+    double sum = 0, phi[1300], worst = 0;
     size_t count = 1;
     for (int x = -radius; x <= radius; x++) sum += phi[x + radius] = exp(-0.5 / (sigma * sigma) * x * x);
     for (int axis = 0; axis < rank; axis++) count *= 2 * (size_t)radius + 1;
@@ -179,6 +179,7 @@ Test(named, gaussian_by_formula) {
     gaussian("gaussian-3d:sigma=1.1,truncate=3.5", 3, 1.1, 4);
     gaussian("gaussian-3d:sigma=4", 3, 4, 16);
     gaussian("gaussian-1d:sigma=16", 1, 16, 64);
+    gaussian("gaussian-1d:sigma=150", 1, 150, 600);
     gaussian("gaussian-2d:sigma=1e-200", 2, 1, 0); /* too narrow for a neighbour: the identity */
     gaussian("gaussian-1d:truncate=0", 1, 1, 0);
 }
@@ -223,7 +224,8 @@ Test(named, bad_parameters_are_refused_by_name) {
     refused("gaussian:sigma=0", "sigma 0", "above 0");
     refused("gaussian:sigma=-1", "sigma -1", "above 0");
     refused("gaussian:truncate=-1", "truncate -1", "not be below 0");
-    refused("gaussian-1d:sigma=17", "radius 68", "largest is 64");
+    refused("gaussian-1d:sigma=257", "radius 1028", "largest is 1024");
+    refused("gaussian-2d:sigma=24", "radius 96", "largest is 94");
     refused("gaussian-3d:sigma=5", "radius 20", "largest is 16");
     refused("gaussian:sigma=1e300,truncate=1e300", "radius inf", "lower sigma");
 }

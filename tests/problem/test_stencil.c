@@ -23,7 +23,7 @@ Test(stencil, taps_come_back_sorted_and_copied) {
 }
 
 Test(stencil, the_furthest_taps_are_possible) {
-    stn_tap taps[] = {{{-STN_MAX_RADIUS, 0, STN_MAX_RADIUS}, 1}};
+    stn_tap taps[] = {{{-STN_MAX_HOST_RADIUS, 0, STN_MAX_HOST_RADIUS}, 1}};
     stn_stencil *stencil = NULL;
     cr_assert_eq(stn_stencil_create(3, 1, taps, &stencil, NULL), STN_OK);
     stn_stencil_destroy(stencil);
@@ -48,9 +48,9 @@ Test(stencil, bad_taps_are_refused_by_name) {
     refused(2, SIZE_MAX, one, "most possible", "35937");
     refused(1, 2, (stn_tap[]){{{0}, 1}, {{1, 2}, 1}}, "tap 1 ", "(1, 2, 0)");
     refused(2, 2, (stn_tap[]){{{0}, 1}, {{1, 2, -1}, 1}}, "tap 1 ", "rank 2");
-    refused(3, 1, (stn_tap[]){{{0, 65, 0}, 1}}, "tap 0 ", "65 along axis 1");
-    refused(3, 1, (stn_tap[]){{{0, 0, -65}, 1}}, "tap 0 ", "-65 along axis 2");
-    refused(1, 1, (stn_tap[]){{{INT64_MIN}, 1}}, "-9223372036854775808", "64 either way");
+    refused(3, 1, (stn_tap[]){{{0, 1025, 0}, 1}}, "tap 0 ", "1025 along axis 1");
+    refused(3, 1, (stn_tap[]){{{0, 0, -1025}, 1}}, "tap 0 ", "-1025 along axis 2");
+    refused(1, 1, (stn_tap[]){{{INT64_MIN}, 1}}, "-9223372036854775808", "1024 either way");
     refused(2, 2, (stn_tap[]){{{0}, 1}, {{1, -2}, NAN}}, "tap 1 at offset (1, -2)", "nan");
     refused(1, 1, (stn_tap[]){{{3}, -INFINITY}}, "tap 0 at offset (3)", "finite");
     refused(2, 4, (stn_tap[]){{{1, 0}, 1}, {{0, 1}, 1}, {{0, 0}, 1}, {{1, 0}, 2}}, "taps 0 and 3", "(1, 0)");
@@ -109,8 +109,8 @@ Test(dense, bad_arrays_are_refused_by_name) {
     dense_refused(2, (size_t[]){5, 5}, NULL, "weights", "NULL");
     dense_refused(2, (size_t[]){5, 4}, weights, "4 weights along axis 1", "odd");
     dense_refused(2, (size_t[]){0, 5}, weights, "0 weights along axis 0", "odd");
-    dense_refused(1, (size_t[]){131}, weights, "131 weights along axis 0", "129");
-    dense_refused(3, (size_t[]){1, 1, SIZE_MAX}, weights, "along axis 2", "129");
+    dense_refused(1, (size_t[]){2051}, weights, "2051 weights along axis 0", "2049");
+    dense_refused(3, (size_t[]){1, 1, SIZE_MAX}, weights, "along axis 2", "2049");
     weights[7] = NAN;
     dense_refused(2, (size_t[]){5, 5}, weights, "element 7, offset (-1, 0)", "nan");
     size_t wide = 35 * 35 * 35;

@@ -118,14 +118,26 @@ Test(task, taps_that_reach_past_the_axis_length_are_detected) {
         stn_problem problem = {.stencil = stencil, .extent = {1, 3}};
         for (int side = 0; side < 2; side++) problem.boundary[1][side].kind = kinds[k];
         stn_task task = made(&problem);
-        cr_expect(!stn_task_folds_repeatedly(&task));
+        cr_expect(!stn_task_needs_host(&task));
         stn_task_clear(&task);
         problem.extent[1] = 2;
         task = made(&problem);
-        cr_expect(stn_task_folds_repeatedly(&task));
+        cr_expect(stn_task_needs_host(&task));
         stn_task_clear(&task);
     }
     stn_stencil_destroy(stencil);
+}
+
+Test(task, taps_beyond_the_radius_of_gpus_are_detected) {
+    for (int radius = STN_MAX_RADIUS; radius <= STN_MAX_RADIUS + 1; radius++) {
+        stn_stencil *stencil = NULL;
+        cr_assert_eq(stn_stencil_create(1, 1, (stn_tap[]){{{-radius}, 1}}, &stencil, NULL), STN_OK);
+        stn_problem problem = {.stencil = stencil, .extent = {1000}};
+        stn_task task = made(&problem);
+        cr_expect_eq(stn_task_needs_host(&task), radius > STN_MAX_RADIUS);
+        stn_task_clear(&task);
+        stn_stencil_destroy(stencil);
+    }
 }
 
 /* With one snapshot the snapshot stride is ignored. */

@@ -4,6 +4,7 @@ import pickle
 import unittest
 
 import numpy as np
+import scipy.ndimage
 
 import stentor
 
@@ -75,24 +76,39 @@ class Doors(unittest.TestCase):
         np.testing.assert_array_equal(x, expected)
 
     def test_taps_further_than_64(self):
-        line = np.random.default_rng(5).standard_normal(151) / 151
-        x = np.random.default_rng(6).standard_normal((3, 200))
-        for mode in ('reflect', 'wrap', 'constant=2', 'constant=1:nearest'):
-            plan = stentor.Plan((3, 200), line, boundary=mode, device='host', steps=4, every=2)
+        """By the library up to a radius of 1024, and beyond it in groups of taps."""
+        for points, n in ((151, 200), (2301, 2500)):
+            with self.subTest(points=points):
+                self.further(points, n)
+
+    def further(self, points, n):
+        line = np.random.default_rng(5).standard_normal(points) / points
+        x = np.random.default_rng(6).standard_normal((3, n))
+        for mode, theirs in (('reflect', 'reflect'), ('wrap', 'wrap'), ('constant=2', 'constant'), ('constant=1:nearest', None)):
+            plan = stentor.Plan((3, n), line, boundary=mode, device='host', steps=4, every=2)
             two = stentor.correlate(x, line, mode=mode, steps=2)
             four = stentor.correlate(two, line, mode=mode, steps=2)
             np.testing.assert_allclose(plan(x), [two, four], atol=1e-12)
-            source = stentor.Plan((3, 200), line, boundary=mode, device='host', steps=2, source=True)
+            source = stentor.Plan((3, n), line, boundary=mode, device='host', steps=2, source=True)
             once = stentor.correlate(x, line, mode=mode) + x
             np.testing.assert_allclose(source(x, source=x), stentor.correlate(once, line, mode=mode) + x, atol=1e-12)
+            if theirs:
+                expected = scipy.ndimage.correlate1d(x, line, mode=theirs, cval=2)
+                np.testing.assert_allclose(stentor.correlate(x, line, mode=mode), expected, atol=1e-12)
         plan.weights = line * 2
         np.testing.assert_allclose(plan(x)[0], stentor.correlate(x, line * 2, mode=mode, steps=2), atol=1e-12)
         self.assertEqual(plan.strategy, 'host')
-        self.assertIn('75', plan.describe())
+        self.assertIn(f'{points} taps', plan.describe())
         self.assertEqual(json.loads(plan.describe('json'))['strategy'], 'host')
         plan = pickle.loads(pickle.dumps(plan))
         np.testing.assert_allclose(plan(x)[0], stentor.correlate(x, line * 2, mode=mode, steps=2), atol=1e-12)
         self.assertEqual([step for step, _ in plan.frames(x, 1)], [1, 2, 3, 4])
+        if points < 2049:  # points near a fixed side keep their values
+            shift = np.zeros_like(line)
+            shift[0] = 1.0
+            got = stentor.Plan((3, n), shift, boundary='fixed', device='host')(x)
+            np.testing.assert_array_equal(got[:, 75:-75], x[:, :-150])
+            np.testing.assert_array_equal(got[:, :75], x[:, :75])
 
 
 class Frames(unittest.TestCase):

@@ -132,6 +132,16 @@ class Sums(unittest.TestCase):
         self.assertEqual(stentor.gaussian_filter(np.full((20, 20), 7, 'u1'), 3).max(), 7)
         for dtype in ('f4', 'f2'):
             self.assertTrue((stentor.gaussian_filter(np.ones((9, 9), dtype), 2) == 1).all())
+        tenths = np.full((2, 5), 0.1)
+        for dtype in ('u1', 'i1', 'i2', 'u2', 'i4', 'bool'):
+            for value in (1, 7, 100, -7):
+                if np.dtype(dtype).kind in 'ub' and value < 0:
+                    continue
+                x = np.full((20, 21), value, dtype)
+                for sigma in (0.3, 0.5, 1, 3, 7.7, 12, 30):
+                    np.testing.assert_array_equal(stentor.gaussian_filter(x, sigma), x, f'{dtype} {value} {sigma}')
+                np.testing.assert_array_equal(stentor.correlate(x, tenths), x)
+                np.testing.assert_array_equal(stentor.uniform_filter(x, 7), x)
         self.assertTrue((stentor.gaussian_filter(np.full((40, 30), 3.7), 2, order=1) == 0).all())
 
     def test_sums_drift_no_more_than_scipys(self):

@@ -179,7 +179,9 @@ class Refused(unittest.TestCase):
         gaussian_filter 1 order=[0]|gaussian_filter 1 mode=('wrap','nearest')|gaussian_filter 1 mode=np.array(['wrap','nearest'])
         gaussian_filter (1,2) axes=(-1,0)|gaussian_filter (1,2) order=(0,1) axes=(1,0)|gaussian_filter 1 order=(o for o in (0,1))
         laplace axes=(0,0)|laplace axes=()|laplace axes=1.5|laplace axes='a'|laplace mode=['wrap']|laplace mode=None|laplace mode=('wrap','zz')
-        laplace output=np.empty((5,4))|laplace axes=-1"""
+        laplace output=np.empty((5,4))|laplace axes=-1
+        gaussian_laplace (1,2) axes=(1,0)|gaussian_laplace (1,2) axes=(0,1)|gaussian_laplace 1 axes=(1,)|gaussian_laplace (2,) axes=(-1,)
+        gaussian_laplace (1,2) axes=(1,)|gaussian_gradient_magnitude (1,2) axes=(1,0)|gaussian_filter1d 1 truncate=-5|gaussian_filter1d 1 radius=1.5"""
     TRANSFORMS = """fft -1|fft 0|fft 2.5|fft 'a'|fft [3]|fft axis=2|fft axis=-3|fft 3 axis=2|fft axis=0.5|fft axis=(0,1)|fft axis=None|fft True
         rfft -1|irfft 1|ifft n=-2|rfft n=3|fft norm='zz'|fft norm=5|fft workers=0|fft workers=-100000|fft workers=1.5|fft workers='a'
         fft workers=True|fft workers=-1|fft plan=3|fftn plan=3|fftn workers=0|fftn s=(3,)|fftn s=3|fftn s=(3,3,3)|fftn s=(3,-1)|fftn s=(3,-2)|fftn s=(3,0)
