@@ -21,8 +21,8 @@ from ._stencil import Taps
 from ._sweep import Sweep
 
 # An axis is filtered by a dense matrix if it is the last one and has at most FEW_POINTS points, or
-# if it has fewer points than MOST_POINTS and than the stencil's reach.
-FEW_POINTS, MOST_POINTS = 4, 64
+# if it has fewer than MOST_POINTS points and the stencil reaches LONG_REACH times as far.
+FEW_POINTS, MOST_POINTS, LONG_REACH = 8, 24, 4
 FEW_TAPS = 128  # up to this many taps, a direct sum costs less than the choice of a strategy
 LONG_BOX = 64  # points of a box beyond which block sums are faster than as many taps
 CACHED = 1 << 16  # numbers of an array piece that stays in cache between NumPy's loops
@@ -152,7 +152,7 @@ class Wide:
 
 
 class Short:
-    """A pass along one axis of few points n, or of fewer points than its taps reach.
+    """A pass along one axis of few points n, or of far fewer points than its taps reach.
 
     The boundary folds the taps into an n x n matrix M and a constant c:
     out[i] = c[i] + sum over j of M[i, j] in[j]. Only the nonzero pattern of M is multiplied, so
@@ -282,12 +282,12 @@ def _can_extend(each: Pass) -> bool:
 
 
 def _is_short(shape: Tuple[int, ...], each: Pass) -> bool:
-    """Whether the pass runs along one axis of few points, or of fewer than its taps reach."""
+    """Whether the pass runs along one axis of few points, or of far fewer than its taps reach."""
     if len(each.axes) != 1 or not _can_extend(each) or len(shape) < 2:
         return False
     points = shape[each.axes[0]]
     few = points <= FEW_POINTS and each.axes[0] == len(shape) - 1
-    return few or points < min(max(each.taps.reach()[0]), MOST_POINTS)
+    return few or points < MOST_POINTS and LONG_REACH * points <= max(each.taps.reach()[0])
 
 
 def _is_beyond(each: Pass) -> bool:
@@ -306,10 +306,30 @@ def _keeps_constants(taps: Taps) -> Taps:
 
 
 def _narrow(shape: Tuple[int, ...], passes: List[Pass]) -> int:
-    """The number of last axes that are not filtered and are too short for rows, such as colours."""
-    filtered = max(axis for each in passes for axis in each.axes)
-    tail = shape[filtered + 1:]
-    return len(tail) if 1 < np.prod(tail) <= NARROW else 0
+    """The number of last axes, such as colours, that are too short for rows and shall come first.
+
+    Some axis before them must be filtered, and where several axes of a pass are filtered, their
+    order must not matter: the constants past the sides must be equal."""
+    filtered = {axis for each in passes for axis in each.axes}
+    count, points = 0, 1
+    while count < len(shape) and points * shape[-1 - count] <= NARROW:
+        count, points = count + 1, points * shape[-1 - count]
+    first = len(shape) - count
+    if points == 1 or first - 1 not in filtered:
+        return 0
+    for each in passes:
+        constants = {side.value for sides in each.sides for side in sides if side.kind == lib.STN_CONSTANT}
+        if len(each.axes) > 1 and len(constants) > 1:
+            return 0
+    return count
+
+
+def _moved(each: Pass, narrow: int, ndim: int) -> Pass:
+    """The pass after the last `narrow` axes have been moved first."""
+    axes = [(axis + narrow) % ndim for axis in each.axes]
+    order = sorted(range(len(axes)), key=axes.__getitem__)
+    return each._replace(taps=Taps(each.taps.offsets[:, order], each.taps.weights), axes=tuple(axes[i] for i in order),
+                         sides=[each.sides[i] for i in order])
 
 
 class HostFilter:
@@ -324,7 +344,7 @@ class HostFilter:
         if narrow:  # the short axes are moved first, and back afterwards
             self.order = (*range(x.ndim - narrow, x.ndim), *range(x.ndim - narrow))
             self.inverse = (*range(narrow, x.ndim), *range(narrow))
-            passes = [each._replace(axes=tuple(axis + narrow for axis in each.axes)) for each in passes]
+            passes = [_moved(each, narrow, x.ndim) for each in passes]
             x = x.transpose(self.order)
         self.shape, self.direct = x.shape, usable(x, self.work)
         first = Layout.of(x) if self.direct else Layout.dense(x.shape)
