@@ -23,6 +23,7 @@ from ._sweep import Sweep
 # An axis is filtered by a dense matrix if it is the last one and has at most FEW_POINTS points, or
 # if it has fewer than MOST_POINTS points and the stencil reaches LONG_REACH times as far.
 FEW_POINTS, MOST_POINTS, LONG_REACH = 8, 24, 4
+SMALL = 4096  # points of an array for which making such a matrix takes longer than the filter
 FEW_TAPS = 128  # up to this many taps, a direct sum costs less than the choice of a strategy
 LONG_BOX = 64  # points of a box beyond which block sums are faster than as many taps
 CACHED = 1 << 16  # numbers of an array piece that stays in cache between NumPy's loops
@@ -267,7 +268,7 @@ class Box:
         """Runs the pass; `target` is dense."""
         source = np.ascontiguousarray(source)
         box, shape, axis, error = self._box, source.shape, self.axis, new_error()
-        box.outer, box.points, box.inner = (int(np.prod(part)) for part in (shape[:axis], shape[axis], shape[axis + 1:]))
+        box.outer, box.points, box.inner = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1:])
         run = lib.stn_box_filter_run
         check(run(context(HOST).handle, box, ffi.from_buffer(source), ffi.from_buffer(target), error), error)
 
@@ -283,7 +284,7 @@ def _can_extend(each: Pass) -> bool:
 
 def _is_short(shape: Tuple[int, ...], each: Pass) -> bool:
     """Whether the pass runs along one axis of few points, or of far fewer than its taps reach."""
-    if len(each.axes) != 1 or not _can_extend(each) or len(shape) < 2:
+    if len(each.axes) != 1 or not _can_extend(each) or len(shape) < 2 or math.prod(shape) < SMALL:
         return False
     points = shape[each.axes[0]]
     few = points <= FEW_POINTS and each.axes[0] == len(shape) - 1
@@ -445,7 +446,7 @@ class DeviceFilter(Prepared):
         if last == len(passes):  # the output may overlap the input: a last pass copies the result
             requests.append(moving(dense, target, self.dtype))
         self.sweeps = [Sweep(view.device, request) for request in requests]
-        grid = rounded(int(np.prod(self.shape)) * ITEM_SIZES[self.dtype])
+        grid = rounded(math.prod(self.shape) * ITEM_SIZES[self.dtype])
         work = rounded(max(sweep.workspace for sweep in self.sweeps))
         self._between = [work, work + grid]  # offsets of the two ping-pong buffers
         super().__init__(view.device, work + grid * min(last, 2))

@@ -27,10 +27,13 @@ def gaussian_weights(sigma: float, order: int, radius: int) -> np.ndarray:
     exponential; p starts as 1."""
     x = np.arange(-radius, radius + 1, dtype=np.float64)
     bell = np.exp(-0.5 * (x / sigma) ** 2)
+    bell /= bell.sum()
+    if order == 0:
+        return bell
     factor = np.polynomial.Polynomial([1.0])
     for _ in range(order):
         factor = factor.deriv() - factor * np.polynomial.Polynomial([0.0, 1.0 / (sigma * sigma)])
-    return factor(x) * (bell / bell.sum())
+    return factor(x) * bell
 
 
 def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]] = 0, output: Any = None,

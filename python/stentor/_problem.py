@@ -3,6 +3,7 @@
 A plan has up to three grid axes and one batch stride; remaining axes are looped over.
 """
 
+import math
 from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
@@ -100,7 +101,7 @@ def merged(request: 'Request') -> 'Request':
                 runs[-1].append(axis)
             else:
                 runs.append([axis])
-    layouts = [Layout(tuple(int(np.prod([each.shape[a] for a in run])) for run in runs), tuple(each.strides[run[-1]] for run in runs))
+    layouts = [Layout(tuple(math.prod([each.shape[a] for a in run]) for run in runs), tuple(each.strides[run[-1]] for run in runs))
                for each in (request.source, request.target)]
     axes = tuple(runs.index([axis]) for axis in request.axes)
     return request._replace(axes=axes, source=layouts[0], target=layouts[1])
@@ -160,7 +161,8 @@ def fill_problem(request: Request, split: Split):
     for column, axis in enumerate(split.grid):
         if axis in given:
             offsets[:, column] = taps.offsets[:, given.index(axis)]
-    stencil = stencil_handle(Taps(offsets, taps.weights))
+    # The library sorts the taps itself.
+    stencil = stencil_handle(Taps(offsets, taps.weights, in_order=True))
     problem = ffi.new('stn_problem *', {'struct_size': ffi.sizeof('stn_problem'), 'stencil': stencil})
     for column, axis in enumerate(split.grid):
         problem.extent[column] = request.source.shape[axis]

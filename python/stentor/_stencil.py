@@ -1,18 +1,27 @@
 """The library's stencils, from offsets and weights or by name."""
 
+from typing import List, Optional, Tuple
+
 import numpy as np
 
 from ._errors import check, new_error
 from ._library import ffi, lib
 
+_TAP = np.dtype([('offset', np.int64, 3), ('weight', np.float64)])  # stn_tap
+
 
 class Taps:
-    """Offsets (taps, rank) and weights (taps,), in the order of the library: sorted by offset."""
+    """Offsets (taps, rank) and weights (taps,), in the order of the library: sorted by offset.
 
-    def __init__(self, offsets: np.ndarray, weights: np.ndarray):
-        order = np.lexsort(offsets.T[::-1])
-        self.offsets = np.ascontiguousarray(offsets[order], dtype=np.int64)
-        self.weights = np.ascontiguousarray(weights[order], dtype=np.float64)
+    `in_order` says that the arguments are sorted already."""
+
+    def __init__(self, offsets: np.ndarray, weights: np.ndarray, in_order: bool = False):
+        if not in_order:
+            order = np.lexsort(offsets.T[::-1])
+            offsets, weights = offsets[order], weights[order]
+        self.offsets = np.ascontiguousarray(offsets, dtype=np.int64)
+        self.weights = np.ascontiguousarray(weights, dtype=np.float64)
+        self._reach: Optional[List[Tuple[int, int]]] = None
 
     @property
     def rank(self) -> int:
@@ -20,15 +29,18 @@ class Taps:
 
     def reach(self):
         """The reach of the taps, [(low, high)] for each axis, each at least 0."""
-        low = np.maximum(-self.offsets.min(axis=0), 0)
-        high = np.maximum(self.offsets.max(axis=0), 0)
-        return list(zip(low.tolist(), high.tolist()))
+        if self._reach is None:
+            low, high = self.offsets.min(axis=0).tolist(), self.offsets.max(axis=0).tolist()
+            self._reach = [(max(-a, 0), max(b, 0)) for a, b in zip(low, high)]
+        return self._reach
 
 
 def taps_of(weights: np.ndarray, centre, drop_zeros: bool = True) -> Taps:
     """The taps of a dense array whose element `centre` has offset 0.
 
     Exact zeros are left out if `drop_zeros`."""
+    if weights.ndim == 1 and weights.all():
+        return Taps(np.arange(-centre[0], len(weights) - centre[0])[:, None], weights.copy(), in_order=True)
     if not drop_zeros:
         where = np.argwhere(np.ones(weights.shape, bool))
     elif weights.any():
@@ -36,13 +48,13 @@ def taps_of(weights: np.ndarray, centre, drop_zeros: bool = True) -> Taps:
     else:
         where = np.array([centre])  # one tap of weight 0
     values = weights[tuple(where.T)] if weights.any() else np.zeros(len(where))
-    return Taps(where - np.asarray(centre), values)
+    return Taps(where - np.asarray(centre), values, in_order=True)
 
 
 def stencil_handle(taps: Taps):
     """A stn_stencil, destroyed with its last reference."""
     array = ffi.new('stn_tap[]', len(taps.weights))
-    raw = np.frombuffer(ffi.buffer(array), dtype=[('offset', np.int64, 3), ('weight', np.float64)])
+    raw = np.frombuffer(ffi.buffer(array), _TAP)
     raw['offset'][:, :taps.rank] = taps.offsets
     raw['weight'] = taps.weights
     made, error = ffi.new('stn_stencil **'), new_error()

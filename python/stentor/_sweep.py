@@ -1,5 +1,6 @@
 """Sweep: one stencil over arrays of one layout, as a plan and the offsets of loops around it."""
 
+import math
 from typing import Callable, Optional
 
 import numpy as np
@@ -41,7 +42,7 @@ class Sweep:
         self.run, self.run_arrays, self.workspace = self.handle.run, self.handle.run_arrays, self.handle.workspace
         # An estimate of the bytes of the plan's tables: of taps, or of a transform of the grid.
         stepping = self.handle.strategy() in STEPPING
-        self.held = 64 * len(request.taps.weights) if stepping else 2 * size * int(np.prod(request.source.shape))
+        self.held = 64 * len(request.taps.weights) if stepping else 2 * size * math.prod(request.source.shape)
         if checked and self.handle.strategy() not in STEPPING:
             self._by_steps: Callable[[], Handle] = lambda: stencil_plan(work, request._replace(local=True), split)
             self.run_arrays = self._run_checked
