@@ -1,11 +1,13 @@
-"""Random systems that are linear, with coefficients that are numbers: as text, and evaluated by NumPy."""
+"""Random linear systems whose coefficients are numbers: as text, and evaluated by NumPy."""
 import numpy as np
 
 from systems import Generator
 
 
 class Linear(Generator):
-    """Draws a linear system. mirrored: sides reflect and stencils are symmetric along each axis; otherwise all axes wrap."""
+    """Draws a linear system.
+
+    mirrored: sides reflect and stencils are symmetric along each axis; otherwise all axes wrap."""
 
     def __init__(self, rng, rank=None, mirrored=False):
         self.mirrored, self.affine = mirrored, False
@@ -77,7 +79,7 @@ class Linear(Generator):
 
 
 class Signed(Linear):
-    """Between even and odd mirrors, field by field, with stencils that are even or odd along each axis."""
+    """Fields between even or odd mirrors, with stencils that are even or odd along each axis."""
 
     def __init__(self, rng):
         super().__init__(rng, mirrored=True)
@@ -89,8 +91,8 @@ class Signed(Linear):
             if not all(o for o, is_odd in zip(offset, odd) if is_odd):
                 continue
             for signs in np.ndindex(*(2,) * self.rank):
-                turned = sum(s for s, is_odd in zip(signs, odd) if is_odd)
-                full[tuple(o * (1 - 2 * s) for o, s in zip(offset, signs))] = -weight if turned % 2 else weight
+                changes = sum(s for s, is_odd in zip(signs, odd) if is_odd)
+                full[tuple(o * (1 - 2 * s) for o, s in zip(offset, signs))] = -weight if changes % 2 else weight
         return f'taps [{", ".join(" ".join(map(str, o)) for o in full)}] ({", ".join(map(repr, full.values()))})', dict(sorted(full.items()))
 
     def boundary(self, field):

@@ -225,7 +225,7 @@ class Eager(unittest.TestCase):
         for run in (traced, graph):
             torch.testing.assert_close(run(other, 2 * self.w), 2 * self.run_it(other))
 
-    def test_wrong_arguments_beside_right_ones(self):
+    def test_wrong_arguments_at_the_same_time_as_right_ones(self):
         """Calls that differ from an earlier valid call in one argument only."""
         for said, x, w, more in (('to_dense', self.x.to_sparse(), self.w, {}), ('to_dense', self.x, self.w.to_sparse(), {}),
                                  ('complex', self.x, self.w + 0j, {}), ('dtype', self.x + 0j, self.w, {}), ('tensor', self.x.numpy(), self.w, {}),

@@ -91,8 +91,8 @@ class Functions(unittest.TestCase):
 
     def test_strides(self):
         x = np.ascontiguousarray(self.x.transpose(0, 2, 1))
-        turned = Interface(x, strides=(960, 8, 80), shape=(6, 10, 12))
-        np.testing.assert_allclose(stentor.laplace(turned).numpy(), ndimage.laplace(x.transpose(0, 2, 1)), atol=1e-12)
+        transposed = Interface(x, strides=(960, 8, 80), shape=(6, 10, 12))
+        np.testing.assert_allclose(stentor.laplace(transposed).numpy(), ndimage.laplace(x.transpose(0, 2, 1)), atol=1e-12)
         odd = Interface(self.x[0], shape=(9, 12), offset=96)
         np.testing.assert_allclose(stentor.laplace(odd).numpy(), ndimage.laplace(self.x[0][1:]), atol=1e-12)
 

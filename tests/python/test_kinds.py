@@ -168,10 +168,10 @@ class Kinds(unittest.TestCase):
             out = Tensor(np.zeros_like(self.x))
             self.assertIs(stentor.laplace(x, out=out), out)
             self.holds(out, Tensor, self.laplace)
-            turned = Tensor(np.ascontiguousarray(self.x.T), strides=(1, 12), shape=(12, 16))
-            self.holds(stentor.laplace(turned), Tensor, self.laplace)
+            transposed = Tensor(np.ascontiguousarray(self.x.T), strides=(1, 12), shape=(12, 16))
+            self.holds(stentor.laplace(transposed), Tensor, self.laplace)
             for said, wrong in (('float32', lambda: self.plan(Tensor(self.x.astype('f')))),
-                                ('not dense', lambda: self.plan(turned)),
+                                ('not dense', lambda: self.plan(transposed)),
                                 ('shape', lambda: self.plan(Tensor(self.x[1:]))),
                                 ('on the host', lambda: self.plan(self.x))):
                 with self.assertRaisesRegex(ValueError, said):

@@ -37,7 +37,7 @@ class Local(unittest.TestCase):
         got = stentor.correlate(empty, HEAT, steps=20, mode='wrap', local=True)
         self.assertEqual(np.count_nonzero(got), np.count_nonzero(by_scipy(empty, HEAT, 20, mode='wrap')))
 
-    def test_random_places_beside_scipy(self):
+    def test_random_places_against_scipy(self):
         seed = np.random.SeedSequence().entropy
         rng = np.random.default_rng(seed)
         for trial in range(40):

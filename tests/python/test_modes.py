@@ -177,8 +177,8 @@ class Steps(unittest.TestCase):
             made, host = (quietly(system, {'u': u}, {'k': k}, 6, strategy=each)['u'] for each in ('modes', 'host'))
             np.testing.assert_allclose(made, host, atol=1e-13)
 
-    def test_symmetry_of_what_is_small_beside_the_rest(self):
-        """Numbers in units of their own: a stencil that is not symmetric counts by what a coefficient makes of it."""
+    def test_symmetry_of_small_stencils_counts(self):
+        """Fields in units of their own: an asymmetric stencil counts times its coefficient."""
         system = stentor.System('field u, v\ncoefficient k\nstencil d = taps y [0, 1] (-1 1), e = taps x [0, 1] (-1 1)\n'
                                 'u.next = u + 1e-30*k*d(u) + 1e-25*v\nv.next = v + 1e25*(1e-30*k*e(u))')
         u = np.random.default_rng(9).uniform(size=(12, 15))
@@ -219,8 +219,11 @@ class Exact(unittest.TestCase):
 
     @unittest.skipIf(np.finfo(np.longdouble).eps > 2e-19, 'what is exact takes long doubles')
     def test_steps_in_long_double(self):
-        """3001 steps of order 8, where the host's single steps are 2e-12 off in float64 and 2e-3 in float32: rounding adds up in the mean.
-        The numbers are those of the dtype, as stentor.h defines: weights of float32 that do not add up to 0 move the mean."""
+        """3001 steps of order 8, compared with the same steps in long double.
+
+        Single steps of the host are 2e-12 off in float64 and 2e-3 in float32, since rounding
+        errors of the mean add up. Numbers are rounded to the dtype, as stentor.h defines: float32
+        weights whose sum is not 0 change the mean."""
         n, steps, c2 = 211, 3001, 0.21
         impulse = np.zeros(n)
         impulse[100] = 1

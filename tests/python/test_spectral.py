@@ -207,7 +207,7 @@ class Fourier(unittest.TestCase):
         other.load_state_dict(conv.state_dict())
         torch.testing.assert_close(other(x), conv(x))
 
-    def test_modules_beside_their_definition(self):
+    def test_modules_against_their_definition(self):
         """Both passes equal the definition's, with one state_dict, for all common arguments."""
         for device, seed in itertools.product(DEVICES, range(40)):
             rng = np.random.default_rng([7, seed])

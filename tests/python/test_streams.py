@@ -321,10 +321,10 @@ class Graphs(unittest.TestCase):
             with cupy.on(side), side.captured(graph):
                 made = [run(x) for run in runs]
             with cupy.on(warm):
-                beside = [run(cupy.module.ndarray(eager)) for run in runs]
+                ours_eager = [run(cupy.module.ndarray(eager)) for run in runs]
             self.replayed(graph, x, made, third, theirs)
             warm.wait()
-            for ours, expected in zip(beside, theirs):
+            for ours, expected in zip(ours_eager, theirs):
                 np.testing.assert_allclose(ours.numpy(), expected(eager), atol=1e-10)
             stentor.clear_cache()  # the graph is no longer replayed
 

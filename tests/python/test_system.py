@@ -223,11 +223,11 @@ class Exact(unittest.TestCase):
         self.assertLess(abs(energy(state['u'], state['u.prev']) / first - 1), 1e-12)
 
     def test_where_keeps_obstacles(self):
-        solid = np.zeros((20, 30))
-        solid[5:9, 7:12] = 1
-        system = stentor.System('field u\ncoefficient solid\nstencil h = heat-2d\nu.next = where(solid > 0, u, h(u))')
+        wall = np.zeros((20, 30))
+        wall[5:9, 7:12] = 1
+        system = stentor.System('field u\ncoefficient wall\nstencil h = heat-2d\nu.next = where(wall > 0, u, h(u))')
         u = np.random.default_rng(3).uniform(size=(20, 30))
-        made = system({'u': u}, {'solid': solid}, 7, device=DEVICE)['u']
+        made = system({'u': u}, {'wall': wall}, 7, device=DEVICE)['u']
         np.testing.assert_array_equal(made[5:9, 7:12], u[5:9, 7:12])
         self.assertFalse(np.any(made[0] == u[0]))
 

@@ -145,9 +145,9 @@ class Tensors(unittest.TestCase):
             graph.replay()
             other = [run(x * 2) for run in runs]
             torch.cuda.synchronize()
-            for run, ours, beside in zip(runs, made, other):
+            for run, ours, twice in zip(runs, made, other):
                 torch.testing.assert_close(ours, run(x))
-                torch.testing.assert_close(beside, 2 * ours)
+                torch.testing.assert_close(twice, 2 * ours)
 
 
 class Operator(unittest.TestCase):
