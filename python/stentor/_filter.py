@@ -25,7 +25,7 @@ from ._sweep import Sweep
 FEW_POINTS, MOST_POINTS, LONG_REACH = 8, 24, 4
 SMALL = 4096  # points of an array for which making such a matrix takes longer than the filter
 FEW_TAPS = 128  # up to this many taps, a direct sum costs less than the choice of a strategy
-LONG_BOX = 64  # points of a box beyond which block sums are faster than as many taps
+LONG_BOX = 12  # points of a box beyond which block sums are faster than as many taps
 CACHED = 1 << 16  # numbers of an array piece that stays in cache between NumPy's loops
 STRIP = 16  # columns that are copied together: at least a cache line
 
@@ -349,8 +349,8 @@ class HostFilter:
             x = x.transpose(self.order)
         self.shape, self.direct = x.shape, usable(x, self.work)
         first = Layout.of(x) if self.direct else Layout.dense(x.shape)
-        beyond = any(_is_beyond(each) for each in passes)
-        if len(passes) == 1 and not self.whole and not beyond:  # one plan runs all steps
+        single = len(passes) == 1 and not _is_beyond(passes[0]) and not _is_long_box(passes[0])
+        if single and not self.whole:  # one plan runs all steps
             self.sweeps = [self._sweep(passes[0], first, steps)]
         else:
             self.sweeps = [self._sweep(each, first if i == 0 else Layout.dense(x.shape), 1)
