@@ -206,9 +206,11 @@ STN_API stn_status stn_synchronize_told(stn_context *context, void *stream, stn_
 /* ---- Stencils -------------------------------------------------------------------------------- */
 
 #define STN_MAX_RANK 3
-#define STN_MAX_RADIUS 64        /* largest |offset| of a tap along an axis on GPUs and in systems */
-#define STN_MAX_HOST_RADIUS 1024 /* on the host, whose strategy alone serves larger ones */
-#define STN_MAX_TAPS 35937       /* 33^3 */
+/* The largest |offset| of a tap along an axis: on GPUs and in systems; and on the
+ * host, whose strategy alone serves larger ones. */
+#define STN_MAX_RADIUS 64
+#define STN_MAX_HOST_RADIUS 1024
+#define STN_MAX_TAPS 35937 /* 33^3 */
 
 typedef struct stn_tap {
     int64_t offset[STN_MAX_RANK]; /* along axes 0, 1, 2; entries past the rank must be 0 */
@@ -243,8 +245,8 @@ STN_API const stn_tap *stn_stencil_taps(const stn_stencil *stencil);
 
 /* The largest absolute value of the symbol, max over k of |K(k)|, K(k) = sum_o w_o exp(2 pi i k.o):
  * above 1 a long run grows without bound. Sampled densely and refined around the largest sample, to
- * about 1e-6. Of stencils that are too wide to be sampled in a second: the sum of |weights|, an upper
- * bound. */
+ * about 1e-6. Of stencils that are too wide to be sampled in seconds: the sum of |weights|, an
+ * upper bound. */
 STN_API double stn_stencil_max_symbol(const stn_stencil *stencil);
 
 /* ---- Problems -------------------------------------------------------------------------------- */

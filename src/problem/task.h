@@ -66,8 +66,8 @@ int64_t stn_fold(int64_t i, int64_t n, const stn_boundary sides[2]);
 
 /* The larger of the two reaches along an axis. */
 int stn_task_reach(const stn_task *task, int axis);
-/* Do taps reach further than STN_MAX_RADIUS, or further past a side than an axis has points, so that
- * an index is folded repeatedly? Only the host strategy serves them. */
+/* Do taps reach further than STN_MAX_RADIUS, or further past a side than an axis has points, so
+ * that an index is folded repeatedly? Only the host strategy serves them. */
 bool stn_task_needs_host(const stn_task *task);
 /* Are the weights symmetric along this axis? */
 bool stn_task_is_symmetric(const stn_task *task, int axis);

@@ -132,7 +132,8 @@ static void parse(dice *d) {
     const int rank = chance(d, 90) ? dice_int(d, 1, 3) : bad_int(d);
     if (chance(d, 5)) extent[dice_int(d, 0, 2)] = bad_size(d) | 1;
     bool small = true; /* Otherwise the array is shorter than its extents say. */
-    for (int axis = 0; axis < 3; axis++) small = small && (extent[axis] <= 5 || extent[axis] > 129);
+    for (int axis = 0; axis < 3; axis++)
+        small = small && (extent[axis] <= 5 || extent[axis] > 2 * STN_MAX_HOST_RADIUS + 1);
     stencil = NULL;
     if (small &&
         told("dense", stn_stencil_create_dense(rank, extent, weights, &stencil, &error), &error) != (stencil != NULL))
