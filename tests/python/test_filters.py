@@ -280,7 +280,7 @@ class Meaning(unittest.TestCase):
                 np.testing.assert_allclose(ours, theirs, atol=1e-12)
 
     def test_steps_along_one_axis(self):
-        """One plan makes all steps, except of long boxes and of taps beyond the library's limits."""
+        """One plan makes all steps, but not of long boxes or of taps past the library's limits."""
         line = np.random.default_rng(1).random(2501)
         for x in (line[:300], line[:300].astype('f4'), np.stack([line, line[::-1]])):
             for run in (lambda x, **k: stentor.uniform_filter1d(x, 5, **k), lambda x, **k: stentor.uniform_filter1d(x, 13, **k),
