@@ -1,4 +1,5 @@
-"""Plans over several devices: a grid split along its slowest axis, or a batch split into shares, gives one device's result.
+"""Plans over several devices give the result of one device: a grid split along its slowest axis,
+and a batch split into shares.
 
 Runs on emulated GPUs if there are several, and on the host named several times.
 """
