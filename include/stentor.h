@@ -259,6 +259,29 @@ STN_API size_t stn_dtype_size(stn_dtype dtype);
 STN_API const char *stn_dtype_name(stn_dtype dtype);
 STN_API stn_status stn_dtype_parse(const char *name, stn_dtype *dtype, stn_error *error);
 
+/* The number type of an array's elements, where it is not the dtype: stn_problem.in_element and
+ * out_element. BF16 is bfloat16, and a BOOL is a byte, 0 or 1. */
+typedef enum stn_element {
+    STN_ELEMENT_DTYPE, /* that of the dtype */
+    STN_ELEMENT_F64,
+    STN_ELEMENT_F32,
+    STN_ELEMENT_F16,
+    STN_ELEMENT_BF16,
+    STN_ELEMENT_I8,
+    STN_ELEMENT_U8,
+    STN_ELEMENT_I16,
+    STN_ELEMENT_U16,
+    STN_ELEMENT_I32,
+    STN_ELEMENT_U32,
+    STN_ELEMENT_I64,
+    STN_ELEMENT_U64,
+    STN_ELEMENT_BOOL
+} stn_element;
+
+/* Bytes and name ("u8", "bf16", "bool") of a number type; 0 and "unknown" of STN_ELEMENT_DTYPE. */
+STN_API size_t stn_element_size(stn_element element);
+STN_API const char *stn_element_name(stn_element element);
+
 /* Boundary conditions: the value that a tap reads past an edge, named as in scipy.ndimage, plus
  * fixed. a b c d are the points of an axis:
  *
@@ -337,6 +360,17 @@ typedef struct stn_problem {
     /* A stn_accuracy. A constant side whose value is not finite in the dtype implies
      * STN_ACCURACY_LOCAL. */
     int accuracy;
+    /* Each a stn_element: the number types of the arrays in and out. Input is converted to the
+     * dtype when it is read; the values of the last step are converted when they are written, as in
+     * C and SciPy: integers are truncated towards zero, then reduced modulo their range (values
+     * outside the range of int64 count as its least number), and a bool is whether the truncated
+     * value is not 0. One step that writes integers is summed in float64, in the host's order, on
+     * GPUs too, so that all devices give the same integers. Frozen points are converted likewise.
+     * Strides are in elements of each array. Not with a source, with snapshots or in place. */
+    int in_element, out_element;
+    /* The values of the last step are divided by it before they are converted, so that weights can
+     * be integers and sums exact; 0 means 1. Only with an out_element that is an integer. */
+    double divisor;
 } stn_problem;
 #define STN_PROBLEM_INIT STN_INIT_OF(stn_problem)
 

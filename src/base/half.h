@@ -1,4 +1,4 @@
-/* IEEE binary16 numbers, stored as uint16_t. Conversion rounds to nearest even, as the GPU does. */
+/* IEEE binary16 and bfloat16 numbers, stored as uint16_t. Conversion rounds to nearest even, as the GPU does. */
 #ifndef STN_BASE_HALF_H
 #define STN_BASE_HALF_H
 #include <stdint.h>
@@ -34,5 +34,19 @@ static inline uint16_t stn_float_to_half(float value) {
     }
     uint32_t odd = (bits >> 13) & 1u;
     return (uint16_t)(sign | ((bits - 0x38000000u + 0xfffu + odd) >> 13));
+}
+
+static inline float stn_bfloat_to_float(uint16_t b) {
+    const uint32_t bits = (uint32_t)b << 16;
+    float value;
+    memcpy(&value, &bits, 4);
+    return value;
+}
+
+static inline uint16_t stn_float_to_bfloat(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, 4);
+    if ((bits & 0x7fffffffu) > 0x7f800000u) return (uint16_t)((bits >> 16 & 0x8000u) | 0x7fc0u); /* NaN */
+    return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 #endif

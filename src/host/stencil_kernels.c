@@ -15,7 +15,8 @@
 #define EACH_WHOLE(define)                                                                                             \
     define(i8, int8_t, ) define(u8, uint8_t, ) define(i16, int16_t, ) define(u16, uint16_t, ) define(i32, int32_t, )   \
         define(u32, uint32_t, ) define(i64, int64_t, ) define(u64, uint64_t, ) define(bool, uint8_t, 0 !=)
-#define EACH_NUMBER(define) define(f16, uint16_t, stn_half_to_float) EACH_WHOLE(define)
+#define EACH_NUMBER(define)                                                                                            \
+    define(f16, uint16_t, stn_half_to_float) define(bf16, uint16_t, stn_bfloat_to_float) EACH_WHOLE(define)
 
 INLINE int64_t whole(double value) { return fabs(value) < 0x1p63 ? (int64_t)value : INT64_MIN; }
 
@@ -65,11 +66,6 @@ DEFINE_POINTS(sum_float, float)
 #define BYTES 64
 #include "host/stencil_sums.h"
 #endif
-
-size_t stn_number_size(stn_number number) {
-    static const size_t sizes[] = {8, 4, 2, 1, 1, 2, 2, 4, 4, 8, 8, 1};
-    return sizes[number];
-}
 
 const stn_kernels *stn_kernels_at(int index) {
     if (index == 0) return &kernels_portable;

@@ -8,23 +8,7 @@
 
 #include "stentor.h"
 
-/* The number types of arrays on the host. Booleans are bytes of 0 and 1. */
-typedef enum stn_number {
-    STN_NUMBER_F64,
-    STN_NUMBER_F32,
-    STN_NUMBER_F16,
-    STN_NUMBER_I8,
-    STN_NUMBER_U8,
-    STN_NUMBER_I16,
-    STN_NUMBER_U16,
-    STN_NUMBER_I32,
-    STN_NUMBER_U32,
-    STN_NUMBER_I64,
-    STN_NUMBER_U64,
-    STN_NUMBER_BOOL
-} stn_number;
-
-#define STN_NUMBERS (STN_NUMBER_BOOL + 1)
+#define STN_ELEMENTS (STN_ELEMENT_BOOL + 1)
 
 /* The terms of a sum: `single` lines, then `pairs` of lines that share a weight. The two points of
  * a pair are added (`odd`: subtracted) before the multiplication, so that mirrored data give
@@ -60,15 +44,14 @@ typedef struct stn_kernels {
     void (*sum_rows)(double *const *sums, const stn_dense *dense, size_t count);
     /* The same for floats, as sum_float. */
     void (*sum_rows_float)(float *const *sums, const stn_dense *dense, size_t count);
-    /* to[x] = from[x], indexed by stn_number. */
-    void (*load[STN_NUMBERS])(double *to, const void *from, size_t count);
-    /* The reverse, rounded to nearest; f16 by way of f32. Integers are truncated towards zero, then
+    /* to[x] = from[x], indexed by stn_element; the first is NULL. */
+    void (*load[STN_ELEMENTS])(double *to, const void *from, size_t count);
+    /* The reverse, rounded to nearest; f16 and bf16 by way of f32. Integers are truncated towards zero, then
      * wrapped modulo their range; values outside the range of int64 become INT64_MIN first.
      * Booleans are whether the truncated value is not 0. */
-    void (*store[STN_NUMBERS])(void *to, const double *from, size_t count);
+    void (*store[STN_ELEMENTS])(void *to, const double *from, size_t count);
 } stn_kernels;
 
-size_t stn_number_size(stn_number number);
 /* The fastest set that this CPU supports. */
 const stn_kernels *stn_kernels_best(void);
 /* For tests: index 0 is portable C; NULL if there is no such set on this CPU. */

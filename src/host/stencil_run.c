@@ -35,9 +35,15 @@ static int64_t chunk_grids(const stn_task *task) {
     return stn_min(task->batch, stn_max(1, CHUNK_POINTS / points));
 }
 
-size_t stn_host_workspace(const stn_task *task) {
+/* Where the output has another type than the dtype, its memory is no buffer between steps. */
+static size_t buffers_of(const stn_task *task) {
     if (task->steps == 1 && !task->in_place) return 0;
-    return (size_t)(chunk_grids(task) * task->n[0] * task->n[1] * task->n[2]) * stn_dtype_size(task->dtype);
+    return stn_task_converts(task) && task->steps > 2 ? 2 : 1;
+}
+
+size_t stn_host_workspace(const stn_task *task) {
+    return buffers_of(task) * (size_t)(chunk_grids(task) * task->n[0] * task->n[1] * task->n[2]) *
+           stn_dtype_size(task->dtype);
 }
 
 /* Boxes are processed along the slowest axis. Across it they are small enough that the rows which
@@ -89,31 +95,48 @@ static void run_pass(stn_pass *pass, stn_pool *pool, int64_t grids, stn_layout f
                  pass);
 }
 
+static stn_layout layout_of(const void *at, stn_element element, int64_t first, const int64_t stride[3],
+                            int64_t batch_stride) {
+    const int64_t size = (int64_t)stn_element_size(element);
+    stn_layout layout = {(char *)at + first * batch_stride * size, {0}, batch_stride, element, size};
+    memcpy(layout.stride, stride, sizeof layout.stride);
+    return layout;
+}
+
 /* Steps `begin` to `end` of the grids from `first` on. The buffers alternate such that the last
  * step writes to out. */
 static void run_chunk(const stn_task *task, stn_pool *pool, int64_t first, int64_t grids, uint64_t begin, uint64_t end,
                       const void *in, const void *source, void *out, void *workspace) {
-    int64_t size = (int64_t)stn_dtype_size(task->dtype);
-    stn_layout from = {(char *)in + first * task->in_batch_stride * size, {0}, task->in_batch_stride};
-    stn_layout to = {(char *)out + first * task->out_batch_stride * size, {0}, task->out_batch_stride};
-    stn_layout work = {workspace, {task->n[1] * task->n[2], task->n[2], 1}, task->n[0] * task->n[1] * task->n[2]};
-    for (int a = 0; a < 3; a++) from.stride[a] = task->in_stride[a], to.stride[a] = task->out_stride[a];
+    stn_layout from = layout_of(in, stn_task_element(task, false), first, task->in_stride, task->in_batch_stride);
+    stn_layout to = layout_of(out, stn_task_element(task, true), first, task->out_stride, task->out_batch_stride);
+    const int64_t dense[3] = {task->n[1] * task->n[2], task->n[2], 1}, points = task->n[0] * task->n[1] * task->n[2];
+    const stn_layout work = layout_of(workspace, stn_element_of(task->dtype), 0, dense, points);
+    stn_layout other = to; /* the buffer that alternates with the workspace */
+    if (buffers_of(task) == 2) {
+        other = work;
+        other.base += chunk_grids(task) * points * work.size;
+    }
 
     stn_pass pass = {.cut = cut_grid(task, grids, stn_pool_threads(pool)), .box = stn_step_box};
     stn_step_begin(&pass.step, task);
     stn_watch *watch = pass.step.watch = stn_pool_watched(pool);
     const uint64_t before = (uint64_t)(first / chunk_grids(task)) * task->steps, passes = stn_host_passes(task);
-    pass.step.source = (stn_layout){.batch_stride = task->source_batch_stride};
-    memcpy(pass.step.source.stride, task->source_stride, sizeof task->source_stride);
-    if (source) pass.step.source.base = (char *)source + first * task->source_batch_stride * size;
+    if (source)
+        pass.step.source =
+            layout_of(source, stn_element_of(task->dtype), first, task->source_stride, task->source_batch_stride);
+    else
+        pass.step.source = (stn_layout){.base = NULL};
     /* In place, `to` may not be written while `from` is read: start with the workspace, and copy at
      * the end if the result is there. */
     bool to_work = (task->in_place || task->steps % 2 == 0) != (begin % 2 == 1);
-    if (begin > 0) from = to_work ? to : work;
+    if (begin > 0) from = to_work ? other : work;
     for (uint64_t t = begin; t < end && stn_watch_goes_on(watch); t++, to_work = !to_work) {
+        const bool last = t + 1 == task->steps;
+        const stn_layout target = to_work ? work : last ? to : other;
         stn_watch_reach(watch, before + t, passes);
-        run_pass(&pass, pool, grids, from, to_work ? work : to);
-        from = to_work ? work : to;
+        if (last) pass.step.divisor = task->divisor;
+        run_pass(&pass, pool, grids, from, target);
+        from = target;
     }
     if (end == task->steps && from.base != to.base) {
         pass.box = stn_step_copy;

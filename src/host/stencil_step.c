@@ -54,30 +54,36 @@ static int64_t fold(const stn_task *task, int axis, int64_t i) {
     return i >= 0 && i < task->n[axis] ? i : stn_fold(i, task->n[axis], task->boundary[axis]);
 }
 
-static char *row_at(const stn_step *step, const stn_layout *layout, int64_t batch, int64_t i0, int64_t i1) {
-    return layout->base + (batch * layout->batch_stride + i0 * layout->stride[0] + i1 * layout->stride[1]) * step->size;
+static char *row_at(const stn_layout *layout, int64_t batch, int64_t i0, int64_t i1) {
+    return layout->base +
+           (batch * layout->batch_stride + i0 * layout->stride[0] + i1 * layout->stride[1]) * layout->size;
+}
+
+/* Do the grids hold numbers of the type of the lines? */
+static bool is_line(const stn_step *step, const stn_layout *layout) {
+    return layout->element == (step->of_floats ? STN_ELEMENT_F32 : STN_ELEMENT_F64);
 }
 
 /* to[k] = point x + k of a row, converted to double. */
 static void load(const stn_step *step, const stn_layout *layout, const char *row, int64_t x, int64_t count,
                  double *to) {
-    const int64_t stride = layout->stride[2] * step->size;
+    const int64_t stride = layout->stride[2] * layout->size;
     row += x * stride;
-    if (stride == step->size)
-        step->kernels->load[step->number](to, row, (size_t)count);
+    if (stride == layout->size)
+        step->kernels->load[layout->element](to, row, (size_t)count);
     else
-        for (int64_t k = 0; k < count; k++) step->kernels->load[step->number](to + k, row + k * stride, 1);
+        for (int64_t k = 0; k < count; k++) step->kernels->load[layout->element](to + k, row + k * stride, 1);
 }
 
 /* The same in the type of the lines. */
 static void load_line(const stn_step *step, const char *row, int64_t x, int64_t count, char *to) {
-    const int64_t stride = step->from.stride[2] * step->size;
+    const int64_t size = step->from.size, stride = step->from.stride[2] * size;
     if (!step->of_floats)
         load(step, &step->from, row, x, count, (double *)to);
-    else if (stride == step->size)
+    else if (stride == size)
         memcpy(to, row + x * stride, (size_t)(count * stride));
     else
-        for (int64_t k = 0; k < count; k++) memcpy(to + k * step->size, row + (x + k) * stride, (size_t)step->size);
+        for (int64_t k = 0; k < count; k++) memcpy(to + k * size, row + (x + k) * stride, (size_t)size);
 }
 
 static void fill_line(const stn_step *step, double value, int64_t count, char *to) {
@@ -120,9 +126,9 @@ static const char *read_row(stn_tile *tile, int64_t i0, int64_t i1) {
     const stn_task *task = step->task;
     const int64_t begin = tile->x - task->reach[2][0], end = tile->x + tile->count + task->reach[2][1];
     const int64_t j0 = fold(task, 0, i0), j1 = fold(task, 1, i1);
-    const char *row = j0 < 0 || j1 < 0 ? NULL : row_at(step, &step->from, tile->batch, j0, j1);
-    if (row && step->from.stride[2] == 1 && step->line_size == step->size && begin >= 0 && end <= task->n[2])
-        return row + tile->x * step->size;
+    const char *row = j0 < 0 || j1 < 0 ? NULL : row_at(&step->from, tile->batch, j0, j1);
+    if (row && step->from.stride[2] == 1 && is_line(step, &step->from) && begin >= 0 && end <= task->n[2])
+        return row + tile->x * step->from.size;
     if (tile->gathered + (size_t)(end - begin) > BUFFER_SIZE) return NULL;
     char *line = (char *)(tile->buffer + tile->gathered);
     tile->gathered += (size_t)(end - begin);
@@ -216,22 +222,24 @@ static void sum_row(stn_tile *tile, int64_t i1, double *sum) {
         step->kernels->sum(sum, &g.terms, (size_t)tile->count);
 }
 
-/* Adds the constant source and writes the points in the output's type and stride. */
+/* Adds the constant source, divides, and writes the points in the output's type and stride. */
 static void write_row(const stn_tile *tile, int64_t i1, char *row, double *sum) {
     const stn_step *step = tile->step;
     const int64_t stride = step->to.stride[2];
     if (step->source.base) {
         double source[PIECE];
-        load(step, &step->source, row_at(step, &step->source, tile->batch, tile->first[0], i1), tile->x, tile->count,
-             source);
+        load(step, &step->source, row_at(&step->source, tile->batch, tile->first[0], i1), tile->x, tile->count, source);
         for (int64_t k = 0; k < tile->count; k++) sum[k] += source[k];
     }
-    row += tile->x * stride * step->size;
+    if (step->divisor != 1)
+        for (int64_t k = 0; k < tile->count; k++) sum[k] /= step->divisor;
+    const int64_t size = step->to.size;
+    row += tile->x * stride * size;
     if (stride != 1)
-        for (int64_t k = 0; k < tile->count; k++, row += stride * step->size)
-            step->kernels->store[step->number](row, sum + k, 1);
+        for (int64_t k = 0; k < tile->count; k++, row += stride * size)
+            step->kernels->store[step->to.element](row, sum + k, 1);
     else if (row != (char *)sum)
-        step->kernels->store[step->number](row, sum, (size_t)tile->count);
+        step->kernels->store[step->to.element](row, sum, (size_t)tile->count);
 }
 
 /* Dense unpaired weights: a full box of taps, for which several rows are summed side by side. */
@@ -283,15 +291,15 @@ static bool sum_dense(stn_tile *tile, const stn_dense_box *box, int64_t i1, doub
 
 static void compute_tile(stn_tile *tile, const stn_dense_box *dense) {
     const stn_step *step = tile->step;
-    const bool in_place = step->to.stride[2] == 1 && step->line_size == step->size;
+    const bool in_place = step->to.stride[2] == 1 && is_line(step, &step->to);
     double *sums[STN_KERNEL_ROWS];
     char *rows[STN_KERNEL_ROWS];
     clear_cache(tile);
     for (int64_t r = 0; r < tile->rows;) {
         int64_t i1 = tile->first[1] + r, now = 1;
         for (int64_t k = 0; k < stn_min(STN_KERNEL_ROWS, tile->rows - r); k++) {
-            rows[k] = row_at(step, &step->to, tile->batch, tile->first[0], i1 + k);
-            sums[k] = in_place ? (double *)(rows[k] + tile->x * step->size) : tile->sums[k];
+            rows[k] = row_at(&step->to, tile->batch, tile->first[0], i1 + k);
+            sums[k] = in_place ? (double *)(rows[k] + tile->x * step->to.size) : tile->sums[k];
         }
         if (dense && tile->rows - r >= STN_KERNEL_ROWS && tile->count >= STN_KERNEL_LEAST &&
             sum_dense(tile, dense, i1, sums))
@@ -304,20 +312,26 @@ static void compute_tile(stn_tile *tile, const stn_dense_box *dense) {
 }
 
 static void copy_span(const stn_step *step, int64_t batch, int64_t i0, int64_t i1, int64_t begin, int64_t end) {
-    const size_t size = (size_t)step->size;
-    int64_t from_stride = step->from.stride[2] * step->size, to_stride = step->to.stride[2] * step->size;
-    const char *from = row_at(step, &step->from, batch, i0, i1);
-    char *to = row_at(step, &step->to, batch, i0, i1);
+    const stn_layout *l = &step->from, *to_layout = &step->to;
+    const size_t size = (size_t)l->size;
+    const int64_t from_stride = l->stride[2] * l->size, to_stride = to_layout->stride[2] * to_layout->size;
+    const char *from = row_at(l, batch, i0, i1);
+    char *to = row_at(to_layout, batch, i0, i1);
     if (begin >= end) return;
-    if (step->from.stride[2] == 1 && step->to.stride[2] == 1)
+    if (l->element != to_layout->element)
+        for (int64_t x = begin; x < end; x++) {
+            double value;
+            step->kernels->load[l->element](&value, from + x * from_stride, 1);
+            step->kernels->store[to_layout->element](to + x * to_stride, &value, 1);
+        }
+    else if (l->stride[2] == 1 && to_layout->stride[2] == 1)
         memcpy(to + begin * to_stride, from + begin * from_stride, (size_t)(end - begin) * size);
     else
         for (int64_t x = begin; x < end; x++) memcpy(to + x * to_stride, from + x * from_stride, size);
 }
 
-/* 1 if taps at opposite offsets have equal weights, -1 if they have opposite weights and there is
- * no middle tap, otherwise 0. Sorted taps mirror each other from both ends of the list. */
-static int pairing_of(const stn_task *task) {
+/* Sorted taps mirror each other from both ends of the list. */
+int stn_step_pairing(const stn_task *task) {
     bool even = task->ntaps > 1, odd = even && task->ntaps % 2 == 0;
     for (size_t k = 0; k < (task->ntaps + 1) / 2 && (even || odd); k++) {
         const stn_tap *a = &task->taps[k], *b = &task->taps[task->ntaps - 1 - k];
@@ -341,19 +355,17 @@ static int64_t rows_read(const stn_task *task) {
 }
 
 void stn_step_begin(stn_step *step, const stn_task *task) {
-    static const stn_number numbers[] = {STN_NUMBER_F64, STN_NUMBER_F32, STN_NUMBER_F16};
     step->task = task;
     step->kernels = stn_kernels_best();
-    step->pairing = pairing_of(task);
-    step->number = numbers[task->dtype];
-    step->size = (int64_t)stn_number_size(step->number);
+    step->pairing = stn_step_pairing(task);
+    step->divisor = 1;
     const int64_t rows = stn_max(rows_read(task), 1), reach = task->reach[2][0] + task->reach[2][1];
     step->piece = stn_min(stn_max(BUFFER_SIZE / rows - reach, LEAST_PIECE), PIECE);
     step->remembered = 1;
     while ((int64_t)step->remembered < 2 * rows && step->remembered < CACHED_ROWS) step->remembered *= 2;
     step->of_floats = task->dtype == STN_F32 && task->ntaps <= MAX_FLOAT_TAPS && reach <= 2 * STN_MAX_RADIUS &&
-                      !task->source && task->out_stride[2] == 1;
-    step->line_size = step->of_floats ? step->size : (int64_t)sizeof(double);
+                      !task->source && task->out_stride[2] == 1 && !stn_task_converts(task);
+    step->line_size = (int64_t)(step->of_floats ? sizeof(float) : sizeof(double));
     for (int a = 0; a < 3; a++) {
         const stn_boundary *sides = task->boundary[a];
         step->live[a][0] = sides[0].kind == STN_FIXED ? task->reach[a][0] : 0;

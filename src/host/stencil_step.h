@@ -5,10 +5,12 @@
 #include "host/watch.h"
 #include "problem/task.h"
 
-/* Layout of a batch of grids; strides are in elements of the task's dtype. */
+/* Layout of a batch of grids; strides are in elements. */
 typedef struct stn_layout {
     char *base;
     int64_t stride[3], batch_stride;
+    stn_element element;
+    int64_t size; /* bytes of an element */
 } stn_layout;
 
 typedef struct stn_step {
@@ -18,10 +20,8 @@ typedef struct stn_step {
     stn_layout source;   /* is added in each step; its base is NULL if there is none */
     stn_watch *watch;    /* is called between rows; NULL: none */
     int64_t live[3][2];  /* points outside [live[a][0], live[a][1]) of any axis are frozen */
-    /* taps at opposite offsets have 1: equal, -1: opposite, 0: other weights */
-    int pairing;
-    stn_number number; /* the task's dtype */
-    int64_t size;      /* its bytes */
+    int pairing;         /* stn_step_pairing */
+    double divisor;      /* of the sums; 1: none */
     /* lines are of floats, and sums are rounded to float; otherwise of doubles */
     bool of_floats;
     uint64_t remembered; /* rows that a tile remembers: a power of two */
@@ -34,6 +34,10 @@ typedef struct stn_step {
 typedef struct stn_box {
     int64_t begin[3], end[3]; /* not empty */
 } stn_box;
+
+/* 1 if taps at opposite offsets have equal weights, -1 if they have opposite weights and there is
+ * no middle tap, otherwise 0. Such taps are summed in pairs. */
+int stn_step_pairing(const stn_task *task);
 
 /* Fills in everything but the layouts. The task is borrowed. */
 void stn_step_begin(stn_step *step, const stn_task *task);

@@ -160,16 +160,22 @@ TARGET static void NAME(store_f16)(void *to, const double *restrict from, size_t
     uint16_t *restrict at = to;
     for (size_t x = 0; x < count; x++) at[x] = stn_float_to_half((float)from[x]);
 }
+TARGET static void NAME(store_bf16)(void *to, const double *restrict from, size_t count) {
+    uint16_t *restrict at = to;
+    for (size_t x = 0; x < count; x++) at[x] = stn_float_to_bfloat((float)from[x]);
+}
 
 static const stn_kernels NAME(kernels) = {
     .sum = NAME(sum),
     .sum_float = NAME(sum_float),
     .sum_rows = NAME(sum_rows),
     .sum_rows_float = NAME(sum_rows_float),
-    .load = {NAME(load_f64), NAME(load_f32), NAME(load_f16), NAME(load_i8), NAME(load_u8), NAME(load_i16),
-             NAME(load_u16), NAME(load_i32), NAME(load_u32), NAME(load_i64), NAME(load_u64), NAME(load_bool)},
-    .store = {NAME(store_f64), NAME(store_f32), NAME(store_f16), NAME(store_i8), NAME(store_u8), NAME(store_i16),
-              NAME(store_u16), NAME(store_i32), NAME(store_u32), NAME(store_i64), NAME(store_u64), NAME(store_bool)},
+    .load = {NULL, NAME(load_f64), NAME(load_f32), NAME(load_f16), NAME(load_bf16), NAME(load_i8), NAME(load_u8),
+             NAME(load_i16), NAME(load_u16), NAME(load_i32), NAME(load_u32), NAME(load_i64), NAME(load_u64),
+             NAME(load_bool)},
+    .store = {NULL, NAME(store_f64), NAME(store_f32), NAME(store_f16), NAME(store_bf16), NAME(store_i8), NAME(store_u8),
+              NAME(store_i16), NAME(store_u16), NAME(store_i32), NAME(store_u32), NAME(store_i64), NAME(store_u64),
+              NAME(store_bool)},
 };
 
 #undef DEFINE_SUM

@@ -67,7 +67,8 @@ static bool repeats(const stn_task *task) {
     if (task->in_place || task->source || task->sum || task->snapshots > 1 || task->alignment > 256) return false;
     for (int axis = 0; axis < 3; axis++)
         if (task->in_stride[axis] != task->out_stride[axis]) return false;
-    return task->in_batch_stride == task->out_batch_stride && stn_task_span(task, true) == stn_task_points(task);
+    return !stn_task_converts(task) && task->in_batch_stride == task->out_batch_stride &&
+           stn_task_span(task, true) == stn_task_points(task);
 }
 
 static int64_t source_numbers(const stn_task *task) {
@@ -123,6 +124,10 @@ static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason,
     }
     if (task->local && !row->local) {
         snprintf(reason, size, "its errors depend on the whole grid, and accuracy is asked for locally");
+        return false;
+    }
+    if (stn_task_converts(task) && !row->converts) {
+        snprintf(reason, size, "it reads and writes numbers of the dtype alone");
         return false;
     }
     const bool sources = !task->source || row->sources, sums = !task->sum || row->sums;
@@ -232,6 +237,11 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
     to->number(to->user, "in batch stride", task->in_batch_stride);
     to->number(to->user, "out batch stride", task->out_batch_stride);
     to->number(to->user, "dtype", task->dtype);
+    if (stn_task_converts(task)) {
+        to->number(to->user, "from", task->in_element);
+        to->number(to->user, "to", task->out_element);
+        to->number(to->user, "divides", task->divisor != 1);
+    }
     to->number(to->user, "steps", (int64_t)task->steps);
     if (task->snapshots > 1) /* Some strategies compute a whole stack at once. */
         to->number(to->user, "snapshots", (int64_t)task->snapshots);
@@ -263,6 +273,9 @@ static stn_status reference_candidate(const stn_plan *plan, int *which, const st
     stn_candidate list[STN_CANDIDATES] = {0}, unused;
     char reason[160] = "it offers no single steps";
     size_t count = 0;
+    if (stn_task_converts(&plan->task))
+        return stn_fail(error, STN_ERROR_UNSUPPORTED,
+                        "there is nothing to measure with: trials fill and compare arrays of the dtype");
     if (*which == 0 && direct->applies(&plan->task, &plan->machine, reason, sizeof reason))
         count = direct->candidates(&plan->task, &plan->machine, list, STN_CANDIDATES);
     for (size_t i = 0; i < count; i++)

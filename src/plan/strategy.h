@@ -123,6 +123,7 @@ typedef struct stn_strategy {
      * reach of the taps; with accuracy LOCAL it uses these alone. */
     bool local;
     bool sources;      /* it adds a constant source itself */
+    bool converts;     /* it serves other number types than the dtype's (stn_task_converts) */
     bool sums;         /* it supports task->sum */
     bool counts_steps; /* host: its progress is reported in steps, not in launches */
     bool stacks;       /* execute and estimate cover all snapshots; else the plan repeats the run */

@@ -24,6 +24,44 @@ static stn_status read_problem(const stn_problem *given, stn_problem *problem, s
     return STN_OK;
 }
 
+/* Bytes of the wider one of the arrays' number types. */
+static int64_t widest(const stn_task *task) {
+    const size_t in = stn_element_size(stn_task_element(task, false)),
+                 out = stn_element_size(stn_task_element(task, true));
+    return (int64_t)(in > out ? in : out);
+}
+
+/* The dtype of the task must be set. */
+static stn_status canonical_elements(const stn_problem *problem, stn_task *task, stn_error *error) {
+    const struct {
+        const char *name;
+        int given;
+        stn_element *to;
+    } sides[] = {{"in_element", problem->in_element, &task->in_element},
+                 {"out_element", problem->out_element, &task->out_element}};
+    for (int i = 0; i < 2; i++) {
+        const stn_element given = (stn_element)sides[i].given;
+        *sides[i].to = given == stn_element_of(problem->dtype) ? STN_ELEMENT_DTYPE : given;
+        if (given && !stn_element_size(given))
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                            "the problem's %s %d is unknown: use a STN_ELEMENT of stentor.h, or 0 for the dtype's",
+                            sides[i].name, sides[i].given);
+    }
+    const stn_element from = stn_task_element(task, false), to = stn_task_element(task, true);
+    task->divisor = problem->divisor != 0 ? problem->divisor : 1;
+    if (!isfinite(task->divisor) || (task->divisor != 1 && !stn_element_is_whole(to)))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the problem's divisor is %g with an output of %s: it must be finite, and only integers are "
+                        "divided; scale the weights",
+                        task->divisor, stn_element_name(to));
+    if (stn_task_converts(task) && (problem->in_place || problem->has_source || problem->every))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the problem converts %s to %s and is in place, has a source or keeps snapshots: these keep "
+                        "the dtype, so leave in_element, out_element and divisor 0",
+                        stn_element_name(from), stn_element_name(to));
+    return STN_OK;
+}
+
 static stn_status canonical_scalars(const stn_problem *problem, stn_task *task, stn_error *error) {
     if (!stn_dtype_size(problem->dtype))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
@@ -35,14 +73,16 @@ static stn_status canonical_scalars(const stn_problem *problem, stn_task *task, 
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the problem's accuracy is %d: use STN_ACCURACY_GLOBAL or STN_ACCURACY_LOCAL",
                         problem->accuracy);
-    int alignment = problem->alignment ? problem->alignment : 16, least = (int)stn_dtype_size(problem->dtype);
+    task->dtype = problem->dtype;
+    STN_TRY(canonical_elements(problem, task, error));
+    int alignment = problem->alignment ? problem->alignment : 16, least = (int)widest(task);
     if (alignment < least || alignment > 4096 || (alignment & (alignment - 1)))
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "the problem's alignment is %d bytes: it must be a power of two from %d (one %s) to 4096",
-                        alignment, least, stn_dtype_name(problem->dtype));
+        return stn_fail(
+            error, STN_ERROR_INVALID_ARGUMENT,
+            "the problem's alignment is %d bytes: it must be a power of two from %d (one %s) to 4096", alignment, least,
+            stn_element_name(stn_task_element(task, (int)stn_element_size(stn_task_element(task, false)) != least)));
     task->alignment = alignment;
     task->rank = problem->stencil->rank;
-    task->dtype = problem->dtype;
     task->tolerance = problem->tolerance;
     task->local = problem->accuracy == STN_ACCURACY_LOCAL;
     task->steps = problem->steps ? problem->steps : 1;
@@ -53,7 +93,7 @@ static stn_status canonical_scalars(const stn_problem *problem, stn_task *task, 
 
 static stn_status canonical_extents(const stn_problem *problem, stn_task *task, stn_error *error) {
     size_t batch = problem->batch ? problem->batch : 1;
-    int64_t total = (int64_t)stn_dtype_size(task->dtype);
+    int64_t total = stn_max((int64_t)stn_dtype_size(task->dtype), widest(task));
     bool overflow = batch > INT64_MAX || stn_mul_overflows(total, (int64_t)batch, &total);
     for (int axis = 0; axis < 3; axis++) task->n[axis] = 1;
     for (int axis = 0; axis < task->rank; axis++) {

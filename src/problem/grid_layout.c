@@ -68,7 +68,8 @@ static stn_status check_overlap(const stn_task *task, const char *side, const in
         if (stn_mul_overflows(n[axis] - 1, stride[axis], &reach) || stn_add_overflows(span, reach, &span))
             return fail_size(task, side, error);
     }
-    if (stn_mul_overflows(span, (int64_t)stn_dtype_size(task->dtype), &reach)) return fail_size(task, side, error);
+    const stn_element element = stn_task_element(task, *side == 'o');
+    if (stn_mul_overflows(span, (int64_t)stn_element_size(element), &reach)) return fail_size(task, side, error);
     return STN_OK;
 }
 

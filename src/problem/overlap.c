@@ -27,7 +27,7 @@ static stn_points points_of(const int64_t n[3], const int64_t stride[3], int64_t
 }
 
 stn_points stn_points_of_task(const stn_task *task, bool of_output, const void *first) {
-    const size_t size = stn_dtype_size(task->dtype);
+    const size_t size = stn_element_size(stn_task_element(task, of_output));
     if (!of_output) return points_of(task->n, task->in_stride, task->batch, task->in_batch_stride, size, first);
     stn_points points = points_of(task->n, task->out_stride, task->batch, task->out_batch_stride, size, first);
     points.n[4] = (int64_t)task->snapshots;

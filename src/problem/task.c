@@ -30,6 +30,20 @@ double stn_task_constant_value(const stn_task *task, int axis, int side) {
     return task->dtype == STN_F16 ? stn_half_to_float(stn_float_to_half((float)value)) : value;
 }
 
+stn_element stn_element_of(stn_dtype dtype) {
+    static const stn_element elements[] = {STN_ELEMENT_F64, STN_ELEMENT_F32, STN_ELEMENT_F16}; /* by stn_dtype */
+    return elements[dtype];
+}
+
+bool stn_element_is_whole(stn_element element) { return element >= STN_ELEMENT_I8; }
+
+bool stn_task_converts(const stn_task *task) { return task->in_element || task->out_element || task->divisor != 1; }
+
+stn_element stn_task_element(const stn_task *task, bool of_output) {
+    const stn_element given = of_output ? task->out_element : task->in_element;
+    return given ? given : stn_element_of(task->dtype);
+}
+
 int stn_task_reach(const stn_task *task, int axis) {
     const int *reach = task->reach[axis];
     return reach[0] > reach[1] ? reach[0] : reach[1];

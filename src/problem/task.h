@@ -20,6 +20,9 @@ typedef struct stn_task {
     int64_t batch, in_batch_stride, out_batch_stride; /* in elements */
     stn_boundary boundary[3][2];
     stn_dtype dtype;
+    /* The number types of the input and of the output; STN_ELEMENT_DTYPE if it is the dtype's. */
+    stn_element in_element, out_element;
+    double divisor;          /* of the last step's values; 1: none */
     uint64_t steps;          /* at least 1: steps of the run, or between two snapshots */
     uint64_t snapshots;      /* states kept, one after each `steps` steps; 1: only the last */
     int64_t snapshot_stride; /* elements of the output between two snapshots */
@@ -79,6 +82,14 @@ bool stn_task_has_extension(const stn_task *task);
  * factors[axis][i] is of offset i - reach[axis][0]; those along z and x are 1 at offset 0. */
 #define STN_TASK_FACTORS 65 /* the most factors of an axis */
 bool stn_task_is_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS]);
+
+/* Does the task read or write another number type than its dtype, or divide? */
+bool stn_task_converts(const stn_task *task);
+stn_element stn_element_of(stn_dtype dtype);
+/* The number type of the input or of the output. */
+stn_element stn_task_element(const stn_task *task, bool of_output);
+/* Is it an integer type or bool? */
+bool stn_element_is_whole(stn_element element);
 
 /* The value past a constant side; in f16 rounded to f16, as if it were stored in the grid. (f32 and
  * f64 kernels take it as a number of their own type.) */

@@ -62,6 +62,9 @@ void stn_task_print(const stn_task *task, stn_text *text) {
     stn_text_printf(text, ", %" PRIu64 " step%s", steps, steps == 1 ? "" : "s");
     if (task->snapshots > 1) stn_text_printf(text, ", a snapshot every %" PRIu64, task->steps);
     if (task->source) stn_text_printf(text, ", with a source");
+    if (stn_task_converts(task))
+        stn_text_printf(text, ", from %s to %s", stn_element_name(stn_task_element(task, false)),
+                        stn_element_name(stn_task_element(task, true)));
     if (task->local) stn_text_printf(text, ", accurate locally");
     if (task->sum) stn_text_printf(text, ", summed");
     if (!is_dense(task, task->in_stride, task->in_batch_stride) ||
@@ -109,6 +112,14 @@ void stn_task_json(const stn_task *task, stn_text *text) {
     json_boundaries(task, text);
     stn_json_key(text, "dtype");
     stn_json_string(text, stn_dtype_name(task->dtype));
+    if (stn_task_converts(task)) {
+        stn_json_key(text, "in_element");
+        stn_json_string(text, stn_element_name(stn_task_element(task, false)));
+        stn_json_key(text, "out_element");
+        stn_json_string(text, stn_element_name(stn_task_element(task, true)));
+        stn_json_key(text, "divisor");
+        stn_json_number(text, task->divisor);
+    }
     stn_json_key(text, "steps");
     stn_text_printf(text, "%" PRIu64, task->steps * task->snapshots);
     stn_json_key(text, "every");

@@ -39,6 +39,8 @@ void stn_params_int(stn_text *params, const char *name, int64_t value);
 void stn_params_type(stn_text *params, const char *name, const char *type); /* using NAME = type; */
 /* using NAME = the storage type of a dtype. */
 void stn_params_store(stn_text *params, const char *name, stn_dtype dtype);
+/* The same of a number type; device/number.cuh declares those that no dtype has. */
+void stn_params_element(stn_text *params, const char *name, stn_element element);
 /* using STORE and REAL = the storage and the arithmetic type of a dtype. */
 void stn_params_elements(stn_text *params, stn_dtype dtype);
 void stn_params_ints(stn_text *params, const char *name, const int *values,

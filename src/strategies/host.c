@@ -202,6 +202,7 @@ const stn_strategy stn_strategy_host = {
     .launches = stencil_launches,
     .execute_part = stencil_execute_part,
     .sources = true,
+    .converts = true,
     .counts_steps = true,
 };
 

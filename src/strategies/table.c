@@ -12,6 +12,8 @@ const stn_strategy *const stn_stencil_strategies[] = {
     &stn_strategy_aperiodic,
     &stn_strategy_sparse,
     &stn_strategy_cufft_spectral,
+    &stn_strategy_typed,
+    &stn_strategy_converted,
     &stn_strategy_chunked, /* last: it composes runs of those before it */
     NULL,
 };

@@ -133,15 +133,15 @@ Test(kernels, integers_truncate_and_wrap) {
                 {1e300, INT64_MIN},
                 {-INFINITY, INT64_MIN},
                 {NAN, INT64_MIN}};
-    static const stn_number numbers[] = {STN_NUMBER_I8,  STN_NUMBER_U8,  STN_NUMBER_I16, STN_NUMBER_U16,
-                                         STN_NUMBER_I32, STN_NUMBER_U32, STN_NUMBER_I64, STN_NUMBER_U64};
+    static const stn_element numbers[] = {STN_ELEMENT_I8,  STN_ELEMENT_U8,  STN_ELEMENT_I16, STN_ELEMENT_U16,
+                                         STN_ELEMENT_I32, STN_ELEMENT_U32, STN_ELEMENT_I64, STN_ELEMENT_U64};
     const stn_kernels *kernels;
     for (int set = 0; (kernels = stn_kernels_at(set)); set++)
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
             for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
                 double in[40];
                 char got[40 * 8];
-                const size_t size = stn_number_size(numbers[n]);
+                const size_t size = stn_element_size(numbers[n]);
                 for (int x = 0; x < 40; x++) in[x] = rows[i].value;
                 kernels->store[numbers[n]](got, in, 40);
                 for (size_t x = 0; x < 40; x++) /* little endian: the lowest bits come first */
@@ -154,11 +154,11 @@ Test(kernels, stored_numbers_load_unchanged) {
     uint64_t state = 19;
     const stn_kernels *kernels;
     for (int set = 0; (kernels = stn_kernels_at(set)); set++)
-        for (int number = 0; number < STN_NUMBERS; number++) {
+        for (int number = STN_ELEMENT_F64; number < STN_ELEMENTS; number++) {
             double in[100], got[100];
             char stored[100 * 8];
             for (int x = 0; x < 100; x++)
-                in[x] = number == STN_NUMBER_BOOL ? x % 2 : (double)random_int(&state, 0, 100);
+                in[x] = number == STN_ELEMENT_BOOL ? x % 2 : (double)random_int(&state, 0, 100);
             kernels->store[number](stored, in, 100);
             kernels->load[number](got, stored, 100);
             cr_assert_arr_eq(got, in, sizeof in, "type %d", number);
@@ -170,7 +170,7 @@ Test(kernels, booleans_are_nonzero_after_truncation) {
     uint8_t got[4];
     const stn_kernels *kernels;
     for (int set = 0; (kernels = stn_kernels_at(set)); set++) {
-        kernels->store[STN_NUMBER_BOOL](got, in, 4);
+        kernels->store[STN_ELEMENT_BOOL](got, in, 4);
         cr_assert(got[0] == 0 && got[1] == 1 && got[2] == 1 && got[3] == 0);
     }
 }
@@ -181,8 +181,8 @@ Test(kernels, every_half_converts) {
     for (int i = 0; i < 65536; i++) halves[i] = (uint16_t)i;
     const stn_kernels *kernels;
     for (int set = 0; (kernels = stn_kernels_at(set)); set++) {
-        kernels->load[STN_NUMBER_F16](got, halves, 65536);
-        kernels->store[STN_NUMBER_F16](back, got, 65536);
+        kernels->load[STN_ELEMENT_F16](got, halves, 65536);
+        kernels->store[STN_ELEMENT_F16](back, got, 65536);
         for (int i = 0; i < 65536; i++) {
             int exponent = i >> 10 & 31, mantissa = i & 1023;
             double magnitude = exponent ? ldexp(1024 + mantissa, exponent - 25) : ldexp(mantissa, -24);
@@ -204,7 +204,7 @@ Test(kernels, floats_round_to_the_nearest_half) {
         in[i] = 0.5f * (stn_half_to_float((uint16_t)(15 * i)) + stn_half_to_float((uint16_t)(15 * i + 1)));
     const stn_kernels *kernels;
     for (int set = 0; (kernels = stn_kernels_at(set)); set++) {
-        kernels->store[STN_NUMBER_F16](got, in, COUNT);
+        kernels->store[STN_ELEMENT_F16](got, in, COUNT);
         for (int i = 0; i < COUNT; i++) {
             float value = stn_half_to_float(got[i]), up = stn_half_to_float((uint16_t)(got[i] + 1));
             float down = got[i] & 0x7fff ? stn_half_to_float((uint16_t)(got[i] - 1)) : value;

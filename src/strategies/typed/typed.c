@@ -1,0 +1,196 @@
+/* Strategy typed: one step from an array of one number type to an array of another (uint8 to uint8,
+ * bfloat16 to f32...), converted where the kernel loads and stores, on a GPU. Sums are the host's to
+ * the last bit, so that results truncated to integers are too. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "context/kernel.h"
+#include "host/stencil_step.h"
+#include "plan/accuracy.h"
+#include "plan/plan.h"
+#include "render/render.h"
+#include "strategies/table.h"
+
+enum { THREADS = 256, MOST_BLOCKS = 1 << 20 };
+
+/* Instructions for each tap in addition to its product and its sum, as multiples of those: loads by
+ * index, conversion, the loop. */
+#define TAP_COST 6.0
+
+/* Same as in typed_point.cu. */
+typedef struct point_tap {
+    int64_t offset;
+    double weight;
+    int32_t z, y, x, unused;
+} point_tap;
+typedef struct point_arguments {
+    const void *in;
+    void *out;
+    const void *taps;
+    int64_t n[3], in_stride[3], out_stride[3], in_batch, out_batch, points;
+    int32_t reach[3][2], side[3][2], singles, pairs, odd, all;
+    double constant[3][2], divisor;
+} point_arguments;
+
+typedef struct typed_state {
+    stn_kernel *kernel;
+    point_arguments arguments; /* all but the pointers in and out */
+    void *taps;                /* device memory */
+} typed_state;
+
+/* ---- choosing -------------------------------------------------------------------------------- */
+
+static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
+    const char *why = !machine->is_device        ? "it needs a GPU and this context is for the host"
+                      : !stn_task_converts(task) ? "the arrays hold numbers of the dtype, which direct serves"
+                      : task->steps > 1          ? "it makes one step"
+                                                 : NULL;
+    if (why) snprintf(reason, reason_size, "%s", why);
+    return !why;
+}
+
+static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
+    (void)task;
+    (void)machine;
+    if (most) list[0] = (stn_candidate){{0}};
+    return most ? 1 : 0;
+}
+
+static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
+                     stn_estimate *result) {
+    (void)candidate;
+    const double points = (double)stn_task_points(task), taps = (double)task->ntaps;
+    const size_t size =
+        stn_element_size(stn_task_element(task, false)) + stn_element_size(stn_task_element(task, true));
+    *result = (stn_estimate){.unit = STN_UNIT_FMA_F64, .launches = 1, .stepping = true};
+    result->bytes = points * (double)size;
+    result->flops = 2 * points * taps * TAP_COST;
+    result->seconds = stn_estimate_seconds(result, machine);
+    result->flops /= TAP_COST;
+    result->error = stn_error_stepping(task);
+}
+
+/* ---- preparing ------------------------------------------------------------------------------- */
+
+static point_tap tap_of(const stn_task *task, size_t k) {
+    const int64_t *o = task->taps[k].offset, *stride = task->in_stride;
+    return (point_tap){.offset = o[0] * stride[0] + o[1] * stride[1] + o[2] * stride[2],
+                       .weight = task->taps[k].weight,
+                       .z = (int32_t)o[0],
+                       .y = (int32_t)o[1],
+                       .x = (int32_t)o[2]};
+}
+
+/* Writes the taps in the order in which the host sums them: single ones, then pairs from the
+ * outermost on. */
+static void order_taps(const stn_task *task, point_arguments *a, point_tap *to) {
+    const int pairing = stn_step_pairing(task);
+    const size_t taps = task->ntaps, pairs = pairing ? taps / 2 : 0, singles = taps - 2 * pairs;
+    for (size_t k = 0; k < singles; k++) to[k] = tap_of(task, pairing ? taps / 2 : k);
+    for (size_t k = 0; k < pairs; k++) {
+        to[singles + 2 * k] = tap_of(task, k);
+        to[singles + 2 * k + 1] = tap_of(task, taps - 1 - k);
+    }
+    a->singles = (int32_t)singles, a->pairs = (int32_t)pairs, a->odd = pairing < 0, a->all = (int32_t)taps;
+}
+
+static stn_status upload_taps(stn_plan *plan, stn_error *error) {
+    typed_state *state = plan->state;
+    const size_t size = plan->task.ntaps * sizeof(point_tap);
+    point_tap *taps = calloc(plan->task.ntaps + 1, sizeof *taps);
+    if (!taps) return stn_fail_memory(error, "the table of taps", size);
+    order_taps(&plan->task, &state->arguments, taps);
+    stn_status status = STN_OK;
+    if (plan->machine.present) {
+        if (!state->taps)
+            status = stn_device_alloc(plan->context->device, size, &state->taps, error);
+        else /* running executions still read the old weights */
+            status = stn_device_synchronize_all(plan->context->device, error);
+        if (status == STN_OK) status = stn_device_upload(plan->context->device, state->taps, taps, size, error);
+    }
+    free(taps);
+    state->arguments.taps = state->taps;
+    return status;
+}
+
+static double constant_of(const stn_task *task, int axis, int side) {
+    const double value = stn_task_constant_value(task, axis, side);
+    return task->dtype == STN_F32 ? (float)value : value;
+}
+
+static void fill_arguments(const stn_task *task, point_arguments *a) {
+    a->points = stn_task_points(task);
+    a->in_batch = task->in_batch_stride, a->out_batch = task->out_batch_stride;
+    a->divisor = task->divisor;
+    for (int axis = 0; axis < 3; axis++) {
+        a->n[axis] = task->n[axis];
+        a->in_stride[axis] = task->in_stride[axis], a->out_stride[axis] = task->out_stride[axis];
+        for (int side = 0; side < 2; side++) {
+            a->reach[axis][side] = task->reach[axis][side];
+            a->side[axis][side] = (int32_t)task->boundary[axis][side].kind;
+            a->constant[axis][side] = constant_of(task, axis, side);
+        }
+    }
+}
+
+static stn_status prepare(stn_plan *plan, stn_error *error) {
+    typed_state *state = plan->state = calloc(1, sizeof *state);
+    if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
+    stn_text params = STN_TEXT_EMPTY;
+    stn_params_begin(&params);
+    stn_params_element(&params, "STORE", stn_task_element(&plan->task, false));
+    stn_params_element(&params, "WRITTEN", stn_task_element(&plan->task, true));
+    stn_params_int(&params, "THREADS_X", THREADS);
+    stn_params_int(&params, "EXPECTED_HEADER", sizeof(point_arguments));
+    STN_TRY(stn_kernel_make(plan->context, "typed_point", &params, 0, &state->kernel, error));
+    stn_plan_list_kernel(plan, state->kernel);
+    fill_arguments(&plan->task, &state->arguments);
+    return upload_taps(plan, error);
+}
+
+static void release(stn_plan *plan) {
+    typed_state *state = plan->state;
+    if (!state) return;
+    if (state->taps) stn_device_free(plan->context->device, state->taps);
+    free(state);
+    plan->state = NULL;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
+    const typed_state *state = plan->state;
+    point_arguments a = state->arguments;
+    a.in = run->in, a.out = run->out;
+    stn_launch how = {.grid = {1, 1, 1}, .block = {THREADS, 1, 1}, .stream = run->stream};
+    how.grid[0] = (unsigned)stn_min(stn_div_up(a.points, THREADS), MOST_BLOCKS);
+    return stn_module_launch(state->kernel->module, &how, &a, error);
+}
+
+static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
+    const char *from = stn_element_name(stn_task_element(&plan->task, false)),
+               *to = stn_element_name(stn_task_element(&plan->task, true));
+    if (format == STN_JSON) {
+        stn_json_key(text, "kernel");
+        stn_json_string(text, "typed_point");
+    } else
+        stn_text_printf(text, "kernel typed_point: a point a thread, %s to %s, sums in f64", from, to);
+}
+
+const stn_strategy stn_strategy_typed = {
+    .name = "typed",
+    .local = true,
+    .converts = true,
+    .applies = applies,
+    .candidates = candidates,
+    .estimate = estimate,
+    .prepare = prepare,
+    .execute = execute,
+    .set_weights = upload_taps,
+    .describe = describe,
+    .release = release,
+};

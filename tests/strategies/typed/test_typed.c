@@ -1,0 +1,233 @@
+/* Arrays of other number types than the dtype, on a GPU against the host. One step gives the same
+ * bytes, whatever the types; longer runs are compared as numbers. Prints TAP and its seed. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "host/stencil_kernels.h"
+#include "suite.h"
+
+#define POISON 0xa5
+
+/* A problem with its arrays: input, the host's output, the GPU's. */
+typedef struct job {
+    stn_problem p;
+    stn_task task;
+    size_t in_bytes, out_bytes;
+    unsigned char *in, *want, *got;
+    char what[300];
+} job;
+
+static uint64_t seed;
+
+static stn_element draw_element(dice *d) { return (stn_element)dice_int(d, STN_ELEMENT_F64, STN_ELEMENT_BOOL); }
+
+/* Taps that are summed in pairs: equal or opposite at opposite offsets, with or without a middle. */
+static stn_stencil *paired_stencil(dice *d, int rank, bool odd, bool whole) {
+    stn_tap taps[9] = {{{0}, whole ? dice_int(d, -4, 4) : dice_real(d)}};
+    stn_stencil *stencil = NULL;
+    size_t count = odd ? 0 : (size_t)dice_int(d, 0, 1);
+    const int axis = dice_int(d, 0, rank - 1);
+    for (int far = 1; far <= dice_int(d, 1, 3); far++) {
+        const double weight = whole ? dice_int(d, 1, 5) : dice_positive(d) / 3;
+        for (int way = -1; way <= 1; way += 2) {
+            taps[count] = (stn_tap){{0}, odd ? way * weight : weight};
+            taps[count++].offset[axis] = way * far;
+        }
+    }
+    return stn_stencil_create(rank, count, taps, &stencil, NULL) == STN_OK ? stencil : NULL;
+}
+
+static stn_stencil *draw_stencil(dice *d, int rank) {
+    const int kind = dice_int(d, 0, 5);
+    if (kind < 3) return random_stencil(d, rank, (taps_kind)kind, dice_int(d, 1, 2));
+    return paired_stencil(d, rank, kind == 5, kind == 4);
+}
+
+static void draw_layout(dice *d, stn_problem *p, int rank) {
+    for (int side = 0; side < 2; side++) {
+        ptrdiff_t *stride = side ? p->out_stride : p->in_stride, next = dice_int(d, 0, 3) ? 1 : 3;
+        for (int axis = rank - 1; axis >= 0; axis--) {
+            stride[axis] = next;
+            next *= (ptrdiff_t)p->extent[axis] + dice_int(d, 0, 2);
+        }
+    }
+}
+
+static void free_job(job *j) {
+    stn_stencil_destroy((stn_stencil *)j->p.stencil);
+    stn_task_clear(&j->task);
+    free(j->in), free(j->want), free(j->got);
+}
+
+/* Numbers of a size that the type can hold, and now and then far larger ones. */
+static void fill(dice *d, stn_element element, unsigned char *to, size_t bytes) {
+    const stn_kernels *kernels = stn_kernels_best();
+    const size_t size = stn_element_size(element);
+    const double scale = dice_int(d, 0, 3) ? 250 : 1e5;
+    for (size_t at = 0; at + size <= bytes; at += size) {
+        const double value = scale * dice_real(d);
+        kernels->store[element](to + at, &value, 1);
+    }
+}
+
+/* False: the drawn problem is not valid (taps that reach too far, a fixed side past a mirror). */
+static bool draw(dice *d, job *j, uint64_t steps, bool whole_result) {
+    memset(j, 0, sizeof *j);
+    const int rank = dice_int(d, 1, 3);
+    j->p = (stn_problem)STN_PROBLEM_INIT;
+    j->p.stencil = draw_stencil(d, rank);
+    for (int axis = 0; axis < rank; axis++) j->p.extent[axis] = (size_t)dice_int(d, 1, axis == rank - 1 ? 40 : 9);
+    j->p.batch = (size_t)dice_int(d, 1, 2);
+    j->p.dtype = dice_int(d, 0, 1) ? STN_F64 : STN_F32;
+    j->p.steps = steps;
+    random_sides(d, &j->p, rank);
+    draw_layout(d, &j->p, rank);
+    j->p.in_element = draw_element(d), j->p.out_element = draw_element(d);
+    if (j->p.out_element >= STN_ELEMENT_I8 && dice_int(d, 0, 1)) j->p.divisor = dice_int(d, 2, 9);
+    if (!whole_result && j->p.out_element >= STN_ELEMENT_I8) j->p.out_element = STN_ELEMENT_F32, j->p.divisor = 0;
+    if (!j->p.stencil || stn_task_make(&j->p, &j->task, NULL) != STN_OK) return false;
+    for (int axis = 0; axis < 3; axis++)
+        if (stn_task_reach(&j->task, axis) > j->task.n[axis]) return false;
+    j->in_bytes = (size_t)stn_task_span(&j->task, false) * stn_element_size(stn_task_element(&j->task, false));
+    j->out_bytes = (size_t)stn_task_span(&j->task, true) * stn_element_size(stn_task_element(&j->task, true));
+    j->in = malloc(j->in_bytes), j->want = malloc(j->out_bytes), j->got = malloc(j->out_bytes);
+    if (!j->in || !j->want || !j->got) return false;
+    fill(d, stn_task_element(&j->task, false), j->in, j->in_bytes);
+    memset(j->want, POISON, j->out_bytes), memset(j->got, POISON, j->out_bytes);
+    stn_text text = STN_TEXT_EMPTY;
+    char *line = NULL;
+    stn_task_print(&j->task, &text);
+    if (stn_text_take(&text, &line, NULL) == STN_OK)
+        snprintf(j->what, sizeof j->what, "%.250s, divisor %g", line, j->task.divisor);
+    stn_text_free(line);
+    return true;
+}
+
+static bool run_on_host(job *j, stn_error *error) {
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    stn_context *host = NULL;
+    stn_plan *plan = NULL;
+    options.device = STN_DEVICE_HOST, options.threads = 2, options.cache_dir = ":memory:";
+    stn_plan_options by = STN_PLAN_OPTIONS_INIT;
+    by.strategy = "host";
+    const bool good = stn_context_create(&options, &host, error) == STN_OK &&
+                      stn_plan_create(host, &j->p, &by, &plan, error) == STN_OK &&
+                      stn_plan_execute(plan, j->in, j->want, NULL, error) == STN_OK;
+    stn_plan_destroy(plan);
+    stn_context_destroy(host);
+    return good;
+}
+
+static bool run_both(suite *s, job *j, const char *strategy, char *detail, size_t size) {
+    comparison c = {.error = {.status = STN_OK}};
+    stn_error error = {STN_OK, ""};
+    const bool good = run_on_host(j, &error) && compare_run(s->context, &j->p, strategy, -1, j->in, j->in_bytes, j->got,
+                                                            j->out_bytes, &c) == STN_OK;
+    snprintf(detail, size, "seed %llu: %s%s", (unsigned long long)seed, error.message, c.error.message);
+    return good;
+}
+
+/* One step: the same bytes, padding included. NaN differ in their bits and are set apart. */
+static void one_step(suite *s) {
+    const stn_kernels *kernels = stn_kernels_best();
+    const int count = s->full ? 2000 : 150;
+    dice d = {seed};
+    int done = 0;
+    char detail[1400];
+    for (int i = 0; done < count && i < 20 * count; i++) {
+        job j;
+        if (draw(&d, &j, 1, true) && stn_task_converts(&j.task)) {
+            bool good = run_both(s, &j, "typed", detail, sizeof detail);
+            const stn_element to = stn_task_element(&j.task, true);
+            for (size_t at = 0, size = stn_element_size(to); good && at < j.out_bytes; at += size) {
+                double want, got;
+                kernels->load[to](&want, j.want + at, 1), kernels->load[to](&got, j.got + at, 1);
+                good = !memcmp(j.want + at, j.got + at, size) || (isnan(want) && isnan(got));
+                if (!good)
+                    snprintf(detail, sizeof detail, "seed %llu: element %zu is %.17g, not %.17g",
+                             (unsigned long long)seed, at / size, got, want);
+            }
+            if (!good || done % 50 == 0) suite_report(s, good, j.what, detail);
+            done++;
+        }
+        free_job(&j);
+    }
+    suite_report(s, done == count, "problems drawn", NULL);
+}
+
+/* Several steps, and one step to floating point by other strategies: the same numbers, to the
+ * rounding of the dtype and of the output. */
+static void converted(suite *s) {
+    const stn_kernels *kernels = stn_kernels_best();
+    const int count = s->full ? 300 : 40;
+    dice d = {seed + 1};
+    int done = 0;
+    char detail[1400];
+    for (int i = 0; done < count && i < 20 * count; i++) {
+        job j;
+        if (draw(&d, &j, (uint64_t)dice_int(&d, 1, 5), false) && stn_task_converts(&j.task)) {
+            bool good = run_both(s, &j, "converted", detail, sizeof detail);
+            const stn_element to = stn_task_element(&j.task, true);
+            const double unit = to == STN_ELEMENT_BF16  ? 8e-3
+                                : to == STN_ELEMENT_F16 ? 1e-3
+                                : j.p.dtype == STN_F64  ? 2e-7
+                                                        : 1e-5;
+            double most = 0, off = 0;
+            for (size_t at = 0, size = stn_element_size(to); good && at < j.out_bytes; at += size) {
+                double want, got;
+                kernels->load[to](&want, j.want + at, 1), kernels->load[to](&got, j.got + at, 1);
+                if (!memcmp(j.want + at, j.got + at, size)) continue;
+                most = fmax(most, fabs(want)), off = fmax(off, fabs(want - got));
+            }
+            if (good && !(off <= unit * most)) {
+                good = false;
+                snprintf(detail, sizeof detail, "seed %llu: off by %g of %g", (unsigned long long)seed, off, most);
+            }
+            if (!good || done % 10 == 0) suite_report(s, good, j.what, detail);
+            done++;
+        }
+        free_job(&j);
+    }
+    suite_report(s, done == count, "problems drawn", NULL);
+}
+
+/* New weights, which are summed in pairs where the old ones were not. */
+static void new_weights(suite *s) {
+    const stn_tap first[3] = {{{-1}, 1}, {{0}, 2}, {{1}, 4}};
+    const double second[3] = {3, 5, 3};
+    unsigned char in[50], want[50], got[50];
+    stn_problem p = STN_PROBLEM_INIT;
+    stn_stencil *stencil = NULL;
+    stn_plan *plan = NULL;
+    stn_error error = {STN_OK, ""};
+    void *from = NULL, *to = NULL;
+    for (int i = 0; i < 50; i++) in[i] = (unsigned char)(i * 37);
+    for (int i = 0; i < 50; i++)
+        want[i] = (unsigned char)((int)(3 * in[(i + 49) % 50] + 5 * in[i] + 3 * in[(i + 1) % 50]) / 11);
+    p.extent[0] = 50, p.in_element = p.out_element = STN_ELEMENT_U8, p.divisor = 11;
+    bool good = stn_stencil_create(1, 3, first, &stencil, &error) == STN_OK;
+    p.stencil = stencil;
+    good = good && stn_plan_create(s->context, &p, NULL, &plan, &error) == STN_OK &&
+           stn_memory_alloc(s->context, 50, &from, &error) == STN_OK &&
+           stn_memory_alloc(s->context, 50, &to, &error) == STN_OK &&
+           stn_memory_upload(s->context, from, in, 50, &error) == STN_OK &&
+           stn_plan_execute(plan, from, to, NULL, &error) == STN_OK &&
+           stn_plan_set_weights(plan, 3, second, &error) == STN_OK &&
+           stn_plan_execute(plan, from, to, NULL, &error) == STN_OK &&
+           stn_memory_download(s->context, got, to, 50, &error) == STN_OK && !memcmp(want, got, 50);
+    suite_report(s, good, "new weights", error.message);
+    stn_plan_destroy(plan);
+    stn_memory_free(s->context, from), stn_memory_free(s->context, to);
+    stn_stencil_destroy(stencil);
+}
+
+int main(int argc, char **argv) {
+    static const suite_part parts[] = {{"one-step", one_step}, {"converted", converted}, {"weights", new_weights}};
+    const char *given = getenv("STENTOR_TEST_SEED");
+    seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
+    printf("# seed %llu\n", (unsigned long long)seed);
+    return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
+}
