@@ -9,25 +9,32 @@ import numpy as np
 
 from ._arrays import Host, View, address_of, may_overlap, open_array, open_target
 from ._composed import is_composed, run_composed
-from ._filter import DeviceFilter, HostFilter, Pass, apart, cast_whole, work_dtype
+from ._convert import converted
+from ._filter import DeviceFilter, HostFilter, Pass, apart, arithmetic_of, cast_whole, is_whole, work_dtype
 from ._memo import recall, remember
-from ._problem import DTYPES, ITEM_SIZES, WRAP, Layout
+from ._problem import DTYPES, ELEMENTS, ITEM_SIZES, WRAP, Layout
 from ._quick import quick, remember_tensor
 from ._stencil import Taps
 from ._words import brief, said
 
-# A function that returns a filter's passes, from the array's rank and whether it is on a GPU.
-Maker = Callable[[int, bool], List[Pass]]
+# A function that returns a filter's passes, from the array's rank, whether it is on a GPU, and whether
+# the result, and then that of each pass, is of whole numbers.
+Maker = Callable[[int, bool, bool], List[Pass]]
 
 
-def target_of(output: Any, out: Any) -> Tuple[Any, Optional[np.dtype]]:
+def target_of(output: Any, out: Any) -> Tuple[Any, Any]:
     """The array to write to, or the requested dtype; at most one of the two is not None.
 
-    `output`, scipy's name, may be an array or a dtype."""
+    `output`, scipy's name, may be an array or a dtype. The dtype is one of NumPy, or the text
+    'bfloat16', which NumPy does not have."""
     if output is not None and out is not None:
         raise ValueError('output and out are two names of one argument: give one')
     if out is not None or output is None:
         return out, None
+    if type(output).__module__ == 'torch' and type(output).__name__ == 'dtype':
+        output = str(output).rpartition('.')[2]
+    if isinstance(output, str) and output == 'bfloat16' or getattr(output, '__name__', '') == 'bfloat16':
+        return None, 'bfloat16'
     if isinstance(output, (type, np.dtype, str)):
         try:
             dtype = np.dtype(output)
@@ -49,15 +56,18 @@ def apply(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = None, 
         if result is not None:
             return result
     target, dtype = target_of(output, out)
-    opened = open_array(x, 'input')
+    opened = open_array(x, 'input', any_type=True)
     if isinstance(opened, View):
-        if dtype is not None and dtype.name != opened.dtype:
-            raise ValueError(f'output asks for {dtype} from a GPU array of {opened.dtype}: convert one of them first')
-        return _on_device(x, opened, key, make, target, steps, local, nan)
+        name = opened.dtype if dtype is None else str(dtype)
+        if name not in ELEMENTS:
+            raise RuntimeError(f'the output would have dtype {name}: give a real number type')
+        return _on_device(x, opened, key, make, target, name, steps, local, nan)
+    if isinstance(dtype, str):
+        raise RuntimeError('the output would have dtype bfloat16, which NumPy does not have: give float32')
     if target is None:
         return opened.back(_on_host(opened.array, key, make, None, dtype or opened.array.dtype.newbyteorder('='), steps,
                                     local, nan))
-    given = open_target(target)
+    given = open_target(target, any_type=True)
     if not isinstance(given, Host):
         raise ValueError('input is on the host, but out is on a GPU: give both on one device')
     if given.array.shape != opened.array.shape:
@@ -73,12 +83,12 @@ def _on_host(x: np.ndarray, key: Tuple, make: Maker, out: Optional[np.ndarray], 
     if dtype.kind not in 'biuf' or dtype.itemsize > 8:
         raise RuntimeError(f'the output would have dtype {dtype}: give whole numbers or float16, float32 or float64')
     if x.size == 0:
-        make(x.ndim, False)
+        make(x.ndim, False, dtype.kind in 'biu')
         return out if out is not None else np.empty(x.shape, dtype)
     full = (key, x.shape, x.strides, x.dtype, x.flags.aligned, dtype)
     prepared = recall(full)
     if prepared is None:
-        passes = make(x.ndim, False)
+        passes = make(x.ndim, False, dtype.kind in 'biu')
         if not passes:
             return _copy(x, out, dtype)
         if is_composed(passes, nan):
@@ -109,35 +119,39 @@ def _rounded(made: np.ndarray, out: Optional[np.ndarray], dtype: np.dtype) -> np
     return _copy(made, out, dtype)
 
 
-def _on_device(x: Any, view: View, key: Tuple, make: Maker, target: Any, steps: int, local: Optional[bool],
+def _on_device(x: Any, view: View, key: Tuple, make: Maker, target: Any, dtype: str, steps: int, local: Optional[bool],
                nan: bool) -> Any:
     shape = view.layout.shape
-    if view.dtype not in DTYPES:
+    if view.dtype not in ELEMENTS:
         raise ValueError(f'input has dtype {view.dtype} on a GPU: filter its real and its imaginary part')
     if not shape:
         raise ValueError('input has no axes: give an array of one axis or more')
     given = _check_target(view, target) if target is not None else None
+    dtype = given.dtype if given is not None else dtype
+    whole = is_whole(dtype)
     _check_layout(view.layout, 'input')
-    made = view.empty(shape, view.dtype) if given is None else target
+    made = view.empty(shape, dtype) if given is None else target
     pointer = given.pointer if given else address_of(made)
     layout = given.layout if given else Layout.dense(shape)
     if 0 in shape:
-        make(len(shape), True)
+        make(len(shape), True, whole)
         return made
-    alignment = 16 if (view.pointer | pointer) % 16 == 0 else ITEM_SIZES[view.dtype]
+    alignment = 16 if (view.pointer | pointer) % 16 == 0 else min(ITEM_SIZES[view.dtype], ITEM_SIZES[dtype])
     overlap = given is not None and may_overlap(view, given)
-    full = (key, view.layout, layout, view.dtype, view.device, alignment, overlap)
+    full = (key, view.layout, layout, view.dtype, dtype, view.device, alignment, overlap)
     prepared = recall(full)
     if prepared is None:
-        passes = make(len(shape), True) or [_as_it_is(len(shape))]
+        passes = make(len(shape), True, whole) or [_as_it_is(len(shape))]
         if is_composed(passes, nan):
-            result = run_composed(apply, x, key, passes, steps, local, nan)
+            work = view.dtype if view.dtype in DTYPES else arithmetic_of(view.dtype, dtype)
+            result = run_composed(apply, x if work == view.dtype else converted(x, work, (0,) * len(shape)), key, passes, steps, local, nan)
+            if given is None and work != dtype:
+                return apply(result, ('converted',), lambda *_: [], dtype)
             if given is None:
                 return result
-            target[...] = result
-            return target
-        prepared = remember(full, DeviceFilter(view, layout, alignment, passes, steps, overlap, local))
-    if given is None:
+            return apply(result, ('converted',), lambda *_: [], None, target)
+        prepared = remember(full, DeviceFilter(view, layout, dtype, alignment, passes, steps, overlap, local))
+    if given is None and dtype == view.dtype:
         remember_tensor(key, x, prepared)
     prepared(view, pointer)
     return made if given is not None else view.finish(made, view.stream)
@@ -154,12 +168,13 @@ def _check_layout(layout: Layout, name: str) -> None:
 
 
 def _check_target(view: View, target: Any) -> View:
-    given = open_target(target, view.stream)
+    given = open_target(target, view.stream, any_type=True)
     if not isinstance(given, View) or given.device != view.device:
         where = f'cuda:{given.device}' if isinstance(given, View) else 'the host'
         raise ValueError(f'input is on cuda:{view.device}, but out is on {where}: give both on one device')
-    if given.layout.shape != view.layout.shape or given.dtype != view.dtype:
-        raise ValueError(f'out is {given.dtype} of shape {given.layout.shape}, but the result is {view.dtype} of shape '
-                         f'{view.layout.shape}')
+    if given.layout.shape != view.layout.shape:
+        raise RuntimeError(f'output shape not correct: out has {given.layout.shape}, but the result has {view.layout.shape}')
+    if given.dtype not in ELEMENTS:
+        raise RuntimeError(f'out has dtype {given.dtype}, but the result is real: give a real array')
     _check_layout(given.layout, 'out')
     return given

@@ -14,7 +14,7 @@ from . import _dlpack
 from ._context import context
 from ._device import DeviceArray
 from ._errors import StentorError
-from ._problem import DTYPES, Layout
+from ._problem import DTYPES, ELEMENTS, ITEM_SIZES, Layout
 from ._words import brief, said
 
 
@@ -42,10 +42,19 @@ class View(NamedTuple):
     writable: bool = True
 
 
-def open_array(x: Any, name: str, stream: Optional[int] = None) -> Union[Host, View]:
+def open_array(x: Any, name: str, stream: Optional[int] = None, any_type: bool = False) -> Union[Host, View]:
     """Opens an argument as a Host or a View.
 
-    `stream` is the stream given by the caller, or None for the current one."""
+    `stream` is the stream given by the caller, or None for the current one. On a GPU `any_type`
+    admits numbers of every type, and not only floating-point and complex ones."""
+    opened = _open(x, name, stream)
+    if isinstance(opened, View):
+        if opened.dtype not in DTYPES and opened.dtype not in ('complex64', 'complex128') and not (any_type and opened.dtype in ELEMENTS):
+            raise ValueError(f'{name} has dtype {opened.dtype} on a GPU: there, give float64, float32 or float16')
+    return opened
+
+
+def _open(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
     root = type(x).__module__.partition('.')[0]
     if isinstance(x, np.ndarray):
         return Host(numbers(x, name), _same)
@@ -60,9 +69,9 @@ def open_array(x: Any, name: str, stream: Optional[int] = None) -> Union[Host, V
     return Host(numbers(x, name), _same)
 
 
-def open_target(out: Any, stream: Optional[int] = None) -> Union[Host, View]:
+def open_target(out: Any, stream: Optional[int] = None, any_type: bool = False) -> Union[Host, View]:
     """Opens an array that will be written to; refuses read-only arrays."""
-    opened = open_array(out, 'out', stream)
+    opened = open_array(out, 'out', stream, any_type)
     if _is_lazy(out) or isinstance(opened, Host) and not isinstance(out, np.ndarray) and not hasattr(out, '__dlpack_device__'):
         raise ValueError(f'out is a {type(out).__name__} that cannot be written to: give an array')
     writable = opened.array.flags.writeable if isinstance(opened, Host) else opened.writable
@@ -90,12 +99,6 @@ def numbers(x: Any, name: str) -> np.ndarray:
 
 def _same(array: Any, stream: int = 0) -> Any:
     return array
-
-
-def _floating(dtype: str, name: str) -> str:
-    if dtype not in DTYPES and dtype not in ('complex64', 'complex128'):
-        raise ValueError(f'{name} has dtype {dtype} on a GPU: there, give float64, float32 or float16')
-    return dtype
 
 
 # ---- PyTorch -------------------------------------------------------------------------------------
@@ -145,7 +148,7 @@ def _open_torch(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
         return Host(numbers(array, name), torch.from_numpy)
     if x.device.type != 'cuda':
         raise ValueError(f'{name} is on {x.device}: move it to the CPU or to a CUDA device')
-    device, number, dtype = x.device, x.get_device(), _floating(str(x.dtype).rpartition('.')[2], name)
+    device, number, dtype = x.device, x.get_device(), str(x.dtype).rpartition('.')[2]
     current = raw_stream(torch, number)
     work = current if stream is None else stream
 
@@ -219,7 +222,7 @@ def _open_interface(x: Any, name: str, stream: Optional[int]) -> View:
     if produced is not None and _plain(produced) != work:
         context(device).synchronize(_plain(produced))
     empty, finish = _makers(x, device, stream)
-    return View(pointer, layout, _floating(dtype.name, name), device, work, empty, finish, x, cupy, not read_only)
+    return View(pointer, layout, dtype.name, device, work, empty, finish, x, cupy, not read_only)
 
 
 def _plain(stream: Optional[int]) -> int:
@@ -295,7 +298,7 @@ def _open_dlpack(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
         raise ValueError(f'{name} cannot be had by DLPack: {brief(error)}') from None
     taken = _dlpack.take(given)
     empty, finish = _makers(x, number, stream)
-    return View(taken.pointer, taken.layout, _floating(taken.dtype, name), number, stream or 0, empty, finish, taken.owner)
+    return View(taken.pointer, taken.layout, taken.dtype, number, stream or 0, empty, finish, taken.owner)
 
 
 def address_of(made: Any) -> int:
@@ -312,5 +315,5 @@ def may_overlap(a: View, b: View) -> bool:
     ends = []
     for view in (a, b):
         reach = sum(s * (n - 1) for s, n in zip(view.layout.strides, view.layout.shape))
-        ends.append(view.pointer + (reach + 1) * np.dtype(view.dtype).itemsize)
+        ends.append(view.pointer + (reach + 1) * ITEM_SIZES[view.dtype])
     return a.pointer < ends[1] and b.pointer < ends[0]

@@ -1,4 +1,6 @@
-"""Complex arrays and weights on the host: real and imaginary parts are filtered separately."""
+"""Complex arrays and weights: real and imaginary parts are filtered separately.
+
+On the host the parts are NumPy's views; elsewhere the array's own library gives views of them."""
 
 import warnings
 from typing import Any, Callable, Tuple
@@ -7,6 +9,10 @@ import numpy as np
 
 from ._apply import target_of
 from ._arrays import numbers
+from ._convert import converted
+from ._filter import arithmetic_of
+from ._namespace import Namespace, namespace_of
+from ._problem import DTYPES
 from ._words import said
 
 
@@ -15,15 +21,30 @@ def is_complex(x: Any) -> bool:
     if isinstance(x, np.ndarray):
         return x.dtype.kind == 'c'
     if not isinstance(x, (list, tuple, complex, np.complexfloating)):
-        return False
+        return _is_complex_elsewhere(x)
     try:
         return np.asarray(x).dtype.kind == 'c'
     except Exception:  # open_array reports the error later
         return False
 
 
+def _is_complex_elsewhere(x: Any) -> bool:
+    """Whether x is an array of complex numbers of another library than NumPy."""
+    asked = getattr(x, 'is_complex', None)  # PyTorch
+    if callable(asked):
+        return bool(asked())
+    return getattr(getattr(x, 'dtype', None), 'kind', '') == 'c'
+
+
+def _elsewhere(x: Any) -> bool:
+    """Whether x is an array of another library than NumPy."""
+    return hasattr(x, 'dtype') and not isinstance(x, (np.ndarray, np.generic))
+
+
 def by_parts(run: Callable[[np.ndarray, float, np.ndarray], Any], x: Any, cval: Any, output: Any, out: Any) -> Any:
     """Filters a complex array. `run` takes a real array, its cval and the output array."""
+    if _elsewhere(x):
+        return _by_parts_elsewhere(run, x, _complex_number(cval), output, out)
     x, target = numbers(x, 'input'), complex_target(x, output, out)
     value = _complex_number(cval)
     run(x.real, value.real, target.real)
@@ -33,6 +54,10 @@ def by_parts(run: Callable[[np.ndarray, float, np.ndarray], Any], x: Any, cval: 
 
 def without_halves(x: Any, nan: bool) -> Any:
     """If `nan`, sets both parts of a complex number to NaN where one part is NaN."""
+    if _elsewhere(x):
+        if nan:
+            raise ValueError("input is complex and no NumPy array: nan='ignore' takes NumPy's or real ones")
+        return x
     x = numbers(x, 'input')
     return np.where(np.isnan(x), np.array(complex(np.nan, np.nan), x.dtype), x) if nan else x
 
@@ -43,6 +68,8 @@ def by_weights(run: Callable[[np.ndarray, np.ndarray, float, np.ndarray], Any], 
 
     `run` takes a real array, real weights, a cval and the output array, and is called in each
     step."""
+    if _elsewhere(x):
+        return _by_weights_elsewhere(run, x, weights, _complex_number(cval), output, out, steps)
     x = numbers(x, 'input')
     target, value = complex_target(x, output, out), _complex_number(cval)
     work = np.promote_types(np.promote_types(x.dtype, target.dtype), np.complex64).newbyteorder('=')
@@ -65,6 +92,56 @@ def _parts(run: Callable, x: np.ndarray, weights: np.ndarray, value: complex, wo
         real -= one(x.imag, weights.imag, value.imag)
         imaginary += one(x.imag, weights.real, value.imag)
     return real, imaginary
+
+
+def _by_parts_elsewhere(run: Callable, x: Any, value: complex, output: Any, out: Any) -> Any:
+    """The same for arrays of PyTorch, CuPy and JAX."""
+    space = namespace_of(x, 'filtering complex numbers')
+    if space.name == 'torch':
+        x = x.resolve_conj().resolve_neg()
+    target = _target_elsewhere(space, x, output, out)
+    if target is None:  # JAX's arrays cannot be written to
+        return space.pair(run(x.real, value.real, None), run(x.imag, value.imag, None))
+    run(x.real, value.real, target.real)
+    run(x.imag, value.imag, target.imag)
+    return target
+
+
+def _target_elsewhere(space: Namespace, x: Any, output: Any, out: Any) -> Any:
+    """A complex array for the result, with views of its parts; None if the library has no such views."""
+    target, dtype = target_of(output, out)
+    if target is not None:
+        if not is_complex(target):
+            raise RuntimeError('input or weights are complex but the output is not: output must have complex dtype')
+        return target
+    if dtype is not None and str(dtype) not in ('complex64', 'complex128'):
+        raise RuntimeError(f'input or weights are complex but the output would have dtype {dtype}: give complex64 or complex128')
+    name = str(dtype) if dtype is not None else str(x.dtype).rpartition('.')[2]
+    if space.name == 'torch':
+        return space.module.empty(tuple(x.shape), dtype=getattr(space.module, name), device=x.device)
+    return space.module.empty(x.shape, name) if space.name == 'cupy' else None
+
+
+def _by_weights_elsewhere(run: Callable, x: Any, weights: np.ndarray, value: complex, output: Any, out: Any, steps: int) -> Any:
+    """The same for arrays of PyTorch, CuPy and JAX; whole numbers are filtered in floating point."""
+    space = namespace_of(x, 'filtering by complex weights')
+    name = str(x.dtype).rpartition('.')[2]
+    if not is_complex(x) and name not in DTYPES:
+        x = converted(x, arithmetic_of(name, 'float32'), (0,) * len(x.shape))
+    for _ in range(steps):
+        a, b = (x.real, x.imag) if is_complex(x) else (x, None)
+        real, imaginary = (run(a, part, value.real, None) for part in (weights.real, weights.imag))
+        if b is not None:
+            real = real - run(b, weights.imag, value.imag, None)
+            imaginary = imaginary + run(b, weights.real, value.imag, None)
+        x = space.pair(real, imaginary)
+    target, dtype = target_of(output, out)
+    if target is None:
+        return x if dtype is None or str(x.dtype).endswith(str(dtype)) else converted(x, str(dtype), (0,) * len(x.shape))
+    if not is_complex(target):
+        raise RuntimeError('input or weights are complex but the output is not: output must have complex dtype')
+    target[...] = x
+    return target
 
 
 def check_cval(x: Any, cval: Any) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from ._apply import apply, target_of
 from ._arguments import axes_of, each_axis, frozen, number, one_of_three, settled
 from ._arrays import Host, open_array, open_target
+from ._convert import converted
 from ._boundary import Argument, one_name, sides_of
 from ._complex import by_parts, is_complex
 from ._filter import Pass
@@ -92,7 +93,7 @@ def _difference(function: Callable, smooth: Tuple[float, ...], input: Any, axis:
                         output, out)
     cval, steps = number(cval, 'cval', TypeError), step_count(steps)
 
-    def make(ndim: int, on_device: bool) -> List[Pass]:
+    def make(ndim: int, on_device: bool, whole_result: bool) -> List[Pass]:
         sides = sides_of(mode, cval, ndim, Argument(mode_name, composed=True))
         order = [at, *(a for a in range(ndim) if a != at)]
         return [Pass(taps_of(np.array((-1.0, 0.0, 1.0) if a == at else smooth), [1]), (a,), [sides[a]]) for a in order]
@@ -135,7 +136,7 @@ def laplace(input: Any, output: Any = None, mode: Mode = 'reflect', cval: float 
                         input, cval, output, out)
     cval, steps = number(cval, 'cval', TypeError), step_count(steps)
 
-    def make(ndim: int, on_device: bool) -> List[Pass]:
+    def make(ndim: int, on_device: bool, whole_result: bool) -> List[Pass]:
         where = axes_of(axes, ndim)
         return [Pass(_laplace_taps(len(where)), where, sides_of(mode, cval, len(where), Argument(mode_name, composed=True)))] if where else []
 
@@ -317,14 +318,14 @@ def _of_order(order: int, x: Any, axis: int, output: Any, mode: Any, cval: Any, 
 
 def rank_of(x: Any) -> int:
     """The number of axes of an array of any library."""
-    opened = open_array(x, 'input')
+    opened = open_array(x, 'input', any_type=True)
     return opened.array.ndim if isinstance(opened, Host) else len(opened.layout.shape)
 
 
 def _summed(x: Any, derivative: Callable, output: Any, mode: Any, cval: Any, extra: Sequence[Any], named: Optional[Dict[str, Any]],
             axes: Any, squared: bool) -> Any:
     """The sum over the axes of a function's results, or the square root of the sum of squares."""
-    opened = open_array(x, 'input')
+    opened = open_array(x, 'input', any_type=True)
     ndim = opened.array.ndim if isinstance(opened, Host) else len(opened.layout.shape)
     where, mode = axes_of(settled(axes), ndim), settled(mode)
     modes = each_axis(mode, len(where), 'mode')
@@ -337,9 +338,9 @@ def _summed(x: Any, derivative: Callable, output: Any, mode: Any, cval: Any, ext
         return _summed_on_device(x, one, len(where), output, squared)
     source = opened.array
     target, dtype = target_of(output, None)
-    if target is not None and not isinstance(open_target(target), Host):
+    if target is not None and not isinstance(open_target(target, any_type=True), Host):
         raise ValueError('input is on the host, but output is on a GPU: give both on one device')
-    given = None if target is None else open_target(target).array  # type: ignore[union-attr]
+    given = None if target is None else open_target(target, any_type=True).array  # type: ignore[union-attr]
     if given is not None and given.shape != source.shape:
         raise RuntimeError(f'output shape not correct: output has {given.shape}, but the result has {source.shape}')
     fits = given is not None and not np.may_share_memory(given, source)
@@ -368,15 +369,15 @@ def _sum_into(made: np.ndarray, one: Callable, source: np.ndarray, count: int, s
 def _summed_on_device(x: Any, one: Callable, count: int, output: Any, squared: bool) -> Any:
     """Sums up with the arithmetic of the array's own library."""
     target, dtype = target_of(output, None)
-    if dtype is not None:
-        raise ValueError(f'output asks for {dtype} from a GPU array: there, give an array or None')
     try:
         total: Any = x if count == 0 else None
         for i in range(count):
-            some = one(x, i, None)
+            some = one(x, i, dtype)
             some = some * some if squared else some
             total = some if total is None else total + some
-        total = total ** 0.5 if squared and count else total
+        if squared and count:
+            root = total ** 0.5
+            total = root if root.dtype == total.dtype else converted(root, str(total.dtype).rpartition('.')[2], (0,) * len(total.shape))
         if target is None:
             return total if count else total + 0
         target[...] = total

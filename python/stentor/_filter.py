@@ -48,6 +48,22 @@ def work_dtype(source: np.dtype, target: np.dtype) -> np.dtype:
     return np.promote_types(*floats).newbyteorder('=')
 
 
+def is_whole(dtype: str) -> bool:
+    """Whether the number type, by its name, is of integers or bool."""
+    return not dtype.startswith(('float', 'bfloat', 'complex'))
+
+
+def arithmetic_of(source: str, target: str) -> str:
+    """The dtype of computation on a GPU, from the names of both arrays' number types.
+
+    It is float64 for results that are whole numbers, as on the host. To floating-point numbers
+    integers of at most 16 bits, float16 and bfloat16 take part in float32."""
+    if source == target and source in DTYPES:
+        return source
+    wide = is_whole(target) or any(ITEM_SIZES[each] == 8 or is_whole(each) and ITEM_SIZES[each] > 2 for each in (source, target))
+    return 'float64' if wide else 'float32'
+
+
 def usable(array: np.ndarray, work: np.dtype) -> bool:
     """Whether the library should read the array in place.
 
@@ -273,6 +289,13 @@ class Box:
         check(run(context(HOST).handle, box, ffi.from_buffer(source), ffi.from_buffer(target), error), error)
 
 
+def _of_integers(each: Pass, keeps_constants: bool) -> Pass:
+    """The pass for integers: with a divisor, integer weights, whose sums are divided by it."""
+    if each.divisor == 1:
+        return each._replace(taps=_keeps_constants(each.taps)) if keeps_constants else each
+    return each._replace(taps=Taps(each.taps.offsets, np.rint(each.taps.weights * each.divisor)))
+
+
 def _is_long_box(each: Pass) -> bool:
     return each.divisor > LONG_BOX and _can_extend(each)
 
@@ -365,11 +388,8 @@ class HostFilter:
 
     def _sweep(self, each: Pass, source: Layout, steps: int):
         name = self.work.name
-        if self.whole and each.divisor != 1:
-            taps = Taps(each.taps.offsets, np.rint(each.taps.weights * each.divisor))
-            each = each._replace(taps=taps)
-        elif self.keeps_constants:
-            each = each._replace(taps=_keeps_constants(each.taps))
+        if self.whole:
+            each = _of_integers(each, self.keeps_constants)
         if _is_long_box(each):
             return Box(each, len(each.taps.weights), self.work), each.divisor
         # Integers keep the library's order of summation.
@@ -430,23 +450,35 @@ class HostFilter:
 class DeviceFilter(Prepared):
     """Passes over arrays of one layout on a GPU.
 
-    `overlap` says that the output may share memory with the input."""
+    `dtype` is that of the output. If it is of whole numbers, so are the results of all passes, as
+    on the host and in scipy; otherwise they keep the dtype of the arithmetic. `overlap` says that
+    the output may share memory with the input."""
 
-    def __init__(self, view: View, target: Layout, alignment: int, passes: List[Pass], steps: int, overlap: bool,
+    def __init__(self, view: View, target: Layout, dtype: str, alignment: int, passes: List[Pass], steps: int, overlap: bool,
                  local: Optional[bool] = None):
-        self.shape, self.dtype = view.layout.shape, view.dtype
-        dense, single = Layout.dense(self.shape), len(passes) == 1
+        self.shape, self.dtype = view.layout.shape, dtype
+        work, whole = arithmetic_of(view.dtype, dtype), is_whole(dtype)
+        between = dtype if whole else work
+        if whole:
+            local = True
+            keeps = is_whole(view.dtype) and max(ITEM_SIZES[view.dtype], ITEM_SIZES[dtype]) <= 4
+            passes = [_of_integers(each, keeps) for each in passes]
+        dense, single = Layout.dense(self.shape), len(passes) == 1 and not (whole and steps > 1)
         passes = passes if single else passes * steps
         last = len(passes) - 1 + (overlap and len(passes) == 1)
         requests = []
         for i, each in enumerate(passes):
+            source, result = view.dtype if i == 0 else between, dtype if i == last else between
+            least = max(alignment, min(ITEM_SIZES[source], ITEM_SIZES[result]))
             requests.append(Request(each.taps, each.axes, each.sides, view.layout if i == 0 else dense,
-                                    target if i == last else dense, self.dtype, alignment if i in (0, last) else 16,
-                                    steps if single else 1, local=local))
+                                    target if i == last else dense, work, least if i in (0, last) else 16,
+                                    steps if single else 1, local=local, source_type=source, target_type=result,
+                                    divisor=each.divisor if whole else 1.0))
         if last == len(passes):  # the output may overlap the input: a last pass copies the result
-            requests.append(moving(dense, target, self.dtype))
+            least = max(alignment, min(ITEM_SIZES[between], ITEM_SIZES[dtype]))
+            requests.append(moving(dense, target, work)._replace(source_type=between, target_type=dtype, alignment=least))
         self.sweeps = [Sweep(view.device, request) for request in requests]
-        grid = rounded(math.prod(self.shape) * ITEM_SIZES[self.dtype])
+        grid = rounded(math.prod(self.shape) * ITEM_SIZES[between])
         work = rounded(max(sweep.workspace for sweep in self.sweeps))
         self._between = [work, work + grid]  # offsets of the two ping-pong buffers
         super().__init__(view.device, work + grid * min(last, 2))

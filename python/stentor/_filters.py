@@ -152,7 +152,7 @@ def _weighted(name: str, input: Any, weights: Any, output: Any, mode: Any, mode_
                         without_halves(input, nan), cval, output, out)
     cval, steps = number(cval, 'cval', TypeError), step_count(steps)
 
-    def make(ndim: int, on_device: bool) -> List[Pass]:
+    def make(ndim: int, on_device: bool, whole_result: bool) -> List[Pass]:
         return [_dense_pass(name == 'convolve', ndim, np.asarray(dense, np.float64), mode, Argument(mode_name, composed=True), cval, origin, axes)]
 
     return apply(input, key, make, output, out, steps, local, nan)

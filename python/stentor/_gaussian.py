@@ -83,7 +83,7 @@ def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]]
                         without_halves(input, nan == 'ignore'), cval, output, out)
     cval, steps = number(cval, 'cval', TypeError), step_count(steps)
 
-    def make(ndim: int, on_device: bool) -> List[Pass]:
+    def make(ndim: int, on_device: bool, whole_result: bool) -> List[Pass]:
         where = axes_of(axes, ndim)
         lines = _lines(where, sigma, order, number(truncate, 'truncate', TypeError), radius, on_device)
         sides = sides_of(mode, cval, len(where), Argument(mode_name, composed=True))
@@ -91,7 +91,7 @@ def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]]
                   for axis, weights, side in zip(where, lines, sides) if weights is not None]
         smooth = all(o == 0 for o in each_axis(order, len(where), 'order'))
         frozen_side = any(side[0] == lib.STN_FIXED for each in passes for side in each.sides[0])
-        return _together(passes) if len(passes) > 1 and smooth and (on_device or frozen_side) else passes
+        return _together(passes) if len(passes) > 1 and smooth and (on_device and not whole_result or frozen_side) else passes
 
     return apply(input, key, make, output, out, steps, local, checked_nan(nan))
 

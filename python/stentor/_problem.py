@@ -17,7 +17,13 @@ from ._stencil import Taps, stencil_handle
 
 DTYPES = {'float64': lib.STN_F64, 'float32': lib.STN_F32, 'float16': lib.STN_F16}
 NARROW = 16  # a last axis of at most this many points is too short to be processed as a row
-ITEM_SIZES = {'float64': 8, 'float32': 4, 'float16': 2}
+# The number types of arrays, by the names of NumPy and PyTorch: the library's constant and the bytes.
+ELEMENTS = {'float64': lib.STN_ELEMENT_F64, 'float32': lib.STN_ELEMENT_F32, 'float16': lib.STN_ELEMENT_F16,
+            'bfloat16': lib.STN_ELEMENT_BF16, 'int8': lib.STN_ELEMENT_I8, 'uint8': lib.STN_ELEMENT_U8, 'int16': lib.STN_ELEMENT_I16,
+            'uint16': lib.STN_ELEMENT_U16, 'int32': lib.STN_ELEMENT_I32, 'uint32': lib.STN_ELEMENT_U32, 'int64': lib.STN_ELEMENT_I64,
+            'uint64': lib.STN_ELEMENT_U64, 'bool': lib.STN_ELEMENT_BOOL}
+ITEM_SIZES = {name: lib.stn_element_size(element) for name, element in ELEMENTS.items()}
+ITEM_SIZES.update(complex64=8, complex128=16)
 WRAP: Sides = ((lib.STN_WRAP, 0.0), (lib.STN_WRAP, 0.0))  # type: ignore[assignment]
 
 
@@ -152,6 +158,15 @@ class Request(NamedTuple):
     has_source: bool = False
     tolerance: float = 0.0
     local: Optional[bool] = False  # None: Sweep chooses by the predicted time
+    # The number types of both arrays, '' for `dtype`, which is then that of the arithmetic; and the
+    # number by which the result is divided before it becomes whole numbers.
+    source_type: str = ''
+    target_type: str = ''
+    divisor: float = 1.0
+
+    def sizes(self) -> Tuple[int, int]:
+        """The bytes of an element of both arrays."""
+        return ITEM_SIZES[self.source_type or self.dtype], ITEM_SIZES[self.target_type or self.dtype]
 
 
 def fill_problem(request: Request, split: Split):
@@ -176,6 +191,8 @@ def fill_problem(request: Request, split: Split):
     problem.alignment = request.alignment
     problem.steps, problem.every = request.steps, request.every
     problem.has_source, problem.tolerance = request.has_source, request.tolerance
+    problem.in_element, problem.out_element = (ELEMENTS[name] if name else 0 for name in (request.source_type, request.target_type))
+    problem.divisor = request.divisor
     problem.accuracy = lib.STN_ACCURACY_LOCAL if request.local else lib.STN_ACCURACY_GLOBAL
     return problem, stencil
 

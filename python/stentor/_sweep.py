@@ -11,7 +11,7 @@ from ._problem import ITEM_SIZES, Request, Split, in_turns, loop_offsets, merged
 
 # With local=None, transforms are used if they are predicted to be this many times as fast.
 GAIN = 3.0
-STEPPING = ('host', 'direct')  # strategies whose results are accurate locally
+STEPPING = ('host', 'direct', 'typed')  # strategies whose results are accurate locally
 
 
 def _steps_serve(work: Context, request: Request, split: Split) -> bool:
@@ -29,9 +29,9 @@ class Sweep:
     def __init__(self, device: int, request: Request, strategy: Optional[str] = None):
         request = merged(request)
         split = split_axes(request.axes, request.source, request.target)
-        size = ITEM_SIZES[request.dtype]
+        size, sizes = ITEM_SIZES[request.dtype], request.sizes()
         if split.loop:
-            request = request._replace(alignment=size)
+            request = request._replace(alignment=min(sizes))
         work = context(device)
         if request.local is None:
             request = request._replace(local=strategy is None and _steps_serve(work, request, split))
@@ -47,7 +47,7 @@ class Sweep:
             self._by_steps: Callable[[], Handle] = lambda: stencil_plan(work, request._replace(local=True), split)
             self.run_arrays = self._run_checked
         if split.loop:
-            turns = [(a * size, b * size) for a, b in zip(loop_offsets(split.loop, request.source),
+            turns = [(a * sizes[0], b * sizes[1]) for a, b in zip(loop_offsets(split.loop, request.source),
                                                           loop_offsets(split.loop, request.target))]
             self.run, at_addresses = in_turns(self.handle.run, turns), in_turns(self.handle.run_host, turns)
             self.run_arrays = lambda source, target: at_addresses(source.ctypes.data, target.ctypes.data)

@@ -58,7 +58,7 @@ def uniform_filter(input: Any, size: Union[int, Sequence[int]] = 3, output: Any 
                         without_halves(input, nan == 'ignore'), cval, output, out)
     cval, steps = number(cval, 'cval', TypeError), step_count(steps)
 
-    def make(ndim: int, on_device: bool) -> List[Pass]:
+    def make(ndim: int, on_device: bool, whole_result: bool) -> List[Pass]:
         where = axes_of(axes, ndim)
         count, passes = len(where), []
         rows = zip(where, each_axis(size, count, 'size'), each_axis(origin, count, 'origin'),

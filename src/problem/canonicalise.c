@@ -24,11 +24,14 @@ static stn_status read_problem(const stn_problem *given, stn_problem *problem, s
     return STN_OK;
 }
 
-/* Bytes of the wider one of the arrays' number types. */
+/* Bytes of the wider one of the arrays' number types, or of the narrower one. */
 static int64_t widest(const stn_task *task) {
-    const size_t in = stn_element_size(stn_task_element(task, false)),
-                 out = stn_element_size(stn_task_element(task, true));
-    return (int64_t)(in > out ? in : out);
+    return stn_max((int64_t)stn_element_size(stn_task_element(task, false)),
+                   (int64_t)stn_element_size(stn_task_element(task, true)));
+}
+static int64_t narrowest(const stn_task *task) {
+    return stn_min((int64_t)stn_element_size(stn_task_element(task, false)),
+                   (int64_t)stn_element_size(stn_task_element(task, true)));
 }
 
 /* The dtype of the task must be set. */
@@ -75,7 +78,7 @@ static stn_status canonical_scalars(const stn_problem *problem, stn_task *task, 
                         problem->accuracy);
     task->dtype = problem->dtype;
     STN_TRY(canonical_elements(problem, task, error));
-    int alignment = problem->alignment ? problem->alignment : 16, least = (int)widest(task);
+    int alignment = problem->alignment ? problem->alignment : 16, least = (int)narrowest(task);
     if (alignment < least || alignment > 4096 || (alignment & (alignment - 1)))
         return stn_fail(
             error, STN_ERROR_INVALID_ARGUMENT,

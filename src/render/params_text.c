@@ -24,12 +24,19 @@ void stn_params_store(stn_text *params, const char *name, stn_dtype dtype) {
 }
 
 void stn_params_element(stn_text *params, const char *name, stn_element element) {
-    static const char *const types[] = {
-        [STN_ELEMENT_F64] = "double",    [STN_ELEMENT_F32] = "float",      [STN_ELEMENT_F16] = "unsigned short",
-        [STN_ELEMENT_BF16] = "bfloat_t", [STN_ELEMENT_I8] = "signed char", [STN_ELEMENT_U8] = "unsigned char",
-        [STN_ELEMENT_I16] = "short",     [STN_ELEMENT_U16] = "u16_t",      [STN_ELEMENT_I32] = "int",
-        [STN_ELEMENT_U32] = "unsigned",  [STN_ELEMENT_I64] = "long long",  [STN_ELEMENT_U64] = "unsigned long long",
-        [STN_ELEMENT_BOOL] = "bool_t"};
+    static const char *const types[] = {[STN_ELEMENT_F64] = "double",
+                                        [STN_ELEMENT_F32] = "float",
+                                        [STN_ELEMENT_F16] = "unsigned short",
+                                        [STN_ELEMENT_BF16] = "struct bfloat_t",
+                                        [STN_ELEMENT_I8] = "signed char",
+                                        [STN_ELEMENT_U8] = "unsigned char",
+                                        [STN_ELEMENT_I16] = "short",
+                                        [STN_ELEMENT_U16] = "struct u16_t",
+                                        [STN_ELEMENT_I32] = "int",
+                                        [STN_ELEMENT_U32] = "unsigned",
+                                        [STN_ELEMENT_I64] = "long long",
+                                        [STN_ELEMENT_U64] = "unsigned long long",
+                                        [STN_ELEMENT_BOOL] = "struct bool_t"};
     stn_params_type(params, name, types[element]);
 }
 

@@ -182,7 +182,7 @@ static void converted(suite *s) {
                 if (!memcmp(j.want + at, j.got + at, size)) continue;
                 most = fmax(most, fabs(want)), off = fmax(off, fabs(want - got));
             }
-            if (good && !(off <= unit * most)) {
+            if (good && !(off <= unit * (1 + most))) {
                 good = false;
                 snprintf(detail, sizeof detail, "seed %llu: off by %g of %g", (unsigned long long)seed, off, most);
             }
