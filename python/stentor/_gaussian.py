@@ -24,9 +24,10 @@ def gaussian_weights(sigma: float, order: int, radius: int) -> np.ndarray:
     """A Gaussian of sum 1, or its derivative of an order, at -radius .. radius.
 
     The derivative of p(x) exp(-x^2 / (2 sigma^2)) is (p'(x) - x p(x) / sigma^2) times the same
-    exponential; p starts as 1."""
+    exponential; p starts as 1. The exponential is computed as scipy does, to the last bit, since
+    sums of whole numbers are truncated."""
     x = np.arange(-radius, radius + 1, dtype=np.float64)
-    bell = np.exp(-0.5 * (x / sigma) ** 2)
+    bell = np.exp(-0.5 / (sigma * sigma) * x ** 2)
     bell /= bell.sum()
     if order == 0:
         return bell

@@ -50,10 +50,10 @@ class Tensor:
 
     is_cuda, layout, requires_grad = True, 'torch.strided', False
 
-    def __init__(self, x, strides=None, shape=None):
+    def __init__(self, x, strides=None, shape=None, dtype=None, offset=0):
         self.home = x if isinstance(x, stentor.DeviceArray) else stentor.to_device(x)
         self.shape, self._strides = tuple(shape or self.home.shape), strides
-        self.dtype = f'torch.{self.home.dtype.name}'
+        self.dtype, self._offset = f'torch.{dtype or self.home.dtype.name}', offset
         self.device = types.SimpleNamespace(type='cuda', index=0)
 
     def detach(self):
@@ -67,6 +67,31 @@ class Tensor:
 
     is_neg = is_conj
 
+    def is_complex(self):
+        return 'complex' in self.dtype
+
+    def resolve_conj(self):
+        return self
+
+    resolve_neg = resolve_conj
+
+    def _part(self, number):
+        """A view of the real or the imaginary parts."""
+        size = self.home.dtype.itemsize // 2
+        return Tensor(self.home, [2 * n for n in self.stride()], dtype=f'float{8 * size}', offset=number * size)
+
+    real = property(lambda self: self._part(0))
+    imag = property(lambda self: self._part(1))
+
+    def __add__(self, other):
+        return Tensor(self.home.numpy() + other.home.numpy())
+
+    def __sub__(self, other):
+        return Tensor(self.home.numpy() - other.home.numpy())
+
+    def contiguous(self):
+        return self
+
     def is_contiguous(self):
         return self._strides is None
 
@@ -74,7 +99,7 @@ class Tensor:
         return 0
 
     def data_ptr(self):
-        return self.home.pointer
+        return self.home.pointer + self._offset
 
     def to(self, dtype):
         return Tensor(self.home.numpy().astype(dtype.rpartition('.')[2]))
@@ -89,7 +114,8 @@ def fake_torch(streams):
         return types.SimpleNamespace(cuda_stream=0)
 
     def empty(shape, dtype, device):
-        return Tensor(stentor.DeviceArray(shape, str(dtype).rpartition('.')[2]))
+        name = str(dtype).rpartition('.')[2]
+        return Tensor(stentor.DeviceArray(shape, 'uint16' if name == 'bfloat16' else name), dtype=name)
 
     def empty_like(x):
         return empty(x.shape, x.dtype, x.device)
@@ -97,7 +123,10 @@ def fake_torch(streams):
     def pad(x, extra):
         return Tensor(np.pad(x.home.numpy(), list(zip(extra[::2], extra[1::2]))[::-1]))
 
-    return module('torch', Tensor=Tensor, empty=empty, empty_like=empty_like, cuda=types.SimpleNamespace(current_stream=current_stream),
+    def joined(real, imaginary):
+        return Tensor(real.home.numpy() + 1j * imaginary.home.numpy())
+
+    return module('torch', Tensor=Tensor, complex=joined, bfloat16='torch.bfloat16', empty=empty, empty_like=empty_like, cuda=types.SimpleNamespace(current_stream=current_stream),
                   nn=types.SimpleNamespace(functional=types.SimpleNamespace(pad=pad)), complex64='torch.complex64',
                   float64='torch.float64', float32='torch.float32', complex128='torch.complex128', uint8='torch.uint8',
                   strided='torch.strided')
