@@ -36,6 +36,13 @@ __device__ __forceinline__ float half2_high(unsigned both) {
     return f;
 }
 
+// The differences of two pairs of halves, each rounded to nearest.
+__device__ __forceinline__ unsigned subtract_half2(unsigned a, unsigned b) {
+    unsigned c;
+    asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(c) : "r"(a), "r"(b));
+    return c;
+}
+
 // ---- funnel shift: the low word of (high:low) shifted right by less than 32 bits
 __device__ __forceinline__ unsigned shift_pair(unsigned low, unsigned high, int bits) {
     unsigned shifted;

@@ -14,6 +14,7 @@
 #include "plan/plan.h"
 #include "render/render.h"
 #include "strategies/table.h"
+#include "strategies/typed/typed_bytes.h"
 
 enum { THREADS = 256, MOST_BLOCKS = 1 << 20 };
 
@@ -36,10 +37,14 @@ typedef struct point_arguments {
     double constant[3][2], divisor;
 } point_arguments;
 
+static const char *const names[] = {"typed_point", "typed_columns", "typed_rows"}; /* by typed_kernel */
+
 typedef struct typed_state {
+    typed_kernel which;
+    bool integers; /* typed_bytes_integers of the compiled kernel */
     stn_kernel *kernel;
     point_arguments arguments; /* all but the pointers in and out */
-    void *taps;                /* device memory */
+    void *table;               /* device memory: of taps, or of typed_bytes.h */
 } typed_state;
 
 /* ---- choosing -------------------------------------------------------------------------------- */
@@ -54,15 +59,15 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
 }
 
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
-    (void)task;
-    (void)machine;
-    if (most) list[0] = (stn_candidate){{0}};
-    return most ? 1 : 0;
+    size_t count = 0;
+    const typed_kernel bytes = typed_bytes_kernel(task, machine);
+    if (bytes != TYPED_POINT && count < most) list[count++] = (stn_candidate){{(int)bytes}};
+    if (count < most) list[count++] = (stn_candidate){{TYPED_POINT}};
+    return count;
 }
 
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
-    (void)candidate;
     const double points = (double)stn_task_points(task), taps = (double)task->ntaps;
     const size_t size =
         stn_element_size(stn_task_element(task, false)) + stn_element_size(stn_task_element(task, true));
@@ -71,6 +76,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     result->flops = 2 * points * taps * TAP_COST;
     result->seconds = stn_estimate_seconds(result, machine);
     result->flops /= TAP_COST;
+    if (candidate->values[0] != TYPED_POINT) result->seconds = typed_bytes_seconds(task, machine);
     result->error = stn_error_stepping(task);
 }
 
@@ -98,23 +104,41 @@ static void order_taps(const stn_task *task, point_arguments *a, point_tap *to) 
     a->singles = (int32_t)singles, a->pairs = (int32_t)pairs, a->odd = pairing < 0, a->all = (int32_t)taps;
 }
 
+/* Replaces the table in device memory. */
+static stn_status upload(stn_plan *plan, const void *table, size_t size, stn_error *error) {
+    typed_state *state = plan->state;
+    if (!plan->machine.present) return STN_OK;
+    if (!state->table)
+        STN_TRY(stn_device_alloc(plan->context->device, size, &state->table, error));
+    else /* running executions still read the old weights */
+        STN_TRY(stn_device_synchronize_all(plan->context->device, error));
+    state->arguments.taps = state->table;
+    return stn_device_upload(plan->context->device, state->table, table, size, error);
+}
+
 static stn_status upload_taps(stn_plan *plan, stn_error *error) {
     typed_state *state = plan->state;
-    const size_t size = plan->task.ntaps * sizeof(point_tap);
-    point_tap *taps = calloc(plan->task.ntaps + 1, sizeof *taps);
-    if (!taps) return stn_fail_memory(error, "the table of taps", size);
-    order_taps(&plan->task, &state->arguments, taps);
-    stn_status status = STN_OK;
-    if (plan->machine.present) {
-        if (!state->taps)
-            status = stn_device_alloc(plan->context->device, size, &state->taps, error);
-        else /* running executions still read the old weights */
-            status = stn_device_synchronize_all(plan->context->device, error);
-        if (status == STN_OK) status = stn_device_upload(plan->context->device, state->taps, taps, size, error);
-    }
-    free(taps);
-    state->arguments.taps = state->taps;
+    const stn_task *task = &plan->task;
+    const bool points = state->which == TYPED_POINT;
+    const size_t size = points ? task->ntaps * sizeof(point_tap) : typed_bytes_table_size(task, state->which);
+    unsigned char *table = calloc(size + 1, 1);
+    if (!table) return stn_fail_memory(error, "the table of taps", size);
+    if (points)
+        order_taps(task, &state->arguments, (point_tap *)table);
+    else
+        typed_bytes_fill_table(task, state->which, table);
+    const stn_status status = upload(plan, table, size, error);
+    free(table);
     return status;
+}
+
+/* Sums of integers are compiled in, and other weights may be too large for typed_bytes.h. */
+static stn_status set_weights(stn_plan *plan, stn_error *error) {
+    const typed_state *state = plan->state;
+    if (state->which != TYPED_POINT && (typed_bytes_kernel(&plan->task, &plan->machine) != state->which ||
+                                        typed_bytes_integers(&plan->task) != state->integers))
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "the kernel for bytes does not serve the new weights");
+    return upload_taps(plan, error);
 }
 
 static double constant_of(const stn_task *task, int axis, int side) {
@@ -140,13 +164,18 @@ static void fill_arguments(const stn_task *task, point_arguments *a) {
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     typed_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
+    state->which = (typed_kernel)plan->candidate.values[0];
+    state->integers = typed_bytes_integers(&plan->task);
     stn_text params = STN_TEXT_EMPTY;
     stn_params_begin(&params);
-    stn_params_element(&params, "STORE", stn_task_element(&plan->task, false));
-    stn_params_element(&params, "WRITTEN", stn_task_element(&plan->task, true));
-    stn_params_int(&params, "THREADS_X", THREADS);
-    stn_params_int(&params, "EXPECTED_HEADER", sizeof(point_arguments));
-    STN_TRY(stn_kernel_make(plan->context, "typed_point", &params, 0, &state->kernel, error));
+    if (state->which == TYPED_POINT) {
+        stn_params_element(&params, "STORE", stn_task_element(&plan->task, false));
+        stn_params_element(&params, "WRITTEN", stn_task_element(&plan->task, true));
+        stn_params_int(&params, "THREADS_X", THREADS);
+        stn_params_int(&params, "EXPECTED_HEADER", sizeof(point_arguments));
+    } else
+        typed_bytes_params(&plan->task, state->which, &params);
+    STN_TRY(stn_kernel_make(plan->context, names[state->which], &params, 0, &state->kernel, error));
     stn_plan_list_kernel(plan, state->kernel);
     fill_arguments(&plan->task, &state->arguments);
     return upload_taps(plan, error);
@@ -155,7 +184,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
 static void release(stn_plan *plan) {
     typed_state *state = plan->state;
     if (!state) return;
-    if (state->taps) stn_device_free(plan->context->device, state->taps);
+    if (state->table) stn_device_free(plan->context->device, state->table);
     free(state);
     plan->state = NULL;
 }
@@ -164,6 +193,8 @@ static void release(stn_plan *plan) {
 
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     const typed_state *state = plan->state;
+    if (state->which != TYPED_POINT)
+        return typed_bytes_launch(&plan->task, state->which, state->kernel, state->table, run, error);
     point_arguments a = state->arguments;
     a.in = run->in, a.out = run->out;
     stn_launch how = {.grid = {1, 1, 1}, .block = {THREADS, 1, 1}, .stream = run->stream};
@@ -174,11 +205,18 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const char *from = stn_element_name(stn_task_element(&plan->task, false)),
                *to = stn_element_name(stn_task_element(&plan->task, true));
+    const typed_kernel which = (typed_kernel)plan->candidate.values[0];
     if (format == STN_JSON) {
         stn_json_key(text, "kernel");
-        stn_json_string(text, "typed_point");
+        stn_json_string(text, names[which]);
     } else
-        stn_text_printf(text, "kernel typed_point: a point a thread, %s to %s, sums in f64", from, to);
+        stn_text_printf(text, "kernel %s: %s to %s, %s", names[which], from, to,
+                        which == TYPED_POINT ? "a point a thread, sums in f64" : "products on tensor cores");
+}
+
+static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
+    (void)task;
+    stn_text_printf(text, "%s", names[candidate->values[0]]);
 }
 
 const stn_strategy stn_strategy_typed = {
@@ -190,7 +228,8 @@ const stn_strategy stn_strategy_typed = {
     .estimate = estimate,
     .prepare = prepare,
     .execute = execute,
-    .set_weights = upload_taps,
+    .set_weights = set_weights,
     .describe = describe,
     .release = release,
+    .name_candidate = name_candidate,
 };

@@ -7,6 +7,8 @@
 #include <time.h>
 
 #include "host/stencil_kernels.h"
+#include "plan/plan.h"
+#include "strategies/typed/typed_bytes.h"
 #include "suite.h"
 
 #define POISON 0xa5
@@ -158,6 +160,96 @@ static void one_step(suite *s) {
     suite_report(s, done == count, "problems drawn", NULL);
 }
 
+/* Taps along one axis of bytes: a bell, random weights or integers. */
+static stn_stencil *line_stencil(dice *d, int rank, int axis, double *divisor) {
+    stn_tap taps[65];
+    stn_stencil *stencil = NULL;
+    const int kind = dice_int(d, 0, 3), most = axis == rank - 1 ? 16 : 32;
+    const int low = kind ? dice_int(d, 0, dice_int(d, 1, most)) : dice_int(d, 1, most),
+              high = kind ? dice_int(d, 1, most) : low;
+    double sum = 0;
+    int count = 0;
+    for (int i = -low; i <= high; i++, count++) {
+        const double bell = exp(-0.5 * pow(3.0 * i / (low + 1), 2));
+        taps[count] = (stn_tap){{0},
+                                kind == 0   ? bell
+                                : kind == 1 ? dice_real(d) / 8
+                                : kind == 2 ? 1
+                                            : dice_int(d, -3, 9)};
+        taps[count].offset[axis] = i;
+        sum += taps[count].weight;
+    }
+    for (int i = 0; i < count && kind == 0; i++) taps[i].weight /= sum;
+    *divisor = kind == 2 ? count : kind == 3 ? dice_int(d, 1, 30) : 0;
+    return stn_stencil_create(rank, (size_t)count, taps, &stencil, NULL) == STN_OK ? stencil : NULL;
+}
+
+/* Noise, with areas of one value, where sums of a bell are integers but for their rounding. */
+static void fill_picture(dice *d, unsigned char *to, size_t bytes) {
+    for (size_t i = 0; i < bytes;) {
+        const int value = dice_int(d, 0, 1) ? dice_int(d, 0, 255) : -1;
+        for (int run = dice_int(d, 1, 200); run > 0 && i < bytes; run--)
+            to[i++] = (unsigned char)(value < 0 ? dice_int(d, 0, 255) : value);
+    }
+}
+
+/* The kernels for bytes: the same bytes as the host's. */
+static void bytes(suite *s) {
+    const int count = s->full ? 600 : 60;
+    dice d = {seed + 2};
+    int done = 0;
+    char detail[1400];
+    for (int i = 0; done < count && i < 20 * count; i++) {
+        static const stn_boundary_kind kinds[] = {STN_CONSTANT, STN_NEAREST, STN_REFLECT, STN_MIRROR};
+        job j;
+        memset(&j, 0, sizeof j);
+        const int rank = dice_int(&d, 2, 3), axis = dice_int(&d, 0, rank - 1);
+        j.p = (stn_problem)STN_PROBLEM_INIT;
+        j.p.stencil = line_stencil(&d, rank, axis, &j.p.divisor);
+        for (int a = 0; a < rank; a++) {
+            j.p.extent[a] = (size_t)(a == rank - 1            ? 8 * dice_int(&d, 1, 40)
+                                     : a == axis || rank == 2 ? dice_int(&d, 8, 170)
+                                                              : dice_int(&d, 1, 20));
+            const bool wraps = dice_int(&d, 0, 3) == 0;
+            for (int side = 0; side < 2; side++)
+                j.p.boundary[a][side] =
+                    (stn_boundary){wraps ? STN_WRAP : kinds[dice_int(&d, 0, 3)], dice_int(&d, 0, 255)};
+        }
+        j.p.batch = (size_t)dice_int(&d, 1, 2), j.p.in_element = j.p.out_element = STN_ELEMENT_U8;
+        j.p.dtype = dice_int(&d, 0, 1) ? STN_F64 : STN_F32;
+        if (j.p.stencil && stn_task_make(&j.p, &j.task, NULL) == STN_OK && !stn_task_folds_repeatedly(&j.task)) {
+            comparison c = {.error = {.status = STN_OK}};
+            stn_plan *plan = NULL;
+            j.in_bytes = j.out_bytes = (size_t)stn_task_span(&j.task, false);
+            j.in = malloc(j.in_bytes), j.want = malloc(j.out_bytes), j.got = malloc(j.out_bytes);
+            fill_picture(&d, j.in, j.in_bytes);
+            memset(j.want, POISON, j.out_bytes), memset(j.got, POISON, j.out_bytes);
+            snprintf(j.what, sizeof j.what, "%zu x %zu x %zu, axis %d, reach %d %d, sides %s %s, divisor %g",
+                     j.p.extent[0], j.p.extent[1], j.p.extent[2], axis, j.task.reach[3 - rank + axis][0],
+                     j.task.reach[3 - rank + axis][1], side_names[j.p.boundary[axis][0].kind],
+                     side_names[j.p.boundary[axis][1].kind], j.p.divisor);
+            bool good = run_both(s, &j, "typed", detail, sizeof detail);
+            if (good && memcmp(j.want, j.got, j.out_bytes)) {
+                size_t at = 0;
+                while (j.want[at] == j.got[at]) at++;
+                good = false;
+                snprintf(detail, sizeof detail, "seed %llu: byte %zu is %d, not %d", (unsigned long long)seed, at,
+                         j.got[at], j.want[at]);
+            }
+            if (good && compare_plan(s->context, &j.p, NULL, -1, &plan, &c) == STN_OK &&
+                plan->candidate.values[0] == TYPED_POINT && (axis < rank - 1 || j.task.n[1] >= 8)) {
+                good = false;
+                snprintf(detail, sizeof detail, "seed %llu: typed_point was chosen", (unsigned long long)seed);
+            }
+            stn_plan_destroy(plan);
+            if (!good || done % 20 == 0) suite_report(s, good, j.what, detail);
+            done++;
+        }
+        free_job(&j);
+    }
+    suite_report(s, done == count, "problems drawn", NULL);
+}
+
 /* Several steps, and one step to floating point by other strategies: the same numbers, to the
  * rounding of the dtype and of the output. */
 static void converted(suite *s) {
@@ -225,7 +317,8 @@ static void new_weights(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"one-step", one_step}, {"converted", converted}, {"weights", new_weights}};
+    static const suite_part parts[] = {
+        {"one-step", one_step}, {"bytes", bytes}, {"converted", converted}, {"weights", new_weights}};
     const char *given = getenv("STENTOR_TEST_SEED");
     seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
     printf("# seed %llu\n", (unsigned long long)seed);

@@ -26,6 +26,10 @@ __device__ __forceinline__ unsigned floats_to_half2(float first, float second) {
 __device__ __forceinline__ float half2_low(unsigned both) { return half_to_float((half_t)both); }
 __device__ __forceinline__ float half2_high(unsigned both) { return half_to_float((half_t)(both >> 16)); }
 
+__device__ __forceinline__ unsigned subtract_half2(unsigned a, unsigned b) {
+    return floats_to_half2(half2_low(a) - half2_low(b), half2_high(a) - half2_high(b));
+}
+
 // ---- 32-bit words
 __device__ __forceinline__ unsigned shift_pair(unsigned low, unsigned high, int bits) {
     return (unsigned)(((unsigned long long)high << 32 | low) >> (bits & 31));
