@@ -95,11 +95,23 @@ __device__ __forceinline__ unsigned truncated(const bytes_arguments &a, float pr
     return s < 0 ? 0u - q : q;
 }
 
+// Whether all bytes of a lane's slices are one number, whose bits are then in `value`.
+template <int COUNT, class WORD>
+__device__ __forceinline__ bool is_flat(WORD word, unsigned &value) {
+    value = word(0);
+    unsigned differs = value ^ __byte_perm(value, value, 0x1032);
+#pragma unroll
+    for (int i = 1; i < COUNT; i++) differs |= word(i) ^ value;
+    return !differs;
+}
+
 // Stores a lane's 16 sums, 8 bytes of each of rows g and g + 8, and corrects those that are unsure.
-// `exact` gives the byte of row h, column i.
-template <class SUM, class EXACT>
+// `exact` gives the byte of row h, column i, `read` word i of all COUNT words of its slices. Where the warp's
+// whole window is flat, as in masks and white paper, every sum is unsure, but all are the same.
+template <int COUNT, class SUM, class WORD, class EXACT>
 __device__ __forceinline__ void store_bytes(const bytes_arguments &a, SUM sum, unsigned char *const (&to)[2],
-                                            const bool (&stored)[2], EXACT exact) {
+                                            const bool (&stored)[2], WORD read, EXACT exact) {
+    constexpr unsigned ALL = 0xffffffffu;
     unsigned unsure = 0;
 #pragma unroll
     for (int h = 0; h < 2; h++) {
@@ -113,8 +125,19 @@ __device__ __forceinline__ void store_bytes(const bytes_arguments &a, SUM sum, u
         if (stored[h])
             *reinterpret_cast<unsigned long long *>(to[h]) = word[0] | static_cast<unsigned long long>(word[1]) << 32;
     }
+    if (INTEGERS || !__any_sync(ALL, unsure != 0)) return;
+    unsigned value;
+    const bool flat = is_flat<COUNT>(read, value);
+    const unsigned first = __shfl_sync(ALL, value, 0);
+    if (__all_sync(ALL, flat && value == first)) {
+        if (!stored[0]) return;
+        const unsigned long long eight = 0x0101010101010101ull * (exact(0, 0) & 0xffu);
+        *reinterpret_cast<unsigned long long *>(to[0]) = eight;
+        if (stored[1]) *reinterpret_cast<unsigned long long *>(to[1]) = eight;
+        return;
+    }
 #pragma unroll 1
-    while (!INTEGERS && unsure) {
+    while (unsure) {
         const int k = __ffs(static_cast<int>(unsure)) - 1;
         unsure &= unsure - 1;
         (k < 8 ? to[0] : to[1])[k % 8] = static_cast<unsigned char>(exact(k / 8, k % 8));

@@ -71,8 +71,9 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) typed_columns(const __g
         unsigned char *const to[2] = {tile.out + (y + g) * a.out_stride[1] + x,
                                       tile.out + (y + g + 8) * a.out_stride[1] + x};
         const bool stored[2] = {x < a.n[2] && y + g < a.n[1], x < a.n[2] && y + g + 8 < a.n[1]};
-        store_bytes(
+        store_bytes<8 * NK>(
             a, [&](int h, int i) { return c[i % 4][2 * h + i / 4]; }, to, stored,
+            [&](int i) { return slice[i / 8][i / 2 % 4][i % 2]; },
             [&](int h, int i) { return exact_byte(a, tile.in + x + i, y + g + 8 * h, a.n[1], a.in_stride[1]); });
     }
 }

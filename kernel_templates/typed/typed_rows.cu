@@ -72,8 +72,9 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) typed_rows(const __grid
         unsigned char *const to[2] = {tile.out + (y + g) * a.out_stride[1] + x,
                                       tile.out + (y + g + 8) * a.out_stride[1] + x};
         const bool stored[2] = {x < a.n[2] && y + g <= last, x < a.n[2] && y + g + 8 <= last};
-        store_bytes(
+        store_bytes<4 * NK>(
             a, [&](int h, int i) { return c[i / 2][2 * h + i % 2]; }, to, stored,
+            [&](int i) { return slice[i / 4][i % 4]; },
             [&](int h, int i) { return exact_byte(a, h ? row[1] : row[0], x + i, a.n[2], 1); });
     }
 }
