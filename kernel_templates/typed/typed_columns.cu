@@ -24,12 +24,26 @@ __device__ __forceinline__ unsigned word_at(const bytes_arguments &a, const unsi
     return *reinterpret_cast<const unsigned *>(in + at * a.in_stride[1] + x);
 }
 
-// The fragments of one k-slice, rows y to y + 15, of four n-tiles.
-__device__ __forceinline__ void load_slice(const bytes_arguments &a, const unsigned char *in, long long y, long long x,
-                                           int t, unsigned (&slice)[4][2]) {
-    unsigned word[4];
+// The words of one k-slice, rows y to y + 15.
+__device__ __forceinline__ void load_words(const bytes_arguments &a, const unsigned char *in, long long y, long long x,
+                                           int t, unsigned (&word)[4]) {
+    if (y >= 0 && y + 16 <= a.n[1] && x < a.n[2]) {
+        const unsigned char *const at = in + (y + 2 * t) * a.in_stride[1] + x;
 #pragma unroll
-    for (int i = 0; i < 4; i++) word[i] = word_at(a, in, y + 2 * t + i % 2 + i / 2 * 8, x);
+        for (int i = 0; i < 4; i++)
+            word[i] = *reinterpret_cast<const unsigned *>(at + (i % 2 + i / 2 * 8) * a.in_stride[1]);
+        return;
+    }
+#pragma unroll 1
+    for (int i = 0; i < 4; i++) {
+        const unsigned one = word_at(a, in, y + 2 * t + i % 2 + i / 2 * 8, x);
+#pragma unroll
+        for (int k = 0; k < 4; k++) word[k] = i == k ? one : word[k];
+    }
+}
+
+// Their fragments of four n-tiles.
+__device__ __forceinline__ void convert(const unsigned (&word)[4], unsigned (&slice)[4][2]) {
 #pragma unroll
     for (int j = 0; j < 4; j++)
 #pragma unroll
@@ -48,8 +62,13 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) typed_columns(const __g
 #pragma unroll
     for (int i = 0; i < PARTS * NK * 4; i++)
         band[i / (4 * NK)][i / 4 % NK][i % 4] = a.bands[(i / 4 * 32 + lane) * 4 + i % 4];
+    unsigned word[4] = {};
 #pragma unroll
-    for (int k = 1; k < NK; k++) load_slice(a, tile.in, first + 16 * (k - 1 - KT), x0 + 4 * g, t, slice[k]);
+    for (int k = 1; k < NK; k++) {
+        load_words(a, tile.in, first + 16 * (k - 1 - KT), x0 + 4 * g, t, word);
+        convert(word, slice[k]);
+    }
+    load_words(a, tile.in, first + 16 * KT, x0 + 4 * g, t, word);
 #pragma unroll 1
     for (int step = 0; step < CHUNK; step++) {
         const long long y = first + 16 * step;
@@ -58,7 +77,9 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) typed_columns(const __g
         for (int k = 0; k + 1 < NK; k++)
 #pragma unroll
             for (int i = 0; i < 8; i++) slice[k][i / 2][i % 2] = slice[k + 1][i / 2][i % 2];
-        load_slice(a, tile.in, y + 16 * KT, x0 + 4 * g, t, slice[NK - 1]);
+        convert(word, slice[NK - 1]);
+        // The next iteration's words arrive during this one.
+        if (step + 1 < CHUNK) load_words(a, tile.in, y + 16 * (KT + 1), x0 + 4 * g, t, word);
         float c[4][4] = {};
         // The small parts of the weights first, while the sums are small.
 #pragma unroll

@@ -27,14 +27,21 @@ __device__ __forceinline__ unsigned word_at(const bytes_arguments &a, const unsi
     return word;
 }
 
-// The fragment of one k-slice: columns x to x + 3 of rows g and g + 8.
-__device__ __forceinline__ void load_slice(const bytes_arguments &a, const unsigned char *const (&row)[2], long long x,
-                                           unsigned (&slice)[4]) {
+// The words of one k-slice, columns x to x + 15, of rows g and g + 8.
+__device__ __forceinline__ void load_words(const bytes_arguments &a, const unsigned char *const (&row)[2], long long x,
+                                           int t, unsigned (&word)[2]) {
+    const bool inside = x >= 0 && x + 16 <= a.n[2];
+#pragma unroll
+    for (int h = 0; h < 2; h++)
+        word[h] = inside ? *reinterpret_cast<const unsigned *>(row[h] + x + 4 * t) : word_at(a, row[h], x + 4 * t);
+}
+
+// Their fragment.
+__device__ __forceinline__ void convert(const unsigned (&word)[2], unsigned (&slice)[4]) {
 #pragma unroll
     for (int h = 0; h < 2; h++) {
-        const unsigned word = word_at(a, row[h], x);
-        slice[h] = centred(__byte_perm(word, 0x64u, 0x4140));
-        slice[h + 2] = centred(__byte_perm(word, 0x64u, 0x4342));
+        slice[h] = centred(__byte_perm(word[h], 0x64u, 0x4140));
+        slice[h + 2] = centred(__byte_perm(word[h], 0x64u, 0x4342));
     }
 }
 
@@ -49,8 +56,14 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) typed_rows(const __grid
 #pragma unroll
     for (int i = 0; i < PARTS * 4 * NK * 2; i++)
         band[i / (8 * NK)][i / (2 * NK) % 4][i / 2 % NK][i % 2] = a.bands[(i / 2 * 32 + lane) * 2 + i % 2];
+    unsigned word[2][2];
 #pragma unroll
-    for (int k = 2; k < NK; k++) load_slice(a, row, first + 16 * (k - 2 - KT) + 4 * t, slice[k]);
+    for (int k = 2; k < NK; k++) {
+        load_words(a, row, first + 16 * (k - 2 - KT), t, word[0]);
+        convert(word[0], slice[k]);
+    }
+#pragma unroll
+    for (int i = 0; i < 2; i++) load_words(a, row, first + 16 * (KT + i), t, word[i]);
 #pragma unroll 1
     for (int step = 0; step < CHUNK; step++) {
         const long long x0 = first + 32 * step, x = x0 + 8 * t;
@@ -60,7 +73,11 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) typed_rows(const __grid
 #pragma unroll
             for (int i = 0; i < 4; i++) slice[k][i] = slice[k + 2][i];
 #pragma unroll
-        for (int k = NK - 2; k < NK; k++) load_slice(a, row, x0 + 16 * (k - KT) + 4 * t, slice[k]);
+        for (int i = 0; i < 2; i++) {
+            convert(word[i], slice[NK - 2 + i]);
+            // The next iteration's words arrive during this one.
+            if (step + 1 < CHUNK) load_words(a, row, x0 + 32 + 16 * (KT + i), t, word[i]);
+        }
         float c[4][4] = {};
         // The small parts of the weights first, while the sums are small.
 #pragma unroll
