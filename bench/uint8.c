@@ -1,7 +1,7 @@
-/* Gaussian of sigma 3 of a uint8 image of 2160 x 3840 points, as from Python: a pass along each axis,
- * each truncated to uint8. Prints the time beside that of a copy of the image and beside the time of
- * its bytes at the copy bandwidth, for noise, a smooth picture and a flat one; the results are
- * compared with the host's. Exit status 77 without a GPU.
+/* Gaussian of sigma 3 of a uint8 image of 2160 x 3840 points, as from Python: a pass along each
+ * axis, each truncated to uint8. Prints the time beside that of a copy of the image and beside the
+ * time of its bytes at the copy bandwidth, for noise, a smooth picture and a flat one; the results
+ * are compared with the host's. Exit status 77 without a GPU.
  *
  *     stentor-uint8 [--rows N] [--columns N] [--repeat N] */
 #include <math.h>

@@ -3,8 +3,8 @@
 //
 //     s(x) = sum over k of  w[k] * (u(x + k) - 128)  +  128 * sum of w
 //
-// Bytes less 128 are exact in f16; a weight is the sum of two f16 numbers, scaled by a power of two;
-// sums are f32, with an error below `doubt`. Where s is closer to an integer than that, truncation
+// Bytes less 128 are exact in f16; a weight is the sum of two f16 numbers, scaled by a power of
+// two; sums are f32, with an error below `doubt`. Where s is closer to an integer than that, truncation
 // is decided by the host's own sum in double, computed from memory. With INTEGERS weights and sums
 // are integers, exact in f16 and f32, and are divided without doubt.
 #pragma once
@@ -79,7 +79,8 @@ __device__ __forceinline__ unsigned exact_byte(const bytes_arguments &a, const u
     return static_cast<unsigned>(static_cast<int>(sum));
 }
 
-// A sum truncated towards zero, in the lowest 22 bits; `unsure`: it is closer to an integer than its error.
+// A sum truncated towards zero, in the lowest 22 bits; `unsure`: it is closer to an integer than
+// its error.
 __device__ __forceinline__ unsigned truncated(const bytes_arguments &a, float product, bool &unsure) {
     constexpr float MAGIC = 12582912.0f;  // 1.5 * 2^23: its ulp is 1
     const float s = __fmaf_rn(product, a.scale, a.offset), size = fabsf(s);
@@ -106,8 +107,9 @@ __device__ __forceinline__ bool is_flat(WORD word, unsigned &value) {
 }
 
 // Stores a lane's 16 sums, 8 bytes of each of rows g and g + 8, and corrects those that are unsure.
-// `exact` gives the byte of row h, column i, `read` word i of all COUNT words of its slices. Where the warp's
-// whole window is flat, as in masks and white paper, every sum is unsure, but all are the same.
+// `exact` gives the byte of row h, column i, and `read` word i of the COUNT words of its slices.
+// Where the warp's whole window is flat, as in masks and white paper, every sum is unsure, but all
+// are the same.
 template <int COUNT, class SUM, class WORD, class EXACT>
 __device__ __forceinline__ void store_bytes(const bytes_arguments &a, SUM sum, unsigned char *const (&to)[2],
                                             const bool (&stored)[2], WORD read, EXACT exact) {

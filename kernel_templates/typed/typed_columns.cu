@@ -2,13 +2,16 @@
 //
 //     out(y, x) = trunc( sum over k of  w[k] * u(y + k, x) )
 //
-// A warp marches down 32 columns, 16 rows at a time. Sixteen rows of results are a band matrix times
-// a window of NK k-slices of 16 rows, the last of which is new in each iteration:
+// A warp marches down 32 columns, 16 rows at a time. Sixteen rows of results are a band matrix
+// times a window of NK k-slices of 16 rows, the last of which is new in each iteration:
 //
-//     16 x 16 NK            16 NK x 8, one of 4            lane (g, t) loads columns 4g .. 4g + 3 of
-//     [w w w . . . .]       [rows y - 16 KT ..     ]       rows 2t, 2t + 1, 2t + 8, 2t + 9: column
-//     [. w w w . . .]   x   [                      ]       g of n-tile j is column 4g + j, so that a
-//     [. . w w w . .]       [.. y + 16 (KT + 1) - 1]       lane's results are 8 bytes of rows g, g + 8
+//     16 x 16 NK          16 NK x 8, one of 4
+//     [w w w . . .]       [rows y - 16 KT ..     ]
+//     [. w w w . .]   x   [                      ]
+//     [. . w w w .]       [.. y + 16 (KT + 1) - 1]
+//
+// Lane (g, t) loads columns 4g .. 4g + 3 of rows 2t, 2t + 1, 2t + 8, 2t + 9: column g of n-tile j is
+// column 4g + j, so that a lane's results are 8 bytes of rows g and g + 8.
 //
 // Reads KT (k-slices that the taps reach to each side), WARPS, CHUNK (iterations of a warp),
 // INTEGERS, TAPS_LOW, TAPS_HIGH and their sides.

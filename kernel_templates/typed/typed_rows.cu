@@ -2,8 +2,8 @@
 //
 //     out(y, x) = trunc( sum over k of  w[k] * u(y, x + k) )
 //
-// A warp marches along 16 rows, 32 columns at a time: a window of NK k-slices of 16 columns, the last
-// two of which are new in each iteration, times a band matrix for each of 4 n-tiles:
+// A warp marches along 16 rows, 32 columns at a time: a window of NK k-slices of 16 columns, the
+// last two of which are new in each iteration, times a band matrix for each of 4 n-tiles:
 //
 //     rows g, g + 8: lane (g, t) loads columns 4t .. 4t + 3 of a k-slice; they are its columns
 //                    2t, 2t + 1, 2t + 8, 2t + 9, and the rows of the bands are ordered likewise

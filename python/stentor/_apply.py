@@ -17,8 +17,8 @@ from ._quick import quick, remember_tensor
 from ._stencil import Taps
 from ._words import brief, said
 
-# A function that returns a filter's passes, from the array's rank, whether it is on a GPU, and whether
-# the result, and then that of each pass, is of whole numbers.
+# A function that returns a filter's passes, from the array's rank, whether it is on a GPU, and
+# whether the result, and then that of each pass, is of whole numbers.
 Maker = Callable[[int, bool, bool], List[Pass]]
 
 

@@ -108,7 +108,9 @@ def _by_parts_elsewhere(run: Callable, x: Any, value: complex, output: Any, out:
 
 
 def _target_elsewhere(space: Namespace, x: Any, output: Any, out: Any) -> Any:
-    """A complex array for the result, with views of its parts; None if the library has no such views."""
+    """A complex array for the result, with views of its parts.
+
+    None if the library has no such views."""
     target, dtype = target_of(output, out)
     if target is not None:
         if not is_complex(target):

@@ -290,9 +290,12 @@ class Box:
 
 
 def _of_integers(each: Pass, keeps_constants: bool) -> Pass:
-    """The pass for integers: with a divisor, integer weights, whose sums are divided by it."""
-    if each.divisor == 1:
-        return each._replace(taps=_keeps_constants(each.taps)) if keeps_constants else each
+    """The pass for integers: with a divisor, integer weights, whose sums are divided by it.
+
+    Points that a fixed side keeps are not divided: such a pass keeps its own weights."""
+    if each.divisor == 1 or not _can_extend(each):
+        taps = _keeps_constants(each.taps) if keeps_constants else each.taps
+        return each._replace(taps=taps, divisor=1.0)
     return each._replace(taps=Taps(each.taps.offsets, np.rint(each.taps.weights * each.divisor)))
 
 

@@ -28,14 +28,15 @@ def correlate(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflec
     Parameters
     ----------
     input : array_like
-        An array on the host or on a GPU. On the host it may also hold integers or complex numbers.
+        An array on the host or on a GPU, of real or complex numbers of any type.
     weights : array_like
         Has as many axes as `input`, or as `axes`; at most three of them have more than one weight.
         If it has fewer axes than `input`, it is applied along the last axes, and the other axes
-        are batch axes (beyond scipy). Complex weights, on the host only, are conjugated, as in
-        scipy, and give a complex result.
+        are batch axes (beyond scipy). Complex weights are conjugated, as in scipy, and give a
+        complex result.
     output : array or dtype, optional
         The array that receives the result, or the dtype of the result; by default that of `input`.
+        Whole numbers are truncated after each pass, as in scipy, with equal results on all devices.
     mode : str or sequence, optional
         The boundary condition: 'reflect', 'constant', 'nearest', 'mirror', 'wrap', the names
         prefixed by 'grid-', or 'fixed': points whose taps would reach past a side keep their

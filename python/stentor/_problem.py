@@ -17,7 +17,7 @@ from ._stencil import Taps, stencil_handle
 
 DTYPES = {'float64': lib.STN_F64, 'float32': lib.STN_F32, 'float16': lib.STN_F16}
 NARROW = 16  # a last axis of at most this many points is too short to be processed as a row
-# The number types of arrays, by the names of NumPy and PyTorch: the library's constant and the bytes.
+# The number types of arrays, by the names of NumPy and PyTorch.
 ELEMENTS = {'float64': lib.STN_ELEMENT_F64, 'float32': lib.STN_ELEMENT_F32, 'float16': lib.STN_ELEMENT_F16,
             'bfloat16': lib.STN_ELEMENT_BF16, 'int8': lib.STN_ELEMENT_I8, 'uint8': lib.STN_ELEMENT_U8, 'int16': lib.STN_ELEMENT_I16,
             'uint16': lib.STN_ELEMENT_U16, 'int32': lib.STN_ELEMENT_I32, 'uint32': lib.STN_ELEMENT_U32, 'int64': lib.STN_ELEMENT_I64,

@@ -1,4 +1,5 @@
-/* IEEE binary16 and bfloat16 numbers, stored as uint16_t. Conversion rounds to nearest even, as the GPU does. */
+/* IEEE binary16 and bfloat16 numbers, stored as uint16_t. Conversion rounds to nearest even, as the
+ * GPU does. */
 #ifndef STN_BASE_HALF_H
 #define STN_BASE_HALF_H
 #include <stdint.h>
@@ -46,7 +47,8 @@ static inline float stn_bfloat_to_float(uint16_t b) {
 static inline uint16_t stn_float_to_bfloat(float value) {
     uint32_t bits;
     memcpy(&bits, &value, 4);
-    if ((bits & 0x7fffffffu) > 0x7f800000u) return (uint16_t)((bits >> 16 & 0x8000u) | 0x7fc0u); /* NaN */
+    /* NaN */
+    if ((bits & 0x7fffffffu) > 0x7f800000u) return (uint16_t)((bits >> 16 & 0x8000u) | 0x7fc0u);
     return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 #endif

@@ -46,9 +46,9 @@ typedef struct stn_kernels {
     void (*sum_rows_float)(float *const *sums, const stn_dense *dense, size_t count);
     /* to[x] = from[x], indexed by stn_element; the first is NULL. */
     void (*load[STN_ELEMENTS])(double *to, const void *from, size_t count);
-    /* The reverse, rounded to nearest; f16 and bf16 by way of f32. Integers are truncated towards zero, then
-     * wrapped modulo their range; values outside the range of int64 become INT64_MIN first.
-     * Booleans are whether the truncated value is not 0. */
+    /* The reverse, rounded to nearest; f16 and bf16 by way of f32. Integers are truncated towards
+     * zero, then wrapped modulo their range; values outside the range of int64 become INT64_MIN
+     * first. Booleans are whether the truncated value is not 0. */
     void (*store[STN_ELEMENTS])(void *to, const double *from, size_t count);
 } stn_kernels;
 

@@ -31,7 +31,8 @@ double stn_task_constant_value(const stn_task *task, int axis, int side) {
 }
 
 stn_element stn_element_of(stn_dtype dtype) {
-    static const stn_element elements[] = {STN_ELEMENT_F64, STN_ELEMENT_F32, STN_ELEMENT_F16}; /* by stn_dtype */
+    /* by stn_dtype */
+    static const stn_element elements[] = {STN_ELEMENT_F64, STN_ELEMENT_F32, STN_ELEMENT_F16};
     return elements[dtype];
 }
 

@@ -134,7 +134,7 @@ Test(kernels, integers_truncate_and_wrap) {
                 {-INFINITY, INT64_MIN},
                 {NAN, INT64_MIN}};
     static const stn_element numbers[] = {STN_ELEMENT_I8,  STN_ELEMENT_U8,  STN_ELEMENT_I16, STN_ELEMENT_U16,
-                                         STN_ELEMENT_I32, STN_ELEMENT_U32, STN_ELEMENT_I64, STN_ELEMENT_U64};
+                                          STN_ELEMENT_I32, STN_ELEMENT_U32, STN_ELEMENT_I64, STN_ELEMENT_U64};
     const stn_kernels *kernels;
     for (int set = 0; (kernels = stn_kernels_at(set)); set++)
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

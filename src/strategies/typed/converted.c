@@ -3,8 +3,8 @@
  *     in -> convert (typed) -> grid in the dtype -> the steps by the cheapest strategy
  *                                                -> grid in the dtype -> convert (typed) -> out
  *
- * Both grids are in the workspace, packed. A side that holds numbers of the dtype is read or written
- * by the steps themselves. */
+ * Both grids are in the workspace, packed. A side that holds numbers of the dtype is read or
+ * written by the steps themselves. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

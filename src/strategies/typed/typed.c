@@ -1,6 +1,6 @@
 /* Strategy typed: one step from an array of one number type to an array of another (uint8 to uint8,
- * bfloat16 to f32...), converted where the kernel loads and stores, on a GPU. Sums are the host's to
- * the last bit, so that results truncated to integers are too. */
+ * bfloat16 to f32...), converted where the kernel loads and stores, on a GPU. Sums are the host's
+ * to the last bit, so that results truncated to integers are too. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,8 @@ typedef struct point_arguments {
     double constant[3][2], divisor;
 } point_arguments;
 
-static const char *const names[] = {"typed_point", "typed_columns", "typed_rows"}; /* by typed_kernel */
+/* by typed_kernel */
+static const char *const names[] = {"typed_point", "typed_columns", "typed_rows"};
 
 typedef struct typed_state {
     typed_kernel which;

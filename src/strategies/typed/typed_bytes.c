@@ -163,7 +163,8 @@ static uint16_t part_of(double weight, int part) {
 }
 
 /* The offset of the weight in half `e` of register `r` of a fragment. typed_columns: row m and
- * column k of a 16 x 16 matrix. typed_rows: row k and column n of n-tile j, in the kernel's order. */
+ * column k of a 16 x 16 matrix. typed_rows: row k and column n of n-tile j, in the kernel's
+ * order. */
 static int64_t columns_offset(int lane, int r, int e) {
     const int g = lane / 4, t = lane % 4;
     return 2 * t + e + r / 2 * 8 - (g + r % 2 * 8);

@@ -26,7 +26,8 @@ static uint64_t seed;
 
 static stn_element draw_element(dice *d) { return (stn_element)dice_int(d, STN_ELEMENT_F64, STN_ELEMENT_BOOL); }
 
-/* Taps that are summed in pairs: equal or opposite at opposite offsets, with or without a middle. */
+/* Taps that are summed in pairs: equal or opposite at opposite offsets, with or without a
+ * middle. */
 static stn_stencil *paired_stencil(dice *d, int rank, bool odd, bool whole) {
     stn_tap taps[9] = {{{0}, whole ? dice_int(d, -4, 4) : dice_real(d)}};
     stn_stencil *stencil = NULL;
