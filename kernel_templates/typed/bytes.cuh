@@ -4,9 +4,9 @@
 //     s(x) = sum over k of  w[k] * (u(x + k) - 128)  +  128 * sum of w
 //
 // Bytes less 128 are exact in f16; a weight is the sum of two f16 numbers, scaled by a power of
-// two; sums are f32, with an error below `doubt`. Where s is closer to an integer than that, truncation
-// is decided by the host's own sum in double, computed from memory. With INTEGERS weights and sums
-// are integers, exact in f16 and f32, and are divided without doubt.
+// two; sums are f32, with an error below `doubt`. Where s is closer to an integer than that,
+// truncation is decided by the host's own sum in double, computed from memory. With INTEGERS
+// weights and sums are integers, exact in f16 and f32, and are divided without doubt.
 #pragma once
 #include "device/boundary.cuh"
 #include "device/launch_checks.cuh"

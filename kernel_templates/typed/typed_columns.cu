@@ -10,8 +10,8 @@
 //     [. w w w . .]   x   [                      ]
 //     [. . w w w .]       [.. y + 16 (KT + 1) - 1]
 //
-// Lane (g, t) loads columns 4g .. 4g + 3 of rows 2t, 2t + 1, 2t + 8, 2t + 9: column g of n-tile j is
-// column 4g + j, so that a lane's results are 8 bytes of rows g and g + 8.
+// Lane (g, t) loads columns 4g .. 4g + 3 of rows 2t, 2t + 1, 2t + 8, 2t + 9: column g of n-tile j
+// is column 4g + j, so that a lane's results are 8 bytes of rows g and g + 8.
 //
 // Reads KT (k-slices that the taps reach to each side), WARPS, CHUNK (iterations of a warp),
 // INTEGERS, TAPS_LOW, TAPS_HIGH and their sides.
