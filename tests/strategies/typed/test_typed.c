@@ -136,7 +136,7 @@ static bool run_both(suite *s, job *j, const char *strategy, char *detail, size_
 /* One step: the same bytes, padding included. NaN differ in their bits and are set apart. */
 static void one_step(suite *s) {
     const stn_kernels *kernels = stn_kernels_best();
-    const int count = s->full ? 2000 : 150;
+    const int count = s->full ? 2000 : 40;
     dice d = {seed};
     int done = 0;
     char detail[1400];
@@ -153,7 +153,7 @@ static void one_step(suite *s) {
                     snprintf(detail, sizeof detail, "seed %llu: element %zu is %.17g, not %.17g",
                              (unsigned long long)seed, at / size, got, want);
             }
-            if (!good || done % 50 == 0) suite_report(s, good, j.what, detail);
+            if (!good || done % 20 == 0) suite_report(s, good, j.what, detail);
             done++;
         }
         free_job(&j);
@@ -196,7 +196,7 @@ static void fill_picture(dice *d, unsigned char *to, size_t bytes) {
 
 /* The kernels for bytes: the same bytes as the host's. */
 static void bytes(suite *s) {
-    const int count = s->full ? 600 : 60;
+    const int count = s->full ? 600 : 24;
     dice d = {seed + 2};
     int done = 0;
     char detail[1400];
@@ -255,7 +255,7 @@ static void bytes(suite *s) {
  * rounding of the dtype and of the output. */
 static void converted(suite *s) {
     const stn_kernels *kernels = stn_kernels_best();
-    const int count = s->full ? 300 : 40;
+    const int count = s->full ? 300 : 12;
     dice d = {seed + 1};
     int done = 0;
     char detail[1400];
