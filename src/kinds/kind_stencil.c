@@ -82,6 +82,8 @@ static stn_work_shape shape(const stn_plan *plan) {
     return (stn_work_shape){.dtype = task->dtype,
                             .in_place = task->in_place,
                             .alignment = task->alignment,
+                            .in_size = (int)stn_element_size(stn_task_element(task, false)),
+                            .out_size = (int)stn_element_size(stn_task_element(task, true)),
                             .source = task->source,
                             .repeats = repeats(task),
                             .stack = task->snapshots > 1,

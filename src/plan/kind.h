@@ -14,8 +14,11 @@ typedef struct stn_work_shape {
     /* Input and output have the same dense layout and there is no source, so that a run can
      * continue from the output of another. */
     bool repeats;
-    bool stack;     /* a run writes several states, and may consist of several runs */
-    int alignment;  /* of all pointers, in bytes */
+    bool stack;    /* a run writes several states, and may consist of several runs */
+    int alignment; /* of all pointers, in bytes */
+    /* Bytes of an element of the input and of the output, if they may exceed the alignment; else
+     * 0. */
+    int in_size, out_size;
     uint64_t steps; /* a candidate may be measured with fewer steps; 1: the work has no steps */
     /* Numbers of the dtype from the first to one past the last. */
     int64_t in_numbers, out_numbers;

@@ -107,25 +107,19 @@ stn_status stn_plan_check_workspace(const stn_plan *plan, const stn_execution *r
     return STN_OK;
 }
 
-/* A stencil's input and output may be of wider numbers than its alignment. */
-static stn_status check_aligned(const stn_plan *plan, const stn_work_shape *shape, const stn_execution *run,
-                                stn_error *error) {
-    const int64_t size[2] = {plan->kind->points(plan, STN_WORK_IN, run->in).size,
-                             plan->kind->points(plan, STN_WORK_OUT, run->out).size};
+static stn_status check_aligned(const stn_work_shape *shape, const stn_execution *run, stn_error *error) {
     const struct {
         const char *name;
         const void *pointer;
-        int64_t least;
-    } rows[] = {{"in", run->in, size[0]}, {"out", run->out, size[1]}, {"source", run->source, 1}};
+        int element;
+    } rows[] = {{"in", run->in, shape->in_size}, {"out", run->out, shape->out_size}, {"source", run->source, 0}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const int64_t alignment = rows[i].least > shape->alignment && !(rows[i].least & (rows[i].least - 1))
-                                      ? rows[i].least
-                                      : shape->alignment;
+        const int alignment = rows[i].element > shape->alignment ? rows[i].element : shape->alignment;
         if ((uintptr_t)rows[i].pointer % (uintptr_t)alignment)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                             "the %s pointer is not a multiple of %d bytes as the plan expects: align it, or plan with "
                             "a smaller alignment",
-                            rows[i].name, (int)alignment);
+                            rows[i].name, alignment);
     }
     return STN_OK;
 }
@@ -153,7 +147,7 @@ static stn_status check_sides(const stn_plan *plan, const stn_execution *run, st
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "stn_execution.system is given to a plan of no system: leave it NULL");
     STN_TRY(check_present(&shape, run, error));
-    STN_TRY(check_aligned(plan, &shape, run, error));
+    STN_TRY(check_aligned(&shape, run, error));
     STN_TRY(check_operands(plan, &shape, run, error));
     return check_overlap(plan, &shape, run, error);
 }
