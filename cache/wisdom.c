@@ -197,6 +197,8 @@ static size_t find_same(const stn_wisdom *wisdom, const char *entry) {
     return i;
 }
 
+bool stn_wisdom_has(const stn_wisdom *wisdom, const char *entry) { return find_same(wisdom, entry) < wisdom->count; }
+
 stn_status stn_wisdom_join(const stn_wisdom *first, const stn_wisdom *second, stn_text *text, size_t *known,
                            stn_error *error) {
     size_t both = 0;

@@ -44,6 +44,9 @@ const char *stn_wisdom_problem(const char *entry);
  * none. */
 size_t stn_wisdom_line(const char *entry, const char *end, const char *label, const char **value);
 
+/* True if the wisdom has an entry with this one's class, problem and kernels. */
+bool stn_wisdom_has(const stn_wisdom *wisdom, const char *entry);
+
 /* Merges into the empty *text: the first one's entries, each with the candidates that only the
  * second has, then the entries that only the second has. If both have a candidate, the first one's
  * time is kept. STN_ERROR_FORMAT: too many entries. *known, if not NULL: the number of entries in

@@ -183,8 +183,10 @@ static stn_status print_entry(const stn_plan *plan, const tune_records *records,
 }
 
 static stn_status join_newest(void *user, stn_wisdom *before, stn_text *after, stn_error *error) {
-    if (before->count == STN_WISDOM_ENTRIES) before->count--; /* the oldest */
-    return stn_wisdom_join(user, before, after, NULL, error);
+    const stn_wisdom *newest = user;
+    if (before->count == STN_WISDOM_ENTRIES && !stn_wisdom_has(before, newest->entry[0]))
+        before->count--; /* the oldest */
+    return stn_wisdom_join(newest, before, after, NULL, error);
 }
 
 static stn_status remember(const stn_plan *plan, const tune_records *records, stn_error *error) {

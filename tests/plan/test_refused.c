@@ -21,6 +21,9 @@ static struct {
     int weights_asked;
     stn_status refusal; /* with this status */
     size_t more;        /* bytes of workspace that prepare asks for beyond WORKSPACE */
+    /* predicted error of the first candidate with a weight of 2 or more */
+    double error;
+    int deterministic;
 } told;
 
 /* What it builds: weights as a kernel's table would hold them. */
@@ -42,8 +45,10 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
 
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *e) {
-    (void)task, (void)machine;
-    *e = (stn_estimate){.bytes = 1, .launches = 1, .seconds = 1 + candidate->values[0]};
+    (void)machine;
+    *e = (stn_estimate){.bytes = 1, .launches = 1, .seconds = 1 + candidate->values[0], .error = 1e-16};
+    for (size_t k = 0; k < task->ntaps && !candidate->values[0]; k++)
+        if (task->taps[k].weight >= 2) e->error = told.error;
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
@@ -112,6 +117,7 @@ static stn_status make_plan(void) {
     stn_problem p = STN_PROBLEM_INIT;
     options.device = STN_DEVICE_HOST, options.cache_dir = ":memory:";
     choice.strategy = "host";
+    choice.deterministic = told.deterministic;
     cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
     cr_assert_eq(stn_stencil_parse("heat-1d", &stencil, &error), STN_OK, "%s", error.message);
     p.stencil = stencil;
@@ -239,6 +245,24 @@ Test(refused, where_choosing_again_fails_the_plan_is_as_it_was) {
     cr_expect_eq(plan->again[0], '\0');
     for (int k = 0; k < TAPS; k++)
         cr_expect(made->weights[k] == before[k] && plan->task.taps[k].weight == before[k], "weight %d", k);
+    end();
+    cr_expect_eq(told.prepared, told.released);
+}
+
+/* New weights whose predicted error is above the bound: the candidate is not kept, where another
+ * one is within it, and what was asked for still holds. */
+Test(refused, by_the_error_with_new_weights_the_plan_chooses_again) {
+    double other[TAPS] = {0.5, 2, 0.25}, small[TAPS] = {0.5, 0.25, 0.25};
+    told.error = 1e-10; /* the bound of one step in f64 is 1e-13 */
+    told.deterministic = 1;
+    cr_assert_eq(make_plan(), STN_OK, "%s", error.message);
+    cr_assert_eq(stn_plan_set_weights(plan, TAPS, small, &error), STN_OK, "%s", error.message);
+    cr_expect_eq(plan->candidate.values[0], 0, "the error is as before");
+    cr_assert_eq(stn_plan_set_weights(plan, TAPS, other, &error), STN_OK, "%s", error.message);
+    cr_expect_eq(plan->candidate.values[0], 1, "its error is within the bound");
+    cr_expect_eq(plan->estimate.error, 1e-16);
+    cr_expect(plan->deterministic, "the new choice is as deterministic as the old one");
+    for (int k = 0; k < TAPS; k++) cr_expect_eq(((built *)plan->state)->weights[k], other[k]);
     end();
     cr_expect_eq(told.prepared, told.released);
 }

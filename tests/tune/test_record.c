@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "../context/stand_ins.h"
 #include "context/context.h"
@@ -148,6 +150,76 @@ Test(record, key_covers_only_the_symmetry_of_weights) {
     stn_wisdom_key skewed = key_of_weights(&w, (double[]){0.1, 0.15, 0.3, 0.25, 0.1});
     cr_assert_eq(memcmp(&first, &scaled, sizeof first), 0);
     cr_assert_neq(memcmp(&first, &skewed, sizeof first), 0);
+    end_world(&w);
+}
+
+/* A measurement in a folder whose wisdom is full: the oldest entry makes room for a new one, and
+ * all stay where the problem was known. */
+static void remember(const world *w, stn_context *context, double seconds) {
+    static tune_records records;
+    const stn_candidate candidate = {{1}};
+    stn_plan *plan = plan_of(context, &w->problem);
+    records.count = 0;
+    tune_record_set(&records, "direct", &candidate, seconds);
+    tune_remember(plan, &records);
+    stn_plan_destroy(plan);
+}
+
+static stn_wisdom wisdom_in(stn_context *context) {
+    stn_wisdom wisdom;
+    struct stat seen;
+    OK(stn_wisdom_read(stn_cache_folder(context->cache), &wisdom, &seen, &error));
+    return wisdom;
+}
+
+static void write_full(const char *path) {
+    stn_text text = STN_TEXT_EMPTY;
+    stn_wisdom_begin(&text);
+    for (unsigned i = 0; i < STN_WISDOM_ENTRIES; i++) {
+        stn_wisdom_key key = {0};
+        memcpy(key.problem.bytes, &i, sizeof i);
+        stn_wisdom_put_key(&text, &key);
+        stn_text_printf(&text, "problem: %u\n", i);
+    }
+    stn_wisdom_end(&text);
+    cr_assert_not(text.failed);
+    FILE *file = fopen(path, "wb");
+    cr_assert(file && fwrite(text.data, 1, text.size, file) == text.size && !fclose(file) && !chmod(path, 0600));
+    stn_text_clear(&text);
+}
+
+static bool has_line(const stn_wisdom *wisdom, size_t i, const char *line) {
+    const char *found = strstr(wisdom->entry[i], line);
+    return found && found < wisdom->entry[i + 1];
+}
+
+Test(record, full_wisdom_drops_the_oldest_entry_for_a_new_one) {
+    world w = world_of();
+    char folder[] = "/tmp/stentor-record-XXXXXX", path[64];
+    cr_assert(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/wisdom", folder);
+    write_full(path);
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    stn_context *context;
+    options.arch = "sm_90", options.cache_dir = folder;
+    OK(stn_context_create(&options, &context, &error));
+    remember(&w, context, 0.5);
+    stn_wisdom wisdom = wisdom_in(context);
+    cr_assert_eq(wisdom.count, (size_t)STN_WISDOM_ENTRIES);
+    cr_expect(has_line(&wisdom, 0, "candidate: direct 0.5 1"), "the newest comes first");
+    cr_expect(has_line(&wisdom, 1, "problem: 0\n"));
+    cr_expect(has_line(&wisdom, STN_WISDOM_ENTRIES - 1, "problem: 4094\n"), "the last one was dropped");
+    stn_wisdom_clear(&wisdom);
+    remember(&w, context, 0.25);
+    wisdom = wisdom_in(context);
+    cr_assert_eq(wisdom.count, (size_t)STN_WISDOM_ENTRIES);
+    cr_expect(has_line(&wisdom, 0, "candidate: direct 0.25 1") && !has_line(&wisdom, 0, "0.5 1"), "the new time");
+    cr_expect(has_line(&wisdom, STN_WISDOM_ENTRIES - 1, "problem: 4094\n"), "nothing was dropped for it");
+    stn_wisdom_clear(&wisdom);
+    OK(stn_wisdom_forget(context, NULL, &error));
+    stn_context_destroy(context);
+    snprintf(path, sizeof path, "%s/lock", folder);
+    cr_expect(!unlink(path) && !rmdir(folder));
     end_world(&w);
 }
 
