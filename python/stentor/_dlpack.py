@@ -12,6 +12,7 @@ from ._library import ffi as _ffi
 from ._problem import Layout
 
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
+MOST_AXES = 64  # of a tensor that is read, as in NumPy 2
 _KINDS = {0: 'i', 1: 'u', 2: 'f', 5: 'c', 6: 'b'}
 _CODES = {kind: code for code, kind in _KINDS.items()}
 _FRESH, _USED, _VERSIONED = b'dltensor', b'used_dltensor', b'dltensor_versioned'
@@ -57,10 +58,22 @@ def capsule(owner: Any, pointer: int, layout: Layout, dtype: np.dtype, device: T
     return _new(address, _FRESH, ctypes.cast(_drop_capsule, ctypes.c_void_p))
 
 
-class Checked:
-    """Another library's array; its export refuses a tensor with elements but a null data pointer.
+def _layout_of(tensor: Any) -> Layout:
+    """The layout of a tensor of another library; refuses one that cannot be."""
+    if not 0 <= tensor.ndim <= MOST_AXES or (tensor.ndim and not tensor.shape):
+        raise ValueError(f'its DLPack tensor has {tensor.ndim} axes' + ('' if tensor.shape else ' and no shape') + f': give 0 to {MOST_AXES}')
+    shape = tuple(tensor.shape[a] for a in range(tensor.ndim))
+    if any(n < 0 for n in shape):
+        raise ValueError(f'its DLPack tensor has the shape {shape}: no extent is below 0')
+    if not tensor.data and 0 not in shape:
+        raise ValueError(f'it has shape {shape} but its data pointer is NULL: give an array with memory')
+    return Layout.dense(shape) if not tensor.strides else Layout.given(shape, [tensor.strides[a] for a in range(tensor.ndim)])
 
-    NumPy would present such a tensor as uninitialised memory."""
+
+class Checked:
+    """Another library's array; its export refuses a tensor that cannot be.
+
+    NumPy would present a tensor with a null data pointer as uninitialised memory."""
 
     def __init__(self, given: Any):
         self._given = given
@@ -72,10 +85,7 @@ class Checked:
         made = self._given.__dlpack__(**named)
         for name, kind in ((_FRESH, 'DLManagedTensor *'), (_VERSIONED, 'DLManagedTensorVersioned *')):
             if _is_valid(made, name):
-                tensor = _ffi.cast(kind, _pointer(made, name)).tensor
-                shape = tuple(tensor.shape[a] for a in range(tensor.ndim))
-                if not tensor.data and 0 not in shape:
-                    raise ValueError(f'it has shape {shape} but its data pointer is NULL: give an array with memory')
+                _layout_of(_ffi.cast(kind, _pointer(made, name)).tensor)
         return made
 
 
@@ -94,12 +104,19 @@ def take(given: Any) -> Taken:
     if not _is_valid(given, _FRESH):
         raise ValueError('the DLPack capsule is not fresh: each is taken once, and the form before version 1 is read')
     managed = _ffi.cast('DLManagedTensor *', _pointer(given, _FRESH))
+    tensor = managed.tensor
+    layout = _layout_of(tensor)  # A capsule that is refused stays fresh, so that its owner frees it.
     _rename(given, _USED)
     owner = _ffi.gc(managed, lambda tensor: tensor.deleter(tensor) if tensor.deleter else None)
-    tensor = managed.tensor
-    shape = tuple(tensor.shape[a] for a in range(tensor.ndim))
-    layout = Layout.dense(shape) if not tensor.strides else Layout.given(shape, [tensor.strides[a] for a in range(tensor.ndim)])
-    kind, bits = _KINDS.get(tensor.dtype.code, '?'), tensor.dtype.bits
-    name = np.dtype(f'{kind}{bits // 8}').name if kind != '?' and tensor.dtype.lanes == 1 else 'bfloat16' if tensor.dtype.code == 4 else 'no dtype of NumPy'
     pointer = int(_ffi.cast('uintptr_t', tensor.data)) + tensor.byte_offset
-    return Taken(pointer, layout, name, (tensor.device.type, tensor.device.id), owner)
+    return Taken(pointer, layout, _name_of(tensor.dtype), (tensor.device.type, tensor.device.id), owner)
+
+
+def _name_of(dtype: Any) -> str:
+    """NumPy's name of a tensor's dtype; other names are refused later."""
+    if dtype.code == 4:
+        return 'bfloat16'
+    try:
+        return np.dtype(f'{_KINDS[dtype.code]}{dtype.bits // 8}').name if dtype.lanes == 1 and dtype.bits % 8 == 0 else 'no dtype of NumPy'
+    except (KeyError, TypeError):
+        return 'no dtype of NumPy'

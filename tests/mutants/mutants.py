@@ -38,6 +38,15 @@ SKIPPED = 77
 MOST_BYTES = 4 << 30  # of files and of data, in case a fault makes a program grow for ever
 
 
+def reachable(folder):
+    """Whether every user may enter the folder."""
+    try:
+        resolved = pathlib.Path(folder).resolve(strict=True)
+        return all(each.stat().st_mode & 0o001 for each in (resolved, *resolved.parents))
+    except OSError:
+        return False
+
+
 class Mutant:
     """One fault: its file, the test that detects it, the text before and after."""
 
@@ -82,8 +91,11 @@ class Build:
             if source.is_file() and not (copy.is_file() and copy.read_bytes() == source.read_bytes()):
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(source, copy)
+        # Interpreters that the tests' user can run.
+        os.environ['PATH'] = os.pathsep.join(filter(reachable, os.environ['PATH'].split(os.pathsep)))
         if not (self.folder / 'build.ninja').exists():
             subprocess.run(['meson', 'setup', self.folder, self.tree], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(['ninja', '-C', self.folder, 'build.ninja'], check=True, stdout=subprocess.DEVNULL)
         self.tests = {each['name']: each for each in self.introspect('--tests')}
         self.outputs = {each['id']: each['filename'] for each in self.introspect('--targets')}
 

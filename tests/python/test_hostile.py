@@ -1,8 +1,10 @@
 """Random invalid arguments: each call gives a result or one clear error message."""
 import decimal
 import fractions
+import gc
 import inspect
 import os
+import time
 import traceback
 import unittest
 import warnings
@@ -181,6 +183,68 @@ class NoMemory(unittest.TestCase):
         self.assertEqual(stentor.laplace(Null((3, 0))).shape, (3, 0))
         with self.assertRaisesRegex(ValueError, 'NULL'):
             stentor.laplace(Protocols({'shape': (3,), 'typestr': '<f8', 'data': (0, False)}))
+
+
+class Foreign:
+    """A DLPack tensor of random fields, some of which are wrong, over memory that is large enough."""
+
+    def __init__(self, rng):
+        ffi = _dlpack._ffi
+        self.taken = self.deleted = 0
+        few = lambda *values: values[int(rng.integers(len(values)))]
+        self.ndim = few(0, 1, 1, 2, 2, 3, 4, 33, 65, -1, 2**31 - 1)
+        count = max(0, min(self.ndim, 70))
+        wrong = rng.random() < 0.3
+        self.shape = [few(0, 1, 2, 3, -1, 2**62) if wrong else few(1, 2, 3) for _ in range(count)]
+        strides = [few(0, 1, -1, 2, 3, 2**61) if wrong else few(1, 2, 3, 9) for _ in range(count)]
+        self.memory = ffi.new('double[]', 8192)
+        self.kept = ffi.new('int64_t[]', self.shape or [0]), ffi.new('int64_t[]', strides or [0]), ffi.new('DLManagedTensor *')
+        self.kept_deleter = ffi.callback('void(DLManagedTensor *)', self.delete)
+        tensor = self.kept[2].tensor
+        tensor.data = ffi.cast('void *', int(ffi.cast('uintptr_t', self.memory)) + 4096 * 8) if rng.random() < 0.95 else ffi.NULL
+        tensor.device.type, tensor.device.id = few(1, 1, 1, 2, 3, 13, 0, 99, -1), few(0, 0, 1, -1, 2**31 - 1)
+        tensor.ndim, tensor.shape = self.ndim, self.kept[0]
+        tensor.strides = self.kept[1] if rng.random() < 0.7 else ffi.NULL
+        tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes = few(2, 2, 2, 0, 1, 3, 4, 5, 6, 17, 255), few(64, 64, 32, 16, 8, 1, 7, 0, 255), few(1, 1, 1, 0, 2)
+        tensor.byte_offset = few(0, 0, 8, 1)
+        self.kept[2].deleter = self.kept_deleter if rng.random() < 0.9 else ffi.NULL
+        self.device = tensor.device.type, tensor.device.id
+        self.name = few(_dlpack._FRESH, _dlpack._FRESH, _dlpack._FRESH, b'used_dltensor', b'something')
+
+    def delete(self, managed):
+        self.deleted += 1
+
+    def __dlpack_device__(self):
+        return self.device
+
+    def __dlpack__(self, **given):
+        return _dlpack._new(int(_dlpack._ffi.cast('uintptr_t', self.kept[2])), self.name, None)
+
+
+class Capsules(unittest.TestCase):
+    def test_by_chance(self):
+        """A capsule of another library is read, or refused with one sentence; its deleter runs once at most."""
+        read = 0
+        seed = int(os.environ.get('STENTOR_TEST_SEED', time.time_ns() % 2**32))
+        for number in range(COUNT):
+            said = f'STENTOR_TEST_SEED={seed}, number {number}'
+            given = Foreign(np.random.default_rng([seed, number]))
+            try:
+                if given.device[0] in (2, 13):
+                    taken = _dlpack.take(given.__dlpack__())
+                    self.assertEqual(taken.layout.shape, tuple(given.shape), said)
+                    del taken
+                else:
+                    stentor.laplace(given)
+                read += 1
+            except ALLOWED as error:
+                message, raiser = str(error), traceback.extract_tb(error.__traceback__)[-1].filename
+                self.assertTrue(message and '\n' not in message and len(message) < 400 and 'stentor' in raiser, f'{said}: {message!r} from {raiser}')
+            except Exception as error:
+                self.fail(f'{said} raises {error!r}, {traceback.format_exc()}')
+            gc.collect(0)
+            self.assertLessEqual(given.deleted, 1, said)
+        self.assertTrue(COUNT // 40 < read < COUNT, read)
 
 
 class ManySteps(unittest.TestCase):

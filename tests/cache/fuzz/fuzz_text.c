@@ -1,8 +1,10 @@
-/* Fuzzes texts of users and files: a stencil, a boundary, a dtype, a key, a list of problems. Any
- * bytes are refused with a message, or accepted as a whole; the first byte selects the kind of
- * text. */
+/* Fuzzes texts of users and files: a stencil, a boundary, a dtype, a key, a list of problems, a
+ * size. Any bytes are refused with a message, or accepted as a whole; the first byte selects the
+ * kind of text. */
+#include "cli/option_values.h"
 #include "cli/problem_list.h"
 #include "fuzz.h"
+#include "problem/task.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
     (void)argc, (void)argv;
@@ -18,6 +20,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
         "3e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "4[{\"stencil\": [\"heat-2d\", \"box-2d9p\"], \"size\": \"64x64\", \"dtype\": [\"f64\", \"f32\"], \"steps\": "
         "3}]",
+        "564x80x3",
+        "51e3,7",
+        "6wrap,reflect:mirror",
+        "6nearest",
         "4[{\"taps\": \"a.npy\", \"boundary\": \"wrap,fixed:mirror\", \"strategy\": \"direct\"}]",
     };
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
@@ -81,6 +87,24 @@ static void try_list(const char *bytes, size_t size) {
     cli_problem_list_clear(&problems);
 }
 
+static void try_size(const char *text) {
+    size_t extent[STN_ARRAY_RANK] = {0};
+    int rank = 0;
+    stn_error error = {0};
+    stn_status status = cli_parse_size("--size", text, extent, &rank, &error);
+    expect_message(status, &error);
+    FUZZ_CHECK(rank >= 0 && rank <= STN_ARRAY_RANK);
+    for (int axis = 0; axis < rank && status == STN_OK; axis++) FUZZ_CHECK(extent[axis] > 0);
+}
+
+static void try_axes(const char *text) {
+    stn_boundary boundary[STN_MAX_RANK][2];
+    for (int rank = 1; rank <= STN_MAX_RANK; rank++) {
+        stn_error error = {0};
+        expect_message(stn_boundary_parse_axes(text, rank, boundary, &error), &error);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
     if (!size) return 0;
     char *text = malloc(size); /* the bytes after the first, with a terminator */
@@ -89,21 +113,27 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
     text[size - 1] = '\0';
     stn_dtype dtype;
     stn_error error = {0};
-    switch (data[0] % 5) { /* the digits of the seeds: '0' is 48 */
-        case 3:
+    switch (data[0] % 7) { /* of the digits of the seeds: '0' is 48, which gives 6 */
+        case 6:
             try_stencil(text);
             break;
-        case 4:
+        case 0:
             try_boundary(text);
             break;
-        case 0:
+        case 1:
             expect_message(stn_dtype_parse(text, &dtype, &error), &error);
             break;
-        case 1:
+        case 2:
             try_key(text);
             break;
-        case 2:
+        case 3:
             try_list(text, size - 1);
+            break;
+        case 4:
+            try_size(text);
+            break;
+        case 5:
+            try_axes(text);
             break;
     }
     free(text);
