@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "cache/collection.h"
+#include "cache/signature.h"
 #include "cache/wisdom.h"
 
 enum { DEFAULT_FILES = 16384, DEFAULT_WAIT_MS = 30000, STORES_PER_COLLECTION = 64 };
@@ -62,12 +63,16 @@ static stn_status add_pack(stn_cache *cache, stn_pack *pack, stn_error *error) {
 
 static stn_status open_packs(stn_cache *cache, const stn_cache_options *options, stn_error *error) {
     size_t count = 0;
+    char key[STN_PUBLIC_KEY_TEXT];
+    if (options->trust) STN_TRY(stn_signature_read_key(options->trust, key, error));
     while (options->packs && options->packs[count]) count++;
     cache->packs = calloc(count + 1, sizeof *cache->packs);
     if (!cache->packs) return stn_fail_memory(error, "packs of kernels", count);
     for (size_t i = 0; i <= count; i++) {
         stn_pack *pack;
-        if (i < count)
+        if (i < count && options->trust)
+            STN_TRY(stn_pack_open_signed(options->packs[i], key, &pack, error));
+        else if (i < count)
             STN_TRY(stn_pack_open(options->packs[i], &pack, error));
         else if (options->pack_data)
             STN_TRY(stn_pack_open_memory(options->pack_data, options->pack_size, &pack, error));

@@ -19,7 +19,9 @@ typedef struct stn_cache_options {
     const char *dir;          /* NULL or "": from the environment; ":memory:": no disk */
     bool shared;              /* Accept a folder that others own or may write, or a symlink. */
     const char *const *packs; /* NULL-terminated list, or NULL */
-    const void *pack_data;    /* borrowed for the cache's life */
+    /* NULL, or a public key or its file (signature.h) by which all packs must be signed */
+    const char *trust;
+    const void *pack_data; /* borrowed for the cache's life */
     size_t pack_size;
     const stn_logger *logger; /* borrowed for the cache's life */
     /* size of all entries together; 0: $STENTOR_CACHE_MAX_BYTES, else 1 GiB */

@@ -17,7 +17,8 @@
 struct stn_pack {
     char *name;
     int fd;                    /* -1: in memory */
-    const unsigned char *data; /* borrowed; NULL: in a file */
+    const unsigned char *data; /* borrowed, or `owned`; NULL: in a file */
+    void *owned;
     uint64_t size;
     /* owned, checked copy: later changes of the file cannot misdirect reads */
     unsigned char *index;
@@ -136,10 +137,16 @@ stn_status stn_pack_open(const char *path, stn_pack **pack, stn_error *error) {
     return STN_OK;
 }
 
-stn_status stn_pack_open_memory(const void *data, size_t size, stn_pack **pack, stn_error *error) {
+static stn_status open_data(const char *name, const void *data, void *owned, size_t size, stn_pack **pack,
+                            stn_error *error) {
     stn_pack *made;
-    STN_TRY(new_pack("in memory", &made, error));
+    const stn_status status = new_pack(name, &made, error);
+    if (status != STN_OK) {
+        free(owned);
+        return status;
+    }
     made->data = data;
+    made->owned = owned;
     made->size = size;
     stn_status result = read_index(made, error);
     if (result != STN_OK) {
@@ -150,11 +157,20 @@ stn_status stn_pack_open_memory(const void *data, size_t size, stn_pack **pack, 
     return STN_OK;
 }
 
+stn_status stn_pack_open_memory(const void *data, size_t size, stn_pack **pack, stn_error *error) {
+    return open_data("in memory", data, NULL, size, pack, error);
+}
+
+stn_status stn_pack_open_owned(const char *name, void *data, size_t size, stn_pack **pack, stn_error *error) {
+    return open_data(name, data, data, size, pack, error);
+}
+
 void stn_pack_close(stn_pack *pack) {
     if (!pack) return;
     if (pack->fd >= 0) close(pack->fd);
     free(pack->index);
     free(pack->name);
+    free(pack->owned);
     free(pack);
 }
 

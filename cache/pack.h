@@ -9,6 +9,8 @@ typedef struct stn_pack stn_pack; /* immutable once open: any thread may read */
 stn_status stn_pack_open(const char *path, stn_pack **pack, stn_error *error);
 /* `data` is borrowed for the pack's life. */
 stn_status stn_pack_open_memory(const void *data, size_t size, stn_pack **pack, stn_error *error);
+/* The same; the pack frees `data`, also if it cannot be opened. `name` is for messages. */
+stn_status stn_pack_open_owned(const char *name, void *data, size_t size, stn_pack **pack, stn_error *error);
 void stn_pack_close(stn_pack *pack); /* NULL is fine */
 const char *stn_pack_name(const stn_pack *pack);
 size_t stn_pack_count(const stn_pack *pack);

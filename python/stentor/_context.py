@@ -15,7 +15,7 @@ HOST = -1
 LEVELS = ('debug', 'info', 'warning', 'error')
 _contexts: dict = {}
 _lock = new_lock()
-_settings: dict = {'threads': 0, 'cache_dir': '', 'packs': (), 'cache_shared': False, 'log': None}
+_settings: dict = {'threads': 0, 'cache_dir': '', 'packs': (), 'trust': '', 'cache_shared': False, 'log': None}
 _KEEP: Any = object()
 _callbacks: list = []  # log callbacks, kept until the process ends, as the contexts are
 
@@ -27,10 +27,13 @@ def context_options() -> Any:
     kept = [ffi.new('char[]', os.fsencode(_settings['cache_dir']))]
     kept += [ffi.new('char[]', os.fsencode(pack)) for pack in _settings['packs']]
     options.cache_dir = kept[0]
+    trust = ffi.new('char[]', os.fsencode(_settings['trust']))
+    options.trust = trust
     if _settings['packs']:
         packs = ffi.new('char *[]', kept[1:] + [ffi.NULL])
         options.packs = ffi.cast('const char *const *', packs)
         kept.append(packs)
+    kept.append(trust)
     if _settings['log'] is not None:
         options.log = _settings['log']
     return options, kept
@@ -78,7 +81,7 @@ class Context:
 
 
 def configure(*, threads: int = _KEEP, cache_dir: Union[None, str, os.PathLike] = _KEEP, packs: Sequence[Union[str, os.PathLike]] = _KEEP,
-              cache_shared: bool = _KEEP, log: Union[None, str, Callable[[str, str], Any]] = _KEEP) -> None:
+              cache_shared: bool = _KEEP, trust: Union[None, str, os.PathLike] = _KEEP, log: Union[None, str, Callable[[str, str], Any]] = _KEEP) -> None:
     """Change the settings of all later calls of the package. An argument left out keeps its value.
 
     Call it first: it clears the plans that functions have cached, and existing plans keep the
@@ -95,6 +98,9 @@ def configure(*, threads: int = _KEEP, cache_dir: Union[None, str, os.PathLike] 
         Files of precompiled kernels, which are searched first, for machines without NVRTC.
     cache_shared : bool, optional
         Whether to accept a cache folder that other users own or may write to.
+    trust : str, path or None, optional
+        The public key of ``stentor pack keys``, as 64 hex digits or a file that begins with them:
+        packs are used only if they are signed by it. None, the default, asks for no signatures.
     log : str, callable or None, optional
         With 'debug', 'info', 'warning' or 'error', messages of at least that level go to Python's
         logger 'stentor'. A function of (level, message) gets all messages, and may be called from
@@ -111,7 +117,7 @@ def configure(*, threads: int = _KEEP, cache_dir: Union[None, str, os.PathLike] 
     >>> stentor.configure(threads=0, cache_dir=None, log=None)
     """
     given: dict = {name: value for name, value in (('threads', threads), ('cache_dir', cache_dir), ('packs', packs),
-                                             ('cache_shared', cache_shared), ('log', log)) if value is not _KEEP}
+                                             ('cache_shared', cache_shared), ('trust', trust), ('log', log)) if value is not _KEEP}
     if 'threads' in given and not 0 <= whole(given['threads'], 'threads', 0) <= 4096:
         raise ValueError(f'threads is {threads}: give 0 to 4096')
     if 'cache_dir' in given:
@@ -123,6 +129,8 @@ def configure(*, threads: int = _KEEP, cache_dir: Union[None, str, os.PathLike] 
             raise ValueError(f'there is no pack {missing[0]!r}: name files that exist')
     if 'cache_shared' in given:
         given['cache_shared'] = bool(cache_shared)
+    if 'trust' in given:
+        given['trust'] = '' if trust is None else _path(trust, 'trust')
     if 'log' in given:
         given['log'] = _log_callback(log)
     with _lock:

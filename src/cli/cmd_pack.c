@@ -1,12 +1,16 @@
 /* stentor pack: builds, lists, checks and merges packs, files of compiled kernels for machines
  * without NVRTC. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/sanitize.h"
 #include "cache/cache.h"
+#include "cache/signature.h"
 #include "cli/command.h"
 #include "cli/command_output.h"
 #include "cli/pack_build.h"
@@ -18,6 +22,7 @@ enum { MAX_PACKS = 63 }; /* most packs in one command */
 typedef struct pack_settings {
     cli_pack_options options;
     cli_report_settings report;
+    const char *key, *trust;
 } pack_settings;
 
 #define AT(member) offsetof(pack_settings, options.member)
@@ -34,6 +39,9 @@ static const cli_option pack_options[] = {
     {"--pack", "FILE", CLI_LIST, AT(packs), "build: reuse the kernels of this pack; may be repeated"},
     {"--all-ptx", NULL, CLI_FLAG, AT(all_ptx),
      "build: keep the PTX of all architectures, not only the newest one's\n(which serves all newer GPUs)"},
+    {"--key", "FILE", CLI_TEXT, offsetof(pack_settings, key), "sign: the secret key, of 'stentor pack keys -o FILE'"},
+    {"--trust", "KEY", CLI_TEXT, offsetof(pack_settings, trust),
+     "verify: also check that the pack is signed by this public key (64 hex\ndigits, or a file of them)"},
 };
 #undef AT
 
@@ -140,15 +148,21 @@ static stn_status verify_pack(const stn_context *context, const stn_pack *pack, 
 
 static stn_status verify_all(const pack_settings *settings, const stn_context *context, const char *const *paths,
                              stn_error *error) {
+    char key[STN_PUBLIC_KEY_TEXT];
+    if (settings->trust) STN_TRY(stn_signature_read_key(settings->trust, key, error));
     for (size_t i = 0; paths[i]; i++) {
         stn_pack *pack;
-        STN_TRY(stn_pack_open(paths[i], &pack, error));
+        if (settings->trust)
+            STN_TRY(stn_pack_open_signed(paths[i], key, &pack, error));
+        else
+            STN_TRY(stn_pack_open(paths[i], &pack, error));
         stn_status status = verify_pack(context, pack, error);
         if (status == STN_OK && settings->report.json)
             printf("%s{\"pack\":%zu,\"kernels\":%zu,\"good\":true}%s", i ? "," : "[", i, stn_pack_count(pack),
                    paths[i + 1] ? "" : "]\n");
         else if (status == STN_OK && !settings->report.quiet)
-            printf("%s: %zu kernels, all good\n", paths[i], stn_pack_count(pack));
+            printf("%s: %zu kernels, all good%s\n", paths[i], stn_pack_count(pack),
+                   settings->trust ? ", signed by the trusted key" : "");
         stn_pack_close(pack);
         if (status != STN_OK) return status;
     }
@@ -195,6 +209,88 @@ done:
     return status;
 }
 
+/* ---- keys and signatures --------------------------------------------------------------------- */
+
+/* Writes a secret key to a new file that only its owner can read. */
+static stn_status write_secret(const char *path, const char *text, stn_error *error) {
+    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    const size_t size = strlen(text);
+    const bool good = fd >= 0 && write(fd, text, size) == (ssize_t)size && !fsync(fd);
+    const int why = errno;
+    if (fd >= 0 && (close(fd) || !good)) {
+        unlink(path);
+        return stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s", path, strerror(why));
+    }
+    return good ? STN_OK
+                : stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s%s", path, strerror(why),
+                           why == EEXIST ? "; keys are never replaced" : "");
+}
+
+static stn_status keys(const pack_settings *settings, stn_error *error) {
+    char public_key[STN_PUBLIC_KEY_TEXT + 1], *secret = NULL, *name = NULL;
+    stn_text text = STN_TEXT_EMPTY;
+    stn_status status;
+    if (!settings->options.out)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "-o is missing: stentor pack keys -o maker.key");
+    STN_TRY_GOTO(status, stn_signature_make_keys(&text, public_key, error), done);
+    STN_TRY_GOTO(status, stn_text_take(&text, &secret, error), done);
+    if (asprintf(&name, "%s.pub", settings->options.out) < 0) {
+        name = NULL;
+        status = stn_fail_memory(error, "a file name", strlen(settings->options.out));
+        goto done;
+    }
+    STN_TRY_GOTO(status, write_secret(settings->options.out, secret, error), done);
+    strcat(public_key, "\n");
+    STN_TRY_GOTO(status, stn_output_write(name, public_key, strlen(public_key), error), done);
+    public_key[STN_PUBLIC_KEY_TEXT - 1] = '\0';
+    if (settings->report.json)
+        printf("{\"public_key\":\"%s\"}\n", public_key);
+    else if (!settings->report.quiet)
+        printf("%s\n", public_key);
+done:
+    stn_text_clear(&text);
+    stn_text_free(secret);
+    free(name);
+    return status;
+}
+
+static stn_status sign_one(const pack_settings *settings, const char *path, stn_error *error) {
+    char *bytes = NULL, *signature = NULL, *name = NULL;
+    size_t size = 0;
+    stn_text text = STN_TEXT_EMPTY;
+    stn_pack *pack = NULL;
+    stn_status status;
+    STN_TRY_GOTO(status, stn_signature_read_file(path, &bytes, &size, error), done);
+    STN_TRY_GOTO(status, stn_pack_open_memory(bytes, size, &pack, error), done);
+    STN_TRY_GOTO(status, stn_pack_verify(pack, error), done); /* nothing damaged is signed */
+    STN_TRY_GOTO(status, stn_signature_make(settings->key, bytes, size, &text, error), done);
+    STN_TRY_GOTO(status, stn_text_take(&text, &signature, error), done);
+    if (asprintf(&name, "%s" STN_SIGNATURE_SUFFIX, path) < 0) {
+        name = NULL;
+        status = stn_fail_memory(error, "a file name", strlen(path));
+        goto done;
+    }
+    STN_TRY_GOTO(status, stn_output_write(name, signature, strlen(signature), error), done);
+    if (!settings->report.quiet && !settings->report.json) printf("%s\n", name);
+done:
+    stn_pack_close(pack);
+    stn_text_clear(&text);
+    stn_text_free(signature);
+    free(bytes);
+    free(name);
+    return status;
+}
+
+static stn_status sign(const pack_settings *settings, const char *const *paths, stn_error *error) {
+    size_t count = 0;
+    if (!settings->key)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "--key is missing: stentor pack sign --key maker.key FILE.stnpack ...");
+    for (; paths[count]; count++) STN_TRY(sign_one(settings, paths[count], error));
+    if (settings->report.json) printf("{\"signed\":%zu}\n", count);
+    return STN_OK;
+}
+
 stn_status cmd_pack(int argc, char **argv, stn_error *error) {
     pack_settings settings = {0};
     const char *positionals[MAX_PACKS + 2] = {NULL};
@@ -202,12 +298,14 @@ stn_status cmd_pack(int argc, char **argv, stn_error *error) {
     cli_usage usage = {
         .command = "pack",
         .summary = "compiled kernels in one file, for machines without NVRTC",
-        .synopsis = "build|list|verify|merge [FILE.stnpack ...] [options]",
+        .synopsis = "build|list|verify|merge|keys|sign [FILE.stnpack ...] [options]",
         .notes =
             "  stentor pack build --arch sm_80,sm_90,sm_100 --problems list.json -o kernels.stnpack\n"
             "  stentor pack list FILE...          list the content\n"
             "  stentor pack verify FILE...        check every byte\n"
             "  stentor pack merge -o OUT FILE...  merge packs; of equal kernels the first is kept\n"
+            "  stentor pack keys -o maker.key     make a pair of keys: maker.key, maker.key.pub\n"
+            "  stentor pack sign --key maker.key FILE...  write FILE.sig, which --trust checks\n"
             "A pack is used by 'stentor run' and 'stentor fft' with --pack FILE, or by stn_context_options.packs.\n",
         .groups = groups,
         .group_count = sizeof groups / sizeof *groups,
@@ -218,19 +316,21 @@ stn_status cmd_pack(int argc, char **argv, stn_error *error) {
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
     if (help) return STN_OK;
     const char *const *files = positionals + 1;
-    bool building = !strcmp(positionals[0], "build");
-    if (building && *files)
+    bool building = !strcmp(positionals[0], "build"), making = !strcmp(positionals[0], "keys");
+    if ((building || making) && *files)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "'%s' is one argument too many: see 'stentor pack --help'",
                         *files);
     if (building) return build(&settings, error);
+    if (making) return keys(&settings, error);
     stn_status (*const run)(const pack_settings *, const char *const *, stn_error *) =
         !strcmp(positionals[0], "list")     ? list
         : !strcmp(positionals[0], "verify") ? verify
         : !strcmp(positionals[0], "merge")  ? merge
+        : !strcmp(positionals[0], "sign")   ? sign
                                             : NULL;
     if (!run)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "there is no 'pack %s': give build, list, verify or merge",
-                        positionals[0]);
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "there is no 'pack %s': give build, list, verify, merge, keys or sign", positionals[0]);
     if (!*files)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "no pack is named: stentor pack %s FILE.stnpack ...",
                         positionals[0]);

@@ -48,7 +48,7 @@ const cli_option cli_problem_options[14] = {
 };
 #undef AT
 #define AT(member) offsetof(cli_device_settings, member)
-const cli_option cli_device_options[6] = {
+const cli_option cli_device_options[7] = {
     {"--device", "auto|host|cuda[:n]", CLI_TEXT, AT(device),
      "where to compute (default auto: a GPU if there is one); cpu and gpu\nmean host and cuda"},
     {"--strategy", "NAME", CLI_TEXT, AT(strategy), "auto (the cheapest by estimate), host, direct, ... (default auto)"},
@@ -59,6 +59,8 @@ const cli_option cli_device_options[6] = {
     {"--cache-shared", NULL, CLI_FLAG, AT(cache_shared),
      "accept a cache folder that others own or may write, or a symlink"},
     {"--pack", "FILE", CLI_LIST, AT(packs), "file of compiled kernels, searched first; may be repeated"},
+    {"--trust", "KEY", CLI_TEXT, AT(trust),
+     "use packs only if signed by this public key (64 hex digits, or a file of\nthem): 'stentor pack sign'"},
 };
 const cli_option cli_tune_options[5] = {
     {"--tune", NULL, CLI_FLAG, AT(tune),
@@ -305,6 +307,7 @@ stn_status cli_context_options(const cli_device_settings *settings, const cli_re
     options->threads = (int)settings->threads;
     options->cache_dir = settings->cache_dir;
     options->packs = settings->packs[0] ? settings->packs : NULL;
+    options->trust = settings->trust;
     options->arch = settings->arch;
     options->cache_shared = settings->cache_shared;
     stn_logger logger = cli_logger(report);

@@ -18,6 +18,7 @@ typedef struct cli_device_settings {
     const char *device, *strategy, *cache_dir, *packs[CLI_LIST_MAX + 1];
     const char *arch; /* only with cli_arch_options */
     uint64_t threads;
+    const char *trust; /* NULL: packs need no signature */
     bool cache_shared;
     bool tune, deterministic, cold; /* these and the next two: only with cli_tune_options */
     const char *mode, *time_limit;
@@ -28,7 +29,7 @@ typedef struct cli_report_settings {
     bool json, quiet, verbose;
 } cli_report_settings;
 
-extern const cli_option cli_problem_options[14], cli_device_options[6], cli_arch_options[1], cli_tune_options[5],
+extern const cli_option cli_problem_options[14], cli_device_options[7], cli_arch_options[1], cli_tune_options[5],
     cli_report_options[3];
 #define CLI_PROBLEM_GROUP(settings) CLI_GROUP("Problem", cli_problem_options, settings)
 #define CLI_DEVICE_GROUP(settings) CLI_GROUP("Where and how", cli_device_options, settings)

@@ -124,6 +124,7 @@ static stn_status open_parts(stn_context *context, const stn_context_options *op
     const stn_cache_options cache = {.dir = options->cache_dir,
                                      .shared = options->cache_shared != 0,
                                      .packs = options->packs,
+                                     .trust = options->trust && *options->trust ? options->trust : NULL,
                                      .pack_data = options->pack_data,
                                      .pack_size = options->pack_size,
                                      .logger = &context->logger};

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cache/pack.h"
+#include "cache/signature.h"
 #include "helpers.h"
 
 static void add_number(stn_pack_writer *writer, unsigned number, size_t cubin) {
@@ -320,6 +321,60 @@ Test(pack, an_unusable_pack_is_an_error) {
     cr_assert_not_null(strstr(error.message, packs[0]), "%s", error.message);
     options = (stn_cache_options){.dir = ":memory:", .pack_data = "nonsense", .pack_size = 8};
     cr_assert_eq(stn_cache_open(&options, &cache, &error), STN_ERROR_FORMAT);
+}
+
+/* Signs the file with a new key; returns the public one. */
+static const char *sign_file(const char *dir, const char *path) {
+    static char public_key[STN_PUBLIC_KEY_TEXT];
+    stn_text secret = STN_TEXT_EMPTY, text = STN_TEXT_EMPTY;
+    char *key = path_in(dir, "key"), *name, *bytes;
+    size_t size;
+    cr_assert_eq(stn_signature_make_keys(&secret, public_key, NULL), STN_OK);
+    write_file(key, secret.data, secret.size);
+    cr_assert_eq(stn_signature_read_file(path, &bytes, &size, NULL), STN_OK);
+    cr_assert_eq(stn_signature_make(key, bytes, size, &text, NULL), STN_OK);
+    cr_assert(asprintf(&name, "%s.sig", path) > 0);
+    write_file(name, text.data, text.size);
+    stn_text_clear(&secret), stn_text_clear(&text);
+    free(key), free(name), free(bytes);
+    return public_key;
+}
+
+/* Every changed byte of the pack or of its signature is detected when the pack is opened, also in
+ * the entries, and a change after that has no effect. */
+Test(pack, of_a_trusted_key_is_used_as_it_was_signed) {
+    char *dir = make_temp_folder(), *path = path_in(dir, "a.stnpack"), *name = path_in(dir, "a.stnpack.sig");
+    size_t size, signature_size;
+    unsigned char *data = pack_of(0, 2, 10, &size);
+    write_file(path, data, size);
+    const char *key = sign_file(dir, path);
+    unsigned char *signature = read_file(name, &signature_size);
+    stn_error error = {0};
+    stn_pack *pack;
+    for (size_t i = 0; i < size + signature_size; i++) {
+        unsigned char *const changed = i < size ? &data[i] : &signature[i - size];
+        *changed ^= 1;
+        write_file(i < size ? path : name, i < size ? data : signature, i < size ? size : signature_size);
+        cr_expect_eq(stn_pack_open_signed(path, key, &pack, &error), STN_ERROR_FORMAT, "byte %zu: %s", i,
+                     error.message);
+        *changed ^= 1;
+        if (i == size - 1) write_file(path, data, size);
+    }
+    write_file(name, signature, signature_size);
+    const char *packs[] = {path, NULL};
+    stn_cache *cache;
+    stn_cache_options options = {.dir = ":memory:", .packs = packs, .trust = key};
+    cr_assert_eq(stn_cache_open(&options, &cache, &error), STN_OK, "%s", error.message);
+    memset(data, 0, size);
+    write_file(path, data, size);
+    cr_expect_eq(find_source(cache, 1), STN_CACHE_PACK, "it is held in memory");
+    stn_cache_close(cache);
+    cr_expect_eq(stn_cache_open(&options, &cache, &error), STN_ERROR_FORMAT);
+    unlink(name);
+    cr_expect_eq(stn_cache_open(&options, &cache, &error), STN_ERROR_FORMAT);
+    cr_expect_not_null(strstr(error.message, "is not signed"), "%s", error.message);
+    free(data), free(signature), free(path), free(name);
+    remove_temp_folder(dir);
 }
 
 Test(pack, a_cache_records_what_it_finds_and_stores) {

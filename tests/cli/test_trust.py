@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Untrusted input: it cannot move the terminal's cursor, and a set-user-id command loads nothing
 that its caller's environment names."""
+import hashlib
 import json
 import os
 import shutil
+import struct
 import subprocess
 import unittest
 
@@ -43,6 +45,60 @@ class Terminal(CommandTest):
         self.clean(self.refuse(9, 'a?[31m?', 'run', '--in', name, *HEAT))
         self.put('a\x1b[31m.png', b'\x89PNG\r\n\x1a\n')
         self.clean(self.refuse(10, 'a?[31m', 'run', '--in', 'a\x1b[31m.png', *HEAT))
+
+
+def empty_pack():
+    header = b'STNPACK\n' + struct.pack('<IIQQ', 1, 0, 0, 64)
+    return header + hashlib.sha256(header).digest()
+
+
+class Signatures(CommandTest):
+    """Packs are used with --trust only if they are signed by that key."""
+
+    def use(self, *more):
+        return ('run', '--size', '8x8', *HEAT, '--device', 'host', '--quiet', '--pack', 'a.stnpack', *more)
+
+    def setUp(self):
+        super().setUp()
+        self.put('a.stnpack', empty_pack())
+        self.public = self.succeed('pack', 'keys', '-o', 'maker.key').stdout.strip()
+
+    def test_what_was_signed_is_used(self):
+        self.assertRegex(self.public, '^[0-9a-f]{64}$')
+        self.assertEqual((self.path / 'maker.key').stat().st_mode & 0o777, 0o600)
+        self.succeed(*self.use())
+        self.refuse(10, 'is not signed', *self.use('--trust', self.public))
+        self.assertEqual(self.succeed('pack', 'sign', '--key', 'maker.key', 'a.stnpack').stdout, 'a.stnpack.sig\n')
+        self.succeed(*self.use('--trust', self.public))
+        self.succeed(*self.use('--trust', 'maker.key.pub'))
+        self.assertIn('signed by the trusted key', self.succeed('pack', 'verify', '--trust', self.public, 'a.stnpack').stdout)
+        other = self.succeed('pack', 'keys', '-o', 'other.key', '--json').stdout
+        self.assertNotIn(self.public, other)
+        self.refuse(10, 'another key', *self.use('--trust', 'other.key.pub'))
+        self.refuse(10, 'another key', 'pack', 'verify', '--trust', 'other.key.pub', 'a.stnpack')
+
+    def test_what_was_changed_is_not(self):
+        self.succeed('pack', 'sign', '--key', 'maker.key', 'a.stnpack')
+        whole = (self.path / 'a.stnpack.sig').read_bytes()
+        for changed, says in ((whole[:-2] + b'\n', 'not in the form'), (whole + b'x', 'not in the form'), (b'', 'not in the form'),
+                              (whole.replace(b'signature 1', b'signature 2'), 'not in the form'),
+                              (whole[:-2] + (b'0' if whole[-2:-1] != b'0' else b'1') + b'\n', 'its signature is wrong')):
+            self.put('a.stnpack.sig', changed)
+            self.refuse(10, says, *self.use('--trust', self.public))
+        self.put('a.stnpack.sig', whole)
+        self.put('a.stnpack', empty_pack()[:-1] + b'x')
+        self.refuse(10, 'its signature is wrong', *self.use('--trust', self.public))
+
+    def test_mistakes(self):
+        self.refuse(9, 'never replaced', 'pack', 'keys', '-o', 'maker.key')
+        self.refuse(2, '-o is missing', 'pack', 'keys')
+        self.refuse(2, '--key is missing', 'pack', 'sign', 'a.stnpack')
+        self.refuse(10, 'no secret key', 'pack', 'sign', '--key', 'maker.key.pub', 'a.stnpack')
+        self.refuse(10, 'no public key', *self.use('--trust', 'maker.key'))
+        self.refuse(9, 'nowhere', *self.use('--trust', 'nowhere'))
+        self.put('a.stnpack', empty_pack()[:-1] + b'x')
+        self.refuse(10, 'damaged', 'pack', 'sign', '--key', 'maker.key', 'a.stnpack')
+        self.assertFalse((self.path / 'a.stnpack.sig').exists())
 
 
 class SetUserId(CommandTest):
