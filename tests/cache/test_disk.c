@@ -97,7 +97,17 @@ Test(disk, an_entry_under_another_key_is_refused) {
     cr_assert_eq(rename(from, to), 0);
     cr_assert_not(find_number(cache, 2));
     cr_assert_not(exists(to));
+    /* also where only the last digit differs */
+    store_number(cache, 1, 8);
+    stn_key near = one;
+    near.bytes[31] ^= 1;
+    char *beside = entry_path(dir, &near);
+    stn_entry entry;
+    cr_assert_eq(rename(from, beside), 0);
+    cr_assert_eq(stn_cache_find(cache, &near, &entry), STN_CACHE_NONE);
+    cr_assert_not(exists(beside));
     stn_cache_close(cache);
+    free(beside);
     free(from);
     free(to);
     remove_temp_folder(dir);

@@ -87,6 +87,30 @@ Test(wisdom_file, is_read_again_only_if_it_changed) {
     stn_wisdom_clear(&wisdom);
 }
 
+/* Even if a text of the same size is written into the same file in the same second. */
+Test(wisdom_file, is_read_again_if_it_changed_in_place) {
+    stn_wisdom wisdom = {0}, other = wisdom_of_number(2, "candidate: direct 2 1\n");
+    struct stat seen = {0}, now;
+    for (int attempt = 0; attempt < 5; attempt++) {
+        stn_wisdom one = wisdom_of_number(1, "candidate: direct 1 1\n");
+        const size_t size = strlen(one.text);
+        cr_assert_eq(strlen(other.text), size);
+        write_file(path, one.text, size);
+        stn_wisdom_clear(&one);
+        OK(stn_wisdom_refresh(&folder, &wisdom, &seen, &error));
+        cr_assert_eq(wisdom.count, 1u);
+        usleep(20000); /* longer than the resolution of file times */
+        const int fd = open(path, O_WRONLY | O_CLOEXEC);
+        cr_assert(fd >= 0 && write(fd, other.text, size) == (ssize_t)size && !fstat(fd, &now) && !close(fd));
+        cr_assert_eq(now.st_ino, seen.st_ino);
+        const bool same_second = now.st_ctim.tv_sec == seen.st_ctim.tv_sec;
+        OK(stn_wisdom_refresh(&folder, &wisdom, &seen, &error));
+        cr_expect_not_null(strstr(wisdom.text, "direct 2 1"), "the old text is used");
+        if (same_second) break;
+    }
+    stn_wisdom_clear(&wisdom), stn_wisdom_clear(&other);
+}
+
 static void not_as_root(void) {
     /* root may read everything */
     if (geteuid() == 0) cr_assert_eq(setresuid(65534, 65534, 65534), 0);

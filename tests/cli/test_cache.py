@@ -63,6 +63,17 @@ class Cache(CommandTest):
         self.succeed(*PROBLEM)
         self.assertEqual(len(self.listed()), 1)
 
+    def test_what_is_told(self):
+        """Messages of the library for information are printed with --verbose alone."""
+        [kernel] = self.listed()
+        path = self.file_of(kernel['key'])
+        content = path.read_bytes()
+        for more, told in (((), False), (('--quiet',), False), (('--verbose',), True)):
+            path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+            done = self.succeed('cache', 'verify', '--cache-dir', 'kept', *more)
+            self.assertEqual('stentor: info: the stored kernel' in done.stderr, told, more)
+            self.assertEqual(bool(done.stderr), told, more)
+
     def test_gc_and_clear(self):
         for stencil in ('box-2d9p', 'box-2d49p'):
             self.succeed(*PROBLEM, '--stencil', stencil)
@@ -73,6 +84,17 @@ class Cache(CommandTest):
         self.cache('gc', '--max-files', 1)
         self.assertEqual(len(self.listed()), 2, 'what was used today is spared')
         self.assertFalse(oldest.exists())
+        # What was used two hours ago is spared for three, and not for one.
+        for kernel in self.listed():
+            os.utime(self.file_of(kernel['key']), 2 * (time.time() - 2 * 3600,))
+        self.cache('gc', '--max-files', 1, '--spare-hours', 3)
+        self.assertEqual(len(self.listed()), 2)
+        os.utime(self.file_of(self.listed()[0]['key']))
+        self.cache('gc', '--max-files', 1, '--spare-hours', 1)
+        self.assertEqual(len(self.listed()), 1)
+        for stencil in ('heat-2d', 'box-2d9p'):
+            self.succeed(*PROBLEM, '--stencil', stencil)
+        self.assertGreater(len(self.listed()), 1)
         self.cache('gc', '--max-files', 1, '--spare-hours', 0)
         self.assertEqual(len(self.listed()), 1)
         self.assertEqual(json.loads(self.cache('clear', '--json'))['files'], 0)

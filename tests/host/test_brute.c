@@ -312,6 +312,38 @@ Test(brute, far_1d_few_taps) { check_large(1, (size_t[3]){5003}, STN_MAX_HOST_RA
 Test(brute, far_rows) { check_large(2, (size_t[3]){70, 1030}, STN_MAX_HOST_RADIUS, 40, STN_F16); }
 Test(brute, far_rows_few_taps) { check_large(2, (size_t[3]){70, 1030}, STN_MAX_HOST_RADIUS, 9, STN_F32); }
 Test(brute, far_columns) { check_large(2, (size_t[3]){1030, 70}, STN_MAX_HOST_RADIUS, 40, STN_F32); }
+/* More taps than one sum takes, in no full box: alone, in pairs, and in pairs of opposite sign. */
+static void check_many_taps(stn_dtype dtype) {
+    uint64_t state = 11;
+    const int64_t radius = 11;
+    for (int paired = 0; paired < 3; paired++) {
+        stn_problem problem = {.dtype = dtype, .steps = 2, .batch = 1, .extent = {29, 1300}};
+        problem.boundary[0][0] = problem.boundary[0][1] = (stn_boundary){STN_MIRROR, 0};
+        problem.boundary[1][0] = (stn_boundary){STN_CONSTANT, 0.5},
+        problem.boundary[1][1] = (stn_boundary){STN_REFLECT, 0};
+        stn_tap *taps = malloc((size_t)((2 * radius + 1) * (2 * radius + 1)) * sizeof *taps);
+        size_t count = 0;
+        for (int64_t y = -radius; y <= radius; y++)
+            for (int64_t x = -radius; x <= radius; x++) {
+                const bool second = y > 0 || (y == 0 && x > 0), middle = y == 0 && x == 0;
+                if ((y * 7 + x * 3) % 13 == 0 && !middle) continue;
+                if (paired == 2 && middle) continue;
+                double weight = random_unit(&state) / 400;
+                for (size_t k = 0; k < count && paired && second; k++)
+                    if (taps[k].offset[0] == -y && taps[k].offset[1] == -x)
+                        weight = paired == 2 ? -taps[k].weight : taps[k].weight;
+                taps[count++] = (stn_tap){{y, x}, weight};
+            }
+        cr_assert_gt(count, 300u);
+        stn_task task = make_task(2, count, taps, problem);
+        check(&task, 2, &state, "many taps");
+        stn_task_clear(&task);
+        free(taps);
+    }
+}
+
+Test(brute, many_taps) { check_many_taps(STN_F64); }
+Test(brute, many_taps_of_halves) { check_many_taps(STN_F16); }
 
 Test(brute, wide_planes) { /* rows far longer than a buffer, next to constant planes */
     uint64_t state = 2;

@@ -57,6 +57,25 @@ Test(pool, each_item_once) {
     }
 }
 
+/* A loop ends after the last of its iterations, also if a worker is far slower than its caller. */
+static void be_slow(void *user, int64_t begin, int64_t end) {
+    const struct timespec pause = {.tv_nsec = 30000000};
+    tally *t = user;
+    if (begin % 2) nanosleep(&pause, NULL);
+    for (int64_t i = begin; i < end; i++) t->items[i]++;
+}
+
+Test(pool, waits_for_slow_workers) {
+    static tally t;
+    stn_pool *pool = make_pool(4);
+    for (int repeat = 0; repeat < 5; repeat++) {
+        memset(&t, 0, sizeof t);
+        stn_pool_for(pool, 8, 1, be_slow, &t);
+        for (int i = 0; i < 8; i++) cr_assert_eq(t.items[i], 1, "iteration %d", i);
+    }
+    stn_pool_destroy(pool);
+}
+
 static void *many_loops(void *pool) {
     for (int i = 0; i < 100; i++) check_loop(pool, ITEMS, 10);
     return NULL;

@@ -85,7 +85,7 @@ FAKE(cuMemAlloc)(stn_cu_pointer *pointer, size_t bytes) {
     if (!bytes) return 1;
     if (fake.alloc) return fake.alloc;
     fake.allocations++;
-    return *pointer = (uintptr_t)malloc(bytes), 0;
+    return *pointer = (uintptr_t)aligned_alloc(256, (bytes + 255) & ~(size_t)255), 0;
 }
 FAKE(cuMemFree)(stn_cu_pointer pointer) {
     NEEDS_CONTEXT;

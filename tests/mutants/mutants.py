@@ -154,26 +154,18 @@ def check_all(mutants):
     return bad
 
 
-def baseline(build, mutants):
-    """The seconds of each test without a fault; None if it does not pass, so that it says nothing."""
-    seconds = {}
-    for mutant in mutants:
-        key = (mutant.test, *mutant.arguments)
-        if key in seconds:
-            continue
-        if mutant.test not in build.tests:
-            sys.exit(f'there is no test {mutant.test}')
-        test = build.tests[mutant.test]
-        if not build.make(test):
-            sys.exit(f'{mutant.test} does not compile without a fault')
-        began = time.monotonic()
-        status = build.run(test, mutant.arguments, 600)
-        seconds[key] = time.monotonic() - began
-        if status:
-            print('\n'.join(build.said.splitlines()[-20:]))
-            print(f'{" ".join(key)} {"is skipped" if status == SKIPPED else f"ends with {status}"} without a fault', flush=True)
-            seconds[key] = None
-    return seconds
+def seconds_alone(build, mutant):
+    """The seconds of the mutant's test without a fault; None if it does not pass, so that it says nothing."""
+    test = build.tests.get(mutant.test) or sys.exit(f'there is no test {mutant.test}')
+    if not build.make(test):
+        sys.exit(f'{mutant.test} does not compile without a fault')
+    began = time.monotonic()
+    status = build.run(test, mutant.arguments, 600)
+    if status == 0:
+        return time.monotonic() - began
+    print('\n'.join(build.said.splitlines()[-20:]))
+    print(f'{mutant.test} {"is skipped" if status == SKIPPED else f"ends with {status}"} without a fault', flush=True)
+    return None
 
 
 def is_detected(build, mutant, seconds):
@@ -210,9 +202,12 @@ def main():
         random.seed(options.seed)
         mutants = random.sample(mutants, min(options.count, len(mutants)))
     build = Build(options.work.resolve(), options.jobs)
-    seconds, found, counts = baseline(build, mutants), [], {}
+    seconds, found, counts = {}, [], {}
     for mutant in mutants:
-        began, alone = time.monotonic(), seconds[(mutant.test, *mutant.arguments)]
+        key = (mutant.test, *mutant.arguments)
+        if key not in seconds:
+            seconds[key] = seconds_alone(build, mutant)
+        began, alone = time.monotonic(), seconds[key]
         detected = alone is not None and is_detected(build, mutant, alone)
         found.append(detected)
         counts.setdefault(mutant.area, []).append(detected)

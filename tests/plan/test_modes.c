@@ -51,6 +51,17 @@ Test(modes, are_checked) {
     expect_refused((stn_plan_options){.mode = STN_MODE_WISDOM_ONLY}, STN_ERROR_UNSUPPORTED, "nothing is known");
 }
 
+Test(modes, a_mode_is_more_than_tune) {
+    cr_expect_eq(stn_plan_mode_of(&(stn_plan_options){.tune = 1}), STN_MODE_MEASURE);
+    cr_expect_eq(stn_plan_mode_of(&(stn_plan_options){.tune = 0}), STN_MODE_AUTO);
+    for (int mode = STN_MODE_ESTIMATE; mode <= STN_MODE_WISDOM_ONLY; mode++)
+        for (int tune = 0; tune < 2; tune++)
+            cr_expect_eq((int)stn_plan_mode_of(&(stn_plan_options){.tune = tune, .mode = mode}), mode);
+    stn_plan *plan = plan_with((stn_plan_options){.mode = STN_MODE_ESTIMATE, .deterministic = 1});
+    cr_expect_eq(plan->chosen, STN_CHOSEN_BY_ESTIMATE);
+    stn_plan_destroy(plan);
+}
+
 Test(modes, without_a_device_use_the_estimate) {
     stn_plan *plan = plan_with((stn_plan_options){.deterministic = 1});
     for (int mode = STN_MODE_AUTO; mode <= STN_MODE_ONLINE; mode++) {

@@ -98,6 +98,50 @@ static void edges(suite *s) {
         }
 }
 
+/* A batch that runs in several groups, compared with runs of one item each: their results one after
+ * the other, or added up for the gradients of weights. Larger layers are compared with the host, which
+ * says nothing of the host itself. */
+static void check_items(suite *s, const stn_spectral_conv *layer) {
+    stn_spectral_conv one = *layer;
+    double *numbers[LAYER_POINTERS] = {0}, *of_items[LAYER_POINTERS] = {0};
+    size_t size[LAYER_POINTERS], each[LAYER_POINTERS];
+    layer_comparison c = {.bar = 1e-11, .served = true, .all_written = true};
+    dice d = {seed + 11};
+    one.batch = 1;
+    layer_sizes(layer, size);
+    layer_sizes(&one, each);
+    for (int p = 0; p < LAYER_POINTERS; p++) {
+        if (size[p]) numbers[p] = calloc(size[p], sizeof(double)), of_items[p] = calloc(size[p], sizeof(double));
+        for (size_t i = 0; i < size[p]; i++) numbers[p][i] = dice_real(&d);
+    }
+    bool good = layer_run(s, layer, strategy, -1, numbers, &c);
+    for (size_t item = 0; item < layer->batch && good; item++) {
+        double *single[LAYER_POINTERS] = {0}, *made[LAYER_POINTERS] = {0};
+        for (int p = 0; p < LAYER_POINTERS; p++) {
+            if (!size[p]) continue;
+            made[p] = layer_is_written(p) ? calloc(each[p], sizeof(double)) : NULL;
+            single[p] = made[p] ? made[p] : numbers[p] + (size[p] > each[p] ? item * each[p] : 0);
+        }
+        good = layer_run(s, &one, strategy, -1, single, &c);
+        for (int p = 0; p < LAYER_POINTERS; p++) {
+            const size_t at = size[p] > each[p] ? item * each[p] : 0;
+            for (size_t i = 0; made[p] && i < each[p]; i++) of_items[p][at + i] += made[p][i];
+            free(made[p]);
+        }
+    }
+    for (int p = 0; p < LAYER_POINTERS && good; p++) {
+        double off = 0, all = 0;
+        for (size_t i = 0; size[p] && layer_is_written(p) && i < size[p]; i++) {
+            off += (numbers[p][i] - of_items[p][i]) * (numbers[p][i] - of_items[p][i]);
+            all += of_items[p][i] * of_items[p][i];
+        }
+        if (all > 0) c.relative_l2 = fmax(c.relative_l2, sqrt(off / all));
+    }
+    c.point = c.relative_l2;
+    report(s, layer, good && c.relative_l2 <= c.bar, &c);
+    for (int p = 0; p < LAYER_POINTERS; p++) free(numbers[p]), free(of_items[p]);
+}
+
 /* Larger layers, with incomplete groups and tiles; compared with the host's f64 where the sums take
  * too long. */
 static void larger(suite *s) {
@@ -132,6 +176,12 @@ static void larger(suite *s) {
     for (int pass = 0; pass < 3; pass++) {
         c.pass = (stn_layer_pass)pass;
         check(s, &c);
+    }
+    for (int way = 0; way < 6; way++) { /* two items, then the last two */
+        c = layer_of(1, 65536, 0, 0, 3, 2, way / 3 + 1);
+        c.modes[0] = 33, c.has_skip = c.has_bias = 1, c.complex_data = way / 3;
+        c.dtype = STN_F64, c.pass = (stn_layer_pass)(way % 3);
+        check_items(s, &c);
     }
 }
 
