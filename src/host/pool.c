@@ -6,7 +6,7 @@
  * of its parent's threads, and any lock may be held by one of them: its first call reinitialises
  * the pool, and loops start new workers.
  *
- * Lock order: turn, then lock; watch_lock is never held together with another. */
+ * Lock order: loop_lock, then lock; watch_lock is never held together with another. */
 #include "host/pool.h"
 
 #include <errno.h>

@@ -103,6 +103,32 @@ Test(accuracy, a_named_strategy_reports_a_large_error) {
     stn_context_destroy(context);
 }
 
+/* The last snapshot of a stack has the error of all runs before it, and is held to the bound of all
+ * steps. */
+Test(accuracy, of_a_stack_is_that_of_its_last_snapshot) {
+    stn_context *context = h200();
+    stn_stencil *stencil = NULL;
+    OK(stn_stencil_parse("star-2d13p", &stencil, &error));
+    for (int i = 0; i < 2; i++) {
+        const char *const names[] = {"direct", "lowrank"};
+        stn_plan *plans[2];
+        for (int k = 0; k < 2; k++) {
+            stn_problem p = {.stencil = stencil, .dtype = STN_F32, .extent = {2048, 2048}, .steps = k ? 160 : 40};
+            stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+            options.strategy = names[i], options.estimate_only = 1;
+            p.every = k ? 40 : 0;
+            OK(stn_plan_create(context, &p, &options, &plans[k], &error));
+        }
+        cr_expect(plans[0]->estimate.error > 0);
+        cr_expect_float_eq(plans[1]->estimate.error / plans[0]->estimate.error, 4, 1e-9, "%s", names[i]);
+        const stn_task all = {.dtype = STN_F32, .steps = 160};
+        cr_expect_float_eq(plans[1]->kind->error_bound(plans[1]) / stn_error_bound(&all), 1, 1e-12, "%s", names[i]);
+        stn_plan_destroy(plans[0]), stn_plan_destroy(plans[1]);
+    }
+    stn_stencil_destroy(stencil);
+    stn_context_destroy(context);
+}
+
 /* A symbol far below 1 loses digits if tables hold 1 minus the symbol: transforms predict that
  * error, and are not chosen. */
 Test(accuracy, tiny_weights_are_not_transformed) {

@@ -266,3 +266,22 @@ Test(refused, by_the_error_with_new_weights_the_plan_chooses_again) {
     end();
     cr_expect_eq(told.prepared, told.released);
 }
+
+/* The strategy took the weights, their error is too large, and no other choice can be prepared: the
+ * old weights are back in its tables. */
+Test(refused, weights_of_too_large_an_error_are_taken_back) {
+    double other[TAPS] = {0.5, 2, 0.25}, before[TAPS];
+    told.error = 1e-10;
+    cr_assert_eq(make_plan(), STN_OK, "%s", error.message);
+    built *made = plan->state;
+    memcpy(before, made->weights, sizeof before);
+    for (int i = 1; i < CANDIDATES; i++) told.answers[i] = STN_ERROR_DRIVER;
+    cr_assert_eq(stn_plan_set_weights(plan, TAPS, other, &error), STN_ERROR_DRIVER, "%s", error.message);
+    cr_expect(plan->state == made && plan->candidate.values[0] == 0);
+    for (int k = 0; k < TAPS; k++) {
+        cr_expect_eq(made->weights[k], before[k], "weight %d of the tables", k);
+        cr_expect_eq(plan->task.taps[k].weight, before[k], "weight %d of the task", k);
+    }
+    end();
+    cr_expect_eq(told.prepared, told.released);
+}

@@ -103,6 +103,8 @@ static void check_all(stn_context *context, const char *strategy) {
     check(context, strategy, wide, odd, 6, false);
     check(context, strategy, dense, odd, 4, true);
     check(context, strategy, odd, dense, STEPS, false);
+    /* rows are aligned, and every second snapshot is not */
+    check(context, strategy, dense, (layout){NX, NX * NY, BATCH * NX * NY + 1}, 4, false);
 }
 
 Test(snapshots, host) {

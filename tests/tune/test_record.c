@@ -107,10 +107,11 @@ Test(record, skips_malformed_lines) {
 
 Test(record, key_covers_everything_that_affects_a_time) {
     world w = world_of();
-    stn_problem other[9];
+    enum { OTHERS = 13 };
+    stn_problem other[OTHERS];
     stn_wisdom_key first = key_of(w.context, &w.problem), again = key_of(w.context, &w.problem);
     cr_assert_eq(memcmp(&first, &again, sizeof first), 0);
-    for (int i = 0; i < 9; i++) other[i] = w.problem;
+    for (int i = 0; i < OTHERS; i++) other[i] = w.problem;
     other[0].extent[1] = 44;
     other[1].steps = 11;
     other[2].dtype = STN_F32;
@@ -121,10 +122,24 @@ Test(record, key_covers_everything_that_affects_a_time) {
     other[7].alignment = 8;
     other[8].every = w.problem.steps,
     other[8].steps = 2 * w.problem.steps; /* Some strategies compute a stack of steps in one run. */
-    for (int i = 0; i < 9; i++) {
-        stn_wisdom_key key = key_of(w.context, &other[i]);
-        cr_assert_neq(memcmp(&first.problem, &key.problem, sizeof key.problem), 0, "problem %d", i);
+    other[9].boundary[0][0].kind = STN_FIXED, other[9].boundary[0][1].kind = STN_NEAREST;
+    other[10].boundary[0][0].kind = STN_NEAREST, other[10].boundary[0][1].kind = STN_FIXED;
+    stn_stencil *lines[2]; /* the same taps along one axis and along the other */
+    for (int axis = 0; axis < 2; axis++) {
+        stn_tap taps[3] = {{{0}, 0.25}, {{0}, 0.5}, {{0}, 0.25}};
+        taps[0].offset[axis] = -1, taps[2].offset[axis] = 1;
+        OK(stn_stencil_create(2, 3, taps, &lines[axis], &error));
+        other[11 + axis].stencil = lines[axis];
+        other[11 + axis].extent[0] = other[11 + axis].extent[1] = 30;
     }
+    stn_wisdom_key keys[OTHERS];
+    for (int i = 0; i < OTHERS; i++) {
+        keys[i] = key_of(w.context, &other[i]);
+        cr_assert_neq(memcmp(&first.problem, &keys[i].problem, sizeof first.problem), 0, "problem %d", i);
+        for (int k = 0; k < i; k++)
+            cr_expect_neq(memcmp(&keys[k].problem, &keys[i].problem, sizeof first.problem), 0, "%d and %d", k, i);
+    }
+    for (int axis = 0; axis < 2; axis++) stn_stencil_destroy(lines[axis]);
     end_world(&w);
 }
 

@@ -93,6 +93,21 @@ static stn_chosen chosen_with_seeds(size_t points, stn_candidate *candidate) {
     return chosen;
 }
 
+/* A deterministic plan takes no measured times, wherever they are from. */
+static void expect_estimate_if_deterministic(size_t points) {
+    stn_context *context = open_context(":memory:");
+    stn_plan *plan;
+    stn_problem problem = STN_PROBLEM_INIT;
+    problem.stencil = stencil, problem.steps = 10;
+    problem.extent[0] = problem.extent[1] = points;
+    const stn_plan_options options = {.strategy = "direct", .deterministic = 1, .estimate_only = 1};
+    OK(stn_plan_create(context, &problem, &options, &plan, &error));
+    cr_expect_eq(plan->chosen, STN_CHOSEN_BY_ESTIMATE);
+    cr_expect_eq(memcmp(&plan->candidate, &plan->ranking[0].candidate, sizeof plan->candidate), 0);
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+}
+
 Test(seeds, decide_if_nothing_was_measured) {
     stn_candidate taken;
     stn_context *context = open_context(":memory:");
@@ -106,6 +121,7 @@ Test(seeds, decide_if_nothing_was_measured) {
     warning[0] = '\0';
     cr_expect_eq(chosen_with_seeds(4096, &taken), STN_CHOSEN_BY_SEEDS);
     cr_expect_eq(memcmp(&taken, &candidate, sizeof taken), 0);
+    expect_estimate_if_deterministic(4096);
     cr_expect_eq(chosen_with_seeds(4112, NULL), STN_CHOSEN_BY_SEEDS, "of its class");
     cr_expect_eq(chosen_with_seeds(4097, NULL), STN_CHOSEN_BY_ESTIMATE, "an odd extent is another class");
     cr_expect_str_eq(warning, "");

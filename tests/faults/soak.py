@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Soak test: calls of changing shapes, plans, new weights, systems, threads and forks for some time.
+
+Memory, open files and threads must not grow: the most of the last third of the time is compared
+with the most of the second third. Usage: soak.py [--seconds N] [--device host|cuda] [--seed N]. The
+last line has the numbers; the exit status is 1 if one of them grew."""
+import argparse
+import ctypes
+import gc
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+import warnings
+
+import numpy as np
+
+import stentor
+
+MODES = ['reflect', 'wrap', 'mirror', 'nearest', 'constant']
+WAVE = 'field u(2)\ncoefficient c2\nstencil lap = laplace-2d\nu.next = 2*u - u.prev + c2*lap(u)\n'
+SLACK = 8 << 20  # bytes of memory by which the allocator's own use may vary
+
+
+class Work:
+    """Random work, and the number of calls of each kind."""
+
+    def __init__(self, seed, device):
+        self.rng, self.device, self.counts = np.random.default_rng(seed), device, {}
+        self.system = stentor.System(WAVE)
+        self.plan = stentor.Plan((64, 64), 'heat-2d:alpha=0.2', boundary='reflect', steps=4, device=device)
+        self.given = self.array((64, 64))
+        self.expected = self.host(self.plan(self.given))
+
+    def array(self, shape, dtype='float64'):
+        made = self.rng.standard_normal(shape).astype(dtype)
+        return made if self.device == 'host' else stentor.to_device(made, self.device)
+
+    @staticmethod
+    def host(x):
+        return x if isinstance(x, np.ndarray) else x.numpy()
+
+    def one_of(self, values):
+        return values[int(self.rng.integers(len(values)))]
+
+    def shape(self):
+        return tuple(int(n) for n in self.rng.integers(3, 70, int(self.rng.integers(1, 4))))
+
+    def filters(self):
+        x, mode = self.array(self.shape(), self.one_of(['float32', 'float64'])), self.one_of(MODES)
+        kind = int(self.rng.integers(4))
+        if kind == 0:
+            stentor.gaussian_filter(x, float(self.rng.uniform(0.4, 3)), mode=mode)
+        elif kind == 1:
+            stentor.uniform_filter(x, int(self.rng.integers(2, 9)), mode=mode)
+        elif kind == 2:
+            stentor.laplace(x, mode=mode, steps=int(self.rng.integers(1, 4)))
+        else:
+            stentor.correlate(x, self.rng.standard_normal((3,) * len(x.shape)), mode=mode)
+
+    def transforms(self):
+        x = self.array(self.shape())
+        self.one_of([stentor.fft.rfftn, stentor.fft.rfft])(x)
+
+    def plans(self):
+        shape = self.shape()[:2]
+        taps = self.rng.standard_normal((3,) * len(shape)) / 9
+        plan = stentor.Plan(shape, taps, boundary=self.one_of(MODES), steps=int(self.rng.integers(1, 9)), device=self.device)
+        x = self.array(shape)
+        plan(x)
+        plan.weights = self.rng.standard_normal(taps.shape) / 9
+        plan(x)
+        plan.describe()
+
+    def systems(self):
+        shape = tuple(int(n) for n in self.rng.integers(8, 40, 2))
+        zero = self.array(shape)
+        self.system({'u': zero, 'u.prev': zero}, {'c2': 0.2}, steps=int(self.rng.integers(1, 6)))
+
+    def mistakes(self):
+        for call in (lambda: stentor.laplace(self.given, mode='nowhere'), lambda: stentor.Plan((4, 4), 'nothing'),
+                     lambda: self.plan(self.given, out=np.empty(3))):
+            try:
+                call()
+            except (ValueError, RuntimeError, TypeError):
+                continue
+            raise AssertionError('a mistake was not refused')
+
+    def threads(self):
+        others = [threading.Thread(target=lambda: self.plan(self.given)) for _ in range(3)]
+        for each in others:
+            each.start()
+        for each in others:
+            each.join()
+
+    def forks(self):
+        """A child uses the parent's plan; on a GPU a child may use nothing of it."""
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)
+            good = self.device != 'host' or np.array_equal(self.plan(self.given), self.expected)
+            os._exit(0 if good else 1)
+        if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+            raise AssertionError('a forked child hung or has another result')
+
+    def step(self):
+        kinds = [self.filters] * 12 + [self.transforms] * 4 + [self.plans] * 6 + [self.systems] * 2 + [self.mistakes, self.threads]
+        kind = self.one_of(kinds) if self.rng.random() > 0.002 else self.forks
+        kind()
+        self.counts[kind.__name__] = self.counts.get(kind.__name__, 0) + 1
+        if not np.array_equal(self.host(self.plan(self.given)), self.expected):
+            raise AssertionError(f'after {kind.__name__} the same plan has another result')
+
+
+def free_on_device(device):
+    """Free bytes of the GPU's memory; 0 for the host."""
+    if device == 'host':
+        return 0
+    driver, free, total = ctypes.CDLL(os.environ.get('STENTOR_CUDA_PATH', 'libcuda.so.1')), ctypes.c_size_t(), ctypes.c_size_t()
+    context = ctypes.c_void_p()
+    driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+    driver.cuCtxPushCurrent_v2(context)
+    driver.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total))
+    driver.cuCtxPopCurrent_v2(ctypes.byref(context))
+    driver.cuDevicePrimaryCtxRelease(0)
+    return free.value
+
+
+def measure(device):
+    """Bytes of memory, open files, threads, and bytes used on the GPU."""
+    stentor.clear_cache()
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    with open('/proc/self/statm') as file:
+        memory = int(file.read().split()[1]) * os.sysconf('SC_PAGE_SIZE')
+    return np.array([memory, len(os.listdir('/proc/self/fd')), len(os.listdir('/proc/self/task')), -free_on_device(device)])
+
+
+def spawned(device):
+    """Of a new process: imports the package and uses it."""
+    stentor.laplace(np.ones((4, 4)))
+    os._exit(0 if device else 1)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--seconds', type=float, default=60)
+    parser.add_argument('--device', default='host')
+    parser.add_argument('--seed', type=int, default=time.time_ns() % 2**32)
+    options = parser.parse_args()
+    warnings.simplefilter('ignore')
+    print(f'soak.py --seconds {options.seconds:g} --device {options.device} --seed {options.seed}', flush=True)
+    try:
+        work = Work(options.seed, options.device)
+    except stentor.StentorError as error:
+        print(f'no such device here: {error}')
+        sys.exit(77)
+    begin, thirds, calls = time.monotonic(), [[], [], []], 0
+    while (past := time.monotonic() - begin) < options.seconds:
+        for _ in range(100):
+            work.step()
+        calls += 100
+        thirds[int(3 * past / options.seconds)].append(measure(options.device))
+    child = multiprocessing.get_context('spawn').Process(target=spawned, args=(options.device,))
+    child.start()
+    child.join(120)
+    first, second = (np.max(third, axis=0) for third in thirds[1:])
+    names = ('memory', 'open files', 'threads', 'memory of the GPU')
+    allowed = np.maximum(np.array([SLACK, 0, 0, SLACK]), [0.02 * first[0], 0, 0, 0])
+    grown = [f'{name} grew from {a} to {b}' for name, a, b, most in zip(names, first, second, allowed) if b > a + most]
+    if child.exitcode:
+        grown.append(f'a spawned process ended with {child.exitcode}')
+    print('\n'.join(grown))
+    print(f'{calls} calls in {time.monotonic() - begin:.0f} s ({", ".join(f"{n} {name}" for name, n in sorted(work.counts.items()))}): '
+          f'memory {first[0] / 2**20:.1f} then {second[0] / 2**20:.1f} MiB, {second[1]} open files, {second[2]} threads')
+    sys.exit(1 if grown else 0)
+
+
+if __name__ == '__main__':
+    main()
