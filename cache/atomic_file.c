@@ -60,7 +60,8 @@ bool stn_file_store(stn_folder *folder, const char *sub, const char *name, const
         const int dir = stn_folder_open_at(folder, sub, true);
         good = dir >= 0 && stn_file_put(dir, TEMP, name, folder->shared ? 0666 : 0600, bytes, size, sync);
         const int why = errno;
-        if (good && sync) (void)fsync(dir); /* The rename lasts; some file systems cannot sync a folder. */
+        /* Makes the rename durable; some file systems cannot sync a folder. */
+        if (good && sync) (void)fsync(dir);
         if (dir >= 0) close(dir);
         errno = why;
         if (!good && why != ENOENT) break;

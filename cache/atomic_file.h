@@ -15,7 +15,8 @@ bool stn_file_put(int dir, const char *prefix, const char *name, mode_t mode, co
                   bool sync);
 
 /* Calls stn_file_put in the folder's subfolder `sub` (NULL: the folder itself), which is made if it
- * does not exist. sync: also syncs the subfolder, so that the file is there after a loss of power. */
+ * does not exist. sync: also syncs the subfolder, so that the file is there after a loss of
+ * power. */
 bool stn_file_store(stn_folder *folder, const char *sub, const char *name, const void *bytes, size_t size, bool sync);
 
 /* Reads a regular file that only the folder's user may write, and appends a NUL; freed with free().

@@ -159,9 +159,10 @@ typedef struct stn_context_options {
     const char *const *packs;
     const void *pack_data; /* a pack in memory, borrowed while the context lives, or NULL */
     size_t pack_size;
-    /* The public key of `stentor pack keys`, as 64 hex digits or the name of a file that begins with
-     * them: every file of `packs` must have a signature by it, FILE.sig, made by `stentor pack sign`.
-     * NULL or "": packs need no signature. pack_data is the caller's memory and not checked. */
+    /* The public key of `stentor pack keys`, as 64 hex digits or the name of a file that begins
+     * with them: every file of `packs` must have a signature by it, FILE.sig, made by
+     * `stentor pack sign`. NULL or "": packs need no signature. pack_data is the caller's memory
+     * and is not checked. */
     const char *trust;
 } stn_context_options;
 #define STN_CONTEXT_OPTIONS_INIT STN_INIT_OF(stn_context_options)

@@ -101,13 +101,13 @@ Test(disk, an_entry_under_another_key_is_refused) {
     store_number(cache, 1, 8);
     stn_key near = one;
     near.bytes[31] ^= 1;
-    char *beside = entry_path(dir, &near);
+    char *moved = entry_path(dir, &near);
     stn_entry entry;
-    cr_assert_eq(rename(from, beside), 0);
+    cr_assert_eq(rename(from, moved), 0);
     cr_assert_eq(stn_cache_find(cache, &near, &entry), STN_CACHE_NONE);
-    cr_assert_not(exists(beside));
+    cr_assert_not(exists(moved));
     stn_cache_close(cache);
-    free(beside);
+    free(moved);
     free(from);
     free(to);
     remove_temp_folder(dir);

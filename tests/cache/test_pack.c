@@ -152,8 +152,9 @@ Test(pack, hostile_indexes_are_refused) {
     memcpy(data + STN_PACK_HEADER, row, 32); /* one key twice */
     stn_pack_checksum(data, data + STN_PACK_HEADER, index_size, data + STN_PACK_AT_SUM);
     cr_assert_not(opens(data, size));
-    memcpy(data + STN_PACK_HEADER + STN_PACK_ROW, second, 32); /* as it was */
-    data[STN_PACK_HEADER + 31] ^= 1;                           /* a key that its entry does not have */
+    memcpy(data + STN_PACK_HEADER + STN_PACK_ROW, second, 32);
+    /* a key that its entry does not have */
+    data[STN_PACK_HEADER + 31] ^= 1;
     stn_pack_checksum(data, data + STN_PACK_HEADER, index_size, data + STN_PACK_AT_SUM);
     cr_assert(opens(data, size));
     cr_assert_not(all_well(data, size));

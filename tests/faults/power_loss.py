@@ -182,7 +182,7 @@ class Bench:
                               stdin=subprocess.DEVNULL, timeout=120)
 
     def record(self):
-        """Runs all commands; returns the operations, and for each count of them what was acknowledged."""
+        """Runs all commands; returns the operations, and what was acknowledged after how many."""
         self.cache.mkdir(mode=0o700)
         file, acknowledged = self.folder / 'records', [(0, set(), set())]
         file.touch()
@@ -206,7 +206,7 @@ class Bench:
                 if line.startswith('problem: ')}
 
     def check(self, state, must, may):
-        """must: the wisdom acknowledged; may: what the next command, which was under way, writes."""
+        """must: the acknowledged wisdom; may: what the next command, under way, writes."""
         state.make(self.copy, self.cache)
         found = self.numbers_of(self.copy)
         if found not in (must, may):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Soak test: calls of changing shapes, plans, new weights, systems, threads and forks for some time.
+"""Soak test: calls of changing shapes, plans, new weights, systems, threads, forks, for some time.
 
 Memory, open files and threads must not grow: the most of the last third of the time is compared
 with the most of the second third. Usage: soak.py [--seconds N] [--device host|cuda] [--seed N]. The
@@ -169,13 +169,13 @@ def main():
     first, second = (np.max(third, axis=0) for third in thirds[1:])
     names = ('memory', 'open files', 'threads', 'memory of the GPU')
     allowed = np.maximum(np.array([SLACK, 0, 0, SLACK]), [0.02 * first[0], 0, 0, 0])
-    grown = [f'{name} grew from {a} to {b}' for name, a, b, most in zip(names, first, second, allowed) if b > a + most]
+    larger = [f'{name} grew from {a} to {b}' for name, a, b, most in zip(names, first, second, allowed) if b > a + most]
     if child.exitcode:
-        grown.append(f'a spawned process ended with {child.exitcode}')
-    print('\n'.join(grown))
+        larger.append(f'a spawned process ended with {child.exitcode}')
+    print('\n'.join(larger))
     print(f'{calls} calls in {time.monotonic() - begin:.0f} s ({", ".join(f"{n} {name}" for name, n in sorted(work.counts.items()))}): '
           f'memory {first[0] / 2**20:.1f} then {second[0] / 2**20:.1f} MiB, {second[1]} open files, {second[2]} threads')
-    sys.exit(1 if grown else 0)
+    sys.exit(1 if larger else 0)
 
 
 if __name__ == '__main__':

@@ -155,7 +155,7 @@ def check_all(mutants):
 
 
 def seconds_alone(build, mutant):
-    """The seconds of the mutant's test without a fault; None if it does not pass, so that it says nothing."""
+    """The seconds of the mutant's test without a fault; None if it does not pass."""
     test = build.tests.get(mutant.test) or sys.exit(f'there is no test {mutant.test}')
     if not build.make(test):
         sys.exit(f'{mutant.test} does not compile without a fault')

@@ -73,6 +73,13 @@ Test(layer_plan, gradients_must_not_overlap) {
     FAILS(stn_plan_run(plan, &run, &e), "overlap");
     run.bias_gradient = bias, run.gradient = w;
     FAILS(stn_plan_run(plan, &run, &e), "overlap");
+    /* each output with what is only read */
+    run.gradient = g, run.skip_gradient = g;
+    FAILS(stn_plan_run(plan, &run, &e), "overlap");
+    run.skip_gradient = skip, run.bias_gradient = x;
+    FAILS(stn_plan_run(plan, &run, &e), "overlap");
+    run.bias_gradient = bias;
+    cr_expect_eq(stn_plan_run(plan, &run, NULL), STN_OK);
     stn_plan_destroy(plan);
 }
 

@@ -1,6 +1,7 @@
 /* The ranking of candidates: costs, order, and what is dropped. Candidates are those of a strategy
  * defined here. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"

@@ -99,8 +99,8 @@ static void edges(suite *s) {
 }
 
 /* A batch that runs in several groups, compared with runs of one item each: their results one after
- * the other, or added up for the gradients of weights. Larger layers are compared with the host, which
- * says nothing of the host itself. */
+ * the other, or added up for the gradients of weights. Larger layers are compared with the host,
+ * which says nothing of the host itself. */
 static void check_items(suite *s, const stn_spectral_conv *layer) {
     stn_spectral_conv one = *layer;
     double *numbers[LAYER_POINTERS] = {0}, *of_items[LAYER_POINTERS] = {0};
