@@ -81,6 +81,10 @@ Test(layer, refusals) {
     c = plane(), c.extent[1] = 0, refused(&c, "extent[1] is 0", "one point");
     c = plane(), c.extent[0] = (size_t)1 << 40, refused(&c, "extent[0]", "at most");
     c = plane(), c.in_channels = 0, refused(&c, "in_channels is 0", "at least one");
+    c = plane(), c.batch = (size_t)1 << 30, c.in_channels = (size_t)1 << 24, c.out_channels = 1;
+    refused(&c, "63 bits", "lower");
+    c.in_channels = 1, c.out_channels = (size_t)1 << 24;
+    refused(&c, "63 bits", "lower");
     c = plane(), c.out_channels = 0, refused(&c, "out_channels is 0", "at least one");
     c = plane(), c.modes[0] = 10, refused(&c, "modes[0] is 10", "9 frequencies");
     c = plane(), c.modes[1] = 7, refused(&c, "modes[1] is 7", "real points have 6");

@@ -126,6 +126,26 @@ Test(task, taps_that_reach_past_the_axis_length_are_detected) {
         stn_task_clear(&task);
     }
     stn_stencil_destroy(stencil);
+    /* whichever side they reach past */
+    for (int side = -1; side < 2; side += 2) {
+        cr_assert_eq(stn_stencil_create(1, 2, (stn_tap[]){{{0}, 1}, {{3 * side}, 1}}, &stencil, NULL), STN_OK);
+        stn_problem problem = {.stencil = stencil, .extent = {2}};
+        stn_task task = made(&problem);
+        cr_expect(stn_task_folds_repeatedly(&task), "side %d", side);
+        stn_task_clear(&task);
+        stn_stencil_destroy(stencil);
+    }
+}
+
+/* A whole box of equal weights that reaches further to one side mirrors nothing. */
+Test(task, knows_that_lopsided_boxes_are_not_mirrored) {
+    stn_stencil *stencil;
+    cr_assert_eq(stn_stencil_create(1, 3, (stn_tap[]){{{0}, 1}, {{1}, 2}, {{2}, 1}}, &stencil, NULL), STN_OK);
+    stn_problem problem = {.stencil = stencil, .extent = {9}};
+    stn_task task = made(&problem);
+    cr_expect(!stn_task_is_symmetric(&task, 2));
+    stn_task_clear(&task);
+    stn_stencil_destroy(stencil);
 }
 
 Test(task, taps_beyond_the_radius_of_gpus_are_detected) {

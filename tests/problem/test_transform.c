@@ -106,6 +106,9 @@ Test(transform, refusals) {
     t = plane(), t.f16_sums = 1, refused(&t, "f16_sums", "f32");
     t = plane(), t.forward_scale = NAN, refused(&t, "forward_scale", "finite");
     t = plane(), t.alignment = 4, refused(&t, "alignment is 4", "from 8");
+    /* also where only one side is complex */
+    t = plane(), t.kind = STN_R2C, t.alignment = 4, refused(&t, "alignment is 4", "from 8");
+    t = plane(), t.kind = STN_C2R, t.alignment = 4, refused(&t, "alignment is 4", "from 8");
     t = plane(), t.alignment = 24, refused(&t, "alignment is 24", "power of two");
     t = plane(), t.extent[1] = 0, refused(&t, "extent[1] is 0", "at least one point");
     t = plane(), t.extent[0] = SIZE_MAX / 4, refused(&t, "bytes of complex f32", "63 bits");

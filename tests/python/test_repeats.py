@@ -89,6 +89,8 @@ class Repeats(unittest.TestCase):
         found = [(x, dict(first)) for x in arrays]
         for argument, values in others.items():
             found += [(X, {**first, argument: value}) for value in values]
+        # A constant only matters past a constant side.
+        found += [(X, {**first, 'mode': 'constant', 'cval': value}) for value in others.get('cval', ())]
         return found
 
     def check(self, name):
