@@ -1,6 +1,7 @@
-"""The command python3 -m stentor doctor [--json].
+"""The commands python3 -m stentor doctor [--json] and python3 -m stentor bench [--compare] ...
 
-It lists the components found on this machine and the missing ones with instructions to get them.
+doctor lists the components found on this machine and the missing ones with instructions to get
+them. bench measures a problem, beside other libraries; see _compare.py.
 """
 
 import sys
@@ -13,6 +14,7 @@ from ._context import Context
 from ._library import lib, path
 
 USAGE = """usage: python3 -m stentor doctor [--json]   what was found on this machine, what is missing, how to get it
+       python3 -m stentor bench --compare ...   a problem of yours beside scipy, cupyx, torch, cv2 (bench --help)
        python3 -m stentor --version         the version"""
 
 
@@ -26,6 +28,9 @@ def main(arguments: list) -> int:
         print(found, end='' if found.endswith('\n') else '\n')
         if not arguments[1:]:
             print(f'Python       {sys.version.split()[0]}, NumPy {numpy.__version__}; the library is {path}')
+    elif arguments[:1] == ['bench']:
+        from ._compare import bench
+        return bench(arguments[1:])
     else:
         print(USAGE, file=sys.stderr)
         return 2

@@ -10,9 +10,10 @@ import torch
 
 from ._arguments import number
 from ._context import HOST
-from ._eager import check_kind, is_eager, is_transformed, no_setup, refuse_gradient, refuse_tangents, transformable
+from ._eager import check_kind, is_eager, is_transformed, refuse_tangents, transformable
 from ._fourier import BACKWARD_WEIGHTS, BACKWARD_X, FORWARD, Layer, layer
 from ._place import place_of
+from ._spectral_composed import composed, release_2, resample
 from ._words import whole
 
 _WEIGHTS = {torch.float32: torch.complex64, torch.float64: torch.complex128,
@@ -45,7 +46,7 @@ def spectral_conv(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Te
     Returns
     -------
     torch.Tensor
-        Of shape (batch, channels out, points...). Gradients flow to all three tensors.
+        Of shape (batch, channels out, points...). Gradients of any order flow to all three tensors.
 
     Examples
     --------
@@ -101,7 +102,7 @@ def _check(x: torch.Tensor, pairs: torch.Tensor, bias: Optional[torch.Tensor]) -
             raise ValueError(f'{name} is on {other.device} and x on {x.device}: move one of them')
     if x.device.type not in ('cpu', 'cuda'):
         raise ValueError(f'x is on {x.device}: move it to the CPU or to a CUDA device')
-    if min(x.shape) < 1 or min(shape) < 1:
+    if min(x.shape[1:]) < 1 or min(shape) < 1:
         raise ValueError(f'x of shape {tuple(x.shape)} or weight of shape {tuple(shape)} is empty')
 
 
@@ -123,6 +124,8 @@ def _run(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor], lo
     x, weight = _dense(x), _dense(weight)
     bias = None if bias is None else _dense(bias)
     y = torch.empty((x.shape[0], weight.shape[1], *x.shape[2:]), dtype=x.dtype, device=x.device)
+    if not len(x):
+        return y
     plan = _plan(FORWARD, x, weight, bias is not None, low, [x, weight, y])
     plan.run(place_of(x), **{'in': x.data_ptr()}, out=y.data_ptr(), weights=weight.data_ptr(), bias=bias.data_ptr() if bias is not None else 0)
     return y
@@ -146,6 +149,8 @@ def _spectral_conv_backward(grad: torch.Tensor, x: torch.Tensor, weight: torch.T
     gx = torch.empty_like(x) if for_x else x.new_empty(0)
     gw = torch.empty_like(weight) if for_weight else weight.new_empty(0)
     gb = x.new_empty(weight.shape[1] if for_weight and has_bias else 0)
+    if not len(x):
+        return gx, gw.zero_(), gb.zero_()
     if for_x:
         plan = _plan(BACKWARD_X, x, weight, False, low, [grad, weight, gx])
         plan.run(place_of(x), **{'in': grad.data_ptr()}, out=gx.data_ptr(), weights=weight.data_ptr())
@@ -173,15 +178,46 @@ def _setup(ctx: Any, inputs: Any, output: Any) -> None:
 def _backward(ctx: Any, grad: torch.Tensor) -> Tuple[Optional[torch.Tensor], ...]:
     x, weight = ctx.saved_tensors
     for_x, for_weight, for_bias = ctx.needs_input_grad[:3]
-    run = _spectral_conv_backward_transformed if is_transformed() else torch.ops.stentor.spectral_conv_backward
-    gx, gw, gb = run(grad, x, weight, ctx.has_bias, ctx.low, for_x, for_weight or for_bias)
+    gx, gw, gb = _adjoint(grad, x, weight, ctx.has_bias, ctx.low, for_x, for_weight or for_bias)
     return gx if for_x else None, gw if for_weight else None, gb if for_bias else None, None
 
 
+def _adjoint(*arguments: Any) -> Any:
+    run = _spectral_conv_backward_transformed if is_transformed() else torch.ops.stentor.spectral_conv_backward
+    return run(*arguments)
+
+
+def _setup_backward(ctx: Any, inputs: Any, output: Any) -> None:
+    grad, x, weight, ctx.has_bias, ctx.low, ctx.for_x, ctx.for_weight = inputs
+    ctx.save_for_backward(grad, x, weight)
+
+
+def _backward_of_backward(ctx: Any, vx: torch.Tensor, vw: torch.Tensor, vb: torch.Tensor) -> Tuple[Optional[torch.Tensor], ...]:
+    """The gradients of the gradients, by the same two operators.
+
+    With y = L(weight) x, bilinear, the operator's outputs are L(weight)' grad and the weights'
+    gradient G(x, grad), for which <v, G(x, grad)> = <L(v) x, grad>."""
+    grad, x, weight = ctx.saved_tensors
+    for_grad, for_x, for_weight = ctx.needs_input_grad[:3]
+    gg: Optional[torch.Tensor] = None
+    gx = gw = None
+    if for_grad:
+        terms = [_by_pairs(vx, weight, None, ctx.low)] if ctx.for_x else []
+        if ctx.for_weight:
+            bias = vb if ctx.has_bias else None
+            terms.append(_by_pairs(x, vw, bias, ctx.low))
+        gg = torch.stack(terms).sum(0) if terms else torch.zeros_like(grad)
+    if for_x:
+        gx = _adjoint(grad, x, vw, False, ctx.low, True, False)[0] if ctx.for_weight else torch.zeros_like(x)
+    if for_weight:
+        gw = _adjoint(grad, vx, weight, False, ctx.low, False, True)[1] if ctx.for_x else torch.zeros_like(weight)
+    return gg, gx, gw, None, None, None, None
+
+
 _spectral_conv.register_autograd(_backward, setup_context=_setup)
-_spectral_conv_backward.register_autograd(refuse_gradient, setup_context=no_setup)
+_spectral_conv_backward.register_autograd(_backward_of_backward, setup_context=_setup_backward)
 _spectral_conv_transformed = transformable(torch.ops.stentor.spectral_conv, _setup, _backward)
-_spectral_conv_backward_transformed = transformable(torch.ops.stentor.spectral_conv_backward, no_setup, refuse_gradient)
+_spectral_conv_backward_transformed = transformable(torch.ops.stentor.spectral_conv_backward, _setup_backward, _backward_of_backward)
 
 
 # ---- the module ----------------------------------------------------------------------------------
@@ -191,16 +227,41 @@ class _Dense(torch.nn.Module):
     """Complex weights in the form of neuraloperator's files: a parameter `tensor`.
 
     It is complex, or holds pairs of real numbers, as in neuraloperator's class ComplexDense and in
-    all files of its versions before 2. Files of either form can be loaded into either form."""
+    all files of its versions before 2. Files of either form can be loaded into either form.
+    PyTorch's functions accept the module as a complex tensor."""
 
     def __init__(self, shape: Sequence[int], std: float, device: Any, pairs: bool):
         super().__init__()
         values = torch.empty(*shape, dtype=torch.cfloat, device=device).normal_(0, std)
         self.tensor = torch.nn.Parameter(torch.view_as_real(values) if pairs else values)
 
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, given: Any = (), named: Any = None) -> Any:
+        given, named = torch.utils._pytree.tree_map(lambda each: each.to_tensor() if isinstance(each, _Dense) else each, (given, named or {}))
+        return function(*given, **named)
+
+    def to_tensor(self) -> torch.Tensor:
+        """The weights as one complex tensor."""
+        return self.tensor if self.tensor.is_complex() else torch.view_as_complex(self.tensor)
+
+    def __getitem__(self, index: Any) -> torch.Tensor:
+        return self.to_tensor()[index]
+
+    def is_complex(self) -> bool:
+        """Whether the weights are complex numbers: always."""
+        return True
+
     @property
     def shape(self) -> torch.Size:
         return self.tensor.shape if self.tensor.is_complex() else self.tensor.shape[:-1]
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.to_tensor().dtype
+
+    @property
+    def device(self) -> torch.device:
+        return self.tensor.device
 
     def forward(self) -> torch.Tensor:
         """The weights as pairs of real numbers."""
@@ -218,9 +279,11 @@ class _Dense(torch.nn.Module):
 
 
 class SpectralConv(torch.nn.Module):
-    """neuraloperator's SpectralConv with dense weights.
+    """neuraloperator's SpectralConv.
 
-    It has the same arguments, initial values and state_dict.
+    It has the same arguments, initial values and state_dict. Layers with dense or factorized
+    weights on one to three axes, whose output has the size of x, run as plans of the library; the
+    others are composed of PyTorch's transforms.
 
     Parameters
     ----------
@@ -234,40 +297,59 @@ class SpectralConv(torch.nn.Module):
         data; `n_modes` may later be set to at most as many.
     bias : bool, optional
         Whether the layer has a bias.
+    separable : bool, optional
+        Whether each channel has weights of its own and is not mixed with others. `in_channels` and
+        `out_channels` must be equal.
+    resolution_scaling_factor : float or sequence of float, optional
+        The size of the output relative to x, along all axes or each.
+    fno_block_precision : str, optional
+        'full'; 'half', x and the result are rounded to half precision; 'mixed', the result is.
+        The arithmetic is in float32.
+    rank : float or sequence of int, optional
+        The rank of factorized weights.
+    factorization : str, optional
+        None or 'dense': weights are complex numbers, as in the files of neuraloperator 2.
+        'complexdense': weights are pairs of real numbers, as in files of earlier versions. Files of
+        both forms can be loaded either way. 'tucker', 'cp', 'tt' and others of tensorly-torch, which
+        must be installed: `weight` is its FactorizedTensor, reconstructed in each call.
+    implementation : str, optional
+        'reconstructed' or 'factorized'; both reconstruct.
+    fixed_rank_modes, decomposition_kwargs : optional
+        For factorized weights, as in tensorly-torch.
     init_std : float or 'auto', optional
         The standard deviation of the initial weights; 'auto' is
         (2 / (in_channels + out_channels)) ** 0.5.
     fft_norm : str, optional
-        'forward', 'backward' or 'ortho'; all give the same result.
+        'forward', 'backward' or 'ortho'; all give the same result if the output has the size of x.
     device : optional
         The device of the parameters.
-
-    factorization : str, optional
-        None or 'dense': weights are complex numbers, as in the files of neuraloperator 2.
-        'complexdense': weights are pairs of real numbers, as in files of earlier versions. Files of
-        both forms can be loaded either way.
-
-    The arguments separable, resolution_scaling_factor, fno_block_precision, rank, implementation,
-    fixed_rank_modes and decomposition_kwargs are accepted with values that mean dense weights in
-    full precision; other values raise ValueError.
+    compatible : str, optional
+        '2.0.0': the results of neuraloperator's release 2.0.0, by PyTorch's transforms.
 
     Notes
     -----
     The definition is that of neuraloperator's main branch since its pull requests 688 and 702, with
     the fix for complex data that its issue 731 describes: frequencies -(m // 2) to (m - 1) // 2
-    along every axis in every rank, but 0 to m - 1 along the last axis of real data. The release
-    2.0.0 gives other results
+    along every axis in every rank, but 0 to m - 1 along the last axis of real data. An output of
+    another size has the same waves, as far as its points resolve them. The release 2.0.0 gives
+    other results
 
     - for an odd number of points along any axis except the last one of real data: it shifts
       frequencies by one;
     - for complex data: with one axis it keeps the frequencies 0 to m - 1, with several axes it
       takes those of the last axis from the wrong end;
+    - for an output of another size, on two axes or more: it gives negative frequencies the places
+      of positive ones;
     - on CUDA, for real data on two axes or more: its inverse transform uses the imaginary parts of
       frequency 0 (and n / 2) of the last axis, which have no meaning, and which change 10 to 20% of
       the output. Stentor, and release 2.0.0 on the CPU, use only the real part.
 
-    Weights trained with the release 2.0.0 fit its results. Loading a state_dict that Stentor did
-    not write gives a warning about this, once.
+    Weights trained with the release 2.0.0 fit its results. A layer with a state_dict that Stentor
+    did not write gives a warning when it meets such data, once; `compatible='2.0.0'` gives the
+    release's results.
+
+    Half precision and bfloat16 are converted to float32, also under autocast, and the result is
+    float32, as in neuraloperator. Second derivatives are supported.
 
     Examples
     --------
@@ -275,6 +357,8 @@ class SpectralConv(torch.nn.Module):
     >>> conv = stentor.torch.SpectralConv(3, 5, (8, 8))
     >>> conv(torch.zeros(2, 3, 16, 16)).shape
     torch.Size([2, 5, 16, 16])
+    >>> conv(torch.zeros(2, 3, 16, 16), output_shape=(24, 20)).shape
+    torch.Size([2, 5, 24, 20])
     >>> {name: tuple(value.shape) for name, value in conv.state_dict().items()}
     {'bias': (5, 1, 1), 'weight.tensor': (3, 5, 8, 5)}
     """
@@ -283,39 +367,50 @@ class SpectralConv(torch.nn.Module):
 
     def __init__(self, in_channels: int, out_channels: int, n_modes: Union[int, Sequence[int]], complex_data: bool = False,
                  max_n_modes: Union[None, int, Sequence[int]] = None, bias: bool = True, separable: bool = False,
-                 resolution_scaling_factor: Any = None, fno_block_precision: str = 'full', rank: Any = 0.5,
-                 factorization: Optional[str] = None, implementation: str = 'reconstructed', fixed_rank_modes: Any = False,
-                 decomposition_kwargs: Optional[dict] = None, init_std: Union[str, float] = 'auto', fft_norm: str = 'forward',
-                 device: Any = None, **more: Any):
+                 resolution_scaling_factor: Union[None, float, Sequence[float]] = None, fno_block_precision: str = 'full',
+                 rank: Any = 0.5, factorization: Optional[str] = None, implementation: str = 'reconstructed',
+                 fixed_rank_modes: Any = False, decomposition_kwargs: Optional[dict] = None, init_std: Union[str, float] = 'auto',
+                 fft_norm: str = 'forward', device: Any = None, compatible: Optional[str] = None, **more: Any):
         super().__init__()
-        _dense_only(separable, resolution_scaling_factor, fno_block_precision, factorization, fft_norm)
         unknown = sorted(set(more) - {'enforce_hermitian_symmetry'})
         if unknown:
             raise TypeError(f'SpectralConv has no argument {unknown[0]!r}')
+        for name, value, known in (('fft_norm', fft_norm, ('forward', 'backward', 'ortho')), ('compatible', compatible, (None, '2.0.0')),
+                                   ('fno_block_precision', fno_block_precision, ('full', 'half', 'mixed')),
+                                   ('implementation', implementation, ('reconstructed', 'factorized'))):
+            if value not in known:
+                raise ValueError(f'{name} is {value!r}: give {" or ".join(map(repr, known))}')
         in_channels, out_channels = whole(in_channels, 'in_channels', 1), whole(out_channels, 'out_channels', 1)
+        if separable and in_channels != out_channels:
+            raise ValueError(f'in_channels is {in_channels} and out_channels {out_channels}: separable weights need as many of both')
         self.in_channels, self.out_channels, self.complex_data, self.fft_norm = in_channels, out_channels, complex_data, fft_norm
-        self.separable, self.resolution_scaling_factor, self.fno_block_precision = separable, resolution_scaling_factor, fno_block_precision
+        self.separable, self.fno_block_precision, self.compatible = separable, fno_block_precision, compatible
         self.factorization, self.implementation, self.rank = factorization, implementation, rank
         self.n_modes = n_modes  # type: ignore[assignment]
         self.order = len(self._n_modes)
-        if not 1 <= self.order <= 3:
-            raise ValueError(f'n_modes has {self.order} axes: give 1 to 3')
+        if not 1 <= self.order <= 4:
+            raise ValueError(f'n_modes has {self.order} axes: give 1 to 4')
+        self.resolution_scaling_factor = _factors(resolution_scaling_factor, self.order)
         self.max_n_modes = list(self._n_modes) if max_n_modes is None else _as_list(max_n_modes, 'max_n_modes')
         if len(self.max_n_modes) != self.order or any(m > most for m, most in zip(self._n_modes, self.max_n_modes)):
             raise ValueError(f'max_n_modes {max_n_modes} has no room for n_modes {n_modes}')
         std = (2 / (in_channels + out_channels)) ** 0.5 if init_std == 'auto' else number(init_std, 'init_std')
-        pairs = factorization is not None and factorization.lower() == 'complexdense'
-        self.weight = _Dense([in_channels, out_channels, *self.max_n_modes], std, device, pairs)
+        shape = [in_channels, *([] if separable else [out_channels]), *self.max_n_modes]
+        kind = str(factorization or 'dense').lower()
+        if kind in ('dense', 'complexdense'):
+            self.weight: Any = _Dense(shape, std, device, kind == 'complexdense')
+        else:
+            fixed = ([0] if fixed_rank_modes else None) if isinstance(fixed_rank_modes, bool) else fixed_rank_modes
+            self.weight = _factorized(shape, str(factorization), rank, fixed, decomposition_kwargs or {})
+            self.weight.normal_(0, std)
+            self.weight.to(device)
         values = std * torch.randn(out_channels, *[1] * self.order, device=device) if bias else None
         self.bias = torch.nn.Parameter(values) if values is not None else None
+        self._from_elsewhere = False  # whether the weights were loaded from a state_dict not written here
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: dict, *rest: Any) -> None:
-        global _warned
-        if prefix + 'weight.tensor' in state_dict and local_metadata.get('version', 0) != self._version and not _warned:
-            _warned = True
-            warnings.warn('these weights of a SpectralConv were not written by Stentor: its results are those of neuraloperator since its '
-                          'pull requests 688 and 702, and differ from those of its release 2.0.0 for odd sizes, for complex data and, of '
-                          'several axes, on CUDA: help(stentor.torch.SpectralConv) says how', UserWarning, stacklevel=2)
+        if any(name.startswith(prefix + 'weight.') for name in state_dict):
+            self._from_elsewhere = local_metadata.get('version', 0) != self._version
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 
     @property
@@ -330,38 +425,101 @@ class SpectralConv(torch.nn.Module):
             self._n_modes[-1] = self._n_modes[-1] // 2 + 1
 
     def forward(self, x: torch.Tensor, output_shape: Optional[Sequence[int]] = None) -> torch.Tensor:
-        """Apply the layer to (batch, in_channels, points...)."""
-        if not isinstance(x, torch.Tensor):
-            raise ValueError(f'x is a {type(x).__name__}: give a tensor')
-        if x.ndim != self.order + 2 or x.is_complex() != self.complex_data:
+        """Apply the layer to (batch, in_channels, points...).
+
+        The result has `output_shape` points, or `resolution_scaling_factor` times those of x."""
+        check_kind(x, 'x')
+        if x.ndim != self.order + 2 or (x.is_complex() and not self.complex_data):
             kind = 'complex' if self.complex_data else 'real'
             raise ValueError(f'x has shape {tuple(x.shape)} and dtype {x.dtype}: give {kind} numbers on {self.order + 2} axes')
-        self.transform(x, output_shape)
+        if x.shape[1] != self.in_channels:
+            raise ValueError(f'x has shape {tuple(x.shape)}: give {self.in_channels} channels, as (batch, channels, points...)')
+        sizes = self._sizes(x, output_shape)
+        if self._from_elsewhere and self.compatible is None and not torch.compiler.is_compiling():
+            self._warn(x, sizes)
+        precision = self.fno_block_precision
+        if precision == 'half' and not x.is_complex():
+            x = x.half()
+        if x.dtype in (torch.half, torch.bfloat16, torch.chalf):
+            x = x.to(torch.cfloat if x.is_complex() else torch.float32)
+        if self.complex_data and not x.is_complex():
+            x = x.to(torch.cdouble if x.dtype == torch.double else torch.cfloat)
+        bias = None if self.bias is None else self.bias.flatten().to(x.dtype)
+        if precision == 'full' and self._is_plan(x, sizes):
+            return self._planned(x, bias)
+        y = self._planned(x, None) if self._is_plan(x, sizes) else self._composed(x, sizes)
+        if precision != 'full' and not y.is_complex():
+            y = y.half().to(torch.half if bias is None else x.dtype)
+        return y if bias is None else y + bias.reshape(-1, *[1] * self.order)
+
+    def _is_plan(self, x: torch.Tensor, sizes: Tuple[int, ...]) -> bool:
+        """Whether the library has plans for this call."""
+        return not self.separable and self.compatible is None and self.order <= 3 and sizes == tuple(x.shape[2:])
+
+    def _planned(self, x: torch.Tensor, bias: Optional[torch.Tensor]) -> torch.Tensor:
         # The weights are sliced as pairs of real numbers, since inductor cannot compile the
         # gradient of a slice of a complex tensor.
-        weight = self.weight()[self._kept(x)].to(_PAIRS.get(x.dtype, torch.float32))
-        bias = None if self.bias is None else self.bias.flatten().to(x.dtype)
+        weight = self._pairs()[self._kept(x)].to(_PAIRS.get(x.dtype, torch.float32))
         tensors = (x, weight) if bias is None else (x, weight, bias)
-        check_kind(x, 'x')
         if is_eager(*tensors):
             return _run(x, weight, bias, False)
         refuse_tangents(*tensors)
         return _by_pairs(x, weight, bias, False)
 
-    def transform(self, x: torch.Tensor, output_shape: Optional[Sequence[int]] = None) -> torch.Tensor:
-        """The transform of a skip connection, called by neuraloperator's blocks: the identity.
+    def _composed(self, x: torch.Tensor, sizes: Tuple[int, ...]) -> torch.Tensor:
+        if x.dtype not in _WEIGHTS:
+            raise ValueError(f'x has dtype {x.dtype}: give float32, float64, complex64 or complex128')
+        weight = torch.view_as_complex(self._pairs()[self._kept(x)].to(_PAIRS[x.dtype]).contiguous())
+        run = composed if self.compatible is None else release_2
+        return run(x, weight, self.separable, sizes, self.fft_norm)
 
-        An `output_shape` other than the shape of x is refused."""
-        if output_shape is not None and tuple(output_shape) != tuple(x.shape[2:]):
-            raise ValueError(f'output_shape is {tuple(output_shape)}: Stentor keeps the shape of x, {tuple(x.shape[2:])}')
-        return x
+    def _pairs(self) -> torch.Tensor:
+        """The weights as pairs of real numbers; `weight` may have been assigned by the caller."""
+        if isinstance(self.weight, _Dense):
+            return self.weight()
+        tensor = self.weight if isinstance(self.weight, torch.Tensor) else self.weight.to_tensor()
+        return _pairs(tensor) if tensor.is_complex() else tensor
+
+    def transform(self, x: torch.Tensor, output_shape: Optional[Sequence[int]] = None) -> torch.Tensor:
+        """The transform of a skip connection, called by neuraloperator's blocks.
+
+        It is the identity if the output has the size of x, and interpolates otherwise."""
+        sizes = self._sizes(x, output_shape)
+        return x if sizes == tuple(x.shape[2:]) else resample(x, sizes)
+
+    def _sizes(self, x: torch.Tensor, output_shape: Optional[Sequence[int]]) -> Tuple[int, ...]:
+        """The number of points of the output along each axis."""
+        if output_shape is not None:
+            sizes = tuple(output_shape)
+        elif self.resolution_scaling_factor is not None:
+            sizes = tuple(round(n * factor) for n, factor in zip(x.shape[2:], self.resolution_scaling_factor))
+        else:
+            return tuple(x.shape[2:])
+        if len(sizes) != self.order or any(n < 1 for n in sizes):
+            raise ValueError(f'output_shape is {sizes}: give at least one point along each of {self.order} axes')
+        return sizes
+
+    def _warn(self, x: torch.Tensor, sizes: Tuple[int, ...]) -> None:
+        """Warns once, of data for which weights of the release 2.0.0 give other results here."""
+        global _warned
+        several = self.order > 1
+        odd = x.shape[2:] if self.complex_data else x.shape[2:-1]
+        cases = (('complex data', self.complex_data), ('an odd number of points', several and any(n % 2 for n in odd)),
+                 ('an output of another size', several and sizes != tuple(x.shape[2:])), ('several axes on CUDA', several and x.is_cuda))
+        met = next((name for name, holds in cases if holds), None)
+        if met is None or _warned:
+            return
+        _warned = True
+        warnings.warn(f'these weights of a SpectralConv were not written by Stentor, and meet {met}: for those, neuraloperator 2.0.0 gives '
+                      "other results. If it trained the weights, give compatible='2.0.0'; help(stentor.torch.SpectralConv) says how they "
+                      'differ', UserWarning, stacklevel=3)
 
     def _kept(self, x: torch.Tensor) -> Tuple[slice, ...]:
         """The slice of the weights that n_modes and the size of x use.
 
         It is centred around frequency 0, in the middle; along the last axis of real data it starts
         at frequency 0."""
-        slices = [slice(None), slice(None)]  # and all of the last axis, the pairs
+        slices = [slice(None)] * (1 if self.separable else 2)  # and all of the last axis, the pairs
         for axis, (n, modes, most) in enumerate(zip(x.shape[2:], self._n_modes, self.max_n_modes)):
             from_zero = axis == self.order - 1 and not self.complex_data
             spare = most - min(n // 2 + 1 if from_zero else n, modes)
@@ -378,13 +536,20 @@ def _as_list(modes: Union[int, Sequence[int]], name: str) -> List[int]:
         raise ValueError(f'{name} is {modes!r}: give a whole number, or one for each axis') from None
 
 
-def _dense_only(separable: bool, scaling: Any, precision: str, factorization: Optional[str], norm: str) -> None:
-    wrong = [text for bad, text in (
-        (separable, 'separable weights'), (scaling is not None, f'resolution_scaling_factor {scaling}'),
-        (precision != 'full', f'fno_block_precision {precision!r}'),
-        (factorization is not None and str(factorization).lower() not in ('dense', 'complexdense'), f'factorization {factorization!r}'))
-        if bad]
-    if wrong:
-        raise ValueError(f"Stentor's SpectralConv has dense weights, full precision and the shape of x, not {wrong[0]}")
-    if norm not in ('forward', 'backward', 'ortho'):
-        raise ValueError(f"fft_norm is {norm!r}: give 'forward', 'backward' or 'ortho'")
+def _factors(given: Union[None, float, Sequence[float]], order: int) -> Optional[List[float]]:
+    if given is None:
+        return None
+    factors = [number(each, 'resolution_scaling_factor') for each in (given if isinstance(given, (list, tuple)) else [given] * order)]
+    if len(factors) != order or not all(0 < each < float('inf') for each in factors):
+        raise ValueError(f'resolution_scaling_factor is {given!r}: give a positive number, or one for each of {order} axes')
+    return factors
+
+
+def _factorized(shape: List[int], factorization: str, rank: Any, fixed: Any, more: dict) -> Any:
+    """Weights of tensorly-torch, as in neuraloperator."""
+    try:
+        from tltorch.factorized_tensors.core import FactorizedTensor
+    except ImportError as error:
+        raise ImportError(f'factorization {factorization!r} needs tensorly-torch, which cannot be imported ({error}): '
+                          'pip install tensorly-torch') from None
+    return FactorizedTensor.new(tuple(shape), rank=rank, factorization=factorization, fixed_rank_modes=fixed, dtype=torch.cfloat, **more)

@@ -20,5 +20,6 @@ stn_status cmd_tune(int argc, char **argv, stn_error *error);
 stn_status cmd_wisdom(int argc, char **argv, stn_error *error);
 stn_status cmd_cache(int argc, char **argv, stn_error *error);
 stn_status cmd_pack(int argc, char **argv, stn_error *error);
+stn_status cmd_bench(int argc, char **argv, stn_error *error);
 stn_status cmd_doctor(int argc, char **argv, stn_error *error);
 #endif

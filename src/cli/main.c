@@ -18,6 +18,7 @@ static const cli_command commands[] = {
     {"compile", "render and compile a problem's kernels, for a GPU that need not be here", cmd_compile},
     {"cache", "show and keep up the kernels that are stored on disk", cmd_cache},
     {"pack", "ready kernels in one file, for machines without NVRTC", cmd_pack},
+    {"bench", "measure a problem, beside scipy, cupyx, torch and cv2 (by the Python package)", cmd_bench},
     {"doctor", "show what was found on this machine, what is missing, and how to get it", cmd_doctor},
 };
 static const size_t command_count = sizeof commands / sizeof *commands;

@@ -7,6 +7,8 @@ import io
 import pathlib
 import pkgutil
 import re
+import runpy
+import tempfile
 import unittest
 
 import stentor
@@ -18,7 +20,7 @@ class Docs(unittest.TestCase):
         tried = 0
         for name in names:
             # These modules need PyTorch.
-            if name in ('stentor._adjoint', 'stentor._eager', 'stentor._place', 'stentor._spectral', 'stentor.torch'):
+            if name in ('stentor._adjoint', 'stentor._eager', 'stentor._place', 'stentor._spectral', 'stentor._spectral_composed', 'stentor.torch'):
                 continue
             with self.subTest(name):
                 result = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
@@ -42,6 +44,22 @@ class Docs(unittest.TestCase):
         with contextlib.redirect_stdout(io.StringIO()) as said:
             exec(compile('\n'.join(blocks), 'guide.md', 'exec'), {})
         self.assertIn('strategy', said.getvalue())
+
+    def test_the_page_of_pictures(self):
+        """The page and its pictures are those that its script makes, and it names every function."""
+        folder = pathlib.Path(__file__).resolve().parents[2] / 'docs/functions'
+        make = runpy.run_path(str(folder / 'make.py'))
+        page = (folder / 'README.md').read_text(encoding='utf-8')
+        with tempfile.TemporaryDirectory() as made:
+            make['main'](pathlib.Path(made))
+            pictures = {path.name: path for path in pathlib.Path(made).glob('*.png')}
+            self.assertEqual(pictures.keys(), {path.name for path in folder.glob('*.png')})
+            self.assertLess(sum(path.stat().st_size for path in pictures.values()), 300e3)
+            self.assertEqual(page, (pathlib.Path(made) / 'README.md').read_text(encoding='utf-8'))
+        calls = [name for name in stentor.__all__ if inspect.isfunction(getattr(stentor, name)) and name not in ('clear_cache', 'configure', 'install_as', 'on_devices', 'to_device')]
+        calls += ['fftconvolve', 'oaconvolve'] + [name for name in stentor.fft.__all__ if name[-3:] in ('fft', 'ctn', 'stn')]
+        for name in calls:
+            self.assertIn(f'`{name}`', page)
 
     def test_every_public_name_has_an_example(self):
         public = [getattr(stentor, name) for name in stentor.__all__ if name not in ('fft', 'scipy_backend', 'signal')]

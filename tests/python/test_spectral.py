@@ -94,21 +94,205 @@ class Fourier(unittest.TestCase):
                 torch.testing.assert_close(conv(x), wanted, atol=2e-4, rtol=1e-5)
 
     def test_weights_from_elsewhere_are_warned_of_once(self):
-        stentor._spectral._warned = False
-        state = stentor.torch.SpectralConv(2, 3, (4, 4)).state_dict()
-        other = torch.nn.Sequential(stentor.torch.SpectralConv(2, 3, (4, 4)))
-        with warnings.catch_warnings():
-            warnings.simplefilter('error')
-            other[0].load_state_dict(state)  # written by Stentor: no warning
+        """The warning comes with data for which neuraloperator 2.0.0 gives other results."""
+        def warned(conv, *shape, dtype=torch.float32, **more):
+            stentor._spectral._warned = False
+            with warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter('always')
+                conv(torch.randn(*shape, dtype=dtype), **more)
+                conv(torch.randn(*shape, dtype=dtype), **more)
+            return [str(each.message) for each in seen if '2.0.0' in str(each.message)]
+
+        def loaded(version, modes, **more):
+            conv = stentor.torch.SpectralConv(2, 3, modes, **more)
             buffer = io.BytesIO()
-            torch.save(other.state_dict(), buffer)
-            other.load_state_dict(torch.load(io.BytesIO(buffer.getvalue())))
-        state._metadata['']['version'] = 1  # PyTorch's default for modules without a version
-        with self.assertWarnsRegex(UserWarning, '2.0.0'):
-            other[0].load_state_dict(state)
-        with warnings.catch_warnings():
-            warnings.simplefilter('error')
-            other[0].load_state_dict(state)
+            torch.save(conv.state_dict(), buffer)
+            state = torch.load(io.BytesIO(buffer.getvalue()))
+            if version is not None:
+                state._metadata['']['version'] = version  # 1 is PyTorch's default for modules without a version
+            conv.load_state_dict(state)
+            return conv
+
+        self.assertEqual(warned(loaded(None, (4, 4)), 1, 2, 7, 8), [])
+        self.assertEqual(warned(loaded(1, (4, 4)), 1, 2, 8, 7), [])
+        self.assertEqual(warned(loaded(1, 4), 1, 2, 7), [])
+        self.assertEqual(warned(loaded(1, (4, 4), compatible='2.0.0'), 1, 2, 7, 8), [])
+        for conv, shape, dtype, more in ((loaded(1, (4, 4)), (1, 2, 7, 8), torch.float32, {}),
+                                         (loaded(1, 4, complex_data=True), (1, 2, 8), torch.cfloat, {}),
+                                         (loaded(1, (4, 4)), (1, 2, 8, 8), torch.float32, {'output_shape': (12, 12)})):
+            (said,) = warned(conv, *shape, dtype=dtype, **more)
+            self.assertIn("compatible='2.0.0'", said)
+
+    def test_the_release_2_0_0(self):
+        """compatible='2.0.0' against that release, where it is installed, and on even sizes against the definition."""
+        try:
+            from neuralop.layers.spectral_convolution import SpectralConv as Theirs
+        except ImportError:
+            Theirs = None
+        for seed in range(30):
+            rng = np.random.default_rng([11, seed])
+            rank = int(rng.integers(1, 5))
+            modes = [int(m) for m in rng.integers(1, 7, rank)]
+            points = [int(n) for n in rng.integers(3, {1: 20, 2: 12, 3: 9, 4: 6}[rank], rank)]
+            more = {'complex_data': bool(rng.random() < 0.4), 'separable': bool(rng.random() < 0.3),
+                    'resolution_scaling_factor': [None, 2.0, 0.5][int(rng.integers(3))]}
+            x = torch.randn(2, 3, *points, dtype=torch.cfloat if more['complex_data'] else torch.float32)
+            ours = stentor.torch.SpectralConv(3, 3, modes, compatible='2.0.0', **more)
+            if Theirs is not None:
+                theirs = Theirs(3, 3, modes, **more)
+                ours.load_state_dict(theirs.state_dict())
+                try:
+                    expected = theirs(x)
+                except RuntimeError:  # more modes than points along an axis
+                    continue
+                with self.subTest(seed=seed, points=points, modes=modes, **more):
+                    torch.testing.assert_close(ours(x), expected)
+        ours, new = (stentor.torch.SpectralConv(2, 2, (4, 6), compatible=each) for each in ('2.0.0', None))
+        ours.load_state_dict(new.state_dict())
+        x = torch.randn(2, 2, 8, 9)
+        torch.testing.assert_close(ours(x), new(x))
+        x = torch.randn(2, 2, 9, 9)
+        self.assertGreater((ours(x) - new(x)).abs().max(), 1e-2)
+
+    def test_outputs_of_another_size(self):
+        """A wave of a retained frequency is the same wave on another grid."""
+        for device, rank, (n, to), real in itertools.product(DEVICES, (1, 2, 3, 4), ((8, 12), (9, 7), (6, 12)), (True, False)):
+            kind = dict(dtype=torch.float64 if real else torch.complex128, device=device)
+            conv = stentor.torch.SpectralConv(2, 2, [5] * rank, bias=False, complex_data=not real, device=device)
+            conv.weight.tensor.data = torch.eye(2, dtype=torch.complex128, device=device).reshape(2, 2, *[1] * rank) * torch.ones(
+                conv.weight.shape, dtype=torch.complex128, device=device)
+            for axis, k in itertools.product(range(rank), range(-2, 3)):
+                def wave(n):
+                    phase = 2j * torch.pi * k * torch.arange(n, device=device, dtype=torch.float64) / n
+                    line = torch.exp(phase + 0.3j)
+                    line = (line.real if real else line).to(kind['dtype'])
+                    return line.reshape([-1 if a == axis else 1 for a in range(rank)]).expand([n] * rank)[None, None].repeat(1, 2, *[1] * rank)
+
+                torch.testing.assert_close(conv(wave(n), output_shape=[to] * rank), wave(to), atol=1e-12, rtol=1e-12)
+        conv = stentor.torch.SpectralConv(2, 3, (4, 4), resolution_scaling_factor=(2, 0.5))
+        self.assertEqual(conv(torch.zeros(1, 2, 8, 8)).shape, (1, 3, 16, 4))
+        self.assertEqual(conv.transform(torch.zeros(1, 2, 8, 8)).shape, (1, 2, 16, 4))
+        x = torch.randn(1, 2, 6, 6, 6)
+        self.assertEqual(stentor.torch.SpectralConv(2, 3, (4, 4, 4)).transform(x, (9, 9, 3)).shape, (1, 2, 9, 9, 3))
+
+    def test_composed_layers_beside_plans(self):
+        """The composition by PyTorch's transforms equals the library's plans, with gradients."""
+        from stentor._spectral_composed import composed
+        for device, seed in itertools.product(DEVICES, range(20)):
+            rng = np.random.default_rng([12, seed])
+            rank, real = int(rng.integers(1, 4)), bool(rng.random() < 0.6)
+            points = [int(n) for n in rng.integers(3, {1: 30, 2: 12, 3: 8}[rank], rank)]
+            modes = [int(rng.integers(1, n + 1)) for n in points]
+            if real:
+                modes[-1] = min(modes[-1], points[-1] // 2 + 1)
+            x, weight = tensor(2, 3, *points, seed=seed, device=device), tensor(3, 2, *modes, 2, seed=seed + 1, device=device)
+            x = (x if real else torch.complex(x, x.flip(-1) - 1)).requires_grad_()
+            weight = torch.view_as_complex(weight).requires_grad_()
+            theirs = composed(x, weight, False, points, 'forward')
+            ours = stentor.torch.spectral_conv(x, weight)
+            with self.subTest(seed=seed, points=points, modes=modes, real=real):
+                torch.testing.assert_close(ours, theirs)
+                g = torch.randn_like(ours)
+                for a, b in zip(torch.autograd.grad(ours, (x, weight), g), torch.autograd.grad(theirs, (x, weight), g)):
+                    torch.testing.assert_close(a, b)
+
+    def test_separable_weights(self):
+        for device, rank, real in itertools.product(DEVICES, (1, 2, 3, 4), (True, False)):
+            x = torch.randn(2, 3, *[7] * rank, device=device, dtype=torch.float32 if real else torch.cfloat)
+            alone = stentor.torch.SpectralConv(3, 3, [4] * rank, separable=True, complex_data=not real, device=device)
+            self.assertEqual(alone.weight.shape, (3, *alone.n_modes))
+            if rank < 4:
+                dense = stentor.torch.SpectralConv(3, 3, [4] * rank, complex_data=not real, device=device)
+                dense.bias.data = alone.bias.data
+                dense.weight.tensor.data = torch.zeros_like(dense.weight.tensor)
+                for channel in range(3):
+                    dense.weight.tensor.data[channel, channel] = alone.weight.tensor.data[channel]
+                torch.testing.assert_close(alone(x), dense(x), atol=2e-5, rtol=2e-5)
+            torch.autograd.grad(alone(x).abs().sum(), list(alone.parameters()))
+
+    def test_factorized_weights(self):
+        try:
+            import tltorch
+        except ImportError:
+            with self.assertRaisesRegex(ImportError, 'tensorly-torch'):
+                stentor.torch.SpectralConv(2, 3, 4, factorization='tucker')
+            self.skipTest('tensorly-torch is not installed')
+        x = torch.randn(2, 3, 8, 9)
+        for name, separable in itertools.product(('Tucker', 'CP', 'tt', 'ComplexTucker'), (False, True)):
+            conv = stentor.torch.SpectralConv(3, 3, (6, 6), factorization=name, rank=0.6, separable=separable)
+            self.assertIsInstance(conv.weight, tltorch.FactorizedTensor)
+            dense = stentor.torch.SpectralConv(3, 3, (6, 6), separable=separable)
+            dense.weight = torch.nn.Parameter(conv.weight.to_tensor().detach())
+            dense.bias = conv.bias
+            torch.testing.assert_close(conv(x), dense(x))
+            conv(x).square().sum().backward()
+            for parameter in conv.parameters():
+                self.assertGreater(parameter.grad.abs().max(), 0)
+            again = stentor.torch.SpectralConv(3, 3, (6, 6), factorization=name, rank=0.6, separable=separable)
+            again.load_state_dict(conv.state_dict())
+            torch.testing.assert_close(again(x), conv(x))
+
+    def test_weights_are_a_tensor(self):
+        for name in (None, 'ComplexDense'):
+            weight = stentor.torch.SpectralConv(2, 3, (4, 4), factorization=name).weight
+            self.assertTrue(torch.is_complex(weight))
+            self.assertEqual((weight.dtype, weight.shape), (torch.complex64, (2, 3, 4, 3)))
+            torch.testing.assert_close(torch.abs(weight), weight.to_tensor().abs())
+            torch.testing.assert_close(weight[0], weight.to_tensor()[0])
+
+    def test_lower_precision(self):
+        """bfloat16 and half, also under autocast, give float32, computed in float32."""
+        conv = stentor.torch.SpectralConv(2, 3, (4, 4))
+        x = torch.randn(2, 2, 8, 10)
+        for kind in (torch.half, torch.bfloat16):
+            y = conv(x.to(kind))
+            self.assertIs(y.dtype, torch.float32)
+            torch.testing.assert_close(y, conv(x.to(kind).float()))
+        with torch.autocast('cpu', torch.bfloat16):
+            linear = torch.nn.Linear(10, 10)(x)
+            self.assertIs(linear.dtype, torch.bfloat16)
+            y = conv(linear)
+            y.sum().backward()
+        self.assertIs(y.dtype, torch.float32)
+        torch.testing.assert_close(y, conv(linear.float()))
+        for precision, read in (('half', x.half().float()), ('mixed', x)):
+            low = stentor.torch.SpectralConv(2, 3, (4, 4), fno_block_precision=precision)
+            low.load_state_dict(conv.state_dict())
+            bare = copy.deepcopy(conv)
+            bare.bias = None
+            plain = bare(read).half()
+            torch.testing.assert_close(low(x), plain + conv.bias)
+            low.bias = None
+            self.assertIs(low(x).dtype, torch.half)
+        whole = stentor.torch.SpectralConv(2, 3, (4, 4)).bfloat16()
+        self.assertIs(whole(x.bfloat16()).dtype, torch.float32)
+
+    def test_empty_batches(self):
+        conv = stentor.torch.SpectralConv(2, 3, (4, 4))
+        x = torch.empty(0, 2, 8, 8, requires_grad=True)
+        y = conv(x)
+        self.assertEqual(y.shape, (0, 3, 8, 8))
+        y.sum().backward()
+        self.assertEqual(x.grad.shape, x.shape)
+        self.assertEqual(conv.weight.tensor.grad.abs().max(), 0)
+        self.assertEqual(conv.bias.grad.abs().max(), 0)
+        self.assertEqual(conv(x.detach(), output_shape=(4, 4)).shape, (0, 3, 4, 4))
+
+    def test_second_derivatives(self):
+        for device in DEVICES:
+            for shape, out, modes in (((2, 2, 7), 3, (3,)), ((1, 2, 4, 6), 2, (4, 4))):
+                self.assertTrue(torch.autograd.gradgradcheck(stentor.torch.spectral_conv, self.operands(shape, out, modes, device)))
+            x, weight, _ = self.operands((1, 2, 5), 2, (3,), device)
+            self.assertTrue(torch.autograd.gradgradcheck(lambda a: stentor.torch.spectral_conv(a, weight.detach()).square(), (x,)))
+            self.assertTrue(torch.autograd.gradgradcheck(lambda a: stentor.torch.spectral_conv(x.detach(), a).square(), (weight,)))
+            x, weight = (torch.view_as_complex(tensor(*shape, 2, device=device)).requires_grad_() for shape in ((1, 2, 5), (2, 2, 4)))
+            self.assertTrue(torch.autograd.gradgradcheck(stentor.torch.spectral_conv, (x, weight)))
+        # A physics-informed loss: the gradient by the weights of a gradient by x.
+        conv = stentor.torch.SpectralConv(1, 1, 4)
+        x = torch.randn(2, 1, 16, requires_grad=True)
+        (slope,) = torch.autograd.grad(conv(x).pow(3).sum(), x, create_graph=True)
+        slope.square().sum().backward()
+        self.assertGreater(conv.weight.tensor.grad.abs().max(), 0)
 
     def test_gradients(self):
         for device in DEVICES:
@@ -253,8 +437,7 @@ class Fourier(unittest.TestCase):
             expected = torch.nn.functional.gelu(definition(expected, conv.weight.tensor[..., :3], conv.bias.flatten()) + expected)
         for shape in (None, (8, 8), x.shape[2:]):
             torch.testing.assert_close(block(x, shape), expected, atol=1e-5, rtol=1e-5)
-        with self.assertRaisesRegex(ValueError, 'output_shape'):
-            block.convs[0].transform(x, (16, 16))
+        self.assertEqual(block(x, (16, 12)).shape, (2, 3, 16, 12))
 
     def test_files_of_both_forms(self):
         plain, pairs = (stentor.torch.SpectralConv(2, 3, (4, 4), factorization=name) for name in (None, 'ComplexDense'))
@@ -284,12 +467,19 @@ class Fourier(unittest.TestCase):
                             ('weight is on meta', lambda: stentor.torch.spectral_conv(x, weight.to('meta'))),
                             ('bias is on meta', lambda: stentor.torch.spectral_conv(x, weight, bias.to('meta'))),
                             ('real numbers on 3 axes', lambda: conv(x[0])),
-                            ('output_shape', lambda: conv(x.float(), output_shape=(9,))),
+                            ('output_shape', lambda: conv(x.float(), output_shape=(0,))),
+                            ('output_shape', lambda: conv(x.float(), output_shape=(8, 8))),
+                            ('channels', lambda: conv(x.float()[:, :1])),
                             ('in_channels', lambda: stentor.torch.SpectralConv(2.5, 3, 4)),
                             ('n_modes', lambda: stentor.torch.SpectralConv(2, 3, 'a')),
                             ('init_std', lambda: stentor.torch.SpectralConv(2, 3, 4, init_std='a')),
                             ('give a tensor', lambda: conv(x.numpy())),
-                            ('factorization', lambda: stentor.torch.SpectralConv(2, 3, 4, factorization='tucker')),
+                            ('separable', lambda: stentor.torch.SpectralConv(2, 3, 4, separable=True)),
+                            ('axes', lambda: stentor.torch.SpectralConv(2, 3, (4,) * 5)),
+                            ('compatible', lambda: stentor.torch.SpectralConv(2, 3, 4, compatible='1.0')),
+                            ('fno_block_precision', lambda: stentor.torch.SpectralConv(2, 3, 4, fno_block_precision='low')),
+                            ('resolution_scaling_factor', lambda: stentor.torch.SpectralConv(2, 3, 4, resolution_scaling_factor=(2, 2))),
+                            ('resolution_scaling_factor', lambda: stentor.torch.SpectralConv(2, 3, 4, resolution_scaling_factor=0)),
                             ('max_n_modes', lambda: stentor.torch.SpectralConv(2, 3, 4, max_n_modes=2)),
                             ('fft_norm', lambda: stentor.torch.SpectralConv(2, 3, 4, fft_norm='none'))):
             with self.subTest(said), self.assertRaisesRegex(ValueError, said):

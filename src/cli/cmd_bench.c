@@ -1,0 +1,38 @@
+/* stentor bench: measures a problem beside other libraries, which are Python's; so the Python
+ * package does it. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/command.h"
+
+/* The arguments after this text are sys.argv[1:]. */
+static const char program[] =
+    "import sys\n"
+    "try:\n"
+    "    from stentor._compare import bench\n"
+    "except ImportError as error:\n"
+    "    sys.exit(f'stentor: bench runs in the Python package, which python3 cannot import ({error}): "
+    "pip install stentor')\n"
+    "try:\n"
+    "    sys.exit(bench(sys.argv[1:]))\n"
+    "except Exception as error:\n"
+    "    sys.exit(f'stentor: {error}')\n";
+
+stn_status cmd_bench(int argc, char **argv, stn_error *error) {
+    char **arguments = calloc((size_t)argc + 3, sizeof *arguments);
+    if (!arguments) return stn_fail(error, STN_ERROR_OUT_OF_MEMORY, "no memory for %d arguments", argc);
+    char python[] = "python3", option[] = "-c", text[sizeof program];
+    memcpy(text, program, sizeof program);
+    arguments[0] = python, arguments[1] = option, arguments[2] = text;
+    for (int i = 1; i < argc; i++) arguments[i + 2] = argv[i];
+    fflush(NULL);
+    execvp(python, arguments); /* returns only if it fails */
+    const int reason = errno;
+    free(arguments);
+    return stn_fail(error, STN_ERROR_IO, "bench runs in the Python package, and python3 cannot be run: %s",
+                    strerror(reason));
+}
