@@ -1,4 +1,4 @@
-"""Batches split over several devices of this process: each computes its share of independent grids."""
+"""Batches split over several devices of this process, each with its share of the grids."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, List, Sequence, Tuple
@@ -19,13 +19,13 @@ def _shares(length: int, devices: Sequence[int]) -> List[Tuple[int, slice]]:
 
 
 def _all_at_once(function: Callable, shares: Sequence[Tuple[int, slice]]) -> List[Any]:
-    """The function's results for all shares, computed by a thread for each; raises the first error when all have ended."""
+    """Results for all shares, a thread each; raises the first error when all have ended."""
     with ThreadPoolExecutor(len(shares)) as pool:
         return [each.result() for each in [pool.submit(function, device, share) for device, share in shares]]
 
 
 def on_devices(function: Callable, x: Any, devices: Sequence[Any], axis: int = 0) -> Any:
-    """Split an array of independent items over devices, apply a function to each share, and join the results.
+    """Split an array over devices, apply a function to each share, and join the results.
 
     Each device copies its share, computes and copies the result back in a thread of its own, at the
     same time as the others. It serves for batches of transforms, filters and Fourier layers.
@@ -85,7 +85,7 @@ def _on_host(made: Any) -> np.ndarray:
 
 
 class BatchHandle:
-    """Plans of several devices, each for its share of a batch; has a Handle's methods, for NumPy arrays.
+    """Plans of several devices, each for a share of a batch: a Handle's methods, NumPy arrays.
 
     `make` makes a Plan of a shape for a device."""
 

@@ -406,7 +406,7 @@ class SpectralConv(torch.nn.Module):
             self.weight.to(device)
         values = std * torch.randn(out_channels, *[1] * self.order, device=device) if bias else None
         self.bias = torch.nn.Parameter(values) if values is not None else None
-        self._from_elsewhere = False  # whether the weights were loaded from a state_dict not written here
+        self._from_elsewhere = False  # loaded from a state_dict that was not written here?
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: dict, *rest: Any) -> None:
         if any(name.startswith(prefix + 'weight.') for name in state_dict):

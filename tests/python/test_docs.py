@@ -46,7 +46,7 @@ class Docs(unittest.TestCase):
         self.assertIn('strategy', said.getvalue())
 
     def test_the_page_of_pictures(self):
-        """The page and its pictures are those that its script makes, and it names every function."""
+        """The page and its pictures are those that its script makes; it names every function."""
         folder = pathlib.Path(__file__).resolve().parents[2] / 'docs/functions'
         make = runpy.run_path(str(folder / 'make.py'))
         page = (folder / 'README.md').read_text(encoding='utf-8')

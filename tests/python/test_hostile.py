@@ -186,7 +186,7 @@ class NoMemory(unittest.TestCase):
 
 
 class Foreign:
-    """A DLPack tensor of random fields, some of which are wrong, over memory that is large enough."""
+    """A DLPack tensor of random fields, some of them wrong, over memory that is large enough."""
 
     def __init__(self, rng):
         ffi = _dlpack._ffi
@@ -223,7 +223,7 @@ class Foreign:
 
 class Capsules(unittest.TestCase):
     def test_by_chance(self):
-        """A capsule of another library is read, or refused with one sentence; its deleter runs once at most."""
+        """A capsule of another library is read, or refused with one sentence."""
         read = 0
         seed = int(os.environ.get('STENTOR_TEST_SEED', time.time_ns() % 2**32))
         for number in range(COUNT):

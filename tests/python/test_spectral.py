@@ -109,7 +109,7 @@ class Fourier(unittest.TestCase):
             torch.save(conv.state_dict(), buffer)
             state = torch.load(io.BytesIO(buffer.getvalue()))
             if version is not None:
-                state._metadata['']['version'] = version  # 1 is PyTorch's default for modules without a version
+                state._metadata['']['version'] = version  # PyTorch's default is 1
             conv.load_state_dict(state)
             return conv
 
@@ -124,7 +124,7 @@ class Fourier(unittest.TestCase):
             self.assertIn("compatible='2.0.0'", said)
 
     def test_the_release_2_0_0(self):
-        """compatible='2.0.0' against that release, where it is installed, and on even sizes against the definition."""
+        """compatible='2.0.0' against that release, if installed; even sizes by the definition."""
         try:
             from neuralop.layers.spectral_convolution import SpectralConv as Theirs
         except ImportError:
@@ -175,7 +175,7 @@ class Fourier(unittest.TestCase):
         x = torch.randn(1, 2, 6, 6, 6)
         self.assertEqual(stentor.torch.SpectralConv(2, 3, (4, 4, 4)).transform(x, (9, 9, 3)).shape, (1, 2, 9, 9, 3))
 
-    def test_composed_layers_beside_plans(self):
+    def test_composed_layers_equal_plans(self):
         """The composition by PyTorch's transforms equals the library's plans, with gradients."""
         from stentor._spectral_composed import composed
         for device, seed in itertools.product(DEVICES, range(20)):

@@ -1,4 +1,4 @@
-"""Tasks from the documentations of scipy, CuPy and neuraloperator, changed in their import line alone.
+"""Tasks from the documentations of scipy, CuPy and neuraloperator; only the import line is changed.
 
 Each runs with the library and with Stentor; results must agree. A task whose library is missing is
 skipped."""

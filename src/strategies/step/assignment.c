@@ -88,9 +88,9 @@ static void render_queues(const step_assignment *a, stn_text *text) {
     stn_params_ints(text, "SYSTEM_QUEUE_LOW", low, count);
 }
 
-/* Blocks that must fit on a multiprocessor, which limits registers: some 80 for each thread with one
- * word a point, 128 with two, 168 with four suffice for short assignments and allow enough loads in
- * flight. */
+/* Blocks that must fit on a multiprocessor, which limits registers. For a thread whose points are
+ * one word, 80 suffice for short assignments and allow enough loads in flight; for two words 128,
+ * for four 168. */
 static int resident_blocks(const stn_system_task *task, const step_assignment *a, const stn_system_program *program) {
     const int words = a->block.vector * (task->dtype == STN_F64 ? 2 : 1);
     const int threads = program->count > SHORT_PROGRAM ? 0 : words > 2 ? 384 : words > 1 ? 512 : 768;

@@ -1,9 +1,9 @@
 /* Fuzzes wisdom: any bytes are refused with a message, or accepted, and then are the same when
  * written and read again. Random bytes never have a right checksum, so each input is tried as it
  * is, with its checksum repaired, and as the body of a file. */
+#include <sodium/crypto_hash_sha256.h>
 
 #include "../../cache/fuzz/fuzz.h"
-#include "cache/sha256.h"
 #include "cache/wisdom.h"
 #include "tune/time_record.h"
 
@@ -23,10 +23,7 @@ static char *framed(const char *body, size_t size, bool head, size_t *whole) {
     FUZZ_CHECK(text);
     memcpy(text, first, before);
     if (size) memcpy(text + before, body, size);
-    stn_sha256 state;
-    stn_sha256_begin(&state);
-    stn_sha256_add(&state, text, before + size);
-    stn_sha256_end(&state, sum.bytes);
+    crypto_hash_sha256(sum.bytes, (const unsigned char *)text, before + size);
     stn_key_hex(&sum, hex);
     *whole = before + size + (size_t)sprintf(text + before + size, "sha256 %s\n", hex);
     return text;
