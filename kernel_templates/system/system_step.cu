@@ -12,10 +12,10 @@
 //     slot     -1      |       0       |       1
 //            . . . .   | x . . .       | . . . .
 //
-// The compiler joins the reads of the same slot by the VECTOR points. system_value is compiled three
-// times: for threads whose reads lie inside the grid; for threads near a side along y or x (FOLDS),
-// which fold rows and the single points of slots -1 and 1; and, point by point, for planes near a
-// side along z.
+// The compiler joins the reads of the same slot by the VECTOR points. system_value is compiled
+// three times: for threads whose reads lie inside the grid; for threads near a side along y or x
+// (FOLDS), which fold rows and the single points of slots -1 and 1; and, point by point, for planes
+// near a side along z.
 //
 // SYSTEM_PLANES > 1: a block marches along z. Values in a thread's own columns, of arrays with
 // SYSTEM_QUEUE > 0, stay in registers: a thread loads each plane of its columns once, and only

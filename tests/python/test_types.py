@@ -1,4 +1,4 @@
-"""Arrays of all number types on a GPU, against scipy on the host: random functions, types, shapes and boundaries.
+"""Arrays of all number types on a GPU, against scipy: random functions, types, shapes, boundaries.
 
     test_types.py [--count N] [--seed S]
 
@@ -89,13 +89,13 @@ class Types(unittest.TestCase):
             want = function(ndimage, x)
             if want.dtype.kind == 'f' and not np.isfinite(want).all():
                 continue
-            # Values outside of int64's range, and bool from fractions, are left to the host's definition.
+            # Values outside of int64's range, and bool from fractions, are as on the host.
             host = function(stentor, x)
             got = function(stentor, stentor.to_device(x)).numpy()
             self.assertEqual(got.dtype, want.dtype, what)
             if got.dtype.kind in 'iub':
                 np.testing.assert_array_equal(got, host, str(what))
-                # The host's laplace sums once, where scipy truncates the second differences of each axis.
+                # laplace sums once, where scipy truncates the differences along each axis.
                 if got.dtype.kind != 'b' and not (what[0] == 'laplace' and x.dtype.kind == 'f'):
                     np.testing.assert_array_equal(got, want, str(what))
             else:
