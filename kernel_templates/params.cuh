@@ -27,8 +27,6 @@ constexpr int X_SIDE_LOW = 1, X_SIDE_HIGH = 1;
 // ---- shape of the work
 // Consecutive points along x of a thread, in one access; 1 for unaligned rows.
 constexpr int VECTOR = 2;
-// 1: rows are unaligned; direct_tile shifts words of 16 bytes in registers.
-constexpr int SHIFTED = 0;
 constexpr int ROWS = 2;        // rows along y of a thread (direct_line: runs of VECTOR points)
 constexpr int CHUNK = 4;       // planes along z of a thread
 constexpr int THREADS_X = 32;  // threads of a block along each axis
@@ -38,6 +36,11 @@ constexpr int BLOCKS = 1;   // blocks that must fit on a multiprocessor (limits 
 constexpr int UNROLL = 16;  // planes unrolled in the marching loop
 // 1: blocks at an edge along x only have an unrolled loop of their own (3D: one block in six).
 constexpr int COLUMN_LOOP = 0;
+
+// ---- direct_skew: elements by which a plane, and a row, begins later within 16 bytes than the one
+// before it; elements that pitches less that are multiples of
+constexpr int SKEW_Z = 1, SKEW_Y = 0;
+constexpr int SKEW_ALIGN = 2;
 
 // ---- lowrank: X_LOW .. Y_HIGH are then those of the fused taps
 constexpr int TERMS = 2;  // separable terms of a plane's taps

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "plan/plan.h"
 
-enum { LENGTHS = 4, EVEN = 1 }; /* n - 1, n, n + 1, n + 2; EVEN: the index of n */
+enum { LENGTHS = 4, EVEN = 1, RUNNERS_UP = 6 }; /* n - 1, n, n + 1, n + 2; EVEN: the index of n */
 
 typedef struct rows_case {
     const char *name, *stencil;
@@ -111,8 +111,16 @@ static void print(const rows_study *s, const row_length *l, const row_length *ev
            stn_dtype_name(l->what->dtype), (int)l->what->steps, (int)l->problem.extent[l->what->rank - 1], rate(l),
            100 * rate(l) / rate(even), 100 * rate(l) * bytes / s->machine->copy_bandwidth, stn_plan_strategy(l->plan),
            name.data ? name.data : "");
-    fflush(stdout);
     stn_text_clear(&name);
+    for (size_t i = 1; i < l->plan->ranked && i < RUNNERS_UP; i++) {
+        const stn_ranked *row = &l->plan->ranking[i];
+        if (row->measured <= 0) break;
+        if (row->strategy->name_candidate) row->strategy->name_candidate(&l->plan->task, &row->candidate, &name);
+        printf("| | | | | %8.1f | | | measured; %s: %s |\n", rate(l) * l->seconds / row->measured, row->strategy->name,
+               name.data ? name.data : "");
+        stn_text_clear(&name);
+    }
+    fflush(stdout);
 }
 
 /* All cases of one dtype share their buffers. */
@@ -147,7 +155,10 @@ stn_status bench_rows(bench *machine, const bench_options *options, stn_error *e
         if (bench_listed(options->cases, cases[c].name)) STN_TRY_GOTO(status, add_case(&s, &cases[c], error), done);
     STN_TRY_GOTO(status, bench_measure_copy(machine, error), done);
     const double begin = bench_now();
-    stn_pool_for(machine->pool, s.count, 1, build, &s);
+    if (machine->tune) /* one after the other, so that measured candidates do not share the GPU */
+        build(&s, 0, s.count);
+    else
+        stn_pool_for(machine->pool, s.count, 1, build, &s);
     printf("%s, copy %.0f GB/s, boundary %s, medians of %d; %d plans in %.1f s\n\n", machine->context->machine.name,
            machine->copy_bandwidth / 1e9, s.boundary, machine->repeat, s.count, bench_now() - begin);
     printf(

@@ -43,13 +43,6 @@ __device__ __forceinline__ unsigned subtract_half2(unsigned a, unsigned b) {
     return c;
 }
 
-// ---- funnel shift: the low word of (high:low) shifted right by less than 32 bits
-__device__ __forceinline__ unsigned shift_pair(unsigned low, unsigned high, int bits) {
-    unsigned shifted;
-    asm("shf.r.wrap.b32 %0, %1, %2, %3;" : "=r"(shifted) : "r"(low), "r"(high), "r"(bits));
-    return shifted;
-}
-
 // ---- sine and cosine of an angle in [-pi, pi], with an error of about 2^-20
 __device__ __forceinline__ float sin_approx(float angle) {
     float s;

@@ -31,13 +31,10 @@
 //     wrap  unchanged    nearest  one element repeated    reflect  reversed    constant  the value
 //     mirror  reversed and shifted by one, so a second slot is read
 //
-// SHIFTED: rows may begin at any element within 16 bytes and have any length. The window's words
-// are shifted in registers (device/shift.cuh). Elements past an edge, and those in partial words at
-// the row's ends, are loaded one by one.
+// Rows that do not begin and end on 16 bytes are read faster by direct_skew.
 #include "device/boundary.cuh"
 #include "device/element.cuh"
 #include "device/launch_checks.cuh"
-#include "device/shift.cuh"
 #include "params.cuh"
 
 constexpr int THREADS = THREADS_X * THREADS_Y * THREADS_Z;
@@ -46,21 +43,19 @@ constexpr int DEPTH = Z_LOW + Z_HIGH + 1;
 constexpr int LINES = ROWS + Y_LOW + Y_HIGH;  // rows of a window
 constexpr int LOW_SLOTS = (X_LOW + VECTOR - 1) / VECTOR, HIGH_SLOTS = (X_HIGH + VECTOR - 1) / VECTOR;
 constexpr int SLOTS = LOW_SLOTS + 1 + HIGH_SLOTS, SPAN = SLOTS * VECTOR, CENTRE = LOW_SLOTS * VECTOR;
-constexpr int WINDOW = SHIFTED ? VECTOR + X_LOW + X_HIGH : 1;
 constexpr bool ANY_FIXED = (Z_SIDE_LOW == FIXED && Z_LOW) || (Z_SIDE_HIGH == FIXED && Z_HIGH) ||
                            (Y_SIDE_LOW == FIXED && Y_LOW) || (Y_SIDE_HIGH == FIXED && Y_HIGH) ||
                            (X_SIDE_LOW == FIXED && X_LOW) || (X_SIDE_HIGH == FIXED && X_HIGH);
 constexpr bool Z_CONSTANT = (Z_SIDE_LOW == CONSTANT && Z_LOW) || (Z_SIDE_HIGH == CONSTANT && Z_HIGH);
 constexpr bool Y_CONSTANT = (Y_SIDE_LOW == CONSTANT && Y_LOW) || (Y_SIDE_HIGH == CONSTANT && Y_HIGH);
 static_assert(VECTOR * sizeof(STORE) <= 16, "a thread's points along x are at most one access");
-static_assert(!SHIFTED || (VECTOR * sizeof(STORE) == 16 && THREADS_X == 32), "a warp's points lie side by side");
 
 struct tile_arguments {
     const STORE *in;
     STORE *out;
     long long in_z, in_y, out_z, out_y;  // strides in elements; along x they are 1
     long long in_batch, out_batch;
-    // Every extent exceeds the reach along it; VECTOR divides nx unless SHIFTED.
+    // Every extent exceeds the reach along it; VECTOR divides nx.
     int nz, ny, nx;
     int tiles_x, tiles_y, tiles_z;  // blocks along each axis; x fastest, then y, z, batch
     REAL constant[3][2];            // value past each side, axes z, y, x
@@ -104,8 +99,6 @@ struct thread_tile {
     int line[LINES];
     int slot[SLOTS];   // folded x of each slot's first element
     bool past[SLOTS];  // the slot lies outside the grid
-    // SHIFTED: folded x of each element of the window, PAST_* past a constant side
-    int column[WINDOW];
     // Bit v: point x + v keeps its value because a tap would reach past a fixed side along x.
     unsigned frozen;
 };
@@ -161,67 +154,11 @@ __device__ __forceinline__ void fold_slot_values_high(STORE (&run)[VECTOR], cons
     for (int e = 0; e < VECTOR; e++) run[e] = past ? folded[e] : run[e];
 }
 
-// SHIFTED: loads elements low .. low + count of a line, relative to the thread's first point.
-template <bool FOLD_X>
-__device__ __forceinline__ void load_shifted(const tile_arguments &a, const thread_tile &b, const STORE *row, int low,
-                                             int count, REAL (&window)[SPAN]) {
-    constexpr int SIZE = sizeof(STORE), MOST = words_of<SIZE>(VECTOR + X_LOW + X_HIGH);
-    const STORE *const from = row + b.x + low;
-    const int bytes = bytes_past_boundary(from), begin = b.x + low - bytes / SIZE,
-              last = (bytes + count * SIZE - 1) / 16;
-    const whole_words whole = FOLD_X ? words_of_row(row, a.nx) : whole_words{};
-    unsigned words[4 * MOST];
-    // All lanes load each element; lanes that have it in a word already load the row's first one.
-    // No load depends on another.
-    STORE single[WINDOW];
-    unsigned alone = 0;
-#pragma unroll
-    for (int e = 0; e < WINDOW && FOLD_X; e++) {
-        if (e >= count) continue;
-        const int x = b.x + low + e, f = b.column[X_LOW + low + e];
-        if (x < whole.first || x >= whole.last) alone |= 1u << e;
-        single[e] = row[(alone >> e & 1) && f > 0 ? f : 0];
-    }
-#pragma unroll
-    for (int i = 0; i < MOST; i++) {
-        if (i >= words_of<SIZE>(count)) continue;
-        unsigned word[4] = {};
-        // The last word may not be needed.
-        const int at = i < words_of<SIZE>(count) - 1 ? i : min(i, last);
-        const int first = begin + at * VECTOR;
-        if (!FOLD_X || (first >= whole.first && first + VECTOR <= whole.last))
-            load_run(word, reinterpret_cast<const unsigned *>(row + first));
-#pragma unroll
-        for (int e = 0; e < 4; e++) words[4 * i + e] = word[e];
-    }
-    begin_later<SIZE>(words, bytes);
-#pragma unroll
-    for (int e = 0; e < SPAN; e++) {
-        if (e >= count) continue;
-        STORE value;
-        take_element(value, words, e);
-        if (FOLD_X) {
-            const int f = b.column[X_LOW + low + e];
-            value = alone >> e & 1 ? (f < 0 ? narrow<STORE>(a.constant[2][f == PAST_HIGH]) : single[e]) : value;
-        }
-        window[CENTRE + low + e] = widen(value);
-    }
-}
-
 // Loads one line of a window. `blank`: the plane or the line lies past a constant side, so every
 // element is `value`.
 template <bool FOLD_X, bool FOLD_YZ>
 __device__ __forceinline__ void load_line(const tile_arguments &a, const thread_tile &b, const STORE *row, int line,
                                           bool blank, REAL value, REAL (&window)[SPAN]) {
-    if (SHIFTED) {
-        const int low = NEEDED.low[line], count = VECTOR + NEEDED.high[line] - low;
-        if (NEEDED.high[line] < low) return;
-        load_shifted<FOLD_X>(a, b, row, low, count, window);
-#pragma unroll
-        for (int e = 0; e < SPAN; e++)
-            if (FOLD_YZ && (Z_CONSTANT || Y_CONSTANT) && blank) window[e] = value;
-        return;
-    }
 #pragma unroll
     for (int s = 0; s < SLOTS; s++) {
         // The slot's first x relative to the thread's first point.
@@ -243,7 +180,7 @@ __device__ __forceinline__ void load_line(const tile_arguments &a, const thread_
 }
 
 // Adds the taps that read plane z to sum[d][r][v]. `first` is where its window begins (x from 0 if
-// FOLD_X or SHIFTED) if the plane and all lines are inside the grid.
+// FOLD_X) if the plane and all lines are inside the grid.
 template <bool FOLD_X, bool FOLD_YZ>
 __device__ __forceinline__ void add_plane(const tile_arguments &a, const thread_tile &b, const STORE *first, int z,
                                           REAL (&sum)[DEPTH][ROWS][VECTOR]) {
@@ -292,29 +229,20 @@ __device__ __forceinline__ void save_plane(const tile_arguments &a, const thread
         if (FOLD_X && ANY_FIXED) {
             const bool row = FOLD_YZ && frozen_row(a, z, b.y + r);
             STORE before[VECTOR];
-            if constexpr (SHIFTED) {
-                const STORE *const from = b.grid + z * a.in_z + (b.y + r) * a.in_y + b.x;
-#pragma unroll
-                for (int v = 0; v < VECTOR; v++)
-                    before[v] = (row || b.frozen >> v & 1) && b.x + v < a.nx ? from[v] : narrow<STORE>(REAL(0));
-            } else if (!FOLD_YZ || row || b.frozen)
-                load_run(before, b.grid + z * a.in_z + (b.y + r) * a.in_y + b.x);
+            if (!FOLD_YZ || row || b.frozen) load_run(before, b.grid + z * a.in_z + (b.y + r) * a.in_y + b.x);
 #pragma unroll
             for (int v = 0; v < VECTOR; v++) result[v] = row || b.frozen >> v & 1 ? before[v] : result[v];
         }
-        if constexpr (SHIFTED)
-            store_shifted(out + r * a.out_y, result, FOLD_X ? a.nx - b.x : VECTOR * 64);
-        else
-            store_run(out + r * a.out_y, result);
+        store_run(out + r * a.out_y, result);
     }
 }
 
 template <bool FOLD_X, bool FOLD_YZ>
 __device__ __forceinline__ void march(const tile_arguments &a, const thread_tile &b, STORE *out) {
     const STORE *const first =  // of the first plane, as add_plane expects it
-        b.grid + (b.z - Z_LOW) * a.in_z + (b.y - Y_LOW) * a.in_y + (FOLD_X || SHIFTED ? 0 : b.x - CENTRE);
+        b.grid + (b.z - Z_LOW) * a.in_z + (b.y - Y_LOW) * a.in_y + (FOLD_X ? 0 : b.x - CENTRE);
     REAL sum[DEPTH][ROWS][VECTOR] = {};
-#pragma unroll(FOLD_YZ || (SHIFTED && FOLD_X) ? 1 : UNROLL)
+#pragma unroll(FOLD_YZ ? 1 : UNROLL)
     for (int p = 0; p < CHUNK + Z_LOW + Z_HIGH; p++) {
         add_plane<FOLD_X, FOLD_YZ>(a, b, first + p * a.in_z, b.z + p - Z_LOW, sum);
         if (p >= Z_LOW + Z_HIGH)
@@ -348,27 +276,20 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_tile(const 
     b.y = y0 + threadIdx.x / THREADS_X % THREADS_Y * ROWS;
     b.z = z0 + threadIdx.x / (THREADS_X * THREADS_Y) * CHUNK;
     STORE *const out = a.out + batch * a.out_batch + b.z * a.out_z + b.y * a.out_y + b.x;
-    const bool inside_x = SHIFTED ? x0 >= X_LOW + VECTOR - 1 && x0 + BX + X_HIGH + VECTOR - 1 <= a.nx
-                                  : x0 >= CENTRE && x0 + BX + HIGH_SLOTS * VECTOR <= a.nx;
+    const bool inside_x = x0 >= CENTRE && x0 + BX + HIGH_SLOTS * VECTOR <= a.nx;
     const bool inside_yz = y0 >= Y_LOW && y0 + BY + Y_HIGH <= a.ny && z0 >= Z_LOW && z0 + BZ + Z_HIGH <= a.nz;
     if (inside_x && inside_yz) {
         march<false, false>(a, b, out);
         return;
     }
-    // Whole warps exit where SHIFTED, because their lanes store together.
-    if ((!SHIFTED && b.x >= a.nx) || b.y >= a.ny || b.z >= a.nz) return;
+    if (b.x >= a.nx || b.y >= a.ny || b.z >= a.nz) return;
     b.frozen = 0;
 #pragma unroll
     for (int v = 0; v < VECTOR; v++)
         if ((X_SIDE_LOW == FIXED && b.x + v < X_LOW) || (X_SIDE_HIGH == FIXED && b.x + v >= a.nx - X_HIGH))
             b.frozen |= 1u << v;
 #pragma unroll
-    for (int e = 0; e < WINDOW; e++) {
-        const int x = b.x - X_LOW + e;  // elements beyond the reach of all taps are not used
-        b.column[e] = !SHIFTED || x >= a.nx + X_HIGH ? 0 : fold_once<X_SIDE_LOW, X_SIDE_HIGH>(x, a.nx);
-    }
-#pragma unroll
-    for (int s = 0; s < SLOTS && !SHIFTED; s++) {
+    for (int s = 0; s < SLOTS; s++) {
         const int x = b.x + s * VECTOR - CENTRE;
         b.past[s] = x < 0 || x >= a.nx;
         b.slot[s] = x < 0 ? fold_slot_low<X_SIDE_LOW>(x, a.nx) : x >= a.nx ? fold_slot_high<X_SIDE_HIGH>(x, a.nx) : x;

@@ -79,8 +79,10 @@ struct alignas(VECTOR * sizeof(STORE)) run {
     STORE at[VECTOR];
 };
 constexpr bool TRANSPOSED = RUNS > 1;
+// Runs between those of all lanes: the RUNS runs that a lane holds lie in different banks.
+constexpr int BANKS = 32, GAP = TRANSPOSED ? BANKS * 4 / (POINTS * sizeof(STORE)) : 0;
 // A plane: run s of row r of every lane.
-typedef run slot_type[ROWS][RUNS][THREADS];
+typedef run slot_type[ROWS][RUNS][THREADS + GAP];
 // Every lane's first and last rows.
 typedef piece rows_type[STACK][Y_REACH ? 2 * Y_REACH : 1][PIECES][LANES_X];
 struct shared_type {

@@ -1,12 +1,18 @@
 /* The chunked strategy: a run of T steps as q chunks of k steps and a remainder, each by the
  * cheapest strategy for that many steps.
  *
- *     in -> chunk 0 -> spare -> chunk 1 -> out -> chunk 2 -> spare -> ... -> rest -> out
+ *     in -> chunk 0 -> spare -> chunk 1 -> out -> chunk 2 -> spare -> ... -> last -> out
  *
  * It is used where the composed stencil of T steps has too long a reach or too large an error for a
  * strategy that is fast for k steps. The spare grid, in the workspace, has the layout of the
  * output. The chunks write to the spare grid and to the output in turns, such that the last one
- * writes to the output. */
+ * writes to the output.
+ *
+ * Rows whose length is no multiple of 16 bytes are padded: there are two spare grids, between which
+ * all chunks but the first and the last run on aligned rows. The first may be a single step, and
+ * the last has the remaining steps.
+ *
+ *     in -> chunk 0 -> spare 0 -> chunk 1 -> spare 1 -> chunk 2 -> spare 0 -> ... -> last -> out */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,23 +22,41 @@
 #include "base/error.h"
 #include "plan/accuracy.h"
 #include "plan/plan.h"
+#include "strategies/common/grid_layout.h"
 #include "strategies/table.h"
 
 enum { ALIGNMENT = 256, LEAST_STEPS = 4 };
 
-/* FIRST reads the caller's input, LATER the output of another chunk; REST is the last chunk, of
- * fewer steps. */
-enum { FIRST, LATER, REST, CHUNKS };
+/* FIRST reads the caller's input, LATER the output of another chunk; LAST has fewer steps, or it
+ * reads a padded grid and writes to the caller's. */
+enum { FIRST, LATER, LAST, CHUNKS };
 
 typedef struct chunked_state {
-    stn_plan *chunk[CHUNKS]; /* owned; LATER may be NULL: FIRST serves; REST: none */
-    size_t inner;            /* bytes of the chunks' workspace; the spare grid follows it */
-    uint64_t full, all;      /* numbers of chunks: of k steps, and with the remainder */
+    stn_plan *chunk[CHUNKS]; /* owned; LATER may be NULL: FIRST serves; LAST: as the others */
+    size_t inner;            /* bytes of the chunks' workspace; the spare grids follow it */
+    size_t spare;            /* bytes of a spare grid */
+    uint64_t all;            /* number of chunks */
+    bool pads;
 } chunked_state;
 
-static uint64_t steps_of(const stn_candidate *candidate) { return (uint64_t)candidate->values[0]; }
-static uint64_t chunks_of(const stn_task *task, uint64_t steps) {
-    return task->steps / steps + !!(task->steps % steps);
+/* Steps of a chunk of the kind LATER and of the first one. */
+typedef struct division {
+    uint64_t steps, first;
+} division;
+
+/* A candidate without a second value has equal chunks. */
+static division division_of(const stn_candidate *candidate) {
+    const uint64_t steps = (uint64_t)candidate->values[0];
+    return (division){steps, candidate->values[1] ? (uint64_t)candidate->values[1] : steps};
+}
+
+static uint64_t chunks_of(const stn_task *task, division by) {
+    return task->steps <= by.first ? 1 : 1 + (uint64_t)stn_div_up((int64_t)(task->steps - by.first), (int64_t)by.steps);
+}
+
+/* Steps of the last chunk of several. */
+static uint64_t last_steps(const stn_task *task, division by) {
+    return task->steps - by.first - (chunks_of(task, by) - 2) * by.steps;
 }
 
 static bool same_layout(const stn_task *task) {
@@ -41,16 +65,42 @@ static bool same_layout(const stn_task *task) {
     return task->in_batch_stride == task->out_batch_stride;
 }
 
+/* A source has the layout of the input. */
+static bool pads(const stn_task *task) { return task->rank > 1 && !task->source && stn_task_vector(task) == 1; }
+
+static stn_grid_layout spare_layout(const stn_task *task) {
+    stn_grid_layout spare = {.batch = task->out_batch_stride};
+    memcpy(spare.stride, task->out_stride, sizeof spare.stride);
+    return pads(task) ? stn_packed_layout(task->n, task->dtype) : spare;
+}
+
+static bool has_last(const stn_task *task, division by) { return pads(task) || last_steps(task, by) != by.steps; }
+
+/* Chunks of the kind LATER. */
+static uint64_t later_chunks(const stn_task *task, division by) { return chunks_of(task, by) - 1 - has_last(task, by); }
+
+/* Whether the plan of the first chunk serves those of the kind LATER. */
+static bool first_serves(const stn_task *task, division by) {
+    return !pads(task) && same_layout(task) && by.first == by.steps;
+}
+
 /* The task of a chunk; its taps are borrowed. */
-static stn_task chunk_task(const stn_task *task, int which, uint64_t steps) {
+static stn_task chunk_task(const stn_task *task, int which, division by) {
+    const stn_grid_layout spare = spare_layout(task);
     stn_task own = *task;
-    own.steps = which == REST ? task->steps % steps : steps;
+    own.steps = which == FIRST ? by.first : which == LATER ? by.steps : last_steps(task, by);
     own.snapshots = 1;
     own.in_place = false;
-    own.tolerance = task->tolerance / stn_error_of_runs((double)chunks_of(task, steps));
-    if (which == FIRST) return own;
-    memcpy(own.in_stride, task->out_stride, sizeof own.in_stride);
-    own.in_batch_stride = task->out_batch_stride;
+    own.tolerance = task->tolerance / stn_error_of_runs((double)chunks_of(task, by));
+    if (which != FIRST) {
+        memcpy(own.in_stride, spare.stride, sizeof own.in_stride);
+        own.in_batch_stride = spare.batch;
+    }
+    if (which != LAST) {
+        memcpy(own.out_stride, spare.stride, sizeof own.out_stride);
+        own.out_batch_stride = spare.batch;
+    }
+    if (which == LATER && pads(task)) own.alignment = ALIGNMENT;
     return own;
 }
 
@@ -82,60 +132,68 @@ static void add(stn_estimate *sum, const stn_estimate *one, double times) {
     sum->memory = fmax(sum->memory, one->memory);
 }
 
-/* roughly: the remainder counts as a full chunk, which saves one ranking of all strategies. */
-static bool estimate_chunks(const stn_task *task, const stn_machine *machine, uint64_t steps, bool roughly,
+/* roughly: the last chunk counts as one like the first, which saves a ranking of all strategies;
+ * not where the first is shorter. */
+static bool estimate_chunks(const stn_task *task, const stn_machine *machine, division by, bool roughly,
                             stn_estimate *result) {
-    const uint64_t chunks = task->steps / steps;
-    const double full = (double)chunks;
-    const bool same = same_layout(task);
-    stn_estimate one;
-    stn_task own = chunk_task(task, FIRST, steps);
+    const double later = (double)later_chunks(task, by);
+    stn_estimate first, one;
+    stn_task own = chunk_task(task, FIRST, by);
     *result = (stn_estimate){.stepping = false};
-    if (!stn_subplan_estimate(&own, machine, NULL, &one)) return false;
-    add(result, &one, same ? full : 1);
-    own = chunk_task(task, LATER, steps);
-    if (!same && !stn_subplan_estimate(&own, machine, NULL, &one)) return false;
-    if (!same) add(result, &one, full - 1);
-    own = chunk_task(task, REST, steps);
-    if (own.steps && !roughly && !stn_subplan_estimate(&own, machine, NULL, &one)) return false;
-    if (own.steps) add(result, &one, 1);
-    result->error *= stn_error_of_runs((double)chunks_of(task, steps));
+    if (!stn_subplan_estimate(&own, machine, NULL, &first)) return false;
+    add(result, &first, 1);
+    one = first;
+    own = chunk_task(task, LATER, by);
+    if (later > 0 && !first_serves(task, by) && !stn_subplan_estimate(&own, machine, NULL, &one)) return false;
+    if (later > 0) add(result, &one, later);
+    one = first;
+    if (has_last(task, by)) {
+        own = chunk_task(task, LAST, by);
+        const bool alike = roughly && (by.first == by.steps || own.steps == by.first);
+        if (!alike && !stn_subplan_estimate(&own, machine, NULL, &one)) return false;
+        add(result, &one, 1);
+    }
+    result->error *= stn_error_of_runs((double)chunks_of(task, by));
     result->model = result->seconds;
     const double grid = (double)stn_task_points(task) * (double)stn_dtype_size(task->dtype);
-    stn_estimate_memory(task, grid + result->memory, result);
+    stn_estimate_memory(task, (pads(task) ? 2 : 1) * grid + result->memory, result);
     return true;
 }
 
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
-    if (!estimate_chunks(task, machine, steps_of(candidate), false, result)) result->seconds = INFINITY;
+    if (!estimate_chunks(task, machine, division_of(candidate), false, result)) result->seconds = INFINITY;
 }
 
 typedef struct search {
     const stn_plan *plan;
     double least;  /* lower bound on the seconds of a chunk: it reads and writes each point */
     double cost;   /* of the best run found so far (stn_estimate_cost) */
-    uint64_t best; /* steps of its chunks; 0: it is not a run of chunks */
+    division best; /* of that run; 0 steps: it is not a run of chunks */
 } search;
 
-/* In place the number of chunks must be even, so that the first chunk does not write to the grid
- * that it reads. */
-static void try_steps(search *s, uint64_t steps) {
+/* Without padding the number of chunks in place must be even, so that the first chunk does not
+ * write to the grid that it reads. */
+static void try_division(search *s, division by) {
     const stn_task *task = &s->plan->task;
-    uint64_t chunks = steps ? chunks_of(task, steps) : 0;
+    const bool even = task->in_place && !pads(task);
+    uint64_t chunks = by.steps && by.first ? chunks_of(task, by) : 0;
     stn_estimate all;
-    if (task->in_place && chunks % 2) {
-        steps = task->steps / (chunks + 1) + !!(task->steps % (chunks + 1));
-        chunks = chunks_of(task, steps);
+    if (even && chunks % 2) {
+        by.steps = by.first = (uint64_t)stn_div_up((int64_t)task->steps, (int64_t)chunks + 1);
+        chunks = chunks_of(task, by);
     }
-    if (chunks < 2 || steps > INT32_MAX || (double)chunks * s->least >= s->cost) return;
-    if (task->in_place && chunks % 2) return;
-    if (!estimate_chunks(task, &s->plan->machine, steps, true, &all) || all.error > stn_error_bound(task)) return;
-    if (stn_estimate_cost(&all) < s->cost) s->cost = stn_estimate_cost(&all), s->best = steps;
+    if (chunks < 2 || by.steps > INT32_MAX || (double)chunks * s->least >= s->cost) return;
+    if (even && chunks % 2) return;
+    if (!estimate_chunks(task, &s->plan->machine, by, true, &all) || all.error > stn_error_bound(task)) return;
+    if (stn_estimate_cost(&all) < s->cost) s->cost = stn_estimate_cost(&all), s->best = by;
 }
 
+static void try_steps(search *s, uint64_t steps) { try_division(s, (division){steps, steps}); }
+
 /* Tries two and three chunks; chunks of 4, 16, 64, ... steps until they are 16 times as long as the
- * best; then 2 and 1/2 times the best; then 3/2 and 3/4 times that. Each size needs a ranking of
+ * best; then 2 and 1/2 times the best; then 3/2 and 3/4 times that; where rows are padded, a first
+ * step apart and one or two chunks, or as many as were best. Each size needs a ranking of
  * all strategies, which takes some milliseconds. */
 static size_t compose(const stn_plan *plan, stn_candidate *list, size_t most) {
     const stn_task *task = &plan->task;
@@ -145,14 +203,19 @@ static size_t compose(const stn_plan *plan, stn_candidate *list, size_t most) {
     if (!most || plan->inner || !plan->may_be_chunked) return 0;
     if (plan->ranked && plan->ranking[0].applies) s.cost = stn_estimate_cost(&plan->ranking[0].estimate);
     try_steps(&s, (task->steps + 1) / 2), try_steps(&s, (task->steps + 2) / 3);
-    for (uint64_t steps = 4; steps <= task->steps / 2 && !(s.best && steps > 16 * s.best); steps *= 4)
+    for (uint64_t steps = 4; steps <= task->steps / 2 && !(s.best.steps && steps > 16 * s.best.steps); steps *= 4)
         try_steps(&s, steps);
-    const uint64_t best = s.best;
+    const uint64_t best = s.best.steps;
     try_steps(&s, 2 * best), try_steps(&s, best / 2);
-    const uint64_t finer = s.best;
+    const uint64_t finer = s.best.steps;
     try_steps(&s, finer + finer / 2), try_steps(&s, finer - finer / 4);
-    if (!s.best) return 0;
-    list[0] = (stn_candidate){{(int)s.best}};
+    if (pads(task)) {
+        try_division(&s, (division){task->steps - 2, 1});
+        try_division(&s, (division){(task->steps - 1) / 2, 1});
+        try_division(&s, (division){s.best.steps, 1});
+    }
+    if (!s.best.steps) return 0;
+    list[0] = (stn_candidate){{(int)s.best.steps, (int)s.best.first}};
     return 1;
 }
 
@@ -168,21 +231,24 @@ static void release(stn_plan *plan) {
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     const stn_task *task = &plan->task;
-    const uint64_t steps = steps_of(&plan->candidate);
+    const division by = division_of(&plan->candidate);
     chunked_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "the chunks of a run", sizeof *state);
-    if (!steps || chunks_of(task, steps) < 2)
+    if (!by.steps || chunks_of(task, by) < 2)
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "a run of fewer steps than two chunks is no run of chunks");
-    state->full = task->steps / steps, state->all = chunks_of(task, steps);
+    state->all = chunks_of(task, by), state->pads = pads(task);
     for (int i = 0; i < CHUNKS; i++) {
-        const stn_task own = chunk_task(task, i, steps);
-        if ((i == LATER && same_layout(task)) || !own.steps) continue;
+        const stn_task own = chunk_task(task, i, by);
+        if (i == LATER && (!later_chunks(task, by) || first_serves(task, by))) continue;
+        if (i == LAST && !has_last(task, by)) continue;
         STN_TRY(stn_subplan(plan, &own, NULL, &state->chunk[i], error));
         stn_subplan_list_kernels(plan, state->chunk[i]);
         if (state->chunk[i]->workspace_size > state->inner) state->inner = state->chunk[i]->workspace_size;
     }
     state->inner = (size_t)stn_round_up((int64_t)state->inner, ALIGNMENT);
-    plan->workspace_size = state->inner + (size_t)stn_task_span(task, true) * stn_dtype_size(task->dtype);
+    const size_t points = (size_t)(state->pads ? spare_layout(task).batch * task->batch : stn_task_span(task, true));
+    state->spare = (size_t)stn_round_up((int64_t)(points * stn_dtype_size(task->dtype)), ALIGNMENT);
+    plan->workspace_size = state->inner + (state->pads ? 2 : 1) * state->spare;
     return STN_OK;
 }
 
@@ -196,20 +262,26 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
 /* ---- running --------------------------------------------------------------------------------- */
 
 static stn_plan *chunk_at(const chunked_state *state, uint64_t i) {
-    if (i >= state->full) return state->chunk[REST];
+    if (i + 1 == state->all && state->chunk[LAST]) return state->chunk[LAST];
     return i && state->chunk[LATER] ? state->chunk[LATER] : state->chunk[FIRST];
+}
+
+/* The grid that chunk i writes. */
+static void *output_of(const chunked_state *state, const stn_execution *run, uint64_t i) {
+    char *const spare = (char *)run->workspace + state->inner;
+    if (i + 1 == state->all) return run->out;
+    if (state->pads) return spare + i % 2 * state->spare;
+    return (state->all - 1 - i) % 2 ? (void *)spare : run->out;
 }
 
 static uint64_t launches(const stn_plan *plan) { return ((const chunked_state *)plan->state)->all; }
 
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error) {
     const chunked_state *state = plan->state;
-    char *const spare = (char *)run->workspace + state->inner;
     for (uint64_t i = part.first; i < part.first + part.count; i++) {
         stn_execution each = *run;
-        const bool to_out = (state->all - 1 - i) % 2 == 0;
-        if (i) each.in = to_out ? spare : (char *)run->out;
-        each.out = to_out ? run->out : (void *)spare;
+        if (i) each.in = output_of(state, run, i - 1);
+        each.out = output_of(state, run, i);
         STN_TRY(stn_plan_run_whole(chunk_at(state, i), &each, error));
     }
     return STN_OK;
@@ -219,7 +291,7 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const chunked_state *state = plan->state;
-    const stn_plan *chunk = state->chunk[FIRST];
+    const stn_plan *chunk = state->chunk[LATER] ? state->chunk[LATER] : state->chunk[FIRST];
     if (format == STN_JSON) {
         stn_json_key(text, "steps"), stn_text_printf(text, "%d", plan->candidate.values[0]);
         stn_json_key(text, "chunks"), stn_text_printf(text, "%llu", (unsigned long long)state->all);
@@ -232,15 +304,17 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
 }
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
-    const uint64_t steps = steps_of(candidate);
-    stn_text_printf(text, "%llu chunks of %llu steps", (unsigned long long)(steps ? chunks_of(task, steps) : 0),
-                    (unsigned long long)steps);
+    const division by = division_of(candidate);
+    stn_text_printf(text, "%llu chunks of %llu steps", (unsigned long long)(by.steps ? chunks_of(task, by) : 0),
+                    (unsigned long long)by.steps);
+    if (by.first != by.steps) stn_text_printf(text, ", the first of %llu", (unsigned long long)by.first);
 }
 
 static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
-    const uint64_t steps = steps_of(candidate), chunks = stn_max(2, (int64_t)most);
+    const division by = division_of(candidate);
+    const uint64_t chunks = (uint64_t)stn_max(by.first == by.steps ? 2 : 3, (int64_t)most);
     *trial = *candidate;
-    return chunks < task->steps / steps ? chunks * steps : task->steps;
+    return chunks < task->steps / by.steps ? chunks * by.steps : task->steps;
 }
 
 const stn_strategy stn_strategy_chunked = {

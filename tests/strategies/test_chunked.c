@@ -1,8 +1,13 @@
 /* Strategy chunked: a run as chunks of steps equals the host's steps, in place and in batches, with
  * and without remaining steps. On the emulator or a GPU. Prints TAP. Usage: test_chunked
  * [--full]. */
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
 
+#include "plan/plan.h"
+#include "strategies/table.h"
 #include "suite.h"
 
 static const char *const stencils[] = {"1d5p", "heat-2d", "box-2d9p", "heat-3d", "laplace-1d:order=4"};
@@ -34,7 +39,54 @@ static void runs(suite *s) {
     }
 }
 
+/* Whether a run in such chunks, whose first is of `first` steps, gives the host's result. */
+static bool divided(suite *s, const stn_problem *p, int steps, int first, dice *d) {
+    const stn_candidate candidate = {{steps, first}};
+    size_t count = p->batch;
+    for (int axis = 0; axis < stn_stencil_rank(p->stencil); axis++) count *= p->extent[axis];
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.estimate_only = true;
+    stn_plan *like = NULL, *plan = NULL;
+    double *in = malloc(count * sizeof *in), error = INFINITY, bar = 0;
+    stn_task task;
+    for (size_t i = 0; in && i < count; i++) in[i] = dice_real(d);
+    if (in && stn_plan_create(s->context, p, &options, &like, NULL) == STN_OK &&
+        stn_plan_build(like, p->steps, &stn_strategy_chunked, &candidate, &plan, NULL) == STN_OK &&
+        stn_memory_alloc(s->context, plan->workspace_size, &plan->workspace, NULL) == STN_OK) {
+        plan->caller_workspace = false;
+        error = compare_plan_with_host(s->context, plan, p, in, count);
+    }
+    if (stn_task_make(p, &task, NULL) == STN_OK) bar = compare_bar(&task, true), stn_task_clear(&task);
+    stn_plan_destroy(plan), stn_plan_destroy(like);
+    free(in);
+    return error <= bar;
+}
+
+/* Rows of any length with a single first step, and with equal chunks. */
+static void divisions(suite *s) {
+    static const char *const planes[] = {"heat-2d", "box-2d9p", "heat-3d"};
+    const uint64_t seed = (uint64_t)time(NULL);
+    dice d = {seed};
+    printf("# divisions, seed %llu\n", (unsigned long long)seed);
+    for (int i = 0; i < (s->full ? 60 : 12); i++) {
+        stn_stencil *stencil = NULL;
+        stn_stencil_parse(planes[i % 3], &stencil, NULL);
+        stn_problem p = STN_PROBLEM_INIT;
+        const int rank = stn_stencil_rank(stencil);
+        p.stencil = stencil, p.dtype = (stn_dtype)dice_int(&d, STN_F64, STN_F16);
+        p.batch = (size_t)dice_int(&d, 1, 2), p.steps = (uint64_t)dice_int(&d, 4, 14);
+        for (int axis = 0; axis < rank; axis++) p.extent[axis] = (size_t)dice_int(&d, 9, 40);
+        random_sides(&d, &p, rank);
+        const int steps = dice_int(&d, 1, (int)p.steps - 2), first = i % 2 ? 1 : steps;
+        char what[160];
+        snprintf(what, sizeof what, "%s, %d columns, %s, %d steps in chunks of %d, the first of %d", planes[i % 3],
+                 (int)p.extent[rank - 1], stn_dtype_name(p.dtype), (int)p.steps, steps, first);
+        suite_report(s, divided(s, &p, steps, first, &d), what, NULL);
+        stn_stencil_destroy(stencil);
+    }
+}
+
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"runs", runs}};
-    return suite_main(argc, argv, parts, 1);
+    static const suite_part parts[] = {{"runs", runs}, {"divisions", divisions}};
+    return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

@@ -20,6 +20,7 @@
 #include "strategies/common/rounded_weights.h"
 #include "strategies/direct/direct_arguments.h"
 #include "strategies/direct/direct_params.h"
+#include "strategies/direct/direct_skew.h"
 #include "strategies/direct/direct_variants.h"
 #include "strategies/direct/one_step.h"
 #include "strategies/direct/remaining_steps.h"
@@ -60,6 +61,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
 /* Thread blocks of one launch; direct_gather works with any number. */
 static int64_t block_count(const stn_task *task, const direct_shape *shape) {
     int64_t tiles[3] = {1, 1, 1};
+    if (shape->skewed) return direct_skew_count(task, shape).all;
     if (shape->kernel == DIRECT_LINE)
         tiles[2] = stn_div_up(task->n[2], (int64_t)shape->vector * shape->rows * shape->threads[2]);
     else if (shape->fused > 1)
@@ -236,6 +238,12 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
         state->has_remainder =
             direct_time_remainder(&plan->task, &plan->machine, &state->full.shape, &state->remainder.shape);
     state->at = stn_task_layouts(&plan->task, launches(plan));
+    const bool skewed = state->full.shape.skewed || (state->has_remainder && state->remainder.shape.skewed);
+    if (skewed && state->at.work_bytes && !plan->task.in_place) {
+        /* All grids have the same skew. */
+        state->at.work = state->at.out;
+        state->at.work_bytes = (size_t)stn_task_span(&plan->task, true) * stn_dtype_size(plan->task.dtype);
+    }
     plan->workspace_size = state->at.work_bytes;
     STN_TRY(prepare_pass(plan, &state->full, error));
     return state->has_remainder ? prepare_pass(plan, &state->remainder, error) : STN_OK;

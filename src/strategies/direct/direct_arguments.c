@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "strategies/direct/direct_skew.h"
 #include "strategies/direct/one_step.h"
 #include "strategies/direct/temporal_blocking.h"
 
@@ -18,6 +19,12 @@ typedef struct tile_header {
     int64_t in_z, in_y, out_z, out_y, in_batch, out_batch;
     int32_t nz, ny, nx, tiles_x, tiles_y, tiles_z;
 } tile_header;
+typedef struct skew_header {
+    const void *in;
+    void *out;
+    int64_t in_z, in_y, out_z, out_y, in_batch, out_batch;
+    int32_t nz, ny, nx, tiles_x, rest, tiles_z, face_blocks, side_blocks, tile_blocks, word_blocks;
+} skew_header;
 typedef struct time_header {
     const void *in;
     void *out;
@@ -45,6 +52,7 @@ _Static_assert(sizeof(any_header) <= DIRECT_HEADER_MOST, "the largest of them");
 
 size_t direct_header_size(const direct_shape *shape) {
     if (shape->fused > 1) return sizeof(time_header);
+    if (shape->skewed) return sizeof(skew_header);
     return shape->kernel == DIRECT_LINE   ? sizeof(line_header)
            : shape->kernel == DIRECT_TILE ? sizeof(tile_header)
            : shape->kernel == DIRECT_ANY  ? sizeof(any_header)
@@ -90,6 +98,22 @@ static size_t tile_arguments(const stn_task *task, const direct_shape *shape, co
     return sizeof h;
 }
 
+static size_t skew_arguments(const stn_task *task, const direct_shape *shape, const stn_fused_launch *l,
+                             void *arguments, int64_t *blocks) {
+    const int z = direct_axis(task, shape, 0), y = direct_axis(task, shape, 1);
+    const direct_skew_blocks count = direct_skew_count(task, shape);
+    skew_header h = {.in = l->in, .out = l->out};
+    h.in_z = l->from->stride[z], h.in_y = l->from->stride[y], h.in_batch = l->from->batch;
+    h.out_z = l->to->stride[z], h.out_y = l->to->stride[y], h.out_batch = l->to->batch;
+    h.nz = (int32_t)task->n[z], h.ny = (int32_t)task->n[y], h.nx = (int32_t)task->n[2];
+    h.tiles_x = (int32_t)count.tiles_x, h.rest = (int32_t)count.rest, h.tiles_z = (int32_t)count.tiles_z;
+    h.face_blocks = (int32_t)count.faces, h.side_blocks = (int32_t)count.sides, h.tile_blocks = (int32_t)count.tiles;
+    h.word_blocks = (int32_t)count.inner;
+    *blocks = count.all;
+    memcpy(arguments, &h, sizeof h);
+    return sizeof h;
+}
+
 static size_t gather_arguments(const stn_task *task, const direct_shape *shape, const stn_fused_launch *l, void *table,
                                void *arguments, int64_t *blocks) {
     const stn_grid_layout *in = l->from, *out = l->to;
@@ -124,6 +148,7 @@ static size_t any_arguments(const stn_task *task, const direct_shape *shape, con
 size_t direct_arguments(const stn_task *task, const direct_shape *shape, const stn_fused_launch *l, void *table,
                         void *arguments, int64_t *blocks) {
     if (shape->fused > 1) return time_arguments(task, shape, l, arguments, blocks);
+    if (shape->skewed) return skew_arguments(task, shape, l, arguments, blocks);
     switch (shape->kernel) {
         case DIRECT_LINE:
             return line_arguments(task, shape, l, arguments, blocks);

@@ -2,6 +2,7 @@
 #include "strategies/direct/direct_params.h"
 
 #include "render/render.h"
+#include "strategies/direct/direct_skew.h"
 #include "strategies/direct/tap_order.h"
 #include "strategies/direct/temporal_blocking.h"
 
@@ -30,6 +31,15 @@ static void time_params(const stn_task *task, const direct_shape *shape, stn_tex
     stn_params_int(params, "MIRROR_Z", (shape->mirror & DIRECT_MIRROR_Z) != 0);
 }
 
+/* Parameters of direct_skew only. */
+static void skew_params(const stn_task *task, const direct_shape *shape, stn_text *params) {
+    int skew[2];
+    direct_skew(task, shape, skew);
+    stn_params_int(params, "SKEW_Z", skew[0]);
+    stn_params_int(params, "SKEW_Y", skew[1]);
+    stn_params_int(params, "SKEW_ALIGN", direct_skew_alignment(task, shape));
+}
+
 void direct_params(const stn_task *task, const direct_shape *shape, stn_text *params) {
     stn_params_begin(params);
     stn_params_elements(params, task->dtype);
@@ -41,7 +51,7 @@ void direct_params(const stn_task *task, const direct_shape *shape, stn_text *pa
         stn_params_axis(params, k, task->reach[axis], task->boundary[axis]);
     }
     stn_params_int(params, "VECTOR", shape->vector);
-    stn_params_int(params, "SHIFTED", shape->shifted);
+    if (shape->skewed) skew_params(task, shape, params);
     stn_params_int(params, "ROWS", shape->rows);
     /* Multi-step kernels take it as an argument. */
     stn_params_int(params, "CHUNK", shape->fused > 1 ? 1 : shape->chunk);
@@ -56,7 +66,7 @@ void direct_params(const stn_task *task, const direct_shape *shape, stn_text *pa
 void direct_name(const direct_shape *shape, stn_text *text) {
     static const char *const names[] = {"line", "tile", "gather", "line", "plane", "any"};
     bool is_block = shape->kernel == DIRECT_TIME_TILE && shape->threads[1] > 1;
-    stn_text_printf(text, "%s, ", is_block ? "brick" : names[shape->kernel]);
+    stn_text_printf(text, "%s, ", is_block ? "brick" : shape->skewed ? "skewed tile" : names[shape->kernel]);
     if (direct_has_table(shape))
         stn_text_printf(text, "a point a thread");
     else if (shape->fused == 1)
@@ -84,7 +94,7 @@ void direct_describe(const direct_shape *shape, stn_format format, stn_text *tex
         const char *key;
         int value;
     } numbers[] = {{"vector", shape->vector},
-                   {"shifted", shape->shifted},
+                   {"skewed", shape->skewed},
                    {"rows", shape->rows},
                    {"chunk", shape->chunk},
                    {"threads_z", shape->threads[0]},

@@ -38,5 +38,5 @@ bool direct_has_table(const direct_shape *shape) {
 const char *direct_kernel_name(const direct_shape *shape) {
     static const char *const names[] = {"direct_line",      "direct_tile",      "direct_gather",
                                         "direct_time_line", "direct_time_tile", "direct_any"};
-    return names[shape->kernel];
+    return shape->skewed ? "direct_skew" : names[shape->kernel];
 }

@@ -30,7 +30,7 @@ typedef struct direct_shape {
     int points;      /* direct_time_*: points along x of a lane */
     int mirror;      /* direct_time_*: DIRECT_MIRROR_* bits */
     int operations;  /* direct_time_*: arithmetic instructions a point and step */
-    int shifted;     /* rows may begin at any element: aligned accesses, shifted in registers */
+    int skewed;      /* DIRECT_TILE: by direct_skew, on rows of any length */
 } direct_shape;
 _Static_assert(sizeof(direct_shape) <= sizeof(stn_candidate), "a shape is a candidate");
 

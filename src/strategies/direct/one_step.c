@@ -4,6 +4,7 @@
 #include "strategies/direct/one_step.h"
 
 #include "base/arith.h"
+#include "strategies/direct/direct_skew.h"
 #include "strategies/direct/tap_order.h"
 
 #define ARGUMENT_BYTES 3900 /* of the 4 KiB of kernel arguments, less the header */
@@ -16,17 +17,19 @@
 /* Least registers of a thread that reads points one by one: many taps in 2D take 10.7 us with 56,
  * 9.0 us with 80; 3D in f64 27 us with 48, 23 us with 80. */
 #define LEAST_REGISTERS_SCALAR 80
-/* Extra registers of a thread with unaligned rows: one more word of a line, its shift, addresses.
- */
-#define SHIFTED_EXTRA_REGISTERS 16
-/* Least warps of a row: the first and the last read some points one by one. */
-#define SHIFTED_WARPS 8
-#define FEW_WAVES 3 /* with fewer waves of blocks, multiprocessors idle at the end */
+/* Registers of direct_skew for a near star in 2D in f16: with 40, as direct_tile has, it spills. */
+#define SKEWED_REGISTERS_F16_2D 48
+#define LEAST_SKEWED_WORDS 8       /* words of the shortest row of direct_skew */
+#define MOST_SKEWED_ROWS (1 << 27) /* skewed columns are counted in 32 bits */
+#define FEW_WAVES 3                /* with fewer waves of blocks, multiprocessors idle at the end */
 
 static int real_words(const stn_task *task) { return task->dtype == STN_F64 ? 2 : 1; }
 
-static int span(const stn_task *task, int vector) {
-    return (int)(stn_round_up(task->reach[2][0], vector) + vector + stn_round_up(task->reach[2][1], vector));
+static int span(const stn_task *task, const direct_shape *shape) {
+    int64_t reach[2] = {-task->reach[2][0], task->reach[2][1]};
+    const int vector = shape->vector;
+    if (shape->skewed) direct_skewed_reach(task, shape, reach);
+    return (int)(stn_round_up(-reach[0], vector) + vector + stn_round_up(reach[1], vector));
 }
 
 /* Registers of a thread: partial sums, one line of the window and the next one in flight, and
@@ -39,7 +42,7 @@ static int tile_registers(const stn_task *task, const direct_shape *shape) {
     int rest = task->rank == 3                     ? (words == 2 ? 8 : 24)
                : task->pattern == STN_PATTERN_STAR ? (words == 2 ? -12 : -4)
                                                    : (task->ntaps > 25 ? 12 : 4);
-    const int registers = 20 + rest + words * (depth * shape->rows * shape->vector + span(task, shape->vector));
+    const int registers = 20 + rest + words * (depth * shape->rows * shape->vector + span(task, shape));
     if (task->dtype == STN_F16 && task->rank == 3) return (int)stn_min(registers, MOST_REGISTERS_F16_3D);
     const bool alone = shape->vector == 1 && (task->rank == 2 ? task->ntaps > 25 : words == 2);
     return alone ? (int)stn_max(registers, LEAST_REGISTERS_SCALAR) : registers;
@@ -76,6 +79,9 @@ static bool extents_hold(const stn_task *task, const stn_machine *machine, void 
     for (int axis = 0; axis < 3; axis++) {
         int64_t reach = stn_max(task->reach[axis][0], task->reach[axis][1]);
         int64_t least = axis < 2 ? reach + 1 : stn_round_up(reach, shape->vector) + shape->vector;
+        /* Points near both sides are counted apart. */
+        if (shape->skewed) least = stn_max(least, task->reach[axis][0] + task->reach[axis][1]);
+        if (shape->skewed && axis < 2 && task->n[axis] > MOST_SKEWED_ROWS) return false;
         if (task->n[axis] < (reach ? least : 1) || task->n[axis] > INT32_MAX / 2) return false;
     }
     return true;
@@ -185,43 +191,45 @@ static size_t add_shorter_chunks(const stn_task *task, const stn_machine *machin
     return count;
 }
 
-/* Shapes that read unaligned rows by aligned wide accesses. Wider reaches, 3D, and f32 by accesses
- * of 8 bytes are as fast or faster without (H100: star-2d13p in f32 0.225 and 0.239 ms, heat-3d
- * 513^3 0.444 and 0.759 ms). */
-static size_t shifted_shapes(const stn_task *task, const stn_machine *machine, direct_shape shapes[4]) {
-    const int vector = 16 / (int)stn_dtype_size(task->dtype);
-    const bool long_rows = task->n[2] >= (int64_t)SHIFTED_WARPS * 32 * vector;
-    const bool near = task->reach[1][0] + task->reach[1][1] <= 2 && task->reach[2][0] + task->reach[2][1] <= 2;
-    if (task->rank != 2 || !near || !long_rows || direct_widest_vector(task) > (vector > 4 ? 2 : 1)) return 0;
-    size_t count = 0;
-    for (int march = 4; march <= 8; march += 2) {
-        direct_shape *shape = &shapes[count++];
-        *shape = tile_shape(task, machine, vector, 1, march, 4, 1, 0);
-        shape->shifted = shape->column_loop = 1;
-        fit_blocks(machine, shape, tile_registers(task, shape) + SHIFTED_EXTRA_REGISTERS);
+/* Shapes of direct_tile, or of direct_skew for rows that are not aligned to `vector` elements. */
+static size_t shapes_of_vector(const stn_task *task, const stn_machine *machine, int vector, bool uneven,
+                               direct_shape shapes[4]) {
+    if (uneven && (task->n[2] < LEAST_SKEWED_WORDS * vector || !direct_skew_serves(task, vector))) return 0;
+    size_t count =
+        task->rank == 2 ? plane_shapes(task, machine, vector, shapes) : volume_shapes(task, machine, vector, shapes);
+    for (size_t i = 0; i < count && uneven; i++) {
+        shapes[i].skewed = 1;
+        if (task->rank == 2 && task->dtype == STN_F16 && tile_registers(task, &shapes[i]) < SKEWED_REGISTERS_F16_2D)
+            fit_blocks(machine, &shapes[i], SKEWED_REGISTERS_F16_2D);
     }
     return count;
 }
 
+/* Whether shapes with half as many points an access are candidates too: eight points a thread spill
+ * in 3D (512^3, 7 taps: 0.216 ms; with two points an access 0.208 ms). */
+static bool may_spill(const stn_task *task, int vector) {
+    return task->rank == 3 && task->dtype == STN_F16 && vector == 8;
+}
+
 static size_t tile_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
                           stn_tally *tally) {
+    const int full = 16 / (int)stn_dtype_size(task->dtype), widest = direct_widest_vector(task);
     size_t count = 0;
     direct_shape tried[4];
-    const size_t shifted = shifted_shapes(task, machine, tried);
-    for (size_t i = 0; i < shifted && count < most; i++)
-        if (tile_fits(task, machine, &tried[i], tally)) {
-            tried[i].rank = (int)count - (tried[i].rank == SAME_RANK);
-            shapes[count++] = tried[i];
+    /* Uneven rows by direct_skew, with fewer points an access where that has no shape; then aligned
+     * accesses, as wide as they can be. */
+    for (int uneven = widest < full; uneven >= 0; uneven--) {
+        const size_t own = count;
+        int vector = uneven ? full : widest;
+        for (bool more = true; more && vector > (uneven ? widest : 0); vector /= 2) {
+            const size_t first = count, tries = shapes_of_vector(task, machine, vector, uneven, tried);
+            for (size_t i = 0; i < tries && count < most; i++)
+                if (tile_fits(task, machine, &tried[i], tally)) {
+                    tried[i].rank = (int)(count - first) - (tried[i].rank == SAME_RANK);
+                    shapes[count++] = tried[i];
+                }
+            more = count == own || may_spill(task, vector);
         }
-    const size_t own = count;
-    for (int vector = direct_widest_vector(task); vector >= 1 && count == own; vector /= 2) {
-        size_t tries =
-            task->rank == 2 ? plane_shapes(task, machine, vector, tried) : volume_shapes(task, machine, vector, tried);
-        for (size_t i = 0; i < tries && count < most; i++)
-            if (tile_fits(task, machine, &tried[i], tally)) {
-                tried[i].rank = (int)(count - own) - (tried[i].rank == SAME_RANK);
-                shapes[count++] = tried[i];
-            }
     }
     return add_shorter_chunks(task, machine, shapes, count, most);
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/arith.h"
+#include "strategies/direct/direct_skew.h"
 #include "strategies/direct/one_step.h"
 
 /* Fitted to some 110 measured candidates of direct_tile and 13 of direct_line on an H200. Cycles
@@ -25,10 +26,14 @@ static const struct {
     /* Cycles where a block folds points past a side back into the grid: for each plane past the
      * first two, and for each element of an access there. */
     double fold_cycles, fold_element_cycles;
-    double edge_factor; /* factor for blocks at an edge */
-    /* Factor for f16 with shifted words (8193^2, 5 taps: 0.133 ms on an H100, 0.1 predicted).
-         */
-    double shifted_f16_factor;
+    double edge_factor;    /* factor for blocks at an edge */
+    double spilled_factor; /* factor for eight points an access in 3D in f16, which spill */
+    /* Factor for direct_skew in 2D and 3D in f64, f32, f16, for points near sides and words of halo
+     * planes: measured with 8191 to 8194 columns in 2D, 511 to 514 in 3D; 3D in f64 is an
+     * estimate. */
+    double skewed_factor[2][3];
+    /* Factor for accesses of 8 and 4 bytes in 2D in f64 and f32, of 2 bytes in f16. */
+    double narrow_factor[2], narrow_f16_factor;
     /* More weights than these are read from shared memory, each for every plane of a warp. */
     int held_weights;
     double weight_cycles;
@@ -50,7 +55,10 @@ static const struct {
           .fold_cycles = 600,
           .fold_element_cycles = 250,
           .edge_factor = 0.077,
-          .shifted_f16_factor = 1.55,
+          .spilled_factor = 1.25,
+          .skewed_factor = {{1.05, 1.06, 1.09}, {1.07, 1.08, 1.42}},
+          .narrow_factor = {1.16, 1.5},
+          .narrow_f16_factor = 1.1,
           .held_weights = 128,
           .weight_cycles = 1,
           .rank_factor = 1.12};
@@ -129,7 +137,9 @@ static tile_load load_of(const stn_task *task, const stn_machine *machine, const
     const bool star = task->pattern == STN_PATTERN_STAR;
     int64_t tiles[3];
     direct_tiles(task, shape, tiles);
-    const int64_t blocks = tiles[0] * tiles[1] * tiles[2] * task->batch;
+    const direct_skew_blocks skewed = direct_skew_count(task, shape);
+    const int64_t blocks =
+        (shape->skewed ? skewed.inner * skewed.tiles_z : tiles[0] * tiles[1] * tiles[2]) * task->batch;
     tile_load l = {.halo = task->reach[z][0] + task->reach[z][1], .inner = 1};
     l.planes = shape->chunk + l.halo;
     const bool lean = star && shape->unroll >= l.planes;
@@ -140,7 +150,8 @@ static tile_load load_of(const stn_task *task, const stn_machine *machine, const
     l.reread_elements = fmax(0, elements_read(task, shape, blocks) - (double)stn_task_points(task));
     for (int k = 0; k < 3; k++) {
         const int axis = direct_axis(task, shape, k);
-        if (task->reach[axis][0] + task->reach[axis][1]) l.inner *= (double)stn_max(tiles[k] - 2, 0) / (double)tiles[k];
+        if (!shape->skewed && task->reach[axis][0] + task->reach[axis][1])
+            l.inner *= (double)stn_max(tiles[k] - 2, 0) / (double)tiles[k];
     }
     return l;
 }
@@ -169,6 +180,15 @@ static double chain_cycles(const stn_task *task, const tile_load *l, const direc
     return fmax(many, few);
 }
 
+/* Factor for accesses: of direct_skew, or of fewer than 16 bytes. */
+static double access_factor(const stn_task *task, const direct_shape *shape) {
+    const int bytes = shape->vector * (int)stn_dtype_size(task->dtype);
+    if (shape->skewed) return tile.skewed_factor[task->rank == 3][task->dtype];
+    if (task->rank != 2 || bytes >= 16) return 1;
+    if (task->dtype == STN_F16) return bytes < 4 ? tile.narrow_f16_factor : 1;
+    return tile.narrow_factor[bytes < 8];
+}
+
 static double tile_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
     const tile_load l = load_of(task, machine, shape);
     const size_t size = stn_dtype_size(task->dtype);
@@ -184,8 +204,8 @@ static double tile_seconds(const stn_task *task, const stn_machine *machine, con
                         l.reread_elements * (double)size / (tile.reread_copy_factor * machine->copy_bandwidth);
     const double both =
         pow(pow(memory, tile.overlap_exponent) + pow(work, tile.overlap_exponent), 1 / tile.overlap_exponent);
-    const double shifted = shape->shifted && task->dtype == STN_F16 ? tile.shifted_f16_factor : 1;
-    return both * (1 + tile.edge_factor * (1 - l.inner)) * (shape->rank ? tile.rank_factor : 1) * shifted;
+    return both * (1 + tile.edge_factor * (1 - l.inner)) * (shape->rank ? tile.rank_factor : 1) *
+           access_factor(task, shape) * (task->rank == 3 && shape->vector == 8 ? tile.spilled_factor : 1);
 }
 
 /* ---- other kernels */

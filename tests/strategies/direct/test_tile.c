@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "../suite.h"
 #include "plan/plan.h"
@@ -109,39 +110,69 @@ static void turns(suite *s) {
         }
 }
 
-/* Rows that begin at any element: pitches and batch strides of input and output differ and share no
- * alignment; rows a point shorter or longer than warps cover; every side. */
-static void shifted(suite *s) {
-    static const int vectors[] = {[STN_F64] = 2, [STN_F32] = 4, [STN_F16] = 8};
-    for (int dtype = STN_F64; dtype <= STN_F16; dtype++)
-        for (int kind = STN_WRAP; kind <= STN_FIXED; kind++)
-            for (int box = 0; box < 2; box++) {
-                if (!s->full && (kind + dtype) % 2 != box) continue;
-                dice d = {(uint64_t)(500 + dtype * 100 + kind * 5 + box)};
-                stn_stencil *stencil = random_stencil(&d, 2, box ? TAPS_BOX : TAPS_STAR, 1);
-                const int warp = 32 * vectors[dtype], sizes[] = {8 * warp, 8 * warp + 1, 8 * warp + 2, 9 * warp - 1};
-                for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-                    stn_problem p = STN_PROBLEM_INIT;
-                    char what[120];
-                    p.stencil = stencil, p.dtype = (stn_dtype)dtype, p.batch = 2;
-                    p.extent[0] = 35, p.extent[1] = sizes[i];
-                    for (int side = 0; side < 4; side++) {
-                        p.boundary[side / 2][side % 2].kind = (stn_boundary_kind)kind;
-                        p.boundary[side / 2][side % 2].value = 0.5 + side;
-                    }
-                    p.in_stride[1] = p.out_stride[1] = 1;
-                    p.in_stride[0] = sizes[i] + 3 - sizes[i] % 2, p.out_stride[0] = sizes[i] + 1 + sizes[i] % 2;
-                    p.in_batch_stride = p.in_stride[0] * 35 + 1, p.out_batch_stride = p.out_stride[0] * 35 + 1;
-                    snprintf(what, sizeof what, "rows of %d points, %s, %s, %s", sizes[i], side_names[kind],
-                             taps_names[box], stn_dtype_name(p.dtype));
-                    check(s, what, &p, DIRECT_TILE, vectors[dtype], d.state + i);
-                }
-                stn_stencil_destroy(stencil);
-            }
+/* Pitches of `out` differ from those of `in` by whole multiples of 16 bytes, or are the same. */
+static void draw_layout(dice *d, stn_problem *p, int rank) {
+    ptrdiff_t in = 1, out = 1;
+    for (int axis = rank - 1; axis >= 0; axis--) {
+        p->in_stride[axis] = in, p->out_stride[axis] = out;
+        in *= (ptrdiff_t)p->extent[axis], out *= (ptrdiff_t)p->extent[axis];
+        if (dice_int(d, 0, 2)) continue;
+        in = (in > out ? in : out) + dice_int(d, 0, 9);
+        out = in + 8 * dice_int(d, 0, 2);
+    }
+    if (out % 8 != in % 8) out = in = in > out ? in : out;
+    p->in_batch_stride = in, p->out_batch_stride = out;
 }
+
+/* A random problem with rows of any length (odd 1: of odd length), by the first candidate whose
+ * name has these words: taps, sides, extents and pitches, batches of grids that are not aligned, in
+ * place too. */
+static bool try_uneven(suite *s, dice *d, const char *words, int odd, int steps_low, int steps_high) {
+    const int rank = dice_int(d, 2, 3);
+    const taps_kind kind = dice_int(d, 0, 1) ? TAPS_BOX : TAPS_STAR;
+    const int radius = dice_int(d, 1, rank == 2 ? 3 : kind == TAPS_BOX ? 1 : 2);
+    stn_stencil *stencil = random_stencil(d, rank, kind, radius);
+    stn_problem p = STN_PROBLEM_INIT;
+    char what[160], detail[1200] = "";
+    p.stencil = stencil, p.dtype = (stn_dtype)dice_int(d, STN_F64, STN_F16);
+    p.batch = (size_t)dice_int(d, 1, 2), p.steps = (uint64_t)dice_int(d, steps_low, steps_high);
+    for (int axis = 0; axis < rank; axis++)
+        p.extent[axis] = (size_t)(axis == rank - 1 ? dice_int(d, rank == 2 ? 240 : 64, rank == 2 ? 420 : 300) | odd
+                                  : rank == 2      ? dice_int(d, 7, 70)
+                                                   : dice_int(d, 5, 21));
+    draw_layout(d, &p, rank);
+    random_sides(d, &p, rank);
+    p.in_place = dice_int(d, 0, 5) == 0;
+    if (p.in_place) memcpy(p.out_stride, p.in_stride, sizeof p.in_stride), p.out_batch_stride = p.in_batch_stride;
+    snprintf(what, sizeof what, "%dD, %d columns %d apart, %s, radius %d, %s, %d steps", rank, (int)p.extent[rank - 1],
+             (int)p.in_stride[rank - 2], taps_names[kind], radius, stn_dtype_name(p.dtype), (int)p.steps);
+    comparison c = {.bar = 0};
+    const int place = suite_candidate(s, &p, "direct", words);
+    const bool good =
+        compare_candidate_with_host(s->context, s->pool, &p, "direct", place, steps_high > 3, d->state, &c);
+    stn_stencil_destroy(stencil);
+    if (!good && !*c.parameters) return false; /* no such candidate */
+    if (good) s->worst = fmax(s->worst, c.relative_l2 / c.bar);
+    suite_detail(&c, detail, sizeof detail);
+    suite_report(s, good, what, detail);
+    return true;
+}
+
+/* Rows of some problems are aligned, or their taps do not fit. */
+static void try_many(suite *s, const char *words, int count, int odd, int steps_low, int steps_high) {
+    const uint64_t seed = (uint64_t)time(NULL);
+    dice d = {seed};
+    int found = 0;
+    printf("# %s, seed %llu\n", words, (unsigned long long)seed);
+    for (int i = 0; i < count; i++) found += try_uneven(s, &d, words, odd, steps_low, steps_high);
+    suite_report(s, 6 * found >= count, "a sixth of the problems and more have such a candidate", NULL);
+}
+
+static void skewed(suite *s) { try_many(s, "skewed tile", s->full ? 200 : 20, 0, 1, 3); }
+static void single(suite *s) { try_many(s, "steps a launch", s->full ? 200 : 12, 1, 2, s->full ? 12 : 6); }
 
 int main(int argc, char **argv) {
     static const suite_part parts[] = {
-        {"mirror", mirror}, {"batches", batches}, {"turns", turns}, {"shifted", shifted}};
+        {"mirror", mirror}, {"batches", batches}, {"turns", turns}, {"skewed", skewed}, {"single", single}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

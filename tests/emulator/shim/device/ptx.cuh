@@ -30,11 +30,6 @@ __device__ __forceinline__ unsigned subtract_half2(unsigned a, unsigned b) {
     return floats_to_half2(half2_low(a) - half2_low(b), half2_high(a) - half2_high(b));
 }
 
-// ---- 32-bit words
-__device__ __forceinline__ unsigned shift_pair(unsigned low, unsigned high, int bits) {
-    return (unsigned)(((unsigned long long)high << 32 | low) >> (bits & 31));
-}
-
 // ---- sine and cosine of an angle from -pi to pi, cut to about the precision of a GPU
 __device__ __forceinline__ float sin_approx(float angle) { return rintf(sinf(angle) * 0x1p20f) * 0x1p-20f; }
 __device__ __forceinline__ float cos_approx(float angle) { return rintf(cosf(angle) * 0x1p20f) * 0x1p-20f; }

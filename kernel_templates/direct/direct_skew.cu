@@ -1,0 +1,276 @@
+// One step of any stencil with few enough taps to unroll, in 2D and 3D, on rows of any length.
+//
+//     out(z, y, x) = sum over taps k of  w[k] * in(z + TAP_Z[k], y + TAP_Y[k], x + TAP_X[k])
+//
+// The first elements of rows lie anywhere within 16 bytes, but from one row to the next, and from
+// one plane to the next, that place moves by a constant, SKEW_Y and SKEW_Z elements. In skewed
+// columns
+//
+//     X = x + SKEW_Z z + SKEW_Y y
+//
+// the same memory is a grid whose pitches, in_z - SKEW_Z and in_y - SKEW_Y, are multiples of 16
+// bytes, and the taps reach TAP_X + SKEW_Z TAP_Z + SKEW_Y TAP_Y columns: constants too. So every
+// access of VECTOR elements is aligned, and no element is shifted in registers.
+//
+//     X =         0       4       8             rows of 9 points, VECTOR 4, SKEW_Z 1;
+//     z = 0      |0 1 2 3|4 5 6 7|8 . . .|      numbers are x, dots the rows before and after
+//     z = 1      |. 0 1 2|3 4 5 6|7 8 . .|
+//     z = 2      |. . 0 1|2 3 4 5|6 7 8 .|
+//
+// A thread computes one such word of ROWS rows and CHUNK planes, as in direct_tile: plane z
+// contributes to the outputs z-Z_HIGH .. z+Z_LOW, whose partial sums stay in registers. Words may
+// hold elements of the rows before and after; they only contribute to points that are not stored.
+//
+// Points whose taps reach past a side are computed one by one, by blocks of their own:
+//
+//     blocks of a grid   | faces normal to z | tile of planes | tile of planes | ..
+//     blocks of a tile   | points near the other sides | words |
+//
+// The threads of a block cover THREADS_X words by THREADS_Y groups of ROWS rows, so that they share
+// rows in L1. A rest of few words of a row has blocks of its own, whose threads are numbered along
+// the rest, then along the groups of rows.
+#include "device/boundary.cuh"
+#include "device/element.cuh"
+#include "device/launch_checks.cuh"
+#include "params.cuh"
+
+constexpr int THREADS = THREADS_X * THREADS_Y * THREADS_Z, PLANE_THREADS = THREADS_X * THREADS_Y;
+constexpr int BZ = THREADS_Z * CHUNK;
+constexpr int DEPTH = Z_LOW + Z_HIGH + 1;
+constexpr int LINES = ROWS + Y_LOW + Y_HIGH;  // rows of a window
+
+struct skewed_taps {
+    int x[NTAPS];                  // skewed offset along x
+    int low, high;                 // the least and the greatest, or 0
+    int from[LINES], past[LINES];  // range of skewed offsets that each line of a window needs
+};
+constexpr skewed_taps skew_taps() {
+    skewed_taps t{};
+    for (int i = 0; i < LINES; i++) t.from[i] = 1 << 20, t.past[i] = -(1 << 20);
+    for (int k = 0; k < NTAPS; k++) {
+        const int x = TAP_X[k] + SKEW_Z * TAP_Z[k] + SKEW_Y * TAP_Y[k];
+        t.x[k] = x;
+        for (int r = 0; r < ROWS; r++) {
+            // Columns are those of the thread's first row, so line i is i - Y_LOW rows further.
+            const int line = r + TAP_Y[k] + Y_LOW;
+            if (x < t.from[line]) t.from[line] = x;
+            if (x + VECTOR > t.past[line]) t.past[line] = x + VECTOR;
+        }
+        if (x < t.low) t.low = x;
+        if (x > t.high) t.high = x;
+    }
+    return t;
+}
+constexpr skewed_taps TAPS = skew_taps();
+constexpr int LOW_SLOTS = (-TAPS.low + VECTOR - 1) / VECTOR, HIGH_SLOTS = (TAPS.high + VECTOR - 1) / VECTOR;
+constexpr int SLOTS = LOW_SLOTS + 1 + HIGH_SLOTS, SPAN = SLOTS * VECTOR, CENTRE = LOW_SLOTS * VECTOR;
+static_assert(VECTOR * sizeof(STORE) <= 16 && SKEW_ALIGN % VECTOR == 0, "a word is one access");
+
+struct skew_arguments {
+    const STORE *in;
+    STORE *out;
+    // Strides in elements; along x they are 1. Those of `out` differ from those of `in` by
+    // multiples of VECTOR.
+    long long in_z, in_y, out_z, out_y;
+    long long in_batch, out_batch;
+    int nz, ny, nx;  // each at least as long as the taps reach to both sides
+    // Words of a row, wherever it begins: tiles of THREADS_X words, and a rest.
+    int tiles_x, rest;
+    int tiles_z;
+    // Blocks for points of the faces normal to z; of a tile of planes, for points near the other
+    // sides, for tiles of words and for all words.
+    int face_blocks, side_blocks, tile_blocks, word_blocks;
+    REAL constant[3][2];  // value past each side, axes z, y, x
+    REAL weight[NTAPS];
+};
+static_assert(layout_matches(sizeof(skew_arguments), sizeof(skew_arguments::constant) + sizeof(skew_arguments::weight)),
+              "the launcher's mirrored struct of the arguments");
+
+// ---- points near a side
+
+template <int LOW, int HIGH>
+__device__ __forceinline__ int place_of(int i, int offset, int n) {
+    return offset ? fold_once<LOW, HIGH>(i + offset, n) : i;
+}
+
+__device__ __forceinline__ void save_point(const skew_arguments &a, const STORE *grid, STORE *out, int z, int y,
+                                           int x) {
+    STORE *const to = out + z * a.out_z + y * a.out_y + x;
+    if ((Z_SIDE_LOW == FIXED && z < Z_LOW) || (Z_SIDE_HIGH == FIXED && z >= a.nz - Z_HIGH) ||
+        (Y_SIDE_LOW == FIXED && y < Y_LOW) || (Y_SIDE_HIGH == FIXED && y >= a.ny - Y_HIGH) ||
+        (X_SIDE_LOW == FIXED && x < X_LOW) || (X_SIDE_HIGH == FIXED && x >= a.nx - X_HIGH)) {
+        *to = grid[z * a.in_z + y * a.in_y + x];
+        return;
+    }
+    REAL sum = 0;
+#pragma unroll
+    for (int k = 0; k < NTAPS; k++) {
+        const int fz = place_of<Z_SIDE_LOW, Z_SIDE_HIGH>(z, TAP_Z[k], a.nz),
+                  fy = place_of<Y_SIDE_LOW, Y_SIDE_HIGH>(y, TAP_Y[k], a.ny),
+                  fx = place_of<X_SIDE_LOW, X_SIDE_HIGH>(x, TAP_X[k], a.nx);
+        const REAL value = fz < 0   ? a.constant[0][fz == PAST_HIGH]
+                           : fy < 0 ? a.constant[1][fy == PAST_HIGH]
+                           : fx < 0 ? a.constant[2][fx == PAST_HIGH]
+                                    : widen(grid[fz * a.in_z + fy * a.in_y + fx]);
+        sum += a.weight[k] * value;
+    }
+    *to = narrow<STORE>(sum);
+}
+
+// The i-th index of an axis among those within LOW and HIGH of its ends.
+template <int LOW, int HIGH>
+__device__ __forceinline__ int near_side(int i, int n) {
+    return i < LOW ? i : n - LOW - HIGH + i;
+}
+
+__device__ __forceinline__ void save_face_point(const skew_arguments &a, const STORE *grid, STORE *out, long long i) {
+    const int x = static_cast<int>(i % a.nx);
+    i /= a.nx;
+    const int y = static_cast<int>(i % a.ny);
+    i /= a.ny;
+    if (i < Z_LOW + Z_HIGH) save_point(a, grid, out, near_side<Z_LOW, Z_HIGH>(static_cast<int>(i), a.nz), y, x);
+}
+
+// Point i of a tile of planes among those near the sides along y and x. Rows near a side along y
+// come first.
+__device__ __forceinline__ void save_side_point(const skew_arguments &a, const STORE *grid, STORE *out, int z0,
+                                                long long i) {
+    constexpr int OF_Y = Y_LOW + Y_HIGH, OF_X = X_LOW + X_HIGH;
+    const long long whole = static_cast<long long>(OF_Y) * a.nx,
+                    plane = whole + static_cast<long long>(a.ny - OF_Y) * OF_X;
+    const int z = z0 + static_cast<int>(i / plane);
+    i %= plane;
+    if (z >= z0 + BZ || z < Z_LOW || z >= a.nz - Z_HIGH) return;
+    if (i < whole)
+        save_point(a, grid, out, z, near_side<Y_LOW, Y_HIGH>(static_cast<int>(i / a.nx), a.ny),
+                   static_cast<int>(i % a.nx));
+    else if (OF_X)
+        save_point(a, grid, out, z, Y_LOW + static_cast<int>((i - whole) / (OF_X ? OF_X : 1)),
+                   near_side<X_LOW, X_HIGH>(static_cast<int>((i - whole) % (OF_X ? OF_X : 1)), a.nx));
+}
+
+// ---- words
+
+// A thread's position: its first plane and row, and its skewed column.
+struct thread_word {
+    const STORE *grid;
+    long long end;  // elements from the grid's first to past its last
+    int z, y, column;
+};
+
+// Adds the taps that read plane z to sum[d][r][v]. first: element at which its window begins.
+// CHECKED: words may lie outside of the grid, wholly or in part.
+template <bool CHECKED>
+__device__ __forceinline__ void add_plane(const skew_arguments &a, const thread_word &t, long long first,
+                                          REAL (&sum)[DEPTH][ROWS][VECTOR]) {
+#pragma unroll
+    for (int line = 0; line < LINES; line++) {
+        REAL window[SPAN];
+#pragma unroll
+        for (int s = 0; s < SLOTS; s++) {
+            const int low = s * VECTOR - CENTRE;
+            if (low + VECTOR <= TAPS.from[line] || low >= TAPS.past[line]) continue;
+            const long long at = first + line * (a.in_y - SKEW_Y) + s * VECTOR;
+            STORE run[VECTOR];
+            if (!CHECKED || (at >= 0 && at + VECTOR <= t.end))
+                load_run(run, t.grid + at);
+            else
+#pragma unroll
+                for (int e = 0; e < VECTOR; e++)
+                    run[e] = at + e >= 0 && at + e < t.end ? t.grid[at + e] : narrow<STORE>(REAL(0));
+#pragma unroll
+            for (int e = 0; e < VECTOR; e++) window[s * VECTOR + e] = widen(run[e]);
+        }
+#pragma unroll
+        for (int k = 0; k < NTAPS; k++) {
+            const int r = line - Y_LOW - TAP_Y[k];  // the row that uses this line through tap k
+            if (r < 0 || r >= ROWS) continue;
+#pragma unroll
+            for (int v = 0; v < VECTOR; v++)
+                sum[Z_HIGH - TAP_Z[k]][r][v] += a.weight[k] * window[CENTRE + v + TAPS.x[k]];
+        }
+    }
+}
+
+// Stores a word of each row of plane z, where no tap reaches past a side.
+__device__ __forceinline__ void save_plane(const skew_arguments &a, const thread_word &t, STORE *out, int z,
+                                           const REAL (&sum)[ROWS][VECTOR]) {
+    if (z < Z_LOW || z >= a.nz - Z_HIGH) return;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        const int y = t.y + r, x = t.column - SKEW_Z * z - SKEW_Y * y;
+        if (y < Y_LOW || y >= a.ny - Y_HIGH) continue;
+        STORE *const to = out + z * (a.out_z - SKEW_Z) + y * (a.out_y - SKEW_Y) + t.column;
+        STORE result[VECTOR];
+#pragma unroll
+        for (int v = 0; v < VECTOR; v++) result[v] = narrow<STORE>(sum[r][v]);
+        if (x >= X_LOW && x + VECTOR <= a.nx - X_HIGH)
+            store_run(to, result);
+        else
+#pragma unroll
+            for (int v = 0; v < VECTOR; v++)
+                if (x + v >= X_LOW && x + v < a.nx - X_HIGH) to[v] = result[v];
+    }
+}
+
+template <bool CHECKED>
+__device__ __forceinline__ void march(const skew_arguments &a, const thread_word &t, long long first, STORE *out) {
+    REAL sum[DEPTH][ROWS][VECTOR] = {};
+#pragma unroll(CHECKED ? 1 : UNROLL)
+    for (int p = 0; p < CHUNK + Z_LOW + Z_HIGH; p++) {
+        add_plane<CHECKED>(a, t, first + p * (a.in_z - SKEW_Z), sum);
+        if (p >= Z_LOW + Z_HIGH) save_plane(a, t, out, t.z + p - Z_LOW - Z_HIGH, sum[0]);
+#pragma unroll
+        for (int d = 0; d < DEPTH; d++)
+#pragma unroll
+            for (int r = 0; r < ROWS; r++)
+#pragma unroll
+                for (int v = 0; v < VECTOR; v++)
+                    sum[d][r][v] = d + 1 < DEPTH ? sum[d + 1 < DEPTH ? d + 1 : d][r][v] : REAL(0);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_skew(const __grid_constant__ skew_arguments a) {
+    const unsigned of_tile = a.side_blocks + a.word_blocks, of_grid = a.face_blocks + a.tiles_z * of_tile;
+    const long long batch = blockIdx.x / of_grid;
+    unsigned block = blockIdx.x % of_grid;
+    thread_word t;
+    t.grid = a.in + batch * a.in_batch;
+    STORE *const out = a.out + batch * a.out_batch;
+    if (block < a.face_blocks) {
+        save_face_point(a, t.grid, out, static_cast<long long>(block) * THREADS + threadIdx.x);
+        return;
+    }
+    block -= a.face_blocks;
+    const int z0 = block / of_tile * BZ;
+    block %= of_tile;
+    if (block < a.side_blocks) {
+        save_side_point(a, t.grid, out, z0, static_cast<long long>(block) * THREADS + threadIdx.x);
+        return;
+    }
+    block -= a.side_blocks;
+    int group, word;
+    if (block < a.tile_blocks) {
+        group = block / a.tiles_x * THREADS_Y + threadIdx.x / THREADS_X % THREADS_Y;
+        word = block % a.tiles_x * THREADS_X + threadIdx.x % THREADS_X;
+    } else {
+        const unsigned number = (block - a.tile_blocks) * PLANE_THREADS + threadIdx.x % PLANE_THREADS;
+        group = number / a.rest;
+        word = a.tiles_x * THREADS_X + number % a.rest;
+    }
+    t.y = group * ROWS;
+    t.z = z0 + threadIdx.x / PLANE_THREADS * CHUNK;
+    if (t.y >= a.ny || t.z >= a.nz) return;
+    // The first column of all rows of this thread's group, moved back to an aligned address.
+    const int origin =
+        SKEW_Z * t.z + SKEW_Y * t.y + (SKEW_Z < 0 ? SKEW_Z * (CHUNK - 1) : 0) + (SKEW_Y < 0 ? SKEW_Y * (ROWS - 1) : 0);
+    const int aligned = static_cast<int>(reinterpret_cast<unsigned long long>(t.grid) / sizeof(STORE) % SKEW_ALIGN);
+    t.column = origin - ((origin + aligned) & (SKEW_ALIGN - 1)) + word * VECTOR;
+    t.end = (a.nz - 1) * a.in_z + (a.ny - 1) * a.in_y + a.nx;
+    const long long first = (t.z - Z_LOW) * (a.in_z - SKEW_Z) + (t.y - Y_LOW) * (a.in_y - SKEW_Y) + t.column - CENTRE;
+    const long long past = first + (CHUNK + DEPTH - 2) * (a.in_z - SKEW_Z) + (LINES - 1) * (a.in_y - SKEW_Y) + SPAN;
+    if (first >= 0 && past <= t.end)
+        march<false>(a, t, first, out);
+    else
+        march<true>(a, t, first, out);
+}
