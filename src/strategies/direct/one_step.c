@@ -21,6 +21,7 @@
 #define SKEWED_REGISTERS_F16_2D 48
 #define LEAST_SKEWED_WORDS 8       /* words of the shortest row of direct_skew */
 #define MOST_SKEWED_ROWS (1 << 27) /* skewed columns are counted in 32 bits */
+#define MOST_SKEWED_TAPS 128       /* direct_tile reads more weights from shared memory */
 #define FEW_WAVES 3                /* with fewer waves of blocks, multiprocessors idle at the end */
 
 static int real_words(const stn_task *task) { return task->dtype == STN_F64 ? 2 : 1; }
@@ -194,7 +195,9 @@ static size_t add_shorter_chunks(const stn_task *task, const stn_machine *machin
 /* Shapes of direct_tile, or of direct_skew for rows that are not aligned to `vector` elements. */
 static size_t shapes_of_vector(const stn_task *task, const stn_machine *machine, int vector, bool uneven,
                                direct_shape shapes[4]) {
-    if (uneven && (task->n[2] < LEAST_SKEWED_WORDS * vector || !direct_skew_serves(task, vector))) return 0;
+    if (uneven && (task->n[2] < LEAST_SKEWED_WORDS * vector || !direct_skew_serves(task, vector) ||
+                   task->ntaps > MOST_SKEWED_TAPS))
+        return 0;
     size_t count =
         task->rank == 2 ? plane_shapes(task, machine, vector, shapes) : volume_shapes(task, machine, vector, shapes);
     for (size_t i = 0; i < count && uneven; i++) {

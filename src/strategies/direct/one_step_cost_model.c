@@ -33,7 +33,7 @@ static const struct {
      * estimate. */
     double skewed_factor[2][3];
     /* Factor for accesses of 8 and 4 bytes in 2D in f64 and f32, of 2 bytes in f16. */
-    double narrow_factor[2], narrow_f16_factor;
+    double access_factor[2], f16_access_factor;
     /* More weights than these are read from shared memory, each for every plane of a warp. */
     int held_weights;
     double weight_cycles;
@@ -57,8 +57,8 @@ static const struct {
           .edge_factor = 0.077,
           .spilled_factor = 1.25,
           .skewed_factor = {{1.05, 1.06, 1.09}, {1.07, 1.08, 1.42}},
-          .narrow_factor = {1.16, 1.5},
-          .narrow_f16_factor = 1.1,
+          .access_factor = {1.16, 1.5},
+          .f16_access_factor = 1.1,
           .held_weights = 128,
           .weight_cycles = 1,
           .rank_factor = 1.12};
@@ -185,8 +185,8 @@ static double access_factor(const stn_task *task, const direct_shape *shape) {
     const int bytes = shape->vector * (int)stn_dtype_size(task->dtype);
     if (shape->skewed) return tile.skewed_factor[task->rank == 3][task->dtype];
     if (task->rank != 2 || bytes >= 16) return 1;
-    if (task->dtype == STN_F16) return bytes < 4 ? tile.narrow_f16_factor : 1;
-    return tile.narrow_factor[bytes < 8];
+    if (task->dtype == STN_F16) return bytes < 4 ? tile.f16_access_factor : 1;
+    return tile.access_factor[bytes < 8];
 }
 
 static double tile_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
