@@ -26,14 +26,14 @@ static const struct {
     /* Cycles where a block folds points past a side back into the grid: for each plane past the
      * first two, and for each element of an access there. */
     double fold_cycles, fold_element_cycles;
-    double edge_factor;    /* factor for blocks at an edge */
-    double spilled_factor; /* factor for eight points an access in 3D in f16, which spill */
+    double edge_factor; /* factor for blocks at an edge */
     /* Factor for direct_skew in 2D and 3D in f64, f32, f16, for points near sides and words of halo
      * planes: measured with 8191 to 8194 columns in 2D, 511 to 514 in 3D; 3D in f64 is an
      * estimate. */
     double skewed_factor[2][3];
-    /* Factor for accesses of 8 and 4 bytes in 2D in f64 and f32, of 2 bytes in f16. */
-    double access_factor[2], f16_access_factor;
+    /* Factor for accesses of 8 and 4 bytes in 2D in f64 and f32; of 1, 2, 4 and 8 points in 3D in
+     * f16, where 8 spill (511 to 514 columns, 7 taps: 0.285, 0.208, 0.168 and 0.216 ms). */
+    double access_factor[2], volume_f16_factor[4];
     /* More weights than these are read from shared memory, each for every plane of a warp. */
     int held_weights;
     double weight_cycles;
@@ -55,10 +55,9 @@ static const struct {
           .fold_cycles = 600,
           .fold_element_cycles = 250,
           .edge_factor = 0.077,
-          .spilled_factor = 1.25,
-          .skewed_factor = {{1.05, 1.06, 1.09}, {1.07, 1.08, 1.42}},
+          .skewed_factor = {{1.05, 1.06, 1.09}, {1.07, 1.08, 1.3}},
           .access_factor = {1.16, 1.5},
-          .f16_access_factor = 1.1,
+          .volume_f16_factor = {1.24, 0.8, 0.9, 1.25},
           .held_weights = 128,
           .weight_cycles = 1,
           .rank_factor = 1.12};
@@ -180,13 +179,13 @@ static double chain_cycles(const stn_task *task, const tile_load *l, const direc
     return fmax(many, few);
 }
 
-/* Factor for accesses: of direct_skew, or of fewer than 16 bytes. */
+/* Factor for the points of an access, and for direct_skew. */
 static double access_factor(const stn_task *task, const direct_shape *shape) {
     const int bytes = shape->vector * (int)stn_dtype_size(task->dtype);
-    if (shape->skewed) return tile.skewed_factor[task->rank == 3][task->dtype];
-    if (task->rank != 2 || bytes >= 16) return 1;
-    if (task->dtype == STN_F16) return bytes < 4 ? tile.f16_access_factor : 1;
-    return tile.access_factor[bytes < 8];
+    const double skewed = shape->skewed ? tile.skewed_factor[task->rank == 3][task->dtype] : 1;
+    if (task->rank == 3 && task->dtype == STN_F16)
+        return skewed * tile.volume_f16_factor[(shape->vector > 1) + (shape->vector > 2) + (shape->vector > 4)];
+    return task->rank != 2 || task->dtype == STN_F16 || bytes >= 16 ? skewed : skewed * tile.access_factor[bytes < 8];
 }
 
 static double tile_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
@@ -205,7 +204,7 @@ static double tile_seconds(const stn_task *task, const stn_machine *machine, con
     const double both =
         pow(pow(memory, tile.overlap_exponent) + pow(work, tile.overlap_exponent), 1 / tile.overlap_exponent);
     return both * (1 + tile.edge_factor * (1 - l.inner)) * (shape->rank ? tile.rank_factor : 1) *
-           access_factor(task, shape) * (task->rank == 3 && shape->vector == 8 ? tile.spilled_factor : 1);
+           access_factor(task, shape);
 }
 
 /* ---- other kernels */
