@@ -205,7 +205,7 @@ __device__ __forceinline__ void add_plane(const tile_arguments &a, const thread_
 #pragma unroll
             for (int v = 0; v < VECTOR; v++)
                 sum[Z_HIGH - TAP_Z[k]][r][v] +=
-                    (SHARED_WEIGHTS ? b.weight[k] : a.weight[k]) * window[CENTRE + v + TAP_X[k]];
+                    (SHARED_WEIGHTS ? static_cast<REAL>(b.weight[k]) : a.weight[k]) * window[CENTRE + v + TAP_X[k]];
         }
     }
 }
