@@ -66,24 +66,6 @@ class Planner(unittest.TestCase):
             self.assertEqual(len(by_seeds), len(rows))
             self.assertTrue(all(row['candidates'] <= 4 for row in by_seeds))
 
-    def test_random_lists(self):
-        drawn = planner.draw('19')
-        self.assertEqual(drawn, planner.draw('19'))
-        self.assertNotEqual(drawn, planner.draw('20'))
-        self.assertEqual(len(drawn), 40)
-        self.assertEqual({problem['size'].count('x') for problem in drawn}, {0, 1, 2})
-        self.assertEqual({problem['dtype'] for problem in drawn}, {'f64', 'f32', 'f16'})
-        with tempfile.TemporaryDirectory() as folder:
-            listed = pathlib.Path(folder, 'list.json')
-            listed.write_text(json.dumps(drawn), encoding='utf-8')
-            done = subprocess.run([COMMAND, 'tune', '--problems', listed, '--arch', 'sm_90', '--json', '--cache-dir', ':memory:'],
-                                  capture_output=True, text=True, timeout=100, check=True)
-        told = [json.loads(line) for line in done.stdout.splitlines()]
-        self.assertEqual(len(told), 40)
-        for one in told:
-            self.assertNotIn('error', one)
-            self.assertEqual(len(one['values']), len(one['ranking']))
-
     def test_a_limit_leaves_the_rest(self):
         said, rows = self.run_it('regret', '--limit', '1e-9', '--each', '1')
         self.assertEqual(rows, [])

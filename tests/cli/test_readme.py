@@ -60,8 +60,8 @@ class Readme(unittest.TestCase):
             for path in (ROOT / folder).rglob('*'):
                 if path.suffix in ('.c', '.h', '.cpp', '.py', '.sh', '.build') and 'fake_' not in path.name and path.name != 'test_readme.py':
                     named |= set(re.findall(r'\bSTENTOR_[A-Z_]+\b', path.read_text(encoding='utf-8')))
-        # Include guards, and variables of the tests' interposer.
-        named -= {name for name in named if name.endswith('_H') or name.startswith('STENTOR_FAULT_')}
+        # Include guards, and variables of the tests' interposer and recorder.
+        named -= {name for name in named if name.endswith('_H') or name.startswith(('STENTOR_FAULT_', 'STENTOR_RECORD_'))}
         told = set(re.findall(r'STENTOR_[A-Z_]+', pages))
         for row in re.findall(r'`STENTOR_EMULATOR_\w+`.*', pages):  # further suffixes of a row
             told |= {'STENTOR_EMULATOR' + end for end in re.findall(r'`(_[A-Z_]+)`', row)}

@@ -58,7 +58,7 @@ static void rank(const char *name, size_t most) {
     kind.error_bound = NULL;
     plan = (stn_plan){.kind = &kind};
     plan.task = (stn_task){.rank = 1, .n = {1, 1, 8}, .batch = 1, .steps = 1, .snapshots = 1, .taps = &tap, .ntaps = 1};
-    plan.task.dtype = STN_F64;
+    plan.task.dtype = STN_F64, plan.task.divisor = 1;
     stn_plan_rank(&plan, name, most);
 }
 

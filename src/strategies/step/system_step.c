@@ -20,7 +20,7 @@ enum { ROTATED = 256 /* threads of a block of system_rotate */ };
 
 /* Fractions of the copy bandwidth: threads whose neighbours along z come from L2, and threads that
  * march along z; with one point a thread (H200, waves of order 8), and with several. */
-static const struct { double flat, marching, wide_flat, wide_marching; } rates = {0.27, 0.4, 0.5, 0.75};
+static const struct { double flat, marching, wide_flat, wide_marching; } rates = {0.2, 0.3, 0.45, 0.55};
 
 typedef struct step_state {
     step_assignment assignments[STN_SYSTEM_MAX_FIELDS]; /* one for each equation */
@@ -71,8 +71,8 @@ static int widest(const stn_system_task *task) {
 }
 
 static size_t candidates(const stn_system_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
-    static const step_block line[] = {{256, 1, 1, 1}, {128, 1, 1, 1}}, flat[] = {{64, 4, 1, 1}, {32, 4, 1, 1}},
-                            marching[] = {{32, 8, 64, 1}, {32, 4, 64, 1}, {32, 16, 64, 1}};
+    static const step_block line[] = {{256, 1, 1, 1}, {128, 1, 1, 1}}, flat[] = {{32, 4, 1, 1}, {64, 4, 1, 1}},
+                            marching[] = {{32, 4, 64, 1}, {32, 16, 64, 1}, {32, 8, 64, 1}};
     const int vector = widest(task);
     size_t made = 0;
     (void)machine;
