@@ -36,6 +36,8 @@ class Compile(CommandTest):
         self.assertIn('__global__', kinds['cu'][0].read_text())
         self.assertIn('constexpr', kinds['params.cuh'][0].read_text())
         self.assertIn('.target sm_90', kinds['ptx'][0].read_text())
+        # A volatile read of an argument would take its address for one in global memory.
+        self.assertNotIn('volatile', kinds['ptx'][0].read_text())
         self.assertEqual(kinds['cubin'][0].read_bytes()[:4], b'\x7fELF')
 
     def test_an_architecture_that_nvrtc_does_not_know(self):
