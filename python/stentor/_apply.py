@@ -143,7 +143,7 @@ def _on_device(x: Any, view: View, key: Tuple, make: Maker, target: Any, dtype: 
     if prepared is None:
         passes = make(len(shape), True, whole) or [_as_it_is(len(shape))]
         if is_composed(passes, nan):
-            work = view.dtype if view.dtype in DTYPES else arithmetic_of(view.dtype, dtype)
+            work = view.dtype if view.dtype in DTYPES and not whole else arithmetic_of(view.dtype, dtype)
             result = run_composed(apply, x if work == view.dtype else converted(x, work, (0,) * len(shape)), key, passes, steps, local, nan)
             if given is None and work != dtype:
                 return apply(result, ('converted',), lambda *_: [], dtype)

@@ -72,7 +72,14 @@ def on_devices(function: Callable, x: Any, devices: Sequence[Any], axis: int = 0
     def compute(device: int, share: slice) -> Any:
         part = np.ascontiguousarray(x[(slice(None),) * axis + (share,)])
         made = function(part if device == HOST else to_device(part, device))
-        return tuple(map(_on_host, made)) if isinstance(made, tuple) else _on_host(made)
+        return tuple(joinable(each, part) for each in made) if isinstance(made, tuple) else joinable(made, part)
+
+    def joinable(made: Any, part: np.ndarray) -> np.ndarray:
+        result = _on_host(made)
+        if result.ndim <= axis or result.shape[axis] != part.shape[axis]:
+            raise ValueError(f'function made an array of shape {result.shape} of one of shape {part.shape}: '
+                             f'axis {axis}, which is split, must keep its length')
+        return result
 
     results = _all_at_once(compute, _shares(x.shape[axis], numbers))
     if isinstance(results[0], tuple):
@@ -81,7 +88,11 @@ def on_devices(function: Callable, x: Any, devices: Sequence[Any], axis: int = 0
 
 
 def _on_host(made: Any) -> np.ndarray:
-    return made.numpy() if isinstance(made, DeviceArray) else np.asarray(made)
+    if isinstance(made, DeviceArray):
+        return made.numpy()
+    if hasattr(made, 'detach'):  # PyTorch
+        made = made.detach().cpu()
+    return made.get() if hasattr(made, 'get') and hasattr(made, 'device') else np.asarray(made)  # get: CuPy
 
 
 class BatchHandle:

@@ -237,6 +237,8 @@ def table(rows: List[Dict[str, Any]]) -> str:
 def problem_of(given: argparse.Namespace) -> Problem:
     if given.input is not None:
         x = np.load(given.input)
+        if x.dtype.kind == 'c':
+            raise ValueError(f'{given.input} holds complex numbers: give real ones')
         x = x if given.dtype is None and x.dtype.kind == 'f' else x.astype(dtype_of(given.dtype or 'float64'))
     else:
         shape = tuple(int(each) for each in given.size.replace(',', 'x').split('x'))
@@ -249,7 +251,8 @@ def problem_of(given: argparse.Namespace) -> Problem:
         weights[tuple((taps.offsets + reach).T)] = taps.weights
     elif given.taps is not None:
         weights = np.load(given.taps).astype(np.float64)
-    kind = 'stencil' if weights is not None else next(each for each in ('gaussian', 'uniform', *FFTS) if getattr(given, each))
+    kinds = [each for each in ('gaussian', 'uniform', *FFTS) if getattr(given, each) is not None and getattr(given, each) is not False]
+    kind = 'stencil' if weights is not None else kinds[0]
     if kind in ('gaussian', 'uniform'):
         size = number(getattr(given, kind), kind)
     if given.steps < 1 or (kind in FFTS and given.steps != 1):

@@ -127,7 +127,8 @@ def _cast(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def _cast_uint64(array: np.ndarray) -> np.ndarray:
-    return np.where(array < 0, array.astype(np.int64).astype(np.uint64), np.maximum(array, 0).astype(np.uint64))
+    positive = np.where(array < 2.0 ** 64, array, 2.0 ** 63)  # NaN and numbers past the range
+    return np.where(array < 0, array.astype(np.int64).astype(np.uint64), np.maximum(positive, 0).astype(np.uint64))
 
 
 class Wide:
@@ -368,6 +369,8 @@ class HostFilter:
         # Larger integers are not exact in float64 after a sum.
         self.keeps_constants = self.whole and x.dtype.kind in 'biu' and max(x.dtype.itemsize, target.itemsize) <= 4
         self.order, narrow = None, _narrow(x.shape, passes)
+        if self.whole and any(len(each.axes) > 1 and max(each.axes) >= x.ndim - narrow for each in passes):
+            narrow = 0  # integers keep the order of the taps, as on a GPU
         if narrow:  # the short axes are moved first, and back afterwards
             self.order = (*range(x.ndim - narrow, x.ndim), *range(x.ndim - narrow))
             self.inverse = (*range(narrow, x.ndim), *range(narrow))
@@ -393,7 +396,8 @@ class HostFilter:
         name = self.work.name
         if self.whole:
             each = _of_integers(each, self.keeps_constants)
-        if _is_long_box(each):
+        # Sums of blocks are exact for small integers only.
+        if _is_long_box(each) and (not self.whole or self.keeps_constants or _is_beyond(each)):
             return Box(each, len(each.taps.weights), self.work), each.divisor
         # Integers keep the library's order of summation.
         if steps == 1 and not self.whole and _is_short(self.shape, each):

@@ -12,6 +12,7 @@
 /* The arguments after this text are sys.argv[1:]. */
 static const char program[] =
     "import sys\n"
+    "sys.path[:] = [folder for folder in sys.path if folder]\n" /* not the current folder */
     "try:\n"
     "    from stentor._compare import bench\n"
     "except ImportError as error:\n"

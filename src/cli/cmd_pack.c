@@ -215,7 +215,9 @@ done:
 static stn_status write_secret(const char *path, const char *text, stn_error *error) {
     const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     const size_t size = strlen(text);
-    const bool good = fd >= 0 && write(fd, text, size) == (ssize_t)size && !fsync(fd);
+    const ssize_t written = fd >= 0 ? write(fd, text, size) : -1;
+    if (written >= 0 && (size_t)written < size) errno = ENOSPC;
+    const bool good = written == (ssize_t)size && !fsync(fd);
     const int why = errno;
     if (fd >= 0 && (close(fd) || !good)) {
         unlink(path);
@@ -223,7 +225,7 @@ static stn_status write_secret(const char *path, const char *text, stn_error *er
     }
     return good ? STN_OK
                 : stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s%s", path, strerror(why),
-                           why == EEXIST ? "; keys are never replaced" : "");
+                           why == EEXIST ? "; keys are never replaced: name another file" : "");
 }
 
 static stn_status keys(const pack_settings *settings, stn_error *error) {
@@ -239,9 +241,17 @@ static stn_status keys(const pack_settings *settings, stn_error *error) {
         status = stn_fail_memory(error, "a file name", strlen(settings->options.out));
         goto done;
     }
+    if (access(name, F_OK) == 0) {
+        status = stn_fail(error, STN_ERROR_IO, "'%s' exists; keys are never replaced: name another file", name);
+        goto done;
+    }
     STN_TRY_GOTO(status, write_secret(settings->options.out, secret, error), done);
     strcat(public_key, "\n");
-    STN_TRY_GOTO(status, stn_output_write(name, public_key, strlen(public_key), error), done);
+    status = stn_output_write(name, public_key, strlen(public_key), error);
+    if (status != STN_OK) {
+        unlink(settings->options.out);
+        goto done;
+    }
     public_key[STN_PUBLIC_KEY_TEXT - 1] = '\0';
     if (settings->report.json)
         printf("{\"public_key\":\"%s\"}\n", public_key);
@@ -320,6 +330,9 @@ stn_status cmd_pack(int argc, char **argv, stn_error *error) {
     if ((building || making) && *files)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "'%s' is one argument too many: see 'stentor pack --help'",
                         *files);
+    if ((building || making) && (settings.trust || settings.key))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s does not go with 'pack %s': see 'stentor pack --help'",
+                        settings.trust ? "--trust" : "--key", positionals[0]);
     if (building) return build(&settings, error);
     if (making) return keys(&settings, error);
     stn_status (*const run)(const pack_settings *, const char *const *, stn_error *) =
@@ -331,6 +344,12 @@ stn_status cmd_pack(int argc, char **argv, stn_error *error) {
     if (!run)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "there is no 'pack %s': give build, list, verify, merge, keys or sign", positionals[0]);
+    const char *const alone = settings.trust && run != verify ? "--trust"
+                              : settings.key && run != sign   ? "--key"
+                                                              : NULL;
+    if (alone)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s does not go with 'pack %s': see 'stentor pack --help'",
+                        alone, positionals[0]);
     if (!*files)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "no pack is named: stentor pack %s FILE.stnpack ...",
                         positionals[0]);

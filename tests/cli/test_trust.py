@@ -91,6 +91,12 @@ class Signatures(CommandTest):
 
     def test_mistakes(self):
         self.refuse(9, 'never replaced', 'pack', 'keys', '-o', 'maker.key')
+        self.put('next.key.pub', 'kept')
+        self.refuse(9, 'never replaced', 'pack', 'keys', '-o', 'next.key')
+        self.assertFalse((self.path / 'next.key').exists())
+        self.assertEqual((self.path / 'next.key.pub').read_text(), 'kept')
+        self.refuse(2, '--trust does not go', 'pack', 'list', '--trust', self.public, 'a.stnpack')
+        self.refuse(2, '--key does not go', 'pack', 'verify', '--key', 'maker.key', 'a.stnpack')
         self.refuse(2, '-o is missing', 'pack', 'keys')
         self.refuse(2, '--key is missing', 'pack', 'sign', 'a.stnpack')
         self.refuse(10, 'no secret key', 'pack', 'sign', '--key', 'maker.key.pub', 'a.stnpack')

@@ -80,6 +80,8 @@ class Teams(unittest.TestCase):
                 stentor.on_devices(*wrong)
         with self.assertRaises(ValueError):
             stentor.on_devices(np.negative, np.ones(3), ['host'], axis=1)
+        with self.assertRaisesRegex(ValueError, 'must keep its length'):
+            stentor.on_devices(lambda share: share.sum(0), np.ones((4, 3)), ['host'] * 2)
         with self.assertRaises(KeyError):
             stentor.on_devices(lambda share: {}['missing'], np.ones(3), ['host'] * 2)
 
