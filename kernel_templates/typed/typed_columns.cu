@@ -76,6 +76,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) typed_columns(const __g
     for (int step = 0; step < CHUNK; step++) {
         const long long y = first + 16 * step;
         if (y >= a.n[1]) break;
+        __syncwarp();  // lanes leave store_bytes one by one
 #pragma unroll
         for (int k = 0; k + 1 < NK; k++)
 #pragma unroll

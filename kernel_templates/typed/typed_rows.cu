@@ -68,6 +68,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) typed_rows(const __grid
     for (int step = 0; step < CHUNK; step++) {
         const long long x0 = first + 32 * step, x = x0 + 8 * t;
         if (x0 >= a.n[2]) break;
+        __syncwarp();  // lanes leave store_bytes one by one
 #pragma unroll
         for (int k = 0; k + 2 < NK; k++)
 #pragma unroll

@@ -312,7 +312,8 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
 
 static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
     const division by = division_of(candidate);
-    const uint64_t chunks = (uint64_t)stn_max(by.first == by.steps ? 2 : 3, (int64_t)most);
+    uint64_t chunks = (uint64_t)stn_max(by.first == by.steps ? 2 : 3, (int64_t)most);
+    if (task->in_place) chunks += chunks % 2; /* the first chunk must not write what it reads */
     *trial = *candidate;
     return chunks < task->steps / by.steps ? chunks * by.steps : task->steps;
 }

@@ -105,6 +105,9 @@ static size_t skew_arguments(const stn_task *task, const direct_shape *shape, co
     skew_header h = {.in = l->in, .out = l->out};
     h.in_z = l->from->stride[z], h.in_y = l->from->stride[y], h.in_batch = l->from->batch;
     h.out_z = l->to->stride[z], h.out_y = l->to->stride[y], h.out_batch = l->to->batch;
+    /* An axis of one point has no skew, whatever its stride. */
+    if (task->n[z] == 1) h.in_z = h.out_z = 0;
+    if (task->n[y] == 1) h.in_y = h.out_y = 0;
     h.nz = (int32_t)task->n[z], h.ny = (int32_t)task->n[y], h.nx = (int32_t)task->n[2];
     h.tiles_x = (int32_t)count.tiles_x, h.rest = (int32_t)count.rest, h.tiles_z = (int32_t)count.tiles_z;
     h.face_blocks = (int32_t)count.faces, h.side_blocks = (int32_t)count.sides, h.tile_blocks = (int32_t)count.tiles;

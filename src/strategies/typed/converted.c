@@ -71,6 +71,14 @@ static stn_task steps_task(const stn_task *task) {
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
+/* Does a side keep points, which are not divided? */
+static bool keeps_points(const stn_task *task) {
+    for (int axis = 0; axis < 3; axis++)
+        for (int side = 0; side < 2; side++)
+            if (task->reach[axis][side] && task->boundary[axis][side].kind == STN_FIXED) return true;
+    return false;
+}
+
 /* Integers after one step are summed in the host's order, which no other strategy keeps. Where a
  * side has the dtype, its alignment must be that of the steps. */
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
@@ -79,7 +87,8 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
                       : !stn_task_converts(task) ? "the arrays hold numbers of the dtype"
                       : whole && task->steps == 1 && !(task->tolerance > 0)
                           ? "one step to integers is summed in the host's order, by typed"
-                          : NULL;
+                      : task->divisor != 1 && keeps_points(task) ? "it would divide the points that a fixed side keeps"
+                                                                 : NULL;
     if (why) snprintf(reason, reason_size, "%s", why);
     return !why;
 }

@@ -105,7 +105,9 @@ typed_kernel typed_bytes_kernel(const stn_task *task, const stn_machine *machine
     if (255 * sum_of_sizes(task) > MOST_SUM || slices_of(task, axis) > (kernel == TYPED_ROWS ? 1 : MOST_SLICES) ||
         (kernel == TYPED_ROWS && task->n[1] < 8) || tiles_of(task, kernel).all > INT32_MAX)
         return TYPED_POINT;
-    return task->divisor == 1 || (task->divisor > 0 && typed_bytes_integers(task)) ? kernel : TYPED_POINT;
+    /* The kernels divide integers by integers. */
+    const bool whole = task->divisor >= 1 && task->divisor == rint(task->divisor);
+    return task->divisor == 1 || (whole && typed_bytes_integers(task)) ? kernel : TYPED_POINT;
 }
 
 double typed_bytes_seconds(const stn_task *task, const stn_machine *machine) {

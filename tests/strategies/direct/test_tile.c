@@ -137,9 +137,10 @@ static bool try_uneven(suite *s, dice *d, const char *words, int odd, int steps_
     p.stencil = stencil, p.dtype = (stn_dtype)dice_int(d, STN_F64, STN_F16);
     p.batch = (size_t)dice_int(d, 1, 2), p.steps = (uint64_t)dice_int(d, steps_low, steps_high);
     for (int axis = 0; axis < rank; axis++)
-        p.extent[axis] = (size_t)(axis == rank - 1 ? dice_int(d, rank == 2 ? 240 : 64, rank == 2 ? 420 : 300) | odd
-                                  : rank == 2      ? dice_int(d, 7, 70)
-                                                   : dice_int(d, 5, 21));
+        p.extent[axis] = (size_t)(axis == rank - 1     ? dice_int(d, rank == 2 ? 240 : 64, rank == 2 ? 420 : 300) | odd
+                                  : !dice_int(d, 0, 5) ? 1
+                                  : rank == 2          ? dice_int(d, 7, 70)
+                                                       : dice_int(d, 5, 21));
     draw_layout(d, &p, rank);
     random_sides(d, &p, rank);
     p.in_place = dice_int(d, 0, 5) == 0;

@@ -181,7 +181,7 @@ static stn_stencil *line_stencil(dice *d, int rank, int axis, double *divisor) {
         sum += taps[count].weight;
     }
     for (int i = 0; i < count && kind == 0; i++) taps[i].weight /= sum;
-    *divisor = kind == 2 ? count : kind == 3 ? dice_int(d, 1, 30) : 0;
+    *divisor = kind == 2 ? count : kind == 3 ? dice_int(d, 1, 30) + (dice_int(d, 0, 3) ? 0 : 0.7) : 0;
     return stn_stencil_create(rank, (size_t)count, taps, &stencil, NULL) == STN_OK ? stencil : NULL;
 }
 
