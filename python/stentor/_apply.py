@@ -59,6 +59,9 @@ def apply(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = None, 
     opened = open_array(x, 'input', any_type=True)
     if isinstance(opened, View):
         name = opened.dtype if dtype is None else str(dtype)
+        if dtype is None and name.startswith('complex'):
+            raise ValueError(f'input has dtype {name} on a GPU, which is filtered as an array of PyTorch, CuPy or JAX: '
+                             'give one, or its real and its imaginary part')
         if name not in ELEMENTS:
             raise RuntimeError(f'the output would have dtype {name}: give a real number type')
         return _on_device(x, opened, key, make, target, name, steps, local, nan)

@@ -141,13 +141,9 @@ class Functions(unittest.TestCase):
 
     def test_bad_input(self):
         x = stentor.to_device(self.x)
-        whole = stentor.to_device(np.ones((3, 3), np.int32))
-        for said, wrong in (('int32 on a GPU', lambda: stentor.laplace(whole)),
-                            ('on one device', lambda: stentor.laplace(x, out=np.empty(self.x.shape))),
+        for said, wrong in (('on one device', lambda: stentor.laplace(x, out=np.empty(self.x.shape))),
                             ('on one device', lambda: stentor.laplace(self.x, out=x)),
                             ('weights are on a GPU', lambda: stentor.correlate(self.x, stentor.to_device(HEAT))),
-                            ('convert one', lambda: stentor.laplace(x, output=np.float32)),
-                            ('out is', lambda: stentor.laplace(x, out=stentor.DeviceArray((3,), 'float64'))),
                             ('no axes', lambda: stentor.laplace(stentor.to_device(np.float64(3)))),
                             ('complex64 or complex128', lambda: stentor.fft.fftn(x)),
                             ('zeros first', lambda: stentor.fft.rfft(x, n=99)),
@@ -156,6 +152,8 @@ class Functions(unittest.TestCase):
                             ('the host', lambda: stentor.to_device(self.x, 'host'))):
             with self.subTest(said), self.assertRaisesRegex(ValueError, said):
                 wrong()
+        with self.assertRaisesRegex(RuntimeError, 'output shape not correct'):
+            stentor.laplace(x, out=stentor.DeviceArray((3,), 'float64'))
 
     def masked(self):
         x = Interface(self.x)
