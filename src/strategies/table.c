@@ -30,9 +30,5 @@ const stn_strategy *const stn_layer_strategies[] = {
 };
 
 const stn_strategy *const stn_system_strategies[] = {
-    &stn_system_strategy_host,
-    &stn_system_strategy_modes,
-    &stn_system_strategy_step,
-    &stn_system_strategy_fused,
-    NULL,
+    &stn_system_strategy_host, &stn_system_strategy_modes, &stn_system_strategy_step, &stn_system_strategy_fused, NULL,
 };
