@@ -486,9 +486,9 @@ class DeviceFilter(Prepared):
             requests.append(moving(dense, target, work)._replace(source_type=between, target_type=dtype, alignment=least))
         self.sweeps = [Sweep(view.device, request) for request in requests]
         grid = rounded(math.prod(self.shape) * ITEM_SIZES[between])
-        work = rounded(max(sweep.workspace for sweep in self.sweeps))
-        self._between = [work, work + grid]  # offsets of the two ping-pong buffers
-        super().__init__(view.device, work + grid * min(last, 2))
+        space = rounded(max(sweep.workspace for sweep in self.sweeps))
+        self._between = [space, space + grid]  # offsets of the two ping-pong buffers
+        super().__init__(view.device, space + grid * min(last, 2))
         self.single = self.sweeps[0].run if last == 0 else None
 
     def __call__(self, view: View, pointer: int) -> None:
