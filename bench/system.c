@@ -242,10 +242,10 @@ static stn_status check(const rig *r, const double *expected, double *off, stn_e
     *off = 0;
     for (int s = 0; s < SAMPLES; s++)
         for (int i = 0; i < r->arrays; i++) {
-            size_t at[3], index = 0;
+            size_t at[3] = {0}, index = 0;
             double number = 0;
             sample(r, s, at);
-            for (int axis = 0; axis < r->c->rank; axis++) index = index * side + at[axis];
+            for (int axis = 0; axis < r->c->rank && axis < 3; axis++) index = index * side + at[axis];
             STN_TRY(stn_memory_download(r->context, &number, (const char *)r->out[i] + index * size, size, error));
             const double difference = fabs(bench_load(&number, 0, r->c->dtype) - expected[s * MOST_ARRAYS + i]);
             if (!(difference <= *off)) *off = difference;

@@ -31,7 +31,8 @@ static void paint(image *m, int kind) {
     uint64_t state = 1;
     for (size_t i = 0; i < m->bytes; i++) {
         state = state * 6364136223846793005u + 1442695040888963407u;
-        const double x = (double)(i % m->columns), y = (double)(i / m->columns);
+        const size_t row = i / m->columns;
+        const double x = (double)(i - row * m->columns), y = (double)row;
         m->in[i] = (unsigned char)(kind == 0   ? state >> 56
                                    : kind == 1 ? 127.5 + 100 * sin(x / 200) * cos(y / 170) + (double)(state >> 62)
                                                : 255);

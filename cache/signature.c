@@ -166,6 +166,7 @@ static stn_status read_signature(const char *path, char **text, size_t *size, st
     free(name);
     if (status != STN_OK || *size <= MOST_TEXT) return status;
     free(*text);
+    *text = NULL;
     return stn_fail(error, STN_ERROR_FORMAT, "the signature of the pack %s is too long", path);
 }
 

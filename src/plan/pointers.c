@@ -115,7 +115,7 @@ static stn_status check_aligned(const stn_work_shape *shape, const stn_execution
     } rows[] = {{"in", run->in, shape->in_size}, {"out", run->out, shape->out_size}, {"source", run->source, 0}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const int alignment = rows[i].element > shape->alignment ? rows[i].element : shape->alignment;
-        if ((uintptr_t)rows[i].pointer % (uintptr_t)alignment)
+        if (alignment > 1 && (uintptr_t)rows[i].pointer % (uintptr_t)alignment)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                             "the %s pointer is not a multiple of %d bytes as the plan expects: align it, or plan with "
                             "a smaller alignment",

@@ -85,6 +85,8 @@ class Signatures(CommandTest):
                               (whole[:-2] + (b'0' if whole[-2:-1] != b'0' else b'1') + b'\n', 'its signature is wrong')):
             self.put('a.stnpack.sig', changed)
             self.refuse(10, says, *self.use('--trust', self.public))
+        self.put('a.stnpack.sig', whole * 1000)
+        self.refuse(10, 'too long', *self.use('--trust', self.public))
         self.put('a.stnpack.sig', whole)
         self.put('a.stnpack', empty_pack()[:-1] + b'x')
         self.refuse(10, 'its signature is wrong', *self.use('--trust', self.public))

@@ -129,7 +129,7 @@ static double seconds_with(const stn_task *task, const stn_machine *machine, con
     const int blocks = segment_fft_tile_blocks(task, machine, shape), threads = WARP * shape->tile;
     const double waves = floor(c->each / blocks), rest = ceil(c->each - waves * blocks);
     double alone = c->alone;
-    for (int i = 0; i < PHASES; i++) alone += (double)((c->count[i] + threads - 1) / threads) * c->chain[i];
+    for (int i = 0; i < PHASES; i++) alone += (double)stn_div_up(c->count[i], threads) * c->chain[i];
     const double full = hypot(alone / blocks, c->units), last = rest > 0 ? rest * hypot(alone / rest, c->units) : 0;
     const double whole = waves * blocks * full + last, even = waves > 0 ? c->each * full : whole;
     const double slow = c->at_sides > 0 ? fmin(1, c->at_sides + blocks / c->each) : 0;
