@@ -238,7 +238,8 @@ static void bytes(suite *s) {
                          j.got[at], j.want[at]);
             }
             if (good && compare_plan(s->context, &j.p, NULL, -1, &plan, &c) == STN_OK &&
-                plan->candidate.values[0] == TYPED_POINT && (axis < rank - 1 || j.task.n[1] >= 8)) {
+                plan->candidate.values[0] == TYPED_POINT && j.p.divisor == rint(j.p.divisor) &&
+                (axis < rank - 1 || j.task.n[1] >= 8)) {
                 good = false;
                 snprintf(detail, sizeof detail, "seed %llu: typed_point was chosen", (unsigned long long)seed);
             }
