@@ -4,6 +4,7 @@ The structs come from declarations.py by cffi, and the capsules from Python's C 
 """
 
 import ctypes
+import math
 from typing import Any, NamedTuple, Tuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from ._problem import Layout
 
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
 MOST_AXES = 64  # of a tensor that is read, as in NumPy 2
+MOST_BYTES = 1 << 57  # of an address space
 _KINDS = {0: 'i', 1: 'u', 2: 'f', 5: 'c', 6: 'b'}
 _CODES = {kind: code for code, kind in _KINDS.items()}
 _FRESH, _USED, _VERSIONED = b'dltensor', b'used_dltensor', b'dltensor_versioned'
@@ -67,7 +69,12 @@ def _layout_of(tensor: Any) -> Layout:
         raise ValueError(f'its DLPack tensor has the shape {shape}: no extent is below 0')
     if not tensor.data and 0 not in shape:
         raise ValueError(f'it has shape {shape} but its data pointer is NULL: give an array with memory')
-    return Layout.dense(shape) if not tensor.strides else Layout.given(shape, [tensor.strides[a] for a in range(tensor.ndim)])
+    layout = Layout.dense(shape) if not tensor.strides else Layout.given(shape, [tensor.strides[a] for a in range(tensor.ndim)])
+    size = tensor.dtype.bits * tensor.dtype.lanes // 8
+    spanned = sum((n - 1) * abs(s) for n, s in zip(shape, layout.strides)) * size if 0 not in shape else 0
+    if max(spanned, math.prod(shape) * size) >= MOST_BYTES:
+        raise ValueError(f'its DLPack tensor of shape {shape} has strides {layout.strides}: no memory is so large')
+    return layout
 
 
 class Checked:

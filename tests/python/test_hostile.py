@@ -184,6 +184,17 @@ class NoMemory(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, 'NULL'):
             stentor.laplace(Protocols({'shape': (3,), 'typestr': '<f8', 'data': (0, False)}))
 
+    def test_tensors_that_no_memory_holds(self):
+        ffi = _dlpack._ffi
+        memory = ffi.new('double[]', 6)
+        for shape, strides in (((3, 2), (1, 2**61)), ((2, 2**62), (1, 0)), ((2**61, 2**3), (0, 0))):
+            kept = ffi.new('int64_t[]', shape), ffi.new('int64_t[]', strides)
+            tensor = ffi.new('DLManagedTensor *').tensor
+            tensor.data, tensor.ndim, tensor.shape, tensor.strides = memory, 2, kept[0], kept[1]
+            tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes = 2, 64, 1
+            with self.assertRaisesRegex(ValueError, 'no memory is so large'):
+                _dlpack._layout_of(tensor)
+
 
 class Foreign:
     """A DLPack tensor of random fields, some of them wrong, over memory that is large enough."""
