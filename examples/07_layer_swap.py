@@ -54,15 +54,15 @@ class SpectralConv(torch.nn.Module):
 class Operator(torch.nn.Module):
     def __init__(self, conv):
         super().__init__()
-        self.lift, self.lower = torch.nn.Conv2d(1, WIDTH, 1), torch.nn.Conv2d(WIDTH, 1, 1)
+        self.lifting, self.projection = torch.nn.Conv2d(1, WIDTH, 1), torch.nn.Conv2d(WIDTH, 1, 1)
         self.convs = torch.nn.ModuleList(conv(WIDTH, WIDTH, (MODES, MODES)) for _ in range(2))
         self.skips = torch.nn.ModuleList(torch.nn.Conv2d(WIDTH, WIDTH, 1) for _ in range(2))
 
     def forward(self, x):
-        x = self.lift(x)
+        x = self.lifting(x)
         for conv, skip in zip(self.convs, self.skips):
             x = torch.nn.functional.gelu(conv(x) + skip(x))
-        return self.lower(x)
+        return self.projection(x)
 
 
 def fields(count, seed):

@@ -15,20 +15,20 @@ import stentor
 
 WATER = stentor.System('''
 field h(2)
-coefficient solid, d
+coefficient obstacle, d
 stencil lap = laplace-2d:order=4
 boundary h = reflect, reflect
-h.next = where(solid > 0, 0, (2*h - (1 - d)*h.prev + 0.2*lap(h)) / (1 + d))
+h.next = where(obstacle > 0, 0, (2*h - (1 - d)*h.prev + 0.2*lap(h)) / (1 + d))
 ''')
 
 
 def main(path='obstacles.png'):
     shape = (240, 300)
     y, x = np.mgrid[0:shape[0], 0:shape[1]]
-    solid = (abs(x - 100) < 3) & (abs(abs(y - 120) - 34) > 9)  # a wall with two gaps
+    obstacle = (abs(x - 100) < 3) & (abs(abs(y - 120) - 34) > 9)  # a wall with two gaps
     for row, column, radius in ((120, 190, 15), (60, 210, 9), (185, 215, 11)):
-        solid |= (y - row) ** 2 + (x - column) ** 2 < radius**2
-    given = {'solid': solid.astype(np.float32), 'd': stentor.sponge(shape, 30, 0.15, sides=[(True, True), (False, True)])}
+        obstacle |= (y - row) ** 2 + (x - column) ** 2 < radius**2
+    given = {'obstacle': obstacle.astype(np.float32), 'd': stentor.sponge(shape, 30, 0.15, sides=[(True, True), (False, True)])}
     steps = 780
     sine = 0.1 * np.sin(2 * np.pi * np.arange(steps) / 26) * np.minimum(1, np.arange(steps) / 80)
     line = [('h', (row, 8), sine) for row in range(shape[0])]
@@ -36,12 +36,12 @@ def main(path='obstacles.png'):
     drawn = []
     for frame in frames:
         picture = shades(0.5 + 0.5 * frame / 0.5, BLUE_RED)
-        picture[solid] = (50, 50, 50)
+        picture[obstacle] = (50, 50, 50)
         drawn.append(picture)
     save_png(path, np.concatenate(drawn, axis=1))
     print(f'the largest wave behind the wall is {np.abs(frames[-1][:, 110:]).max():.3g}; the picture is {path}')
-    if frames[-1][solid].any() or not np.abs(frames[-1][:, 110:]).max() > 0.1:
-        sys.exit('waves should pass through the gaps, and leave what is solid alone')
+    if frames[-1][obstacle].any() or not np.abs(frames[-1][:, 110:]).max() > 0.1:
+        sys.exit('waves should pass through the gaps, and stay 0 in the obstacles')
 
 
 if __name__ == '__main__':

@@ -101,7 +101,8 @@ def main(folder: pathlib.Path) -> None:
             x = np.asarray(eval(code, names))
             low, high = np.nanpercentile(x, [0.5, 99.5])
             picture = side_by_side(np.clip(np.nan_to_num(x, nan=low), low, max(high, low + 1e-30)))
-            save_png(folder / f'{name}.png', picture // 16 * 17)  # 16 grey levels: a third of the bytes
+            # 16 grey levels make a file of a third of the bytes.
+            save_png(folder / f'{name}.png', picture // 16 * 17)
     (folder / 'README.md').write_text(page())
 
 

@@ -92,7 +92,9 @@ def _on_host(made: Any) -> np.ndarray:
         return made.numpy()
     if hasattr(made, 'detach'):  # PyTorch
         made = made.detach().cpu()
-    return made.get() if hasattr(made, 'get') and hasattr(made, 'device') else np.asarray(made)  # get: CuPy
+    if hasattr(made, 'get') and hasattr(made, 'device'):  # CuPy
+        made = made.get()
+    return np.asarray(made)
 
 
 class BatchHandle:

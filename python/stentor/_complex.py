@@ -125,7 +125,7 @@ def _target_elsewhere(space: Namespace, x: Any, output: Any, out: Any) -> Any:
 
 
 def _by_weights_elsewhere(run: Callable, x: Any, weights: np.ndarray, value: complex, output: Any, out: Any, steps: int) -> Any:
-    """The same for arrays of PyTorch, CuPy and JAX; whole numbers are filtered in floating point."""
+    """`by_weights` for PyTorch, CuPy and JAX; integers are filtered in floating point."""
     space = namespace_of(x, 'filtering by complex weights')
     name = str(x.dtype).rpartition('.')[2]
     if not is_complex(x) and name not in DTYPES:

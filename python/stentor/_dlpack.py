@@ -112,7 +112,8 @@ def take(given: Any) -> Taken:
         raise ValueError('the DLPack capsule is not fresh: each is taken once, and the form before version 1 is read')
     managed = _ffi.cast('DLManagedTensor *', _pointer(given, _FRESH))
     tensor = managed.tensor
-    layout = _layout_of(tensor)  # A capsule that is refused stays fresh, so that its owner frees it.
+    # A capsule that _layout_of refuses stays fresh, so that its owner frees it.
+    layout = _layout_of(tensor)
     _rename(given, _USED)
     owner = _ffi.gc(managed, lambda tensor: tensor.deleter(tensor) if tensor.deleter else None)
     pointer = int(_ffi.cast('uintptr_t', tensor.data)) + tensor.byte_offset

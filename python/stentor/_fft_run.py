@@ -140,11 +140,11 @@ class DeviceJob(Prepared):
     def _add_piece(self, device: int, piece: Piece, part: Transform, real: str) -> None:
         pairs = piece.kind != 'r2c', piece.kind != 'c2r'
         if part.order is not None:
-            self._add(_mover(device, _turned(piece.source, part.order), part.piece.source, real, pairs[0]), part.piece.source, real,
+            self._add(_mover(device, _permuted(piece.source, part.order), part.piece.source, real, pairs[0]), part.piece.source, real,
                       pairs[0])
         self._add(part, part.piece.target, real, pairs[1])
         if part.order is not None:
-            self._add(_mover(device, part.piece.target, _turned(piece.target, part.order), real, pairs[1]), piece.target, real, pairs[1])
+            self._add(_mover(device, part.piece.target, _permuted(piece.target, part.order), real, pairs[1]), piece.target, real, pairs[1])
 
     def __call__(self, view: View, pointer: int) -> None:
         """Transforms a view into the array of `shape` and `dtype` at `pointer`."""
@@ -164,7 +164,7 @@ class DeviceJob(Prepared):
                 source = to
 
 
-def _turned(layout: Layout, order: Sequence[int]) -> Layout:
+def _permuted(layout: Layout, order: Sequence[int]) -> Layout:
     return Layout(tuple(layout.shape[a] for a in order), tuple(layout.strides[a] for a in order))
 
 

@@ -310,8 +310,8 @@ class SpectralConv(torch.nn.Module):
     factorization : str, optional
         None or 'dense': weights are complex numbers, as in the files of neuraloperator 2.
         'complexdense': weights are pairs of real numbers, as in files of earlier versions. Files of
-        both forms can be loaded either way. 'tucker', 'cp', 'tt' and others of tensorly-torch, which
-        must be installed: `weight` is its FactorizedTensor, reconstructed in each call.
+        both forms can be loaded either way. 'tucker', 'cp', 'tt' and others need tensorly-torch:
+        `weight` is its FactorizedTensor, reconstructed in each call.
     implementation : str, optional
         'reconstructed' or 'factorized'; both reconstruct.
     fixed_rank_modes, decomposition_kwargs : optional

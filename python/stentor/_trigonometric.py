@@ -42,7 +42,7 @@ def _forward(space: Namespace, x: Any) -> Any:
 
 
 @functools.lru_cache(maxsize=32)
-def _turns(name: str, points: int, factor: float, orthogonal: bool, dtype: str) -> np.ndarray:
+def _twiddles(name: str, points: int, factor: float, orthogonal: bool, dtype: str) -> np.ndarray:
     """The twiddle factors of the types II to IV, multiplied by `factor`."""
     half = np.arange(points // 2 + 1)
     if name == 'II':
@@ -61,17 +61,17 @@ def _turns(name: str, points: int, factor: float, orthogonal: bool, dtype: str) 
 def _table(space: Namespace, name: str, x: Any, kind: Kind, factor: float) -> Any:
     dtype = 'complex64' if str(x.dtype).endswith('32') else 'complex128'
     key = (name, space.size(x), float(factor), kind.orthogonal, dtype)
-    return space.constant(key, _turns(*key), x)
+    return space.constant(key, _twiddles(*key), x)
 
 
 def _second(space: Namespace, x: Any, kind: Kind) -> Any:
     n, h = space.size(x), space.size(x) // 2 + 1
     odd = space.flip(space.cut(x, 1, None, 2))
-    turned = _forward(space, space.join([space.cut(x, 0, None, 2), -odd if kind.sine else odd]))
-    turned = turned * _table(space, 'II', x, kind, kind.factor)
+    spectrum = _forward(space, space.join([space.cut(x, 0, None, 2), -odd if kind.sine else odd]))
+    spectrum = spectrum * _table(space, 'II', x, kind, kind.factor)
     if kind.sine:  # the sine transform is the cosine transform in reverse order
-        return space.join([-space.cut(turned.imag, 1, n - h + 1), space.flip(turned.real)])
-    return space.join([turned.real, -space.flip(space.cut(turned.imag, 1, n - h + 1))])
+        return space.join([-space.cut(spectrum.imag, 1, n - h + 1), space.flip(spectrum.real)])
+    return space.join([spectrum.real, -space.flip(space.cut(spectrum.imag, 1, n - h + 1))])
 
 
 def _third(space: Namespace, x: Any, kind: Kind) -> Any:
@@ -79,8 +79,8 @@ def _third(space: Namespace, x: Any, kind: Kind) -> Any:
     if kind.sine:
         x = space.flip(x)
     rest = space.join([space.zeros(x, 1), -space.flip(space.cut(x, n - h + 1))])
-    turned = space.pair(space.cut(x, 0, h), rest) * _table(space, 'III', x, kind, kind.factor)
-    back = transform(turned, n, space.axis, 'forward', 'c2r', True, single=True)
+    spectrum = space.pair(space.cut(x, 0, h), rest) * _table(space, 'III', x, kind, kind.factor)
+    back = transform(spectrum, n, space.axis, 'forward', 'c2r', True, single=True)
     odd = space.flip(space.cut(back, (n + 1) // 2))
     return space.interleave(space.cut(back, 0, (n + 1) // 2), -odd if kind.sine else odd)
 
@@ -90,10 +90,10 @@ def _fourth(space: Namespace, x: Any, kind: Kind) -> Any:
         x = space.flip(x)
     if space.size(x) % 2:
         return _fourth_odd(space, x, kind)
-    turned = space.pair(space.cut(x, 0, None, 2), space.flip(space.cut(x, 1, None, 2))) * _table(space, 'IV before', x, kind, 1.0)
-    turned = transform(turned, None, space.axis, None, 'c2c', False, single=True) * _table(space, 'IV after', x, kind, kind.factor)
-    odd = space.flip(turned.imag)
-    return space.interleave(turned.real, odd if kind.sine else -odd)
+    rotated = space.pair(space.cut(x, 0, None, 2), space.flip(space.cut(x, 1, None, 2))) * _table(space, 'IV before', x, kind, 1.0)
+    rotated = transform(rotated, None, space.axis, None, 'c2c', False, single=True) * _table(space, 'IV after', x, kind, kind.factor)
+    odd = space.flip(rotated.imag)
+    return space.interleave(rotated.real, odd if kind.sine else -odd)
 
 
 @functools.lru_cache(maxsize=32)
@@ -123,19 +123,19 @@ def _odd_tables(n: int, sine: bool, factor: float, dtype: str) -> Tuple[np.ndarr
 def _fourth_odd(space: Namespace, x: Any, kind: Kind) -> Any:
     given = (space.size(x), kind.sine, kind.factor, 'float32' if str(x.dtype).endswith('32') else 'float64')
     order, signs, where, real, imaginary = (space.constant(('IV odd', i, *given), each, x) for i, each in enumerate(_odd_tables(*given)))
-    turned = space.take(_forward(space, space.take(x, order) * signs), where)
-    return turned.real * real + turned.imag * imaginary
+    spectrum = space.take(_forward(space, space.take(x, order) * signs), where)
+    return spectrum.real * real + spectrum.imag * imaginary
 
 
 def _first(space: Namespace, x: Any, kind: Kind) -> Any:
     if kind.sine:
         zero = space.zeros(x, 1)
-        turned = _forward(space, space.join([zero, x, zero, -space.flip(x)])).imag
-        return space.cut(turned, 1, -1) * -kind.factor
+        spectrum = _forward(space, space.join([zero, x, zero, -space.flip(x)])).imag
+        return space.cut(spectrum, 1, -1) * -kind.factor
     if kind.orthogonal:
         x = x * _ends(space, x, 2 * ROOT)
-    turned = _forward(space, space.join([x, space.flip(space.cut(x, 1, -1))])).real * kind.factor
-    return turned * _ends(space, x, ROOT) if kind.orthogonal else turned
+    spectrum = _forward(space, space.join([x, space.flip(space.cut(x, 1, -1))])).real * kind.factor
+    return spectrum * _ends(space, x, ROOT) if kind.orthogonal else spectrum
 
 
 def _ends(space: Namespace, x: Any, value: float) -> Any:

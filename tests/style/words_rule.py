@@ -18,6 +18,7 @@ COLUMNS = 100
 C_LIKE = {'.c', '.h', '.cu', '.cuh', '.cpp', '.hpp'}
 C_TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/|[A-Za-z_]\w*', re.DOTALL)
 WORD = re.compile(r'\w+')
+DIRECTIVE = re.compile(r'# *(type:|noqa)')  # read by tools, at the end of a line of code
 LIST = pathlib.Path(__file__).with_name('retired_words.txt')
 
 Found = collections.namedtuple('Found', 'line text is_comment')
@@ -48,6 +49,8 @@ def python_tokens(text):
     """The comments, docstrings and identifiers of a Python source."""
     at_start = True
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if DIRECTIVE.match(token.string):
+            continue
         if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and at_start):
             yield Found(token.start[0], token.string, True)
         elif token.type == tokenize.NAME:
