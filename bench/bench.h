@@ -103,7 +103,6 @@ typedef struct bench_result {
 } bench_result;
 
 bool bench_result_right(const bench_result *result);
-bool bench_result_reaches_bar(const bench_result *result);
 /* Prints a row of the table immediately, so that an interrupted run keeps its results. `first`:
  * with the table's header. */
 void bench_report_row(const bench *machine, const bench_result *result, bool first);

@@ -8,7 +8,7 @@
 
 bool bench_result_right(const bench_result *result) { return !*result->problem && result->error <= result->allowed; }
 
-bool bench_result_reaches_bar(const bench_result *result) {
+static bool reaches_bar(const bench_result *result) {
     if (result->what->unit == BAR_MS) return bench_result_right(result) && 1e3 * result->seconds <= result->bar;
     double reached = result->what->unit == BAR_PERCENT_OF_COPY ? result->percent_of_copy : result->gstencils;
     return bench_result_right(result) && reached >= result->bar;
@@ -18,7 +18,7 @@ static const char *verdict(const bench_result *result) {
     if (*result->problem) return "not run";
     if (!bench_result_right(result)) return "WRONG";
     if (!result->bar) return "";
-    return bench_result_reaches_bar(result) ? "pass" : "short";
+    return reaches_bar(result) ? "pass" : "short";
 }
 
 static void print_extent(const bench_result *result, stn_text *text) {

@@ -204,6 +204,20 @@ static stn_status open_png(stn_input *in, const char *path, size_t size, bool pi
     return status;
 }
 
+static stn_status header_of_raw(const char *name, const stn_raw *raw, stn_npy_header *header, stn_error *error) {
+    static const uint16_t one = 1;
+    size_t bytes;
+    *header = (stn_npy_header){.kind = raw->kind, .item = raw->item, .per = raw->per, .rank = raw->rank, .count = 1};
+    header->swap = *(const unsigned char *)&one != 1; /* raw files are little-endian */
+    memcpy(header->extent, raw->extent, sizeof raw->extent);
+    for (int axis = 0; axis < raw->rank; axis++)
+        if (__builtin_mul_overflow(header->count, raw->extent[axis], &header->count)) header->count = SIZE_MAX;
+    if (__builtin_mul_overflow(header->count, (size_t)(raw->item * raw->per), &bytes) || bytes > PTRDIFF_MAX)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "--shape of '%s' multiplies to more bytes than memory can address", name);
+    return STN_OK;
+}
+
 /* Opens a file, reads its header and stops at its first value. `values`: they will be read. */
 static stn_status input_open(const char *path, const stn_raw *raw, bool complex_too, bool values, stn_input *in,
                              stn_npy_header *header, stn_error *error) {
@@ -220,7 +234,7 @@ static stn_status input_open(const char *path, const stn_raw *raw, bool complex_
     }
     STN_TRY_GOTO(status, read_all(in->fd, path, start, size, error), done);
     if (raw)
-        STN_TRY_GOTO(status, stn_raw_header(path, raw, header, error), done);
+        STN_TRY_GOTO(status, header_of_raw(path, raw, header, error), done);
     else if (stn_png_is(start, size)) {
         status = open_png(in, path, file_size, values, header, error);
         goto done;
@@ -239,22 +253,6 @@ done:
     free(start);
     if (status != STN_OK) input_close(in);
     return status;
-}
-
-/* ---- raw ------------------------------------------------------------------------------------- */
-
-stn_status stn_raw_header(const char *name, const stn_raw *raw, stn_npy_header *header, stn_error *error) {
-    static const uint16_t one = 1;
-    size_t bytes;
-    *header = (stn_npy_header){.kind = raw->kind, .item = raw->item, .per = raw->per, .rank = raw->rank, .count = 1};
-    header->swap = *(const unsigned char *)&one != 1; /* raw files are little-endian */
-    memcpy(header->extent, raw->extent, sizeof raw->extent);
-    for (int axis = 0; axis < raw->rank; axis++)
-        if (__builtin_mul_overflow(header->count, raw->extent[axis], &header->count)) header->count = SIZE_MAX;
-    if (__builtin_mul_overflow(header->count, (size_t)(raw->item * raw->per), &bytes) || bytes > PTRDIFF_MAX)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "--shape of '%s' multiplies to more bytes than memory can address", name);
-    return STN_OK;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */

@@ -11,7 +11,6 @@ typedef struct stn_raw {
     char kind; /* kind, item and per as in stn_npy_header */
     int item, per;
 } stn_raw;
-stn_status stn_raw_header(const char *name, const stn_raw *raw, stn_npy_header *header, stn_error *error);
 
 /* Reads a file's header and checks the file's size against it. raw NULL: the file's first bytes
  * tell its format. Other formats (CSV, TIFF, HDF5, ...) are an error, whose message gives the

@@ -13,7 +13,7 @@
 
 #define MAX_LINKS 40 /* the kernel's limit */
 
-void stn_output_path_clear(stn_output_path *place) {
+static void clear_path(stn_output_path *place) {
     free(place->path);
     *place = (stn_output_path){NULL, -1};
 }
@@ -111,8 +111,8 @@ bool stn_output_path_same(const char *a, const char *b) {
         if (is_there[0] && is_there[1] && (streams || !S_ISREG(there[0].st_mode)))
             same = same || (there[0].st_dev == there[1].st_dev && there[0].st_ino == there[1].st_ino);
     }
-    stn_output_path_clear(&places[0]);
-    stn_output_path_clear(&places[1]);
+    clear_path(&places[0]);
+    clear_path(&places[1]);
     return same;
 }
 

@@ -15,7 +15,6 @@ typedef struct stn_output_path {
 /* Errors: STN_ERROR_IO for a missing folder, a loop of links, or a path that can only be a
  * folder. */
 stn_status stn_output_path_resolve(const char *name, stn_output_path *place, stn_error *error);
-void stn_output_path_clear(stn_output_path *place);
 
 /* Do two paths lead to the same output, so that one would overwrite the other? A second hard link
  * is another output. Paths that cannot be resolved are never the same. */

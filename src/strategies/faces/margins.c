@@ -70,8 +70,6 @@ stn_status stn_faces_create(stn_plan *plan, int fused, stn_faces_method method, 
     return STN_OK;
 }
 
-stn_faces_method stn_faces_method_of(const stn_faces *faces) { return faces->choice.method; }
-
 size_t stn_faces_workspace(const stn_faces *faces) {
     return faces && faces->strips ? faces_strips_workspace(faces->strips) : 0;
 }

@@ -21,7 +21,6 @@ typedef enum stn_faces_method { STN_FACES_CHEAPEST, STN_FACES_STRIPS, STN_FACES_
  * below accept NULL. Adds its kernels to plan->kernels. If `method` cannot serve, the cheapest is
  * used. Errors: those of stn_kernel_get, memory, driver. */
 stn_status stn_faces_create(stn_plan *plan, int fused, stn_faces_method method, stn_faces **faces, stn_error *error);
-stn_faces_method stn_faces_method_of(const stn_faces *faces);
 /* Bytes of workspace, a multiple of 256. Nothing in it persists between runs, so objects of
  * different f may share it. */
 size_t stn_faces_workspace(const stn_faces *faces);

@@ -222,13 +222,14 @@ double fft_line_bandwidth(const fft_pass *pass, const fft_line_shape *shape, stn
     return part;
 }
 
-int64_t fft_line_tiles(const fft_pass *pass, const fft_line_shape *shape) {
+/* Tiles of the first loop; if merged, of the first two. */
+static int64_t tiles_of(const fft_pass *pass, const fft_line_shape *shape) {
     if (shape->merged) return stn_div_up(pass->loop[0].n * pass->loop[1].n, shape->lines);
     return stn_div_up(pass->loop[0].n + (shape->shift ? shape->shift - 1 : 0), shape->lines);
 }
 
 int64_t fft_line_blocks(const fft_pass *pass, const fft_line_shape *shape) {
-    int64_t blocks = fft_line_tiles(pass, shape);
+    int64_t blocks = tiles_of(pass, shape);
     for (int i = shape->merged ? 2 : 1; i < 3; i++)
         if (stn_mul_overflows(blocks, pass->loop[i].n, &blocks)) return INT64_MAX;
     return blocks;
@@ -287,7 +288,7 @@ stn_status fft_line_launch(const struct stn_kernel *kernel, const fft_pass *pass
     h.in_stride = pass->in_stride, h.out_stride = pass->out_stride;
     for (int k = 0; k < 3; k++) h.in_line[k] = pass->loop[k].in, h.out_line[k] = pass->loop[k].out;
     h.lines = pass->loop[0].n;
-    h.tiles = (uint32_t)fft_line_tiles(pass, shape);
+    h.tiles = (uint32_t)tiles_of(pass, shape);
     h.rows = (uint32_t)pass->loop[1].n;
 
     _Alignas(16) unsigned char arguments[sizeof h + sizeof(double)];

@@ -18,7 +18,6 @@ bool fft_is_spread(const fft_pass *pass, stn_dtype dtype);
 /* Fraction of the copy bandwidth that a large pass reaches. */
 double fft_line_bandwidth(const fft_pass *pass, const fft_line_shape *shape, stn_dtype dtype);
 /* Tiles of the first loop (if merged: of the first two); blocks of the launch. */
-int64_t fft_line_tiles(const fft_pass *pass, const fft_line_shape *shape);
 int64_t fft_line_blocks(const fft_pass *pass, const fft_line_shape *shape);
 
 /* The roots that a pass reads, one table after the other: twiddle factors of its stages, those

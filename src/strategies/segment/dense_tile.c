@@ -109,15 +109,18 @@ static bool is_central(const stn_task *task) {
     return true;
 }
 
-bool segment_dense_tile_symbol_is_real(const stn_task *task, const segment_dense_tile *tile) {
+/* Whether the symbol is real. */
+static bool symbol_is_real(const stn_task *task, const segment_dense_tile *tile) {
     return tile->even || is_central(task);
 }
 
-size_t segment_dense_tile_matrices_size(const segment_dense_tile *tile) {
+/* The number of values in a launch's table of matrices. */
+static size_t matrices_size(const segment_dense_tile *tile) {
     return segment_dense_matrices_size(segment_dense_tile_factors(tile->number), tile->even);
 }
 
-size_t segment_dense_tile_symbol_size(const segment_dense_tile *tile, bool real) {
+/* The number of values in the table of a launch's symbol. */
+static size_t symbol_size(const segment_dense_tile *tile, bool real) {
     return segment_dense_symbol_size(segment_dense_tile_factors(tile->number), real);
 }
 
@@ -149,8 +152,9 @@ static void fill_powers(const stn_task *task, const cplx *const roots[3], const 
             }
 }
 
-stn_status segment_dense_tile_make(const stn_task *task, const segment_dense_tile *tile, bool real, uint64_t steps,
-                                   double *operands, double *symbol, stn_error *error) {
+/* Writes both tables of a launch. Errors: out of memory. */
+static stn_status make_tables_of_launch(const stn_task *task, const segment_dense_tile *tile, bool real, uint64_t steps,
+                                        double *operands, double *symbol, stn_error *error) {
     const segment_factors *f = segment_dense_tile_factors(tile->number);
     int points[3];
     segment_dense_tile_points(tile, points);
@@ -223,28 +227,26 @@ static stn_status lay_out_tables(const stn_task *task, tile_state *state, bool m
             "new plan with strategy auto",
             state->tile.fused);
     state->tile.even = state->sides.even;
-    state->real = (!made || state->real) && segment_dense_tile_symbol_is_real(task, &state->tile);
+    state->real = (!made || state->real) && symbol_is_real(task, &state->tile);
     state->lengths = task->steps % launches ? 2 : 1;
     state->table_bytes = 0;
     for (int k = 0; k < state->lengths; k++) {
         tile_table_layout *layout = &state->layouts[k];
         layout->fused = (task->steps + (k ? 0 : launches - 1)) / launches;
         layout->operands = state->table_bytes;
-        layout->symbol = layout->operands +
-                         (size_t)stn_round_up((int64_t)(segment_dense_tile_matrices_size(&state->tile) * size), 256);
+        layout->symbol = layout->operands + (size_t)stn_round_up((int64_t)(matrices_size(&state->tile) * size), 256);
         state->table_bytes =
-            layout->symbol +
-            (size_t)stn_round_up((int64_t)(segment_dense_tile_symbol_size(&state->tile, state->real) * size), 256);
+            layout->symbol + (size_t)stn_round_up((int64_t)(symbol_size(&state->tile, state->real) * size), 256);
     }
     return STN_OK;
 }
 
 static stn_status fill_tables(const stn_task *task, const segment_dense_tile *tile, bool real,
                               const tile_table_layout *layout, unsigned char *tables, stn_error *error) {
-    const size_t count = segment_dense_tile_matrices_size(tile), symbols = segment_dense_tile_symbol_size(tile, real);
+    const size_t count = matrices_size(tile), symbols = symbol_size(tile, real);
     double *values = malloc((count + symbols) * sizeof *values);
     if (!values) return stn_fail_memory(error, "a symbol", (count + symbols) * sizeof *values);
-    stn_status status = segment_dense_tile_make(task, tile, real, layout->fused, values, values + count, error);
+    stn_status status = make_tables_of_launch(task, tile, real, layout->fused, values, values + count, error);
     unsigned char *to = tables + layout->operands;
     for (size_t i = 0; i < count + symbols && status == STN_OK; i++) {
         if (i == count) to = tables + layout->symbol;

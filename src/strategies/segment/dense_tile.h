@@ -62,15 +62,6 @@ typedef struct segment_dense_tile_block {
 } segment_dense_tile_block;
 segment_dense_tile_block segment_dense_tile_block_of(const stn_task *task, const segment_dense_tile *tile);
 
-/* Numbers of values in a launch's tables of matrices and of the symbol, and the tables themselves.
- * Errors: out of memory. */
-size_t segment_dense_tile_matrices_size(const segment_dense_tile *tile);
-size_t segment_dense_tile_symbol_size(const segment_dense_tile *tile, bool real);
-/* Whether the symbol is real. */
-bool segment_dense_tile_symbol_is_real(const stn_task *task, const segment_dense_tile *tile);
-stn_status segment_dense_tile_make(const stn_task *task, const segment_dense_tile *tile, bool real, uint64_t steps,
-                                   double *operands, double *symbol, stn_error *error);
-
 /* The two kinds of candidates of segment: segment_strategy.c. */
 extern const stn_strategy segment_overlap_save, segment_dense_tiles;
 #endif

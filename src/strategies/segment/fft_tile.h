@@ -37,9 +37,6 @@ void segment_fft_tile_cost(const stn_task *task, const stn_machine *machine, con
 void segment_fft_tile_cost_with_faces(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
                                       double faces, stn_estimate *e);
 double segment_fft_tile_faces(const stn_task *task, const stn_machine *machine, const segment_shape *shape);
-/* Seconds of a launch without the margins, and its operations. */
-double segment_fft_tile_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
-                                double *flops);
 /* Sets the number of threads that takes the least time. */
 void segment_fft_tile_choose_threads(const stn_task *task, const stn_machine *machine, segment_shape *shape);
 /* Tiles of all grids. */

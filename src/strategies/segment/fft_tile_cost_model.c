@@ -138,8 +138,8 @@ static double seconds_with(const stn_task *task, const stn_machine *machine, con
            machine->launch_seconds;
 }
 
-double segment_fft_tile_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
-                                double *flops) {
+/* Seconds of a launch without the margins, and its operations. */
+static double seconds_of(const stn_task *task, const stn_machine *machine, const segment_shape *shape, double *flops) {
     tile_costs c;
     costs_of(task, machine, shape, &c);
     *flops = c.flops;
@@ -214,7 +214,7 @@ void segment_fft_tile_cost_with_faces(const stn_task *task, const stn_machine *m
     e->error = predicted_error(task, shape);
     e->launches = launches;
     e->bytes = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task) * launches;
-    e->seconds = launches * (segment_fft_tile_seconds(task, machine, shape, &flops) + faces) *
+    e->seconds = launches * (seconds_of(task, machine, shape, &flops) + faces) *
                  (shape->margins ? part_of_margins(task, machine, shape) : 1);
     if (shape->shares) e->seconds *= part_of_clusters(task, machine, shape);
     e->flops = launches * flops;

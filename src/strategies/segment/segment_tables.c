@@ -260,8 +260,11 @@ static void sum_depths(const long double *rests, const double *basis, int64_t pe
     }
 }
 
-stn_status segment_depths_make(const segment_axis *deep, int side, uint64_t steps, int width, const long double *symbol,
-                               size_t count, double *sums, stn_error *error) {
+/* The effect across a side (of axis `deep`) of a source of 1 next to it at each step, where every
+ * later step multiplies by a symbol along the side: for each of `count` values of that symbol and
+ * each depth d < width, 0 at the side. For symmetric taps. Errors: out of memory. */
+static stn_status make_depths(const segment_axis *deep, int side, uint64_t steps, int width, const long double *symbol,
+                              size_t count, double *sums, stn_error *error) {
     segment_axis a = *deep;
     if (side) a.side[0] = deep->side[1], a.side[1] = deep->side[0];
     a.n = stn_min(a.n, 2 * (int64_t)width + 4); /* Shortened as in segment_profile_make. */
@@ -292,7 +295,7 @@ stn_status segment_face_make(const segment_axis *deep, int side, const segment_a
     stn_status status = root && symbol && sums ? STN_OK : stn_fail_memory(error, "a side's table", all * sizeof *sums);
     for (size_t place = 0; status == STN_OK && place < places; place++)
         symbol[place] = symbol_at(along, root, length, frequency_at(place, first)).re;
-    if (status == STN_OK) status = segment_depths_make(deep, side, steps, width, symbol, places, sums, error);
+    if (status == STN_OK) status = make_depths(deep, side, steps, width, symbol, places, sums, error);
     for (size_t i = 0; status == STN_OK && i < all; i++) {
         const size_t place = i / (size_t)width, d = i % (size_t)width;
         table[2 * (d / 2 * places + place) + d % 2] = sums[i] / (double)length;

@@ -30,11 +30,6 @@ stn_status segment_single_make(const segment_axis *axis, int first, uint64_t ste
  * zeros: profile[side * width + i] at i points from the side; 0 for other sides. Errors: out of
  * memory. */
 stn_status segment_profile_make(const segment_axis *axis, uint64_t steps, int width, double *profile, stn_error *error);
-/* The effect across a side (of axis `deep`) of a source of 1 next to it at each step, where every
- * later step multiplies by a symbol along the side: for each of `count` values of that symbol and
- * each depth d < width, 0 at the side. For symmetric taps. Errors: out of memory. */
-stn_status segment_depths_make(const segment_axis *deep, int side, uint64_t steps, int width, const long double *symbol,
-                               size_t count, double *sums, stn_error *error);
 /* The same for the symbol of `along` at each index of its table, [d / 2][index][d % 2]. table must
  * be zeroed. Errors: out of memory. */
 stn_status segment_face_make(const segment_axis *deep, int side, const segment_axis *along, int first, uint64_t steps,

@@ -40,7 +40,8 @@ static int tap_of(const sparse_window *w, int product, int group, int element, i
     return tap >= 0 && tap <= w->span ? tap : -1;
 }
 
-void sparse_keep(const sparse_window *w, int product, int group, int i, int kept[2]) {
+/* The elements of a group that row i keeps, ascending: all with taps, then others. */
+static void keep_elements(const sparse_window *w, int product, int group, int i, int kept[2]) {
     bool keep[4] = {false};
     int places = sparse_group_elements(w), count = 0, at = 0;
     for (int element = 0; element < places; element++) {
@@ -59,7 +60,7 @@ void sparse_keep(const sparse_window *w, int product, int group, int i, int kept
 static uint32_t word_of(const sparse_window *w, const float *weight, int product, int group, int i) {
     int kept[2] = {0};
     uint32_t word = 0;
-    sparse_keep(w, product, group, i, kept);
+    keep_elements(w, product, group, i, kept);
     for (int k = 0; k < sparse_kept(w); k++) {
         int tap = tap_of(w, product, group, kept[k], i);
         float value = tap >= 0 ? weight[tap] : 0;
@@ -85,7 +86,7 @@ int sparse_registers(const sparse_window *w) { return (w->halves / 2 + 1) / 2 + 
 
 static uint32_t metadata_of(const sparse_window *w, int product, int group, int i) {
     int kept[2] = {0};
-    sparse_keep(w, product, group, i, kept);
+    keep_elements(w, product, group, i, kept);
     if (w->dtype == STN_F16) return (uint32_t)(kept[0] | kept[1] << 2);
     return kept[0] ? 0xe : 0x4;
 }

@@ -49,8 +49,6 @@ int sparse_kept(const sparse_window *w); /* kept elements of a group: 2 or 1 */
 int sparse_column(const sparse_window *w, int product, int group, int element);
 /* The output of row i of the left factor. */
 int sparse_output(const sparse_window *w, int i);
-/* The elements of a group that row i keeps, ascending: all with taps, then others. */
-void sparse_keep(const sparse_window *w, int product, int group, int i, int kept[2]);
 
 /* Encodes one row of taps, weight[0 .. span], rounded to the type: SPARSE_FRAGMENT words for each
  * product. */

@@ -47,7 +47,8 @@ int sparse_points(const stn_task *task, const sparse_shape *shape) {
     (void)task;
     return tile_width(shape) * tile_height(shape) / shape->warps;
 }
-int sparse_planes(const stn_task *task, const sparse_shape *shape) {
+/* Planes that the taps read. */
+static int planes_of(const stn_task *task, const sparse_shape *shape) {
     return sparse_reach(task, shape, 0, 0) + sparse_reach(task, shape, 0, 1) + 1;
 }
 
@@ -215,7 +216,7 @@ static bool fit_stages(const stn_task *task, const stn_machine *machine, void *o
         size_t stage = stage_bytes(task, shape), whole = machine->shared_per_block;
         for (shape->blocks = most_blocks(task, shape) * SPARSE_WARPS / shape->warps; shape->blocks; shape->blocks--)
             for (int ahead = shape->terms ? 4 : 2; ahead; ahead--) {
-                shape->stages = (shape->terms ? window : sparse_planes(task, shape)) + ahead;
+                shape->stages = (shape->terms ? window : planes_of(task, shape)) + ahead;
                 if ((stage * (size_t)shape->stages + 1024) * (size_t)shape->blocks <= whole) return true;
             }
     }
@@ -225,7 +226,7 @@ static bool fit_stages(const stn_task *task, const stn_machine *machine, void *o
 double sparse_halo_tiles(const stn_task *task, const sparse_shape *shape) {
     sparse_window y = sparse_window_y_of(task, shape);
     if (shape->terms && task->rank == 2) return (sparse_columns(&y) - SPARSE_OUTPUTS) / (double)SPARSE_TILE_ROWS;
-    return sparse_planes(task, shape) - 1;
+    return planes_of(task, shape) - 1;
 }
 
 /* Long loops leave multiprocessors idle at the end; short ones in 3D read planes twice. */

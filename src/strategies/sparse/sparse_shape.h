@@ -53,7 +53,6 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
 bool sparse_fit_ring(const stn_task *task, const stn_machine *machine, int stages, sparse_shape *shape);
 /* Outputs that a warp computes at once. */
 int sparse_points(const stn_task *task, const sparse_shape *shape);
-int sparse_planes(const stn_task *task, const sparse_shape *shape); /* planes that the taps read */
 /* Further planes, or tiles, that a block reads besides its own. */
 double sparse_halo_tiles(const stn_task *task, const sparse_shape *shape);
 /* Chain: blocks of 16 rows that accumulate at the same time. */

@@ -444,7 +444,8 @@ static bool fill(const stn_task *task, const spectral_four_step_state *state, un
     return stn_symbol_parts(&s->symbol, task, 1, place, (double *)(void *)(to + state->parts));
 }
 
-stn_status spectral_four_step_tables(stn_plan *plan, spectral_four_step_state *state, stn_error *error) {
+/* Lays out the tables, and writes them if there is a device. */
+static stn_status make_tables(stn_plan *plan, spectral_four_step_state *state, stn_error *error) {
     stn_device *device = plan->context->device;
     const size_t before = state->size;
     state->largest = stn_symbol_largest(&plan->task, state->shape.symbol.length);
@@ -563,7 +564,7 @@ stn_status spectral_four_step_prepare(stn_plan *plan, const spectral_four_step_c
     STN_TRY(make_columns(plan, state, false, &state->forward, error));
     STN_TRY(make_rows(plan, state, error));
     STN_TRY(make_columns(plan, state, true, &state->back, error));
-    return spectral_four_step_tables(plan, state, error);
+    return make_tables(plan, state, error);
 }
 
 /* The lengths and windows were chosen for the old weights. */
@@ -586,7 +587,7 @@ stn_status spectral_four_step_set_weights(stn_plan *plan, stn_error *error) {
         s->symbol = form;
         STN_TRY(make_rows(plan, state, error));
     }
-    return spectral_four_step_tables(plan, state, error);
+    return make_tables(plan, state, error);
 }
 
 void spectral_four_step_release(stn_plan *plan) {

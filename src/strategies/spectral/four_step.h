@@ -60,9 +60,6 @@ size_t spectral_four_step_workspace(const stn_task *task, const spectral_four_st
 void spectral_four_step_estimate(const stn_task *task, const stn_machine *machine, const spectral_four_step *shape,
                                  stn_estimate *estimate);
 
-/* Lays out the tables, and writes them if there is a device. */
-stn_status spectral_four_step_tables(stn_plan *plan, spectral_four_step_state *state, stn_error *error);
-
 /* Plans of such a candidate. */
 stn_status spectral_four_step_prepare(stn_plan *plan, const spectral_four_step_choice *choice, stn_error *error);
 stn_status spectral_four_step_set_weights(stn_plan *plan, stn_error *error);

@@ -8,12 +8,13 @@
 
 #include "base/arith.h"
 
-double spectral_decay_bound(const stn_task *task, double largest) {
+/* The value of 1 - |K| from which a factor counts as 0, given the largest |K|. */
+static double decay_bound_of(const stn_task *task, double largest) {
     return stn_symbol_decay_threshold(largest, task->steps, stn_symbol_bits(task->dtype));
 }
 
 double spectral_decay_bound_of(const stn_task *task, double largest, bool source) {
-    if (!source && !task->sum) return spectral_decay_bound(task, largest);
+    if (!source && !task->sum) return decay_bound_of(task, largest);
     return stn_symbol_decay_threshold_of_sum(largest, task->steps, stn_symbol_bits(task->dtype));
 }
 
@@ -128,7 +129,7 @@ void spectral_choose_kept(const stn_task *task, spectral_choice *choice) {
         source = source || stn_extension_odd(&e);
     }
     int64_t domain[3] = {choice->length[0], choice->length[1], choice->length[2]};
-    double decay_bound = spectral_decay_bound(task, stn_symbol_largest(task, domain));
+    double decay_bound = decay_bound_of(task, stn_symbol_largest(task, domain));
     for (int axis = 2; axis > last_axis(task); axis--) {
         int64_t kept = stn_symbol_retained(task, axis, domain[axis], decay_bound);
         if (axis == 2 || 2 * kept - 1 < domain[1]) choice->with_points[axis] = (int)kept;

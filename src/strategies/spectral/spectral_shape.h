@@ -80,8 +80,6 @@ static inline bool spectral_wide(const stn_task *task) { return task->dtype == S
 /* The task with all steps from its input to its last snapshot. It shares the taps of the
  * original. */
 stn_task spectral_run(const stn_task *task);
-/* The value of 1 - |K| from which a factor counts as 0, given the largest |K|. */
-double spectral_decay_bound(const stn_task *task, double largest);
 /* The same where sums of powers are needed too, because sides have a source or the task is a
  * sum. */
 double spectral_decay_bound_of(const stn_task *task, double largest, bool source);
