@@ -7,7 +7,6 @@
  * next problem's times. `bench/planner.py first` reads it. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"

@@ -1,5 +1,4 @@
 /* stentor-bench: times each case and compares it with the copy bandwidth of the same run. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* Results as a Markdown table and as JSON. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/text.h"
 #include "bench.h"

@@ -1,6 +1,5 @@
 /* See forms.h. Periodic 2D and 3D grids in f64: the planner's candidate of each strategy, and each
  * kind of segment's tiles. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

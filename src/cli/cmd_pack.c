@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/sanitize.h"
-#include "cache/cache.h"
 #include "cache/signature.h"
 #include "cli/command.h"
 #include "cli/command_output.h"

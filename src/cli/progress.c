@@ -2,7 +2,6 @@
 #include "cli/progress.h"
 
 #include <stdio.h>
-#include <time.h>
 
 #define WIDE 30
 

@@ -10,7 +10,6 @@
 #include "cli/command_output.h"
 #include "io/output_path.h"
 #include "io/result.h"
-#include "problem/stencil.h"
 
 #define NAME_SIZE (PATH_MAX + 32)
 

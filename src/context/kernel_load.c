@@ -8,7 +8,6 @@
 #include "base/arith.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "compile/cubin.h"
 #include "context/context.h"
 
 /* The key of the cubin that the driver makes of an entry's PTX: the PTX's inputs, the driver, and

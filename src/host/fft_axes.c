@@ -5,7 +5,6 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/arith.h"
 #include "base/error.h"

@@ -4,7 +4,6 @@
 #include "host/stencil_kernels.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/half.h"
 

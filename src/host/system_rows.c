@@ -7,7 +7,6 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "base/half.h"
-#include "problem/task.h"
 
 #define MOST_INSTRUCTIONS (1 << 17)
 #define PIECE_BYTES 2048 /* of a row of results: a few dozen of them stay in a typical L2 cache */

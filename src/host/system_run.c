@@ -16,7 +16,6 @@
 #include "base/half.h"
 #include "host/system_rows.h"
 #include "problem/system_state.h"
-#include "problem/task.h"
 
 #define SHARES 4             /* per thread, so that a delayed thread delays little */
 #define SMALL_WORK (1 << 15) /* operations below which waking a thread costs more than it saves */

@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "compile/library.h"
 #include "launch/cublas_functions.h"

@@ -1,5 +1,4 @@
 /* Describing a plan as text and as JSON: the problem, the choice, the ranking, the stability. */
-#include <inttypes.h>
 #include <math.h>
 
 #include "base/error.h"

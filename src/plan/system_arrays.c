@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "plan/plan.h"
-#include "problem/task.h"
 
 /* An array with its name for messages: u, u.prev, c2, amplitudes... */
 typedef struct array {

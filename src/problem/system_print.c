@@ -1,7 +1,6 @@
 /* Prints the canonical text of a system, the same for all texts that compute the same operations in
  * the same order. Expressions are printed with an explicit stack. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/number.h"

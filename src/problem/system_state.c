@@ -2,7 +2,6 @@
 #include "problem/system_state.h"
 
 #include "base/arith.h"
-#include "problem/task.h"
 
 enum { ALIGNED = 256 };
 

@@ -1,5 +1,4 @@
 /* Executions of an online plan, one unit after the other; see online_tuning.h. */
-#include <math.h>
 
 #include "base/error.h"
 #include "context/context.h"

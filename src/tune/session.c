@@ -3,7 +3,6 @@
 #include "tune/session.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -2,13 +2,11 @@
  * at any moment, nothing damaged is left and no stored entry is lost. The compiler is a fake that
  * counts. */
 #include <criterion/criterion.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

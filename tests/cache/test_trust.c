@@ -1,7 +1,6 @@
 /* Folders that others could have written are refused with one warning; unusable folders cost one
  * warning. The program continues in either case. */
 #include <criterion/criterion.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

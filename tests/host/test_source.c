@@ -1,9 +1,7 @@
 /* A constant source: T steps with it equal T single steps, each followed by adding the source where
  * no fixed side freezes points. */
 #include <criterion/criterion.h>
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "host_grids.h"
 

@@ -5,7 +5,6 @@
  * Case I of seed S is the same on every machine. A valid problem, transform or layer is changed in
  * a few members; if the result is still valid, and small, it is run. Prints TAP. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

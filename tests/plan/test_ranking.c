@@ -2,9 +2,7 @@
  * defined here. */
 #include <criterion/criterion.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "base/error.h"
 #include "kinds/kinds.h"
 #include "plan/plan.h"
 

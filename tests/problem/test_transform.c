@@ -1,7 +1,6 @@
 /* Canonicalisation of transforms: defaults, invalid layouts, descriptions. */
 #include <criterion/criterion.h>
 #include <math.h>
-#include <string.h>
 
 #include "problem/transform.h"
 #include "refusal.h"

@@ -1,7 +1,6 @@
 /* Runs whose taps mix few points, with elements of 11 bits: points with equal values have equal
  * rounding errors. No error exceeds its prediction, and no chosen plan is predicted to exceed the
  * error bound. Prints TAP. */
-#include <math.h>
 #include <stdio.h>
 
 #include "plan/accuracy.h"

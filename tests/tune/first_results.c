@@ -11,7 +11,6 @@
 #include <time.h>
 
 #include "context/context.h"
-#include "context/kernel.h"
 #include "plan/plan.h"
 
 static stn_error error;

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/error.h"
 #include "context/context.h"
 #include "tune/compare_results.h"
 #include "tune/timing_trial.h"

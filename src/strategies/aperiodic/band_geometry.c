@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "problem/stencil.h"
 #include "strategies/common/extension.h"
 #include "strategies/common/grid_layout.h"
 #include "strategies/common/reach.h"

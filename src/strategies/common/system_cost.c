@@ -1,10 +1,6 @@
 /* Bytes and operations of a run of a system. */
 #include "strategies/common/system_cost.h"
 
-#include <string.h>
-
-#include "problem/task.h"
-
 /* Arrays read and operations at a point, for one assignment. */
 static void add_equation(const stn_system_task *task, const stn_system_equation *equation, double *arrays,
                          double *operations) {

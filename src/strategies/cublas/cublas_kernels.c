@@ -2,7 +2,6 @@
 #include "strategies/cublas/cublas_kernels.h"
 
 #include <stddef.h>
-#include <string.h>
 
 #include "base/arith.h"
 #include "base/error.h"

@@ -2,8 +2,6 @@
  * matrices are column-major: our row-major arrays are their transposes. */
 #include "strategies/cublas/cublas_shape.h"
 
-#include <string.h>
-
 #include "base/arith.h"
 #include "base/error.h"
 

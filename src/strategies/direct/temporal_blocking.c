@@ -4,7 +4,6 @@
 #include "strategies/direct/temporal_blocking.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/arith.h"
 #include "strategies/direct/tap_order.h"

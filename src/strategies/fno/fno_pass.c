@@ -1,11 +1,9 @@
 /* Parameters and launches of fno_line and fno_split; see fno_pass.h. */
 #include "strategies/fno/fno_pass.h"
 
-#include <limits.h>
 #include <string.h>
 
 #include "base/arith.h"
-#include "base/error.h"
 #include "render/render.h"
 
 /* The arguments that fno_line.cu declares; the scale follows in its arithmetic type. */

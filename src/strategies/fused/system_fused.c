@@ -9,7 +9,6 @@
 #include "base/cheapest.h"
 #include "base/error.h"
 #include "context/context.h"
-#include "context/kernel.h"
 #include "plan/plan.h"
 #include "problem/system_state.h"
 #include "strategies/common/system_points.h"

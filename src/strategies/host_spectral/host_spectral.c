@@ -10,7 +10,6 @@
 #include "context/context.h"
 #include "plan/accuracy.h"
 #include "plan/plan.h"
-#include "problem/stencil.h"
 #include "strategies/host_spectral/host_spectral_passes.h"
 #include "strategies/table.h"
 

@@ -1,8 +1,6 @@
 /* See lanes.h. */
 #include "strategies/modes/lanes.h"
 
-#include <string.h>
-
 #include "base/arith.h"
 
 #define TINY 1e-120 /* smaller entries of a power become 0, so that no product is denormal */

@@ -7,7 +7,6 @@
 
 #include "base/arith.h"
 #include "base/error.h"
-#include "strategies/common/roots.h"
 #include "strategies/segment/long_double_complex.h"
 
 /* All n roots of unity; NULL: out of memory. */

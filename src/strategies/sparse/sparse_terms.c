@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/accuracy.h"
 #include "strategies/sparse/weight_rounding.h"
 
 /* Most power iterations; terms of similar size need not be separated. */

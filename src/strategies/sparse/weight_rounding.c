@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/half.h"
-#include "plan/accuracy.h"
 
 #define BITS 11
 

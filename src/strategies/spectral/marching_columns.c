@@ -8,7 +8,6 @@
 #include "context/kernel.h"
 #include "plan/plan.h"
 #include "render/render.h"
-#include "strategies/common/grid_layout.h"
 #include "strategies/spectral/spectral_passes.h"
 
 /* ---- layout ---------------------------------------------------------------------------------- */

@@ -1,6 +1,5 @@
 /* The middle passes of 3D grids in slabs of frequencies along x, which saves workspace: choice and
  * launches; see spectral_shape.h. */
-#include <math.h>
 
 #include "base/arith.h"
 #include "base/error.h"

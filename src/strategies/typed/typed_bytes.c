@@ -2,7 +2,6 @@
 #include "strategies/typed/typed_bytes.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/arith.h"
 #include "base/half.h"

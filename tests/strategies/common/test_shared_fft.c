@@ -1,7 +1,6 @@
 /* Factorisations cached by a context equal those of a new search. */
 #include <criterion/criterion.h>
 #include <pthread.h>
-#include <string.h>
 
 #include "context/search_cache.h"
 #include "strategies/common/shared_fft.h"

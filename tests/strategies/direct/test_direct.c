@@ -3,7 +3,6 @@
  * PART]. Exit 77: no device. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../suite.h"
 

@@ -1,7 +1,6 @@
 /* Margins at faces alone against the host: after a launch of f steps without the interior, every
  * margin point is right and no interior point is changed. Also with new weights, captured in a
  * graph, and from two threads at once. Prints TAP. Usage: test_faces [--full]. */
-#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

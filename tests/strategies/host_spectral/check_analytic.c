@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "host/stencil_run.h"
 #include "plan/plan.h"
 
 static const long double pi = 3.14159265358979323846264338327950288L;

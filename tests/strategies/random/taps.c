@@ -1,7 +1,6 @@
 /* Draws random taps; see problem.h. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "problem.h"
 

@@ -1,6 +1,5 @@
 /* segment along several axes: separable weights, compared with host on any device. Prints TAP.
  * Usage: test_segment_axes [--full] [--only PART] [--dtype T]. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
  * compared with host on any device. Prints TAP. Usage: test_segment_sources [--full] [--only PART]
  * [--dtype T]. */
 #include <stdio.h>
-#include <string.h>
 
 #include "segment_grids.h"
 

@@ -6,9 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "problem/task.h"
 
 #define SPREAD 0.2 /* weight of each neighbour */
 

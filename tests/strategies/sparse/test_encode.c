@@ -1,7 +1,6 @@
 /* Rows of taps as left factors of sparse products: decoded by the layouts of the PTX ISA, with only
  * the column mapping of encode.c, they give the banded matrix again. */
 #include <criterion/criterion.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/half.h"

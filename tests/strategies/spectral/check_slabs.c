@@ -1,7 +1,6 @@
 /* Tests of slabs; see check_slabs.h. */
 #include "check_slabs.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 

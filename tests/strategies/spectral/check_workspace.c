@@ -3,9 +3,6 @@
 #include "check_workspace.h"
 
 #include <stdio.h>
-#include <string.h>
-
-#include "problem/task.h"
 
 /* The spectrum of a real grid is as large as the grid, in the arithmetic type (f16: f32); the
  * points past its sides are added:

@@ -1,7 +1,6 @@
 /* Factorises separable taps: the lines through the largest tap, refined by least squares. */
 #include "strategies/lowrank/axes/tap_factors.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include "strategies/lowrank/volume/core_search.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "strategies/lowrank/volume/pair_split.h"

@@ -2,7 +2,6 @@
 #include "strategies/lowrank/volume/volume_shape.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/arith.h"
 #include "strategies/common/alignment_pad.h"
