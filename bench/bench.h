@@ -36,6 +36,22 @@ void bench_rest(const bench *machine);
  * by events on a GPU. There an untimed run precedes each timed run of less than 2 ms, so that the
  * GPU never waits for a launch, as in a loop of steps. */
 stn_status bench_time(bench *machine, bench_work work, void *user, double *seconds, stn_error *error);
+/* The same, of `count` calls of the work that are timed together: the seconds of one. */
+stn_status bench_time_calls(bench *machine, bench_work work, void *user, int count, double *seconds, stn_error *error);
+/* The same, of as many calls as take 0.3 ms on a GPU, at most 100. */
+stn_status bench_time_short(bench *machine, bench_work work, void *user, double *seconds, stn_error *error);
+
+/* The work of executing a plan, with a bench_execution as its user. */
+typedef struct bench_execution {
+    stn_plan *plan;
+    stn_execution run;
+} bench_execution;
+stn_status bench_execute(void *user, stn_error *error);
+/* workspace: NULL if the plan has its own. */
+static inline bench_execution bench_execution_of(stn_plan *plan, const void *in, void *out, void *workspace) {
+    return (bench_execution){plan,
+                             {.struct_size = sizeof(stn_execution), .in = in, .out = out, .workspace = workspace}};
+}
 
 /* Fills machine->copy_bandwidth: copies between arrays of about 4 GiB on a GPU, of 512 MiB on the
  * host. */

@@ -8,40 +8,17 @@
 
 #include "base/error.h"
 
-#define SHORT_RUN 3e-4 /* seconds: shorter runs are timed in groups */
-enum { MOST_IN_A_ROW = 100, QUICK_POINTS = 1 << 13 };
+enum { QUICK_POINTS = 1 << 13 };
 #define ACCURACY 1.2 /* f16: the largest error allowed, as a multiple of cuFFT's on the same data */
 
 typedef struct fft_buffers {
     void *in, *out;
 } fft_buffers;
 
-typedef struct execution {
-    stn_plan *plan;
-    const fft_buffers *buffers;
-    int in_a_row;
-} execution;
-
-static stn_status execute(void *user, stn_error *error) {
-    execution *work = user;
-    for (int i = 0; i < work->in_a_row; i++)
-        STN_TRY(stn_plan_execute(work->plan, work->buffers->in, work->buffers->out, NULL, error));
-    return STN_OK;
-}
-
 static stn_status time_plan(bench *machine, stn_plan *plan, const fft_buffers *buffers, double *seconds,
                             stn_error *error) {
-    execution work = {plan, buffers, 1};
-    int repeat = machine->repeat;
-    machine->repeat = 1;
-    stn_status status = bench_time(machine, execute, &work, seconds, error);
-    machine->repeat = repeat;
-    if (status != STN_OK) return status;
-    if (machine->device && !machine->quick && *seconds < SHORT_RUN)
-        work.in_a_row = (int)fmin(MOST_IN_A_ROW, ceil(SHORT_RUN / fmax(*seconds, 1e-6)));
-    STN_TRY(bench_time(machine, execute, &work, seconds, error));
-    *seconds /= work.in_a_row;
-    return STN_OK;
+    bench_execution e = bench_execution_of(plan, buffers->in, buffers->out, NULL);
+    return bench_time_short(machine, bench_execute, &e, seconds, error);
 }
 
 static stn_status run_one(bench *machine, const stn_transform *transform, const stn_fft *fft, const fft_sample *sample,

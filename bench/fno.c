@@ -10,8 +10,7 @@
 #include "base/error.h"
 #include "host/fourier_layer.h"
 
-enum { PASSES = 3, ITEMS = 3, MOST_IN_A_ROW = 100, QUICK_NUMBERS = 1 << 14, HOST_NUMBERS = 1 << 22 };
-#define SHORT_RUN 3e-4 /* seconds: shorter runs are timed in groups */
+enum { PASSES = 3, ITEMS = 3, QUICK_NUMBERS = 1 << 14, HOST_NUMBERS = 1 << 22 };
 
 /* x, its gradient, y, its gradient, weights, their gradient */
 enum { X, DX, Y, DY, W, DW, ARRAYS };
@@ -23,7 +22,6 @@ typedef struct setting {
     void *array[ARRAYS];
     stn_plan *plan[PASSES]; /* by stn_layer_pass */
     int passes;             /* 1: forward alone */
-    int in_a_row;
     void *workspace;
 } setting;
 
@@ -43,23 +41,13 @@ static stn_status run_pass(const setting *s, int pass, stn_error *error) {
 
 static stn_status execute(void *user, stn_error *error) {
     const setting *s = user;
-    for (int i = 0; i < s->in_a_row; i++)
-        for (int pass = 0; pass < s->passes; pass++) STN_TRY(run_pass(s, pass, error));
+    for (int pass = 0; pass < s->passes; pass++) STN_TRY(run_pass(s, pass, error));
     return STN_OK;
 }
 
 static stn_status time_passes(setting *s, int passes, double *seconds, stn_error *error) {
-    const int repeat = s->machine->repeat;
-    s->passes = passes, s->in_a_row = 1;
-    s->machine->repeat = 1;
-    stn_status status = bench_time(s->machine, execute, s, seconds, error);
-    s->machine->repeat = repeat;
-    if (status != STN_OK) return status;
-    if (s->machine->device && !s->machine->quick && *seconds < SHORT_RUN)
-        s->in_a_row = (int)fmin(MOST_IN_A_ROW, ceil(SHORT_RUN / fmax(*seconds, 1e-6)));
-    STN_TRY(bench_time(s->machine, execute, s, seconds, error));
-    *seconds /= s->in_a_row;
-    return STN_OK;
+    s->passes = passes;
+    return bench_time_short(s->machine, execute, s, seconds, error);
 }
 
 /* ---- checking -------------------------------------------------------------------------------- */

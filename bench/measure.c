@@ -7,8 +7,9 @@
 #include "base/error.h"
 #include "bench.h"
 
-enum { WARM_UP = 2, MOST_REPEATS = 101, REST = 300 * 1000 * 1000 /* ns */ };
-#define SHORT 2e-3 /* seconds */
+enum { WARM_UP = 2, MOST_REPEATS = 101, MOST_CALLS = 100, REST = 300 * 1000 * 1000 /* ns */ };
+#define SHORT 2e-3      /* seconds */
+#define SHORT_CALL 3e-4 /* seconds: shorter calls are timed in groups */
 
 stn_status bench_open(int device, int threads, const char *cache_dir, bench *machine, stn_error *error) {
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
@@ -80,6 +81,41 @@ stn_status bench_time(bench *machine, bench_work work, void *user, double *secon
     }
     *seconds = bench_median(times, repeat);
     return STN_OK;
+}
+
+typedef struct calls {
+    bench_work work;
+    void *user;
+    int count;
+} calls;
+
+static stn_status call_work(void *user, stn_error *error) {
+    const calls *c = user;
+    for (int i = 0; i < c->count; i++) STN_TRY(c->work(c->user, error));
+    return STN_OK;
+}
+
+stn_status bench_time_calls(bench *machine, bench_work work, void *user, int count, double *seconds, stn_error *error) {
+    STN_TRY(bench_time(machine, call_work, &(calls){work, user, count}, seconds, error));
+    *seconds /= count;
+    return STN_OK;
+}
+
+stn_status bench_time_short(bench *machine, bench_work work, void *user, double *seconds, stn_error *error) {
+    const int repeat = machine->repeat;
+    int count = 1;
+    machine->repeat = 1;
+    stn_status status = bench_time(machine, work, user, seconds, error);
+    machine->repeat = repeat;
+    if (status != STN_OK) return status;
+    if (machine->device && !machine->quick && *seconds < SHORT_CALL)
+        count = (int)fmin(MOST_CALLS, ceil(SHORT_CALL / fmax(*seconds, 1e-6)));
+    return bench_time_calls(machine, work, user, count, seconds, error);
+}
+
+stn_status bench_execute(void *user, stn_error *error) {
+    const bench_execution *e = user;
+    return stn_plan_run(e->plan, &e->run, error);
 }
 
 typedef struct copy {

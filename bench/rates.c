@@ -122,30 +122,17 @@ static void build_runs(void *user, int64_t begin, int64_t end) {
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
-typedef struct executions {
-    stn_plan *plan;
-    const bench_buffers *buffers;
-    void *workspace;
-    int count; /* consecutive executions timed together, as in long runs of a user */
-} executions;
-
-static stn_status execute(void *user, stn_error *error) {
-    const executions *e = user;
-    for (int i = 0; i < e->count; i++)
-        STN_TRY(stn_plan_execute_with(e->plan, e->buffers->in, e->buffers->out, e->workspace, NULL, error));
-    return STN_OK;
-}
-
 static stn_status time_run(bench *machine, stn_plan *plan, const bench_buffers *buffers, double *seconds,
                            stn_error *error) {
-    executions e = {.plan = plan, .buffers = buffers};
+    bench_execution e = bench_execution_of(plan, buffers->in, buffers->out, NULL);
     const double count = SAMPLE_SECONDS / plan->estimate.seconds;
-    e.count = machine->quick || count < 1 ? 1 : count > EXECUTIONS_MOST ? EXECUTIONS_MOST : (int)count;
+    /* Consecutive executions are timed together, as in long runs of a user. */
+    const int calls = machine->quick || count < 1 ? 1 : count > EXECUTIONS_MOST ? EXECUTIONS_MOST : (int)count;
     machine->repeat = machine->quick ? 1 : SAMPLES;
-    if (plan->workspace_size) STN_TRY(stn_memory_alloc(machine->context, plan->workspace_size, &e.workspace, error));
-    stn_status status = bench_time(machine, execute, &e, seconds, error);
-    stn_memory_free(machine->context, e.workspace);
-    *seconds /= e.count;
+    if (plan->workspace_size)
+        STN_TRY(stn_memory_alloc(machine->context, plan->workspace_size, &e.run.workspace, error));
+    stn_status status = bench_time_calls(machine, bench_execute, &e, calls, seconds, error);
+    stn_memory_free(machine->context, e.run.workspace);
     return status;
 }
 

@@ -99,23 +99,12 @@ static void build(void *user, int64_t begin, int64_t end) {
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
-typedef struct execution {
-    stn_plan *plan;
-    const bench_buffers *buffers;
-    void *workspace;
-} execution;
-
-static stn_status execute(void *user, stn_error *error) {
-    const execution *work = user;
-    return stn_plan_execute_with(work->plan, work->buffers->in, work->buffers->out, work->workspace, NULL, error);
-}
-
 static stn_status time_run(const envelope *e, stn_plan *plan, double *seconds, stn_error *error) {
-    execution work = {plan, &e->buffers, NULL};
+    bench_execution work = bench_execution_of(plan, e->buffers.in, e->buffers.out, NULL);
     if (plan->workspace_size)
-        STN_TRY(stn_memory_alloc(e->machine->context, plan->workspace_size, &work.workspace, error));
-    stn_status status = bench_time(e->machine, execute, &work, seconds, error);
-    stn_memory_free(e->machine->context, work.workspace);
+        STN_TRY(stn_memory_alloc(e->machine->context, plan->workspace_size, &work.run.workspace, error));
+    stn_status status = bench_time(e->machine, bench_execute, &work, seconds, error);
+    stn_memory_free(e->machine->context, work.run.workspace);
     return status;
 }
 

@@ -77,28 +77,18 @@ static void build(void *user, int64_t begin, int64_t end) {
     }
 }
 
-typedef struct execution {
-    stn_plan *plan;
-    const bench_buffers *buffers;
-} execution;
-
-static stn_status execute(void *user, stn_error *error) {
-    const execution *e = user;
-    return stn_plan_execute(e->plan, e->buffers->in, e->buffers->out, NULL, error);
-}
-
 static stn_status measure(tiles *all, form *f, stn_error *error) {
     double found, allowed;
     if (f->status != STN_OK) *error = f->why;
     if (f->status != STN_OK || !f->plan) return f->status;
     STN_TRY(stn_memory_alloc(all->machine->context, f->plan->workspace_size + 1, &f->plan->workspace, error));
     f->plan->caller_workspace = false; /* the plan owns it from now on */
-    execution e = {f->plan, &all->buffers};
+    bench_execution e = bench_execution_of(f->plan, all->buffers.in, all->buffers.out, NULL);
     STN_TRY(bench_check(all->machine, &all->problem, f->plan, &all->buffers, &found, &allowed, error));
     if (!(found <= allowed))
         return stn_fail(error, STN_ERROR_INTERNAL, "%s: an error of %.3g, where rounding explains %.3g", f->name, found,
                         allowed);
-    return bench_time(all->machine, execute, &e, &f->seconds, error);
+    return bench_time(all->machine, bench_execute, &e, &f->seconds, error);
 }
 
 static stn_status measure_steps(tiles *all, const char *stencil, stn_text *text, stn_error *error) {

@@ -69,28 +69,18 @@ static void build(void *user, int64_t begin, int64_t end) {
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
-typedef struct execution {
-    stn_plan *plan;
-    const bench_buffers *buffers;
-} execution;
-
-static stn_status execute(void *user, stn_error *error) {
-    const execution *e = user;
-    return stn_plan_execute_with(e->plan, e->buffers->in, e->buffers->out, NULL, NULL, error);
-}
-
 static stn_status measure(forms *all, form *f, stn_error *error) {
     double found, allowed;
     if (!f->plan) {
         if (f->status != STN_OK) *error = f->why;
         return f->status;
     }
-    execution e = {f->plan, &all->buffers};
+    bench_execution e = bench_execution_of(f->plan, all->buffers.in, all->buffers.out, NULL);
     STN_TRY(bench_check(all->machine, &all->problem, f->plan, &all->buffers, &found, &allowed, error));
     if (!(found <= allowed))
         return stn_fail(error, STN_ERROR_INTERNAL, "%d steps: an error of %.3g, where rounding explains %.3g",
                         (int)all->problem.steps, found, allowed);
-    return bench_time(all->machine, execute, &e, &f->seconds, error);
+    return bench_time(all->machine, bench_execute, &e, &f->seconds, error);
 }
 
 /* The rows of one number of steps. */

@@ -42,17 +42,6 @@ typedef struct fusion {
     size_t cufft_work;
 } fusion;
 
-typedef struct execution {
-    stn_plan *plan;
-    const void *in;
-    void *out;
-} execution;
-
-static stn_status execute(void *user, stn_error *error) {
-    const execution *e = user;
-    return stn_plan_execute(e->plan, e->in, e->out, NULL, error);
-}
-
 /* ---- cuFFT ----------------------------------------------------------------------------------- */
 
 static stn_status time_transform(fusion *f, bool inverse, double *seconds, stn_error *error) {
@@ -65,8 +54,8 @@ static stn_status time_transform(fusion *f, bool inverse, double *seconds, stn_e
     t.in_place = inverse; /* multi-dimensional c2r is in place only */
     memcpy(t.extent, f->problem.extent, sizeof t.extent);
     STN_TRY(stn_plan_create_fft(f->machine->context, &t, &options, &plan, error));
-    execution e = {plan, inverse ? f->buffers.out : f->buffers.in, f->buffers.out};
-    const stn_status status = bench_time(f->machine, execute, &e, seconds, error);
+    bench_execution e = bench_execution_of(plan, inverse ? f->buffers.out : f->buffers.in, f->buffers.out, NULL);
+    const stn_status status = bench_time(f->machine, bench_execute, &e, seconds, error);
     if (plan->workspace_size > f->cufft_work) f->cufft_work = plan->workspace_size;
     stn_plan_destroy(plan);
     return status;
@@ -111,8 +100,8 @@ static stn_status measure(fusion *f, int i, stn_error *error) {
     if (!(found <= allowed))
         return stn_fail(error, STN_ERROR_INTERNAL, "%d steps: an error of %.3g, where rounding explains %.3g",
                         (int)f->problem.steps, found, allowed);
-    execution e = {r->plan, f->buffers.in, f->buffers.out};
-    return bench_time(f->machine, execute, &e, &r->seconds, error);
+    bench_execution e = bench_execution_of(r->plan, f->buffers.in, f->buffers.out, NULL);
+    return bench_time(f->machine, bench_execute, &e, &r->seconds, error);
 }
 
 /* Memory in addition to two grids: workspace and tables. */

@@ -42,16 +42,6 @@ typedef struct rows_study {
     bench_buffers buffers;
 } rows_study;
 
-typedef struct execution {
-    stn_plan *plan;
-    const bench_buffers *buffers;
-} execution;
-
-static stn_status execute(void *user, stn_error *error) {
-    const execution *e = user;
-    return stn_plan_execute(e->plan, e->buffers->in, e->buffers->out, NULL, error);
-}
-
 /* Creates plans, on any thread, so that kernels are compiled in parallel. */
 static void build(void *user, int64_t begin, int64_t end) {
     rows_study *s = user;
@@ -96,8 +86,8 @@ static stn_status measure(rows_study *s, row_length *l, stn_error *error) {
                         stn_dtype_name(l->what->dtype), (int)l->problem.extent[l->what->rank - 1],
                         stn_plan_strategy(l->plan), found, allowed);
     bench_rest(s->machine);
-    execution e = {l->plan, &s->buffers};
-    return bench_time(s->machine, execute, &e, &l->seconds, error);
+    bench_execution e = bench_execution_of(l->plan, s->buffers.in, s->buffers.out, NULL);
+    return bench_time(s->machine, bench_execute, &e, &l->seconds, error);
 }
 
 static double rate(const row_length *l) { return 1e-9 * l->points * (double)l->what->steps / l->seconds; }

@@ -4,7 +4,6 @@
  * choice (E).
  *
  *     stentor-steps [--quick] [--grid] [--repeat N] [--only PART-OF-A-NAME] */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,18 +50,6 @@ static const step_case grid[] = {
     {"3D 2 x 32 to 32 of 64 x 64 x 40, 16 x 16 x 9 modes", 3, {64, 64, 40}, {16, 16, 9}, 2, 32, 32, 0, 0, 0, 0},
 };
 
-typedef struct execution {
-    stn_plan *plan;
-    stn_execution run;
-    int in_a_row;
-} execution;
-
-static stn_status execute(void *user, stn_error *error) {
-    execution *work = user;
-    for (int i = 0; i < work->in_a_row; i++) STN_TRY(stn_plan_run(work->plan, &work->run, error));
-    return STN_OK;
-}
-
 static stn_spectral_conv layer_of(const step_case *c, bool quick, stn_layer_pass pass) {
     stn_spectral_conv layer = STN_SPECTRAL_CONV_INIT;
     layer.rank = c->rank;
@@ -76,7 +63,7 @@ static stn_spectral_conv layer_of(const step_case *c, bool quick, stn_layer_pass
 }
 
 /* Allocates the layer's arrays and fills the inputs with random numbers. */
-static stn_status bring(bench *machine, const stn_layer *l, execution *work, void *memory[4], stn_error *error) {
+static stn_status bring(bench *machine, const stn_layer *l, bench_execution *work, void *memory[4], stn_error *error) {
     int64_t operands[STN_OPERANDS];
     stn_layer_operands(l, operands);
     const int64_t numbers[4] = {stn_layer_in_numbers(l), stn_layer_out_numbers(l), operands[STN_OPERAND_WEIGHTS],
@@ -109,21 +96,16 @@ static stn_status make_plan(bench *machine, const stn_spectral_conv *layer, cons
 }
 
 static stn_status time_row(bench *machine, const stn_spectral_conv *layer, const char *strategy, int row,
-                           execution *work, const char *name, stn_error *error) {
+                           bench_execution *work, const char *name, stn_error *error) {
     void *workspace = NULL;
     double seconds = 0;
-    work->plan = NULL, work->in_a_row = 1;
+    work->plan = NULL;
     stn_status status;
     STN_TRY_GOTO(status, make_plan(machine, layer, strategy, row, &work->plan, error), done);
     STN_TRY_GOTO(status, stn_memory_alloc(machine->context, stn_plan_workspace_size(work->plan) + 1, &workspace, error),
                  done);
     work->run.workspace = workspace;
-    STN_TRY_GOTO(status, bench_time(machine, execute, work, &seconds, error), done);
-    if (seconds < 3e-4) {
-        work->in_a_row = (int)fmin(50, ceil(3e-4 / fmax(seconds, 1e-6)));
-        STN_TRY_GOTO(status, bench_time(machine, execute, work, &seconds, error), done);
-        seconds /= work->in_a_row;
-    }
+    STN_TRY_GOTO(status, bench_time_short(machine, bench_execute, work, &seconds, error), done);
     stn_text text = STN_TEXT_EMPTY;
     const stn_strategy *own = work->plan->strategy;
     if (own->name_candidate) own->name_candidate(NULL, &work->plan->candidate, &text);
@@ -143,7 +125,7 @@ static bool measure(bench *machine, const step_case *c, stn_layer_pass pass) {
     const stn_spectral_conv layer = layer_of(c, machine->quick, pass);
     stn_layer l;
     stn_error error = {0};
-    execution work = {0};
+    bench_execution work = {0};
     void *memory[4] = {0};
     char name[160];
     snprintf(name, sizeof name, "%s%s", c->name, passes[pass]);
