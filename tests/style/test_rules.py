@@ -242,6 +242,8 @@ class Rules(unittest.TestCase):
             self.assertIn(':2: "hur' 'ry" in ', self.one_word(**{name: text}))
         self.assertIn(':3: "to' 'rus" in a comment: write "periodic domain"',
                       self.one_word(src__base__log_dot_c='/* log */\n/* one\n * to' 'rus */\n'))
+        self.assertIn('"to' 'rus" in the name of the file', self.one_word(**{'src__base__to' 'rus_dot_md': 'text'}))
+        self.assertEqual(self.words(tests__style__rule_dot_py=f'"""a rule"""\nx = {"y" * 90}  # type: ignore[arg-type]\n'), [])
         self.assertIn('"pr' 'ice" in pr' 'ice_of', self.one_word(src__base__log_dot_c='/* log */\nint pr' 'ice_of;\n'))
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Comments have at most 100 columns, and identifiers and comments use no retired words.
+"""Comments have at most 100 columns; comments, identifiers and file names use no retired words.
 
 Usage: words_rule.py ROOT FOLDER... Prints violations as FILE:LINE: sentence; exits 1 if any.
 
-Reads C, C++, CUDA and Python sources. A retired word is a private word for which a standard term
-exists (retired_words.txt). An identifier contains a word if the word is one of its parts between
-underscores.
+Reads C, C++, CUDA and Python sources, and the names of all files. A retired word is a private word
+for which a standard term exists (retired_words.txt). An identifier contains a word if the word is
+one of its parts between underscores.
 """
 import collections
 import io
@@ -84,13 +84,23 @@ def problems_of(path, text):
                 yield number, f'"{word}" in {where}: write "{standard}" or another standard term'
 
 
+def problems_of_name(path):
+    """A pair of line 1 and a sentence for each retired word in a file's name."""
+    retired = {**RETIRED, **RETIRED_NAMES}
+    return [(1, f'"{word}" in the name of the file: write "{retired[word]}" or another standard term')
+            for word in re.split(r'[._-]', path.name) if word in retired]
+
+
 def violations(root, folders):
     """A list of sentences, one for each violation in these folders and those below them."""
     root = pathlib.Path(root).resolve()
-    return [f'{path.relative_to(root)}:{number}: {problem}'
-            for folder in folders for path in sorted((root / folder).rglob('*'))
-            if path.is_file() and path.suffix in C_LIKE | {'.py'}
-            for number, problem in problems_of(path, path.read_text(encoding='utf-8'))]
+    found = []
+    for path in (path for folder in folders for path in sorted((root / folder).rglob('*')) if path.is_file()):
+        problems = problems_of_name(path)
+        if path.suffix in C_LIKE | {'.py'}:
+            problems += problems_of(path, path.read_text(encoding='utf-8'))
+        found += [f'{path.relative_to(root)}:{number}: {problem}' for number, problem in problems]
+    return found
 
 
 if __name__ == '__main__':

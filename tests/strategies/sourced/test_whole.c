@@ -169,10 +169,10 @@ static void growing(suite *s) {
 
 static void lines(suite *s) { cases(s, 1, s->full ? 150 : 18); }
 static void planes(suite *s) { cases(s, 2, s->full ? 250 : 30); }
-static void solids(suite *s) { cases(s, 3, s->full ? 150 : 18); }
+static void volumes(suite *s) { cases(s, 3, s->full ? 150 : 18); }
 
 int main(int argc, char **argv) {
     static const suite_part parts[] = {
-        {"lines", lines}, {"planes", planes}, {"solids", solids}, {"modes", modes}, {"growing", growing}};
+        {"lines", lines}, {"planes", planes}, {"volumes", volumes}, {"modes", modes}, {"growing", growing}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

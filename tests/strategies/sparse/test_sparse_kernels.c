@@ -1,5 +1,5 @@
 /* sparse's kernels for few rows of taps, for long windows of lines, and for f32 to its own
- * accuracy, against the host, on any device. Prints TAP. Usage: test_sparse_ways [--full]
+ * accuracy, against the host, on any device. Prints TAP. Usage: test_sparse_kernels [--full]
  * [--only PART]. */
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* segment with dense-DFT tiles of 2D and 3D grids, compared with host: every tile, any weights,
- * sides, steps, layouts, on any device. Prints TAP. Usage: test_segment_tori [--full] [--only PART]
- * [--dtype T]. */
+ * sides, steps, layouts, on any device. Prints TAP. Usage: test_segment_dense_tiles [--full]
+ * [--only PART] [--dtype T]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "../suite.h"
 
 static const char *const planes[] = {"16 x 16", "32 x 32", "48 x 40", "64 x 48"};
-static const char *const solids[] = {"10 x 8 x 9", "16 x 16 x 8", "8 x 16 x 16", "16 x 16 x 16"};
+static const char *const volumes[] = {"10 x 8 x 9", "16 x 16 x 8", "8 x 16 x 16", "16 x 16 x 16"};
 
 /* Uses the candidate whose name contains `tile` and `more`, with `fused` steps a launch if that is
  * not 0. */
@@ -81,7 +81,7 @@ static void tiles(suite *s) {
               kind == 0   ? "uneven weights"
               : kind == 1 ? "even weights"
                           : "weights even about the centre",
-              p, (rank == 2 ? planes : solids)[number], fused, kind == 1 ? "by real products" : "by complex products",
+              p, (rank == 2 ? planes : volumes)[number], fused, kind == 1 ? "by real products" : "by complex products",
               d.state);
         stn_stencil_destroy(stencil);
     }
@@ -134,7 +134,7 @@ static void sides(suite *s) {
         if (i % 2) p.boundary[(axis + 1) % rank][0].kind = p.boundary[(axis + 1) % rank][1].kind = STN_MIRROR;
         char what[120];
         snprintf(what, sizeof what, "%s:%s on axis %d", side_names[kinds[low]], side_names[kinds[high]], axis % rank);
-        check(s, what, p, rank == 2 ? planes[1 + i % 2] : solids[3], 0, value != 0 ? "" : "real products", d.state);
+        check(s, what, p, rank == 2 ? planes[1 + i % 2] : volumes[3], 0, value != 0 ? "" : "real products", d.state);
         stn_stencil_destroy(stencil);
     }
 }
@@ -151,7 +151,7 @@ static void margins(suite *s) {
         random_sides(&d, &p, rank);
         p.boundary[0][0].kind = STN_FIXED, p.boundary[0][1].kind = i % 2 ? STN_FIXED : STN_REFLECT;
         p.in_place = i % 5 == 0;
-        check(s, "any sides", p, rank == 2 ? planes[1] : solids[3], 0, "margins stepped", d.state);
+        check(s, "any sides", p, rank == 2 ? planes[1] : volumes[3], 0, "margins stepped", d.state);
         stn_stencil_destroy(stencil);
     }
 }
@@ -172,7 +172,7 @@ static void steps(suite *s) {
         }
         p.in_place = i % 6 == 2, p.batch = 1 + i % 2 * 2;
         if (i % 6 == 3) p.alignment = s->dtype_given ? 4 : 8;
-        check(s, "any size", p, rank == 2 ? planes[1] : solids[3], 0, "", d.state);
+        check(s, "any size", p, rank == 2 ? planes[1] : volumes[3], 0, "", d.state);
         stn_stencil_destroy(stencil);
     }
 }
@@ -191,7 +191,7 @@ static void fewer(suite *s) {
         stn_problem p = grid_of(stencil, &d, 9, 30, 3);
         for (int axis = 0; axis < 3; axis++)
             if (!(which >> axis & 1)) p.boundary[axis][0].kind = p.boundary[axis][1].kind = STN_FIXED;
-        check(s, "taps that leave an axis out", p, which == 6 ? planes[1] : solids[3], 0, "", d.state);
+        check(s, "taps that leave an axis out", p, which == 6 ? planes[1] : volumes[3], 0, "", d.state);
         stn_stencil_destroy(stencil);
     }
 }
