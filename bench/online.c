@@ -66,7 +66,7 @@ static stn_status find_best(contest *c, double seconds, stn_error *error) {
     options.mode = STN_MODE_ESTIMATE;
     options.estimate_only = options.deterministic = 1;
     STN_TRY(stn_plan_create(c->machine->context, &c->problem, &options, &c->search, error));
-    const tune_order order = {.seconds = seconds, .all = true, .within = 3, .apart = true};
+    const tune_order order = {.seconds = seconds, .all = true, .within = 3, .without_wisdom = true};
     /* Not timed; compiles ONLINE's kernels too. */
     if (!c->machine->quick) tune_compile(c->search, NULL, &order);
     tune_measure(c->search, NULL, &order);

@@ -102,16 +102,16 @@ def compile_times(options, problems):
     by_template = {}
     rows = []
     for problem in problems:
-        told = ask(options.stentor, 'compile', problem, '--arch', options.arch, '--cache-dir', ':memory:', '--threads', '1')
-        if not told:
+        record = ask(options.stentor, 'compile', problem, '--arch', options.arch, '--cache-dir', ':memory:', '--threads', '1')
+        if not record:
             continue
-        seconds = [kernel['compile_seconds'] for kernel in told['kernels']]
-        for kernel in told['kernels']:
+        seconds = [kernel['compile_seconds'] for kernel in record['kernels']]
+        for kernel in record['kernels']:
             by_template.setdefault(kernel['name'], []).append(kernel['compile_seconds'])
-        rows.append({'problem': name(problem), 'strategy': told['strategy'], 'kernels': len(seconds),
+        rows.append({'problem': name(problem), 'strategy': record['strategy'], 'kernels': len(seconds),
                      'sum': sum(seconds), 'longest': max(seconds, default=0)})
         print(f"{rows[-1]['sum']:7.3f} s, longest {rows[-1]['longest']:.3f} s, {len(seconds)} kernels, "
-              f"{told['strategy']}: {name(problem)}", flush=True)
+              f"{record['strategy']}: {name(problem)}", flush=True)
     for template, seconds in sorted(by_template.items()):
         print(f'{template:24s} {len(seconds):4d} kernels, median {statistics.median(seconds):.3f} s, longest {max(seconds):.3f} s')
     return {'arch': options.arch, 'problems': rows, 'templates': by_template}
@@ -126,24 +126,24 @@ def tuned(options, listed, folder):
     command += [] if options.no_measure else ['--again']
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:
-            told = json.loads(line)
-            if 'error' in told:
-                print(f"  {told['label']}: {told['error']}", flush=True)
+            record = json.loads(line)
+            if 'error' in record:
+                print(f"  {record['label']}: {record['error']}", flush=True)
             else:
-                yield told
+                yield record
     if process.returncode:
         sys.exit(f'{" ".join(command)} exited with {process.returncode}')
 
 
-def key(told):
-    return json.dumps(told['problem'], sort_keys=True)
+def key(record):
+    return json.dumps(record['problem'], sort_keys=True)
 
 
-def label(told):
+def label(record):
     """A problem in a few words, from the output of a plan."""
-    problem = told['problem']
+    problem = record['problem']
     if 'extent' not in problem:
-        return key(told)
+        return key(record)
     sides = ' '.join(dict.fromkeys(side['kind'] for axis in problem['boundary'] for side in axis))
     return (f"{'x'.join(map(str, problem['extent']))} {problem['dtype']} {problem['pattern']} of {problem['taps']} taps {sides} "
             f"T={problem['steps']}")
@@ -164,47 +164,47 @@ def summary(rows):
     return text + (f'; MEASURE {share(measured, 0.03)}' if measured else '')
 
 
-def measured_of(told, choice):
+def measured_of(record, choice):
     """The time that the search measured for a candidate, [strategy, name], or None."""
-    return next((row['measured_seconds'] for row in told['ranking']
+    return next((row['measured_seconds'] for row in record['ranking']
                  if row.get('measured_seconds') and [row['strategy'], row['candidate']] == list(choice)), None)
 
 
-def regret_of(told):
-    ranked = [row for row in told['ranking'] if row.get('measured_seconds')]
-    best, estimated = min(row['measured_seconds'] for row in ranked), told['estimated']
-    took = measured_of(told, estimated)
-    return {'problem': label(told), 'candidates': len(ranked), 'best': best, 'estimate': took and took / best - 1,
-            'estimate_was': estimated, 'best_was': [told['strategy'], told['candidate']],
-            'waited': told['waited_seconds'], 'measuring': told['measuring_seconds']}
+def regret_of(record):
+    ranked = [row for row in record['ranking'] if row.get('measured_seconds')]
+    best, estimated = min(row['measured_seconds'] for row in ranked), record['estimated']
+    took = measured_of(record, estimated)
+    return {'problem': label(record), 'candidates': len(ranked), 'best': best, 'estimate': took and took / best - 1,
+            'estimate_was': estimated, 'best_was': [record['strategy'], record['candidate']],
+            'waited': record['waited_seconds'], 'measuring': record['measuring_seconds']}
 
 
-def add_measured(row, all_told, told):
+def add_measured(row, record_of_all, record):
     """Adds MEASURE's choice with its time in the search over all candidates, or None."""
-    took = measured_of(all_told, (told['strategy'], told['candidate']))
+    took = measured_of(record_of_all, (record['strategy'], record['candidate']))
     row['measure'] = took and took / row['best'] - 1
-    row['measuring_again'] = told['measuring_seconds']
+    row['measuring_again'] = record['measuring_seconds']
 
 
-def runs_of(told):
+def runs_of(record):
     """Input of bench/fit_rates.py: the candidate with the least estimate of each strategy."""
-    problem, runs = told['problem'], {}
-    for row in told['ranking'] if 'rank' in problem else ():
+    problem, runs = record['problem'], {}
+    for row in record['ranking'] if 'rank' in problem else ():
         if 'seconds' in row and (row['strategy'] not in runs or row['seconds'] < runs[row['strategy']]['seconds']):
             runs[row['strategy']] = row
     chosen = min((row['seconds'] for row in runs.values()), default=None)
     for row in runs.values():
         if row['measured_seconds']:
-            yield {'problem': label(told), 'rank': problem['rank'], 'dtype': problem['dtype'], 'steps': problem['steps'], 'strategy': row['strategy'],
+            yield {'problem': label(record), 'rank': problem['rank'], 'dtype': problem['dtype'], 'steps': problem['steps'], 'strategy': row['strategy'],
                    'fused': int(row['launches'] < problem['steps']), 'chosen': int(row['seconds'] == chosen), 'launches': row['launches'],
                    'model': row['model_seconds'], 'predicted': row['seconds'], 'measured': row['measured_seconds']}
 
 
-def times_of(told):
+def times_of(record):
     """Every measured candidate."""
-    for row, values in zip(told['ranking'], told['values']):
+    for row, values in zip(record['ranking'], record['values']):
         if row.get('measured_seconds'):
-            yield {'problem': label(told), 'strategy': row['strategy'], 'candidate': row['candidate'], 'values': values, 'launches': row['launches'],
+            yield {'problem': label(record), 'strategy': row['strategy'], 'candidate': row['candidate'], 'values': values, 'launches': row['launches'],
                    'model': row['model_seconds'], 'predicted': row['seconds'], 'measured': row['measured_seconds']}
 
 
@@ -225,8 +225,8 @@ def read_times(path):
     found, some, at = {}, set(), None
     for line in path.read_text(encoding='utf-8').splitlines():
         if line.startswith('{'):
-            told = json.loads(line)
-            for row in times_of(told) if 'ranking' in told and 'values' in told else [told] if 'measured' in told else []:
+            record = json.loads(line)
+            for row in times_of(record) if 'ranking' in record and 'values' in record else [record] if 'measured' in record else []:
                 found.setdefault(row['problem'], {})[row['strategy'], tuple(row['values'])] = row['measured']
                 found[row['problem']].setdefault(words_of(row), []).append(row['measured'])
         if words := re.match(r'problem: \dD (.*), (f\d\d), (.*), boundary ([a-z]+)\S*, (\d+) steps?$', line):
@@ -238,14 +238,14 @@ def read_times(path):
     return found, some
 
 
-def replayed(told, known):
+def replayed(record, known):
     """A row as in regret, or None if the choice has no recorded time; `least`: its least loss."""
-    choice = (told['estimated'][0], tuple(told['estimated_values']))
+    choice = (record['estimated'][0], tuple(record['estimated_values']))
     ordered = sorted(seconds for seconds in known.values() if not isinstance(seconds, list))
-    named = [known.get(words_of(row), []) for row in told['ranking'] if [row['strategy'], row['candidate']] == told['estimated']]
+    named = [known.get(words_of(row), []) for row in record['ranking'] if [row['strategy'], row['candidate']] == record['estimated']]
     took = known.get(choice) or (named[0][0] if len(named) == 1 and len(named[0]) == 1 else None)
-    return {'problem': label(told), 'candidates': len(ordered), 'best': ordered[0], 'estimate': took and took / ordered[0] - 1,
-            'estimate_was': told['estimated'], 'least': ordered[-1] / ordered[0] - 1}
+    return {'problem': label(record), 'candidates': len(ordered), 'best': ordered[0], 'estimate': took and took / ordered[0] - 1,
+            'estimate_was': record['estimated'], 'least': ordered[-1] / ordered[0] - 1}
 
 
 def read_all(paths):
@@ -267,8 +267,8 @@ def missing(options, problems):
     known, _ = read_all(options.missing)
     held = {name_ for name_, times_ in known.items() if sum(not isinstance(each, list) for each in times_.values()) > 1}
     for problem in problems:
-        told = ask(options.stentor, 'explain', problem, '--arch', options.arch, '--cache-dir', ':memory:')
-        if not told or label(told) not in held:
+        record = ask(options.stentor, 'explain', problem, '--arch', options.arch, '--cache-dir', ':memory:')
+        if not record or label(record) not in held:
             yield problem
 
 
@@ -280,10 +280,10 @@ def replay(options, problems):
         listed.write_text(json.dumps(problems), encoding='utf-8')
         done = subprocess.run([options.stentor, 'tune', '--problems', listed, '--arch', options.arch, '--json', '--cache-dir', ':memory:'],
                               capture_output=True, text=True, check=True)
-    for told in map(json.loads, done.stdout.splitlines()):
-        if 'error' in told or label(told) not in known:
+    for record in map(json.loads, done.stdout.splitlines()):
+        if 'error' in record or label(record) not in known:
             continue
-        row = replayed(told, known[label(told)])
+        row = replayed(record, known[label(record)])
         rows.append(row)
         lost = (f"+{100 * row['estimate']:.1f}%" if row['estimate'] is not None
                 else f"+{100 * row['least']:.1f}% at least" if row['problem'] in some else 'not measured')
@@ -306,14 +306,14 @@ def regrets(options, problems):
     with tempfile.TemporaryDirectory() as folder:
         listed = pathlib.Path(folder, 'problems.json')
         listed.write_text(json.dumps(problems), encoding='utf-8')
-        for told in tuned(options, listed, str(pathlib.Path(folder, 'cache'))):
-            if told['again']:
-                add_measured(rows[key(told)], searched.pop(key(told)), told)
+        for record in tuned(options, listed, str(pathlib.Path(folder, 'cache'))):
+            if record['again']:
+                add_measured(rows[key(record)], searched.pop(key(record)), record)
                 continue
-            searched[key(told)] = told
-            row = rows[key(told)] = regret_of(told)
-            runs += [{'machine': told['machine']}] * (not runs) + list(runs_of(told))
-            every += times_of(told)
+            searched[key(record)] = record
+            row = rows[key(record)] = regret_of(record)
+            runs += [{'machine': record['machine']}] * (not runs) + list(runs_of(record))
+            every += times_of(record)
             lost = 'not measured' if row['estimate'] is None else f"+{100 * row['estimate']:.1f}%"
             print(f"estimate {lost}, of {row['candidates']} candidates: {row['problem']}", flush=True)
             if len(rows) % 10 == 0:

@@ -12,9 +12,9 @@ typedef struct stn_folder {
     char *path;  /* absolute; NULL: no disk */
     bool shared; /* others may own or write it */
     const stn_logger *logger;
-    atomic_bool warned;      /* the one warning was given */
-    char problem[512];       /* text of the warning; complete once `told` is set */
-    atomic_bool has_problem; /* problem is complete */
+    atomic_bool warned; /* it has been warned about; there is one warning only */
+    char problem[512];  /* text of the warning; complete once has_problem is set */
+    atomic_bool has_problem;
 } stn_folder;
 
 /* dir: NULL or "": from the environment; ":memory:": none. Fails only on out of memory. */

@@ -29,15 +29,9 @@
 // The threads of a block cover THREADS_X words by THREADS_Y groups of ROWS rows, so that they share
 // rows in L1. A rest of few words of a row has blocks of its own, whose threads are numbered along
 // the rest, then along the groups of rows.
-#include "device/boundary.cuh"
-#include "device/element.cuh"
-#include "device/launch_checks.cuh"
-#include "params.cuh"
+#include "direct/plane_sums.cuh"
 
-constexpr int THREADS = THREADS_X * THREADS_Y * THREADS_Z, PLANE_THREADS = THREADS_X * THREADS_Y;
-constexpr int BZ = THREADS_Z * CHUNK;
-constexpr int DEPTH = Z_LOW + Z_HIGH + 1;
-constexpr int LINES = ROWS + Y_LOW + Y_HIGH;  // rows of a window
+constexpr int PLANE_THREADS = THREADS_X * THREADS_Y;
 
 struct skewed_taps {
     int x[NTAPS];                  // skewed offset along x
@@ -162,7 +156,7 @@ struct thread_word {
 // CHECKED: words may lie outside of the grid, wholly or in part.
 template <bool CHECKED>
 __device__ __forceinline__ void add_plane(const skew_arguments &a, const thread_word &t, long long first,
-                                          REAL (&sum)[DEPTH][ROWS][VECTOR]) {
+                                          plane_sums &sum) {
 #pragma unroll
     for (int line = 0; line < LINES; line++) {
         REAL window[SPAN];
@@ -215,18 +209,12 @@ __device__ __forceinline__ void save_plane(const skew_arguments &a, const thread
 
 template <bool CHECKED>
 __device__ __forceinline__ void march(const skew_arguments &a, const thread_word &t, long long first, STORE *out) {
-    REAL sum[DEPTH][ROWS][VECTOR] = {};
+    plane_sums sum = {};
 #pragma unroll(CHECKED ? 1 : UNROLL)
     for (int p = 0; p < CHUNK + Z_LOW + Z_HIGH; p++) {
         add_plane<CHECKED>(a, t, first + p * (a.in_z - SKEW_Z), sum);
         if (p >= Z_LOW + Z_HIGH) save_plane(a, t, out, t.z + p - Z_LOW - Z_HIGH, sum[0]);
-#pragma unroll
-        for (int d = 0; d < DEPTH; d++)
-#pragma unroll
-            for (int r = 0; r < ROWS; r++)
-#pragma unroll
-                for (int v = 0; v < VECTOR; v++)
-                    sum[d][r][v] = d + 1 < DEPTH ? sum[d + 1 < DEPTH ? d + 1 : d][r][v] : REAL(0);
+        next_plane(sum);
     }
 }
 

@@ -32,15 +32,9 @@
 //     mirror  reversed and shifted by one, so a second slot is read
 //
 // Rows that do not begin and end on 16 bytes are read faster by direct_skew.
-#include "device/boundary.cuh"
-#include "device/element.cuh"
-#include "device/launch_checks.cuh"
-#include "params.cuh"
+#include "direct/plane_sums.cuh"
 
-constexpr int THREADS = THREADS_X * THREADS_Y * THREADS_Z;
-constexpr int BX = THREADS_X * VECTOR, BY = THREADS_Y * ROWS, BZ = THREADS_Z * CHUNK;
-constexpr int DEPTH = Z_LOW + Z_HIGH + 1;
-constexpr int LINES = ROWS + Y_LOW + Y_HIGH;  // rows of a window
+constexpr int BX = THREADS_X * VECTOR, BY = THREADS_Y * ROWS;
 constexpr int LOW_SLOTS = (X_LOW + VECTOR - 1) / VECTOR, HIGH_SLOTS = (X_HIGH + VECTOR - 1) / VECTOR;
 constexpr int SLOTS = LOW_SLOTS + 1 + HIGH_SLOTS, SPAN = SLOTS * VECTOR, CENTRE = LOW_SLOTS * VECTOR;
 constexpr bool ANY_FIXED = (Z_SIDE_LOW == FIXED && Z_LOW) || (Z_SIDE_HIGH == FIXED && Z_HIGH) ||
@@ -183,7 +177,7 @@ __device__ __forceinline__ void load_line(const tile_arguments &a, const thread_
 // FOLD_X) if the plane and all lines are inside the grid.
 template <bool FOLD_X, bool FOLD_YZ>
 __device__ __forceinline__ void add_plane(const tile_arguments &a, const thread_tile &b, const STORE *first, int z,
-                                          REAL (&sum)[DEPTH][ROWS][VECTOR]) {
+                                          plane_sums &sum) {
     const int fz = FOLD_YZ ? fold<Z_SIDE_LOW, Z_SIDE_HIGH>(z < a.nz + Z_HIGH ? z : 0, a.nz) : z;
 #pragma unroll
     for (int line = 0; line < LINES; line++) {
@@ -241,19 +235,13 @@ template <bool FOLD_X, bool FOLD_YZ>
 __device__ __forceinline__ void march(const tile_arguments &a, const thread_tile &b, STORE *out) {
     const STORE *const first =  // of the first plane, as add_plane expects it
         b.grid + (b.z - Z_LOW) * a.in_z + (b.y - Y_LOW) * a.in_y + (FOLD_X ? 0 : b.x - CENTRE);
-    REAL sum[DEPTH][ROWS][VECTOR] = {};
+    plane_sums sum = {};
 #pragma unroll(FOLD_YZ ? 1 : UNROLL)
     for (int p = 0; p < CHUNK + Z_LOW + Z_HIGH; p++) {
         add_plane<FOLD_X, FOLD_YZ>(a, b, first + p * a.in_z, b.z + p - Z_LOW, sum);
         if (p >= Z_LOW + Z_HIGH)
             save_plane<FOLD_X, FOLD_YZ>(a, b, out + (p - Z_LOW - Z_HIGH) * a.out_z, b.z + p - Z_LOW - Z_HIGH, sum[0]);
-#pragma unroll
-        for (int d = 0; d < DEPTH; d++)
-#pragma unroll
-            for (int r = 0; r < ROWS; r++)
-#pragma unroll
-                for (int v = 0; v < VECTOR; v++)
-                    sum[d][r][v] = d + 1 < DEPTH ? sum[d + 1 < DEPTH ? d + 1 : d][r][v] : REAL(0);
+        next_plane(sum);
     }
 }
 

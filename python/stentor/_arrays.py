@@ -54,6 +54,11 @@ def open_array(x: Any, name: str, stream: Optional[int] = None, any_type: bool =
     return opened
 
 
+def opened_rank(opened: Union[Host, View]) -> int:
+    """The number of axes."""
+    return opened.array.ndim if isinstance(opened, Host) else len(opened.layout.shape)
+
+
 def _open(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
     root = type(x).__module__.partition('.')[0]
     if isinstance(x, np.ndarray):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ._apply import apply, target_of
 from ._arguments import axes_of, each_axis, frozen, number, one_of_three, settled
-from ._arrays import Host, open_array, open_target
+from ._arrays import Host, open_array, open_target, opened_rank
 from ._convert import converted
 from ._boundary import Argument, one_name, sides_of
 from ._complex import by_parts, is_complex
@@ -261,7 +261,7 @@ def gaussian_laplace(input: Any, sigma: Numbers, output: Any = None, mode: Mode 
     >>> stentor.gaussian_laplace(np.array([0., 0., 1., 0., 0.]), 1).round(3)
     array([ 0.197,  0.002, -0.399,  0.002,  0.197])
     """
-    ndim = rank_of(input)
+    ndim = opened_rank(open_array(input, 'input', any_type=True))
     axes = None if axes is None else settled(axes)
     where = axes_of(axes, ndim)
     sigmas = each_axis(settled(sigma), len(where), 'sigma')
@@ -316,17 +316,11 @@ def _of_order(order: int, x: Any, axis: int, output: Any, mode: Any, cval: Any, 
     return gaussian_filter(x, sigma, orders, output, mode, cval, **kwargs)
 
 
-def rank_of(x: Any) -> int:
-    """The number of axes of an array of any library."""
-    opened = open_array(x, 'input', any_type=True)
-    return opened.array.ndim if isinstance(opened, Host) else len(opened.layout.shape)
-
-
 def _summed(x: Any, derivative: Callable, output: Any, mode: Any, cval: Any, extra: Sequence[Any], named: Optional[Dict[str, Any]],
             axes: Any, squared: bool) -> Any:
     """The sum over the axes of a function's results, or the square root of the sum of squares."""
     opened = open_array(x, 'input', any_type=True)
-    ndim = opened.array.ndim if isinstance(opened, Host) else len(opened.layout.shape)
+    ndim = opened_rank(opened)
     where, mode = axes_of(settled(axes), ndim), settled(mode)
     modes = each_axis(mode, len(where), 'mode')
     named = {} if named is None else named

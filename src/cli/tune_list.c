@@ -154,8 +154,8 @@ static stn_status tune_made(session *s, const cli_listed_problem *problem, const
     if (status == STN_OK && s->order->seeds) status = tune_wisdom_add_fastest(c.plan, &s->seeds, error);
     if (status == STN_OK && s->order->again) {
         c.again = true, c.wait_seconds = 0;
-        status = measure_candidates(s, &c, options.strategy, &(tune_order){.seconds = s->tuning.seconds, .apart = true},
-                                    error);
+        status = measure_candidates(s, &c, options.strategy,
+                                    &(tune_order){.seconds = s->tuning.seconds, .without_wisdom = true}, error);
     }
     stn_plan_destroy(c.plan);
     return status;

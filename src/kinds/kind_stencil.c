@@ -170,13 +170,13 @@ static void json_growth(const stn_growth *g, double steps, double overflow, stn_
                    {"step_growth", g->step},       /* the norm of a step */
                    {"lasting_growth", g->lasting}, /* a bound on the eigenvalues of a step */
                    {"log10_growth", stn_growth_peak(g, steps)},
-                   /* Errors may exceed the predicted ones as much. */
+                   /* By how much errors may exceed the predicted ones, as a power of ten. */
                    {"log10_above_eigenvalues", stn_growth_above_eigenvalues(g, steps)}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         stn_json_key(text, numbers[i].key);
         stn_json_number(text, numbers[i].value);
     }
-    stn_json_key(text, "nearly_defective"); /* growth.h */
+    stn_json_key(text, "nearly_defective"); /* defined in growth.h */
     stn_text_printf(text, stn_growth_nearly_defective(g) ? "true" : "false");
 }
 

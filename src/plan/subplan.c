@@ -3,11 +3,11 @@
 #include "context/search_cache.h"
 #include "plan/plan.h"
 
-stn_status stn_subplan(const stn_plan *parent, const stn_task *task, const char *name, stn_plan **result,
-                       stn_error *error) {
+static stn_status build(const stn_plan *parent, const stn_kind *kind, const void *work, uint64_t steps,
+                        const char *name, stn_plan **result, stn_error *error) {
     stn_plan *plan;
     *result = NULL;
-    STN_TRY(stn_plan_copy(parent, stn_kinds[STN_KIND_STENCIL], task, task->steps, &plan, error));
+    STN_TRY(stn_plan_copy(parent, kind, work, steps, &plan, error));
     stn_status status = stn_plan_choose(plan, &(stn_plan_options){.strategy = name}, error);
     if (status == STN_OK) status = stn_plan_prepare(plan, error);
     if (status == STN_OK)
@@ -15,6 +15,16 @@ stn_status stn_subplan(const stn_plan *parent, const stn_task *task, const char 
     else
         stn_plan_destroy(plan);
     return status;
+}
+
+stn_status stn_subplan(const stn_plan *parent, const stn_task *task, const char *name, stn_plan **plan,
+                       stn_error *error) {
+    return build(parent, stn_kinds[STN_KIND_STENCIL], task, task->steps, name, plan, error);
+}
+
+stn_status stn_subplan_fft(const stn_plan *parent, const stn_fft *fft, const char *name, stn_plan **plan,
+                           stn_error *error) {
+    return build(parent, stn_kinds[STN_KIND_FFT], fft, 1, name, plan, error);
 }
 
 stn_status stn_subplan_generic(const stn_plan *parent, const stn_task *task, stn_plan **result, stn_error *error) {

@@ -9,13 +9,11 @@
 
 #include "base/error.h"
 
-/* Formats an offset as "(0, -1)". */
-#define OFFSET_TEXT 80 /* bytes */
-static void print_offset(int rank, const int64_t offset[STN_MAX_RANK], char text[OFFSET_TEXT]) {
-    int used = snprintf(text, OFFSET_TEXT, "(");
+void stn_offset_print(int rank, const int64_t offset[STN_MAX_RANK], char text[STN_OFFSET_TEXT]) {
+    int used = snprintf(text, STN_OFFSET_TEXT, "(");
     for (int axis = 0; axis < rank; axis++)
-        used += snprintf(text + used, OFFSET_TEXT - (size_t)used, "%s%" PRId64, axis ? ", " : "", offset[axis]);
-    snprintf(text + used, OFFSET_TEXT - (size_t)used, ")");
+        used += snprintf(text + used, STN_OFFSET_TEXT - (size_t)used, "%s%" PRId64, axis ? ", " : "", offset[axis]);
+    snprintf(text + used, STN_OFFSET_TEXT - (size_t)used, ")");
 }
 
 /* A tap and its index in the caller's list, which error messages name after sorting. */
@@ -43,8 +41,8 @@ static stn_status check_rank(int rank, stn_error *error) {
 }
 
 static stn_status check_tap(int rank, size_t index, const stn_tap *tap, stn_error *error) {
-    char offset[OFFSET_TEXT];
-    print_offset(STN_MAX_RANK, tap->offset, offset);
+    char offset[STN_OFFSET_TEXT];
+    stn_offset_print(STN_MAX_RANK, tap->offset, offset);
     for (int axis = 0; axis < STN_MAX_RANK; axis++) {
         int64_t o = tap->offset[axis];
         if (axis >= rank && o != 0)
@@ -56,7 +54,7 @@ static stn_status check_tap(int rank, size_t index, const stn_tap *tap, stn_erro
                             "tap %zu has the offset %" PRId64 " along axis %d: the furthest possible is %d either way",
                             index, o, axis, STN_MAX_HOST_RADIUS);
     }
-    print_offset(rank, tap->offset, offset);
+    stn_offset_print(rank, tap->offset, offset);
     if (!isfinite(tap->weight))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "tap %zu at offset %s has the weight %g: weights must be finite numbers", index, offset,
@@ -86,8 +84,8 @@ static stn_status check_taps(int rank, size_t ntaps, const stn_tap *taps, stn_er
 static stn_status check_distinct(int rank, size_t ntaps, const indexed_tap *sorted, stn_error *error) {
     for (size_t i = 1; i < ntaps; i++) {
         if (compare_offsets(&sorted[i - 1].tap, &sorted[i].tap) != 0) continue;
-        char offset[OFFSET_TEXT];
-        print_offset(rank, sorted[i].tap.offset, offset);
+        char offset[STN_OFFSET_TEXT];
+        stn_offset_print(rank, sorted[i].tap.offset, offset);
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "taps %zu and %zu are both at offset %s: add their weights into one tap", sorted[i - 1].index,
                         sorted[i].index, offset);
@@ -163,10 +161,10 @@ stn_status stn_stencil_create_dense(int rank, const size_t *extent, const double
     for (size_t i = 0; i < total; i++) {
         ntaps += weights[i] != 0.0;
         if (isfinite(weights[i])) continue;
-        char offset[OFFSET_TEXT];
+        char offset[STN_OFFSET_TEXT];
         int64_t o[STN_MAX_RANK];
         dense_offset(rank, extent, i, o);
-        print_offset(rank, o, offset);
+        stn_offset_print(rank, o, offset);
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the dense stencil's element %zu, offset %s, is %g: weights must be finite numbers", i, offset,
                         weights[i]);

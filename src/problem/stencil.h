@@ -22,4 +22,8 @@ bool stn_symbol_stable(double max_symbol, uint64_t steps);
 /* The first step after which numbers of initially this magnitude may exceed the dtype's range;
  * infinite if nothing grows. */
 double stn_symbol_overflow(double max_symbol, stn_dtype dtype, double magnitude);
+
+/* Formats an offset as "(0, -1)" in STN_OFFSET_TEXT bytes. */
+#define STN_OFFSET_TEXT 80
+void stn_offset_print(int rank, const int64_t offset[STN_MAX_RANK], char text[STN_OFFSET_TEXT]);
 #endif

@@ -132,8 +132,8 @@ static void add(stn_estimate *sum, const stn_estimate *one, double times) {
     sum->memory = fmax(sum->memory, one->memory);
 }
 
-/* roughly: the last chunk counts as one like the first, which saves a ranking of all strategies;
- * not where the first is shorter. */
+/* roughly: the last chunk is estimated as a chunk like the first, which saves a ranking of all
+ * strategies. This does not apply where the first chunk is shorter than the others. */
 static bool estimate_chunks(const stn_task *task, const stn_machine *machine, division by, bool roughly,
                             stn_estimate *result) {
     const double later = (double)later_chunks(task, by);
@@ -191,10 +191,10 @@ static void try_division(search *s, division by) {
 
 static void try_steps(search *s, uint64_t steps) { try_division(s, (division){steps, steps}); }
 
-/* Tries two and three chunks; chunks of 4, 16, 64, ... steps until they are 16 times as long as the
- * best; then 2 and 1/2 times the best; then 3/2 and 3/4 times that; where rows are padded, a first
- * step apart and one or two chunks, or as many as were best. Each size needs a ranking of
- * all strategies, which takes some milliseconds. */
+/* Tries two and three chunks, then chunks of 4, 16, 64, ... steps until they are 16 times as long
+ * as the best; then 2 and 1/2 times the best, and 3/2 and 3/4 times the best of those. Where rows
+ * are padded, it also tries a single first step, followed by one or two chunks or by the best
+ * number of them. Each size needs a ranking of all strategies, which takes some milliseconds. */
 static size_t compose(const stn_plan *plan, stn_candidate *list, size_t most) {
     const stn_task *task = &plan->task;
     const double grid = (double)stn_task_points(task) * (double)stn_dtype_size(task->dtype);

@@ -8,9 +8,9 @@
 
 enum { TEAM_MOST = 64, TEAM_MOST_RANKS = 4096 };
 
-/* Seconds that a GPU idles between two launches that are not simply one after the other on a
- * stream: it waits for the last blocks of other work, copies halos or edges, and fills again.
- * Measured on two H200s, in addition to the copies of an exchange. */
+/* Seconds that a GPU idles between two launches with an exchange between them: it waits for the
+ * last blocks of the first launch, then for halos or edges, and starts the blocks of the next
+ * launch. Measured on two H200s, without the time of the copies. */
 #define TEAM_IDLE 12e-6
 
 typedef struct team_member {

@@ -128,8 +128,8 @@ static stn_status overlapped_step(stn_team_plan *plan, bool is_rest, int parity,
     return team_mark(plan, error);
 }
 
-/* The first halos. A neighbour overwrites the rows that they are copied from two launches later,
- * for which it does not wait otherwise. */
+/* Fills the first halos, and waits until they are copied: a neighbour overwrites the copied rows
+ * two launches later, without another wait. */
 static stn_status begin_overlap(const stn_team_plan *plan, stn_error *error) {
     STN_TRY(team_exchange(plan, plan->at, error));
     STN_TRY(team_mark(plan, error));

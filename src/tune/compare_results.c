@@ -1,4 +1,4 @@
-/* Relative L2 difference of two results on the device; see compare.h. */
+/* Relative L2 difference of two results on the device; see compare_results.h. */
 #include "tune/compare_results.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "context/context.h"
 #include "render/render.h"
 
-/* A sample takes one chunk of SPARSEST at the fewest, and at least SAMPLE_LEAST elements. */
+/* A sample has at least one in SPARSEST chunks, and at least SAMPLE_LEAST elements. */
 enum { SPARSEST = 16, SAMPLE_LEAST = 1 << 16 };
 /* Power of two by which the kernel scales huge numbers down, and tiny ones up, before it squares
  * them. */

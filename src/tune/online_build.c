@@ -26,25 +26,25 @@ void tune_online_build(stn_online *o, online_candidate *candidate) {
 }
 
 static void build_or_collect(stn_online *o, online_candidate *candidate) {
-    stn_compile_batch_free(candidate->gather);
-    candidate->gather = stn_compile_batch_begin(o->plan->context);
+    stn_compile_batch_free(candidate->missing_kernels);
+    candidate->missing_kernels = stn_compile_batch_begin(o->plan->context);
     tune_online_build(o, candidate);
-    const size_t missing = stn_compile_batch_end(candidate->gather);
+    const size_t missing = stn_compile_batch_end(candidate->missing_kernels);
     if (!missing) return;
     if (candidate->plan && candidate->plan->workspace_size > o->inner && !o->plan->online)
         o->inner = candidate->plan->workspace_size;
-    stn_plan_destroy(candidate->plan); /* It was built with stand-in kernels. */
+    stn_plan_destroy(candidate->plan); /* It was built with placeholders of kernels. */
     candidate->plan = NULL;
     candidate->why = (stn_error){0};
     atomic_store(&candidate->built, TUNE_UNBUILT);
 }
 
 static void collect_compare(stn_online *o) {
-    if (o->compare_gather) return;
-    o->compare_gather = stn_compile_batch_begin(o->plan->context);
+    if (o->compare_kernel_batch) return;
+    o->compare_kernel_batch = stn_compile_batch_begin(o->plan->context);
     (void)tune_kernel(o->plan->context, o->plan->kind->shape(o->plan).dtype, "tune_compare", &o->compare, NULL);
-    stn_compile_batch_end(o->compare_gather);
-    o->compare = NULL; /* It may be a stand-in: executions ask again. */
+    stn_compile_batch_end(o->compare_kernel_batch);
+    o->compare = NULL; /* It may be a placeholder: executions ask again. */
 }
 
 void tune_online_collect(stn_online *o, size_t from) {
@@ -58,7 +58,7 @@ void tune_online_collect(stn_online *o, size_t from) {
 
 static void compile_candidate(const stn_online *o, online_candidate *candidate) {
     stn_error why = {0};
-    if (!candidate->gather || stn_compile_batch_try(candidate->gather, &why) == STN_OK)
+    if (!candidate->missing_kernels || stn_compile_batch_try(candidate->missing_kernels, &why) == STN_OK)
         atomic_store(&candidate->built, TUNE_COMPILED);
     else if (!atomic_load(&o->stop)) {
         candidate->why = why;
@@ -70,7 +70,7 @@ static void compile_candidate(const stn_online *o, online_candidate *candidate) 
 
 static void *compile_all(void *user) {
     stn_online *o = user;
-    if (o->compare_gather && stn_compile_batch_try(o->compare_gather, NULL) != STN_OK)
+    if (o->compare_kernel_batch && stn_compile_batch_try(o->compare_kernel_batch, NULL) != STN_OK)
         /* Without the comparison no candidate can be checked, so none is tried. */
         atomic_store(&o->stop, true);
     else
@@ -88,8 +88,8 @@ void tune_online_start(stn_online *o) {
 
 void tune_online_halt(stn_online *o) {
     atomic_store(&o->stop, true);
-    stn_compile_batch_cancel(o->compare_gather);
-    for (size_t i = 1; i < o->search.count; i++) stn_compile_batch_cancel(o->candidates[i].gather);
+    stn_compile_batch_cancel(o->compare_kernel_batch);
+    for (size_t i = 1; i < o->search.count; i++) stn_compile_batch_cancel(o->candidates[i].missing_kernels);
 }
 
 void tune_online_end(stn_online *o) {

@@ -18,7 +18,7 @@ typedef struct online_candidate {
     stn_candidate config;
     /* Owned: runs one unit. NULL: not built, or candidate 0 if a unit is the whole run. */
     stn_plan *plan;
-    stn_compile_batch *gather; /* missing kernels */
+    stn_compile_batch *missing_kernels; /* NULL: none has been asked for */
     atomic_int built;
     stn_error why; /* The reason of a failure; written before `built`. */
 } online_candidate;
@@ -34,7 +34,7 @@ typedef struct stn_online {
     pthread_t builder;    /* Compiles; device work is done by executions. */
     bool has_builder;
     atomic_bool stop, comparable; /* comparable: the comparison kernel is compiled. */
-    stn_compile_batch *compare_gather;
+    stn_compile_batch *compare_kernel_batch;
     pid_t owner;
     stn_kernel *compare;
     void *sums;

@@ -108,9 +108,9 @@ static void choose_candidates(stn_online *o) {
 static void release(stn_online *o) {
     for (size_t i = 0; i < o->search.count; i++) {
         stn_plan_destroy(o->candidates[i].plan);
-        stn_compile_batch_free(o->candidates[i].gather);
+        stn_compile_batch_free(o->candidates[i].missing_kernels);
     }
-    stn_compile_batch_free(o->compare_gather);
+    stn_compile_batch_free(o->compare_kernel_batch);
     stn_timer_destroy(o->took);
     stn_timer_destroy(o->done);
     stn_memory_free(o->plan->context, o->sums);
@@ -243,8 +243,8 @@ stn_status tune_online_set_weights(stn_plan *plan, size_t count, const double *w
     tune_online_end(o);
     o->in_flight = false;
     o->left = 0;
-    stn_compile_batch_free(o->compare_gather); /* It was cancelled. */
-    o->compare_gather = NULL;
+    stn_compile_batch_free(o->compare_kernel_batch); /* It was cancelled. */
+    o->compare_kernel_batch = NULL;
     if (!renew_unit(o)) return stn_fail_memory(error, "a plan", sizeof *plan);
     for (size_t i = 0; i < o->search.count; i++) {
         online_candidate *candidate = &o->candidates[i];

@@ -29,7 +29,7 @@ typedef struct session {
     stn_plan *plan;
     tune_stage stage;
     tune_trial trials[TRIALS];
-    stn_compile_batch *gathers[TRIALS]; /* Kernels that each trial's candidate lacks. */
+    stn_compile_batch *batches[TRIALS]; /* Kernels that each trial's candidate lacks. */
     /* estimated: index of the trial that STN_MODE_ESTIMATE would run. */
     size_t count, estimated;
     double deadline, best; /* best: the smallest sample so far. */
@@ -95,33 +95,33 @@ static void run_on_all(stn_pool *pool, size_t count, void (*body)(void *user, in
 }
 
 /* The trials from index `first` on. */
-typedef struct batch {
+typedef struct trial_range {
     session *s;
     size_t first;
-} batch;
+} trial_range;
 
 /* Builds the trials whose kernels are all there; collects the missing kernels of the others. */
 static void build_or_collect_some(void *user, int64_t begin, int64_t end) {
-    const batch *part = user;
+    const trial_range *part = user;
     session *s = part->s;
     for (int64_t i = (int64_t)part->first + begin; i < (int64_t)part->first + end; i++) {
-        stn_compile_batch *gather = s->gathers[i] = stn_compile_batch_begin(s->plan->context);
+        stn_compile_batch *batch = s->batches[i] = stn_compile_batch_begin(s->plan->context);
         tune_trial_build(s->stage.plan, &s->trials[i]);
-        if (!stn_compile_batch_end(gather)) continue;
-        tune_trial_clear(&s->trials[i]); /* It was built with stand-in kernels. */
+        if (!stn_compile_batch_end(batch)) continue;
+        tune_trial_clear(&s->trials[i]); /* It was built with placeholders of kernels. */
         s->trials[i].state = TUNE_NEW;
     }
 }
 
 /* Builds the trials whose kernels were compiled in the meantime. */
 static void build_some(void *user, int64_t begin, int64_t end) {
-    const batch *part = user;
+    const trial_range *part = user;
     session *s = part->s;
     for (int64_t i = (int64_t)part->first + begin; i < (int64_t)part->first + end; i++) {
         tune_trial *trial = &s->trials[i];
-        if (!s->gathers[i] || !stn_compile_batch_count(s->gathers[i])) continue;
+        if (!s->batches[i] || !stn_compile_batch_count(s->batches[i])) continue;
         trial->why = (stn_error){0};
-        if (stn_compile_batch_failed(s->gathers[i], &trial->why))
+        if (stn_compile_batch_failed(s->batches[i], &trial->why))
             trial->state = TUNE_SKIPPED;
         else
             tune_trial_build(s->stage.plan, trial);
@@ -129,12 +129,12 @@ static void build_some(void *user, int64_t begin, int64_t end) {
 }
 
 static void compile_batch(session *s, stn_pool *pool, size_t first, size_t count) {
-    run_on_all(pool, count, build_or_collect_some, &(batch){s, first});
-    stn_compile_batches_run(s->plan->context, &s->gathers[first], count);
+    run_on_all(pool, count, build_or_collect_some, &(trial_range){s, first});
+    stn_compile_batches_run(s->plan->context, &s->batches[first], count);
 }
 
-static void free_gathers(session *s, size_t first, size_t count) {
-    for (size_t i = first; i < first + count; i++) stn_compile_batch_free(s->gathers[i]), s->gathers[i] = NULL;
+static void free_batches(session *s, size_t first, size_t count) {
+    for (size_t i = first; i < first + count; i++) stn_compile_batch_free(s->batches[i]), s->batches[i] = NULL;
 }
 
 /* ---- measuring ------------------------------------------------------------------------------- */
@@ -202,8 +202,8 @@ static void measure_all(session *s) {
         size_t count = s->count - first < batch_size ? s->count - first : batch_size;
         if (first && stn_clock_seconds() > s->deadline) break;
         compile_batch(s, pool, first, count);
-        run_on_all(pool, count, build_some, &(batch){s, first});
-        free_gathers(s, first, count);
+        run_on_all(pool, count, build_some, &(trial_range){s, first});
+        free_batches(s, first, count);
         for (size_t i = first; i < first + count && (i == 0 || stn_clock_seconds() < s->deadline); i++)
             measure_one(s, &s->trials[i]);
         for (size_t i = first; i < first + count; i++) /* Frees the plans' memory. */
@@ -323,6 +323,6 @@ void tune_session_compile(stn_plan *plan, const tune_order *order) {
     if (!s) return;
     compile_batch(s, pool_of(s), 0, s->count);
     for (size_t i = 0; i < s->count; i++) tune_trial_clear(&s->trials[i]);
-    free_gathers(s, 0, s->count);
+    free_batches(s, 0, s->count);
     free(s);
 }

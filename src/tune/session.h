@@ -15,7 +15,7 @@ typedef struct tune_order {
     bool all;       /* true: every candidate; false: the likely ones */
     /* Excludes candidates estimated at more than this many times the best; 0: decided by `all`. */
     double within;
-    bool apart; /* Neither reads nor writes wisdom. */
+    bool without_wisdom; /* It is neither read nor written. */
 } tune_order;
 
 /* Fails only if nothing could be measured. */

@@ -156,9 +156,9 @@ static void tune_locked(stn_plan *plan, const char *strategy, const tune_order *
     stn_error why = {0};
     const bool ready = records && rank_for(plan, strategy, order);
     if (ready) {
-        if (!order->apart) (void)tune_recall(plan, take_own, records);
+        if (!order->without_wisdom) (void)tune_recall(plan, take_own, records);
         if (tune_session_run(plan, order, records, &why) == STN_OK) {
-            if (!order->apart) tune_remember(plan, records);
+            if (!order->without_wisdom) tune_remember(plan, records);
         } else
             stn_log(&plan->context->logger, STN_LOG_WARNING, "nothing could be measured, so the estimate decides: %s",
                     why.message);

@@ -9,19 +9,19 @@
 #include "../cache/helpers.h"
 #include "base/error.h"
 #include "context/context.h"
+#include "plan_checks.h"
 #include "strategies/table.h"
-#include "told.h"
 #include "tune/timing_trial.h"
 
 typedef struct world {
     char *dir;
     stn_context *context;
-    told told;
+    warning_count warned;
 } world;
 
 static void open_context(world *w) {
     const stn_context_options options = {
-        .device = STN_DEVICE_CUDA(0), .cache_dir = w->dir, .log = count_warning, .log_user = &w->told};
+        .device = STN_DEVICE_CUDA(0), .cache_dir = w->dir, .log = count_warning, .log_user = &w->warned};
     OK(stn_context_create(&options, &w->context, &error));
 }
 
@@ -100,12 +100,12 @@ Test(tune_layers, are_measured_and_remembered) {
     begin(&w);
     stn_spectral_conv c = layer_of(STN_PASS_FORWARD);
     stn_plan *tuned = layer_plan(&w, &c, true);
-    cr_assert_eq(tuned->chosen, STN_CHOSEN_BY_MEASURING, "%s", w.told.last);
+    cr_assert_eq(tuned->chosen, STN_CHOSEN_BY_MEASURING, "%s", w.warned.last);
     cr_assert(measured_rows(tuned) >= 2, "%zu", measured_rows(tuned));
     for (size_t i = 0; i < tuned->ranked; i++)
         if (tuned->ranking[i].measured > 0) cr_assert(tuned->measured <= tuned->ranking[i].measured);
     expect_right_layer(&w, &c, tuned);
-    cr_assert_eq(w.told.warnings, 0u, "%s", w.told.last);
+    cr_assert_eq(w.warned.warnings, 0u, "%s", w.warned.last);
     const stn_candidate fastest = tuned->candidate;
     stn_plan_destroy(tuned);
     reopen(&w);

@@ -2,13 +2,13 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "told.h"
+#include "plan_checks.h"
 
 typedef struct world {
     stn_context *context;
     stn_stencil *stencil;
     stn_problem problem;
-    told told;
+    warning_count warned;
 } world;
 
 Test(nowhere, has_no_effect_but_a_warning) {
@@ -21,7 +21,7 @@ Test(nowhere, has_no_effect_but_a_warning) {
             options.device = STN_DEVICE_HOST;
         options.cache_dir = ":memory:";
         options.log = count_warning;
-        options.log_user = &w.told;
+        options.log_user = &w.warned;
         OK(stn_context_create(&options, &w.context, &error));
         OK(stn_stencil_parse("heat-1d", &w.stencil, &error));
         w.problem.stencil = w.stencil;
@@ -31,8 +31,8 @@ Test(nowhere, has_no_effect_but_a_warning) {
         stn_plan *plan;
         OK(stn_plan_create(w.context, &w.problem, &plan_options, &plan, &error));
         cr_assert_eq(plan->chosen, STN_CHOSEN_BY_ESTIMATE);
-        cr_assert_eq(w.told.warnings, 1u);
-        cr_assert_not_null(strstr(w.told.last, "nothing is measured"), "%s", w.told.last);
+        cr_assert_eq(w.warned.warnings, 1u);
+        cr_assert_not_null(strstr(w.warned.last, "nothing is measured"), "%s", w.warned.last);
         stn_plan_destroy(plan);
         stn_stencil_destroy(w.stencil);
         stn_context_destroy(w.context);

@@ -5,17 +5,17 @@
 #include <string.h>
 
 #include "context/context.h"
+#include "plan_checks.h"
 #include "strategies/table.h"
-#include "told.h"
 
 static stn_context *context;
 static stn_stencil *stencil;
-static told heard;
+static warning_count heard;
 
 static void start(void) {
     const stn_context_options options = {
         .device = STN_DEVICE_CUDA(0), .cache_dir = ":memory:", .log = count_warning, .log_user = &heard};
-    heard = (told){0};
+    heard = (warning_count){0};
     OK(stn_context_create(&options, &context, &error));
     OK(stn_stencil_parse("heat-2d", &stencil, &error));
 }

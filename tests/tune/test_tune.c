@@ -10,8 +10,8 @@
 #include "../cache/helpers.h"
 #include "base/error.h"
 #include "context/context.h"
+#include "plan_checks.h"
 #include "strategies/table.h"
-#include "told.h"
 #include "tune/plan_wisdom.h"
 #include "tune/timing_trial.h"
 
@@ -23,7 +23,7 @@ typedef struct world {
     stn_stencil *stencil;
     stn_problem problem;
     const char *strategy; /* NULL: auto */
-    told told;
+    warning_count warned;
 } world;
 
 static void open_context(world *w, const char *dir) {
@@ -31,7 +31,7 @@ static void open_context(world *w, const char *dir) {
     options.device = STN_DEVICE_CUDA(0);
     options.cache_dir = dir;
     options.log = count_warning;
-    options.log_user = &w->told;
+    options.log_user = &w->warned;
     stn_status status = stn_context_create(&options, &w->context, &error);
     cr_assert_eq(status, STN_OK, "%s", error.message);
 }
@@ -110,7 +110,7 @@ Test(tune, chooses_and_remembers_the_fastest_candidate) {
     for (size_t i = 0; i < tuned->ranked; i++)
         if (tuned->ranking[i].measured > 0) cr_assert(tuned->measured <= tuned->ranking[i].measured);
     expect_right(&w, tuned);
-    cr_assert_eq(w.told.warnings, 0u, "%s", w.told.last);
+    cr_assert_eq(w.warned.warnings, 0u, "%s", w.warned.last);
 
     stn_context *first = w.context;
     open_context(&w, w.dir); /* another process, concurrently */
@@ -151,7 +151,7 @@ Test(tune, in_place_and_without_a_folder) {
     cr_assert_eq(later->chosen, STN_CHOSEN_BY_ESTIMATE);
     stn_plan_destroy(later);
     stn_plan_destroy(tuned);
-    cr_assert_eq(w.told.warnings, 0u, "%s", w.told.last);
+    cr_assert_eq(w.warned.warnings, 0u, "%s", w.warned.last);
     end(&w);
 }
 
@@ -253,8 +253,8 @@ Test(tune, does_not_overwrite_unreadable_wisdom) {
     cr_assert_eq(chmod(path, 0), 0);
     records.list[0].seconds = 2;
     tune_remember(plan, &records);
-    cr_assert_gt(w.told.warnings, 0u);
-    cr_assert_not_null(strstr(w.told.last, "not remembered"), "%s", w.told.last);
+    cr_assert_gt(w.warned.warnings, 0u);
+    cr_assert_not_null(strstr(w.warned.last, "not remembered"), "%s", w.warned.last);
     cr_assert_eq(stn_wisdom_export(w.context, &after, &error), STN_ERROR_IO, "what is unread is not left out");
     cr_assert_eq(stn_wisdom_import(w.context, before, strlen(before), NULL, &error), STN_ERROR_IO);
     cr_assert_eq(chmod(path, 0600), 0);
@@ -312,7 +312,7 @@ Test(tune, a_transform_is_measured_and_remembered) {
     for (size_t i = 0; i < tuned->ranked; i++)
         if (tuned->ranking[i].measured > 0) cr_assert(tuned->measured <= tuned->ranking[i].measured);
     expect_one_peak(&w, tuned, 1024, 6, 37);
-    cr_assert_eq(w.told.warnings, 0u, "%s", w.told.last);
+    cr_assert_eq(w.warned.warnings, 0u, "%s", w.warned.last);
     const stn_candidate fastest = tuned->candidate;
     stn_plan_destroy(tuned);
     reopen(&w);

@@ -107,10 +107,10 @@ static double most_change(const stn_task *task, int axis, int64_t length) {
 
 /* Most frequencies are far below the threshold, so their neighbours are below it as well and are
  * skipped. */
-int64_t stn_symbol_retained(const stn_task *task, int axis, int64_t length, double dead) {
+int64_t stn_symbol_retained(const stn_task *task, int axis, int64_t length, double decay_threshold) {
     scan s;
     int64_t kept = length / 2 + 1;
-    const double change = 1.001 * most_change(task, axis, length), threshold = 1 - dead;
+    const double change = 1.001 * most_change(task, axis, length), threshold = 1 - decay_threshold;
     if (open_scan(&s, task, axis, length))
         while (kept > 1) {
             sum_others(&s, 2 * M_PI * (double)(kept - 1) / (double)length);

@@ -107,7 +107,7 @@ typedef struct line {
 /* A group of taps that differ only in their offset along the first of the other axes, a frequency
  * of which many lines share. With 1 - (1 - a)(1 - b) = b + a (1 - b), where a and b are the
  * distances of the two axes' factors from 1, the sum over the group is computed once for all these
- * lines. Where weights are symmetric along an axis, one cell represents its mirror images too: b
+ * lines. Where weights are symmetric along an axis, one group represents its mirror images too: b
  * and its conjugate leave the real part. */
 typedef struct tap_group {
     int64_t across; /* offset along the second of the other axes */
@@ -125,7 +125,7 @@ typedef struct tap_groups {
     /* Distinct offsets along the second of the other axes. */
     int64_t offset[2 * STN_MAX_RADIUS + 1];
     int offsets;
-    int *of_tap;        /* negative: another cell represents it */
+    int *of_tap;        /* negative: another group represents it */
     long double rest;   /* 1 - sum of all weights */
     bool across, along; /* weights are symmetric in this direction */
     /* Taps with an offset along the line have no other, so lines differ in `one_minus` only. */
@@ -169,7 +169,7 @@ static bool is_star(const tap_groups *c, int low) {
 static bool tap_groups_make(const stn_symbol *s, const stn_task *task, int first_axis, int across, tap_groups *c) {
     const int low = task->reach[s->axis][0], wide_along = low + task->reach[s->axis][1] + 1;
     const int first = task->reach[across][0], wide_across = first + task->reach[across][1] + 1;
-    /* Cell of each position, from 1 on. */
+    /* The group at each position, from 1 on. */
     int *number = calloc((size_t)wide_along * (size_t)wide_across, sizeof *number);
     *c = (tap_groups){.list = malloc(task->ntaps * sizeof *c->list),
                       .of_tap = malloc(2 * task->ntaps * sizeof *c->of_tap),
@@ -201,8 +201,8 @@ static void add_one_minus(line *l, const tap_group *each, complex_ld one_minus) 
     l->one_minus.re += each->copies * one_minus.re, l->one_minus.im += each->copies * one_minus.im;
 }
 
-/* Evaluates the cells at one frequency of the first of the other axes. *all: the common part of all
- * its lines, from cells without an offset along the second. */
+/* Evaluates the groups at one frequency of the first of the other axes. *all: the common part of
+ * all its lines, from groups without an offset along the second. */
 static void tap_groups_evaluate(tap_groups *c, const stn_symbol *s, const stn_task *task, int axis,
                                 const complex_ld *table, int64_t place, line *all) {
     const int count = task->reach[s->axis][0] + task->reach[s->axis][1] + 1;
@@ -223,7 +223,7 @@ static void tap_groups_evaluate(tap_groups *c, const stn_symbol *s, const stn_ta
     }
 }
 
-/* Sums the cells from number k on that have the same position on the line and an offset along the
+/* Sums the groups from number k on that have the same position on the line and an offset along the
  * second of the other axes only, with the real part of b; returns their number. */
 static size_t sum_run(const tap_groups *c, size_t k, const complex_ld *factors, line *l, long double *re_one_minus) {
     const tap_group *const first = &c->list[k];
@@ -376,7 +376,7 @@ bool stn_symbol_parts(const stn_symbol *s, const stn_task *task, int64_t count, 
 }
 
 /* In the plain form, real parts agree at opposite frequencies and imaginary ones are negated; these
- * matter where a cell has offsets along both of the other axes. They are exactly 0 if its taps are
+ * matter where a group has offsets along both of the other axes. They are exactly 0 if its taps are
  * at most one pair there. */
 bool stn_symbol_mirrored(const stn_symbol *s, const stn_task *task) {
     const int first = first_of_others(s), second = second_of_others(s);

@@ -58,7 +58,7 @@ double stn_symbol_cancellation_error(const stn_task *task);
  * symbol in the plain form or not. */
 double stn_symbol_error(const stn_task *task, double points, bool plain);
 /* The least number m such that every frequency from m to length - m along `axis`, with any
- * frequencies of the others, has 1 - |K| above `dead`, so that a transform need not retain it.
- * length / 2 + 1 if there is none, or if the search would take too long. */
-int64_t stn_symbol_retained(const stn_task *task, int axis, int64_t length, double dead);
+ * frequencies of the others, has 1 - |K| above `decay_threshold`, so that a transform need not
+ * retain it. length / 2 + 1 if there is none, or if the search would take too long. */
+int64_t stn_symbol_retained(const stn_task *task, int axis, int64_t length, double decay_threshold);
 #endif

@@ -60,9 +60,10 @@ static double lowest_corner(const stn_task *task) {
     return lowest;
 }
 
-/* A transform's rounding errors are equally large at every frequency, and one step multiplies them
- * by the root mean square of K, that of the taps' weights; data from 0 to 1, three quarters of
- * whose squares are in their mean, are multiplied by K at 0 mostly. */
+/* A transform's rounding errors are equally large at every frequency, so one step multiplies them
+ * by the root mean square of K, which equals the root of the sum of the squared weights. Of data
+ * from 0 to 1 the mean has three quarters of the sum of squares, and a step multiplies it by K at
+ * 0. */
 static double cancelling(const stn_task *task) {
     double sum = 0, squares = 0;
     if (task->steps > 1 || task->snapshots > 1 || task->sum) return stn_error_cancellation(task);

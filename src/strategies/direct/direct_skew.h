@@ -3,8 +3,8 @@
 #define STN_STRATEGIES_DIRECT_DIRECT_SKEW_H
 #include "strategies/direct/direct_shape.h"
 
-/* Whether one skew serves the input and the output: their rows lie alike in words of `vector`
- * elements. */
+/* Whether one skew serves the input and the output: their rows have the same offsets within words
+ * of `vector` elements. */
 bool direct_skew_serves(const stn_task *task, int vector);
 /* Elements by which a row begins later in a word than the row before it, along kernel axes z and y:
  * at most half a word in either direction. */

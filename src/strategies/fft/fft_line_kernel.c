@@ -24,7 +24,7 @@ static void position_of(const fft_line_shape *shape, bool lines_fast, int thread
 
 static int padded(const fft_line_shape *shape, int a) { return a + a / shape->pad; }
 
-/* Shared-memory transactions of the first warp's access; cell[i] is the index that thread i
+/* Shared-memory transactions of the first warp's access; index[i] is the element that thread i
  * accesses. */
 static int transactions(const int index[32], int threads, int bytes) {
     int group = 128 / bytes, sum = 0; /* indices per transaction, one in each bank */

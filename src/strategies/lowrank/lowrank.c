@@ -2,9 +2,9 @@
  * after LoRAStencil. f steps are one correlation with the taps' f-th power, convolved on the host
  * (common/stencil_power.h); its weights are a sum of few separable terms.
  *
- * There are three tables of operations: flat (1D and 2D) and solid (3D) fuse steps; axes makes one
- * step of separable taps of any radius. This file dispatches a task and its candidates to their
- * table. */
+ * There are three tables of operations: lowrank_plane (1D and 2D) and lowrank_volume (3D) fuse
+ * steps; lowrank_axes makes one step of separable taps of any radius. This file dispatches a task
+ * and its candidates to their table. */
 #include <stdio.h>
 
 #include "strategies/lowrank/axes/lowrank_axes.h"

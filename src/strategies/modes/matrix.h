@@ -267,7 +267,8 @@ INLINE void NAME(store)(double *to, int count, NAME(vector) re, NAME(vector) im)
     for (int lane = 0; lane < count; lane++) to[2 * lane] = re[lane], to[2 * lane + 1] = im[lane];
 }
 
-/* Products with the small rests are summed apart from the others. */
+/* Products of the small parts (`rest`) have a sum of their own, so that they are not lost in the
+ * sum of the large ones. */
 INLINE void NAME(apply_row)(const NAME(pair) * row, const NAME(vector) * in, int w, const bool real,
                             NAME(vector) to[2]) {
     const NAME(vector) zero = {0};

@@ -42,7 +42,7 @@ WIDE NAME(pair) NAME(pair_scale)(NAME(pair) a, NAME(wide) by) {
     return (NAME(pair)){NAME(times)(a.re, by), NAME(times)(a.im, by)};
 }
 
-/* A sum of products that is settled at its end. */
+/* A sum of products, which is renormalised once, by `end`. */
 typedef struct NAME(sum) {
     REAL sum, error;
 } NAME(sum);

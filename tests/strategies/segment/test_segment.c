@@ -1,12 +1,66 @@
-/* segment compared with host: sides, steps, sizes, layouts, segment lengths, new weights, on any
- * device (the emulator in CI, a GPU elsewhere). Prints TAP. Usage: test_segment [--full] [--only
- * PART] [--dtype T]. */
+/* segment compared with host: sides, steps, sizes, layouts, segment lengths and positions, new
+ * weights, on any device (the emulator in CI, a GPU elsewhere). Prints TAP. Usage: test_segment
+ * [--full] [--only PART] [--dtype T]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "segment_lines.h"
+#include "../suite.h"
+
+static stn_problem line_of(const stn_stencil *stencil, int n, uint64_t steps) {
+    stn_problem p = STN_PROBLEM_INIT;
+    p.stencil = stencil;
+    p.extent[0] = (size_t)n;
+    p.steps = steps;
+    return p;
+}
+
+static void set_sides(stn_problem *p, int axis, int low, int high) {
+    p->boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.7 : 0};
+    p->boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.3 : 0};
+}
+
+/* Asymmetric weights of the given radius, for wrap or between stepped margins. */
+static stn_stencil *uneven_line(dice *d, int radius) { return random_stencil(d, 1, TAPS_BOX, radius); }
+
+/* Symmetric weights whose absolute values sum to 1. */
+static stn_stencil *even_line(dice *d, int radius) {
+    stn_tap taps[2 * 8 + 1];
+    double sum = 0;
+    for (int k = 0; k <= radius; k++) {
+        double weight = (0.1 + fabs(dice_real(d))) * (dice_int(d, 0, 3) ? 1 : -1);
+        taps[radius - k] = (stn_tap){{-k, 0, 0}, weight};
+        taps[radius + k] = (stn_tap){{k, 0, 0}, weight};
+        sum += fabs(weight) * (k ? 2 : 1);
+    }
+    for (int i = 0; i < 2 * radius + 1; i++) taps[i].weight /= sum;
+    stn_stencil *stencil = NULL;
+    stn_stencil_create(1, (size_t)(2 * radius + 1), taps, &stencil, NULL);
+    return stencil;
+}
+
+/* The same taps divided by their largest |symbol|, so that no number of steps makes all of a result
+ * underflow. Weights of both signs whose absolute values sum to 1 leave 1e-300 of it after 2000
+ * steps. */
+static stn_stencil *lasting(stn_stencil *stencil) {
+    stn_tap taps[2 * 8 + 1];
+    size_t count = stn_stencil_tap_count(stencil);
+    double most = 0;
+    memcpy(taps, stn_stencil_taps(stencil), count * sizeof *taps);
+    for (int i = 0; i <= 4096; i++) {
+        double real = 0, imaginary = 0;
+        for (size_t k = 0; k < count; k++) {
+            real += taps[k].weight * cos(acos(-1) * i / 4096 * (double)taps[k].offset[0]);
+            imaginary += taps[k].weight * sin(acos(-1) * i / 4096 * (double)taps[k].offset[0]);
+        }
+        most = fmax(most, hypot(real, imaginary));
+    }
+    for (size_t k = 0; k < count; k++) taps[k].weight /= most;
+    stn_stencil_destroy(stencil);
+    stn_stencil_create(1, count, taps, &stencil, NULL);
+    return stencil;
+}
 
 static void check(suite *s, const char *what, const stn_problem *problem, uint64_t seed) {
     suite_compare(s, "segment", true, what, problem, seed);
@@ -391,10 +445,108 @@ static void plans(suite *s) {
     stn_stencil_destroy(stencil);
 }
 
+/* Segments of 8192 and 16384 points: every kind of side, whole periods, asymmetric weights,
+ * margins, 1 to 4096 steps and more, batches, unaligned layouts. */
+static void longest(suite *s) {
+    static const struct {
+        int points, n, low, high, radius;
+        uint64_t steps;
+        bool uneven, odd;
+    } cases[] = {{8192, 20011, STN_WRAP, STN_WRAP, 1, 1000, false, false},
+                 {16384, 30011, STN_WRAP, STN_WRAP, 2, 3000, true, false},
+                 {8192, 9001, STN_FIXED, STN_CONSTANT, 1, 4096, false, false},
+                 {16384, 20023, STN_CONSTANT, STN_MIRROR, 1, 4096, false, true},
+                 {8192, 15013, STN_WRAP, STN_WRAP, 3, 17, true, true},
+                 {16384, 16384, STN_WRAP, STN_WRAP, 2, 4096, true, false},
+                 {8192, 8192, STN_WRAP, STN_WRAP, 1, 100000, false, false},
+                 {16384, 257, STN_REFLECT, STN_FIXED, 1, 20000, false, false},
+                 {8192, 12345, STN_REFLECT, STN_MIRROR, 3, 1, false, true},
+                 {16384, 33333, STN_FIXED, STN_REFLECT, 1, 30000, false, false},
+                 {8192, 10007, STN_NEAREST, STN_CONSTANT, 2, 5, true, false},
+                 {16384, 15000, STN_WRAP, STN_WRAP, 3, 3000, true, true},
+                 {8192, 101, STN_CONSTANT, STN_CONSTANT, 1, 3000, false, true},
+                 {8192, 4096, STN_REFLECT, STN_REFLECT, 2, 3000, false, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (!s->full && i > 9) continue;
+        dice d = {(uint64_t)i + 900};
+        stn_stencil *stencil = (cases[i].uneven ? uneven_line : even_line)(&d, cases[i].radius);
+        if (cases[i].uneven && cases[i].steps > 60) stencil = lasting(stencil);
+        stn_problem p = line_of(stencil, cases[i].n, cases[i].steps);
+        const bool wrapped = cases[i].low == STN_WRAP || cases[i].high == STN_WRAP;
+        set_sides(&p, 0, wrapped ? STN_WRAP : cases[i].low, wrapped ? STN_WRAP : cases[i].high);
+        p.batch = 1 + i % 3;
+        p.in_place = i % 4 == 1;
+        if (cases[i].odd) p.alignment = s->dtype_given ? 4 : 8;
+        p = suite_problem(s, &p);
+        char what[240], words[100], detail[1200];
+        comparison c;
+        snprintf(words, sizeof words, "segments of %d points", cases[i].points);
+        const int pick = suite_candidate(s, &p, "segment", words);
+        const bool good = compare_candidate_with_host(s->context, s->pool, &p, "segment", pick, true, d.state, &c);
+        snprintf(what, sizeof what, "%s, %d points, %s:%s, %d steps", words, cases[i].n, side_names[cases[i].low],
+                 side_names[cases[i].high], (int)p.steps);
+        suite_detail(&c, detail, sizeof detail);
+        suite_report(s, good, what, detail);
+        stn_stencil_destroy(stencil);
+    }
+}
+
+/* Mirrored lines of a quarter to half of a segment: the positions of the images are compile-time
+ * constants. Every pair of sides, along each axis. */
+static void middles(suite *s) {
+    static const int extents[] = {258, 512, 259, 511, 300, 509, 514, 1024, 1021};
+    static const int lows[] = {STN_CONSTANT, STN_REFLECT, STN_MIRROR, STN_FIXED};
+    for (int i = 0; i < 16 * 3; i++) {
+        const int low = lows[i % 4], high = lows[i / 4 % 4], axis = i / 16, side = extents[(i * 5 + axis) % 9];
+        /* Whole periods are served by another form. */
+        const int n = side - (low == STN_REFLECT && high == STN_REFLECT);
+        if (!s->full && (i % 3 != axis || i / 2 % 2) && low != high) continue;
+        dice d = {(uint64_t)i + 900};
+        stn_stencil *line = even_line(&d, 1), *stencil = line;
+        stn_problem p = line_of(line, n, (uint64_t)dice_int(&d, 1, 500));
+        if (axis) { /* 2D grids of separable weights: y equally long, then x. */
+            stn_stencil_parse("gaussian-2d:sigma=0.6,truncate=1", &stencil, NULL);
+            p.stencil = stencil;
+            p.extent[0] = axis == 1 ? (size_t)n : 13, p.extent[1] = axis == 1 ? 9 : (size_t)n;
+        }
+        set_sides(&p, axis ? axis - 1 : 0, low, high);
+        char what[160], words[120];
+        snprintf(what, sizeof what, "%d points along axis %d in a segment's middle, %s:%s, %d steps", n, axis,
+                 side_names[low], side_names[high], (int)p.steps);
+        snprintf(words, sizeof words, "along axis %d, %d of them outputs, with a line in the middle", axis == 2,
+                 n > 512 ? 1024 : 512);
+        suite_compare_words(s, "segment", words, what, &p, d.state);
+        if (stencil != line) stn_stencil_destroy(stencil);
+        stn_stencil_destroy(line);
+    }
+}
+
+/* Segments rotated to whole memory lines, and others: lines that begin anywhere, rows of any
+ * pitch. */
+static void rotations(suite *s) {
+    static const char *const words[] = {"segments of 256 points", "segments of 512 points", "segments of 1024 points",
+                                        "not rotated"};
+    for (int i = 0; i < 24; i++) {
+        if (!s->full && i % 5 > 1) continue;
+        dice d = {(uint64_t)i + 1300};
+        stn_stencil *stencil = i % 3 == 2 ? even_line(&d, 1) : uneven_line(&d, 1);
+        stn_problem p = line_of(stencil, dice_int(&d, 1500, 6000), (uint64_t)dice_int(&d, 1, 12));
+        const int low = i % 3 == 2 ? STN_CONSTANT : STN_WRAP;
+        set_sides(&p, 0, low, i % 3 == 2 ? STN_FIXED : low);
+        if (i % 3 == 1) p.batch = 3, p.in_batch_stride = p.out_batch_stride = p.extent[0] + (size_t)dice_int(&d, 0, 9);
+        if (i % 5 == 1) p.alignment = s->dtype_given ? 4 : 8;
+        char what[160];
+        snprintf(what, sizeof what, "%s, %d points, %d steps", words[i % 4], (int)p.extent[0], (int)p.steps);
+        suite_compare_words(s, "segment", words[i % 4], what, &p, d.state);
+        stn_stencil_destroy(stencil);
+    }
+}
+
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"folds", folds},       {"margins", margins}, {"steps", steps},
-                                       {"sizes", sizes},       {"layouts", layouts}, {"candidates", candidates},
-                                       {"periods", periods},   {"modes", modes},     {"plans", plans},
-                                       {"products", products}, {"ways", ways}};
+    static const suite_part parts[] = {{"folds", folds},       {"margins", margins},    {"steps", steps},
+                                       {"sizes", sizes},       {"layouts", layouts},    {"candidates", candidates},
+                                       {"periods", periods},   {"modes", modes},        {"plans", plans},
+                                       {"products", products}, {"ways", ways},          {"longest", longest},
+                                       {"middles", middles},   {"rotations", rotations}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

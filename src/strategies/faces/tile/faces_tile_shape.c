@@ -68,15 +68,15 @@ static int skew_of(int lanes_x, int rows, int banks) {
 }
 
 /* Elements of shared memory, as `box` of the kernel counts them. */
-static size_t cells_of(const stn_task *task, const faces_tile *tile, int normal) {
+static size_t elements_of(const stn_task *task, const faces_tile *tile, int normal) {
     const int *box = tile->box[normal], banks = task->dtype == STN_F64 ? 16 : 32;
     int lanes_x = box[2] / tile->points, lanes_y = box[1] / tile->rows;
     int group = tile->rows * lanes_x + skew_of(lanes_x, tile->rows, banks);
     int64_t rim =
         stn_div_up(stn_task_reach(task, 1), tile->rows) * group + stn_div_up(stn_task_reach(task, 2), tile->points);
-    int cells = box[0] * lanes_y * group; /* of one class, before padding */
-    int padding = (banks + banks / tile->points - cells % banks) % banks;
-    return (size_t)(tile->points * (cells + padding) + 2 * rim);
+    int elements = box[0] * lanes_y * group; /* of one class, before padding */
+    int padding = (banks + banks / tile->points - elements % banks) % banks;
+    return (size_t)(tile->points * (elements + padding) + 2 * rim);
 }
 
 /* Tiles at both faces of an axis, in one grid. */
@@ -210,16 +210,16 @@ static int resident(const stn_task *task, const stn_machine *machine, const face
 /* Computes shared memory, blocks and seconds of a tile whose boxes are known; false if it does not
  * fit. */
 static bool finish(const stn_task *task, const stn_machine *machine, const patch_work *w, faces_tile *tile) {
-    size_t cells = 0;
+    size_t elements = 0;
     int lanes = WARP;
     for (int k = 0; k < 3; k++)
         if (w->pieces->tiled[k]) {
-            size_t own = cells_of(task, tile, k);
-            if (own > cells) cells = own;
+            size_t own = elements_of(task, tile, k);
+            if (own > elements) elements = own;
             if (lanes_of(tile, k) > lanes) lanes = lanes_of(tile, k);
         }
     tile->threads = (int)stn_round_up(lanes, WARP);
-    tile->shared = cells * (task->dtype == STN_F64 ? 8 : 4);
+    tile->shared = elements * (task->dtype == STN_F64 ? 8 : 4);
     if (tile->shared > machine->shared_per_block) return false;
     tile->blocks = resident(task, machine, tile);
     if (tile->blocks < 1) return false;

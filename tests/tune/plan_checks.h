@@ -1,6 +1,6 @@
 /* Shared by tests of the tuner: calls that must succeed, and the library's warnings. */
-#ifndef STN_TESTS_TUNE_TOLD_H
-#define STN_TESTS_TUNE_TOLD_H
+#ifndef STN_TESTS_TUNE_PLAN_CHECKS_H
+#define STN_TESTS_TUNE_PLAN_CHECKS_H
 #include <criterion/criterion.h>
 #include <stdio.h>
 
@@ -9,14 +9,14 @@
 static stn_error error;
 #define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
 
-typedef struct told {
+typedef struct warning_count {
     unsigned warnings;
     char last[1024];
-} told;
+} warning_count;
 
-/* user: a told */
+/* user: a warning_count */
 static inline void count_warning(void *user, stn_log_level level, const char *message) {
-    told *to = user;
+    warning_count *to = user;
     if (level < STN_LOG_WARNING) return;
     to->warnings++;
     snprintf(to->last, sizeof to->last, "%s", message);
