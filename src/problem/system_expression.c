@@ -12,8 +12,6 @@
 const stn_system_op_row stn_system_ops[STN_SYSTEM_OPS] = {STN_SYSTEM_OP_LIST(ROW)};
 #undef ROW
 
-#define UNARY 4
-
 static bool is_word(const char *word, const char *text, size_t size) {
     return strlen(word) == size && memcmp(word, text, size) == 0;
 }

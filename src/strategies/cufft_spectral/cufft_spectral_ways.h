@@ -19,8 +19,6 @@ typedef enum cufft_spectral_way {
     CUFFT_SPECTRAL_WAYS
 } cufft_spectral_way;
 
-enum { CUFFT_SPECTRAL_TRANSFORMS = 3 };
-
 typedef struct cufft_spectral_shape {
     cufft_spectral_way way;
     stn_dtype inner; /* arithmetic type */

@@ -98,12 +98,14 @@ stn_status fno_dense_launch(const stn_kernel *kernel, const fno_pass *pass, fno_
 
 /* ---- the cost model, and the choice by it */
 
-/* Estimates, not measured. copy, tensor: fractions of the peak rates that are reached; copied:
- * numbers that a scheduler copies to shared memory per cycle; row, column: cycles of a step besides
- * its products, for a tile of lines and a tile of columns; begin: seconds of the first loads and
- * last stores; draw: read bandwidth of one multiprocessor over its share of the copy bandwidth. */
+/* Estimates, not measured. */
 static const struct {
-    double copy, tensor, copied, row, column, begin, draw;
+    double copy_fraction, tensor_fraction; /* of the peak rates */
+    double copied_per_cycle;               /* numbers that a scheduler copies to shared memory */
+    /* Cycles of a step besides its products, for a tile of lines and for a tile of columns. */
+    double row_tile_cycles, column_tile_cycles;
+    double launch_start_seconds; /* of the first loads and last stores */
+    double bandwidth_shares;     /* read bandwidth of a multiprocessor over its fair share */
 } rates = {0.65, 0.5, 0.25, 14, 9, 4e-6, 3};
 
 double fno_dense_cost(const fno_pass *pass, fno_numbers numbers, const fno_dense_shape *shape,
@@ -118,18 +120,20 @@ double fno_dense_cost(const fno_pass *pass, fno_numbers numbers, const fno_dense
     const double rows = blocks * shape->tiles[0] * shape->warps[0]; /* tiles of 16 lines */
     const double flops = rows * 2048 * steps * tiles;
     const stn_unit unit = fno_wide(numbers) ? STN_UNIT_TENSOR_F64 : STN_UNIT_TENSOR_TF32;
-    const double tensor = flops * (parts_of(numbers) == 2 ? 3 : 1) / (rates.tensor * machine->flops[unit]);
+    const double tensor = flops * (parts_of(numbers) == 2 ? 3 : 1) / (rates.tensor_fraction * machine->flops[unit]);
     /* points are loaded for each sweep */
     const double again = 8 * steps > shape->depth ? sweeps : 1;
-    const double issued = rows * steps *
-                          (16 * 8 / 32.0 * again / rates.copied / 4 * 1.5 + rates.row * tiles / shape->tiles[1] +
-                           rates.column * tiles / shape->tiles[0]);
+    const double issued =
+        rows * steps *
+        (16 * 8 / 32.0 * again / rates.copied_per_cycle / 4 * 1.5 + rates.row_tile_cycles * tiles / shape->tiles[1] +
+         rates.column_tile_cycles * tiles / shape->tiles[0]);
     const double issue = issued / (4.0 * machine->multiprocessors * machine->clock);
     const double waves = blocks / machine->multiprocessors / shape->blocks, idle = ceil(waves) / waves;
-    const double moving = bytes / (rates.copy * machine->copy_bandwidth) * fmax(1, idle / rates.draw);
+    const double moving =
+        bytes / (rates.copy_fraction * machine->copy_bandwidth) * fmax(1, idle / rates.bandwidth_shares);
     const double working = (fmax(tensor, issue) + 0.3 * fmin(tensor, issue)) * idle;
     sum->bytes += bytes, sum->flops += flops, sum->launches += 1, sum->unit = unit;
-    return fmax(moving, working) + 0.3 * fmin(moving, working) + rates.begin + machine->launch_seconds;
+    return fmax(moving, working) + 0.3 * fmin(moving, working) + rates.launch_start_seconds + machine->launch_seconds;
 }
 
 /* Whether the shape fits; if so, sets the blocks per multiprocessor. A lane has 4 sums per tile. */

@@ -91,14 +91,14 @@ stn_status fno_few_launch(const stn_kernel *kernel, const fno_pass *pass, fno_nu
 
 /* ---- the cost model, and the choice by it */
 
-/* copy and begin are measured on an H200, the rest is counted or guessed. copy: fraction of the
- * copy bandwidth with READY bytes in flight per multiprocessor; not_hidden: fraction of the shorter
- * of memory and instruction time that is not hidden; butterfly, thread: instructions besides the
- * arithmetic; begin: seconds of the first loads and last stores; wait: seconds until the points of
- * a butterfly arrive. */
-enum { READY = 48 * 1024 };
+/* copy_fraction and launch_start_seconds are measured on an H200, the others counted or guessed. */
+enum { READY = 48 * 1024 }; /* bytes per multiprocessor */
 static const struct {
-    double copy, not_hidden, butterfly, thread, begin, wait;
+    double copy_fraction;    /* of the copy bandwidth, with READY bytes in flight */
+    double exposed_fraction; /* of the shorter of memory and instruction time: it is not hidden */
+    double butterfly_instructions, thread_instructions; /* besides the arithmetic */
+    double launch_start_seconds;                        /* of the first loads and last stores */
+    double butterfly_wait_seconds;                      /* until the points of a butterfly arrive */
 } rates = {0.75, 0.3, 16, 120, 1.5e-6, 0.4e-6};
 
 /* Instructions of a butterfly: a complex product for each frequency and one for its power of the
@@ -107,7 +107,7 @@ static const struct {
 static double butterfly_of(const fno_pass *pass, const fno_few_shape *shape) {
     const double own = shape->single_channel ? 8 : 0, points = 2.0 * (double)per_line(pass, shape) * width_of(shape);
     return shape->radix * (stn_shared_fft_work(shape->radix) + own) + points + 6.0 * frequencies_of(pass, shape) +
-           rates.butterfly;
+           rates.butterfly_instructions;
 }
 
 double fno_few_cost(const fno_pass *pass, fno_numbers numbers, const fno_few_shape *shape, const stn_machine *machine,
@@ -122,15 +122,16 @@ double fno_few_cost(const fno_pass *pass, fno_numbers numbers, const fno_few_sha
     const double adding = pass->forward ? 6 * f : 2 * f; /* sums over threads; loads of modes */
     const double per_sm = blocks / machine->multiprocessors, idle = ceil(per_sm) / per_sm;
     const double lanes = fno_wide(numbers) ? machine->wide_lanes : machine->lanes;
-    const double working = blocks * each * (waves * butterfly_of(pass, shape) + adding + rates.thread) * idle /
-                           (lanes * machine->multiprocessors * machine->clock);
+    const double working = blocks * each * (waves * butterfly_of(pass, shape) + adding + rates.thread_instructions) *
+                           idle / (lanes * machine->multiprocessors * machine->clock);
     const double asked = each * shape->blocks * width_of(shape) * (double)per_line(pass, shape) * point;
-    const double moving = bytes / (rates.copy * fmin(1, asked / READY) * machine->copy_bandwidth) * fmax(1, idle / 3);
-    const double waiting = ceil(per_sm / shape->blocks) * waves * rates.wait;
+    const double moving =
+        bytes / (rates.copy_fraction * fmin(1, asked / READY) * machine->copy_bandwidth) * fmax(1, idle / 3);
+    const double waiting = ceil(per_sm / shape->blocks) * waves * rates.butterfly_wait_seconds;
     sum->bytes += bytes, sum->launches += 1;
     sum->flops += 2 * blocks * each * waves * butterfly_of(pass, shape);
-    return fmax(fmax(moving, working) + rates.not_hidden * fmin(moving, working), waiting) + rates.begin +
-           machine->launch_seconds;
+    return fmax(fmax(moving, working) + rates.exposed_fraction * fmin(moving, working), waiting) +
+           rates.launch_start_seconds + machine->launch_seconds;
 }
 
 /* Registers of a thread: a butterfly, half of the powers of a root, and forward all sums. */

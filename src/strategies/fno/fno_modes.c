@@ -83,14 +83,13 @@ stn_status fno_modes_launch(const stn_kernel *kernel, const fno_modes *modes, fn
     return stn_module_launch(kernel->module, &how, arguments, error);
 }
 
-/* Estimates, but begin, the seconds of the first loads and last stores of a block, is measured.
- * copy, tensor: fractions of the peak rates; again: cost of bytes that are read again from L2. */
+/* Estimates; only block_start_seconds is measured. */
 static const struct {
-    double copy, tensor, again, begin;
-    /* read bandwidth of one multiprocessor, over its share of the copy bandwidth */
-    double draw;
-    /* factor for the bytes of a factor whose sectors are not read whole at once */
-    double uncoalesced;
+    double copy_fraction, tensor_fraction; /* of the peak rates */
+    double reread_byte_cost;               /* of a byte that is read again from L2 */
+    double block_start_seconds;            /* of a block's first loads and last stores */
+    double bandwidth_shares;               /* a multiprocessor reads as fast as so many shares */
+    double partial_sector_factor;          /* for a matrix whose sectors are read in parts */
 } rates = {0.7, 0.4, 0.6, 1e-6, 3, 2};
 
 double fno_modes_cost(const fno_modes *modes, fno_numbers numbers, const fno_modes_shape *shape,
@@ -100,8 +99,9 @@ double fno_modes_cost(const fno_modes *modes, fno_numbers numbers, const fno_mod
                  right = (double)modes->columns * (double)modes->terms;
     const double loads[2] = {(double)stn_div_up(modes->columns, columns_of(shape)),
                              (double)stn_div_up(modes->rows, rows_of(shape))};
-    const double sectors =
-        modes->right_mode == 1 && modes->modes > 1 ? fmax(1, rates.uncoalesced * (1 - 0.25 * shape->together)) : 1;
+    const double sectors = modes->right_mode == 1 && modes->modes > 1
+                               ? fmax(1, rates.partial_sector_factor * (1 - 0.25 * shape->together))
+                               : 1;
     const double once = all * cell * (left + right * sectors + (double)modes->rows * (double)modes->columns);
     const double again = all * cell * (left * (loads[0] - 1) + right * (loads[1] - 1));
     const double flops =
@@ -109,14 +109,15 @@ double fno_modes_cost(const fno_modes *modes, fno_numbers numbers, const fno_mod
     const stn_unit unit = fno_wide(numbers) ? STN_UNIT_TENSOR_F64 : STN_UNIT_TENSOR_TF32;
     const double blocks = (double)fno_modes_blocks(modes, shape) / machine->multiprocessors / shape->blocks;
     const double idle = ceil(blocks) / blocks;
-    const double moving = (once + rates.again * again) / (rates.copy * machine->copy_bandwidth);
+    const double moving = (once + rates.reread_byte_cost * again) / (rates.copy_fraction * machine->copy_bandwidth);
+    /* Small tiles reload factors. */
     const double tiles = fmin(4, shape->tiles[0] * shape->tiles[1]),
-                 reached = rates.tensor * (0.4 + 0.15 * tiles); /* small tiles reload factors */
+                 reached = rates.tensor_fraction * (0.4 + 0.15 * tiles);
     const double working = flops * (numbers.parts == 2 ? 3 : 1) / (reached * machine->flops[unit]);
     sum->bytes += once, sum->flops += flops, sum->launches += 1, sum->unit = unit;
     /* with few blocks each gets more bandwidth */
-    const double idle_share = fmax(1, idle / rates.draw);
-    return fmax(moving * idle_share, working * idle) + rates.begin + machine->launch_seconds;
+    const double idle_share = fmax(1, idle / rates.bandwidth_shares);
+    return fmax(moving * idle_share, working * idle) + rates.block_start_seconds + machine->launch_seconds;
 }
 
 /* ---- choosing: the cheapest shape, of at most eight warps */
