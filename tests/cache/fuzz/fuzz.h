@@ -7,8 +7,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cache/cache.h"
-
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
@@ -28,23 +26,5 @@ static inline void fuzz_seed(const char *name, const void *bytes, size_t size) {
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *file = fopen(path, "wb");
     FUZZ_CHECK(file && fwrite(bytes, 1, size, file) == size && !fclose(file));
-}
-
-/* Seed entry 0, 1, ...; its members must not be freed. */
-static inline stn_entry fuzz_entry(unsigned number, stn_key *key) {
-    static char cubin[] =
-        "\x7f"
-        "ELF and some code";
-    memset(key, (int)(17 + number), sizeof *key);
-    stn_entry entry = {.metadata = "kernel: fuzz\narch: sm_90\n",
-                       .params = "constexpr int RADIUS = 1;\n",
-                       .ptx = ".version 8.0\n",
-                       .ptx_size = 13};
-    if (number % 2) {
-        entry.cubin = cubin;
-        entry.cubin_size = sizeof cubin;
-    }
-    if (number % 3) memset(&entry.source, (int)(99 - number), sizeof entry.source);
-    return entry;
 }
 #endif

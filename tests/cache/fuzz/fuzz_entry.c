@@ -2,7 +2,7 @@
  * bytes never have a right checksum, so each input is tried as it is and with its checksum
  * repaired. */
 #include "cache/entry.h"
-#include "fuzz.h"
+#include "seed_entries.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
     (void)argc, (void)argv;

@@ -2,7 +2,7 @@
  * bytes. Each input is tried as it is, with the index's checksum repaired, and with the entries'
  * checksums repaired too. */
 #include "cache/pack.h"
-#include "fuzz.h"
+#include "seed_entries.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
     (void)argc, (void)argv;

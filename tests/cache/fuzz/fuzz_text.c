@@ -1,6 +1,7 @@
 /* Fuzzes texts of users and files: a stencil, a boundary, a dtype, a key, a list of problems, a
  * size. Any bytes are refused with a message, or accepted as a whole; the first byte selects the
  * kind of text. */
+#include "cache/key.h"
 #include "cli/option_values.h"
 #include "cli/problem_list.h"
 #include "fuzz.h"

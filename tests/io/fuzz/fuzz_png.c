@@ -1,19 +1,7 @@
 /* Fuzzing of the PNG reader: any bytes give an error message or as many pixels as the header
  * says. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "../../cache/fuzz/fuzz.h"
 #include "io/grey_png.h"
-
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
-static void check(int holds, const char *what) {
-    if (holds) return;
-    fprintf(stderr, "%s does not hold\n", what);
-    abort();
-}
 
 /* Seeds: PNG files written here, of both depths, and truncated copies. */
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
@@ -25,10 +13,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
         stn_array array = {0};
         stn_output output = {0};
         snprintf(path, sizeof path, "%s/png-%d", folder, i);
-        check(stn_array_make(2, (size_t[]){3, 1 + 7 * (size_t)i}, STN_F32, &array, NULL) == STN_OK, "memory");
+        FUZZ_CHECK(stn_array_make(2, (size_t[]){3, 1 + 7 * (size_t)i}, STN_F32, &array, NULL) == STN_OK);
         for (size_t k = 0; k < array.count; k++) stn_array_set(&array, k, (double)(k * 37 % 256));
-        check(stn_png_prepare(path, &array, i % 2 ? 16 : 8, &changed, &output, NULL) == STN_OK && !changed, "a seed");
-        check(stn_output_commit(&output, NULL) == STN_OK, "a seed can be written");
+        FUZZ_CHECK(stn_png_prepare(path, &array, i % 2 ? 16 : 8, &changed, &output, NULL) == STN_OK && !changed);
+        FUZZ_CHECK(stn_output_commit(&output, NULL) == STN_OK);
         stn_array_clear(&array);
     }
     return 0;
@@ -61,15 +49,13 @@ static void try_decode(const unsigned char *data, size_t size) {
     unsigned char *pixels = NULL;
     stn_status status = stn_png_decode("fuzz.png", data, size, &again, NULL, NULL);
     if (stn_png_decode("fuzz.png", data, size, &header, &pixels, &error) != STN_OK) {
-        check(!pixels && error.status != STN_ERROR_INTERNAL, "a refusal gives no pixels");
-        check(strstr(error.message, "fuzz.png") || error.status == STN_ERROR_OUT_OF_MEMORY,
-              "the sentence names the file");
+        FUZZ_CHECK(!pixels && error.status != STN_ERROR_INTERNAL);
+        FUZZ_CHECK(strstr(error.message, "fuzz.png") || error.status == STN_ERROR_OUT_OF_MEMORY);
         return;
     }
-    check(status == STN_OK && again.count == header.count && again.item == header.item,
-          "the header alone says the same");
-    check(header.kind == 'u' && header.rank == 2 && (header.item == 1 || header.item == 2), "what is read");
-    check(header.extent[0] * header.extent[1] == header.count && header.count > 0, "count");
+    FUZZ_CHECK(status == STN_OK && again.count == header.count && again.item == header.item);
+    FUZZ_CHECK(header.kind == 'u' && header.rank == 2 && (header.item == 1 || header.item == 2));
+    FUZZ_CHECK(header.extent[0] * header.extent[1] == header.count && header.count > 0);
     unsigned sum = 0;
     /* reads all pixels */
     for (size_t i = 0; i < header.count * (size_t)header.item; i++) sum += pixels[i];
