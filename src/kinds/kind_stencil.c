@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arith.h"
 #include "base/error.h"
@@ -176,7 +177,7 @@ static void json_growth(const stn_growth *g, double steps, double overflow, stn_
         stn_json_key(text, numbers[i].key);
         stn_json_number(text, numbers[i].value);
     }
-    stn_json_key(text, "nearly_defective"); /* defined in growth.h */
+    stn_json_key(text, "nearly_defective"); /* growth.h */
     stn_text_printf(text, stn_growth_nearly_defective(g) ? "true" : "false");
 }
 

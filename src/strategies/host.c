@@ -10,6 +10,7 @@
 #include "host/fft_by_type.h"
 #include "host/fourier_layer.h"
 #include "host/stencil_run.h"
+#include "host/stencil_step.h"
 #include "host/system_run.h"
 #include "plan/accuracy.h"
 #include "plan/plan.h"

@@ -1,6 +1,7 @@
 /* Sorts a plan's ranking by measured times, from wisdom or from a tuning session (session.h). */
 #include "tune/tuner.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

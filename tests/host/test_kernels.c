@@ -1,6 +1,7 @@
 /* The inner loops of host stencils: all instruction sets are bit-identical to plain C. */
 #include <criterion/criterion.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/half.h"
 #include "host/stencil_kernels.h"

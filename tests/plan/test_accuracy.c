@@ -1,6 +1,7 @@
 /* Predicted errors: how plans show them, and that a candidate whose predicted error exceeds the
  * bound is not chosen. */
 #include <criterion/criterion.h>
+#include <math.h>
 #include <string.h>
 
 #include "plan/accuracy.h"

@@ -54,7 +54,7 @@ static stn_status make_kernel(stn_plan *plan, const cufft_spectral_shape *shape,
 
 /* cos and sin of pi k / n at k = 0, step, 2 step, ..; arguments are at most a quarter turn, so that
  * the relative error is small. */
-static void fill_half_angles(int64_t n, int64_t step, int64_t count, double *to) {
+static void fill_turns(int64_t n, int64_t step, int64_t count, double *to) {
     for (int64_t i = 0; i < count; i++) {
         const long double angle = 3.14159265358979323846264338327950288L * (long double)(i * step) / (long double)n;
         to[2 * i] = (double)cosl(angle), to[2 * i + 1] = (double)sinl(angle);
@@ -102,8 +102,8 @@ static stn_status make_tables(stn_plan *plan, const cufft_spectral_shape *shape,
     if (stn_compile_batch_misses(plan->context)) return STN_OK;
     double *tables = calloc(1, size);
     if (!tables) return stn_fail_memory(error, "the tables of a plan", size);
-    fill_half_angles(task->n[2], 1, angles, tables + first);
-    fill_half_angles(task->n[2], CHUNK, turns, tables + first + 2 * angles);
+    fill_turns(task->n[2], 1, angles, tables + first);
+    fill_turns(task->n[2], CHUNK, turns, tables + first + 2 * angles);
     stn_status status = fill_parts(task, shape, &m->symbol, tables, error);
     if (status == STN_OK) status = upload(plan, m, tables, size, error);
     free(tables);

@@ -224,21 +224,19 @@ int64_t fno_line_blocks(const fno_pass *pass, const fno_line_shape *shape, const
 /* ---- the cost model */
 
 enum { LONG = 256, TALL = 4096 };
-/* Fitted to measurements on an H200, except bandwidth_shares. */
+/* Fitted to measurements on an H200, except draw. */
 static const struct {
-    /* Per point and stage, with loads and stores. */
-    double point_instructions, product_point_instructions;
-    double copy_fraction, tensor_fraction; /* of the peak rates */
-    double hidden_fraction;                /* of the shorter of memory and computing time */
-    double weight_bytes_per_second;        /* of weights that are loaded for every item */
-    double resident_block_gain;            /* of each further resident block: phases overlap */
-    double block_start_seconds;            /* of a block's first loads and last stores */
-    double bandwidth_shares;               /* a multiprocessor reads as fast as so many shares */
-    /* fno_split: fraction of the shorter work that is not hidden; busy fraction of one block, of
-     * two. */
-    double split_exposed_fraction, split_busy_fraction, split_busy_fraction_of_two;
-    double tall_factor, long_factor; /* for lines longer than TALL, than LONG */
-    double sector_access_cost;       /* of each further access to a sector of points */
+    double instructions, mixing, /* per point and stage, with loads and stores; with a product */
+        copy, tensor,            /* fractions of the peak rates */
+        hidden,                  /* part of the shorter of memory and computing time */
+        again,                   /* bytes per second of weights, loaded for every item */
+        overlap,                 /* gain of a further resident block: phases overlap */
+        begin,                   /* seconds of the first loads and last stores of a block */
+        draw,                    /* read bandwidth of a multiprocessor, over its fair share */
+        not_hidden,              /* fno_split: part of the shorter work that is not hidden */
+        works, paired,           /* fno_split: busy fraction of one block, of two */
+        tall, longer,            /* factors for lines longer than TALL, than LONG */
+        parted;                  /* cost of each further access to a sector of points */
 } rates = {17, 24, 0.9, 0.92, 0.7, 5.5e12, 0.16, 1.5e-6, 3, 0.35, 0.74, 0.82, 2.9, 1.6, 0.8};
 
 /* Accesses per sector of points: neighbouring threads take neighbouring points, as many as there
@@ -258,14 +256,13 @@ typedef struct pass_work {
 static double cost_of_alternating(const fno_pass *pass, const fno_line_shape *shape, double blocks,
                                   const pass_work *work, const stn_machine *machine) {
     const double resident = machine->multiprocessors * (double)shape->line.blocks;
-    const double waves = blocks / resident, idle = ceil(waves) / waves,
-                 idle_share = fmax(1, idle / rates.bandwidth_shares);
+    const double waves = blocks / resident, idle = ceil(waves) / waves, idle_share = fmax(1, idle / rates.draw);
     const double moving = work->moving * idle_share, working = (work->fft + work->tensor + work->weights) * idle;
     const double longer = fmax(moving, working), shorter = fmin(moving, working);
-    const double held = pass->n > TALL ? rates.tall_factor : pass->n > LONG ? rates.long_factor : 1;
-    if (!pass->product) return (longer + (1 - rates.hidden_fraction) * shorter) * held;
+    const double held = pass->n > TALL ? rates.tall : pass->n > LONG ? rates.longer : 1;
+    if (!pass->product) return (longer + (1 - rates.hidden) * shorter) * held;
     const double others = fmin(shape->line.blocks, ceil(blocks / machine->multiprocessors)) - 1;
-    return fmax(longer, (longer + shorter) / (1 + rates.resident_block_gain * others));
+    return fmax(longer, (longer + shorter) / (1 + rates.overlap * others));
 }
 
 /* Seconds if some warps transform while others multiply: one iteration more than there are
@@ -273,10 +270,9 @@ static double cost_of_alternating(const fno_pass *pass, const fno_line_shape *sh
 static double cost_of_split(const fno_line_shape *shape, double blocks, double each, const pass_work *work,
                             const stn_machine *machine) {
     const double waves = blocks / machine->multiprocessors / shape->line.blocks, idle = ceil(waves) / waves;
-    const double working =
-        (fmax(work->fft, work->tensor) + rates.split_exposed_fraction * fmin(work->fft, work->tensor)) * idle;
-    return (fmax(work->moving, working) + (1 - rates.hidden_fraction) * fmin(work->moving, working)) * (each + 1) /
-           each / (shape->line.blocks > 1 ? rates.split_busy_fraction_of_two : rates.split_busy_fraction);
+    const double working = (fmax(work->fft, work->tensor) + rates.not_hidden * fmin(work->fft, work->tensor)) * idle;
+    return (fmax(work->moving, working) + (1 - rates.hidden) * fmin(work->moving, working)) * (each + 1) / each /
+           (shape->line.blocks > 1 ? rates.paired : rates.works);
 }
 
 double fno_pass_cost(const fno_pass *pass, fno_numbers numbers, const fno_line_shape *shape, const stn_machine *machine,
@@ -287,24 +283,24 @@ double fno_pass_cost(const fno_pass *pass, fno_numbers numbers, const fno_line_s
     const double out = pass->back ? (double)pass->n * (pass->store_out ? store : cell) : (double)pass->modes * cell;
     const double bytes = items * ((double)pass->channels * in + (double)pass->outputs * (pass->added ? 2 : 1) * out);
     const double again = pass->product ? 0
-                                       : rates.sector_access_cost * (accesses(pass, numbers, shape) - 1) * items *
+                                       : rates.parted * (accesses(pass, numbers, shape) - 1) * items *
                                              (double)pass->channels * fmax(in, out);
     const double lines = items *
                          ((pass->forward ? (double)pass->channels : 0) + (pass->back ? (double)pass->outputs : 0)) /
                          (pass->real ? 2 : 1);
     const double fma = fno_wide(numbers) ? machine->wide_lanes : machine->lanes;
     const double fft = lines * (double)pass->n * shape->line.stages *
-                       (pass->product ? rates.product_point_instructions : rates.point_instructions) /
+                       (pass->product ? rates.mixing : rates.instructions) /
                        (fma * machine->multiprocessors * machine->clock);
     const stn_unit unit = fno_wide(numbers) ? STN_UNIT_TENSOR_F64 : STN_UNIT_TENSOR_TF32;
     const double rows = (double)rows_of(pass, shape),
                  flops = pass->product ? items * 8 * rows * (double)columns_of(shape) * (double)pass->channels : 0;
-    const double tensor = flops * (numbers.parts == 2 ? 3 : 1) / (rates.tensor_fraction * machine->flops[unit]);
+    const double tensor = flops * (numbers.parts == 2 ? 3 : 1) / (rates.tensor * machine->flops[unit]);
     const double sweeps = shape->whole ? rows / (16.0 * shape->tiles[0] * shape->warps[0]) : 1;
     const double weights =
         pass->product && !shape->held ? sweeps * items * (double)pass->channels * (double)columns_of(shape) * cell : 0;
-    const pass_work work = {(bytes + again) / (rates.copy_fraction * machine->copy_bandwidth), fft, tensor,
-                            weights / rates.weight_bytes_per_second};
+    const pass_work work = {(bytes + again) / (rates.copy * machine->copy_bandwidth), fft, tensor,
+                            weights / rates.again};
     int64_t each;
     const double blocks = (double)fno_line_blocks(pass, shape, machine, &each);
     sum->bytes += bytes, sum->launches += 1;
@@ -312,5 +308,5 @@ double fno_pass_cost(const fno_pass *pass, fno_numbers numbers, const fno_line_s
     if (pass->product) sum->unit = unit;
     const double run = shape->mixers ? cost_of_split(shape, blocks, (double)each, &work, machine)
                                      : cost_of_alternating(pass, shape, blocks, &work, machine);
-    return run + rates.block_start_seconds + machine->launch_seconds;
+    return run + rates.begin + machine->launch_seconds;
 }

@@ -8,6 +8,7 @@
  * Intermediate grids are packed in the workspace: two for ping-pong, and c of each level above 0.
  * For f16 they are f32, as is b: otherwise every run would be rounded to 11 bits, and the rounding
  * errors would accumulate over T steps. */
+#include <math.h>
 #include <string.h>
 
 #include "base/arith.h"

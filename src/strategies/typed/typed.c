@@ -3,6 +3,7 @@
  * to the last bit, so that results truncated to integers are too. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arith.h"
 #include "base/error.h"

@@ -3,6 +3,7 @@
  * PART]. Exit 77: no device. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../suite.h"
 
