@@ -15,7 +15,7 @@ from ._context import HOST, context
 from ._errors import check, new_error
 from ._fold import extend
 from ._library import ffi, lib
-from ._problem import DTYPES, ITEM_SIZES, NARROW, WRAP, Layout, Request
+from ._problem import DTYPES, ELEMENTS, ITEM_SIZES, NARROW, WRAP, Layout, Request
 from ._scratch import Prepared, rounded
 from ._stencil import Taps
 from ._sweep import Sweep
@@ -273,7 +273,7 @@ class Box:
     non-finite value affects only the boxes that contain it. Sums of integers are exact."""
 
     def __init__(self, each: Pass, points: int, dtype: np.dtype):
-        self.given, self.axis, self.points = each, each.axes[0], points
+        self.given, self.axis, self.points, self.held = each, each.axes[0], points, 0
         whole = float(each.taps.weights[0]) == 1.0  # integers: the caller divides the sums
         before = -int(each.taps.offsets.min())
         sides = [{'kind': kind, 'value': value} for kind, value in each.sides[0]]
@@ -288,6 +288,23 @@ class Box:
         box.outer, box.points, box.inner = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1:])
         run = lib.stn_box_filter_run
         check(run(context(HOST).handle, box, ffi.from_buffer(source), ffi.from_buffer(target), error), error)
+
+
+class Whole:
+    """A pass over integers by a runner that computes in float64.
+
+    The results are divided and become integers."""
+
+    def __init__(self, runner, divisor: float):
+        self.runner, self.divisor, self.held = runner, divisor, getattr(runner, 'held', 0)
+
+    def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
+        """Runs the pass; `target` is dense."""
+        made = np.empty(source.shape)
+        self.runner.run_arrays(np.ascontiguousarray(source, np.float64), made)
+        if self.divisor != 1:
+            made /= self.divisor
+        cast_whole(made, target, target.dtype)
 
 
 def _of_integers(each: Pass, keeps_constants: bool) -> Pass:
@@ -376,38 +393,51 @@ class HostFilter:
             self.inverse = (*range(narrow, x.ndim), *range(narrow))
             passes = [_moved(each, narrow, x.ndim) for each in passes]
             x = x.transpose(self.order)
-        self.shape, self.direct = x.shape, usable(x, self.work)
+        # The types of the input and of the results of passes: the library converts whole numbers.
+        native = x.dtype.newbyteorder('=')
+        self.source = native if self.whole and native.name in ELEMENTS else self.work
+        self.result = target if self.whole else self.work
+        self.shape, self.direct = x.shape, usable(x, self.source)
         first = Layout.of(x) if self.direct else Layout.dense(x.shape)
         single = len(passes) == 1 and not _is_beyond(passes[0]) and not _is_long_box(passes[0])
         if single and not self.whole:  # one plan runs all steps
-            self.sweeps = [self._sweep(passes[0], first, steps)]
+            self.sweeps = [self._sweep(passes[0], first, self.source, steps)]
         else:
-            self.sweeps = [self._sweep(each, first if i == 0 else Layout.dense(x.shape), 1)
+            dense = Layout.dense(x.shape)
+            self.sweeps = [self._sweep(each, dense if i else first, self.result if i else self.source, 1)
                            for i, each in enumerate(passes)]
-            rest = [self._sweep(passes[0], Layout.dense(x.shape), 1), *self.sweeps[1:]] if steps > 1 else []
+            rest = [self._sweep(passes[0], dense, self.result, 1), *self.sweeps[1:]] if steps > 1 else []
             self.sweeps += rest * (steps - 1)
 
     @property
     def held(self) -> int:
         """Bytes of its plans' tables, for the cache's limit."""
-        return sum(sweep.held for sweep, _ in self.sweeps)
+        return sum(sweep.held for sweep in self.sweeps)
 
-    def _sweep(self, each: Pass, source: Layout, steps: int):
+    def _sweep(self, each: Pass, source: Layout, source_type: np.dtype, steps: int):
         name = self.work.name
         if self.whole:
             each = _of_integers(each, self.keeps_constants)
         # Sums of blocks are exact for small integers only.
         if _is_long_box(each) and (not self.whole or self.keeps_constants or _is_beyond(each)):
-            return Box(each, len(each.taps.weights), self.work), each.divisor
+            return self._of_results(Box(each, len(each.taps.weights), self.work), each.divisor)
         # Integers keep the library's order of summation.
         if steps == 1 and not self.whole and _is_short(self.shape, each):
-            return Short(each, self.shape[each.axes[0]]), each.divisor
+            return Short(each, self.shape[each.axes[0]])
         if steps == 1 and _is_beyond(each):
-            return Wide(self.shape, each), each.divisor
+            return self._of_results(Wide(self.shape, each), each.divisor)
         request = Request(each.taps, each.axes, each.sides, source, Layout.dense(self.shape), name,
                           ITEM_SIZES[name], steps, local=self.local)
+        if self.whole:
+            types = source_type.name, self.target.name
+            request = request._replace(source_type=types[0], target_type=types[1], divisor=each.divisor,
+                                       alignment=min(ITEM_SIZES[each] for each in types))
         few = steps == 1 and len(each.taps.weights) <= FEW_TAPS
-        return Sweep(HOST, request, 'host' if few or self.whole else None), each.divisor
+        return Sweep(HOST, request, 'host' if few or self.whole else None)
+
+    def _of_results(self, runner, divisor: float):
+        """The runner, which computes in the dtype of computation, for results of this filter."""
+        return Whole(runner, divisor) if self.whole else runner
 
     def __call__(self, x: np.ndarray, out: Optional[np.ndarray] = None) -> np.ndarray:
         """The filtered array: a new array, or `out`."""
@@ -420,20 +450,16 @@ class HostFilter:
         return out
 
     def _filtered(self, x: np.ndarray, out: Optional[np.ndarray]) -> np.ndarray:
-        current = x if self.direct else _dense_copy(x, self.work)
+        current = x if self.direct else _dense_copy(x, self.source)
         spare: List[np.ndarray] = []  # intermediate arrays that can be reused
         last = len(self.sweeps) - 1
         for i, sweep in enumerate(self.sweeps):
             mine = i == last and out is not None and self._writable(out, current)
-            result = out if mine else spare.pop() if spare else np.empty(self.shape, self.work)
-            self._run(sweep, current, result)  # type: ignore[arg-type]
-            if current is not x:
+            result = out if mine else spare.pop() if spare else np.empty(self.shape, self.result)
+            sweep.run_arrays(current, result)
+            if current is not x and current.dtype == self.result:
                 spare.append(current)
             current = result  # type: ignore[assignment]
-            if self.whole:
-                to = current if i != last else np.empty(self.shape, self.target)
-                cast_whole(current, to, self.target)
-                current = to
         if out is None:
             return current if current.dtype == self.target else current.astype(self.target)
         if current is not out:
@@ -441,14 +467,8 @@ class HostFilter:
         return out
 
     def _writable(self, out: np.ndarray, source: np.ndarray) -> bool:
-        return (out.dtype == self.work and out.flags.c_contiguous and out.flags.aligned
+        return (out.dtype == self.result and out.flags.c_contiguous and out.flags.aligned
                 and not np.may_share_memory(out, source))
-
-    def _run(self, sweep, source: np.ndarray, target: np.ndarray) -> None:
-        runner, divisor = sweep
-        runner.run_arrays(source, target)
-        if self.whole and divisor != 1:
-            target /= divisor
 
     def finish(self) -> None:
         """A call on the host is complete when it returns: there is nothing to wait for."""
