@@ -877,6 +877,10 @@ typedef struct stn_box_filter {
     size_t size, before;   /* before < size */
     stn_boundary sides[2]; /* low and high; not STN_FIXED */
     double divisor;        /* `size` for means */
+    /* 0: numbers of the dtype. STN_ELEMENT_U8, STN_ELEMENT_U16: both arrays hold such numbers; sums
+     * are exact, and means are rounded down. The divisor is `size`, constants are such numbers, and
+     * the largest sum is below 2^32. */
+    stn_element element;
 } stn_box_filter;
 
 /* Filters on the context's threads; in and out must not overlap. */

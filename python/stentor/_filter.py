@@ -278,8 +278,10 @@ class Box:
         before = -int(each.taps.offsets.min())
         sides = [{'kind': kind, 'value': value} for kind, value in each.sides[0]]
         self._box = ffi.new('stn_box_filter *', {
-            'struct_size': ffi.sizeof('stn_box_filter'), 'dtype': DTYPES[dtype.name], 'size': points,
-            'before': before, 'sides': sides, 'divisor': 1.0 if whole else float(points)})
+            'struct_size': ffi.sizeof('stn_box_filter'), 'dtype': DTYPES.get(dtype.name, lib.STN_F64), 'size': points,
+            'before': before, 'sides': sides, 'divisor': 1.0 if whole and dtype.kind == 'f' else float(points)})
+        if dtype.kind != 'f':
+            self._box.element = ELEMENTS[dtype.name]
 
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
         """Runs the pass; `target` is dense."""
@@ -319,6 +321,15 @@ def _of_integers(each: Pass, keeps_constants: bool) -> Pass:
 
 def _is_long_box(each: Pass) -> bool:
     return each.divisor > LONG_BOX and _can_extend(each)
+
+
+def _is_integer_box(each: Pass, dtype: np.dtype) -> bool:
+    """Whether the library's box filter sums such integers without conversion."""
+    if dtype.name not in ('uint8', 'uint16') or each.divisor == 1 or not _can_extend(each):
+        return False
+    most = np.iinfo(dtype).max
+    constants = [side.value for side in each.sides[0] if side.kind == lib.STN_CONSTANT]
+    return most * each.divisor < 2 ** 32 and all(0 <= value <= most and value == int(value) for value in constants)
 
 
 def _can_extend(each: Pass) -> bool:
@@ -418,6 +429,8 @@ class HostFilter:
         name = self.work.name
         if self.whole:
             each = _of_integers(each, self.keeps_constants)
+        if self.whole and source_type == self.target and _is_integer_box(each, self.target):
+            return Box(each, len(each.taps.weights), self.target)
         # Sums of blocks are exact for small integers only.
         if _is_long_box(each) and (not self.whole or self.keeps_constants or _is_beyond(each)):
             return self._of_results(Box(each, len(each.taps.weights), self.work), each.divisor)

@@ -14,6 +14,7 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "base/half.h"
+#include "host/integer_box.h"
 #include "problem/task.h"
 
 #define COLUMNS 128      /* contiguous columns of a strip: two pages of doubles for four rows */
@@ -183,6 +184,11 @@ stn_status stn_host_box(stn_pool *pool, const stn_box_filter *box, const void *i
     int64_t *source_index = malloc((size_t)all * sizeof *source_index);
     if (!source_index) return stn_fail_memory(error, "the positions of a box", (size_t)all * sizeof *source_index);
     for (int64_t i = 0; i < all; i++) source_index[i] = source_index_at(i - (int64_t)box->before, points, box->sides);
+    if (box->element) {
+        const stn_status status = stn_host_integer_box(pool, box, in, out, source_index, error);
+        free(source_index);
+        return status;
+    }
     box_run run = {.box = box, .in = in, .out = out, .source_index = source_index};
     for (int side = 0; side < 2; side++) {
         const double value = box->sides[side].value;

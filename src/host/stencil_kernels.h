@@ -50,6 +50,13 @@ typedef struct stn_kernels {
      * zero, then wrapped modulo their range; values outside the range of int64 become INT64_MIN
      * first. Booleans are whether the truncated value is not 0. */
     void (*store[STN_ELEMENTS])(void *to, const double *from, size_t count);
+    /* For sums of unsigned numbers of 8 and 16 bits (the arrays' index):
+     * to[x] = from[x]; sum[x] += enter[x] - leave[x]; to[x] = sum[x] / divisor, rounded down, for a
+     * whole divisor; to[x] += from[x], where `from` may be a later part of `to`. */
+    void (*widen[2])(uint32_t *to, const void *from, size_t count);
+    void (*slide[2])(uint32_t *sum, const void *enter, const void *leave, size_t count);
+    void (*quotients[2])(void *to, const uint32_t *sum, size_t count, double divisor);
+    void (*add)(uint32_t *to, const uint32_t *from, size_t count);
 } stn_kernels;
 
 /* The fastest set that this CPU supports. */

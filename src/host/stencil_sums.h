@@ -165,7 +165,44 @@ TARGET static void NAME(store_bf16)(void *to, const double *restrict from, size_
     for (size_t x = 0; x < count; x++) at[x] = stn_float_to_bfloat((float)from[x]);
 }
 
+/* The half that is added exceeds the rounding error of a quotient, and is less than the distance of
+ * a quotient to the next whole number. */
+#define DEFINE_INTEGERS(name, type)                                                                                    \
+    TARGET static void NAME(widen_##name)(uint32_t *restrict to, const void *from, size_t count) {                     \
+        const type *restrict at = from;                                                                                \
+        for (size_t x = 0; x < count; x++) to[x] = at[x];                                                              \
+    }                                                                                                                  \
+    TARGET static void NAME(slide_##name)(uint32_t *restrict sum, const void *enter, const void *leave,                \
+                                          size_t count) {                                                              \
+        const type *restrict in = enter, *restrict past = leave;                                                       \
+        for (size_t x = 0; x < count; x++) sum[x] += (uint32_t)in[x] - past[x];                                        \
+    }                                                                                                                  \
+    TARGET static void NAME(quotients_##name)(void *to, const uint32_t *restrict sum, size_t count, double divisor) {  \
+        type *restrict at = to;                                                                                        \
+        const float factor = (float)(1 / divisor);                                                                     \
+        if ((type)-1 * divisor < 0x1p21)                                                                               \
+            for (size_t x = 0; x < count; x++) at[x] = (type)(int32_t)(((float)(int32_t)sum[x] + 0.5F) * factor);      \
+        else                                                                                                           \
+            for (size_t x = 0; x < count; x++) at[x] = (type)(int32_t)((sum[x] + 0.5) * (1 / divisor));                \
+    }
+DEFINE_INTEGERS(u8, uint8_t)
+DEFINE_INTEGERS(u16, uint16_t)
+#undef DEFINE_INTEGERS
+
+typedef uint32_t NAME(words) __attribute__((vector_size(BYTES), aligned(4), may_alias));
+
+TARGET static void NAME(add)(uint32_t *to, const uint32_t *from, size_t count) {
+    const size_t lanes = BYTES / sizeof *to;
+    size_t x = 0;
+    for (; x + lanes <= count; x += lanes) *(NAME(words) *)(to + x) += *(const NAME(words) *)(from + x);
+    for (; x < count; x++) to[x] += from[x];
+}
+
 static const stn_kernels NAME(kernels) = {
+    .widen = {NAME(widen_u8), NAME(widen_u16)},
+    .slide = {NAME(slide_u8), NAME(slide_u16)},
+    .quotients = {NAME(quotients_u8), NAME(quotients_u16)},
+    .add = NAME(add),
     .sum = NAME(sum),
     .sum_float = NAME(sum_float),
     .sum_rows = NAME(sum_rows),

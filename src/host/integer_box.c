@@ -1,0 +1,126 @@
+/* Moving averages of unsigned integers along one axis: sums are exact, so they may be updated from
+ * point to point. */
+#include "host/integer_box.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "host/stencil_kernels.h"
+
+#define COLUMNS 1024 /* contiguous columns whose sums are updated together */
+#define WORK 65536   /* points below which waking a thread costs more than it saves */
+
+typedef struct integer_run {
+    const stn_box_filter *box;
+    const stn_kernels *kernels;
+    const char *in;
+    char *out;
+    const int64_t *source_index; /* as in moving_average.c */
+    size_t item;                 /* bytes of a number: 1 or 2 */
+    int64_t strips;              /* strips of columns for each outer index */
+    atomic_bool failed;          /* out of memory */
+} integer_run;
+
+static void fill(const integer_run *run, int side, int64_t count, char *to) {
+    const uint16_t value = (uint16_t)run->box->sides[side].value;
+    for (int64_t k = 0; k < count; k++)
+        if (run->item == 1)
+            ((uint8_t *)to)[k] = (uint8_t)value;
+        else
+            ((uint16_t *)to)[k] = value;
+}
+
+/* Averages of columns: a row enters the sums and another leaves them for each point. */
+static void run_columns(const integer_run *run, int64_t first, int64_t count) {
+    const stn_kernels *kernels = run->kernels;
+    const size_t item = run->item, kind = item - 1;
+    const int64_t points = (int64_t)run->box->points, inner = (int64_t)run->box->inner, size = (int64_t)run->box->size;
+    uint32_t sums[COLUMNS] = {0};
+    uint16_t past[2][COLUMNS];
+    static const uint16_t nothing[COLUMNS] = {0};
+    for (int side = 0; side < 2; side++) fill(run, side, count, (char *)past[side]);
+    for (int64_t i = 0; i < points + size - 1; i++) {
+        const void *rows[2] = {nothing, nothing}; /* the row that enters, and the one that leaves */
+        for (int k = 0; k < 2 && i >= k * size; k++) {
+            const int64_t j = run->source_index[i - k * size];
+            rows[k] = j < 0 ? (const void *)past[-1 - j] : run->in + (size_t)(first + j * inner) * item;
+        }
+        kernels->slide[kind](sums, rows[0], rows[1], (size_t)count);
+        const int64_t at = i - size + 1;
+        if (at >= 0)
+            kernels->quotients[kind](run->out + (size_t)(first + at * inner) * item, sums, (size_t)count,
+                                     run->box->divisor);
+    }
+}
+
+/* Numbers from one line in memory to the next: half a page past whole pages, since copies between
+ * addresses that agree modulo a page are slow. */
+static size_t line_stride(const stn_box_filter *box) { return (box->points + box->size + 1023) / 1024 * 1024 + 512; }
+
+/* Averages of a contiguous line. Sums over 1, 2, 4 ... points are made by doubling; those of the
+ * binary digits of the size add up to the box. memory: three lines. */
+static void run_line(const integer_run *run, int64_t line, uint32_t *memory) {
+    const stn_kernels *kernels = run->kernels;
+    const size_t item = run->item, kind = item - 1, size = run->box->size, points = run->box->points;
+    const size_t all = points + size - 1, inside = run->box->before;
+    const char *from = run->in + (size_t)line * points * item;
+    uint32_t *power = memory, *sums = power + line_stride(run->box);
+    char *extended = (char *)(sums + line_stride(run->box));
+    for (size_t i = 0; i < all; i += i == inside ? points : 1) {
+        const int64_t j = run->source_index[i];
+        if (i == inside)
+            memcpy(extended + i * item, from, points * item);
+        else if (j < 0)
+            fill(run, (int)(-1 - j), 1, extended + i * item);
+        else
+            memcpy(extended + i * item, from + (size_t)j * item, item);
+    }
+    kernels->widen[kind](power, extended, all);
+    size_t summed = 0;
+    for (size_t width = 1; width <= size; width *= 2) {
+        if (size & width) {
+            if (summed)
+                kernels->add(sums, power + summed, points);
+            else
+                memcpy(sums, power, points * sizeof *sums);
+            summed += width;
+        }
+        if (2 * width <= size) kernels->add(power, power + width, all - 2 * width + 1);
+    }
+    kernels->quotients[kind](run->out + (size_t)line * points * item, sums, points, run->box->divisor);
+}
+
+static void run_items(void *user, int64_t begin, int64_t end) {
+    integer_run *run = user;
+    const stn_box_filter *box = run->box;
+    const int64_t inner = (int64_t)box->inner;
+    uint32_t *memory = inner == 1 ? malloc(3 * line_stride(box) * sizeof *memory) : NULL;
+    if (inner == 1 && !memory) {
+        atomic_store(&run->failed, true);
+        return;
+    }
+    for (int64_t item = begin; item < end; item++) {
+        const int64_t column = item % run->strips * COLUMNS;
+        if (inner == 1)
+            run_line(run, item, memory);
+        else
+            run_columns(run, item / run->strips * (int64_t)box->points * inner + column,
+                        stn_min(COLUMNS, inner - column));
+    }
+    free(memory);
+}
+
+stn_status stn_host_integer_box(stn_pool *pool, const stn_box_filter *box, const void *in, void *out,
+                                const int64_t *source_index, stn_error *error) {
+    integer_run run = {.box = box, .kernels = stn_kernels_best(), .in = in, .out = out, .source_index = source_index};
+    run.item = stn_element_size(box->element);
+    run.strips = stn_div_up((int64_t)box->inner, COLUMNS);
+    const int64_t points = (int64_t)box->points * stn_min((int64_t)box->inner, COLUMNS);
+    stn_pool_for(pool, (int64_t)box->outer * run.strips, stn_div_up(WORK, points), run_items, &run);
+    return atomic_load(&run.failed)
+               ? stn_fail_memory(error, "the sums of a box", 3 * line_stride(box) * sizeof(uint32_t))
+               : STN_OK;
+}

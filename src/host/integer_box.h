@@ -1,0 +1,10 @@
+/* Means of unsigned integers over a sliding box along one axis. */
+#ifndef STN_HOST_INTEGER_BOX_H
+#define STN_HOST_INTEGER_BOX_H
+#include "host/pool.h"
+
+/* Implements stn_host_box for an `element`. source_index: the index of each point from `before`
+ * points before the first one on, or -1 or -2 past a constant side. */
+stn_status stn_host_integer_box(stn_pool *pool, const stn_box_filter *box, const void *in, void *out,
+                                const int64_t *source_index, stn_error *error);
+#endif
