@@ -887,6 +887,21 @@ typedef struct stn_box_filter {
 STN_API stn_status stn_box_filter_run(stn_context *context, const stn_box_filter *box, const void *in, void *out,
                                       stn_error *error);
 
+/* The taps of a filter along the first `axes` of `rank` axes, sorted by offset. */
+typedef struct stn_filter_taps {
+    int rank, axes;
+    size_t count;
+    const int64_t *offsets; /* [count][axes] */
+    const double *weights;  /* [count] */
+} stn_filter_taps;
+
+/* Runs one step of a problem on the host without a plan, with the result of the strategy `host`:
+ * for small arrays whose extents or weights are new in each call. The problem's stencil is NULL;
+ * one step, no source, not in place. in and out must not overlap. Thread safety: any number of
+ * calls at once. Errors: those of stn_plan_create. */
+STN_API stn_status stn_filter_run(stn_context *context, const stn_problem *problem, const stn_filter_taps *taps,
+                                  const void *in, void *out, stn_error *error);
+
 /* ---- Wisdom ---------------------------------------------------------------------------------- */
 
 /* Wisdom: measured times of candidates, stored in the context's cache folder (see stn_plan_create),

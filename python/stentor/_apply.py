@@ -14,6 +14,7 @@ from ._filter import DeviceFilter, HostFilter, Pass, apart, arithmetic_of, cast_
 from ._memo import recall, remember
 from ._problem import DTYPES, ELEMENTS, ITEM_SIZES, WRAP, Layout
 from ._quick import quick, remember_tensor
+from ._small import small_filter
 from ._stencil import Taps
 from ._words import brief, said
 
@@ -97,7 +98,8 @@ def _on_host(x: np.ndarray, key: Tuple, make: Maker, out: Optional[np.ndarray], 
         if is_composed(passes, nan):
             made = run_composed(apply, x.astype(_composed_dtype(x.dtype, dtype), copy=False), key, passes, steps, local, nan)
             return _rounded(made, out, dtype)
-        prepared = remember(full, HostFilter(x, dtype, passes, steps, local))
+        small = small_filter(x, dtype, passes) if steps == 1 else None
+        prepared = remember(full, small or HostFilter(x, dtype, passes, steps, local))
     return prepared(x, out)
 
 

@@ -79,7 +79,7 @@ def _elements(value: Any, name: str, kind: type) -> List[Any]:
 
 def each_axis(value: Any, axes: int, name: str) -> List[Any]:
     """A list with one value for each axis, from one value for all axes or a sequence."""
-    if isinstance(value, (str, bytes)) or not np.iterable(value):
+    if value is None or isinstance(value, (int, float, str, bytes)) or not np.iterable(value):
         return [value] * axes
     given = _elements(value, name, RuntimeError)
     if len(given) != axes:

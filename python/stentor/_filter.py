@@ -309,17 +309,17 @@ class Whole:
         cast_whole(made, target, target.dtype)
 
 
-def _of_integers(each: Pass, keeps_constants: bool) -> Pass:
+def of_integers(each: Pass, keeps: bool) -> Pass:
     """The pass for integers: with a divisor, integer weights, whose sums are divided by it.
 
     Points that a fixed side keeps are not divided: such a pass keeps its own weights."""
     if each.divisor == 1 or not _can_extend(each):
-        taps = _keeps_constants(each.taps) if keeps_constants else each.taps
+        taps = _raised(each.taps) if keeps else each.taps
         return each._replace(taps=taps, divisor=1.0)
     return each._replace(taps=Taps(each.taps.offsets, np.rint(each.taps.weights * each.divisor)))
 
 
-def _is_long_box(each: Pass) -> bool:
+def is_long_box(each: Pass) -> bool:
     return each.divisor > LONG_BOX and _can_extend(each)
 
 
@@ -352,7 +352,14 @@ def _is_beyond(each: Pass) -> bool:
     return (far or len(each.taps.weights) > lib.STN_MAX_TAPS) and _can_extend(each)
 
 
-def _keeps_constants(taps: Taps) -> Taps:
+def keeps_constants(source: np.dtype, target: np.dtype) -> bool:
+    """Whether filters of these types keep constant arrays: integers of at most 32 bits do.
+
+    Larger integers are not exact in float64 after a sum."""
+    return target.kind in 'biu' and source.kind in 'biu' and max(source.itemsize, target.itemsize) <= 4
+
+
+def _raised(taps: Taps) -> Taps:
     """Weights of sum 1, increased by their sum's rounding error, at most; others are unchanged.
 
     Sums that are truncated to integers then keep constants: 7, not 6.999 and so 6."""
@@ -394,8 +401,7 @@ class HostFilter:
     def __init__(self, x: np.ndarray, target: np.dtype, passes: List[Pass], steps: int, local: Optional[bool] = None):
         self.target, self.work = target, work_dtype(x.dtype, target)
         self.whole, self.local = target.kind in 'biu', local
-        # Larger integers are not exact in float64 after a sum.
-        self.keeps_constants = self.whole and x.dtype.kind in 'biu' and max(x.dtype.itemsize, target.itemsize) <= 4
+        self.keeps_constants = keeps_constants(x.dtype, target)
         self.order, narrow = None, _narrow(x.shape, passes)
         if self.whole and any(len(each.axes) > 1 and max(each.axes) >= x.ndim - narrow for each in passes):
             narrow = 0  # integers keep the order of the taps, as on a GPU
@@ -410,7 +416,7 @@ class HostFilter:
         self.result = target if self.whole else self.work
         self.shape, self.direct = x.shape, usable(x, self.source)
         first = Layout.of(x) if self.direct else Layout.dense(x.shape)
-        single = len(passes) == 1 and not _is_beyond(passes[0]) and not _is_long_box(passes[0])
+        single = len(passes) == 1 and not _is_beyond(passes[0]) and not is_long_box(passes[0])
         if single and not self.whole:  # one plan runs all steps
             self.sweeps = [self._sweep(passes[0], first, self.source, steps)]
         else:
@@ -428,11 +434,11 @@ class HostFilter:
     def _sweep(self, each: Pass, source: Layout, source_type: np.dtype, steps: int):
         name = self.work.name
         if self.whole:
-            each = _of_integers(each, self.keeps_constants)
+            each = of_integers(each, self.keeps_constants)
         if self.whole and source_type == self.target and _is_integer_box(each, self.target):
             return Box(each, len(each.taps.weights), self.target)
         # Sums of blocks are exact for small integers only.
-        if _is_long_box(each) and (not self.whole or self.keeps_constants or _is_beyond(each)):
+        if is_long_box(each) and (not self.whole or self.keeps_constants or _is_beyond(each)):
             return self._of_results(Box(each, len(each.taps.weights), self.work), each.divisor)
         # Integers keep the library's order of summation.
         if steps == 1 and not self.whole and _is_short(self.shape, each):
@@ -502,7 +508,7 @@ class DeviceFilter(Prepared):
         if whole:
             local = True
             keeps = is_whole(view.dtype) and max(ITEM_SIZES[view.dtype], ITEM_SIZES[dtype]) <= 4
-            passes = [_of_integers(each, keeps) for each in passes]
+            passes = [of_integers(each, keeps) for each in passes]
         dense, single = Layout.dense(self.shape), len(passes) == 1 and not (whole and steps > 1)
         passes = passes if single else passes * steps
         last = len(passes) - 1 + (overlap and len(passes) == 1)

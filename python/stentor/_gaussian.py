@@ -101,8 +101,12 @@ def _lines(where: Sequence[int], sigma: Any, order: Any, truncate: float, radius
            on_device: bool) -> List[Optional[np.ndarray]]:
     """The weights along each axis, in the order of offsets; None for an axis not filtered."""
     lines: List[Optional[np.ndarray]] = []
-    count = len(where)
+    count, before = len(where), (None, None, None)
     for s, o, r in zip(each_axis(sigma, count, 'sigma'), each_axis(order, count, 'order'), each_axis(radius, count, 'radius')):
+        if lines and all(a is b for a, b in zip(before, (s, o, r))):  # one value for all axes
+            lines.append(lines[-1])
+            continue
+        before = s, o, r
         s, o = number(s, 'sigma', TypeError), whole(0 if isinstance(o, float) and o == 0 else o, 'order', 0, TypeError)
         if o > ORDERS:
             raise ValueError(f'order is {o}: {ORDERS} is the most')

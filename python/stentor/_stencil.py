@@ -1,5 +1,6 @@
 """The library's stencils, from offsets and weights or by name."""
 
+import functools
 from typing import List, Optional, Tuple
 
 import numpy as np
@@ -35,12 +36,20 @@ class Taps:
         return self._reach
 
 
+@functools.lru_cache(64)
+def _box_offsets(shape: Tuple[int, ...], centre: Tuple[int, ...]) -> np.ndarray:
+    """The offsets of all elements of an array whose element `centre` has offset 0."""
+    offsets = np.indices(shape).reshape(len(shape), -1).T - np.array(centre)
+    offsets.flags.writeable = False  # shared by all stencils of this shape
+    return offsets
+
+
 def taps_of(weights: np.ndarray, centre, drop_zeros: bool = True) -> Taps:
     """The taps of a dense array whose element `centre` has offset 0.
 
     Exact zeros are left out if `drop_zeros`."""
-    if weights.ndim == 1 and weights.all():
-        return Taps(np.arange(-centre[0], len(weights) - centre[0])[:, None], weights.copy(), in_order=True)
+    if weights.all():
+        return Taps(_box_offsets(weights.shape, tuple(centre)), weights.flatten(), in_order=True)
     if not drop_zeros:
         where = np.argwhere(np.ones(weights.shape, bool))
     elif weights.any():

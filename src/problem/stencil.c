@@ -42,24 +42,24 @@ static stn_status check_rank(int rank, stn_error *error) {
 
 static stn_status check_tap(int rank, size_t index, const stn_tap *tap, stn_error *error) {
     char offset[STN_OFFSET_TEXT];
-    stn_offset_print(STN_MAX_RANK, tap->offset, offset);
     for (int axis = 0; axis < STN_MAX_RANK; axis++) {
         int64_t o = tap->offset[axis];
-        if (axis >= rank && o != 0)
+        if (axis >= rank && o != 0) {
+            stn_offset_print(STN_MAX_RANK, tap->offset, offset);
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                             "tap %zu has the offset %s, but its stencil has rank %d: entries past the rank must be 0",
                             index, offset, rank);
+        }
         if (o > STN_MAX_HOST_RADIUS || o < -STN_MAX_HOST_RADIUS)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                             "tap %zu has the offset %" PRId64 " along axis %d: the furthest possible is %d either way",
                             index, o, axis, STN_MAX_HOST_RADIUS);
     }
+    if (isfinite(tap->weight)) return STN_OK;
     stn_offset_print(rank, tap->offset, offset);
-    if (!isfinite(tap->weight))
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "tap %zu at offset %s has the weight %g: weights must be finite numbers", index, offset,
-                        tap->weight);
-    return STN_OK;
+    return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                    "tap %zu at offset %s has the weight %g: weights must be finite numbers", index, offset,
+                    tap->weight);
 }
 
 static stn_status fail_count(size_t ntaps, stn_error *error) {

@@ -1,0 +1,73 @@
+/* The public function that filters once, without a plan: a problem of one step on the host. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/versioned_struct.h"
+#include "context/context.h"
+#include "host/stencil_run.h"
+#include "problem/stencil.h"
+#include "problem/task.h"
+
+static stn_status check(const stn_problem *problem, const stn_filter_taps *taps, stn_error *error) {
+    if (problem->stencil || problem->steps > 1 || problem->in_place || problem->has_source || problem->every)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the problem of a filter has a stencil, several steps, a source or snapshots, or is in place: "
+                        "make a plan for it");
+    if (taps->rank < 1 || taps->rank > STN_MAX_RANK || taps->axes < 1 || taps->axes > taps->rank)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the taps of a filter have %d of %d axes: give 1 to 3 axes, and 1 or more of them to the taps",
+                        taps->axes, taps->rank);
+    if (!taps->count || taps->count > STN_MAX_TAPS || !taps->offsets || !taps->weights)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "a filter has %zu taps%s: give 1 to %d, with offsets and weights", taps->count,
+                        taps->offsets && taps->weights ? "" : " and no offsets or no weights", STN_MAX_TAPS);
+    return STN_OK;
+}
+
+/* Taps in the library's form. Their offsets must ascend, as they then differ. */
+static stn_status fill(const stn_filter_taps *given, stn_tap *taps, stn_error *error) {
+    for (size_t i = 0; i < given->count; i++) {
+        taps[i] = (stn_tap){.weight = given->weights[i]};
+        int order = i ? 0 : 1;
+        for (int axis = 0; axis < given->axes; axis++) {
+            const int64_t offset = given->offsets[i * (size_t)given->axes + (size_t)axis];
+            if (offset > STN_MAX_HOST_RADIUS || offset < -STN_MAX_HOST_RADIUS)
+                return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                                "tap %zu of a filter has the offset %lld: the furthest possible is %d either way", i,
+                                (long long)offset, STN_MAX_HOST_RADIUS);
+            if (!order) order = (offset > taps[i - 1].offset[axis]) - (offset < taps[i - 1].offset[axis]);
+            taps[i].offset[axis] = offset;
+        }
+        if (order < 1)
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                            "tap %zu of a filter does not follow tap %zu: sort the taps by offset, each once", i,
+                            i - 1);
+    }
+    return STN_OK;
+}
+
+stn_status stn_filter_run(stn_context *context, const stn_problem *problem, const stn_filter_taps *taps, const void *in,
+                          void *out, stn_error *error) {
+    if (!context || !problem || !taps || !in || !out)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the context, problem, taps or an array of a filter is NULL: give all five");
+    stn_problem copy;
+    stn_pool *pool;
+    stn_task task = {0};
+    STN_TRY(stn_read_versioned_struct(&stn_layout_problem, problem, &copy, error));
+    STN_TRY(check(&copy, taps, error));
+    STN_TRY(stn_context_pool(context, &pool, error));
+    stn_stencil stencil = {.rank = taps->rank, .ntaps = taps->count};
+    stencil.taps = malloc(taps->count * sizeof *stencil.taps);
+    if (!stencil.taps) return stn_fail_memory(error, "the taps of a filter", taps->count * sizeof *stencil.taps);
+    copy.stencil = &stencil;
+    stn_status status;
+    STN_TRY_GOTO(status, fill(taps, stencil.taps, error), done);
+    STN_TRY_GOTO(status, stn_task_make(&copy, &task, error), done);
+    stn_host_run(&task, pool, in, out, NULL);
+done:
+    stn_task_clear(&task);
+    free(stencil.taps);
+    return status;
+}
