@@ -56,6 +56,39 @@ class Random(unittest.TestCase):
             with self.subTest(seed=(seed, i)):
                 body(rng)
 
+    def test_small_arrays_have_the_results_of_plans(self):
+        """Small arrays are filtered without plans, and larger ones, of copies, by plans."""
+        def body(rng):
+            rank, dtype = int(rng.integers(1, 4)), str(rng.choice(['f8', 'f4', 'u1', 'u2', 'i2', 'i4', '?']))
+            x = np.asarray(rng.integers(0, 2 if dtype == '?' else 100, random_shape(rng, rank)), dtype)
+            copies = np.repeat(x[None], 4096 // x.size + 1, axis=0)
+            output = str(rng.choice(['u1', 'i4', 'u2', '?'])) if rng.random() < 0.5 and dtype[0] != 'f' else dtype
+            mode = str(rng.choice([*MODES, 'fixed']))
+            cval, axes = float(rng.choice([0, 3, 2.5])), tuple(range(1, rank + 1))
+            name, given = [('gaussian_filter', rng.choice([0.5, 1.3, 3])), ('uniform_filter', int(rng.integers(2, 30))),
+                           ('correlate', rng.standard_normal(rng.integers(1, 5, rank))), ('correlate', rng.integers(-3, 4, (3,) * rank))][rng.integers(4)]
+            function = getattr(stentor, name)
+            try:
+                ours = function(x, given, output=np.dtype(output), mode=mode, cval=cval)
+            except ValueError:
+                return  # too wide for fixed sides
+            theirs = function(copies, given, output=np.dtype(output), mode=mode, cval=cval, axes=axes)
+            for each in theirs[[0, -1]]:
+                agree(self, ours, each)
+        self.each(14, body)
+
+    def test_means_of_unsigned_integers_are_exact(self):
+        def body(rng):
+            dtype, size = str(rng.choice(['u1', 'u2'])), int(rng.integers(2, 90))
+            shape = tuple(rng.integers(1, 130, 2)) if rng.random() < 0.7 else (int(rng.integers(4097, 9000)),)
+            x = rng.integers(0, np.iinfo(dtype).max, shape, endpoint=True).astype(dtype)
+            mode, axis, cval = str(rng.choice(MODES)), int(rng.integers(len(shape))), float(rng.choice([0, 200, 2.5, 70000]))
+            origin = int(rng.integers(-(size // 2), (size - 1) // 2 + 1))
+            sums = ndimage.correlate1d(x.astype('f8'), np.ones(size), axis, mode=mode, cval=cval, origin=origin)
+            ours = stentor.uniform_filter1d(x, size, axis, mode=mode, cval=cval, origin=origin)
+            np.testing.assert_array_equal(ours, (sums // size).astype(np.int64).astype(dtype))
+        self.each(15, body)
+
     def test_correlate_and_convolve(self):
         def body(rng):
             rank = int(rng.integers(1, 4))
