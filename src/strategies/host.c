@@ -85,10 +85,10 @@ static void describe_as(const stn_plan *plan, const char *how, stn_format format
 
 /* ---- stencils -------------------------------------------------------------------------------- */
 
-/* Costs of a step, fitted to 102 timed runs of one core. */
+/* Costs of a step, fitted to 102 timed runs of one core. Sums are made in f64 whatever the dtype. */
 static const struct {
     /* Sums of rows that are in a cache, as multiples of the flops that are assumed of a core. */
-    double flops_f64, flops_f32;
+    double flops;
     /* Multiples of a core's copy bandwidth, where all grids fit in a cache and where they do
      * not. */
     double cached, memory;
@@ -99,7 +99,7 @@ static const struct {
     double end;
     double gathered; /* for one byte of a short row, which is copied together with its halo */
     double half;     /* for converting one number from half precision */
-} costs = {1.85, 2.5, 14, 2, 24e6, 15e-9, 16e-9, 3e-11, 1.9e-10};
+} costs = {1.85, 14, 2, 24e6, 15e-9, 16e-9, 3e-11, 1.9e-10};
 
 /* Input rows that the sums of one output row read: one for each row that holds taps, and one more
  * wherever a round of 9 taps ends within a row. */
@@ -131,7 +131,7 @@ static double lines_cost(const stn_task *task, double live) {
 static void stencil_estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                              stn_estimate *estimate) {
     (void)candidate;
-    const stn_unit unit = task->dtype == STN_F64 ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32;
+    const stn_unit unit = STN_UNIT_FMA_F64;
     const double points = (double)stn_task_points(task), steps = (double)task->steps;
     const double size = (double)stn_dtype_size(task->dtype);
     double live = points;
@@ -148,10 +148,9 @@ static void stencil_estimate(const stn_task *task, const stn_machine *machine, c
     estimate->stepping = true;
     const bool cached = 2 * points * size < costs.cached_bytes;
     const double core = machine->threads > 0 ? machine->threads : 1;
-    estimate->seconds =
-        estimate->flops / (machine->flops[unit] * (unit == STN_UNIT_FMA_F64 ? costs.flops_f64 : costs.flops_f32)) +
-        estimate->bytes / (machine->copy_bandwidth * (cached ? costs.cached : costs.memory)) +
-        steps * lines_cost(task, live) / core + steps * machine->launch_seconds;
+    estimate->seconds = estimate->flops / (machine->flops[unit] * costs.flops) +
+                        estimate->bytes / (machine->copy_bandwidth * (cached ? costs.cached : costs.memory)) +
+                        steps * lines_cost(task, live) / core + steps * machine->launch_seconds;
 }
 
 static stn_status stencil_prepare(stn_plan *plan, stn_error *error) {
