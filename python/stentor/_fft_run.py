@@ -4,6 +4,7 @@ A plan transforms at most three axes (a Piece). A call with more axes is a seque
 GPU, a call may also need copies that make arrays dense.
 """
 
+import math
 import os
 from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -19,7 +20,7 @@ from ._handle import make_plan
 from ._library import ffi, lib
 from ._memo import recall, remember
 from ._namespace import namespace_of
-from ._problem import DTYPES, ITEM_SIZES, Layout, batch_of, in_turns, loop_offsets, split_axes
+from ._problem import DTYPES, ITEM_SIZES, Layout, Split, batch_of, in_turns, loop_offsets, split_axes
 from ._quick import quick, remember_tensor
 from ._scratch import Prepared, rounded
 from ._sweep import Sweep
@@ -28,6 +29,9 @@ from ._words import listed, said, whole
 KINDS = {'c2c': lib.STN_C2C, 'r2c': lib.STN_R2C, 'c2r': lib.STN_C2R}
 REAL = {'complex64': 'float32', 'complex128': 'float64', 'float32': 'float32', 'float64': 'float64'}
 COMPLEX = {'float32': 'complex64', 'float64': 'complex128'}
+
+
+TURN_POINTS = 512  # of a loop's iteration on the host: with fewer, copying the arrays is faster
 
 
 class Piece(NamedTuple):
@@ -45,10 +49,10 @@ class Transform:
 
     def __init__(self, device: int, piece: Piece, real: str, inverse: bool, alignment: int):
         self.order: Optional[List[int]] = None
-        split = split_axes(piece.axes, piece.source, piece.target, spare=False)
+        split = split_axes(piece.axes, piece.source, piece.target, spare=False, slowest=device == HOST)
         # The offsets of the loop's iterations are multiples of real numbers, at which complex
         # numbers would be misaligned, so that the arrays are copied instead.
-        move = bool(split.loop) and (device == HOST or piece.kind != 'c2c')
+        move = bool(split.loop) and (self._few_points(piece, split) if device == HOST else piece.kind != 'c2c')
         try:
             self._plan(device, self._move(piece) if move else piece, real, inverse, 16 if move and device != HOST else alignment)
         except StentorError:  # without cuFFT, strided arrays may fail where dense copies succeed
@@ -58,7 +62,7 @@ class Transform:
             self._plan(device, self._move(piece), real, inverse, 16)
 
     def _plan(self, device: int, piece: Piece, real: str, inverse: bool, alignment: int) -> None:
-        split = split_axes(piece.axes, piece.source, piece.target, spare=False)
+        split = split_axes(piece.axes, piece.source, piece.target, spare=False, slowest=device == HOST)
         self.piece, self.shape = piece, piece.target.shape
         work = ffi.new('stn_transform *', {'struct_size': ffi.sizeof('stn_transform'), 'rank': len(piece.axes)})
         long = piece.target if piece.kind == 'c2r' else piece.source
@@ -74,7 +78,19 @@ class Transform:
         self.workspace = self.handle.workspace
         turns = [(a * sizes[0], b * sizes[1]) for a, b in zip(loop_offsets(split.loop, piece.source),
                                                               loop_offsets(split.loop, piece.target))]
-        self.run = in_turns(self.handle.run, turns) if split.loop else self.handle.run
+        self.run, self._run_arrays = self.handle.run, self.handle.run_arrays
+        if split.loop:
+            self.run, at_addresses = in_turns(self.handle.run, turns), in_turns(self.handle.run_host, turns)
+            self._run_arrays = lambda x, result: at_addresses(x.ctypes.data, result.ctypes.data)
+
+    @staticmethod
+    def _few_points(piece: Piece, split: Split) -> bool:
+        """Whether copies cost less than a loop on the host, or a loop would misalign numbers."""
+        turns = math.prod(piece.source.shape[axis] for axis in split.loop)
+        if math.prod(piece.source.shape) < TURN_POINTS * turns:
+            return True
+        layouts = [layout for layout, kind in ((piece.source, 'r2c'), (piece.target, 'c2r')) if kind == piece.kind]
+        return any(layout.strides[axis] % 2 for layout in layouts for axis in split.loop)
 
     def _move(self, piece: Piece) -> Piece:
         """The piece with the transformed axes moved last, for arrays that are copied."""
@@ -86,7 +102,7 @@ class Transform:
 
     def on_host(self, x: np.ndarray, result: np.ndarray) -> None:
         if self.order is None:
-            self.handle.run_arrays(x, result)
+            self._run_arrays(x, result)
             return
         x, moved = np.ascontiguousarray(x.transpose(self.order)), np.empty(self.shape, result.dtype)
         self.handle.run_arrays(x, moved)

@@ -74,11 +74,12 @@ def _one_stride(axes, source: Layout, target: Layout) -> bool:
                for layout in (source, target) for a, b in zip(axes, axes[1:]))
 
 
-def split_axes(axes: Sequence[int], source: Layout, target: Layout, most: int = 3, spare: bool = True) -> Split:
+def split_axes(axes: Sequence[int], source: Layout, target: Layout, most: int = 3, spare: bool = True,
+               slowest: bool = False) -> Split:
     """Assigns the axes that are not filtered.
 
     They become batch axes if they have a common stride. Otherwise some become grid axes, if `spare`
-    and up to `most` of them, and then loop axes. A last axis that is not filtered becomes a grid
+    and up to `most` of them, and then loop axes: the shortest ones, or the `slowest`. A last axis that is not filtered becomes a grid
     axis unless it is narrow, since its rows are contiguous in memory."""
     grid = sorted(axes)
     rest = [a for a in range(len(source.shape)) if a not in grid and source.shape[a] > 1]
@@ -89,7 +90,7 @@ def split_axes(axes: Sequence[int], source: Layout, target: Layout, most: int = 
         if spare and len(grid) < most:
             grid = sorted([*grid, rest.pop()])
         else:
-            loop.append(min(rest, key=lambda axis: source.shape[axis]))
+            loop.append(rest[0] if slowest else min(rest, key=lambda axis: source.shape[axis]))
             rest.remove(loop[-1])
     return Split(tuple(grid), tuple(rest), tuple(loop))
 

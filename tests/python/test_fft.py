@@ -53,6 +53,21 @@ class Random(unittest.TestCase):
                 self.agree(getattr(stentor.fft, name)(x, n, axis), getattr(scipy.fft, name)(x, n, axis))
                 self.agree(getattr(stentor.fft, name + '2')(x), getattr(scipy.fft, name + '2')(x))
 
+    def test_middle_axes(self):
+        """Axes between others: a loop over the slowest ones, or copies if an iteration has few points."""
+        for i in range(COUNT):
+            rng = np.random.default_rng([3, i])
+            with self.subTest(seed=i):
+                shape = tuple(int(n) for n in (*rng.integers(2, 6, rng.integers(1, 3)), rng.integers(8, 70), *rng.integers(5, 40, rng.integers(1, 3))))
+                x = random_array(rng, shape, str(rng.choice(DTYPES)))
+                name = str(rng.choice(['fft', 'ifft', 'rfft', 'irfft']))
+                if name == 'rfft':
+                    x = x.real
+                axis = int(rng.integers(1, x.ndim - 1))
+                self.agree(getattr(stentor.fft, name)(x, axis=axis), getattr(scipy.fft, name)(x, axis=axis))
+                if x.ndim > 3:
+                    self.agree(stentor.fft.fftn(x, axes=(1, 2)), scipy.fft.fftn(x, axes=(1, 2)))
+
     def test_the_inputs_own_size(self):
         """-1 in s means the input's size, also for irfftn, whose default differs."""
         z = np.random.default_rng(0).standard_normal((4, 9)) + 1j
