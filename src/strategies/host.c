@@ -85,7 +85,7 @@ static void describe_as(const stn_plan *plan, const char *how, stn_format format
 
 /* ---- stencils -------------------------------------------------------------------------------- */
 
-/* Costs of a step, fitted to 102 timed runs of one core. Sums are made in f64 whatever the dtype. */
+/* Costs of a step, fitted to 102 timed runs of one core. Sums are in f64 whatever the dtype. */
 static const struct {
     /* Sums of rows that are in a cache, as multiples of the flops that are assumed of a core. */
     double flops;

@@ -167,3 +167,60 @@ Test(strategy, one_plan_from_several_threads) {
     stn_plan_destroy(plan);
     stn_context_destroy(context);
 }
+
+static void refused(stn_status status, const stn_error *error, const char *said) {
+    cr_expect_eq(status, STN_ERROR_INVALID_ARGUMENT);
+    cr_expect_not_null(strstr(error->message, said), "%s", error->message);
+}
+
+Test(strategy, a_filter_has_the_result_of_a_plan) {
+    static double in[POINTS], out[POINTS], planned[POINTS];
+    const int64_t offsets[6] = {-1, 0, 0, 0, 0, 2};
+    int64_t wrong[6] = {0, 0, 0, 0, 0, 2};
+    const double weights[3] = {0.25, 0.5, 0.25};
+    stn_error error = {0};
+    stn_context *context = host_context(2);
+    stn_plan *plan = make_plan(context, 1, "host");
+    stn_problem problem = problem_of(NULL, 1);
+    stn_filter_taps filter = {2, 2, 3, offsets, weights};
+    fill(in);
+    cr_assert_eq(stn_plan_execute(plan, in, planned, NULL, NULL), STN_OK);
+    cr_assert_eq(stn_filter_run(context, &problem, &filter, in, out, &error), STN_OK, "%s", error.message);
+    cr_expect_arr_eq(out, planned, sizeof out);
+
+    refused(stn_filter_run(context, &problem, NULL, in, out, &error), &error, "NULL");
+    filter.offsets = wrong;
+    refused(stn_filter_run(context, &problem, &filter, in, out, &error), &error, "tap 1 of a filter does not follow");
+    wrong[5] = STN_MAX_HOST_RADIUS + 1;
+    wrong[0] = -1;
+    refused(stn_filter_run(context, &problem, &filter, in, out, &error), &error, "the furthest possible is 1024");
+    filter.axes = 3;
+    refused(stn_filter_run(context, &problem, &filter, in, out, &error), &error, "3 of 2 axes");
+    filter.axes = 2;
+    filter.count = 0;
+    refused(stn_filter_run(context, &problem, &filter, in, out, &error), &error, "0 taps");
+    problem.steps = 2;
+    refused(stn_filter_run(context, &problem, &filter, in, out, &error), &error, "make a plan");
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+}
+
+Test(strategy, boxes_of_integers_are_refused_past_their_range) {
+    static uint8_t in[64], out[64];
+    stn_error error = {0};
+    stn_context *context = host_context(1);
+    stn_box_filter box = {.struct_size = sizeof box, .dtype = STN_F64, .outer = 1, .points = 64, .inner = 1};
+    box.size = 3, box.before = 1, box.divisor = 3, box.element = STN_ELEMENT_U8;
+    for (int i = 0; i < 64; i++) in[i] = (uint8_t)(4 * i);
+    for (int side = 0; side < 2; side++) box.sides[side] = (stn_boundary){STN_CONSTANT, 9};
+    cr_assert_eq(stn_box_filter_run(context, &box, in, out, &error), STN_OK, "%s", error.message);
+    cr_expect(out[0] == (9 + 0 + 4) / 3 && out[30] == 120 && out[63] == (248 + 252 + 9) / 3);
+    box.divisor = 2;
+    refused(stn_box_filter_run(context, &box, in, out, &error), &error, "give its size as divisor");
+    box.divisor = 3;
+    box.sides[1].value = 256;
+    refused(stn_box_filter_run(context, &box, in, out, &error), &error, "the constant 256");
+    box.element = STN_ELEMENT_I16;
+    refused(stn_box_filter_run(context, &box, in, out, &error), &error, "give STN_ELEMENT_U8");
+    stn_context_destroy(context);
+}

@@ -54,8 +54,8 @@ class Random(unittest.TestCase):
                 self.agree(getattr(stentor.fft, name + '2')(x), getattr(scipy.fft, name + '2')(x))
 
     def test_middle_axes(self):
-        """Axes between others: a loop over the slowest ones, or copies if an iteration has few points."""
-        for i in range(COUNT):
+        """A loop over the slowest axes, or copies if an iteration has few points."""
+        for i in range(COUNT // 3):
             rng = np.random.default_rng([3, i])
             with self.subTest(seed=i):
                 shape = tuple(int(n) for n in (*rng.integers(2, 6, rng.integers(1, 3)), rng.integers(8, 70), *rng.integers(5, 40, rng.integers(1, 3))))
