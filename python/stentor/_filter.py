@@ -15,6 +15,7 @@ from ._context import HOST, context
 from ._errors import check, new_error
 from ._fold import extend
 from ._library import ffi, lib
+from ._memo import MOST_SPARE, spare_arrays
 from ._problem import DTYPES, ELEMENTS, ITEM_SIZES, NARROW, WRAP, Layout, Request
 from ._scratch import Prepared, rounded
 from ._stencil import Taps
@@ -395,6 +396,15 @@ def _moved(each: Pass, narrow: int, ndim: int) -> Pass:
                          sides=[each.sides[i] for i in order])
 
 
+def taken_spare(shape: Tuple[int, ...], dtype: np.dtype) -> List[np.ndarray]:
+    """The array that an earlier call has left, if it has this shape and dtype."""
+    try:
+        found = spare_arrays.pop()
+    except IndexError:
+        return []
+    return [found] if found.shape == shape and found.dtype == dtype else []
+
+
 class HostFilter:
     """Passes over NumPy arrays of one shape, strides and dtype."""
 
@@ -470,8 +480,8 @@ class HostFilter:
 
     def _filtered(self, x: np.ndarray, out: Optional[np.ndarray]) -> np.ndarray:
         current = x if self.direct else _dense_copy(x, self.source)
-        spare: List[np.ndarray] = []  # intermediate arrays that can be reused
         last = len(self.sweeps) - 1
+        spare = taken_spare(self.shape, self.result) if last else []  # arrays that can be reused
         for i, sweep in enumerate(self.sweeps):
             mine = i == last and out is not None and self._writable(out, current)
             result = out if mine else spare.pop() if spare else np.empty(self.shape, self.result)
@@ -479,6 +489,7 @@ class HostFilter:
             if current is not x and current.dtype == self.result:
                 spare.append(current)
             current = result  # type: ignore[assignment]
+        spare_arrays[:] = [each for each in (spare_arrays + spare)[-1:] if each.nbytes <= MOST_SPARE]
         if out is None:
             return current if current.dtype == self.target else current.astype(self.target)
         if current is not out:

@@ -17,6 +17,10 @@ _bytes: dict = {}  # the size of each entry, by the same keys
 _total = [0]  # the sum of the sizes
 _pinned: set = set()
 _lock = new_lock()
+# At most one array of a finished call, for an intermediate result of a later one: fresh memory costs
+# the system more time than a filter needs.
+spare_arrays: list = []
+MOST_SPARE = 1 << 25  # bytes
 
 
 def recall(key):
@@ -92,6 +96,7 @@ def clear_cache() -> None:
         _bytes.clear()
         _total[0] = 0
         _pinned.clear()
+        spare_arrays.clear()
     for each in dropped:
         _finish(each)
 
