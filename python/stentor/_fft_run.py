@@ -6,7 +6,7 @@ GPU, a call may also need copies that make arrays dense.
 
 import math
 import os
-from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -78,7 +78,8 @@ class Transform:
         self.workspace = self.handle.workspace
         turns = [(a * sizes[0], b * sizes[1]) for a, b in zip(loop_offsets(split.loop, piece.source),
                                                               loop_offsets(split.loop, piece.target))]
-        self.run, self._run_arrays = self.handle.run, self.handle.run_arrays
+        self.run: Callable[..., None] = self.handle.run
+        self._run_arrays: Callable[..., None] = self.handle.run_arrays
         if split.loop:
             self.run, at_addresses = in_turns(self.handle.run, turns), in_turns(self.handle.run_host, turns)
             self._run_arrays = lambda x, result: at_addresses(x.ctypes.data, result.ctypes.data)

@@ -78,8 +78,8 @@ def small_filter(x: np.ndarray, target: np.dtype, passes: List[Pass]) -> Optiona
         extent, boundary = problem.extent, problem.boundary
         for axis, sides in enumerate(each.sides):
             extent[axis] = x.shape[first + axis]
-            for side, given in zip(boundary[axis], sides):
-                side.kind, side.value = given
+            for side, (kind, value) in zip(boundary[axis], sides):
+                side.kind, side.value = kind, value
         if inner > 1:
             extent[rank], rank = inner, rank + 1
         given = each.taps
