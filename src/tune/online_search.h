@@ -1,7 +1,8 @@
 /* Decides which candidate runs the next unit of a user's own work (STN_MODE_ONLINE). Plain
  * arithmetic: it knows neither plans nor GPUs, so that tests can simulate the GPU.
  *
- * A unit is one execution, or one chunk of a long one. Candidate 0 was ready first and is trusted.
+ * A unit is one execution, or one chunk of a long one. Candidate 0 is the estimate's choice: it is
+ * trusted, and losses are counted against it.
  * The states of each other candidate:
  *
  *     waiting -> ready    its kernels are compiled
@@ -78,9 +79,6 @@ typedef struct tune_search {
     tune_candidate candidates[TUNE_CANDIDATES];
     size_t count;
     size_t current; /* index of the candidate that runs */
-    /* Index of what STN_MODE_ESTIMATE would run: losses are counted against it, and it is always
-     * tried. */
-    size_t estimated;
     double compare; /* Seconds to compare two results: a guess, updated by checks. */
     double lost;    /* seconds, against the estimate's choice */
     double spent;   /* Seconds of trials beyond the time of the then current candidate. */
