@@ -35,11 +35,8 @@ static void json_candidate(const stn_plan *plan, const stn_strategy *strategy, c
     stn_text_clear(&name);
 }
 
-static const char *const chosen_words[] = {"estimated",
-                                           "measured",
-                                           "measured, remembered",
+static const char *const chosen_words[] = {"estimated", "measured", "measured, remembered",
                                            "measured on a problem like it",
-                                           "measured on a problem like it, where this library is made",
                                            "slower than need be: no kernel for it is stored, and none can be compiled"};
 
 static void json_estimate(const stn_estimate *estimate, stn_text *text) {
