@@ -14,12 +14,22 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static double median(const tune_candidate *candidate) {
-    double sorted[TUNE_CANDIDATE_SAMPLES];
-    memcpy(sorted, candidate->samples, candidate->count * sizeof *sorted);
-    qsort(sorted, candidate->count, sizeof *sorted, by_value);
-    return (sorted[(candidate->count - 1) / 2] + sorted[candidate->count / 2]) / 2;
+double tune_median(const double *samples, size_t count) {
+    double sorted[TUNE_SAMPLES];
+    if (!count) return INFINITY;
+    memcpy(sorted, samples, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, by_value);
+    return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
 }
+
+double tune_least(const double *samples, size_t count) {
+    double least = INFINITY;
+    for (size_t i = 0; i < count; i++) least = fmin(least, samples[i]);
+    return least;
+}
+
+static double median(const tune_candidate *candidate) { return tune_median(candidate->samples, candidate->count); }
+static double shortest(const tune_candidate *candidate) { return tune_least(candidate->samples, candidate->count); }
 
 static double measured(const tune_candidate *candidate) {
     return candidate->count ? median(candidate) : candidate->known;
@@ -177,12 +187,6 @@ tune_move tune_search_next(tune_search *search) {
 }
 
 /* ---- updates --------------------------------------------------------------------------------- */
-
-static double shortest(const tune_candidate *candidate) {
-    double least = INFINITY;
-    for (size_t i = 0; i < candidate->count; i++) least = fmin(least, candidate->samples[i]);
-    return least;
-}
 
 /* Compares medians and minima, since disturbances only lengthen a sample. A small difference may be
  * chance until there are enough samples. */

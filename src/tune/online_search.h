@@ -98,6 +98,11 @@ typedef struct tune_move {
     double whole;
 } tune_move;
 
+/* Median and minimum of at most TUNE_SAMPLES samples; INFINITY if there is none. */
+enum { TUNE_SAMPLES = 8 };
+double tune_median(const double *samples, size_t count);
+double tune_least(const double *samples, size_t count);
+
 /* The caller sets the candidates, with candidate 0 checked. */
 tune_move tune_search_next(tune_search *search);
 /* Updates the search with a finished move. seconds: of one unit; 0: not timed or not known. right:

@@ -191,8 +191,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         stn_json_integer(text, "dense_passes", fno_passes_by(state, BY_DENSE_PRODUCT));
         stn_json_integer(text, "few_passes", fno_passes_by(state, BY_DIRECT_SUMS));
         stn_json_integer(text, "launches", state->route.count);
-        stn_json_key(text, "products");
-        stn_json_string(text, product_name(state->numbers));
+        stn_json_text(text, "products", product_name(state->numbers));
         return;
     }
     stn_text_printf(text, "%s, products in %s", fusions[fusion], product_name(state->numbers));
