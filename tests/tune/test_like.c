@@ -117,7 +117,7 @@ Test(like, old_kernels_decide_close_estimates_only) {
     const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .cache_dir = folder};
     OK(stn_context_create(&options, &context, &error));
     OK(stn_stencil_parse("heat-2d", &stencil, &error));
-    context->machine.copy_bandwidth = 4e12; /* of a GPU: its candidates differ as they should here */
+    context->machine.copy_bandwidth = 4e12; /* of a GPU, whose candidates differ enough */
     steps = 10;
     stn_plan *plan = plan_of(context, stencil, 4096, STN_MODE_ESTIMATE);
     cr_assert(row_between(plan, 1, 1.14, &row), "no candidate is close");
