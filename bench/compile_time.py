@@ -110,7 +110,7 @@ class Planner:
     """The library with an NVRTC that compiles nothing, so that kernels take milliseconds."""
 
     def __init__(self, build, arch):
-        os.environ.update(STENTOR_NVRTC_PATH=str(build / 'tests/compile/libnewnvrtc.so'), FAKE_NVRTC_LOG=os.devnull, STENTOR_SEEDS='none')
+        os.environ.update(STENTOR_NVRTC_PATH=str(build / 'tests/compile/libnewnvrtc.so'), FAKE_NVRTC_LOG=os.devnull)
         sys.path.insert(0, str(build / 'python'))
         from stentor import _library  # pylint: disable=import-outside-toplevel,import-error
         self.ffi, self.lib = _library.ffi, _library.lib

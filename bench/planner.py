@@ -3,7 +3,7 @@
 
 Usage: planner.py list|compile|first|regret|replay|online|cold|survey [--stentor PATH]
                   [--list FILE|random[:SEED]] [--count N] [--arch sm_90] [--every N]
-                  [--limit SECONDS] [--seeds FILE] [--runs FILE] [--times FILE...]
+                  [--limit SECONDS] [--runs FILE] [--times FILE...]
                   [--missing FILE...] [--json FILE]
 
   list     prints the problems, five words a line: stencil, size, type, boundary, steps
@@ -17,12 +17,11 @@ Usage: planner.py list|compile|first|regret|replay|online|cold|survey [--stentor
            (`stentor tune --mode patient`), without those predicted to take --within times as long
            as the best (0: all; the best of each strategy is always measured), and the same for the
            choice of MEASURE; ends with how many are within 15%, 35% and, for MEASURE, 3%.
-           --seeds FILE stores the fastest in the format of cache/tuned, --runs FILE the input of
-           bench/fit_rates.py, --times FILE every time, for replay; --no-measure skips MEASURE;
-           --missing FILE... selects the problems of which these files of an earlier --times have
-           fewer than two times, to continue where those runs ended
+           --runs FILE stores the input of bench/fit_rates.py, --times FILE every time, for replay;
+           --no-measure skips MEASURE; --missing FILE... selects the problems of which these files
+           of an earlier --times have fewer than two times, to continue where those runs ended
   replay   needs no GPU: the same for this build's estimates for --arch, with the recorded times in
-           --times (those of regret, or entries as in cache/tuned, which have the fastest only: all
+           --times (those of regret, or entries of wisdom, which have the fastest only: all
            other measured candidates were not faster than the last of them)
            With --list random: --count problems drawn from a seed over everything that the header
            allows, whose choice is predicted to run for --least seconds; the choice of the estimate
@@ -40,7 +39,7 @@ Usage: planner.py list|compile|first|regret|replay|online|cold|survey [--stentor
 Random problems, of regret, cold and survey, are drawn anew from a printed seed, by default from the
 clock: others than those that models were fitted to. Problems that exceed the GPU's memory are named
 and counted. --every takes each N-th problem; after --limit seconds no further problem begins, and
-the rest is counted too. Shipped wisdom is not used: STENTOR_SEEDS=none.
+the rest is counted too.
 """
 import argparse
 import itertools
@@ -122,7 +121,6 @@ def tuned(options, listed, folder):
     command = [options.stentor, 'tune', '--problems', str(listed), '--mode', 'patient', '--cache-dir', folder, '--json',
                '--limit', str(options.limit), '--time-limit', str(options.each)]
     command += ['--within', str(options.within)] if options.within else []
-    command += ['--seeds', str(options.seeds)] if options.seeds else []
     command += [] if options.no_measure else ['--again']
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:
@@ -219,8 +217,8 @@ def words_of(row):
 def read_times(path):
     """label -> {(strategy, values): seconds, words_of: [seconds]}; labels with the fastest only.
 
-    Reads the --times of regret, the output of `stentor tune --json` for a list, or entries as in
-    cache/tuned.
+    Reads the --times of regret, the output of `stentor tune --json` for a list, or entries of
+    wisdom.
     """
     found, some, at = {}, set(), None
     for line in path.read_text(encoding='utf-8').splitlines():
@@ -368,7 +366,6 @@ def main():
     parser.add_argument('--limit', default=120, type=float)
     parser.add_argument('--each', default=6, type=float, help='seconds of measuring a problem')
     parser.add_argument('--within', default=3, type=float, help='times the best estimate')
-    parser.add_argument('--seeds', type=pathlib.Path)
     parser.add_argument('--runs', type=pathlib.Path, help='for bench/fit_rates.py')
     parser.add_argument('--times', type=pathlib.Path, nargs='+', default=[], help='regret: where every time goes; replay: where they come from')
     parser.add_argument('--missing', type=pathlib.Path, nargs='+', default=[], help='times of earlier runs: regret: only what they lack')
@@ -376,7 +373,6 @@ def main():
     parser.add_argument('--pack', type=pathlib.Path, nargs='+', default=[], help='packs that first results may use')
     parser.add_argument('--json', type=pathlib.Path)
     options = parser.parse_args()
-    os.environ['STENTOR_SEEDS'] = 'none'
     given, _, seed = options.list.partition(':')
     options.seed = seed or str(int(time.time()))
     randomly = {'cold': planner_random.cold, 'survey': planner_random.survey,

@@ -362,7 +362,7 @@ constexpr int FNO_MODES = 32;  // retained modes of a line: frequencies -FNO_LOW
 constexpr int FNO_LOW = 16;
 constexpr int FNO_GROUPS = 2;  // groups of LINE_COUNT lines that are transformed together
 constexpr int FNO_HELD = 0;    // channels whose weights stay in shared memory: all, or 0
-// Channels whose modes the tile holds at once: all, in whole groups; 0: one group.
+// Of fno_split: channels whose modes the tile holds at once, all, in whole groups.
 constexpr int FNO_WHOLE = 0;
 // f32: the weights of two outputs are adjacent and aligned to 16 bytes.
 constexpr int FNO_WEIGHT_PAIRS = 0;

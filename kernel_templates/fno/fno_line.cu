@@ -17,12 +17,6 @@
 //
 // The parts that are not computed are read or written as modes, contiguous over channels.
 //
-// FNO_WHOLE, used where it lets more blocks run at once: the tile holds the modes of all channels.
-// The product takes some rows of the tile at a time (a sweep) and overwrites them with its outputs.
-// Weights are loaded by STEP channels into the memory of the FFT, which is idle meanwhile:
-//
-//     x [c][p] -> FFT -> tile [mode][all c];  rows of a sweep * weight[c][o] -> same rows [mode][o]
-//
 // Shared memory: | FFT | weights, if they stay (FNO_HELD) | tile of channels, weights of a group;
 // or tile of outputs |
 //
@@ -36,21 +30,16 @@ static_assert(!FNO_PRODUCT || CHANNELS % 8 == 0, "products take whole tiles");
 static_assert(!FNO_WEIGHT_PAIRS || (sizeof(STORE) == 4 && sizeof(REAL) == 4), "two weights are 16 bytes");
 static_assert(FNO_PRODUCT || FNO_FORWARD != FNO_BACK, "without a product it is one transform");
 
-constexpr bool WHOLE = FNO_PRODUCT && FNO_WHOLE;
-constexpr int STEP = 16, SWEEPS = WHOLE ? (MODES + MODE_ROWS - 1) / MODE_ROWS : 1;
-static_assert(!FNO_PRODUCT || SWEEPS * MODE_ROWS >= MODES, "all modes are multiplied");
-static_assert(!WHOLE || (FNO_FORWARD && FNO_BACK && !FNO_HELD), "whole spectra are for what is fused in all");
-static_assert(FNO_WHOLE % STEP == 0 && FNO_WHOLE % CHANNELS == 0, "they have whole groups of channels and of weights");
+static_assert(!FNO_PRODUCT || MODE_ROWS >= MODES, "all modes are multiplied");
 
 constexpr int OUTPUTS = FNO_PRODUCT ? COLUMNS : CHANNELS;
-constexpr int IN_PITCH = tile_pitch(WHOLE ? larger(FNO_WHOLE, COLUMNS) : CHANNELS),
-              OUT_PITCH = WHOLE ? IN_PITCH : tile_pitch(OUTPUTS);
-constexpr int IN_VALUES = (FNO_PRODUCT ? SWEEPS * MODE_ROWS : MODES) * IN_PITCH;
-constexpr int OUT_VALUES = FNO_PRODUCT && FNO_BACK && !WHOLE ? MODES * OUT_PITCH : 0;
+constexpr int IN_PITCH = tile_pitch(CHANNELS), OUT_PITCH = tile_pitch(OUTPUTS);
+constexpr int IN_VALUES = (FNO_PRODUCT ? MODE_ROWS : MODES) * IN_PITCH;
+constexpr int OUT_VALUES = FNO_PRODUCT && FNO_BACK ? MODES * OUT_PITCH : 0;
 constexpr int HELD_VALUES = FNO_PRODUCT && FNO_HELD ? FNO_HELD * WEIGHT_PITCH : 0;
-constexpr int GROUP_VALUES = FNO_PRODUCT && !FNO_HELD && !WHOLE ? CHANNELS * WEIGHT_PITCH : 0;
-constexpr int FFT_SIZE = round_up(larger(FNO_FORWARD || FNO_BACK ? FFT_VALUES : 0, WHOLE ? 2 * STEP *WEIGHT_PITCH : 0),
-                                  2);  // chunks are aligned to 16 bytes
+constexpr int GROUP_VALUES = FNO_PRODUCT && !FNO_HELD ? CHANNELS * WEIGHT_PITCH : 0;
+// Chunks are aligned to 16 bytes.
+constexpr int FFT_SIZE = round_up(FNO_FORWARD || FNO_BACK ? FFT_VALUES : 0, 2);
 constexpr int SHARED_VALUES = FFT_SIZE + HELD_VALUES + larger(IN_VALUES + GROUP_VALUES, OUT_VALUES);
 
 static_assert(shared_bytes_match(SHARED_VALUES * sizeof(value)),
@@ -167,54 +156,6 @@ __device__ __forceinline__ void process_item(const line_arguments &a, const FNO_
     tile_to_points(a, out, item, 0, rest, position);
 }
 
-// The same for FNO_WHOLE. slots: two buffers of weights, in the memory of the FFT.
-__device__ __forceinline__ void process_item_whole(const line_arguments &a, const FNO_FROM *in, const FNO_FROM *next,
-                                                   FNO_TO *out, long long item, value *slots, value *tile,
-                                                   const line_position &position) {
-    const int warp = threadIdx.x / 32;
-#pragma unroll 1
-    for (int c0 = 0; c0 < FNO_WHOLE; c0 += CHANNELS) {
-        prefetch_points(a, in, c0 + CHANNELS, position);
-        points_to_shared(position.line, position.t, a.roots, line_points(a, in, c0 + PER * position.side));
-        if (c0)
-            line_barrier();
-        else
-            __syncthreads();  // other threads may still read the tile of the previous item
-        forward_stages<fno_line_shape, 1, LAST>(position.line, position.t, a.roots);
-        shared_to_tile(position.line, tile, IN_PITCH, c0 + PER * position.side, position.t, a.scale,
-                       [](REAL v) { return rounded(v); });
-        line_barrier();
-    }
-    __syncthreads();
-    prefetch_points(a, next, 0, position);
-    load_weights(a, 0, STEP, slots);
-    int slot = 0;
-#pragma unroll 1
-    for (int sweep = 0; sweep < SWEEPS; sweep++) {
-        value *const rows = tile + sweep * MODE_ROWS * IN_PITCH;
-        block_sums sum = {};
-#pragma unroll 1
-        for (int c0 = 0; c0 < FNO_WHOLE; c0 += STEP) {
-            const int after = c0 + STEP < FNO_WHOLE ? c0 + STEP : 0;
-            if (after || sweep + 1 < SWEEPS)
-                load_weights(a, after, STEP, slots + (1 - slot) * STEP * WEIGHT_PITCH);
-            else
-                copy_async_commit();
-            copy_async_wait<1>();
-            __syncthreads();
-            multiply(sum, warp, rows + c0, IN_PITCH, slots + slot * STEP * WEIGHT_PITCH, STEP);
-            __syncthreads();
-            slot = 1 - slot;
-        }
-        for_each_sum(sum, warp, [&](int row, int o, chunk both) {
-            const int mode = sweep * MODE_ROWS + row;
-            if (mode < MODES) *chunk_at(rows, IN_PITCH, row, o) = combine_channels(both, own_negative(mode));
-        });
-    }
-    __syncthreads();
-    tile_to_points(a, out, item, 0, tile, position);
-}
-
 __device__ __forceinline__ void transform_item(const line_arguments &a, const FNO_FROM *in, FNO_TO *out, long long item,
                                                int c0, value *tile, const line_position &position) {
     take_group(a, in, c0, tile, nullptr, position);
@@ -243,10 +184,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_line(const __g
         const long long end = first + a.each < a.items ? first + a.each : a.items;
         for (long long item = first; item < end; item++) {
             const FNO_FROM *const next = item + 1 < end ? in_of(item + 1) : nullptr;
-            if constexpr (WHOLE)
-                process_item_whole(a, in_of(item), next, out_of(item), item, fft, rest, position);
-            else
-                process_item(a, in_of(item), next, out_of(item), item, rest, held, position);
+            process_item(a, in_of(item), next, out_of(item), item, rest, held, position);
         }
     } else {
         const unsigned groups = static_cast<unsigned>((a.channels + CHANNELS - 1) / CHANNELS);

@@ -106,6 +106,21 @@ void stn_json_key(stn_text *text, const char *key) {
     stn_text_append(text, ":", 1);
 }
 
+void stn_json_text(stn_text *text, const char *key, const char *value) {
+    stn_json_key(text, key);
+    stn_json_string(text, value);
+}
+
+void stn_json_value(stn_text *text, const char *key, double value) {
+    stn_json_key(text, key);
+    stn_json_number(text, value);
+}
+
+void stn_json_flag(stn_text *text, const char *key, bool value) {
+    stn_json_key(text, key);
+    stn_text_printf(text, value ? "true" : "false");
+}
+
 void stn_json_integer(stn_text *text, const char *key, int64_t value) {
     stn_json_key(text, key);
     stn_text_printf(text, "%" PRId64, value);

@@ -26,7 +26,11 @@ void stn_json_string(stn_text *text,
 /* The shortest form that reads back equal; null if not finite. */
 void stn_json_number(stn_text *text, double value);
 void stn_json_key(stn_text *text, const char *key); /* Writes a comma if needed, then "key": */
-/* A key and its value: an integer, or an array of integers. */
+/* A key and its value: a string (NULL: null), a number, a truth value, an integer, or an array of
+ * integers. */
+void stn_json_text(stn_text *text, const char *key, const char *value);
+void stn_json_value(stn_text *text, const char *key, double value);
+void stn_json_flag(stn_text *text, const char *key, bool value);
 void stn_json_integer(stn_text *text, const char *key, int64_t value);
 void stn_json_integers(stn_text *text, const char *key, const int64_t *values, int count);
 

@@ -33,8 +33,6 @@ static const cli_option list_options[] = {
      "skip candidates whose estimate exceeds this multiple of the best one,\nexcept the best of each strategy"},
     {"--again", NULL, CLI_FLAG, offsetof(tune_settings, list.again),
      "measure each problem twice, the second time without stored times"},
-    {"--seeds", "FILE", CLI_TEXT, offsetof(tune_settings, list.seeds),
-     "write the fastest candidate of each problem, as in cache/tuned"},
 };
 
 /* text NULL: the option was not given. */

@@ -12,9 +12,7 @@
 #include "cli/problem_list.h"
 #include "cli/progress.h"
 #include "cli/tune_precompile.h"
-#include "io/output.h"
 #include "plan/plan.h"
-#include "tune/plan_wisdom.h"
 
 static const cli_listed_kind *const kinds[] = {&cli_listed_transform, &cli_listed_stencil, NULL};
 
@@ -25,7 +23,6 @@ typedef struct session {
     tune_order tuning;
     stn_context *context;
     cli_problem_list problems;
-    stn_text seeds; /* entries of wisdom */
     size_t measured, failed, left;
 } session;
 
@@ -151,7 +148,6 @@ static stn_status tune_made(session *s, const cli_listed_problem *problem, const
     STN_TRY(problem->kind->plan(job, s->context, &options, &c.plan, error));
     c.estimated = c.plan->ranking[0];
     stn_status status = measure_candidates(s, &c, options.strategy, &s->tuning, error);
-    if (status == STN_OK && s->order->seeds) status = tune_wisdom_add_fastest(c.plan, &s->seeds, error);
     if (status == STN_OK && s->order->again) {
         c.again = true, c.wait_seconds = 0;
         status = measure_candidates(s, &c, options.strategy,
@@ -219,36 +215,18 @@ static void order_search(session *s) {
     s->options.estimate_only = s->options.deterministic = 1;
 }
 
-static stn_status write_seeds(const session *s, stn_error *error) {
-    stn_text text = STN_TEXT_EMPTY;
-    char *data;
-    if (!s->order->seeds) return STN_OK;
-    if (s->seeds.failed) return stn_fail_memory(error, "wisdom", s->seeds.size);
-    if (!s->seeds.size) return stn_fail(error, STN_ERROR_UNSUPPORTED, "nothing was measured, so there are no seeds");
-    stn_wisdom_begin(&text);
-    stn_text_append(&text, s->seeds.data, s->seeds.size);
-    stn_wisdom_end(&text);
-    STN_TRY(stn_text_take(&text, &data, error));
-    stn_status status = stn_output_write(s->order->seeds, data, strlen(data), error);
-    stn_text_free(data);
-    return status;
-}
-
 stn_status cli_tune_list_run(const cli_tune_list *order, const cli_device_settings *device,
                              const cli_report_settings *report, stn_error *error) {
     session s = {.order = order, .report = report};
     stn_status status;
     STN_TRY_GOTO(status, cli_plan_options(device, &s.options, error), done);
     order_search(&s);
-    if (order->seeds) STN_TRY_GOTO(status, stn_output_probe(order->seeds, error), done);
     STN_TRY_GOTO(status, cli_problem_list_read(order->problems, kinds, &s.problems, error), done);
     STN_TRY_GOTO(status, cli_open_context(device, report, &s.context, error), done);
     STN_TRY_GOTO(status, tune_all(&s, device, error), done);
     if (!report->quiet && !report->json)
         printf("%zu problems measured, %zu not, %zu left for want of time\n", s.measured, s.failed, s.left);
-    status = write_seeds(&s, error);
 done:
-    stn_text_clear(&s.seeds);
     cli_problem_list_clear(&s.problems);
     stn_context_destroy(s.context);
     return status;

@@ -1,12 +1,10 @@
-/* stentor tune --problems: measures a list of problems in one process, for benchmarks and for
- * wisdom that is shipped with the library (cache/tuned). */
+/* stentor tune --problems: measures a list of problems in one process. */
 #ifndef STN_CLI_TUNE_LIST_H
 #define STN_CLI_TUNE_LIST_H
 #include "cli/shared_options.h"
 
 typedef struct cli_tune_list {
     const char *problems; /* a file in the format of problem_list.h */
-    const char *seeds;    /* output file for the fastest candidate of each problem; NULL: none */
     double limit;         /* seconds after which no further problem is started; 0: no limit */
     double within;        /* see tune_order */
     /* then measures and prints each problem again by STN_MODE_MEASURE, without known times */

@@ -18,9 +18,8 @@ struct stn_compile_batch {
     stn_missing_kernel missing[STN_COMPILE_BATCH_MAX];
     size_t count;
     const stn_compile_batch_calls *calls; /* set with the first kernel */
-    bool stops_at_failure;
-    atomic_bool cancel;        /* a thread has cancelled it, or a kernel has failed */
-    atomic_flag failure_taken; /* by the first kernel that failed */
+    atomic_bool cancel;                   /* a thread has cancelled it, or a kernel has failed */
+    atomic_flag failure_taken;            /* by the first kernel that failed */
     stn_error failure;
 };
 
@@ -85,7 +84,7 @@ void stn_compile_batch_free(stn_compile_batch *batch) {
     free(batch);
 }
 
-/* ---- compiling one batch --------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 double stn_compile_batch_seconds(const stn_compile_batch *batch) {
     double seconds[STN_COMPILE_BATCH_MAX];
@@ -104,8 +103,9 @@ static void compile_or_cancel(stn_compile_batch *batch, const stn_missing_kernel
     atomic_store(&batch->cancel, true);
 }
 
-/* A kernel of the batch and its predicted compile time. */
+/* A kernel of a batch and its predicted compile time. */
 typedef struct timed_kernel {
+    stn_compile_batch *batch;
     const stn_missing_kernel *kernel;
     double seconds;
 } timed_kernel;
@@ -116,51 +116,43 @@ static int longest_first(const void *a, const void *b) {
     return (x->kernel > y->kernel) - (x->kernel < y->kernel);
 }
 
-/* NVRTC's front end serves one thread at a time, its later passes all threads in parallel, so the
- * kernel that takes longest is started first. */
-static void sort_longest(const stn_compile_batch *batch, timed_kernel *list) {
-    for (size_t i = 0; i < batch->count; i++) {
-        const stn_missing_kernel *kernel = &batch->missing[i];
-        list[i] = (timed_kernel){kernel, stn_compile_seconds(kernel->name, kernel->params)};
-    }
-    qsort(list, batch->count, sizeof *list, longest_first);
+static bool is_listed(const timed_kernel *list, size_t count, const stn_missing_kernel *kernel) {
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(list[i].kernel->name, kernel->name) && !strcmp(list[i].kernel->params, kernel->params)) return true;
+    return false;
 }
-
-typedef struct sorted_batch {
-    stn_compile_batch *batch;
-    timed_kernel list[STN_COMPILE_BATCH_MAX];
-} sorted_batch;
 
 /* Kernels are only compiled here: the thread that prepares the plan loads them. */
 static void compile_range(void *user, int64_t begin, int64_t end) {
-    const sorted_batch *sorted = user;
-    const stn_compile_batch *batch = sorted->batch;
-    for (int64_t i = begin; i < end; i++) {
-        const stn_missing_kernel *kernel = sorted->list[i].kernel;
-        if (batch->stops_at_failure)
-            compile_or_cancel(sorted->batch, kernel);
-        else
-            (void)batch->calls->compile(batch->context, kernel->name, kernel->params, NULL, NULL);
-    }
+    const timed_kernel *list = user;
+    for (int64_t i = begin; i < end; i++) compile_or_cancel(list[i].batch, list[i].kernel);
 }
 
-/* Creates a pool of its own, since the caller may run on the context's. */
-void stn_compile_batch_run(stn_compile_batch *batch) {
+/* NVRTC's front end serves one thread at a time, its later passes all threads in parallel, so the
+ * kernel that takes longest is started first. Creates a pool of its own, since the caller may run
+ * on the context's. */
+void stn_compile_batches_run(stn_context *context, stn_compile_batch *const *batches, size_t count) {
+    timed_kernel *list = calloc(count * STN_COMPILE_BATCH_MAX, sizeof *list);
     stn_pool *pool = NULL;
-    sorted_batch sorted = {.batch = batch};
-    sort_longest(batch, sorted.list);
-    int threads = stn_compile_threads(batch->context);
-    if (threads > (int)batch->count) threads = (int)batch->count;
-    if (threads > 1 && stn_pool_create(threads, &pool, NULL) == STN_OK)
-        stn_pool_for(pool, (int64_t)batch->count, 1, compile_range, &sorted);
+    size_t listed = 0;
+    for (size_t b = 0; list && b < count; b++)
+        for (size_t i = 0; batches[b] && i < batches[b]->count; i++) {
+            const stn_missing_kernel *kernel = &batches[b]->missing[i];
+            if (!is_listed(list, listed, kernel))
+                list[listed++] = (timed_kernel){batches[b], kernel, stn_compile_seconds(kernel->name, kernel->params)};
+        }
+    if (listed) qsort(list, listed, sizeof *list, longest_first);
+    const size_t threads = (size_t)stn_compile_threads(context), used = threads < listed ? threads : listed;
+    if (used > 1 && stn_pool_create((int)used, &pool, NULL) == STN_OK)
+        stn_pool_for(pool, (int64_t)listed, 1, compile_range, list);
     else
-        compile_range(&sorted, 0, (int64_t)batch->count);
+        compile_range(list, 0, (int64_t)listed);
     stn_pool_destroy(pool);
+    free(list);
 }
 
 stn_status stn_compile_batch_try(stn_compile_batch *batch, stn_error *error) {
-    batch->stops_at_failure = true;
-    stn_compile_batch_run(batch);
+    stn_compile_batches_run(batch->context, &batch, 1);
     if (!atomic_load(&batch->cancel)) return STN_OK;
     return batch->failure.status ? stn_fail(error, batch->failure.status, "%s", batch->failure.message)
                                  : stn_fail(error, STN_ERROR_INTERNAL, "compiling was cancelled");
@@ -168,6 +160,12 @@ stn_status stn_compile_batch_try(stn_compile_batch *batch, stn_error *error) {
 
 void stn_compile_batch_cancel(stn_compile_batch *batch) {
     if (batch) atomic_store(&batch->cancel, true);
+}
+
+bool stn_compile_batch_failed(const stn_compile_batch *batch, stn_error *error) {
+    if (!atomic_load(&batch->cancel)) return false;
+    (void)stn_fail(error, batch->failure.status, "%s", batch->failure.message);
+    return true;
 }
 
 /* ---- in the background ----------------------------------------------------------------------- */
@@ -198,7 +196,6 @@ static stn_compile_batch *join(stn_background_compile *background) {
     stn_compile_batch *batch = background->batch;
     if (background->owner == getpid()) pthread_join(background->thread, NULL);
     atomic_store(&batch->cancel, false);
-    batch->stops_at_failure = false;
     free(background);
     return batch;
 }
@@ -216,45 +213,4 @@ void stn_background_compile_end(stn_background_compile *background) {
     if (!background) return;
     stn_compile_batch_cancel(background->batch);
     stn_compile_batch_free(join(background));
-}
-
-/* ---- several batches ------------------------------------------------------------------------- */
-
-typedef struct batch_kernel {
-    stn_compile_batch *batch;
-    const stn_missing_kernel *kernel;
-} batch_kernel;
-
-static bool is_listed(const batch_kernel *all, size_t count, const stn_missing_kernel *kernel) {
-    for (size_t i = 0; i < count; i++)
-        if (!strcmp(all[i].kernel->name, kernel->name) && !strcmp(all[i].kernel->params, kernel->params)) return true;
-    return false;
-}
-
-static void compile_listed(void *user, int64_t begin, int64_t end) {
-    const batch_kernel *all = user;
-    for (int64_t i = begin; i < end; i++) compile_or_cancel(all[i].batch, all[i].kernel);
-}
-
-void stn_compile_batches_run(stn_context *context, stn_compile_batch *const *batches, size_t count) {
-    batch_kernel *all = calloc(count * STN_COMPILE_BATCH_MAX, sizeof *all);
-    stn_pool *pool = NULL;
-    size_t listed = 0;
-    for (size_t b = 0; all && b < count; b++)
-        for (size_t i = 0; batches[b] && i < batches[b]->count; i++)
-            if (!is_listed(all, listed, &batches[b]->missing[i]))
-                all[listed++] = (batch_kernel){batches[b], &batches[b]->missing[i]};
-    const size_t threads = (size_t)stn_compile_threads(context);
-    if (listed > 1 && stn_pool_create((int)(threads < listed ? threads : listed), &pool, NULL) == STN_OK)
-        stn_pool_for(pool, (int64_t)listed, 1, compile_listed, all);
-    else
-        compile_listed(all, 0, (int64_t)listed);
-    stn_pool_destroy(pool);
-    free(all);
-}
-
-bool stn_compile_batch_failed(const stn_compile_batch *batch, stn_error *error) {
-    if (!atomic_load(&batch->cancel)) return false;
-    (void)stn_fail(error, batch->failure.status, "%s", batch->failure.message);
-    return true;
 }

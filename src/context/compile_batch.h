@@ -7,7 +7,7 @@
  *     prepare   a stored kernel is loaded; a missing one is added to the batch, and a placeholder
  *               without a module is returned in its place
  *     end
- *     run       compiles all kernels of the batch in parallel
+ *     try       compiles all kernels of the batch in parallel
  *     prepare   once more: all kernels are in the cache now
  *
  * A plan all of whose kernels are stored is prepared once. */
@@ -36,19 +36,16 @@ size_t stn_compile_batch_end(stn_compile_batch *batch);
 size_t stn_compile_batch_count(const stn_compile_batch *batch);
 /* Predicted seconds of compiling the batch on this machine, by context/compile_cost.h. */
 double stn_compile_batch_seconds(const stn_compile_batch *batch);
-/* Compiles all kernels of the batch into the cache; any thread may call it. A kernel that does not
- * compile fails again, with its error message, when the plan is prepared. */
-void stn_compile_batch_run(stn_compile_batch *batch);
-/* The same, but stops at the first kernel that fails and returns its error, or when another thread
- * cancels the batch. */
+/* Compiles all kernels of the batch into the cache, until one fails, whose error is returned, or
+ * another thread cancels the batch. Any thread may call it. A kernel that does not compile fails
+ * again when the plan is prepared. */
 stn_status stn_compile_batch_try(stn_compile_batch *batch, stn_error *error);
 /* NULL is fine. */
 void stn_compile_batch_cancel(stn_compile_batch *batch);
 /* Frees the batch and its placeholders, which no plan may still use. NULL is fine. */
 void stn_compile_batch_free(stn_compile_batch *batch);
 
-/* Runs stn_compile_batch_try for several batches together, each distinct kernel once. Any batch may
- * be NULL. */
+/* The same for several batches together, each distinct kernel once. Any batch may be NULL. */
 void stn_compile_batches_run(stn_context *context, stn_compile_batch *const *batches, size_t count);
 /* Did a kernel of the batch fail to compile? Then *error says why. */
 bool stn_compile_batch_failed(const stn_compile_batch *batch, stn_error *error);

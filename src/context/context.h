@@ -42,7 +42,6 @@ struct stn_context {
     double driver_seconds;   /* spent in the driver after that, while creating the context */
     stn_wisdom wisdom;       /* of the cache folder, as last read (tune/plan_wisdom.h) */
     struct stat wisdom_seen; /* the wisdom file as it was then */
-    char *seeds;             /* text of $STENTOR_SEEDS; NULL: not read, or not set */
     /* Simulated times, for tests (tune/online_tuning.h); borrowed, or NULL. */
     const struct tune_simulation *play;
     char no_device[1020]; /* why STN_DEVICE_AUTO found no GPU */

@@ -184,7 +184,6 @@ void stn_context_destroy(stn_context *context) {
     stn_search_cache_destroy(context->machine.found);
     stn_templates_free(&context->templates);
     stn_wisdom_clear(&context->wisdom);
-    free(context->seeds);
     pthread_mutex_destroy(&context->tuning);
     pthread_mutex_destroy(&context->lock);
     free(context);

@@ -112,13 +112,9 @@ static void write_text(const finding *f, stn_text *text) {
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
+/* An empty text is null. */
 static void json_text(stn_text *text, const char *key, const char *value) {
-    stn_json_key(text, key);
-    stn_json_string(text, value && *value ? value : NULL);
-}
-static void json_value(stn_text *text, const char *key, double value) {
-    stn_json_key(text, key);
-    stn_json_number(text, value);
+    stn_json_text(text, key, value && *value ? value : NULL);
 }
 
 static void json_device(const finding *f, stn_text *text) {
@@ -129,13 +125,12 @@ static void json_device(const finding *f, stn_text *text) {
     json_text(text, "name", machine->name);
     json_text(text, "arch", machine->arch);
     if (f->context->device) json_text(text, "uuid", stn_device_uuid(f->context->device));
-    json_value(text, machine->is_device ? "multiprocessors" : "threads",
-               machine->is_device ? machine->multiprocessors : machine->threads);
-    json_value(text, "memory_bytes", (double)machine->memory_bytes);
-    json_value(text, "l2_bytes", (double)machine->l2_bytes);
-    json_value(text, "copy_bandwidth", machine->copy_bandwidth);
-    stn_json_key(text, "copy_bandwidth_measured");
-    stn_text_printf(text, machine->measured ? "true" : "false");
+    stn_json_value(text, machine->is_device ? "multiprocessors" : "threads",
+                   machine->is_device ? machine->multiprocessors : machine->threads);
+    stn_json_value(text, "memory_bytes", (double)machine->memory_bytes);
+    stn_json_value(text, "l2_bytes", (double)machine->l2_bytes);
+    stn_json_value(text, "copy_bandwidth", machine->copy_bandwidth);
+    stn_json_flag(text, "copy_bandwidth_measured", machine->measured);
     stn_text_printf(text, "}");
     json_text(text, "no_device", f->context->no_device);
 }
@@ -157,7 +152,7 @@ static void json_compiler(const finding *f, stn_text *text) {
     json_text(text, "path", f->nvrtc ? stn_compiler_path(f->nvrtc) : NULL);
     json_text(text, "version", f->nvrtc ? stn_compiler_version(f->nvrtc) : NULL);
     json_text(text, "identity", f->nvrtc ? stn_compiler_identity(f->nvrtc) : NULL);
-    if (f->nvrtc) json_value(text, "newest_sm", stn_compiler_newest_sm(f->nvrtc));
+    if (f->nvrtc) stn_json_value(text, "newest_sm", stn_compiler_newest_sm(f->nvrtc));
     json_text(text, "problem", f->nvrtc ? NULL : f->nvrtc_problem.message);
     stn_text_printf(text, "}");
 }
@@ -172,16 +167,16 @@ static void write_json(const finding *f, stn_text *text) {
         stn_text_printf(text, "{");
         json_text(text, "version", f->driver);
         json_text(text, "path", stn_driver_path(context->driver));
-        json_value(text, "devices", stn_driver_device_count(context->driver));
+        stn_json_value(text, "devices", stn_driver_device_count(context->driver));
         stn_text_printf(text, "}");
     } else
         stn_json_string(text, NULL);
     json_compiler(f, text);
     stn_json_key(text, "needed");
     stn_text_printf(text, "{");
-    json_value(text, "sm", STN_OLDEST_SM);
-    json_value(text, "driver", STN_OLDEST_DRIVER);
-    json_value(text, "nvrtc", STN_OLDEST_NVRTC);
+    stn_json_value(text, "sm", STN_OLDEST_SM);
+    stn_json_value(text, "driver", STN_OLDEST_DRIVER);
+    stn_json_value(text, "nvrtc", STN_OLDEST_NVRTC);
     stn_text_printf(text, "}");
     json_library(&stn_library_cufft, "cufft", &f->cufft, text);
     json_library(&stn_library_cublas, "cublas", &f->cublas, text);

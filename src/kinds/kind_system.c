@@ -76,8 +76,7 @@ static void more(const stn_plan *plan, stn_format format, stn_text *text) {
     (void)stn_system_growth(plan->system.system, plan->system.rank, NULL, NULL, &growth, NULL);
     const bool grows = growth > 1 + STN_SYSTEM_GROWTH_ERROR;
     if (format == STN_JSON) {
-        stn_json_key(text, "step_growth");
-        stn_json_number(text, growth);
+        stn_json_value(text, "step_growth", growth);
     } else if (isnan(growth))
         stn_text_printf(text,
                         "\nstability:  not known: it depends on coefficients that are not given here, or the system is "

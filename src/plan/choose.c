@@ -213,7 +213,7 @@ static stn_status prepare_row(stn_plan *plan, const stn_ranked *row, stn_error *
         const size_t workspace = plan->workspace_size;
         stn_plan_unprepare(plan);
         if (status == STN_OK && plan->first_result && plan->first_result(plan, batch, workspace)) return STN_OK;
-        stn_compile_batch_run(batch);
+        (void)stn_compile_batch_try(batch, NULL);
         status = plan->strategy->prepare(plan, error);
     }
     stn_compile_batch_free(batch);

@@ -120,8 +120,8 @@ void stn_first_result_describe(const stn_plan *plan, stn_format format, stn_text
     if (format == STN_JSON) {
         stn_json_key(text, "first_result");
         stn_text_printf(text, "{");
-        stn_json_key(text, "runs"), stn_json_string(text, ended && !why ? "chosen" : "generic");
-        stn_json_key(text, "error"), stn_json_string(text, why);
+        stn_json_text(text, "runs", ended && !why ? "chosen" : "generic");
+        stn_json_text(text, "error", why);
         stn_text_printf(text, "}");
     } else if (why)
         stn_text_printf(text, "\nfirst:      the generic kernel runs, as the chosen one cannot: %s", why);

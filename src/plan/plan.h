@@ -26,7 +26,6 @@ typedef enum stn_chosen {
     STN_CHOSEN_BY_MEASURING,
     STN_CHOSEN_BY_MEMORY,   /* remembered: by the wisdom about this very problem */
     STN_CHOSEN_BY_LIKENESS, /* by the wisdom about a problem of the same class */
-    STN_CHOSEN_BY_SEEDS,    /* likewise, by the wisdom that is shipped with the library */
     STN_CHOSEN_BY_LACK      /* only its kernel is stored, and nothing can be compiled */
 } stn_chosen;
 

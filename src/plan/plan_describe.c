@@ -35,11 +35,8 @@ static void json_candidate(const stn_plan *plan, const stn_strategy *strategy, c
     stn_text_clear(&name);
 }
 
-static const char *const chosen_words[] = {"estimated",
-                                           "measured",
-                                           "measured, remembered",
+static const char *const chosen_words[] = {"estimated", "measured", "measured, remembered",
                                            "measured on a problem like it",
-                                           "measured on a problem like it, where this library is made",
                                            "slower than need be: no kernel for it is stored, and none can be compiled"};
 
 static void json_estimate(const stn_estimate *estimate, stn_text *text) {
@@ -51,28 +48,23 @@ static void json_estimate(const stn_estimate *estimate, stn_text *text) {
         {"bytes", estimate->bytes},         {"flops", estimate->flops},
         {"launches", estimate->launches},   {"halo_waste", estimate->halo_waste},
         {"memory_bytes", estimate->memory}, {"predicted_error", estimate->error > 0 ? estimate->error : NAN}};
-    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
-        stn_json_key(text, numbers[n].key);
-        stn_json_number(text, numbers[n].value);
-    }
-    stn_json_key(text, "unit");
-    stn_json_string(text, unit_name(estimate->unit));
+    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+        stn_json_value(text, numbers[n].key, numbers[n].value);
+
+    stn_json_text(text, "unit", unit_name(estimate->unit));
 }
 
 static void json_row(const stn_plan *plan, const stn_ranked *row, stn_text *text) {
     stn_json_comma(text);
     stn_text_append(text, "{", 1);
-    stn_json_key(text, "strategy");
-    stn_json_string(text, row->strategy->name);
+    stn_json_text(text, "strategy", row->strategy->name);
     json_candidate(plan, row->strategy, &row->candidate, row->applies, text);
-    stn_json_key(text, "measured_seconds");
-    stn_json_number(text, row->measured > 0 ? row->measured : NAN);
+    stn_json_value(text, "measured_seconds", row->measured > 0 ? row->measured : NAN);
     if (row->applies)
         json_estimate(&row->estimate, text);
-    else {
-        stn_json_key(text, "does_not_apply");
-        stn_json_string(text, row->reason);
-    }
+    else
+        stn_json_text(text, "does_not_apply", row->reason);
+
     stn_text_append(text, "}", 1);
 }
 
@@ -82,12 +74,9 @@ static void json_skips(const stn_plan *plan, stn_text *text) {
     for (size_t i = 0; i < plan->nskips; i++) {
         stn_json_comma(text);
         stn_text_append(text, "{", 1);
-        stn_json_key(text, "constraint");
-        stn_json_string(text, plan->skips[i].constraint);
-        stn_json_key(text, "count");
-        stn_json_number(text, (double)plan->skips[i].count);
-        stn_json_key(text, "because");
-        stn_json_string(text, plan->skips[i].because);
+        stn_json_text(text, "constraint", plan->skips[i].constraint);
+        stn_json_value(text, "count", (double)plan->skips[i].count);
+        stn_json_text(text, "because", plan->skips[i].because);
         stn_text_append(text, "}", 1);
     }
     stn_text_append(text, "]", 1);
@@ -123,10 +112,10 @@ static void json_left_out(const stn_plan *plan, stn_text *text) {
         for (size_t row = 0; row < tally.count; row++) {
             stn_json_comma(text);
             stn_text_append(text, "{", 1);
-            stn_json_key(text, "strategy"), stn_json_string(text, plan->kind->strategies[i]->name);
-            stn_json_key(text, "constraint"), stn_json_string(text, tally.rows[row].constraint->name);
-            stn_json_key(text, "sentence"), stn_json_string(text, tally.rows[row].constraint->sentence);
-            stn_json_key(text, "removed"), stn_json_number(text, (double)tally.rows[row].removed);
+            stn_json_text(text, "strategy", plan->kind->strategies[i]->name);
+            stn_json_text(text, "constraint", tally.rows[row].constraint->name);
+            stn_json_text(text, "sentence", tally.rows[row].constraint->sentence);
+            stn_json_value(text, "removed", (double)tally.rows[row].removed);
             stn_text_append(text, "}", 1);
         }
     }
@@ -154,27 +143,19 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
     stn_text_append(text, "{", 1);
     stn_json_key(text, "problem");
     plan->kind->json(plan, text);
-    stn_json_key(text, "machine");
-    stn_json_string(text, plan->machine.name);
-    stn_json_key(text, "strategy");
-    stn_json_string(text, plan->strategy->name);
+    stn_json_text(text, "machine", plan->machine.name);
+    stn_json_text(text, "strategy", plan->strategy->name);
     json_candidate(plan, plan->strategy, &plan->candidate, true, text);
     stn_json_key(text, "parameters");
     stn_text_append(text, "{", 1);
     if (is_built(plan)) plan->strategy->describe(plan, STN_JSON, text);
     stn_text_append(text, "}", 1);
-    stn_json_key(text, "predicted_seconds");
-    stn_json_number(text, plan->estimate.seconds);
-    stn_json_key(text, "predicted_error");
-    stn_json_number(text, plan->estimate.error > 0 ? plan->estimate.error : NAN);
-    stn_json_key(text, "measured_seconds");
-    stn_json_number(text, plan->measured > 0 ? plan->measured : NAN);
-    stn_json_key(text, "chosen");
-    stn_json_string(text, chosen_words[plan->chosen]);
-    stn_json_key(text, "chosen_again");
-    stn_json_string(text, plan->again[0] ? plan->again : NULL);
-    stn_json_key(text, "workspace_bytes");
-    stn_json_number(text, plan->estimate_only ? NAN : (double)plan->workspace_size);
+    stn_json_value(text, "predicted_seconds", plan->estimate.seconds);
+    stn_json_value(text, "predicted_error", plan->estimate.error > 0 ? plan->estimate.error : NAN);
+    stn_json_value(text, "measured_seconds", plan->measured > 0 ? plan->measured : NAN);
+    stn_json_text(text, "chosen", chosen_words[plan->chosen]);
+    stn_json_text(text, "chosen_again", plan->again[0] ? plan->again : NULL);
+    stn_json_value(text, "workspace_bytes", plan->estimate_only ? NAN : (double)plan->workspace_size);
     if (plan->kind->more) plan->kind->more(plan, STN_JSON, text);
     if (plan->online) plan->kind->tuner->describe(plan, STN_JSON, text);
     stn_first_result_describe(plan, STN_JSON, text);

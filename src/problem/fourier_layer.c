@@ -191,8 +191,7 @@ static void json_flag(stn_text *text, const char *key, bool value) {
 void stn_layer_json(const stn_layer *layer, stn_text *text) {
     const int axis = 3 - layer->rank;
     stn_text_append(text, "{", 1);
-    stn_json_key(text, "layer");
-    stn_json_string(text, passes[layer->pass]);
+    stn_json_text(text, "layer", passes[layer->pass]);
     stn_json_integer(text, "rank", layer->rank);
     stn_json_integers(text, "extent", layer->n + axis, layer->rank);
     stn_json_integers(text, "modes", layer->modes + axis, layer->rank);
@@ -204,11 +203,8 @@ void stn_layer_json(const stn_layer *layer, stn_text *text) {
     json_flag(text, "shared_weights", layer->shared);
     json_flag(text, "bias", layer->has_bias);
     json_flag(text, "skip", layer->has_skip);
-    stn_json_key(text, "activation");
-    stn_json_string(text, activations[layer->activation]);
-    stn_json_key(text, "dtype");
-    stn_json_string(text, stn_dtype_name(layer->dtype));
-    stn_json_key(text, "tolerance");
-    stn_json_number(text, layer->tolerance);
+    stn_json_text(text, "activation", activations[layer->activation]);
+    stn_json_text(text, "dtype", stn_dtype_name(layer->dtype));
+    stn_json_value(text, "tolerance", layer->tolerance);
     stn_text_append(text, "}", 1);
 }

@@ -75,12 +75,9 @@ void stn_task_print(const stn_task *task, stn_text *text) {
 
 static void json_side(stn_text *text, const stn_boundary *side, int reach) {
     stn_text_append(text, "{", 1);
-    stn_json_key(text, "kind");
-    stn_json_string(text, stn_boundary_name(side->kind));
-    if (side->kind == STN_CONSTANT) {
-        stn_json_key(text, "value");
-        stn_json_number(text, side->value);
-    }
+    stn_json_text(text, "kind", stn_boundary_name(side->kind));
+    if (side->kind == STN_CONSTANT) stn_json_value(text, "value", side->value);
+
     stn_json_integer(text, "reach", reach);
     stn_text_append(text, "}", 1);
 }
@@ -110,15 +107,11 @@ void stn_task_json(const stn_task *task, stn_text *text) {
     stn_json_integer(text, "in_batch_stride", task->in_batch_stride);
     stn_json_integer(text, "out_batch_stride", task->out_batch_stride);
     json_boundaries(task, text);
-    stn_json_key(text, "dtype");
-    stn_json_string(text, stn_dtype_name(task->dtype));
+    stn_json_text(text, "dtype", stn_dtype_name(task->dtype));
     if (stn_task_converts(task)) {
-        stn_json_key(text, "in_element");
-        stn_json_string(text, stn_element_name(stn_task_element(task, false)));
-        stn_json_key(text, "out_element");
-        stn_json_string(text, stn_element_name(stn_task_element(task, true)));
-        stn_json_key(text, "divisor");
-        stn_json_number(text, task->divisor);
+        stn_json_text(text, "in_element", stn_element_name(stn_task_element(task, false)));
+        stn_json_text(text, "out_element", stn_element_name(stn_task_element(task, true)));
+        stn_json_value(text, "divisor", task->divisor);
     }
     stn_json_key(text, "steps");
     stn_text_printf(text, "%" PRIu64, task->steps * task->snapshots);
@@ -126,15 +119,12 @@ void stn_task_json(const stn_task *task, stn_text *text) {
     stn_text_printf(text, "%" PRIu64, task->steps);
     stn_json_key(text, "source");
     stn_text_printf(text, "%s", task->source ? "true" : "false");
-    stn_json_key(text, "tolerance");
-    stn_json_number(text, task->tolerance);
-    stn_json_key(text, "accuracy");
-    stn_json_string(text, task->local ? "local" : "global");
+    stn_json_value(text, "tolerance", task->tolerance);
+    stn_json_text(text, "accuracy", task->local ? "local" : "global");
     stn_json_key(text, "in_place");
     stn_text_printf(text, "%s", task->in_place ? "true" : "false");
     stn_json_key(text, "taps");
     stn_text_printf(text, "%zu", task->ntaps);
-    stn_json_key(text, "pattern");
-    stn_json_string(text, stn_pattern_name(task->pattern));
+    stn_json_text(text, "pattern", stn_pattern_name(task->pattern));
     stn_text_append(text, "}", 1);
 }

@@ -205,10 +205,8 @@ void stn_fft_print(const stn_fft *fft, stn_text *text) {
 void stn_fft_json(const stn_fft *fft, stn_text *text) {
     int first = 3 - fft->rank;
     stn_text_append(text, "{", 1);
-    stn_json_key(text, "transform");
-    stn_json_string(text, stn_transform_kind_name(fft->kind));
-    stn_json_key(text, "direction");
-    stn_json_string(text, fft->inverse ? "inverse" : "forward");
+    stn_json_text(text, "transform", stn_transform_kind_name(fft->kind));
+    stn_json_text(text, "direction", fft->inverse ? "inverse" : "forward");
     stn_json_integer(text, "rank", fft->rank);
     stn_json_integers(text, "extent", fft->n + first, fft->rank);
     stn_json_integer(text, "batch", fft->batch);
@@ -216,12 +214,10 @@ void stn_fft_json(const stn_fft *fft, stn_text *text) {
     stn_json_integers(text, "out_stride", fft->out.stride + first, fft->rank);
     stn_json_integer(text, "in_batch_stride", fft->in.batch_stride);
     stn_json_integer(text, "out_batch_stride", fft->out.batch_stride);
-    stn_json_key(text, "dtype");
-    stn_json_string(text, stn_dtype_name(fft->dtype));
+    stn_json_text(text, "dtype", stn_dtype_name(fft->dtype));
     stn_json_key(text, "f16_sums");
     stn_text_printf(text, "%s", fft->f16_sums ? "true" : "false");
-    stn_json_key(text, "scale");
-    stn_json_number(text, fft->scale);
+    stn_json_value(text, "scale", fft->scale);
     stn_json_key(text, "in_place");
     stn_text_printf(text, "%s", fft->in_place ? "true" : "false");
     stn_text_append(text, "}", 1);

@@ -295,7 +295,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     if (format == STN_JSON) {
         stn_json_key(text, "steps"), stn_text_printf(text, "%d", plan->candidate.values[0]);
         stn_json_key(text, "chunks"), stn_text_printf(text, "%llu", (unsigned long long)state->all);
-        stn_json_key(text, "chunk"), stn_json_string(text, chunk->strategy->name);
+        stn_json_text(text, "chunk", chunk->strategy->name);
         return;
     }
     stn_text_printf(text, "%llu chunks of %d steps by %s, ", (unsigned long long)state->all, plan->candidate.values[0],

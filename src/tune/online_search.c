@@ -14,12 +14,22 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static double median(const tune_candidate *candidate) {
-    double sorted[TUNE_CANDIDATE_SAMPLES];
-    memcpy(sorted, candidate->samples, candidate->count * sizeof *sorted);
-    qsort(sorted, candidate->count, sizeof *sorted, by_value);
-    return (sorted[(candidate->count - 1) / 2] + sorted[candidate->count / 2]) / 2;
+double tune_median(const double *samples, size_t count) {
+    double sorted[TUNE_SAMPLES];
+    if (!count) return INFINITY;
+    memcpy(sorted, samples, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, by_value);
+    return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
 }
+
+double tune_least(const double *samples, size_t count) {
+    double least = INFINITY;
+    for (size_t i = 0; i < count; i++) least = fmin(least, samples[i]);
+    return least;
+}
+
+static double median(const tune_candidate *candidate) { return tune_median(candidate->samples, candidate->count); }
+static double shortest(const tune_candidate *candidate) { return tune_least(candidate->samples, candidate->count); }
 
 static double measured(const tune_candidate *candidate) {
     return candidate->count ? median(candidate) : candidate->known;
@@ -59,10 +69,8 @@ static void learn(tune_search *search) {
 
 static bool is_short(const tune_search *search) { return tune_search_expects(search, search->current) < TUNE_SHORT; }
 
-/* Units in one sample. Candidates compared with the estimate's choice are taken one unit at a time,
- * since the current candidate is then by far the slower one. */
-static unsigned units_of(const tune_search *search, size_t challenger) {
-    if (challenger == search->estimated) return 1;
+/* Units in one sample. */
+static unsigned units_of(const tune_search *search) {
     return (unsigned)ceil(fmin(TUNE_SPAN / tune_search_expects(search, search->current), UNITS_MOST));
 }
 
@@ -80,11 +88,11 @@ static bool on_trial(const tune_search *search, size_t index) {
 /* The most seconds that a move may lose; a candidate that was never timed may be a surprise. */
 static double risk(const tune_search *search, size_t candidate) {
     const double expected = tune_search_expects(search, candidate);
-    const double reference = tune_search_expects(search, search->estimated);
+    const double reference = tune_search_expects(search, 0);
     if (search->candidates[candidate].state == TUNE_CANDIDATE_READY)
         return TUNE_WORST_RATIO * expected + search->compare +
                fmax(tune_search_expects(search, search->current) - reference, 0);
-    return units_of(search, candidate) * fmax(expected - reference, 0);
+    return units_of(search) * fmax(expected - reference, 0);
 }
 
 /* If the number of units is not known, expects as many again as are done. */
@@ -111,23 +119,21 @@ static double expected_gain(const tune_search *search, size_t candidate) {
 /* Cost of a trial in seconds: its check, and what its samples lose if it is slower. */
 static double trial_cost(const tune_search *search, size_t candidate) {
     const double now = tune_search_expects(search, search->current), expected = tune_search_expects(search, candidate);
-    return search->compare + expected + TUNE_SAMPLES_LEAST * units_of(search, candidate) * fmax(expected - now, 0);
+    return search->compare + expected + TUNE_SAMPLES_LEAST * units_of(search) * fmax(expected - now, 0);
 }
 
 static double gain_per_cost(const tune_search *search, size_t candidate) {
     return expected_gain(search, candidate) / trial_cost(search, candidate);
 }
 
-/* The candidate whose trial has begun, else the estimate's choice, else the one with the largest
- * expected gain per trial cost. */
+/* The candidate whose trial has begun, else the one with the largest expected gain per trial
+ * cost. */
 static size_t challenger(const tune_search *search) {
     size_t best = TUNE_CANDIDATES;
     for (size_t i = 0; i < search->count; i++) {
         if (!on_trial(search, i)) continue;
         if (search->candidates[i].state == TUNE_CANDIDATE_CHECKED) return i;
-        if (best == TUNE_CANDIDATES || i == search->estimated ||
-            (best != search->estimated && gain_per_cost(search, i) > gain_per_cost(search, best)))
-            best = i;
+        if (best == TUNE_CANDIDATES || gain_per_cost(search, i) > gain_per_cost(search, best)) best = i;
     }
     return best;
 }
@@ -148,16 +154,14 @@ static bool is_within_budget(const tune_search *search, size_t candidate) {
 }
 
 bool tune_search_wants(const tune_search *search, size_t candidate) {
-    return candidate == search->estimated || (is_worth(search, candidate) && is_within_budget(search, candidate));
+    return is_worth(search, candidate) && is_within_budget(search, candidate);
 }
 
 static bool affordable(const tune_search *search, size_t candidate) {
-    /* A plan by estimate would have run it anyway. */
-    if (candidate == search->estimated) return true;
     if (!tune_search_wants(search, candidate)) return false;
     const double units = fmax(search->units + 1, search->known);
     const double part = is_short(search) ? TUNE_REGRET_SHORT : TUNE_REGRET;
-    return search->lost + risk(search, candidate) <= part * units * tune_search_expects(search, search->estimated);
+    return search->lost + risk(search, candidate) <= part * units * tune_search_expects(search, 0);
 }
 
 /* Does the next sample belong to the current candidate? The two alternate, current first; a check
@@ -173,22 +177,16 @@ tune_move tune_search_next(tune_search *search) {
     const size_t candidate = challenger(search);
     if (candidate == TUNE_CANDIDATES || !affordable(search, candidate)) return move;
     move.timed = is_turn_of_current(search, candidate);
-    if (move.timed) move.units = units_of(search, candidate);
+    if (move.timed) move.units = units_of(search);
     if (move.timed) return move;
     move.candidate = candidate;
     move.timed = true;
     move.check = search->candidates[candidate].state == TUNE_CANDIDATE_READY;
-    move.units = move.check ? 1 : units_of(search, candidate);
+    move.units = move.check ? 1 : units_of(search);
     return move;
 }
 
 /* ---- updates --------------------------------------------------------------------------------- */
-
-static double shortest(const tune_candidate *candidate) {
-    double least = INFINITY;
-    for (size_t i = 0; i < candidate->count; i++) least = fmin(least, candidate->samples[i]);
-    return least;
-}
 
 /* Compares medians and minima, since disturbances only lengthen a sample. A small difference may be
  * chance until there are enough samples. */
@@ -211,7 +209,7 @@ static bool is_behind(const tune_candidate *candidate, double seconds) {
 static void decide(tune_search *search, size_t index) {
     tune_candidate *candidate = &search->candidates[index], *current = &search->candidates[search->current];
     if (index == search->current || !candidate->count || !current->count) return;
-    const double known = median(current), tick = TUNE_TICK / units_of(search, index);
+    const double known = median(current), tick = TUNE_TICK / units_of(search);
     const double behind = fmax(TUNE_BEHIND_RATIO * known, known + tick);
     if (median(candidate) > TUNE_SLOW_RATIO * known || is_behind(candidate, behind))
         candidate->state = TUNE_CANDIDATE_OUT;
@@ -229,9 +227,7 @@ static void decide(tune_search *search, size_t index) {
  * time. */
 static void count_loss(tune_search *search, const tune_move *move, double seconds) {
     search->units += move->units;
-    /* A plan by estimate would wait for it too. */
-    if (search->candidates[search->estimated].state == TUNE_CANDIDATE_WAITING) return;
-    const double reference = tune_search_expects(search, search->estimated);
+    const double reference = tune_search_expects(search, 0);
     double took = seconds > 0 ? seconds : tune_search_expects(search, move->candidate);
     const double now = tune_search_expects(search, search->current);
     if (move->check) took = move->whole > 0 ? move->whole : took + search->compare + now;
@@ -251,7 +247,7 @@ static void learn_compare(tune_search *search, const tune_move *move, double sec
 static void take_check(tune_search *search, size_t index, double seconds, bool right) {
     tune_candidate *candidate = &search->candidates[index], *current = &search->candidates[search->current];
     const double known = measured(current);
-    const bool slow = known > 0 && seconds > TUNE_SLOW_RATIO * known + (is_short(search) ? LOAD_SECONDS : 0);
+    const bool slow = known > 0 && seconds > TUNE_SLOW_RATIO * known + LOAD_SECONDS;
     candidate->state = right && seconds > 0 && !slow ? TUNE_CANDIDATE_CHECKED : TUNE_CANDIDATE_OUT;
     candidate->known = seconds;
     if (candidate->state != TUNE_CANDIDATE_CHECKED) return;

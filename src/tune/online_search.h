@@ -1,7 +1,8 @@
 /* Decides which candidate runs the next unit of a user's own work (STN_MODE_ONLINE). Plain
  * arithmetic: it knows neither plans nor GPUs, so that tests can simulate the GPU.
  *
- * A unit is one execution, or one chunk of a long one. Candidate 0 was ready first and is trusted.
+ * A unit is one execution, or one chunk of a long one. Candidate 0 is the estimate's choice: it is
+ * trusted, and losses are counted against it.
  * The states of each other candidate:
  *
  *     waiting -> ready    its kernels are compiled
@@ -78,9 +79,6 @@ typedef struct tune_search {
     tune_candidate candidates[TUNE_CANDIDATES];
     size_t count;
     size_t current; /* index of the candidate that runs */
-    /* Index of what STN_MODE_ESTIMATE would run: losses are counted against it, and it is always
-     * tried. */
-    size_t estimated;
     double compare; /* Seconds to compare two results: a guess, updated by checks. */
     double lost;    /* seconds, against the estimate's choice */
     double spent;   /* Seconds of trials beyond the time of the then current candidate. */
@@ -99,6 +97,11 @@ typedef struct tune_move {
     /* Seconds of a whole check, with the run next to it and the comparison; 0: not known. */
     double whole;
 } tune_move;
+
+/* Median and minimum of at most TUNE_SAMPLES samples; INFINITY if there is none. */
+enum { TUNE_SAMPLES = 8 };
+double tune_median(const double *samples, size_t count);
+double tune_least(const double *samples, size_t count);
 
 /* The caller sets the candidates, with candidate 0 checked. */
 tune_move tune_search_next(tune_search *search);

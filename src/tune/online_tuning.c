@@ -310,12 +310,12 @@ void tune_online_describe(const stn_plan *plan, stn_format format, stn_text *tex
     }
     stn_json_key(text, "online");
     stn_text_printf(text, "{");
-    stn_json_key(text, "strategy"), stn_json_string(text, candidate->strategy->name);
+    stn_json_text(text, "strategy", candidate->strategy->name);
     stn_json_key(text, "others"), stn_text_printf(text, "%zu", o->search.count - 1);
     stn_json_key(text, "tried"), stn_text_printf(text, "%zu", tried);
     stn_json_key(text, "skipped"), stn_text_printf(text, "%zu", failed);
-    stn_json_key(text, "skipped_because"), stn_json_string(text, bad ? bad->why.message : NULL);
+    stn_json_text(text, "skipped_because", bad ? bad->why.message : NULL);
     stn_json_key(text, "legs"), stn_text_printf(text, "%llu", (unsigned long long)o->chunks);
-    stn_json_key(text, "over"), stn_text_printf(text, tune_search_over(&o->search) ? "true" : "false");
+    stn_json_flag(text, "over", tune_search_over(&o->search));
     stn_text_printf(text, "}");
 }

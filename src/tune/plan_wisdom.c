@@ -2,7 +2,6 @@
  * wisdom.h. */
 #include "tune/plan_wisdom.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,12 +9,8 @@
 #include <strings.h>
 
 #include "base/error.h"
-#include "cache/atomic_file.h"
 #include "context/context.h"
 #include "launch/clocks.h"
-
-/* Fastest candidates of a shipped entry: the first may not exist on another machine. */
-enum { KEPT = 4 };
 
 /* ---- the key --------------------------------------------------------------------------------- */
 
@@ -71,69 +66,29 @@ stn_status tune_wisdom_key(const stn_plan *plan, stn_wisdom_key *key, stn_error 
     return STN_OK;
 }
 
-/* ---- sources of wisdom ----------------------------------------------------------------------- */
+/* ---- lookup ---------------------------------------------------------------------------------- */
 
-/* The text of the file, or "" if it cannot be used. */
-static char *read_seeds(const stn_context *context, const char *path) {
-    const stn_folder anyone = {.shared = true};
-    stn_wisdom wisdom;
-    struct stat seen;
-    stn_error why = {0};
-    char *text = NULL;
-    if (!strcmp(path, "none")) return strdup("");
-    char *file = realpath(path, NULL); /* it may be a symlink */
-    stn_status status =
-        stn_file_read(&anyone, AT_FDCWD, file ? file : path, 0, STN_WISDOM_BYTES, false, &text, &seen, &why);
-    free(file);
-    if (status == STN_OK) status = stn_wisdom_parse(text, (size_t)seen.st_size, &wisdom, &why);
-    if (status == STN_OK) {
-        stn_wisdom_clear(&wisdom);
-        return text;
-    }
-    stn_log(&context->logger, STN_LOG_WARNING, "STENTOR_SEEDS names %s, which is not used: %s", path, why.message);
-    free(text);
-    return strdup("");
-}
-
-/* Text i of the wisdom outside of the cache folder, NULL after the last. The file is read once in a
- * context's life. Call locked. */
-static const char *shipped_text(stn_context *context, size_t i) {
-    const char *path = context->seeds ? NULL : secure_getenv("STENTOR_SEEDS");
-    if (path && *path) context->seeds = read_seeds(context, path);
-    return !context->seeds ? tune_embedded_wisdom[i] : i ? NULL : context->seeds;
-}
-
-static void append_class(const char *text, const stn_key *class, stn_text *entries) {
-    for (const char *end, *at = text; at && (at = stn_wisdom_find(at, class, &end)); at = end - 1)
-        stn_text_append(entries, at, (size_t)(end - at));
-}
-
-/* Collects all entries of the class: *own bytes from the folder, then the shipped ones. */
-static void find_class(stn_context *context, const stn_key *class, stn_text *entries, size_t *own) {
+/* Collects all entries of the class in the folder's wisdom. */
+static void find_class(stn_context *context, const stn_key *class, stn_text *entries) {
     stn_folder *folder = stn_cache_folder(context->cache);
     stn_error why = {0};
-    const char *text;
     pthread_mutex_lock(&context->lock);
     if (folder->path && stn_wisdom_refresh(folder, &context->wisdom, &context->wisdom_seen, &why) != STN_OK)
         stn_folder_warn(folder, "%s", why.message);
-    append_class(context->wisdom.text, class, entries);
-    *own = entries->size;
-    for (size_t i = 0; (text = shipped_text(context, i)); i++) append_class(text, class, entries);
+    for (const char *end, *at = context->wisdom.text; at && (at = stn_wisdom_find(at, class, &end)); at = end - 1)
+        stn_text_append(entries, at, (size_t)(end - at));
     pthread_mutex_unlock(&context->lock);
 }
-
-/* ---- lookup ---------------------------------------------------------------------------------- */
 
 bool tune_recall(const stn_plan *plan, tune_try visit, void *user) {
     stn_wisdom_key key;
     stn_text entries = STN_TEXT_EMPTY;
-    size_t own;
     tune_records *records = plan->kind->key ? malloc(sizeof *records) : NULL;
     if (!records || tune_wisdom_key(plan, &key, NULL) != STN_OK) {
         free(records);
         return false;
     }
-    find_class(plan->context, &key.class, &entries, &own);
+    find_class(plan->context, &key.class, &entries);
     stn_text_append(&entries, "", 1);
     const char *begin = entries.failed ? "" : entries.data;
     bool taken = false;
@@ -142,11 +97,10 @@ bool tune_recall(const stn_plan *plan, tune_try visit, void *user) {
             bool same_kernels;
             const char *next = strstr(at + 1, "\nentry: ");
             end = next ? next + 1 : at + strlen(at);
-            const bool shipped = (size_t)(at - begin) >= own, same = stn_wisdom_is_of(at, &key, &same_kernels);
-            if (nearness != (!same_kernels ? TUNE_OTHER_KERNELS : same && !shipped ? TUNE_SAME : TUNE_SIMILAR))
-                continue;
+            const bool same = stn_wisdom_is_of(at, &key, &same_kernels);
+            if (nearness != (!same_kernels ? TUNE_OTHER_KERNELS : same ? TUNE_SAME : TUNE_SIMILAR)) continue;
             tune_records_parse(at, end, records);
-            taken = visit(user, records, (tune_nearness)nearness, shipped);
+            taken = visit(user, records, (tune_nearness)nearness);
         }
     stn_text_clear(&entries);
     free(records);
@@ -208,26 +162,6 @@ void tune_remember(const stn_plan *plan, const tune_records *records) {
     stn_error why = {0};
     if (records->count && stn_cache_dir(plan->context->cache) && remember(plan, records, &why) != STN_OK)
         stn_log(&plan->context->logger, STN_LOG_WARNING, "measured times are not remembered: %s", why.message);
-}
-
-static int by_time(const void *a, const void *b) {
-    const stn_ranked *x = *(const stn_ranked *const *)a, *y = *(const stn_ranked *const *)b;
-    return (x->measured > y->measured) - (x->measured < y->measured);
-}
-
-stn_status tune_wisdom_add_fastest(const stn_plan *plan, stn_text *entries, stn_error *error) {
-    const stn_ranked *rows[STN_PLAN_RANKING] = {NULL};
-    size_t count = 0;
-    for (size_t i = 0; i < plan->ranked; i++)
-        if (plan->ranking[i].applies && plan->ranking[i].measured > 0) rows[count++] = &plan->ranking[i];
-    tune_records *records = calloc(1, sizeof *records);
-    if (!records) return stn_fail_memory(error, "wisdom", sizeof *records);
-    if (count) qsort(rows, count, sizeof *rows, by_time);
-    for (size_t i = 0; i < count && i < KEPT; i++)
-        tune_record_set(records, rows[i]->strategy->name, &rows[i]->candidate, rows[i]->measured);
-    const stn_status status = count ? print_entry(plan, records, entries, error) : STN_OK;
-    free(records);
-    return status;
 }
 
 /* ---- stentor.h ------------------------------------------------------------------------------- */

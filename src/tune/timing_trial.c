@@ -342,24 +342,8 @@ void tune_trial_time(tune_stage *stage, tune_trial *trial) {
     tune_trial_take(trial, stage->timer);
 }
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double tune_trial_median(const tune_trial *trial) {
-    double sorted[TUNE_SAMPLES];
-    if (!trial->count) return INFINITY;
-    memcpy(sorted, trial->samples, trial->count * sizeof *sorted);
-    qsort(sorted, trial->count, sizeof *sorted, by_value);
-    return (sorted[(trial->count - 1) / 2] + sorted[trial->count / 2]) / 2;
-}
-
-double tune_trial_least(const tune_trial *trial) {
-    double least = INFINITY;
-    for (size_t i = 0; i < trial->count; i++) least = fmin(least, trial->samples[i]);
-    return least;
-}
+double tune_trial_median(const tune_trial *trial) { return tune_median(trial->samples, trial->count); }
+double tune_trial_least(const tune_trial *trial) { return tune_least(trial->samples, trial->count); }
 
 void tune_count_skip(stn_plan *plan, const tune_trial *trial) {
     if (trial->state == TUNE_SKIPPED)

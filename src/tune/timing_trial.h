@@ -4,6 +4,7 @@
 #define STN_TUNE_TIMING_TRIAL_H
 #include "context/kernel.h"
 #include "plan/plan.h"
+#include "tune/online_search.h"
 
 /* Shared by all trials of one plan. */
 typedef struct tune_stage {
@@ -33,7 +34,6 @@ typedef struct tune_stage {
 } tune_stage;
 
 typedef enum tune_state { TUNE_NEW, TUNE_SKIPPED, TUNE_WRONG, TUNE_GOOD } tune_state;
-enum { TUNE_SAMPLES = 8 };
 
 typedef struct tune_trial {
     const stn_strategy *strategy;

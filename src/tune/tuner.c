@@ -100,8 +100,7 @@ typedef struct recalling {
 
 /* Moves the row that was the fastest for a similar problem to the front, without its time, unless
  * it is estimated at `most` times the best here or more. */
-static bool take_fastest(stn_plan *plan, const char *strategy, const tune_records *records, double most,
-                         stn_chosen chosen) {
+static bool take_fastest(stn_plan *plan, const char *strategy, const tune_records *records, double most) {
     const tune_record *fastest = NULL;
     size_t index = 0;
     stn_plan_rank(plan, strategy, WIDE);
@@ -116,17 +115,16 @@ static bool take_fastest(stn_plan *plan, const char *strategy, const tune_record
     const stn_ranked first = plan->ranking[index];
     memmove(plan->ranking + 1, plan->ranking, index * sizeof first);
     plan->ranking[0] = first;
-    plan->chosen = chosen;
+    plan->chosen = STN_CHOSEN_BY_LIKENESS;
     return true;
 }
 
 /* Times of the same problem go into the ranking; of a similar one only the fastest candidate is
  * used. */
-static bool use(void *user, const tune_records *records, tune_nearness nearness, bool shipped) {
+static bool use(void *user, const tune_records *records, tune_nearness nearness) {
     const recalling *r = user;
     if (nearness != TUNE_SAME)
-        return take_fastest(r->plan, r->strategy, records, nearness == TUNE_SIMILAR ? SIMILAR_LIMIT : OLD_LIMIT,
-                            shipped ? STN_CHOSEN_BY_SEEDS : STN_CHOSEN_BY_LIKENESS);
+        return take_fastest(r->plan, r->strategy, records, nearness == TUNE_SIMILAR ? SIMILAR_LIMIT : OLD_LIMIT);
     stn_plan_rank(r->plan, r->strategy, WIDE);
     if (!apply(r->plan, records)) return false;
     set_chosen(r->plan, STN_CHOSEN_BY_MEMORY);
@@ -137,8 +135,7 @@ static bool recall(stn_plan *plan, const char *strategy) {
     return plan->context->device && tune_recall(plan, use, &(recalling){plan, strategy});
 }
 
-static bool take_own(void *user, const tune_records *records, tune_nearness nearness, bool shipped) {
-    (void)shipped;
+static bool take_own(void *user, const tune_records *records, tune_nearness nearness) {
     if (nearness == TUNE_SAME) *(tune_records *)user = *records;
     return true; /* The nearest entry comes first. */
 }

@@ -132,7 +132,7 @@ class SetUserId(CommandTest):
         library.mkdir(parents=True)
         (library / 'libnvrtc.so.12').write_text('no library')
         names = {'STENTOR_CUDA_PATH': '/absent-cuda', 'STENTOR_NVRTC_PATH': '/absent-nvrtc', 'STENTOR_CACHE_DIR': str(self.path / 'cache'),
-                 'STENTOR_TEMPLATE_DIR': '/absent-templates', 'STENTOR_SEEDS': '/absent-seeds', 'HOME': str(self.path / 'home'),
+                 'STENTOR_TEMPLATE_DIR': '/absent-templates', 'HOME': str(self.path / 'home'),
                  'XDG_CACHE_HOME': str(self.path / 'home'), 'VIRTUAL_ENV': str(self.path), 'CUDA_HOME': str(self.path)}
         plain, secure = self.run_it(BINARY, 'doctor', **names), self.run_it(str(command), 'doctor', **names)
         if 'cannot open shared object' in secure.stderr or 'not permitted' in secure.stderr:

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../cache/helpers.h"
 #include "context/context.h"
 #include "tune/plan_wisdom.h"
 
@@ -13,9 +14,11 @@ static stn_error error;
 static stn_context *context;
 static stn_stencil *stencil;
 static stn_plan *plan;
+static char *folder;
 
 static void start(void) {
-    const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .cache_dir = ":memory:"};
+    folder = make_temp_folder();
+    const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .cache_dir = folder};
     stn_problem problem = STN_PROBLEM_INIT;
     stn_plan_options estimate = STN_PLAN_OPTIONS_INIT;
     OK(stn_context_create(&options, &context, &error));
@@ -29,20 +32,22 @@ static void end(void) {
     stn_plan_destroy(plan);
     stn_stencil_destroy(stencil);
     stn_context_destroy(context);
+    remove_temp_folder(folder);
 }
 TestSuite(clocks, .init = start, .fini = end);
 
 static void expect_line(const char *path, const char *failing, const char *words) {
-    stn_text text = STN_TEXT_EMPTY;
-    stn_plan like = *plan; /* borrows all members */
+    static tune_records records;
+    char *text;
     setenv("STENTOR_NVML_PATH", path, 1);
     setenv("FAKE_NVML", failing, 1);
-    like.ranking[0].measured = 0.5;
-    OK(tune_wisdom_add_fastest(&like, &text, &error));
-    stn_text_append(&text, "", 1);
-    cr_expect_not_null(strstr(text.data, words), "%s has no \"%s\"", text.data, words);
-    cr_expect_not_null(strstr(text.data, "\ncandidate: "));
-    stn_text_clear(&text);
+    tune_record_set(&records, plan->strategy->name, &plan->candidate, 0.5);
+    OK(stn_wisdom_forget(context, NULL, &error));
+    tune_remember(plan, &records);
+    OK(stn_wisdom_export(context, &text, &error));
+    cr_expect_not_null(strstr(text, words), "%s has no \"%s\"", text, words);
+    cr_expect_not_null(strstr(text, "\ncandidate: "));
+    stn_text_free(text);
 }
 
 Test(clocks, are_recorded) {

@@ -172,20 +172,6 @@ Test(search, never_returns_a_wrong_result) {
     cr_expect_eq(w.search.current, 2u, "the right one that is faster");
 }
 
-Test(search, changes_to_a_better_candidate_once_compiled) {
-    const double predicted[] = {8, 1}, truth[] = {8, 1};
-    world w;
-    begin(&w, 2, predicted, truth);
-    w.search.estimated = 1;
-    w.built[1] = 20;
-    for (int unit = 0; unit < 20; unit++) step(&w);
-    cr_expect_eq(w.search.current, 0u);
-    for (int unit = 20; unit < 30; unit++) step(&w);
-    cr_expect_eq(w.search.current, 1u, "in a few units");
-    cr_expect_eq(w.search.candidates[0].state, TUNE_CANDIDATE_OUT);
-    cr_expect(tune_search_over(&w.search));
-}
-
 Test(search, does_not_change_for_noise) {
     const double predicted[] = {1, 1, 1}, truth[] = {1, 1, 1.004};
     for (uint64_t seed = 0; seed < 50; seed++) {

@@ -212,8 +212,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         stn_json_integer(text, "band", width);
         stn_json_integer(text, "bands", state->tree.bands);
         stn_json_integer(text, "levels", state->tree.depth);
-        stn_json_key(text, "transforms");
-        stn_json_string(text, first->plan->strategy->name);
+        stn_json_text(text, "transforms", first->plan->strategy->name);
         return;
     }
     name_candidate(&plan->task, &plan->candidate, text);

@@ -220,10 +220,8 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const double growth = log10(state->multiply.largest) * (double)plan->task.steps;
     if (format == STN_JSON) {
         stn_json_integer(text, "cufft_version", state->version);
-        stn_json_key(text, "way");
-        stn_json_string(text, ways[state->shape.way]);
-        stn_json_key(text, "log10_growth");
-        stn_json_number(text, growth);
+        stn_json_text(text, "way", ways[state->shape.way]);
+        stn_json_value(text, "log10_growth", growth);
         return;
     }
     stn_text_printf(text, "NVIDIA cuFFT %d.%d, %s%s, %s symbol", state->version / 1000, state->version % 1000 / 100,

@@ -105,10 +105,7 @@ void direct_describe(const direct_shape *shape, stn_format format, stn_text *tex
                    {"column_walk", shape->column_loop},
                    {"fused", shape->fused},
                    {"points", shape->points}};
-    stn_json_key(text, "kernel");
-    stn_json_string(text, direct_kernel_name(shape));
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        stn_json_key(text, numbers[i].key);
-        stn_json_number(text, numbers[i].value);
-    }
+    stn_json_text(text, "kernel", direct_kernel_name(shape));
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        stn_json_value(text, numbers[i].key, numbers[i].value);
 }

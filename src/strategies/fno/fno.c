@@ -173,9 +173,7 @@ static void describe_stage(const fno_state *state, int i, stn_text *text) {
     stn_text_printf(text, "%d points by FFT, radix", shape->line.points);
     for (int s = 0; s < shape->line.stages; s++) stn_text_printf(text, "%s%d", s ? " x " : " ", shape->line.radix[s]);
     stn_text_printf(text, ", %d lines at once%s", shape->line.lines * shape->groups,
-                    shape->mixers  ? ", next to the product"
-                    : shape->whole ? ", spectra held whole"
-                                   : "");
+                    shape->mixers ? ", next to the product" : "");
 }
 
 static const char *product_name(fno_numbers numbers) {
@@ -191,8 +189,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         stn_json_integer(text, "dense_passes", fno_passes_by(state, BY_DENSE_PRODUCT));
         stn_json_integer(text, "few_passes", fno_passes_by(state, BY_DIRECT_SUMS));
         stn_json_integer(text, "launches", state->route.count);
-        stn_json_key(text, "products");
-        stn_json_string(text, product_name(state->numbers));
+        stn_json_text(text, "products", product_name(state->numbers));
         return;
     }
     stn_text_printf(text, "%s, products in %s", fusions[fusion], product_name(state->numbers));
@@ -203,7 +200,6 @@ static void name_candidate(const stn_task *unused, const stn_candidate *candidat
     (void)unused; /* a layer's plan has none */
     stn_text_printf(text, "%s%s", fusions[candidate->values[FUSION]],
                     candidate->values[WAY] == DENSE          ? ", transforms as products"
-                    : candidate->values[WAY] == WHOLE        ? ", spectra held whole"
                     : candidate->values[WAY] == SPLIT        ? ", transforms next to products"
                     : candidate->values[WAY] == SPLIT_IN_TWO ? ", transforms next to products in two blocks"
                     : candidate->values[WAY] == FEW_MODES    ? ", each frequency by itself"

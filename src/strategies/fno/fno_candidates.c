@@ -57,7 +57,6 @@ static bool shape_pass(const fno_pass *pass, fno_numbers numbers, int way, const
                        char *reason, size_t size) {
     const bool product = way == DENSE;
     const fno_form trial = !pass->product        ? FNO_BY_GROUPS
-                           : way == WHOLE        ? FNO_WHOLE
                            : way == SPLIT        ? FNO_SPLIT
                            : way == SPLIT_IN_TWO ? FNO_SPLIT_IN_TWO
                                                  : FNO_BY_GROUPS;
@@ -110,18 +109,9 @@ int fno_passes_by(const fno_state *state, int way) {
         count += state->route.stage[i].kind == FNO_PASS && (int)state->stage[i].by == way;
     return count;
 }
-/* Resident blocks per multiprocessor of the launch with the product. */
-static int blocks_of_product(const fno_state *state) {
-    for (int i = 0; i < state->route.count; i++)
-        if (state->route.stage[i].kind == FNO_PASS && state->route.stage[i].pass.product)
-            return state->stage[i].shape.line.blocks;
-    return 0;
-}
 
 /* Whether a way differs from the default way of the same fusion and may be faster. */
 static bool may_be_faster(int way, const fno_state *state, const fno_state *plain) {
-    /* more resident blocks */
-    if (way == WHOLE) return blocks_of_product(state) > blocks_of_product(plain);
     if (way == DENSE) return fno_passes_by(state, BY_DENSE_PRODUCT) > fno_passes_by(plain, BY_DENSE_PRODUCT);
     if (way == FEW_MODES) return fno_passes_by(state, BY_DIRECT_SUMS) > fno_passes_by(plain, BY_DIRECT_SUMS);
     return !fno_passes_by(state, BY_DENSE_PRODUCT);
@@ -161,9 +151,8 @@ static const stn_constraint constraints[] = {
 static size_t find(const stn_layer *layer, const stn_machine *machine, stn_candidate *list, size_t most,
                    stn_tally *tally) {
     static const int ways[][2] = {{FNO_ALL, DEFAULT_WAY},   {FNO_BACK, DEFAULT_WAY}, {FNO_FORWARD, DEFAULT_WAY},
-                                  {FNO_APART, DEFAULT_WAY}, {FNO_ALL, WHOLE},        {FNO_ALL, SPLIT},
-                                  {FNO_ALL, SPLIT_IN_TWO},  {FNO_ALL, FEW_MODES},    {FNO_APART, DENSE},
-                                  {FNO_APART, FEW_MODES}};
+                                  {FNO_APART, DEFAULT_WAY}, {FNO_ALL, SPLIT},        {FNO_ALL, SPLIT_IN_TWO},
+                                  {FNO_ALL, FEW_MODES},     {FNO_APART, DENSE},      {FNO_APART, FEW_MODES}};
     size_t count = 0;
     for (size_t i = 0; i < sizeof ways / sizeof *ways && count < most; i++) {
         trial f = {.layer = layer, .candidate = {{[FUSION] = ways[i][0], [WAY] = ways[i][1]}}};

@@ -10,9 +10,9 @@ struct stn_kernel;
 
 enum { FUSION, WAY }; /* a candidate's values */
 /* Values of WAY. DEFAULT_WAY: the default; DENSE: passes as dense products with a table of roots
- * where possible; WHOLE, SPLIT, SPLIT_IN_TWO: as in fno_form; FEW_MODES: fno_few_modes where it is
- * faster. */
-enum { DEFAULT_WAY, DENSE, WHOLE, SPLIT, SPLIT_IN_TWO, FEW_MODES };
+ * where possible; SPLIT, SPLIT_IN_TWO: as in fno_form; FEW_MODES: fno_few_modes where it is
+ * faster. Wisdom holds the numbers; 2 is no longer used. */
+enum { DEFAULT_WAY, DENSE, SPLIT = 3, SPLIT_IN_TWO, FEW_MODES };
 
 typedef struct stage_state {
     /* fno_line or fno_split; fno_dense; fno_few_modes */

@@ -6,9 +6,8 @@
 
 #include "base/arith.h"
 
-/* LONGEST_LINE: longest line; STEP: channels whose weights are loaded at once if the modes of all
- * channels are in shared memory; SECTOR: bytes of a memory transaction. */
-enum { LONGEST_LINE = 1024 * 1024, STEP = 16, SECTOR = 32 };
+/* LONGEST_LINE: longest line; SECTOR: bytes of a memory transaction. */
+enum { LONGEST_LINE = 1024 * 1024, SECTOR = 32 };
 
 /* ---- radices of the shared-memory FFT */
 
@@ -79,10 +78,8 @@ static int64_t group_channels(const fno_pass *pass, const fno_line_shape *shape)
 }
 static int64_t columns_of(const fno_line_shape *shape) { return 8 * (int64_t)shape->tiles[1] * shape->warps[1]; }
 
-/* Rows of the tile, in all sweeps of the product. */
 static int64_t rows_of(const fno_pass *pass, const fno_line_shape *shape) {
-    const int64_t rows = 16 * (int64_t)shape->tiles[0] * shape->warps[0];
-    return !pass->product ? pass->modes : shape->whole ? stn_round_up(pass->modes, rows) : rows;
+    return pass->product ? 16 * (int64_t)shape->tiles[0] * shape->warps[0] : pass->modes;
 }
 
 size_t fno_line_shared(const fno_pass *pass, fno_numbers numbers, const fno_line_shape *shape) {
@@ -91,8 +88,7 @@ size_t fno_line_shared(const fno_pass *pass, fno_numbers numbers, const fno_line
     const int64_t fft = pass->forward || pass->back ? line * shape->groups : 0;
     if (shape->whole) {
         const int64_t tile = rows * pitch(stn_max(shape->whole, columns));
-        if (shape->mixers) return (size_t)(stn_round_up(fft, 2) + 2 * tile) * fno_complex_bytes(numbers);
-        return (size_t)(stn_round_up(stn_max(fft, 2 * STEP * (columns + 2)), 2) + tile) * fno_complex_bytes(numbers);
+        return (size_t)(stn_round_up(fft, 2) + 2 * tile) * fno_complex_bytes(numbers);
     }
     const int64_t group = pass->product && !shape->held ? channels * (columns + 2) : 0;
     const int64_t in = rows * pitch(channels) + group;
@@ -126,10 +122,9 @@ static void consider(search *s, double waste, int by_registers) {
     fno_line_shape *now = &s->now;
     const int64_t channels = group_channels(s->pass, now);
     now->held = now->whole = 0;
-    if (s->trial == FNO_WHOLE) now->whole = (int)stn_round_up(s->pass->channels, stn_max(STEP, channels));
     if (is_split(s)) now->whole = (int)stn_round_up(s->pass->channels, channels);
     int64_t blocks = stn_min(by_registers, fitting(s, fno_line_shared(s->pass, s->numbers, now)));
-    if (blocks < (s->trial == FNO_WHOLE || s->trial == FNO_SPLIT_IN_TWO ? 2 : 1)) return;
+    if (blocks < (s->trial == FNO_SPLIT_IN_TWO ? 2 : 1)) return;
     if (s->pass->product && s->trial == FNO_BY_GROUPS) {
         now->held = (int)stn_round_up(s->pass->channels, channels);
         if (now->held > 4096 || fitting(s, fno_line_shared(s->pass, s->numbers, now)) < blocks) now->held = 0;
@@ -141,12 +136,12 @@ static void consider(search *s, double waste, int by_registers) {
     if (busy * sectors < s->cost) s->cost = busy * sectors, s->best = *now;
 }
 
-/* Tries all divisions of the product among the warps, of all modes or of those of a sweep. A lane's
- * sums take 8 registers per tile, and the values added to them as many per row of tiles; with 4
- * tiles, two blocks of 256 threads fit. */
-static void consider_products(search *s, int sweeps) {
+/* Tries all divisions of the product among the warps. A lane's sums take 8 registers per tile, and
+ * the values added to them as many per row of tiles; with 4 tiles, two blocks of 256 threads
+ * fit. */
+static void consider_products(search *s) {
     const int wide = fno_wide(s->numbers) ? 2 : 1, warps = (s->now.mixers ? s->now.mixers : s->now.threads) / 32;
-    const int64_t rows = stn_div_up(stn_div_up(s->pass->modes, 16), sweeps), columns = stn_div_up(s->pass->outputs, 8);
+    const int64_t rows = stn_div_up(s->pass->modes, 16), columns = stn_div_up(s->pass->outputs, 8);
     for (int m = 1; m <= warps; m *= 2) {
         s->now.warps[0] = m, s->now.warps[1] = warps / m;
         const int64_t down = stn_div_up(rows, m), along = stn_div_up(columns, warps / m);
@@ -154,7 +149,7 @@ static void consider_products(search *s, int sweeps) {
         s->now.tiles[0] = (int)down, s->now.tiles[1] = (int)along;
         const bool many = down * along * wide > 4;
         if (many && s->now.threads > 256 && !s->now.mixers) continue;
-        const double ideal = (double)s->pass->modes / 16 / sweeps * (double)s->pass->outputs / 8;
+        const double ideal = (double)s->pass->modes / 16 * (double)s->pass->outputs / 8;
         const double waste = (double)(down * along * warps) / ideal;
         consider(s, 0.5 + 0.5 * fmin(waste, 16) + 0.05 * (double)(down + along) / (double)(down * along),
                  many && !s->now.mixers ? 1 : 512 / s->now.threads);
@@ -166,9 +161,8 @@ static void consider_groups(search *s) {
     const int64_t channels = group_channels(s->pass, now),
                   all = s->pass->product ? s->pass->channels : stn_max(s->pass->channels, s->pass->outputs);
     if (channels % 2 || (s->pass->product && channels % 8)) return;
-    if (s->trial == FNO_WHOLE && channels % STEP) return;
     if (s->pass->product)
-        for (int sweeps = 1; sweeps <= (s->trial == FNO_WHOLE ? 4 : 1); sweeps *= 2) consider_products(s, sweeps);
+        consider_products(s);
     else /* waste: lines of the last group that do not exist */
         consider(s, (double)stn_round_up(all, channels) / (double)all, 512 / now->threads > 1 ? 768 / now->threads : 1);
 }
@@ -296,9 +290,8 @@ double fno_pass_cost(const fno_pass *pass, fno_numbers numbers, const fno_line_s
     const double rows = (double)rows_of(pass, shape),
                  flops = pass->product ? items * 8 * rows * (double)columns_of(shape) * (double)pass->channels : 0;
     const double tensor = flops * (numbers.parts == 2 ? 3 : 1) / (rates.tensor * machine->flops[unit]);
-    const double sweeps = shape->whole ? rows / (16.0 * shape->tiles[0] * shape->warps[0]) : 1;
     const double weights =
-        pass->product && !shape->held ? sweeps * items * (double)pass->channels * (double)columns_of(shape) * cell : 0;
+        pass->product && !shape->held ? items * (double)pass->channels * (double)columns_of(shape) * cell : 0;
     const pass_work work = {(bytes + again) / (rates.copy * machine->copy_bandwidth), fft, tensor,
                             weights / rates.again};
     int64_t each;

@@ -51,16 +51,14 @@ typedef struct fno_line_shape {
     int threads;            /* per block */
     int warps[2], tiles[2]; /* of the product: along modes, along outputs */
     int held;               /* channels whose weights stay in shared memory */
-    /* channels whose modes are held at once: all; 0: those of a group of lines */
-    int whole;
-    int mixers; /* threads that multiply while the others transform; 0: all do both */
+    int whole;              /* fno_split: all channels, whose modes are held at once; else 0 */
+    int mixers;             /* threads that multiply while the others transform; 0: all do both */
 } fno_line_shape;
 
-/* How the launch with the product holds modes. BY_GROUPS: those of a group of lines; WHOLE: those
- * of all channels, if at least two blocks are resident; SPLIT: of all channels of two items, which
- * some warps transform while others multiply (fno_split), in one block of 512 threads;
- * SPLIT_IN_TWO: the same in two blocks of 256. */
-typedef enum fno_form { FNO_BY_GROUPS, FNO_WHOLE, FNO_SPLIT, FNO_SPLIT_IN_TWO } fno_form;
+/* How the launch with the product holds modes. BY_GROUPS: those of a group of lines; SPLIT: of all
+ * channels of two items, which some warps transform while others multiply (fno_split), in one block
+ * of 512 threads; SPLIT_IN_TWO: the same in two blocks of 256. */
+typedef enum fno_form { FNO_BY_GROUPS, FNO_SPLIT, FNO_SPLIT_IN_TWO } fno_form;
 
 /* Finds a shape; false, with the reason, if no block can hold what the pass needs. */
 bool fno_line_shape_for(const fno_pass *pass, fno_numbers numbers, fno_form trial, const stn_machine *machine,

@@ -410,10 +410,8 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     } numbers[] = {{"fused_steps", tile->fused},  {"launches", tile->launches},  {"tile_z", points[0]},
                    {"tile_y", points[1]},         {"tile_x", points[2]},         {"useful_z", tile->useful[0]},
                    {"useful_y", tile->useful[1]}, {"useful_x", tile->useful[2]}, {"margins", tile->margins}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        stn_json_key(text, numbers[i].key);
-        stn_json_number(text, numbers[i].value);
-    }
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        stn_json_value(text, numbers[i].key, numbers[i].value);
 }
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {

@@ -339,10 +339,8 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
                    {"segment", shape->tile ? segment_fft_tile_points(shape, 1) : segment_points(shape->pass[0].first)},
                    {"useful", shape->pass[0].useful},
                    {"margins", shape->margins}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        stn_json_key(text, numbers[i].key);
-        stn_json_number(text, numbers[i].value);
-    }
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        stn_json_value(text, numbers[i].key, numbers[i].value);
 }
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {

@@ -189,8 +189,7 @@ void sourced_describe_levels(const sourced_state *state, stn_format format, stn_
         stn_json_comma(text);
         stn_text_append(text, "{", 1);
         stn_json_integer(text, "steps", (int64_t)sourced_level_steps(level));
-        stn_json_key(text, "strategy");
-        stn_json_string(text, run->strategy->name);
+        stn_json_text(text, "strategy", run->strategy->name);
         stn_text_append(text, "}", 1);
     }
     if (format == STN_JSON) stn_text_append(text, "]", 1);

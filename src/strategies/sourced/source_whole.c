@@ -57,10 +57,8 @@ void sourced_describe_whole(const stn_plan *plan, stn_format format, stn_text *t
     const sourced_state *state = plan->state;
     const char *run = state->run[0]->strategy->name, *sum = state->sum->strategy->name;
     if (format == STN_JSON) {
-        stn_json_key(text, "run");
-        stn_json_string(text, run);
-        stn_json_key(text, "sum");
-        stn_json_string(text, sum);
+        stn_json_text(text, "run", run);
+        stn_json_text(text, "sum", sum);
         return;
     }
     stn_text_printf(text, "all %llu steps by %s, then the source's sum over them by %s",

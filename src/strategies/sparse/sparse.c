@@ -287,10 +287,8 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
                         shape->warps, counts.compute, counts.input, counts.parameters);
         return;
     }
-    stn_json_key(text, "kernel");
-    stn_json_string(text, sparse_kernel_name(task, shape));
-    stn_json_key(text, "arithmetic");
-    stn_json_string(text, arithmetic(task, shape));
+    stn_json_text(text, "kernel", sparse_kernel_name(task, shape));
+    stn_json_text(text, "arithmetic", arithmetic(task, shape));
     const struct {
         const char *key;
         double value;
@@ -307,10 +305,8 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
                    {"multiplications_of_point", counts.compute},
                    {"elements_of_point", counts.input},
                    {"weights_of_point", counts.parameters}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        stn_json_key(text, numbers[i].key);
-        stn_json_number(text, numbers[i].value);
-    }
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        stn_json_value(text, numbers[i].key, numbers[i].value);
 }
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {

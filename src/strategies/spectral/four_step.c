@@ -690,8 +690,7 @@ void spectral_four_step_describe(const stn_plan *plan, stn_format format, stn_te
         stn_json_integer(text, "windows", s->windows);
         stn_json_integer(text, "windows_a_turn", s->windows_at_once);
         stn_json_integer(text, "passes", 3);
-        stn_json_key(text, "log10_growth");
-        stn_json_number(text, growth);
+        stn_json_value(text, "log10_growth", growth);
         return;
     }
     stn_text_printf(text, "3 passes, a four-step FFT of a line in %lld window%s of %d x %d points",

@@ -331,8 +331,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
             stn_json_integer(text, "held", shape->slabs.held);
         }
         stn_json_integer(text, "passes", state->count);
-        stn_json_key(text, "log10_growth");
-        stn_json_number(text, growth);
+        stn_json_value(text, "log10_growth", growth);
         return;
     }
     stn_text_printf(text, "%d passes, a periodic domain of ", state->count);

@@ -179,8 +179,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const converted_state *state = plan->state;
     const char *name = state->steps->strategy->name;
     if (format == STN_JSON) {
-        stn_json_key(text, "steps_by");
-        stn_json_string(text, name);
+        stn_json_text(text, "steps_by", name);
     } else
         stn_text_printf(text, "%s%s by %s%s", state->load ? "converted, then " : "",
                         plan->task.steps == 1 ? "one step" : "all steps", name, state->store ? ", then converted" : "");

@@ -208,8 +208,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
                *to = stn_element_name(stn_task_element(&plan->task, true));
     const typed_kernel which = (typed_kernel)plan->candidate.values[0];
     if (format == STN_JSON) {
-        stn_json_key(text, "kernel");
-        stn_json_string(text, names[which]);
+        stn_json_text(text, "kernel", names[which]);
     } else
         stn_text_printf(text, "kernel %s: %s to %s, %s", names[which], from, to,
                         which == TYPED_POINT ? "a point a thread, sums in f64" : "products on tensor cores");

@@ -4,9 +4,9 @@
 
 #include "../layer/compare_layer.h"
 
-/* Ways besides the fusions: whole spectra, transforms next to products in one block or two, dense
- * products, and direct sums of frequencies (twice). */
-enum { FUSIONS = 4, WAYS = FUSIONS + 6 };
+/* Ways besides the fusions: transforms next to products in one block or two, dense products, and
+ * direct sums of frequencies (twice). */
+enum { FUSIONS = 4, WAYS = FUSIONS + 5 };
 
 /* Checks all candidates of a layer, of which there must be at least `least`. */
 static void check_all(suite *s, const stn_spectral_conv *layer, int least) {
@@ -47,24 +47,6 @@ static void paper(suite *s) {
     check_all(s, &c, FUSIONS);
     c.tolerance = 0, c.pass = STN_PASS_BACKWARD_X, c.has_bias = 0, c.activation = STN_ACTIVATION_NONE;
     check_all(s, &c, FUSIONS);
-}
-
-/* If a block of 512 threads would be alone on a multiprocessor, whole spectra are a further
- * candidate. */
-static void whole_spectra(suite *s) {
-    /* incomplete last step of channels */
-    stn_spectral_conv c = layer_of(1, (size_t[]){32}, (size_t[]){32}, 1, 116, 128);
-    c.complex_data = 1, c.dtype = STN_F32;
-    check_all(s, &c, FUSIONS + 1);
-    if (!s->full) return;
-    /* incomplete last tile of a sweep */
-    c = layer_of(1, (size_t[]){64}, (size_t[]){33}, 3, 75, 104);
-    check_all(s, &c, FUSIONS + 1);
-    c = layer_of(1, (size_t[]){128}, (size_t[]){64}, 5, 128, 128);
-    c.complex_data = 1, c.mode_choice = STN_MODES_LOW, c.has_bias = c.has_skip = 1;
-    check_all(s, &c, FUSIONS + 1);
-    c.tolerance = 5e-4, c.has_bias = c.has_skip = 0, c.pass = STN_PASS_BACKWARD_X;
-    check_all(s, &c, FUSIONS + 1);
 }
 
 /* Transforms next to products: several items per block, groups that are only loaded or only stored,
@@ -219,8 +201,7 @@ static void coarse(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"paper", paper},       {"real", real},   {"grids", grids},
-                                       {"per-mode", per_mode}, {"dense", dense}, {"whole-spectra", whole_spectra},
-                                       {"split", split},       {"few", few},     {"coarse", coarse}};
+    static const suite_part parts[] = {{"paper", paper}, {"real", real},   {"grids", grids}, {"per-mode", per_mode},
+                                       {"dense", dense}, {"split", split}, {"few", few},     {"coarse", coarse}};
     return suite_main_on(STN_DEVICE_CUDA(0), argc, argv, parts, sizeof parts / sizeof *parts);
 }

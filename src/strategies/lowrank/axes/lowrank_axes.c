@@ -183,10 +183,8 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
                         LOWRANK_PASS_WARPS);
         return;
     }
-    stn_json_key(text, "kernel");
-    stn_json_string(text, "lowrank_axis");
-    stn_json_key(text, "arithmetic");
-    stn_json_string(text, arithmetic);
+    stn_json_text(text, "kernel", "lowrank_axis");
+    stn_json_text(text, "arithmetic", arithmetic);
     const struct {
         const char *key;
         double value;
@@ -195,10 +193,8 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
                    {"residual", state->residual},
                    {"warps", LOWRANK_PASS_WARPS},
                    {"stages", first->stages}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        stn_json_key(text, numbers[i].key);
-        stn_json_number(text, numbers[i].value);
-    }
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        stn_json_value(text, numbers[i].key, numbers[i].value);
 }
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {

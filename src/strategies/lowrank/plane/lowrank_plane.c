@@ -259,24 +259,18 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
                         shape->warps);
         return;
     }
-    stn_json_key(text, "kernel");
-    stn_json_string(text, lowrank_kernel_name(&plan->task, shape));
-    stn_json_key(text, "arithmetic");
-    stn_json_string(text, lowrank_arithmetic(plan->task.dtype, shape->products));
-    if (plan->task.rank > 1) {
-        stn_json_key(text, "split");
-        stn_json_string(text, lowrank_split_name((lowrank_split)shape->split));
-    }
+    stn_json_text(text, "kernel", lowrank_kernel_name(&plan->task, shape));
+    stn_json_text(text, "arithmetic", lowrank_arithmetic(plan->task.dtype, shape->products));
+    if (plan->task.rank > 1) stn_json_text(text, "split", lowrank_split_name((lowrank_split)shape->split));
+
     const struct {
         const char *key;
         double value;
     } numbers[] = {{"fused_steps", first->fused}, {"launches", shape->launches}, {"terms", first->terms},
                    {"residual", first->residual}, {"warps", shape->warps},       {"stages", shape->stages},
                    {"segment", shape->segment}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        stn_json_key(text, numbers[i].key);
-        stn_json_number(text, numbers[i].value);
-    }
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        stn_json_value(text, numbers[i].key, numbers[i].value);
 }
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {

@@ -347,20 +347,16 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
                         lowrank_arithmetic(plan->task.dtype, b->passes), b->warps_y, b->warps_x);
         return;
     }
-    stn_json_key(text, "kernel");
-    stn_json_string(text, "lowrank_volume");
-    stn_json_key(text, "arithmetic");
-    stn_json_string(text, lowrank_arithmetic(plan->task.dtype, b->passes));
+    stn_json_text(text, "kernel", "lowrank_volume");
+    stn_json_text(text, "arithmetic", lowrank_arithmetic(plan->task.dtype, b->passes));
     const struct {
         const char *key;
         double value;
     } numbers[] = {{"fused_steps", b->fused},          {"launches", state->launches}, {"terms", first->terms},
                    {"x_factors", first->x_factors},    {"sums", first->sums},         {"residual", first->residual},
                    {"warps", b->warps_x * b->warps_y}, {"stages", b->stages},         {"chunk", b->chunk}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        stn_json_key(text, numbers[i].key);
-        stn_json_number(text, numbers[i].value);
-    }
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        stn_json_value(text, numbers[i].key, numbers[i].value);
 }
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
