@@ -83,7 +83,7 @@ class Build:
     """A copy of the tracked files, its build, and its tests."""
 
     def __init__(self, work, jobs):
-        self.tree, self.folder, self.jobs = work / 'tree', work / 'build', jobs
+        self.tree, self.folder, self.jobs = work / 'tree', work / 'tree' / 'build', jobs
         self.tree.mkdir(parents=True, exist_ok=True)
         tracked = subprocess.run(['git', '-C', ROOT, 'ls-files', '-z'], check=True, capture_output=True, text=True).stdout
         for name in filter(None, tracked.split('\0')):
