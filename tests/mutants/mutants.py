@@ -8,6 +8,7 @@ The faults are in the *.txt files beside this script, one file for each part of 
     test plan --filter plan/* (the name of a meson test; more arguments of it are optional)
     - a text that occurs once in the file (several such lines: consecutive lines, indented or not)
     + the text in its place
+    why no test can detect this fault (optional; such a fault is not made)
 
 Usage: mutants.py WORK [--only TEXT] [--count N] [--seed N] [--jobs N]
        mutants.py --check
@@ -15,7 +16,7 @@ Usage: mutants.py WORK [--only TEXT] [--count N] [--seed N] [--jobs N]
 WORK is a folder for a copy of the tracked files and a build of it; the sources are not touched.
 Tests never run as root, and in a temporary folder: a faulty command may replace any file that it
 can write. `--only` selects files or tests by text, `--count` draws some faults at random. The last
-line counts the faults that were detected; the exit status is 1 if one was not. `--check` only
+line counts the faults that were detected; the exit status is 1 if one was not and has no reason. `--check` only
 checks that each fault can still be made."""
 import argparse
 import json
@@ -52,15 +53,15 @@ class Mutant:
 
     def __init__(self, area, block):
         lines = [line for line in block.splitlines() if line and not line.startswith('#')]
-        fields = {'file': [], 'test': [], '-': [], '+': []}
+        fields = {'file': [], 'test': [], '-': [], '+': [], 'why': []}
         for line in lines:
             word, _, rest = line.partition(' ')
             if word not in fields:
-                sys.exit(f'{area}: a line begins with none of file, test, - and +: {line}')
+                sys.exit(f'{area}: a line begins with none of file, test, -, + and why: {line}')
             fields[word].append(rest)
         if len(fields['file']) != 1 or len(fields['test']) != 1 or not fields['-']:
             sys.exit(f'{area}: this is no fault:\n{block}')
-        self.area, self.file = area, fields['file'][0]
+        self.area, self.file, self.why = area, fields['file'][0], ' '.join(fields['why'])
         self.test, *self.arguments = shlex.split(fields['test'][0])
         self.before, self.after = '\n'.join(fields['-']), '\n'.join(fields['+'])
         # Indentation is not compared.
@@ -150,7 +151,8 @@ def check_all(mutants):
         elif mutant.before == mutant.after:
             print(f'{mutant.area}: {mutant.file}: this fault changes nothing: {mutant.before}')
             bad += 1
-    print(f'{len(mutants)} faults, {bad} of which cannot be made')
+    known = sum(1 for mutant in mutants if mutant.why)
+    print(f'{len(mutants)} faults, {bad} of which cannot be made; {known} are known to have no test')
     return bad
 
 
@@ -204,6 +206,11 @@ def main():
     build = Build(options.work.resolve(), options.jobs)
     seconds, found, counts = {}, [], {}
     for mutant in mutants:
+        if mutant.why:
+            print(f'not made     {mutant}: {mutant.why}')
+            found.append(False)
+            counts.setdefault(mutant.area, []).append(False)
+            continue
         key = (mutant.test, *mutant.arguments)
         if key not in seconds:
             seconds[key] = seconds_alone(build, mutant)
@@ -214,8 +221,9 @@ def main():
         print(f'{"detected    " if detected else "NOT DETECTED"} {mutant.test}, {time.monotonic() - began:.1f} s: {mutant}', flush=True)
     for area, some in counts.items():
         print(f'{area}: {sum(some)} of {len(some)}')
-    print(f'{sum(found)} of {len(found)} faults are detected; seed {options.seed}')
-    sys.exit(0 if all(found) else 1)
+    known = sum(1 for mutant in mutants if mutant.why)
+    print(f'{sum(found)} of {len(found)} faults are detected, {known} are known to have no test; seed {options.seed}')
+    sys.exit(0 if sum(found) + known == len(found) else 1)
 
 
 if __name__ == '__main__':

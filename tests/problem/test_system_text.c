@@ -14,7 +14,7 @@ static const char *const wave =
     "u.next = 2*u - u.prev + c2*lap(u)\n";
 static const char *const staggered =
     "field p, vx, vy   # in order\n"
-    "coefficient bx, by, k = 0.25; stencil dxf = taps x [0,1] (-1 1), dxb = taps x [-1,0] (-1 1)\n"
+    "coefficient bx, by, k = 0.25; stencil dxf = taps x [0,1] (-1 1), dxb = taps x [-1,0] (-2/2 .5/.5)\n"
     "stencil dyf = taps y [0, 1] (-1 1), dyb = taps [-1 0, 0 0] (-1, 1)\n"
     "boundary p = odd-reflect:mirror, constant=0.5:nearest\n"
     "vx.next = vx - bx*dxf(p)\n"

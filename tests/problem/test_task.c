@@ -402,3 +402,23 @@ Test(task, knows_mirrored_boxes) {
         }
     }
 }
+
+/* Index -5 reflects to 4, which is past the high side of 4 points; -4 reflects to 3. */
+Test(task, reflected_taps_end_before_a_fixed_side) {
+    for (int side = 0; side < 2; side++)
+        for (int reach = 4; reach <= 5; reach++) {
+            stn_problem problem = STN_PROBLEM_INIT;
+            stn_stencil *far = NULL;
+            const stn_tap tap = {{side ? reach : -reach}, 1};
+            cr_assert_eq(stn_stencil_create(1, 1, &tap, &far, NULL), STN_OK);
+            problem.stencil = far;
+            problem.extent[0] = 4;
+            problem.boundary[0][side].kind = STN_REFLECT;
+            problem.boundary[0][!side].kind = STN_FIXED;
+            if (reach == 5)
+                refused(&problem, "reach 5 points", "fixed side across");
+            else
+                cr_expect_eq(stn_problem_validate(&problem, NULL), STN_OK);
+            stn_stencil_destroy(far);
+        }
+}

@@ -75,6 +75,11 @@ class Random(unittest.TestCase):
             for s in ((-1, -1), (6, -1), (-1, 5)):
                 self.agree(getattr(stentor.fft, name)(z, s), getattr(scipy.fft, name)(z, [own if n < 0 else n for n, own in zip(s, z.shape)]))
 
+    def test_shifts(self):
+        np.testing.assert_array_equal(stentor.fft.fftshift(np.arange(5)), [3, 4, 0, 1, 2])
+        np.testing.assert_array_equal(stentor.fft.ifftshift(np.arange(5)), [2, 3, 4, 0, 1])
+        np.testing.assert_array_equal(stentor.fft.fftshift(np.arange(6).reshape(2, 3), axes=1), [[2, 0, 1], [5, 3, 4]])
+
     def test_there_and_back(self):
         x = np.random.default_rng(0).standard_normal((5, 7, 9))
         np.testing.assert_allclose(stentor.fft.irfftn(stentor.fft.rfftn(x), s=x.shape), x, atol=1e-13)

@@ -64,6 +64,13 @@ class Loops(unittest.TestCase):
                 expected = ndimage.correlate(np.pad(np.pad(x, [(9, 9), (0, 0)], **self.padding(a)), [(0, 0), (9, 9)], **self.padding(b)), w)[9:-9, 9:-9]
                 np.testing.assert_allclose(stentor.correlate(x, w, mode=[a, b]), expected, atol=1e-12, err_msg=f'{a}, {b}')
 
+    def test_corners_past_constant_sides_have_the_constant_of_the_slowest_axis(self):
+        # Of the 191 x 191 taps, which are more than one sum takes, 2 rows and 2 columns are inside.
+        for size in (5, 191):
+            expected = (size - 2) * size * 1 + 2 * (size - 2) * 100
+            made = stentor.correlate(np.zeros((2, 2)), np.ones((size, size)), mode=['constant=1', 'constant=100'])
+            np.testing.assert_array_equal(made, np.full((2, 2), expected))
+
     @staticmethod
     def padding(mode):
         return {'mode': {'mirror': 'reflect', 'reflect': 'symmetric', 'nearest': 'edge'}.get(mode, mode)}
@@ -79,6 +86,12 @@ class Loops(unittest.TestCase):
                 expected = function(x.copy(), np.empty((20, 20)))
                 function(x, out)
                 np.testing.assert_array_equal(out, expected)
+
+    def test_an_output_that_overlaps_the_source(self):
+        plan = stentor.Plan((20, 20), np.ones((3, 3)), steps=2, source=True, device='host')
+        whole, x = RNG.standard_normal((21, 20)), RNG.standard_normal((20, 20))
+        expected = plan(x, source=whole[1:].copy())
+        np.testing.assert_array_equal(plan(x, source=whole[1:], out=whole[:20]), expected)
 
 
 if __name__ == '__main__':

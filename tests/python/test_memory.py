@@ -50,6 +50,17 @@ class Kept(unittest.TestCase):
         stentor.laplace(x[:10])
         self.assertLessEqual(sum(_memo._bytes.values()), self.MOST)
 
+    def test_an_entry_that_is_replaced_counts_once(self):
+        class Entry:
+            held = self.MOST // 3
+
+            def finish(self):
+                pass
+
+        for key in ('first', 'second', 'second', 'second'):
+            _memo.remember(key, Entry())
+        self.assertIsNotNone(_memo.recall('first'))
+
 
 if __name__ == '__main__':
     unittest.main()

@@ -261,6 +261,10 @@ class Doors(unittest.TestCase):
             self.wave({'u': self.u}, {'c2': 0.5}, 5)
         self.assertTrue(np.isnan(stentor.System('field u\nu.next = u*u').growth(rank=1)))
 
+    def test_sponge(self):
+        np.testing.assert_allclose(stentor.sponge((5,), 2, 0.4), [0.4, 0.1, 0, 0.1, 0.4])
+        np.testing.assert_allclose(stentor.sponge((3, 5), 2, 4, sides=[(False, False), (False, True)]), [[0, 0, 0, 1, 4]] * 3)
+
     def test_sources_and_receivers_between_points(self):
         """A source midway between two points adds half of its amplitude to each."""
         system, zero = stentor.System('field u\nu.next = u'), np.zeros((6, 7))
