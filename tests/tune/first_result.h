@@ -8,7 +8,7 @@ enum { N = 32, MOST = N * N * N };
 static double grid[MOST], want[MOST];
 
 static size_t points(void) {
-    size_t count = 1;
+    size_t count = problem.batch ? problem.batch : 1;
     for (int axis = 0; axis < 3 && problem.extent[axis]; axis++) count *= problem.extent[axis];
     return count;
 }

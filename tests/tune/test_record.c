@@ -143,6 +143,23 @@ Test(record, key_covers_everything_that_affects_a_time) {
     end_world(&w);
 }
 
+/* Extents of a class lie within half a power of two and have as many factors of two, up to four. */
+Test(record, classes_hold_sizes_that_are_alike) {
+    world w = world_of();
+    static const struct {
+        size_t extent;
+        bool same;
+    } others[] = {{4112, true}, {4608, true}, {4104, false}, {4097, false}, {5120, false}, {8192, false}};
+    w.problem.extent[0] = 4096;
+    const stn_wisdom_key first = key_of(w.context, &w.problem);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        w.problem.extent[0] = others[i].extent;
+        const stn_wisdom_key key = key_of(w.context, &w.problem);
+        cr_expect_eq(!memcmp(&first.class, &key.class, sizeof key.class), others[i].same, "%zu", others[i].extent);
+    }
+    end_world(&w);
+}
+
 static stn_wisdom_key key_of_weights(world *w, const double weights[5]) {
     stn_tap taps[5];
     stn_stencil *stencil;

@@ -173,6 +173,17 @@ static void sizes(suite *s) {
                 check(s, what, &p, (uint64_t)n);
                 stn_stencil_destroy(stencil);
             }
+    /* A tap that reaches as many points past a mirror as the grid has meets the other side. */
+    for (int high = 0; high < 2; high++) {
+        dice d = {77};
+        stn_stencil *stencil = random_stencil(&d, 2, TAPS_BOX, 2);
+        stn_problem p = problem_of(stencil, (const int[]){2, 2}, STN_F64);
+        p.boundary[0][0].kind = p.boundary[0][1].kind = STN_MIRROR;
+        p.boundary[1][!high] = (stn_boundary){STN_CONSTANT, 2};
+        p.boundary[1][high].kind = STN_MIRROR;
+        check(s, high ? "2 x 2 points past constant:mirror" : "2 x 2 points past mirror:constant", &p, 78);
+        stn_stencil_destroy(stencil);
+    }
 }
 
 /* Many blocks that meet no edge. */
