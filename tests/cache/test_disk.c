@@ -1,11 +1,14 @@
 /* Entries on disk: found again, damaged ones removed and replaced, aliases. */
 #include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cache/atomic_file.h"
 #include "helpers.h"
 
 Test(disk, finds_entries_stored_by_another_cache) {
@@ -159,6 +162,21 @@ Test(disk, a_source_key_finds_the_newest_compilers_entry) {
     free(alias);
     free(path);
     stn_cache_close(cache);
+    remove_temp_folder(dir);
+}
+
+Test(disk, a_file_that_was_replaced_meanwhile_stays) {
+    char *dir = make_temp_folder(), *path = path_in(dir, "file"), *other = path_in(dir, "other");
+    struct stat seen;
+    write_file(path, "1", 1);
+    cr_assert_eq(stat(path, &seen), 0);
+    write_file(other, "2", 1);
+    cr_assert_eq(rename(other, path), 0);
+    cr_expect_not(stn_file_remove_seen(AT_FDCWD, path, &seen));
+    cr_expect(errno == ESTALE && exists(path));
+    cr_assert_eq(stat(path, &seen), 0);
+    cr_expect(stn_file_remove_seen(AT_FDCWD, path, &seen) && !exists(path));
+    free(path), free(other);
     remove_temp_folder(dir);
 }
 

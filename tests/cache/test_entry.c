@@ -111,9 +111,14 @@ Test(entry, hostile_sizes_are_refused) {
     cr_assert_not(decodes(image, size), "sizes that wrap around");
     stn_put64(image + 80, metadata);
     stn_put64(image + 88, params);
-    image[STN_ENTRY_HEADER + 3] = 0;
-    stn_entry_checksum(image, size, image + 112);
-    cr_assert_not(decodes(image, size), "a NUL in the text");
+    const uint64_t inside[] = {3, metadata, metadata + params, metadata + params + stn_get64(image + 96) - 1};
+    for (size_t i = 0; i < sizeof inside / sizeof *inside; i++) { /* in the metadata, the parameters, the PTX */
+        const unsigned char kept = image[STN_ENTRY_HEADER + inside[i]];
+        image[STN_ENTRY_HEADER + inside[i]] = 0;
+        stn_entry_checksum(image, size, image + 112);
+        cr_assert_not(decodes(image, size), "a NUL at %d", (int)inside[i]);
+        image[STN_ENTRY_HEADER + inside[i]] = kept;
+    }
     free(image);
 }
 

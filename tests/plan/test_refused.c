@@ -262,6 +262,7 @@ Test(refused, by_the_error_with_new_weights_the_plan_chooses_again) {
     cr_expect_eq(plan->candidate.values[0], 1, "its error is within the bound");
     cr_expect_eq(plan->estimate.error, 1e-16);
     cr_expect(plan->deterministic, "the new choice is as deterministic as the old one");
+    cr_expect(plan->may_be_chunked, "a long run may still be split");
     for (int k = 0; k < TAPS; k++) cr_expect_eq(((built *)plan->state)->weights[k], other[k]);
     end();
     cr_expect_eq(told.prepared, told.released);

@@ -16,7 +16,7 @@ static const char *const staggered =
     "field p, vx, vy   # in order\n"
     "coefficient bx, by, k = 0.25; stencil dxf = taps x [0,1] (-1 1), dxb = taps x [-1,0] (-2/2 .5/.5)\n"
     "stencil dyf = taps y [0, 1] (-1 1), dyb = taps [-1 0, 0 0] (-1, 1)\n"
-    "boundary p = odd-reflect:mirror, constant=0.5:nearest\n"
+    "boundary p = odd-reflect:mirror, constant=0.5:nearest; boundary vx = constant=1, constant=2\n"
     "vx.next = vx - bx*dxf(p)\n"
     "vy.next = vy - by*dyf(p)\n"
     "p.next  = p - k*(dxb(vx.next) +\n      dyb(vy.next))\n";
@@ -62,6 +62,7 @@ Test(system, staggered_fields) {
                      "stencil dxf = taps x [0, 1] (-1 1)\nstencil dxb = taps x [-1, 0] (-1 1)\n"
                      "stencil dyf = taps y [0, 1] (-1 1)\nstencil dyb = taps [-1 0, 0 0] (-1 1)\n"
                      "boundary p = odd-reflect:mirror, constant=0.5:nearest\n"
+                     "boundary vx = constant=1, constant=2\n"
                      "vx.next = vx - bx * dxf(p)\nvy.next = vy - by * dyf(p)\n"
                      "p.next = p - k * (dxb(vx.next) + dyb(vy.next))\n");
     stn_text_free(text);

@@ -143,7 +143,8 @@ Test(record, key_covers_everything_that_affects_a_time) {
     end_world(&w);
 }
 
-/* Extents of a class lie within half a power of two and have as many factors of two, up to four. */
+/* Extents of a class lie within half a power of two and have as many factors of two, up to four;
+ * more than 64 steps within a power of two. */
 Test(record, classes_hold_sizes_that_are_alike) {
     world w = world_of();
     static const struct {
@@ -157,6 +158,14 @@ Test(record, classes_hold_sizes_that_are_alike) {
         const stn_wisdom_key key = key_of(w.context, &w.problem);
         cr_expect_eq(!memcmp(&first.class, &key.class, sizeof key.class), others[i].same, "%zu", others[i].extent);
     }
+    stn_wisdom_key of[3];
+    static const uint64_t steps[] = {1000, 1100, 10};
+    for (int i = 0; i < 3; i++) {
+        w.problem.steps = steps[i];
+        of[i] = key_of(w.context, &w.problem);
+    }
+    cr_expect_eq(memcmp(&of[0].class, &of[1].class, sizeof of->class), 0);
+    cr_expect_neq(memcmp(&of[0].class, &of[2].class, sizeof of->class), 0, "2^10 steps are not 10");
     end_world(&w);
 }
 
