@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/sanitize.h"
 #include "cache/cache.h"
+#include "cache/format.h"
 #include "cli/command.h"
 #include "cli/command_output.h"
 #include "cli/shared_options.h"
@@ -115,7 +116,7 @@ static stn_status show(stn_cache *cache, const cache_settings *settings, const c
                         "what is stored as %.16s could not be read; where it was damaged it is removed", hex);
     stn_text text = STN_TEXT_EMPTY;
     item.entry = &entry;
-    item.bytes = strlen(entry.metadata) + strlen(entry.params) + entry.ptx_size + entry.cubin_size;
+    item.bytes = STN_ENTRY_HEADER + strlen(entry.metadata) + strlen(entry.params) + entry.ptx_size + entry.cubin_size;
     item.used = time(NULL);
     if (settings->report.json) {
         json_item(&item, true, &text);

@@ -42,7 +42,10 @@ class Cache(CommandTest):
         shown = self.cache('show', kernel['key'][:10])
         for part in (kernel['key'], 'arch: sm_90', 'compiler: NVRTC', 'constexpr int'):
             self.assertIn(part, shown)
-        self.assertIn('constexpr int', json.loads(self.cache('show', kernel['key'], '--json'))['params'])
+        told = json.loads(self.cache('show', kernel['key'], '--json'))
+        self.assertIn('constexpr int', told['params'])
+        self.assertEqual({key: told[key] for key in kernel if key not in ('used', 'fault')},
+                         {key: value for key, value in kernel.items() if key not in ('used', 'fault')})
 
     def test_counters(self):
         report = json.loads(self.succeed(*(word for word in PROBLEM if word != '--quiet'), '--json').stdout)

@@ -32,6 +32,9 @@ class Usage(CommandTest):
         for tolerance in ('x', '', 'inf', '-1'):
             self.refuse(USAGE, 'tolerance', 'run', *SMALL, f'--tolerance={tolerance}')
         self.refuse(USAGE, '--repeat', 'run', *SMALL, '--repeat', 0)
+        for more, says in ((('--steps', 4), 'wants --every'), (('--steps', 4, '--every', 2, '--repeat', 2), '--repeat is not offered'),
+                           (('--steps', 4, '--every', 2, '--png', 'x.png'), '--png is not offered')):
+            self.refuse(USAGE, says, 'run', *SMALL, '--device', 'host', '--checkpoint', 'c.npy', *more)
 
     def test_help_and_version(self):
         overview = self.succeed('--help').stdout

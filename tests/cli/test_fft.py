@@ -114,6 +114,8 @@ class Fft(CommandTest):
         self.assertEqual(told['plan']['problem']['batch'], 8)
         self.assertGreater(told['seconds'], 0)
         self.assertEqual(self.succeed('fft', '--size', '8', '--quiet', '--device', 'host').stdout, '')
+        told = json.loads(self.succeed('fft', '--size', '9', '--real', '--inverse', '--device', 'host', '--json').stdout)
+        self.assertEqual(told['plan']['problem']['transform'], 'c2r')
 
     def test_explain(self):
         done = self.succeed('fft', '--size', '1024x1000', '--explain', '--arch', 'sm_90')
@@ -144,6 +146,7 @@ class Fft(CommandTest):
                             ('no transform to do', '--in', 'none.npy', '--axes', '1'),
                             ('extent[0] is 0', '--in', 'none.npy'),
                             ("there is no strategy 'direct' of transforms", '--in', 'real.npy', '--strategy', 'direct'),
+                            ('--shape is of a raw file', '--size', 4, '--shape', 4),
                             ('4 axes and 1 to 3', '--size', '2x2x2x2'), ('--repeat wants', '--size', 4, '--repeat', 0)):
             self.refuse(2, says, 'fft', *call, '--device', 'host')
         self.refuse(9, 'cannot open', 'fft', '--in', 'nothing.npy')

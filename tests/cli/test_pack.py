@@ -228,6 +228,8 @@ class Pack(CommandTest):
                               ('[{"stencil": "heat-2d", "axes": "0"}]', 'is a stencil, which have no key "axes"')):
             self.put('list.json', content)
             self.refuse(10, says, *build)
+        self.put('list.json', json.dumps(PROBLEMS) + ' ' * (4 << 20))
+        self.refuse(10, 'larger than any list', *build)
         self.put('list.json', '[{"stencil": "heat-2d"}]')
         self.refuse(2, 'problem 0 (heat-2d): no grid is given', *build)
         self.put('list.json', json.dumps(PROBLEMS))

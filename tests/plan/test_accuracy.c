@@ -106,6 +106,18 @@ Test(accuracy, a_named_strategy_reports_a_large_error) {
     stn_context_destroy(context);
 }
 
+/* The error of chunks is that of all chunks together. */
+Test(accuracy, of_chunks_is_that_of_the_run) {
+    stn_context *context = h200();
+    stn_plan *plan = plan_of(context, "chunked", 1000, 0);
+    cr_assert_eq(plan->chosen, STN_CHOSEN_BY_ESTIMATE);
+    const int steps = plan->candidate.values[0];
+    cr_expect(steps > 1 && steps <= 500, "chunks of %d steps", steps);
+    cr_expect(plan->estimate.error > 0 && stn_error_is_within_bound(&plan->task, &plan->estimate));
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+}
+
 /* The last snapshot of a stack has the error of all runs before it, and is held to the bound of all
  * steps. */
 Test(accuracy, of_a_stack_is_that_of_its_last_snapshot) {

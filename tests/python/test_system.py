@@ -257,8 +257,9 @@ class Doors(unittest.TestCase):
                     call()
 
     def test_growth_is_told_before_the_run(self):
-        with self.assertWarnsRegex(RuntimeWarning, 'grows without bound'):
+        with self.assertWarnsRegex(RuntimeWarning, 'grows without bound') as told:
             self.wave({'u': self.u}, {'c2': np.linspace(0.1, 0.6, 12 * 14).reshape(12, 14)}, 5, device=DEVICE)
+        self.assertEqual(told.filename, __file__, 'the warning names the line of the call')
         with warnings.catch_warnings():
             warnings.simplefilter('error')
             self.wave({'u': self.u}, {'c2': 0.5}, 5)
