@@ -363,8 +363,10 @@ def keeps_constants(source: np.dtype, target: np.dtype) -> bool:
 def _raised(taps: Taps) -> Taps:
     """Weights of sum 1, increased by their sum's rounding error, at most; others are unchanged.
 
-    Sums that are truncated to integers then keep constants: 7, not 6.999 and so 6."""
-    if abs(math.fsum(taps.weights) - 1) > 1e-14:
+    Sums that are truncated to integers then keep constants: 7, not 6.999 and so 6. Weights that are
+    multiples of 2^-16, such as whole numbers, have exact sums and are unchanged: increased, they
+    would round some sums of both signs down, 4 to 3.999."""
+    if abs(math.fsum(taps.weights) - 1) > 1e-14 or not np.any(taps.weights * 65536 % 1):
         return taps
     return Taps(taps.offsets, taps.weights * (1 + (len(taps.weights) + 2) * np.abs(taps.weights).sum() * 2.0 ** -52))
 

@@ -44,6 +44,7 @@ Test(memo, makes_once_and_keeps) {
             cr_assert_eq(stn_memo_get(memo, &key, make, &m, &value, &hit, NULL), STN_OK);
             cr_assert_eq(hit, round == 1);
             cr_assert(!memcmp(value, &key, sizeof key));
+            cr_assert_not(stn_memo_is_making(memo, &key), "it is made");
         }
     cr_assert_eq(m.calls, 1000);
     stn_memo_destroy(memo);

@@ -71,6 +71,19 @@ class Loops(unittest.TestCase):
             made = stentor.correlate(np.zeros((2, 2)), np.ones((size, size)), mode=['constant=1', 'constant=100'])
             np.testing.assert_array_equal(made, np.full((2, 2), expected))
 
+    def test_laplacian_of_some_axes(self):
+        """The other axes are not smoothed."""
+        x = RNG.standard_normal((11, 3))
+        expected = np.stack([ndimage.gaussian_laplace(each, 1.3) for each in x.T], axis=1)
+        np.testing.assert_allclose(stentor.gaussian_laplace(x, 1.3, axes=(0,)), expected, atol=1e-12)
+
+    def test_whole_weights_of_sum_one_on_integers(self):
+        sharpen = np.array([[0, -1, 0], [-1, 5, -1], [0, -1, 0]])
+        for weights in (sharpen, np.array([[-1, 0], [5, -3]]), sharpen / 4 + np.array([[0, 0, 0], [0, 0.75, 0], [0, 0, 0]])):
+            for dtype in (np.uint8, np.int16, np.int32):
+                x = RNG.integers(0, 120, (190, 180)).astype(dtype)
+                np.testing.assert_array_equal(stentor.correlate(x, weights, output=np.int32), ndimage.correlate(x, weights, output=np.int32))
+
     @staticmethod
     def padding(mode):
         return {'mode': {'mirror': 'reflect', 'reflect': 'symmetric', 'nearest': 'edge'}.get(mode, mode)}

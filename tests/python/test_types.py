@@ -95,8 +95,11 @@ class Types(unittest.TestCase):
             self.assertEqual(got.dtype, want.dtype, what)
             if got.dtype.kind in 'iub':
                 np.testing.assert_array_equal(got, host, str(what))
+                # Gaussians keep constant areas, where scipy may truncate 126.999 to 126 along each axis.
+                if what[0].startswith('gaussian'):
+                    self.assertLessEqual(np.abs(got.astype(np.int64) - want.astype(np.int64)).max(), x.ndim, what)
                 # laplace sums once, where scipy truncates the differences along each axis.
-                if got.dtype.kind != 'b' and not (what[0] == 'laplace' and x.dtype.kind == 'f'):
+                elif got.dtype.kind != 'b' and not (what[0] == 'laplace' and x.dtype.kind == 'f'):
                     np.testing.assert_array_equal(got, want, str(what))
             else:
                 scale = max(1.0, float(np.abs(want).max(initial=0)), float(np.abs(x.astype(float)).max()))
