@@ -77,6 +77,10 @@ class Loops(unittest.TestCase):
         expected = np.stack([ndimage.gaussian_laplace(each, 1.3) for each in x.T], axis=1)
         np.testing.assert_allclose(stentor.gaussian_laplace(x, 1.3, axes=(0,)), expected, atol=1e-12)
 
+    def test_means_of_integers_between_fixed_sides(self):
+        x = np.array([[9, 900], [7, 700], [3, 300], [1, 3]], np.int32)
+        np.testing.assert_array_equal(stentor.uniform_filter1d(x, 3, axis=0, mode='fixed'), [[9, 900], [6, 633], [3, 334], [1, 3]])
+
     def test_whole_weights_of_sum_one_on_integers(self):
         sharpen = np.array([[0, -1, 0], [-1, 5, -1], [0, -1, 0]])
         for weights in (sharpen, np.array([[-1, 0], [5, -3]]), sharpen / 4 + np.array([[0, 0, 0], [0, 0.75, 0], [0, 0, 0]])):
