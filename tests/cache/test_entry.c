@@ -112,7 +112,8 @@ Test(entry, hostile_sizes_are_refused) {
     stn_put64(image + 80, metadata);
     stn_put64(image + 88, params);
     const uint64_t inside[] = {3, metadata, metadata + params, metadata + params + stn_get64(image + 96) - 1};
-    for (size_t i = 0; i < sizeof inside / sizeof *inside; i++) { /* in the metadata, the parameters, the PTX */
+    /* In the metadata, the parameters, and at both ends of the PTX. */
+    for (size_t i = 0; i < sizeof inside / sizeof *inside; i++) {
         const unsigned char kept = image[STN_ENTRY_HEADER + inside[i]];
         image[STN_ENTRY_HEADER + inside[i]] = 0;
         stn_entry_checksum(image, size, image + 112);

@@ -16,8 +16,8 @@ Usage: mutants.py WORK [--only TEXT] [--count N] [--seed N] [--jobs N]
 WORK is a folder for a copy of the tracked files and a build of it; the sources are not touched.
 Tests never run as root, and in a temporary folder: a faulty command may replace any file that it
 can write. `--only` selects files or tests by text, `--count` draws some faults at random. The last
-line counts the faults that were detected; the exit status is 1 if one was not and has no reason. `--check` only
-checks that each fault can still be made."""
+line counts the faults that were detected; the exit status is 1 if one was not and has no reason.
+`--check` only checks that each fault can still be made."""
 import argparse
 import json
 import os

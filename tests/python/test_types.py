@@ -95,7 +95,7 @@ class Types(unittest.TestCase):
             self.assertEqual(got.dtype, want.dtype, what)
             if got.dtype.kind in 'iub':
                 np.testing.assert_array_equal(got, host, str(what))
-                # Gaussians keep constant areas, where scipy may truncate 126.999 to 126 along each axis.
+                # Gaussians keep constants, where scipy may truncate 126.999 to 126 along each axis.
                 if what[0].startswith('gaussian'):
                     self.assertLessEqual(np.abs(got.astype(np.int64) - want.astype(np.int64)).max(), x.ndim, what)
                 # laplace sums once, where scipy truncates the differences along each axis.
