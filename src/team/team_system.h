@@ -1,0 +1,61 @@
+/* Systems in teams. A member's grid holds all fields and levels one after the other, each for the
+ * whole batch, so that halos are exchanged as those of a batch of stencil grids; the array of
+ * sources holds the coefficients. */
+#ifndef STN_TEAM_TEAM_SYSTEM_H
+#define STN_TEAM_TEAM_SYSTEM_H
+#include "team/team.h"
+
+typedef struct team_system_part {
+    /* Points of the part with its halos: index is local, by canonical axis; channel: see there. */
+    size_t nsources, nreceivers;
+    stn_system_point *sources;   /* channel: index into `channels` */
+    stn_system_point *receivers; /* one channel each */
+    size_t *channels;            /* the amplitudes that the sources use, as channels of the whole task */
+    size_t nchannels;
+    size_t *record_of; /* of each receiver: its index among the receivers of the whole task */
+    /* On the member's device: [steps][nchannels], and [steps / record_every][batch][nreceivers]. */
+    void *amplitudes, *records;
+} team_system_part;
+
+typedef struct team_system {
+    stn_system_task task; /* of the whole grid; .steps: steps between two kept states */
+    int axis;             /* canonical axis that is divided */
+    /* Read by some assignment at another index of that axis than the assigned one. */
+    bool spreads[STN_SYSTEM_MAX_FIELDS], coefficient_spreads[STN_SYSTEM_MAX_COEFFICIENTS];
+    bool chains;            /* an assignment reads the .next of another one there */
+    uint64_t record_every;  /* of the members' plans: divides the task's and the steps of launches */
+    uint64_t done;          /* steps of the present execution */
+    bool has_coefficients;  /* the members have those of the last execution */
+    const double *numbers;  /* of the present execution; NULL: the text's */
+    team_system_part *part; /* owned; one for each member of the plan */
+} team_system;
+
+/* The plan of member m's part with its halos. */
+stn_status team_system_plan_part(const stn_team_plan *plan, stn_context *context, int m, uint64_t steps,
+                                 const stn_plan_options *options, stn_plan **made, stn_error *error);
+/* Finds the points of member m's part, which may be in another process. */
+stn_status team_system_place(const stn_team_plan *plan, int m, stn_error *error);
+/* Memory of a member's coefficients, amplitudes and records. */
+stn_status team_system_make_part(stn_team_plan *plan, int m, stn_error *error);
+void team_system_destroy(stn_team_plan *plan); /* also of a stencil */
+
+/* Enqueues a run of member m's plan from the grids with the last result to the others. */
+stn_status team_system_run(const stn_team_plan *plan, int m, stn_plan *own, const stn_lane *lane, stn_error *error);
+
+/* Bytes of one array of a part with its halos: a level of the whole batch, or a coefficient. */
+static inline int64_t team_system_level_bytes(const stn_team_plan *plan, const team_part *part) {
+    return team_offset(plan, part, plan->system->task.batch, -part->halo[0]);
+}
+static inline int64_t team_system_coefficient_bytes(const stn_team_plan *plan, const team_part *part) {
+    return team_offset(plan, part, 1, -part->halo[0]);
+}
+/* Bytes of an amplitude and of a record. */
+static inline size_t team_system_point_size(const team_system *system) { return system->task.dtype == STN_F64 ? 8 : 4; }
+/* True if the members' halos at the ends of the grid, which the fields fill by wrapping, must hold
+ * this coefficient's own continuation. */
+static inline bool team_system_is_folded(const stn_team_plan *plan, int coefficient) {
+    const team_system *system = plan->system;
+    return plan->wraps && plan->members > 1 && system->coefficient_spreads[coefficient] &&
+           system->task.system->coefficients[coefficient].side[system->axis][0].kind != STN_WRAP;
+}
+#endif
