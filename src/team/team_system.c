@@ -19,8 +19,6 @@
 #include "plan/accuracy.h"
 #include "plan/plan.h"
 
-enum { ALIGNMENT = 256 }; /* bytes, of the members' grids */
-
 /* ---- reach ----------------------------------------------------------------------------------- */
 
 /* The indices along the divided axis, relative to the assigned point, at which a node is needed. */
@@ -221,9 +219,10 @@ static stn_status system_of_part(const stn_team_plan *plan, int m, stn_system **
     return STN_OK;
 }
 
-/* The largest power of two, up to ALIGNMENT bytes, that divides the distance of two arrays. */
+/* The largest power of two, up to TEAM_SYSTEM_ALIGNMENT, that divides the distance of two arrays. */
 static int alignment_of(const stn_team_plan *plan, const team_part *part) {
-    const int64_t bits = ALIGNMENT | team_system_level_bytes(plan, part) | team_system_coefficient_bytes(plan, part);
+    const int64_t bits =
+        TEAM_SYSTEM_ALIGNMENT | team_system_level_bytes(plan, part) | team_system_coefficient_bytes(plan, part);
     return (int)(bits & -bits);
 }
 
@@ -290,16 +289,15 @@ stn_status team_system_make_part(stn_team_plan *plan, int m, stn_error *error) {
     const stn_system_task *task = &system->task;
     stn_context *const context = plan->team->member[m].context;
     team_system_part *part = &system->part[m];
-    const int64_t size = (int64_t)team_system_point_size(system), steps = (int64_t)(plan->steps * task->states);
     int64_t arrays = 0;
     for (int c = 0; c < task->system->ncoefficients; c++) arrays += !task->is_number[c];
     system->record_every = record_every_of(plan);
     STN_TRY(team_system_place(plan, m, error));
     STN_TRY(
         allocate(context, arrays * team_system_coefficient_bytes(plan, &plan->part[m]), &plan->part[m].source, error));
-    STN_TRY(allocate(context, steps * (int64_t)part->nchannels * size, &part->amplitudes, error));
-    return allocate(context, steps / (int64_t)system->record_every * task->batch * (int64_t)part->nreceivers * size,
-                    &part->records, error);
+    const int64_t launches = (int64_t)(team_system_launches(plan) * task->states);
+    STN_TRY(allocate(context, launches * (int64_t)team_system_amplitude_bytes(plan, part), &part->amplitudes, error));
+    return allocate(context, launches * (int64_t)team_system_record_bytes(plan, part), &part->records, error);
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */

@@ -31,7 +31,7 @@ stn_status team_system_run(const stn_team_plan *plan, int m, stn_plan *own, cons
     const stn_system_task *task = &system->task;
     const team_part *part = &plan->part[m];
     const team_system_part *points = &system->part[m];
-    const size_t level = (size_t)team_system_level_bytes(plan, part), size = team_system_point_size(system);
+    const size_t level = (size_t)team_system_level_bytes(plan, part);
     const size_t coefficient = (size_t)team_system_coefficient_bytes(plan, part);
     const void *in[STN_SYSTEM_MAX_ARRAYS], *coefficients[STN_SYSTEM_MAX_COEFFICIENTS] = {NULL};
     void *out[STN_SYSTEM_MAX_ARRAYS];
@@ -45,10 +45,10 @@ stn_status team_system_run(const stn_team_plan *plan, int m, stn_plan *own, cons
         if (!task->is_number[c]) coefficients[c] = (const char *)part->source + (size_t)at++ * coefficient;
     arrays.in = in, arrays.out = out, arrays.coefficients = coefficients, arrays.numbers = system->numbers;
     if (points->nsources)
-        arrays.amplitudes = (const char *)points->amplitudes + system->done * points->nchannels * size;
+        arrays.amplitudes =
+            (const char *)points->amplitudes + system->launch * team_system_amplitude_bytes(plan, points);
     if (points->nreceivers)
-        arrays.records = (char *)points->records +
-                         system->done / system->record_every * (uint64_t)task->batch * points->nreceivers * size;
+        arrays.records = (char *)points->records + system->launch * team_system_record_bytes(plan, points);
     if (plan->team->ranks) run.progress = team_poll_ranks, run.progress_user = plan->team->ranks;
     run.system = &arrays;
     run.stream = lane ? stn_lane_stream(lane) : NULL;
@@ -167,16 +167,17 @@ static stn_status load_coefficients(stn_team_plan *plan, const caller *given, st
 static stn_status load_amplitudes(const stn_team_plan *plan, int m, const void *amplitudes, stn_error *error) {
     const team_system *system = plan->system;
     const team_system_part *part = &system->part[m];
-    const size_t size = team_system_point_size(system), steps = plan->steps * system->task.states;
-    const size_t bytes = steps * part->nchannels * size;
-    if (!bytes) return STN_OK;
-    char *own = malloc(bytes);
+    const size_t size = team_system_point_size(system), each = team_system_amplitude_bytes(plan, part);
+    const uint64_t launches = team_system_launches(plan) * system->task.states;
+    if (!each) return STN_OK;
+    const size_t bytes = launches * each;
+    char *own = calloc(1, bytes);
     if (!own) return stn_fail_memory(error, "a member's amplitudes", bytes);
-    for (size_t s = 0; s < steps; s++)
-        for (size_t c = 0; c < part->nchannels; c++)
-            memcpy(own + (s * part->nchannels + c) * size,
-                   (const char *)amplitudes + (s * (size_t)system->task.source_channels + part->channels[c]) * size,
-                   size);
+    for (uint64_t s = 0, within; s < plan->steps * system->task.states; s++) {
+        char *const to = own + team_system_launch_of(plan, s, &within) * each + within * part->nchannels * size;
+        const char *const from = (const char *)amplitudes + s * (size_t)system->task.source_channels * size;
+        for (size_t c = 0; c < part->nchannels; c++) memcpy(to + c * size, from + part->channels[c] * size, size);
+    }
     const stn_status status = stn_memory_upload(plan->team->member[m].context, part->amplitudes, own, bytes, error);
     free(own);
     return status;
@@ -185,7 +186,7 @@ static stn_status load_amplitudes(const stn_team_plan *plan, int m, const void *
 static stn_status load(stn_team_plan *plan, const caller *given, stn_error *error) {
     const stn_system_task *task = &plan->system->task;
     if (given->arrays[0].in) plan->at = 0;
-    plan->system->done = 0, plan->system->numbers = given->arrays[0].numbers;
+    plan->system->launch = 0, plan->system->numbers = given->arrays[0].numbers;
     for (int m = 0; m < plan->members; m++) {
         const stn_system_arrays *arrays = arrays_of(plan, given, m);
         if (!team_is_here(plan->team, m)) continue;
@@ -219,13 +220,11 @@ static stn_status store(const stn_team_plan *plan, const caller *given, int64_t 
 /* ---- records --------------------------------------------------------------------------------- */
 
 static size_t record_bytes(const stn_team_plan *plan, int m) {
-    const team_system *system = plan->system;
-    return (size_t)(plan->steps * system->task.states / system->record_every) * (size_t)system->task.batch *
-           system->part[m].nreceivers * team_system_point_size(system);
+    return team_system_launches(plan) * plan->system->task.states *
+           team_system_record_bytes(plan, &plan->system->part[m]);
 }
 
-/* Adds a member's recorded values, in the order of the points. The values of all members are added
- * point by point, as one device adds them. */
+/* Adds the members' recorded values in the order of the points, as one device adds them. */
 static void add_records(const stn_team_plan *plan, char *const *values, void *records) {
     const team_system *system = plan->system;
     const stn_system_task *task = &system->task;
@@ -238,15 +237,18 @@ static void add_records(const stn_team_plan *plan, char *const *values, void *re
         int m = 0;
         while (at[m] == system->part[m].nreceivers || system->part[m].record_of[at[m]] != k) m++;
         const size_t of_member = system->part[m].nreceivers;
-        for (uint64_t s = task->record_every; s <= steps; s += task->record_every)
+        for (uint64_t s = task->record_every, within; s <= steps; s += task->record_every) {
+            const char *row = values[m] + team_system_launch_of(plan, s - 1, &within) *
+                                              team_system_record_bytes(plan, &system->part[m]);
             for (size_t b = 0; b < batch; b++) {
-                const size_t from = ((s / every - 1) * batch + b) * of_member + at[m];
+                const size_t from = (within / every * batch + b) * of_member + at[m];
                 const size_t to = ((s / task->record_every - 1) * batch + b) * channels + point->channel;
                 if (task->dtype == STN_F64)
-                    ((double *)records)[to] += point->weight * ((const double *)(void *)values[m])[from];
+                    ((double *)records)[to] += point->weight * ((const double *)(const void *)row)[from];
                 else
-                    ((float *)records)[to] += (float)point->weight * ((const float *)(void *)values[m])[from];
+                    ((float *)records)[to] += (float)point->weight * ((const float *)(const void *)row)[from];
             }
+        }
         at[m]++;
     }
 }
@@ -287,13 +289,10 @@ static stn_status fetch_records(const stn_team_plan *plan, char **values, stn_er
 
 static stn_status run_states(stn_team_plan *plan, const caller *given, char **values, stn_error *error) {
     const stn_system_task *task = &plan->system->task;
-    const uint64_t launches = plan->steps / plan->between;
     STN_TRY(load(plan, given, error));
     for (uint64_t state = 0; state < task->states; state++) {
-        for (uint64_t i = 0; i < launches + (plan->steps % plan->between > 0); i++) {
-            STN_TRY(team_step(plan, i == launches, error));
-            plan->system->done += i == launches ? plan->steps % plan->between : plan->between;
-        }
+        for (uint64_t i = 0; i < team_system_launches(plan); i++, plan->system->launch++)
+            STN_TRY(team_step(plan, i == plan->steps / plan->between, error));
         if (given->whole || plan->team->ranks) STN_TRY(team_wait(plan, error));
         if (task->stack) STN_TRY(store(plan, given, (int64_t)state, error));
     }
