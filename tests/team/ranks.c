@@ -17,7 +17,7 @@
 
 #include "../strategies/random/problem.h"
 #include "random_system.h"
-#include "team/mpi.h"
+#include "team/team.h"
 
 typedef struct rig {
     stn_team *team;
@@ -154,6 +154,7 @@ static void draw_system(rig *r, uint64_t seed, uint64_t index) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     size_t first = 0, rows = 0;
     options.strategy = r->strategy;
+    r->team->between = index % 3 ? 0 : 1 + index / 3 % 3;
     random_system_draw(seed, index, &s);
     system_memory_make(&s, s.problem.extent[0], &want);
     system_memory_fill(&s, seed + index, &want);
