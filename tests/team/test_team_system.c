@@ -2,7 +2,7 @@
  * and in every record, to the bit, with whole grids in host memory and with parts on the devices.
  * Prints TAP.
  *
- *     test_team_system [--gpus N] [--count N] [--seed S]
+ *     test_team_system [--gpus N] [--count N] [--seed S] [--only INDEX]
  *
  * By default the seed is the time; it is printed. */
 #include <inttypes.h>
@@ -172,7 +172,7 @@ static void refusals(rig *r) {
 }
 
 int main(int argc, char **argv) {
-    uint64_t seed = (uint64_t)time(NULL), count = 120, only = UINT64_MAX;
+    uint64_t seed = (uint64_t)time(NULL), count = 60, only = UINT64_MAX;
     int gpus = 0;
     for (int i = 1; i + 1 < argc; i += 2) {
         if (!strcmp(argv[i], "--count")) count = strtoull(argv[i + 1], NULL, 10);
