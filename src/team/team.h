@@ -59,8 +59,21 @@ typedef struct team_part {
     void *edge[2][2];
 } team_part;
 
+/* What members' plans are made for, if not a stencil (team_system.c). */
+typedef struct team_kind {
+    /* The plan of member m's part with its halos. */
+    stn_status (*plan_part)(const stn_team_plan *plan, stn_context *context, int m, uint64_t steps,
+                            const stn_plan_options *options, stn_plan **made, stn_error *error);
+    /* Memory of a member besides its grids. */
+    stn_status (*make_part)(stn_team_plan *plan, int m, stn_error *error);
+    /* Enqueues a run of member m's plan from the grids with the last result to the others. */
+    stn_status (*run)(const stn_team_plan *plan, int m, stn_plan *own, const stn_lane *lane, stn_error *error);
+    void (*destroy)(stn_team_plan *plan);
+} team_kind;
+
 struct stn_team_plan {
-    stn_team *team; /* borrowed */
+    stn_team *team;        /* borrowed */
+    const team_kind *kind; /* NULL: a stencil */
     int rank, members;
     bool has_source, in_place;
     int64_t batch, row_bytes; /* row: one index of the slowest axis, one grid */
@@ -74,7 +87,7 @@ struct stn_team_plan {
     bool has_grids;           /* a run has succeeded */
     /* Owned; one per member. Only this process's members have grids and plans. */
     team_part *part;
-    struct team_system *system; /* owned; of a system (team_system.h); NULL: a stencil */
+    struct team_system *system; /* owned; of a system (team_system.h), else NULL */
 };
 
 /* An edge of a part has EDGE times as many rows as a halo: the halo, and twice as many own rows. */

@@ -39,7 +39,7 @@
 #include "base/versioned_struct.h"
 #include "plan/accuracy.h"
 #include "plan/plan.h"
-#include "team/team_system.h"
+#include "team/team.h"
 
 /* ALIGNMENT: bytes. DESCRIBED: the largest team whose description has other processes' parts. */
 enum { ALIGNMENT = 256, DESCRIBED = 16 };
@@ -126,7 +126,7 @@ static stn_status plan_region(const stn_team_plan *plan, int where, const stn_pr
                               uint64_t steps, const stn_plan_options *options, stn_plan **made, stn_error *error) {
     stn_context *const context = plan->team->member[where].context;
     *made = NULL;
-    if (plan->system) return team_system_plan_part(plan, context, m, steps, options, made, error);
+    if (plan->kind) return plan->kind->plan_part(plan, context, m, steps, options, made, error);
     const stn_problem own = problem_of(plan, problem, m, which, steps);
     return stn_plan_create(context, &own, options, made, error);
 }
@@ -226,7 +226,7 @@ static bool try_between(search *s, uint64_t between) {
 /* How exchanges of this plan may overlap: members on the host share its processors, so nothing is
  * gained there, and between processes the host waits for messages. */
 static team_overlap overlap_of(const stn_team_plan *plan) {
-    if (plan->members == 1 || !plan->reach || plan->team->ranks || plan->system ||
+    if (plan->members == 1 || !plan->reach || plan->team->ranks || plan->kind ||
         plan->rows / plan->members < 2 * plan->reach)
         return TEAM_OVERLAP_NEVER;
     return plan->team->overlap == TEAM_OVERLAP_CHOSEN && plan->team->on_host ? TEAM_OVERLAP_NEVER : plan->team->overlap;
@@ -301,7 +301,7 @@ static stn_status make_part(stn_team_plan *plan, const stn_problem *problem, con
         for (int i = 0; i < 2 && plan->overlaps && part->neighbour[side] >= 0; i++)
             STN_TRY(stn_memory_alloc(context, edge_bytes, &part->edge[i][side], error));
     for (int i = 0; i < 2; i++) STN_TRY(stn_memory_alloc(context, bytes, &part->grid[i], error));
-    if (plan->system) return team_system_make_part(plan, m, error);
+    if (plan->kind) return plan->kind->make_part(plan, m, error);
     return plan->has_source ? stn_memory_alloc(context, bytes, &part->source, error) : STN_OK;
 }
 
@@ -447,7 +447,7 @@ void stn_team_plan_destroy(stn_team_plan *plan) {
         }
         stn_memory_free(context, part->source);
     }
-    team_system_destroy(plan);
+    if (plan->kind) plan->kind->destroy(plan);
     free(plan->part);
     free(plan);
 }

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "plan/plan.h"
-#include "team/team_system.h"
+#include "team/team.h"
 
 /* The caller's grids: parts on the devices of this process's members, or whole grids in host
  * memory. `in` NULL: the run continues from the plan's own grids; `out` NULL: the result stays
@@ -71,7 +71,7 @@ static stn_status run_plan(const stn_team_plan *plan, int m, stn_plan *own, int6
     const team_part *part = &plan->part[m];
     const int64_t offset = team_offset(plan, part, 0, row);
     stn_execution run = STN_EXECUTION_INIT;
-    if (plan->system) return team_system_run(plan, m, own, lane, error);
+    if (plan->kind) return plan->kind->run(plan, m, own, lane, error);
     if (plan->team->ranks) run.progress = team_poll_ranks, run.progress_user = plan->team->ranks;
     run.in = (unsigned char *)part->grid[plan->at] + offset, run.out = out;
     run.source = part->source ? (unsigned char *)part->source + offset : NULL;
@@ -172,7 +172,7 @@ static stn_status run_and_wait(stn_team_plan *plan, const grids *caller, stn_err
 /* ---- the caller's grids ---------------------------------------------------------------------- */
 
 static stn_status check_given(const stn_team_plan *plan, bool has_input, bool has_source, stn_error *error) {
-    if (plan->system)
+    if (plan->kind)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the plan is of a system: execute it by stn_team_plan_execute_system or .._system_host");
     if (plan->has_source != has_source)

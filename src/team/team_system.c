@@ -7,7 +7,7 @@
  * Where fields wrap along the divided axis, the first and the last member are neighbours. A
  * coefficient with another rule that is read past the side has two values there: the one that the
  * assignments of the outer rows read, and the one of the halo's own rows. Members then store the
- * first and take single steps, whose halo rows nobody reads. */
+ * first and take single steps, after which nobody reads the halo rows. */
 #include "team/team_system.h"
 
 #include <stdlib.h>
@@ -96,6 +96,18 @@ static bool ends(const team_system *system, int field) {
     return false;
 }
 
+/* Past two sides a variable is folded along axis 0 first: a constant there ends the folding, and a
+ * sign from there multiplies other constants. A halo that holds the values past axis 0 differs. */
+static bool has_other_corners(const team_system *system, const stn_system_variable *variable) {
+    bool constant[2] = {false}, odd[2] = {false}; /* along the divided axis, and along others */
+    for (int axis = system->axis; axis < 3; axis++)
+        for (int side = 0; side < 2; side++) {
+            constant[axis > system->axis] |= variable->side[axis][side].kind == STN_CONSTANT;
+            odd[axis > system->axis] |= variable->side[axis][side].odd;
+        }
+    return (constant[0] && (constant[1] || odd[1])) || (odd[0] && constant[1]);
+}
+
 static stn_status check_sides(const stn_team_plan *plan, stn_error *error) {
     const team_system *system = plan->system;
     const stn_system *text = system->task.system;
@@ -118,10 +130,10 @@ static stn_status check_sides(const stn_team_plan *plan, stn_error *error) {
                             "a team divides axis 0, along which the coefficient %s wraps and no field does: give it "
                             "another boundary, or use one device",
                             text->coefficients[c].name);
-        if (!wraps && wrapping && system->chains)
+        if (!wraps && wrapping && (system->chains || has_other_corners(system, &text->coefficients[c])))
             return stn_fail(error, STN_ERROR_UNSUPPORTED,
-                            "a team divides axis 0, along which the field %s wraps, the coefficient %s does not, and a "
-                            "stencil applies to a .next: write \"boundary %s = wrap\", or use one device",
+                            "a team divides axis 0, along which the field %s wraps and the coefficient %s, which "
+                            "stencils read past the side, does not: write \"boundary %s = wrap\", or use one device",
                             wrapping, text->coefficients[c].name, text->coefficients[c].name);
     }
     return STN_OK;
@@ -219,7 +231,7 @@ static stn_status system_of_part(const stn_team_plan *plan, int m, stn_system **
     return STN_OK;
 }
 
-/* The largest power of two, up to TEAM_SYSTEM_ALIGNMENT, that divides the distance of two arrays. */
+/* The largest power of two, up to TEAM_SYSTEM_ALIGNMENT, that divides the arrays' distances. */
 static int alignment_of(const stn_team_plan *plan, const team_part *part) {
     const int64_t bits =
         TEAM_SYSTEM_ALIGNMENT | team_system_level_bytes(plan, part) | team_system_coefficient_bytes(plan, part);
@@ -228,7 +240,7 @@ static int alignment_of(const stn_team_plan *plan, const team_part *part) {
 
 static uint64_t common_divisor(uint64_t a, uint64_t b) { return b ? common_divisor(b, a % b) : a; }
 
-/* Steps between two records of the members' plans, whose runs may begin between two of the task's. */
+/* Steps between two records of the members, whose runs may begin between two of the task's. */
 static uint64_t record_every_of(const stn_team_plan *plan) {
     const uint64_t every = common_divisor(plan->system->task.record_every, plan->between);
     return common_divisor(every, plan->steps % plan->between);
@@ -268,8 +280,8 @@ static stn_status make_plan(const stn_team_plan *plan, stn_context *context, int
     return stn_plan_create_system(context, &own, options, made, error);
 }
 
-stn_status team_system_plan_part(const stn_team_plan *plan, stn_context *context, int m, uint64_t steps,
-                                 const stn_plan_options *options, stn_plan **made, stn_error *error) {
+static stn_status plan_part(const stn_team_plan *plan, stn_context *context, int m, uint64_t steps,
+                            const stn_plan_options *options, stn_plan **made, stn_error *error) {
     stn_system *text = NULL;
     team_system_part points = {0};
     stn_status status = system_of_part(plan, m, &text, error);
@@ -284,7 +296,7 @@ static stn_status allocate(stn_context *context, int64_t bytes, void **memory, s
     return bytes ? stn_memory_alloc(context, (size_t)bytes, memory, error) : STN_OK;
 }
 
-stn_status team_system_make_part(stn_team_plan *plan, int m, stn_error *error) {
+static stn_status make_part(stn_team_plan *plan, int m, stn_error *error) {
     team_system *system = plan->system;
     const stn_system_task *task = &system->task;
     stn_context *const context = plan->team->member[m].context;
@@ -300,13 +312,59 @@ stn_status team_system_make_part(stn_team_plan *plan, int m, stn_error *error) {
     return allocate(context, launches * (int64_t)team_system_record_bytes(plan, part), &part->records, error);
 }
 
+/* ---- a launch -------------------------------------------------------------------------------- */
+
+static stn_status run_part(const stn_team_plan *plan, int m, stn_plan *own, const stn_lane *lane, stn_error *error) {
+    const team_system *system = plan->system;
+    const stn_system_task *task = &system->task;
+    const team_part *part = &plan->part[m];
+    const team_system_part *points = &system->part[m];
+    const size_t level = (size_t)team_system_level_bytes(plan, part);
+    const size_t coefficient = (size_t)team_system_coefficient_bytes(plan, part);
+    const void *in[STN_SYSTEM_MAX_ARRAYS], *coefficients[STN_SYSTEM_MAX_COEFFICIENTS] = {NULL};
+    void *out[STN_SYSTEM_MAX_ARRAYS];
+    stn_system_arrays arrays = STN_SYSTEM_ARRAYS_INIT;
+    stn_execution run = STN_EXECUTION_INIT;
+    for (int i = 0; i < task->arrays; i++) {
+        in[i] = (const char *)part->grid[plan->at] + (size_t)i * level;
+        out[i] = (char *)part->grid[!plan->at] + (size_t)i * level;
+    }
+    for (int c = 0, at = 0; c < task->system->ncoefficients; c++)
+        if (!task->is_number[c]) coefficients[c] = (const char *)part->source + (size_t)at++ * coefficient;
+    arrays.in = in, arrays.out = out, arrays.coefficients = coefficients, arrays.numbers = system->numbers;
+    if (points->nsources)
+        arrays.amplitudes =
+            (const char *)points->amplitudes + system->launch * team_system_amplitude_bytes(plan, points);
+    if (points->nreceivers)
+        arrays.records = (char *)points->records + system->launch * team_system_record_bytes(plan, points);
+    if (plan->team->ranks) run.progress = team_poll_ranks, run.progress_user = plan->team->ranks;
+    run.system = &arrays;
+    run.stream = lane ? stn_lane_stream(lane) : NULL;
+    return stn_plan_run(own, &run, error);
+}
+
 /* ---- making ---------------------------------------------------------------------------------- */
+
+static void destroy(stn_team_plan *plan) {
+    team_system *system = plan->system;
+    for (int m = 0; m < plan->members && system->part; m++) {
+        clear_points(&system->part[m]);
+        stn_memory_free(plan->team->member[m].context, system->part[m].amplitudes);
+        stn_memory_free(plan->team->member[m].context, system->part[m].records);
+    }
+    stn_system_task_clear(&system->task);
+    free(system->part);
+    free(system);
+}
+
+static const team_kind system_kind = {plan_part, make_part, run_part, destroy};
 
 static stn_status begin(stn_team *team, const stn_system_problem *given, stn_team_plan **plan, stn_error *error) {
     STN_TRY(team_plan_begin(team, plan, error));
     stn_team_plan *made = *plan;
     team_system *system = made->system = calloc(1, sizeof *system);
     if (!system) return stn_fail_memory(error, "a team's plan", sizeof *system);
+    made->kind = &system_kind;
     STN_TRY(stn_system_task_make(given, &system->task, error));
     const stn_system_task *task = &system->task;
     system->axis = 3 - task->rank;
@@ -343,18 +401,4 @@ stn_status stn_team_plan_create_system(stn_team *team, const stn_system_problem 
     if (status == STN_OK) status = begin(team, given, &made, error);
     if (status == STN_OK && team->ranks) hash = team_digest_system(&made->system->task, &options, words, sizeof words);
     return team_plan_finish(team, made, NULL, &options, status, hash, words, plan, error);
-}
-
-void team_system_destroy(stn_team_plan *plan) {
-    team_system *system = plan->system;
-    if (!system) return;
-    for (int m = 0; m < plan->members && system->part; m++) {
-        clear_points(&system->part[m]);
-        stn_memory_free(plan->team->member[m].context, system->part[m].amplitudes);
-        stn_memory_free(plan->team->member[m].context, system->part[m].records);
-    }
-    stn_system_task_clear(&system->task);
-    free(system->part);
-    free(system);
-    plan->system = NULL;
 }

@@ -13,7 +13,7 @@ typedef struct team_system_part {
     size_t nsources, nreceivers;
     stn_system_point *sources;   /* channel: index into `channels` */
     stn_system_point *receivers; /* one channel each */
-    size_t *channels;            /* the amplitudes that the sources use, as channels of the whole task */
+    size_t *channels;            /* of the task, that the sources use */
     size_t nchannels;
     size_t *record_of; /* of each receiver: its index among the receivers of the whole task */
     /* On the member's device, for each launch: [steps][nchannels], and
@@ -28,24 +28,15 @@ typedef struct team_system {
     /* Read by some assignment at another index of that axis than the assigned one. */
     bool spreads[STN_SYSTEM_MAX_FIELDS], coefficient_spreads[STN_SYSTEM_MAX_COEFFICIENTS];
     bool chains;            /* an assignment reads the .next of another one there */
-    uint64_t record_every;  /* of the members' plans: divides the task's and the steps of launches */
+    uint64_t record_every;  /* of the members: divides the task's and a launch's steps */
     uint64_t launch;        /* of the present execution */
     bool has_coefficients;  /* the members have those of the last execution */
     const double *numbers;  /* of the present execution; NULL: the text's */
     team_system_part *part; /* owned; one for each member of the plan */
 } team_system;
 
-/* The plan of member m's part with its halos. */
-stn_status team_system_plan_part(const stn_team_plan *plan, stn_context *context, int m, uint64_t steps,
-                                 const stn_plan_options *options, stn_plan **made, stn_error *error);
 /* Finds the points of member m's part, which may be in another process. */
 stn_status team_system_place(const stn_team_plan *plan, int m, stn_error *error);
-/* Memory of a member's coefficients, amplitudes and records. */
-stn_status team_system_make_part(stn_team_plan *plan, int m, stn_error *error);
-void team_system_destroy(stn_team_plan *plan); /* also of a stencil */
-
-/* Enqueues a run of member m's plan from the grids with the last result to the others. */
-stn_status team_system_run(const stn_team_plan *plan, int m, stn_plan *own, const stn_lane *lane, stn_error *error);
 
 /* Bytes of one array of a part with its halos: a level of the whole batch, or a coefficient. */
 static inline int64_t team_system_level_bytes(const stn_team_plan *plan, const team_part *part) {
@@ -60,7 +51,7 @@ static inline size_t team_system_point_size(const team_system *system) { return 
 static inline uint64_t team_system_launches(const stn_team_plan *plan) {
     return plan->steps / plan->between + (plan->steps % plan->between > 0);
 }
-/* The launch of a run that computes step `step` (from 0 on), and in *within the step's index there. */
+/* The launch of a run that computes a step (from 0 on), and in *within the step's index there. */
 static inline uint64_t team_system_launch_of(const stn_team_plan *plan, uint64_t step, uint64_t *within) {
     const uint64_t own = step % plan->steps;
     *within = own % plan->between;

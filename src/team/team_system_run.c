@@ -24,37 +24,6 @@ static const stn_system_arrays *arrays_of(const stn_team_plan *plan, const calle
     return &given->arrays[given->whole || plan->team->ranks ? 0 : m];
 }
 
-/* ---- a launch -------------------------------------------------------------------------------- */
-
-stn_status team_system_run(const stn_team_plan *plan, int m, stn_plan *own, const stn_lane *lane, stn_error *error) {
-    const team_system *system = plan->system;
-    const stn_system_task *task = &system->task;
-    const team_part *part = &plan->part[m];
-    const team_system_part *points = &system->part[m];
-    const size_t level = (size_t)team_system_level_bytes(plan, part);
-    const size_t coefficient = (size_t)team_system_coefficient_bytes(plan, part);
-    const void *in[STN_SYSTEM_MAX_ARRAYS], *coefficients[STN_SYSTEM_MAX_COEFFICIENTS] = {NULL};
-    void *out[STN_SYSTEM_MAX_ARRAYS];
-    stn_system_arrays arrays = STN_SYSTEM_ARRAYS_INIT;
-    stn_execution run = STN_EXECUTION_INIT;
-    for (int i = 0; i < task->arrays; i++) {
-        in[i] = (const char *)part->grid[plan->at] + (size_t)i * level;
-        out[i] = (char *)part->grid[!plan->at] + (size_t)i * level;
-    }
-    for (int c = 0, at = 0; c < task->system->ncoefficients; c++)
-        if (!task->is_number[c]) coefficients[c] = (const char *)part->source + (size_t)at++ * coefficient;
-    arrays.in = in, arrays.out = out, arrays.coefficients = coefficients, arrays.numbers = system->numbers;
-    if (points->nsources)
-        arrays.amplitudes =
-            (const char *)points->amplitudes + system->launch * team_system_amplitude_bytes(plan, points);
-    if (points->nreceivers)
-        arrays.records = (char *)points->records + system->launch * team_system_record_bytes(plan, points);
-    if (plan->team->ranks) run.progress = team_poll_ranks, run.progress_user = plan->team->ranks;
-    run.system = &arrays;
-    run.stream = lane ? stn_lane_stream(lane) : NULL;
-    return stn_plan_run(own, &run, error);
-}
-
 /* ---- the caller's arrays --------------------------------------------------------------------- */
 
 /* Copies a part's own rows of `grids` grids from (comes) or to the caller's array, in which grid 0

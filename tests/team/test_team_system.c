@@ -153,6 +153,8 @@ static void refusals(rig *r) {
         {"field u; coefficient k; stencil s = laplace-1d; boundary u = reflect; boundary k = wrap; u.next = s(k*u)",
          "coefficient k"},
         {"field u, v; coefficient k; stencil s = laplace-1d; u.next = s(k*v); v.next = v + s(u.next)",
+         "boundary k = wrap"},
+        {"field u; coefficient k; stencil s = laplace-2d; boundary k = constant=1, odd-mirror; u.next = s(k*u)",
          "boundary k = wrap"}};
     stn_error error = {0};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -160,7 +162,7 @@ static void refusals(rig *r) {
         stn_team_plan *plan = NULL;
         stn_system_problem p = STN_SYSTEM_PROBLEM_INIT;
         stn_status status = stn_system_parse(texts[i][0], &system, &error);
-        p.system = system, p.extent[0] = 20;
+        p.system = system, p.rank = i == 3 ? 2 : 1, p.extent[0] = p.extent[1] = 20;
         if (status == STN_OK) status = stn_team_plan_create_system(r->team[2], &p, NULL, &plan, &error);
         report(r, status == STN_ERROR_UNSUPPORTED && !plan && strstr(error.message, texts[i][1]), texts[i][1],
                error.message);
