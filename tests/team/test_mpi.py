@@ -348,7 +348,7 @@ class OnGpus(Mpi):
             self.skipTest('no emulated GPUs')
         code, out, err = self.mpirun(3, RANKS, SEED, 5, 'gpu')
         self.assertEqual((code, out), (0, ''), f'seed {SEED}: {out}{err}')
-        code, out, err = self.mpirun(3, RANKS, 'systems', SEED, 2, 'gpu')
+        code, out, err = self.mpirun(3, RANKS, 'systems', SEED, 1, 'gpu')
         self.assertEqual((code, out), (0, ''), f'seed {SEED}: {out}{err}')
 
 
