@@ -37,7 +37,8 @@ void system_memory_fill(const random_system *r, uint64_t seed, system_memory *me
 void system_memory_take(const random_system *r, const system_memory *whole, size_t first, system_memory *part);
 /* True if the outputs are those rows of the whole grid's. */
 bool system_memory_same(const random_system *r, const system_memory *whole, size_t first, const system_memory *part);
-bool system_records_same(const random_system *r, const system_memory *a, const system_memory *b);
+/* GPUs may add the points of a channel with fused multiplications, the host of a team does not. */
+bool system_records_same(const random_system *r, const system_memory *a, const system_memory *b, bool to_the_bit);
 
 /* Memory of a context with the inputs of host memory. */
 stn_status system_memory_place(const random_system *r, stn_context *context, const system_memory *host,
