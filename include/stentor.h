@@ -1011,6 +1011,26 @@ STN_API stn_status stn_team_plan_execute_host(stn_team_plan *plan, const void *i
 /* As stn_plan_set_weights, for all members' plans. */
 STN_API stn_status stn_team_plan_set_weights(stn_team_plan *plan, size_t count, const double *weights,
                                              stn_error *error);
+/* Makes a plan of a system, with global extents: fields, levels and coefficients are divided along
+ * axis 0. A halo is as deep as a step reaches there, through all assignments and stencils, times
+ * the steps between two exchanges; coefficients' halos are sent once an execution. Errors: those of
+ * stn_plan_create_system; STN_ERROR_UNSUPPORTED: the axis cannot be divided, since some of the
+ * fields that are read past its sides wrap there and some do not, or a coefficient's rule there
+ * agrees with no field's. */
+STN_API stn_status stn_team_plan_create_system(stn_team *team, const stn_system_problem *problem,
+                                               const stn_plan_options *options, stn_team_plan **plan, stn_error *error);
+/* Runs all steps, as stn_team_plan_execute: arrays[m]->in, out and coefficients are m's rows,
+ * on its device. A process of a team of processes brings arrays[0], also if it has no rows. `in`
+ * NULL for all: the run continues from the previous result; `out` NULL: the result stays in the
+ * members; `coefficients` NULL: as in the previous execution. With `every`, out is written during
+ * the run. Of arrays[0] alone, in host memory: `amplitudes`, and `records`, which in a team of
+ * processes rank 0 gets. Channels of several receivers are summed on the host, so that those of
+ * GPUs agree with one device's to rounding. */
+STN_API stn_status stn_team_plan_execute_system(stn_team_plan *plan, const stn_system_arrays *const *arrays,
+                                                stn_error *error);
+/* The same for whole arrays in host memory. STN_ERROR_UNSUPPORTED for a team of processes. */
+STN_API stn_status stn_team_plan_execute_system_host(stn_team_plan *plan, const stn_system_arrays *arrays,
+                                                     stn_error *error);
 /* Describes the parts, the steps between exchanges, and each member's plan. *text is freed with
  * stn_text_free. */
 STN_API stn_status stn_team_plan_describe(const stn_team_plan *plan, char **text, stn_error *error);

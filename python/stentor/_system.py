@@ -24,6 +24,7 @@ from ._plan_arguments import dtype_of, stream_handle
 from ._problem import DTYPES
 from ._progress import watched
 from ._scratch import Prepared
+from ._team import SystemTeamHandle, team_devices
 from ._words import listed, said, whole
 
 PLANS = 16  # the largest number of cached plans of a system
@@ -55,6 +56,7 @@ class _Key(NamedTuple):
     in_place: bool = False
     local: bool = False
     tolerance: float = 0.0
+    devices: Optional[Tuple[int, ...]] = None
 
 
 class System:
@@ -169,7 +171,8 @@ class System:
     def __call__(self, fields: Mapping[str, Any], coefficients: Optional[Mapping[str, Any]] = None, steps: int = 1, *, every: int = 0,
                  sources: Sequence[Tuple[str, Any, Any]] = (), receivers: Sequence[Tuple[str, Any]] = (), record_every: int = 1,
                  rank: Optional[int] = None, dtype: Any = None, device: Any = None, strategy: Optional[str] = None, stream: Any = None,
-                 progress: Any = None, overwrite: bool = False, accuracy: str = 'global', tolerance: float = 0.0) -> Any:
+                 progress: Any = None, overwrite: bool = False, accuracy: str = 'global', tolerance: float = 0.0,
+                 devices: Optional[Sequence[Any]] = None) -> Any:
         """Run all steps.
 
         Parameters
@@ -217,6 +220,10 @@ class System:
             contribute to a point, and the system is computed step by step.
         tolerance : float, optional
             The relative L2 error that is allowed for the whole run; 0 allows rounding errors only.
+        devices : sequence, optional
+            Several devices of this machine for one grid, such as ``[0, 1]``, as for `Plan`: all
+            arrays are divided along the grid's first axis. Arrays are on the host; `device`,
+            `stream` and `progress` are left out.
 
         Returns
         -------
@@ -225,7 +232,7 @@ class System:
             and of records of shape ``(steps // record_every, [batch,] receivers)``.
         """
         with watched(progress):
-            return _Call(self, fields, coefficients or {}, rank, dtype, device, stream).run(
+            return _Call(self, fields, coefficients or {}, rank, dtype, device, stream, devices).run(
                 whole(steps, 'steps', 1), whole(every, 'every', 0), sources, receivers, whole(record_every, 'record_every', 1), strategy, bool(overwrite),
                 _is_local(accuracy), number(tolerance, 'tolerance'))
 
@@ -279,6 +286,8 @@ class System:
                               for points in (key.sources, key.receivers))
         problem.source_count, problem.sources = len(key.sources), sources
         problem.receiver_count, problem.receivers = len(key.receivers), receivers
+        if key.devices is not None:
+            return SystemTeamHandle(key.devices, problem, key.strategy), Prepared(HOST, 0)
         handle = make_plan(context(key.device), lib.stn_plan_create_system, problem, key.strategy)
         return handle, Prepared(key.device, handle.workspace)
 
@@ -361,8 +370,10 @@ def sponge(shape: Sequence[int], width: int, strength: float = 0.1, sides: Any =
 class _Call:
     """One call of a system: its arrays, opened and checked."""
 
-    def __init__(self, system: System, fields: Any, coefficients: Any, rank: Any, dtype: Any, device: Any, stream: Any):
+    def __init__(self, system: System, fields: Any, coefficients: Any, rank: Any, dtype: Any, device: Any, stream: Any,
+                 devices: Optional[Sequence[Any]]):
         self.system, self.stream, self.given = system, stream_handle(stream), fields
+        self.devices = None if devices is None else team_devices(devices)
         for given, name, known in ((fields, 'fields', system._levels), (coefficients, 'coefficients', system._coefficients)):
             if not isinstance(given, Mapping):
                 raise ValueError(f'{name} are {said(given)}: give a mapping of names to arrays')
@@ -392,6 +403,8 @@ class _Call:
         for name, each in {**self.opened, **self.arrays}.items():
             if isinstance(each, View) != isinstance(first, View) or isinstance(each, View) and each.device != first.device:
                 raise ValueError(f'{name} is on another device than {next(iter(self.system._fields))}: give all arrays on one')
+        if self.devices is not None and (device is not None or self.stream is not None or isinstance(first, View)):
+            raise ValueError('devices goes with arrays on the host, and with neither device nor stream: leave them out')
         asked = None if device is None else device_number(device)
         self.number = first.device if isinstance(first, View) else HOST if asked is None else asked
         if asked is not None and asked != self.number:
@@ -433,7 +446,7 @@ class _Call:
         for i, (field, position) in enumerate(receivers):
             recorded += system._points(field, position, i, self.extent, f'receiver {i}')
         key = _Key(self.number, self.extent, self.batch, self.dtype.name, steps, every, tuple(int(name in self.values) for name in system._coefficients),
-                   tuple(points), tuple(recorded), record_every, strategy, overwrite, local, tolerance)
+                   tuple(points), tuple(recorded), record_every, strategy, overwrite, local, tolerance, self.devices)
         if overwrite:
             self._check_overwrite(every)
         self._warn(steps)

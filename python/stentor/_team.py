@@ -91,6 +91,27 @@ class TeamHandle:
         return self.describe('text').rsplit(', ', 1)[-1]
 
 
+class SystemTeamHandle:
+    """A stn_team_plan of a system: the methods of a Handle that _system.py uses."""
+
+    workspace = 0
+
+    def __init__(self, devices: Tuple[int, ...], problem: Any, strategy: Optional[str]):
+        options, name = plan_options(strategy, False)
+        made, error = ffi.new('stn_team_plan **'), new_error()
+        with _lock:
+            check(lib.stn_team_plan_create_system(_team(devices), problem, options, made, error), error)
+        del name  # not freed before this point
+        self._plan = ffi.gc(made[0], lib.stn_team_plan_destroy)
+        self._error = error
+
+    def run_execution(self, execution: Any) -> None:
+        with _lock:
+            check(lib.stn_team_plan_execute_system_host(self._plan, execution.system, self._error), self._error)
+
+    describe = TeamHandle.describe
+
+
 def _after_fork() -> None:
     """Makes a forked child create its own teams."""
     _teams.clear()

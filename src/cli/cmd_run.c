@@ -311,11 +311,17 @@ done:
 }
 
 static stn_status run_system(const run_settings *settings, stn_error *error) {
-    if (settings->repeat != 1 || settings->devices)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s is not offered with --system: leave it out",
-                        settings->devices ? "--devices" : "--repeat");
-    return cli_run_system(&settings->system, &settings->problem, &settings->device, &settings->files, &settings->report,
-                          show_of(settings), settings->stable, error);
+    if (settings->repeat != 1)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--repeat is not offered with --system: leave it out");
+    return cli_run_system(&(cli_system_run_settings){.system = &settings->system,
+                                                     .problem = &settings->problem,
+                                                     .device = &settings->device,
+                                                     .files = &settings->files,
+                                                     .report = &settings->report,
+                                                     .show = show_of(settings),
+                                                     .stable = settings->stable,
+                                                     .devices = settings->devices},
+                          error);
 }
 
 static stn_status check_no_system(const cli_system_settings *system, stn_error *error) {
@@ -326,10 +332,11 @@ static stn_status check_no_system(const cli_system_settings *system, stn_error *
 
 /* As one of mpirun's processes, or with checkpoints. */
 static stn_status run_by_rows(const run_settings *settings, stn_error *error) {
-    if (settings->devices || settings->system.text)
+    if (settings->devices || (settings->system.text && settings->checkpoint))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s is not offered %s: leave it out",
                         settings->devices ? "--devices" : "--system",
                         settings->checkpoint ? "with --checkpoint" : "by several processes");
+    if (settings->system.text) return run_system(settings, error);
     return cli_rank_run(&(cli_rank_settings){.problem = &settings->problem,
                                              .device = &settings->device,
                                              .report = &settings->report,

@@ -46,7 +46,7 @@ bool cli_ranks_may_say_why(void) {
     return part != SILENT;
 }
 
-static void choose_part(const stn_team *team) {
+void cli_ranks_choose_part(const stn_team *team) {
     const bool broken = team->ranks && team_ranks_broken(team->ranks);
     const int speaker = broken && stn_team_failed_rank(team) == 0;
     part = stn_team_rank(team) == speaker ? SPEAKS : broken ? WAITS : SILENT;
@@ -54,9 +54,10 @@ static void choose_part(const stn_team *team) {
 
 /* ---- before the run -------------------------------------------------------------------------- */
 
-static stn_status open_team(const cli_rank_settings *settings, stn_team **team, stn_error *error) {
+stn_status cli_ranks_open(const cli_device_settings *settings, const cli_report_settings *report, stn_team **team,
+                          stn_error *error) {
     stn_context_options options;
-    STN_TRY(cli_context_options(settings->device, settings->report, &options, error));
+    STN_TRY(cli_context_options(settings, report, &options, error));
     if (cli_ranks_launched()) return stn_team_create_mpi(&options, NULL, 0, team, error);
     int device = options.device == STN_DEVICE_AUTO ? STN_DEVICE_CUDA(0) : options.device;
     const stn_status status = stn_team_create(&options, 1, &device, team, error);
@@ -287,10 +288,10 @@ static stn_status run_all(const cli_rank_settings *settings, rank_run *run, stn_
 
 stn_status cli_rank_run(const cli_rank_settings *settings, stn_error *error) {
     rank_run run = {.team = NULL};
-    stn_status status = open_team(settings, &run.team, error);
+    stn_status status = cli_ranks_open(settings->device, settings->report, &run.team, error);
     if (status != STN_OK) return status;
     status = run_all(settings, &run, error);
-    if (status != STN_OK) choose_part(run.team);
+    if (status != STN_OK) cli_ranks_choose_part(run.team);
     stn_team_plan_destroy(run.plan);
     stn_team_destroy(run.team);
     if (run.result.data != run.grid.data) stn_array_clear(&run.result);

@@ -9,6 +9,9 @@
 #include "base/error.h"
 #include "cli/command_output.h"
 #include "cli/progress.h"
+#include "cli/rank_run.h"
+#include "cli/row_files.h"
+#include "cli/team_run.h"
 #include "io/result.h"
 
 #define AT(member) offsetof(cli_system_settings, member)
@@ -34,6 +37,8 @@ typedef struct system_run { /* all owned */
     stn_panel before;
     stn_context *context;
     stn_plan *plan;
+    stn_team *team; /* of several devices or processes, instead of the context and the plan */
+    stn_team_plan *team_plan;
     double growth, seconds;
     cli_progress progress;
 } system_run;
@@ -93,6 +98,7 @@ static stn_status make_problem(system_run *run, const cli_problem_settings *prob
     memcpy(run->job.extent, first->extent, sizeof run->job.extent);
     run->job.snapshots = problem->every ? problem->steps / problem->every : 1;
     run->job.problem.every = problem->every, run->job.problem.steps = problem->steps;
+    run->job.problem.dtype = first->dtype;
     return STN_OK;
 }
 
@@ -130,17 +136,24 @@ static stn_status upload(system_run *run, const stn_array *array, void **memory,
     return stn_memory_upload(run->context, *memory, array->data, bytes, error);
 }
 
-static stn_status upload_all(system_run *run, const cli_system_settings *given, stn_error *error) {
+/* Host memory of the outputs, of so many rows of the grid. */
+static stn_status make_outputs(system_run *run, const cli_system_settings *given, size_t rows, stn_error *error) {
     const stn_array *first = &run->input.fields[0];
     size_t extent[STN_ARRAY_RANK + 1] = {run->job.snapshots};
     const int stack = run->problem.every != 0;
     memcpy(extent + stack, first->extent, (size_t)first->rank * sizeof *extent);
+    extent[stack + first->rank - run->problem.rank] = rows;
+    for (int i = 0; i < run->input.count; i++)
+        if (is_kept(run, given, i))
+            STN_TRY(stn_array_make(first->rank + stack, extent, first->dtype, &run->out[i], error));
+    return STN_OK;
+}
+
+static stn_status upload_all(system_run *run, stn_error *error) {
     for (int i = 0; i < run->input.count; i++) {
+        const size_t bytes = run->out[i].count * stn_dtype_size(run->out[i].dtype);
         STN_TRY(upload(run, &run->input.fields[i], &run->in_memory[i], error));
-        if (!is_kept(run, given, i)) continue;
-        STN_TRY(stn_array_make(first->rank + stack, extent, first->dtype, &run->out[i], error));
-        STN_TRY(stn_memory_alloc(run->context, run->out[i].count * stn_dtype_size(first->dtype), &run->out_memory[i],
-                                 error));
+        if (run->out[i].data) STN_TRY(stn_memory_alloc(run->context, bytes, &run->out_memory[i], error));
     }
     for (int i = 0; i < run->input.system->ncoefficients; i++)
         if (!run->input.is_number[i])
@@ -178,6 +191,22 @@ static stn_status execute(system_run *run, cli_show show, stn_error *error) {
     return status;
 }
 
+/* Runs a team on arrays in host memory: whole ones, or the rows of this process. */
+static stn_status execute_team(system_run *run, stn_error *error) {
+    stn_system_arrays arrays = STN_SYSTEM_ARRAYS_INIT;
+    const stn_system_arrays *const own = &arrays;
+    const void *in[STN_SYSTEM_MAX_ARRAYS], *coefficients[STN_SYSTEM_MAX_COEFFICIENTS];
+    void *out[STN_SYSTEM_MAX_ARRAYS];
+    for (int i = 0; i < run->input.count; i++) in[i] = run->input.fields[i].data, out[i] = run->out[i].data;
+    for (int i = 0; i < run->input.system->ncoefficients; i++) coefficients[i] = run->input.coefficients[i].data;
+    arrays.in = in, arrays.out = out, arrays.coefficients = coefficients, arrays.numbers = run->input.low;
+    const double begin = stn_clock_seconds();
+    STN_TRY(run->team->ranks ? stn_team_plan_execute_system(run->team_plan, &own, error)
+                             : stn_team_plan_execute_system_host(run->team_plan, &arrays, error));
+    run->seconds = stn_clock_seconds() - begin;
+    return STN_OK;
+}
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 static stn_status write_kept(const system_run *run, const cli_system_settings *given, const cli_report_settings *report,
@@ -193,14 +222,18 @@ static stn_status write_kept(const system_run *run, const cli_system_settings *g
 
 static stn_status print_summary(const system_run *run, const cli_report_settings *report, const cli_run_files *files,
                                 stn_error *error) {
-    char extents[128];
+    char extents[128], *words = NULL;
     const double rate = (double)run->job.points * (double)run->problem.steps / fmax(run->seconds, 1e-9);
     const size_t lost = stn_array_nonfinite(&run->out[0]);
     cli_warn_nonfinite(lost, run->out[0].count, report);
+    if (run->team && stn_team_rank(run->team)) return STN_OK;
     if (report->json) {
         stn_text text = STN_TEXT_EMPTY;
-        cli_json_begin(&text, run->plan, stn_context_is_device(run->context), run->job.rank, run->job.extent,
-                       run->input.fields[0].dtype);
+        if (run->team)
+            stn_text_printf(&text, "{\"members\":%d,\"points\":%zu", stn_team_size(run->team), run->job.points);
+        else
+            cli_json_begin(&text, run->plan, stn_context_is_device(run->context), run->job.rank, run->job.extent,
+                           run->input.fields[0].dtype);
         stn_json_integer(&text, "steps", (int64_t)run->problem.steps);
         stn_json_integer(&text, "every", (int64_t)run->problem.every);
         stn_json_key(&text, "seconds"), stn_json_number(&text, run->seconds);
@@ -209,19 +242,29 @@ static stn_status print_summary(const system_run *run, const cli_report_settings
         stn_json_integer(&text, "nonfinite", (int64_t)lost);
         stn_json_key(&text, "out"), stn_json_string(&text, files->out);
         stn_json_key(&text, "png"), stn_json_string(&text, files->png);
-        return cli_json_print(&text, run->context, run->plan, error);
+        if (!run->team) return cli_json_print(&text, run->context, run->plan, error);
+        stn_text_append(&text, "}", 1);
+        STN_TRY(stn_text_take(&text, &words, error));
+        printf("%s\n", words);
+        stn_text_free(words);
+        return STN_OK;
     }
     if (report->quiet) return STN_OK;
     cli_format_extents(&run->job, extents, sizeof extents);
-    printf("strategy   %s, on the %s\n", stn_plan_strategy(run->plan),
-           stn_context_is_device(run->context) ? "GPU" : "host");
+    if (run->team) {
+        STN_TRY(stn_team_plan_describe(run->team_plan, &words, error));
+        printf("%s\n", words);
+        stn_text_free(words);
+    } else
+        printf("strategy   %s, on the %s\n", stn_plan_strategy(run->plan),
+               stn_context_is_device(run->context) ? "GPU" : "host");
     printf("points     %zu (%s), %s, %d field%s\n", run->job.points, extents,
            stn_dtype_name(run->input.fields[0].dtype), run->input.system->nfields,
            run->input.system->nfields == 1 ? "" : "s");
     printf("steps      %llu\ntime       %.4g s\nspeed      %.4g GPoint/s\n", (unsigned long long)run->problem.steps,
            run->seconds, rate * 1e-9);
     if (isnan(run->growth))
-        printf("growth     not known: the system is not linear\n");
+        printf("growth     not known%s\n", run->team && run->team->ranks ? "" : ": the system is not linear");
     else
         printf("growth     %s%.7g a step at most\n", run->growth > 1 + STN_SYSTEM_GROWTH_ERROR ? "" : "none: ",
                fmin(run->growth, fmax(1, run->growth - STN_SYSTEM_GROWTH_ERROR)));
@@ -240,41 +283,137 @@ static void clear(system_run *run) {
     stn_panel_clear(&run->before);
     stn_plan_destroy(run->plan);
     stn_context_destroy(run->context);
+    stn_team_plan_destroy(run->team_plan);
+    stn_team_destroy(run->team);
     cli_system_input_clear(&run->input);
     cli_job_clear(&run->job);
     free(run);
 }
 
-stn_status cli_run_system(const cli_system_settings *given, const cli_problem_settings *problem,
-                          const cli_device_settings *device, const cli_run_files *files,
-                          const cli_report_settings *report, cli_show show, bool stable, stn_error *error) {
-    stn_status status;
+static stn_status check_files(const cli_system_run_settings *s, const system_run *run, stn_error *error) {
+    STN_TRY(cli_run_files_check(s->files, s->problem, &run->job, error));
+    for (int k = 0; s->system->keep[k]; k++)
+        STN_TRY(stn_result_check("--keep", strchr(s->system->keep[k], '=') + 1,
+                                 run->job.rank + (s->problem->every != 0), false, error));
+    return STN_OK;
+}
+
+/* On one device, or on several of this process. */
+static stn_status run_here(const cli_system_run_settings *s, system_run *run, stn_error *error) {
     stn_plan_options options;
+    STN_TRY(check_alone(s->problem, error));
+    STN_TRY(cli_system_read(s->system, s->problem->dtype, false, &run->input, error));
+    STN_TRY(make_problem(run, s->problem, error));
+    STN_TRY(check_files(s, run, error));
+    STN_TRY(warn(run, s->report, s->stable, error));
+    if (s->files->png)
+        STN_TRY(stn_panel_make(&run->input.fields[0], run->job.rank > run->problem.rank, &run->before, error));
+    STN_TRY(cli_plan_options(s->device, &options, error));
+    STN_TRY(make_outputs(run, s->system, run->problem.extent[0], error));
+    if (s->devices) {
+        STN_TRY(cli_team_open(s->devices, s->device, s->report, &run->team, error));
+        STN_TRY(stn_team_plan_create_system(run->team, &run->problem, &options, &run->team_plan, error));
+        STN_TRY(execute_team(run, error));
+    } else {
+        STN_TRY(cli_open_context(s->device, s->report, &run->context, error));
+        STN_TRY(stn_plan_create_system(run->context, &run->problem, &options, &run->plan, error));
+        STN_TRY(upload_all(run, error));
+        STN_TRY(execute(run, s->show, error));
+    }
+    STN_TRY(cli_run_files_write(s->files, &run->job, &run->out[0], &run->before, s->report, error));
+    STN_TRY(write_kept(run, s->system, s->report, error));
+    return print_summary(run, s->report, s->files, error);
+}
+
+/* ---- by rows --------------------------------------------------------------------------------- */
+
+static stn_status check_row_file(const char *option, const char *path, stn_error *error) {
+    stn_file_format form;
+    if (!strcmp(path, "-"))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s - is not offered by several processes: name a file",
+                        option);
+    STN_TRY(stn_file_format_of(option, path, &form, error));
+    return form == STN_FILE_NPY ? STN_OK
+                                : stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                                           "%s '%s': by several processes only .npy is written", option, path);
+}
+
+static stn_status prepare_rows(const cli_system_run_settings *s, system_run *run, stn_error *error) {
+    STN_TRY(check_alone(s->problem, error));
+    if (s->files->png)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "--png is not offered by several processes: draw --out afterwards");
+    if (s->files->out) STN_TRY(check_row_file("--out", s->files->out, error));
+    for (int k = 0; s->system->keep[k]; k++)
+        STN_TRY(check_row_file("--keep", strchr(s->system->keep[k], '=') + 1, error));
+    STN_TRY(cli_system_read(s->system, s->problem->dtype, true, &run->input, error));
+    STN_TRY(make_problem(run, s->problem, error));
+    if (stn_team_rank(run->team)) return STN_OK; /* rank 0 writes, and warns */
+    STN_TRY(check_files(s, run, error));
+    return warn(run, s->report, s->stable, error);
+}
+
+/* Reads this process's rows of all inputs. */
+static stn_status read_rows(const cli_system_run_settings *s, system_run *run, const cli_rows *rows, stn_error *error) {
+    cli_job grid = run->job; /* a coefficient's */
+    cli_rows of_grid = *rows;
+    grid.rank = run->problem.rank, of_grid.job = &grid, of_grid.axis = 0;
+    memcpy(grid.extent, run->problem.extent, (size_t)grid.rank * sizeof *grid.extent);
+    for (int i = 0; i < run->input.count; i++)
+        STN_TRY(cli_rows_read(rows, cli_system_field_path(s->system, run->input.system, i), NULL, 0,
+                              &run->input.fields[i], error));
+    for (int i = 0; i < run->input.system->ncoefficients; i++)
+        if (!run->input.is_number[i])
+            STN_TRY(cli_rows_read(&of_grid,
+                                  cli_system_given(s->system->coefficients, run->input.system->coefficients[i].name),
+                                  NULL, 0, &run->input.coefficients[i], error));
+    return make_outputs(run, s->system, rows->rows, error);
+}
+
+/* Writes the outputs by rows, each with its states along a first axis if there are several. */
+static stn_status write_rows(const cli_system_run_settings *s, system_run *run, const cli_rows *rows,
+                             stn_error *error) {
+    cli_job job = run->job;
+    cli_rows stacked = *rows;
+    if (run->problem.every) {
+        memmove(job.extent + 1, run->job.extent, (size_t)job.rank * sizeof *job.extent);
+        job.extent[0] = job.snapshots, job.points *= job.snapshots, job.rank++;
+        stacked.job = &job, stacked.axis++;
+    }
+    if (s->files->out) STN_TRY(cli_rows_write(&stacked, s->files->out, NULL, &run->out[0], error));
+    for (int i = 0; i < run->input.count; i++) {
+        char name[CLI_ARRAY_NAME];
+        cli_system_array_name(run->input.system, i, name);
+        const char *path = cli_system_given(s->system->keep, name);
+        if (path) STN_TRY(cli_rows_write(&stacked, path, NULL, &run->out[i], error));
+    }
+    return STN_OK;
+}
+
+/* As one of mpirun's processes. */
+static stn_status run_by_rows(const cli_system_run_settings *s, system_run *run, stn_error *error) {
+    stn_plan_options options;
+    size_t first, count;
+    STN_TRY(cli_ranks_open(s->device, s->report, &run->team, error));
+    stn_status status = prepare_rows(s, run, error);
+    if (status == STN_OK) status = cli_plan_options(s->device, &options, error);
+    STN_TRY(team_agree(run->team, status, 0, "a job", NULL, 0, error));
+    STN_TRY(stn_team_plan_create_system(run->team, &run->problem, &options, &run->team_plan, error));
+    status = stn_team_plan_local(run->team_plan, stn_team_rank(run->team), &first, &count, error);
+    const cli_rows rows = {run->team, &run->job, run->job.rank - run->problem.rank, first, count};
+    if (status == STN_OK) status = read_rows(s, run, &rows, error);
+    STN_TRY(team_agree(run->team, status, 0, "its rows", NULL, 0, error));
+    STN_TRY(execute_team(run, error));
+    STN_TRY(write_rows(s, run, &rows, error));
+    return print_summary(run, s->report, s->files, error);
+}
+
+stn_status cli_run_system(const cli_system_run_settings *settings, stn_error *error) {
     system_run *run = calloc(1, sizeof *run);
     if (!run) return stn_fail_memory(error, "a system's run", sizeof *run);
-    STN_TRY_GOTO(status, check_alone(problem, error), done);
-    STN_TRY_GOTO(status, cli_system_read(given, problem->dtype, &run->input, error), done);
-    STN_TRY_GOTO(status, make_problem(run, problem, error), done);
-    STN_TRY_GOTO(status, cli_run_files_check(files, problem, &run->job, error), done);
-    for (int k = 0; given->keep[k]; k++)
-        STN_TRY_GOTO(status,
-                     stn_result_check("--keep", strchr(given->keep[k], '=') + 1, run->job.rank + (problem->every != 0),
-                                      false, error),
-                     done);
-    STN_TRY_GOTO(status, warn(run, report, stable, error), done);
-    if (files->png)
-        STN_TRY_GOTO(status,
-                     stn_panel_make(&run->input.fields[0], run->job.rank > run->problem.rank, &run->before, error),
-                     done);
-    STN_TRY_GOTO(status, cli_open_context(device, report, &run->context, error), done);
-    STN_TRY_GOTO(status, cli_plan_options(device, &options, error), done);
-    STN_TRY_GOTO(status, stn_plan_create_system(run->context, &run->problem, &options, &run->plan, error), done);
-    STN_TRY_GOTO(status, upload_all(run, given, error), done);
-    STN_TRY_GOTO(status, execute(run, show, error), done);
-    STN_TRY_GOTO(status, cli_run_files_write(files, &run->job, &run->out[0], &run->before, report, error), done);
-    STN_TRY_GOTO(status, write_kept(run, given, report, error), done);
-    status = print_summary(run, report, files, error);
-done:
+    const bool by_rows = cli_ranks_launched();
+    const stn_status status = by_rows ? run_by_rows(settings, run, error) : run_here(settings, run, error);
+    if (status != STN_OK && by_rows && run->team) cli_ranks_choose_part(run->team);
     clear(run);
     return status;
 }

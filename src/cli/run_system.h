@@ -9,8 +9,18 @@
 extern const cli_option cli_system_options[4];
 #define CLI_SYSTEM_GROUP(settings) CLI_GROUP("Systems of coupled fields", cli_system_options, settings)
 
-/* Runs the whole command. */
-stn_status cli_run_system(const cli_system_settings *system, const cli_problem_settings *problem,
-                          const cli_device_settings *device, const cli_run_files *files,
-                          const cli_report_settings *report, cli_show show, bool stable, stn_error *error);
+typedef struct cli_system_run_settings {
+    const cli_system_settings *system;
+    const cli_problem_settings *problem;
+    const cli_device_settings *device;
+    const cli_run_files *files;
+    const cli_report_settings *report;
+    cli_show show;
+    bool stable;
+    const char *devices; /* --devices; NULL: one */
+} cli_system_run_settings;
+
+/* Runs the whole command: on one device, on several of this process, or as one of mpirun's
+ * processes, each of which reads, computes and writes its own rows. */
+stn_status cli_run_system(const cli_system_run_settings *settings, stn_error *error);
 #endif

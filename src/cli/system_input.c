@@ -75,9 +75,28 @@ static bool same_extents(const stn_array *a, int rank, const size_t *extent) {
     return a->rank == rank && memcmp(a->extent, extent, (size_t)rank * sizeof *extent) == 0;
 }
 
-/* Reads the fields; levels that are not given are copies of the present one. */
+const char *cli_system_field_path(const cli_system_settings *given, const stn_system *system, int i) {
+    char name[CLI_ARRAY_NAME];
+    cli_system_array_name(system, i, name);
+    const char *path = cli_system_given(given->fields, name);
+    if (path || !strchr(name, '.')) return path;
+    *strchr(name, '.') = 0;
+    return cli_system_given(given->fields, name);
+}
+
+/* dtype NULL: that of the file. */
+static stn_status read_array(const char *path, bool headers_only, const stn_dtype *dtype, stn_array *array,
+                             stn_error *error) {
+    stn_npy_header header = {0};
+    if (!headers_only) return stn_input_read(path, NULL, false, dtype, array, error);
+    STN_TRY(stn_input_header(path, NULL, false, &header, error));
+    *array = (stn_array){.rank = header.rank, .count = header.count, .dtype = dtype ? *dtype : stn_npy_dtype(&header)};
+    memcpy(array->extent, header.extent, sizeof array->extent);
+    return STN_OK;
+}
+
 static stn_status read_fields(cli_system_input *input, const cli_system_settings *given, const char *type,
-                              stn_error *error) {
+                              bool headers_only, stn_error *error) {
     int i = 0;
     stn_dtype dtype = STN_F64;
     if (type) STN_TRY(stn_dtype_parse(type, &dtype, error));
@@ -85,13 +104,12 @@ static stn_status read_fields(cli_system_input *input, const cli_system_settings
         for (int level = 0; level < input->system->fields[f].levels; level++, i++) {
             char name[CLI_ARRAY_NAME];
             cli_system_array_name(input->system, i, name);
-            const char *path = cli_system_given(given->fields, name);
-            if (!path && !level)
+            const char *path = cli_system_field_path(given, input->system, i);
+            if (!path)
                 return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the field %s is not given: add --field %s=FILE.npy",
-                                name, name);
-            if (!path) path = cli_system_given(given->fields, input->system->fields[f].name);
+                                input->system->fields[f].name, input->system->fields[f].name);
             const bool by_file = !i && !type;
-            STN_TRY(stn_input_read(path, NULL, false, by_file ? NULL : &dtype, &input->fields[i], error));
+            STN_TRY(read_array(path, headers_only, by_file ? NULL : &dtype, &input->fields[i], error));
             if (by_file) dtype = input->fields[0].dtype;
             if (!same_extents(&input->fields[i], input->fields[0].rank, input->fields[0].extent))
                 return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
@@ -100,7 +118,8 @@ static stn_status read_fields(cli_system_input *input, const cli_system_settings
     return STN_OK;
 }
 
-static stn_status read_coefficients(cli_system_input *input, const cli_system_settings *given, stn_error *error) {
+static stn_status read_coefficients(cli_system_input *input, const cli_system_settings *given, bool headers_only,
+                                    stn_error *error) {
     for (int i = 0; i < input->system->ncoefficients; i++) {
         const stn_system_variable *c = &input->system->coefficients[i];
         const char *value = cli_system_given(given->coefficients, c->name);
@@ -116,7 +135,9 @@ static stn_status read_coefficients(cli_system_input *input, const cli_system_se
             continue;
         }
         input->is_number[i] = 0;
-        STN_TRY(stn_input_read(value, NULL, false, &input->fields[0].dtype, array, error));
+        STN_TRY(read_array(value, headers_only, &input->fields[0].dtype, array, error));
+        input->low[i] = input->high[i] = NAN;
+        if (headers_only) continue;
         input->low[i] = INFINITY, input->high[i] = -INFINITY;
         for (size_t k = 0; k < array->count; k++) {
             input->low[i] = fmin(input->low[i], stn_array_get(array, k));
@@ -126,15 +147,15 @@ static stn_status read_coefficients(cli_system_input *input, const cli_system_se
     return STN_OK;
 }
 
-stn_status cli_system_read(const cli_system_settings *given, const char *dtype, cli_system_input *input,
-                           stn_error *error) {
+stn_status cli_system_read(const cli_system_settings *given, const char *dtype, bool headers_only,
+                           cli_system_input *input, stn_error *error) {
     STN_TRY(read_text(given->text, &input->system, error));
     for (int f = 0; f < input->system->nfields; f++) input->count += input->system->fields[f].levels;
     STN_TRY(check_names(input, "--field", given->fields, false, error));
     STN_TRY(check_names(input, "--keep", given->keep, false, error));
     STN_TRY(check_names(input, "--coefficient", given->coefficients, true, error));
-    STN_TRY(read_fields(input, given, dtype, error));
-    return read_coefficients(input, given, error);
+    STN_TRY(read_fields(input, given, dtype, headers_only, error));
+    return read_coefficients(input, given, headers_only, error);
 }
 
 void cli_system_input_clear(cli_system_input *input) {

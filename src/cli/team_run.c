@@ -35,18 +35,23 @@ static stn_status parse_devices(const char *text, int *devices, int *count, stn_
     }
 }
 
-stn_status cli_team_run_make(const char *devices, const cli_job *job, const cli_device_settings *settings,
-                             const cli_report_settings *report, cli_team_run *run, stn_error *error) {
+stn_status cli_team_open(const char *devices, const cli_device_settings *settings, const cli_report_settings *report,
+                         stn_team **team, stn_error *error) {
     int list[MOST], count;
     stn_context_options context;
-    stn_plan_options options;
-    *run = (cli_team_run){.team = NULL};
     if (settings->device)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--devices and --device exclude each other: give one");
     STN_TRY(parse_devices(devices, list, &count, error));
     STN_TRY(cli_context_options(settings, report, &context, error));
+    return stn_team_create(&context, count, list, team, error);
+}
+
+stn_status cli_team_run_make(const char *devices, const cli_job *job, const cli_device_settings *settings,
+                             const cli_report_settings *report, cli_team_run *run, stn_error *error) {
+    stn_plan_options options;
+    *run = (cli_team_run){.team = NULL};
+    STN_TRY(cli_team_open(devices, settings, report, &run->team, error));
     STN_TRY(cli_plan_options(settings, &options, error));
-    STN_TRY(stn_team_create(&context, count, list, &run->team, error));
     return stn_team_plan_create(run->team, &job->problem, &options, &run->plan, error);
 }
 

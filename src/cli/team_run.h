@@ -9,6 +9,9 @@ typedef struct cli_team_run {
     double seconds; /* median of the repeats, copies to and from the devices included */
 } cli_team_run;
 
+/* The team of --devices, as given: "0,1" or "host,host". *team is the caller's. */
+stn_status cli_team_open(const char *devices, const cli_device_settings *settings, const cli_report_settings *report,
+                         stn_team **team, stn_error *error);
 /* devices: as given, "0,1" or "host,host". Runs `repeat` times; `result` is as large as `grid`;
  * source may be NULL. Clear *run also after a failure. */
 stn_status cli_team_run_make(const char *devices, const cli_job *job, const cli_device_settings *settings,

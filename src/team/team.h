@@ -4,6 +4,7 @@
 #define STN_TEAM_TEAM_H
 #include "context/context.h"
 #include "launch/driver.h"
+#include "problem/system_task.h"
 #include "team/ranks.h"
 
 enum { TEAM_MOST = 64, TEAM_MOST_RANKS = 4096 };
@@ -58,19 +59,35 @@ typedef struct team_part {
     void *edge[2][2];
 } team_part;
 
+/* What members' plans are made for, if not a stencil (team_system.c). */
+typedef struct team_kind {
+    /* The plan of member m's part with its halos. */
+    stn_status (*plan_part)(const stn_team_plan *plan, stn_context *context, int m, uint64_t steps,
+                            const stn_plan_options *options, stn_plan **made, stn_error *error);
+    /* Memory of a member besides its grids. */
+    stn_status (*make_part)(stn_team_plan *plan, int m, stn_error *error);
+    /* Enqueues a run of member m's plan from the grids with the last result to the others. */
+    stn_status (*run)(const stn_team_plan *plan, int m, stn_plan *own, const stn_lane *lane, stn_error *error);
+    void (*destroy)(stn_team_plan *plan);
+} team_kind;
+
 struct stn_team_plan {
-    stn_team *team; /* borrowed */
+    stn_team *team;        /* borrowed */
+    const team_kind *kind; /* NULL: a stencil */
     int rank, members;
     bool has_source, in_place;
     int64_t batch, row_bytes; /* row: one index of the slowest axis, one grid */
-    int64_t rows;             /* of the whole grid */
+    int64_t rows, reach;      /* of the whole grid; of one step along the slowest axis */
+    bool wraps;               /* the first member and the last one are neighbours */
     uint64_t steps, between;  /* of the run; between two exchanges */
     bool overlaps;            /* exchanges overlap with the computation of interiors */
+    uint64_t most;            /* largest `between` that serves; 0: any */
     double predicted;         /* seconds */
     int at;                   /* index of the grids with the last result */
     bool has_grids;           /* a run has succeeded */
     /* Owned; one per member. Only this process's members have grids and plans. */
     team_part *part;
+    struct team_system *system; /* owned; of a system (team_system.h), else NULL */
 };
 
 /* An edge of a part has EDGE times as many rows as a halo: the halo, and twice as many own rows. */
@@ -89,15 +106,37 @@ static inline int64_t team_offset(const stn_team_plan *plan, const team_part *pa
 stn_status team_predict(stn_team *team, const stn_problem *problem, const stn_plan_options *options,
                         stn_team_plan **plan, stn_error *error);
 
+stn_status team_plan_begin(stn_team *team, stn_team_plan **plan, stn_error *error);
+/* Divides the rows of a plan with steps, batch, rows, reach and row_bytes among its members. */
+void team_plan_divide(stn_team_plan *plan);
+/* Ends the creation of a plan, in all processes: they agree on `status`, the outcome so far, on the
+ * hash and on the steps between exchanges, and make their members' plans. problem: NULL for a
+ * system. `made` may be NULL after a failure; it is destroyed unless it becomes *plan. */
+stn_status team_plan_finish(stn_team *team, stn_team_plan *made, const stn_problem *problem,
+                            const stn_plan_options *options, stn_status status, uint64_t hash, const char *words,
+                            stn_team_plan **plan, stn_error *error);
+
 /* ---- digest.c
  * A hash of the problem and the options, which must be equal in all processes, and a description of
  * them in a few words. */
 uint64_t team_digest(const stn_problem *problem, const stn_plan_options *options, char *words, size_t size);
+uint64_t team_digest_system(const stn_system_task *task, const stn_plan_options *options, char *words, size_t size);
 
 /* ---- team.c
  * The status that all processes agree on; the given one if all members are in this process. */
 stn_status team_agree(const stn_team *team, stn_status status, uint64_t hash, const char *words, void *shared,
                       size_t bytes, stn_error *error);
+
+/* ---- team_run.c */
+/* For stn_execution.progress, with the team's ranks as its user: sends heartbeats to the other
+ * ranks; a failure of one ends this computation. */
+int team_poll_ranks(void *user, uint64_t done, uint64_t total);
+/* Copies bytes of one member: to (comes) or from its device, on its stream; `whole`: the other
+ * memory is that of the host. */
+stn_status team_copy_rows(const team_member *member, bool whole, bool comes, void *to, const void *from, size_t bytes,
+                          stn_error *error);
+/* An exchange of halos, and a run of each member's plan number `is_rest`. */
+stn_status team_step(stn_team_plan *plan, bool is_rest, stn_error *error);
 
 /* ---- exchange.c */
 /* The exchange fills the halos of every member's grid number `which` (2: the source) from its

@@ -64,14 +64,9 @@ static int64_t reach_of(const stn_problem *problem) {
     return reach;
 }
 
-/* The number of members that get rows: each has at least as many as taps reach. */
-static int members_of(const stn_team *team, int64_t rows, int64_t reach) {
-    return (int)stn_max(1, stn_min(team->count, rows / stn_max(reach, 1)));
-}
-
 /* Divides the rows into parts that differ by one row at most, with halos of `depth` rows. */
-static void cut(stn_team_plan *plan, const stn_problem *problem, int64_t depth) {
-    const bool wraps = problem->boundary[0][0].kind == STN_WRAP;
+static void cut(stn_team_plan *plan, int64_t depth) {
+    const bool wraps = plan->wraps;
     const int64_t each = plan->rows / plan->members, more = plan->rows % plan->members;
     for (int m = 0; m < plan->members; m++) {
         team_part *part = &plan->part[m];
@@ -126,13 +121,22 @@ static stn_problem problem_of(const stn_team_plan *plan, const stn_problem *prob
     return own;
 }
 
+/* Makes the plan of a region of member m's part, in the context of member `where`. */
+static stn_status plan_region(const stn_team_plan *plan, int where, const stn_problem *problem, int m, region which,
+                              uint64_t steps, const stn_plan_options *options, stn_plan **made, stn_error *error) {
+    stn_context *const context = plan->team->member[where].context;
+    *made = NULL;
+    if (plan->kind) return plan->kind->plan_part(plan, context, m, steps, options, made, error);
+    const stn_problem own = problem_of(plan, problem, m, which, steps);
+    return stn_plan_create(context, &own, options, made, error);
+}
+
 /* ---- how many steps between two exchanges ---------------------------------------------------- */
 
 typedef struct search {
     stn_team_plan *plan;
     const stn_problem *problem;
     stn_plan_options options;
-    int64_t reach;
     uint64_t most, best; /* steps between exchanges: limit due to halos; fastest so far */
     bool overlaps;       /* the fastest so far */
     double fastest;
@@ -143,9 +147,9 @@ typedef struct search {
 /* The estimate of a plan of a region. Its seconds are INFINITY if no strategy applies. */
 static stn_estimate estimate_of(search *s, region which) {
     const stn_team_plan *plan = s->plan;
-    const stn_problem part = problem_of(plan, s->problem, plan->members / 2, which, plan->between);
     stn_plan *made;
-    if (stn_plan_create(plan->team->member[plan->team->own].context, &part, &s->options, &made, NULL) != STN_OK)
+    if (plan_region(plan, plan->team->own, s->problem, plan->members / 2, which, plan->between, &s->options, &made,
+                    NULL) != STN_OK)
         return (stn_estimate){.seconds = INFINITY};
     stn_estimate estimate = made->estimate;
     estimate.seconds = stn_plan_predicted_seconds(made);
@@ -163,7 +167,7 @@ static int sides_of(const stn_team_plan *plan) {
 /* Predicted seconds of an exchange. */
 static double exchange_seconds(const search *s) {
     const stn_team_plan *plan = s->plan;
-    const double halo = (double)((int64_t)plan->between * s->reach * plan->row_bytes * plan->batch);
+    const double halo = (double)((int64_t)plan->between * plan->reach * plan->row_bytes * plan->batch);
     return plan->members > 1 ? team_exchange_seconds(plan->team, sides_of(plan) * halo) : 0;
 }
 
@@ -194,7 +198,7 @@ static double overlapped_seconds(search *s) {
 static double seconds_of(search *s, uint64_t between, bool *overlaps) {
     stn_team_plan *plan = s->plan;
     plan->between = between;
-    cut(plan, s->problem, (int64_t)between * s->reach);
+    cut(plan, (int64_t)between * plan->reach);
     const double runs = (double)plan->steps / (double)between, exchange = exchange_seconds(s);
     const stn_estimate whole =
         s->overlap == TEAM_OVERLAP_ALWAYS ? (stn_estimate){.seconds = INFINITY} : estimate_of(s, WHOLE);
@@ -221,8 +225,9 @@ static bool try_between(search *s, uint64_t between) {
 
 /* How exchanges of this plan may overlap: members on the host share its processors, so nothing is
  * gained there, and between processes the host waits for messages. */
-static team_overlap overlap_of(const stn_team_plan *plan, int64_t reach) {
-    if (plan->members == 1 || !reach || plan->team->ranks || plan->rows / plan->members < 2 * reach)
+static team_overlap overlap_of(const stn_team_plan *plan) {
+    if (plan->members == 1 || !plan->reach || plan->team->ranks || plan->kind ||
+        plan->rows / plan->members < 2 * plan->reach)
         return TEAM_OVERLAP_NEVER;
     return plan->team->overlap == TEAM_OVERLAP_CHOSEN && plan->team->on_host ? TEAM_OVERLAP_NEVER : plan->team->overlap;
 }
@@ -238,13 +243,14 @@ static uint64_t rounded_to(uint64_t steps, uint64_t fused) {
  * launch times a power of two, from the largest down, until three are slower than an earlier one,
  * then other multiples of an eighth of the fastest, rounded to multiples of the steps of a
  * launch. */
-static void choose_between(stn_team_plan *plan, const stn_problem *problem, const stn_plan_options *options,
-                           int64_t reach) {
-    search s = {plan, problem, *options, reach, plan->steps, 0, false, INFINITY, 0, overlap_of(plan, reach)};
+static void choose_between(stn_team_plan *plan, const stn_problem *problem, const stn_plan_options *options) {
+    const int64_t reach = plan->reach;
+    search s = {plan, problem, *options, plan->steps, 0, false, INFINITY, 0, overlap_of(plan)};
     s.options.estimate_only = 1;
     if (plan->members > 1 && reach > 0 && s.most > (uint64_t)(plan->rows / plan->members / reach))
         s.most = (uint64_t)(plan->rows / plan->members / reach);
     if (s.overlap == TEAM_OVERLAP_ALWAYS) s.most = stn_max(1, (int64_t)s.most / 2);
+    if (plan->most) s.most = (uint64_t)stn_min((int64_t)s.most, (int64_t)plan->most);
     if (plan->team->between) s.most = (uint64_t)stn_min((int64_t)s.most, (int64_t)plan->team->between);
     (void)try_between(&s, s.most);
     const bool is_free = plan->members > 1 && !plan->team->between;
@@ -256,7 +262,7 @@ static void choose_between(stn_team_plan *plan, const stn_problem *problem, cons
     for (uint64_t eighths = 4; is_free && coarse < plan->steps && eighths <= 14; eighths++)
         (void)try_between(&s, rounded_to(coarse * eighths / 8, s.fused));
     plan->between = s.best ? s.best : 1, plan->overlaps = s.overlaps, plan->predicted = s.fastest;
-    cut(plan, problem, (int64_t)plan->between * reach);
+    cut(plan, (int64_t)plan->between * reach);
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -286,11 +292,8 @@ static stn_status make_part(stn_team_plan *plan, const stn_problem *problem, con
     const region main = plan->overlaps ? INTERIOR : WHOLE;
     for (int i = 0; i < (rest ? 2 : 1); i++) {
         const uint64_t steps = i ? rest : plan->between;
-        const stn_problem own = problem_of(plan, problem, m, main, steps);
-        STN_TRY(stn_plan_create(context, &own, options, &part->plan[i], error));
-        if (!plan->overlaps) continue;
-        const stn_problem edge = problem_of(plan, problem, m, EDGE, steps);
-        STN_TRY(stn_plan_create(context, &edge, options, &part->edge_plan[i], error));
+        STN_TRY(plan_region(plan, m, problem, m, main, steps, options, &part->plan[i], error));
+        if (plan->overlaps) STN_TRY(plan_region(plan, m, problem, m, EDGE, steps, options, &part->edge_plan[i], error));
     }
     const size_t bytes = (size_t)(plan->batch * rows_of(part, WHOLE) * plan->row_bytes);
     const size_t edge_bytes = (size_t)(plan->batch * rows_of(part, EDGE) * plan->row_bytes);
@@ -298,6 +301,7 @@ static stn_status make_part(stn_team_plan *plan, const stn_problem *problem, con
         for (int i = 0; i < 2 && plan->overlaps && part->neighbour[side] >= 0; i++)
             STN_TRY(stn_memory_alloc(context, edge_bytes, &part->edge[i][side], error));
     for (int i = 0; i < 2; i++) STN_TRY(stn_memory_alloc(context, bytes, &part->grid[i], error));
+    if (plan->kind) return plan->kind->make_part(plan, m, error);
     return plan->has_source ? stn_memory_alloc(context, bytes, &part->source, error) : STN_OK;
 }
 
@@ -318,10 +322,10 @@ static stn_status make_packed(stn_team_plan *plan, stn_error *error) {
     return STN_OK;
 }
 
-static void fill_plan(stn_team *team, const stn_problem *problem, stn_team_plan *plan) {
-    plan->team = team;
+static void fill_plan(const stn_problem *problem, stn_team_plan *plan) {
     plan->rank = stn_stencil_rank(problem->stencil);
-    plan->rows = (int64_t)problem->extent[0];
+    plan->rows = (int64_t)problem->extent[0], plan->reach = reach_of(problem);
+    plan->wraps = problem->boundary[0][0].kind == STN_WRAP;
     plan->batch = problem->batch ? (int64_t)problem->batch : 1;
     plan->steps = problem->steps ? problem->steps : 1;
     plan->has_source = problem->has_source != 0, plan->in_place = problem->in_place != 0;
@@ -339,17 +343,29 @@ static stn_status read_given(const stn_problem *given, const stn_plan_options *g
     return STN_OK;
 }
 
-static stn_status begin_plan(stn_team *team, const stn_problem *problem, stn_team_plan **plan, stn_error *error) {
+stn_status team_plan_begin(stn_team *team, stn_team_plan **plan, stn_error *error) {
     stn_team_plan *made = calloc(1, sizeof *made);
     team_part *part = calloc((size_t)team->count, sizeof *part);
     if (!made || !part) {
         free(made), free(part);
         return stn_fail_memory(error, "a team's plan", sizeof *made + (size_t)team->count * sizeof *part);
     }
-    made->part = part;
-    fill_plan(team, problem, made);
-    made->members = members_of(team, made->rows, reach_of(problem));
+    made->part = part, made->team = team, made->members = 1;
     *plan = made;
+    return STN_OK;
+}
+
+/* Each member that gets rows has at least as many as a step reaches. */
+void team_plan_divide(stn_team_plan *plan) {
+    plan->members = (int)stn_max(1, stn_min(plan->team->count, plan->rows / stn_max(plan->reach, 1)));
+    plan->between = 1;
+    cut(plan, plan->reach);
+}
+
+static stn_status begin_plan(stn_team *team, const stn_problem *problem, stn_team_plan **plan, stn_error *error) {
+    STN_TRY(team_plan_begin(team, plan, error));
+    fill_plan(problem, *plan);
+    team_plan_divide(*plan);
     return STN_OK;
 }
 
@@ -360,7 +376,7 @@ stn_status team_predict(stn_team *team, const stn_problem *given, const stn_plan
     *plan = NULL;
     STN_TRY(read_given(given, given_options, &problem, &options, error));
     STN_TRY(begin_plan(team, &problem, plan, error));
-    choose_between(*plan, &problem, &options, reach_of(&problem));
+    choose_between(*plan, &problem, &options);
     return STN_OK;
 }
 
@@ -378,6 +394,28 @@ static stn_status make_parts(stn_team_plan *plan, const stn_problem *problem, co
     return make_packed(plan, error);
 }
 
+stn_status team_plan_finish(stn_team *team, stn_team_plan *made, const stn_problem *problem,
+                            const stn_plan_options *options, stn_status status, uint64_t hash, const char *words,
+                            stn_team_plan **plan, stn_error *error) {
+    steps_between decided = {1, 0, false};
+    if (status == STN_OK && made) {
+        if (team->own == 0) choose_between(made, problem, options);
+        decided = (steps_between){made->between, made->predicted, made->overlaps};
+    }
+    status = team_agree(team, status, hash, words, &decided, sizeof decided, error);
+    if (status == STN_OK && made) {
+        made->between = decided.between, made->predicted = decided.predicted, made->overlaps = decided.overlaps;
+        cut(made, (int64_t)made->between * made->reach);
+        status = make_parts(made, problem, options, error);
+        status = team_agree(team, status, hash, words, NULL, 0, error);
+    }
+    if (status == STN_OK)
+        *plan = made;
+    else
+        stn_team_plan_destroy(made);
+    return status;
+}
+
 stn_status stn_team_plan_create(stn_team *team, const stn_problem *given, const stn_plan_options *given_options,
                                 stn_team_plan **plan, stn_error *error) {
     stn_problem problem;
@@ -388,28 +426,12 @@ stn_status stn_team_plan_create(stn_team *team, const stn_problem *given, const 
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_create needs a team, a problem and a place");
     *plan = NULL;
     stn_team_plan *made = NULL;
-    steps_between decided = {1, 0, false};
     char words[256] = "";
     uint64_t hash = 0;
     stn_status status = read_given(given, given_options, &problem, &options, error);
     if (status == STN_OK) status = begin_plan(team, &problem, &made, error);
-    if (status == STN_OK && made) {
-        if (team->ranks) hash = team_digest(&problem, &options, words, sizeof words);
-        if (team->own == 0) choose_between(made, &problem, &options, reach_of(&problem));
-        decided = (steps_between){made->between, made->predicted, made->overlaps};
-    }
-    status = team_agree(team, status, hash, words, &decided, sizeof decided, error);
-    if (status == STN_OK && made) {
-        made->between = decided.between, made->predicted = decided.predicted, made->overlaps = decided.overlaps;
-        cut(made, &problem, (int64_t)made->between * reach_of(&problem));
-        status = make_parts(made, &problem, &options, error);
-        status = team_agree(team, status, hash, words, NULL, 0, error);
-    }
-    if (status == STN_OK)
-        *plan = made;
-    else
-        stn_team_plan_destroy(made);
-    return status;
+    if (status == STN_OK && team->ranks) hash = team_digest(&problem, &options, words, sizeof words);
+    return team_plan_finish(team, made, &problem, &options, status, hash, words, plan, error);
 }
 
 void stn_team_plan_destroy(stn_team_plan *plan) {
@@ -425,6 +447,7 @@ void stn_team_plan_destroy(stn_team_plan *plan) {
         }
         stn_memory_free(context, part->source);
     }
+    if (plan->kind) plan->kind->destroy(plan);
     free(plan->part);
     free(plan);
 }

@@ -17,9 +17,8 @@ typedef struct grids {
 /* The index of a member's pointer among the caller's. */
 static int pointer_of(const stn_team_plan *plan, bool whole, int m) { return whole || plan->team->ranks ? 0 : m; }
 
-/* Copies rows of one member: `from` is on the device or the caller's, `to` on the device. */
-static stn_status copy_rows(const team_member *member, bool whole, bool comes, void *to, const void *from, size_t bytes,
-                            stn_error *error) {
+stn_status team_copy_rows(const team_member *member, bool whole, bool comes, void *to, const void *from, size_t bytes,
+                          stn_error *error) {
     if (!member->lane) {
         memcpy(to, from, bytes);
         return STN_OK;
@@ -41,9 +40,9 @@ static stn_status move_part(const stn_team_plan *plan, int m, bool whole, const 
         unsigned char *const own = (unsigned char *)grid + team_offset(plan, part, b, 0);
         const int64_t at = whole ? (b * plan->rows + part->first) * plan->row_bytes : b * (int64_t)bytes;
         if (given)
-            STN_TRY(copy_rows(member, whole, true, own, (const unsigned char *)given + at, bytes, error));
+            STN_TRY(team_copy_rows(member, whole, true, own, (const unsigned char *)given + at, bytes, error));
         else if (back)
-            STN_TRY(copy_rows(member, whole, false, (unsigned char *)back + at, own, bytes, error));
+            STN_TRY(team_copy_rows(member, whole, false, (unsigned char *)back + at, own, bytes, error));
     }
     return STN_OK;
 }
@@ -61,8 +60,7 @@ static stn_status load(stn_team_plan *plan, const grids *caller, stn_error *erro
     return plan->has_source ? team_exchange(plan, 2, error) : STN_OK;
 }
 
-/* Sends heartbeats to the other ranks; a failure of one ends this computation. */
-static int poll_ranks(void *user, uint64_t done, uint64_t total) {
+int team_poll_ranks(void *user, uint64_t done, uint64_t total) {
     (void)done, (void)total;
     return !team_ranks_poll(user);
 }
@@ -73,14 +71,15 @@ static stn_status run_plan(const stn_team_plan *plan, int m, stn_plan *own, int6
     const team_part *part = &plan->part[m];
     const int64_t offset = team_offset(plan, part, 0, row);
     stn_execution run = STN_EXECUTION_INIT;
-    if (plan->team->ranks) run.progress = poll_ranks, run.progress_user = plan->team->ranks;
+    if (plan->kind) return plan->kind->run(plan, m, own, lane, error);
+    if (plan->team->ranks) run.progress = team_poll_ranks, run.progress_user = plan->team->ranks;
     run.in = (unsigned char *)part->grid[plan->at] + offset, run.out = out;
     run.source = part->source ? (unsigned char *)part->source + offset : NULL;
     run.stream = lane ? stn_lane_stream(lane) : NULL;
     return stn_plan_run(own, &run, error);
 }
 
-static stn_status step(stn_team_plan *plan, bool is_rest, stn_error *error) {
+stn_status team_step(stn_team_plan *plan, bool is_rest, stn_error *error) {
     const int from = plan->at;
     STN_TRY(team_exchange(plan, from, error));
     for (int m = 0; m < plan->members; m++) {
@@ -145,7 +144,7 @@ static stn_status run_steps(stn_team_plan *plan, const grids *caller, stn_error 
     if (plan->overlaps) STN_TRY(begin_overlap(plan, error));
     for (uint64_t i = 0; i < all; i++)
         STN_TRY(plan->overlaps ? overlapped_step(plan, i == launches, (int)(i % 2), error)
-                               : step(plan, i == launches, error));
+                               : team_step(plan, i == launches, error));
     /* Downloads are not ordered after other streams. */
     return caller->whole || plan->team->ranks ? team_wait(plan, error) : STN_OK;
 }
@@ -173,6 +172,9 @@ static stn_status run_and_wait(stn_team_plan *plan, const grids *caller, stn_err
 /* ---- the caller's grids ---------------------------------------------------------------------- */
 
 static stn_status check_given(const stn_team_plan *plan, bool has_input, bool has_source, stn_error *error) {
+    if (plan->kind)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the plan is of a system: execute it by stn_team_plan_execute_system or .._system_host");
     if (plan->has_source != has_source)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         plan->has_source ? "the plan has a constant source but none is given: bring it in `source`"

@@ -27,6 +27,38 @@ class Teams(unittest.TestCase):
                 np.testing.assert_array_equal(plan(x), one)
                 np.testing.assert_array_equal(copy.deepcopy(plan)(x), one)
 
+    def test_systems(self):
+        """Two fields, levels, a coefficient read past the side, sponge, sources, receivers and
+        kept states, on members with uneven parts, and on fewer members than asked for."""
+        system = stentor.System('''
+            field u(2), v
+            coefficient k, d
+            stencil dxf = taps y [0, 1] (-1 1), dxb = taps y [-1, 0] (-1 1), lap = laplace-2d:order=4
+            boundary u, v = odd-mirror:reflect, mirror:nearest
+            v.next = tanh(v + 0.1*dxb(k*dxf(u)))
+            u.next = (2*u - (1 - d)*u.prev + 0.1*lap(v.next)) / (1 + d)''')
+        u, before, v, k = self.rng.standard_normal((4, 2, 29, 13))
+        for rows in (29, 7):
+            fields = {'u': u[:, :rows], 'u.prev': before[:, :rows], 'v': v[:, :rows]}
+            given = dict(steps=12, sources=[('u', (3.5, 4), 1.5), ('v', (rows - 1, 0), np.arange(12.))],
+                         receivers=[('v', (4.25, 3)), ('u', (6, 6))], record_every=2)
+            coefficients = {'k': np.abs(k[0, :rows]), 'd': stentor.sponge((rows, 13), 3)}
+            for every in (0, 6):
+                one, records = system(fields, coefficients, every=every, strategy='host', **given)
+                for count in (1, 2, 3, 5):
+                    state, heard = system(fields, coefficients, every=every, strategy='host', devices=['host'] * count, **given)
+                    np.testing.assert_array_equal(heard, records)
+                    for name, array in one.items():
+                        np.testing.assert_array_equal(state[name], array)
+        whole = {name: np.array(array) for name, array in fields.items()}
+        self.assertIs(system(whole, coefficients, steps=4, devices=['host'] * 2, overwrite=True), whole)
+        np.testing.assert_array_equal(whole['v'], system(fields, coefficients, steps=4)['v'])
+        with self.assertRaisesRegex(ValueError, 'neither device nor stream'):
+            system(fields, coefficients, devices=['host'], device='host')
+        ring = stentor.System('field a, b; stencil s = laplace-1d; boundary b = reflect; a.next = a + s(b); b.next = s(a)')
+        with self.assertRaisesRegex(Exception, 'the field a wraps and the field b does not'):
+            ring({'a': np.zeros(9), 'b': np.zeros(9)}, devices=['host'] * 2)
+
     def test_emulated_gpus(self):
         if GPUS is None:
             self.skipTest('there are no GPUs to share a grid')

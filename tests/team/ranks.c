@@ -2,6 +2,7 @@
  * random problems, and each compares its part bitwise with the same rows of one device's result.
  *
  *     ranks SEED COUNT [gpu]   random problems: all sides, uneven and thin parts, types, batches
+ *     ranks systems SEED COUNT [gpu]   random systems
  *     ranks unequal            the last rank brings another problem, an invalid one, no pointer
  *     ranks stop RANK          that rank stops in the middle of a run
  *     ranks leave RANK         that rank makes no plan but ends
@@ -15,7 +16,8 @@
 #include <unistd.h>
 
 #include "../strategies/random/problem.h"
-#include "team/mpi.h"
+#include "random_system.h"
+#include "team/team.h"
 
 typedef struct rig {
     stn_team *team;
@@ -143,6 +145,42 @@ static void draw(rig *r, uint64_t seed, uint64_t index) {
     stn_stencil_destroy(stencil);
 }
 
+/* Runs this rank's part of a random system, and compares it with one device's result. */
+static void draw_system(rig *r, uint64_t seed, uint64_t index) {
+    random_system s;
+    system_memory want, part, there = {0};
+    stn_error error = {0};
+    stn_team_plan *plan = NULL;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    size_t first = 0, rows = 0;
+    options.strategy = r->strategy;
+    r->team->between = index % 3 ? 0 : 1 + index / 3 % 3;
+    random_system_draw(seed, index, &s);
+    system_memory_make(&s, s.problem.extent[0], &want);
+    system_memory_fill(&s, seed + index, &want);
+    stn_status status = random_system_run(&s, r->alone, options.strategy, &want, &error);
+    if (status == STN_OK) status = stn_team_plan_create_system(r->team, &s.problem, &options, &plan, &error);
+    const bool refused = status == STN_ERROR_UNSUPPORTED && !plan && strstr(error.message, "a team divides axis 0");
+    if (status == STN_OK) status = stn_team_plan_local(plan, r->rank, &first, &rows, &error);
+    system_memory_make(&s, rows, &part);
+    system_memory_take(&s, &want, first, &part);
+    if (status == STN_OK) status = system_memory_place(&s, stn_team_context(r->team, r->rank), &part, &there, &error);
+    void *const records = there.arrays.records;
+    there.arrays.amplitudes = part.amplitudes, there.arrays.records = part.records;
+    const stn_system_arrays *const arrays = &there.arrays;
+    if (status == STN_OK) status = stn_team_plan_execute_system(plan, &arrays, &error);
+    if (records) stn_memory_free(stn_team_context(r->team, r->rank), records), there.records = NULL;
+    if (plan) (void)system_memory_fetch(&s, stn_team_context(r->team, r->rank), &there, &part, NULL);
+    const bool same = status == STN_OK && system_memory_same(&s, &want, first, &part) &&
+                      (r->rank || system_records_same(&s, &want, &part, !strcmp(r->strategy, "host")));
+    const stn_problem shown = {.extent = {s.problem.extent[0]}, .steps = s.problem.steps};
+    report(r, refused || same, index, &shown, s.problem.rank, status != STN_OK ? error.message : "other bits", plan);
+    if (!refused && !same) printf("%s", s.text);
+    stn_team_plan_destroy(plan);
+    system_memory_clear(&s, &want), system_memory_clear(&s, &part);
+    random_system_clear(&s);
+}
+
 static stn_status plan_heat(rig *r, size_t rows, uint64_t steps, stn_team_plan **plan, stn_error *error) {
     stn_stencil *stencil = NULL;
     stn_problem p = STN_PROBLEM_INIT;
@@ -229,8 +267,8 @@ static int absent(int lost) {
 }
 
 int main(int argc, char **argv) {
-    const bool gpu = argc > 3 && !strcmp(argv[3], "gpu");
-    rig r = {.strategy = gpu ? "direct" : "host"};
+    const bool gpu = !strcmp(argv[argc - 1], "gpu"), systems = argc > 3 && !strcmp(argv[1], "systems");
+    rig r = {.strategy = !gpu ? "host" : systems ? "step" : "direct"};
     stn_mpi mpi;
     stn_error error = {0};
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
@@ -251,6 +289,8 @@ int main(int argc, char **argv) {
         unequal(&r);
     else if (argc > 2 && (!strcmp(argv[1], "stop") || !strcmp(argv[1], "leave")))
         lose(&r, atoi(argv[2]), !strcmp(argv[1], "leave"));
+    else if (systems)
+        for (uint64_t i = 0; i < strtoull(argv[3], NULL, 10); i++) draw_system(&r, strtoull(argv[2], NULL, 10), i);
     else if (argc > 2)
         for (uint64_t i = 0; i < strtoull(argv[2], NULL, 10); i++) draw(&r, strtoull(argv[1], NULL, 10), i);
     if (!strcmp(argv[1], "finalised")) r.failed += stn_mpi_open(&mpi, &error) != STN_OK || mpi.call.finalize();

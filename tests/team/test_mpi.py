@@ -2,6 +2,7 @@
 """One grid over several processes, under mpirun: equal to one process to the bit; what differs
 between processes is refused by one sentence; a process that dies or hangs ends all others within
 the time limit, and leaves no output."""
+import math
 import os
 import pathlib
 import random
@@ -88,6 +89,36 @@ class Equal(Mpi):
         for count in range(1, 9):
             code, out, err = self.mpirun(count, RANKS, SEED + count, 12)
             self.assertEqual((code, out), (0, ''), f'seed {SEED + count}, {count} ranks: {out}{err}')
+
+    def test_random_systems(self):
+        for count in range(1, 9):
+            code, out, err = self.mpirun(count, RANKS, 'systems', SEED + count, 12)
+            self.assertEqual((code, out), (0, ''), f'seed {SEED + count}, {count} ranks: {out}{err}')
+
+    def test_files_of_systems(self):
+        """Levels, a batch, a coefficient, kept states; the last ranks have no rows; a sentence."""
+        self.put('wave.stn', 'field u(2), v; coefficient k, g = 0.1; stencil dxf = taps y [0, 1] (-1 1), dxb = taps y [-1, 0] (-1 1)\n'
+                             'boundary u = odd-mirror:reflect, wrap\nboundary v = nearest\nv.next = g*dxb(k*dxf(u))\n'
+                             'u.next = u + 0.5*(u - u.prev) + v.next')
+        for rows in (23, 4):
+            for name, shape in (('u', (2, rows, 7)), ('b', (2, rows, 7)), ('v', (2, rows, 7)), ('k', (rows, 7))):
+                self.put_npy(f'{name}.npy', shape, [dice.uniform(-1, 1) for _ in range(math.prod(shape))])
+            given = ('--system', 'wave.stn', '--field', 'u=u.npy', '--field', 'u.prev=b.npy', '--field', 'v=v.npy', '--coefficient', 'k=k.npy')
+            for more in (('--steps', 9), ('--steps', 8, '--every', 4)):
+                with self.subTest(rows=rows, more=more):
+                    kept = {name: ('--out', f'{name}1.npy', '--keep', f'u.prev={name}2.npy', '--keep', f'v={name}3.npy') for name in ('one', 'all', 'few')}
+                    self.alone(*given, *more, '--strategy', 'host', *kept['one'])
+                    self.succeed('run', *given, *more, *kept['few'], '--devices', 'host,host,host')
+                    code, out, err = self.mpirun(5, BINARY, 'run', *given, *more, *kept['all'], '--device', 'host')
+                    self.assertEqual((code, err), (0, ''))
+                    self.assertIn('5 of 5 members' if rows > 20 else '4 of 5 members', out)
+                    for i in '123':
+                        for name in ('all', 'few'):
+                            self.assertEqual((self.path / f'one{i}.npy').read_bytes(), (self.path / f'{name}{i}.npy').read_bytes())
+        code, _, err = self.mpirun(3, BINARY, 'run', *given, '--keep', 'v=v.png')
+        self.assertNotEqual(code, 0)
+        self.assertEqual(len(self.sentences(err)), 1, err)
+        self.refuse(2, '--devices and --device', 'run', *given, '--quiet', '--devices', 'host,host', '--device', 'host')
 
     def test_files_of_all_boundaries(self):
         for boundary in ('wrap', 'constant=3', 'nearest', 'reflect:constant', 'mirror,wrap', 'fixed:nearest'):
@@ -316,6 +347,8 @@ class OnGpus(Mpi):
         if 'STENTOR_EMULATOR_DEVICES' not in os.environ:
             self.skipTest('no emulated GPUs')
         code, out, err = self.mpirun(3, RANKS, SEED, 5, 'gpu')
+        self.assertEqual((code, out), (0, ''), f'seed {SEED}: {out}{err}')
+        code, out, err = self.mpirun(3, RANKS, 'systems', SEED, 1, 'gpu')
         self.assertEqual((code, out), (0, ''), f'seed {SEED}: {out}{err}')
 
 

@@ -1,0 +1,78 @@
+/* Systems in teams. A member's grid holds all fields and levels one after the other, each for the
+ * whole batch, so that halos are exchanged as those of a batch of stencil grids; the array of
+ * sources holds the coefficients. */
+#ifndef STN_TEAM_TEAM_SYSTEM_H
+#define STN_TEAM_TEAM_SYSTEM_H
+#include "base/arith.h"
+#include "team/team.h"
+
+enum { TEAM_SYSTEM_ALIGNMENT = 256 }; /* bytes; of a member's memory */
+
+typedef struct team_system_part {
+    /* Points of the part with its halos: index is local, by canonical axis; channel: see there. */
+    size_t nsources, nreceivers;
+    stn_system_point *sources;   /* channel: index into `channels` */
+    stn_system_point *receivers; /* one channel each */
+    size_t *channels;            /* of the task, that the sources use */
+    size_t nchannels;
+    size_t *record_of; /* of each receiver: its index among the receivers of the whole task */
+    /* On the member's device, for each launch: [steps][nchannels], and
+     * [steps / record_every][batch][nreceivers], at team_system_amplitude_bytes and
+     * team_system_record_bytes from each other. */
+    void *amplitudes, *records;
+} team_system_part;
+
+typedef struct team_system {
+    stn_system_task task; /* of the whole grid; .steps: steps between two kept states */
+    int axis;             /* canonical axis that is divided */
+    /* Read by some assignment at another index of that axis than the assigned one. */
+    bool spreads[STN_SYSTEM_MAX_FIELDS], coefficient_spreads[STN_SYSTEM_MAX_COEFFICIENTS];
+    bool chains;            /* an assignment reads the .next of another one there */
+    uint64_t record_every;  /* of the members: divides the task's and a launch's steps */
+    uint64_t launch;        /* of the present execution */
+    bool has_coefficients;  /* the members have those of the last execution */
+    const double *numbers;  /* of the present execution; NULL: the text's */
+    team_system_part *part; /* owned; one for each member of the plan */
+} team_system;
+
+/* Finds the points of member m's part, which may be in another process. */
+stn_status team_system_place(const stn_team_plan *plan, int m, stn_error *error);
+
+/* Bytes of one array of a part with its halos: a level of the whole batch, or a coefficient. */
+static inline int64_t team_system_level_bytes(const stn_team_plan *plan, const team_part *part) {
+    return team_offset(plan, part, plan->system->task.batch, -part->halo[0]);
+}
+static inline int64_t team_system_coefficient_bytes(const stn_team_plan *plan, const team_part *part) {
+    return team_offset(plan, part, 1, -part->halo[0]);
+}
+/* Bytes of an amplitude and of a record. */
+static inline size_t team_system_point_size(const team_system *system) { return system->task.dtype == STN_F64 ? 8 : 4; }
+/* Launches of a state. */
+static inline uint64_t team_system_launches(const stn_team_plan *plan) {
+    return plan->steps / plan->between + (plan->steps % plan->between > 0);
+}
+/* The launch of a run that computes a step (from 0 on), and in *within the step's index there. */
+static inline uint64_t team_system_launch_of(const stn_team_plan *plan, uint64_t step, uint64_t *within) {
+    const uint64_t own = step % plan->steps;
+    *within = own % plan->between;
+    return step / plan->steps * team_system_launches(plan) + own / plan->between;
+}
+/* Bytes between the amplitudes, and between the records, of two launches: aligned. */
+static inline size_t team_system_amplitude_bytes(const stn_team_plan *plan, const team_system_part *part) {
+    return (size_t)stn_round_up((int64_t)(plan->between * part->nchannels * team_system_point_size(plan->system)),
+                                TEAM_SYSTEM_ALIGNMENT);
+}
+static inline size_t team_system_record_bytes(const stn_team_plan *plan, const team_system_part *part) {
+    const team_system *system = plan->system;
+    const uint64_t rows = plan->between / system->record_every * (uint64_t)system->task.batch;
+    return (size_t)stn_round_up((int64_t)(rows * part->nreceivers * team_system_point_size(system)),
+                                TEAM_SYSTEM_ALIGNMENT);
+}
+/* True if the members' halos at the ends of the grid, which the fields fill by wrapping, must hold
+ * this coefficient's own continuation. */
+static inline bool team_system_is_folded(const stn_team_plan *plan, int coefficient) {
+    const team_system *system = plan->system;
+    return plan->wraps && plan->members > 1 && system->coefficient_spreads[coefficient] &&
+           system->task.system->coefficients[coefficient].side[system->axis][0].kind != STN_WRAP;
+}
+#endif
