@@ -1,9 +1,11 @@
 """The strategy modes, which computes all steps of a linear system at once in Fourier space.
 
-It is compared with NumPy's single steps, with the host's, and with exact solutions.
+It is compared with NumPy's single steps, with the host's, and with exact solutions. With
+STENTOR_TEST_DEVICE=cuda, on a GPU.
 """
 import json
 import os
+import sys
 import time
 import unittest
 import warnings
@@ -13,8 +15,15 @@ import numpy as np
 import stentor
 from linear_systems import Linear, Signed, named
 
+DEVICE = os.environ.get('STENTOR_TEST_DEVICE', 'host')
 SEED = int(os.environ.get('STENTOR_TEST_SEED', time.time_ns() % 2**32))
 COUNT = int(os.environ.get('STENTOR_TEST_COUNT', 60))
+if DEVICE != 'host':
+    try:
+        stentor.to_device(np.zeros(1), DEVICE)
+    except stentor.StentorError as error:
+        print(f'no GPU: {error}')
+        sys.exit(77)
 BARS = {np.float64: 1e-13, np.float32: 1e-6, np.float16: 1e-3}
 
 
@@ -57,9 +66,13 @@ class Random(unittest.TestCase):
         prepared = stentor.System(system.text())
         given = {name: each.copy() for name, each in named(state).items()}
         try:
-            made = quietly(prepared, given, coefficients, steps, every=every, rank=system.rank, strategy='modes', overwrite=overwrite)
+            if DEVICE != 'host' and overwrite:  # all arrays are on the GPU
+                given = {name: stentor.to_device(each, DEVICE) for name, each in given.items()}
+            made = quietly(prepared, given, coefficients, steps, every=every, rank=system.rank, strategy='modes', overwrite=overwrite, device=DEVICE)
+            if DEVICE != 'host' and overwrite:
+                made = {name: each.numpy() for name, each in made.items()}
         except stentor.StentorError as error:
-            self.assertRegex(str(error), 'mirror|changes its sign')  # stencils of another parity
+            self.assertRegex(str(error), 'mirror|changes its sign' + ('|rows, and a GPU|more terms' if DEVICE != 'host' else ''))  # stencils of another parity
             return 0
         if not overwrite:
             for name, each in named(state).items():
