@@ -153,7 +153,7 @@ bool modes_power_fits(const modes_linear *l, const stn_machine *machine, char *r
     if (size_of(l) > most)
         snprintf(reason, size, "a step's %s matrix has %d rows, and a GPU's thread holds at most %d",
                  l->real ? "real" : "complex", size_of(l), most);
-    else if (slots > MOST_SLOTS || l->reach[2] > MOST_REACH)
+    else if (slots > MOST_SLOTS)
         snprintf(reason, size, "its stencils have more taps along x than a GPU's thread holds");
     else if (numbers > MOST_NUMBERS || list_values(l, NULL) > MODES_MOST_VALUES || l->task->system->nnodes > MOST_NODES)
         snprintf(reason, size, "its matrix has more terms than a kernel is made for");
