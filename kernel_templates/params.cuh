@@ -192,7 +192,8 @@ struct equation {
 // ---- modes_load, modes_store, modes_power: all steps of a linear system at once; here the wave
 // equation u.next = 2*u - u.prev + c*lap(u) of order 2
 constexpr int MODES_WIDTH = 2;   // numbers of the state: the levels of all fields
-constexpr int MODES_FIELDS = 1;  // fields; the most levels of one; the first number of each, and of the end
+// Fields; the most levels of one; the first number of each, and the end.
+constexpr int MODES_FIELDS = 1;
 constexpr int MODES_LEVELS = 2;
 constexpr int MODES_FIELD[MODES_FIELDS + 1] = {0, 2};
 // By axis, the mirrors' position in half points beyond the outer point; -1: the axis wraps.
@@ -200,6 +201,7 @@ constexpr int MODES_BEYOND[3] = {-1, -1, 1};
 // By field, axis and side, the sign of the image.
 constexpr int MODES_SIGN[6 * MODES_FIELDS] = {0, 0, 0, 0, 1, -1};
 constexpr int MODES_RUN = 4;               // points of a thread
+constexpr int MODES_FROM = 0;              // the first level whose difference is written
 constexpr int MODES_AFFINE = 0;            // 1: a step adds constants
 constexpr int MODES_REAL = 1;              // 1: the matrix is real
 constexpr int MODES_EXACT = 1;             // 1: powers in 106 bits

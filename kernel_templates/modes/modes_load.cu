@@ -4,7 +4,8 @@
 //     levels u, u.prev, u.prev2   ->   u, u - u.prev, (u - u.prev) - (u.prev - u.prev2)
 //
 // Threads run along the rows of the periodic extension, THREADS_Y rows of THREADS_X * MODES_RUN
-// points in a block; rows have `row` numbers, of which the last ones are not written.
+// points in a block. The spectrum's rows have `row` numbers, of which the last ones are not written.
+// MODES_FROM is the first level whose difference is written.
 //
 // Reads STORE, REAL, MODES_*, THREADS_X, THREADS_Y.
 #include "device/element.cuh"
@@ -74,7 +75,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) modes_load(const __grid_co
                     if (l < count) level[l] = level[l - 1] - level[l];
 #pragma unroll
             for (int l = 0; l < MODES_LEVELS; l++)
-                if (l < count) to[(first + l) * a.grids * a.grid + x] = level[l];
+                if (l < count && l >= MODES_FROM) to[(first + l) * a.grids * a.grid + x] = level[l];
         }
     }
 }

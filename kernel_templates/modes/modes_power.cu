@@ -57,7 +57,8 @@ struct power_arguments {
     long long chunks;              // Blocks along a row.
     unsigned long long steps;
     double scale;
-    long long keeps;            // 1: the result is stored to `spectrum` too.
+    int keeps;                  // 1: the result is stored to `spectrum` too.
+    int levels;                 // 1: `to` gets the levels, not their differences.
     wide values[MODES_VALUES];  // Constant factors, then what a step adds to each field.
 };
 static_assert(layout_matches(sizeof(power_arguments)), "the arguments that are launched");
@@ -80,6 +81,15 @@ __device__ __forceinline__ wide term_of(const power_arguments &a, int slot, long
     return MODES_PART[slot] ? sum.im : sum.re;
 }
 
+// A loop whose index is constant if it is short.
+template <int FROM, int TO, class BODY>
+__device__ __forceinline__ void each(const BODY &body) {
+    if constexpr (TO - FROM <= 16)
+        unroll<FROM, TO>(body);
+    else
+        for (int i = FROM; i < TO; i++) body(i);
+}
+
 struct frequency {
     const wide *terms;                                    // Of its row.
     wide cosine[MODES_REACH + 1], sine[MODES_REACH + 1];  // Of the multiples of theta.
@@ -92,16 +102,16 @@ struct frequency {
         constexpr int KIND = MODES_KIND[S], FROM = MODES_SLOT[S], TO = MODES_SLOT[S + 1];
         if constexpr (KIND == 4) {
             wide_sum re, im;
-            for (int s = FROM; s < TO; s += 2) {
-                const int o = MODES_OFFSET[s];
+            each<0, (TO - FROM) / 2>([&](int pair) {
+                const int s = FROM + 2 * pair, o = MODES_OFFSET[s];
                 const wide c = cosine[o < 0 ? -o : o], i = o < 0 ? negated(sine[-o]) : sine[o];
                 re.add(terms[s], c), re.subtract(terms[s + 1], i);
                 im.add(terms[s], i), im.add(terms[s + 1], c);
-            }
+            });
             return wide_complex{re.value(), im.value()};
         } else {
             wide_sum sum;
-            unroll<FROM, TO>([&](auto s) {
+            each<FROM, TO>([&](int s) {
                 const int o = MODES_OFFSET[s];
                 sum.add(terms[s], KIND & 2 ? sine[o] : cosine[o]);
             });
@@ -128,7 +138,7 @@ struct matrix {
     __device__ __forceinline__ void set(int row, int column, A a) {
         put(at[row][column], real_part(a), imaginary_part(a));
     }
-    // A row of a difference: the row of the next lower order, minus the present state of that order.
+    // A row of a difference: the row of the next lower order, minus that order at present.
     __device__ __forceinline__ void difference(int row) {
         for (int j = 0; j < SIZE; j++) at[row][j] = at[row - 1][j];
         const wide minus = plus(real_part(at[row][row - 1]), wide{-1.0, 0.0});
@@ -183,7 +193,7 @@ __device__ __forceinline__ matrix<T> product(const matrix<T> &a, const matrix<T>
         for (int j = 0; j < SIZE; j++) dot(a, b, i, j, to.at[i][j]);
     return to;
 }
-// Squares, and multiplies by the matrix where a bit of `steps` is set, from bit `from` down to `to`.
+// Squares for each bit `from` down to `to` of `steps`, and multiplies by the matrix where it is set.
 template <class M>
 __device__ __forceinline__ void raise(M &power, const M &step, unsigned long long steps, int from, int to) {
 #pragma unroll 1
@@ -212,20 +222,31 @@ __device__ __forceinline__ plain power_of(const exact &step, unsigned long long 
 __device__ __forceinline__ complex<double> in_double(complex<double> a) { return a; }
 __device__ __forceinline__ complex<double> in_double(complex<float> a) { return {a.re, a.im}; }
 
+__device__ __forceinline__ complex<REAL> rounded(complex<double> a) {
+    return {static_cast<REAL>(a.re), static_cast<REAL>(a.im)};
+}
+
 __device__ __forceinline__ void apply(const power_arguments &a, const plain &power, long long at, bool first) {
     complex<double> in[MODES_WIDTH];
     const long long next = a.grids * a.grid;
     for (int i = 0; i < MODES_WIDTH; i++) in[i] = in_double(load_pair(a.spectrum + 2 * (at + i * next)));
+    complex<double> made[MODES_WIDTH];
     for (int i = 0; i < MODES_WIDTH; i++) {
         complex<double> sum = power.at[i][0] * in[0];
         for (int j = 1; j < MODES_WIDTH; j++) sum = sum + power.at[i][j] * in[j];
-        sum = a.scale * sum;
+        made[i] = a.scale * sum;
         if constexpr (MODES_AFFINE)
-            if (first) sum = sum + power.at[i][MODES_WIDTH] * complex<double>{1.0, 0.0};
-        const complex<REAL> made = {static_cast<REAL>(sum.re), static_cast<REAL>(sum.im)};
-        store_pair(a.to + 2 * (at + i * next), made);
-        if (a.keeps) store_pair(a.spectrum + 2 * (at + i * next), made);
+            if (first) made[i] = made[i] + power.at[i][MODES_WIDTH] * complex<double>{1.0, 0.0};
+        if (a.keeps) store_pair(a.spectrum + 2 * (at + i * next), rounded(made[i]));
     }
+    if (a.levels)
+#pragma unroll
+        for (int f = 0; f < MODES_FIELDS; f++)
+#pragma unroll
+            for (int j = MODES_FIELD[f + 1] - 1; j > MODES_FIELD[f]; j--)
+#pragma unroll
+                for (int i = j; i < MODES_FIELD[f + 1]; i++) made[i] = made[i - 1] - made[i];
+    for (int i = 0; i < MODES_WIDTH; i++) store_pair(a.to + 2 * (at + i * next), rounded(made[i]));
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) modes_power(const __grid_constant__ power_arguments a) {

@@ -1,17 +1,21 @@
-/* The strategy modes on a GPU: plans for transforms of real data in place, and kernels around and
- * between them.
+/* The strategy modes on a GPU: plans for transforms of real data, and kernels around and between
+ * them.
  *
  *     modes_load    levels -> differences, extended past mirrors, in the arithmetic type
- *     transform     of all of them to spectra
+ *     transform     of all of them to spectra, in place
  *     modes_power   times the power of the step's matrix at each frequency
  *     inverse transform
  *     modes_store   differences -> levels
  *
+ * Without mirrors and conversions, transforms read and write the caller's arrays: modes_load writes
+ * the differences alone, modes_power replaces differences by levels, and there is no modes_store.
+ *
  * Snapshots and receivers divide the run into chunks, as on the host. The states before the last
- * one are transformed back at another place, so that the spectra are kept. */
+ * one are transformed back from a copy, so that the spectra are kept. */
 #include "strategies/modes/modes_device.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,21 +31,26 @@
 #include "strategies/modes/power_kernel.h"
 #include "strategies/modes/symmetry.h"
 
-enum { THREADS = 128, RUN = 4 /* points of a thread of modes_load and modes_store, on long rows */ };
-enum { MOST_WIDTH = 16 };
-#define ALIGNED 256
+/* Threads of a block of modes_load and modes_store; points of a thread on long rows. */
+enum { THREADS = 128, RUN = 4 };
+enum { MOST_WIDTH = 16, ALIGNED = 256 };
 
-/* Same as in modes_load.cu and modes_store.cu, where the array is as long as the state. */
+/* Same as in modes_load.cu and modes_store.cu, where `array` is as long as the state. */
 typedef struct grid_arguments {
     void *array[MOST_WIDTH];
     void *spectrum;
     int64_t n[3], length[3], row, grid, grids, rows, chunks;
 } grid_arguments;
 
+/* FORWARD and INVERSE: of all arrays in place, or between one of the caller's arrays, with its
+ * batch, and its spectra. DIFFERENCES: of one array of differences in place. */
+enum { FORWARD, INVERSE, DIFFERENCES, TRANSFORMS };
+
 typedef struct modes_device_state {
     modes_linear linear;
     modes_power power;
-    stn_plan *forward, *inverse;
+    bool direct;                     /* transforms read and write the caller's arrays */
+    stn_plan *transform[TRANSFORMS]; /* owned; NULL where it is not needed, as the kernels */
     stn_kernel *load, *store;
     stn_system_points receivers;
     uint64_t chunk;
@@ -49,28 +58,66 @@ typedef struct modes_device_state {
 } modes_device_state;
 
 static stn_dtype inner_of(const stn_system_task *task) { return task->dtype == STN_F64 ? STN_F64 : STN_F32; }
+static size_t rounded(size_t bytes) { return (size_t)stn_round_up((int64_t)bytes, ALIGNED); }
 
-static size_t rounded(double bytes) { return (size_t)stn_round_up((int64_t)bytes, ALIGNED); }
-
-static size_t spectra_bytes(const modes_linear *l) {
-    return (size_t)(l->width * l->task->batch * modes_grid(l)) * 2 * stn_dtype_size(inner_of(l->task));
+static size_t level_bytes(const stn_system_task *task) {
+    return (size_t)stn_system_task_numbers(task) * stn_dtype_size(task->dtype);
 }
+
+/* Of the spectra of one number of the state, all grids. */
+static size_t number_bytes(const modes_linear *l) {
+    return (size_t)(l->task->batch * modes_grid(l)) * 2 * stn_dtype_size(inner_of(l->task));
+}
+static size_t spectra_bytes(const modes_linear *l) { return (size_t)l->width * number_bytes(l); }
 
 /* Are the spectra of some state needed after it was transformed back? */
 static bool has_stage(const stn_system_task *task) { return modes_chunk(task) < task->steps * task->states; }
 
-/* ---- choosing ------------------------------------------------------------------------------- */
+/* ---- transforms ----------------------------------------------------------------------------- */
 
-static stn_status make_fft(const modes_linear *l, bool inverse, stn_fft *fft, stn_error *error) {
-    return modes_transform(l, inner_of(l->task), inverse, true, l->task->batch * l->width, 1, fft, error);
+/* Of the arrays of a direct transform: states of a stack, and spectra of numbers of the state,
+ * follow each other without gaps. */
+static int alignment_of(const modes_linear *l) {
+    const int64_t level = l->task->stack ? (int64_t)level_bytes(l->task) : ALIGNED, number = (int64_t)number_bytes(l);
+    return (int)stn_min(l->task->alignment, stn_min(level & -level, number & -number));
 }
 
-bool modes_device_fits(const modes_linear *l, const stn_machine *machine, char *reason, size_t size) {
+/* Transforms of real data read pairs. */
+static bool is_direct(const modes_linear *l) {
+    bool direct = l->task->dtype != STN_F16 && alignment_of(l) >= 2 * (int)stn_dtype_size(inner_of(l->task));
+    for (int axis = 0; axis < 3; axis++) direct = direct && !l->axis[axis].mirrored;
+    return direct;
+}
+
+/* How often an execution runs a transform. */
+static double times_of(const modes_linear *l, int which) {
+    const stn_system_task *task = l->task;
+    const double states = (double)task->states, fields = task->system->nfields;
+    const double records = task->nreceivers ? (double)task->steps * states / (double)task->record_every : 0;
+    if (which == DIFFERENCES) return is_direct(l) ? l->width - fields : 0;
+    if (!is_direct(l)) return which == FORWARD ? 1 : states + records;
+    return which == FORWARD ? fields : states * l->width + records * fields;
+}
+
+static stn_status make_fft(const modes_linear *l, int which, stn_fft *fft, stn_error *error) {
+    const bool direct = is_direct(l), dense = direct && which != DIFFERENCES;
+    const modes_layout layout = {
+        .inverse = which == INVERSE, .in_place = !dense, .dense = dense, .alignment = direct ? alignment_of(l) : 0};
+    return modes_transform(l, inner_of(l->task), layout, l->task->batch * (direct ? 1 : l->width), 1, fft, error);
+}
+
+static bool estimate_fft(const modes_linear *l, int which, const stn_machine *machine, stn_estimate *result) {
     stn_fft fft;
+    return make_fft(l, which, &fft, NULL) == STN_OK && stn_subplan_estimate_fft(&fft, machine, NULL, result);
+}
+
+/* ---- choosing ------------------------------------------------------------------------------- */
+
+bool modes_device_fits(const modes_linear *l, const stn_machine *machine, char *reason, size_t size) {
     stn_estimate unused;
-    if (l->width > MOST_WIDTH || !modes_power_fits(l, machine, reason, size)) return false;
-    for (int inverse = 0; inverse < 2; inverse++)
-        if (make_fft(l, inverse, &fft, NULL) != STN_OK || !stn_subplan_estimate_fft(&fft, machine, NULL, &unused)) {
+    if (!modes_power_fits(l, machine, reason, size)) return false;
+    for (int which = 0; which < TRANSFORMS; which++)
+        if (times_of(l, which) > 0 && !estimate_fft(l, which, machine, &unused)) {
             snprintf(reason, size, "there is no transform of %lld x %lld x %lld points here",
                      (long long)l->axis[0].length, (long long)l->axis[1].length, (long long)l->axis[2].length);
             return false;
@@ -84,51 +131,46 @@ bool modes_device_fits(const modes_linear *l, const stn_machine *machine, char *
 }
 
 /* Fractions of the copy bandwidth that modes_load, modes_store and modes_power reach, and of the
- * rate of float64 that the last reaches in registers and in local memory: assumed, not measured. */
+ * rate of float64 that the last reaches with matrices in registers and in local memory: assumed,
+ * not measured. */
 static const struct { double moving, arithmetic, local; } rates = {0.75, 0.4, 0.05};
-
-/* Registers hold small matrices only, as in modes_power.cu. */
-static double arithmetic_rate(const modes_linear *l) {
-    const int n = l->width + l->affine;
-    return n * n * n * (l->real ? 1 : 4) <= 32 ? rates.arithmetic : rates.local;
-}
 
 void modes_device_estimate(const modes_linear *l, const stn_machine *machine, stn_estimate *result) {
     const stn_system_task *task = l->task;
-    const double grids = (double)stn_system_task_numbers(task) * (double)stn_dtype_size(task->dtype) * l->width;
-    const double spectra = (double)spectra_bytes(l), chunk = (double)modes_chunk(task);
-    const double chunks = (double)task->steps * (double)task->states / chunk;
-    const double back =
-        (double)task->states +
-        (task->nreceivers ? (double)task->steps * (double)task->states / (double)task->record_every : 0);
-    const double pass = 2 * spectra, moved = grids + spectra;
-    const double flops = modes_power_flops(l, modes_chunk(task));
+    const double grids = (double)level_bytes(task) * l->width, spectra = (double)spectra_bytes(l);
+    const double all = (double)task->steps * (double)task->states, chunks = all / (double)modes_chunk(task);
+    const double flops = modes_power_flops(l, modes_chunk(task)), differences = times_of(l, DIFFERENCES);
+    /* Passes of modes_load and modes_store, and their bytes. */
+    const double moves = is_direct(l) ? differences > 0 : 1 + times_of(l, INVERSE);
+    const double moved = is_direct(l) ? 2 * differences / l->width * grids : moves * (grids + spectra);
     double points = 1;
     for (int axis = 0; axis < 3; axis++) points *= (double)l->axis[axis].length;
     *result = (stn_estimate){.unit = STN_UNIT_FMA_F64};
-    for (int inverse = 0; inverse < 2; inverse++) {
-        stn_fft fft;
+    for (int which = 0; which < TRANSFORMS; which++) {
         stn_estimate each;
-        const double times = inverse ? back : 1;
-        if (make_fft(l, inverse, &fft, NULL) != STN_OK || !stn_subplan_estimate_fft(&fft, machine, NULL, &each)) {
+        const double times = times_of(l, which);
+        if (times == 0) continue;
+        if (!estimate_fft(l, which, machine, &each)) {
             result->seconds = INFINITY;
             return;
         }
         result->bytes += times * each.bytes, result->flops += times * each.flops;
         result->launches += times * each.launches, result->seconds += times * each.seconds;
     }
-    result->bytes += moved * (1 + back) + pass * chunks;
+    const double bandwidth = rates.moving * machine->copy_bandwidth;
+    const double rate = (modes_power_unrolls(l) ? rates.arithmetic : rates.local) * machine->flops[STN_UNIT_FMA_F64];
+    result->bytes += moved + 2 * spectra * chunks;
     result->flops += flops * chunks;
-    result->launches += 1 + back + chunks;
-    result->seconds += moved * (1 + back) / (rates.moving * machine->copy_bandwidth) +
-                       chunks * fmax(pass / (rates.moving * machine->copy_bandwidth),
-                                     flops / (arithmetic_rate(l) * machine->flops[STN_UNIT_FMA_F64])) +
-                       (1 + back + chunks) * machine->launch_seconds;
+    result->launches += moves + chunks;
+    result->seconds += moved / bandwidth + chunks * fmax(2 * spectra / bandwidth, flops / rate) +
+                       (moves + chunks) * machine->launch_seconds;
     result->memory = spectra * (has_stage(task) ? 2 : 1);
     result->grids = result->memory / grids;
     result->halo_waste = points / (double)stn_system_task_points(task) - 1;
-    result->error = hypot(stn_error_of(0, 1.5 * stn_error_rounding(inner_of(task)), 2 * log2(points + 1) + 4),
-                          task->dtype == STN_F64 ? 0 : stn_error_rounding(task->dtype));
+    const double transformed = stn_error_of(0, 2.5 * stn_error_rounding(inner_of(task)), 2 * log2(points + 1) + 4);
+    /* Of the powers, which are rounded to float64 a few times; of storing. */
+    const double others = (task->dtype == STN_F64 ? 16 : 1) * stn_error_rounding(task->dtype);
+    result->error = hypot(transformed, others);
 }
 
 /* ---- building ------------------------------------------------------------------------------- */
@@ -145,21 +187,18 @@ static stn_status make_grid_kernel(stn_plan *plan, const modes_linear *l, bool l
                                    stn_error *error) {
     const stn_system *system = l->task->system;
     const int64_t n = loads ? l->axis[2].length : l->axis[2].n;
-    int field[STN_SYSTEM_MAX_FIELDS + 1], sign[6 * STN_SYSTEM_MAX_FIELDS], beyond[3], levels = 1;
+    int sign[6 * STN_SYSTEM_MAX_FIELDS], beyond[3], levels = 1;
     stn_text params = STN_TEXT_EMPTY;
     for (int f = 0; f < system->nfields; f++) {
-        field[f] = l->first[f];
         levels = (int)stn_max(levels, system->fields[f].levels);
         for (int side = 0; side < 6; side++) sign[6 * f + side] = l->axis[side / 2].sign[f][side % 2];
     }
-    field[system->nfields] = l->width;
     for (int axis = 0; axis < 3; axis++) beyond[axis] = l->axis[axis].mirrored ? l->axis[axis].beyond : -1;
     stn_params_begin(&params);
     stn_params_elements(&params, l->task->dtype);
-    stn_params_int(&params, "MODES_WIDTH", l->width);
-    stn_params_int(&params, "MODES_FIELDS", system->nfields);
+    modes_render_fields(l, &params);
     stn_params_int(&params, "MODES_LEVELS", levels);
-    stn_params_ints(&params, "MODES_FIELD", field, (size_t)system->nfields + 1);
+    stn_params_int(&params, "MODES_FROM", is_direct(l));
     stn_params_ints(&params, "MODES_BEYOND", beyond, 3);
     stn_params_ints(&params, "MODES_SIGN", sign, 6 * (size_t)system->nfields);
     stn_params_int(&params, "MODES_RUN", run_along(n));
@@ -173,40 +212,44 @@ static stn_status make_grid_kernel(stn_plan *plan, const modes_linear *l, bool l
 }
 
 static stn_status make_transforms(stn_plan *plan, modes_device_state *state, stn_error *error) {
-    for (int inverse = 0; inverse < 2; inverse++) {
+    for (int which = 0; which < TRANSFORMS; which++) {
         stn_fft fft;
-        stn_plan **made = inverse ? &state->inverse : &state->forward;
-        STN_TRY(make_fft(&state->linear, inverse, &fft, error));
-        STN_TRY(stn_subplan_fft(plan, &fft, NULL, made, error));
-        stn_subplan_list_kernels(plan, *made);
+        if (times_of(&state->linear, which) == 0) continue;
+        STN_TRY(make_fft(&state->linear, which, &fft, error));
+        STN_TRY(stn_subplan_fft(plan, &fft, NULL, &state->transform[which], error));
+        stn_subplan_list_kernels(plan, state->transform[which]);
     }
     return STN_OK;
 }
 
 static void lay_out(stn_plan *plan, modes_device_state *state) {
     const stn_system_task *task = &plan->system;
-    const size_t spectra = rounded((double)spectra_bytes(&state->linear));
-    const size_t fields = task->nreceivers ? rounded((double)stn_system_task_numbers(task) *
-                                                     (double)stn_dtype_size(task->dtype) * task->system->nfields)
-                                           : 0;
+    const size_t spectra = rounded(spectra_bytes(&state->linear));
+    const size_t fields = task->nreceivers ? rounded(level_bytes(task)) * (size_t)task->system->nfields : 0;
+    size_t most = 0;
+    for (int which = 0; which < TRANSFORMS; which++) {
+        const stn_plan *each = state->transform[which];
+        if (each && each->workspace_size > most) most = each->workspace_size;
+    }
     state->stage = has_stage(task) ? spectra : 0;
     state->fields = state->stage + spectra;
     state->own = state->fields + fields;
-    plan->workspace_size =
-        state->own + (size_t)stn_max((int64_t)state->forward->workspace_size, (int64_t)state->inverse->workspace_size);
+    plan->workspace_size = state->own + most;
 }
 
 stn_status modes_device_prepare(stn_plan *plan, stn_error *error) {
     modes_device_state *state = calloc(1, sizeof *state);
+    modes_linear *l = &state->linear;
     char reason[160];
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
     state->chunk = modes_chunk(&plan->system);
-    if (!modes_analyse(&plan->system, &state->linear, reason, sizeof reason))
+    if (!modes_analyse(&plan->system, l, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s", reason);
-    STN_TRY(make_grid_kernel(plan, &state->linear, true, &state->load, error));
-    STN_TRY(make_grid_kernel(plan, &state->linear, false, &state->store, error));
-    STN_TRY(modes_power_make(plan, &state->linear, &state->power, error));
+    state->direct = is_direct(l);
+    if (!state->direct || times_of(l, DIFFERENCES) > 0) STN_TRY(make_grid_kernel(plan, l, true, &state->load, error));
+    if (!state->direct) STN_TRY(make_grid_kernel(plan, l, false, &state->store, error));
+    STN_TRY(modes_power_make(plan, l, &state->power, error));
     STN_TRY(make_transforms(plan, state, error));
     STN_TRY(stn_system_points_make(plan, false, &state->receivers, error));
     lay_out(plan, state);
@@ -216,8 +259,7 @@ stn_status modes_device_prepare(stn_plan *plan, stn_error *error) {
 void modes_device_release(stn_plan *plan) {
     modes_device_state *state = plan->state;
     if (!state) return;
-    stn_plan_destroy(state->forward);
-    stn_plan_destroy(state->inverse);
+    for (int which = 0; which < TRANSFORMS; which++) stn_plan_destroy(state->transform[which]);
     modes_power_clear(plan, &state->power);
     stn_system_points_clear(plan, &state->receivers);
     modes_linear_clear(&state->linear);
@@ -227,91 +269,122 @@ void modes_device_release(stn_plan *plan) {
 
 /* ---- a run ---------------------------------------------------------------------------------- */
 
-static stn_status move(const modes_device_state *state, bool loads, const void *const *arrays, void *spectrum,
-                       void *stream, stn_error *error) {
-    const modes_linear *l = &state->linear;
+typedef struct device_run {
+    const modes_device_state *state;
+    const stn_execution *run;
+} device_run;
+
+static void *at(const device_run *r, size_t offset) { return (char *)r->run->workspace + offset; }
+
+/* Launches modes_load or modes_store. */
+static stn_status move(const device_run *r, bool loads, const void *const *arrays, void *spectrum, stn_error *error) {
+    const modes_linear *l = &r->state->linear;
     const int64_t along = loads ? l->axis[2].length : l->axis[2].n;
     grid_arguments a = {.spectrum = spectrum,
                         .row = 2 * (l->axis[2].length / 2 + 1),
                         .grid = 2 * modes_grid(l),
                         .grids = l->task->batch,
                         .chunks = stn_div_up(along, (int64_t)threads_along(along) * run_along(along))};
-    unsigned char packed[sizeof a];
+    _Alignas(16) unsigned char packed[sizeof a];
     const size_t pointers = (size_t)l->width * sizeof(void *), rest = offsetof(grid_arguments, spectrum);
     for (int axis = 0; axis < 3; axis++) a.n[axis] = l->axis[axis].n, a.length[axis] = l->axis[axis].length;
     a.rows = a.grids * (loads ? a.length[0] * a.length[1] : a.n[0] * a.n[1]);
     memcpy(packed, arrays, pointers);
     memcpy(packed + pointers, (const char *)&a + rest, sizeof a - rest);
     const int64_t groups = stn_div_up(a.rows, THREADS / threads_along(along));
-    const stn_launch how = {.grid = {(unsigned)(groups * a.chunks), 1, 1}, .block = {THREADS, 1, 1}, .stream = stream};
-    return stn_module_launch((loads ? state->load : state->store)->module, &how, packed, error);
+    const stn_launch how = {
+        .grid = {(unsigned)(groups * a.chunks), 1, 1}, .block = {THREADS, 1, 1}, .stream = r->run->stream};
+    return stn_module_launch((loads ? r->state->load : r->state->store)->module, &how, packed, error);
 }
 
-static stn_status transform(stn_plan *transform, void *spectrum, const stn_execution *run, size_t own,
-                            stn_error *error) {
-    const stn_execution each = {
-        .in = spectrum, .out = spectrum, .workspace = (char *)run->workspace + own, .stream = run->stream};
-    return stn_plan_run_whole(transform, &each, error);
+static stn_status transform(const device_run *r, int which, const void *in, void *out, stn_error *error) {
+    const stn_execution each = {.in = in, .out = out, .workspace = at(r, r->state->own), .stream = r->run->stream};
+    return stn_plan_run_whole(r->state->transform[which], &each, error);
+}
+
+static stn_status load(const device_run *r, void *spectrum, stn_error *error) {
+    const modes_linear *l = &r->state->linear;
+    const void *const *in = r->run->system->in;
+    if (r->state->load) STN_TRY(move(r, true, in, spectrum, error));
+    if (!r->state->direct) return transform(r, FORWARD, spectrum, spectrum, error);
+    for (int f = 0; f < l->task->system->nfields; f++)
+        for (int level = 0; level < l->task->system->fields[f].levels; level++) {
+            const int i = l->first[f] + level;
+            void *const to = (char *)spectrum + (size_t)i * number_bytes(l);
+            STN_TRY(transform(r, level ? DIFFERENCES : FORWARD, level ? to : in[i], to, error));
+        }
+    return STN_OK;
+}
+
+/* Stores to the arrays that are not NULL. back: the spectra are transformed back in place before,
+ * where transforms are not direct. */
+static stn_status store(const device_run *r, void *spectrum, const void *const *out, bool back, stn_error *error) {
+    const modes_linear *l = &r->state->linear;
+    if (!r->state->direct) {
+        if (back) STN_TRY(transform(r, INVERSE, spectrum, spectrum, error));
+        return move(r, false, out, spectrum, error);
+    }
+    for (int i = 0; i < l->width; i++)
+        if (out[i])
+            STN_TRY(transform(r, INVERSE, (char *)spectrum + (size_t)i * number_bytes(l), (void *)out[i], error));
+    return STN_OK;
 }
 
 /* Records the present states, which are computed in the workspace. */
-static stn_status record(const modes_device_state *state, const stn_execution *run, void *spectrum, uint64_t steps,
-                         stn_error *error) {
-    const stn_system_task *task = state->linear.task;
-    const size_t bytes = (size_t)stn_system_task_numbers(task) * stn_dtype_size(task->dtype);
+static stn_status record(const device_run *r, void *spectrum, uint64_t steps, stn_error *error) {
+    const stn_system_task *task = r->state->linear.task;
     const void *out[MOST_WIDTH] = {NULL}, *fields[STN_SYSTEM_MAX_FIELDS] = {NULL};
     for (int f = 0; f < task->system->nfields; f++)
-        out[state->linear.first[f]] = fields[f] = (char *)run->workspace + state->fields + (size_t)f * bytes;
-    STN_TRY(move(state, false, out, spectrum, run->stream, error));
-    return stn_system_points_record(&state->receivers, task, run->system, fields, (int64_t)steps, run->stream, error);
+        out[r->state->linear.first[f]] = fields[f] = at(r, r->state->fields + (size_t)f * rounded(level_bytes(task)));
+    STN_TRY(store(r, spectrum, out, true, error));
+    return stn_system_points_record(&r->state->receivers, task, r->run->system, fields, (int64_t)steps, r->run->stream,
+                                    error);
 }
 
-static stn_status store(const modes_device_state *state, const stn_execution *run, void *spectrum, uint64_t number,
-                        stn_error *error) {
-    const stn_system_task *task = state->linear.task;
-    const size_t before =
-        task->stack ? (size_t)number * (size_t)stn_system_task_numbers(task) * stn_dtype_size(task->dtype) : 0;
+static stn_status store_state(const device_run *r, void *spectrum, uint64_t number, bool back, stn_error *error) {
+    const stn_system_task *task = r->state->linear.task;
+    const size_t before = task->stack ? (size_t)number * level_bytes(task) : 0;
     const void *out[MOST_WIDTH];
-    for (int i = 0; i < state->linear.width; i++)
-        out[i] = run->system->out[i] ? (char *)run->system->out[i] + before : NULL;
-    return move(state, false, out, spectrum, run->stream, error);
+    for (int i = 0; i < r->state->linear.width; i++)
+        out[i] = r->run->system->out[i] ? (char *)r->run->system->out[i] + before : NULL;
+    return store(r, spectrum, out, back, error);
 }
 
 stn_status modes_device_execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
-    const modes_device_state *state = plan->state;
+    const device_run r = {plan->state, run};
+    const modes_linear *l = &r.state->linear;
     const stn_system_task *task = &plan->system;
     const uint64_t all = task->steps * task->states;
-    void *const spectrum = run->workspace, *const stage = (char *)run->workspace + state->stage;
-    modes_power_pass pass = {.spectrum = spectrum, .steps = state->chunk, .scale = 1};
-    for (int axis = 0; axis < 3; axis++) pass.scale /= (double)state->linear.axis[axis].length;
-    STN_TRY(move(state, true, run->system->in, spectrum, run->stream, error));
-    STN_TRY(transform(state->forward, spectrum, run, state->own, error));
-    for (uint64_t done = state->chunk; done <= all; done += state->chunk) {
+    modes_power_pass pass = {.spectrum = run->workspace, .steps = r.state->chunk, .scale = 1};
+    for (int axis = 0; axis < 3; axis++) pass.scale /= (double)l->axis[axis].length;
+    STN_TRY(load(&r, pass.spectrum, error));
+    for (uint64_t done = pass.steps; done <= all; done += pass.steps) {
         const bool records = task->nreceivers && done % task->record_every == 0, stores = done % task->steps == 0;
         pass.keeps = (records || stores) && done < all;
-        pass.to = pass.keeps ? stage : spectrum;
-        STN_TRY(modes_power_run(&state->power, &state->linear, run->system->numbers, &pass, run->stream, error));
+        pass.levels = (records || stores) && r.state->direct;
+        pass.to = pass.keeps ? at(&r, r.state->stage) : pass.spectrum;
+        STN_TRY(modes_power_run(&r.state->power, l, run->system->numbers, &pass, run->stream, error));
         pass.scale = 1;
-        if (!records && !stores) continue;
-        STN_TRY(transform(state->inverse, pass.to, run, state->own, error));
-        if (records) STN_TRY(record(state, run, pass.to, done, error));
-        if (stores) STN_TRY(store(state, run, pass.to, done / task->steps - 1, error));
+        if (records) STN_TRY(record(&r, pass.to, done, error));
+        if (stores) STN_TRY(store_state(&r, pass.to, done / task->steps - 1, !records, error));
     }
     return STN_OK;
 }
+
+/* ---- description ---------------------------------------------------------------------------- */
 
 const modes_linear *modes_device_linear(const stn_plan *plan) {
     return &((const modes_device_state *)plan->state)->linear;
 }
 
 void modes_device_describe(const stn_plan *plan, stn_format format, stn_text *text) {
-    const modes_device_state *state = plan->state;
-    if (!state->inverse) return;
+    const stn_plan *forward = ((const modes_device_state *)plan->state)->transform[FORWARD];
+    if (!forward) return;
     if (format == STN_JSON) {
         stn_json_key(text, "transforms");
-        stn_json_string(text, state->forward->strategy->name);
+        stn_json_string(text, forward->strategy->name);
         return;
     }
-    stn_text_printf(text, ", transforms by %s: ", state->forward->strategy->name);
-    state->forward->strategy->describe(state->forward, format, text);
+    stn_text_printf(text, ", transforms by %s: ", forward->strategy->name);
+    forward->strategy->describe(forward, format, text);
 }

@@ -27,14 +27,16 @@ static size_t rounded(size_t bytes) { return (size_t)stn_round_up((int64_t)bytes
 
 /* ---- making it ------------------------------------------------------------------------------ */
 
-stn_status modes_transform(const modes_linear *l, stn_dtype dtype, bool inverse, bool in_place, int64_t batch,
-                           double scale, stn_fft *fft, stn_error *error) {
+stn_status modes_transform(const modes_linear *l, stn_dtype dtype, modes_layout layout, int64_t batch, double scale,
+                           stn_fft *fft, stn_error *error) {
     const int rank = l->task->rank;
     const int64_t pitch = l->axis[2].length / 2 + 1, grid = modes_grid(l);
+    const bool inverse = layout.inverse;
     stn_transform t = STN_TRANSFORM_INIT;
-    t.rank = rank, t.batch = (size_t)batch, t.dtype = dtype, t.in_place = in_place;
+    t.rank = rank, t.batch = (size_t)batch, t.dtype = dtype, t.in_place = layout.in_place;
     t.kind = inverse ? STN_C2R : STN_R2C;
     t.inverse_scale = scale;
+    t.alignment = (size_t)layout.alignment;
     ptrdiff_t complex_stride = 1, real_stride = 1;
     for (int own = rank - 1; own >= 0; own--) {
         const int64_t length = l->axis[3 - rank + own].length;
@@ -43,10 +45,10 @@ stn_status modes_transform(const modes_linear *l, stn_dtype dtype, bool inverse,
         (inverse ? t.in_stride : t.out_stride)[own] = complex_stride;
         (inverse ? t.out_stride : t.in_stride)[own] = real_stride;
         complex_stride *= last ? pitch : length;
-        real_stride *= last ? 2 * pitch : length;
+        real_stride *= last && !layout.dense ? 2 * pitch : length;
     }
-    t.in_batch_stride = inverse ? grid : 2 * grid;
-    t.out_batch_stride = inverse ? 2 * grid : grid;
+    t.in_batch_stride = inverse ? grid : layout.dense ? real_stride : 2 * grid;
+    t.out_batch_stride = !inverse ? grid : layout.dense ? real_stride : 2 * grid;
     return stn_fft_make(&t, fft, error);
 }
 
@@ -55,7 +57,8 @@ static stn_status make_transform(const modes_passes *p, bool inverse, bool in_pl
     stn_fft fft;
     double scale = 1;
     for (int axis = 0; axis < 3; axis++) scale /= (double)p->linear.axis[axis].length;
-    STN_TRY(modes_transform(&p->linear, STN_F64, inverse, in_place, batch, scale, &fft, error));
+    STN_TRY(modes_transform(&p->linear, STN_F64, (modes_layout){.inverse = inverse, .in_place = in_place}, batch, scale,
+                            &fft, error));
     return stn_host_fft_create(&fft, threads, made, error);
 }
 

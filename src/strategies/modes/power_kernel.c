@@ -20,12 +20,11 @@ enum {
     ROWS_A_THREAD = 8, /* rows among which a thread's cosines and sines are shared */
     SHARED = 32 << 10, /* bytes of the terms of a block's rows */
     MOST_SLOTS = SHARED / 16,
-    MOST_REACH = 64,    /* along the rows */
-    MOST_NUMBERS = 400, /* factors that are computed: of each operation, one for each number of the state */
+    MOST_NUMBERS = 400, /* pairs of an operation and a number of the state that it depends on */
     MOST_NODES = 1024,
     MOST_REAL = 8, /* rows of a matrix that a thread has in local memory */
     MOST_COMPLEX = 6,
-    PLAIN = 3 /* the last squarings, in float64: their rounding errors are doubled 3 times at most */
+    PLAIN = 3 /* the last squarings, in float64: errors are doubled 3 times at most */
 };
 
 /* The sum of two doubles, as kernels have it. */
@@ -50,7 +49,7 @@ typedef struct power_arguments {
     int64_t rows[2], pitch, grids, grid, chunks;
     uint64_t steps;
     double scale;
-    int64_t keeps;
+    int32_t keeps, levels;
 } power_arguments;
 
 /* A term of a stencil's symbol, or its real or imaginary part: all taps with the same offset along
@@ -132,6 +131,12 @@ static modes_power_shape shape_of(const modes_linear *l, const stn_machine *mach
     return s;
 }
 
+/* Registers hold small matrices only, as in modes_power.cu. */
+bool modes_power_unrolls(const modes_linear *l) {
+    const int n = size_of(l);
+    return n * n * n * (l->real ? 1 : 4) <= 32;
+}
+
 /* The values in the order in which the rendered text reads them. */
 static int list_values(const modes_linear *l, modes_power *to) {
     int count = 0;
@@ -172,11 +177,21 @@ double modes_power_flops(const modes_linear *l, uint64_t steps) {
     const double exact = l->task->dtype == STN_F64 ? fmax(0, 1.5 * (bits - PLAIN)) : 0;
     double numbers = 0;
     for (int i = 0; i < l->count; i++) numbers += __builtin_popcountll(l->operations[i].columns);
-    /* Operations of a product in 106 bits, of one in float64, of a term of a symbol, of a factor. */
+    /* Operations of a product in 106 bits and in float64, of a symbol's term, of a factor. */
     return frequencies * (product * (13 * exact + 2 * (each - exact)) + 13 * s.slots + 10 * numbers);
 }
 
 /* ---- the kernel's text ---------------------------------------------------------------------- */
+
+void modes_render_fields(const modes_linear *l, stn_text *text) {
+    const int fields = l->task->system->nfields;
+    int first[STN_SYSTEM_MAX_FIELDS + 1];
+    memcpy(first, l->first, (size_t)fields * sizeof *first);
+    first[fields] = l->width;
+    stn_params_int(text, "MODES_WIDTH", l->width);
+    stn_params_int(text, "MODES_FIELDS", fields);
+    stn_params_ints(text, "MODES_FIELD", first, (size_t)fields + 1);
+}
 
 static void render_operation(const modes_linear *l, int i, int column, int value, stn_text *text) {
     const modes_operation *o = &l->operations[i];
@@ -258,7 +273,7 @@ static void render(const modes_linear *l, const modes_power *power, const slot *
     const size_t count = (size_t)stn_max(s->slots, 1), stencils = (size_t)stn_max(l->nstencils, 1);
     stn_params_begin(text);
     stn_params_type(text, "REAL", l->task->dtype == STN_F64 ? "double" : "float");
-    stn_params_int(text, "MODES_WIDTH", l->width);
+    modes_render_fields(l, text);
     stn_params_int(text, "MODES_AFFINE", l->affine);
     stn_params_int(text, "MODES_REAL", l->real);
     stn_params_int(text, "MODES_EXACT", l->task->dtype == STN_F64);
@@ -372,7 +387,8 @@ stn_status modes_power_run(const modes_power *power, const modes_linear *l, cons
                    .chunks = s->chunks,
                    .steps = pass->steps,
                    .scale = pass->scale,
-                   .keeps = pass->keeps}};
+                   .keeps = pass->keeps,
+                   .levels = pass->levels}};
     for (int axis = 0; axis < 3; axis++)
         all.a.axis[axis] = (device_roots){tables + power->coarse[axis], tables + power->fine[axis],
                                           l->axis[axis].length, power->low[axis]};

@@ -19,7 +19,7 @@ typedef struct modes_power_shape {
 typedef struct modes_power {
     modes_power_shape shape;
     stn_kernel *kernel;
-    void *tables;              /* device memory, owned: taps, then the coarse and the fine roots of each axis */
+    void *tables;              /* device memory, owned: taps, then roots of each axis */
     size_t coarse[3], fine[3]; /* byte offsets */
     int low[3];
     int nvalues, value[MODES_MOST_VALUES]; /* the node of each value */
@@ -30,6 +30,7 @@ typedef struct modes_power {
 typedef struct modes_power_pass {
     void *spectrum, *to; /* `to` may be the spectrum */
     bool keeps;          /* the result is stored to the spectrum too */
+    bool levels;         /* `to` gets levels, not their differences */
     uint64_t steps;
     double scale; /* of the result; the constants that steps add are at this scale too */
 } modes_power_pass;
@@ -38,6 +39,11 @@ typedef struct modes_power_pass {
 bool modes_power_fits(const modes_linear *linear, const stn_machine *machine, char *reason, size_t size);
 /* Operations of float64 of a pass. */
 double modes_power_flops(const modes_linear *linear, uint64_t steps);
+/* Are its matrices in registers, not in local memory? */
+bool modes_power_unrolls(const modes_linear *linear);
+/* Renders the numbers of the state and of each field, which kernels read as MODES_WIDTH,
+ * MODES_FIELDS and MODES_FIELD. */
+void modes_render_fields(const modes_linear *linear, stn_text *text);
 /* *power is zero before; the caller clears it in any case. */
 stn_status modes_power_make(stn_plan *plan, const modes_linear *linear, modes_power *power, stn_error *error);
 void modes_power_clear(const stn_plan *plan, modes_power *power);
