@@ -4,8 +4,8 @@
 //     levels u, u.prev, u.prev2   ->   u, u - u.prev, (u - u.prev) - (u.prev - u.prev2)
 //
 // Threads run along the rows of the periodic extension, THREADS_Y rows of THREADS_X * MODES_RUN
-// points in a block. The spectrum's rows have `row` numbers, of which the last ones are not written.
-// MODES_FROM is the first level whose difference is written.
+// points in a block. The spectrum's rows have `row` numbers, the last ones of which are not
+// written. MODES_FROM is the first level whose difference is written.
 //
 // Reads STORE, REAL, MODES_*, THREADS_X, THREADS_Y.
 #include "device/element.cuh"

@@ -193,7 +193,7 @@ __device__ __forceinline__ matrix<T> product(const matrix<T> &a, const matrix<T>
         for (int j = 0; j < SIZE; j++) dot(a, b, i, j, to.at[i][j]);
     return to;
 }
-// Squares for each bit `from` down to `to` of `steps`, and multiplies by the matrix where it is set.
+// Squares for each bit `from` down to `to` of `steps`, and multiplies by the matrix if it is set.
 template <class M>
 __device__ __forceinline__ void raise(M &power, const M &step, unsigned long long steps, int from, int to) {
 #pragma unroll 1

@@ -77,7 +77,7 @@ class Random(unittest.TestCase):
             if DEVICE != 'host' and overwrite:
                 made = {name: each.numpy() for name, each in made.items()}
         except stentor.StentorError as error:
-            self.assertRegex(str(error), 'mirror|changes its sign' + ('|rows, and a GPU|more terms' if DEVICE != 'host' else ''))  # stencils of another parity
+            self.assertRegex(str(error), 'mirror|changes its sign' + ('|rows, and a GPU|more terms' if DEVICE != 'host' else ''))
             return 0
         if not overwrite:
             for name, each in named(state).items():
