@@ -32,7 +32,7 @@
 #include "modes/wide.cuh"
 #include "params.cuh"
 
-constexpr int TERMS = MODES_TERMS > 0 ? MODES_TERMS : 1;  // C++ has no empty arrays.
+constexpr int SLOTS = MODES_TERMS > 0 ? MODES_TERMS : 1;  // C++ has no empty arrays.
 constexpr int THREADS = THREADS_X * THREADS_Y, SIZE = MODES_WIDTH + MODES_AFFINE;
 // Large matrices are multiplied by loops, in local memory.
 constexpr bool UNROLLED = SIZE * SIZE * SIZE * (MODES_REAL ? 1 : 4) <= 32;
@@ -250,14 +250,14 @@ __device__ __forceinline__ void apply(const power_arguments &a, const plain &pow
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) modes_power(const __grid_constant__ power_arguments a) {
-    __shared__ wide terms[MODES_ROWS][TERMS];
+    __shared__ wide terms[MODES_ROWS][SLOTS];
     const int x = static_cast<int>(threadIdx.x) % THREADS_X, y = static_cast<int>(threadIdx.x) / THREADS_X;
     const long long group = blockIdx.x / a.chunks, chunk = blockIdx.x - group * a.chunks;
     const long long begin = group * MODES_ROWS, all = a.rows[0] * a.rows[1], kx = chunk * THREADS_X + x;
     for (int i = static_cast<int>(threadIdx.x); i < MODES_ROWS * MODES_TERMS; i += THREADS) {
-        const int own = i / TERMS;
+        const int own = i / SLOTS;
         const long long row = begin + own;
-        if (row < all) terms[own][i % TERMS] = term_of(a, i % TERMS, row / a.rows[1], row % a.rows[1]);
+        if (row < all) terms[own][i % SLOTS] = term_of(a, i % SLOTS, row / a.rows[1], row % a.rows[1]);
     }
     __syncthreads();
     if (kx >= a.pitch) return;
