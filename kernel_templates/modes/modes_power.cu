@@ -35,7 +35,7 @@
 constexpr int SLOTS = MODES_TERMS > 0 ? MODES_TERMS : 1;  // C++ has no empty arrays.
 constexpr int THREADS = THREADS_X * THREADS_Y, SIZE = MODES_WIDTH + MODES_AFFINE;
 // Large matrices are multiplied by loops, in local memory.
-constexpr bool UNROLLED = SIZE * SIZE * SIZE * (MODES_REAL ? 1 : 4) <= 32;
+constexpr int UNROLLED_SIZE = SIZE * SIZE * SIZE * (MODES_REAL ? 1 : 4) <= 128 ? SIZE : 1;
 
 // exp(2 pi i j / n) = coarse[j >> low] * fine[j's low bits].
 struct roots {
@@ -140,6 +140,7 @@ struct matrix {
     }
     // A row of a difference: the row of the next lower order, minus that order at present.
     __device__ __forceinline__ void difference(int row) {
+#pragma unroll UNROLLED_SIZE
         for (int j = 0; j < SIZE; j++) at[row][j] = at[row - 1][j];
         const wide minus = plus(real_part(at[row][row - 1]), wide{-1.0, 0.0});
         put(at[row][row - 1], minus, imaginary_part(at[row][row - 1]));
@@ -155,21 +156,23 @@ __device__ __forceinline__ double narrowed(wide a) { return a.top; }
 __device__ __forceinline__ complex<double> narrowed(wide_complex a) { return {a.re.top, a.im.top}; }
 __device__ __forceinline__ plain narrowed(const exact &a) {
     plain to;
+#pragma unroll UNROLLED_SIZE
     for (int i = 0; i < SIZE; i++)
+#pragma unroll UNROLLED_SIZE
         for (int j = 0; j < SIZE; j++) to.at[i][j] = narrowed(a.at[i][j]);
     return to;
 }
 
 __device__ __forceinline__ void dot(const matrix<wide> &a, const matrix<wide> &b, int i, int j, wide &to) {
     wide_sum sum;
-#pragma unroll UNROLLED ? SIZE : 1
+#pragma unroll UNROLLED_SIZE
     for (int m = 0; m < SIZE; m++) sum.add(a.at[i][m], b.at[m][j]);
     to = sum.value();
 }
 __device__ __forceinline__ void dot(const matrix<wide_complex> &a, const matrix<wide_complex> &b, int i, int j,
                                     wide_complex &to) {
     wide_sum re, im;
-#pragma unroll UNROLLED ? SIZE : 1
+#pragma unroll UNROLLED_SIZE
     for (int m = 0; m < SIZE; m++) {
         const wide_complex x = a.at[i][m], y = b.at[m][j];
         re.add(x.re, y.re), re.subtract(x.im, y.im);
@@ -180,16 +183,16 @@ __device__ __forceinline__ void dot(const matrix<wide_complex> &a, const matrix<
 template <class T>
 __device__ __forceinline__ void dot(const matrix<T> &a, const matrix<T> &b, int i, int j, T &to) {
     T sum = a.at[i][0] * b.at[0][j];
-#pragma unroll UNROLLED ? SIZE : 1
+#pragma unroll UNROLLED_SIZE
     for (int m = 1; m < SIZE; m++) sum = sum + a.at[i][m] * b.at[m][j];
     to = sum;
 }
 template <class T>
 __device__ __forceinline__ matrix<T> product(const matrix<T> &a, const matrix<T> &b) {
     matrix<T> to;
-#pragma unroll UNROLLED ? SIZE : 1
+#pragma unroll UNROLLED_SIZE
     for (int i = 0; i < SIZE; i++)
-#pragma unroll UNROLLED ? SIZE : 1
+#pragma unroll UNROLLED_SIZE
         for (int j = 0; j < SIZE; j++) dot(a, b, i, j, to.at[i][j]);
     return to;
 }
@@ -229,10 +232,13 @@ __device__ __forceinline__ complex<REAL> rounded(complex<double> a) {
 __device__ __forceinline__ void apply(const power_arguments &a, const plain &power, long long at, bool first) {
     complex<double> in[MODES_WIDTH];
     const long long next = a.grids * a.grid;
+#pragma unroll UNROLLED_SIZE
     for (int i = 0; i < MODES_WIDTH; i++) in[i] = in_double(load_pair(a.spectrum + 2 * (at + i * next)));
     complex<double> made[MODES_WIDTH];
+#pragma unroll UNROLLED_SIZE
     for (int i = 0; i < MODES_WIDTH; i++) {
         complex<double> sum = power.at[i][0] * in[0];
+#pragma unroll UNROLLED_SIZE
         for (int j = 1; j < MODES_WIDTH; j++) sum = sum + power.at[i][j] * in[j];
         made[i] = a.scale * sum;
         if constexpr (MODES_AFFINE)
@@ -246,6 +252,7 @@ __device__ __forceinline__ void apply(const power_arguments &a, const plain &pow
             for (int j = MODES_FIELD[f + 1] - 1; j > MODES_FIELD[f]; j--)
 #pragma unroll
                 for (int i = j; i < MODES_FIELD[f + 1]; i++) made[i] = made[i - 1] - made[i];
+#pragma unroll UNROLLED_SIZE
     for (int i = 0; i < MODES_WIDTH; i++) store_pair(a.to + 2 * (at + i * next), rounded(made[i]));
 }
 

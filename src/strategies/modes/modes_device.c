@@ -216,7 +216,10 @@ static stn_status make_transforms(stn_plan *plan, modes_device_state *state, stn
         stn_fft fft;
         if (times_of(&state->linear, which) == 0) continue;
         STN_TRY(make_fft(&state->linear, which, &fft, error));
-        STN_TRY(stn_subplan_fft(plan, &fft, NULL, &state->transform[which], error));
+        stn_error why = {STN_OK, ""};
+        const stn_status status = stn_subplan_fft(plan, &fft, NULL, &state->transform[which], &why);
+        if (status != STN_OK) /* cuFFT may not work here; strategies without transforms may */
+            return stn_fail(error, status == STN_ERROR_DRIVER ? STN_ERROR_UNSUPPORTED : status, "%s", why.message);
         stn_subplan_list_kernels(plan, state->transform[which]);
     }
     return STN_OK;

@@ -134,7 +134,7 @@ static modes_power_shape shape_of(const modes_linear *l, const stn_machine *mach
 /* Registers hold small matrices only, as in modes_power.cu. */
 bool modes_power_unrolls(const modes_linear *l) {
     const int n = size_of(l);
-    return n * n * n * (l->real ? 1 : 4) <= 32;
+    return n * n * n * (l->real ? 1 : 4) <= 128;
 }
 
 /* The values in the order in which the rendered text reads them. */
