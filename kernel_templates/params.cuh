@@ -189,6 +189,39 @@ struct equation {
     }
 };
 
+// ---- modes_load, modes_store, modes_power: all steps of a linear system at once; here the wave
+// equation u.next = 2*u - u.prev + c*lap(u) of order 2
+constexpr int MODES_WIDTH = 2;   // numbers of the state: the levels of all fields
+// Fields; the most levels of one; the first number of each, and the end.
+constexpr int MODES_FIELDS = 1;
+constexpr int MODES_LEVELS = 2;
+constexpr int MODES_FIELD[MODES_FIELDS + 1] = {0, 2};
+// By axis, the mirrors' position in half points beyond the outer point; -1: the axis wraps.
+constexpr int MODES_BEYOND[3] = {-1, -1, 1};
+// By field, axis and side, the sign of the image.
+constexpr int MODES_SIGN[6 * MODES_FIELDS] = {0, 0, 0, 0, 1, -1};
+constexpr int MODES_RUN = 4;               // points of a thread
+constexpr int MODES_FROM = 0;              // the first level whose difference is written
+constexpr int MODES_AFFINE = 0;            // 1: a step adds constants
+constexpr int MODES_REAL = 1;              // 1: the matrix is real
+constexpr int MODES_EXACT = 1;             // 1: powers in 106 bits
+constexpr int MODES_PLAIN = 3;             // the last squarings, in float64
+constexpr int MODES_EVEN[2] = {1, 1};      // by axis z, y: the matrix at -k is that at k
+constexpr int MODES_REACH = 1;             // the largest offset along the rows
+constexpr int MODES_ROWS = 32;             // rows of frequencies of a block
+constexpr int MODES_TERMS = 2;             // terms of all stencils
+constexpr int MODES_PART[2] = {0, 0};      // by term: its real or its imaginary part
+constexpr int MODES_OFFSET[2] = {0, 1};    // its offset along the rows
+constexpr int MODES_FIRST[3] = {0, 3, 4};  // its first tap, and the end
+constexpr int MODES_KIND[1] = {0};         // by stencil: how its symbol is summed
+constexpr int MODES_SLOT[2] = {0, 2};      // its first term, and the end
+constexpr int MODES_VALUES = 1;            // numbers that factors and constants are
+template <class FREQUENCY, class MATRIX>
+__device__ __forceinline__ void modes_matrix(const FREQUENCY &f, MATRIX &m) {
+    m.set(0, 0, f.template symbol<0>());
+    m.difference(1);
+}
+
 // ---- fft_line: transforms of lines; fft_warp reads WARPS, BLOCKS, STAGES and, of these, the
 // length, the inverse and the scale
 constexpr int FFT_LENGTH = 256;  // complex points of a line

@@ -79,8 +79,9 @@ def split_axes(axes: Sequence[int], source: Layout, target: Layout, most: int = 
     """Assigns the axes that are not filtered.
 
     They become batch axes if they have a common stride. Otherwise some become grid axes, if `spare`
-    and up to `most` of them, and then loop axes: the shortest ones, or the `slowest`. A last axis that is not filtered becomes a grid
-    axis unless it is narrow, since its rows are contiguous in memory."""
+    and up to `most` of them, and then loop axes: the shortest ones, or the `slowest`. A last axis
+    that is not filtered becomes a grid axis unless it is narrow, since its rows are contiguous in
+    memory."""
     grid = sorted(axes)
     rest = [a for a in range(len(source.shape)) if a not in grid and source.shape[a] > 1]
     loop = []

@@ -28,6 +28,7 @@ from ._team import SystemTeamHandle, team_devices
 from ._words import listed, said, whole
 
 PLANS = 16  # the largest number of cached plans of a system
+ALIGNED = 16  # bytes that kernels read at once, at most
 
 
 class _Point(NamedTuple):
@@ -56,6 +57,7 @@ class _Key(NamedTuple):
     in_place: bool = False
     local: bool = False
     tolerance: float = 0.0
+    alignment: int = 0  # in bytes, of all arrays; 0: that of the dtype
     devices: Optional[Tuple[int, ...]] = None
 
 
@@ -256,7 +258,7 @@ class System:
         """
         key = _Key(device_number(device), tuple(whole(each, 'an extent', 1) for each in listed(shape, 'shape')), (), dtype_of(dtype).name,
                    whole(steps, 'steps', 1), whole(every, 'every', 0), self._numbers({}), (), (), 1, strategy, False, _is_local(accuracy),
-                   number(tolerance, 'tolerance'))
+                   number(tolerance, 'tolerance'), 0 if device_number(device) == HOST else ALIGNED)
         return self._plan(key)[0].describe(form)
 
     def _numbers(self, given: Mapping[str, Any]) -> Tuple[int, ...]:
@@ -281,7 +283,7 @@ class System:
         problem.is_number = numbers
         problem.in_place, problem.tolerance = key.in_place, key.tolerance
         problem.accuracy = lib.STN_ACCURACY_LOCAL if key.local else lib.STN_ACCURACY_GLOBAL
-        problem.alignment = np.dtype(key.dtype).itemsize
+        problem.alignment = key.alignment or np.dtype(key.dtype).itemsize
         sources, receivers = (ffi.new('stn_system_point[]', [(p.channel, p.field, list(p.at), p.weight) for p in points])
                               for points in (key.sources, key.receivers))
         problem.source_count, problem.sources = len(key.sources), sources
@@ -446,7 +448,7 @@ class _Call:
         for i, (field, position) in enumerate(receivers):
             recorded += system._points(field, position, i, self.extent, f'receiver {i}')
         key = _Key(self.number, self.extent, self.batch, self.dtype.name, steps, every, tuple(int(name in self.values) for name in system._coefficients),
-                   tuple(points), tuple(recorded), record_every, strategy, overwrite, local, tolerance, self.devices)
+                   tuple(points), tuple(recorded), record_every, strategy, overwrite, local, tolerance, self._alignment(), self.devices)
         if overwrite:
             self._check_overwrite(every)
         self._warn(steps)
@@ -456,6 +458,11 @@ class _Call:
         home: Any = _OnHost(self) if self.number == HOST else _OnDevice(self, memory)
         state, records = home.run(handle, signal, (shape, wide) if receivers else None, (steps // every,) if every else (), overwrite)
         return state if records is None else (state, records)
+
+    def _alignment(self) -> int:
+        """Arrays that this call makes on a GPU are aligned, and so are those that were not sliced."""
+        given = [each.pointer for each in (*self.opened.values(), *self.arrays.values()) if isinstance(each, View)]
+        return 0 if self.number == HOST or any(each % ALIGNED for each in given) else ALIGNED
 
     def _check_overwrite(self, every: int) -> None:
         if every:

@@ -1,9 +1,11 @@
 """The strategy modes, which computes all steps of a linear system at once in Fourier space.
 
-It is compared with NumPy's single steps, with the host's, and with exact solutions.
+It is compared with NumPy's single steps, with the host's, and with exact solutions. With
+STENTOR_TEST_DEVICE=cuda, on a GPU.
 """
 import json
 import os
+import sys
 import time
 import unittest
 import warnings
@@ -13,9 +15,20 @@ import numpy as np
 import stentor
 from linear_systems import Linear, Signed, named
 
+DEVICE = os.environ.get('STENTOR_TEST_DEVICE', 'host')
 SEED = int(os.environ.get('STENTOR_TEST_SEED', time.time_ns() % 2**32))
 COUNT = int(os.environ.get('STENTOR_TEST_COUNT', 60))
+if DEVICE != 'host':
+    try:
+        stentor.to_device(np.zeros(1), DEVICE)
+    except stentor.StentorError as error:
+        print(f'no GPU: {error}')
+        sys.exit(77)
 BARS = {np.float64: 1e-13, np.float32: 1e-6, np.float16: 1e-3}
+
+
+def by(strategy):
+    return {'strategy': strategy, 'device': 'host' if strategy == 'host' else DEVICE}
 
 
 def quietly(call, *given, **more):
@@ -31,7 +44,7 @@ class Random(unittest.TestCase):
         for number in range(COUNT):
             with self.subTest(seed=SEED + number):
                 served += self.check(SEED + number)
-        self.assertGreater(served, COUNT * 2 // 3)
+        self.assertGreater(served, COUNT * 2 // 3 if DEVICE == 'host' else 0)
 
     def test_mirrors_of_both_signs(self):
         """Systems that do not preserve the mirror parities are refused; other results are right."""
@@ -40,7 +53,8 @@ class Random(unittest.TestCase):
             with self.subTest(seed=SEED + number):
                 served += self.check(SEED + number, Signed)
         print(f'{served} of {COUNT} keep the signs', flush=True)
-        self.assertGreater(served, COUNT // 20)
+        if DEVICE == 'host':
+            self.assertGreater(served, COUNT // 20)
 
     def check(self, seed, kind=None):
         rng = np.random.default_rng(seed)
@@ -57,9 +71,13 @@ class Random(unittest.TestCase):
         prepared = stentor.System(system.text())
         given = {name: each.copy() for name, each in named(state).items()}
         try:
-            made = quietly(prepared, given, coefficients, steps, every=every, rank=system.rank, strategy='modes', overwrite=overwrite)
+            if DEVICE != 'host' and overwrite:  # all arrays are on the GPU
+                given = {name: stentor.to_device(each, DEVICE) for name, each in given.items()}
+            made = quietly(prepared, given, coefficients, steps, every=every, rank=system.rank, overwrite=overwrite, **by('modes'))
+            if DEVICE != 'host' and overwrite:
+                made = {name: each.numpy() for name, each in made.items()}
         except stentor.StentorError as error:
-            self.assertRegex(str(error), 'mirror|changes its sign')  # stencils of another parity
+            self.assertRegex(str(error), 'mirror|changes its sign' + ('|rows, and a GPU|more terms' if DEVICE != 'host' else ''))
             return 0
         if not overwrite:
             for name, each in named(state).items():
@@ -131,7 +149,7 @@ class Steps(unittest.TestCase):
                 state = {name: rng.uniform(-1, 1, (2, *extent)).astype(dtype) for name in named({n: [0] * l for n, l in system.fields.items()})}
                 numbers = {'c2': 0.21} if 'c2' in system.coefficients else None
                 rank = len(extent)
-                made, host = (system(state, numbers, steps, rank=rank, strategy=each) for each in ('modes', 'host'))
+                made, host = (system(state, numbers, steps, rank=rank, **by(each)) for each in ('modes', 'host'))
                 for name in made:
                     off = np.linalg.norm(made[name].astype(np.float64) - host[name]) / np.linalg.norm(host[name].astype(np.float64))
                     bar = 1e-13 * (1 + np.log2(steps)) if dtype == np.float64 else 1e-6 * np.sqrt(steps)
@@ -141,10 +159,10 @@ class Steps(unittest.TestCase):
     def test_many_frames_are_one_run_after_another(self):
         system, u = stentor.System(WAVE.format(rank=2, order=2, sides='wrap')), np.random.default_rng(2).uniform(size=(30, 22))
         state = {'u': u, 'u.prev': u}
-        frames = system(state, {'c2': 0.3}, 600, every=50, strategy='modes')['u']
+        frames = system(state, {'c2': 0.3}, 600, every=50, **by('modes'))['u']
         self.assertEqual(frames.shape, (12, 30, 22))
         for frame in frames:
-            state = system(state, {'c2': 0.3}, 50, strategy='modes')
+            state = system(state, {'c2': 0.3}, 50, **by('modes'))
             np.testing.assert_allclose(frame, state['u'], atol=2e-13)
 
     def test_receivers_between_chunks(self):
@@ -154,7 +172,7 @@ class Steps(unittest.TestCase):
         receivers = [('u', (3, 4.5)), ('v', (0, 20)), ('u', (10.25, 0)), ('u', (16, 20))]
         for dtype, steps, every, record_every in ((np.float64, 60, 0, 5), (np.float64, 60, 12, 10), (np.float32, 24, 4, 1), (np.float16, 12, 0, 12)):
             state = {name: rng.uniform(-1, 1, (2, 17, 21)).astype(dtype) for name in ('u', 'u.prev', 'v')}
-            (made, seen), (host, expected) = (system(state, None, steps, every=every, receivers=receivers, record_every=record_every, rank=2, strategy=each)
+            (made, seen), (host, expected) = (system(state, None, steps, every=every, receivers=receivers, record_every=record_every, rank=2, **by(each))
                                               for each in ('modes', 'host'))
             bar = BARS[dtype] * np.sqrt(steps) * 5
             self.assertEqual(seen.shape, (steps // record_every, 2, 4))
@@ -166,7 +184,7 @@ class Steps(unittest.TestCase):
         system = stentor.System('field u\ncoefficient k = 0.1\ncoefficient s = 0\nstencil h = laplace-1d\nboundary u = reflect\nu.next = u + k*h(u) + s')
         u = np.random.default_rng(4).uniform(size=65)
         for numbers in (None, {'k': 0.2}, {'s': 0.5}, {'k': -0.1, 's': -2.0}):
-            made, host = (quietly(system, {'u': u}, numbers, 60, strategy=each)['u'] for each in ('modes', 'host'))
+            made, host = (quietly(system, {'u': u}, numbers, 60, **by(each))['u'] for each in ('modes', 'host'))
             np.testing.assert_allclose(made, host, rtol=1e-12, atol=1e-12 * np.abs(host).max())
 
     def test_symmetry_that_numbers_decide(self):
@@ -174,7 +192,7 @@ class Steps(unittest.TestCase):
         text = 'field u\ncoefficient k = 0\nstencil d = taps y [0, 1] (-1 1), e = taps x [0, 1] (-1 1)\n'
         system, u = stentor.System(text + 'u.next = u + where(k > 1, 0.1, 0)*d(u) + max(k - 2, 0)*e(u)'), np.random.default_rng(9).uniform(size=(12, 15))
         for k in (0.0, 1.5, 2.1):
-            made, host = (quietly(system, {'u': u}, {'k': k}, 6, strategy=each)['u'] for each in ('modes', 'host'))
+            made, host = (quietly(system, {'u': u}, {'k': k}, 6, **by(each))['u'] for each in ('modes', 'host'))
             np.testing.assert_allclose(made, host, atol=1e-13)
 
     def test_symmetry_of_small_stencils_counts(self):
@@ -182,14 +200,14 @@ class Steps(unittest.TestCase):
         system = stentor.System('field u, v\ncoefficient k\nstencil d = taps y [0, 1] (-1 1), e = taps x [0, 1] (-1 1)\n'
                                 'u.next = u + 1e-30*k*d(u) + 1e-25*v\nv.next = v + 1e25*(1e-30*k*e(u))')
         u = np.random.default_rng(9).uniform(size=(12, 15))
-        made, host = (quietly(system, {'u': u, 'v': u * 1e24}, {'k': 1e29}, 6, strategy=each) for each in ('modes', 'host'))
+        made, host = (quietly(system, {'u': u, 'v': u * 1e24}, {'k': 1e29}, 6, **by(each)) for each in ('modes', 'host'))
         for name in made:
             np.testing.assert_allclose(made[name], host[name], rtol=1e-13 * 10, atol=1e-13 * np.abs(host[name]).max())
 
     def test_what_has_decayed_is_zero(self):
         """After 10^6 steps of the heat equation only the mean is left, which is conserved."""
         system, u = stentor.System('field u\nstencil h = heat-2d\nu.next = h(u)'), np.random.default_rng(6).uniform(size=(40, 50))
-        made = system({'u': u}, None, 10**6, strategy='modes')['u']
+        made = system({'u': u}, None, 10**6, **by('modes'))['u']
         np.testing.assert_allclose(made, np.full(u.shape, u.mean()), rtol=1e-12)
 
 
@@ -212,7 +230,7 @@ class Exact(unittest.TestCase):
                 for steps in (1, 60, 4096):
                     w = np.arccos(1 + c2 * self.symbol(order, k) / 2)
                     wave = stentor.System(WAVE.format(rank=1, order=order, sides=sides))
-                    made = wave({'u': shape, 'u.prev': shape * np.cos(w)}, {'c2': c2}, steps, strategy='modes')
+                    made = wave({'u': shape, 'u.prev': shape * np.cos(w)}, {'c2': c2}, steps, **by('modes'))
                     with self.subTest(sides=sides, order=order, steps=steps):
                         np.testing.assert_allclose(made['u'], shape * np.cos(w * steps), atol=4e-15 * steps + 1e-14)
                         np.testing.assert_allclose(made['u.prev'], shape * np.cos(w * (steps - 1)), atol=4e-15 * steps + 1e-14)
@@ -232,7 +250,7 @@ class Exact(unittest.TestCase):
         wave = stentor.System(WAVE.format(rank=1, order=8, sides='wrap'))
         for dtype, bar in ((np.float64, 1e-14), (np.float32, 2e-7)):
             u, before = np.random.default_rng(11).uniform(-1, 1, (2, n)).astype(dtype)
-            made = wave({'u': u, 'u.prev': before}, {'c2': c2}, steps, strategy='modes')['u']
+            made = wave({'u': u, 'u.prev': before}, {'c2': c2}, steps, **by('modes'))['u']
             now, before, w, c = u.astype(np.longdouble), before.astype(np.longdouble), weights.astype(dtype), np.longdouble(dtype(c2))
             for _ in range(steps):
                 now, before = 2 * now - before + c * sum(np.longdouble(w[4 + j]) * np.roll(now, -j) for j in range(-4, 5)), now
@@ -246,7 +264,7 @@ class Exact(unittest.TestCase):
         w = 2 * np.arcsin(np.sqrt(np.longdouble(c2)) * np.sin(k / 2))
         shape = np.sin(k * (np.arange(n) + np.longdouble(0.5)))
         state = {'u': shape.astype(np.float64), 'u.prev': (shape * np.cos(w)).astype(np.float64)}
-        made = stentor.System(WAVE.format(rank=1, order=2, sides='odd-reflect'))(state, {'c2': c2}, 10**6, strategy='modes')['u']
+        made = stentor.System(WAVE.format(rank=1, order=2, sides='odd-reflect'))(state, {'c2': c2}, 10**6, **by('modes'))['u']
         self.assertLess(float(np.abs(made - shape * np.cos(10**6 * w)).max()), 3e-14)
 
     def test_slow_waves_keep_their_digits(self):
@@ -258,7 +276,7 @@ class Exact(unittest.TestCase):
         steps = round(np.pi / 2 / w) // 2
         shape = np.cos(k * np.arange(n))
         wave = stentor.System(WAVE.format(rank=1, order=2, sides='wrap'))
-        made = wave({'u': shape, 'u.prev': shape}, {'c2': c2}, steps, strategy='modes')['u']
+        made = wave({'u': shape, 'u.prev': shape}, {'c2': c2}, steps, **by('modes'))['u']
         exact = shape * (np.cos(w * steps) - np.tan(w / 2) * np.sin(w * steps))
         self.assertLess(np.linalg.norm(made - exact) / np.linalg.norm(exact), 1e-14)
 
@@ -275,12 +293,13 @@ class Exact(unittest.TestCase):
         u = rng.uniform(-1, 1, n)
         state = {'u': u, 'u.prev': u + 0.1 * rng.uniform(-1, 1, n)}
         first = energy(state)
-        self.assertLess(abs(energy(wave(state, {'c2': c2}, 10000, strategy='modes')) / first - 1), 1e-12)
+        self.assertLess(abs(energy(wave(state, {'c2': c2}, 10000, **by('modes'))) / first - 1), 1e-12)
         for _ in range(10):
-            state = wave(state, {'c2': c2}, 1000, strategy='modes')
+            state = wave(state, {'c2': c2}, 1000, **by('modes'))
             self.assertLess(abs(energy(state) / first - 1), 1e-12)
 
 
+@unittest.skipIf(DEVICE != 'host', 'of the host')
 class Choice(unittest.TestCase):
     def test_what_it_cannot_serve_is_said(self):
         u = np.zeros((20, 24))
@@ -341,6 +360,36 @@ class Choice(unittest.TestCase):
             wave({'u': u}, {'c2': 0.2}, 400, every=1, strategy='modes', progress=stop)
         self.assertEqual((len(told), told[-1][1]), (2, 400))
         self.assertTrue(0 < told[-1][0] < 400)
+
+
+@unittest.skipIf(DEVICE == 'host', 'of GPUs')
+class ChoiceOnDevice(unittest.TestCase):
+    def test_it_is_chosen_for_long_runs_where_accuracy_allows(self):
+        wave = stentor.System(WAVE.format(rank=2, order=2, sides='wrap').replace('coefficient c2', 'coefficient c2 = 0.2'))
+
+        def chosen(extent=(1024, 2048), form='json', **more):
+            described = wave.describe(extent, form=form, device=DEVICE, **more)
+            return json.loads(described) if form == 'json' else described
+
+        self.assertNotEqual(chosen(steps=2)['strategy'], 'modes')
+        self.assertEqual(chosen(steps=5000)['strategy'], 'modes')
+        self.assertEqual(chosen(steps=5000, dtype='float32')['strategy'], 'modes')
+        self.assertNotEqual(chosen(steps=5000, accuracy='local')['strategy'], 'modes')
+        self.assertNotEqual(chosen(steps=5000, every=1)['strategy'], 'modes')
+        self.assertNotEqual(chosen(steps=5000, tolerance=1e-18)['strategy'], 'modes')
+        told = chosen(steps=5000)['parameters']
+        self.assertEqual((told['matrix'], told['matrix_kind'], told['transforms']), (2, 'real', 'fft'))
+        self.assertIn('5000 steps at once as the power of a real 2 x 2 matrix at each frequency of 1024 x 2048 points, transforms by fft',
+                      chosen(steps=5000, form='text'))
+
+    def test_what_it_cannot_serve_is_said(self):
+        fields = 'abcdefghi'
+        chain = 'field ' + ', '.join(fields) + '\n' + '\n'.join(f'{each}.next = {each} + 0.1*{other}' for each, other in zip(fields, fields[1:] + 'a'))
+        system = stentor.System(chain)
+        with self.assertRaisesRegex(stentor.StentorError, 'a step.s real matrix has 9 rows, and a GPU.s thread holds at most 8'):
+            quietly(system, {name: np.zeros(200) for name in system.fields}, None, 5, strategy='modes', device=DEVICE)
+        with self.assertRaisesRegex(stentor.StentorError, 'it takes many steps at once, and sources add in each'):
+            stentor.System('field u\nstencil h = heat-2d\nu.next = h(u)')({'u': np.zeros((20, 24))}, None, 5, strategy='modes', sources=[('u', (3, 3), 1.0)], device=DEVICE)
 
 
 if __name__ == '__main__':

@@ -281,12 +281,12 @@ void modes_linear_clear(modes_linear *l) {
 DEFINE_APPLY(apply_f64, double, )
 DEFINE_APPLY(apply_f32, float, f)
 
-static double stored(const modes_linear *l, double x) { return l->task->dtype == STN_F64 ? x : (double)(float)x; }
+double modes_rounded(const modes_linear *l, double x) { return l->task->dtype == STN_F64 ? x : (double)(float)x; }
 
 static double sum_of(const modes_linear *l, const stn_system_stencil *stencil, double value) {
     double sum = 0;
     for (size_t k = 0; k < stencil->ntaps; k++)
-        sum = stored(l, sum + stored(l, stored(l, stencil->taps[k].weight) * value));
+        sum = modes_rounded(l, sum + modes_rounded(l, modes_rounded(l, stencil->taps[k].weight) * value));
     return sum;
 }
 
@@ -299,11 +299,11 @@ static void evaluate(const modes_linear *l, const double *numbers, bool is_gener
         const stn_system_node *node = &system->nodes[i];
         const double a = constants[node->operand[0]], b = constants[node->operand[1]], c = constants[node->operand[2]];
         if (node->op == STN_SYSTEM_NUMBER)
-            constants[i] = stored(l, node->number);
+            constants[i] = modes_rounded(l, node->number);
         else if (is_generic && (node->op == STN_SYSTEM_COEFFICIENT || node->op >= STN_SYSTEM_LESS))
             constants[i] = generic(i);
         else if (node->op == STN_SYSTEM_COEFFICIENT)
-            constants[i] = stored(l, numbers ? numbers[node->index] : system->coefficients[node->index].value);
+            constants[i] = modes_rounded(l, numbers ? numbers[node->index] : system->coefficients[node->index].value);
         else if (node->op == STN_SYSTEM_FIELD)
             constants[i] = node->level == STN_SYSTEM_NEXT ? constants[l->root_node[node->index]] : 0;
         else if (node->op == STN_SYSTEM_STENCIL)
@@ -331,7 +331,7 @@ void modes_terms(const modes_linear *l, const modes_pair *powers[2], modes_pair 
             while (l->term[term] != (int)o[2]) term++;
             const modes_pair turn =
                 modes_pair_times(modes_power_of(powers[0], (int)o[0]), modes_power_of(powers[1], (int)o[1]));
-            const modes_wide weight = modes_wide_of(stored(l, s->taps->taps[k].weight));
+            const modes_wide weight = modes_wide_of(modes_rounded(l, s->taps->taps[k].weight));
             terms[term] = modes_pair_add(terms[term], modes_pair_scale(turn, weight));
         }
     }

@@ -68,6 +68,8 @@ typedef struct modes_linear {
 bool modes_linear_make(const stn_system_task *task, modes_linear *linear, char *reason, size_t size);
 void modes_linear_clear(modes_linear *linear);
 
+/* A number as the arithmetic of the dtype has it. */
+double modes_rounded(const modes_linear *linear, double number);
 /* The constant part of each node, in the arithmetic of the dtype, with these numbers for the
  * coefficients. */
 void modes_constants(const modes_linear *linear, const double *numbers, double *constants);

@@ -1,6 +1,7 @@
-/* The strategy `modes`, on the host: a linear system with constant coefficients is a small matrix
- * at each frequency, whose T-th power is computed by squaring. So the cost of a run hardly depends
- * on the number of steps; snapshots and receivers divide it into chunks, each with such a power. */
+/* The strategy `modes`: a linear system with constant coefficients is a small matrix at each
+ * frequency, whose T-th power is computed by squaring. So the cost of a run hardly depends on the
+ * number of steps; snapshots and receivers divide it into chunks, each with such a power. Plans for
+ * GPUs are those of modes_device.c. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include "context/context.h"
 #include "plan/accuracy.h"
 #include "plan/plan.h"
+#include "strategies/modes/modes_device.h"
 #include "strategies/modes/passes.h"
 #include "strategies/modes/symmetry.h"
 #include "strategies/table.h"
@@ -22,17 +24,15 @@ typedef struct modes_state {
 
 static bool applies(const stn_system_task *task, const stn_machine *machine, char *reason, size_t size) {
     modes_linear linear;
-    if (machine->is_device) {
-        snprintf(reason, size, "it works on host memory, and this context's plans take device pointers");
-        return false;
-    }
     if (task->nsources) {
         snprintf(reason, size, "it takes many steps at once, and sources add in each of them");
         return false;
     }
     bool served = modes_analyse(task, &linear, reason, size);
     const double bytes = 2 * modes_spectra_bytes(&linear);
-    if (served && machine->memory_bytes && bytes > (double)machine->memory_bytes) {
+    if (served && machine->is_device)
+        served = modes_device_fits(&linear, machine, reason, size);
+    else if (served && machine->memory_bytes && bytes > (double)machine->memory_bytes) {
         snprintf(reason, size, "its spectra take %.3g GB, more than half of this machine's memory", 0.5e-9 * bytes);
         served = false;
     }
@@ -63,7 +63,10 @@ static void estimate(const stn_system_task *task, const stn_machine *machine, co
     char reason[160];
     (void)candidate;
     *result = (stn_estimate){.unit = STN_UNIT_FMA_F64, .seconds = INFINITY};
-    if (modes_analyse(task, &l, reason, sizeof reason)) {
+    const bool served = modes_analyse(task, &l, reason, sizeof reason);
+    if (served && machine->is_device)
+        modes_device_estimate(&l, machine, result);
+    else if (served) {
         double points = 1, frequencies = 1;
         for (int axis = 0; axis < 3; axis++) {
             const double length = (double)l.axis[axis].length, halved = floor(length / 2) + 1;
@@ -101,6 +104,7 @@ static void estimate(const stn_system_task *task, const stn_machine *machine, co
 /* ---- running --------------------------------------------------------------------------------- */
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
+    if (plan->machine.is_device) return modes_device_prepare(plan, error);
     modes_state *state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
@@ -111,13 +115,17 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
 }
 
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
-    (void)error;
     const modes_state *state = plan->state;
+    if (plan->machine.is_device) return modes_device_execute(plan, run, error);
     modes_passes_run(&state->passes, state->pool, run->system, run->workspace);
     return STN_OK;
 }
 
 static void release(stn_plan *plan) {
+    if (plan->machine.is_device) {
+        modes_device_release(plan);
+        return;
+    }
     modes_state *state = plan->state;
     if (!state) return;
     modes_passes_clear(&state->passes);
@@ -126,26 +134,29 @@ static void release(stn_plan *plan) {
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
+    static const char *const names[] = {"length_z", "length_y", "length_x"};
     const modes_state *state = plan->state;
-    if (!state || !state->pool) return;
-    const modes_linear *l = &state->passes.linear;
-    const int threads = stn_pool_threads(state->pool), rank = plan->system.rank;
+    const bool on_device = plan->machine.is_device;
+    if (!state || (!on_device && !state->pool)) return;
+    const modes_linear *l = on_device ? modes_device_linear(plan) : &state->passes.linear;
+    const int threads = on_device ? 0 : stn_pool_threads(state->pool), rank = plan->system.rank;
+    const uint64_t chunk = modes_chunk(&plan->system), chunks = plan->system.steps * plan->system.states / chunk;
     if (format == STN_JSON) {
-        static const char *const names[] = {"length_z", "length_y", "length_x"};
         for (int axis = 3 - rank; axis < 3; axis++) stn_json_integer(text, names[axis], l->axis[axis].length);
         stn_json_integer(text, "matrix", l->width);
         stn_json_key(text, "matrix_kind");
         stn_json_string(text, l->real ? "real" : "complex");
-        stn_json_integer(text, "threads", threads);
-        return;
+        if (!on_device) stn_json_integer(text, "threads", threads);
+    } else {
+        stn_text_printf(text, "%llu steps at once as the power of a %s %d x %d matrix at each frequency of",
+                        (unsigned long long)chunk, l->real ? "real" : "complex", l->width, l->width);
+        for (int axis = 3 - rank; axis < 3; axis++)
+            stn_text_printf(text, axis > 3 - rank ? " x %lld" : " %lld", (long long)l->axis[axis].length);
+        stn_text_printf(text, " points");
+        if (!on_device) stn_text_printf(text, ", on %d thread%s", threads, threads == 1 ? "" : "s");
+        if (chunks > 1) stn_text_printf(text, ", %llu times", (unsigned long long)chunks);
     }
-    stn_text_printf(text, "%llu steps at once as the power of a %s %d x %d matrix at each frequency of",
-                    (unsigned long long)state->passes.chunk, l->real ? "real" : "complex", l->width, l->width);
-    for (int axis = 3 - rank; axis < 3; axis++)
-        stn_text_printf(text, axis > 3 - rank ? " x %lld" : " %lld", (long long)l->axis[axis].length);
-    stn_text_printf(text, " points, on %d thread%s", threads, threads == 1 ? "" : "s");
-    const uint64_t chunks = plan->system.steps * plan->system.states / state->passes.chunk;
-    if (chunks > 1) stn_text_printf(text, ", %llu times", (unsigned long long)chunks);
+    if (on_device) modes_device_describe(plan, format, text);
 }
 
 const stn_strategy stn_system_strategy_modes = {

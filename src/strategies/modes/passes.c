@@ -27,28 +27,38 @@ static size_t rounded(size_t bytes) { return (size_t)stn_round_up((int64_t)bytes
 
 /* ---- making it ------------------------------------------------------------------------------ */
 
-static stn_status make_transform(const modes_passes *p, bool inverse, bool in_place, int64_t batch, int threads,
-                                 stn_host_fft **made, stn_error *error) {
-    const stn_system_task *task = p->linear.task;
+stn_status modes_transform(const modes_linear *l, stn_dtype dtype, modes_layout layout, int64_t batch, double scale,
+                           stn_fft *fft, stn_error *error) {
+    const int rank = l->task->rank;
+    const int64_t pitch = l->axis[2].length / 2 + 1, grid = modes_grid(l);
+    const bool inverse = layout.inverse;
     stn_transform t = STN_TRANSFORM_INIT;
-    stn_fft fft;
-    t.rank = task->rank, t.batch = (size_t)batch, t.dtype = STN_F64, t.in_place = in_place;
+    t.rank = rank, t.batch = (size_t)batch, t.dtype = dtype, t.in_place = layout.in_place;
     t.kind = inverse ? STN_C2R : STN_R2C;
-    t.inverse_scale = 1;
+    t.inverse_scale = scale;
+    t.alignment = (size_t)layout.alignment;
     ptrdiff_t complex_stride = 1, real_stride = 1;
-    for (int own = task->rank - 1; own >= 0; own--) {
-        const int64_t length = p->linear.axis[3 - task->rank + own].length;
-        const bool last = own == task->rank - 1;
+    for (int own = rank - 1; own >= 0; own--) {
+        const int64_t length = l->axis[3 - rank + own].length;
+        const bool last = own == rank - 1;
         t.extent[own] = (size_t)length;
-        t.inverse_scale /= (double)length;
         (inverse ? t.in_stride : t.out_stride)[own] = complex_stride;
         (inverse ? t.out_stride : t.in_stride)[own] = real_stride;
-        complex_stride *= last ? p->pitch : length;
-        real_stride *= last ? 2 * p->pitch : length;
+        complex_stride *= last ? pitch : length;
+        real_stride *= last && !layout.dense ? 2 * pitch : length;
     }
-    t.in_batch_stride = inverse ? p->grid : 2 * p->grid;
-    t.out_batch_stride = inverse ? 2 * p->grid : p->grid;
-    STN_TRY(stn_fft_make(&t, &fft, error));
+    t.in_batch_stride = inverse ? grid : layout.dense ? real_stride : 2 * grid;
+    t.out_batch_stride = !inverse ? grid : layout.dense ? real_stride : 2 * grid;
+    return stn_fft_make(&t, fft, error);
+}
+
+static stn_status make_transform(const modes_passes *p, bool inverse, bool in_place, int64_t batch, int threads,
+                                 stn_host_fft **made, stn_error *error) {
+    stn_fft fft;
+    double scale = 1;
+    for (int axis = 0; axis < 3; axis++) scale /= (double)p->linear.axis[axis].length;
+    STN_TRY(modes_transform(&p->linear, STN_F64, (modes_layout){.inverse = inverse, .in_place = in_place}, batch, scale,
+                            &fft, error));
     return stn_host_fft_create(&fft, threads, made, error);
 }
 
@@ -116,7 +126,7 @@ stn_status modes_passes_make(const stn_system_task *task, int threads, modes_pas
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s", reason);
     for (int axis = 0; axis < 3; axis++) STN_TRY(modes_roots_make(p->linear.axis[axis].length, &p->roots[axis], error));
     p->pitch = p->linear.axis[2].length / 2 + 1;
-    p->grid = p->linear.axis[0].length * p->linear.axis[1].length * p->pitch;
+    p->grid = modes_grid(&p->linear);
     STN_TRY(make_transforms(p, threads, error));
     lay_out(p, threads);
     return STN_OK;

@@ -26,6 +26,19 @@ typedef struct modes_passes {
     size_t shared;                             /* of the transforms, or of all shares */
 } modes_passes;
 
+/* Complex numbers of a grid's spectrum, with rows padded for transforms in place. */
+static inline int64_t modes_grid(const modes_linear *linear) {
+    return linear->axis[0].length * linear->axis[1].length * (linear->axis[2].length / 2 + 1);
+}
+typedef struct modes_layout {
+    bool inverse, in_place;
+    bool dense;    /* the real side is a dense grid; else its rows are padded as in place */
+    int alignment; /* of the arrays; 0: of one number */
+} modes_layout;
+/* A transform between `batch` extended grids and their spectra in that layout; scale: of an inverse
+ * transform. */
+stn_status modes_transform(const modes_linear *linear, stn_dtype dtype, modes_layout layout, int64_t batch,
+                           double scale, stn_fft *fft, stn_error *error);
 /* Steps of a chunk. */
 uint64_t modes_chunk(const stn_system_task *task);
 /* Are powers at so many frequencies, `bytes` of them, kept from chunk to chunk? */

@@ -16,11 +16,9 @@
 #define ALIKE 1e-20 /* relative, of numbers that are the same but for rounding */
 #define FLIPS 4     /* of the axes one by one, and of all */
 
-typedef enum parity { ABSENT, EVEN, ODD, NEITHER } parity;
-
 typedef struct dependence {
-    parity parity;
-    double scale; /* of NEITHER: the size of the smallest operand that is neither */
+    modes_parity parity;
+    double scale; /* of MODES_NEITHER: the size of the smallest operand that is neither */
 } dependence;
 
 typedef struct probe {
@@ -65,7 +63,7 @@ static double weight_at(const stn_system_stencil *s, const int64_t offset[3]) {
 
 static bool is_flipped(int flip, int axis) { return flip == axis || flip == 3; }
 
-static parity parity_of_stencil(const stn_system_stencil *s, int flip) {
+modes_parity modes_stencil_parity(const stn_system_stencil *s, int flip) {
     bool even = true, odd = true;
     for (size_t k = 0; k < s->ntaps; k++) {
         int64_t mirrored[3];
@@ -75,30 +73,32 @@ static parity parity_of_stencil(const stn_system_stencil *s, int flip) {
         even = even && own == other;
         odd = odd && own == -other;
     }
-    return even ? EVEN : odd ? ODD : NEITHER;
+    return even ? MODES_EVEN : odd ? MODES_ODD : MODES_NEITHER;
 }
 
 static dependence of_stencil(const probe *p, const modes_operation *o, int flip, dependence a, double size,
                              double size_a) {
-    const parity own = parity_of_stencil(p->l->stencils[o->stencil].taps, flip);
-    if (a.parity != NEITHER && own != NEITHER) return (dependence){a.parity == own ? EVEN : ODD, 0};
-    return (dependence){NEITHER, a.parity == NEITHER ? a.scale * (size / size_a) : size};
+    const modes_parity own = modes_stencil_parity(p->l->stencils[o->stencil].taps, flip);
+    if (a.parity != MODES_NEITHER && own != MODES_NEITHER)
+        return (dependence){a.parity == own ? MODES_EVEN : MODES_ODD, 0};
+    return (dependence){MODES_NEITHER, a.parity == MODES_NEITHER ? a.scale * (size / size_a) : size};
 }
 
 static dependence of_sum(dependence a, dependence b, double size_a, double size_b) {
-    if (a.parity == ABSENT || (a.parity == b.parity && a.parity != NEITHER)) return b;
-    if (b.parity == ABSENT) return a;
-    if (a.parity == NEITHER && b.parity == NEITHER) return (dependence){NEITHER, fmin(a.scale, b.scale)};
-    if (a.parity == NEITHER || b.parity == NEITHER) return a.parity == NEITHER ? a : b;
-    return (dependence){NEITHER, fmin(size_a, size_b)};
+    if (a.parity == MODES_ABSENT || (a.parity == b.parity && a.parity != MODES_NEITHER)) return b;
+    if (b.parity == MODES_ABSENT) return a;
+    if (a.parity == MODES_NEITHER && b.parity == MODES_NEITHER)
+        return (dependence){MODES_NEITHER, fmin(a.scale, b.scale)};
+    if (a.parity == MODES_NEITHER || b.parity == MODES_NEITHER) return a.parity == MODES_NEITHER ? a : b;
+    return (dependence){MODES_NEITHER, fmin(size_a, size_b)};
 }
 
 static dependence of_operation(const probe *p, int number, int column, int flip) {
     const modes_operation *o = &p->l->operations[number];
     const int width = p->l->width, at_a = o->a * width + column, at_b = o->b * width + column;
     dependence a = p->found[at_a];
-    if (!(o->columns >> column & 1)) return (dependence){ABSENT, 0};
-    if (o->kind == MODES_LEVEL) return (dependence){EVEN, 0};
+    if (!(o->columns >> column & 1)) return (dependence){MODES_ABSENT, 0};
+    if (o->kind == MODES_LEVEL) return (dependence){MODES_EVEN, 0};
     if (o->kind == MODES_NEGATE) return a;
     const double size = size_of(p->plain[number * width + column]), size_a = size_of(p->plain[at_a]);
     if (o->kind == MODES_STENCIL) return of_stencil(p, o, flip, a, size, size_a);
@@ -118,20 +118,20 @@ static void find(const probe *p, int flip) {
         for (int c = 0; c < width; c++) {
             dependence *d = &p->found[i * width + c];
             *d = of_operation(p, i, c, flip);
-            if (d->parity != NEITHER) continue;
+            if (d->parity != MODES_NEITHER) continue;
             const modes_pair plain = p->plain[i * width + c], other = p->flipped[i * width + c];
             if (size_of(modes_pair_add(plain, modes_pair_negate(other))) <= ALIKE * d->scale)
-                d->parity = EVEN;
+                d->parity = MODES_EVEN;
             else if (size_of(modes_pair_add(plain, other)) <= ALIKE * d->scale)
-                d->parity = ODD;
+                d->parity = MODES_ODD;
         }
 }
 
 /* Are all factors of field g in the next state of field f of this parity, or absent? */
-static bool is_only(const probe *p, int f, int g, parity wanted) {
+static bool is_only(const probe *p, int f, int g, modes_parity wanted) {
     for (int j = 0; j < p->l->task->system->fields[g].levels && p->l->root[f] >= 0; j++) {
-        const parity is = p->found[p->l->root[f] * p->l->width + p->l->first[g] + j].parity;
-        if (is != ABSENT && is != wanted) return false;
+        const modes_parity is = p->found[p->l->root[f] * p->l->width + p->l->first[g] + j].parity;
+        if (is != MODES_ABSENT && is != wanted) return false;
     }
     return true;
 }
@@ -144,7 +144,7 @@ static bool keeps(const probe *p, int axis) {
         for (int g = 0; g < fields; g++)
             for (int side = 0; side < 2; side++) {
                 const int sign = axis < 0 ? 1 : p->l->axis[axis].sign[f][side] * p->l->axis[axis].sign[g][side];
-                if (!is_only(p, f, g, sign > 0 ? EVEN : ODD)) return false;
+                if (!is_only(p, f, g, sign > 0 ? MODES_EVEN : MODES_ODD)) return false;
             }
     return true;
 }

@@ -1,0 +1,404 @@
+/* See power_kernel.h. */
+#include "strategies/modes/power_kernel.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "context/kernel.h"
+#include "render/render.h"
+#include "strategies/modes/passes.h"
+#include "strategies/modes/symmetry.h"
+
+enum {
+    THREADS = 128,
+    ROWS_A_THREAD = 8, /* rows among which a thread's cosines and sines are shared */
+    SHARED = 32 << 10, /* bytes of the terms of a block's rows */
+    MOST_SLOTS = SHARED / 16,
+    MOST_NUMBERS = 400, /* pairs of an operation and a number of the state that it depends on */
+    MOST_NODES = 1024,
+    MOST_REAL = 8, /* rows of a matrix that a thread has in local memory */
+    MOST_COMPLEX = 6,
+    PLAIN = 3 /* the last squarings, in float64: errors are doubled 3 times at most */
+};
+
+/* The sum of two doubles, as kernels have it. */
+typedef struct pair_of_doubles {
+    double top, rest;
+} pair_of_doubles;
+
+typedef struct device_tap {
+    double weight;
+    int64_t z, y;
+} device_tap;
+
+/* Same as in modes_power.cu; the values follow. */
+typedef struct device_roots {
+    const void *coarse, *fine;
+    int64_t n, low;
+} device_roots;
+typedef struct power_arguments {
+    void *spectrum, *to;
+    const void *taps;
+    device_roots axis[3];
+    int64_t rows[2], pitch, grids, grid, chunks;
+    uint64_t steps;
+    double scale;
+    int32_t keeps, levels;
+} power_arguments;
+
+/* A term of a stencil's symbol, or its real or imaginary part: all taps with the same offset along
+ * the rows. */
+typedef struct slot {
+    int stencil, part, offset;
+} slot;
+
+/* ---- terms ---------------------------------------------------------------------------------- */
+
+/* How modes_power.cu sums a symbol: 0 as a real number, 1 as an imaginary one, from cosines; 2 and
+ * 3 likewise from sines; 4 as a complex one. */
+static int kind_of(const stn_system_stencil *taps) {
+    const modes_parity along = modes_stencil_parity(taps, 2), all = modes_stencil_parity(taps, 3);
+    if (along == MODES_NEITHER || all == MODES_NEITHER) return 4;
+    return (all == MODES_ODD ? 1 : 0) + (along == MODES_ODD ? 2 : 0);
+}
+
+/* Terms of -x are merged with those of x but where the symbol is complex. list: NULL to count. */
+static int list_slots(const modes_linear *l, slot *list) {
+    int count = 0;
+    for (int i = 0; i < l->nstencils; i++) {
+        const modes_stencil *s = &l->stencils[i];
+        const int kind = kind_of(s->taps);
+        for (int t = s->first; t < s->first + s->count; t++) {
+            const int offset = l->term[t];
+            if (kind < 4 && (offset < 0 || (offset == 0 && kind >= 2))) continue;
+            for (int part = kind == 4 ? 0 : kind == 1 || kind == 2;
+                 part < (kind == 4 || kind == 1 || kind == 2 ? 2 : 1); part++, count++)
+                if (list) list[count] = (slot){i, part, offset};
+        }
+    }
+    return count;
+}
+
+static int64_t residue(int64_t offset, int64_t length) { return (offset % length + length) % length; }
+
+/* to: NULL to count. */
+static int list_taps(const modes_linear *l, const slot *slot, device_tap *to) {
+    const stn_system_stencil *s = l->stencils[slot->stencil].taps;
+    const int kind = kind_of(s);
+    int count = 0;
+    for (size_t k = 0; k < s->ntaps; k++) {
+        const stn_tap *tap = &s->taps[k];
+        if ((int)tap->offset[2] != slot->offset) continue;
+        const double merged = kind < 4 && slot->offset > 0 ? 2 : 1, sign = kind == 2 ? -1 : 1;
+        if (to)
+            to[count] =
+                (device_tap){sign * merged * modes_rounded(l, tap->weight), residue(tap->offset[0], l->axis[0].length),
+                             residue(tap->offset[1], l->axis[1].length)};
+        count++;
+    }
+    return count;
+}
+
+/* ---- shape ---------------------------------------------------------------------------------- */
+
+static int size_of(const modes_linear *l) { return l->width + l->affine; }
+
+static int power_of_two(int64_t n, int most) {
+    int power = 1;
+    while (power < most && power < n) power *= 2;
+    return power;
+}
+
+static modes_power_shape shape_of(const modes_linear *l, const stn_machine *machine) {
+    modes_power_shape s = {.slots = list_slots(l, NULL)};
+    const int64_t pitch = l->axis[2].length / 2 + 1;
+    for (int i = 0; i < 2; i++) s.differ[i] = l->even[i] ? l->axis[i].length / 2 + 1 : l->axis[i].length;
+    const int64_t rows = s.differ[0] * s.differ[1];
+    s.threads_y = power_of_two(rows, THREADS / power_of_two(pitch, 32));
+    s.threads_x = THREADS / s.threads_y;
+    s.chunks = stn_div_up(pitch, s.threads_x);
+    s.rows = ROWS_A_THREAD * s.threads_y;
+    while (s.rows > 1 && ((int64_t)s.rows * s.slots * 16 > SHARED ||
+                          (s.rows > s.threads_y && stn_div_up(rows, s.rows) * s.chunks < 4 * machine->multiprocessors)))
+        s.rows /= 2;
+    s.blocks = stn_div_up(rows, s.rows) * s.chunks;
+    return s;
+}
+
+/* Registers hold small matrices only, as in modes_power.cu. */
+bool modes_power_unrolls(const modes_linear *l) {
+    const int n = size_of(l);
+    return n * n * n * (l->real ? 1 : 4) <= 128;
+}
+
+/* The values in the order in which the rendered text reads them. */
+static int list_values(const modes_linear *l, modes_power *to) {
+    int count = 0;
+    for (int i = 0; i < l->count; i++)
+        if (l->operations[i].kind == MODES_SCALE || l->operations[i].kind == MODES_DIVIDE) {
+            if (to)
+                to->value[count] = l->operations[i].node, to->divides[count] = l->operations[i].kind == MODES_DIVIDE;
+            count++;
+        }
+    for (int f = 0; f < l->task->system->nfields && l->affine; f++, count++)
+        if (to) to->value[count] = l->root_node[f];
+    return count;
+}
+
+bool modes_power_fits(const modes_linear *l, const stn_machine *machine, char *reason, size_t size) {
+    const int most = l->real ? MOST_REAL : MOST_COMPLEX, slots = list_slots(l, NULL);
+    int numbers = 0;
+    for (int i = 0; i < l->count; i++) numbers += __builtin_popcountll(l->operations[i].columns);
+    if (size_of(l) > most)
+        snprintf(reason, size, "a step's %s matrix has %d rows, and a GPU's thread holds at most %d",
+                 l->real ? "real" : "complex", size_of(l), most);
+    else if (slots > MOST_SLOTS)
+        snprintf(reason, size, "its stencils have more taps along x than a GPU's thread holds");
+    else if (numbers > MOST_NUMBERS || list_values(l, NULL) > MODES_MOST_VALUES || l->task->system->nnodes > MOST_NODES)
+        snprintf(reason, size, "its matrix has more terms than a kernel is made for");
+    else if (shape_of(l, machine).blocks > INT32_MAX)
+        snprintf(reason, size, "a launch has fewer blocks than these grids need");
+    else
+        return true;
+    return false;
+}
+
+double modes_power_flops(const modes_linear *l, uint64_t steps) {
+    const modes_power_shape s = shape_of(l, &(stn_machine){.multiprocessors = 1});
+    const double n = size_of(l),
+                 frequencies = (double)(s.differ[0] * s.differ[1]) * (double)(l->axis[2].length / 2 + 1);
+    const double product = n * n * n * (l->real ? 1 : 4), bits = floor(log2((double)steps)), each = 1.5 * bits;
+    const double exact = l->task->dtype == STN_F64 ? fmax(0, 1.5 * (bits - PLAIN)) : 0;
+    double numbers = 0;
+    for (int i = 0; i < l->count; i++) numbers += __builtin_popcountll(l->operations[i].columns);
+    /* Operations of a product in 106 bits and in float64, of a symbol's term, of a factor. */
+    return frequencies * (product * (13 * exact + 2 * (each - exact)) + 13 * s.slots + 10 * numbers);
+}
+
+/* ---- the kernel's text ---------------------------------------------------------------------- */
+
+void modes_render_fields(const modes_linear *l, stn_text *text) {
+    const int fields = l->task->system->nfields;
+    int first[STN_SYSTEM_MAX_FIELDS + 1];
+    memcpy(first, l->first, (size_t)fields * sizeof *first);
+    first[fields] = l->width;
+    stn_params_int(text, "MODES_WIDTH", l->width);
+    stn_params_int(text, "MODES_FIELDS", fields);
+    stn_params_ints(text, "MODES_FIELD", first, (size_t)fields + 1);
+}
+
+static void render_operation(const modes_linear *l, int i, int column, int value, stn_text *text) {
+    const modes_operation *o = &l->operations[i];
+    const bool has_a = o->kind == MODES_LEVEL || l->operations[o->a].columns >> column & 1;
+    const bool has_b = l->operations[o->b].columns >> column & 1;
+    if (o->kind == MODES_LEVEL) {
+        int binomial = 1;
+        for (int j = 0; j < column - l->first[o->field]; j++) binomial = -binomial * (o->level - j) / (j + 1);
+        stn_text_printf(text, "    const whole<%d> o%d_%d = {};\n", binomial, i, column);
+        return;
+    }
+    stn_text_printf(text, "    const auto o%d_%d = ", i, column);
+    switch (o->kind) {
+        case MODES_STENCIL:
+            stn_text_printf(text, "times(o%d_%d, s%d);\n", o->a, column, o->stencil);
+            break;
+        case MODES_NEGATE:
+            stn_text_printf(text, "negated(o%d_%d);\n", o->a, column);
+            break;
+        case MODES_ADD:
+        case MODES_SUBTRACT: {
+            const char *const sign = o->kind == MODES_SUBTRACT ? "negated" : "";
+            if (has_a && has_b)
+                stn_text_printf(text, "plus(o%d_%d, %s(o%d_%d));\n", o->a, column, sign, o->b, column);
+            else if (has_a)
+                stn_text_printf(text, "o%d_%d;\n", o->a, column);
+            else
+                stn_text_printf(text, "%s(o%d_%d);\n", sign, o->b, column);
+            break;
+        }
+        default:
+            stn_text_printf(text, "times(o%d_%d, f.values[%d]);\n", o->a, column, value);
+    }
+}
+
+/* The function that fills the matrix at a frequency f. */
+static void render_matrix(const modes_linear *l, stn_text *text) {
+    const stn_system *system = l->task->system;
+    int value = 0;
+    stn_text_printf(text,
+                    "#include \"modes/wide.cuh\"\n"
+                    "template <class FREQUENCY, class MATRIX>\n"
+                    "__device__ __forceinline__ void modes_matrix(const FREQUENCY &f, MATRIX &m) {\n");
+    for (int i = 0; i < l->nstencils; i++)
+        stn_text_printf(text, "    const auto s%d = f.template symbol<%d>();\n", i, i);
+    for (int i = 0; i < l->count; i++) {
+        const modes_kind kind = l->operations[i].kind;
+        for (int column = 0; column < l->width; column++)
+            if (l->operations[i].columns >> column & 1) render_operation(l, i, column, value, text);
+        value += kind == MODES_SCALE || kind == MODES_DIVIDE;
+    }
+    for (int f = 0; f < system->nfields; f++) {
+        const int row = l->first[f], root = l->root[f];
+        for (int column = 0; column < l->width && root >= 0; column++)
+            if (l->operations[root].columns >> column & 1)
+                stn_text_printf(text, "    m.set(%d, %d, o%d_%d);\n", row, column, root, column);
+        if (l->affine) stn_text_printf(text, "    if (f.first) m.set(%d, %d, f.values[%d]);\n", row, l->width, value++);
+        for (int j = 1; j < system->fields[f].levels; j++) stn_text_printf(text, "    m.difference(%d);\n", row + j);
+    }
+    if (l->affine) stn_text_printf(text, "    m.set(%d, %d, whole<1>());\n", l->width, l->width);
+    stn_text_printf(text, "}\n");
+}
+
+static void render(const modes_linear *l, const modes_power *power, const slot *slots, int *numbers, stn_text *text) {
+    const modes_power_shape *s = &power->shape;
+    int *part = numbers, *offset = part + s->slots, *first = offset + s->slots, *kind = first + s->slots + 1,
+        *slot_of = kind + l->nstencils + 1;
+    const int even[2] = {l->even[0], l->even[1]};
+    first[0] = 0, part[0] = offset[0] = kind[0] = slot_of[0] = slot_of[l->nstencils] = 0;
+    for (int i = 0; i < s->slots; i++) {
+        part[i] = slots[i].part, offset[i] = slots[i].offset;
+        first[i + 1] = first[i] + list_taps(l, &slots[i], NULL);
+    }
+    for (int i = 0, at = 0; i < l->nstencils; i++) {
+        kind[i] = kind_of(l->stencils[i].taps), slot_of[i] = at;
+        while (at < s->slots && slots[at].stencil == i) at++;
+        slot_of[i + 1] = at;
+    }
+    const size_t count = (size_t)stn_max(s->slots, 1), stencils = (size_t)stn_max(l->nstencils, 1);
+    stn_params_begin(text);
+    stn_params_type(text, "REAL", l->task->dtype == STN_F64 ? "double" : "float");
+    modes_render_fields(l, text);
+    stn_params_int(text, "MODES_AFFINE", l->affine);
+    stn_params_int(text, "MODES_REAL", l->real);
+    stn_params_int(text, "MODES_EXACT", l->task->dtype == STN_F64);
+    stn_params_int(text, "MODES_PLAIN", PLAIN);
+    stn_params_ints(text, "MODES_EVEN", even, 2);
+    stn_params_int(text, "MODES_REACH", l->reach[2]);
+    stn_params_int(text, "MODES_ROWS", s->rows);
+    stn_params_int(text, "MODES_TERMS", s->slots);
+    stn_params_ints(text, "MODES_PART", part, count);
+    stn_params_ints(text, "MODES_OFFSET", offset, count);
+    stn_params_ints(text, "MODES_FIRST", first, count + 1);
+    stn_params_ints(text, "MODES_KIND", kind, stencils);
+    stn_params_ints(text, "MODES_SLOT", slot_of, stencils + 1);
+    stn_params_int(text, "MODES_VALUES", stn_max(power->nvalues, 1));
+    stn_params_int(text, "THREADS_X", s->threads_x);
+    stn_params_int(text, "THREADS_Y", s->threads_y);
+    stn_params_int(text, "EXPECTED_HEADER",
+                   (int64_t)(sizeof(power_arguments) + (size_t)stn_max(power->nvalues, 1) * sizeof(pair_of_doubles)));
+    render_matrix(l, text);
+}
+
+/* ---- tables --------------------------------------------------------------------------------- */
+
+static pair_of_doubles pair_from(modes_wide x) {
+    const double top = x.top + x.rest;
+    return (pair_of_doubles){top, (x.top - top) + x.rest};
+}
+
+static void put_roots(const modes_pair *from, size_t count, char *to) {
+    for (size_t i = 0; i < count; i++) {
+        const pair_of_doubles both[2] = {pair_from(from[i].re), pair_from(from[i].im)};
+        memcpy(to + i * sizeof both, both, sizeof both);
+    }
+}
+
+static stn_status make_tables(const stn_plan *plan, const modes_linear *l, const slot *slots, modes_power *power,
+                              stn_error *error) {
+    const size_t taps = (size_t)power->shape.taps * sizeof(device_tap), each = 2 * sizeof(pair_of_doubles);
+    size_t bytes = (size_t)stn_round_up((int64_t)taps, 16), count[3][2];
+    modes_roots roots[3] = {{0}};
+    stn_status status = STN_OK;
+    char *tables = NULL;
+    for (int axis = 0; axis < 3 && status == STN_OK; axis++) {
+        status = modes_roots_make(l->axis[axis].length, &roots[axis], error);
+        count[axis][0] = (size_t)((l->axis[axis].length - 1) >> roots[axis].low) + 1;
+        count[axis][1] = (size_t)1 << roots[axis].low;
+        power->low[axis] = roots[axis].low;
+        power->coarse[axis] = bytes, power->fine[axis] = bytes + count[axis][0] * each;
+        bytes = power->fine[axis] + count[axis][1] * each;
+    }
+    if (status == STN_OK && !(tables = malloc(bytes))) status = stn_fail_memory(error, "the tables of a plan", bytes);
+    if (status == STN_OK) {
+        device_tap *to = (device_tap *)(void *)tables;
+        for (int i = 0; i < power->shape.slots; i++) to += list_taps(l, &slots[i], to);
+        for (int axis = 0; axis < 3; axis++) {
+            put_roots(roots[axis].coarse, count[axis][0], tables + power->coarse[axis]);
+            put_roots(roots[axis].fine, count[axis][1], tables + power->fine[axis]);
+        }
+        status = stn_device_alloc(plan->context->device, bytes, &power->tables, error);
+    }
+    if (status == STN_OK) status = stn_device_upload(plan->context->device, power->tables, tables, bytes, error);
+    for (int axis = 0; axis < 3; axis++) modes_roots_clear(&roots[axis]);
+    free(tables);
+    return status;
+}
+
+stn_status modes_power_make(stn_plan *plan, const modes_linear *l, modes_power *power, stn_error *error) {
+    stn_text params = STN_TEXT_EMPTY;
+    power->shape = shape_of(l, &plan->machine);
+    power->nvalues = list_values(l, power);
+    const size_t count = (size_t)power->shape.slots + 1, numbers = 3 * count + 2 * (size_t)l->nstencils + 4;
+    slot *slots = calloc(count, sizeof *slots);
+    int *scratch = calloc(numbers, sizeof *scratch);
+    stn_status status = STN_OK;
+    if (slots && scratch) {
+        (void)list_slots(l, slots);
+        for (int i = 0; i < power->shape.slots; i++) power->shape.taps += list_taps(l, &slots[i], NULL);
+        render(l, power, slots, scratch, &params);
+        status = stn_kernel_make(plan->context, "modes_power", &params, 0, &power->kernel, error);
+    } else
+        status = stn_fail_memory(error, "a kernel's parameters", count * sizeof *slots);
+    if (status == STN_OK) stn_plan_list_kernel(plan, power->kernel);
+    if (status == STN_OK && plan->machine.present) status = make_tables(plan, l, slots, power, error);
+    free(slots);
+    free(scratch);
+    return status;
+}
+
+void modes_power_clear(const stn_plan *plan, modes_power *power) {
+    if (power->tables) stn_device_free(plan->context->device, power->tables);
+    power->tables = NULL;
+}
+
+/* ---- the launch ----------------------------------------------------------------------------- */
+
+stn_status modes_power_run(const modes_power *power, const modes_linear *l, const double *numbers,
+                           const modes_power_pass *pass, void *stream, stn_error *error) {
+    const modes_power_shape *s = &power->shape;
+    const char *tables = power->tables;
+    double constants[MOST_NODES];
+    struct {
+        power_arguments a;
+        pair_of_doubles values[MODES_MOST_VALUES];
+    } all = {.a = {.spectrum = pass->spectrum,
+                   .to = pass->to,
+                   .taps = tables,
+                   .rows = {s->differ[0], s->differ[1]},
+                   .pitch = l->axis[2].length / 2 + 1,
+                   .grids = l->task->batch,
+                   .grid = modes_grid(l),
+                   .chunks = s->chunks,
+                   .steps = pass->steps,
+                   .scale = pass->scale,
+                   .keeps = pass->keeps,
+                   .levels = pass->levels}};
+    for (int axis = 0; axis < 3; axis++)
+        all.a.axis[axis] = (device_roots){tables + power->coarse[axis], tables + power->fine[axis],
+                                          l->axis[axis].length, power->low[axis]};
+    modes_constants(l, numbers, constants);
+    for (int i = 0; i < power->nvalues; i++) {
+        const double value = constants[power->value[i]];
+        all.values[i] = power->divides[i] ? pair_from(modes_reciprocal(value)) : (pair_of_doubles){value, 0};
+    }
+    const stn_launch how = {.grid = {(unsigned)s->blocks, 1, 1},
+                            .block = {(unsigned)(s->threads_x * s->threads_y), 1, 1},
+                            .stream = stream};
+    return stn_module_launch(power->kernel->module, &how, &all, error);
+}
