@@ -1,4 +1,5 @@
 /* Execution of a team's plan: halo exchanges and runs of several steps alternate. */
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -48,8 +49,16 @@ static stn_status move_part(const stn_team_plan *plan, int m, bool whole, const 
     return STN_OK;
 }
 
-static stn_status load(stn_team_plan *plan, const grids *caller, stn_error *error) {
-    if (caller->in) plan->at = 0;
+/* Notes a failure of this process. By NCCL alone no other process can be told of it, so that the
+ * exchanges go on, without computation, until the agreement at the end of the run. */
+static stn_status note(stn_team_plan *plan, stn_status status) {
+    const team_ranks *ranks = plan->team->ranks;
+    if (!ranks || ranks->has_mpi || ranks->broken) return status;
+    if (status != STN_OK) plan->failed = status;
+    return STN_OK;
+}
+
+static stn_status load_parts(stn_team_plan *plan, const grids *caller, stn_error *error) {
     for (int m = 0; m < plan->members; m++) {
         const int at = pointer_of(plan, caller->whole, m);
         if (!team_is_here(plan->team, m)) continue;
@@ -57,6 +66,13 @@ static stn_status load(stn_team_plan *plan, const grids *caller, stn_error *erro
         if (plan->has_source)
             STN_TRY(move_part(plan, m, caller->whole, caller->source[at], NULL, plan->part[m].source, error));
     }
+    return STN_OK;
+}
+
+static stn_status load(stn_team_plan *plan, const grids *caller, stn_error *error) {
+    if (caller->in) plan->at = 0;
+    plan->failed = STN_OK;
+    STN_TRY(note(plan, load_parts(plan, caller, error)));
     STN_TRY(team_mark(plan, error));
     return plan->has_source ? team_exchange(plan, 2, error) : STN_OK;
 }
@@ -73,7 +89,7 @@ static stn_status run_plan(const stn_team_plan *plan, int m, stn_plan *own, int6
     const team_part *part = &plan->part[m];
     const int64_t offset = team_offset(plan, part, 0, row);
     stn_execution run = STN_EXECUTION_INIT;
-    if (plan->team->ranks) run.progress = poll_ranks, run.progress_user = plan->team->ranks;
+    if (plan->team->ranks && !plan->team->ranks->nccl) run.progress = poll_ranks, run.progress_user = plan->team->ranks;
     run.in = (unsigned char *)part->grid[plan->at] + offset, run.out = out;
     run.source = part->source ? (unsigned char *)part->source + offset : NULL;
     run.stream = lane ? stn_lane_stream(lane) : NULL;
@@ -85,9 +101,9 @@ static stn_status step(stn_team_plan *plan, bool is_rest, stn_error *error) {
     STN_TRY(team_exchange(plan, from, error));
     for (int m = 0; m < plan->members; m++) {
         const team_part *part = &plan->part[m];
-        if (team_is_here(plan->team, m))
-            STN_TRY(run_plan(plan, m, part->plan[is_rest], -part->halo[0], part->grid[!from],
-                             plan->team->member[m].lane, error));
+        if (team_is_here(plan->team, m) && plan->failed == STN_OK)
+            STN_TRY(note(plan, run_plan(plan, m, part->plan[is_rest], -part->halo[0], part->grid[!from],
+                                        plan->team->member[m].lane, error)));
     }
     plan->at = !from;
     return team_mark(plan, error);
@@ -155,7 +171,11 @@ static stn_status run_all(stn_team_plan *plan, const grids *caller, stn_error *e
     stn_status status = run_steps(plan, caller, error);
     if (plan->team->ranks && status != STN_OK) return team_ranks_fail(plan->team->ranks, status, error);
     STN_TRY(status);
-    STN_TRY(team_agree(plan->team, STN_OK, 0, "the end of an execution", NULL, 0, error));
+    if (plan->team->ranks && plan->team->own >= plan->members) /* it has no exchanges to wait for */
+        plan->team->ranks->patience = 1 + ceil((double)plan->steps / (double)plan->between);
+    status = team_agree(plan->team, plan->failed, 0, "the end of an execution", NULL, 0, error);
+    if (plan->team->ranks) plan->team->ranks->patience = 1;
+    STN_TRY(status);
     for (int m = 0; m < plan->members && caller->out; m++)
         if (team_is_here(plan->team, m))
             STN_TRY(move_part(plan, m, caller->whole, NULL, caller->out[pointer_of(plan, caller->whole, m)],
