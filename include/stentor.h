@@ -1024,8 +1024,8 @@ STN_API stn_status stn_team_plan_local(const stn_team_plan *plan, int member, si
  * team of processes outputs are written only after all have made all steps. */
 STN_API stn_status stn_team_plan_execute(stn_team_plan *plan, const void *const *in, void *const *out,
                                          const void *const *source, stn_error *error);
-/* The same for whole dense grids in host memory; `in` and `out` may be NULL likewise.
- * STN_ERROR_UNSUPPORTED for a team of processes, none of which has a whole grid. */
+/* The same for whole dense grids in host memory; `in` and `out` may be NULL likewise. In a team of
+ * processes, in, out and source are this process's part, in host memory. */
 STN_API stn_status stn_team_plan_execute_host(stn_team_plan *plan, const void *in, void *out, const void *source,
                                               stn_error *error);
 /* As stn_plan_set_weights, for all members' plans. */

@@ -6,8 +6,8 @@
 #include "plan/plan.h"
 #include "team/team.h"
 
-/* The caller's grids: parts on the devices of this process's members, or whole grids in host
- * memory. `in` NULL: the run continues from the plan's own grids; `out` NULL: the result stays
+/* The caller's grids: parts on the devices of this process's members, or whole grids (by several
+ * processes: this one's part) in host memory. `in` NULL: the run continues from the plan's own grids; `out` NULL: the result stays
  * there. */
 typedef struct grids {
     bool whole;
@@ -40,7 +40,8 @@ static stn_status move_part(const stn_team_plan *plan, int m, bool whole, const 
     const size_t bytes = (size_t)(part->rows * plan->row_bytes);
     for (int64_t b = 0; b < plan->batch; b++) {
         unsigned char *const own = (unsigned char *)grid + team_offset(plan, part, b, 0);
-        const int64_t at = whole ? (b * plan->rows + part->first) * plan->row_bytes : b * (int64_t)bytes;
+        const int64_t at =
+            whole && !plan->team->ranks ? (b * plan->rows + part->first) * plan->row_bytes : b * (int64_t)bytes;
         if (given)
             STN_TRY(copy_rows(member, whole, true, own, (const unsigned char *)given + at, bytes, error));
         else if (back)
@@ -215,23 +216,27 @@ static stn_status check_parts(const stn_team_plan *plan, const grids *caller, st
     return STN_OK;
 }
 
+static stn_status agree_to_run(const stn_team_plan *plan, stn_status status, bool has_input, stn_error *error) {
+    return team_agree(plan->team, status, 1 + has_input,
+                      has_input ? "an execution from an input" : "an execution that goes on", NULL, 0, error);
+}
+
 stn_status stn_team_plan_execute(stn_team_plan *plan, const void *const *in, void *const *out,
                                  const void *const *source, stn_error *error) {
     stn_error spare = {0}; /* for the other processes if the caller passes no error */
     if (!error) error = &spare;
     if (!plan) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_execute needs a plan");
     const grids caller = {.in = in, .out = out, .source = source};
-    STN_TRY(team_agree(plan->team, check_parts(plan, &caller, error), 1 + (in != NULL),
-                       in ? "an execution from an input" : "an execution that goes on", NULL, 0, error));
+    STN_TRY(agree_to_run(plan, check_parts(plan, &caller, error), in != NULL, error));
     return run_and_wait(plan, &caller, error);
 }
 
 stn_status stn_team_plan_execute_host(stn_team_plan *plan, const void *in, void *out, const void *source,
                                       stn_error *error) {
+    stn_error spare = {0};
+    if (!error) error = &spare;
     if (!plan) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_execute_host needs a plan");
-    if (plan->team->ranks)
-        return stn_fail(error, STN_ERROR_UNSUPPORTED,
-                        "no process of a team holds the whole grid: bring its part to stn_team_plan_execute");
-    STN_TRY(check_given(plan, in != NULL, source != NULL, error));
-    return run_and_wait(plan, &(grids){true, in ? &in : NULL, &source, out ? &out : NULL}, error);
+    const grids caller = {true, in ? &in : NULL, &source, out ? &out : NULL};
+    STN_TRY(agree_to_run(plan, check_given(plan, in != NULL, source != NULL, error), in != NULL, error));
+    return run_and_wait(plan, &caller, error);
 }

@@ -127,7 +127,8 @@ EXPORT int ncclGetVersion(int *version) {
 EXPORT int ncclGetUniqueId(Id *id) {
     COUNTED(SYSTEM_ERROR);
     memset(id, 0, sizeof *id);
-    snprintf(id->bytes, sizeof id->bytes, "/dev/shm/stentor-nccl-XXXXXX");
+    const std::string folder = stn_emulator::environment("STENTOR_EMULATOR_NCCL", "/tmp");
+    snprintf(id->bytes, sizeof id->bytes, "%s/stentor-nccl-XXXXXX", folder.c_str());
     const int file = mkstemp(id->bytes);
     if (file < 0 || ftruncate(file, sizeof(Shared))) return SYSTEM_ERROR;
     close(file);

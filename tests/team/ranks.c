@@ -10,6 +10,7 @@
  *     ranks faults             until a call fails: outputs stay as they were
  *     ranks finalised          MPI is finalised before the team goes */
 #include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,6 +94,19 @@ static void report(rig *r, bool good, uint64_t index, const stn_problem *p, int 
     stn_text_free(words);
 }
 
+/* Kernels of one step and of several, which GPUs choose by the number of rows, add symmetric taps in
+ * another order: a few units in the last place. */
+static bool is_same(const rig *r, const stn_problem *p, const void *got, const void *want, size_t bytes) {
+    double largest = 0, off = 0;
+    if (!memcmp(got, want, bytes)) return true;
+    for (size_t i = 0; i < bytes / stn_dtype_size(p->dtype); i++) {
+        const double x = element(p->dtype, got, (int64_t)i), y = element(p->dtype, want, (int64_t)i);
+        largest = fmax(largest, fabs(y)), off = fabs(x - y) <= off ? off : fabs(x - y);
+    }
+    const double unit = p->dtype == STN_F64 ? 0x1p-53 : 0x1p-24;
+    return strcmp(r->strategy, "host") != 0 && p->steps > 1 && off <= 16 * unit * sqrt((double)p->steps) * largest;
+}
+
 static void compare(rig *r, const random_problem *drawn, stn_problem *p, bool twice, uint64_t index) {
     const int rank = drawn->rank;
     const size_t row = row_bytes_of(p, rank), batch = p->batch ? p->batch : 1, bytes = batch * p->extent[0] * row;
@@ -121,7 +135,8 @@ static void compare(rig *r, const random_problem *drawn, stn_problem *p, bool tw
     const stn_status alone = run_alone(r, p, &options, in, source, want, bytes, status == STN_OK ? &error : NULL);
     take_rows(p, row, first, rows, want, expected);
     const bool served = status != STN_ERROR_UNSUPPORTED && alone != STN_ERROR_UNSUPPORTED;
-    const bool same = !served || (status == STN_OK && alone == STN_OK && !memcmp(got, expected, batch * rows * row));
+    const bool same =
+        !served || (status == STN_OK && alone == STN_OK && is_same(r, p, got, expected, batch * rows * row));
     report(r, same, index, p, rank, status != STN_OK || alone != STN_OK ? error.message : "other bits", plan);
     stn_team_plan_destroy(plan);
     free(memory);
