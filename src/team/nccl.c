@@ -12,7 +12,7 @@
 #include "compile/library.h"
 
 /* OLDEST: the first version that serves CUDA 12.1. AHEAD: exchanges in the driver's queue. */
-enum { OLDEST = 21800, AHEAD = 4, SUCCESS = 0, IN_PROGRESS = 7, INT8 = 0 };
+enum { OLDEST = 21800, AHEAD = 4 };
 enum { CONFIG_VERSION = 21400, ALIGNMENT = 256 };
 #define CONFIG_MAGIC 0xcafebeef
 
@@ -28,9 +28,9 @@ struct team_nccl {
     team_ranks *ranks;
     stn_device *device;
     void *stream;
-    stn_nccl_comm comm; /* NULL: aborted */
-    bool *awaited;      /* the ranks of the last exchange */
-    int result;         /* of the exchange that is begun: NCCL's first failure, in `failed` */
+    stn_nccl_comm comm;     /* NULL: aborted */
+    bool *awaited;          /* the ranks of the last exchange */
+    stn_nccl_result result; /* of the exchange that is begun: NCCL's first failure, in `failed` */
     const char *failed;
     stn_timer *done[AHEAD]; /* the ends of the last exchanges */
     uint64_t exchanges;
@@ -87,9 +87,10 @@ stn_status team_nccl_find(char *path, size_t size, int *version, stn_error *erro
     return open_library(path, size, &call, version, error);
 }
 
-static stn_status check(const functions *call, const char *function, int result, stn_nccl_comm comm, stn_error *error) {
+static stn_status check(const functions *call, const char *function, stn_nccl_result result, stn_nccl_comm comm,
+                        stn_error *error) {
     enum { CUDA = 1, INVALID = 4, USAGE = 5 };
-    if (result == SUCCESS) return STN_OK;
+    if (result == STN_NCCL_SUCCESS) return STN_OK;
     const char *const name = call->ncclGetErrorString(result), *const last = call->ncclGetLastError(comm);
     return stn_fail(
         error,
@@ -130,20 +131,20 @@ static stn_status give_up(team_nccl *n, stn_status status, stn_error *error) {
     return team_ranks_fail(n->ranks, status, error);
 }
 
-/* The communicator's state: IN_PROGRESS, SUCCESS, or a failure. */
-static int state_of(const team_nccl *n) {
-    int state = SUCCESS;
-    const int result = n->call.ncclCommGetAsyncError(n->comm, &state);
-    return result == SUCCESS ? state : result;
+/* The communicator's state: STN_NCCL_IN_PROGRESS, STN_NCCL_SUCCESS, or a failure. */
+static stn_nccl_result state_of(const team_nccl *n) {
+    stn_nccl_result state = STN_NCCL_SUCCESS;
+    const stn_nccl_result result = n->call.ncclCommGetAsyncError(n->comm, &state);
+    return result == STN_NCCL_SUCCESS ? state : result;
 }
 
 /* Waits until a call is complete that may go on in NCCL's threads: until `end`, or as long as the
  * ranks answer. */
-static stn_status complete(team_nccl *n, const char *function, int result, double end, stn_error *error) {
+static stn_status complete(team_nccl *n, const char *function, stn_nccl_result result, double end, stn_error *error) {
     const double begin = stn_clock_seconds();
-    for (unsigned polls = 0; result == IN_PROGRESS; polls++) {
+    for (unsigned polls = 0; result == STN_NCCL_IN_PROGRESS; polls++) {
         result = state_of(n);
-        if (result != IN_PROGRESS) break;
+        if (result != STN_NCCL_IN_PROGRESS) break;
         if (stn_clock_seconds() > end)
             return stn_fail(error, STN_ERROR_IO,
                             "not all %d ranks came to make a team within %.4g s: one of them died or hangs",
@@ -162,7 +163,7 @@ static stn_status make_comm(team_nccl *n, const stn_nccl_id *id, double seconds,
     const int count = team_ranks_size(n->ranks), own = team_ranks_own(n->ranks);
     for (int i = 0; i < AHEAD; i++) STN_TRY(stn_timer_create(n->device, &n->done[i], error));
     STN_TRY(stn_device_enter(n->device, error));
-    const int result = n->call.ncclCommInitRankConfig(&n->comm, count, *id, own, &config);
+    const stn_nccl_result result = n->call.ncclCommInitRankConfig(&n->comm, count, *id, own, &config);
     const stn_status status = complete(n, "ncclCommInitRankConfig", result, stn_clock_seconds() + seconds, error);
     stn_device_leave(n->device);
     return status;
@@ -192,9 +193,9 @@ stn_status team_nccl_open(team_ranks *ranks, const stn_nccl_id *id, double secon
 static void finalize(team_nccl *n) {
     stn_error why;
     if (!n->comm || stn_device_enter(n->device, NULL) != STN_OK) return;
-    const int result = n->call.ncclCommFinalize(n->comm);
+    const stn_nccl_result result = n->call.ncclCommFinalize(n->comm);
     if (complete(n, "ncclCommFinalize", result, INFINITY, &why) == STN_OK &&
-        n->call.ncclCommDestroy(n->comm) == SUCCESS)
+        n->call.ncclCommDestroy(n->comm) == STN_NCCL_SUCCESS)
         n->comm = NULL;
     stn_device_leave(n->device);
     abort_comm(n);
@@ -243,19 +244,19 @@ stn_status team_nccl_begin(team_nccl *n, stn_error *error) {
 }
 
 void team_nccl_add(team_nccl *n, const team_message *m) {
-    if (n->result != SUCCESS) return;
+    if (n->result != STN_NCCL_SUCCESS) return;
     n->awaited[m->peer] = true;
     n->failed = m->is_sent ? "ncclSend" : "ncclRecv";
-    n->result = m->is_sent ? n->call.ncclSend(m->bytes, m->size, INT8, m->peer, n->comm, n->stream)
-                           : n->call.ncclRecv(m->bytes, m->size, INT8, m->peer, n->comm, n->stream);
-    if (n->result == IN_PROGRESS) n->result = SUCCESS;
+    n->result = m->is_sent ? n->call.ncclSend(m->bytes, m->size, STN_NCCL_INT8, m->peer, n->comm, n->stream)
+                           : n->call.ncclRecv(m->bytes, m->size, STN_NCCL_INT8, m->peer, n->comm, n->stream);
+    if (n->result == STN_NCCL_IN_PROGRESS) n->result = STN_NCCL_SUCCESS;
 }
 
 stn_status team_nccl_end(team_nccl *n, stn_error *error) {
-    const bool begun = n->result == SUCCESS || strcmp(n->failed, "ncclGroupStart") != 0;
-    const int end = begun ? n->call.ncclGroupEnd() : SUCCESS;
-    stn_status status = n->result == SUCCESS ? complete(n, "ncclGroupEnd", end, INFINITY, error)
-                                             : check(&n->call, n->failed, n->result, n->comm, error);
+    const bool begun = n->result == STN_NCCL_SUCCESS || strcmp(n->failed, "ncclGroupStart") != 0;
+    const stn_nccl_result end = begun ? n->call.ncclGroupEnd() : STN_NCCL_SUCCESS;
+    stn_status status = n->result == STN_NCCL_SUCCESS ? complete(n, "ncclGroupEnd", end, INFINITY, error)
+                                                      : check(&n->call, n->failed, n->result, n->comm, error);
     stn_device_leave(n->device);
     if (status == STN_OK) status = stn_timer_mark(n->done[n->exchanges++ % AHEAD], n->stream, error);
     return status == STN_OK ? STN_OK : give_up(n, status, error);

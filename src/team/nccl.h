@@ -8,7 +8,10 @@
 #include "launch/driver.h"
 #include "team/ranks.h"
 
-/* The functions of NCCL that are used, under its own names; their results are ncclResult_t. */
+/* The functions of NCCL that are used, under its own names. If its header is installed,
+ * tests/launch compares these declarations with it. */
+typedef unsigned stn_nccl_result, stn_nccl_type; /* ncclResult_t, ncclDataType_t */
+enum { STN_NCCL_SUCCESS = 0, STN_NCCL_IN_PROGRESS = 7, STN_NCCL_INT8 = 0 };
 typedef struct stn_nccl_id {
     char bytes[STN_NCCL_ID_BYTES];
 } stn_nccl_id;
@@ -20,19 +23,21 @@ typedef struct stn_nccl_config {
     int blocking;
 } stn_nccl_config;
 #define STN_NCCL_FUNCTION_LIST(X)                                                                                      \
-    X(int, ncclGetVersion, (int *version))                                                                             \
-    X(int, ncclGetUniqueId, (stn_nccl_id * id))                                                                        \
-    X(int, ncclCommInitRankConfig,                                                                                     \
+    X(stn_nccl_result, ncclGetVersion, (int *version))                                                                 \
+    X(stn_nccl_result, ncclGetUniqueId, (stn_nccl_id * id))                                                            \
+    X(stn_nccl_result, ncclCommInitRankConfig,                                                                         \
       (stn_nccl_comm * comm, int count, stn_nccl_id id, int rank, stn_nccl_config *config))                            \
-    X(int, ncclCommGetAsyncError, (stn_nccl_comm comm, int *result))                                                   \
-    X(int, ncclCommFinalize, (stn_nccl_comm comm))                                                                     \
-    X(int, ncclCommDestroy, (stn_nccl_comm comm))                                                                      \
-    X(int, ncclCommAbort, (stn_nccl_comm comm))                                                                        \
-    X(int, ncclGroupStart, (void))                                                                                     \
-    X(int, ncclGroupEnd, (void))                                                                                       \
-    X(int, ncclSend, (const void *bytes, size_t count, int type, int peer, stn_nccl_comm comm, void *stream))          \
-    X(int, ncclRecv, (void *bytes, size_t count, int type, int peer, stn_nccl_comm comm, void *stream))                \
-    X(const char *, ncclGetErrorString, (int result))                                                                  \
+    X(stn_nccl_result, ncclCommGetAsyncError, (stn_nccl_comm comm, stn_nccl_result * result))                          \
+    X(stn_nccl_result, ncclCommFinalize, (stn_nccl_comm comm))                                                         \
+    X(stn_nccl_result, ncclCommDestroy, (stn_nccl_comm comm))                                                          \
+    X(stn_nccl_result, ncclCommAbort, (stn_nccl_comm comm))                                                            \
+    X(stn_nccl_result, ncclGroupStart, (void))                                                                         \
+    X(stn_nccl_result, ncclGroupEnd, (void))                                                                           \
+    X(stn_nccl_result, ncclSend,                                                                                       \
+      (const void *bytes, size_t count, stn_nccl_type type, int peer, stn_nccl_comm comm, stn_cu_stream stream))       \
+    X(stn_nccl_result, ncclRecv,                                                                                       \
+      (void *bytes, size_t count, stn_nccl_type type, int peer, stn_nccl_comm comm, stn_cu_stream stream))             \
+    X(const char *, ncclGetErrorString, (stn_nccl_result result))                                                      \
     X(const char *, ncclGetLastError, (stn_nccl_comm comm))
 
 /* Opens the library ($STENTOR_NCCL_PATH overrides) and gives its file and version (22809).

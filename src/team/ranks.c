@@ -345,7 +345,8 @@ void team_ranks_close(team_ranks *ranks) {
         if (!over && ranks->heartbeats[r] && !is_done(ranks, &ranks->heartbeats[r], &problem)) ranks->broken = true;
     if (ranks->has_comm && !ranks->broken) (void)ranks->mpi.call.comm_free(&ranks->comm);
     free(ranks->last), free(ranks->heartbeats), free(ranks->votes);
-    if (!ranks->broken || !ranks->has_mpi) free(ranks); /* else MPI may still access the memory of pending messages */
+    /* MPI may still access the memory of pending messages. */
+    if (!ranks->broken || !ranks->has_mpi) free(ranks);
 }
 
 int team_ranks_size(const team_ranks *ranks) { return ranks->size; }

@@ -61,7 +61,8 @@ stn_status team_ranks_agree(team_ranks *ranks, stn_status status, uint64_t hash,
 
 /* ---- what ranks.c (messages) and agree.c (agreements) share ---------------------------------- */
 
-/* Tags of MPI, and those of messages, which are added to TAG_USER; the sides of halos are 0 and 1. */
+/* Tags of MPI, and those of messages, which are added to TAG_USER; halos have their side's, 0 or
+ * 1. */
 enum { TAG_CONTROL = 1, TAG_USER = 16 };
 enum { TAG_VOTE = 2, TAG_DECISION, WORDS = 320 };
 

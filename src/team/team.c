@@ -260,8 +260,8 @@ static stn_status open_nccl(stn_team *team, const stn_nccl_id *id, double second
     return team_nccl_open(team->ranks, id, seconds, own->context->device, stn_lane_stream(own->lane), error);
 }
 
-/* Processes by MPI exchange halos by NCCL if each has a GPU of its own and the same NCCL, else through
- * host memory: all or none, for which `why` is the reason. */
+/* Processes by MPI exchange halos by NCCL if each has a GPU of its own and the same NCCL, else all
+ * through host memory. */
 static stn_status try_nccl(stn_team *team, stn_error *error) {
     char path[512];
     stn_nccl_id id = {{0}};

@@ -1,7 +1,7 @@
 // A replacement of NCCL for tests: processes on one machine, whose device memory is the emulator's.
 //
-// The id names a file of shared memory with a mailbox for each ordered pair of ranks. An exchange is
-// a gate in the emulated stream: polling the stream moves bytes through the mailboxes, and the
+// The id names a file of shared memory with a mailbox for each ordered pair of ranks. An exchange
+// is a gate in the emulated stream: polling the stream moves bytes through the mailboxes, and the
 // stream goes on once all of them have arrived, or the communicator is aborted.
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -132,8 +132,8 @@ EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, voi
 
 // ---- streams
 
-// For replacements of other libraries: later work of the stream begins after gate(user) has returned
-// true, for which it is polled.
+// For replacements of other libraries: later work of the stream begins after gate(user) has
+// returned true, for which it is polled.
 EXPORT CUresult stentor_emulator_gate(CUstream stream, bool (*gate)(void *), void *user) {
     IN_CONTEXT();
     Operation o = {};

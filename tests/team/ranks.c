@@ -1,6 +1,7 @@
 /* One process of a team by MPI, started by test_mpi.py under mpirun, or by NCCL, started by
- * test_nccl.py with STENTOR_TEST_RANK, _COUNT and _ID, the file of the id: all processes draw the same
- * random problems, and each compares its part bitwise with the same rows of one device's result.
+ * test_nccl.py with STENTOR_TEST_RANK, _COUNT and _ID, the file of the id: all processes draw the
+ * same random problems, and each compares its part bitwise with the same rows of one device's
+ * result.
  *
  *     ranks SEED COUNT [gpu]   random problems: all sides, uneven and thin parts, types, batches
  *     ranks unequal            the last rank brings another problem, an invalid one, no pointer
@@ -94,8 +95,8 @@ static void report(rig *r, bool good, uint64_t index, const stn_problem *p, int 
     stn_text_free(words);
 }
 
-/* Kernels of one step and of several, which GPUs choose by the number of rows, add symmetric taps in
- * another order: a few units in the last place. */
+/* Kernels of one step and of several, which GPUs choose by the number of rows, add symmetric taps
+ * in another order: a few units in the last place. */
 static bool is_same(const rig *r, const stn_problem *p, const void *got, const void *want, size_t bytes) {
     double largest = 0, off = 0;
     if (!memcmp(got, want, bytes)) return true;
