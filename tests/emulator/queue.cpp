@@ -98,13 +98,16 @@ void finish(CUstream stream, uint64_t until) {
 
 bool finish_to_gate(CUstream stream, uint64_t until) {
     while (exists(stream) && !stream->waiting.empty() && stream->done < until) {
-        Operation &front = stream->waiting.front();
-        if (front.kind == Operation::GATE) {
-            if (!front.gate(front.user)) return false;
+        size_t before = 0;  // operations before the next gate
+        while (before < stream->waiting.size() && stream->waiting[before].kind != Operation::GATE) before++;
+        const Operation &front = stream->waiting.front();
+        if (before)
+            finish(stream, stream->done + before < until ? stream->done + before : until);
+        else if (front.gate(front.user)) {
             stream->waiting.pop_front();
             stream->done++;
         } else
-            finish(stream, stream->done + 1);
+            return false;
     }
     return true;
 }
