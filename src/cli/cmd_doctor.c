@@ -65,8 +65,8 @@ static void print_nccl(stn_text *json) {
     stn_text_printf(json, "}");
 }
 
-/* The context's words, and those of other GPUs, of MPI and of NCCL, which no context has. gpus: members of a
- * JSON array. */
+/* The context's words, and those of other GPUs, of MPI and of NCCL, which no context has. gpus:
+ * members of a JSON array. */
 static void print_findings(const char *text, bool json, const stn_text *gpus) {
     char path[512], version[512];
     stn_text words = STN_TEXT_EMPTY;

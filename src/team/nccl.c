@@ -263,8 +263,8 @@ stn_status team_nccl_end(team_nccl *n, stn_error *error) {
 }
 
 stn_status team_nccl_wait(team_nccl *n, stn_error *error) {
-    if (!n->comm || team_ranks_broken(n->ranks)) { /* the work that is left ends without the others */
-        abort_comm(n);
+    if (!n->comm || team_ranks_broken(n->ranks)) {
+        abort_comm(n); /* so that the rest of the work ends without the others */
         return stn_device_synchronize(n->device, n->stream, error);
     }
     stn_timer *const last = n->done[n->exchanges++ % AHEAD];

@@ -7,8 +7,8 @@
 #include "team/team.h"
 
 /* The caller's grids: parts on the devices of this process's members, or whole grids in host memory
- * (in a team of processes: this one's part). `in` NULL: the run continues from the plan's own grids;
- * `out` NULL: the result stays there. */
+ * (in a team of processes: this one's part). `in` NULL: the run continues from the plan's own
+ * grids; `out` NULL: the result stays there. */
 typedef struct grids {
     bool whole;
     const void *const *in, *const *source; /* whole: one pointer each */

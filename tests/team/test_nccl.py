@@ -63,7 +63,7 @@ class Equal(Nccl):
         """All sides, uneven parts, parts thinner than halos, fewer rows than processes, types,
         batches, sources, 1D to 3D."""
         for count in range(1, (GPUS or 8) + 1):
-            codes, out = self.together(count, SEED + count, 200 if GPUS else 2, 'gpu')
+            codes, out = self.together(count, SEED + count, 200 if GPUS else 2 if count < 5 else 1, 'gpu')
             self.assertEqual((codes, ''.join(out)), ([0] * count, ''), f'seed {SEED + count}')
 
 
@@ -81,9 +81,9 @@ class Refusals(Nccl):
             codes, out = self.together(1, 'faults', own={0: variables})
             self.assertEqual(codes, [1])
             self.assertRegex(out[0], f'^no team: no usable NCCL: .*{says}.*\n$')
-            told = subprocess.run([COMMAND, 'doctor'], env={**os.environ, **variables}, text=True, capture_output=True).stdout
+            told = subprocess.run([COMMAND, 'doctor', '--device', 'host'], env={**os.environ, **variables}, text=True, capture_output=True).stdout
             self.assertRegex(told, f'(?m)^NCCL +no usable NCCL: .*{says}')
-        told = subprocess.run([COMMAND, 'doctor'], text=True, capture_output=True).stdout
+        told = subprocess.run([COMMAND, 'doctor', '--device', 'host'], text=True, capture_output=True).stdout
         self.assertRegex(told, r'(?m)^NCCL +2\.28\.9: .*libnccl-emulated.so$')
 
 
@@ -127,7 +127,7 @@ class Lost(Nccl):
 @unittest.skipIf(GPUS, 'a test of the emulator')
 class Faults(Nccl):
     def fail(self, name, number, rank):
-        codes, out = self.finish(self.start(2, 'faults', limit=LIMIT, own={rank: {'STENTOR_EMULATOR_FAIL': f'{name}:{number}'}}))
+        codes, out = self.finish(self.start(2, 'faults', limit=1, own={rank: {'STENTOR_EMULATOR_FAIL': f'{name}:{number}'}}))
         for each in out:
             if 'ended well' not in each and not each.startswith('no team: ') or len(each.splitlines()) != 1:
                 return f'{name}:{number} on rank {rank}: {codes} {out}'
@@ -135,7 +135,7 @@ class Faults(Nccl):
 
     def test_each_call_fails_once(self):
         cases = [(name, number, rank) for name in FUNCTIONS for number in (1, dice.randint(2, 450)) for rank in range(2)]
-        with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
             problems = [each for each in pool.map(lambda case: self.fail(*case), cases) if each]
         self.assertEqual(problems, [])
 
@@ -163,12 +163,10 @@ class WithMpi(Nccl):
         code, out, err = self.mpirun(['-np', count, *run])
         self.assertEqual((code, self.bytes_of('all.npy') == self.bytes_of('one.npy')), (0, True), err)
         self.assertIn('exchanges by NCCL', out)
-        for variable in ('STENTOR_NCCL_PATH=/nowhere', 'STENTOR_EMULATOR_FAIL=ncclCommInitRankConfig:1'):
-            code, out, err = self.mpirun(['-np', count - 1, *run], ['-np', 1, '-x', variable, *run])
-            self.assertEqual((code, self.bytes_of('all.npy') == self.bytes_of('one.npy')), (0, True), err)
-            self.assertNotIn('exchanges by NCCL', out)
-            if GPUS:
-                break
+        variable = 'STENTOR_NCCL_PATH=/nowhere' if GPUS else 'STENTOR_EMULATOR_FAIL=ncclCommInitRankConfig:1'
+        code, out, err = self.mpirun(['-np', count - 1, *run], ['-np', 1, '-x', variable, *run])
+        self.assertEqual((code, self.bytes_of('all.npy') == self.bytes_of('one.npy')), (0, True), err)
+        self.assertNotIn('exchanges by NCCL', out)
 
     def test_a_rank_that_hangs_is_named(self):
         lost = dice.randint(0, 2)
