@@ -163,7 +163,7 @@ class WithMpi(Nccl):
         code, out, err = self.mpirun(['-np', count, *run])
         self.assertEqual((code, self.bytes_of('all.npy') == self.bytes_of('one.npy')), (0, True), err)
         self.assertIn('exchanges by NCCL', out)
-        variable = 'STENTOR_NCCL_PATH=/nowhere' if GPUS else 'STENTOR_EMULATOR_FAIL=ncclCommInitRankConfig:1'
+        variable = 'STENTOR_NCCL_PATH=/nowhere' if GPUS else 'STENTOR_EMULATOR_FAIL=ncclCommGetAsyncError:1'
         code, out, err = self.mpirun(['-np', count - 1, *run], ['-np', 1, '-x', variable, *run])
         self.assertEqual((code, self.bytes_of('all.npy') == self.bytes_of('one.npy')), (0, True), err)
         self.assertNotIn('exchanges by NCCL', out)
