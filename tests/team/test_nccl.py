@@ -63,7 +63,7 @@ class Equal(Nccl):
         """All sides, uneven parts, parts thinner than halos, fewer rows than processes, types,
         batches, sources, 1D to 3D."""
         for count in range(1, (GPUS or 8) + 1):
-            codes, out = self.together(count, SEED + count, 200 if GPUS else 2 if count < 5 else 1, 'gpu')
+            codes, out = self.together(count, SEED + count, 20 if GPUS else 2 if count < 5 else 1, 'gpu')
             self.assertEqual((codes, ''.join(out)), ([0] * count, ''), f'seed {SEED + count}')
 
 
