@@ -955,7 +955,8 @@ STN_API stn_status stn_team_create(const stn_context_options *options, int count
  * every other call on the team and its plans, in the same order. MPI (Open MPI, or MPICH and
  * libraries of its ABI) is opened at run time: the library that the process has loaded, else
  * $STENTOR_MPI_PATH, else the loader's. It is initialised here if nobody has done so, and then
- * finalised at exit. Only host memory is sent through MPI.
+ * finalised at exit. Only host memory is sent through MPI. If every process has a GPU of its own
+ * and the same NCCL is found, NCCL exchanges the halos.
  *   options        of this process's context; NULL for the defaults. STN_DEVICE_AUTO: a GPU of the
  *                  machine, by the process's number on it, else the host; threads 0: this process's
  *                  share of the processors
@@ -969,6 +970,26 @@ STN_API stn_status stn_team_create(const stn_context_options *options, int count
  * stn_context_create; STN_ERROR_UNSUPPORTED: no usable MPI, or not started by mpirun. */
 STN_API stn_status stn_team_create_mpi(const stn_context_options *options, const void *communicator, double seconds,
                                        stn_team **team, stn_error *error);
+/* Makes the id by which processes find each other with NCCL: STN_NCCL_ID_BYTES bytes at `id`. One
+ * process makes it and hands it to the others, by any means; it serves for one team. NCCL (2.18 or
+ * newer) is opened at run time: $STENTOR_NCCL_PATH, else the library that the process has loaded,
+ * pip's, the loader's. Errors: STN_ERROR_UNSUPPORTED: no usable NCCL; the message says how to get
+ * it. */
+#define STN_NCCL_ID_BYTES 128
+STN_API stn_status stn_nccl_make_id(void *id, stn_error *error);
+/* Creates a team of `count` processes without MPI, each with a GPU of its own, that exchange data
+ * by NCCL. It differs from stn_team_create_mpi in this:
+ *   options        STN_DEVICE_AUTO: a GPU by the process's number on the machine, if its launcher
+ *                  (mpirun, srun, torchrun) tells it, else by its rank
+ *   id             of STN_NCCL_ID_BYTES bytes, the same in all processes
+ *   rank           of this process, from 0 to count - 1
+ *   seconds        the limit of a wait for other processes during which nothing is exchanged; 0:
+ *                  $STENTOR_MPI_SECONDS, else 300. There are no heartbeats: a process is considered
+ *                  lost when this limit passes, and the message names all that were waited for. A
+ *                  failure inside of stn_team_plan_execute is told to all at the end of the run
+ * Errors: those of stn_context_create; STN_ERROR_UNSUPPORTED: no usable NCCL, or no GPU. */
+STN_API stn_status stn_team_create_nccl(const stn_context_options *options, const void *id, int rank, int count,
+                                        double seconds, stn_team **team, stn_error *error);
 STN_API void stn_team_destroy(stn_team *team); /* after its plans; NULL is fine */
 STN_API int stn_team_size(const stn_team *team);
 /* The member that this process is; 0 if all members are in this process. */
@@ -1004,8 +1025,8 @@ STN_API stn_status stn_team_plan_local(const stn_team_plan *plan, int member, si
  * team of processes outputs are written only after all have made all steps. */
 STN_API stn_status stn_team_plan_execute(stn_team_plan *plan, const void *const *in, void *const *out,
                                          const void *const *source, stn_error *error);
-/* The same for whole dense grids in host memory; `in` and `out` may be NULL likewise.
- * STN_ERROR_UNSUPPORTED for a team of processes, none of which has a whole grid. */
+/* The same for whole dense grids in host memory; `in` and `out` may be NULL likewise. In a team of
+ * processes, in, out and source are this process's part, in host memory. */
 STN_API stn_status stn_team_plan_execute_host(stn_team_plan *plan, const void *in, void *out, const void *source,
                                               stn_error *error);
 /* As stn_plan_set_weights, for all members' plans. */

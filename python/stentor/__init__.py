@@ -19,12 +19,14 @@ from ._lines import convolve1d, correlate1d, gaussian_filter1d, uniform_filter1d
 from ._memo import clear_cache
 from ._plan import Plan
 from ._system import System, sponge
+from ._team import Processes
 from ._uniform import uniform_filter
 
 __version__ = version()
 __all__ = [
     'DeviceArray',
     'Plan',
+    'Processes',
     'StentorError',
     'System',
     'clear_cache',

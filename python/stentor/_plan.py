@@ -22,7 +22,7 @@ from ._progress import tell_of, warn_of_growth
 from ._scratch import Prepared
 from ._stencil import Taps, stencil_handle, taps_of
 from ._sweep import Sweep
-from ._team import TeamHandle, team_devices
+from ._team import Processes, TeamHandle, team_devices
 from ._words import said, step_count
 
 Tune = Union[bool, float, str, Tuple[str, float]]
@@ -79,7 +79,7 @@ class Plan:
         Instead of `device`: several GPUs of this machine, such as ``[0, 1]``. A batch of at least
         as many grids is split among them; else each grid is split along its slowest axis, and the
         GPUs exchange halos. Arrays are NumPy arrays, and `every` is not allowed. 'host', repeated,
-        stands for several devices in tests.
+        stands for several devices in tests. Or the processes that share the grid (`Processes`).
 
     Examples
     --------
@@ -95,12 +95,12 @@ class Plan:
     def __init__(self, shape: Union[int, str, Sequence[int]], weights: Union[str, Mapping, Any], boundary: Any = 'wrap',
                  dtype: Any = 'float64', steps: int = 1, every: int = 0, source: bool = False, tolerance: float = 0.0,
                  device: Any = 'auto', strategy: Optional[str] = None, tune: Tune = False, accuracy: str = 'global', mode: Any = None,
-                 initial: bool = False, devices: Optional[Sequence[Any]] = None, **unknown: NoReturn):
+                 initial: bool = False, devices: Union[None, Sequence[Any], Processes] = None, **unknown: NoReturn):
         if unknown:
             raise TypeError(unknown_argument(*unknown))
         if accuracy not in ('global', 'local'):
             raise ValueError(f"accuracy is {said(accuracy)}: give 'global' or 'local'")
-        self._shape = shape_of(shape)
+        self._shape = self._whole = shape_of(shape)  # _shape: of this process's part
         self._dtype = dtype_of(dtype)
         taps, self._box = plan_taps(weights)
         rank = taps.rank
@@ -111,7 +111,7 @@ class Plan:
         if strategy is not None and not isinstance(strategy, str):
             raise ValueError(f'strategy is {said(strategy)}: give its name')
         self._steps, self._every, self._source = step_count(steps), step_count(every, 'every', 0), bool(source)
-        self._devices = None if devices is None else team_devices(devices)
+        self._devices = devices if devices is None or isinstance(devices, Processes) else team_devices(devices)
         if self._devices is not None and (device != 'auto' or every or initial):
             raise ValueError('devices goes with neither device, every nor initial: leave them out')
         self._number = HOST if self._devices is not None else device_number(device)
@@ -122,7 +122,8 @@ class Plan:
         self._given = dict(boundary=boundary, dtype=self._dtype.name, steps=self._steps, every=self._every, source=self._source,
                            tolerance=tolerance, device='auto' if self._devices else device_name(self._number), strategy=strategy,
                            tune=tune, accuracy=accuracy, initial=self._initial,
-                           devices=self._devices and [device_name(each) for each in self._devices])
+                           devices=self._devices if isinstance(self._devices, Processes) else
+                           self._devices and [device_name(each) for each in self._devices])
         request = Request(taps, axes, sides_of(boundary, 0.0, rank, of), layout, layout, self._dtype.name, ITEM_SIZES[self._dtype.name],
                           self._steps, self._every, self._source, number(tolerance, 'tolerance'), accuracy == 'local')
         frame = int(np.prod(self._shape, dtype=object)) * self._dtype.itemsize  # bytes of one frame
@@ -131,11 +132,14 @@ class Plan:
         batch = tuple(range(len(self._shape) - rank))
         self._handle: Any  # a Handle, a FarHandle, a BatchHandle or a TeamHandle
         grids = math.prod(self._shape[:len(batch)])
-        if self._devices is not None and grids >= len(self._devices) > 1:
+        if isinstance(self._devices, tuple) and grids >= len(self._devices) > 1:
             self._handle = BatchHandle(self._devices, grids, self._shape[len(batch):], lambda shape, name: Plan(
                 shape, weights, **{**self._given, 'devices': None, 'device': name}))
         elif self._devices is not None:
             self._handle = TeamHandle(self._devices, request._replace(alignment=0), Split(axes, batch, ()), strategy, tune)
+            if isinstance(self._devices, Processes):
+                part = self._handle.part
+                self._shape = (*self._shape[:len(batch)], part.stop - part.start, *self._shape[len(batch) + 1:])
         elif self._number == HOST and is_far(taps, request.sides, strategy):
             self._handle = FarHandle(self._shape, self._dtype, Pass(taps, axes, request.sides), self._steps, self._every)
         else:
@@ -162,7 +166,16 @@ class Plan:
     @property
     def device(self) -> str:
         """'host' or 'cuda:N'; the names of several devices are separated by commas."""
+        if isinstance(self._devices, Processes):
+            return f'process {self._devices.rank} of {self._devices.size}'
         return ','.join(map(device_name, self._devices)) if self._devices else device_name(self._number)
+
+    @property
+    def part(self) -> slice:
+        """Of a plan of several processes: this one's indices of the stencil's first axis."""
+        if not isinstance(self._devices, Processes):
+            raise ValueError('the plan is of one process, which has the whole grid: make it with devices=Processes(...)')
+        return self._handle.part
 
     @property
     def steps(self) -> int:
@@ -350,7 +363,7 @@ class Plan:
         total = step_count(steps) if steps is not None else self._steps
         if each not in self._chunks and total % each == 0:
             given = {**self._given, 'steps': each, 'every': 0, 'initial': False}
-            self._chunks[each] = _again(self._shape, self._taps.offsets, self._taps.weights, self._box, given)
+            self._chunks[each] = _again(self._whole, self._taps.offsets, self._taps.weights, self._box, given)
         return frames_of(self._chunks.get(each), x, each, total, self._initial if initial is None else bool(initial), stream, source)
 
     @property
@@ -389,7 +402,7 @@ class Plan:
 
     def _remake(self, taps: Taps) -> None:
         """Replaces the plan by one with other taps in the same box."""
-        made = _again(self._shape, taps.offsets, taps.weights, self._box, self._given)
+        made = _again(self._whole, taps.offsets, taps.weights, self._box, self._given)
         self._memory.finish()  # the replaced plan must not be in use
         self._handle, self._memory, self._taps, self._chunks = made._handle, made._memory, made._taps, {}
 
@@ -416,7 +429,7 @@ class Plan:
 
     def __reduce__(self) -> Tuple:
         """Supports copy and pickle: the plan is made again, on a device of the same name."""
-        return _again, (self._shape, self._taps.offsets, self._taps.weights, self._box, self._given)
+        return _again, (self._whole, self._taps.offsets, self._taps.weights, self._box, self._given)
 
     def __repr__(self) -> str:
         return (f'Plan(shape={self._shape}, taps={len(self._taps.weights)}, dtype={self._dtype.name!r}, '

@@ -1,12 +1,14 @@
-"""Teams: one grid split over several devices of this process, and plans for such grids."""
+"""Teams: one grid split over several devices of this process, or over several processes, and plans for
+such grids."""
 
 import os
-from typing import Any, Dict, Optional, Sequence, Tuple
+import time
+from typing import Any, Dict, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from ._context import HOST, context_options, device_number
-from ._errors import check, new_error
+from ._errors import StentorError, check, new_error
 from ._handle import plan_options
 from ._library import ffi, lib, take_text
 from ._locks import new_lock
@@ -42,6 +44,101 @@ def _team(devices: Tuple[int, ...]) -> Any:
     return _teams[devices]
 
 
+def _through_file(path: str, rank: int, seconds: float) -> bytes:
+    """The id that rank 0 writes to a new file, complete or not at all."""
+    if rank == 0:
+        made = _make_id()
+        with open(path + '.part', 'wb') as file:
+            file.write(made)
+        os.replace(path + '.part', path)
+        return made
+    end = time.monotonic() + seconds
+    while not os.path.exists(path):
+        if time.monotonic() > end:
+            raise TimeoutError(f'rank 0 wrote no id to {path} within {seconds:g} s')
+        time.sleep(0.01)
+    with open(path, 'rb') as file:
+        return file.read()
+
+
+def _make_id() -> bytes:
+    made, error = ffi.new('char[]', lib.STN_NCCL_ID_BYTES), new_error()
+    check(lib.stn_nccl_make_id(made, error), error)
+    return bytes(ffi.buffer(made))
+
+
+def _id_of(group: Any, rank: int, share: Any) -> bytes:
+    """The id of rank 0. share: gives rank 0's bytes to all ranks."""
+    made, failure = b'', None
+    if rank == 0:
+        try:
+            made = _make_id()
+        except StentorError as error:  # the others must not wait for ever
+            failure = error
+    made = share(made)
+    if failure is not None:
+        raise failure
+    if not made:
+        raise RuntimeError('rank 0 could not make an id of NCCL: its message says why')
+    return made
+
+
+class Processes:
+    """The processes that share one grid, each with a GPU of its own, by NCCL.
+
+    All of them make this object, and then the same plans and calls in the same order. A plan with
+    ``devices=Processes(...)`` takes and gives this process's part of the grid, the rows
+    ``plan.part`` of the stencil's first axis, as a NumPy array. A process that dies or hangs ends
+    the calls of all others with StentorError within the time limit.
+
+    Parameters
+    ----------
+    group : module, communicator or (str, int, int)
+        How the processes find each other: ``torch.distributed``, initialised; a communicator of
+        mpi4py; or the path of a new file that all see, this process's rank and the number of
+        processes.
+    device : str or int, optional
+        This process's GPU. 'auto': by the process's number on the machine, which its launcher
+        tells, else by its rank.
+    seconds : float, optional
+        How long a process waits for others before it gives up; 0: ``STENTOR_MPI_SECONDS``, else 300.
+
+    Examples
+    --------
+    >>> import torch, stentor                                               # doctest: +SKIP
+    >>> torch.distributed.init_process_group('gloo')                        # doctest: +SKIP
+    >>> team = stentor.Processes(torch.distributed)                         # doctest: +SKIP
+    >>> plan = stentor.Plan((4096, 4096), 'heat-2d', steps=100, devices=team)  # doctest: +SKIP
+    >>> mine = plan(grid[plan.part])                                        # doctest: +SKIP
+    """
+
+    def __init__(self, group: Any, device: Union[str, int] = 'auto', seconds: float = 0.0):
+        if isinstance(group, tuple):
+            path, self.rank, self.size = group
+            name = _through_file(os.fspath(path), self.rank, seconds or 300)
+        elif hasattr(group, 'bcast'):  # mpi4py
+            self.rank, self.size = group.Get_rank(), group.Get_size()
+            name = _id_of(group, self.rank, lambda made: group.bcast(made, 0))
+        else:
+            self.rank, self.size = group.get_rank(), group.get_world_size()
+
+            def share(made: bytes) -> bytes:
+                held = [made]
+                group.broadcast_object_list(held, 0)
+                return held[0]
+            name = _id_of(group, self.rank, share)
+        options, kept = context_options()
+        if device != 'auto':
+            number = device_number(device)
+            options.device = lib.STN_DEVICE_HOST if number == HOST else number + 1
+        made, error = ffi.new('stn_team **'), new_error()
+        check(lib.stn_team_create_nccl(options, name, self.rank, self.size, seconds, made, error), error)
+        del kept  # not freed before this point
+        self.team = made[0]  # kept until the process ends, as contexts are
+        if isinstance(group, tuple) and self.rank == 0:
+            os.unlink(group[0])
+
+
 class TeamHandle:
     """A stn_team_plan with its error buffer; has a Handle's methods, for NumPy arrays.
 
@@ -49,7 +146,7 @@ class TeamHandle:
 
     workspace = 0
 
-    def __init__(self, devices: Tuple[int, ...], request: Request, split: Split, strategy: Optional[str], tune: Any):
+    def __init__(self, devices: Union[Tuple[int, ...], Processes], request: Request, split: Split, strategy: Optional[str], tune: Any):
         problem, stencil = fill_problem(request, split)
         for axis in range(len(split.grid)):
             problem.in_stride[axis] = problem.out_stride[axis] = 0
@@ -58,10 +155,14 @@ class TeamHandle:
         options, name = plan_options(strategy, tune)
         made, error = ffi.new('stn_team_plan **'), new_error()
         with _lock:
-            check(lib.stn_team_plan_create(_team(devices), problem, options, made, error), error)
+            team = devices.team if isinstance(devices, Processes) else _team(devices)
+            check(lib.stn_team_plan_create(team, problem, options, made, error), error)
         del name, stencil  # not freed before this point
         self._plan = ffi.gc(made[0], lib.stn_team_plan_destroy)
         self._error = error
+        first, rows = ffi.new('size_t *'), ffi.new('size_t *')
+        check(lib.stn_team_plan_local(self._plan, lib.stn_team_rank(team), first, rows, error), error)
+        self.part = slice(first[0], first[0] + rows[0])  # of the process's member, or of the first one
 
     def _run(self, source: np.ndarray, target: np.ndarray, constant: Any) -> None:
         address = ffi.NULL if constant is None else ffi.cast('void *', constant.ctypes.data)

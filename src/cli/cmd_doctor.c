@@ -8,6 +8,7 @@
 #include "cli/shared_options.h"
 #include "context/context.h"
 #include "team/mpi.h"
+#include "team/nccl.h"
 #include "team/team.h"
 
 /* A GPU beside the first one: its name, the bandwidth at which the first reads its memory, and the
@@ -46,8 +47,26 @@ static stn_status print_gpus(const cli_device_settings *device, const cli_report
     return STN_OK;
 }
 
-/* The context's words, and those of other GPUs and of MPI, which no context has. gpus: members of a
- * JSON array. */
+/* NCCL, as a line of text or as a member of a JSON object. */
+static void print_nccl(stn_text *json) {
+    char path[512] = "", version[32] = "";
+    int number = 0;
+    stn_error why;
+    const bool found = team_nccl_find(path, sizeof path, &number, &why) == STN_OK;
+    if (found) snprintf(version, sizeof version, "%d.%d.%d", number / 10000, number / 100 % 100, number % 100);
+    if (!json) {
+        printf("NCCL         %s%s%s\n", found ? version : why.message, found ? ": " : "", path);
+        return;
+    }
+    stn_json_key(json, "nccl"), stn_text_printf(json, "{");
+    stn_json_key(json, "path"), stn_json_string(json, found ? path : NULL);
+    stn_json_key(json, "version"), stn_json_string(json, found ? version : NULL);
+    stn_json_key(json, "problem"), stn_json_string(json, found ? NULL : why.message);
+    stn_text_printf(json, "}");
+}
+
+/* The context's words, and those of other GPUs, of MPI and of NCCL, which no context has. gpus:
+ * members of a JSON array. */
 static void print_findings(const char *text, bool json, const stn_text *gpus) {
     char path[512], version[512];
     stn_text words = STN_TEXT_EMPTY;
@@ -58,6 +77,7 @@ static void print_findings(const char *text, bool json, const stn_text *gpus) {
             printf("MPI          %s: %s\n", version, path);
         else
             printf("MPI          not found: %s\n", stn_mpi_advice());
+        print_nccl(NULL);
         return;
     }
     stn_text_append(&words, text, strlen(text) - 1); /* without the last brace */
@@ -66,7 +86,9 @@ static void print_findings(const char *text, bool json, const stn_text *gpus) {
     stn_json_key(&words, "path"), stn_json_string(&words, found ? path : NULL);
     stn_json_key(&words, "version"), stn_json_string(&words, found ? version : NULL);
     stn_json_key(&words, "problem"), stn_json_string(&words, found ? NULL : stn_mpi_advice());
-    printf("%.*s}}\n", (int)words.size, words.data ? words.data : "");
+    stn_text_append(&words, "}", 1);
+    print_nccl(&words);
+    printf("%.*s}\n", (int)words.size, words.data ? words.data : "");
     stn_text_clear(&words);
 }
 

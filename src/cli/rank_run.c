@@ -199,10 +199,9 @@ static stn_status prepare(const cli_rank_settings *settings, rank_run *run, stn_
 /* ---- the run --------------------------------------------------------------------------------- */
 
 static stn_status execute(rank_run *run, bool begins, stn_error *error) {
-    const void *const in = run->grid.data, *const source = run->source.data;
-    void *const out = run->result.data;
     const double begin = stn_clock_seconds();
-    STN_TRY(stn_team_plan_execute(run->plan, begins ? &in : NULL, &out, source ? &source : NULL, error));
+    STN_TRY(stn_team_plan_execute_host(run->plan, begins ? run->grid.data : NULL, run->result.data, run->source.data,
+                                       error));
     run->seconds = stn_clock_seconds() - begin;
     return STN_OK;
 }

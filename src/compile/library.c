@@ -28,6 +28,8 @@ const stn_library_spec stn_library_cublas = {"cuBLAS",
                                              "libcublas.so",
                                              {"cu13", "cublas", NULL},
                                              {"libcublas.so.14", "libcublas.so.13", "libcublas.so.12", NULL}};
+const stn_library_spec stn_library_nccl = {
+    "NCCL", "STENTOR_NCCL_PATH", "libnccl.so", {"nccl", NULL}, {"libnccl.so.2", NULL}};
 
 #if defined(__aarch64__)
 #define DEBIAN_FOLDER "/usr/lib/aarch64-linux-gnu"
@@ -231,7 +233,8 @@ void stn_library_advice(const stn_library_spec *spec, stn_text *text) {
     }
     char package[64];
     snprintf(package, sizeof package, "nvidia-%s%s", strcmp(spec->name, "NVRTC") ? "" : "cuda-", spec->stem + 3);
-    package[strlen(package) - 3] = '\0'; /* without ".so" */
+    /* Without ".so"; the package of NCCL is named by its CUDA. */
+    snprintf(package + strlen(package) - 3, sizeof "-cu13", "%s", strcmp(spec->name, "NCCL") ? "" : "-cu13");
     stn_text_printf(text,
                     "looked at the libraries already loaded, pip's nvidia folders, the loader's path and the toolkits "
                     "in $CUDA_HOME and /usr/local/cuda: `pip install %s`, install your distribution's CUDA toolkit, or "

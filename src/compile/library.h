@@ -17,7 +17,7 @@ typedef struct stn_library_spec {
     const char *sonames[4]; /* Newest first, with the next future one; ends with NULL. */
 } stn_library_spec;
 
-extern const stn_library_spec stn_library_nvrtc, stn_library_cufft, stn_library_cublas;
+extern const stn_library_spec stn_library_nvrtc, stn_library_cufft, stn_library_cublas, stn_library_nccl;
 
 /* Calls visit with the path of each candidate file, best first, until visit returns true; returns
  * true then. visit must open and check the file. The last paths are bare sonames, for the loader to

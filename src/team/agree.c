@@ -30,31 +30,23 @@ static void decide(team_ranks *ranks) {
     memcpy(all->message, why.message, sizeof all->message);
 }
 
-/* Transfers one message with this tag between rank 0 and each other rank. */
-static stn_status with_all(team_ranks *ranks, bool is_sent, int tag, pending *list, stn_error *error) {
-    for (int r = 1; r < ranks->size; r++) {
-        void *const bytes = is_sent ? (void *)&ranks->decision : &ranks->votes[r];
-        const size_t size = is_sent ? sizeof ranks->decision : sizeof *ranks->votes;
-        if (team_start(ranks, is_sent, r, tag, bytes, size, &list[r - 1])) continue;
-        team_give_up(ranks, list, r - 1);
-        return team_lose(ranks, r, "cannot be reached, after", 0, error);
-    }
-    return team_wait_for(ranks, list, ranks->size - 1, error);
-}
-
 /* Rank 0 receives all votes, and sends the decision. */
-static stn_status gather_votes(team_ranks *ranks, pending *list, stn_error *error) {
-    STN_TRY(with_all(ranks, false, TAG_VOTE, list, error));
+static stn_status gather_votes(team_ranks *ranks, team_message *messages, stn_error *error) {
+    const int others = ranks->size - 1;
+    for (int r = 1; r < ranks->size; r++)
+        messages[r - 1] = (team_message){r, TAG_VOTE, false, &ranks->votes[r], sizeof *ranks->votes};
+    STN_TRY(team_ranks_transfer(ranks, messages, others, error));
     decide(ranks);
-    return with_all(ranks, true, TAG_DECISION, list, error);
+    for (int r = 1; r < ranks->size; r++)
+        messages[r - 1] = (team_message){r, TAG_DECISION, true, &ranks->decision, sizeof ranks->decision};
+    return team_ranks_transfer(ranks, messages, others, error);
 }
 
-static stn_status vote_and_receive(team_ranks *ranks, pending *list, stn_error *error) {
-    const bool sends = team_start(ranks, true, 0, TAG_VOTE, &ranks->votes[0], sizeof *ranks->votes, &list[0]);
-    if (sends && team_start(ranks, false, 0, TAG_DECISION, &ranks->decision, sizeof ranks->decision, &list[1]))
-        return team_wait_for(ranks, list, 2, error);
-    team_give_up(ranks, list, sends);
-    return team_lose(ranks, 0, "cannot be reached, after", 0, error);
+static stn_status vote_and_receive(team_ranks *ranks, stn_error *error) {
+    const team_message sent = {0, TAG_VOTE, true, &ranks->votes[0], sizeof *ranks->votes};
+    const team_message received = {0, TAG_DECISION, false, &ranks->decision, sizeof ranks->decision};
+    STN_TRY(team_ranks_transfer(ranks, &sent, 1, error));
+    return team_ranks_transfer(ranks, &received, 1, error);
 }
 
 stn_status team_ranks_agree(team_ranks *ranks, stn_status status, uint64_t hash, const char *words, void *shared,
@@ -66,9 +58,9 @@ stn_status team_ranks_agree(team_ranks *ranks, stn_status status, uint64_t hash,
     if (status != STN_OK) snprintf(own->message, sizeof own->message, "%s", error ? error->message : "");
     snprintf(own->words, sizeof own->words, "%s", words ? words : "");
     if (ranks->own == 0 && bytes) memcpy(ranks->decision.shared, shared, bytes);
-    pending *list = calloc((size_t)ranks->size + 1, sizeof *list);
+    team_message *list = calloc((size_t)ranks->size, sizeof *list);
     if (!list) return team_ranks_fail(ranks, stn_fail_memory(error, "an agreement", sizeof *list), error);
-    status = ranks->own ? vote_and_receive(ranks, list, error) : gather_votes(ranks, list, error);
+    status = ranks->own ? vote_and_receive(ranks, error) : gather_votes(ranks, list, error);
     free(list);
     if (status != STN_OK) return status;
     ranks->failed_rank = ranks->decision.failed_rank;

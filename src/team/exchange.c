@@ -9,11 +9,13 @@
  * which waits for this member's next event: so two grids are enough.
  *
  * Between processes the rows are messages of host memory. Those of several grids, or of a GPU, are
- * packed into separate host memory. */
+ * packed into separate host memory. By NCCL they are messages of device memory, one for each grid,
+ * on the stream that computes. */
 #include <string.h>
 
 #include "base/error.h"
 #include "plan/plan.h"
+#include "team/nccl.h"
 #include "team/team.h"
 
 double team_exchange_seconds(const stn_team *team, double bytes) {
@@ -98,12 +100,31 @@ static stn_status message_of(const stn_team_plan *plan, const halo *h, int which
     return packed && is_sent ? pack(plan, which, row, h->depth, true, packed, error) : STN_OK;
 }
 
+static stn_status exchange_by_nccl(const stn_team_plan *plan, team_nccl *nccl, int which, stn_error *error) {
+    const int own = plan->team->own;
+    const team_part *part = &plan->part[own];
+    STN_TRY(team_nccl_begin(nccl, error));
+    for (int m = 0; m < plan->members; m++) /* The same order in all processes. */
+        for (int side = 0; side < 2; side++) {
+            const halo h = halo_of(plan, m, side);
+            const bool sends = h.neighbour == own;
+            for (int64_t b = 0; h.depth && (m == own || sends) && b < plan->batch; b++)
+                team_nccl_add(nccl, &(team_message){.peer = sends ? m : h.neighbour,
+                                                    .is_sent = sends,
+                                                    .bytes = grid_of(part, which) +
+                                                             team_offset(plan, part, b, sends ? h.from_row : h.to_row),
+                                                    .size = (size_t)(h.depth * plan->row_bytes)});
+        }
+    return team_nccl_end(nccl, error);
+}
+
 /* Receives this process's halos, and sends its rows that are halos of other processes. */
 static stn_status exchange_between(const stn_team_plan *plan, int which, stn_error *error) {
     const int own = plan->team->own;
     team_message messages[4];
     int count = 0;
     if (own >= plan->members) return STN_OK;
+    if (plan->team->ranks->nccl) return exchange_by_nccl(plan, plan->team->ranks->nccl, which, error);
     STN_TRY(team_wait(plan, error)); /* the host reads a GPU's rows */
     for (int m = 0; m < plan->members; m++)
         for (int side = 0; side < 2; side++) {
@@ -195,6 +216,7 @@ stn_status team_await_neighbours(const stn_team_plan *plan, stn_error *error) {
 
 stn_status team_wait(const stn_team_plan *plan, stn_error *error) {
     stn_status status = STN_OK;
+    if (plan->team->ranks && plan->team->ranks->nccl) return team_nccl_wait(plan->team->ranks->nccl, error);
     for (int m = 0; m < plan->members && !plan->team->on_host; m++) {
         const team_member *member = &plan->team->member[m];
         if (!team_is_here(plan->team, m)) continue;

@@ -48,10 +48,11 @@ bool stn_mpi_launched(int *rank) {
 }
 
 int stn_mpi_local(int *rank) {
-    static const char *const sizes[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", NULL};
-    static const char *const ranks[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID", NULL};
+    static const char *const sizes[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "LOCAL_WORLD_SIZE", NULL};
+    static const char *const ranks[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID",
+                                        "LOCAL_RANK" /* torchrun */, NULL};
     const int size = first_of(sizes), own = first_of(ranks);
-    *rank = own > 0 ? own : 0;
+    *rank = own;
     return size > 0 ? size : 1;
 }
 

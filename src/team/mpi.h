@@ -46,7 +46,7 @@ typedef struct stn_mpi {
  * STENTOR_MPI_PATH=none. */
 bool stn_mpi_launched(int *rank);
 /* The number of processes of this job on this host, and in *rank this one's index among them,
- * according to the launcher; else 1 and 0. */
+ * according to the launcher; else 1 and -1. */
 int stn_mpi_local(int *rank);
 
 /* Opens the library (the one that the process has loaded already, else $STENTOR_MPI_PATH, else the

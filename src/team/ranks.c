@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/number.h"
+#include "base/text.h"
 
 #define LIMIT_SECONDS 300.0
 #define HEARTBEATS 8      /* heartbeats sent within the time limit */
@@ -18,8 +19,13 @@
 #define TELL_SECONDS 0.5  /* seconds to send a failure's message */
 enum { PIECE = 1 << 30 }; /* bytes of a message; counts are ints */
 
-/* The pause between two polls: none at first, then a yield, then a sleep. */
-static void rest(unsigned polls) {
+typedef struct pending {
+    stn_mpi_handle request;
+    int peer;
+    bool is_sent, done;
+} pending;
+
+void team_rest(unsigned polls) {
     const struct timespec pause = {0, 100000};
     if (polls > 2000)
         nanosleep(&pause, NULL);
@@ -79,6 +85,7 @@ static void send_heartbeats(team_ranks *ranks) {
 }
 
 bool team_ranks_poll(team_ranks *ranks) {
+    if (!ranks->has_mpi) return !ranks->broken;
     if (!ranks->broken) send_heartbeats(ranks);
     receive_control(ranks);
     return !ranks->broken;
@@ -86,6 +93,7 @@ bool team_ranks_poll(team_ranks *ranks) {
 
 /* Sends the failure to all ranks but the failed one, and waits a short time for it to leave. */
 static void tell_failure(team_ranks *ranks) {
+    if (!ranks->has_mpi) return;
     stn_mpi_handle *requests = calloc((size_t)ranks->size, sizeof *requests);
     int problem, left = 0;
     control *told = &ranks->failure;
@@ -96,7 +104,7 @@ static void tell_failure(team_ranks *ranks) {
         if (r != ranks->own && (r != ranks->failed_rank) &&
             !ranks->mpi.call.isend(told, sizeof *told, ranks->mpi.byte, r, TAG_CONTROL, ranks->comm, &requests[r]))
             left++;
-    for (const double begin = stn_clock_seconds(); left && stn_clock_seconds() - begin < TELL_SECONDS; rest(3000))
+    for (const double begin = stn_clock_seconds(); left && stn_clock_seconds() - begin < TELL_SECONDS; team_rest(3000))
         for (int r = 0; r < ranks->size; r++)
             if (requests[r] && is_done(ranks, &requests[r], &problem)) requests[r] = 0, left--;
     free(requests);
@@ -132,20 +140,49 @@ stn_status team_lose(team_ranks *ranks, int peer, const char *how, double second
     return team_already_broken(ranks, error);
 }
 
-static stn_status check_time(team_ranks *ranks, const pending *list, int count, double begin, stn_error *error) {
+static stn_status check_peer(team_ranks *ranks, int peer, double begin, stn_error *error) {
     const double t = stn_clock_seconds();
-    for (int i = 0; i < count; i++) {
-        if (list[i].done) continue;
-        const int peer = list[i].peer;
-        if (t - fmax(begin, ranks->last[peer]) > ranks->limit)
-            return team_lose(ranks, peer, "has not answered for", ranks->limit, error);
-        if (t - begin > CALLS_APART * ranks->limit)
-            return team_lose(ranks, peer, "has not come to the same call for", CALLS_APART * ranks->limit, error);
-    }
+    if (t - fmax(begin, ranks->last[peer]) > ranks->limit)
+        return team_lose(ranks, peer, "has not answered for", ranks->limit, error);
+    if (t - begin > CALLS_APART * ranks->limit)
+        return team_lose(ranks, peer, "has not come to the same call for", CALLS_APART * ranks->limit, error);
     return STN_OK;
 }
 
-void team_give_up(team_ranks *ranks, pending *list, int count) {
+static stn_status check_time(team_ranks *ranks, const pending *list, int count, double begin, stn_error *error) {
+    for (int i = 0; i < count; i++)
+        if (!list[i].done) STN_TRY(check_peer(ranks, list[i].peer, begin, error));
+    return STN_OK;
+}
+
+/* Without heartbeats, a rank that waits for another one looks as one that has died. */
+static stn_status lose_one_of(team_ranks *ranks, const bool *awaited, stn_error *error) {
+    stn_text names = STN_TEXT_EMPTY;
+    stn_error why = {0};
+    int count = 0, last = -1;
+    for (int r = 0; r < ranks->size; r++)
+        if (awaited[r]) stn_text_printf(&names, count++ ? " or %d" : "%d", last = r);
+    (void)stn_fail(&why, STN_ERROR_IO,
+                   "rank %.100s of %d has not answered rank %d for %.4g s: it died, hangs, makes other calls, or waits "
+                   "for a rank that does",
+                   names.data ? names.data : "?", ranks->size, ranks->own, ranks->patience * ranks->limit);
+    stn_text_clear(&names);
+    break_up(ranks, count == 1 ? last : -1, &why);
+    return team_already_broken(ranks, error);
+}
+
+stn_status team_ranks_check(team_ranks *ranks, const bool *awaited, double begin, stn_error *error) {
+    if (!team_ranks_poll(ranks)) return team_already_broken(ranks, error);
+    if (!ranks->has_mpi)
+        return stn_clock_seconds() - begin > ranks->patience * ranks->limit ? lose_one_of(ranks, awaited, error)
+                                                                            : STN_OK;
+    for (int r = 0; r < ranks->size; r++)
+        if (awaited[r]) STN_TRY(check_peer(ranks, r, begin, error));
+    return STN_OK;
+}
+
+/* Cancels messages; afterwards their memory may be freed. */
+static void give_up(team_ranks *ranks, pending *list, int count) {
     int problem;
     for (int i = 0; i < count; i++) {
         if (list[i].done || !list[i].request) continue;
@@ -154,7 +191,8 @@ void team_give_up(team_ranks *ranks, pending *list, int count) {
     }
 }
 
-stn_status team_wait_for(team_ranks *ranks, pending *list, int count, stn_error *error) {
+/* Waits for all of them; cancels them on failure. */
+static stn_status wait_for(team_ranks *ranks, pending *list, int count, stn_error *error) {
     const double begin = stn_clock_seconds();
     stn_status status = STN_OK;
     for (unsigned polls = 0; status == STN_OK; polls++) {
@@ -173,13 +211,14 @@ stn_status team_wait_for(team_ranks *ranks, pending *list, int count, stn_error 
             else
                 status = check_time(ranks, list, count, begin, error);
         }
-        rest(polls);
+        team_rest(polls);
     }
-    if (status != STN_OK) team_give_up(ranks, list, count);
+    if (status != STN_OK) give_up(ranks, list, count);
     return status;
 }
 
-bool team_start(const team_ranks *ranks, bool is_sent, int peer, int tag, void *bytes, size_t size, pending *made) {
+/* Starts a message of up to 1 GiB. False: MPI refused. */
+static bool start(const team_ranks *ranks, bool is_sent, int peer, int tag, void *bytes, size_t size, pending *made) {
     *made = (pending){.peer = peer, .is_sent = is_sent};
     return is_sent ? !ranks->mpi.call.isend(bytes, (int)size, ranks->mpi.byte, peer, tag, ranks->comm, &made->request)
                    : !ranks->mpi.call.irecv(bytes, (int)size, ranks->mpi.byte, peer, tag, ranks->comm, &made->request);
@@ -188,6 +227,7 @@ bool team_start(const team_ranks *ranks, bool is_sent, int peer, int tag, void *
 stn_status team_ranks_transfer(team_ranks *ranks, const team_message *messages, int count, stn_error *error) {
     size_t pieces = 0;
     if (ranks->broken) return team_already_broken(ranks, error);
+    if (!ranks->has_mpi) return ranks->transfer(ranks->nccl, messages, count, error);
     for (int i = 0; i < count; i++) pieces += messages[i].size / PIECE + 1;
     if (pieces > 1 << 20) return team_ranks_fail(ranks, stn_fail_memory(error, "messages", pieces), error);
     pending *list = calloc(pieces + 1, sizeof *list);
@@ -198,16 +238,16 @@ stn_status team_ranks_transfer(team_ranks *ranks, const team_message *messages, 
         for (size_t at = 0; at < messages[i].size && status == STN_OK; at += PIECE) {
             const team_message *m = &messages[i];
             const size_t size = m->size - at < PIECE ? m->size - at : PIECE;
-            if (team_start(ranks, m->is_sent, m->peer, TAG_USER + m->tag, (unsigned char *)m->bytes + at, size,
-                           &list[started]))
+            if (start(ranks, m->is_sent, m->peer, TAG_USER + m->tag, (unsigned char *)m->bytes + at, size,
+                      &list[started]))
                 started++;
             else
                 status = team_lose(ranks, m->peer, "cannot be reached, after", 0, error);
         }
     if (status == STN_OK)
-        status = team_wait_for(ranks, list, started, error);
+        status = wait_for(ranks, list, started, error);
     else
-        team_give_up(ranks, list, started);
+        give_up(ranks, list, started);
     free(list);
     return status;
 }
@@ -236,7 +276,7 @@ static stn_status duplicate(team_ranks *ranks, stn_mpi_handle from, stn_error *e
                             "not all %d ranks came to make a team within %.4g s: one of them died or hangs",
                             ranks->size, ranks->limit);
         }
-        rest(polls);
+        team_rest(polls);
     }
     if (problem || ranks->mpi.call.comm_set_errhandler(ranks->comm, ranks->mpi.errors_return))
         return stn_fail(error, STN_ERROR_IO, "MPI could not duplicate the communicator (error %d)", problem);
@@ -244,8 +284,17 @@ static stn_status duplicate(team_ranks *ranks, stn_mpi_handle from, stn_error *e
     return STN_OK;
 }
 
+static stn_status make_lists(team_ranks *ranks, stn_error *error) {
+    ranks->last = calloc((size_t)ranks->size, sizeof *ranks->last);
+    ranks->heartbeats = calloc((size_t)ranks->size, sizeof *ranks->heartbeats);
+    ranks->votes = calloc(ranks->own ? 1 : (size_t)ranks->size, sizeof *ranks->votes);
+    if (ranks->last && ranks->heartbeats && ranks->votes) return STN_OK;
+    return stn_fail_memory(error, "a team's ranks", (size_t)ranks->size * sizeof *ranks->votes);
+}
+
 static stn_status open_ranks(team_ranks *ranks, const void *communicator, stn_error *error) {
     STN_TRY(stn_mpi_open(&ranks->mpi, error));
+    ranks->has_mpi = true;
     stn_mpi_handle from = ranks->mpi.world;
     if (communicator) { /* MPICH's handles are ints */
         from = 0;
@@ -253,28 +302,33 @@ static stn_status open_ranks(team_ranks *ranks, const void *communicator, stn_er
     }
     if (ranks->mpi.call.comm_size(from, &ranks->size) || ranks->mpi.call.comm_rank(from, &ranks->own))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the communicator of a team is none of this MPI's");
-    ranks->last = calloc((size_t)ranks->size, sizeof *ranks->last);
-    ranks->heartbeats = calloc((size_t)ranks->size, sizeof *ranks->heartbeats);
-    ranks->votes = calloc(ranks->own ? 1 : (size_t)ranks->size, sizeof *ranks->votes);
-    if (!ranks->last || !ranks->heartbeats || !ranks->votes)
-        return stn_fail_memory(error, "a team's ranks", (size_t)ranks->size * sizeof *ranks->votes);
+    STN_TRY(make_lists(ranks, error));
     ranks->heartbeat.from = ranks->own;
     STN_TRY(duplicate(ranks, from, error));
     ranks->last_heartbeat = stn_clock_seconds();
     return listen_on(ranks) ? STN_OK : stn_fail(error, STN_ERROR_IO, "MPI could not receive");
 }
 
-stn_status team_ranks_open(const void *communicator, double seconds, team_ranks **ranks, stn_error *error) {
+stn_status team_ranks_make(int own, int size, double seconds, team_ranks **ranks, stn_error *error) {
     *ranks = NULL;
     team_ranks *made = calloc(1, sizeof *made);
     if (!made) return stn_fail_memory(error, "a team's ranks", sizeof *made);
-    made->failed_rank = -1;
+    made->failed_rank = -1, made->patience = 1, made->own = own, made->size = size;
     stn_status status = limit_of(seconds, &made->limit, error);
-    if (status == STN_OK) status = open_ranks(made, communicator, error);
+    if (status == STN_OK && size) status = make_lists(made, error);
     if (status == STN_OK)
         *ranks = made;
     else
         team_ranks_close(made);
+    return status;
+}
+
+stn_status team_ranks_open(const void *communicator, double seconds, team_ranks **ranks, stn_error *error) {
+    STN_TRY(team_ranks_make(0, 0, seconds, ranks, error));
+    const stn_status status = open_ranks(*ranks, communicator, error);
+    if (status == STN_OK) return STN_OK;
+    team_ranks_close(*ranks);
+    *ranks = NULL;
     return status;
 }
 
@@ -285,13 +339,14 @@ void team_ranks_close(team_ranks *ranks) {
     if (ranks->has_comm && !ranks->mpi.call.finalized(&over) && over) ranks->listens = false, ranks->broken = true;
     if (ranks->listens) {
         pending control = {.request = ranks->listening};
-        team_give_up(ranks, &control, 1);
+        give_up(ranks, &control, 1);
     }
     for (int r = 0; ranks->heartbeats && r < ranks->size; r++)
         if (!over && ranks->heartbeats[r] && !is_done(ranks, &ranks->heartbeats[r], &problem)) ranks->broken = true;
     if (ranks->has_comm && !ranks->broken) (void)ranks->mpi.call.comm_free(&ranks->comm);
     free(ranks->last), free(ranks->heartbeats), free(ranks->votes);
-    if (!ranks->broken) free(ranks); /* else MPI may still access the memory of pending messages */
+    /* MPI may still access the memory of pending messages. */
+    if (!ranks->broken || !ranks->has_mpi) free(ranks);
 }
 
 int team_ranks_size(const team_ranks *ranks) { return ranks->size; }

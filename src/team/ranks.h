@@ -1,19 +1,25 @@
-/* The processes of a team, by MPI: messages that are waited for with a time limit, and agreements,
- * which give all of them the same status.
+/* The processes of a team, by MPI or by NCCL alone: messages that are waited for with a time limit,
+ * and agreements, which give all of them the same status.
  *
  * A process that waits or computes sends a heartbeat to all others several times within the limit.
  * A process that is waited for and sends nothing for as long as the limit has died or hangs: the
- * process that notices tells all others, and every call fails from then on. */
+ * process that notices tells all others, and every call fails from then on.
+ *
+ * NCCL alone has no heartbeats and tells nobody: a process fails that waits for longer than the
+ * limit. With MPI, NCCL may carry the exchanges between GPUs. */
 #ifndef STN_TEAM_RANKS_H
 #define STN_TEAM_RANKS_H
 #include "team/mpi.h"
 
 typedef struct team_ranks team_ranks;
-enum { TEAM_SHARED = 4200 }; /* largest `shared` of an agreement in bytes */
+typedef struct team_nccl team_nccl; /* nccl.h */
+enum { TEAM_SHARED = 4200 };        /* largest `shared` of an agreement in bytes */
 
 /* communicator: points to an MPI_Comm, or NULL for MPI_COMM_WORLD; it is duplicated. seconds: the
  * limit; 0: $STENTOR_MPI_SECONDS, else 300. */
 stn_status team_ranks_open(const void *communicator, double seconds, team_ranks **ranks, stn_error *error);
+/* Ranks without MPI, which can send nothing before team_nccl_open. */
+stn_status team_ranks_make(int own, int size, double seconds, team_ranks **ranks, stn_error *error);
 void team_ranks_close(team_ranks *ranks); /* NULL is fine */
 int team_ranks_size(const team_ranks *ranks);
 int team_ranks_own(const team_ranks *ranks);
@@ -36,6 +42,12 @@ stn_status team_ranks_transfer(team_ranks *ranks, const team_message *messages, 
  * False: another rank failed, so stop; team_ranks_transfer and team_ranks_agree return why. */
 bool team_ranks_poll(team_ranks *ranks);
 
+/* For a wait since `begin` for those ranks r for which awaited[r] is true: fails if one of them has
+ * been silent for longer than the limit, or if another rank failed. */
+stn_status team_ranks_check(team_ranks *ranks, const bool *awaited, double begin, stn_error *error);
+/* The pause between two polls: none at first, then a yield, then a sleep. */
+void team_rest(unsigned polls);
+
 /* A failure of this rank between two agreements: tells all others, which fail too. Returns the
  * status. */
 stn_status team_ranks_fail(team_ranks *ranks, stn_status status, stn_error *error);
@@ -49,7 +61,10 @@ stn_status team_ranks_agree(team_ranks *ranks, stn_status status, uint64_t hash,
 
 /* ---- what ranks.c (messages) and agree.c (agreements) share ---------------------------------- */
 
-enum { TAG_CONTROL = 1, TAG_VOTE, TAG_DECISION, TAG_USER = 16, WORDS = 320 };
+/* Tags of MPI, and those of messages, which are added to TAG_USER; halos have their side's, 0 or
+ * 1. */
+enum { TAG_CONTROL = 1, TAG_USER = 16 };
+enum { TAG_VOTE = 2, TAG_DECISION, WORDS = 320 };
 
 /* A heartbeat, or what failed. */
 typedef struct control {
@@ -73,11 +88,16 @@ typedef struct decision { /* from rank 0 to each rank */
 
 /* For ranks.c and agree.c. */
 struct team_ranks {
+    bool has_mpi;
+    team_nccl *nccl; /* owned by the team; NULL: MPI alone */
+    /* Without MPI: team_nccl_transfer. */
+    stn_status (*transfer)(team_nccl *nccl, const team_message *messages, int count, stn_error *error);
     stn_mpi mpi;
     stn_mpi_handle comm, listening; /* listening: the request of the next control message */
     bool has_comm, listens, broken;
     int size, own, failed_rank;
     double limit, last_heartbeat; /* seconds; when this rank last sent heartbeats */
+    double patience;              /* a wait by NCCL alone may take so many time limits */
     stn_error why;                /* the failure that broke the team */
     control heard, heartbeat, failure;
     double *last;               /* when each rank was heard last */
@@ -86,18 +106,6 @@ struct team_ranks {
     decision decision;
 };
 
-typedef struct pending {
-    stn_mpi_handle request;
-    int peer;
-    bool is_sent, done;
-} pending;
-
-/* Starts a message of up to 1 GiB. False: MPI refused. */
-bool team_start(const team_ranks *ranks, bool is_sent, int peer, int tag, void *bytes, size_t size, pending *made);
-/* Waits for all of them; cancels them on failure. */
-stn_status team_wait_for(team_ranks *ranks, pending *list, int count, stn_error *error);
-/* Cancels messages; afterwards their memory may be freed. */
-void team_give_up(team_ranks *ranks, pending *list, int count);
 /* Declares a rank lost that has not answered for so many seconds, and tells all others. how: "has
  * not answered for". */
 stn_status team_lose(team_ranks *ranks, int peer, const char *how, double seconds, stn_error *error);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/versioned_struct.h"
 #include "plan/plan.h"
+#include "team/nccl.h"
 
 #define LINK_BYTES ((size_t)32 << 20) /* of the copy that is timed */
 /* Assumed bytes/s of a copy between members on the host. */
@@ -19,6 +20,7 @@
 /* Exchanges that are timed together, and the bytes of each: the link's bandwidth does not
  * matter. */
 enum { EXCHANGES = 32, EXCHANGED = 64, TRIES = 3 };
+#define NCCL_SECONDS 60.0 /* at most, for NCCL to start in processes that have MPI, too */
 
 static stn_status check_devices(int count, const int *devices, stn_error *error) {
     if (count < 1 || count > TEAM_MOST || !devices)
@@ -162,6 +164,7 @@ static stn_status open_own(stn_context_options *options, stn_team *team, stn_err
     STN_TRY(stn_context_create(options, &own->context, error));
     const int gpus = own->context->driver ? stn_driver_device_count(own->context->driver) : 0;
     (void)stn_mpi_local(&rank);
+    if (rank < 0) rank = team->own;
     if (options->device == STN_DEVICE_AUTO && own->context->device && gpus > 0 && rank % gpus) {
         stn_context_destroy(own->context);
         own->context = NULL;
@@ -174,17 +177,28 @@ static stn_status open_own(stn_context_options *options, stn_team *team, stn_err
 }
 
 /* Every rank exchanges `bytes` bytes with both neighbours of a ring; the minimum of two times. */
+static stn_status exchange_once(const stn_team *team, const team_message *messages, int count, stn_error *error) {
+    team_nccl *const nccl = team->ranks->nccl;
+    if (!nccl) return team_ranks_transfer(team->ranks, messages, count, error);
+    STN_TRY(team_nccl_begin(nccl, error));
+    for (int i = 0; i < count; i++) team_nccl_add(nccl, &messages[i]);
+    return team_nccl_end(nccl, error);
+}
+
 static stn_status time_ring(stn_team *team, unsigned char *memory, size_t bytes, double *seconds, stn_error *error) {
     const int before = (team->own + team->count - 1) % team->count, after = (team->own + 1) % team->count;
     const team_message messages[] = {{before, 0, false, memory, bytes},
                                      {after, 1, false, memory + bytes, bytes},
                                      {after, 0, true, memory + 2 * bytes, bytes},
                                      {before, 1, true, memory + 3 * bytes, bytes}};
-    *seconds = 1e9;
-    for (int i = 0; i < 3; i++) {
+    /* On a stream, exchanges follow one another without the host. */
+    const int repeats = team->ranks->nccl ? EXCHANGES : 1;
+    *seconds = INFINITY;
+    for (int i = 0; i < TRIES; i++) {
         const double begin = stn_clock_seconds();
-        STN_TRY(team_ranks_transfer(team->ranks, messages, 4, error));
-        if (stn_clock_seconds() - begin < *seconds) *seconds = stn_clock_seconds() - begin;
+        for (int k = 0; k < repeats; k++) STN_TRY(exchange_once(team, messages, 4, error));
+        if (team->ranks->nccl) STN_TRY(team_nccl_wait(team->ranks->nccl, error));
+        *seconds = fmin(*seconds, (stn_clock_seconds() - begin) / repeats);
     }
     return STN_OK;
 }
@@ -194,48 +208,131 @@ static stn_status measure_ranks(stn_team *team, stn_error *error) {
     double few, many;
     /* There is a team, but the static analyser cannot see that. */
     if (!team || team->count == 1) return STN_OK;
-    unsigned char *memory = calloc(4, MANY);
-    stn_status status = memory ? STN_OK : stn_fail_memory(error, "a team", 4 * MANY);
+    /* In the memory that is exchanged. */
+    stn_device *const device = team->ranks->nccl ? team->member[team->own].context->device : NULL;
+    void *memory = NULL;
+    stn_status status = STN_OK;
+    if (device)
+        status = stn_device_alloc(device, 4 * MANY, &memory, error);
+    else if (!(memory = calloc(4, MANY)))
+        status = stn_fail_memory(error, "a team", 4 * MANY);
     status = team_agree(team, status, 0, "", NULL, 0, error);
     if (status == STN_OK) status = time_ring(team, memory, FEW, &few, error);
     if (status == STN_OK) status = time_ring(team, memory, MANY, &many, error);
-    free(memory);
+    if (device)
+        stn_device_free(device, memory);
+    else
+        free(memory);
     if (status != STN_OK) return status;
-    team->latency = few;
+    team->latency = few + (device ? TEAM_IDLE : 0);
     team->link_bandwidth = many > few ? 2.0 * MANY / (many - few) : HOST_BANDWIDTH;
     return STN_OK;
 }
 
+/* Makes a team of the ranks, which it owns from now on, and opens this process's device. */
+static stn_status begin_team(const stn_context_options *given, team_ranks *ranks, stn_team **team, stn_error *error) {
+    stn_context_options options;
+    const int count = team_ranks_size(ranks);
+    STN_TRY(make_team(count, team, error));
+    (*team)->ranks = ranks, (*team)->own = team_ranks_own(ranks);
+    STN_TRY(read_options(given, &options, error));
+    return open_own(&options, *team, error);
+}
+
+static stn_status check_size(int count, stn_error *error) {
+    if (count > 0 && count <= TEAM_MOST_RANKS) return STN_OK;
+    return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "a team of %d ranks: use 1 to %d", count, TEAM_MOST_RANKS);
+}
+
+/* All ranks must have the same library. */
+static stn_status agree_version(team_ranks *ranks, stn_status status, stn_error *error) {
+    char words[64] = "stentor ";
+    strncat(words, stn_version(), 40);
+    uint64_t version = 0;
+    for (const char *c = words; *c; c++) version = version * 257 + (unsigned char)*c;
+    return team_ranks_agree(ranks, status, version, words, NULL, 0, error);
+}
+
+static stn_status open_nccl(stn_team *team, const stn_nccl_id *id, double seconds, stn_error *error) {
+    const team_member *own = &team->member[team->own];
+    if (team->on_host)
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "a process of a team by NCCL needs a GPU: name it as device");
+    return team_nccl_open(team->ranks, id, seconds, own->context->device, stn_lane_stream(own->lane), error);
+}
+
+/* Processes by MPI exchange halos by NCCL if each has a GPU of its own and the same NCCL, else all
+ * through host memory. */
+static stn_status try_nccl(stn_team *team, stn_error *error) {
+    char path[512];
+    stn_nccl_id id = {{0}};
+    stn_error why = {0};
+    int version = 0;
+    if (team->count == 1) return STN_OK;
+    stn_status status = team->on_host ? STN_ERROR_UNSUPPORTED : team_nccl_find(path, sizeof path, &version, &why);
+    if (status == STN_OK && team->own == 0) status = stn_nccl_make_id(&id, &why);
+    status = team_ranks_agree(team->ranks, status, (uint64_t)version, "NCCL", &id, sizeof id, &why);
+    if (status == STN_OK) {
+        status = open_nccl(team, &id, fmin(team->ranks->limit, NCCL_SECONDS), &why);
+        status = team_ranks_agree(team->ranks, status, 0, "NCCL", NULL, 0, &why);
+    }
+    if (status != STN_OK) team_nccl_close(team->ranks);
+    if (team_ranks_broken(team->ranks)) return team_already_broken(team->ranks, error);
+    team->ranks->failed_rank = -1;
+    return STN_OK;
+}
+
+static stn_status finish_team(stn_team *made, stn_status status, stn_team **team, stn_error *error) {
+    if (status == STN_OK) status = measure_ranks(made, error);
+    if (status == STN_OK)
+        *team = made;
+    else
+        stn_team_destroy(made);
+    return status;
+}
+
 stn_status stn_team_create_mpi(const stn_context_options *given, const void *communicator, double seconds,
                                stn_team **team, stn_error *error) {
-    stn_context_options options;
     team_ranks *ranks = NULL;
+    stn_team *made = NULL;
     stn_error spare = {0}; /* for the other processes if the caller passes no error */
     if (!error) error = &spare;
     if (!team) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_create_mpi needs a place for the team");
     *team = NULL;
     STN_TRY(team_ranks_open(communicator, seconds, &ranks, error));
-    const int count = team_ranks_size(ranks);
+    stn_status status = check_size(team_ranks_size(ranks), error);
+    if (status == STN_OK) status = begin_team(given, ranks, &made, error);
+    status = agree_version(ranks, status, error);
+    if (!made) {
+        team_ranks_close(ranks);
+        return status;
+    }
+    if (status == STN_OK) status = try_nccl(made, error);
+    return finish_team(made, status, team, error);
+}
+
+stn_status stn_team_create_nccl(const stn_context_options *given, const void *id, int rank, int count, double seconds,
+                                stn_team **team, stn_error *error) {
+    team_ranks *ranks = NULL;
     stn_team *made = NULL;
-    stn_status status = count > TEAM_MOST_RANKS ? stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                                                           "a team of %d ranks: use up to %d", count, TEAM_MOST_RANKS)
-                                                : read_options(given, &options, error);
-    if (status == STN_OK) status = make_team(count, &made, error);
-    if (status == STN_OK) made->ranks = ranks, made->own = team_ranks_own(ranks);
-    if (status == STN_OK) status = open_own(&options, made, error);
-    char words[64] = "stentor ";
-    strncat(words, stn_version(), 40);
-    uint64_t version = 0;
-    for (const char *c = words; *c; c++) version = version * 257 + (unsigned char)*c;
-    status = team_ranks_agree(ranks, status, version, words, NULL, 0, error);
-    if (status == STN_OK) status = measure_ranks(made, error);
-    if (status == STN_OK)
-        *team = made;
-    else if (made && made->ranks)
-        stn_team_destroy(made);
-    else
-        free(made ? made->member : NULL), free(made), team_ranks_close(ranks);
-    return status;
+    stn_nccl_id copy;
+    stn_error spare = {0};
+    if (!error) error = &spare;
+    if (!team || !id)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_create_nccl needs an id and a place for the team");
+    *team = NULL;
+    STN_TRY(check_size(count, error));
+    if (rank < 0 || rank >= count)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "rank %d of a team of %d: count from 0", rank, count);
+    memcpy(&copy, id, sizeof copy);
+    STN_TRY(team_ranks_make(rank, count, seconds, &ranks, error));
+    stn_status status = begin_team(given, ranks, &made, error);
+    if (!made) {
+        team_ranks_close(ranks);
+        return status;
+    }
+    if (status == STN_OK) status = open_nccl(made, &copy, ranks->limit, error);
+    if (status == STN_OK) status = agree_version(ranks, STN_OK, error);
+    return finish_team(made, status, team, error);
 }
 
 stn_status team_agree(const stn_team *team, stn_status status, uint64_t hash, const char *words, void *shared,
@@ -245,6 +342,7 @@ stn_status team_agree(const stn_team *team, stn_status status, uint64_t hash, co
 
 void stn_team_destroy(stn_team *team) {
     if (!team) return;
+    team_nccl_close(team->ranks);
     for (int i = 0; i < team->count; i++) {
         stn_lane_destroy(team->member[i].lane), stn_lane_destroy(team->member[i].edge_lane);
         stn_context_destroy(team->member[i].context);

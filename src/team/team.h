@@ -85,6 +85,7 @@ struct stn_team_plan {
     double predicted;         /* seconds */
     int at;                   /* index of the grids with the last result */
     bool has_grids;           /* a run has succeeded */
+    stn_status failed;        /* of this process in a run that goes on for the others */
     /* Owned; one per member. Only this process's members have grids and plans. */
     team_part *part;
     struct team_system *system; /* owned; of a system (team_system.h), else NULL */

@@ -309,7 +309,8 @@ static stn_status make_part(stn_team_plan *plan, const stn_problem *problem, con
  * contiguous in host memory. A neighbour's halo of side s has rows of this part's other side. */
 static stn_status make_packed(stn_team_plan *plan, stn_error *error) {
     team_part *part = &plan->part[plan->team->own];
-    if (!plan->team->ranks || plan->team->own >= plan->members || (plan->team->on_host && plan->batch == 1))
+    if (!plan->team->ranks || plan->team->ranks->nccl || plan->team->own >= plan->members ||
+        (plan->team->on_host && plan->batch == 1))
         return STN_OK;
     const int64_t depth = depth_of(part);
     const size_t bytes = (size_t)(plan->batch * depth * plan->row_bytes);
@@ -498,6 +499,7 @@ stn_status stn_team_plan_describe(const stn_team_plan *plan, char **text, stn_er
                     plan->members, plan->team->count, plan->steps, plan->between, (long long)depth_of(plan->part));
     if (plan->overlaps) stn_text_printf(&words, ", overlapped with the computation of interiors");
     stn_text_printf(&words, "\npredicted:  %.6g s", plan->predicted);
+    if (plan->team->ranks && plan->team->ranks->nccl) stn_text_printf(&words, "; exchanges by NCCL");
     if (!plan->team->on_host || plan->team->ranks)
         stn_text_printf(&words, "; the link copies %.4g GB/s", 1e-9 * plan->team->link_bandwidth);
     for (int m = 0; m < plan->members; m++) {

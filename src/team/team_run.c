@@ -1,13 +1,14 @@
 /* Execution of a team's plan: halo exchanges and runs of several steps alternate. */
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "plan/plan.h"
 #include "team/team.h"
 
-/* The caller's grids: parts on the devices of this process's members, or whole grids in host
- * memory. `in` NULL: the run continues from the plan's own grids; `out` NULL: the result stays
- * there. */
+/* The caller's grids: parts on the devices of this process's members, or whole grids in host memory
+ * (in a team of processes: this one's part). `in` NULL: the run continues from the plan's own
+ * grids; `out` NULL: the result stays there. */
 typedef struct grids {
     bool whole;
     const void *const *in, *const *source; /* whole: one pointer each */
@@ -38,7 +39,8 @@ static stn_status move_part(const stn_team_plan *plan, int m, bool whole, const 
     const size_t bytes = (size_t)(part->rows * plan->row_bytes);
     for (int64_t b = 0; b < plan->batch; b++) {
         unsigned char *const own = (unsigned char *)grid + team_offset(plan, part, b, 0);
-        const int64_t at = whole ? (b * plan->rows + part->first) * plan->row_bytes : b * (int64_t)bytes;
+        const int64_t at =
+            whole && !plan->team->ranks ? (b * plan->rows + part->first) * plan->row_bytes : b * (int64_t)bytes;
         if (given)
             STN_TRY(team_copy_rows(member, whole, true, own, (const unsigned char *)given + at, bytes, error));
         else if (back)
@@ -47,8 +49,16 @@ static stn_status move_part(const stn_team_plan *plan, int m, bool whole, const 
     return STN_OK;
 }
 
-static stn_status load(stn_team_plan *plan, const grids *caller, stn_error *error) {
-    if (caller->in) plan->at = 0;
+/* Notes a failure of this process. By NCCL alone no other process can be told of it, so that the
+ * exchanges go on, without computation, until the agreement at the end of the run. */
+static stn_status note(stn_team_plan *plan, stn_status status) {
+    const team_ranks *ranks = plan->team->ranks;
+    if (!ranks || ranks->has_mpi || ranks->broken) return status;
+    if (status != STN_OK) plan->failed = status;
+    return STN_OK;
+}
+
+static stn_status load_parts(stn_team_plan *plan, const grids *caller, stn_error *error) {
     for (int m = 0; m < plan->members; m++) {
         const int at = pointer_of(plan, caller->whole, m);
         if (!team_is_here(plan->team, m)) continue;
@@ -56,6 +66,13 @@ static stn_status load(stn_team_plan *plan, const grids *caller, stn_error *erro
         if (plan->has_source)
             STN_TRY(move_part(plan, m, caller->whole, caller->source[at], NULL, plan->part[m].source, error));
     }
+    return STN_OK;
+}
+
+static stn_status load(stn_team_plan *plan, const grids *caller, stn_error *error) {
+    if (caller->in) plan->at = 0;
+    plan->failed = STN_OK;
+    STN_TRY(note(plan, load_parts(plan, caller, error)));
     STN_TRY(team_mark(plan, error));
     return plan->has_source ? team_exchange(plan, 2, error) : STN_OK;
 }
@@ -72,7 +89,8 @@ static stn_status run_plan(const stn_team_plan *plan, int m, stn_plan *own, int6
     const int64_t offset = team_offset(plan, part, 0, row);
     stn_execution run = STN_EXECUTION_INIT;
     if (plan->kind) return plan->kind->run(plan, m, own, lane, error);
-    if (plan->team->ranks) run.progress = team_poll_ranks, run.progress_user = plan->team->ranks;
+    if (plan->team->ranks && !plan->team->ranks->nccl)
+        run.progress = team_poll_ranks, run.progress_user = plan->team->ranks;
     run.in = (unsigned char *)part->grid[plan->at] + offset, run.out = out;
     run.source = part->source ? (unsigned char *)part->source + offset : NULL;
     run.stream = lane ? stn_lane_stream(lane) : NULL;
@@ -84,9 +102,9 @@ stn_status team_step(stn_team_plan *plan, bool is_rest, stn_error *error) {
     STN_TRY(team_exchange(plan, from, error));
     for (int m = 0; m < plan->members; m++) {
         const team_part *part = &plan->part[m];
-        if (team_is_here(plan->team, m))
-            STN_TRY(run_plan(plan, m, part->plan[is_rest], -part->halo[0], part->grid[!from],
-                             plan->team->member[m].lane, error));
+        if (team_is_here(plan->team, m) && plan->failed == STN_OK)
+            STN_TRY(note(plan, run_plan(plan, m, part->plan[is_rest], -part->halo[0], part->grid[!from],
+                                        plan->team->member[m].lane, error)));
     }
     plan->at = !from;
     return team_mark(plan, error);
@@ -154,7 +172,11 @@ static stn_status run_all(stn_team_plan *plan, const grids *caller, stn_error *e
     stn_status status = run_steps(plan, caller, error);
     if (plan->team->ranks && status != STN_OK) return team_ranks_fail(plan->team->ranks, status, error);
     STN_TRY(status);
-    STN_TRY(team_agree(plan->team, STN_OK, 0, "the end of an execution", NULL, 0, error));
+    if (plan->team->ranks && plan->team->own >= plan->members) /* it has no exchanges to wait for */
+        plan->team->ranks->patience = 1 + ceil((double)plan->steps / (double)plan->between);
+    status = team_agree(plan->team, plan->failed, 0, "the end of an execution", NULL, 0, error);
+    if (plan->team->ranks) plan->team->ranks->patience = 1;
+    STN_TRY(status);
     for (int m = 0; m < plan->members && caller->out; m++)
         if (team_is_here(plan->team, m))
             STN_TRY(move_part(plan, m, caller->whole, NULL, caller->out[pointer_of(plan, caller->whole, m)],
@@ -197,23 +219,27 @@ static stn_status check_parts(const stn_team_plan *plan, const grids *caller, st
     return STN_OK;
 }
 
+static stn_status agree_to_run(const stn_team_plan *plan, stn_status status, bool has_input, stn_error *error) {
+    return team_agree(plan->team, status, 1 + has_input,
+                      has_input ? "an execution from an input" : "an execution that goes on", NULL, 0, error);
+}
+
 stn_status stn_team_plan_execute(stn_team_plan *plan, const void *const *in, void *const *out,
                                  const void *const *source, stn_error *error) {
     stn_error spare = {0}; /* for the other processes if the caller passes no error */
     if (!error) error = &spare;
     if (!plan) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_execute needs a plan");
     const grids caller = {.in = in, .out = out, .source = source};
-    STN_TRY(team_agree(plan->team, check_parts(plan, &caller, error), 1 + (in != NULL),
-                       in ? "an execution from an input" : "an execution that goes on", NULL, 0, error));
+    STN_TRY(agree_to_run(plan, check_parts(plan, &caller, error), in != NULL, error));
     return run_and_wait(plan, &caller, error);
 }
 
 stn_status stn_team_plan_execute_host(stn_team_plan *plan, const void *in, void *out, const void *source,
                                       stn_error *error) {
+    stn_error spare = {0};
+    if (!error) error = &spare;
     if (!plan) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_execute_host needs a plan");
-    if (plan->team->ranks)
-        return stn_fail(error, STN_ERROR_UNSUPPORTED,
-                        "no process of a team holds the whole grid: bring its part to stn_team_plan_execute");
-    STN_TRY(check_given(plan, in != NULL, source != NULL, error));
-    return run_and_wait(plan, &(grids){true, in ? &in : NULL, &source, out ? &out : NULL}, error);
+    const grids caller = {true, in ? &in : NULL, &source, out ? &out : NULL};
+    STN_TRY(agree_to_run(plan, check_given(plan, in != NULL, source != NULL, error), in != NULL, error));
+    return run_and_wait(plan, &caller, error);
 }

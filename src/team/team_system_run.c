@@ -155,6 +155,7 @@ static stn_status load_amplitudes(const stn_team_plan *plan, int m, const void *
 static stn_status load(stn_team_plan *plan, const caller *given, stn_error *error) {
     const stn_system_task *task = &plan->system->task;
     if (given->arrays[0].in) plan->at = 0;
+    plan->failed = STN_OK;
     plan->system->launch = 0, plan->system->numbers = given->arrays[0].numbers;
     for (int m = 0; m < plan->members; m++) {
         const stn_system_arrays *arrays = arrays_of(plan, given, m);
@@ -272,7 +273,7 @@ static stn_status run_all(stn_team_plan *plan, const caller *given, char **value
     const stn_status status = run_states(plan, given, values, error);
     if (plan->team->ranks && status != STN_OK) return team_ranks_fail(plan->team->ranks, status, error);
     STN_TRY(status);
-    STN_TRY(team_agree(plan->team, STN_OK, 0, "the end of an execution", NULL, 0, error));
+    STN_TRY(team_agree(plan->team, plan->failed, 0, "the end of an execution", NULL, 0, error));
     if (!plan->system->task.stack) STN_TRY(store(plan, given, 0, error));
     if (plan->system->task.nreceivers && plan->team->own == 0) add_records(plan, values, given->arrays[0].records);
     return STN_OK;

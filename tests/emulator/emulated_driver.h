@@ -22,7 +22,7 @@ struct ChipFacts {
 };
 
 struct Operation {  // of a stream or a graph
-    enum Kind { LAUNCH, COPY, FILL, WAIT } kind;
+    enum Kind { LAUNCH, COPY, FILL, WAIT, GATE } kind;
     CUfunction function;
     GridLaunch launch;
     void *to;
@@ -31,6 +31,8 @@ struct Operation {  // of a stream or a graph
     unsigned char value;
     CUstream other;  // WAIT: for this many operations of `other`
     uint64_t until;
+    bool (*gate)(void *user);  // GATE: polled until it returns true
+    void *user;
 };
 
 struct Capture {  // shared by all streams of the capture
@@ -67,6 +69,8 @@ void stream_destroyed(CUstream stream);
 CUresult submit(CUstream stream, const Operation &operation);
 void submit_now_or_later(CUstream stream, bool is_default, const Operation &operation);
 void finish(CUstream stream, uint64_t until);
+// The same up to a closed gate. False: there is one.
+bool finish_to_gate(CUstream stream, uint64_t until);
 // Runs a held launch of the default stream, which was held in case a dependent launch followed.
 void finish_held();
 void finish_with_chance(CUstream stream);

@@ -3,6 +3,7 @@
 // after or in between is random. So unordered work of two streams runs in the wrong order for some
 // seeds. A launch in the default stream is held until the next call.
 #include <cstring>
+#include <ctime>
 
 #include "emulated_driver.h"
 
@@ -33,7 +34,10 @@ static void perform(const Operation &o, CUcontext context, const Operation *next
         memset(o.to, o.value, o.bytes);
     else if (o.kind == Operation::WAIT)
         finish(o.other, o.until);
-    else {
+    else if (o.kind == Operation::GATE) {
+        const timespec pause = {0, 50000};
+        while (!o.gate(o.user)) nanosleep(&pause, nullptr);
+    } else {
         const bool early = next && next->kind == Operation::LAUNCH && next->launch.early;
         if (LaunchError e = run_grid(o.launch, settings, early ? &next->launch : nullptr))
             set_sticky(static_cast<CUresult>(e), context);
@@ -68,6 +72,7 @@ static void advance(CUstream stream, uint64_t until) {
 static bool is_ready(CUstream stream) {
     if (stream->busy || stream->waiting.empty()) return false;
     const Operation &next = stream->waiting.front();
+    if (next.kind == Operation::GATE) return false;
     if (next.kind != Operation::WAIT || !exists(next.other)) return true;
     return next.other->done >= next.until + (next.other->busy ? 1 : 0);
 }
@@ -91,13 +96,29 @@ void finish(CUstream stream, uint64_t until) {
     }
 }
 
+bool finish_to_gate(CUstream stream, uint64_t until) {
+    while (exists(stream) && !stream->waiting.empty() && stream->done < until) {
+        size_t before = 0;  // operations before the next gate
+        while (before < stream->waiting.size() && stream->waiting[before].kind != Operation::GATE) before++;
+        const Operation &front = stream->waiting.front();
+        if (before)
+            finish(stream, stream->done + before < until ? stream->done + before : until);
+        else if (front.gate(front.user)) {
+            stream->waiting.pop_front();
+            stream->done++;
+        } else
+            return false;
+    }
+    return true;
+}
+
 static void others_first() {
     chance = (chance + settings.seed) * 6364136223846793005ull + 1442695040888963407ull;
     const bool oldest_first = chance >> 62 & 1;
     if (chance >> 63)
         for (size_t i = 0; i < streams.size(); i++) {
             CUstream s = streams[oldest_first ? i : streams.size() - 1 - i];
-            finish(s, s->submitted);
+            (void)finish_to_gate(s, s->submitted);
         }
 }
 

@@ -132,6 +132,17 @@ EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, voi
 
 // ---- streams
 
+// For replacements of other libraries: later work of the stream begins after gate(user) has
+// returned true, for which it is polled.
+EXPORT CUresult stentor_emulator_gate(CUstream stream, bool (*gate)(void *), void *user) {
+    IN_CONTEXT();
+    Operation o = {};
+    o.kind = Operation::GATE;
+    o.gate = gate;
+    o.user = user;
+    return submit(stream, o);
+}
+
 EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
     COUNTED(CUDA_ERROR_OUT_OF_MEMORY);
     IN_CONTEXT();
@@ -342,7 +353,7 @@ EXPORT CUresult cuEventQuery(CUevent event) {
     if (event->capture) return CUDA_ERROR_CAPTURED_EVENT;
     if (event->recorded && !is_default(event->stream)) {
         if (settings.busy && is_live(event->stream) && event->stream->done < event->until) return CUDA_ERROR_NOT_READY;
-        finish(event->stream, event->until);
+        if (!finish_to_gate(event->stream, event->until)) return CUDA_ERROR_NOT_READY;
     }
     return check_context();
 }

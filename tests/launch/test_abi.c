@@ -11,10 +11,15 @@
 #include <cublas_v2.h>
 #endif
 
+#if __has_include(<nccl.h>)
+#include <nccl.h>
+#endif
+
 #include "launch/cublas_functions.h"
 #include "launch/cuda_types.h"
 #include "launch/cufft_functions.h"
 #include "launch/driver_functions.h"
+#include "team/nccl.h"
 
 #define CHECK_VALUE(name, value) _Static_assert((long long)(value) == (long long)(name), #name);
 STN_CU_CONSTANT_LIST(CHECK_VALUE)
@@ -79,6 +84,22 @@ _Static_assert((int)STN_CUBLAS_GEMM_DEFAULT == (int)CUBLAS_GEMM_DEFAULT, "algori
 #define CHECK_CUBLAS(name, arguments)                                                                                  \
     _Static_assert(__builtin_types_compatible_p(cublasStatus_t(*) arguments, __typeof__(&name)), #name);
 STN_CUBLAS_FUNCTION_LIST(CHECK_CUBLAS)
+#endif
+#if __has_include(<nccl.h>)
+SAME_SIZE(stn_nccl_id, ncclUniqueId);
+SAME_PLACE(stn_nccl_config, version, ncclConfig_t, version);
+SAME_PLACE(stn_nccl_config, blocking, ncclConfig_t, blocking);
+_Static_assert((int)STN_NCCL_SUCCESS == (int)ncclSuccess && (int)STN_NCCL_IN_PROGRESS == (int)ncclInProgress &&
+                   (int)STN_NCCL_INT8 == (int)ncclInt8,
+               "results and types");
+#define stn_nccl_result ncclResult_t
+#define stn_nccl_type ncclDataType_t
+#define stn_nccl_id ncclUniqueId
+#define stn_nccl_comm ncclComm_t
+#define stn_nccl_config ncclConfig_t
+#define CHECK_NCCL(type, name, arguments)                                                                              \
+    _Static_assert(__builtin_types_compatible_p(type(*) arguments, __typeof__(&name)), #name);
+STN_NCCL_FUNCTION_LIST(CHECK_NCCL)
 #endif
 
 int main(void) {

@@ -5,6 +5,9 @@ Runs on emulated GPUs if there are several, and on the host named several times.
 """
 import copy
 import os
+import subprocess
+import sys
+import tempfile
 import unittest
 
 import numpy as np
@@ -12,6 +15,23 @@ import numpy as np
 import stentor
 
 GPUS = ['cuda:0', 'cuda:1', 'cuda:2'] if os.environ.get('STENTOR_EMULATOR_DEVICES') else None
+
+PROCESS = """
+import copy, sys
+import numpy as np, stentor
+team = stentor.Processes((sys.argv[1], int(sys.argv[2]), 2))
+x = np.random.default_rng(3).random((2, 37, 20))
+given = dict(boundary='reflect', strategy='direct')
+plan = stentor.Plan(x.shape, 'box-2d9p', devices=team, **given)
+one = stentor.Plan(x.shape, 'box-2d9p', device='cuda:%d' % team.rank, **given)
+want = stentor.to_device(x, 'cuda:%d' % team.rank)
+mine = np.ascontiguousarray(x[:, plan.part])
+assert plan.shape == mine.shape and 'exchanges by NCCL' in plan.describe(), plan.describe()
+for weights in (one.weights, np.arange(9.).reshape(3, 3) / 36):
+    plan.weights = one.weights = weights
+    for each in (plan, copy.copy(plan)):
+        assert np.array_equal(each(mine), one(want).numpy()[:, plan.part])
+"""
 
 
 class Teams(unittest.TestCase):
@@ -67,6 +87,16 @@ class Teams(unittest.TestCase):
         one = stentor.Plan(x.shape, 'box-2d9p', boundary='mirror', steps=5, device='host')(x)
         np.testing.assert_allclose(plan(x), one, rtol=0, atol=1e-13)
         self.assertEqual(plan.device, 'cuda:0,cuda:1,cuda:2')
+
+    def test_processes(self):
+        """Two of them, by NCCL and a file; a copy of a plan; new weights."""
+        library = os.environ.get('STENTOR_CUDA_PATH', '').replace('libcuda', 'libnccl')
+        if GPUS is None or not os.path.exists(library):
+            self.skipTest('there are no emulated GPUs and NCCL')
+        with tempfile.TemporaryDirectory() as folder:
+            env = {**os.environ, 'STENTOR_NCCL_PATH': library, 'STENTOR_EMULATOR_NCCL': folder, 'STENTOR_MPI_SECONDS': '60'}
+            started = [subprocess.Popen([sys.executable, '-c', PROCESS, os.path.join(folder, 'id'), str(rank)], env=env) for rank in range(2)]
+            self.assertEqual([each.wait(120) for each in started], [0, 0])
 
     def test_sources_and_weights(self):
         x, source = self.rng.standard_normal((2, 30, 17))
