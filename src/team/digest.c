@@ -1,6 +1,7 @@
 /* A digest of the arguments that must be equal in all processes of a team. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "team/team.h"
@@ -21,6 +22,11 @@ static void add_words(const stn_problem *problem, stn_text *text) {
                     problem->batch ? problem->batch : 1);
 }
 
+static void add_options(const stn_plan_options *options, stn_text *text) {
+    stn_text_printf(text, ";%s,%d,%d,%d", options->strategy ? options->strategy : "auto", options->mode,
+                    options->tune != 0, options->deterministic != 0);
+}
+
 static void add_rest(const stn_problem *problem, const stn_plan_options *options, stn_text *text) {
     const int rank = stn_stencil_rank(problem->stencil);
     const stn_tap *taps = stn_stencil_taps(problem->stencil);
@@ -32,9 +38,29 @@ static void add_rest(const stn_problem *problem, const stn_plan_options *options
             stn_text_printf(
                 text, ";%d:%a", (int)problem->boundary[axis][side].kind,
                 problem->boundary[axis][side].kind == STN_CONSTANT ? problem->boundary[axis][side].value : 0);
-    stn_text_printf(text, ";%a,%d,%d,%d;%s,%d,%d,%d", problem->tolerance, problem->in_place != 0,
-                    problem->has_source != 0, problem->accuracy, options->strategy ? options->strategy : "auto",
-                    options->mode, options->tune != 0, options->deterministic != 0);
+    stn_text_printf(text, ";%a,%d,%d,%d", problem->tolerance, problem->in_place != 0, problem->has_source != 0,
+                    problem->accuracy);
+    add_options(options, text);
+}
+
+/* The hash of the text; `words`, its start, gets the hash as well. */
+static uint64_t finish(stn_text *text, char *words, size_t size) {
+    const uint64_t hash = text->data ? hash_of(text->data, text->size) : 0;
+    const size_t used = text->data ? strlen(words) : size;
+    if (used < size) snprintf(words + used, size - used, ", hash %08" PRIx64, hash >> 32);
+    stn_text_clear(text);
+    return hash;
+}
+
+uint64_t team_digest_fft(const stn_fft *fft, const stn_plan_options *options, char *words, size_t size) {
+    stn_text text = STN_TEXT_EMPTY;
+    stn_text_printf(&text, "stentor %s: ", stn_version());
+    stn_fft_print(fft, &text);
+    snprintf(words, size, "%s", text.data ? text.data : "");
+    stn_fft_json(fft, &text);
+    stn_text_printf(&text, ";%a,%d", fft->scale, fft->alignment);
+    add_options(options, &text);
+    return finish(&text, words, size);
 }
 
 uint64_t team_digest(const stn_problem *problem, const stn_plan_options *options, char *words, size_t size) {
@@ -42,9 +68,5 @@ uint64_t team_digest(const stn_problem *problem, const stn_plan_options *options
     add_words(problem, &text);
     snprintf(words, size, "%s", text.data ? text.data : "");
     add_rest(problem, options, &text);
-    const uint64_t hash = text.data ? hash_of(text.data, text.size) : 0;
-    const size_t used = text.data ? (size_t)snprintf(NULL, 0, "%s", words) : size;
-    if (used < size) snprintf(words + used, size - used, ", hash %08" PRIx64, hash >> 32);
-    stn_text_clear(&text);
-    return hash;
+    return finish(&text, words, size);
 }

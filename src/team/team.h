@@ -4,6 +4,7 @@
 #define STN_TEAM_TEAM_H
 #include "context/context.h"
 #include "launch/driver.h"
+#include "problem/transform.h"
 #include "team/ranks.h"
 
 enum { TEAM_MOST = 64, TEAM_MOST_RANKS = 4096 };
@@ -33,6 +34,7 @@ struct stn_team {
     int enqueues;          /* GPUs that this process enqueues work on */
     uint64_t between;      /* for measurements: steps between exchanges of all plans; 0: chosen */
     team_overlap overlap;  /* of all plans */
+    int fft_chunks;        /* for measurements: chunks of exchanges of transforms; 0: chosen */
     team_member *member;   /* owned; those of other processes are empty */
 };
 
@@ -71,6 +73,7 @@ struct stn_team_plan {
     bool has_grids;           /* a run has succeeded */
     /* Owned; one per member. Only this process's members have grids and plans. */
     team_part *part;
+    struct team_fft *fft; /* owned; a transform (team_fft.h), which has no `part`; NULL: a stencil */
 };
 
 /* An edge of a part has EDGE times as many rows as a halo: the halo, and twice as many own rows. */
@@ -93,11 +96,17 @@ stn_status team_predict(stn_team *team, const stn_problem *problem, const stn_pl
  * A hash of the problem and the options, which must be equal in all processes, and a description of
  * them in a few words. */
 uint64_t team_digest(const stn_problem *problem, const stn_plan_options *options, char *words, size_t size);
+uint64_t team_digest_fft(const stn_fft *fft, const stn_plan_options *options, char *words, size_t size);
 
 /* ---- team.c
  * The status that all processes agree on; the given one if all members are in this process. */
 stn_status team_agree(const stn_team *team, stn_status status, uint64_t hash, const char *words, void *shared,
                       size_t bytes, stn_error *error);
+
+/* ---- team_run.c
+ * For stn_execution.progress, with the team's ranks as its user: sends heartbeats to the other
+ * ranks; a failure of one ends this computation. */
+int team_poll_ranks(void *user, uint64_t done, uint64_t total);
 
 /* ---- exchange.c */
 /* The exchange fills the halos of every member's grid number `which` (2: the source) from its

@@ -39,7 +39,7 @@
 #include "base/versioned_struct.h"
 #include "plan/accuracy.h"
 #include "plan/plan.h"
-#include "team/team.h"
+#include "team/team_fft.h"
 
 /* ALIGNMENT: bytes. DESCRIBED: the largest team whose description has other processes' parts. */
 enum { ALIGNMENT = 256, DESCRIBED = 16 };
@@ -414,7 +414,8 @@ stn_status stn_team_plan_create(stn_team *team, const stn_problem *given, const 
 
 void stn_team_plan_destroy(stn_team_plan *plan) {
     if (!plan) return;
-    for (int m = 0; m < plan->members; m++) {
+    if (plan->fft) team_fft_destroy(plan);
+    for (int m = 0; m < plan->members && plan->part; m++) {
         team_part *part = &plan->part[m];
         stn_context *const context = plan->team->member[m].context;
         for (int i = 0; i < 2; i++) {
@@ -433,6 +434,7 @@ stn_status stn_team_plan_local(const stn_team_plan *plan, int member, size_t *fi
     if (!plan || !first || !rows || member < 0 || member >= plan->team->count)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "stn_team_plan_local needs a plan, a member of its team and places for the answer");
+    if (plan->fft) return team_fft_local(plan, member, first, rows);
     const bool has = member < plan->members;
     *first = has ? (size_t)plan->part[member].first : (size_t)plan->rows;
     *rows = has ? (size_t)plan->part[member].rows : 0;
@@ -452,7 +454,8 @@ static stn_status set_weights(stn_team_plan *plan, size_t count, const double *w
 stn_status stn_team_plan_set_weights(stn_team_plan *plan, size_t count, const double *weights, stn_error *error) {
     stn_error spare = {0};
     if (!error) error = &spare;
-    if (!plan) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_set_weights needs a plan");
+    if (!plan || plan->fft)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_set_weights needs a plan of a stencil");
     uint64_t hash = count;
     for (size_t i = 0; weights && i < count; i++) {
         uint64_t bits;
@@ -470,9 +473,12 @@ stn_status stn_team_plan_describe(const stn_team_plan *plan, char **text, stn_er
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_describe needs a plan and a place");
     *text = NULL;
     stn_text words = STN_TEXT_EMPTY;
-    stn_text_printf(&words,
-                    "team:       %d of %d members, %" PRIu64 " steps, %" PRIu64 " between exchanges of %lld rows",
-                    plan->members, plan->team->count, plan->steps, plan->between, (long long)depth_of(plan->part));
+    if (plan->fft)
+        team_fft_describe(plan, &words);
+    else
+        stn_text_printf(&words,
+                        "team:       %d of %d members, %" PRIu64 " steps, %" PRIu64 " between exchanges of %lld rows",
+                        plan->members, plan->team->count, plan->steps, plan->between, (long long)depth_of(plan->part));
     if (plan->overlaps) stn_text_printf(&words, ", overlapped with the computation of interiors");
     stn_text_printf(&words, "\npredicted:  %.6g s", plan->predicted);
     if (!plan->team->on_host || plan->team->ranks)
@@ -480,10 +486,15 @@ stn_status stn_team_plan_describe(const stn_team_plan *plan, char **text, stn_er
     for (int m = 0; m < plan->members; m++) {
         const bool here = team_is_here(plan->team, m);
         if (!here && plan->members > DESCRIBED) continue;
-        stn_text_printf(&words, "\nmember %2d:  %s, rows %lld to %lld%s%s", m,
+        size_t first, rows;
+        STN_TRY(stn_team_plan_local(plan, m, &first, &rows, error));
+        stn_text_printf(&words, "\nmember %2d:  %s, %s %zu to %zu%s%s", m,
                         here ? plan->team->member[m].context->machine.name : "another process",
-                        (long long)plan->part[m].first, (long long)(plan->part[m].first + plan->part[m].rows - 1),
-                        here ? ", " : "", here ? stn_plan_strategy(plan->part[m].plan[0]) : "");
+                        plan->fft && plan->fft->by_batch ? "transforms" : "rows", first, first + rows - 1,
+                        here ? ", " : "",
+                        !here       ? ""
+                        : plan->fft ? team_fft_strategy(plan, m)
+                                    : stn_plan_strategy(plan->part[m].plan[0]));
     }
     return stn_text_take(&words, text, error);
 }

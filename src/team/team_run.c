@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "plan/plan.h"
-#include "team/team.h"
+#include "team/team_fft.h"
 
 /* The caller's grids: parts on the devices of this process's members, or whole grids in host
  * memory. `in` NULL: the run continues from the plan's own grids; `out` NULL: the result stays
@@ -61,8 +61,7 @@ static stn_status load(stn_team_plan *plan, const grids *caller, stn_error *erro
     return plan->has_source ? team_exchange(plan, 2, error) : STN_OK;
 }
 
-/* Sends heartbeats to the other ranks; a failure of one ends this computation. */
-static int poll_ranks(void *user, uint64_t done, uint64_t total) {
+int team_poll_ranks(void *user, uint64_t done, uint64_t total) {
     (void)done, (void)total;
     return !team_ranks_poll(user);
 }
@@ -73,7 +72,7 @@ static stn_status run_plan(const stn_team_plan *plan, int m, stn_plan *own, int6
     const team_part *part = &plan->part[m];
     const int64_t offset = team_offset(plan, part, 0, row);
     stn_execution run = STN_EXECUTION_INIT;
-    if (plan->team->ranks) run.progress = poll_ranks, run.progress_user = plan->team->ranks;
+    if (plan->team->ranks) run.progress = team_poll_ranks, run.progress_user = plan->team->ranks;
     run.in = (unsigned char *)part->grid[plan->at] + offset, run.out = out;
     run.source = part->source ? (unsigned char *)part->source + offset : NULL;
     run.stream = lane ? stn_lane_stream(lane) : NULL;
@@ -200,6 +199,9 @@ stn_status stn_team_plan_execute(stn_team_plan *plan, const void *const *in, voi
     stn_error spare = {0}; /* for the other processes if the caller passes no error */
     if (!error) error = &spare;
     if (!plan) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_execute needs a plan");
+    if (plan->fft && source)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "a transform has no source: leave it NULL");
+    if (plan->fft) return team_fft_execute(plan, in, out, error);
     const grids caller = {.in = in, .out = out, .source = source};
     STN_TRY(team_agree(plan->team, check_parts(plan, &caller, error), 1 + (in != NULL),
                        in ? "an execution from an input" : "an execution that goes on", NULL, 0, error));
@@ -212,6 +214,9 @@ stn_status stn_team_plan_execute_host(stn_team_plan *plan, const void *in, void 
     if (plan->team->ranks)
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
                         "no process of a team holds the whole grid: bring its part to stn_team_plan_execute");
+    if (plan->fft && source)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "a transform has no source: leave it NULL");
+    if (plan->fft) return team_fft_execute_host(plan, in, out, error);
     STN_TRY(check_given(plan, in != NULL, source != NULL, error));
     return run_and_wait(plan, &(grids){true, in ? &in : NULL, &source, out ? &out : NULL}, error);
 }
