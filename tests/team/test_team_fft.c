@@ -135,7 +135,11 @@ static void compare(rig *r, const stn_transform *t, int members, uint64_t seed, 
              stn_transform_kind_name(t->kind), t->batch, stn_dtype_name(t->dtype), t->in_place ? ", in place" : "");
     stn_status status = stn_team_plan_create_fft(team, t, NULL, &plan, &error);
     if (status != STN_OK) {
-        report(r, false, what, error.message);
+        stn_plan *lone = NULL; /* without cuFFT GPUs do not serve all lengths */
+        const bool refused = r->gpus && status == STN_ERROR_UNSUPPORTED &&
+                             stn_plan_create_fft(r->alone, t, NULL, &lone, NULL) == STN_ERROR_UNSUPPORTED;
+        stn_plan_destroy(lone);
+        report(r, refused, what, error.message);
         return;
     }
     const team_fft *fft = plan->fft;
@@ -177,10 +181,15 @@ static void draw(rig *r, uint64_t seed, uint64_t index) {
     stn_transform t = STN_TRANSFORM_INIT;
     const int most = r->gpus ? 24 : 60, members = dice_int(&d, 1, MOST);
     t.rank = dice_int(&d, index % 4 ? 2 : 1, 3);
-    for (int i = 0; i < t.rank; i++) t.extent[i] = (size_t)dice_int(&d, 1, dice_int(&d, 0, 3) ? most : 5);
+    static const int smooth[] = {6, 7, 8, 9, 10, 12, 14, 15, 16, 18, 20, 21, 24, 27};
+    for (int i = 0; i < t.rank; i++) {
+        t.extent[i] = (size_t)dice_int(&d, 1, dice_int(&d, 0, 3) ? most : 5);
+        if (r->gpus && t.extent[i] > 5) t.extent[i] = (size_t)smooth[t.extent[i] % (sizeof smooth / sizeof *smooth)];
+    }
     if (!r->gpus && index % 16 == 7) t.extent[dice_int(&d, 0, t.rank - 1)] = (size_t)dice_int(&d, 1000, 3000);
     t.batch = dice_int(&d, 0, 2) ? 1 : (size_t)dice_int(&d, 1, 9);
     t.kind = (stn_transform_kind)dice_int(&d, 0, 2);
+    if (r->gpus && t.kind != STN_C2C) t.extent[t.rank - 1] += t.extent[t.rank - 1] % 2;
     t.direction = (stn_direction)dice_int(&d, 0, 1);
     t.dtype = dice_int(&d, 0, 1) ? STN_F64 : STN_F32;
     t.in_place = dice_int(&d, 0, 2) == 0;
