@@ -46,7 +46,7 @@ bool cli_ranks_may_say_why(void) {
     return part != SILENT;
 }
 
-static void choose_part(const stn_team *team) {
+void cli_ranks_choose_part(const stn_team *team) {
     const bool broken = team->ranks && team_ranks_broken(team->ranks);
     const int speaker = broken && stn_team_failed_rank(team) == 0;
     part = stn_team_rank(team) == speaker ? SPEAKS : broken ? WAITS : SILENT;
@@ -187,7 +187,10 @@ static stn_status prepare(const cli_rank_settings *settings, rank_run *run, stn_
     stn_status status = make_job(settings, run, error);
     STN_TRY(team_agree(run->team, status, 0, "a job", NULL, 0, error));
     STN_TRY(make_plan(settings, run, error));
-    run->rows = (cli_rows){.team = run->team, .job = &run->job, .axis = run->job.rank - run->plan->rank};
+    const cli_job *job = &run->job;
+    run->rows = (cli_rows){.team = run->team, .axis = job->rank - run->plan->rank};
+    run->rows.whole = (stn_array){.rank = job->rank, .count = job->points, .dtype = job->problem.dtype};
+    memcpy(run->rows.whole.extent, job->extent, sizeof job->extent);
     status = stn_team_plan_local(run->plan, stn_team_rank(run->team), &run->rows.first, &run->rows.rows, error);
     if (status == STN_OK && !stn_team_rank(run->team)) status = look_for_checkpoint(settings, run, error);
     STN_TRY(team_agree(run->team, status, 0, "a checkpoint", &run->begun, sizeof run->begun, error));
@@ -290,7 +293,7 @@ stn_status cli_rank_run(const cli_rank_settings *settings, stn_error *error) {
     stn_status status = open_team(settings, &run.team, error);
     if (status != STN_OK) return status;
     status = run_all(settings, &run, error);
-    if (status != STN_OK) choose_part(run.team);
+    if (status != STN_OK) cli_ranks_choose_part(run.team);
     stn_team_plan_destroy(run.plan);
     stn_team_destroy(run.team);
     if (run.result.data != run.grid.data) stn_array_clear(&run.result);

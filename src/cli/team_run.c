@@ -35,8 +35,9 @@ static stn_status parse_devices(const char *text, int *devices, int *count, stn_
     }
 }
 
-stn_status cli_team_run_make(const char *devices, const cli_job *job, const cli_device_settings *settings,
-                             const cli_report_settings *report, cli_team_run *run, stn_error *error) {
+stn_status cli_team_run_make(const char *devices, const stn_problem *problem, const stn_transform *transform,
+                             const cli_device_settings *settings, const cli_report_settings *report, cli_team_run *run,
+                             stn_error *error) {
     int list[MOST], count;
     stn_context_options context;
     stn_plan_options options;
@@ -47,7 +48,8 @@ stn_status cli_team_run_make(const char *devices, const cli_job *job, const cli_
     STN_TRY(cli_context_options(settings, report, &context, error));
     STN_TRY(cli_plan_options(settings, &options, error));
     STN_TRY(stn_team_create(&context, count, list, &run->team, error));
-    return stn_team_plan_create(run->team, &job->problem, &options, &run->plan, error);
+    return problem ? stn_team_plan_create(run->team, problem, &options, &run->plan, error)
+                   : stn_team_plan_create_fft(run->team, transform, &options, &run->plan, error);
 }
 
 stn_status cli_team_run_execute(cli_team_run *run, uint64_t repeat, const void *grid, const void *source, void *result,
