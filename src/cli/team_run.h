@@ -9,8 +9,8 @@ typedef struct cli_team_run {
     double seconds; /* median of the repeats, copies to and from the devices included */
 } cli_team_run;
 
-/* devices: as given, "0,1" or "host,host". One of problem and transform is NULL. Runs `repeat` times; `result` is as large as `grid`;
- * source may be NULL. Clear *run also after a failure. */
+/* devices: as given, "0,1" or "host,host". One of problem and transform is NULL. Runs `repeat`
+ * times; source may be NULL. Clear *run also after a failure. */
 stn_status cli_team_run_make(const char *devices, const stn_problem *problem, const stn_transform *transform,
                              const cli_device_settings *settings, const cli_report_settings *report, cli_team_run *run,
                              stn_error *error);

@@ -73,7 +73,7 @@ struct stn_team_plan {
     bool has_grids;           /* a run has succeeded */
     /* Owned; one per member. Only this process's members have grids and plans. */
     team_part *part;
-    struct team_fft *fft; /* owned; a transform (team_fft.h), which has no `part`; NULL: a stencil */
+    struct team_fft *fft; /* owned; of a transform (team_fft.h), which has no `part`; else NULL */
 };
 
 /* An edge of a part has EDGE times as many rows as a halo: the halo, and twice as many own rows. */
@@ -102,9 +102,7 @@ uint64_t team_digest_fft(const stn_fft *fft, const stn_plan_options *options, ch
  * The status that all processes agree on; the given one if all members are in this process. */
 stn_status team_agree(const stn_team *team, stn_status status, uint64_t hash, const char *words, void *shared,
                       size_t bytes, stn_error *error);
-
-/* ---- team_run.c
- * For stn_execution.progress, with the team's ranks as its user: sends heartbeats to the other
+/* For stn_execution.progress, with the team's ranks as its user: sends heartbeats to the other
  * ranks; a failure of one ends this computation. */
 int team_poll_ranks(void *user, uint64_t done, uint64_t total);
 

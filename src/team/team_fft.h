@@ -1,11 +1,11 @@
 /* Fourier transforms of grids that are divided over a team (slab decomposition).
  *
- *     a member's rows          of axis 0, with all of the other axes: [batch][rows][columns][inner]
- *     a member's columns       of axis 1, with all rows:              [batch][all rows][own columns][inner]
+ *     a member's rows: of axis 0, with all of the other axes     [batch][own rows][columns][inner]
+ *     a member's columns: of axis 1, with all rows               [batch][rows][own columns][inner]
  *
  * The local axes are transformed in rows, axis 0 in columns, and between the two all members
- * exchange blocks: `out` from rows to columns, `back` from columns to rows. In 2D axis 1 is the last
- * one and `inner` is 1. A transform that begins with its local axes runs
+ * exchange blocks: `out` from rows to columns, `back` from columns to rows. In 2D axis 1 is the
+ * last one and `inner` is 1. A transform that begins with its local axes runs
  *
  *     local axes, out, axis 0, back        and else        out, axis 0, back, local axes
  *
@@ -59,7 +59,7 @@ const char *team_fft_strategy(const stn_team_plan *plan, int m); /* of a member'
 /* Grid number i of a member's rows, allocated on first use. */
 stn_status team_fft_grid(const stn_team_plan *plan, int m, int i, void **grid, stn_error *error);
 
-/* ---- team_fft_run.c: as stn_team_plan_execute and stn_team_plan_execute_host, of checked plans. */
+/* ---- team_fft_run.c: as stn_team_plan_execute and stn_team_plan_execute_host. */
 stn_status team_fft_execute(stn_team_plan *plan, const void *const *in, void *const *out, stn_error *error);
 stn_status team_fft_execute_host(stn_team_plan *plan, const void *in, void *out, stn_error *error);
 
@@ -69,8 +69,8 @@ stn_status team_fft_execute_host(stn_team_plan *plan, const void *in, void *out,
 typedef struct team_fft_range {
     int64_t first, count;
 } team_fft_range;
-/* Copies all blocks of these rows and columns out (from grid[m].in or, if local axes come first,
- * .spectrum to the columns) or back (to grid[m].spectrum). Copies wait for the main lanes' marks. */
+/* Copies all blocks of these rows and columns out (from grids[m].in or, if local axes come first,
+ * .spectrum, to the columns) or back (to .spectrum). Copies wait for the main lanes' marks. */
 stn_status team_fft_exchange(const stn_team_plan *plan, const team_fft_grids *grids, bool back, team_fft_range rows,
                              team_fft_range columns, stn_error *error);
 #endif

@@ -1,11 +1,11 @@
 /* The exchange of a divided transform: blocks from the rows of all members to the columns of all
  * members, and back.
  *
- *     a grid of rows, and who gets its columns        the columns of member 1, and whose rows they are
+ *     rows, and who gets their columns:    member 1's columns, and whose rows they are:
  *
- *     member 0:   | 0 | 1 | 2 |                           | 0 |
- *     member 1:   | 0 | 1 | 2 |                           | 1 |
- *     member 2:   | 0 | 1 | 2 |                           | 2 |
+ *     member 0:   | 0 | 1 | 2 |                | 0 |
+ *     member 1:   | 0 | 1 | 2 |                | 1 |
+ *     member 2:   | 0 | 1 | 2 |                | 2 |
  *
  * In one process the member that receives a block copies it. Between processes blocks are packed,
  * sent and unpacked. */

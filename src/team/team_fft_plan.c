@@ -1,7 +1,7 @@
 /* Plans of divided transforms: the parts, the chunks, and the members' plans. See team_fft.h.
  *
- * A batch of at least as many transforms as members is divided by transforms, without exchanges, and
- * so are transforms of one axis. */
+ * A batch of at least as many transforms as members is divided into whole transforms, without
+ * exchanges, and so are transforms of one axis. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #include "plan/plan.h"
 #include "team/team_fft.h"
 
-/* A chunk of so many bytes takes a link about as long as the calls that exchange it, several times. */
+/* Bytes of a chunk at least: a link takes several times as long for them as the host's calls. */
 #define CHUNK_BYTES ((int64_t)16 << 20)
 enum { MOST_CHUNKS = 8, ALIGNMENT = 256 };
 
@@ -268,11 +268,12 @@ stn_status stn_team_plan_create_fft(stn_team *team, const stn_transform *given, 
         made->predicted = predict(made);
         *plan = made;
     } else
-        stn_team_plan_destroy(made);
+        team_fft_destroy(made);
     return status;
 }
 
 void team_fft_destroy(stn_team_plan *plan) {
+    if (!plan) return;
     team_fft *fft = plan->fft;
     for (int m = 0; m < plan->members; m++) {
         team_fft_part *part = &fft->part[m];
@@ -284,7 +285,7 @@ void team_fft_destroy(stn_team_plan *plan) {
         }
         stn_memory_free(context, part->transposed);
     }
-    free(fft->messages), free(fft->part), free(fft);
+    free(fft->messages), free(fft->part), free(fft), free(plan);
 }
 
 stn_status team_fft_local(const stn_team_plan *plan, int member, size_t *first, size_t *rows) {

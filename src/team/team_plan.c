@@ -414,8 +414,11 @@ stn_status stn_team_plan_create(stn_team *team, const stn_problem *given, const 
 
 void stn_team_plan_destroy(stn_team_plan *plan) {
     if (!plan) return;
-    if (plan->fft) team_fft_destroy(plan);
-    for (int m = 0; m < plan->members && plan->part; m++) {
+    if (plan->fft) {
+        team_fft_destroy(plan);
+        return;
+    }
+    for (int m = 0; m < plan->members; m++) {
         team_part *part = &plan->part[m];
         stn_context *const context = plan->team->member[m].context;
         for (int i = 0; i < 2; i++) {

@@ -61,11 +61,6 @@ static stn_status load(stn_team_plan *plan, const grids *caller, stn_error *erro
     return plan->has_source ? team_exchange(plan, 2, error) : STN_OK;
 }
 
-int team_poll_ranks(void *user, uint64_t done, uint64_t total) {
-    (void)done, (void)total;
-    return !team_ranks_poll(user);
-}
-
 /* Runs a member's plan from one grid to another, both from their given rows on. */
 static stn_status run_plan(const stn_team_plan *plan, int m, stn_plan *own, int64_t row, void *out,
                            const stn_lane *lane, stn_error *error) {

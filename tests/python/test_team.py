@@ -74,7 +74,7 @@ class Teams(unittest.TestCase):
             np.testing.assert_allclose(slope, stentor.correlate1d(x, [-1, 0, 1], axis=2), rtol=0, atol=1e-13)
 
     def test_transforms(self):
-        """Of two and three axes at once, in a batch, along other axes than the last, of four axes."""
+        """Of two to four axes, in a batch, along other axes than the last ones."""
         for shape, axes in (((11, 14), None), ((5, 6, 8), None), ((7, 3, 10), (0, 2)), ((4, 3, 2, 6), None), ((9, 4, 5), (-2, -1)), ((6,), None)):
             for dtype, error in ((np.float32, 1e-5), (np.float64, 1e-13)):
                 x = self.rng.standard_normal(shape).astype(dtype)

@@ -156,7 +156,8 @@ static void compare(rig *r, const stn_transform *t, int members, uint64_t seed, 
     for (size_t i = 0; i < in_bytes(&w) / item; i++) set_element(t->dtype, w.in, (int64_t)i, dice_real(&d));
     size_t first = 0, rows = w.rows;
     status = run_alone(r, t, &w, &error);
-    for (int i = 0; i < 2 && status == STN_OK; i++) status = run_parts(team, plan, t, &w, &error); /* twice */
+    /* twice */
+    for (int i = 0; i < 2 && status == STN_OK; i++) status = run_parts(team, plan, t, &w, &error);
     if (r->mpi && status == STN_OK) status = stn_team_plan_local(plan, stn_team_rank(team), &first, &rows, &error);
     double off = 0;
     if (!r->mpi && status == STN_OK) {
