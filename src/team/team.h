@@ -34,6 +34,7 @@ struct stn_team {
     int enqueues;          /* GPUs that this process enqueues work on */
     uint64_t between;      /* for measurements: steps between exchanges of all plans; 0: chosen */
     team_overlap overlap;  /* of all plans */
+    bool transforms;       /* for tests: runs that may be computed by transforms are */
     int fft_chunks;        /* for measurements: chunks of exchanges of transforms; 0: chosen */
     team_member *member;   /* owned; those of other processes are empty */
 };
@@ -73,7 +74,8 @@ struct stn_team_plan {
     bool has_grids;           /* a run has succeeded */
     /* Owned; one per member. Only this process's members have grids and plans. */
     team_part *part;
-    struct team_fft *fft; /* owned; of a transform (team_fft.h), which has no `part`; else NULL */
+    struct team_spectral *spectral; /* owned; all steps by transforms (team_spectral.h), or NULL */
+    struct team_fft *fft;           /* owned; of a transform (team_fft.h), which has no `part`; else NULL */
 };
 
 /* An edge of a part has EDGE times as many rows as a halo: the halo, and twice as many own rows. */

@@ -51,8 +51,12 @@ typedef struct team_fft_grids {
     void *in, *spectrum, *out;
 } team_fft_grids;
 
-/* ---- team_fft_plan.c */
-void team_fft_destroy(stn_team_plan *plan); /* plan->fft, also half built */
+/* ---- team_fft_plan.c
+ * A plan without an agreement of processes. With options.estimate_only it has no memory, and
+ * cannot be executed. */
+stn_status team_fft_make(stn_team *team, const stn_fft *whole, const stn_plan_options *options, stn_team_plan **plan,
+                         stn_error *error);
+void team_fft_destroy(stn_team_plan *plan); /* also half built; NULL is fine */
 void team_fft_describe(const stn_team_plan *plan, stn_text *words);
 stn_status team_fft_local(const stn_team_plan *plan, int member, size_t *first, size_t *rows);
 const char *team_fft_strategy(const stn_team_plan *plan, int m); /* of a member's local axes */
@@ -62,6 +66,11 @@ stn_status team_fft_grid(const stn_team_plan *plan, int m, int i, void **grid, s
 /* ---- team_fft_run.c: as stn_team_plan_execute and stn_team_plan_execute_host. */
 stn_status team_fft_execute(stn_team_plan *plan, const void *const *in, void *const *out, stn_error *error);
 stn_status team_fft_execute_host(stn_team_plan *plan, const void *in, void *out, stn_error *error);
+
+/* The halves of a transform that begins, or ends, with its local axes: from rows to the transformed
+ * columns, and from columns to rows. */
+stn_status team_fft_forth(const stn_team_plan *plan, const team_fft_grids *grids, stn_error *error);
+stn_status team_fft_back(const stn_team_plan *plan, const team_fft_grids *grids, stn_error *error);
 
 /* ---- team_fft_exchange.c */
 /* A range of the indices of every member's rows or columns, relative to its first one; members with

@@ -148,14 +148,15 @@ static stn_status make_part(stn_team_plan *plan, const stn_plan_options *options
         STN_TRY(stn_plan_create_fft(context, &across, options, &part->across.plan[i], error));
     }
     const size_t bytes = (size_t)(plan->batch * fft->rows * part->columns * fft->inner * fft->element);
-    return fft->by_batch || !bytes ? STN_OK : stn_memory_alloc(context, bytes, &part->transposed, error);
+    if (fft->by_batch || !bytes || options->estimate_only) return STN_OK;
+    return stn_memory_alloc(context, bytes, &part->transposed, error);
 }
 
 /* Memory for the blocks to and from other processes. */
-static stn_status make_packed(stn_team_plan *plan, stn_error *error) {
+static stn_status make_packed(stn_team_plan *plan, const stn_plan_options *options, stn_error *error) {
     team_fft *fft = plan->fft;
     const stn_team *team = plan->team;
-    if (!team->ranks || fft->by_batch || team->own >= plan->members) return STN_OK;
+    if (!team->ranks || fft->by_batch || team->own >= plan->members || options->estimate_only) return STN_OK;
     team_fft_part *part = &fft->part[team->own];
     const size_t bytes =
         (size_t)(plan->batch * stn_max(part->rows * fft->row, fft->rows * part->columns * fft->inner * fft->element));
@@ -241,6 +242,22 @@ static stn_status begin_plan(stn_team *team, const stn_fft *whole, stn_team_plan
     return STN_OK;
 }
 
+stn_status team_fft_make(stn_team *team, const stn_fft *whole, const stn_plan_options *options, stn_team_plan **plan,
+                         stn_error *error) {
+    stn_team_plan *made = NULL;
+    *plan = NULL;
+    stn_status status = begin_plan(team, whole, &made, error);
+    for (int m = 0; status == STN_OK && m < made->members && status == STN_OK; m++)
+        if (team_is_here(team, m)) status = make_part(made, options, m, error);
+    if (status == STN_OK) status = make_packed(made, options, error);
+    if (status == STN_OK && made) {
+        made->predicted = predict(made);
+        *plan = made;
+    } else
+        team_fft_destroy(made);
+    return status;
+}
+
 stn_status stn_team_plan_create_fft(stn_team *team, const stn_transform *given, const stn_plan_options *given_options,
                                     stn_team_plan **plan, stn_error *error) {
     stn_fft whole;
@@ -255,19 +272,13 @@ stn_status stn_team_plan_create_fft(stn_team *team, const stn_transform *given, 
                         "stn_team_plan_create_fft needs a team, a transform and a place");
     *plan = NULL;
     stn_status status = read_given(given, given_options, &whole, &options, error);
-    if (status == STN_OK) status = begin_plan(team, &whole, &made, error);
     if (status == STN_OK && team->ranks) hash = team_digest_fft(&whole, &options, words, sizeof words);
-    status = team_agree(team, status, hash, words, NULL, 0, error);
-    if (status == STN_OK && made) {
-        for (int m = 0; m < made->members && status == STN_OK; m++)
-            if (team_is_here(team, m)) status = make_part(made, &options, m, error);
-        if (status == STN_OK) status = make_packed(made, error);
-        status = team_agree(team, status, 0, "the plans of a transform", NULL, 0, error);
-    }
-    if (status == STN_OK && made) {
-        made->predicted = predict(made);
+    STN_TRY(team_agree(team, status, hash, words, NULL, 0, error));
+    status = team_fft_make(team, &whole, &options, &made, error);
+    status = team_agree(team, status, 0, "the plans of a transform", NULL, 0, error);
+    if (status == STN_OK)
         *plan = made;
-    } else
+    else
         team_fft_destroy(made);
     return status;
 }

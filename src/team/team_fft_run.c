@@ -106,6 +106,20 @@ static stn_status rows_stage(const stn_team_plan *plan, const team_fft_grids *gr
     return STN_OK;
 }
 
+stn_status team_fft_forth(const stn_team_plan *plan, const team_fft_grids *grids, stn_error *error) {
+    const team_fft *fft = plan->fft;
+    STN_TRY(rows_stage(plan, grids, true, error));
+    STN_TRY(await_copies(plan, error));
+    for (int64_t i = 0; i < stn_div_up(fft->part[0].columns, fft->column_chunk); i++)
+        STN_TRY(run_across(plan, i, error));
+    return STN_OK;
+}
+
+stn_status team_fft_back(const stn_team_plan *plan, const team_fft_grids *grids, stn_error *error) {
+    STN_TRY(columns_stage(plan, grids, false, error));
+    return rows_stage(plan, grids, false, error);
+}
+
 static stn_status transform(const stn_team_plan *plan, const team_fft_grids *grids, stn_error *error) {
     const team_fft *fft = plan->fft;
     STN_TRY(team_mark(plan, error)); /* copies wait for the inputs */

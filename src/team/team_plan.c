@@ -40,6 +40,7 @@
 #include "plan/accuracy.h"
 #include "plan/plan.h"
 #include "team/team_fft.h"
+#include "team/team_spectral.h"
 
 /* ALIGNMENT: bytes. DESCRIBED: the largest team whose description has other processes' parts. */
 enum { ALIGNMENT = 256, DESCRIBED = 16 };
@@ -284,7 +285,7 @@ static stn_status make_part(stn_team_plan *plan, const stn_problem *problem, con
     stn_context *const context = plan->team->member[m].context;
     const uint64_t rest = plan->steps % plan->between;
     const region main = plan->overlaps ? INTERIOR : WHOLE;
-    for (int i = 0; i < (rest ? 2 : 1); i++) {
+    for (int i = 0; i < (plan->spectral ? 0 : rest ? 2 : 1); i++) {
         const uint64_t steps = i ? rest : plan->between;
         const stn_problem own = problem_of(plan, problem, m, main, steps);
         STN_TRY(stn_plan_create(context, &own, options, &part->plan[i], error));
@@ -368,11 +369,33 @@ stn_status team_predict(stn_team *team, const stn_problem *given, const stn_plan
 typedef struct steps_between {
     uint64_t between;
     double predicted;
-    bool overlaps;
+    bool overlaps, transforms;
 } steps_between;
 
+/* Whether transforms of the divided grid are predicted to compute all steps faster; they are then
+ * the prediction. */
+static bool transforms_gain(stn_team_plan *plan, const stn_problem *problem, const stn_plan_options *given) {
+    struct team_spectral *spectral;
+    stn_plan_options options = *given;
+    options.estimate_only = 1;
+    if (!team_spectral_serves(plan->team, problem, given) ||
+        team_spectral_make(plan, problem, &options, &spectral, NULL) != STN_OK)
+        return false;
+    const double seconds = team_spectral_seconds(spectral);
+    const bool gain = seconds < plan->predicted || plan->team->transforms;
+    if (gain) plan->predicted = seconds;
+    team_spectral_destroy(plan, spectral);
+    return gain;
+}
+
 static stn_status make_parts(stn_team_plan *plan, const stn_problem *problem, const stn_plan_options *options,
-                             stn_error *error) {
+                             bool transforms, stn_error *error) {
+    if (transforms) {
+        STN_TRY(team_spectral_make(plan, problem, options, &plan->spectral, error));
+        plan->members = team_spectral_members(plan->spectral);
+        plan->between = plan->steps, plan->overlaps = false;
+        cut(plan, problem, 0);
+    }
     for (int m = 0; m < plan->members; m++)
         if (team_is_here(plan->team, m)) STN_TRY(make_part(plan, problem, options, m, error));
     return make_packed(plan, error);
@@ -388,7 +411,7 @@ stn_status stn_team_plan_create(stn_team *team, const stn_problem *given, const 
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_create needs a team, a problem and a place");
     *plan = NULL;
     stn_team_plan *made = NULL;
-    steps_between decided = {1, 0, false};
+    steps_between decided = {1, 0, false, false};
     char words[256] = "";
     uint64_t hash = 0;
     stn_status status = read_given(given, given_options, &problem, &options, error);
@@ -396,13 +419,14 @@ stn_status stn_team_plan_create(stn_team *team, const stn_problem *given, const 
     if (status == STN_OK && made) {
         if (team->ranks) hash = team_digest(&problem, &options, words, sizeof words);
         if (team->own == 0) choose_between(made, &problem, &options, reach_of(&problem));
-        decided = (steps_between){made->between, made->predicted, made->overlaps};
+        const bool gain = team->own == 0 && transforms_gain(made, &problem, &options);
+        decided = (steps_between){made->between, made->predicted, made->overlaps, gain};
     }
     status = team_agree(team, status, hash, words, &decided, sizeof decided, error);
     if (status == STN_OK && made) {
         made->between = decided.between, made->predicted = decided.predicted, made->overlaps = decided.overlaps;
         cut(made, &problem, (int64_t)made->between * reach_of(&problem));
-        status = make_parts(made, &problem, &options, error);
+        status = make_parts(made, &problem, &options, decided.transforms, error);
         status = team_agree(team, status, hash, words, NULL, 0, error);
     }
     if (status == STN_OK)
@@ -429,6 +453,7 @@ void stn_team_plan_destroy(stn_team_plan *plan) {
         }
         stn_memory_free(context, part->source);
     }
+    team_spectral_destroy(plan, plan->spectral);
     free(plan->part);
     free(plan);
 }
@@ -445,6 +470,7 @@ stn_status stn_team_plan_local(const stn_team_plan *plan, int member, size_t *fi
 }
 
 static stn_status set_weights(stn_team_plan *plan, size_t count, const double *weights, stn_error *error) {
+    if (plan->spectral) return team_spectral_set_weights(plan, count, weights, error);
     for (int m = 0; m < plan->members; m++)
         for (int i = 0; i < 2; i++) {
             const team_part *part = &plan->part[m];
@@ -471,6 +497,11 @@ stn_status stn_team_plan_set_weights(stn_team_plan *plan, size_t count, const do
 
 /* ---- description ----------------------------------------------------------------------------- */
 
+static const char *strategy_of(const stn_team_plan *plan, int m) {
+    if (plan->spectral) return "spectral";
+    return plan->fft ? team_fft_strategy(plan, m) : stn_plan_strategy(plan->part[m].plan[0]);
+}
+
 stn_status stn_team_plan_describe(const stn_team_plan *plan, char **text, stn_error *error) {
     if (!plan || !text)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_describe needs a plan and a place");
@@ -478,6 +509,12 @@ stn_status stn_team_plan_describe(const stn_team_plan *plan, char **text, stn_er
     stn_text words = STN_TEXT_EMPTY;
     if (plan->fft)
         team_fft_describe(plan, &words);
+    else if (plan->spectral)
+        stn_text_printf(&words,
+                        "team:       %d of %d members, all %" PRIu64
+                        " steps by transforms of the divided grid, which "
+                        "exchange blocks twice",
+                        plan->members, plan->team->count, plan->steps);
     else
         stn_text_printf(&words,
                         "team:       %d of %d members, %" PRIu64 " steps, %" PRIu64 " between exchanges of %lld rows",
@@ -494,10 +531,7 @@ stn_status stn_team_plan_describe(const stn_team_plan *plan, char **text, stn_er
         stn_text_printf(&words, "\nmember %2d:  %s, %s %zu to %zu%s%s", m,
                         here ? plan->team->member[m].context->machine.name : "another process",
                         plan->fft && plan->fft->by_batch ? "transforms" : "rows", first, first + rows - 1,
-                        here ? ", " : "",
-                        !here       ? ""
-                        : plan->fft ? team_fft_strategy(plan, m)
-                                    : stn_plan_strategy(plan->part[m].plan[0]));
+                        here ? ", " : "", here ? strategy_of(plan, m) : "");
     }
     return stn_text_take(&words, text, error);
 }

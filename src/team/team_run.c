@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "plan/plan.h"
 #include "team/team_fft.h"
+#include "team/team_spectral.h"
 
 /* The caller's grids: parts on the devices of this process's members, or whole grids in host
  * memory. `in` NULL: the run continues from the plan's own grids; `out` NULL: the result stays
@@ -136,8 +137,12 @@ static stn_status run_steps(stn_team_plan *plan, const grids *caller, stn_error 
     const uint64_t launches = plan->steps / plan->between;
     const uint64_t all = launches + (plan->steps % plan->between > 0);
     STN_TRY(load(plan, caller, error));
+    if (plan->spectral) {
+        STN_TRY(team_spectral_run(plan, error));
+        plan->at = !plan->at;
+    }
     if (plan->overlaps) STN_TRY(begin_overlap(plan, error));
-    for (uint64_t i = 0; i < all; i++)
+    for (uint64_t i = 0; i < all && !plan->spectral; i++)
         STN_TRY(plan->overlaps ? overlapped_step(plan, i == launches, (int)(i % 2), error)
                                : step(plan, i == launches, error));
     /* Downloads are not ordered after other streams. */
