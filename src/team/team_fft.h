@@ -42,6 +42,7 @@ typedef struct team_fft {
     int64_t row_chunk, column_chunk; /* indices of a chunk, equal for all members */
     int64_t in_row, out_row, row;    /* bytes of a row: of the input, the output, the spectrum */
     int64_t element;                 /* bytes of a complex number */
+    double exchange_seconds;         /* predicted, of one exchange */
     team_fft_part *part;             /* owned; one per member */
     team_message *messages;          /* owned; for exchanges between processes: two per member */
 } team_fft;

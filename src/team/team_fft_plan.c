@@ -190,16 +190,16 @@ static double stage_seconds(const team_stage *stage, int64_t times) {
     return (double)times * seconds;
 }
 
-/* Each exchange overlaps with the transforms before it, but for its last chunk. */
+/* As if no exchange overlapped with transforms: those before it take less time than it does. */
 static double predict(const stn_team_plan *plan) {
-    const team_fft *fft = plan->fft;
+    team_fft *fft = plan->fft;
     const int own = plan->team->own < plan->members ? plan->team->own : 0;
     const team_fft_part *part = &fft->part[own];
     const double local = stage_seconds(&part->local, 1), across = stage_seconds(&part->across, plan->batch);
     if (fft->by_batch) return local;
     const double bytes = (double)(plan->batch * part->rows * fft->row) * (plan->members - 1) / plan->members;
-    const double exchange = team_exchange_seconds(plan->team, bytes);
-    return local + across + 2 * exchange;
+    fft->exchange_seconds = team_exchange_seconds(plan->team, bytes);
+    return local + across + 2 * fft->exchange_seconds;
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */

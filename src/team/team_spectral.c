@@ -226,7 +226,9 @@ void team_spectral_destroy(const stn_team_plan *plan, team_spectral *s) {
 int team_spectral_members(const team_spectral *s) { return s->forward->members; }
 
 double team_spectral_seconds(const team_spectral *s) {
-    return s->forward->predicted + s->back->predicted + s->multiplication;
+    /* Each of the two transforms has one exchange instead of two. */
+    return s->forward->predicted - s->forward->fft->exchange_seconds + s->back->predicted -
+           s->back->fft->exchange_seconds + s->multiplication;
 }
 
 stn_status team_spectral_set_weights(const stn_team_plan *plan, size_t count, const double *weights, stn_error *error) {
