@@ -8,6 +8,7 @@ import random
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -128,6 +129,16 @@ class Transforms(Mpi):
         for count in (1, 2, 3, 5, 8):
             code, out, err = self.mpirun(count, TRANSFORMS, '--mpi', 1, '--count', 30, '--seed', SEED + count)
             self.assertEqual((code, out), (0, ''), f'seed {SEED + count}, {count} ranks: {out}{err}')
+
+    def test_long_periodic_runs(self):
+        run = ('run', '--size', '40x36', '--random', 4, '--stencil', 'heat-2d', '--strategy', 'host-spectral', '--boundary', 'wrap',
+               '--steps', 400)
+        self.succeed(*run, '--device', 'host', '--out', 'one.npy')
+        code, out, err = self.mpirun(3, BINARY, *run, '--out', 'all.npy')
+        self.assertEqual(code, 0, err)
+        self.assertIn('all 400 steps by transforms of the divided grid', out)
+        one, several = (struct.unpack('<1440d', (self.path / name).read_bytes()[-1440 * 8:]) for name in ('one.npy', 'all.npy'))
+        self.assertLess(max(abs(a - b) for a, b in zip(one, several)), 1e-13)
 
     def test_files(self):
         """Real numbers and complex ones, there and back, a batch, a transform of one axis."""
