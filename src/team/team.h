@@ -74,8 +74,10 @@ struct stn_team_plan {
     bool has_grids;           /* a run has succeeded */
     /* Owned; one per member. Only this process's members have grids and plans. */
     team_part *part;
-    struct team_spectral *spectral; /* owned; all steps by transforms (team_spectral.h), or NULL */
-    struct team_fft *fft;           /* owned; of a transform (team_fft.h), which has no `part`; else NULL */
+    /* Owned: all steps by transforms (team_spectral.h), or a transform, which has no `part`
+     * (team_fft.h); else NULL. */
+    struct team_spectral *spectral;
+    struct team_fft *fft;
 };
 
 /* An edge of a part has EDGE times as many rows as a halo: the halo, and twice as many own rows. */
