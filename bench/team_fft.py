@@ -72,7 +72,8 @@ def cufft_xt(devices, shape, repeat):
     if cufft.cufftCreate(ctypes.byref(plan)) or cufft.cufftXtSetGPUs(plan, len(devices), numbers):
         return None
     make = {2: cufft.cufftMakePlan2d, 3: cufft.cufftMakePlan3d}[len(shape)]
-    if make(plan, *shape, 0x29, sizes) or cufft.cufftXtMalloc(plan, ctypes.byref(descriptor), 2):  # in place
+    # CUFFT_C2C, CUFFT_XT_FORMAT_INPLACE.
+    if make(plan, *shape, 0x29, sizes) or cufft.cufftXtMalloc(plan, ctypes.byref(descriptor), 2):
         return None
     # The call returns before the GPUs have finished; copying one GPU's number back waits for all.
     cuda = ctypes.CDLL('libcuda.so.1')
