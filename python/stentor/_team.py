@@ -92,7 +92,7 @@ class TeamHandle:
 
 
 class TeamTransform:
-    """A stn_team_plan of a transform, for NumPy arrays; has the methods of a Handle that these need."""
+    """A stn_team_plan of a transform, for NumPy arrays, with what these need of a Handle."""
 
     workspace, run = 0, None
 
