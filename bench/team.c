@@ -318,7 +318,7 @@ static void print_run(const settings *s, const team_case *c, const stn_problem *
     if (!c->weak || members == 1)
         snprintf(same, sizeof same, run->difference.equal ? "equal" : "%.2e",
                  run->difference.most / run->difference.largest);
-    const char *const own = stn_plan_strategy(plan->part[0].plan[0]);
+    const char *const own = plan->spectral ? "transforms" : stn_plan_strategy(plan->part[0].plan[0]);
     if (s->json)
         printf("{\"case\": \"%s\", \"members\": %d, \"steps\": %" PRIu64
                ", \"alone\": %.6g, \"team\": %.6g, "

@@ -941,6 +941,7 @@ STN_API stn_status stn_wisdom_forget(stn_context *context, const char *key, stn_
  * halos while they compute. If one device and the members take single steps by the same strategy
  * and kernels (direct, host), results are bit-identical to those of one device; else they agree to
  * rounding. In f16 on GPUs direct, too, rounds once in several steps, whose number may differ.
+ * Runs of many steps with periodic sides may be computed by Fourier transforms of the divided grid.
  *
  * A team and its plans must not be used by two threads at once. */
 
@@ -1011,6 +1012,18 @@ typedef struct stn_team_plan stn_team_plan;
  * versions differ. */
 STN_API stn_status stn_team_plan_create(stn_team *team, const stn_problem *problem, const stn_plan_options *options,
                                         stn_team_plan **plan, stn_error *error);
+/* Makes a plan of a Fourier transform of 1 to 3 axes with global extents, all strides 0 (dense). A
+ * batch of at least as many transforms as members is divided into whole transforms, and so are
+ * transforms of one axis; stn_team_plan_local then counts transforms. Otherwise each transform is
+ * divided along its first axis, in and out: the members transform the other axes of their rows,
+ * exchange blocks (each sends most of its data to the others, twice), and transform the first axis
+ * between the two exchanges. On the host results are bit-identical to those of one device, except
+ * for lines that one device computes in another order; else they agree to rounding. f16: only
+ * batches of at least as many transforms as members. stn_team_plan_execute takes inputs and
+ * outputs, both of them, which are the same pointers if, and only if, the transform is in place.
+ * Errors: as stn_team_plan_create, with those of stn_plan_create_fft. */
+STN_API stn_status stn_team_plan_create_fft(stn_team *team, const stn_transform *transform,
+                                            const stn_plan_options *options, stn_team_plan **plan, stn_error *error);
 STN_API void stn_team_plan_destroy(stn_team_plan *plan); /* NULL is fine */
 /* A member's part: `rows` indices of the slowest axis from `first` on; 0 rows: it has none. */
 STN_API stn_status stn_team_plan_local(const stn_team_plan *plan, int member, size_t *first, size_t *rows,

@@ -24,6 +24,7 @@ from ._problem import DTYPES, ITEM_SIZES, Layout, Split, batch_of, in_turns, loo
 from ._quick import quick, remember_tensor
 from ._scratch import Prepared, rounded
 from ._sweep import Sweep
+from ._team import TeamTransform, team_devices
 from ._words import listed, said, whole
 
 KINDS = {'c2c': lib.STN_C2C, 'r2c': lib.STN_R2C, 'c2r': lib.STN_C2R}
@@ -47,8 +48,13 @@ class Piece(NamedTuple):
 class Transform:
     """A piece with its plan."""
 
-    def __init__(self, device: int, piece: Piece, real: str, inverse: bool, alignment: int):
+    def __init__(self, device: Any, piece: Piece, real: str, inverse: bool, alignment: int):
         self.order: Optional[List[int]] = None
+        last = tuple(range(len(piece.source.shape)))[-len(piece.axes):]
+        if isinstance(device, tuple):  # a team's arrays are dense
+            dense = piece.source.is_dense() and piece.axes == last
+            self._plan(device, piece if dense else self._move(piece), real, inverse, 16)
+            return
         split = split_axes(piece.axes, piece.source, piece.target, spare=False, slowest=device == HOST)
         # The offsets of the loop's iterations are multiples of real numbers, at which complex
         # numbers would be misaligned, so that the arrays are copied instead.
@@ -56,12 +62,11 @@ class Transform:
         try:
             self._plan(device, self._move(piece) if move else piece, real, inverse, 16 if move and device != HOST else alignment)
         except StentorError:  # without cuFFT, strided arrays may fail where dense copies succeed
-            last = tuple(range(len(piece.source.shape)))[-len(piece.axes):]
             if move or device == HOST or piece.source.is_dense() and piece.axes == last:
                 raise
             self._plan(device, self._move(piece), real, inverse, 16)
 
-    def _plan(self, device: int, piece: Piece, real: str, inverse: bool, alignment: int) -> None:
+    def _plan(self, device: Any, piece: Piece, real: str, inverse: bool, alignment: int) -> None:
         split = split_axes(piece.axes, piece.source, piece.target, spare=False, slowest=device == HOST)
         self.piece, self.shape = piece, piece.target.shape
         work = ffi.new('stn_transform *', {'struct_size': ffi.sizeof('stn_transform'), 'rank': len(piece.axes)})
@@ -73,7 +78,11 @@ class Transform:
         work.kind, work.direction = KINDS[piece.kind], lib.STN_INVERSE if inverse else lib.STN_FORWARD
         work.dtype, work.alignment = DTYPES[real], 2 * ITEM_SIZES[real] if split.loop else alignment
         work.forward_scale = work.inverse_scale = piece.scale
-        self.handle = make_plan(context(device), lib.stn_plan_create_fft, work, tune='estimate')
+        self.handle: Any  # a Handle or a TeamTransform
+        if isinstance(device, tuple):
+            self.handle = TeamTransform(device, work)
+        else:
+            self.handle = make_plan(context(device), lib.stn_plan_create_fft, work, tune='estimate')
         sizes = [ITEM_SIZES[real] * (1 if piece.kind == side else 2) for side in ('r2c', 'c2r')]
         self.workspace = self.handle.workspace
         turns = [(a * sizes[0], b * sizes[1]) for a, b in zip(loop_offsets(split.loop, piece.source),
@@ -111,9 +120,11 @@ class Transform:
 
 
 class Job:
-    """All pieces of a call, with the dtype of each intermediate result."""
+    """All pieces of a call, with the dtype of each intermediate result.
 
-    def __init__(self, device: int, source: Layout, dtype: str, sizes: Tuple[int, ...], axes: Tuple[int, ...], kind: str,
+    `device` is a number, or a tuple of them: a team for arrays in host memory."""
+
+    def __init__(self, device: Any, source: Layout, dtype: str, sizes: Tuple[int, ...], axes: Tuple[int, ...], kind: str,
                  inverse: bool, scale: float, alignment: int):
         self.real = REAL[dtype]
         self.pieces = _pieces(source, sizes, axes, kind, scale)
@@ -229,19 +240,22 @@ def _share(scale: float, sizes: Sequence[int]) -> float:
 
 
 def transform(x: Any, s: Any, axes: Any, norm: Any, kind: str, inverse: bool, workers: Any = None, plan: Any = None,
-              out: Any = None, single: bool = False) -> Any:
+              out: Any = None, single: bool = False, devices: Optional[Sequence[Any]] = None) -> Any:
     """Runs one of scipy.fft's functions.
 
     If `single`, the function transforms one axis, and `s` and `axes` are its `n` and `axis`."""
     if workers is not None or plan is not None:
         check_unused(workers, plan)
     s, axes = settled(s), settled(axes)
-    key = ('fft', single, frozen(s), frozen(axes), frozen(norm), kind, inverse)
-    if out is None:
+    team = None if devices is None else team_devices(devices)
+    key = ('fft', single, frozen(s), frozen(axes), frozen(norm), kind, inverse, team)
+    if out is None and team is None:
         result = quick(key, x)
         if result is not None:
             return result
     opened = open_array(x, 'x')
+    if team is not None and isinstance(opened, View):
+        raise ValueError('x is on a GPU, but devices divides an array in host memory: leave devices out, or give a NumPy array')
     shape = opened.array.shape if isinstance(opened, Host) else opened.layout.shape
     if kind == 'r2c' and isinstance(opened, Host) and opened.array.dtype.kind == 'c':
         raise TypeError('x is complex, but this transform takes real numbers')
@@ -257,11 +271,11 @@ def transform(x: Any, s: Any, axes: Any, norm: Any, kind: str, inverse: bool, wo
             return transform(other, s, axes, norm, kind, inverse, None, None, out, single)
         return _on_device(x, opened, key, sizes, where, kind, inverse, scale, out)
     if out is None:
-        return opened.back(_on_host(opened.array, key, sizes, where, kind, inverse, scale))
+        return opened.back(_on_host(opened.array, key, sizes, where, kind, inverse, scale, team))
     given = open_target(out)
     if not isinstance(given, Host):
         raise ValueError('x is on the host, but out is on a GPU: give both on one device')
-    _on_host(opened.array, key, sizes, where, kind, inverse, scale, given.array)
+    _on_host(opened.array, key, sizes, where, kind, inverse, scale, team, given.array)
     return out
 
 
@@ -344,7 +358,7 @@ class HostCall:
     """A prepared call on a NumPy array: crops or pads it, converts its dtype and transforms it."""
 
     def __init__(self, x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, inverse: bool,
-                 scale: float):
+                 scale: float, team: Optional[Tuple[int, ...]] = None):
         real = np.float32 if x.dtype.name in ('float16', 'float32', 'complex64') else np.float64
         self.work = np.dtype(real) if kind == 'r2c' else np.result_type(real, np.complex64)
         self.sizes, self.where, self.kind = sizes, where, kind
@@ -355,7 +369,7 @@ class HostCall:
         self.job = None
         self.held = sum(table_bytes(n) for n in sizes) * ITEM_SIZES[REAL[self.work.name]] // 8
         if x.size and where:
-            self.job = Job(HOST, Layout.of(x), self.work.name, sizes, where, kind, inverse, scale, self.alignment)
+            self.job = Job(HOST if team is None else team, Layout.of(x), self.work.name, sizes, where, kind, inverse, scale, self.alignment)
 
     def _ready(self, x: np.ndarray) -> np.ndarray:
         if self.resize is not None:
@@ -391,12 +405,12 @@ class HostCall:
 
 
 def _on_host(x: np.ndarray, key: Tuple, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, inverse: bool,
-             scale: float, out: Optional[np.ndarray] = None) -> np.ndarray:
+             scale: float, team: Optional[Tuple[int, ...]] = None, out: Optional[np.ndarray] = None) -> np.ndarray:
     if not where and out is None:
         return x.copy()
     full = (key, x.shape, x.strides, x.dtype, x.flags.aligned, x.dtype)
     prepared = recall(full)
-    return (prepared or remember(full, HostCall(x, sizes, where, kind, inverse, scale)))(x, out)
+    return (prepared or remember(full, HostCall(x, sizes, where, kind, inverse, scale, team)))(x, out)
 
 
 def _nothing(x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, work: np.dtype) -> np.ndarray:

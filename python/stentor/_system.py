@@ -460,9 +460,9 @@ class _Call:
         return state if records is None else (state, records)
 
     def _alignment(self) -> int:
-        """Arrays that this call makes on a GPU are aligned, and so are those that were not sliced."""
+        """The alignment of all arrays; those that the call makes on a GPU are aligned."""
         given = [each.pointer for each in (*self.opened.values(), *self.arrays.values()) if isinstance(each, View)]
-        return 0 if self.number == HOST or any(each % ALIGNED for each in given) else ALIGNED
+        return 0 if self.number == HOST or self.devices or any(each % ALIGNED for each in given) else ALIGNED
 
     def _check_overwrite(self, every: int) -> None:
         if every:

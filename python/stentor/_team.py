@@ -213,6 +213,26 @@ class SystemTeamHandle:
     describe = TeamHandle.describe
 
 
+class TeamTransform:
+    """A stn_team_plan of a transform, for NumPy arrays, with what these need of a Handle."""
+
+    workspace, run = 0, None
+
+    def __init__(self, devices: Tuple[int, ...], work: Any):
+        options, name = plan_options(None, 'estimate')
+        made, self._error = ffi.new('stn_team_plan **'), new_error()
+        with _lock:
+            check(lib.stn_team_plan_create_fft(_team(devices), work, options, made, self._error), self._error)
+        del name  # not freed before this point
+        self._plan = ffi.gc(made[0], lib.stn_team_plan_destroy)
+
+    def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
+        source = np.ascontiguousarray(source)
+        with _lock:
+            check(lib.stn_team_plan_execute_host(self._plan, ffi.cast('void *', source.ctypes.data),
+                                                 ffi.cast('void *', target.ctypes.data), ffi.NULL, self._error), self._error)
+
+
 def _after_fork() -> None:
     """Makes a forked child create its own teams."""
     _teams.clear()

@@ -319,7 +319,8 @@ def irfft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Option
 
 
 def fftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
-         workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
+         workers: Optional[int] = None, *, plan: Any = None, out: Any = None,
+         devices: Optional[Sequence[Any]] = None) -> Any:
     """Transform along several axes, as ``scipy.fft.fftn``.
 
     Parameters
@@ -340,6 +341,9 @@ def fftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Op
     out : array, optional
         The array that receives the result, as in numpy.fft: of the result's shape and dtype. On the
         host it may overlap `x`.
+    devices : sequence, optional
+        GPUs over which each transform of an array in host memory is divided, such as [0, 1], as in
+        stentor.Plan; at least as many independent transforms as devices are divided as whole ones.
 
     Returns
     -------
@@ -353,11 +357,12 @@ def fftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Op
     array([[4., 0.],
            [0., 0.]])
     """
-    return transform(x, s, axes, norm, 'c2c', False, workers, plan, out)
+    return transform(x, s, axes, norm, 'c2c', False, workers, plan, out, devices=devices)
 
 
 def ifftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
-          workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
+          workers: Optional[int] = None, *, plan: Any = None, out: Any = None,
+          devices: Optional[Sequence[Any]] = None) -> Any:
     """Inverse-transform along several axes, as ``scipy.fft.ifftn``.
 
     Parameters
@@ -378,6 +383,9 @@ def ifftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: O
     out : array, optional
         The array that receives the result, as in numpy.fft: of the result's shape and dtype. On the
         host it may overlap `x`.
+    devices : sequence, optional
+        GPUs over which each transform of an array in host memory is divided, such as [0, 1], as in
+        stentor.Plan; at least as many independent transforms as devices are divided as whole ones.
 
     Returns
     -------
@@ -391,11 +399,12 @@ def ifftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: O
     array([[1., 0.],
            [0., 0.]])
     """
-    return transform(x, s, axes, norm, 'c2c', True, workers, plan, out)
+    return transform(x, s, axes, norm, 'c2c', True, workers, plan, out, devices=devices)
 
 
 def rfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
-          workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
+          workers: Optional[int] = None, *, plan: Any = None, out: Any = None,
+          devices: Optional[Sequence[Any]] = None) -> Any:
     """Transform real numbers along several axes, as ``scipy.fft.rfftn``.
 
     Parameters
@@ -416,6 +425,9 @@ def rfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: O
     out : array, optional
         The array that receives the result, as in numpy.fft: of the result's shape and dtype. On the
         host it may overlap `x`.
+    devices : sequence, optional
+        GPUs over which each transform of an array in host memory is divided, such as [0, 1], as in
+        stentor.Plan; at least as many independent transforms as devices are divided as whole ones.
 
     Returns
     -------
@@ -428,11 +440,12 @@ def rfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: O
     >>> stentor.fft.rfftn(np.ones((2, 4))).shape
     (2, 3)
     """
-    return transform(x, s, axes, norm, 'r2c', False, workers, plan, out)
+    return transform(x, s, axes, norm, 'r2c', False, workers, plan, out, devices=devices)
 
 
 def irfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
-           workers: Optional[int] = None, *, plan: Any = None, out: Any = None) -> Any:
+           workers: Optional[int] = None, *, plan: Any = None, out: Any = None,
+           devices: Optional[Sequence[Any]] = None) -> Any:
     """Transform a half spectrum back to real numbers along several axes, as ``scipy.fft.irfftn``.
 
     Parameters
@@ -454,6 +467,9 @@ def irfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: 
     out : array, optional
         The array that receives the result, as in numpy.fft: of the result's shape and dtype. On the
         host it may overlap `x`.
+    devices : sequence, optional
+        GPUs over which each transform of an array in host memory is divided, such as [0, 1], as in
+        stentor.Plan; at least as many independent transforms as devices are divided as whole ones.
 
     Returns
     -------
@@ -466,4 +482,4 @@ def irfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: 
     >>> stentor.fft.irfftn(np.ones((2, 3))).shape
     (2, 4)
     """
-    return transform(x, s, axes, norm, 'c2r', True, workers, plan, out)
+    return transform(x, s, axes, norm, 'c2r', True, workers, plan, out, devices=devices)

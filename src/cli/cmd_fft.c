@@ -8,8 +8,10 @@
 #include "cli/command.h"
 #include "cli/command_output.h"
 #include "cli/fft_job.h"
+#include "cli/fft_team.h"
 #include "cli/forecast.h"
 #include "cli/progress.h"
+#include "cli/rank_run.h"
 #include "io/result.h"
 #include "problem/transform.h"
 
@@ -39,6 +41,9 @@ static const cli_option fft_options[] = {
     {"--pairs", NULL, CLI_FLAG, AT(pairs),
      "the file's last axis, of length 2, holds real and imaginary part: the\nformat of complex f16, for which .npy has "
      "no type"},
+    {"--devices", "N,N", CLI_TEXT, AT(devices),
+     "several GPUs of this machine, such as 0,1, for one array; the reported\ntime then includes copies to and from "
+     "them"},
     {"--repeat", "N", CLI_COUNT, AT(repeat), "run N times and report the median time (default 1)"},
     {"--explain", NULL, CLI_FLAG, AT(explain),
      "only list the strategies that apply, their costs, and why others do not\napply"},
@@ -204,5 +209,5 @@ stn_status cmd_fft(int argc, char **argv, stn_error *error) {
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
     if (help) return STN_OK;
     STN_TRY(cli_reserve_stdout(settings.out, error));
-    return transform(&settings, error);
+    return settings.devices || cli_ranks_launched() ? fft_team(&settings, error) : transform(&settings, error);
 }

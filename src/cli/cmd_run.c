@@ -257,8 +257,10 @@ static stn_status run_team(const run_settings *settings, stn_error *error) {
     STN_TRY_GOTO(status, read_arrays(settings, &job, &arrays, error), done);
     const cli_forecast forecast = cli_forecast_of(&job);
     STN_TRY_GOTO(status, check_growth(settings, &forecast, error), done);
-    STN_TRY_GOTO(status, cli_team_run_make(settings->devices, &job, &settings->device, &settings->report, &team, error),
-                 done);
+    STN_TRY_GOTO(
+        status,
+        cli_team_run_make(settings->devices, &job.problem, NULL, &settings->device, &settings->report, &team, error),
+        done);
     cli_warn_growth(&forecast, &job, &arrays.grid, &settings->report);
     STN_TRY_GOTO(status,
                  cli_team_run_execute(&team, settings->repeat, arrays.grid.data,

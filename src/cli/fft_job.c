@@ -226,8 +226,7 @@ static stn_status reorder(const int *order, stn_array *array, stn_error *error) 
     return STN_OK;
 }
 
-/* Converts real numbers to complex ones. */
-static stn_status to_complex(stn_array *array, stn_error *error) {
+stn_status fft_job_to_complex(stn_array *array, stn_error *error) {
     stn_array made;
     STN_TRY(stn_array_make_complex(array->rank, array->extent, array->dtype, &made, error));
     for (size_t i = 0; i < array->count; i++) stn_array_set(&made, 2 * i, stn_array_get(array, i));
@@ -250,7 +249,7 @@ static stn_status read_input(const fft_settings *settings, const fft_job *job, s
     if (!same || (array->is_complex && !job->in_complex))
         return stn_fail(error, STN_ERROR_IO, "'%s' changed while it was read: is another program writing it?",
                         settings->in);
-    return job->in_complex && !array->is_complex ? to_complex(array, error) : STN_OK;
+    return job->in_complex && !array->is_complex ? fft_job_to_complex(array, error) : STN_OK;
 }
 
 stn_status fft_job_input(const fft_settings *settings, const fft_job *job, stn_array *array, stn_error *error) {

@@ -5,7 +5,7 @@
 #include "cli/shared_options.h"
 
 typedef struct fft_settings { /* as given; NULL or 0: not given */
-    const char *in, *shape, *size, *out, *axes, *dtype, *norm;
+    const char *in, *shape, *size, *out, *axes, *dtype, *norm, *devices;
     uint64_t random, points, repeat;
     bool inverse, real, pairs, f16_sums, explain;
     cli_device_settings device;
@@ -27,6 +27,8 @@ typedef struct fft_job {
 stn_status fft_job_make(const fft_settings *settings, fft_job *job, stn_error *error);
 /* Reads the file or generates random numbers, in the plan's order of axes. */
 stn_status fft_job_input(const fft_settings *settings, const fft_job *job, stn_array *array, stn_error *error);
+/* Converts real numbers to complex ones. */
+stn_status fft_job_to_complex(stn_array *array, stn_error *error);
 /* Allocates the output in the plan's order of axes; moves its axes back to the array's order. */
 stn_status fft_job_output(const fft_job *job, stn_array *array, stn_error *error);
 stn_status fft_job_put_back(const fft_job *job, stn_array *array, stn_error *error);

@@ -188,7 +188,10 @@ static stn_status prepare(const cli_rank_settings *settings, rank_run *run, stn_
     stn_status status = make_job(settings, run, error);
     STN_TRY(team_agree(run->team, status, 0, "a job", NULL, 0, error));
     STN_TRY(make_plan(settings, run, error));
-    run->rows = (cli_rows){.team = run->team, .job = &run->job, .axis = run->job.rank - run->plan->rank};
+    const cli_job *job = &run->job;
+    run->rows = (cli_rows){.team = run->team, .axis = job->rank - run->plan->rank};
+    run->rows.whole = (stn_array){.rank = job->rank, .count = job->points, .dtype = job->problem.dtype};
+    memcpy(run->rows.whole.extent, job->extent, sizeof job->extent);
     status = stn_team_plan_local(run->plan, stn_team_rank(run->team), &run->rows.first, &run->rows.rows, error);
     if (status == STN_OK && !stn_team_rank(run->team)) status = look_for_checkpoint(settings, run, error);
     STN_TRY(team_agree(run->team, status, 0, "a checkpoint", &run->begun, sizeof run->begun, error));

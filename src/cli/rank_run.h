@@ -28,4 +28,6 @@ stn_status cli_rank_run(const cli_rank_settings *settings, stn_error *error);
  * failed, another. Where it is not known that it can, this waits for it, and mpirun ends the others
  * meanwhile. */
 bool cli_ranks_may_say_why(void);
+/* After a failure of a team of processes: whether this one may say why. */
+void cli_ranks_choose_part(const stn_team *team);
 #endif

@@ -15,28 +15,36 @@ static void poll_ranks(const cli_rows *rows) {
     if (rows->team->ranks) (void)team_ranks_poll(rows->team->ranks);
 }
 
-static size_t product(const cli_job *job, int from, int to) {
+/* Numbers of an index of the axis `from - 1`: all of the axes from `from` on. */
+static size_t inner_of(const cli_rows *rows, int from) {
+    size_t count = rows->whole.is_complex ? 2 : 1;
+    for (int axis = from; axis < rows->whole.rank; axis++) count *= rows->whole.extent[axis];
+    return count;
+}
+
+/* The number of runs of rows: the extents of the axes before the one that is cut. */
+static size_t outer_of(const cli_rows *rows) {
     size_t count = 1;
-    for (int axis = from; axis < to; axis++) count *= job->extent[axis];
+    for (int axis = 0; axis < rows->axis; axis++) count *= rows->whole.extent[axis];
     return count;
 }
 
 stn_status cli_rows_make(const cli_rows *rows, stn_array *array, stn_error *error) {
+    const stn_array *whole = &rows->whole;
     size_t extent[STN_ARRAY_RANK];
-    memcpy(extent, rows->job->extent, sizeof extent);
+    memcpy(extent, whole->extent, sizeof extent);
     extent[rows->axis] = rows->rows;
-    return stn_array_make(rows->job->rank, extent, rows->job->problem.dtype, array, error);
+    return whole->is_complex ? stn_array_make_complex(whole->rank, extent, whole->dtype, array, error)
+                             : stn_array_make(whole->rank, extent, whole->dtype, array, error);
 }
 
 static stn_status draw(const cli_rows *rows, uint64_t seed, stn_array *array, stn_error *error) {
-    const cli_job *job = rows->job;
-    const size_t outer = product(job, 0, rows->axis), inner = product(job, rows->axis + 1, job->rank),
-                 each = rows->rows * inner;
+    const size_t outer = outer_of(rows), inner = inner_of(rows, rows->axis + 1), each = rows->rows * inner;
     STN_TRY(cli_rows_make(rows, array, error));
     for (size_t b = 0; b < outer; b++)
         for (size_t i = 0; i < each; i++)
             stn_array_set(array, b * each + i,
-                          cli_random_unit(seed, (b * job->extent[rows->axis] + rows->first) * inner + i));
+                          cli_random_unit(seed, (b * rows->whole.extent[rows->axis] + rows->first) * inner + i));
     return STN_OK;
 }
 
@@ -44,10 +52,10 @@ static stn_status draw(const cli_rows *rows, uint64_t seed, stn_array *array, st
 static stn_status read_piece(const cli_rows *rows, const char *path, const stn_raw *raw, size_t at, size_t count,
                              stn_array *array, stn_error *error) {
     stn_array piece = {0};
-    STN_TRY(stn_input_read_rows(path, raw, array->dtype, rows->axis, rows->first + at, count, &piece, error));
-    const size_t outer = product(rows->job, 0, rows->axis),
-                 row = product(rows->job, rows->axis + 1, rows->job->rank) * stn_dtype_size(array->dtype);
-    const bool fits = piece.count * stn_dtype_size(array->dtype) == outer * count * row;
+    STN_TRY(stn_input_read_rows(path, raw, array->is_complex, array->dtype, rows->axis, rows->first + at, count, &piece,
+                                error));
+    const size_t outer = outer_of(rows), row = inner_of(rows, rows->axis + 1) * stn_dtype_size(array->dtype);
+    const bool fits = stn_array_numbers(&piece) * stn_dtype_size(array->dtype) == outer * count * row;
     for (size_t b = 0; b < outer && fits; b++)
         memcpy((char *)array->data + (b * rows->rows + at) * row, (char *)piece.data + b * count * row, count * row);
     array->rounded += piece.rounded;
@@ -61,7 +69,7 @@ stn_status cli_rows_read(const cli_rows *rows, const char *path, const stn_raw *
                          stn_error *error) {
     if (!path) return draw(rows, seed, array, error);
     STN_TRY(cli_rows_make(rows, array, error));
-    const size_t bytes = array->count * stn_dtype_size(array->dtype), pieces = bytes / PIECE + 1,
+    const size_t bytes = stn_array_numbers(array) * stn_dtype_size(array->dtype), pieces = bytes / PIECE + 1,
                  each = (rows->rows + pieces - 1) / pieces;
     for (size_t at = 0; at < rows->rows; at += each) {
         STN_TRY(read_piece(rows, path, raw, at, each < rows->rows - at ? each : rows->rows - at, array, error));
@@ -81,17 +89,15 @@ typedef struct target {
 /* Of rank 0: the file with its header, as long as it will be. */
 static stn_status begin(const cli_rows *rows, const char *path, const char *comment, stn_output *output, target *shared,
                         stn_error *error) {
-    const cli_job *job = rows->job;
+    const size_t bytes = inner_of(rows, 0) * stn_dtype_size(rows->whole.dtype);
     unsigned char preamble[512];
-    stn_array whole = {.rank = job->rank, .count = job->points, .dtype = job->problem.dtype};
-    memcpy(whole.extent, job->extent, sizeof job->extent);
     STN_TRY(stn_output_open(path, output, error));
     if (!output->temp || strlen(output->temp) >= sizeof shared->path) {
         stn_output_abandon(output);
         return stn_fail(error, STN_ERROR_IO, "cannot write '%s' by rows: name a file on a disk", path);
     }
-    shared->offset = stn_npy_preamble(&whole, comment, preamble, sizeof preamble);
-    const off_t size = (off_t)(shared->offset + job->points * stn_dtype_size(job->problem.dtype));
+    shared->offset = stn_npy_preamble(&rows->whole, comment, preamble, sizeof preamble);
+    const off_t size = (off_t)(shared->offset + bytes);
     if (fwrite(preamble, 1, shared->offset, output->file) != shared->offset || fflush(output->file) ||
         ftruncate(fileno(output->file), size))
         return stn_output_fail(output, errno, error);
@@ -112,9 +118,8 @@ static stn_status put(const cli_rows *rows, int fd, const char *path, const void
 
 static stn_status write_part(const cli_rows *rows, const char *path, const target *shared, const stn_array *array,
                              stn_error *error) {
-    const cli_job *job = rows->job;
-    const size_t outer = product(job, 0, rows->axis), item = stn_dtype_size(array->dtype),
-                 row = product(job, rows->axis + 1, job->rank) * item, each = rows->rows * row;
+    const size_t outer = outer_of(rows), row = inner_of(rows, rows->axis + 1) * stn_dtype_size(array->dtype),
+                 each = rows->rows * row;
     if (!rows->rows) return STN_OK;
     const int fd = open(shared->path, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
@@ -125,7 +130,7 @@ static stn_status write_part(const cli_rows *rows, const char *path, const targe
     stn_status status = STN_OK;
     for (size_t b = 0; b < outer && status == STN_OK; b++)
         status = put(rows, fd, path, (const char *)array->data + b * each, each,
-                     shared->offset + (b * job->extent[rows->axis] + rows->first) * row, error);
+                     shared->offset + (b * rows->whole.extent[rows->axis] + rows->first) * row, error);
     if (status == STN_OK && fsync(fd))
         status = stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s", path, strerror(errno));
     close(fd);

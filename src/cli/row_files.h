@@ -7,7 +7,7 @@
 
 typedef struct cli_rows {
     const stn_team *team;
-    const cli_job *job; /* the whole grid's extents and dtype */
+    stn_array whole;    /* the whole grid's extents and dtype, without data */
     int axis;           /* that is cut: the stencil's slowest */
     size_t first, rows; /* this process's, from stn_team_plan_local */
 } cli_rows;

@@ -355,10 +355,9 @@ static stn_status prepare_rows(const cli_system_run_settings *s, system_run *run
 
 /* Reads this process's rows of all inputs. */
 static stn_status read_rows(const cli_system_run_settings *s, system_run *run, const cli_rows *rows, stn_error *error) {
-    cli_job grid = run->job; /* a coefficient's */
-    cli_rows of_grid = *rows;
-    grid.rank = run->problem.rank, of_grid.job = &grid, of_grid.axis = 0;
-    memcpy(grid.extent, run->problem.extent, (size_t)grid.rank * sizeof *grid.extent);
+    cli_rows of_grid = *rows; /* of a coefficient */
+    of_grid.whole.rank = run->problem.rank, of_grid.axis = 0;
+    memcpy(of_grid.whole.extent, run->problem.extent, (size_t)run->problem.rank * sizeof *of_grid.whole.extent);
     for (int i = 0; i < run->input.count; i++)
         STN_TRY(cli_rows_read(rows, cli_system_field_path(s->system, run->input.system, i), NULL, 0,
                               &run->input.fields[i], error));
@@ -373,12 +372,11 @@ static stn_status read_rows(const cli_system_run_settings *s, system_run *run, c
 /* Writes the outputs by rows, each with its states along a first axis if there are several. */
 static stn_status write_rows(const cli_system_run_settings *s, system_run *run, const cli_rows *rows,
                              stn_error *error) {
-    cli_job job = run->job;
     cli_rows stacked = *rows;
     if (run->problem.every) {
-        memmove(job.extent + 1, run->job.extent, (size_t)job.rank * sizeof *job.extent);
-        job.extent[0] = job.snapshots, job.points *= job.snapshots, job.rank++;
-        stacked.job = &job, stacked.axis++;
+        stn_array *const whole = &stacked.whole;
+        memmove(whole->extent + 1, rows->whole.extent, (size_t)whole->rank * sizeof *whole->extent);
+        whole->extent[0] = run->job.snapshots, whole->rank++, stacked.axis++;
     }
     if (s->files->out) STN_TRY(cli_rows_write(&stacked, s->files->out, NULL, &run->out[0], error));
     for (int i = 0; i < run->input.count; i++) {
@@ -400,7 +398,9 @@ static stn_status run_by_rows(const cli_system_run_settings *s, system_run *run,
     STN_TRY(team_agree(run->team, status, 0, "a job", NULL, 0, error));
     STN_TRY(stn_team_plan_create_system(run->team, &run->problem, &options, &run->team_plan, error));
     status = stn_team_plan_local(run->team_plan, stn_team_rank(run->team), &first, &count, error);
-    const cli_rows rows = {run->team, &run->job, run->job.rank - run->problem.rank, first, count};
+    cli_rows rows = {.team = run->team, .axis = run->job.rank - run->problem.rank, .first = first, .rows = count};
+    rows.whole = (stn_array){.rank = run->job.rank, .dtype = run->job.problem.dtype};
+    memcpy(rows.whole.extent, run->job.extent, (size_t)run->job.rank * sizeof *run->job.extent);
     if (status == STN_OK) status = read_rows(s, run, &rows, error);
     STN_TRY(team_agree(run->team, status, 0, "its rows", NULL, 0, error));
     STN_TRY(execute_team(run, error));

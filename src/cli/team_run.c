@@ -46,13 +46,15 @@ stn_status cli_team_open(const char *devices, const cli_device_settings *setting
     return stn_team_create(&context, count, list, team, error);
 }
 
-stn_status cli_team_run_make(const char *devices, const cli_job *job, const cli_device_settings *settings,
-                             const cli_report_settings *report, cli_team_run *run, stn_error *error) {
+stn_status cli_team_run_make(const char *devices, const stn_problem *problem, const stn_transform *transform,
+                             const cli_device_settings *settings, const cli_report_settings *report, cli_team_run *run,
+                             stn_error *error) {
     stn_plan_options options;
     *run = (cli_team_run){.team = NULL};
     STN_TRY(cli_team_open(devices, settings, report, &run->team, error));
     STN_TRY(cli_plan_options(settings, &options, error));
-    return stn_team_plan_create(run->team, &job->problem, &options, &run->plan, error);
+    return problem ? stn_team_plan_create(run->team, problem, &options, &run->plan, error)
+                   : stn_team_plan_create_fft(run->team, transform, &options, &run->plan, error);
 }
 
 stn_status cli_team_run_execute(cli_team_run *run, uint64_t repeat, const void *grid, const void *source, void *result,

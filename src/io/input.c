@@ -332,12 +332,12 @@ static stn_status read_run(stn_input *in, const char *path, const stn_npy_header
     return read_values(in, path, (char *)array->data + to * item, count * item, error);
 }
 
-stn_status stn_input_read_rows(const char *path, const stn_raw *raw, stn_dtype dtype, int axis, size_t first,
-                               size_t rows, stn_array *array, stn_error *error) {
+stn_status stn_input_read_rows(const char *path, const stn_raw *raw, bool complex_too, stn_dtype dtype, int axis,
+                               size_t first, size_t rows, stn_array *array, stn_error *error) {
     stn_npy_header header = {0};
     stn_array result = {0};
     stn_input in;
-    STN_TRY(input_open(path, raw, false, true, &in, &header, error));
+    STN_TRY(input_open(path, raw, complex_too, true, &in, &header, error));
     size_t extent[STN_ARRAY_RANK], outer = 1, inner = 1;
     memcpy(extent, header.extent, sizeof extent);
     for (int i = 0; i < axis && i < header.rank; i++) outer *= extent[i];
@@ -353,7 +353,9 @@ stn_status stn_input_read_rows(const char *path, const stn_raw *raw, stn_dtype d
     if (status == STN_OK) {
         const size_t all = extent[axis];
         extent[axis] = rows;
-        status = stn_array_make(header.rank, extent, dtype, &result, error);
+        inner *= (size_t)header.per;
+        status = header.per == 2 ? stn_array_make_complex(header.rank, extent, dtype, &result, error)
+                                 : stn_array_make(header.rank, extent, dtype, &result, error);
         for (size_t i = 0; i < outer && status == STN_OK; i++)
             status =
                 read_run(&in, path, &header, (i * all + first) * inner, rows * inner, i * rows * inner, &result, error);

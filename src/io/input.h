@@ -24,8 +24,8 @@ stn_status stn_input_header(const char *path, const stn_raw *raw, bool complex_t
 stn_status stn_input_read(const char *path, const stn_raw *raw, bool complex_too, const stn_dtype *dtype,
                           stn_array *array, stn_error *error);
 
-/* Some rows of a file of real numbers: `rows` indices of an axis from `first` on, all of the other
+/* Some rows of a file: `rows` indices of an axis from `first` on, all of the other
  * axes. Files in Fortran order are refused. *array is the caller's. */
-stn_status stn_input_read_rows(const char *path, const stn_raw *raw, stn_dtype dtype, int axis, size_t first,
-                               size_t rows, stn_array *array, stn_error *error);
+stn_status stn_input_read_rows(const char *path, const stn_raw *raw, bool complex_too, stn_dtype dtype, int axis,
+                               size_t first, size_t rows, stn_array *array, stn_error *error);
 #endif

@@ -108,6 +108,22 @@ enum {
 };
 
 /* The structs that cuLaunchKernelEx reads. */
+/* One side of a copy of rows, as in CUDA_MEMCPY3D_PEER. */
+typedef struct stn_cu_copy_side {
+    size_t x, y, z, level;
+    stn_cu_enum memory_type; /* 2: device memory */
+    const void *host;
+    stn_cu_pointer device;
+    void *array;
+    stn_cu_context context;
+    size_t pitch, height; /* bytes from one row to the next; rows of a plane */
+} stn_cu_copy_side;
+
+typedef struct stn_cu_memcpy_3d_peer {
+    stn_cu_copy_side from, to;
+    size_t width, height, depth; /* bytes, rows, planes */
+} stn_cu_memcpy_3d_peer;
+
 typedef struct stn_cu_launch_attribute {
     stn_cu_enum id;
     char padding[4];

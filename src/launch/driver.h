@@ -117,6 +117,11 @@ stn_status stn_lane_await(const stn_lane *lane, const stn_lane *marked, stn_erro
 stn_status stn_lane_copy(const stn_lane *lane, void *to, const stn_lane *other, const void *from, size_t bytes,
                          stn_error *error);
 
+/* The same for `rows` rows of `width` bytes, `to_pitch` and `from_pitch` bytes from one to the
+ * next. */
+stn_status stn_lane_copy_rows(const stn_lane *lane, void *to, int64_t to_pitch, const stn_lane *other, const void *from,
+                              int64_t from_pitch, int64_t width, int64_t rows, stn_error *error);
+
 /* A loaded module with one kernel. */
 typedef struct stn_module stn_module;
 /* image: a cubin or NUL-terminated PTX, copied. If the driver refuses a PTX, its log is in the

@@ -35,6 +35,7 @@
     X(cuMemcpyDtoDAsync, 3020, (stn_cu_pointer to, stn_cu_pointer from, size_t bytes, stn_cu_stream stream))           \
     X(cuMemcpyPeerAsync, 4000, (stn_cu_pointer to, stn_cu_context to_context, stn_cu_pointer from,                      \
                                 stn_cu_context from_context, size_t bytes, stn_cu_stream stream))                      \
+    X(cuMemcpy3DPeerAsync, 4000, (const stn_cu_memcpy_3d_peer *copy, stn_cu_stream stream))                            \
     X(cuCtxEnablePeerAccess, 4000, (stn_cu_context peer, unsigned flags))                                              \
     X(cuMemsetD8Async, 3020, (stn_cu_pointer to, unsigned char value, size_t bytes, stn_cu_stream stream))             \
     X(cuPointerGetAttribute, 4000, (void *value, stn_cu_enum attribute, stn_cu_pointer pointer))                       \

@@ -82,3 +82,36 @@ stn_status stn_lane_copy(const stn_lane *lane, void *to, const stn_lane *other, 
     stn_device_pop(lane->device);
     return status;
 }
+
+/* Bytes of a pitch that drivers accept; CU_MEMORYTYPE_DEVICE. */
+enum { MOST_PITCH = INT32_MAX, DEVICE_MEMORY = 2 };
+
+static stn_cu_copy_side side_of(const stn_lane *lane, const void *at, int64_t pitch, int64_t rows) {
+    return (stn_cu_copy_side){.memory_type = DEVICE_MEMORY,
+                              .device = address(at),
+                              .context = lane->device->context,
+                              .pitch = (size_t)pitch,
+                              .height = (size_t)rows};
+}
+
+stn_status stn_lane_copy_rows(const stn_lane *lane, void *to, int64_t to_pitch, const stn_lane *other, const void *from,
+                              int64_t from_pitch, int64_t width, int64_t rows, stn_error *error) {
+    if (to_pitch == width && from_pitch == width)
+        return stn_lane_copy(lane, to, other, from, (size_t)(width * rows), error);
+    if (to_pitch > MOST_PITCH || from_pitch > MOST_PITCH) {
+        for (int64_t i = 0; i < rows; i++)
+            STN_TRY(stn_lane_copy(lane, (char *)to + i * to_pitch, other, (const char *)from + i * from_pitch,
+                                  (size_t)width, error));
+        return STN_OK;
+    }
+    if (!width || !rows) return STN_OK;
+    const stn_cu_memcpy_3d_peer copy = {.from = side_of(other, from, from_pitch, rows),
+                                        .to = side_of(lane, to, to_pitch, rows),
+                                        .width = (size_t)width,
+                                        .height = (size_t)rows,
+                                        .depth = 1};
+    STN_TRY(stn_device_push(lane->device, error));
+    const stn_status status = STN_CU(lane->device->driver, cuMemcpy3DPeerAsync, (&copy, lane->stream), error);
+    stn_device_pop(lane->device);
+    return status;
+}

@@ -52,6 +52,17 @@ static uint64_t finish(stn_text *text, char *words, size_t size) {
     return hash;
 }
 
+uint64_t team_digest_fft(const stn_fft *fft, const stn_plan_options *options, char *words, size_t size) {
+    stn_text text = STN_TEXT_EMPTY;
+    stn_text_printf(&text, "stentor %s: ", stn_version());
+    stn_fft_print(fft, &text);
+    snprintf(words, size, "%s", text.data ? text.data : "");
+    stn_fft_json(fft, &text);
+    stn_text_printf(&text, ";%a,%d", fft->scale, fft->alignment);
+    add_options(options, &text);
+    return finish(&text, words, size);
+}
+
 uint64_t team_digest(const stn_problem *problem, const stn_plan_options *options, char *words, size_t size) {
     stn_text text = STN_TEXT_EMPTY;
     add_words(problem, &text);

@@ -340,6 +340,11 @@ stn_status team_agree(const stn_team *team, stn_status status, uint64_t hash, co
     return team->ranks ? team_ranks_agree(team->ranks, status, hash, words, shared, bytes, error) : status;
 }
 
+int team_poll_ranks(void *user, uint64_t done, uint64_t total) {
+    (void)done, (void)total;
+    return !team_ranks_poll(user);
+}
+
 void stn_team_destroy(stn_team *team) {
     if (!team) return;
     team_nccl_close(team->ranks);

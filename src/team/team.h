@@ -5,6 +5,7 @@
 #include "context/context.h"
 #include "launch/driver.h"
 #include "problem/system_task.h"
+#include "problem/transform.h"
 #include "team/ranks.h"
 
 enum { TEAM_MOST = 64, TEAM_MOST_RANKS = 4096 };
@@ -34,6 +35,8 @@ struct stn_team {
     int enqueues;          /* GPUs that this process enqueues work on */
     uint64_t between;      /* for measurements: steps between exchanges of all plans; 0: chosen */
     team_overlap overlap;  /* of all plans */
+    bool transforms;       /* for tests: runs that may be computed by transforms are */
+    int fft_chunks;        /* for measurements: chunks of exchanges of transforms; 0: chosen */
     team_member *member;   /* owned; those of other processes are empty */
 };
 
@@ -89,6 +92,10 @@ struct stn_team_plan {
     /* Owned; one per member. Only this process's members have grids and plans. */
     team_part *part;
     struct team_system *system; /* owned; of a system (team_system.h), else NULL */
+    /* Owned: all steps by transforms (team_spectral.h), or a transform, which has no `part`
+     * (team_fft.h); else NULL. */
+    struct team_spectral *spectral;
+    struct team_fft *fft;
 };
 
 /* An edge of a part has EDGE times as many rows as a halo: the halo, and twice as many own rows. */
@@ -122,16 +129,17 @@ stn_status team_plan_finish(stn_team *team, stn_team_plan *made, const stn_probl
  * them in a few words. */
 uint64_t team_digest(const stn_problem *problem, const stn_plan_options *options, char *words, size_t size);
 uint64_t team_digest_system(const stn_system_task *task, const stn_plan_options *options, char *words, size_t size);
+uint64_t team_digest_fft(const stn_fft *fft, const stn_plan_options *options, char *words, size_t size);
 
 /* ---- team.c
  * The status that all processes agree on; the given one if all members are in this process. */
 stn_status team_agree(const stn_team *team, stn_status status, uint64_t hash, const char *words, void *shared,
                       size_t bytes, stn_error *error);
-
-/* ---- team_run.c */
 /* For stn_execution.progress, with the team's ranks as its user: sends heartbeats to the other
  * ranks; a failure of one ends this computation. */
 int team_poll_ranks(void *user, uint64_t done, uint64_t total);
+
+/* ---- team_run.c */
 /* Copies bytes of one member: to (comes) or from its device, on its stream; `whole`: the other
  * memory is that of the host. */
 stn_status team_copy_rows(const team_member *member, bool whole, bool comes, void *to, const void *from, size_t bytes,

@@ -39,7 +39,8 @@
 #include "base/versioned_struct.h"
 #include "plan/accuracy.h"
 #include "plan/plan.h"
-#include "team/team.h"
+#include "team/team_fft.h"
+#include "team/team_spectral.h"
 
 /* ALIGNMENT: bytes. DESCRIBED: the largest team whose description has other processes' parts. */
 enum { ALIGNMENT = 256, DESCRIBED = 16 };
@@ -290,7 +291,7 @@ static stn_status make_part(stn_team_plan *plan, const stn_problem *problem, con
     stn_context *const context = plan->team->member[m].context;
     const uint64_t rest = plan->steps % plan->between;
     const region main = plan->overlaps ? INTERIOR : WHOLE;
-    for (int i = 0; i < (rest ? 2 : 1); i++) {
+    for (int i = 0; i < (plan->spectral ? 0 : rest ? 2 : 1); i++) {
         const uint64_t steps = i ? rest : plan->between;
         STN_TRY(plan_region(plan, m, problem, m, main, steps, options, &part->plan[i], error));
         if (plan->overlaps) STN_TRY(plan_region(plan, m, problem, m, EDGE, steps, options, &part->edge_plan[i], error));
@@ -385,11 +386,35 @@ stn_status team_predict(stn_team *team, const stn_problem *given, const stn_plan
 typedef struct steps_between {
     uint64_t between;
     double predicted;
-    bool overlaps;
+    bool overlaps, transforms;
 } steps_between;
 
+/* Whether transforms of the divided grid are predicted to compute all steps faster; they are then
+ * the prediction. */
+static bool transforms_gain(stn_team_plan *plan, const stn_problem *problem, const stn_plan_options *given) {
+    struct team_spectral *spectral;
+    stn_plan_options options = *given;
+    options.estimate_only = 1;
+    if (!team_spectral_serves(plan->team, problem, given) ||
+        team_spectral_make(plan, problem, &options, &spectral, NULL) != STN_OK)
+        return false;
+    const double seconds = team_spectral_seconds(spectral);
+    const bool gain = seconds < plan->predicted || plan->team->transforms;
+    if (gain) plan->predicted = seconds;
+    team_spectral_destroy(plan, spectral);
+    return gain;
+}
+
 static stn_status make_parts(stn_team_plan *plan, const stn_problem *problem, const stn_plan_options *options,
-                             stn_error *error) {
+                             bool transforms, stn_error *error) {
+    /* Members of one process take halos instead if, for example, a cuFFT cannot be used. */
+    const stn_status made = transforms ? team_spectral_make(plan, problem, options, &plan->spectral, error) : STN_OK;
+    if (plan->team->ranks) STN_TRY(made);
+    if (plan->spectral) {
+        plan->members = team_spectral_members(plan->spectral);
+        plan->between = plan->steps, plan->overlaps = false;
+        cut(plan, 0);
+    }
     for (int m = 0; m < plan->members; m++)
         if (team_is_here(plan->team, m)) STN_TRY(make_part(plan, problem, options, m, error));
     return make_packed(plan, error);
@@ -398,16 +423,17 @@ static stn_status make_parts(stn_team_plan *plan, const stn_problem *problem, co
 stn_status team_plan_finish(stn_team *team, stn_team_plan *made, const stn_problem *problem,
                             const stn_plan_options *options, stn_status status, uint64_t hash, const char *words,
                             stn_team_plan **plan, stn_error *error) {
-    steps_between decided = {1, 0, false};
+    steps_between decided = {1, 0, false, false};
     if (status == STN_OK && made) {
         if (team->own == 0) choose_between(made, problem, options);
-        decided = (steps_between){made->between, made->predicted, made->overlaps};
+        const bool gain = team->own == 0 && !made->kind && transforms_gain(made, problem, options);
+        decided = (steps_between){made->between, made->predicted, made->overlaps, gain};
     }
     status = team_agree(team, status, hash, words, &decided, sizeof decided, error);
     if (status == STN_OK && made) {
         made->between = decided.between, made->predicted = decided.predicted, made->overlaps = decided.overlaps;
         cut(made, (int64_t)made->between * made->reach);
-        status = make_parts(made, problem, options, error);
+        status = make_parts(made, problem, options, decided.transforms, error);
         status = team_agree(team, status, hash, words, NULL, 0, error);
     }
     if (status == STN_OK)
@@ -437,6 +463,10 @@ stn_status stn_team_plan_create(stn_team *team, const stn_problem *given, const 
 
 void stn_team_plan_destroy(stn_team_plan *plan) {
     if (!plan) return;
+    if (plan->fft) {
+        team_fft_destroy(plan);
+        return;
+    }
     for (int m = 0; m < plan->members; m++) {
         team_part *part = &plan->part[m];
         stn_context *const context = plan->team->member[m].context;
@@ -449,6 +479,7 @@ void stn_team_plan_destroy(stn_team_plan *plan) {
         stn_memory_free(context, part->source);
     }
     if (plan->kind) plan->kind->destroy(plan);
+    team_spectral_destroy(plan, plan->spectral);
     free(plan->part);
     free(plan);
 }
@@ -457,6 +488,7 @@ stn_status stn_team_plan_local(const stn_team_plan *plan, int member, size_t *fi
     if (!plan || !first || !rows || member < 0 || member >= plan->team->count)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "stn_team_plan_local needs a plan, a member of its team and places for the answer");
+    if (plan->fft) return team_fft_local(plan, member, first, rows);
     const bool has = member < plan->members;
     *first = has ? (size_t)plan->part[member].first : (size_t)plan->rows;
     *rows = has ? (size_t)plan->part[member].rows : 0;
@@ -464,6 +496,7 @@ stn_status stn_team_plan_local(const stn_team_plan *plan, int member, size_t *fi
 }
 
 static stn_status set_weights(stn_team_plan *plan, size_t count, const double *weights, stn_error *error) {
+    if (plan->spectral) return team_spectral_set_weights(plan, count, weights, error);
     for (int m = 0; m < plan->members; m++)
         for (int i = 0; i < 2; i++) {
             const team_part *part = &plan->part[m];
@@ -476,7 +509,8 @@ static stn_status set_weights(stn_team_plan *plan, size_t count, const double *w
 stn_status stn_team_plan_set_weights(stn_team_plan *plan, size_t count, const double *weights, stn_error *error) {
     stn_error spare = {0};
     if (!error) error = &spare;
-    if (!plan) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_set_weights needs a plan");
+    if (!plan || plan->fft)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_set_weights needs a plan of a stencil");
     uint64_t hash = count;
     for (size_t i = 0; weights && i < count; i++) {
         uint64_t bits;
@@ -489,14 +523,28 @@ stn_status stn_team_plan_set_weights(stn_team_plan *plan, size_t count, const do
 
 /* ---- description ----------------------------------------------------------------------------- */
 
+static const char *strategy_of(const stn_team_plan *plan, int m) {
+    if (plan->spectral) return "spectral";
+    return plan->fft ? team_fft_strategy(plan, m) : stn_plan_strategy(plan->part[m].plan[0]);
+}
+
 stn_status stn_team_plan_describe(const stn_team_plan *plan, char **text, stn_error *error) {
     if (!plan || !text)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_describe needs a plan and a place");
     *text = NULL;
     stn_text words = STN_TEXT_EMPTY;
-    stn_text_printf(&words,
-                    "team:       %d of %d members, %" PRIu64 " steps, %" PRIu64 " between exchanges of %lld rows",
-                    plan->members, plan->team->count, plan->steps, plan->between, (long long)depth_of(plan->part));
+    if (plan->fft)
+        team_fft_describe(plan, &words);
+    else if (plan->spectral)
+        stn_text_printf(&words,
+                        "team:       %d of %d members, all %" PRIu64
+                        " steps by transforms of the divided grid, which "
+                        "exchange blocks twice",
+                        plan->members, plan->team->count, plan->steps);
+    else
+        stn_text_printf(&words,
+                        "team:       %d of %d members, %" PRIu64 " steps, %" PRIu64 " between exchanges of %lld rows",
+                        plan->members, plan->team->count, plan->steps, plan->between, (long long)depth_of(plan->part));
     if (plan->overlaps) stn_text_printf(&words, ", overlapped with the computation of interiors");
     stn_text_printf(&words, "\npredicted:  %.6g s", plan->predicted);
     if (plan->team->ranks && plan->team->ranks->nccl) stn_text_printf(&words, "; exchanges by NCCL");
@@ -505,10 +553,12 @@ stn_status stn_team_plan_describe(const stn_team_plan *plan, char **text, stn_er
     for (int m = 0; m < plan->members; m++) {
         const bool here = team_is_here(plan->team, m);
         if (!here && plan->members > DESCRIBED) continue;
-        stn_text_printf(&words, "\nmember %2d:  %s, rows %lld to %lld%s%s", m,
+        size_t first, rows;
+        STN_TRY(stn_team_plan_local(plan, m, &first, &rows, error));
+        stn_text_printf(&words, "\nmember %2d:  %s, %s %zu to %zu%s%s", m,
                         here ? plan->team->member[m].context->machine.name : "another process",
-                        (long long)plan->part[m].first, (long long)(plan->part[m].first + plan->part[m].rows - 1),
-                        here ? ", " : "", here ? stn_plan_strategy(plan->part[m].plan[0]) : "");
+                        plan->fft && plan->fft->by_batch ? "transforms" : "rows", first, first + rows - 1,
+                        here ? ", " : "", here ? strategy_of(plan, m) : "");
     }
     return stn_text_take(&words, text, error);
 }

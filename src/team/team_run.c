@@ -4,7 +4,8 @@
 
 #include "base/error.h"
 #include "plan/plan.h"
-#include "team/team.h"
+#include "team/team_fft.h"
+#include "team/team_spectral.h"
 
 /* The caller's grids: parts on the devices of this process's members, or whole grids in host memory
  * (in a team of processes: this one's part). `in` NULL: the run continues from the plan's own
@@ -75,11 +76,6 @@ static stn_status load(stn_team_plan *plan, const grids *caller, stn_error *erro
     STN_TRY(note(plan, load_parts(plan, caller, error)));
     STN_TRY(team_mark(plan, error));
     return plan->has_source ? team_exchange(plan, 2, error) : STN_OK;
-}
-
-int team_poll_ranks(void *user, uint64_t done, uint64_t total) {
-    (void)done, (void)total;
-    return !team_ranks_poll(user);
 }
 
 /* Runs a member's plan from one grid to another, both from their given rows on. */
@@ -159,8 +155,12 @@ static stn_status run_steps(stn_team_plan *plan, const grids *caller, stn_error 
     const uint64_t launches = plan->steps / plan->between;
     const uint64_t all = launches + (plan->steps % plan->between > 0);
     STN_TRY(load(plan, caller, error));
+    if (plan->spectral) {
+        STN_TRY(team_spectral_run(plan, error));
+        plan->at = !plan->at;
+    }
     if (plan->overlaps) STN_TRY(begin_overlap(plan, error));
-    for (uint64_t i = 0; i < all; i++)
+    for (uint64_t i = 0; i < all && !plan->spectral; i++)
         STN_TRY(plan->overlaps ? overlapped_step(plan, i == launches, (int)(i % 2), error)
                                : team_step(plan, i == launches, error));
     /* Downloads are not ordered after other streams. */
@@ -229,6 +229,9 @@ stn_status stn_team_plan_execute(stn_team_plan *plan, const void *const *in, voi
     stn_error spare = {0}; /* for the other processes if the caller passes no error */
     if (!error) error = &spare;
     if (!plan) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_execute needs a plan");
+    if (plan->fft && source)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "a transform has no source: leave it NULL");
+    if (plan->fft) return team_fft_execute(plan, in, out, error);
     const grids caller = {.in = in, .out = out, .source = source};
     STN_TRY(agree_to_run(plan, check_parts(plan, &caller, error), in != NULL, error));
     return run_and_wait(plan, &caller, error);
@@ -239,6 +242,9 @@ stn_status stn_team_plan_execute_host(stn_team_plan *plan, const void *in, void 
     stn_error spare = {0};
     if (!error) error = &spare;
     if (!plan) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_team_plan_execute_host needs a plan");
+    if (plan->fft && source)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "a transform has no source: leave it NULL");
+    if (plan->fft) return team_fft_execute_host(plan, in, out, error);
     const grids caller = {true, in ? &in : NULL, &source, out ? &out : NULL};
     STN_TRY(agree_to_run(plan, check_given(plan, in != NULL, source != NULL, error), in != NULL, error));
     return run_and_wait(plan, &caller, error);

@@ -124,6 +124,18 @@ class Fft(CommandTest):
         self.assertIn('cufft     does not apply: cuFFT plans for a GPU that is here only', done.stdout)
         self.refuse(8, 'no strategy can run this problem', 'fft', '--size', '1021', '--explain', '--arch', 'sm_90')
 
+    def test_several_devices_give_the_result_of_one(self):
+        for arguments in (('--size', '12x7'), ('--size', '5x6x9', '--real', '--axes', '2,0'), ('--size', '7x4', '--axes', '1')):
+            fft = ('fft', *arguments, '--random', 3)
+            self.succeed(*fft, '--device', 'host', '--out', 'one.npy')
+            for members in (1, 2, 5):
+                done = self.succeed(*fft, '--devices', ','.join(['host'] * members), '--out', 'several.npy')
+                self.assertIn(f'{members} of {members} members', done.stdout)
+                self.assertEqual((self.path / 'one.npy').read_bytes(), (self.path / 'several.npy').read_bytes())
+        self.assertEqual(json.loads(self.succeed(*fft, '--devices', 'host,host', '--json').stdout)['members'], 2)
+        self.refuse(2, '--devices and --device', *fft, '--devices', 'host,host', '--device', 'host')
+        self.refuse(2, '--explain is not offered', *fft, '--devices', 'host,host', '--explain')
+
     def test_overflow_is_told(self):
         self.put_npy('x.npy', [64], [3000.0] * 64, descr='<f2')
         done = self.succeed('fft', '--in', 'x.npy', '--out', 'y.npy', '--device', 'host')

@@ -125,6 +125,37 @@ EXPORT CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdevice
     if (!to_context || !from_context) return CUDA_ERROR_INVALID_CONTEXT;
     return copy(stream, host(to), host(from), bytes, true, true);
 }
+struct CopySide {  // as in CUDA_MEMCPY3D_PEER
+    size_t x, y, z, level;
+    unsigned memory_type;
+    const void *host;
+    CUdeviceptr device;
+    void *array;
+    CUcontext context;
+    size_t pitch, height;
+};
+struct PeerCopy {
+    CopySide from, to;
+    size_t width, height, depth;
+};
+// Rows in device memory; offsets, arrays and planes are not emulated.
+EXPORT CUresult cuMemcpy3DPeerAsync(const PeerCopy *c, CUstream stream) {
+    COUNTED(CUDA_ERROR_INVALID_VALUE);
+    IN_CONTEXT();
+    if (!c) return CUDA_ERROR_INVALID_VALUE;
+    for (const CopySide *side : {&c->from, &c->to}) {
+        if (!side->context) return CUDA_ERROR_INVALID_CONTEXT;
+        if (side->memory_type != 2 || side->x || side->y || side->z || side->level || side->array ||
+            side->pitch < c->width || side->pitch > 0x7fffffff || side->height < c->height)
+            return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (c->depth != 1) return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < c->height; i++)
+        if (CUresult r = copy(stream, host(c->to.device + i * c->to.pitch), host(c->from.device + i * c->from.pitch),
+                              c->width, true, true))
+            return r;
+    return CUDA_SUCCESS;
+}
 EXPORT CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
     COUNTED(CUDA_ERROR_INVALID_VALUE);
     IN_CONTEXT();

@@ -53,6 +53,7 @@ using namespace stn_emulator;
     X(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, 3020)                                                                   \
     X(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, 3020)                                                                   \
     X(cuMemcpyPeerAsync, cuMemcpyPeerAsync, 4000)                                                                      \
+    X(cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync, 4000)                                                                  \
     X(cuCtxEnablePeerAccess, cuCtxEnablePeerAccess, 4000)                                                              \
     X(cuMemcpyAsync, cuMemcpyAsync, 4000)                                                                              \
     X(cuMemsetD8Async, cuMemsetD8Async, 3020)                                                                          \

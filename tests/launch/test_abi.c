@@ -32,10 +32,16 @@ SAME_SIZE(stn_cu_pointer, CUdeviceptr);
 SAME_SIZE(stn_cu_uuid, CUuuid);
 SAME_SIZE(stn_cu_launch_attribute, CUlaunchAttribute);
 SAME_SIZE(stn_cu_launch_config, CUlaunchConfig);
+SAME_SIZE(stn_cu_memcpy_3d_peer, CUDA_MEMCPY3D_PEER);
 
 #define SAME_PLACE(our_type, our_field, their_type, their_field)                                                       \
     _Static_assert(offsetof(our_type, our_field) == offsetof(their_type, their_field), #our_field)
 SAME_PLACE(stn_cu_launch_attribute, value.cluster.z, CUlaunchAttribute, value.clusterDim.z);
+SAME_PLACE(stn_cu_memcpy_3d_peer, from.memory_type, CUDA_MEMCPY3D_PEER, srcMemoryType);
+SAME_PLACE(stn_cu_memcpy_3d_peer, from.device, CUDA_MEMCPY3D_PEER, srcDevice);
+SAME_PLACE(stn_cu_memcpy_3d_peer, to.context, CUDA_MEMCPY3D_PEER, dstContext);
+SAME_PLACE(stn_cu_memcpy_3d_peer, to.pitch, CUDA_MEMCPY3D_PEER, dstPitch);
+SAME_PLACE(stn_cu_memcpy_3d_peer, width, CUDA_MEMCPY3D_PEER, WidthInBytes);
 SAME_PLACE(stn_cu_launch_config, grid_z, CUlaunchConfig, gridDimZ);
 SAME_PLACE(stn_cu_launch_config, block_z, CUlaunchConfig, blockDimZ);
 SAME_PLACE(stn_cu_launch_config, shared_bytes, CUlaunchConfig, sharedMemBytes);
@@ -48,6 +54,7 @@ SAME_PLACE(stn_cu_launch_config, attribute_count, CUlaunchConfig, numAttrs);
  * the toolkit's. */
 #define stn_cu_uuid CUuuid
 #define stn_cu_launch_config CUlaunchConfig
+#define stn_cu_memcpy_3d_peer CUDA_MEMCPY3D_PEER
 #define CHECK_FUNCTION(name, version, arguments)                                                                       \
     _Static_assert(__builtin_types_compatible_p(stn_cu_result(*) arguments, PFN_##name##_v##version), #name);
 STN_DRIVER_FUNCTION_LIST(CHECK_FUNCTION)

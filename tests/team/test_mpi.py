@@ -9,6 +9,7 @@ import random
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -26,6 +27,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'cli'))
 from command import BINARY, CommandTest, npy_bytes  # noqa: E402
 
 RANKS = os.environ['STENTOR_RANKS']
+TRANSFORMS = os.environ['STENTOR_TEAM_FFT']
 IS_OPEN_MPI = 'Open MPI' in subprocess.run([MPIRUN, '--version'], capture_output=True, text=True).stdout
 FLAGS = ['--allow-run-as-root', '--oversubscribe'] if IS_OPEN_MPI else []
 SEED = int(os.environ.get('STENTOR_TEST_SEED') or time.time())
@@ -151,6 +153,46 @@ class Equal(Mpi):
     def test_finalised_by_the_caller(self):
         code, out, err = self.mpirun(2, RANKS, 'finalised')
         self.assertEqual(code, 0, out + err)
+
+
+class Transforms(Mpi):
+    def test_random_transforms(self):
+        for count in (1, 2, 3, 5, 8):
+            code, out, err = self.mpirun(count, TRANSFORMS, '--mpi', 1, '--count', 30, '--seed', SEED + count)
+            self.assertEqual((code, out), (0, ''), f'seed {SEED + count}, {count} ranks: {out}{err}')
+
+    def test_long_periodic_runs(self):
+        run = ('run', '--size', '40x36', '--random', 4, '--stencil', 'heat-2d', '--strategy', 'host-spectral', '--boundary', 'wrap',
+               '--steps', 400)
+        self.succeed(*run, '--device', 'host', '--out', 'one.npy')
+        code, out, err = self.mpirun(3, BINARY, *run, '--out', 'all.npy')
+        self.assertEqual(code, 0, err)
+        self.assertIn('all 400 steps by transforms of the divided grid', out)
+        one, several = (struct.unpack('<1440d', (self.path / name).read_bytes()[-1440 * 8:]) for name in ('one.npy', 'all.npy'))
+        self.assertLess(max(abs(a - b) for a, b in zip(one, several)), 1e-13)
+
+    def test_files(self):
+        """Real numbers and complex ones, there and back, a batch, a transform of one axis."""
+        self.put_npy('u.npy', (5, 6, 9), [dice.uniform(-1, 1) for _ in range(5 * 6 * 9)])
+        self.succeed('fft', '--in', 'u.npy', '--real', '--out', 'h.npy', '--device', 'host')
+        for arguments in (('--in', 'u.npy'), ('--in', 'u.npy', '--real', '--axes', '1,2'), ('--in', 'h.npy', '--inverse', '--norm', 'ortho'),
+                          ('--in', 'h.npy', '--real', '--inverse', '--points', 9), ('--size', '41', '--real', '--random', 3)):
+            with self.subTest(arguments):
+                self.succeed('fft', *arguments, '--device', 'host', '--out', 'one.npy')
+                code, _, err = self.mpirun(dice.randint(2, 6), BINARY, 'fft', *arguments, '--out', 'all.npy')
+                self.assertEqual(code, 0, err)
+                self.assertEqual((self.path / 'one.npy').read_bytes(), (self.path / 'all.npy').read_bytes())
+
+    def test_one_sentence(self):
+        self.put_npy('u.npy', (8, 8), [1.0] * 64)
+        fft = (BINARY, 'fft', '--in', 'u.npy')
+        for says, command in (('transform the last axes', (*fft, '--axes', '0')), ('--in - is not offered', (BINARY, 'fft', '--in', '-')),
+                              ('--devices is not offered', (*fft, '--devices', 'host')), ('write .npy only', (*fft, '--out', 'v.raw')),
+                              ('differs from rank 0', (*fft, ':', '-np', 1, *fft, '--inverse'))):
+            with self.subTest(says):
+                code, _, err = self.mpirun(2, *command)
+                self.assertEqual((code, len(self.sentences(err))), (2, 1), err)
+                self.assertIn(says, err)
 
 
 class Refusals(Mpi):
@@ -349,6 +391,8 @@ class OnGpus(Mpi):
         code, out, err = self.mpirun(3, RANKS, SEED, 5, 'gpu')
         self.assertEqual((code, out), (0, ''), f'seed {SEED}: {out}{err}')
         code, out, err = self.mpirun(3, RANKS, 'systems', SEED, 1, 'gpu')
+        self.assertEqual((code, out), (0, ''), f'seed {SEED}: {out}{err}')
+        code, out, err = self.mpirun(3, TRANSFORMS, '--gpus', 1, '--mpi', 1, '--count', 3, '--seed', SEED, STENTOR_CUFFT_PATH='none')
         self.assertEqual((code, out), (0, ''), f'seed {SEED}: {out}{err}')
 
 

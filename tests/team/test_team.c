@@ -241,6 +241,62 @@ static void overlaps(rig *r, const char *boundary, int members, uint64_t between
     stn_stencil_destroy(stencil);
 }
 
+/* All steps by transforms of the divided grid, for other weights first, twice. */
+static void by_transforms(rig *r, uint64_t seed, uint64_t index) {
+    enum { TAPS = 27 };
+    dice d = {seed * 97 + index};
+    const int rank = dice_int(&d, 2, 3), members = dice_int(&d, 2, MOST);
+    const int most = r->gpus ? 12 : 40;
+    stn_stencil *stencil = random_stencil(&d, rank, (taps_kind)dice_int(&d, 0, 2), 1);
+    stn_problem p = STN_PROBLEM_INIT;
+    stn_team_plan *plan = NULL;
+    stn_error error = {0};
+    double weights[TAPS], other[TAPS];
+    const size_t taps = stn_stencil_tap_count(stencil);
+    p.dtype = dice_int(&d, 0, 1) ? STN_F64 : STN_F32;
+    /* More steps would leave numbers too small for float32. */
+    p.steps = (uint64_t)dice_int(&d, 1, dice_int(&d, 0, 1) ? 9 : p.dtype == STN_F64 ? 300 : 40);
+    p.batch = members > 2 ? (size_t)dice_int(&d, 0, 2) : 1;
+    for (int i = 0; i < rank; i++) p.extent[i] = (size_t)(2 * dice_int(&d, 2, most / 2)) + (i + 1 < rank && !r->gpus);
+    if (index % 4 == 1) p.extent[0] = (size_t)dice_int(&d, 3, 5); /* fewer than members */
+    for (size_t i = 0; i < taps; i++) {
+        weights[i] = stn_stencil_taps(stencil)[i].weight;
+        other[i] = 1 / (double)taps;
+    }
+    const size_t points = points_of(&p, rank), bytes = points * stn_dtype_size(p.dtype);
+    void *in = malloc(bytes), *want = malloc(bytes), *got = calloc(1, bytes), *parts = calloc(1, bytes);
+    for (size_t i = 0; i < points; i++) set_element(p.dtype, in, (int64_t)i, dice_real(&d));
+    char what[160], detail[400];
+    snprintf(what, sizeof what, "transforms %" PRIu64 ": %d members, %zu x %zu x %zu, batch %zu, %s, %d steps", index,
+             members, p.extent[0], p.extent[1], p.extent[2], p.batch, stn_dtype_name(p.dtype), (int)p.steps);
+    p.stencil = stencil;
+    stn_status status = run_alone(r, &p, NULL, in, in, want, bytes, &error);
+    stn_stencil *first = NULL;
+    if (status == STN_OK) {
+        stn_tap list[TAPS];
+        memcpy(list, stn_stencil_taps(stencil), taps * sizeof *list);
+        for (size_t i = 0; i < taps; i++) list[i].weight = other[i];
+        status = stn_stencil_create(rank, taps, list, &first, &error);
+    }
+    p.stencil = first;
+    r->team[members]->overlap = TEAM_OVERLAP_CHOSEN, r->team[members]->between = 0;
+    r->team[members]->transforms = true;
+    if (status == STN_OK) status = stn_team_plan_create(r->team[members], &p, NULL, &plan, &error);
+    r->team[members]->transforms = false;
+    const bool does = status == STN_OK && plan->spectral;
+    if (status == STN_OK) status = stn_team_plan_set_weights(plan, taps, weights, &error);
+    if (status == STN_OK) status = stn_team_plan_execute_host(plan, in, got, NULL, &error);
+    if (status == STN_OK) status = run_parts(r->team[members], plan, &p, rank, in, in, parts, &error);
+    const double off = difference_of(&p, got, want, points), by_parts = difference_of(&p, parts, got, points);
+    const double bar = p.dtype == STN_F64 ? 2e-13 * (1 + log2((double)p.steps)) : 3e-6 * sqrt((double)p.steps);
+    snprintf(detail, sizeof detail, "%.200s; by transforms %d, off by %.3g, parts by %.3g, allowed %.3g", error.message,
+             does, off, by_parts, bar);
+    report(r, does && status == STN_OK && off <= bar && by_parts == 0, what, detail);
+    stn_team_plan_destroy(plan);
+    stn_stencil_destroy(stencil), stn_stencil_destroy(first);
+    free(in), free(want), free(got), free(parts);
+}
+
 /* As in every problem, 0 steps mean 1. */
 static void no_steps(rig *r) {
     enum { NY = 30, NX = 20 };
@@ -327,6 +383,7 @@ int main(int argc, char **argv) {
         overlaps(&r, "reflect", 8, 2, 0);
     }
     for (uint64_t i = 0; i < count && status == STN_OK; i++) draw(&r, seed, i);
+    for (uint64_t i = 0; i < count / 4 && status == STN_OK; i++) by_transforms(&r, seed, i);
     printf("# %d of the plans overlap exchanges and computation\n", r.overlapped);
     printf("1..%d\n", r.number);
     for (int m = 1; m <= MOST; m++) stn_team_destroy(r.team[m]);

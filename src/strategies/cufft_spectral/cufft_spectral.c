@@ -155,6 +155,17 @@ static stn_status make_transforms(const stn_plan *plan, cufft_spectral_state *st
     return STN_OK;
 }
 
+static cufft_spectral_range all_frequencies(const stn_task *task, const cufft_spectral_shape *shape) {
+    return (cufft_spectral_range){.inner = shape->inner, .count = {task->n[0], task->n[1], shape->half}};
+}
+
+static stn_status make_multiply(stn_plan *plan, cufft_spectral_state *state, stn_error *error) {
+    const cufft_spectral_range range = all_frequencies(&plan->task, &state->shape);
+    STN_TRY(cufft_spectral_multiply_make(plan->context, &plan->task, &range, &state->multiply, error));
+    stn_plan_list_kernel(plan, state->multiply.kernel);
+    return STN_OK;
+}
+
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     cufft_spectral_state *state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
@@ -171,20 +182,17 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
         STN_TRY(stn_scaled_copy_make(plan, shape->inner, outer, &state->out, error));
     state->own = (size_t)stn_round_up((int64_t)state->own, 256);
     plan->workspace_size = state->own + cufft_spectral_bytes(&plan->task, shape);
-    return cufft_spectral_multiply_make(plan, shape, &state->multiply, error);
+    return make_multiply(plan, state, error);
 }
 
-static stn_status set_weights(stn_plan *plan, stn_error *error) {
-    cufft_spectral_state *state = plan->state;
-    return cufft_spectral_multiply_make(plan, &state->shape, &state->multiply, error);
-}
+static stn_status set_weights(stn_plan *plan, stn_error *error) { return make_multiply(plan, plan->state, error); }
 
 static void release(stn_plan *plan) {
     cufft_spectral_state *state = plan->state;
     if (!state) return;
     stn_cufft_plan_destroy(state->forward);
     for (int i = 0; i < 2; i++) stn_cufft_plan_destroy(state->back[i]);
-    cufft_spectral_multiply_clear(plan, &state->multiply);
+    cufft_spectral_multiply_clear(plan->context, &state->multiply);
     free(state);
     plan->state = NULL;
 }
@@ -202,7 +210,8 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
     if (state->in) STN_TRY(stn_scaled_copy_run(state->in, outer, &in, &ready, batch, 1, run->stream, error));
     STN_TRY(stn_cufft_plan_execute(state->forward, state->in ? spectrum : (void *)run->in, spectrum, own, run->stream,
                                    error));
-    STN_TRY(cufft_spectral_multiply_run(plan, shape, &state->multiply, spectrum, run->stream, error));
+    const cufft_spectral_range range = all_frequencies(&plan->task, shape);
+    STN_TRY(cufft_spectral_multiply_run(&plan->task, &range, &state->multiply, spectrum, run->stream, error));
     for (int i = 0; i < shape->backs; i++) {
         const bool last = shape->way == CUFFT_SPECTRAL_DIRECT && i == shape->backs - 1;
         STN_TRY(stn_cufft_plan_execute(state->back[i], spectrum, last ? run->out : spectrum, own, run->stream, error));

@@ -31,50 +31,52 @@ static int lanes_of(int64_t half) {
     return lanes;
 }
 
-static stn_status make_kernel(stn_plan *plan, const cufft_spectral_shape *shape, cufft_spectral_multiply *m,
+static stn_status make_kernel(stn_context *context, const cufft_spectral_range *range, cufft_spectral_multiply *m,
                               stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
     stn_params_begin(&params);
-    stn_params_type(&params, "REAL", shape->inner == STN_F64 ? "double" : "float");
+    stn_params_type(&params, "REAL", range->inner == STN_F64 ? "double" : "float");
     stn_params_int(&params, "SYMBOL", !m->symbol.plain);
     stn_params_int(&params, "SYMBOL_ANGLE_SUM", 1);
     stn_params_int(&params, "SYMBOL_SUM", 0);
     stn_params_int(&params, "SYMBOL_HIGH", m->symbol.high);
     stn_params_int(&params, "SYMBOL_LOW", m->symbol.low);
     stn_params_int(&params, "MULTIPLY_CHUNK", CHUNK);
-    stn_params_int(&params, "MULTIPLY_LANES", lanes_of(shape->half));
+    stn_params_int(&params, "MULTIPLY_LANES", lanes_of(range->count[2]));
     stn_params_int(&params, "THREADS_X", THREADS);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(multiply_arguments));
-    STN_TRY(stn_kernel_make(plan->context, "spectral_multiply", &params, 0, &m->kernel, error));
-    stn_plan_list_kernel(plan, m->kernel);
-    return STN_OK;
+    return stn_kernel_make(context, "spectral_multiply", &params, 0, &m->kernel, error);
 }
 
 /* ---- tables */
 
-/* cos and sin of pi k / n at k = 0, step, 2 step, ..; arguments are at most a quarter turn, so that
- * the relative error is small. */
-static void fill_turns(int64_t n, int64_t step, int64_t count, double *to) {
+/* cos and sin of pi k / n at k = first, first + step, ..; arguments are at most a quarter turn, so
+ * that the relative error is small. */
+static void fill_turns(int64_t n, int64_t first, int64_t step, int64_t count, double *to) {
     for (int64_t i = 0; i < count; i++) {
-        const long double angle = 3.14159265358979323846264338327950288L * (long double)(i * step) / (long double)n;
+        const long double angle =
+            3.14159265358979323846264338327950288L * (long double)(first + i * step) / (long double)n;
         to[2 * i] = (double)cosl(angle), to[2 * i + 1] = (double)sinl(angle);
     }
 }
 
-static stn_status fill_parts(const stn_task *task, const cufft_spectral_shape *shape, const stn_symbol *symbol,
+static stn_status fill_parts(const stn_task *task, const cufft_spectral_range *range, const stn_symbol *symbol,
                              double *parts, stn_error *error) {
-    int64_t *at = malloc(2 * (size_t)shape->lines * sizeof *at);
-    if (!at) return stn_fail_memory(error, "the frequencies of a spectrum", 2 * (size_t)shape->lines * sizeof *at);
-    for (int64_t i = 0; i < shape->lines; i++) at[i] = i / task->n[1], at[shape->lines + i] = i % task->n[1];
-    const int64_t *const place[2] = {at, at + shape->lines};
-    const bool good = stn_symbol_parts(symbol, task, shape->lines, place, parts);
+    const int64_t lines = range->count[0] * range->count[1];
+    int64_t *at = malloc(2 * (size_t)lines * sizeof *at);
+    if (!at) return stn_fail_memory(error, "the frequencies of a spectrum", 2 * (size_t)lines * sizeof *at);
+    for (int64_t i = 0; i < lines; i++) {
+        at[i] = range->first[0] + i / range->count[1];
+        at[lines + i] = range->first[1] + i % range->count[1];
+    }
+    const int64_t *const place[2] = {at, at + lines};
+    const bool good = stn_symbol_parts(symbol, task, lines, place, parts);
     free(at);
-    return good ? STN_OK : stn_fail_memory(error, "the roots of a symbol", (size_t)shape->lines * 32);
+    return good ? STN_OK : stn_fail_memory(error, "the roots of a symbol", (size_t)lines * 32);
 }
 
-static stn_status upload(const stn_plan *plan, cufft_spectral_multiply *m, const double *tables, size_t size,
+static stn_status upload(stn_device *device, cufft_spectral_multiply *m, const double *tables, size_t size,
                          stn_error *error) {
-    stn_device *device = plan->context->device;
     /* executions may still read them */
     if (m->tables) STN_TRY(stn_device_synchronize_all(device, error));
     if (m->tables && size > m->size) {
@@ -88,57 +90,55 @@ static stn_status upload(const stn_plan *plan, cufft_spectral_multiply *m, const
     return stn_device_upload(device, m->tables, tables, size, error);
 }
 
-static stn_status make_tables(stn_plan *plan, const cufft_spectral_shape *shape, cufft_spectral_multiply *m,
-                              stn_error *error) {
-    const stn_task *task = &plan->task;
-    const int64_t angles = stn_min(shape->half, CHUNK), turns = stn_div_up(shape->half, CHUNK);
-    const size_t numbers = (size_t)(shape->lines * m->symbol.parts);
+static stn_status make_tables(stn_context *context, const stn_task *task, const cufft_spectral_range *range,
+                              cufft_spectral_multiply *m, stn_error *error) {
+    const int64_t angles = stn_min(range->count[2], CHUNK), turns = stn_div_up(range->count[2], CHUNK);
+    const size_t numbers = (size_t)(range->count[0] * range->count[1] * m->symbol.parts);
     const size_t first = (numbers + 1) / 2 * 2; /* pairs are aligned */
     m->largest = stn_symbol_largest(task, task->n);
     m->dead = stn_symbol_decay_threshold(m->largest, task->steps, stn_symbol_bits(task->dtype));
     m->angles = first * sizeof(double);
     m->turns = m->angles + 2 * (size_t)angles * sizeof(double);
     const size_t size = m->turns + 2 * (size_t)turns * sizeof(double);
-    if (stn_compile_batch_misses(plan->context)) return STN_OK;
+    if (stn_compile_batch_misses(context)) return STN_OK;
     double *tables = calloc(1, size);
     if (!tables) return stn_fail_memory(error, "the tables of a plan", size);
-    fill_turns(task->n[2], 1, angles, tables + first);
-    fill_turns(task->n[2], CHUNK, turns, tables + first + 2 * angles);
-    stn_status status = fill_parts(task, shape, &m->symbol, tables, error);
-    if (status == STN_OK) status = upload(plan, m, tables, size, error);
+    fill_turns(task->n[2], 0, 1, angles, tables + first);
+    fill_turns(task->n[2], range->first[2], CHUNK, turns, tables + first + 2 * angles);
+    stn_status status = fill_parts(task, range, &m->symbol, tables, error);
+    if (status == STN_OK) status = upload(context->device, m, tables, size, error);
     free(tables);
     return status;
 }
 
-stn_status cufft_spectral_multiply_make(stn_plan *plan, const cufft_spectral_shape *shape, cufft_spectral_multiply *m,
-                                        stn_error *error) {
-    const stn_symbol symbol = cufft_spectral_symbol(&plan->task);
+stn_status cufft_spectral_multiply_make(stn_context *context, const stn_task *task, const cufft_spectral_range *range,
+                                        cufft_spectral_multiply *m, stn_error *error) {
+    const stn_symbol symbol = cufft_spectral_symbol(task);
     const bool same = m->kernel && symbol.plain == m->symbol.plain;
     m->symbol = symbol;
-    if (!same) STN_TRY(make_kernel(plan, shape, m, error));
-    return make_tables(plan, shape, m, error);
+    if (!same) STN_TRY(make_kernel(context, range, m, error));
+    return make_tables(context, task, range, m, error);
 }
 
-void cufft_spectral_multiply_clear(const stn_plan *plan, cufft_spectral_multiply *m) {
-    if (m->tables) stn_device_free(plan->context->device, m->tables);
+void cufft_spectral_multiply_clear(stn_context *context, cufft_spectral_multiply *m) {
+    if (m->tables) stn_device_free(context->device, m->tables);
     m->tables = NULL;
 }
 
 /* ---- running */
 
-stn_status cufft_spectral_multiply_run(const stn_plan *plan, const cufft_spectral_shape *shape,
+stn_status cufft_spectral_multiply_run(const stn_task *task, const cufft_spectral_range *range,
                                        const cufft_spectral_multiply *m, void *spectrum, void *stream,
                                        stn_error *error) {
-    const stn_task *task = &plan->task;
     const unsigned char *tables = m->tables;
     multiply_arguments a = {.spectrum = spectrum, .parts = tables, .angles = tables + m->angles};
     a.turns = tables + m->turns;
     a.steps = task->steps, a.dead = m->dead;
     a.scale = 1 / ((double)task->n[0] * (double)task->n[1] * (double)task->n[2]);
-    a.half = shape->half, a.lines = shape->lines;
-    a.chunks = stn_div_up(shape->half, CHUNK);
-    a.all = a.chunks * shape->lines * task->batch;
+    a.half = range->count[2], a.lines = range->count[0] * range->count[1];
+    a.chunks = stn_div_up(a.half, CHUNK);
+    a.all = a.chunks * a.lines * task->batch;
     stn_launch how = {.grid = {1, 1, 1}, .block = {THREADS, 1, 1}, .stream = stream};
-    how.grid[0] = (unsigned)stn_min(stn_div_up(a.all, THREADS / lanes_of(shape->half)), MOST_BLOCKS);
+    how.grid[0] = (unsigned)stn_min(stn_div_up(a.all, THREADS / lanes_of(a.half)), MOST_BLOCKS);
     return stn_module_launch(m->kernel->module, &how, &a, error);
 }

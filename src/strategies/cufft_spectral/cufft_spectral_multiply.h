@@ -16,12 +16,19 @@ typedef struct cufft_spectral_multiply {
 
 /* The form of a task's symbol along its rows. */
 stn_symbol cufft_spectral_symbol(const stn_task *task);
-/* Builds kernel and tables for the plan's weights; called again for new weights. *multiply is zero
+/* The frequencies that are multiplied, [batch][count[0]][count[1]][count[2]], dense: all of a half
+ * spectrum, or some of those along the last two axes. */
+typedef struct cufft_spectral_range {
+    stn_dtype inner; /* arithmetic type */
+    int64_t first[3], count[3];
+} cufft_spectral_range;
+
+/* Builds kernel and tables for the task's weights; called again for new weights. *multiply is zero
  * before the first call. */
-stn_status cufft_spectral_multiply_make(stn_plan *plan, const cufft_spectral_shape *shape,
+stn_status cufft_spectral_multiply_make(stn_context *context, const stn_task *task, const cufft_spectral_range *range,
                                         cufft_spectral_multiply *multiply, stn_error *error);
-void cufft_spectral_multiply_clear(const stn_plan *plan, cufft_spectral_multiply *multiply);
-stn_status cufft_spectral_multiply_run(const stn_plan *plan, const cufft_spectral_shape *shape,
+void cufft_spectral_multiply_clear(stn_context *context, cufft_spectral_multiply *multiply);
+stn_status cufft_spectral_multiply_run(const stn_task *task, const cufft_spectral_range *range,
                                        const cufft_spectral_multiply *multiply, void *spectrum, void *stream,
                                        stn_error *error);
 #endif
