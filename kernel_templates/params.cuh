@@ -191,7 +191,7 @@ struct equation {
 
 // ---- modes_load, modes_store, modes_power: all steps of a linear system at once; here the wave
 // equation u.next = 2*u - u.prev + c*lap(u) of order 2
-constexpr int MODES_WIDTH = 2;   // numbers of the state: the levels of all fields
+constexpr int MODES_WIDTH = 2;  // numbers of the state: the levels of all fields
 // Fields; the most levels of one; the first number of each, and the end.
 constexpr int MODES_FIELDS = 1;
 constexpr int MODES_LEVELS = 2;

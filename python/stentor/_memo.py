@@ -17,8 +17,8 @@ _bytes: dict = {}  # the size of each entry, by the same keys
 _total = [0]  # the sum of the sizes
 _pinned: set = set()
 _lock = new_lock()
-# At most one array of a finished call, for an intermediate result of a later one, since fresh memory
-# takes longer than a filter.
+# At most one array of a finished call, for an intermediate result of a later one, since fresh
+# memory takes longer than a filter.
 spare_arrays: list = []
 MOST_SPARE = 1 << 25  # bytes
 

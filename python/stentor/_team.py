@@ -1,5 +1,4 @@
-"""Teams: one grid split over several devices of this process, or over several processes, and plans for
-such grids."""
+"""Teams: one grid split over several devices or processes, and plans for such grids."""
 
 import os
 import time
@@ -101,7 +100,7 @@ class Processes:
         This process's GPU. 'auto': by the process's number on the machine, which its launcher
         tells, else by its rank.
     seconds : float, optional
-        How long a process waits for others before it gives up; 0: ``STENTOR_MPI_SECONDS``, else 300.
+        How long a process waits for others; 0: ``STENTOR_MPI_SECONDS``, else 300.
 
     Examples
     --------
@@ -162,7 +161,8 @@ class TeamHandle:
         self._error = error
         first, rows = ffi.new('size_t *'), ffi.new('size_t *')
         check(lib.stn_team_plan_local(self._plan, lib.stn_team_rank(team), first, rows, error), error)
-        self.part = slice(first[0], first[0] + rows[0])  # of the process's member, or of the first one
+        # Of the process's member, or of the first one.
+        self.part = slice(first[0], first[0] + rows[0])
 
     def _run(self, source: np.ndarray, target: np.ndarray, constant: Any) -> None:
         address = ffi.NULL if constant is None else ffi.cast('void *', constant.ctypes.data)

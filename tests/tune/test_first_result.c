@@ -83,7 +83,7 @@ Test(first_result, the_second_execution_runs_the_chosen_kernels) {
 
 /* Taps that reach as many points past a mirror as the grid has meet the other side. */
 Test(first_result, of_a_batch_of_grids_as_small_as_the_taps) {
-    static const char *const mirrors[] = {"mirror", "constant=2:mirror"};
+    static const char *const mirrors[3] = {"mirror", "constant=2:mirror"};
     set_problem("box-2d49p", 2, 1, mirrors);
     problem.extent[0] = problem.extent[1] = 3;
     problem.batch = 2;
