@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "bench.h"
-#include "plan/accuracy.h"
+#include "plan/error_bound.h"
 #include "plan/plan.h"
 #include "problem/task.h"
 

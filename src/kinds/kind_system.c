@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "kinds/kinds.h"
-#include "plan/accuracy.h"
 #include "plan/calibration.h"
+#include "plan/error_bound.h"
 #include "plan/plan.h"
 #include "strategies/table.h"
 #include "tune/tuner.h"

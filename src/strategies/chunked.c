@@ -20,7 +20,7 @@
 
 #include "base/arith.h"
 #include "base/error.h"
-#include "plan/accuracy.h"
+#include "plan/error_bound.h"
 #include "plan/plan.h"
 #include "strategies/common/grid_layout.h"
 #include "strategies/table.h"

@@ -12,7 +12,7 @@
 #include "host/stencil_run.h"
 #include "host/stencil_step.h"
 #include "host/system_run.h"
-#include "plan/accuracy.h"
+#include "plan/error_bound.h"
 #include "plan/plan.h"
 #include "strategies/common/system_cost.h"
 #include "strategies/table.h"

@@ -147,7 +147,7 @@ stn_status team_copy_rows(const team_member *member, bool whole, bool comes, voi
 /* An exchange of halos, and a run of each member's plan number `is_rest`. */
 stn_status team_step(stn_team_plan *plan, bool is_rest, stn_error *error);
 
-/* ---- exchange.c */
+/* ---- halo_exchange.c */
 /* The exchange fills the halos of every member's grid number `which` (2: the source) from its
  * neighbours. team_mark records an event on each member's stream after its earlier work; later work
  * on a stream waits for the halos. */

@@ -37,7 +37,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/versioned_struct.h"
-#include "plan/accuracy.h"
+#include "plan/error_bound.h"
 #include "plan/plan.h"
 #include "team/team_fft.h"
 #include "team/team_spectral.h"

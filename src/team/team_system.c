@@ -16,7 +16,7 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "base/versioned_struct.h"
-#include "plan/accuracy.h"
+#include "plan/error_bound.h"
 #include "plan/plan.h"
 
 /* ---- reach ----------------------------------------------------------------------------------- */

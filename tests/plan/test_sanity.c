@@ -14,7 +14,7 @@
 
 #include "../strategies/random/problem.h"
 #include "base/arith.h"
-#include "plan/accuracy.h"
+#include "plan/error_bound.h"
 #include "plan/plan.h"
 
 /* Tolerance of the invariants: a factor, because strategies are searched by samples of steps and

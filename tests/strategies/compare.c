@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/half.h"
 #include "host/stencil_run.h"
-#include "plan/accuracy.h"
+#include "plan/error_bound.h"
 #include "plan/plan.h"
 #include "problem/task.h"
 

@@ -3,7 +3,7 @@
  * error bound. Prints TAP. */
 #include <stdio.h>
 
-#include "plan/accuracy.h"
+#include "plan/error_bound.h"
 #include "plan/plan.h"
 #include "suite.h"
 

@@ -28,7 +28,7 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "context/context.h"
-#include "plan/accuracy.h"
+#include "plan/error_bound.h"
 #include "strategies/aperiodic/band_tree.h"
 #include "strategies/table.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "plan/accuracy.h"
+#include "plan/error_bound.h"
 #include "plan/plan.h"
 
 /* Steps in the tasks by which stepping is estimated; strategies may fuse some of them. */

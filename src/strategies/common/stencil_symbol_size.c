@@ -2,7 +2,7 @@
  * transforms; see stencil_symbol.h. */
 #include <math.h>
 
-#include "plan/accuracy.h"
+#include "plan/error_bound.h"
 #include "strategies/common/reach.h"
 #include "strategies/common/stencil_symbol.h"
 

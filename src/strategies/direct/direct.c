@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "context/context.h"
 #include "context/kernel.h"
-#include "plan/accuracy.h"
+#include "plan/error_bound.h"
 #include "plan/plan.h"
 #include "render/render.h"
 #include "strategies/common/launch_loop.h"

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "context/context.h"
-#include "plan/accuracy.h"
+#include "plan/error_bound.h"
 #include "plan/plan.h"
 #include "strategies/host_spectral/host_spectral_passes.h"
 #include "strategies/table.h"

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "plan/accuracy.h"
+#include "plan/error_bound.h"
 #include "render/render.h"
 #include "strategies/common/rounding_accumulation.h"
 

@@ -24,7 +24,7 @@
 #include "base/error.h"
 #include "context/context.h"
 #include "context/kernel.h"
-#include "plan/accuracy.h"
+#include "plan/error_bound.h"
 #include "render/render.h"
 #include "strategies/common/system_points.h"
 #include "strategies/modes/passes.h"

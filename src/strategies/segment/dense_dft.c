@@ -7,7 +7,7 @@
 
 #include "base/arith.h"
 #include "base/error.h"
-#include "plan/accuracy.h"
+#include "plan/error_bound.h"
 #include "render/render.h"
 #include "strategies/common/roots.h"
 #include "strategies/segment/segment_tables.h"

@@ -5,7 +5,7 @@
 
 #include "base/arith.h"
 #include "base/cheapest.h"
-#include "plan/accuracy.h"
+#include "plan/error_bound.h"
 #include "strategies/faces/margins.h"
 #include "strategies/segment/dense_tile.h"
 

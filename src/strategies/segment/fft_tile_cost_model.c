@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "plan/accuracy.h"
+#include "plan/error_bound.h"
 #include "strategies/common/shared_fft.h"
 #include "strategies/faces/margins.h"
 #include "strategies/segment/fft_tile.h"

@@ -15,7 +15,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "plan/accuracy.h"
+#include "plan/error_bound.h"
 #include "strategies/common/rounding_accumulation.h"
 #include "strategies/sparse/weight_rounding.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/accuracy.h"
+#include "plan/error_bound.h"
 #include "strategies/sparse/rounding_noise.h"
 #include "strategies/sparse/sparse_terms.h"
 #include "strategies/sparse/weight_rounding.h"

@@ -1,7 +1,7 @@
 /* Cost model and predicted error of a spectral run; see spectral_shape.h. */
 #include <math.h>
 
-#include "plan/accuracy.h"
+#include "plan/error_bound.h"
 #include "strategies/spectral/spectral_shape.h"
 
 /* ---- cost ------------------------------------------------------------------------------------ */

@@ -10,7 +10,7 @@
 #include "context/context.h"
 #include "context/kernel.h"
 #include "host/stencil_step.h"
-#include "plan/accuracy.h"
+#include "plan/error_bound.h"
 #include "plan/plan.h"
 #include "render/render.h"
 #include "strategies/table.h"

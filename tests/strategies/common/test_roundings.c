@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/half.h"
-#include "plan/accuracy.h"
+#include "plan/error_bound.h"
 #include "strategies/common/rounding_accumulation.h"
 
 enum { LINES = 300, MOST = 40 }; /* number of random lines; most points of a line */

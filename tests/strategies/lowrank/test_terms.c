@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "plan/accuracy.h"
+#include "plan/error_bound.h"
 #include "strategies/lowrank/plane/term_pattern.h"
 
 static stn_task task_of(const char *name) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/accuracy.h"
+#include "plan/error_bound.h"
 #include "plan/plan.h"
 #include "problem/stencil.h"
 #include "problem/task.h"

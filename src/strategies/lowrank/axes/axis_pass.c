@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "plan/accuracy.h"
+#include "plan/error_bound.h"
 #include "render/render.h"
 #include "strategies/common/overlap_cost.h"
 #include "strategies/common/rounding_accumulation.h"

@@ -1,5 +1,5 @@
-/* Error bounds and error accumulation: accuracy.h. */
-#include "plan/accuracy.h"
+/* Error bounds and error accumulation: error_bound.h. */
+#include "plan/error_bound.h"
 
 #include <math.h>
 

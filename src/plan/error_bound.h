@@ -1,7 +1,7 @@
 /* The error that a result may have, and the error that is predicted for it: relative L2 differences
  * from the host's steps in float64. */
-#ifndef STN_PLAN_ACCURACY_H
-#define STN_PLAN_ACCURACY_H
+#ifndef STN_PLAN_ERROR_BOUND_H
+#define STN_PLAN_ERROR_BOUND_H
 #include "plan/strategy.h"
 
 /* The relative L2 error that a run may have, by any strategy: the task's tolerance where one is

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/accuracy.h"
+#include "plan/error_bound.h"
 #include "plan/plan.h"
 
 static stn_error error;
