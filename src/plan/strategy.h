@@ -38,7 +38,7 @@ typedef struct stn_estimate {
     double launches;
     double halo_waste; /* fraction of the work that is redundant */
     double seconds;
-    /* Stencils and systems: the predicted relative L2 error of a run (error_bound.h); 0: unknown. */
+    /* Stencils and systems: the predicted relative L2 error of a run (error_bound.h), 0: unknown */
     double error;
     bool stepping; /* the arithmetic is that of one step after the other */
     double model;  /* seconds before calibration (calibration.h) */
