@@ -97,7 +97,7 @@ def _on_host(x: np.ndarray, key: Tuple, make: Maker, out: Optional[np.ndarray], 
             return _copy(x, out, dtype)
         if is_composed(passes, nan):
             made = run_composed(apply, x.astype(_composed_dtype(x.dtype, dtype), copy=False), key, passes, steps, local, nan)
-            return _rounded(made, out, dtype)
+            return _rounded(made, out, dtype, x.dtype.kind in 'biu')
         small = small_filter(x, dtype, passes) if steps == 1 else None
         prepared = remember(full, small or HostFilter(x, dtype, passes, steps, local))
     return prepared(x, out)
@@ -115,9 +115,15 @@ def _copy(x: np.ndarray, out: Optional[np.ndarray], dtype: np.dtype) -> np.ndarr
     return out
 
 
-def _rounded(made: np.ndarray, out: Optional[np.ndarray], dtype: np.dtype) -> np.ndarray:
-    """The sums converted to the dtype of the result, as a filter converts them."""
+def _rounded(made: np.ndarray, out: Optional[np.ndarray], dtype: np.dtype, of_whole: bool) -> np.ndarray:
+    """The sums converted to the dtype of the result, as a filter converts them.
+
+    of_whole: sums of whole numbers, of which those that differ from a whole number only by rounding
+    errors are not truncated to the next one."""
     if dtype.kind in 'biu':
+        if of_whole:
+            nearest = np.rint(made)
+            made = np.where(np.abs(made - nearest) <= 1e-12 * np.maximum(np.abs(nearest), 1), nearest, made)
         whole = np.empty(made.shape, dtype)
         cast_whole(np.ascontiguousarray(made), whole, dtype)
         made = whole

@@ -1,6 +1,7 @@
 """One library context for each device, made when first needed; settings; names of devices."""
 
 import logging
+import operator
 import os
 from typing import Any, Callable, Optional, Sequence, Union
 
@@ -182,6 +183,8 @@ def device_number(device) -> int:
     """A GPU's number, or HOST, from a caller's argument.
 
     The argument is 'host', 'cpu', 'cuda', 'cuda:1', 1, 'auto' or a torch.device."""
+    if not isinstance(device, (str, bool)) and hasattr(device, '__index__'):
+        device = operator.index(device)
     name = str(device) if isinstance(device, (str, int)) or type(device).__module__ == 'torch' else ''
     if name in ('host', 'cpu'):
         return HOST

@@ -491,7 +491,9 @@ class HostFilter:
             if current is not x and current.dtype == self.result:
                 spare.append(current)
             current = result  # type: ignore[assignment]
-        spare_arrays[:] = [each for each in (spare_arrays + spare)[-1:] if each.nbytes <= MOST_SPARE]
+        # Only arrays of this call: another thread may have taken what the list held before.
+        if spare and spare[-1].nbytes <= MOST_SPARE:
+            spare_arrays[:] = spare[-1:]
         if out is None:
             return current if current.dtype == self.target else current.astype(self.target)
         if current is not out:

@@ -233,6 +233,8 @@ class System:
             The state after all steps, by the names of `fields`. With receivers, a pair of the state
             and of records of shape ``(steps // record_every, [batch,] receivers)``.
         """
+        if progress is not None and devices is not None:
+            raise ValueError('progress is not told by several devices: leave it out')
         with watched(progress):
             return _Call(self, fields, coefficients or {}, rank, dtype, device, stream, devices).run(
                 whole(steps, 'steps', 1), whole(every, 'every', 0), sources, receivers, whole(record_every, 'record_every', 1), strategy, bool(overwrite),

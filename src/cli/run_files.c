@@ -27,8 +27,8 @@ bool cli_picture_name(const cli_run_files *files, const cli_job *job, uint64_t i
 
 /* ---- before the run -------------------------------------------------------------------------- */
 
-static stn_status check_not_overwriting(const char *option, const char *path, const char *other, const char *what,
-                                        stn_error *error) {
+stn_status cli_check_not_overwriting(const char *option, const char *path, const char *other, const char *what,
+                                     stn_error *error) {
     if (!path || !other || !stn_output_path_same(path, other)) return STN_OK;
     return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s '%s' would overwrite %s, '%s': give it a file of its own",
                     option, path, what, other);
@@ -39,10 +39,10 @@ static stn_status check_picture(const cli_run_files *files, const cli_problem_se
     char name[NAME_SIZE];
     if (!cli_picture_name(files, job, i, name, sizeof name))
         return stn_fail(error, STN_ERROR_IO, "cannot write '%.60s...': the name is too long", files->png);
-    STN_TRY(check_not_overwriting("--png", name, files->out, "the result of --out", error));
-    STN_TRY(check_not_overwriting("--png", name, settings->in, "the grid of --in", error));
-    STN_TRY(check_not_overwriting("--png", name, settings->source, "the source of --source", error));
-    STN_TRY(check_not_overwriting("--png", name, settings->taps, "the taps of --taps", error));
+    STN_TRY(cli_check_not_overwriting("--png", name, files->out, "the result of --out", error));
+    STN_TRY(cli_check_not_overwriting("--png", name, settings->in, "the grid of --in", error));
+    STN_TRY(cli_check_not_overwriting("--png", name, settings->source, "the source of --source", error));
+    STN_TRY(cli_check_not_overwriting("--png", name, settings->taps, "the taps of --taps", error));
     STN_TRY(stn_file_check_picture("--png", name, error));
     return stn_output_probe(name, error);
 }
@@ -55,8 +55,8 @@ stn_status cli_run_files_check(const cli_run_files *files, const cli_problem_set
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "--png would draw %llu snapshots: it draws up to %d, so give a larger --every or no --png",
                         (unsigned long long)job->snapshots, CLI_PICTURES_MAX);
-    STN_TRY(check_not_overwriting("--out", files->out, settings->taps, "the taps of --taps", error));
-    STN_TRY(check_not_overwriting("--out", files->out, settings->source, "the source of --source", error));
+    STN_TRY(cli_check_not_overwriting("--out", files->out, settings->taps, "the taps of --taps", error));
+    STN_TRY(cli_check_not_overwriting("--out", files->out, settings->source, "the source of --source", error));
     for (uint64_t i = 0; files->png && i < job->snapshots; i++) STN_TRY(check_picture(files, settings, job, i, error));
     if (!files->out) return STN_OK;
     return stn_result_check("--out", files->out, job->rank + is_stack(job), false, error);

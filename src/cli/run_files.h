@@ -19,6 +19,10 @@ bool cli_picture_name(const cli_run_files *files, const cli_job *job, uint64_t i
 stn_status cli_run_files_check(const cli_run_files *files, const cli_problem_settings *settings, const cli_job *job,
                                stn_error *error);
 
+/* Fails if both paths are given and name one file. what: of `other`, "the result of --out". */
+stn_status cli_check_not_overwriting(const char *option, const char *path, const char *other, const char *what,
+                                     stn_error *error);
+
 /* Writes the files; all are complete before the first is renamed into place. before: the left panel
  * of each picture. */
 stn_status cli_run_files_write(const cli_run_files *files, const cli_job *job, const stn_array *result,

@@ -290,11 +290,30 @@ static void clear(system_run *run) {
     free(run);
 }
 
+/* An output may replace the file of a field, but no other input. */
+static stn_status check_inputs(const cli_system_run_settings *s, const char *option, const char *path,
+                               stn_error *error) {
+    STN_TRY(cli_check_not_overwriting(option, path, s->system->text, "the system of --system", error));
+    for (int i = 0; s->system->coefficients[i]; i++)
+        STN_TRY(cli_check_not_overwriting(option, path, strchr(s->system->coefficients[i], '=') + 1,
+                                          "a coefficient of --coefficient", error));
+    return STN_OK;
+}
+
 static stn_status check_files(const cli_system_run_settings *s, const system_run *run, stn_error *error) {
     STN_TRY(cli_run_files_check(s->files, s->problem, &run->job, error));
-    for (int k = 0; s->system->keep[k]; k++)
-        STN_TRY(stn_result_check("--keep", strchr(s->system->keep[k], '=') + 1,
-                                 run->job.rank + (s->problem->every != 0), false, error));
+    STN_TRY(check_inputs(s, "--out", s->files->out, error));
+    STN_TRY(check_inputs(s, "--png", s->files->png, error));
+    for (int k = 0; s->system->keep[k]; k++) {
+        const char *path = strchr(s->system->keep[k], '=') + 1;
+        STN_TRY(stn_result_check("--keep", path, run->job.rank + (s->problem->every != 0), false, error));
+        STN_TRY(check_inputs(s, "--keep", path, error));
+        STN_TRY(cli_check_not_overwriting("--keep", path, s->files->out, "the result of --out", error));
+        STN_TRY(cli_check_not_overwriting("--keep", path, s->files->png, "the picture of --png", error));
+        for (int before = 0; before < k; before++)
+            STN_TRY(cli_check_not_overwriting("--keep", path, strchr(s->system->keep[before], '=') + 1,
+                                              "another result of --keep", error));
+    }
     return STN_OK;
 }
 

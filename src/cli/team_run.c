@@ -21,14 +21,20 @@ static stn_status parse_devices(const char *text, int *devices, int *count, stn_
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--devices names more than %d devices", MOST);
         if (!size || size >= sizeof name)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                            "--devices %.80s: give GPUs' numbers with commas, such as 0,1", text);
+                            "--devices %.80s: give GPUs' numbers with commas, such as 0,1, or host,host", text);
         memcpy(name, at, size), name[size] = '\0';
         char *end;
         const long number = strtol(name, &end, 10);
         if (*end == '\0' && number >= 0 && number < 1000)
             devices[*count] = STN_DEVICE_CUDA((int)number);
         else
-            STN_TRY(cli_parse_device(name, &devices[*count], error));
+            devices[*count] = STN_DEVICE_AUTO;
+        if (devices[*count] == STN_DEVICE_AUTO &&
+            (cli_parse_device(name, &devices[*count], error) != STN_OK || devices[*count] == STN_DEVICE_AUTO))
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                            "--devices %.80s: '%.60s' names no device: give GPUs' numbers with commas, such as 0,1, or "
+                            "host,host",
+                            text, name);
         (*count)++;
         at += size;
         if (!*at) return STN_OK;

@@ -42,7 +42,8 @@ static stn_work_shape shape(const stn_plan *plan) {
 
 static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
     if (plan->system.local && !row->local) {
-        snprintf(reason, size, "its errors depend on the whole grid, and accuracy is asked for locally");
+        snprintf(reason, size,
+                 "its errors depend on the whole grid, so it serves neither local accuracy nor a team's parts");
         return false;
     }
     return row->system.applies(&plan->system, &plan->machine, reason, size);

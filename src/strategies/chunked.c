@@ -133,7 +133,8 @@ static void add(stn_estimate *sum, const stn_estimate *one, double times) {
 }
 
 /* roughly: the last chunk is estimated as a chunk like the first, which saves a ranking of all
- * strategies. This does not apply where the first chunk is shorter than the others. */
+ * strategies. This does not apply where it reads padded rows and writes others, which may rule out
+ * the strategy of the first. */
 static bool estimate_chunks(const stn_task *task, const stn_machine *machine, division by, bool roughly,
                             stn_estimate *result) {
     const double later = (double)later_chunks(task, by);
@@ -149,8 +150,7 @@ static bool estimate_chunks(const stn_task *task, const stn_machine *machine, di
     one = first;
     if (has_last(task, by)) {
         own = chunk_task(task, LAST, by);
-        const bool alike = roughly && (by.first == by.steps || own.steps == by.first);
-        if (!alike && !stn_subplan_estimate(&own, machine, NULL, &one)) return false;
+        if ((!roughly || pads(task)) && !stn_subplan_estimate(&own, machine, NULL, &one)) return false;
         add(result, &one, 1);
     }
     result->error *= stn_error_of_runs((double)chunks_of(task, by));

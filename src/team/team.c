@@ -28,9 +28,11 @@ static stn_status check_devices(int count, const int *devices, stn_error *error)
                         devices ? count : 0, TEAM_MOST);
     for (int i = 0; i < count; i++) {
         if (devices[i] == STN_DEVICE_AUTO || devices[i] < STN_DEVICE_HOST)
-            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                            "member %d of a team has the device %d: use STN_DEVICE_CUDA(n) or STN_DEVICE_HOST", i,
-                            devices[i]);
+            return stn_fail(
+                error, STN_ERROR_INVALID_ARGUMENT,
+                "member %d of a team has no device of its own: name GPUs by their numbers (STN_DEVICE_CUDA(n)), "
+                "or the host for all (STN_DEVICE_HOST)",
+                i);
         if ((devices[i] == STN_DEVICE_HOST) != (devices[0] == STN_DEVICE_HOST))
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                             "a team has GPUs or the host as members, not both: leave one kind out");

@@ -280,8 +280,9 @@ static stn_status check_problem(const stn_problem *problem, stn_error *error) {
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
                         "a team's grids hold numbers of the dtype: leave in_element, out_element and divisor 0");
     if (problem->every && problem->every != (problem->steps ? problem->steps : 1))
-        return stn_fail(error, STN_ERROR_UNSUPPORTED,
-                        "a team keeps no snapshots: execute a plan of `every` steps again and again instead");
+        return stn_fail(
+            error, STN_ERROR_UNSUPPORTED,
+            "a team keeps no snapshots of a stencil's run: leave `every` 0, and make a shorter run for each");
     return STN_OK;
 }
 

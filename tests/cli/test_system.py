@@ -92,6 +92,10 @@ class System(CommandTest):
         self.refuse(2, '--stencil', *given, '--stencil', 'heat-1d')
         self.refuse(2, '--system', 'run', '--in', 'u.npy', '--stencil', 'heat-1d', '--field', 'u=u.npy')
         self.refuse(2, '--repeat', *given, '--repeat', 2)
+        for files in (('--out', 'o.npy', '--keep', 'u.prev=./o.npy'), ('--keep', 'u=k.npy', '--keep', 'u.prev=k.npy')):
+            self.refuse(2, 'would overwrite', *given, *files)
+        self.put_npy('c.npy', [6], [1] * 6)
+        self.refuse(2, 'would overwrite', *self.given, '--coefficient', 'c2=c.npy', '--out', 'c.npy')
         self.refuse(2, 'two or three axes', *given, '--png', 'x.png')
         self.assertFalse((self.path / 'x.png').exists())
 

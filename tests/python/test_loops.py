@@ -88,6 +88,14 @@ class Loops(unittest.TestCase):
                 x = RNG.integers(0, 120, (190, 180)).astype(dtype)
                 np.testing.assert_array_equal(stentor.correlate(x, weights, output=np.int32), ndimage.correlate(x, weights, output=np.int32))
 
+    def test_constants_of_integers_stay_where_sides_are_left_out(self):
+        for value in (1, 7, 119):
+            x = np.full((12, 13), value, np.uint8)
+            for given in ({'mode': 'ignore'}, {'nan': 'ignore'}):
+                np.testing.assert_array_equal(stentor.uniform_filter(x, 3, **given), x)
+                np.testing.assert_array_equal(stentor.gaussian_filter(x, 1, **given), x)
+        np.testing.assert_array_equal(stentor.uniform_filter(np.array([6, 7, 8], np.uint8), 3, mode='ignore'), [6, 7, 7])
+
     @staticmethod
     def padding(mode):
         return {'mode': {'mirror': 'reflect', 'reflect': 'symmetric', 'nearest': 'edge'}.get(mode, mode)}

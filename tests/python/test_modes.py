@@ -343,7 +343,7 @@ class Choice(unittest.TestCase):
         text = wave.describe((200, 300), steps=5000)
         self.assertIn('modes, 5000 steps at once as the power of a real 2 x 2 matrix at each frequency of 200 x 300 points', text)
         self.assertIn(', 5 times', wave.describe((200, 300), steps=5000, every=1000))
-        self.assertIn('accuracy is asked for locally', wave.describe((200, 300), steps=5000, accuracy='local'))
+        self.assertIn('neither local accuracy', wave.describe((200, 300), steps=5000, accuracy='local'))
         with self.assertRaisesRegex(ValueError, 'accuracy is'):
             wave.describe((200, 300), accuracy='some')
 

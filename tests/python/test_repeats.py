@@ -64,6 +64,8 @@ for name in ('fft', 'ifft', 'rfft', 'irfft', 'hfft', 'ihfft'):
     FUNCTIONS['fft.' + name] = ({}, {'n': [None, 8, 16], 'axis': [-1, 0], **FOURIER})
 for name in ('fft2', 'ifft2', 'rfft2', 'irfft2', 'fftn', 'ifftn', 'rfftn', 'irfftn', 'hfft2', 'ihfft2', 'hfftn', 'ihfftn'):
     FUNCTIONS['fft.' + name] = ({}, {'s': [None, (8, 12), (12, 8)], 'axes': [(0, 1), (1, 0)], **FOURIER})
+for name in ('fftn', 'ifftn', 'rfftn', 'irfftn'):
+    FUNCTIONS['fft.' + name][1]['devices'] = [None, ('host', 'host')]
 for name in ('dct', 'idct', 'dst', 'idst'):
     FUNCTIONS['fft.' + name] = ({}, {'n': [None, 8, 16], 'axis': [-1, 0], **KINDS, **FOURIER})
     FUNCTIONS['fft.' + name + 'n'] = ({}, {'s': [None, (8, 12), (12, 8)], 'axes': [None, (0, 1), (1, 0), (0,), (1,)], **KINDS, **FOURIER})

@@ -136,12 +136,14 @@ class Teams(unittest.TestCase):
             np.testing.assert_allclose(slope, stentor.correlate1d(x, [-1, 0, 1], axis=2), rtol=0, atol=1e-13)
 
     def test_transforms(self):
-        """Of two to four axes, in a batch, along other axes than the last ones."""
+        """Of two to four axes, in a batch, along other axes than the last ones.
+
+        On GPUs only those that need no cuFFT."""
         for shape, axes in (((11, 14), None), ((5, 6, 8), None), ((7, 3, 10), (0, 2)), ((4, 3, 2, 6), None), ((9, 4, 5), (-2, -1)), ((6,), None)):
             for dtype, error in ((np.float32, 1e-5), (np.float64, 1e-13)):
                 x = self.rng.standard_normal(shape).astype(dtype)
                 z = (x + 1j * self.rng.standard_normal(shape)).astype(np.result_type(dtype, np.complex64))
-                for devices in [['host'] * n for n in (1, 2, 5)] + ([] if GPUS is None else [GPUS]):
+                for devices in [['host'] * n for n in (1, 2, 5)] + ([] if GPUS is None or 11 in shape or shape[-1] % 2 else [GPUS]):
                     given = dict(axes=axes, norm='ortho', devices=devices)
                     half, size = stentor.fft.rfftn(x, **given), [shape[a] for a in (axes or range(len(shape)))]
                     out = np.empty(shape, z.dtype)
@@ -153,6 +155,11 @@ class Teams(unittest.TestCase):
         for wrong in ([], 'x', ['host', 0]):
             with self.assertRaises(ValueError):
                 stentor.fft.fftn(x, devices=wrong)
+
+    def test_progress_is_refused(self):
+        plan = stentor.Plan((40, 8), 'heat-2d', steps=4, devices=['host'] * 2)
+        with self.assertRaisesRegex(ValueError, 'progress'):
+            plan(np.ones((40, 8)), progress=lambda *_: None)
 
     def test_functions_that_fail(self):
         for wrong in ((3, np.ones(3), ['host']), (np.negative, np.float64(3), ['host']), (np.negative, np.ones((0, 2)), ['host']),
