@@ -134,14 +134,14 @@ static stn_status make_part(stn_team_plan *plan, const stn_plan_options *options
     part->local.each = plan->batch > 1 ? part->local.count : fft->row_chunk;
     part->across.each = fft->column_chunk;
     for (int i = 0; i < 2; i++) {
-        const int64_t each = part->local.each;
+        const int64_t each = stn_max(1, part->local.each);
         const int64_t rows = i ? part->local.count % each : each;
         if (!rows || (!i && part->local.count < each)) continue;
         const stn_transform local = local_transform(fft, rows, part->local.count > each ? each : 0);
         STN_TRY(stn_plan_create_fft(context, &local, options, &part->local.plan[i], error));
     }
     for (int i = 0; i < 2 && !fft->by_batch; i++) {
-        const int64_t each = part->across.each;
+        const int64_t each = stn_max(1, part->across.each);
         const int64_t columns = i ? part->across.count % each : each;
         if (!columns || (!i && part->across.count < each)) continue;
         const stn_transform across = across_transform(fft, part->columns, columns, each);
@@ -184,8 +184,9 @@ stn_status team_fft_grid(const stn_team_plan *plan, int m, int i, void **grid, s
 /* ---- prediction ------------------------------------------------------------------------------ */
 
 static double stage_seconds(const team_stage *stage, int64_t times) {
+    const int64_t whole = stage->plan[0] ? stage->count / stage->each : 0;
     double seconds = 0;
-    if (stage->plan[0]) seconds += (double)(stage->count / stage->each) * stn_plan_predicted_seconds(stage->plan[0]);
+    if (stage->plan[0]) seconds += (double)whole * stn_plan_predicted_seconds(stage->plan[0]);
     if (stage->plan[1]) seconds += stn_plan_predicted_seconds(stage->plan[1]);
     return (double)times * seconds;
 }
@@ -204,6 +205,10 @@ static double predict(const stn_team_plan *plan) {
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
+static bool same_strides(const stn_fft_side *a, const stn_fft_side *b) {
+    return !memcmp(a->stride, b->stride, sizeof a->stride) && a->batch_stride == b->batch_stride;
+}
+
 /* The transform of the options' struct, which must be dense. */
 static stn_status read_given(const stn_transform *given, const stn_plan_options *given_options, stn_fft *fft,
                              stn_plan_options *options, stn_error *error) {
@@ -216,7 +221,7 @@ static stn_status read_given(const stn_transform *given, const stn_plan_options 
     t.struct_size = sizeof t, t.in_batch_stride = t.out_batch_stride = 0;
     memset(t.in_stride, 0, sizeof t.in_stride), memset(t.out_stride, 0, sizeof t.out_stride);
     STN_TRY(stn_fft_make(&t, &dense, error));
-    if (memcmp(&fft->in, &dense.in, sizeof dense.in) != 0 || memcmp(&fft->out, &dense.out, sizeof dense.out) != 0)
+    if (!same_strides(&fft->in, &dense.in) || !same_strides(&fft->out, &dense.out))
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
                         "a team's arrays are dense, and the transform has strides: leave them 0 and bring dense parts");
     return STN_OK;

@@ -165,8 +165,9 @@ static stn_status make_transforms(stn_team *team, team_spectral *s, const stn_pl
 
 /* Predicted seconds of the multiplications of one member. */
 static double predict(const stn_team *team, const team_spectral *s, const stn_machine *machine) {
-    const double numbers = (double)s->task.batch * (double)s->task.n[0] * (double)s->task.n[1] *
-                           (double)(s->task.n[2] / 2 + 1) / s->forward->members;
+    const int64_t half = s->task.n[2] / 2 + 1;
+    const double numbers =
+        (double)s->task.batch * (double)s->task.n[0] * (double)s->task.n[1] * (double)half / s->forward->members;
     const double operations = 8 * (s->symbol.high + s->symbol.low) + 24 + 12 * log2((double)s->task.steps + 1);
     return team->on_host ? numbers * operations / machine->flops[STN_UNIT_FMA_F64]
                          : 4 * numbers * (double)stn_dtype_size(s->task.dtype) / machine->copy_bandwidth;

@@ -119,6 +119,7 @@ static stn_status load_coefficients(stn_team_plan *plan, const caller *given, st
         if (task->is_number[c]) continue;
         for (int m = 0; m < plan->members; m++)
             if (team_is_here(plan->team, m))
+                /* check_fields: arrays are there. NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
                 STN_TRY(move_rows(
                     plan, m, given->whole, true,
                     (char *)plan->part[m].source + count * team_system_coefficient_bytes(plan, &plan->part[m]), 1,
@@ -205,6 +206,7 @@ static void add_records(const stn_team_plan *plan, char *const *values, void *re
     for (size_t k = 0; k < task->nreceivers; k++) {
         const stn_system_point *point = &task->receivers[k];
         int m = 0;
+        /* Each receiver is on one member. NOLINTBEGIN(clang-analyzer-core.NullDereference) */
         while (at[m] == system->part[m].nreceivers || system->part[m].record_of[at[m]] != k) m++;
         const size_t of_member = system->part[m].nreceivers;
         for (uint64_t s = task->record_every, within; s <= steps; s += task->record_every) {
@@ -219,6 +221,7 @@ static void add_records(const stn_team_plan *plan, char *const *values, void *re
                     ((float *)records)[to] += (float)point->weight * ((const float *)(const void *)row)[from];
             }
         }
+        /* NOLINTEND(clang-analyzer-core.NullDereference) */
         at[m]++;
     }
 }

@@ -362,6 +362,7 @@ int main(int argc, char **argv) {
                     : stn_team_create_mpi(&options, named ? &mpi.world : NULL, 0, &r.team, &error);
     if (status != STN_OK) {
         printf("no team: %s\n", error.message);
+        stn_context_destroy(r.alone);
         return 1;
     }
     r.rank = stn_team_rank(r.team);

@@ -171,8 +171,8 @@ bool modes_power_fits(const modes_linear *l, const stn_machine *machine, char *r
 
 double modes_power_flops(const modes_linear *l, uint64_t steps) {
     const modes_power_shape s = shape_of(l, &(stn_machine){.multiprocessors = 1});
-    const double n = size_of(l),
-                 frequencies = (double)(s.differ[0] * s.differ[1]) * (double)(l->axis[2].length / 2 + 1);
+    const int64_t half = l->axis[2].length / 2 + 1;
+    const double n = size_of(l), frequencies = (double)(s.differ[0] * s.differ[1]) * (double)half;
     const double product = n * n * n * (l->real ? 1 : 4), bits = floor(log2((double)steps)), each = 1.5 * bits;
     const double exact = l->task->dtype == STN_F64 ? fmax(0, 1.5 * (bits - PLAIN)) : 0;
     double numbers = 0;
