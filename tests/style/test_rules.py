@@ -146,7 +146,7 @@ class Rules(unittest.TestCase):
     def test_calls_in_a_circle(self):
         found = self.calls('src/team/team.c stn_a T', 'src/team/team.c stn_b U',
                            'src/team/halo_exchange.c stn_b D', 'src/team/halo_exchange.c stn_a U',
-                           src__team__team_dot_c='/* t */\n', src__team__exchange_dot_c='/* e */\n')
+                           src__team__team_dot_c='/* t */\n', src__team__halo_exchange_dot_c='/* e */\n')
         self.assertEqual(found, ['src/team/halo_exchange.c: calls lead in a circle through src/team/team.c'])
 
     def test_calls_that_are_excused(self):
