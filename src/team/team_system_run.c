@@ -118,8 +118,7 @@ static stn_status load_coefficients(stn_team_plan *plan, const caller *given, st
     for (int c = 0; c < task->system->ncoefficients; c++) {
         if (task->is_number[c]) continue;
         for (int m = 0; m < plan->members; m++)
-            if (team_is_here(plan->team, m))
-                /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): check_fields */
+            if (team_is_here(plan->team, m)) /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): check_fields */
                 STN_TRY(move_rows(
                     plan, m, given->whole, true,
                     (char *)plan->part[m].source + count * team_system_coefficient_bytes(plan, &plan->part[m]), 1,
