@@ -115,16 +115,18 @@ static stn_status fold_ends(const stn_team_plan *plan, stn_error *error) {
 static stn_status load_coefficients(stn_team_plan *plan, const caller *given, stn_error *error) {
     const stn_system_task *task = &plan->system->task;
     int64_t count = 0;
+    /* check_fields: arrays are there. NOLINTBEGIN(clang-analyzer-core.NullDereference) */
     for (int c = 0; c < task->system->ncoefficients; c++) {
         if (task->is_number[c]) continue;
         for (int m = 0; m < plan->members; m++)
-            if (team_is_here(plan->team, m)) /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): check_fields */
+            if (team_is_here(plan->team, m))
                 STN_TRY(move_rows(
                     plan, m, given->whole, true,
                     (char *)plan->part[m].source + count * team_system_coefficient_bytes(plan, &plan->part[m]), 1,
                     (char *)arrays_of(plan, given, m)->coefficients[c], 0, error));
         count++;
     }
+    /* NOLINTEND(clang-analyzer-core.NullDereference) */
     STN_TRY(team_mark(plan, error));
     for (int64_t at = 0; at < count; at++) STN_TRY(exchange_coefficient(plan, at, error));
     STN_TRY(fold_ends(plan, error));
