@@ -4,9 +4,6 @@ It is compared with NumPy's single steps, with the host's, and with exact soluti
 STENTOR_TEST_DEVICE=cuda, on a GPU.
 """
 import json
-import os
-import sys
-import time
 import unittest
 import warnings
 
@@ -14,16 +11,8 @@ import numpy as np
 
 import stentor
 from linear_systems import Linear, Signed, named
+from run_settings import COUNT, DEVICE, SEED
 
-DEVICE = os.environ.get('STENTOR_TEST_DEVICE', 'host')
-SEED = int(os.environ.get('STENTOR_TEST_SEED', time.time_ns() % 2**32))
-COUNT = int(os.environ.get('STENTOR_TEST_COUNT', 60))
-if DEVICE != 'host':
-    try:
-        stentor.to_device(np.zeros(1), DEVICE)
-    except stentor.StentorError as error:
-        print(f'no GPU: {error}')
-        sys.exit(77)
 BARS = {np.float64: 1e-13, np.float32: 1e-6, np.float16: 1e-3}
 
 

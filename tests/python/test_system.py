@@ -1,26 +1,15 @@
 """Systems against NumPy at every point, and against exact solutions and conserved quantities."""
 import itertools
-import os
 import resource
-import sys
-import time
 import unittest
 import warnings
 
 import numpy as np
 
 import stentor
+from run_settings import COUNT, DEVICE, SEED
 from systems import Generator
 
-DEVICE = os.environ.get('STENTOR_TEST_DEVICE', 'host')
-SEED = int(os.environ.get('STENTOR_TEST_SEED', time.time_ns() % 2**32))
-COUNT = int(os.environ.get('STENTOR_TEST_COUNT', 60))
-if DEVICE != 'host':
-    try:
-        stentor.to_device(np.zeros(1), DEVICE)
-    except stentor.StentorError as error:
-        print(f'no GPU: {error}')
-        sys.exit(77)
 TYPES = (np.float64, np.float32, np.float16)
 
 

@@ -12,10 +12,9 @@
 #include <time.h>
 
 #include "../strategies/suite.h"
+#include "all_sizes.h"
 #include "random_system.h"
 #include "team/team.h"
-
-enum { MOST = 8 };
 
 typedef struct rig {
     stn_team *team[MOST + 1]; /* index: number of members */
@@ -184,16 +183,9 @@ int main(int argc, char **argv) {
     }
     rig r = {.gpus = gpus > 0};
     stn_error error = {0};
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    options.cache_dir = ":memory:";
-    options.device = gpus ? STN_DEVICE_CUDA(0) : STN_DEVICE_HOST;
-    int devices[MOST];
-    for (int i = 0; i < MOST; i++) devices[i] = gpus ? STN_DEVICE_CUDA(i % gpus) : STN_DEVICE_HOST;
-    if (stn_context_create(&options, &r.alone, &error) != STN_OK) return suite_without_device(error.message);
+    const stn_status status = make_teams(gpus, &r.alone, r.team, &error);
+    if (!r.alone) return suite_without_device(error.message);
     printf("# seed %" PRIu64 "\n", seed);
-    stn_status status = STN_OK;
-    for (int m = 1; m <= MOST && status == STN_OK; m++)
-        status = stn_team_create(&options, m, devices, &r.team[m], &error);
     report(&r, status == STN_OK, "teams of 1 to 8 members", error.message);
     if (status == STN_OK) refusals(&r), goes_on(&r);
     for (uint64_t i = 0; i < count && status == STN_OK; i++) {
