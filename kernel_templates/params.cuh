@@ -133,20 +133,22 @@ constexpr int HAS_GRID = 1;  // 1: there is a grid to add to
 constexpr int HAS_SOURCE = 1;
 
 // ---- system_step, system_points: one assignment, here u.next = 2 u(z, y, x + 1) - u
-constexpr int SYSTEM_ARRAYS = 1;  // arrays that it reads
-constexpr int SYSTEM_VALUES = 1;  // numbers and constants of sides; at least 1
-// Reach beyond the point: z low, z high, y low...
-constexpr int SYSTEM_REACH[6] = {0, 0, 0, 0, 0, 1};
+constexpr int SYSTEM_ARRAYS = 1;   // arrays that it reads
+constexpr int SYSTEM_VALUES = 1;   // numbers and constants of sides; at least 1
 constexpr int SYSTEM_FREEZES = 0;  // 1: points at fixed sides keep their value
 // For each array, 4 bits a side: boundary_kind, plus 8 where it is odd.
 constexpr int SYSTEM_SIDES[SYSTEM_ARRAYS] = {0};
 constexpr int SYSTEM_PAST[SYSTEM_ARRAYS][6] = {{0}};  // index of the value past a constant side
 constexpr int SYSTEM_SHARED[SYSTEM_ARRAYS] = {0};     // 1: all grids of a batch share it
-// Planes of it that a thread holds in registers; 0: none.
-constexpr int SYSTEM_QUEUE[SYSTEM_ARRAYS] = {0};
-constexpr int SYSTEM_QUEUE_LOW[SYSTEM_ARRAYS] = {0};  // planes of the queue below the point's
-constexpr int SYSTEM_PLANES = 1;                      // planes that a block marches through
-constexpr int SYSTEM_ADDS = 1;                        // system_points: 1 adds amplitudes, 0 records
+constexpr int SYSTEM_MARCH = 0;                       // axis along which blocks march: 0 or 1
+// Planes of it in registers, those of them before the point's; the same in shared memory, where one
+// plane more arrives; rows before and after the tile, slots beside it; 1: corners too.
+constexpr int SYSTEM_QUEUE[SYSTEM_ARRAYS] = {1}, SYSTEM_QUEUE_LOW[SYSTEM_ARRAYS] = {0};
+constexpr int SYSTEM_RING[SYSTEM_ARRAYS] = {2}, SYSTEM_RING_LOW[SYSTEM_ARRAYS] = {0};
+constexpr int SYSTEM_AROUND[SYSTEM_ARRAYS][4] = {{0, 0, 0, 1}};
+constexpr int SYSTEM_CORNERS[SYSTEM_ARRAYS] = {0};
+constexpr int SYSTEM_PLANES = 1;  // planes that a block marches through
+constexpr int SYSTEM_ADDS = 1;    // system_points: 1 adds amplitudes, 0 records
 template <class AROUND>
 __device__ __forceinline__ REAL system_value(const AROUND &around) {
     const REAL t0 = around.template field<0>(0, 0, 1);
@@ -162,7 +164,7 @@ constexpr int FUSED_SLOTS = 2;                 // planes in shared memory
 constexpr int FUSED_BEGIN = 0, FUSED_END = 0;  // first iteration; last one less those of a chunk
 constexpr int FUSED_PLANES = 1;                // planes of an iteration
 constexpr int FUSED_ROWS = 1;                  // rows of a thread
-// Points of a tile that are not stored, and reach of all assignments: as SYSTEM_REACH.
+// Points of a tile that are not stored, and reach of all assignments: z low, z high, y low...
 constexpr int FUSED_MARGIN[6] = {0, 0, 0, 0, 0, 1}, FUSED_REACH[6] = {0, 0, 0, 0, 0, 1};
 // By axis: tiles continue past sides, since some array wraps; the same, and no read is folded, no
 // point frozen.

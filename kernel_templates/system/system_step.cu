@@ -1,35 +1,42 @@
 // One assignment of a system, at every point: out(p) = system_value(around p).
 //
-//     a thread         VECTOR points along x (one access each), which divides the rows' length
-//     rows along x     |<- THREADS_X * VECTOR ->|<- THREADS_X * VECTOR ->| ...
-//     blocks           x fastest, then THREADS_Y rows, then SYSTEM_PLANES planes, then the batch
+//     a thread     a slot: VECTOR points along x (one access), which divides the rows' length
+//     a tile       THREADS_Y rows of THREADS_X slots of a plane
+//     a block      marches with its tile through SYSTEM_PLANES planes
+//     blocks       x fastest, then rows, then planes, then the batch
 //
-// system_value is rendered from the assignment's text as a sequence of `const REAL tN = ...;`,
+// Planes are those along axis SYSTEM_MARCH: z of a 3D grid, y of a 2D grid, whose planes are single
+// rows. system_value is rendered from the assignment's text as a sequence of `const REAL tN = ...;`,
 // which reads arrays by around.field<A>(z, y, x) and around.shared<A>(z, y, x) (a coefficient that
-// all grids of a batch share), and numbers by around.number(I). Points near a thread's own come
-// from slots of VECTOR points:
+// all grids of a batch share), and numbers by around.number(I).
 //
-//     slot     -1      |       0       |       1
-//            . . . .   | x . . .       | . . . .
+// Reads in a thread's own column of slots come from a queue of planes in its registers; reads in
+// other columns come from a ring of planes of the tile in shared memory, with its surroundings:
 //
-// The compiler joins the reads of the same slot by the VECTOR points. system_value is compiled
-// three times: for threads whose reads lie inside the grid; for threads near a side along y or x
-// (FOLDS), which fold rows and the single points of slots -1 and 1; and, point by point, for planes
-// near a side along z.
+//     plane     -LOW . . 0 . . . HIGH   next           +-----------------------+
+//     queue     [held  . . . . . held]  [ahead]        |   rows before         |   The corners are
+//                                                      |   +---------------+   |   filled if some
+//     ring            [RING_LOW . RING_HIGH]           |sl.| tile          |sl.|   read needs them.
+//                                                      |   +---------------+   |
+//                                                      |   rows after          |
+//                                                      +-----------------------+
 //
-// SYSTEM_PLANES > 1: a block marches along z. Values in a thread's own columns, of arrays with
-// SYSTEM_QUEUE > 0, stay in registers: a thread loads each plane of its columns once, and only
-// neighbours along x and y read it again, from a cache.
+// A plane of an array is loaded one iteration before it is needed, each slot of a tile by its own
+// thread and the surroundings by all threads in turn, and is stored into the ring by the iteration
+// that first reads it. Slots past sides hold what the sides' rules make of them, so that reads need
+// no folding. Reads for which neither registers nor shared memory suffice go to memory.
 //
-// Reads STORE, REAL, VECTOR, SYSTEM_ARRAYS, SYSTEM_VALUES, SYSTEM_REACH, SYSTEM_FREEZES,
-// SYSTEM_SIDES, SYSTEM_PAST, SYSTEM_SHARED, SYSTEM_QUEUE_LOW, SYSTEM_QUEUE, THREADS_X, THREADS_Y,
-// SYSTEM_PLANES, BLOCKS, system_value.
+// Reads STORE, REAL, VECTOR, SYSTEM_ARRAYS, SYSTEM_VALUES, SYSTEM_FREEZES, SYSTEM_SIDES,
+// SYSTEM_PAST, SYSTEM_SHARED, SYSTEM_MARCH, SYSTEM_QUEUE_LOW, SYSTEM_QUEUE, SYSTEM_RING_LOW,
+// SYSTEM_RING, SYSTEM_AROUND, SYSTEM_CORNERS, THREADS_X, THREADS_Y, SYSTEM_PLANES, BLOCKS,
+// system_value.
 #include "device/element.cuh"
 #include "device/launch_checks.cuh"
 #include "params.cuh"
 #include "system/fold.cuh"
 
 constexpr int THREADS = THREADS_X * THREADS_Y;
+constexpr int ACROSS = 1 - SYSTEM_MARCH;  // the axis of a tile's rows
 
 struct system_arguments {
     const STORE *array[SYSTEM_ARRAYS];
@@ -37,193 +44,314 @@ struct system_arguments {
     const STORE *present;    // the value that frozen points keep
     long long n[3], points;  // points of one grid; axes z, y, x
     long long live_low[3], live_high[3];
-    unsigned tiles_x, tiles_y, chunks, unused;  // blocks along x, y and z
+    unsigned tiles_x, tiles_y, chunks, unused;  // blocks along x, across and along the march
     REAL values[SYSTEM_VALUES];                 // numbers, then the sides' constants
 };
 static_assert(layout_matches(sizeof(system_arguments), sizeof(system_arguments::values)),
               "the launcher's mirrored struct of the arguments");
 
-// The values of a slot.
-struct slot_values {
-    REAL of[VECTOR];
+struct alignas(VECTOR * sizeof(STORE)) slot {
+    STORE of[VECTOR];
 };
-__device__ __forceinline__ slot_values load_slot(const STORE *from) {
-    STORE words[VECTOR];
-    slot_values values;
-    load_own_run(words, from);
+
+// ---- an array's planes in shared memory
+
+// Rows of a plane in shared memory, slots of a row, slots of a plane, and those outside of the tile.
+__device__ constexpr int rows_of(int a) { return THREADS_Y + SYSTEM_AROUND[a][0] + SYSTEM_AROUND[a][1]; }
+__device__ constexpr int width_of(int a) { return THREADS_X + SYSTEM_AROUND[a][2] + SYSTEM_AROUND[a][3]; }
+__device__ constexpr int plane_of(int a) { return rows_of(a) * width_of(a); }
+// Slots of the rows before and after the tile, and slots beside the tile's own rows.
+__device__ constexpr int line_of(int a) { return SYSTEM_CORNERS[a] ? width_of(a) : THREADS_X; }
+__device__ constexpr int above_of(int a) { return (SYSTEM_AROUND[a][0] + SYSTEM_AROUND[a][1]) * line_of(a); }
+__device__ constexpr int beside_of(int a) { return SYSTEM_AROUND[a][2] + SYSTEM_AROUND[a][3]; }
+// Slots of the surroundings, and those that a thread loads.
+__device__ constexpr int around_of(int a) { return SYSTEM_RING[a] ? above_of(a) + THREADS_Y * beside_of(a) : 0; }
+__device__ constexpr int turns_of(int a) { return (around_of(a) + THREADS - 1) / THREADS; }
+// Slots of shared memory before the array's ring.
+__device__ constexpr int ring_begin(int a) { return a ? ring_begin(a - 1) + SYSTEM_RING[a - 1] * plane_of(a - 1) : 0; }
+static_assert(shared_bytes_match(sizeof(slot) * ring_begin(SYSTEM_ARRAYS), 15), "the launcher gives as much");
+
+// ---- a thread
+
+struct place {
+    const system_arguments &a;
+    slot *shared;
+    long long grid;               // elements before the grid
+    long long pitch;              // elements from plane to plane
+    int rows, columns, planes;    // points of the grid across, along x and along the march
+    int first_row, first_column;  // where the tile begins
+    int row, column;              // where the thread's slot begins
+    int own;                      // elements of a plane before that slot
+    int thread;                   // number of the thread
+    bool inside;                  // the slot lies in the grid
+};
+
+// What a thread holds of arrays 0 to A.
+template <int A>
+struct columns : columns<A - 1> {
+    slot held[SYSTEM_QUEUE[A] ? SYSTEM_QUEUE[A] : 1];
+    slot ahead, around[turns_of(A) ? turns_of(A) : 1];
+};
+template <>
+struct columns<-1> {};
+using all_columns = columns<SYSTEM_ARRAYS - 1>;
+
+// ---- loads
+
+template <int A>
+__device__ __forceinline__ const STORE *array_of(const place &t) {
+    return t.a.array[A] + (SYSTEM_SHARED[A] ? 0 : t.grid);
+}
+__device__ __forceinline__ slot filled(REAL value) {
+    slot all;
 #pragma unroll
-    for (int i = 0; i < VECTOR; i++) values.of[i] = widen(words[i]);
+    for (int i = 0; i < VECTOR; i++) all.of[i] = narrow<STORE>(value);
+    return all;
+}
+__device__ __forceinline__ slot times(REAL sign, slot s) {
+    if (sign == 1) return s;
+#pragma unroll
+    for (int i = 0; i < VECTOR; i++) s.of[i] = narrow<STORE>(sign * widen(s.of[i]));
+    return s;
+}
+// The index that a read at i takes its value from, times `sign`; or that it is a constant. Slots
+// that no read uses may lie farther outside than an index can be folded.
+template <int A, int AXIS>
+__device__ __forceinline__ int folded(int i, int n, REAL &sign) {
+    if (i >= 0 && i < n) return i;
+    sign *= rule<A, AXIS>::sign(i, n);
+    i = rule<A, AXIS>::fold(i, n);
+    return i < n ? i : n - 1;
+}
+
+// The slot at plane m that begins at a row and column, wherever it lies. A constant past a side has
+// the signs of earlier axes only.
+template <int A>
+__device__ __noinline__ slot far_slot(const system_arguments &a, const STORE *array, int m, int row, int column) {
+    const int *const past = SYSTEM_PAST[A];
+    const int columns = static_cast<int>(a.n[2]);
+    REAL sign = 1;
+    m = folded<A, SYSTEM_MARCH>(m, static_cast<int>(a.n[SYSTEM_MARCH]), sign);
+    if (m < 0) return filled(a.values[past[2 * SYSTEM_MARCH + (m == PAST_HIGH)]]);
+    REAL all = sign;
+    row = folded<A, ACROSS>(row, static_cast<int>(a.n[ACROSS]), all);
+    if (row < 0) return filled(sign * a.values[past[2 * ACROSS + (row == PAST_HIGH)]]);
+    const STORE *const line = array + (SYSTEM_MARCH ? m : m * a.n[1] + row) * a.n[2];
+    slot values;
+#pragma unroll
+    for (int i = 0; i < VECTOR; i++) {
+        sign = all;
+        const int x = folded<A, 2>(column + i, columns, sign);
+        values.of[i] = narrow<STORE>(x < 0 ? all * a.values[past[4 + (x == PAST_HIGH)]] : sign * widen(line[x]));
+    }
     return values;
 }
 
-// ---- planes near a side along z
+// The thread's own slot of plane m.
+template <int A>
+__device__ __forceinline__ slot own_slot(const place &t, int m) {
+    slot values = {};
+    if (t.inside && m >= 0 && m < t.planes)
+        load_own_run(values.of, array_of<A>(t) + m * t.pitch + t.own);
+    else if (t.inside || SYSTEM_RING[A])
+        values = far_slot<A>(t.a, array_of<A>(t), m, t.row, t.column);
+    return values;
+}
+
+// Slot i of the surroundings at plane m; where it lies in the ring's planes.
+template <int A>
+__device__ __forceinline__ void around_place(int i, int &row, int &column) {
+    constexpr int LINE = line_of(A) ? line_of(A) : 1, BESIDE = beside_of(A) ? beside_of(A) : 1;
+    constexpr int BEFORE = SYSTEM_AROUND[A][0], LEFT = SYSTEM_AROUND[A][2];
+    if (i < above_of(A)) {
+        row = i / LINE;
+        column = i - row * LINE + (SYSTEM_CORNERS[A] ? 0 : LEFT);
+        if (row >= BEFORE) row += THREADS_Y;
+    } else {
+        row = (i - above_of(A)) / BESIDE;
+        column = i - above_of(A) - row * BESIDE;
+        row += BEFORE;
+        if (column >= LEFT) column += THREADS_X;
+    }
+}
+template <int A>
+__device__ __forceinline__ slot around_slot(const place &t, int m, int i) {
+    slot values = {};
+    int row, column;
+    if (i >= around_of(A)) return values;
+    around_place<A>(i, row, column);
+    row += t.first_row - SYSTEM_AROUND[A][0], column = t.first_column + (column - SYSTEM_AROUND[A][2]) * VECTOR;
+    if (m >= 0 && m < t.planes && row >= 0 && row < t.rows && column >= 0 && column < t.columns)
+        load_own_run(values.of, array_of<A>(t) + m * t.pitch + row * t.columns + column);
+    else
+        values = far_slot<A>(t.a, array_of<A>(t), m, row, column);
+    return values;
+}
+
+// ---- a step of the march
 
 template <int A>
-struct load {
-    const system_arguments &a;
-    long long grid;
-    __device__ __forceinline__ REAL operator()(int z, int y, int x) const {
-        return widen(a.array[A][grid + (z * a.n[1] + y) * a.n[2] + x]);
-    }
-};
-
-struct near_side {
-    const system_arguments &a;
-    long long grid;
-    int z, y, x;
-
-    template <int A>
-    __device__ __forceinline__ REAL shared(int dz, int dy, int dx) const {
-        return read_folded<A, false>(a.n, a.values, z, y, x, dz, dy, dx, load<A>{a, 0});
-    }
-    template <int A>
-    __device__ __forceinline__ REAL field(int dz, int dy, int dx) const {
-        return read_folded<A, false>(a.n, a.values, z, y, x, dz, dy, dx, load<A>{a, grid});
-    }
-    __device__ __forceinline__ REAL number(int i) const { return a.values[i]; }
-};
-
-// ---- other planes
-
-// Register queues of arrays 0 to A: the slots along z, beginning SYSTEM_QUEUE_LOW planes below the
-// point.
+__device__ __forceinline__ slot *ring_plane(const place &t, int m) {
+    constexpr unsigned RING = SYSTEM_RING[A] ? SYSTEM_RING[A] : 1;
+    return t.shared + ring_begin(A) + static_cast<int>((m + RING) % RING) * plane_of(A);
+}
 template <int A>
-struct queues : queues<A - 1> {
-    slot_values held[SYSTEM_QUEUE[A] > 0 ? SYSTEM_QUEUE[A] : 1];
+__device__ __forceinline__ slot *own_place(const place &t, int m) {
+    return ring_plane<A>(t, m) + (threadIdx.y + SYSTEM_AROUND[A][0]) * width_of(A) + threadIdx.x + SYSTEM_AROUND[A][2];
+}
+template <int A>
+__device__ __forceinline__ void store_around(const place &t, int m, int i, const slot &values) {
+    int row, column;
+    if (i >= around_of(A)) return;
+    around_place<A>(i, row, column);
+    ring_plane<A>(t, m)[row * width_of(A) + column] = values;
+}
+
+// The last planes of array A's queue and ring, from the point's on.
+template <int A>
+struct last {
+    static constexpr int QUEUE = SYSTEM_QUEUE[A] - 1 - SYSTEM_QUEUE_LOW[A],
+                         RING = SYSTEM_RING[A] - 2 - SYSTEM_RING_LOW[A];
+    static_assert(!SYSTEM_RING[A] || (SYSTEM_QUEUE[A] && RING <= QUEUE), "the queue has what the ring needs");
 };
-template <>
-struct queues<-1> {};
-using all_queues = queues<SYSTEM_ARRAYS - 1>;
 
-// Around point V of a thread's VECTOR points, the first of which is (z, y, x).
-template <bool FOLDS, int V>
-struct inside {
-    const system_arguments &a;
-    long long grid, at;  // elements before the grid; those before the first point within the grid
-    int y, x;
-    const all_queues &queued;
+// Loads what the iteration of plane m will need.
+template <int A>
+__device__ __forceinline__ void load_ahead(const place &t, int m, columns<A> &c) {
+    load_ahead(t, m, static_cast<columns<A - 1> &>(c));
+    if (SYSTEM_QUEUE[A]) c.ahead = own_slot<A>(t, m + last<A>::QUEUE);
+#pragma unroll
+    for (int k = 0; k < turns_of(A); k++) c.around[k] = around_slot<A>(t, m + last<A>::RING, t.thread + k * THREADS);
+}
+__device__ __forceinline__ void load_ahead(const place &, int, columns<-1> &) {}
 
-    // before: elements before the array's grid.
+// Fills queues and rings for plane m - 1, and loads what that of plane m will need.
+template <int A>
+__device__ __forceinline__ void begin(const place &t, int m, columns<A> &c) {
+    begin(t, m, static_cast<columns<A - 1> &>(c));
+#pragma unroll
+    for (int k = 1; k < SYSTEM_QUEUE[A]; k++) c.held[k] = own_slot<A>(t, m - 1 - SYSTEM_QUEUE_LOW[A] + k);
+#pragma unroll 1
+    for (int p = m - SYSTEM_RING_LOW[A]; p < m + last<A>::RING; p++) {
+        *own_place<A>(t, p) = own_slot<A>(t, p);
+#pragma unroll 1
+        for (int i = t.thread; i < around_of(A); i += THREADS) store_around<A>(t, p, i, around_slot<A>(t, p, i));
+    }
+}
+__device__ __forceinline__ void begin(const place &, int, columns<-1> &) {}
+
+// Advances to plane m.
+template <int A>
+__device__ __forceinline__ void advance(const place &t, int m, columns<A> &c) {
+    advance(t, m, static_cast<columns<A - 1> &>(c));
+    if (!SYSTEM_QUEUE[A]) return;
+#pragma unroll
+    for (int k = 0; k + 1 < SYSTEM_QUEUE[A]; k++) c.held[k] = c.held[k + 1];
+    c.held[SYSTEM_QUEUE[A] - 1] = c.ahead;
+    if (!SYSTEM_RING[A]) return;
+    *own_place<A>(t, m + last<A>::RING) = c.held[SYSTEM_QUEUE_LOW[A] + last<A>::RING];
+#pragma unroll
+    for (int k = 0; k < turns_of(A); k++) store_around<A>(t, m + last<A>::RING, t.thread + k * THREADS, c.around[k]);
+}
+__device__ __forceinline__ void advance(const place &, int, columns<-1> &) {}
+
+// ---- values
+
+// Around point V of a thread's slot in plane m.
+template <int V>
+struct around_point {
+    const place &t;
+    const all_columns &c;
+    int m;
+
     template <int A>
-    __device__ __forceinline__ REAL read(long long before, int dz, int dy, int dx) const {
-        const int slot = (V + dx + 64 * VECTOR) / VECTOR - 64, i = V + dx - slot * VECTOR;
-        if (SYSTEM_QUEUE[A] && !dy && !slot)
-            return static_cast<const queues<A> &>(queued).held[dz + SYSTEM_QUEUE_LOW[A]].of[i];
-        const STORE *const plane = a.array[A] + before + at + dz * a.n[1] * a.n[2];
-        if (!FOLDS) return load_slot(plane + dy * a.n[2] + slot * VECTOR).of[i];
-        // No branches, so that the compiler joins equal loads.
-        const int *const past = SYSTEM_PAST[A];
-        const int row = dy ? rule<A, 1>::fold(y + dy, static_cast<int>(a.n[1])) : y;
-        const STORE *const line = plane + ((row < 0 ? y : row) - y) * a.n[2];
-        REAL value;
-        if (!slot) {
-            value = load_slot(line).of[i];
-        } else {
-            const int nx = static_cast<int>(a.n[2]), column = rule<A, 2>::fold(x + V + dx, nx);
-            value = rule<A, 2>::sign(x + V + dx, nx) * widen(line[column < 0 ? 0 : column - x]);
-            if (column < 0) value = a.values[column == PAST_LOW ? past[4] : past[5]];
+    struct load {
+        const place &t;
+        __device__ __forceinline__ REAL operator()(int z, int y, int x) const {
+            return widen(array_of<A>(t)[(z * t.a.n[1] + y) * t.a.n[2] + x]);
         }
-        if (row < 0) return a.values[row == PAST_LOW ? past[2] : past[3]];
-        return dy ? rule<A, 1>::sign(y + dy, static_cast<int>(a.n[1])) * value : value;
+    };
+    template <int A>
+    __device__ __forceinline__ REAL field(int dz, int dy, int dx) const {
+        const int along = SYSTEM_MARCH ? dy : dz, across = SYSTEM_MARCH ? dz : dy;
+        const int which = (V + dx + 64 * VECTOR) / VECTOR - 64, i = V + dx - which * VECTOR;
+        if (!across && !which && along >= -SYSTEM_QUEUE_LOW[A] && along <= last<A>::QUEUE)
+            return widen(
+                static_cast<const columns<A> &>(c).held[SYSTEM_QUEUE[A] ? along + SYSTEM_QUEUE_LOW[A] : 0].of[i]);
+        if (SYSTEM_RING[A] && along >= -SYSTEM_RING_LOW[A] && along <= last<A>::RING)
+            return widen(own_place<A>(t, m + along)[across * width_of(A) + which].of[i]);
+        return read_folded<A, false>(t.a.n, t.a.values, SYSTEM_MARCH ? 0 : m, SYSTEM_MARCH ? m : t.row, t.column + V,
+                                     dz, dy, dx, load<A>{t});
     }
     template <int A>
     __device__ __forceinline__ REAL shared(int dz, int dy, int dx) const {
-        return read<A>(0, dz, dy, dx);
+        return field<A>(dz, dy, dx);
     }
-    template <int A>
-    __device__ __forceinline__ REAL field(int dz, int dy, int dx) const {
-        return read<A>(grid, dz, dy, dx);
-    }
-    __device__ __forceinline__ REAL number(int i) const { return a.values[i]; }
+    __device__ __forceinline__ REAL number(int i) const { return t.a.values[i]; }
 };
 
 // The assigned values of points V to VECTOR - 1.
-template <bool FOLDS, int V>
+template <int V>
 struct evaluate {
-    __device__ __forceinline__ static void run(const system_arguments &a, long long grid, long long at, int y, int x,
-                                               const all_queues &queued, slot_values &values) {
-        values.of[V] = system_value(inside<FOLDS, V>{a, grid, at, y, x, queued});
-        evaluate<FOLDS, V + 1>::run(a, grid, at, y, x, queued, values);
+    __device__ __forceinline__ static void run(const place &t, const all_columns &c, int m, slot &result) {
+        result.of[V] = narrow<STORE>(system_value(around_point<V>{t, c, m}));
+        evaluate<V + 1>::run(t, c, m, result);
     }
 };
-template <bool FOLDS>
-struct evaluate<FOLDS, VECTOR> {
-    __device__ __forceinline__ static void run(const system_arguments &, long long, long long, int, int,
-                                               const all_queues &, slot_values &) {}
+template <>
+struct evaluate<VECTOR> {
+    __device__ __forceinline__ static void run(const place &, const all_columns &, int, slot &) {}
 };
 
-// Advances the queues by one plane. FIRST: fills them for the plane before the first one, all but
-// the last entry.
-template <int A>
-__device__ __forceinline__ void advance(const system_arguments &a, long long grid, long long at, bool first,
-                                        queues<A> &q) {
-    advance(a, grid, at, first, static_cast<queues<A - 1> &>(q));
-    if (!SYSTEM_QUEUE[A]) return;
-    const STORE *const from = a.array[A] + (SYSTEM_SHARED[A] ? 0 : grid) + at - SYSTEM_QUEUE_LOW[A] * a.n[1] * a.n[2];
-    if (first) {
+// Points that a fixed side freezes keep their value.
+__device__ __forceinline__ void freeze(const place &t, int m, slot &result) {
+    const system_arguments &a = t.a;
+    const bool live = m >= a.live_low[SYSTEM_MARCH] && m < a.live_high[SYSTEM_MARCH] && t.row >= a.live_low[ACROSS] &&
+                      t.row < a.live_high[ACROSS];
+    if (live && t.column >= a.live_low[2] && t.column + VECTOR <= a.live_high[2]) return;
+    slot frozen;
+    load_own_run(frozen.of, a.present + t.grid + m * t.pitch + t.own);
 #pragma unroll
-        for (int k = 1; k < SYSTEM_QUEUE[A]; k++) q.held[k] = load_slot(from + (k - 1) * a.n[1] * a.n[2]);
-        return;
-    }
-#pragma unroll
-    for (int k = 0; k + 1 < SYSTEM_QUEUE[A]; k++) q.held[k] = q.held[k + 1];
-    q.held[SYSTEM_QUEUE[A] - 1] = load_slot(from + (SYSTEM_QUEUE[A] - 1) * a.n[1] * a.n[2]);
-}
-__device__ __forceinline__ void advance(const system_arguments &, long long, long long, bool, queues<-1> &) {}
-
-__device__ __forceinline__ bool is_live(const system_arguments &a, long long z, long long y, long long x) {
-    return !SYSTEM_FREEZES || (z >= a.live_low[0] && z < a.live_high[0] && y >= a.live_low[1] && y < a.live_high[1] &&
-                               x >= a.live_low[2] && x < a.live_high[2]);
+    for (int v = 0; v < VECTOR; v++)
+        if (!live || t.column + v < a.live_low[2] || t.column + v >= a.live_high[2]) result.of[v] = frozen.of[v];
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) system_step(const __grid_constant__ system_arguments a) {
-    constexpr int WIDTH = THREADS_X * VECTOR;
-    const unsigned row = blockIdx.x / a.tiles_x, tile_x = blockIdx.x - row * a.tiles_x;
-    const unsigned chunk = row / a.tiles_y, tile_y = row - chunk * a.tiles_y;
+    extern __shared__ __align__(16) unsigned char stn_shared[];
+    const unsigned line = blockIdx.x / a.tiles_x, tile_x = blockIdx.x - line * a.tiles_x;
+    const unsigned chunk = line / a.tiles_y, tile_y = line - chunk * a.tiles_y;
     const unsigned batch = chunk / a.chunks;
-    const int y = tile_y * THREADS_Y + threadIdx.y, x = tile_x * WIDTH + threadIdx.x * VECTOR;
-    const int n = static_cast<int>(a.n[0]), first = (chunk - batch * a.chunks) * SYSTEM_PLANES,
-              end = n - first < SYSTEM_PLANES ? n : first + SYSTEM_PLANES;
-    if (y >= a.n[1] || x >= a.n[2]) return;
-    const long long grid = batch * a.points, plane = a.n[1] * a.n[2];
-    // The same for a warp, if it lies in a row.
-    const bool folds = y < SYSTEM_REACH[2] || y >= a.n[1] - SYSTEM_REACH[3] ||
-                       static_cast<int>(tile_x * WIDTH) < SYSTEM_REACH[4] ||
-                       static_cast<long long>(tile_x + 1) * WIDTH > a.n[2] - SYSTEM_REACH[5];
-    // Planes [low, high) read nothing past sides along z.
-    const int low = first > SYSTEM_REACH[0] ? first : SYSTEM_REACH[0];
-    const int high = end < n - SYSTEM_REACH[1] ? end : n - SYSTEM_REACH[1];
-    all_queues queued;
-    long long at = first * plane + y * a.n[2] + x;
+    const int first_row = tile_y * THREADS_Y, first_column = tile_x * THREADS_X * VECTOR;
+    const int row = first_row + threadIdx.y, column = first_column + threadIdx.x * VECTOR;
+    const int rows = static_cast<int>(a.n[ACROSS]), width = static_cast<int>(a.n[2]);
+    const int planes = static_cast<int>(a.n[SYSTEM_MARCH]), first = (chunk - batch * a.chunks) * SYSTEM_PLANES;
+    const int end = planes - first < SYSTEM_PLANES ? planes : first + SYSTEM_PLANES;
+    const place t{a,
+                  reinterpret_cast<slot *>(stn_shared),
+                  batch * a.points,
+                  rows * a.n[2],
+                  rows,
+                  width,
+                  planes,
+                  first_row,
+                  first_column,
+                  row,
+                  column,
+                  row * width + column,
+                  static_cast<int>(threadIdx.y * THREADS_X + threadIdx.x),
+                  row < rows && column < width};
+    all_columns c;
+    begin(t, first, c);
+    load_ahead(t, first, c);
 #pragma unroll 1
-    for (int z = first; z < end; z++, at += plane) {
-        STORE *const out = a.out + grid + at;
-        const STORE *const present = a.present + grid + at;
-        if (z < low || z >= high) {
-#pragma unroll 1
-            for (int v = 0; v < VECTOR; v++) {
-                const REAL value = system_value(near_side{a, grid, z, y, x + v});
-                out[v] = is_live(a, z, y, x + v) ? narrow<STORE>(value) : present[v];
-            }
-            continue;
-        }
-        if (z == low) advance(a, grid, at, true, queued);
-        advance(a, grid, at, false, queued);
-        slot_values values;
-        if (folds)
-            evaluate<true, 0>::run(a, grid, at, y, x, queued, values);
-        else
-            evaluate<false, 0>::run(a, grid, at, y, x, queued, values);
-        STORE result[VECTOR];
-#pragma unroll
-        for (int v = 0; v < VECTOR; v++) result[v] = narrow<STORE>(values.of[v]);
-        if (SYSTEM_FREEZES) {
-            STORE frozen[VECTOR];
-            load_own_run(frozen, present);
-#pragma unroll
-            for (int v = 0; v < VECTOR; v++)
-                if (!is_live(a, z, y, x + v)) result[v] = frozen[v];
-        }
-        store_run(out, result);
+    for (int m = first; m < end; m++) {
+        advance(t, m, c);
+        if (m + 1 < end) load_ahead(t, m + 1, c);
+        if (ring_begin(SYSTEM_ARRAYS)) __syncthreads();
+        if (!t.inside) continue;
+        slot result;
+        evaluate<0>::run(t, c, m, result);
+        if (SYSTEM_FREEZES) freeze(t, m, result);
+        store_run(a.out + t.grid + m * t.pitch + t.own, result.of);
     }
 }

@@ -33,10 +33,24 @@ const stn_system_variable *stn_system_array_variable(const stn_system_task *task
     return array->is_field ? &task->system->fields[array->index] : &task->system->coefficients[array->index];
 }
 
-static void note_plane(stn_system_array *array, const int offset[3]) {
-    if (offset[1] || offset[2]) return;
-    array->below = (int)stn_max(array->below, -offset[0]);
-    array->above = (int)stn_max(array->above, offset[0]);
+int stn_system_march(const stn_system_task *task) { return task->n[0] > 1 ? 0 : 1; }
+
+static void include(int range[2], int offset) {
+    range[0] = (int)stn_min(range[0], offset);
+    range[1] = (int)stn_max(range[1], offset);
+}
+
+static void note_offset(const stn_system_task *task, stn_system_array *array, const int offset[3]) {
+    const int march = stn_system_march(task), plane = offset[march], row = offset[1 - march], point = offset[2];
+    if (!row && !point) {
+        include(array->own, plane);
+        return;
+    }
+    array->others = true;
+    array->corners = array->corners || (row && point);
+    include(array->other, plane);
+    include(array->rows, row);
+    include(array->points, point);
 }
 
 bool stn_system_reads_add(const stn_system_task *task, const stn_system_program *program, stn_system_reads *reads) {
@@ -47,7 +61,7 @@ bool stn_system_reads_add(const stn_system_task *task, const stn_system_program 
         if (is_field || !task->is_number[node->index]) {
             const int array = stn_system_reads_array(reads, is_field, node->index, node->level);
             if (array < 0) return false;
-            note_plane(&reads->arrays[array], program->list[i].offset);
+            note_offset(task, &reads->arrays[array], program->list[i].offset);
         } else if (reads->number_of[node->index] < 0)
             reads->number_of[node->index] = reads->nnumbers++;
     }

@@ -13,7 +13,11 @@
 typedef struct stn_system_array {
     bool is_field;
     int index, level;
-    int below, above; /* planes read at the point's own x and y, below and above it */
+    /* The offsets from the first to the last, 0 among them, at which it is read: the planes of the
+     * point's own column; those of other columns; and these columns' rows and points along x.
+     * Planes are those along axis stn_system_march. */
+    int own[2], other[2], rows[2], points[2];
+    bool others, corners; /* other columns are read; some that differ in both row and point */
 } stn_system_array;
 
 /* The kernel's values are the numbers, then for each array the constants of its sides. */
@@ -27,6 +31,9 @@ typedef struct stn_system_reads {
 /* The program of an assignment, a value an instruction. The caller clears it, also on failure. */
 stn_status stn_system_code_program(const stn_system_task *task, const stn_system_equation *equation,
                                    stn_system_program *program, stn_error *error);
+
+/* The axis along which blocks march: the slowest one of more than one point, z or y. */
+int stn_system_march(const stn_system_task *task);
 
 /* Begins an empty list; adds what a program reads to it (false: it is full); counts the values of
  * the complete list. */

@@ -4,6 +4,7 @@
  *     extents, points, the box that is not frozen     blocks along axes     values */
 #include "strategies/step/assignment.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,54 +14,110 @@
 #include "context/kernel.h"
 #include "render/render.h"
 
-#define SHORT_PROGRAM 200 /* instructions of a program whose registers are limited */
+#define TOO_MANY_ARRAYS "an assignment reads more arrays than a kernel has arguments for"
+#define MOST_QUEUE 96 /* registers of an array's queue */
 
 /* Byte offsets of the parts of the arguments. */
 typedef struct argument_offsets {
     size_t out, fixed, tiles, values, end;
 } argument_offsets;
 
-static argument_offsets argument_offsets_of(const step_assignment *a, stn_dtype dtype) {
-    const size_t arrays = (size_t)a->reads.narrays, real = dtype == STN_F64 ? 8 : 4;
+static argument_offsets argument_offsets_of(const stn_system_reads *reads, stn_dtype dtype) {
+    const size_t arrays = (size_t)reads->narrays, real = dtype == STN_F64 ? 8 : 4;
     argument_offsets p;
     p.out = 8 * arrays;
     p.fixed = p.out + 16;
     p.tiles = p.fixed + 10 * 8;
     p.values = p.tiles + 4 * 4;
-    p.end = p.values + (size_t)stn_round_up((int64_t)((size_t)a->reads.nvalues * real), 8);
+    p.end = p.values + (size_t)stn_round_up((int64_t)((size_t)reads->nvalues * real), 8);
     return p;
 }
 
 /* Lists what the assignment reads; false if that is too much for a kernel's arguments. */
-static bool list_reads(const stn_system_task *task, const stn_system_program *program, step_assignment *a) {
-    stn_system_reads_begin(&a->reads);
-    if (!stn_system_reads_add(task, program, &a->reads)) return false;
+static bool list_reads(const stn_system_task *task, const stn_system_equation *equation,
+                       const stn_system_program *program, stn_system_reads *reads) {
+    stn_system_reads_begin(reads);
+    if (!stn_system_reads_add(task, program, reads)) return false;
     /* C++ has no empty arrays. */
-    if (!a->reads.narrays) (void)stn_system_reads_array(&a->reads, true, a->equation->field, 0);
-    stn_system_reads_end(task, &a->reads);
-    return argument_offsets_of(a, task->dtype).end <= STN_SYSTEM_MOST_ARGUMENTS;
+    if (!reads->narrays) (void)stn_system_reads_array(reads, true, equation->field, 0);
+    stn_system_reads_end(task, reads);
+    return argument_offsets_of(reads, task->dtype).end <= STN_SYSTEM_MOST_ARGUMENTS;
 }
 
-bool step_assignment_fits(const stn_system_task *task, const stn_system_equation *equation, char *reason, size_t size) {
+bool step_assignment_reads(const stn_system_task *task, const stn_system_equation *equation, stn_system_reads *reads,
+                           char *reason, size_t size) {
     stn_system_program program;
-    step_assignment *a = calloc(1, sizeof *a);
     stn_error why = {STN_OK, ""};
-    bool fits = a != NULL;
-    if (a) {
-        a->equation = equation;
-        fits = stn_system_code_program(task, equation, &program, &why) == STN_OK;
-        if (!fits)
-            snprintf(reason, size, "%.150s", why.message);
-        else if (!list_reads(task, &program, a)) {
-            snprintf(reason, size, "an assignment reads more arrays than a kernel has arguments for");
-            fits = false;
-        }
-        stn_system_program_clear(&program);
-    } else
-        snprintf(reason, size, "out of memory");
-    free(a);
+    bool fits = stn_system_code_program(task, equation, &program, &why) == STN_OK;
+    if (!fits)
+        snprintf(reason, size, "%.150s", why.message);
+    else if (!list_reads(task, equation, &program, reads)) {
+        snprintf(reason, size, "%s", TOO_MANY_ARRAYS);
+        fits = false;
+    }
+    stn_system_program_clear(&program);
     return fits;
 }
+
+/* ---- storage */
+
+/* An array's ring in shared memory, with the planes and surroundings that other columns' reads
+ * need, if the block has so many bytes left. */
+static void place_ring(const stn_system_array *array, const step_block *block, size_t slot, size_t most,
+                       step_storage *storage, step_array *held) {
+    const int v = block->vector;
+    step_array made = {.ring_low = -array->other[0], .ring = array->other[1] - array->other[0] + 2};
+    const int around[4] = {-array->rows[0], array->rows[1], (int)stn_div_up(-array->points[0], v),
+                           (int)stn_div_up(array->points[1], v)};
+    if (!array->others) return;
+    const size_t rows = (size_t)(block->y + around[0] + around[1]), width = (size_t)(block->x + around[2] + around[3]);
+    const size_t bytes = (size_t)made.ring * rows * width * slot;
+    if (storage->shared + bytes > most) return;
+    storage->shared += bytes;
+    memcpy(made.around, around, sizeof around);
+    *held = made;
+}
+
+/* Slots of the surroundings that a block loads for each plane. */
+static int surroundings(const stn_system_array *array, const step_block *block, const step_array *held) {
+    const int beside = held->around[2] + held->around[3];
+    return (held->around[0] + held->around[1]) * (block->x + (array->corners ? beside : 0)) + block->y * beside;
+}
+
+size_t step_most_shared(const stn_machine *machine) {
+    return (size_t)stn_min((int64_t)machine->shared_per_block,
+                           (int64_t)(machine->shared_per_multiprocessor / 2 - 1024));
+}
+
+void step_storage_of(const stn_system_task *task, const stn_system_reads *reads, const step_block *block, size_t most,
+                     step_storage *storage) {
+    const size_t slot = (size_t)block->vector * stn_dtype_size(task->dtype);
+    const int words = (int)stn_div_up((int64_t)slot, 4), threads = block->x * block->y;
+    /* Addresses and loop counters; values that an evaluation needs at the same time. */
+    *storage = (step_storage){.registers = 40 + 6 * words};
+    for (int i = 0; i < reads->narrays; i++) {
+        const stn_system_array *array = &reads->arrays[i];
+        step_array *held = &storage->arrays[i];
+        *held = (step_array){.queue = 0};
+        place_ring(array, block, slot, most, storage, held);
+        int high = array->own[1];
+        held->low = -array->own[0];
+        if ((high + held->low + 1) * words > MOST_QUEUE) high = held->low = 0;
+        if (held->ring) high = (int)stn_max(high, held->ring - 2 - held->ring_low);
+        held->queue = high + held->low + 1;
+        const int around = held->ring ? surroundings(array, block, held) : 0;
+        storage->registers += words * (held->queue + 1 + (int)stn_div_up(around, threads));
+        storage->loads += 1 + (double)around / threads;
+    }
+}
+
+/* A kernel may keep fewer values in registers than were counted. */
+int step_storage_blocks(const step_storage *storage, const step_block *block) {
+    const double blocks = 65536.0 / ((double)storage->registers * block->x * block->y) + 0.25;
+    return (int)fmax(1, fmin(blocks, 2048.0 / (block->x * block->y)));
+}
+
+/* ---- kernel text */
 
 static bool freezes(const stn_system_task *task, const stn_system_equation *equation) {
     int64_t begin[3], end[3];
@@ -70,48 +127,41 @@ static bool freezes(const stn_system_task *task, const stn_system_equation *equa
     return !all;
 }
 
-/* Planes of an array that a marching thread holds in registers; 0: none. */
-static int queue_of(const step_assignment *a, const stn_system_array *array) {
-    return a->block.planes > 1 && array->below + array->above ? array->below + array->above + 1 : 0;
-}
-
-static void render_queues(const step_assignment *a, stn_text *text) {
+static void render_storage(const step_assignment *a, stn_text *text) {
     int shared[STN_SYSTEM_MOST_ARRAYS], queue[STN_SYSTEM_MOST_ARRAYS], low[STN_SYSTEM_MOST_ARRAYS];
+    int ring[STN_SYSTEM_MOST_ARRAYS], ring_low[STN_SYSTEM_MOST_ARRAYS], corners[STN_SYSTEM_MOST_ARRAYS];
     const size_t count = (size_t)a->reads.narrays;
+    stn_text_printf(text, "constexpr int SYSTEM_AROUND[%zu][4] = {", count);
     for (size_t i = 0; i < count; i++) {
+        const step_array *held = &a->storage.arrays[i];
         shared[i] = !a->reads.arrays[i].is_field;
-        queue[i] = queue_of(a, &a->reads.arrays[i]);
-        low[i] = a->reads.arrays[i].below;
+        queue[i] = held->queue, low[i] = held->low, ring[i] = held->ring, ring_low[i] = held->ring_low;
+        corners[i] = a->reads.arrays[i].corners;
+        stn_text_printf(text, "%s{%d, %d, %d, %d}", i ? ", " : "", held->around[0], held->around[1], held->around[2],
+                        held->around[3]);
     }
+    stn_text_printf(text, "};\n");
     stn_params_ints(text, "SYSTEM_SHARED", shared, count);
     stn_params_ints(text, "SYSTEM_QUEUE", queue, count);
     stn_params_ints(text, "SYSTEM_QUEUE_LOW", low, count);
-}
-
-/* Blocks that must fit on a multiprocessor, which limits registers. For a thread whose points are
- * one word, 80 suffice for short assignments and allow enough loads in flight; for two words 128,
- * for four 168. */
-static int resident_blocks(const stn_system_task *task, const step_assignment *a, const stn_system_program *program) {
-    const int words = a->block.vector * (task->dtype == STN_F64 ? 2 : 1);
-    const int threads = program->count > SHORT_PROGRAM ? 0 : words > 2 ? 384 : words > 1 ? 512 : 768;
-    return (int)stn_max(1, threads / (a->block.x * a->block.y));
+    stn_params_ints(text, "SYSTEM_RING", ring, count);
+    stn_params_ints(text, "SYSTEM_RING_LOW", ring_low, count);
+    stn_params_ints(text, "SYSTEM_CORNERS", corners, count);
 }
 
 static void render(const stn_system_task *task, step_assignment *a, const stn_system_program *program, stn_text *text) {
-    int reach[6];
-    for (int i = 0; i < 6; i++) reach[i] = a->equation->reach[i / 2][i % 2];
     stn_params_begin(text);
     stn_params_elements(text, task->dtype);
     stn_system_render_sides(task, &a->reads, text);
-    stn_params_ints(text, "SYSTEM_REACH", reach, 6);
     stn_params_int(text, "SYSTEM_FREEZES", freezes(task, a->equation));
-    render_queues(a, text);
+    stn_params_int(text, "SYSTEM_MARCH", stn_system_march(task));
+    render_storage(a, text);
     stn_params_int(text, "VECTOR", a->block.vector);
     stn_params_int(text, "THREADS_X", a->block.x);
     stn_params_int(text, "THREADS_Y", a->block.y);
     stn_params_int(text, "SYSTEM_PLANES", a->block.planes);
-    stn_params_int(text, "BLOCKS", resident_blocks(task, a, program));
-    stn_params_int(text, "EXPECTED_HEADER", (int64_t)argument_offsets_of(a, task->dtype).values);
+    stn_params_int(text, "BLOCKS", step_storage_blocks(&a->storage, &a->block));
+    stn_params_int(text, "EXPECTED_HEADER", (int64_t)argument_offsets_of(&a->reads, task->dtype).values);
     stn_text_printf(text,
                     "template <class AROUND>\n__device__ __forceinline__ REAL system_value(const AROUND &around) {\n");
     stn_system_render_program(task, &a->reads, program, text);
@@ -122,7 +172,7 @@ static void render(const stn_system_task *task, step_assignment *a, const stn_sy
 
 /* Fills all arguments but pointers and numbers. */
 static void fill_header(const stn_system_task *task, step_assignment *a) {
-    const argument_offsets p = argument_offsets_of(a, task->dtype);
+    const argument_offsets p = argument_offsets_of(&a->reads, task->dtype);
     int64_t fixed[10] = {task->n[0], task->n[1], task->n[2], stn_system_task_points(task)};
     const uint32_t tiles[4] = {(uint32_t)a->tiles[0], (uint32_t)a->tiles[1], (uint32_t)a->tiles[2], 0};
     stn_system_updated_range(task, a->equation, fixed + 4, fixed + 7);
@@ -134,23 +184,24 @@ static void fill_header(const stn_system_task *task, step_assignment *a) {
 stn_status step_assignment_make(stn_plan *plan, const stn_system_equation *equation, step_block block,
                                 step_assignment *made, stn_error *error) {
     const stn_system_task *task = &plan->system;
+    const int march = stn_system_march(task);
     stn_system_program program;
     memset(made, 0, sizeof *made);
     made->equation = equation;
     made->block = block;
     made->tiles[0] = stn_div_up(task->n[2], block.x * block.vector);
-    made->tiles[1] = stn_div_up(task->n[1], block.y);
-    made->tiles[2] = stn_div_up(task->n[0], block.planes);
+    made->tiles[1] = stn_div_up(task->n[1 - march], block.y);
+    made->tiles[2] = stn_div_up(task->n[march], block.planes);
     stn_text params = STN_TEXT_EMPTY;
     stn_status status = stn_system_code_program(task, equation, &program, error);
-    if (status == STN_OK && !list_reads(task, &program, made))
-        status =
-            stn_fail(error, STN_ERROR_UNSUPPORTED, "an assignment reads more arrays than a kernel has arguments for");
+    if (status == STN_OK && !list_reads(task, equation, &program, &made->reads))
+        status = stn_fail(error, STN_ERROR_UNSUPPORTED, "%s", TOO_MANY_ARRAYS);
     if (status == STN_OK) {
-        made->arguments = argument_offsets_of(made, task->dtype).end;
+        step_storage_of(task, &made->reads, &block, step_most_shared(&plan->machine), &made->storage);
+        made->arguments = argument_offsets_of(&made->reads, task->dtype).end;
         render(task, made, &program, &params);
         fill_header(task, made);
-        status = stn_kernel_make(plan->context, "system_step", &params, 0, &made->kernel, error);
+        status = stn_kernel_make(plan->context, "system_step", &params, made->storage.shared, &made->kernel, error);
     }
     stn_system_program_clear(&program);
     if (status == STN_OK) stn_plan_list_kernel(plan, made->kernel);
@@ -160,7 +211,7 @@ stn_status step_assignment_make(stn_plan *plan, const stn_system_equation *equat
 stn_status step_assignment_run(const step_assignment *a, const stn_system_state *state, int64_t number, void *stream,
                                stn_error *error) {
     const stn_system_task *task = state->task;
-    const argument_offsets p = argument_offsets_of(a, task->dtype);
+    const argument_offsets p = argument_offsets_of(&a->reads, task->dtype);
     const int field = a->equation->field;
     _Alignas(16) unsigned char arguments[STN_SYSTEM_MOST_ARGUMENTS];
     const void *array;
@@ -177,7 +228,9 @@ stn_status step_assignment_run(const step_assignment *a, const stn_system_state 
     memcpy(arguments + p.out, ends, sizeof ends);
     stn_system_put_numbers(task, &a->reads, state->arrays->numbers, arguments + p.values);
     const int64_t blocks = a->tiles[0] * a->tiles[1] * a->tiles[2] * task->batch;
-    const stn_launch launch = {
-        .grid = {(unsigned)blocks, 1, 1}, .block = {(unsigned)a->block.x, (unsigned)a->block.y, 1}, .stream = stream};
+    const stn_launch launch = {.grid = {(unsigned)blocks, 1, 1},
+                               .block = {(unsigned)a->block.x, (unsigned)a->block.y, 1},
+                               .shared = a->storage.shared,
+                               .stream = stream};
     return stn_module_launch(a->kernel->module, &launch, arguments, error);
 }

@@ -6,24 +6,48 @@
 #include "problem/system_state.h"
 #include "strategies/common/system_code.h"
 
-/* Threads of a block along x and along y, the planes that it marches through, and the points of a
+/* Threads of a block along x and across, the planes that it marches through, and the points of a
  * thread along x. */
 typedef struct step_block {
     int x, y, planes, vector;
 } step_block;
 
+/* Where a block holds an array, as system_step.cu says: in registers, `queue` planes of a thread's
+ * column from `low` planes before the point's on; in shared memory, a ring of `ring` planes of the
+ * tile from `ring_low` before the point's on, with so many rows before and after it and slots of
+ * points beside it. 0 planes: reads go to memory. */
+typedef struct step_array {
+    int low, queue, ring_low, ring, around[4];
+} step_array;
+
+typedef struct step_storage {
+    step_array arrays[STN_SYSTEM_MOST_ARRAYS];
+    size_t shared; /* bytes of shared memory */
+    int registers; /* estimated registers of a thread */
+    double loads;  /* slots that a block loads for each slot of its tile in each plane, all arrays */
+} step_storage;
+
 typedef struct step_assignment {
     const stn_system_equation *equation; /* borrowed from the task */
     stn_kernel *kernel;
     step_block block;
+    step_storage storage;
     stn_system_reads reads;
     size_t arguments;                                /* size in bytes */
     int64_t tiles[3];                                /* blocks along x, y and z */
     unsigned char header[STN_SYSTEM_MOST_ARGUMENTS]; /* the arguments that are known before a run */
 } step_assignment;
 
-/* Whether a kernel can run the assignment; if not, writes the reason. */
-bool step_assignment_fits(const stn_system_task *task, const stn_system_equation *equation, char *reason, size_t size);
+/* Lists what the assignment reads, or writes the reason why a kernel cannot run it. */
+bool step_assignment_reads(const stn_system_task *task, const stn_system_equation *equation, stn_system_reads *reads,
+                           char *reason, size_t size);
+/* Decides where blocks hold the arrays, with at most `most` bytes of shared memory. */
+void step_storage_of(const stn_system_task *task, const stn_system_reads *reads, const step_block *block, size_t most,
+                     step_storage *storage);
+/* Bytes of shared memory that a block may have, so that several blocks are resident. */
+size_t step_most_shared(const stn_machine *machine);
+/* The multiprocessor's blocks that a kernel's registers are limited for. */
+int step_storage_blocks(const step_storage *storage, const step_block *block);
 stn_status step_assignment_make(stn_plan *plan, const stn_system_equation *equation, step_block block,
                                 step_assignment *made, stn_error *error);
 /* Launches it in the step that produces state `number`. */

@@ -18,9 +18,10 @@
 
 enum { ROTATED = 256 /* threads of a block of system_rotate */ };
 
-/* Fractions of the copy bandwidth: threads whose neighbours along z come from L2, and threads that
- * march along z; with one point a thread (H200, waves of order 8), and with several. */
-static const struct { double flat, marching, wide_flat, wide_marching; } rates = {0.2, 0.3, 0.45, 0.55};
+/* Measured on an H200 (waves of orders 4 and 8, diffusion, Maxwell's equations). Of the copy
+ * bandwidth: what a kernel reaches with enough loads in flight, and the rate at which blocks load
+ * from L2 or memory; seconds between a load and its use, of a loaded machine. */
+static const struct { double memory, l2, latency; } rates = {0.9, 1.6, 1.1e-6};
 
 typedef struct step_state {
     step_assignment assignments[STN_SYSTEM_MAX_FIELDS]; /* one for each equation */
@@ -46,20 +47,15 @@ static bool applies(const stn_system_task *task, const stn_machine *machine, cha
         snprintf(reason, size, "a launch has fewer blocks than these grids need");
         return false;
     }
-    for (int e = 0; e < task->system->nequations; e++)
-        if (!step_assignment_fits(task, &task->system->equations[e], reason, size)) return false;
-    return true;
-}
-
-/* The largest number of planes that an assignment reads; with more than one, marching along z reads
- * less. */
-static int planes_read(const stn_system_task *task) {
-    int most = 0;
-    for (int e = 0; e < task->system->nequations; e++) {
-        const int *reach = task->system->equations[e].reach[0];
-        if (reach[0] + reach[1] > most) most = reach[0] + reach[1];
+    if (task->n[1] * task->n[2] > INT32_MAX) {
+        snprintf(reason, size, "a plane of its grid has more than 2^31 - 1 points");
+        return false;
     }
-    return most;
+    for (int e = 0; e < task->system->nequations; e++) {
+        stn_system_reads reads;
+        if (!step_assignment_reads(task, &task->system->equations[e], &reads, reason, size)) return false;
+    }
+    return true;
 }
 
 /* The most points along x that a thread reads by one access of at most 16 bytes. */
@@ -71,26 +67,23 @@ static int widest(const stn_system_task *task) {
 }
 
 static size_t candidates(const stn_system_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
-    static const step_block line[] = {{256, 1, 1, 1}, {128, 1, 1, 1}}, flat[] = {{32, 4, 1, 1}, {64, 4, 1, 1}},
-                            marching[] = {{32, 4, 64, 1}, {32, 16, 64, 1}, {32, 8, 64, 1}};
-    const int vector = widest(task);
+    /* Lines, whose planes are single points; planes; volumes. */
+    static const struct {
+        int x, y;
+    } shapes[3][6] = {
+        {{256, 1}, {128, 1}}, {{128, 1}, {64, 1}, {256, 1}}, {{16, 16}, {32, 8}, {32, 4}, {16, 8}, {32, 16}}};
+    static const int lengths[] = {64, 128};
+    const int rank = task->n[0] > 1 ? 2 : task->n[1] > 1 ? 1 : 0;
+    const int64_t planes = task->n[stn_system_march(task)];
     size_t made = 0;
     (void)machine;
-    for (int points = vector; points > 0; points /= 2) {
-        step_block block;
-        for (size_t i = 0; task->n[1] == 1 && i < sizeof line / sizeof *line && made < most; i++) {
-            block = line[i], block.vector = points;
-            list[made++] = stn_candidate_of(&block, sizeof block);
-        }
-        for (size_t i = 0; task->n[1] > 1 && i < sizeof flat / sizeof *flat && made < most; i++) {
-            block = flat[i], block.vector = points;
-            list[made++] = stn_candidate_of(&block, sizeof block);
-        }
-        for (size_t i = 0; planes_read(task) && i < sizeof marching / sizeof *marching && made < most; i++) {
-            block = marching[i], block.vector = points;
-            list[made++] = stn_candidate_of(&block, sizeof block);
-        }
-    }
+    for (int length = 0; length < 2 && (!length || planes > 1); length++)
+        for (int points = widest(task); points > widest(task) / 4; points /= 2)
+            for (int i = 0; i < 6 && shapes[rank][i].x && made < most; i++) {
+                const step_block block = {shapes[rank][i].x, shapes[rank][i].y, planes > 1 ? lengths[length] : 1,
+                                          points};
+                list[made++] = stn_candidate_of(&block, sizeof block);
+            }
     return made;
 }
 
@@ -100,29 +93,48 @@ static step_block block_of(const stn_candidate *candidate) {
     return block;
 }
 
-/* Threads past the end of rows and planes are idle; a marching block begins with planes that its
- * predecessor has read as well; few blocks leave multiprocessors idle. */
+/* Seconds of one assignment at all points. A block begins with the planes of its queues, which its
+ * predecessor has read as well; the last blocks leave multiprocessors idle; few loads in flight
+ * wait for memory. */
+static double assignment_seconds(const stn_system_task *task, const stn_machine *machine,
+                                 const stn_system_equation *equation, const step_block *block, double *again) {
+    stn_system_reads reads;
+    step_storage storage;
+    char reason[200];
+    if (!step_assignment_reads(task, equation, &reads, reason, sizeof reason)) return INFINITY;
+    step_storage_of(task, &reads, block, step_most_shared(machine), &storage);
+    const int march = stn_system_march(task), threads = block->x * block->y;
+    const double slot = (double)block->vector * (double)stn_dtype_size(task->dtype);
+    int queued = 0;
+    for (int i = 0; i < reads.narrays; i++) queued += storage.arrays[i].queue - 1;
+    const double tiles = (double)(stn_div_up(task->n[2], block->x * block->vector) *
+                                  stn_div_up(task->n[1 - march], block->y) * task->batch);
+    const double chunks = (double)stn_div_up(task->n[march], block->planes);
+    const double resident = fmin(step_storage_blocks(&storage, block),
+                                 (double)machine->shared_per_multiprocessor / ((double)storage.shared + 1024));
+    const double rounds = tiles * chunks / (machine->multiprocessors * fmax(1, floor(resident)));
+    const double idle = fmax(1, ceil(rounds) / rounds);
+    const double planes = (double)task->n[march] + chunks * queued / fmax(1, reads.narrays);
+    const double slots = tiles * threads * planes;
+    *again = slots * block->vector / (double)stn_system_task_numbers(task);
+    const double in_flight = fmax(1, floor(resident)) * threads * slot * storage.loads * machine->multiprocessors;
+    const double rate = fmin(rates.memory * machine->copy_bandwidth, in_flight / rates.latency);
+    return fmax(slots * slot * (reads.narrays + 1) / rate,
+                slots * slot * (storage.loads + 1) / (rates.l2 * machine->copy_bandwidth)) *
+           fmin(idle, 2);
+}
+
 static void estimate(const stn_system_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
     const step_block block = block_of(candidate);
-    const int planes = planes_read(task), width = block.x * block.vector;
-    /* Threads, with the registers that assignments need. */
-    const double resident = 1536.0 * machine->multiprocessors;
+    double seconds = 0, again = 1;
     stn_system_cost(task, result);
-    const double wide = (double)stn_round_up(task->n[2], width) / (double)task->n[2];
-    const double high = (double)stn_round_up(task->n[1], block.y) / (double)task->n[1];
-    const double tiles = (double)(stn_div_up(task->n[2], width) * stn_div_up(task->n[1], block.y));
-    const double threads = tiles * (double)(stn_div_up(task->n[0], block.planes) * task->batch) * block.x * block.y;
-    const double again = block.planes > 1 ? 1 + 0.25 * planes / block.planes : 1;
-    const bool marches = block.planes > 1;
-    const double share =
-        block.vector > 1 ? (marches ? rates.wide_marching : rates.wide_flat) : (marches ? rates.marching : rates.flat);
-    const double rate = share * fmin(1, threads * block.vector / resident);
-    const double memory = result->bytes * again / (machine->copy_bandwidth * fmax(rate, 0.01));
-    const double arithmetic = result->flops * wide * high / machine->flops[result->unit];
-    result->halo_waste = again - 1;
-    result->seconds =
-        fmax(memory, arithmetic) * (1 + 0.01 * (wide * high - 1)) + result->launches * machine->launch_seconds;
+    for (int e = 0; e < task->system->nequations; e++)
+        seconds += assignment_seconds(task, machine, &task->system->equations[e], &block, &again);
+    const double arithmetic = result->flops / machine->flops[result->unit];
+    result->halo_waste = fmax(0, again - 1);
+    result->seconds = fmax(seconds * (double)task->steps * (double)task->states, arithmetic) +
+                      result->launches * machine->launch_seconds;
 }
 
 /* ---- building */
