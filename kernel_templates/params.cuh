@@ -141,12 +141,13 @@ constexpr int SYSTEM_SIDES[SYSTEM_ARRAYS] = {0};
 constexpr int SYSTEM_PAST[SYSTEM_ARRAYS][6] = {{0}};  // index of the value past a constant side
 constexpr int SYSTEM_SHARED[SYSTEM_ARRAYS] = {0};     // 1: all grids of a batch share it
 constexpr int SYSTEM_MARCH = 0;                       // axis along which blocks march: 0 or 1
-// Planes of it in registers, those of them before the point's; the same in shared memory, where one
-// plane more arrives; rows before and after the tile, slots beside it; 1: corners too.
-constexpr int SYSTEM_QUEUE[SYSTEM_ARRAYS] = {1}, SYSTEM_QUEUE_LOW[SYSTEM_ARRAYS] = {0};
-constexpr int SYSTEM_RING[SYSTEM_ARRAYS] = {2}, SYSTEM_RING_LOW[SYSTEM_ARRAYS] = {0};
+// Planes of it in registers before and after the point's; planes in shared memory and those before
+// the point's; rows before and after the tile, slots beside it; 1: corners too.
+constexpr int SYSTEM_LOW[SYSTEM_ARRAYS] = {0}, SYSTEM_HIGH[SYSTEM_ARRAYS] = {0};
+constexpr int SYSTEM_RING[SYSTEM_ARRAYS] = {3}, SYSTEM_BEFORE[SYSTEM_ARRAYS] = {0};
 constexpr int SYSTEM_AROUND[SYSTEM_ARRAYS][4] = {{0, 0, 0, 1}};
 constexpr int SYSTEM_CORNERS[SYSTEM_ARRAYS] = {0};
+constexpr int SYSTEM_AHEAD = 2;   // planes that are copied while one is computed
 constexpr int SYSTEM_PLANES = 1;  // planes that a block marches through
 constexpr int SYSTEM_ADDS = 1;    // system_points: 1 adds amplitudes, 0 records
 template <class AROUND>

@@ -10,25 +10,25 @@
 // which reads arrays by around.field<A>(z, y, x) and around.shared<A>(z, y, x) (a coefficient that
 // all grids of a batch share), and numbers by around.number(I).
 //
-// Reads in a thread's own column of slots come from a queue of planes in its registers; reads in
-// other columns come from a ring of planes of the tile in shared memory, with its surroundings:
+// Planes arrive in shared memory by asynchronous copies, SYSTEM_AHEAD iterations before they are
+// needed: each slot of a tile is copied by its own thread, the surroundings by all threads in turn.
+// An array's planes are a ring there. Slots past sides hold what the sides' rules make of them, so
+// that reads need no folding. Reads in a thread's own column of slots come from a queue of planes in
+// its registers; others from the ring:
 //
-//     plane     -LOW . . 0 . . . HIGH   next           +-----------------------+
-//     queue     [held  . . . . . held]  [ahead]        |   rows before         |   The corners are
-//                                                      |   +---------------+   |   filled if some
-//     ring            [RING_LOW . RING_HIGH]           |sl.| tile          |sl.|   read needs them.
-//                                                      |   +---------------+   |
-//                                                      |   rows after          |
-//                                                      +-----------------------+
+//     plane      -LOW . . . 0 . . . HIGH                 +-----------------------+
+//     queue      [held . . . . . . held]                 |   rows before         |   The corners are
+//                                                        |   +---------------+   |   filled if some
+//     ring          [BEFORE . . . . HIGH . . HIGH+AHEAD] |sl.| tile          |sl.|   read needs them.
+//                                                        |   +---------------+   |
+//                                                        |   rows after          |
+//                                                        +-----------------------+
 //
-// A plane of an array is loaded one iteration before it is needed, each slot of a tile by its own
-// thread and the surroundings by all threads in turn, and is stored into the ring by the iteration
-// that first reads it. Slots past sides hold what the sides' rules make of them, so that reads need
-// no folding. Reads for which neither registers nor shared memory suffice go to memory.
+// Arrays for which shared memory does not suffice are read from memory.
 //
 // Reads STORE, REAL, VECTOR, SYSTEM_ARRAYS, SYSTEM_VALUES, SYSTEM_FREEZES, SYSTEM_SIDES,
-// SYSTEM_PAST, SYSTEM_SHARED, SYSTEM_MARCH, SYSTEM_QUEUE_LOW, SYSTEM_QUEUE, SYSTEM_RING_LOW,
-// SYSTEM_RING, SYSTEM_AROUND, SYSTEM_CORNERS, THREADS_X, THREADS_Y, SYSTEM_PLANES, BLOCKS,
+// SYSTEM_PAST, SYSTEM_SHARED, SYSTEM_MARCH, SYSTEM_LOW, SYSTEM_HIGH, SYSTEM_BEFORE, SYSTEM_RING,
+// SYSTEM_AROUND, SYSTEM_CORNERS, SYSTEM_AHEAD, THREADS_X, THREADS_Y, SYSTEM_PLANES, BLOCKS,
 // system_value.
 #include "device/element.cuh"
 #include "device/launch_checks.cuh"
@@ -64,9 +64,8 @@ __device__ constexpr int plane_of(int a) { return rows_of(a) * width_of(a); }
 __device__ constexpr int line_of(int a) { return SYSTEM_CORNERS[a] ? width_of(a) : THREADS_X; }
 __device__ constexpr int above_of(int a) { return (SYSTEM_AROUND[a][0] + SYSTEM_AROUND[a][1]) * line_of(a); }
 __device__ constexpr int beside_of(int a) { return SYSTEM_AROUND[a][2] + SYSTEM_AROUND[a][3]; }
-// Slots of the surroundings, and those that a thread loads.
-__device__ constexpr int around_of(int a) { return SYSTEM_RING[a] ? above_of(a) + THREADS_Y * beside_of(a) : 0; }
-__device__ constexpr int turns_of(int a) { return (around_of(a) + THREADS - 1) / THREADS; }
+// Slots of the surroundings.
+__device__ constexpr int around_of(int a) { return above_of(a) + THREADS_Y * beside_of(a); }
 // Slots of shared memory before the array's ring.
 __device__ constexpr int ring_begin(int a) { return a ? ring_begin(a - 1) + SYSTEM_RING[a - 1] * plane_of(a - 1) : 0; }
 static_assert(shared_bytes_match(sizeof(slot) * ring_begin(SYSTEM_ARRAYS), 15), "the launcher gives as much");
@@ -86,11 +85,10 @@ struct place {
     bool inside;                  // the slot lies in the grid
 };
 
-// What a thread holds of arrays 0 to A.
+// The queues of arrays 0 to A.
 template <int A>
 struct columns : columns<A - 1> {
-    slot held[SYSTEM_QUEUE[A] ? SYSTEM_QUEUE[A] : 1];
-    slot ahead, around[turns_of(A) ? turns_of(A) : 1];
+    slot held[SYSTEM_LOW[A] + 1 + SYSTEM_HIGH[A]];
 };
 template <>
 struct columns<-1> {};
@@ -147,21 +145,43 @@ __device__ __noinline__ slot far_slot(const system_arguments &a, const STORE *ar
     return values;
 }
 
-// The thread's own slot of plane m.
+// The thread's own slot of plane m, from memory.
 template <int A>
 __device__ __forceinline__ slot own_slot(const place &t, int m) {
     slot values = {};
-    if (t.inside && m >= 0 && m < t.planes)
-        load_own_run(values.of, array_of<A>(t) + m * t.pitch + t.own);
-    else if (t.inside || SYSTEM_RING[A])
-        values = far_slot<A>(t.a, array_of<A>(t), m, t.row, t.column);
+    if (!t.inside) return values;
+    if (m < 0 || m >= t.planes) return far_slot<A>(t.a, array_of<A>(t), m, t.row, t.column);
+    load_own_run(values.of, array_of<A>(t) + m * t.pitch + t.own);
     return values;
 }
 
-// Slot i of the surroundings at plane m; where it lies in the ring's planes.
+// ---- the ring
+
+template <int A>
+__device__ __forceinline__ slot *ring_plane(const place &t, int m) {
+    constexpr unsigned RING = SYSTEM_RING[A] ? SYSTEM_RING[A] : 1;
+    return t.shared + ring_begin(A) + static_cast<int>((m + RING) % RING) * plane_of(A);
+}
+template <int A>
+__device__ __forceinline__ slot *own_place(const place &t, int m) {
+    return ring_plane<A>(t, m) + (threadIdx.y + SYSTEM_AROUND[A][0]) * width_of(A) + threadIdx.x + SYSTEM_AROUND[A][2];
+}
+
+__device__ __forceinline__ void copy_slot(slot *to, const STORE *from) {
+    if (sizeof(slot) == 16)
+        copy_async_16(to, from);
+    else if (sizeof(slot) == 8)
+        copy_async_8(to, from);
+    else if (sizeof(slot) == 4)
+        copy_async_4(to, from);
+    else
+        load_own_run(to->of, from);
+}
+
+// Where slot i of the surroundings lies in a plane of the ring.
 template <int A>
 __device__ __forceinline__ void around_place(int i, int &row, int &column) {
-    constexpr int LINE = line_of(A) ? line_of(A) : 1, BESIDE = beside_of(A) ? beside_of(A) : 1;
+    constexpr int LINE = line_of(A), BESIDE = beside_of(A) ? beside_of(A) : 1;
     constexpr int BEFORE = SYSTEM_AROUND[A][0], LEFT = SYSTEM_AROUND[A][2];
     if (i < above_of(A)) {
         row = i / LINE;
@@ -174,84 +194,64 @@ __device__ __forceinline__ void around_place(int i, int &row, int &column) {
         if (column >= LEFT) column += THREADS_X;
     }
 }
+
+// Copies plane m of array A.
 template <int A>
-__device__ __forceinline__ slot around_slot(const place &t, int m, int i) {
-    slot values = {};
-    int row, column;
-    if (i >= around_of(A)) return values;
-    around_place<A>(i, row, column);
-    row += t.first_row - SYSTEM_AROUND[A][0], column = t.first_column + (column - SYSTEM_AROUND[A][2]) * VECTOR;
-    if (m >= 0 && m < t.planes && row >= 0 && row < t.rows && column >= 0 && column < t.columns)
-        load_own_run(values.of, array_of<A>(t) + m * t.pitch + row * t.columns + column);
-    else
-        values = far_slot<A>(t.a, array_of<A>(t), m, row, column);
-    return values;
+__device__ __forceinline__ void copy_plane(const place &t, int m) {
+    slot *const ring = ring_plane<A>(t, m);
+    const STORE *const plane = array_of<A>(t) + m * t.pitch;
+    const bool near = m >= 0 && m < t.planes;
+    if (t.inside && near)
+        copy_slot(own_place<A>(t, m), plane + t.own);
+    else if (t.inside || around_of(A))
+        *own_place<A>(t, m) = far_slot<A>(t.a, array_of<A>(t), m, t.row, t.column);
+#pragma unroll
+    for (int k = 0; k < (around_of(A) + THREADS - 1) / THREADS; k++) {
+        const int i = t.thread + k * THREADS;
+        int row, column;
+        if (i >= around_of(A)) break;
+        around_place<A>(i, row, column);
+        slot *const to = ring + row * width_of(A) + column;
+        row += t.first_row - SYSTEM_AROUND[A][0], column = t.first_column + (column - SYSTEM_AROUND[A][2]) * VECTOR;
+        if (near && row >= 0 && row < t.rows && column >= 0 && column < t.columns)
+            copy_slot(to, plane + row * t.columns + column);
+        else
+            *to = far_slot<A>(t.a, array_of<A>(t), m, row, column);
+    }
 }
 
 // ---- a step of the march
 
+// Copies what iteration m needs and the one before it does not.
 template <int A>
-__device__ __forceinline__ slot *ring_plane(const place &t, int m) {
-    constexpr unsigned RING = SYSTEM_RING[A] ? SYSTEM_RING[A] : 1;
-    return t.shared + ring_begin(A) + static_cast<int>((m + RING) % RING) * plane_of(A);
+__device__ __forceinline__ void copy_ahead(const place &t, int m) {
+    copy_ahead<A - 1>(t, m);
+    if (SYSTEM_RING[A]) copy_plane<A>(t, m + SYSTEM_HIGH[A]);
 }
-template <int A>
-__device__ __forceinline__ slot *own_place(const place &t, int m) {
-    return ring_plane<A>(t, m) + (threadIdx.y + SYSTEM_AROUND[A][0]) * width_of(A) + threadIdx.x + SYSTEM_AROUND[A][2];
-}
-template <int A>
-__device__ __forceinline__ void store_around(const place &t, int m, int i, const slot &values) {
-    int row, column;
-    if (i >= around_of(A)) return;
-    around_place<A>(i, row, column);
-    ring_plane<A>(t, m)[row * width_of(A) + column] = values;
-}
+template <>
+__device__ __forceinline__ void copy_ahead<-1>(const place &, int) {}
 
-// The last planes of array A's queue and ring, from the point's on.
-template <int A>
-struct last {
-    static constexpr int QUEUE = SYSTEM_QUEUE[A] - 1 - SYSTEM_QUEUE_LOW[A],
-                         RING = SYSTEM_RING[A] - 2 - SYSTEM_RING_LOW[A];
-    static_assert(!SYSTEM_RING[A] || (SYSTEM_QUEUE[A] && RING <= QUEUE), "the queue has what the ring needs");
-};
-
-// Loads what the iteration of plane m will need.
-template <int A>
-__device__ __forceinline__ void load_ahead(const place &t, int m, columns<A> &c) {
-    load_ahead(t, m, static_cast<columns<A - 1> &>(c));
-    if (SYSTEM_QUEUE[A]) c.ahead = own_slot<A>(t, m + last<A>::QUEUE);
-#pragma unroll
-    for (int k = 0; k < turns_of(A); k++) c.around[k] = around_slot<A>(t, m + last<A>::RING, t.thread + k * THREADS);
-}
-__device__ __forceinline__ void load_ahead(const place &, int, columns<-1> &) {}
-
-// Fills queues and rings for plane m - 1, and loads what that of plane m will need.
+// Fills the queues for plane m - 1, all but their first entry, and begins to fill the rings.
 template <int A>
 __device__ __forceinline__ void begin(const place &t, int m, columns<A> &c) {
     begin(t, m, static_cast<columns<A - 1> &>(c));
+    constexpr int QUEUE = SYSTEM_LOW[A] + 1 + SYSTEM_HIGH[A];
 #pragma unroll
-    for (int k = 1; k < SYSTEM_QUEUE[A]; k++) c.held[k] = own_slot<A>(t, m - 1 - SYSTEM_QUEUE_LOW[A] + k);
+    for (int k = 1; k < QUEUE; k++) c.held[k] = own_slot<A>(t, m - 1 - SYSTEM_LOW[A] + k);
+    if (!SYSTEM_RING[A]) return;
 #pragma unroll 1
-    for (int p = m - SYSTEM_RING_LOW[A]; p < m + last<A>::RING; p++) {
-        *own_place<A>(t, p) = own_slot<A>(t, p);
-#pragma unroll 1
-        for (int i = t.thread; i < around_of(A); i += THREADS) store_around<A>(t, p, i, around_slot<A>(t, p, i));
-    }
+    for (int p = m - SYSTEM_BEFORE[A]; p < m + SYSTEM_HIGH[A]; p++) copy_plane<A>(t, p);
 }
 __device__ __forceinline__ void begin(const place &, int, columns<-1> &) {}
 
-// Advances to plane m.
+// Advances the queues to plane m.
 template <int A>
 __device__ __forceinline__ void advance(const place &t, int m, columns<A> &c) {
     advance(t, m, static_cast<columns<A - 1> &>(c));
-    if (!SYSTEM_QUEUE[A]) return;
+    constexpr int QUEUE = SYSTEM_LOW[A] + 1 + SYSTEM_HIGH[A];
 #pragma unroll
-    for (int k = 0; k + 1 < SYSTEM_QUEUE[A]; k++) c.held[k] = c.held[k + 1];
-    c.held[SYSTEM_QUEUE[A] - 1] = c.ahead;
-    if (!SYSTEM_RING[A]) return;
-    *own_place<A>(t, m + last<A>::RING) = c.held[SYSTEM_QUEUE_LOW[A] + last<A>::RING];
-#pragma unroll
-    for (int k = 0; k < turns_of(A); k++) store_around<A>(t, m + last<A>::RING, t.thread + k * THREADS, c.around[k]);
+    for (int k = 0; k + 1 < QUEUE; k++) c.held[k] = c.held[k + 1];
+    c.held[QUEUE - 1] = SYSTEM_RING[A] ? *own_place<A>(t, m + SYSTEM_HIGH[A]) : own_slot<A>(t, m + SYSTEM_HIGH[A]);
 }
 __device__ __forceinline__ void advance(const place &, int, columns<-1> &) {}
 
@@ -275,10 +275,9 @@ struct around_point {
     __device__ __forceinline__ REAL field(int dz, int dy, int dx) const {
         const int along = SYSTEM_MARCH ? dy : dz, across = SYSTEM_MARCH ? dz : dy;
         const int which = (V + dx + 64 * VECTOR) / VECTOR - 64, i = V + dx - which * VECTOR;
-        if (!across && !which && along >= -SYSTEM_QUEUE_LOW[A] && along <= last<A>::QUEUE)
-            return widen(
-                static_cast<const columns<A> &>(c).held[SYSTEM_QUEUE[A] ? along + SYSTEM_QUEUE_LOW[A] : 0].of[i]);
-        if (SYSTEM_RING[A] && along >= -SYSTEM_RING_LOW[A] && along <= last<A>::RING)
+        if (!across && !which && along >= -SYSTEM_LOW[A] && along <= SYSTEM_HIGH[A])
+            return widen(static_cast<const columns<A> &>(c).held[along + SYSTEM_LOW[A]].of[i]);
+        if (SYSTEM_RING[A] && along >= -SYSTEM_BEFORE[A] && along <= SYSTEM_HIGH[A])
             return widen(own_place<A>(t, m + along)[across * width_of(A) + which].of[i]);
         return read_folded<A, false>(t.a.n, t.a.values, SYSTEM_MARCH ? 0 : m, SYSTEM_MARCH ? m : t.row, t.column + V,
                                      dz, dy, dx, load<A>{t});
@@ -342,13 +341,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) system_step(const 
                   row < rows && column < width};
     all_columns c;
     begin(t, first, c);
-    load_ahead(t, first, c);
+#pragma unroll
+    for (int k = 0; k < SYSTEM_AHEAD; k++) {
+        if (first + k < end) copy_ahead<SYSTEM_ARRAYS - 1>(t, first + k);
+        copy_async_commit();
+    }
 #pragma unroll 1
     for (int m = first; m < end; m++) {
-        advance(t, m, c);
-        if (m + 1 < end) load_ahead(t, m + 1, c);
-        if (ring_begin(SYSTEM_ARRAYS)) __syncthreads();
+        copy_async_wait<SYSTEM_AHEAD - 1>();
+        __syncthreads();
+        if (m + SYSTEM_AHEAD < end) copy_ahead<SYSTEM_ARRAYS - 1>(t, m + SYSTEM_AHEAD);
+        copy_async_commit();
         if (!t.inside) continue;
+        advance(t, m, c);
         slot result;
         evaluate<0>::run(t, c, m, result);
         if (SYSTEM_FREEZES) freeze(t, m, result);

@@ -61,27 +61,10 @@ bool step_assignment_reads(const stn_system_task *task, const stn_system_equatio
 
 /* ---- storage */
 
-/* An array's ring in shared memory, with the planes and surroundings that other columns' reads
- * need, if the block has so many bytes left. */
-static void place_ring(const stn_system_array *array, const step_block *block, size_t slot, size_t most,
-                       step_storage *storage, step_array *held) {
-    const int v = block->vector;
-    step_array made = {.ring_low = -array->other[0], .ring = array->other[1] - array->other[0] + 2};
-    const int around[4] = {-array->rows[0], array->rows[1], (int)stn_div_up(-array->points[0], v),
-                           (int)stn_div_up(array->points[1], v)};
-    if (!array->others) return;
-    const size_t rows = (size_t)(block->y + around[0] + around[1]), width = (size_t)(block->x + around[2] + around[3]);
-    const size_t bytes = (size_t)made.ring * rows * width * slot;
-    if (storage->shared + bytes > most) return;
-    storage->shared += bytes;
-    memcpy(made.around, around, sizeof around);
-    *held = made;
-}
-
-/* Slots of the surroundings that a block loads for each plane. */
-static int surroundings(const stn_system_array *array, const step_block *block, const step_array *held) {
-    const int beside = held->around[2] + held->around[3];
-    return (held->around[0] + held->around[1]) * (block->x + (array->corners ? beside : 0)) + block->y * beside;
+/* Slots around a block's tile that it copies for each plane. */
+static int surroundings(const stn_system_array *array, const step_block *block, const int around[4]) {
+    const int beside = around[2] + around[3];
+    return (around[0] + around[1]) * (block->x + (array->corners ? beside : 0)) + block->y * beside;
 }
 
 size_t step_most_shared(const stn_machine *machine) {
@@ -89,25 +72,39 @@ size_t step_most_shared(const stn_machine *machine) {
                            (int64_t)(machine->shared_per_multiprocessor / 2 - 1024));
 }
 
+static step_array hold(const stn_system_array *array, const step_block *block, int words) {
+    const int v = block->vector;
+    step_array held = {.low = -array->own[0], .high = array->own[1]};
+    if ((held.low + 1 + held.high) * words > MOST_QUEUE) held.low = held.high = 0;
+    if (array->others) {
+        held.before = -array->other[0];
+        held.high = (int)stn_max(held.high, array->other[1]);
+        held.around[0] = -array->rows[0], held.around[1] = array->rows[1];
+        held.around[2] = (int)stn_div_up(-array->points[0], v);
+        held.around[3] = (int)stn_div_up(array->points[1], v);
+    } else
+        held.before = -held.high;
+    held.ring = held.before + held.high + 1 + block->ahead;
+    return held;
+}
+
 void step_storage_of(const stn_system_task *task, const stn_system_reads *reads, const step_block *block, size_t most,
                      step_storage *storage) {
     const size_t slot = (size_t)block->vector * stn_dtype_size(task->dtype);
-    const int words = (int)stn_div_up((int64_t)slot, 4), threads = block->x * block->y;
+    const int words = (int)stn_div_up((int64_t)slot, 4);
     /* Addresses and loop counters; values that an evaluation needs at the same time. */
-    *storage = (step_storage){.registers = 40 + 6 * words};
+    *storage = (step_storage){.registers = 36 + 4 * words};
     for (int i = 0; i < reads->narrays; i++) {
-        const stn_system_array *array = &reads->arrays[i];
         step_array *held = &storage->arrays[i];
-        *held = (step_array){.queue = 0};
-        place_ring(array, block, slot, most, storage, held);
-        int high = array->own[1];
-        held->low = -array->own[0];
-        if ((high + held->low + 1) * words > MOST_QUEUE) high = held->low = 0;
-        if (held->ring) high = (int)stn_max(high, held->ring - 2 - held->ring_low);
-        held->queue = high + held->low + 1;
-        const int around = held->ring ? surroundings(array, block, held) : 0;
-        storage->registers += words * (held->queue + 1 + (int)stn_div_up(around, threads));
-        storage->loads += 1 + (double)around / threads;
+        *held = hold(&reads->arrays[i], block, words);
+        const size_t rows = (size_t)(block->y + held->around[0] + held->around[1]);
+        const size_t bytes = (size_t)held->ring * rows * (size_t)(block->x + held->around[2] + held->around[3]) * slot;
+        if (storage->shared + bytes > most)
+            held->ring = 0;
+        else
+            storage->shared += bytes;
+        storage->registers += words * (held->low + 1 + held->high);
+        storage->copies += 1 + (double)surroundings(&reads->arrays[i], block, held->around) / (block->x * block->y);
     }
 }
 
@@ -128,25 +125,25 @@ static bool freezes(const stn_system_task *task, const stn_system_equation *equa
 }
 
 static void render_storage(const step_assignment *a, stn_text *text) {
-    int shared[STN_SYSTEM_MOST_ARRAYS], queue[STN_SYSTEM_MOST_ARRAYS], low[STN_SYSTEM_MOST_ARRAYS];
-    int ring[STN_SYSTEM_MOST_ARRAYS], ring_low[STN_SYSTEM_MOST_ARRAYS], corners[STN_SYSTEM_MOST_ARRAYS];
+    int shared[STN_SYSTEM_MOST_ARRAYS], low[STN_SYSTEM_MOST_ARRAYS], high[STN_SYSTEM_MOST_ARRAYS];
+    int ring[STN_SYSTEM_MOST_ARRAYS], before[STN_SYSTEM_MOST_ARRAYS], corners[STN_SYSTEM_MOST_ARRAYS];
     const size_t count = (size_t)a->reads.narrays;
     stn_text_printf(text, "constexpr int SYSTEM_AROUND[%zu][4] = {", count);
     for (size_t i = 0; i < count; i++) {
         const step_array *held = &a->storage.arrays[i];
-        shared[i] = !a->reads.arrays[i].is_field;
-        queue[i] = held->queue, low[i] = held->low, ring[i] = held->ring, ring_low[i] = held->ring_low;
-        corners[i] = a->reads.arrays[i].corners;
+        shared[i] = !a->reads.arrays[i].is_field, corners[i] = a->reads.arrays[i].corners;
+        low[i] = held->low, high[i] = held->high, before[i] = held->before, ring[i] = held->ring;
         stn_text_printf(text, "%s{%d, %d, %d, %d}", i ? ", " : "", held->around[0], held->around[1], held->around[2],
                         held->around[3]);
     }
     stn_text_printf(text, "};\n");
     stn_params_ints(text, "SYSTEM_SHARED", shared, count);
-    stn_params_ints(text, "SYSTEM_QUEUE", queue, count);
-    stn_params_ints(text, "SYSTEM_QUEUE_LOW", low, count);
+    stn_params_ints(text, "SYSTEM_LOW", low, count);
+    stn_params_ints(text, "SYSTEM_HIGH", high, count);
+    stn_params_ints(text, "SYSTEM_BEFORE", before, count);
     stn_params_ints(text, "SYSTEM_RING", ring, count);
-    stn_params_ints(text, "SYSTEM_RING_LOW", ring_low, count);
     stn_params_ints(text, "SYSTEM_CORNERS", corners, count);
+    stn_params_int(text, "SYSTEM_AHEAD", a->block.ahead);
 }
 
 static void render(const stn_system_task *task, step_assignment *a, const stn_system_program *program, stn_text *text) {

@@ -6,25 +6,25 @@
 #include "problem/system_state.h"
 #include "strategies/common/system_code.h"
 
-/* Threads of a block along x and across, the planes that it marches through, and the points of a
- * thread along x. */
+/* Threads of a block along x and across, the planes that it marches through, the points of a thread
+ * along x, and the planes that are being copied while one is computed. */
 typedef struct step_block {
-    int x, y, planes, vector;
+    int x, y, planes, vector, ahead;
 } step_block;
 
-/* Where a block holds an array, as system_step.cu says: in registers, `queue` planes of a thread's
- * column from `low` planes before the point's on; in shared memory, a ring of `ring` planes of the
- * tile from `ring_low` before the point's on, with so many rows before and after it and slots of
- * points beside it. 0 planes: reads go to memory. */
+/* Where a block holds an array, as system_step.cu says: in registers, the planes of a thread's
+ * column from `low` before the point's to `high` after it; in shared memory, a ring of so many
+ * planes of the tile from `before` on, with so many rows before and after it and slots of points
+ * beside it. ring 0: reads go to memory. */
 typedef struct step_array {
-    int low, queue, ring_low, ring, around[4];
+    int low, high, before, ring, around[4];
 } step_array;
 
 typedef struct step_storage {
     step_array arrays[STN_SYSTEM_MOST_ARRAYS];
     size_t shared; /* bytes of shared memory */
     int registers; /* estimated registers of a thread */
-    double loads;  /* slots that a block loads for each slot of its tile in each plane, all arrays */
+    double copies; /* slots that a block copies for each slot of its tile in each plane, all arrays */
 } step_storage;
 
 typedef struct step_assignment {

@@ -72,18 +72,21 @@ static size_t candidates(const stn_system_task *task, const stn_machine *machine
         int x, y;
     } shapes[3][6] = {
         {{256, 1}, {128, 1}}, {{128, 1}, {64, 1}, {256, 1}}, {{16, 16}, {32, 8}, {32, 4}, {16, 8}, {32, 16}}};
-    static const int lengths[] = {64, 128};
+    static const int lengths[] = {64, 32}, aheads[] = {2, 3, 1};
     const int rank = task->n[0] > 1 ? 2 : task->n[1] > 1 ? 1 : 0;
     const int64_t planes = task->n[stn_system_march(task)];
     size_t made = 0;
     (void)machine;
-    for (int length = 0; length < 2 && (!length || planes > 1); length++)
-        for (int points = widest(task); points > widest(task) / 4; points /= 2)
-            for (int i = 0; i < 6 && shapes[rank][i].x && made < most; i++) {
-                const step_block block = {shapes[rank][i].x, shapes[rank][i].y, planes > 1 ? lengths[length] : 1,
-                                          points};
-                list[made++] = stn_candidate_of(&block, sizeof block);
-            }
+    /* EXPERIMENT */
+    for (int points = widest(task); points > widest(task) / 4; points /= 2)
+        for (int i = 0; i < 6 && shapes[rank][i].x; i++)
+            for (int length = 0; length < 2; length++)
+                for (int ahead = 0; ahead < 3; ahead++) {
+                    const step_block block = {shapes[rank][i].x, shapes[rank][i].y, planes > 1 ? lengths[length] : 1,
+                                              points, aheads[ahead]};
+                    if ((length || ahead || points != widest(task)) && (i > 2 || (length && ahead) || (ahead && points != widest(task)))) continue;
+                    if (made < most) list[made++] = stn_candidate_of(&block, sizeof block);
+                }
     return made;
 }
 
@@ -106,7 +109,7 @@ static double assignment_seconds(const stn_system_task *task, const stn_machine 
     const int march = stn_system_march(task), threads = block->x * block->y;
     const double slot = (double)block->vector * (double)stn_dtype_size(task->dtype);
     int queued = 0;
-    for (int i = 0; i < reads.narrays; i++) queued += storage.arrays[i].queue - 1;
+    for (int i = 0; i < reads.narrays; i++) queued += storage.arrays[i].low + storage.arrays[i].high;
     const double tiles = (double)(stn_div_up(task->n[2], block->x * block->vector) *
                                   stn_div_up(task->n[1 - march], block->y) * task->batch);
     const double chunks = (double)stn_div_up(task->n[march], block->planes);
@@ -117,10 +120,11 @@ static double assignment_seconds(const stn_system_task *task, const stn_machine 
     const double planes = (double)task->n[march] + chunks * queued / fmax(1, reads.narrays);
     const double slots = tiles * threads * planes;
     *again = slots * block->vector / (double)stn_system_task_numbers(task);
-    const double in_flight = fmax(1, floor(resident)) * threads * slot * storage.loads * machine->multiprocessors;
+    const double in_flight =
+        fmax(1, floor(resident)) * threads * slot * storage.copies * block->ahead * machine->multiprocessors;
     const double rate = fmin(rates.memory * machine->copy_bandwidth, in_flight / rates.latency);
     return fmax(slots * slot * (reads.narrays + 1) / rate,
-                slots * slot * (storage.loads + 1) / (rates.l2 * machine->copy_bandwidth)) *
+                slots * slot * (storage.copies + 1) / (rates.l2 * machine->copy_bandwidth)) *
            fmin(idle, 2);
 }
 
@@ -235,7 +239,7 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
 static void name_block(const step_block *block, stn_text *text) {
     stn_text_printf(text, "blocks of %d x %d", block->y, block->x);
     if (block->vector > 1) stn_text_printf(text, " threads of %d points", block->vector);
-    if (block->planes > 1) stn_text_printf(text, ", marching through %d planes", block->planes);
+    if (block->planes > 1) stn_text_printf(text, ", marching through %d planes, %d ahead", block->planes, block->ahead);
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
