@@ -132,10 +132,12 @@ constexpr int NWEIGHTS = NTAPS;
 constexpr int HAS_GRID = 1;  // 1: there is a grid to add to
 constexpr int HAS_SOURCE = 1;
 
-// ---- system_step, system_points: one assignment, here u.next = 2 u(z, y, x + 1) - u
+// ---- system_step, system_points: assignments, here u.next = 2 u(z, y, x + 1) - u
 constexpr int SYSTEM_ARRAYS = 1;   // arrays that it reads
 constexpr int SYSTEM_VALUES = 1;   // numbers and constants of sides; at least 1
-constexpr int SYSTEM_FREEZES = 0;  // 1: points at fixed sides keep their value
+constexpr int SYSTEM_OUTPUTS = 1;  // assignments
+// By assignment: 1: points at fixed sides keep their value.
+constexpr int SYSTEM_FREEZES[SYSTEM_OUTPUTS] = {0};
 // For each array, 4 bits a side: boundary_kind, plus 8 where it is odd.
 constexpr int SYSTEM_SIDES[SYSTEM_ARRAYS] = {0};
 constexpr int SYSTEM_PAST[SYSTEM_ARRAYS][6] = {{0}};  // index of the value past a constant side
@@ -147,11 +149,12 @@ constexpr int SYSTEM_LOW[SYSTEM_ARRAYS] = {0}, SYSTEM_HIGH[SYSTEM_ARRAYS] = {0};
 constexpr int SYSTEM_RING[SYSTEM_ARRAYS] = {3}, SYSTEM_BEFORE[SYSTEM_ARRAYS] = {0};
 constexpr int SYSTEM_AROUND[SYSTEM_ARRAYS][4] = {{0, 0, 0, 1}};
 constexpr int SYSTEM_CORNERS[SYSTEM_ARRAYS] = {0};
-constexpr int SYSTEM_AHEAD = 2;   // planes that are copied while one is computed
-constexpr int SYSTEM_PLANES = 1;  // planes that a block marches through
-constexpr int SYSTEM_ADDS = 1;    // system_points: 1 adds amplitudes, 0 records
+constexpr int SYSTEM_AHEAD = 2;  // planes that are copied while one is computed
+constexpr int SYSTEM_ADDS = 1;   // system_points: 1 adds amplitudes, 0 records
+template <int I>
+struct assigned {};
 template <class AROUND>
-__device__ __forceinline__ REAL system_value(const AROUND &around) {
+__device__ __forceinline__ REAL system_value(const AROUND &around, assigned<0>) {
     const REAL t0 = around.template field<0>(0, 0, 1);
     const REAL t1 = around.template field<0>(0, 0, 0);
     return around.number(0) * t0 - t1;
@@ -188,7 +191,7 @@ template <int E>
 struct equation {
     template <class AROUND>
     __device__ static REAL value(const AROUND &around) {
-        return system_value(around);
+        return system_value(around, assigned<0>{});
     }
 };
 

@@ -1,12 +1,12 @@
-// One assignment of a system, at every point: out(p) = system_value(around p).
+// One or more assignments of a system, at every point: out[i](p) = system_value(around p, i).
 //
 //     a thread     a slot: VECTOR points along x (one access), which divides the rows' length
 //     a tile       THREADS_Y rows of THREADS_X slots of a plane
-//     a block      marches with its tile through SYSTEM_PLANES planes
+//     a block      marches with its tile through a chunk of planes
 //     blocks       x fastest, then rows, then planes, then the batch
 //
 // Planes are those along axis SYSTEM_MARCH: z of a 3D grid, y of a 2D grid, whose planes are single
-// rows. system_value is rendered from the assignment's text as a sequence of `const REAL tN = ...;`,
+// rows. system_value is rendered from the assignments' text as a sequence of `const REAL tN = ...;`,
 // which reads arrays by around.field<A>(z, y, x) and around.shared<A>(z, y, x) (a coefficient that
 // all grids of a batch share), and numbers by around.number(I).
 //
@@ -26,9 +26,9 @@
 //
 // Arrays for which shared memory does not suffice are read from memory.
 //
-// Reads STORE, REAL, VECTOR, SYSTEM_ARRAYS, SYSTEM_VALUES, SYSTEM_FREEZES, SYSTEM_SIDES,
+// Reads STORE, REAL, VECTOR, SYSTEM_ARRAYS, SYSTEM_OUTPUTS, SYSTEM_VALUES, SYSTEM_FREEZES, SYSTEM_SIDES,
 // SYSTEM_PAST, SYSTEM_SHARED, SYSTEM_MARCH, SYSTEM_LOW, SYSTEM_HIGH, SYSTEM_BEFORE, SYSTEM_RING,
-// SYSTEM_AROUND, SYSTEM_CORNERS, SYSTEM_AHEAD, THREADS_X, THREADS_Y, SYSTEM_PLANES, BLOCKS,
+// SYSTEM_AROUND, SYSTEM_CORNERS, SYSTEM_AHEAD, THREADS_X, THREADS_Y, BLOCKS, assigned,
 // system_value.
 #include "device/element.cuh"
 #include "device/launch_checks.cuh"
@@ -40,12 +40,15 @@ constexpr int ACROSS = 1 - SYSTEM_MARCH;  // the axis of a tile's rows
 
 struct system_arguments {
     const STORE *array[SYSTEM_ARRAYS];
-    STORE *out;
-    const STORE *present;    // the value that frozen points keep
-    long long n[3], points;  // points of one grid; axes z, y, x
-    long long live_low[3], live_high[3];
-    unsigned tiles_x, tiles_y, chunks, unused;  // blocks along x, across and along the march
-    REAL values[SYSTEM_VALUES];                 // numbers, then the sides' constants
+    STORE *out[SYSTEM_OUTPUTS];
+    const STORE *present[SYSTEM_OUTPUTS];  // the values that frozen points keep
+    long long n[3], points;                // points of one grid; axes z, y, x
+    struct {
+        long long low[3], high[3];
+    } live[SYSTEM_OUTPUTS];             // the points that are not frozen
+    unsigned tiles_x, tiles_y, chunks;  // blocks along x, across and along the march
+    unsigned planes;                    // of a chunk
+    REAL values[SYSTEM_VALUES];         // numbers, then the sides' constants
 };
 static_assert(layout_matches(sizeof(system_arguments), sizeof(system_arguments::values)),
               "the launcher's mirrored struct of the arguments");
@@ -289,31 +292,48 @@ struct around_point {
     __device__ __forceinline__ REAL number(int i) const { return t.a.values[i]; }
 };
 
-// The assigned values of points V to VECTOR - 1.
-template <int V>
+// The values that assignment I assigns to points V to VECTOR - 1.
+template <int I, int V>
 struct evaluate {
     __device__ __forceinline__ static void run(const place &t, const all_columns &c, int m, slot &result) {
-        result.of[V] = narrow<STORE>(system_value(around_point<V>{t, c, m}));
-        evaluate<V + 1>::run(t, c, m, result);
+        result.of[V] = narrow<STORE>(system_value(around_point<V>{t, c, m}, assigned<I>{}));
+        evaluate<I, V + 1>::run(t, c, m, result);
     }
 };
-template <>
-struct evaluate<VECTOR> {
+template <int I>
+struct evaluate<I, VECTOR> {
     __device__ __forceinline__ static void run(const place &, const all_columns &, int, slot &) {}
 };
 
 // Points that a fixed side freezes keep their value.
+template <int I>
 __device__ __forceinline__ void freeze(const place &t, int m, slot &result) {
-    const system_arguments &a = t.a;
-    const bool live = m >= a.live_low[SYSTEM_MARCH] && m < a.live_high[SYSTEM_MARCH] && t.row >= a.live_low[ACROSS] &&
-                      t.row < a.live_high[ACROSS];
-    if (live && t.column >= a.live_low[2] && t.column + VECTOR <= a.live_high[2]) return;
+    const auto &box = t.a.live[I];
+    const bool live = m >= box.low[SYSTEM_MARCH] && m < box.high[SYSTEM_MARCH] && t.row >= box.low[ACROSS] &&
+                      t.row < box.high[ACROSS];
+    if (live && t.column >= box.low[2] && t.column + VECTOR <= box.high[2]) return;
     slot frozen;
-    load_own_run(frozen.of, a.present + t.grid + m * t.pitch + t.own);
+    load_own_run(frozen.of, t.a.present[I] + t.grid + m * t.pitch + t.own);
 #pragma unroll
     for (int v = 0; v < VECTOR; v++)
-        if (!live || t.column + v < a.live_low[2] || t.column + v >= a.live_high[2]) result.of[v] = frozen.of[v];
+        if (!live || t.column + v < box.low[2] || t.column + v >= box.high[2]) result.of[v] = frozen.of[v];
 }
+
+// Assignments I to SYSTEM_OUTPUTS - 1. A thread has read all that it stores over.
+template <int I>
+struct assign {
+    __device__ __forceinline__ static void run(const place &t, const all_columns &c, int m) {
+        slot result;
+        evaluate<I, 0>::run(t, c, m, result);
+        if (SYSTEM_FREEZES[I]) freeze<I>(t, m, result);
+        store_run(t.a.out[I] + t.grid + m * t.pitch + t.own, result.of);
+        assign<I + 1>::run(t, c, m);
+    }
+};
+template <>
+struct assign<SYSTEM_OUTPUTS> {
+    __device__ __forceinline__ static void run(const place &, const all_columns &, int) {}
+};
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) system_step(const __grid_constant__ system_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
@@ -323,8 +343,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) system_step(const 
     const int first_row = tile_y * THREADS_Y, first_column = tile_x * THREADS_X * VECTOR;
     const int row = first_row + threadIdx.y, column = first_column + threadIdx.x * VECTOR;
     const int rows = static_cast<int>(a.n[ACROSS]), width = static_cast<int>(a.n[2]);
-    const int planes = static_cast<int>(a.n[SYSTEM_MARCH]), first = (chunk - batch * a.chunks) * SYSTEM_PLANES;
-    const int end = planes - first < SYSTEM_PLANES ? planes : first + SYSTEM_PLANES;
+    const int planes = static_cast<int>(a.n[SYSTEM_MARCH]), length = static_cast<int>(a.planes);
+    const int first = (chunk - batch * a.chunks) * length, end = planes - first < length ? planes : first + length;
     const place t{a,
                   reinterpret_cast<slot *>(stn_shared),
                   batch * a.points,
@@ -354,9 +374,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) system_step(const 
         copy_async_commit();
         if (!t.inside) continue;
         advance(t, m, c);
-        slot result;
-        evaluate<0>::run(t, c, m, result);
-        if (SYSTEM_FREEZES) freeze(t, m, result);
-        store_run(a.out + t.grid + m * t.pitch + t.own, result.of);
+        assign<0>::run(t, c, m);
     }
 }

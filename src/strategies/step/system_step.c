@@ -13,18 +13,20 @@
 #include "render/render.h"
 #include "strategies/common/system_cost.h"
 #include "strategies/common/system_points.h"
-#include "strategies/step/assignment.h"
+#include "strategies/step/step_launch.h"
 #include "strategies/table.h"
 
 enum { ROTATED = 256 /* threads of a block of system_rotate */ };
 
-/* Measured on an H200 (waves of orders 4 and 8, diffusion, Maxwell's equations). Of the copy
- * bandwidth: what a kernel reaches with enough loads in flight, and the rate at which blocks load
- * from L2 or memory; seconds between a load and its use, of a loaded machine. */
-static const struct { double memory, l2, latency; } rates = {0.9, 1.6, 1.1e-6};
+/* Measured on an H200 (waves of orders 4 and 8, diffusion, Maxwell's equations): the fraction of
+ * the copy bandwidth that a kernel reaches with enough loads in flight; what a copied slot around a
+ * tile costs, relative to one from memory; what narrower slots cost; seconds between a load and its
+ * use on a loaded machine. */
+static const struct { double memory, around, narrow, latency; } rates = {0.9, 0.5, 0.06, 1.1e-6};
 
 typedef struct step_state {
-    step_assignment assignments[STN_SYSTEM_MAX_FIELDS]; /* one for each equation */
+    step_launch launches[STN_SYSTEM_MAX_FIELDS];
+    int count;
     stn_system_points sources, receivers;
     stn_kernel *rotate; /* NULL if no field's levels are rotated */
 } step_state;
@@ -51,10 +53,10 @@ static bool applies(const stn_system_task *task, const stn_machine *machine, cha
         snprintf(reason, size, "a plane of its grid has more than 2^31 - 1 points");
         return false;
     }
-    for (int e = 0; e < task->system->nequations; e++) {
-        stn_system_reads reads;
-        if (!step_assignment_reads(task, &task->system->equations[e], &reads, reason, size)) return false;
-    }
+    const step_block block = {.x = 128, .y = 1, .vector = 1};
+    step_group group;
+    for (int e = 0; e < task->system->nequations; e += group.count)
+        if (!step_group_from(task, machine, &block, e, &group, reason, size)) return false;
     return true;
 }
 
@@ -70,23 +72,15 @@ static size_t candidates(const stn_system_task *task, const stn_machine *machine
     /* Lines, whose planes are single points; planes; volumes. */
     static const struct {
         int x, y;
-    } shapes[3][6] = {
-        {{256, 1}, {128, 1}}, {{128, 1}, {64, 1}, {256, 1}}, {{16, 16}, {32, 8}, {32, 4}, {16, 8}, {32, 16}}};
-    static const int lengths[] = {64, 32}, aheads[] = {2, 3, 1};
+    } shapes[3][4] = {{{256, 1}, {128, 1}}, {{128, 1}, {256, 1}, {64, 1}}, {{16, 16}, {32, 8}, {16, 8}, {32, 4}}};
     const int rank = task->n[0] > 1 ? 2 : task->n[1] > 1 ? 1 : 0;
-    const int64_t planes = task->n[stn_system_march(task)];
     size_t made = 0;
     (void)machine;
-    /* EXPERIMENT */
-    for (int points = widest(task); points > widest(task) / 4; points /= 2)
-        for (int i = 0; i < 6 && shapes[rank][i].x; i++)
-            for (int length = 0; length < 2; length++)
-                for (int ahead = 0; ahead < 3; ahead++) {
-                    const step_block block = {shapes[rank][i].x, shapes[rank][i].y, planes > 1 ? lengths[length] : 1,
-                                              points, aheads[ahead]};
-                    if ((length || ahead || points != widest(task)) && (i > 2 || (length && ahead) || (ahead && points != widest(task)))) continue;
-                    if (made < most) list[made++] = stn_candidate_of(&block, sizeof block);
-                }
+    for (int points = widest(task); points > 0; points /= 2)
+        for (int i = 0; i < 4 && shapes[rank][i].x && made < most; i++) {
+            const step_block block = {shapes[rank][i].x, shapes[rank][i].y, points};
+            list[made++] = stn_candidate_of(&block, sizeof block);
+        }
     return made;
 }
 
@@ -96,49 +90,46 @@ static step_block block_of(const stn_candidate *candidate) {
     return block;
 }
 
-/* Seconds of one assignment at all points. A block begins with the planes of its queues, which its
- * predecessor has read as well; the last blocks leave multiprocessors idle; few loads in flight
- * wait for memory. */
-static double assignment_seconds(const stn_system_task *task, const stn_machine *machine,
-                                 const stn_system_equation *equation, const step_block *block, double *again) {
-    stn_system_reads reads;
-    step_storage storage;
-    char reason[200];
-    if (!step_assignment_reads(task, equation, &reads, reason, sizeof reason)) return INFINITY;
-    step_storage_of(task, &reads, block, step_most_shared(machine), &storage);
+/* Seconds of one launch. A block loads the planes of its queues first, which its predecessor has
+ * read as well; the last blocks leave multiprocessors idle; few loads in flight wait for memory;
+ * arrays without a ring are read again by each tap. */
+static double launch_seconds(const stn_system_task *task, const stn_machine *machine, const step_group *group,
+                             const step_block *block, double *again) {
+    const step_storage *storage = &group->storage;
     const int march = stn_system_march(task), threads = block->x * block->y;
     const double slot = (double)block->vector * (double)stn_dtype_size(task->dtype);
-    int queued = 0;
-    for (int i = 0; i < reads.narrays; i++) queued += storage.arrays[i].low + storage.arrays[i].high;
+    const int64_t resident = (int64_t)storage->blocks * machine->multiprocessors;
+    const int64_t planes = step_planes(task, block, storage, resident);
     const double tiles = (double)(stn_div_up(task->n[2], block->x * block->vector) *
                                   stn_div_up(task->n[1 - march], block->y) * task->batch);
-    const double chunks = (double)stn_div_up(task->n[march], block->planes);
-    const double resident = fmin(step_storage_blocks(&storage, block),
-                                 (double)machine->shared_per_multiprocessor / ((double)storage.shared + 1024));
-    const double rounds = tiles * chunks / (machine->multiprocessors * fmax(1, floor(resident)));
-    const double idle = fmax(1, ceil(rounds) / rounds);
-    const double planes = (double)task->n[march] + chunks * queued / fmax(1, reads.narrays);
-    const double slots = tiles * threads * planes;
-    *again = slots * block->vector / (double)stn_system_task_numbers(task);
-    const double in_flight =
-        fmax(1, floor(resident)) * threads * slot * storage.copies * block->ahead * machine->multiprocessors;
+    const double chunks = (double)stn_div_up(task->n[march], planes), rounds = tiles * chunks / (double)resident;
+    const double arrays = group->reads.narrays, around = storage->copies - arrays;
+    const double loads = (double)planes * (arrays + rates.around * around) + storage->refill;
+    *again = tiles * threads * block->vector * loads * chunks / (arrays * (double)stn_system_task_numbers(task));
+    const double in_flight = (double)resident * threads * slot * storage->copies * storage->ahead;
     const double rate = fmin(rates.memory * machine->copy_bandwidth, in_flight / rates.latency);
-    return fmax(slots * slot * (reads.narrays + 1) / rate,
-                slots * slot * (storage.copies + 1) / (rates.l2 * machine->copy_bandwidth)) *
-           fmin(idle, 2);
+    const double slots = tiles * chunks * threads * (loads + (double)planes * group->count);
+    return slots * slot / rate * fmin(fmax(1, ceil(rounds) / rounds), 2) *
+           (1 + rates.narrow * (16 / fmin(slot, 16) - 1)) * (storage->complete ? 1 : 4);
 }
 
 static void estimate(const stn_system_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
     const step_block block = block_of(candidate);
     double seconds = 0, again = 1;
+    char reason[200];
+    step_group group;
+    const double steps = (double)task->steps * (double)task->states;
     stn_system_cost(task, result);
-    for (int e = 0; e < task->system->nequations; e++)
-        seconds += assignment_seconds(task, machine, &task->system->equations[e], &block, &again);
+    result->launches = 0;
+    for (int e = 0; e < task->system->nequations; e += group.count) {
+        if (!step_group_from(task, machine, &block, e, &group, reason, sizeof reason)) return;
+        seconds += launch_seconds(task, machine, &group, &block, &again);
+        result->launches += steps;
+    }
     const double arithmetic = result->flops / machine->flops[result->unit];
     result->halo_waste = fmax(0, again - 1);
-    result->seconds = fmax(seconds * (double)task->steps * (double)task->states, arithmetic) +
-                      result->launches * machine->launch_seconds;
+    result->seconds = fmax(seconds * steps, arithmetic) + result->launches * machine->launch_seconds;
 }
 
 /* ---- building */
@@ -161,9 +152,9 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     step_state *state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
-    for (int e = 0; e < task->system->nequations; e++)
-        STN_TRY(step_assignment_make(plan, &task->system->equations[e], block_of(&plan->candidate),
-                                     &state->assignments[e], error));
+    const step_block block = block_of(&plan->candidate);
+    for (int e = 0; e < task->system->nequations; e += state->launches[state->count++].group.count)
+        STN_TRY(step_launch_make(plan, e, &block, &state->launches[state->count], error));
     STN_TRY(stn_system_points_make(plan, true, &state->sources, error));
     STN_TRY(stn_system_points_make(plan, false, &state->receivers, error));
     STN_TRY(make_rotate(plan, state, error));
@@ -211,11 +202,14 @@ static stn_status rotate(const step_state *state, const stn_system_state *s, voi
 static stn_status run_step(stn_plan *plan, const stn_system_state *s, int64_t number, void *stream, stn_error *error) {
     const step_state *state = plan->state;
     const stn_system *system = plan->system.system;
-    for (int e = 0; e < system->nequations; e++) {
-        STN_TRY(step_assignment_run(&state->assignments[e], s, number, stream, error));
-        const int field = system->equations[e].field;
-        STN_TRY(stn_system_points_add(&state->sources, s->task, s->arrays, field,
-                                      stn_system_state_next(s, field, number), number, stream, error));
+    for (int i = 0; i < state->count; i++) {
+        const step_launch *launch = &state->launches[i];
+        STN_TRY(step_launch_run(launch, s, number, stream, error));
+        for (int e = launch->group.first; e < launch->group.first + launch->group.count; e++) {
+            const int field = system->equations[e].field;
+            STN_TRY(stn_system_points_add(&state->sources, s->task, s->arrays, field,
+                                          stn_system_state_next(s, field, number), number, stream, error));
+        }
     }
     const void *fields[STN_SYSTEM_MAX_FIELDS];
     for (int f = 0; f < system->nfields; f++) fields[f] = stn_system_state_of(s, f, number);
@@ -237,9 +231,8 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
 }
 
 static void name_block(const step_block *block, stn_text *text) {
-    stn_text_printf(text, "blocks of %d x %d", block->y, block->x);
-    if (block->vector > 1) stn_text_printf(text, " threads of %d points", block->vector);
-    if (block->planes > 1) stn_text_printf(text, ", marching through %d planes, %d ahead", block->planes, block->ahead);
+    stn_text_printf(text, "blocks of %d x %d threads", block->y, block->x);
+    if (block->vector > 1) stn_text_printf(text, " of %d points", block->vector);
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
@@ -247,11 +240,11 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     if (format == STN_JSON) {
         stn_json_integer(text, "threads_x", block.x);
         stn_json_integer(text, "threads_y", block.y);
-        stn_json_integer(text, "planes", block.planes);
         stn_json_integer(text, "vector", block.vector);
         return;
     }
-    stn_text_printf(text, "one launch an assignment, ");
+    const step_state *state = plan->state;
+    stn_text_printf(text, "%d %s a step, ", state->count, state->count == 1 ? "launch" : "launches");
     name_block(&block, text);
 }
 

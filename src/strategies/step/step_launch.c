@@ -1,0 +1,330 @@
+/* Groups assignments into launches, decides what blocks hold, renders kernels, and packs their
+ * arguments, as system_step.cu declares them:
+ *
+ *     pointers to the arrays, the outputs, and the values that frozen points keep
+ *     extents, points, each assignment's box that is not frozen     blocks along axes     values */
+#include "strategies/step/step_launch.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "context/kernel.h"
+#include "render/render.h"
+
+#define MOST_QUEUE 96      /* registers of an array's queue */
+#define MOST_REGISTERS 176 /* of a thread with several assignments */
+#define MOST_AHEAD 4       /* more planes in flight gain nothing */
+#define DRIFT 0.0025       /* what each plane of a march costs all others, as blocks drift apart (H200) */
+#define START 2.0          /* planes in whose time a block begins */
+
+/* Byte offsets of the parts of the arguments. */
+typedef struct argument_offsets {
+    size_t out, fixed, live, tiles, values, end;
+} argument_offsets;
+
+static argument_offsets argument_offsets_of(const stn_system_reads *reads, int outputs, stn_dtype dtype) {
+    const size_t arrays = (size_t)reads->narrays, real = dtype == STN_F64 ? 8 : 4, count = (size_t)outputs;
+    argument_offsets p;
+    p.out = 8 * arrays;
+    p.fixed = p.out + 16 * count;
+    p.live = p.fixed + 4 * 8;
+    p.tiles = p.live + 6 * 8 * count;
+    p.values = p.tiles + 4 * 4;
+    p.end = p.values + (size_t)stn_round_up((int64_t)((size_t)reads->nvalues * real), 8);
+    return p;
+}
+
+/* ---- storage */
+
+/* Slots around a block's tile that it copies for each plane. */
+static int surroundings(const stn_system_array *array, const step_block *block, const int around[4]) {
+    const int beside = around[2] + around[3];
+    return (around[0] + around[1]) * (block->x + (array->corners ? beside : 0)) + block->y * beside;
+}
+
+static step_array hold(const stn_system_array *array, const step_block *block, int words) {
+    const int v = block->vector;
+    step_array held = {.low = -array->own[0], .high = array->own[1]};
+    if ((held.low + 1 + held.high) * words > MOST_QUEUE) held.low = held.high = 0;
+    if (array->others) {
+        held.before = -array->other[0];
+        held.high = (int)stn_max(held.high, array->other[1]);
+        held.around[0] = -array->rows[0], held.around[1] = array->rows[1];
+        held.around[2] = (int)stn_div_up(-array->points[0], v);
+        held.around[3] = (int)stn_div_up(array->points[1], v);
+    } else
+        held.before = -held.high;
+    return held;
+}
+
+static size_t ring_bytes(const step_array *held, const step_block *block, size_t slot) {
+    const size_t rows = (size_t)(block->y + held->around[0] + held->around[1]),
+                 width = (size_t)(block->x + held->around[2] + held->around[3]);
+    return (size_t)held->ring * rows * width * slot;
+}
+
+/* Gives arrays rings, in their order, as long as `most` bytes suffice. */
+static void place_rings(const stn_system_reads *reads, const step_block *block, size_t slot, size_t most,
+                        step_storage *storage) {
+    storage->shared = 0;
+    storage->complete = true;
+    for (int i = 0; i < reads->narrays; i++) {
+        step_array *held = &storage->arrays[i];
+        held->ring = held->before + held->high + 1 + storage->ahead;
+        const size_t bytes = ring_bytes(held, block, slot);
+        if (storage->shared + bytes > most) {
+            held->ring = 0;
+            storage->complete = false;
+        } else
+            storage->shared += bytes;
+    }
+}
+
+/* As many planes ahead as shared memory suffices for, for as many resident blocks as registers
+ * allow; else fewer blocks; else some arrays have no ring. A kernel may keep fewer values in
+ * registers than are counted. */
+static void storage_of(const stn_system_task *task, const stn_machine *machine, const stn_system_reads *reads,
+                       const step_block *block, step_storage *storage) {
+    const size_t slot = (size_t)block->vector * stn_dtype_size(task->dtype);
+    const int words = (int)stn_div_up((int64_t)slot, 4), threads = block->x * block->y;
+    /* Addresses and loop counters; values that an evaluation needs at the same time. */
+    *storage = (step_storage){.registers = 36 + 4 * words};
+    for (int i = 0; i < reads->narrays; i++) {
+        const step_array *held = &storage->arrays[i];
+        storage->arrays[i] = hold(&reads->arrays[i], block, words);
+        storage->registers += words * (held->low + 1 + held->high);
+        storage->refill += held->low + held->high;
+        storage->copies += 1 + (double)surroundings(&reads->arrays[i], block, held->around) / threads;
+    }
+    const double by_registers = (double)machine->registers_per_multiprocessor / storage->registers / threads + 0.25;
+    storage->blocks = (int)fmax(1, fmin(by_registers, (double)(machine->threads / threads)));
+    for (; storage->blocks; storage->blocks--) {
+        const int64_t share = stn_max(0, (int64_t)machine->shared_per_multiprocessor / storage->blocks - 1024);
+        for (storage->ahead = MOST_AHEAD; storage->ahead > 1; storage->ahead--) {
+            place_rings(reads, block, slot, (size_t)stn_min(share, (int64_t)machine->shared_per_block), storage);
+            if (storage->complete) return;
+        }
+    }
+    storage->blocks = 1;
+    place_rings(reads, block, slot, machine->shared_per_block, storage);
+}
+
+int64_t step_planes(const stn_system_task *task, const step_block *block, const step_storage *storage,
+                    int64_t resident) {
+    const int march = stn_system_march(task);
+    const int64_t n = task->n[march], tiles = stn_div_up(task->n[2], block->x * block->vector) *
+                                              stn_div_up(task->n[1 - march], block->y) * task->batch;
+    int64_t best = n;
+    double least = INFINITY;
+    for (int64_t chunks = 1; chunks <= stn_max(1, n / 8); chunks++) {
+        const int64_t planes = stn_div_up(n, chunks);
+        if (stn_div_up(n, planes) != chunks) continue;
+        const double rounds = ceil((double)(tiles * chunks) / (double)resident);
+        const double cost = rounds * ((double)planes + START + storage->refill / 4.0) * (1 + DRIFT * (double)planes);
+        if (cost < least) least = cost, best = planes;
+    }
+    return best;
+}
+
+/* ---- groups */
+
+/* Lists what one more assignment reads; false if that is too much for a kernel's arguments. */
+static bool add_reads(const stn_system_task *task, const stn_system_equation *equation,
+                      const stn_system_program *program, int outputs, stn_system_reads *reads) {
+    if (!stn_system_reads_add(task, program, reads)) return false;
+    /* C++ has no empty arrays. */
+    if (!reads->narrays) (void)stn_system_reads_array(reads, true, equation->field, 0);
+    stn_system_reads_end(task, reads);
+    return argument_offsets_of(reads, outputs, task->dtype).end <= STN_SYSTEM_MOST_ARGUMENTS;
+}
+
+/* Whether equation `e` can be in one launch with the group before it. `reads`: what all read. A
+ * thread's own reads precede its stores, and those of other threads' points must not see them. */
+static bool joins(const stn_system_task *task, const step_group *group, int e, const stn_system_reads *reads) {
+    for (int i = 0; i < reads->narrays; i++) {
+        const stn_system_array *array = &reads->arrays[i];
+        if (!array->is_field) continue;
+        for (int k = group->first; k <= e; k++) {
+            const int field = task->system->equations[k].field;
+            if (array->index != field) continue;
+            const bool oldest = array->level == task->system->fields[field].levels - 1 && !task->spare[field];
+            if (array->level == STN_SYSTEM_NEXT || (oldest && (array->others || array->own[0] || array->own[1])))
+                return false;
+        }
+    }
+    return true;
+}
+
+bool step_group_from(const stn_system_task *task, const stn_machine *machine, const step_block *block, int first,
+                     step_group *group, char *reason, size_t size) {
+    int operations = 0;
+    *group = (step_group){.first = first};
+    stn_system_reads_begin(&group->reads);
+    for (int e = first; e < task->system->nequations; e++) {
+        const stn_system_equation *equation = &task->system->equations[e];
+        stn_system_program program;
+        stn_system_reads reads = group->reads;
+        step_storage storage = {.blocks = 0};
+        stn_error why = {STN_OK, ""};
+        bool fits = stn_system_code_program(task, equation, &program, &why) == STN_OK;
+        if (!fits)
+            snprintf(reason, size, "%.150s", why.message);
+        else if (!add_reads(task, equation, &program, group->count + 1, &reads)) {
+            snprintf(reason, size, "an assignment reads more arrays than a kernel has arguments for");
+            fits = false;
+        }
+        operations += program.count;
+        stn_system_program_clear(&program);
+        if (fits) storage_of(task, machine, &reads, block, &storage);
+        if (fits && group->count)
+            fits = operations <= STN_SYSTEM_MOST_OPERATIONS && joins(task, group, e, &reads) && storage.complete &&
+                   storage.registers <= MOST_REGISTERS;
+        if (!fits) break;
+        group->reads = reads, group->storage = storage;
+        group->count++;
+    }
+    return group->count > 0;
+}
+
+/* ---- kernel text */
+
+static bool freezes(const stn_system_task *task, const stn_system_equation *equation) {
+    int64_t begin[3], end[3];
+    stn_system_updated_range(task, equation, begin, end);
+    bool all = true;
+    for (int axis = 0; axis < 3; axis++) all = all && begin[axis] == 0 && end[axis] == task->n[axis];
+    return !all;
+}
+
+static void render_storage(const step_group *g, stn_text *text) {
+    int shared[STN_SYSTEM_MOST_ARRAYS], low[STN_SYSTEM_MOST_ARRAYS], high[STN_SYSTEM_MOST_ARRAYS];
+    int ring[STN_SYSTEM_MOST_ARRAYS], before[STN_SYSTEM_MOST_ARRAYS], corners[STN_SYSTEM_MOST_ARRAYS];
+    const size_t count = (size_t)g->reads.narrays;
+    stn_text_printf(text, "constexpr int SYSTEM_AROUND[%zu][4] = {", count);
+    for (size_t i = 0; i < count; i++) {
+        const step_array *held = &g->storage.arrays[i];
+        shared[i] = !g->reads.arrays[i].is_field, corners[i] = g->reads.arrays[i].corners;
+        low[i] = held->low, high[i] = held->high, before[i] = held->before, ring[i] = held->ring;
+        stn_text_printf(text, "%s{%d, %d, %d, %d}", i ? ", " : "", held->around[0], held->around[1], held->around[2],
+                        held->around[3]);
+    }
+    stn_text_printf(text, "};\n");
+    stn_params_ints(text, "SYSTEM_SHARED", shared, count);
+    stn_params_ints(text, "SYSTEM_LOW", low, count);
+    stn_params_ints(text, "SYSTEM_HIGH", high, count);
+    stn_params_ints(text, "SYSTEM_BEFORE", before, count);
+    stn_params_ints(text, "SYSTEM_RING", ring, count);
+    stn_params_ints(text, "SYSTEM_CORNERS", corners, count);
+    stn_params_int(text, "SYSTEM_AHEAD", g->storage.ahead);
+}
+
+static stn_status render(const stn_system_task *task, const step_launch *launch, stn_text *text, stn_error *error) {
+    const step_group *g = &launch->group;
+    int keeps[STN_SYSTEM_MAX_FIELDS];
+    stn_system_reads reads = g->reads;
+    stn_status status = STN_OK;
+    for (int i = 0; i < g->count; i++) keeps[i] = freezes(task, &task->system->equations[g->first + i]);
+    stn_params_begin(text);
+    stn_params_elements(text, task->dtype);
+    stn_system_render_sides(task, &g->reads, text);
+    stn_params_int(text, "SYSTEM_OUTPUTS", g->count);
+    stn_params_ints(text, "SYSTEM_FREEZES", keeps, (size_t)g->count);
+    stn_params_int(text, "SYSTEM_MARCH", stn_system_march(task));
+    render_storage(g, text);
+    stn_params_int(text, "VECTOR", launch->block.vector);
+    stn_params_int(text, "THREADS_X", launch->block.x);
+    stn_params_int(text, "THREADS_Y", launch->block.y);
+    stn_params_int(text, "BLOCKS", g->storage.blocks);
+    stn_params_int(text, "EXPECTED_HEADER", (int64_t)argument_offsets_of(&g->reads, g->count, task->dtype).values);
+    stn_text_printf(text, "template <int I>\nstruct assigned {};\n");
+    for (int i = 0; i < g->count && status == STN_OK; i++) {
+        stn_system_program program;
+        status = stn_system_code_program(task, &task->system->equations[g->first + i], &program, error);
+        stn_text_printf(text,
+                        "template <class AROUND>\n__device__ __forceinline__ REAL system_value(const AROUND &around, "
+                        "assigned<%d>) {\n",
+                        i);
+        if (status == STN_OK) stn_system_render_program(task, &reads, &program, text);
+        stn_text_printf(text, "}\n");
+        stn_system_program_clear(&program);
+    }
+    return status;
+}
+
+/* ---- arguments */
+
+/* Fills all arguments but pointers and numbers. */
+static void fill_header(const stn_system_task *task, step_launch *made, int64_t planes) {
+    const step_group *g = &made->group;
+    const int march = stn_system_march(task);
+    const argument_offsets p = argument_offsets_of(&g->reads, g->count, task->dtype);
+    const int64_t fixed[4] = {task->n[0], task->n[1], task->n[2], stn_system_task_points(task)};
+    const uint32_t tiles[4] = {(uint32_t)stn_div_up(task->n[2], made->block.x * made->block.vector),
+                               (uint32_t)stn_div_up(task->n[1 - march], made->block.y),
+                               (uint32_t)stn_div_up(task->n[march], planes), (uint32_t)planes};
+    memcpy(made->header + p.fixed, fixed, sizeof fixed);
+    for (int i = 0; i < g->count; i++) {
+        int64_t live[6];
+        stn_system_updated_range(task, &task->system->equations[g->first + i], live, live + 3);
+        memcpy(made->header + p.live + (size_t)i * sizeof live, live, sizeof live);
+    }
+    memcpy(made->header + p.tiles, tiles, sizeof tiles);
+    stn_system_put_constants(task, &g->reads, made->header + p.values);
+    made->blocks = (int64_t)tiles[0] * tiles[1] * tiles[2] * task->batch;
+}
+
+stn_status step_launch_make(stn_plan *plan, int first, const step_block *block, step_launch *made, stn_error *error) {
+    const stn_system_task *task = &plan->system;
+    const step_storage *storage = &made->group.storage;
+    char reason[200];
+    stn_text params = STN_TEXT_EMPTY;
+    made->block = *block;
+    if (!step_group_from(task, &plan->machine, block, first, &made->group, reason, sizeof reason))
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s", reason);
+    const stn_status status = render(task, made, &params, error);
+    if (status != STN_OK) {
+        stn_text_clear(&params);
+        return status;
+    }
+    STN_TRY(stn_kernel_make(plan->context, "system_step", &params, storage->shared, &made->kernel, error));
+    stn_plan_list_kernel(plan, made->kernel);
+    made->arguments = argument_offsets_of(&made->group.reads, made->group.count, task->dtype).end;
+    fill_header(task, made,
+                step_planes(task, block, storage, (int64_t)storage->blocks * plan->machine.multiprocessors));
+    return STN_OK;
+}
+
+stn_status step_launch_run(const step_launch *l, const stn_system_state *state, int64_t number, void *stream,
+                           stn_error *error) {
+    const stn_system_task *task = state->task;
+    const step_group *g = &l->group;
+    const argument_offsets p = argument_offsets_of(&g->reads, g->count, task->dtype);
+    _Alignas(16) unsigned char arguments[STN_SYSTEM_MOST_ARGUMENTS];
+    const void *array;
+    memcpy(arguments, l->header, l->arguments);
+    for (int i = 0; i < g->reads.narrays; i++) {
+        const stn_system_array *each = &g->reads.arrays[i];
+        array = !each->is_field                  ? state->arrays->coefficients[each->index]
+                : each->level == STN_SYSTEM_NEXT ? stn_system_state_next(state, each->index, number)
+                                                 : stn_system_state_of(state, each->index, number - 1 - each->level);
+        memcpy(arguments + 8 * (size_t)i, &array, sizeof array);
+    }
+    for (int i = 0; i < g->count; i++) {
+        const int field = task->system->equations[g->first + i].field;
+        const void *const next = stn_system_state_next(state, field, number);
+        const void *const present = stn_system_state_of(state, field, number - 1);
+        memcpy(arguments + p.out + 8 * (size_t)i, &next, sizeof next);
+        memcpy(arguments + p.out + 8 * (size_t)(g->count + i), &present, sizeof present);
+    }
+    stn_system_put_numbers(task, &g->reads, state->arrays->numbers, arguments + p.values);
+    const stn_launch launch = {.grid = {(unsigned)l->blocks, 1, 1},
+                               .block = {(unsigned)l->block.x, (unsigned)l->block.y, 1},
+                               .shared = g->storage.shared,
+                               .stream = stream};
+    return stn_module_launch(l->kernel->module, &launch, arguments, error);
+}
