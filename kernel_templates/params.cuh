@@ -147,7 +147,7 @@ constexpr int SYSTEM_MARCH = 0;                       // axis along which blocks
 // the point's; rows before and after the tile, slots beside it; 1: corners too.
 constexpr int SYSTEM_LOW[SYSTEM_ARRAYS] = {0}, SYSTEM_HIGH[SYSTEM_ARRAYS] = {0};
 constexpr int SYSTEM_RING[SYSTEM_ARRAYS] = {3}, SYSTEM_BEFORE[SYSTEM_ARRAYS] = {0};
-constexpr int SYSTEM_AROUND[SYSTEM_ARRAYS][4] = {{0, 0, 0, 1}};
+constexpr int SYSTEM_HALO[SYSTEM_ARRAYS][4] = {{0, 0, 0, 1}};
 constexpr int SYSTEM_CORNERS[SYSTEM_ARRAYS] = {0};
 constexpr int SYSTEM_AHEAD = 2;  // planes that are copied while one is computed
 constexpr int SYSTEM_ADDS = 1;   // system_points: 1 adds amplitudes, 0 records

@@ -1,34 +1,35 @@
-// One or more assignments of a system, at every point: out[i](p) = system_value(around p, i).
+// Assignments of a system, at every point p: out[I](p) = system_value(around p, assigned<I>).
 //
 //     a thread     a slot: VECTOR points along x (one access), which divides the rows' length
 //     a tile       THREADS_Y rows of THREADS_X slots of a plane
 //     a block      marches with its tile through a chunk of planes
-//     blocks       x fastest, then rows, then planes, then the batch
+//     blocks       x fastest, then rows, then chunks, then the batch
 //
-// Planes are those along axis SYSTEM_MARCH: z of a 3D grid, y of a 2D grid, whose planes are single
-// rows. system_value is rendered from the assignments' text as a sequence of `const REAL tN = ...;`,
-// which reads arrays by around.field<A>(z, y, x) and around.shared<A>(z, y, x) (a coefficient that
-// all grids of a batch share), and numbers by around.number(I).
+// Planes are those along axis SYSTEM_MARCH: z of a 3D grid; y of a 2D grid, whose planes are single
+// rows. system_value is rendered from the text of an assignment as a sequence of
+// `const REAL tN = ...;`, which reads arrays by around.field<A>(z, y, x) and
+// around.shared<A>(z, y, x) (a coefficient that all grids of a batch share), and numbers by
+// around.number(I).
 //
 // Planes arrive in shared memory by asynchronous copies, SYSTEM_AHEAD iterations before they are
-// needed: each slot of a tile is copied by its own thread, the surroundings by all threads in turn.
-// An array's planes are a ring there. Slots past sides hold what the sides' rules make of them, so
-// that reads need no folding. Reads in a thread's own column of slots come from a queue of planes in
-// its registers; others from the ring:
+// needed: each slot of a tile is copied by its own thread, those of its halo by all threads in
+// turn. Slots past sides hold what the rules of the sides make of them, so that reads need no
+// folding. There an array has a ring of planes. Its planes in a thread's own column of slots move
+// through a queue in registers as well:
 //
-//     plane      -LOW . . . 0 . . . HIGH                 +-----------------------+
-//     queue      [held . . . . . . held]                 |   rows before         |   The corners are
-//                                                        |   +---------------+   |   filled if some
-//     ring          [BEFORE . . . . HIGH . . HIGH+AHEAD] |sl.| tile          |sl.|   read needs them.
-//                                                        |   +---------------+   |
-//                                                        |   rows after          |
-//                                                        +-----------------------+
+//     plane     -LOW . . . 0 . . . HIGH               +------------------------+
+//     queue     [ held . . . . . . held ]             |  rows before           |   The corners are
+//                                                     |    +--------------+    |   copied if some
+//     ring         [BEFORE . . . . HIGH . HIGH+AHEAD] |slot|     tile     |slot|   read needs them.
+//                                                     |    +--------------+    |
+//                                                     |  rows after            |
+//                                                     +------------------------+
 //
 // Arrays for which shared memory does not suffice are read from memory.
 //
-// Reads STORE, REAL, VECTOR, SYSTEM_ARRAYS, SYSTEM_OUTPUTS, SYSTEM_VALUES, SYSTEM_FREEZES, SYSTEM_SIDES,
-// SYSTEM_PAST, SYSTEM_SHARED, SYSTEM_MARCH, SYSTEM_LOW, SYSTEM_HIGH, SYSTEM_BEFORE, SYSTEM_RING,
-// SYSTEM_AROUND, SYSTEM_CORNERS, SYSTEM_AHEAD, THREADS_X, THREADS_Y, BLOCKS, assigned,
+// Reads STORE, REAL, VECTOR, SYSTEM_ARRAYS, SYSTEM_OUTPUTS, SYSTEM_VALUES, SYSTEM_FREEZES,
+// SYSTEM_SIDES, SYSTEM_PAST, SYSTEM_SHARED, SYSTEM_MARCH, SYSTEM_LOW, SYSTEM_HIGH, SYSTEM_BEFORE,
+// SYSTEM_RING, SYSTEM_HALO, SYSTEM_CORNERS, SYSTEM_AHEAD, THREADS_X, THREADS_Y, BLOCKS, assigned,
 // system_value.
 #include "device/element.cuh"
 #include "device/launch_checks.cuh"
@@ -59,16 +60,16 @@ struct alignas(VECTOR * sizeof(STORE)) slot {
 
 // ---- an array's planes in shared memory
 
-// Rows of a plane in shared memory, slots of a row, slots of a plane, and those outside of the tile.
-__device__ constexpr int rows_of(int a) { return THREADS_Y + SYSTEM_AROUND[a][0] + SYSTEM_AROUND[a][1]; }
-__device__ constexpr int width_of(int a) { return THREADS_X + SYSTEM_AROUND[a][2] + SYSTEM_AROUND[a][3]; }
+// Rows of a plane in shared memory, slots of a row and of a plane.
+__device__ constexpr int rows_of(int a) { return THREADS_Y + SYSTEM_HALO[a][0] + SYSTEM_HALO[a][1]; }
+__device__ constexpr int width_of(int a) { return THREADS_X + SYSTEM_HALO[a][2] + SYSTEM_HALO[a][3]; }
 __device__ constexpr int plane_of(int a) { return rows_of(a) * width_of(a); }
-// Slots of the rows before and after the tile, and slots beside the tile's own rows.
+// Of the halo: slots of a row before or after the tile, of all these rows, next to one of the
+// tile's own rows, and all slots.
 __device__ constexpr int line_of(int a) { return SYSTEM_CORNERS[a] ? width_of(a) : THREADS_X; }
-__device__ constexpr int above_of(int a) { return (SYSTEM_AROUND[a][0] + SYSTEM_AROUND[a][1]) * line_of(a); }
-__device__ constexpr int beside_of(int a) { return SYSTEM_AROUND[a][2] + SYSTEM_AROUND[a][3]; }
-// Slots of the surroundings.
-__device__ constexpr int around_of(int a) { return above_of(a) + THREADS_Y * beside_of(a); }
+__device__ constexpr int row_slots_of(int a) { return (SYSTEM_HALO[a][0] + SYSTEM_HALO[a][1]) * line_of(a); }
+__device__ constexpr int side_slots_of(int a) { return SYSTEM_HALO[a][2] + SYSTEM_HALO[a][3]; }
+__device__ constexpr int halo_of(int a) { return row_slots_of(a) + THREADS_Y * side_slots_of(a); }
 // Slots of shared memory before the array's ring.
 __device__ constexpr int ring_begin(int a) { return a ? ring_begin(a - 1) + SYSTEM_RING[a - 1] * plane_of(a - 1) : 0; }
 static_assert(shared_bytes_match(sizeof(slot) * ring_begin(SYSTEM_ARRAYS), 15), "the launcher gives as much");
@@ -167,7 +168,7 @@ __device__ __forceinline__ slot *ring_plane(const place &t, int m) {
 }
 template <int A>
 __device__ __forceinline__ slot *own_place(const place &t, int m) {
-    return ring_plane<A>(t, m) + (threadIdx.y + SYSTEM_AROUND[A][0]) * width_of(A) + threadIdx.x + SYSTEM_AROUND[A][2];
+    return ring_plane<A>(t, m) + (threadIdx.y + SYSTEM_HALO[A][0]) * width_of(A) + threadIdx.x + SYSTEM_HALO[A][2];
 }
 
 __device__ __forceinline__ void copy_slot(slot *to, const STORE *from) {
@@ -181,18 +182,18 @@ __device__ __forceinline__ void copy_slot(slot *to, const STORE *from) {
         load_own_run(to->of, from);
 }
 
-// Where slot i of the surroundings lies in a plane of the ring.
+// Where slot i of the halo lies in a plane of the ring.
 template <int A>
-__device__ __forceinline__ void around_place(int i, int &row, int &column) {
-    constexpr int LINE = line_of(A), BESIDE = beside_of(A) ? beside_of(A) : 1;
-    constexpr int BEFORE = SYSTEM_AROUND[A][0], LEFT = SYSTEM_AROUND[A][2];
-    if (i < above_of(A)) {
+__device__ __forceinline__ void halo_place(int i, int &row, int &column) {
+    constexpr int LINE = line_of(A), SIDE = side_slots_of(A) ? side_slots_of(A) : 1;
+    constexpr int BEFORE = SYSTEM_HALO[A][0], LEFT = SYSTEM_HALO[A][2];
+    if (i < row_slots_of(A)) {
         row = i / LINE;
         column = i - row * LINE + (SYSTEM_CORNERS[A] ? 0 : LEFT);
         if (row >= BEFORE) row += THREADS_Y;
     } else {
-        row = (i - above_of(A)) / BESIDE;
-        column = i - above_of(A) - row * BESIDE;
+        row = (i - row_slots_of(A)) / SIDE;
+        column = i - row_slots_of(A) - row * SIDE;
         row += BEFORE;
         if (column >= LEFT) column += THREADS_X;
     }
@@ -206,16 +207,16 @@ __device__ __forceinline__ void copy_plane(const place &t, int m) {
     const bool near = m >= 0 && m < t.planes;
     if (t.inside && near)
         copy_slot(own_place<A>(t, m), plane + t.own);
-    else if (t.inside || around_of(A))
+    else if (t.inside || halo_of(A))
         *own_place<A>(t, m) = far_slot<A>(t.a, array_of<A>(t), m, t.row, t.column);
 #pragma unroll
-    for (int k = 0; k < (around_of(A) + THREADS - 1) / THREADS; k++) {
+    for (int k = 0; k < (halo_of(A) + THREADS - 1) / THREADS; k++) {
         const int i = t.thread + k * THREADS;
         int row, column;
-        if (i >= around_of(A)) break;
-        around_place<A>(i, row, column);
+        if (i >= halo_of(A)) break;
+        halo_place<A>(i, row, column);
         slot *const to = ring + row * width_of(A) + column;
-        row += t.first_row - SYSTEM_AROUND[A][0], column = t.first_column + (column - SYSTEM_AROUND[A][2]) * VECTOR;
+        row += t.first_row - SYSTEM_HALO[A][0], column = t.first_column + (column - SYSTEM_HALO[A][2]) * VECTOR;
         if (near && row >= 0 && row < t.rows && column >= 0 && column < t.columns)
             copy_slot(to, plane + row * t.columns + column);
         else

@@ -19,7 +19,7 @@
 #define MOST_QUEUE 96      /* registers of an array's queue */
 #define MOST_REGISTERS 176 /* of a thread with several assignments */
 #define MOST_AHEAD 4       /* more planes in flight gain nothing */
-#define DRIFT 0.0025       /* what each plane of a march costs all others, as blocks drift apart (H200) */
+#define DRIFT 0.0025       /* what a longer march costs by plane: blocks drift apart (H200) */
 #define START 2.0          /* planes in whose time a block begins */
 
 /* Byte offsets of the parts of the arguments. */
@@ -41,10 +41,10 @@ static argument_offsets argument_offsets_of(const stn_system_reads *reads, int o
 
 /* ---- storage */
 
-/* Slots around a block's tile that it copies for each plane. */
-static int surroundings(const stn_system_array *array, const step_block *block, const int around[4]) {
-    const int beside = around[2] + around[3];
-    return (around[0] + around[1]) * (block->x + (array->corners ? beside : 0)) + block->y * beside;
+/* Slots of the halo that a block copies for each plane. */
+static int halo_slots(const stn_system_array *array, const step_block *block, const int halo[4]) {
+    const int sides = halo[2] + halo[3];
+    return (halo[0] + halo[1]) * (block->x + (array->corners ? sides : 0)) + block->y * sides;
 }
 
 static step_array hold(const stn_system_array *array, const step_block *block, int words) {
@@ -54,17 +54,17 @@ static step_array hold(const stn_system_array *array, const step_block *block, i
     if (array->others) {
         held.before = -array->other[0];
         held.high = (int)stn_max(held.high, array->other[1]);
-        held.around[0] = -array->rows[0], held.around[1] = array->rows[1];
-        held.around[2] = (int)stn_div_up(-array->points[0], v);
-        held.around[3] = (int)stn_div_up(array->points[1], v);
+        held.halo[0] = -array->rows[0], held.halo[1] = array->rows[1];
+        held.halo[2] = (int)stn_div_up(-array->points[0], v);
+        held.halo[3] = (int)stn_div_up(array->points[1], v);
     } else
         held.before = -held.high;
     return held;
 }
 
 static size_t ring_bytes(const step_array *held, const step_block *block, size_t slot) {
-    const size_t rows = (size_t)(block->y + held->around[0] + held->around[1]),
-                 width = (size_t)(block->x + held->around[2] + held->around[3]);
+    const size_t rows = (size_t)(block->y + held->halo[0] + held->halo[1]),
+                 width = (size_t)(block->x + held->halo[2] + held->halo[3]);
     return (size_t)held->ring * rows * width * slot;
 }
 
@@ -99,7 +99,7 @@ static void storage_of(const stn_system_task *task, const stn_machine *machine, 
         storage->arrays[i] = hold(&reads->arrays[i], block, words);
         storage->registers += words * (held->low + 1 + held->high);
         storage->refill += held->low + held->high;
-        storage->copies += 1 + (double)surroundings(&reads->arrays[i], block, held->around) / threads;
+        storage->copies += 1 + (double)halo_slots(&reads->arrays[i], block, held->halo) / threads;
     }
     const double by_registers = (double)machine->registers_per_multiprocessor / storage->registers / threads + 0.25;
     storage->blocks = (int)fmax(1, fmin(by_registers, (double)(machine->threads / threads)));
@@ -205,13 +205,13 @@ static void render_storage(const step_group *g, stn_text *text) {
     int shared[STN_SYSTEM_MOST_ARRAYS], low[STN_SYSTEM_MOST_ARRAYS], high[STN_SYSTEM_MOST_ARRAYS];
     int ring[STN_SYSTEM_MOST_ARRAYS], before[STN_SYSTEM_MOST_ARRAYS], corners[STN_SYSTEM_MOST_ARRAYS];
     const size_t count = (size_t)g->reads.narrays;
-    stn_text_printf(text, "constexpr int SYSTEM_AROUND[%zu][4] = {", count);
+    stn_text_printf(text, "constexpr int SYSTEM_HALO[%zu][4] = {", count);
     for (size_t i = 0; i < count; i++) {
         const step_array *held = &g->storage.arrays[i];
         shared[i] = !g->reads.arrays[i].is_field, corners[i] = g->reads.arrays[i].corners;
         low[i] = held->low, high[i] = held->high, before[i] = held->before, ring[i] = held->ring;
-        stn_text_printf(text, "%s{%d, %d, %d, %d}", i ? ", " : "", held->around[0], held->around[1], held->around[2],
-                        held->around[3]);
+        stn_text_printf(text, "%s{%d, %d, %d, %d}", i ? ", " : "", held->halo[0], held->halo[1], held->halo[2],
+                        held->halo[3]);
     }
     stn_text_printf(text, "};\n");
     stn_params_ints(text, "SYSTEM_SHARED", shared, count);

@@ -14,10 +14,10 @@ typedef struct step_block {
 
 /* Where a block holds an array, as system_step.cu says: in registers, the planes of a thread's
  * column from `low` before the point's to `high` after it; in shared memory, a ring of so many
- * planes of the tile from `before` on, with so many rows before and after it and slots of points
- * beside it. ring 0: reads go to memory. */
+ * planes of the tile from `before` on, with a halo of rows before and after it and slots of points
+ * on its two sides. ring 0: reads go to memory. */
 typedef struct step_array {
-    int low, high, before, ring, around[4];
+    int low, high, before, ring, halo[4];
 } step_array;
 
 typedef struct step_storage {
@@ -27,7 +27,7 @@ typedef struct step_storage {
     int ahead;     /* planes that are being copied while one is computed */
     int registers; /* estimated, of a thread */
     int blocks;    /* of a multiprocessor, for which registers and shared memory suffice */
-    double copies; /* slots that a block copies for each slot of its tile in each plane, all arrays */
+    double copies; /* slots, of all arrays, that a block copies for each slot of its tile */
     int refill;    /* planes of all queues but the point's own, which each block loads first */
 } step_storage;
 

@@ -19,10 +19,10 @@
 enum { ROTATED = 256 /* threads of a block of system_rotate */ };
 
 /* Measured on an H200 (waves of orders 4 and 8, diffusion, Maxwell's equations): the fraction of
- * the copy bandwidth that a kernel reaches with enough loads in flight; what a copied slot around a
- * tile costs, relative to one from memory; what narrower slots cost; seconds between a load and its
- * use on a loaded machine. */
-static const struct { double memory, around, narrow, latency; } rates = {0.9, 0.5, 0.06, 1.1e-6};
+ * the copy bandwidth that a kernel reaches with enough loads in flight; what a slot of a halo
+ * costs, relative to one from memory; what narrower slots cost; seconds between a load and its use
+ * on a loaded machine. */
+static const struct { double memory, halo, narrow, latency; } rates = {0.9, 0.5, 0.06, 1.1e-6};
 
 typedef struct step_state {
     step_launch launches[STN_SYSTEM_MAX_FIELDS];
@@ -103,8 +103,8 @@ static double launch_seconds(const stn_system_task *task, const stn_machine *mac
     const double tiles = (double)(stn_div_up(task->n[2], block->x * block->vector) *
                                   stn_div_up(task->n[1 - march], block->y) * task->batch);
     const double chunks = (double)stn_div_up(task->n[march], planes), rounds = tiles * chunks / (double)resident;
-    const double arrays = group->reads.narrays, around = storage->copies - arrays;
-    const double loads = (double)planes * (arrays + rates.around * around) + storage->refill;
+    const double arrays = group->reads.narrays, halo = storage->copies - arrays;
+    const double loads = (double)planes * (arrays + rates.halo * halo) + storage->refill;
     *again = tiles * threads * block->vector * loads * chunks / (arrays * (double)stn_system_task_numbers(task));
     const double in_flight = (double)resident * threads * slot * storage->copies * storage->ahead;
     const double rate = fmin(rates.memory * machine->copy_bandwidth, in_flight / rates.latency);
