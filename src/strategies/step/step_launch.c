@@ -102,7 +102,7 @@ static void storage_of(const stn_system_task *task, const stn_machine *machine, 
         storage->copies += 1 + (double)halo_slots(&reads->arrays[i], block, held->halo) / threads;
     }
     const double by_registers = (double)machine->registers_per_multiprocessor / storage->registers / threads + 0.25;
-    storage->blocks = (int)fmax(1, fmin(by_registers, (double)(machine->threads / threads)));
+    storage->blocks = (int)stn_max(1, stn_min((int)by_registers, machine->threads / threads));
     for (; storage->blocks; storage->blocks--) {
         const int64_t share = stn_max(0, (int64_t)machine->shared_per_multiprocessor / storage->blocks - 1024);
         for (storage->ahead = MOST_AHEAD; storage->ahead > 1; storage->ahead--) {
