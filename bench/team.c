@@ -12,8 +12,9 @@
  * the speedup is relative to the number of members. Grids stay on their devices between runs, as in
  * a simulation. --between sets the steps between two exchanges, --overlap whether exchanges overlap
  * with computation; else the plan chooses both. --case runs only cases whose names contain the
- * text. --model adds lines with predictions for 8 GPUs of one host and for 64 of 8 hosts;
- * --arch sm_90 prints these alone, for a GPU that need not be here. */
+ * text. The wave, a system, is compared with a team of one device. --model adds lines with
+ * predictions for 8 GPUs of one host and for 64 of 8 hosts; --arch sm_90 prints these alone, for a
+ * GPU that need not be here. */
 #include "team/team.h"
 
 #include <inttypes.h>
@@ -414,6 +415,101 @@ static stn_status run_case(const settings *s, const team_case *c, stn_team *cons
     return status;
 }
 
+/* ---- a system -------------------------------------------------------------------------------- */
+
+#define WAVE_NAME "acoustic order 8 1024^3 f32"
+#define WAVE_STEPS 50
+
+/* A member's rows of u, u.prev and the coefficient. */
+typedef struct wave_part {
+    void *levels[2], *speed[1];
+    stn_system_arrays arrays;
+} wave_part;
+
+static stn_status make_wave_parts(stn_team *team, const stn_team_plan *plan, size_t row_points, wave_part *parts,
+                                  stn_error *error) {
+    for (int m = 0; m < stn_team_size(team); m++) {
+        stn_context *const context = stn_team_context(team, m);
+        wave_part *w = &parts[m];
+        size_t first, rows;
+        void **const arrays[] = {&w->levels[0], &w->levels[1], &w->speed[0]};
+        STN_TRY(stn_team_plan_local(plan, m, &first, &rows, error));
+        for (int i = 0; i < 3; i++) {
+            STN_TRY(stn_memory_alloc(context, rows * row_points * sizeof(float), arrays[i], error));
+            if (rows) STN_TRY(fill(context, *arrays[i], STN_F32, first * row_points, rows * row_points, error));
+        }
+        w->arrays = (stn_system_arrays)STN_SYSTEM_ARRAYS_INIT;
+        w->arrays.in = (const void *const *)w->levels, w->arrays.out = w->levels;
+        w->arrays.coefficients = (const void *const *)w->speed;
+    }
+    return STN_OK;
+}
+
+/* The first run starts from the input; one device's result is sampled, a team's compared with it.
+ * The timed runs go on from there. */
+static stn_status time_wave(const settings *s, stn_team *team, const stn_system_problem *p, samples *all,
+                            double *seconds, difference *d, stn_team_plan **plan, wave_part *parts, stn_error *error) {
+    const stn_system_arrays *list[MOST_MEMBERS];
+    double times[MOST_REPEAT];
+    STN_TRY(stn_team_plan_create_system(team, p, NULL, plan, error));
+    STN_TRY(make_wave_parts(team, *plan, all->row_bytes / sizeof(float), parts, error));
+    for (int m = 0; m < stn_team_size(team); m++) list[m] = &parts[m].arrays;
+    STN_TRY(stn_team_plan_execute_system(*plan, list, error));
+    for (int m = 0; m < stn_team_size(team); m++) {
+        size_t first, rows;
+        STN_TRY(stn_team_plan_local(*plan, m, &first, &rows, error));
+        if (stn_team_size(team) == 1)
+            STN_TRY(take_samples(stn_team_context(team, m), parts[m].levels[0], all, error));
+        else
+            STN_TRY(compare_part(stn_team_context(team, m), parts[m].levels[0], first, rows, all, STN_F32, d, error));
+        parts[m].arrays.in = NULL, parts[m].arrays.out = NULL, parts[m].arrays.coefficients = NULL;
+    }
+    for (int i = 0; i < s->repeat; i++) {
+        const double begin = bench_now();
+        STN_TRY(stn_team_plan_execute_system(*plan, list, error));
+        times[i] = bench_now() - begin;
+    }
+    *seconds = bench_median(times, s->repeat);
+    return STN_OK;
+}
+
+static stn_status run_wave(const settings *s, stn_team *const *teams, stn_error *error) {
+    stn_system_problem p = STN_SYSTEM_PROBLEM_INIT;
+    stn_system *system = NULL;
+    samples all = {0};
+    double alone = 0;
+    STN_TRY(
+        stn_system_parse("field u(2)\ncoefficient c2\nstencil lap = laplace-3d:order=8\n"
+                         "u.next = 2*u - u.prev + 0.05*c2*lap(u)",
+                         &system, error));
+    p.system = system, p.dtype = STN_F32, p.steps = s->small ? 5 : WAVE_STEPS, p.in_place = 1;
+    for (int axis = 0; axis < 3; axis++) p.extent[axis] = s->small ? 40 : 1024;
+    all.row_bytes = p.extent[1] * p.extent[2] * sizeof(float);
+    choose_samples(&all, p.extent[0], s->members);
+    stn_status status = STN_OK;
+    for (int i = 0; status == STN_OK && i < MOST_MEMBERS && teams[i]; i++) {
+        const int members = stn_team_size(teams[i]);
+        wave_part parts[MOST_MEMBERS] = {0};
+        stn_team_plan *plan = NULL;
+        difference d = {.equal = true};
+        double seconds = 0;
+        status = time_wave(s, teams[i], &p, &all, &seconds, &d, &plan, parts, error);
+        if (i == 0) alone = seconds;
+        if (status == STN_OK)
+            printf("%-44s %d members: %.6f s (%s), %.3f times; %d steps; %s\n", WAVE_NAME, members, seconds,
+                   stn_plan_strategy(plan->part[0].plan[0]), alone / seconds, (int)p.steps,
+                   d.equal ? "equal" : "not equal");
+        fflush(stdout);
+        stn_team_plan_destroy(plan);
+        for (int m = 0; m < members; m++)
+            for (int k = 0; k < 3; k++)
+                stn_memory_free(stn_team_context(teams[i], m), k < 2 ? parts[m].levels[k] : parts[m].speed[0]);
+    }
+    free_samples(&all);
+    stn_system_destroy(system);
+    return status;
+}
+
 /* The model of a case on GPUs that need not be here, with the link of two H200s of one host. */
 #define ASSUMED_BANDWIDTH 370e9 /* bytes/s each way, both ways at once */
 #define ASSUMED_LATENCY 26e-6   /* seconds of an exchange */
@@ -579,6 +675,10 @@ int main(int argc, char **argv) {
         failed++;
         printf("%s: %s\n", cases[i].name, error.message);
         fflush(stdout);
+    }
+    if (status == STN_OK && (!s.only || strstr(WAVE_NAME, s.only)) && run_wave(&s, teams, &error) != STN_OK) {
+        failed++;
+        printf("%s: %s\n", WAVE_NAME, error.message);
     }
     if (status != STN_OK) printf("stentor-team: %s\n", error.message);
     for (int i = 0; i < count; i++) stn_team_destroy(teams[i]);
