@@ -1,6 +1,5 @@
 /* Plans: choosing, running, new weights, workspaces, graphs, and every wrong call. On the host, and
  * with a GPU or the emulator (those cases are skipped without one). */
-#include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,35 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../expect.h"
 #include "context/context.h"
 #include "stentor.h"
 
-static stn_error error;
-#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
-#define FAILS(call, status, words)                                                                                     \
-    do {                                                                                                               \
-        cr_assert_eq((call), (status), "another status");                                                              \
-        cr_assert_not_null(strstr(error.message, (words)), "'%s' lacks '%s'", error.message, (words));                 \
-    } while (0)
-
 enum { NY = 20, NX = 24, N = NY * NX };
-
-static stn_context *context_on(int device) {
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    stn_context *context = NULL;
-    options.device = device;
-    options.cache_dir = ":memory:";
-    stn_status status = stn_context_create(&options, &context, &error);
-    if (status == STN_ERROR_NO_DEVICE) cr_skip_test("no GPU: %s", error.message);
-    cr_assert_eq(status, STN_OK, "%s", error.message);
-    return context;
-}
-
-static stn_stencil *stencil_of(const char *spec) {
-    stn_stencil *stencil = NULL;
-    OK(stn_stencil_parse(spec, &stencil, &error));
-    return stencil;
-}
 
 static stn_problem problem_of(const stn_stencil *stencil, uint64_t steps) {
     stn_problem p = STN_PROBLEM_INIT;
@@ -236,11 +211,7 @@ Test(plan, of_a_transform_refuses_overlap_too) {
 }
 
 Test(plan, without_a_gpu_is_only_estimated) {
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    options.arch = "sm_90";
-    options.cache_dir = ":memory:";
-    stn_context *context;
-    OK(stn_context_create(&options, &context, &error));
+    stn_context *context = context_of_h200();
     stn_stencil *stencil = stencil_of("heat-2d:alpha=0.2");
     stn_problem p = problem_of(stencil, 1);
     stn_plan_options estimate = STN_PLAN_OPTIONS_INIT;

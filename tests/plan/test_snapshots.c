@@ -1,36 +1,20 @@
 /* Snapshots: every state in the stack equals a separate run, for each strategy and layout. On the
  * host, and on a GPU or the emulator (skipped without one). */
-#include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "../expect.h"
 #include "launch/driver.h"
 #include "stentor.h"
-
-static stn_error error;
-#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
 
 enum { NY = 21, NX = 26, BATCH = 2, STEPS = 12 };
 
 typedef struct layout {
     ptrdiff_t row, batch, snapshot; /* elements; snapshot 0: dense */
 } layout;
-
-static stn_context *context_on(int device) {
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    stn_context *context = NULL;
-    options.device = device;
-    options.cache_dir = ":memory:";
-    stn_status status = stn_context_create(&options, &context, &error);
-    if (status == STN_ERROR_NO_DEVICE) {
-        cr_skip_test("no GPU: %s", error.message);
-    }
-    cr_assert_eq(status, STN_OK, "%s", error.message);
-    return context;
-}
 
 static stn_problem problem_of(const stn_stencil *stencil, layout in, layout out, uint64_t steps, uint64_t every) {
     stn_problem p = STN_PROBLEM_INIT;

@@ -67,7 +67,7 @@ stn_problem suite_problem(const suite *s, const stn_problem *problem) {
     return typed;
 }
 
-static void report_compared(suite *s, bool good, const char *what, const comparison *c) {
+void suite_report_compared(suite *s, bool good, const char *what, const comparison *c) {
     char detail[1200];
     s->worst = fmax(s->worst, good ? c->relative_l2 / c->bar : 0);
     suite_detail(c, detail, sizeof detail);
@@ -79,7 +79,7 @@ void suite_compare(suite *s, const char *strategy, bool fused, const char *what,
     comparison c;
     stn_problem typed = suite_problem(s, problem);
     const bool good = compare_with_host(s->context, s->pool, &typed, strategy, fused, seed, &c);
-    report_compared(s, good, what, &c);
+    suite_report_compared(s, good, what, &c);
 }
 
 void suite_compare_words(suite *s, const char *strategy, const char *words, const char *what,
@@ -88,7 +88,14 @@ void suite_compare_words(suite *s, const char *strategy, const char *words, cons
     const stn_problem typed = suite_problem(s, problem);
     const int pick = suite_candidate(s, &typed, strategy, words);
     const bool good = compare_candidate_with_host(s->context, s->pool, &typed, strategy, pick, true, seed, &c);
-    report_compared(s, good, what, &c);
+    suite_report_compared(s, good, what, &c);
+}
+
+stn_problem problem_of(const stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps) {
+    stn_problem p = STN_PROBLEM_INIT;
+    p.stencil = stencil, p.dtype = dtype, p.steps = steps;
+    for (int axis = 0; axis < stn_stencil_rank(stencil); axis++) p.extent[axis] = (size_t)extent[axis];
+    return p;
 }
 
 void random_sides(dice *d, stn_problem *problem, int rank) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Documents agree with sources: cited documents exist, figures and versions equal those in the code.
+"""Documents agree with sources: cited documents exist; figures and versions equal the code's.
 
 Usage: documents.py ROOT. Prints each violation as FILE:LINE: sentence and exits 1 if there is one.
 """

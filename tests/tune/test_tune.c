@@ -72,13 +72,9 @@ static stn_plan *plan_of(world *w, bool tune, double seconds) {
 static void expect_right(world *w, stn_plan *plan) {
     double in[N], got[N], want[N];
     void *from, *to;
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    stn_context *host;
+    stn_context *host = context_on(STN_DEVICE_HOST);
     stn_plan *definition;
     for (int i = 0; i < N; i++) in[i] = sin(0.37 * i) + 0.01 * i;
-    options.device = STN_DEVICE_HOST;
-    options.cache_dir = ":memory:";
-    OK(stn_context_create(&options, &host, &error));
     stn_problem problem = w->problem;
     problem.in_place = 0;
     OK(stn_plan_create(host, &problem, NULL, &definition, &error));

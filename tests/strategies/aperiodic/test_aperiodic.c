@@ -14,13 +14,6 @@
 
 static bool on_host;
 
-static stn_problem problem_of(stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps) {
-    stn_problem p = STN_PROBLEM_INIT;
-    p.stencil = stencil, p.dtype = dtype, p.steps = steps;
-    for (int axis = 0; axis < stn_stencil_rank(stencil); axis++) p.extent[axis] = (size_t)extent[axis];
-    return p;
-}
-
 static int rank_of(const int *extent) { return extent[2] ? 3 : extent[1] ? 2 : 1; }
 
 static void name_of(const char *part, const stn_problem *p, int pick, char *what, size_t size) {
@@ -38,15 +31,13 @@ static void name_of(const char *part, const stn_problem *p, int pick, char *what
 /* pick: index among all candidates, some of which divide even very small bands; -1: the cheapest.
  * False: there are fewer. */
 static bool check_pick(suite *s, const char *part, const stn_problem *p, int pick, uint64_t seed) {
-    char what[300], detail[400];
+    char what[300];
     comparison c;
     name_of(part, p, pick, what, sizeof what);
     const bool good = compare_candidate_with_host(s->context, s->pool, p, "aperiodic",
                                                   pick < 0 ? -1 : COMPARE_MEASURED + pick, false, seed, &c);
     if (pick > 1 && strstr(c.error.message, "there is no candidate")) return false;
-    suite_detail(&c, detail, sizeof detail);
-    if (good && c.relative_l2 / c.bar > s->worst) s->worst = c.relative_l2 / c.bar;
-    suite_report(s, good && !strcmp(c.strategy, "aperiodic"), what, detail);
+    suite_report_compared(s, good && !strcmp(c.strategy, "aperiodic"), what, &c);
     printf("# %s\n", c.parameters);
     return true;
 }
@@ -257,7 +248,7 @@ static void check_source(suite *s, const stn_problem *p, int pick, uint64_t seed
     comparison c = {.bar = 0};
     stn_task task;
     stn_plan *plan = NULL;
-    char what[300], detail[400];
+    char what[300];
     name_of("sources", p, pick, what, sizeof what);
     if (stn_task_make(p, &task, &c.error) != STN_OK) {
         suite_report(s, false, what, c.error.message);
@@ -275,8 +266,7 @@ static void check_source(suite *s, const stn_problem *p, int pick, uint64_t seed
     if (status == STN_OK) status = run_with_source(s, plan, in, b, got, (size_t)span * 8, offset, &c.error);
     if (status == STN_OK) compare_measure(&task, got, STN_F64, expected, &c);
     c.bar = compare_bar(&task, true);
-    suite_detail(&c, detail, sizeof detail);
-    suite_report(s, status == STN_OK && compare_good(&c), what, detail);
+    suite_report_compared(s, status == STN_OK && compare_good(&c), what, &c);
     stn_plan_destroy(plan);
     free(in), free(b), free(expected), free(got), free(work);
     stn_task_clear(&task);

@@ -2,33 +2,14 @@
  * missing, too old or fails. On the host, and in the emulator with a stand-in for cuFFT (or, for
  * the simplest case, on a GPU). */
 #include <complex.h>
-#include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../expect.h"
 #include "stentor.h"
 
-static stn_error error;
-#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
-#define FAILS(call, status, words)                                                                                     \
-    do {                                                                                                               \
-        cr_assert_eq((call), (status), "another status: %s", error.message);                                           \
-        cr_assert_not_null(strstr(error.message, (words)), "'%s' lacks '%s'", error.message, (words));                 \
-    } while (0)
-
 enum { N = 11 }; /* a size that our kernels do not support */
-
-static stn_context *context_on(int device) {
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    stn_context *context = NULL;
-    options.device = device;
-    options.cache_dir = ":memory:";
-    stn_status status = stn_context_create(&options, &context, &error);
-    if (status == STN_ERROR_NO_DEVICE) cr_skip_test("no GPU: %s", error.message);
-    cr_assert_eq(status, STN_OK, "%s", error.message);
-    return context;
-}
 
 static stn_transform line(size_t n) {
     stn_transform t = STN_TRANSFORM_INIT;

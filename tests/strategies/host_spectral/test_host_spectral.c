@@ -9,13 +9,6 @@
 #include "check_analytic.h"
 #include "host/stencil_run.h"
 
-static stn_problem problem_of(stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps) {
-    stn_problem p = STN_PROBLEM_INIT;
-    p.stencil = stencil, p.dtype = dtype, p.steps = steps;
-    for (int axis = 0; axis < stn_stencil_rank(stencil); axis++) p.extent[axis] = (size_t)extent[axis];
-    return p;
-}
-
 static void name_of(const char *part, const stn_problem *p, char *what, size_t size) {
     int rank = stn_stencil_rank(p->stencil);
     size_t used = (size_t)snprintf(what, size, "%s: %dD", part, rank);
@@ -201,7 +194,7 @@ static void check_source(suite *s, const stn_problem *p, uint64_t seed) {
     comparison c = {.bar = 0};
     stn_task task;
     stn_plan *plan = NULL;
-    char what[300], detail[400];
+    char what[300];
     name_of("sources", p, what, sizeof what);
     if (stn_task_make(p, &task, &c.error) != STN_OK) {
         suite_report(s, false, what, c.error.message);
@@ -221,8 +214,7 @@ static void check_source(suite *s, const stn_problem *p, uint64_t seed) {
     if (status == STN_OK) status = stn_plan_run(plan, &run, &c.error);
     if (status == STN_OK) compare_measure(&task, got, STN_F64, expected, &c);
     c.bar = compare_bar(&task, true);
-    suite_detail(&c, detail, sizeof detail);
-    suite_report(s, status == STN_OK && compare_good(&c), what, detail);
+    suite_report_compared(s, status == STN_OK && compare_good(&c), what, &c);
     stn_plan_destroy(plan);
     free(in), free(b), free(expected), free(got), free(work);
     stn_task_clear(&task);

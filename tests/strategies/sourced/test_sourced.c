@@ -1,18 +1,15 @@
 /* Compares a constant source on a device (runs without it, and its sums) with the host's steps at
  * every point. On a GPU or the emulator. */
-#include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "../../expect.h"
 #include "base/half.h"
 #include "launch/driver.h"
 #include "problem/task.h"
-
-static stn_error error;
-#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
 
 /* Random numbers in [-1, 1), the same on every machine. */
 static double draw(uint64_t *state) {

@@ -14,15 +14,6 @@
 #include "check_tiles.h"
 #include "check_workspace.h"
 
-static stn_problem problem_of(stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps) {
-    stn_problem p = STN_PROBLEM_INIT;
-    p.stencil = stencil;
-    p.dtype = dtype;
-    p.steps = steps;
-    for (int axis = 0; axis < stn_stencil_rank(stencil); axis++) p.extent[axis] = (size_t)extent[axis];
-    return p;
-}
-
 static void check(suite *s, const char *part, const stn_problem *p, uint64_t seed) {
     char what[200];
     int rank = stn_stencil_rank(p->stencil);
