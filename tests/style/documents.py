@@ -72,8 +72,17 @@ def wrong_versions(root):
             yield f'{name}:1: the version is {version}, not {said}'
 
 
+def missing_launchers(root):
+    """A kernel's assertion names the function that must agree with it: "function of folder/file.c"."""
+    for path in sorted((root / 'kernel_templates').rglob('*.cu*')):
+        for name, file in re.findall(r'"(\w+) of ([\w/]+\.[ch])"', path.read_text()):
+            source = root / 'src/strategies' / file
+            if not source.is_file() or not re.search(rf'\b{name}\b', source.read_text()):
+                yield f'{path.relative_to(root)}:1: there is no {name} in src/strategies/{file}'
+
+
 def check(root):
-    return [*missing_documents(root), *wrong_figures(root), *wrong_versions(root)]
+    return [*missing_documents(root), *wrong_figures(root), *wrong_versions(root), *missing_launchers(root)]
 
 
 def main():
