@@ -73,7 +73,7 @@ def wrong_versions(root):
 
 
 def missing_launchers(root):
-    """A kernel's assertion names the function that must agree with it: "function of folder/file.c"."""
+    """Assertions of kernels name the function that must agree: "function of folder/file.c"."""
     for path in sorted((root / 'kernel_templates').rglob('*.cu*')):
         for name, file in re.findall(r'"(\w+) of ([\w/]+\.[ch])"', path.read_text()):
             source = root / 'src/strategies' / file
