@@ -37,4 +37,20 @@ static inline stn_stencil *stencil_of(const char *spec) {
     OK(stn_stencil_parse(spec, &stencil, &error));
     return stencil;
 }
+
+/* The plan's description has these words. */
+static inline void expect_described(const stn_plan *plan, stn_format format, const char *words) {
+    char *text = NULL;
+    OK(stn_plan_describe(plan, format, &text, &error));
+    cr_expect_not_null(strstr(text, words), "%s\n has no %s", text, words);
+    stn_text_free(text);
+}
+
+/* Memory of a context with these bytes. */
+static inline void *uploaded(stn_context *context, const void *data, size_t bytes) {
+    void *memory = NULL;
+    OK(stn_memory_alloc(context, bytes, &memory, &error));
+    OK(stn_memory_upload(context, memory, data, bytes, &error));
+    return memory;
+}
 #endif

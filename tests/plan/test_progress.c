@@ -47,9 +47,8 @@ static grids make_grids(size_t in_bytes, size_t bytes) {
     grids g = {.in_bytes = in_bytes, .bytes = bytes};
     double *values = malloc(in_bytes);
     for (size_t i = 0; i < in_bytes / sizeof *values; i++) values[i] = (double)((i * 7919 + 13) % 1009) / 1009;
-    OK(stn_memory_alloc(context, in_bytes, &g.in, &error));
+    g.in = uploaded(context, values, in_bytes);
     OK(stn_memory_alloc(context, bytes, &g.out, &error));
-    OK(stn_memory_upload(context, g.in, values, in_bytes, &error));
     g.first = malloc(bytes), g.again = malloc(bytes);
     free(values);
     return g;

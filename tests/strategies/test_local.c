@@ -142,9 +142,8 @@ static size_t run_all(stn_context *context, const trial *t, uint64_t seed) {
     size_t ran = 0;
     options.estimate_only = 1;
     OK(stn_plan_create(context, &t->problem, &options, &ranked, &error));
-    OK(stn_memory_alloc(context, t->size, &in, &error));
+    in = uploaded(context, t->in, t->size);
     OK(stn_memory_alloc(context, t->size, &out, &error));
-    OK(stn_memory_upload(context, in, t->in, t->size, &error));
     for (size_t i = 0; i < ranked->ranked && ranked->ranking[i].applies && ran < MOST_CANDIDATES; i++) {
         const stn_ranked *row = &ranked->ranking[i];
         cr_assert(row->strategy->local);

@@ -32,4 +32,11 @@ static void define(const double *from, double *to) {
     stn_context_destroy(host);
     problem.dtype = dtype;
 }
+
+static void end(void) {
+    stn_memory_free(context, in);
+    stn_memory_free(context, out);
+    stn_stencil_destroy(stencil);
+    stn_context_destroy(context);
+}
 #endif

@@ -19,8 +19,7 @@ TestSuite(compare, .init = start, .fini = end);
 
 static void *on_device(const void *numbers, size_t bytes) {
     void *memory;
-    OK(stn_memory_alloc(context, bytes, &memory, &error));
-    OK(stn_memory_upload(context, memory, numbers, bytes, &error));
+    memory = uploaded(context, numbers, bytes);
     return memory;
 }
 

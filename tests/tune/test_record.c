@@ -275,14 +275,7 @@ Test(record, key_covers_driver_templates_and_gpu, .init = stand_ins_start, .fini
     fake->version = 13010;
     keys[2] = key_on_gpu(&w.problem, 0);
     fake->version = 13000;
-    char command[512];
-    snprintf(command, sizeof command,
-             "cp -r %s %s/t && "
-             "echo '// edited' >> %s/t/device/boundary.cuh",
-             TEMPLATE_FOLDER, stand_ins_folder, stand_ins_folder);
-    cr_assert_eq(system(command), 0);
-    snprintf(command, sizeof command, "%s/t", stand_ins_folder);
-    setenv("STENTOR_TEMPLATE_DIR", command, 1);
+    stand_ins_edit_a_template();
     keys[3] = key_on_gpu(&w.problem, 0);
     unsetenv("STENTOR_TEMPLATE_DIR");
     keys[4] = key_of(w.context, &w.problem); /* a GPU of this architecture that is not installed */

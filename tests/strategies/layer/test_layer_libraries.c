@@ -66,10 +66,7 @@ Test(layer_libraries, library_errors_are_reported) {
           "cublasGemmStridedBatchedEx failed: CUBLAS_STATUS_EXECUTION_FAILED = 13: check that the pointers");
     unsetenv("FAKE_CUBLAS_FAIL");
     OK(stn_plan_run(plan, &run, &error));
-    char *text;
-    OK(stn_plan_describe(plan, STN_TEXT, &text, &error));
-    cr_expect(strstr(text, "transforms by NVIDIA cuFFT, products by cuBLAS"), "%s", text);
-    stn_text_free(text);
+    expect_described(plan, STN_TEXT, "transforms by NVIDIA cuFFT, products by cuBLAS");
     for (int i = 0; i < 3; i++) stn_memory_free(context, memory[i]);
     stn_plan_destroy(plan);
     stn_context_destroy(context);

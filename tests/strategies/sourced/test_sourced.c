@@ -4,11 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../../expect.h"
 #include "base/half.h"
-#include "launch/driver.h"
 #include "problem/task.h"
 
 /* Random numbers in [-1, 1), the same on every machine. */
@@ -148,16 +146,3 @@ static int check_all(const char *strategy) {
 
 Test(sourced, equals_the_host) { cr_assert_eq(check_all(NULL), 24); }
 Test(sourced, in_chunks_equals_the_host) { cr_assert_geq(check_all("chunked"), 8); }
-
-/* Runs before Criterion, which cannot report a skipped test. */
-__attribute__((constructor)) static void skip_without_device(void) {
-    stn_error why = {0};
-    stn_driver *there;
-    if (stn_driver_open(NULL, &there, &why) == STN_OK) {
-        stn_driver_close(there);
-        return;
-    }
-    printf("skipped: %s\n", why.message);
-    fflush(stdout);
-    _exit(77);
-}
