@@ -221,55 +221,11 @@ static void turns(suite *s) {
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
-/* Executes the plan once with copies of host memory that begin so many bytes past aligned
- * addresses; the output initially holds NaN. */
-static stn_status run_with_source(suite *s, stn_plan *plan, const double *in, const double *b, double *out,
-                                  size_t bytes, size_t offset, stn_error *error) {
-    const double *const from[3] = {in, b, out};
-    void *base[3] = {NULL, NULL, NULL};
-    char *at[3] = {NULL, NULL, NULL};
-    stn_status status = STN_OK;
-    for (int i = 0; i < 3 && status == STN_OK; i++) {
-        status = stn_memory_alloc(s->context, bytes + offset, &base[i], error);
-        at[i] = (char *)base[i] + offset;
-        if (status == STN_OK) status = stn_memory_upload(s->context, at[i], from[i], bytes, error);
-    }
-    stn_execution run = STN_EXECUTION_INIT;
-    run.in = at[0], run.source = at[1], run.out = at[2];
-    if (status == STN_OK) status = stn_plan_run(plan, &run, error);
-    if (status == STN_OK) status = stn_synchronize(s->context, NULL, error);
-    if (status == STN_OK) status = stn_memory_download(s->context, out, at[2], bytes, error);
-    for (int i = 0; i < 3; i++) stn_memory_free(s->context, base[i]);
-    return status;
-}
-
-/* Compares a run with a constant source with the host's. */
+/* Runs with a constant source. */
 static void check_source(suite *s, const stn_problem *p, int pick, uint64_t seed) {
-    comparison c = {.bar = 0};
-    stn_task task;
-    stn_plan *plan = NULL;
     char what[300];
     name_of("sources", p, pick, what, sizeof what);
-    if (stn_task_make(p, &task, &c.error) != STN_OK) {
-        suite_report(s, false, what, c.error.message);
-        return;
-    }
-    const int64_t span = stn_task_span(&task, false);
-    dice d = {seed};
-    double *in = malloc((size_t)span * 8), *b = malloc((size_t)span * 8), *expected = malloc((size_t)span * 8);
-    double *got = malloc((size_t)span * 8), *work = malloc(stn_host_workspace(&task) + 8);
-    compare_fill(&task, dice_real, &d, in), compare_fill(&task, dice_real, &d, b);
-    for (int64_t i = 0; i < span; i++) got[i] = expected[i] = NAN;
-    stn_host_run_source(&task, s->pool, in, b, expected, work);
-    stn_status status = compare_plan(s->context, p, "aperiodic", pick < 0 ? -1 : COMPARE_MEASURED + pick, &plan, &c);
-    const size_t offset = p->alignment == 8 ? 8 : 0;
-    if (status == STN_OK) status = run_with_source(s, plan, in, b, got, (size_t)span * 8, offset, &c.error);
-    if (status == STN_OK) compare_measure(&task, got, STN_F64, expected, &c);
-    c.bar = compare_bar(&task, true);
-    suite_report_compared(s, status == STN_OK && compare_good(&c), what, &c);
-    stn_plan_destroy(plan);
-    free(in), free(b), free(expected), free(got), free(work);
-    stn_task_clear(&task);
+    suite_compare_source(s, "aperiodic", pick < 0 ? -1 : COMPARE_MEASURED + pick, what, p, seed);
 }
 
 static void sources(suite *s) {

@@ -189,35 +189,11 @@ static void layouts(suite *s) {
             }
 }
 
-/* The problem's own source together with that of its sides, compared with the host's steps. */
+/* The problem's own source together with that of its sides. */
 static void check_source(suite *s, const stn_problem *p, uint64_t seed) {
-    comparison c = {.bar = 0};
-    stn_task task;
-    stn_plan *plan = NULL;
     char what[300];
     name_of("sources", p, what, sizeof what);
-    if (stn_task_make(p, &task, &c.error) != STN_OK) {
-        suite_report(s, false, what, c.error.message);
-        return;
-    }
-    const int64_t span = stn_task_span(&task, false), out_span = stn_task_span(&task, true);
-    dice d = {seed};
-    double *in = malloc((size_t)span * 8), *b = malloc((size_t)span * 8), *expected = malloc((size_t)out_span * 8);
-    double *got = malloc((size_t)out_span * 8), *work = malloc(stn_host_workspace(&task) + 8);
-    compare_fill(&task, dice_real, &d, in), compare_fill(&task, dice_real, &d, b);
-    for (int64_t i = 0; i < out_span; i++) got[i] = expected[i] = NAN;
-    if (task.in_place) memcpy(got, in, (size_t)span * 8), memcpy(expected, in, (size_t)span * 8);
-    stn_host_run_source(&task, s->pool, task.in_place ? expected : in, b, expected, work);
-    stn_execution run = STN_EXECUTION_INIT;
-    run.in = task.in_place ? got : in, run.out = got, run.source = b;
-    stn_status status = compare_plan(s->context, p, "host-spectral", -1, &plan, &c);
-    if (status == STN_OK) status = stn_plan_run(plan, &run, &c.error);
-    if (status == STN_OK) compare_measure(&task, got, STN_F64, expected, &c);
-    c.bar = compare_bar(&task, true);
-    suite_report_compared(s, status == STN_OK && compare_good(&c), what, &c);
-    stn_plan_destroy(plan);
-    free(in), free(b), free(expected), free(got), free(work);
-    stn_task_clear(&task);
+    suite_compare_source(s, "host-spectral", -1, what, p, seed);
 }
 
 static void sources(suite *s) {
