@@ -4,6 +4,7 @@ The stand-ins have only documented members of those libraries, so that Stentor's
 tested without a GPU.
 """
 import contextlib
+import os
 import sys
 import types
 import unittest
@@ -12,9 +13,14 @@ import numpy as np
 from scipy import ndimage
 
 import stentor
-from run_settings import need_gpu
 
-need_gpu()
+try:
+    stentor.to_device(np.ones(3))
+except stentor.StentorError as error:
+    if os.environ.get('STENTOR_TESTS_MUST_RUN'):
+        raise
+    print(f'no GPU here: {error}')
+    sys.exit(77)
 
 HEAT = np.array([[0, .1, 0], [.1, .6, .1], [0, .1, 0]])
 

@@ -1,12 +1,15 @@
 /* Clocks and power limit are recorded with measured times if NVML is installed, and otherwise the
  * reason why not. On the emulator. */
+#include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../cache/helpers.h"
-#include "../expect.h"
 #include "context/context.h"
 #include "tune/plan_wisdom.h"
+
+static stn_error error;
+#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
 
 static stn_context *context;
 static stn_stencil *stencil;

@@ -1,12 +1,15 @@
 /* A problem of the same class as a measured one takes its candidate, or only one with a close
  * estimate if it was measured with other kernels; a problem of another class does not. On the
  * emulator or a GPU. */
+#include <criterion/criterion.h>
 #include <string.h>
 
 #include "../cache/helpers.h"
-#include "../expect.h"
 #include "context/context.h"
 #include "tune/plan_wisdom.h"
+
+static stn_error error;
+#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
 
 static uint64_t steps = 1;
 

@@ -45,13 +45,20 @@ static const stn_skip *find(const stn_plan *plan, const char *constraint) {
     return NULL;
 }
 
+static void expect_words(const stn_plan *plan, stn_format format, const char *words) {
+    char *text;
+    OK(stn_plan_describe(plan, format, &text, &error));
+    cr_expect_not_null(strstr(text, words), "%s\n has no %s", text, words);
+    stn_text_free(text);
+}
+
 Test(skips, by_time) {
     stn_plan *plan = tuned_in(1e-9);
     const stn_skip *skip = find(plan, "time");
     cr_assert_not_null(skip);
     cr_expect_gt(skip->count, 1u);
     cr_expect_eq(plan->chosen, STN_CHOSEN_BY_MEASURING, "the first one is measured in any case");
-    expect_described(plan, STN_TEXT, " by time (the time limit was reached)");
+    expect_words(plan, STN_TEXT, " by time (the time limit was reached)");
     stn_plan_destroy(plan);
 }
 
@@ -64,7 +71,7 @@ Test(skips, by_a_compile_that_fails) {
     cr_expect_eq(skip->count, 1u);
     cr_expect_not_null(strstr(skip->because, "did not compile"), "%s", skip->because);
     cr_expect_null(find(plan, "time"));
-    expect_described(plan, STN_JSON, "\"skipped\":[{\"constraint\":\"compile\",\"count\":1,");
+    expect_words(plan, STN_JSON, "\"skipped\":[{\"constraint\":\"compile\",\"count\":1,");
     stn_plan_destroy(plan);
 }
 
@@ -161,12 +168,12 @@ Test(skips, by_constraints_that_a_strategy_declares) {
     stn_plan_destroy(plan);
     plan = plan_of("box-2d9p", STN_F16, &options);
     expect_removed(&stn_strategy_sparse, plan, "shared memory");
-    expect_described(plan, STN_JSON,
-                     "{\"strategy\":\"sparse\",\"constraint\":\"shared memory\",\"sentence\":\"the stages of a "
-                     "march fit a block's shared memory\",\"removed\":");
+    expect_words(plan, STN_JSON,
+                 "{\"strategy\":\"sparse\",\"constraint\":\"shared memory\",\"sentence\":\"the stages of a "
+                 "march fit a block's shared memory\",\"removed\":");
     stn_plan_destroy(plan);
     plan = plan_of("gaussian-2d:sigma=4,truncate=4", STN_F64, &options);
-    expect_described(plan, STN_TEXT, " of direct    by arguments: the taps fit the 4 KiB that a launch brings\n");
+    expect_words(plan, STN_TEXT, " of direct    by arguments: the taps fit the 4 KiB that a launch brings\n");
     stn_plan_destroy(plan);
 }
 
@@ -197,7 +204,7 @@ Test(skips, of_spectra_by_length) {
     problem.extent[0] = 100 * 1000, problem.extent[1] = 64;
     problem.steps = 12;
     OK(stn_plan_create(context, &problem, &options, &plan, &error));
-    expect_described(plan, STN_TEXT, " of spectral  by length: each axis ");
+    expect_words(plan, STN_TEXT, " of spectral  by length: each axis ");
     stn_plan_destroy(plan);
 }
 
@@ -207,6 +214,6 @@ Test(skips, of_axes_by_shared_memory) {
     options.estimate_only = 1;
     stn_plan *plan = plan_of("gaussian-2d:sigma=8", STN_F32, &options);
     expect_removed(&stn_strategy_lowrank, plan, "shared memory");
-    expect_described(plan, STN_JSON, "\"sentence\":\"the stages of a pass fit a block's shared memory\",\"removed\":0");
+    expect_words(plan, STN_JSON, "\"sentence\":\"the stages of a pass fit a block's shared memory\",\"removed\":0");
     stn_plan_destroy(plan);
 }
