@@ -145,7 +145,7 @@ void suite_compare_source(suite *s, const char *strategy, int pick, const char *
     stn_task_clear(&task);
 }
 
-stn_problem problem_of(const stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps) {
+stn_problem grid_problem(const stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps) {
     stn_problem p = STN_PROBLEM_INIT;
     p.stencil = stencil, p.dtype = dtype, p.steps = steps;
     for (int axis = 0; axis < stn_stencil_rank(stencil); axis++) p.extent[axis] = (size_t)extent[axis];

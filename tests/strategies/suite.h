@@ -46,7 +46,7 @@ void suite_report_compared(suite *s, bool good, const char *what, const comparis
 /* Describes a failed comparison. */
 void suite_detail(const comparison *c, char *detail, size_t size);
 /* A problem of this stencil; an extent for each of its axes. */
-stn_problem problem_of(const stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps);
+stn_problem grid_problem(const stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps);
 /* Draws any pair of boundary conditions on each axis; constants are not round numbers. */
 void random_sides(dice *d, stn_problem *problem, int rank);
 /* Reports that there is no device, and why: as TAP's skipped plan, or as a failure if

@@ -14,7 +14,7 @@ static const char *const ways[] = {"columns and rows", "back in place", "moved t
 enum { DIRECT, AFTER, STAGED, WAYS };
 
 static stn_problem periodic_problem(stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps) {
-    stn_problem p = problem_of(stencil, extent, dtype, steps);
+    stn_problem p = grid_problem(stencil, extent, dtype, steps);
     for (int axis = 0; axis < stn_stencil_rank(stencil); axis++)
         p.boundary[axis][0].kind = p.boundary[axis][1].kind = STN_WRAP;
     return p;

@@ -66,7 +66,7 @@ static void wrap(suite *s) {
                 for (int axis = 0; axis < rank; axis++) least = extents[e][axis] < least ? extents[e][axis] : least;
                 int radius = least < 4 ? 1 : dice_int(&d, 1, rank == 3 ? 2 : 3);
                 stn_stencil *stencil = random_stencil(&d, rank, (taps_kind)taps, radius);
-                stn_problem p = problem_of(stencil, extents[e], (stn_dtype)dtype, random_steps(&d, (stn_dtype)dtype));
+                stn_problem p = grid_problem(stencil, extents[e], (stn_dtype)dtype, random_steps(&d, (stn_dtype)dtype));
                 check(s, "wrap", &p, d.state);
                 stn_stencil_destroy(stencil);
             }
@@ -84,7 +84,7 @@ static void sides(suite *s) {
                     int rank = rank_of(extents[e]);
                     stn_stencil *stencil = mirrored_stencil(&d, rank, reach);
                     stn_dtype dtype = (stn_dtype)(dice_int(&d, 0, 5) % 4 % 3);
-                    stn_problem p = problem_of(stencil, extents[e], dtype, random_steps(&d, dtype));
+                    stn_problem p = grid_problem(stencil, extents[e], dtype, random_steps(&d, dtype));
                     random_sides(&d, &p, rank);
                     p.boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.3 : 0};
                     p.boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.1 : 0};
@@ -106,7 +106,7 @@ static void radii(suite *s) {
             int rank = rank_of(extents[e]), most = rank == 1 ? 7 : rank == 2 ? 5 : 3, reach[3];
             for (int axis = 0; axis < 3; axis++) reach[axis] = dice_int(&d, 0, most);
             stn_stencil *stencil = mirrored_stencil(&d, rank, reach);
-            stn_problem p = problem_of(stencil, extents[e], (stn_dtype)(i % 3), random_steps(&d, (stn_dtype)(i % 3)));
+            stn_problem p = grid_problem(stencil, extents[e], (stn_dtype)(i % 3), random_steps(&d, (stn_dtype)(i % 3)));
             for (int axis = 0; axis < rank; axis++) {
                 if (reach[axis] == 0) {
                     p.boundary[axis][0].kind = STN_FIXED, p.boundary[axis][1].kind = STN_CONSTANT;
@@ -136,7 +136,7 @@ static void wide(suite *s) {
             for (size_t k = 0; k < count; k++) weights[k] /= sum;
             stn_stencil *stencil = NULL;
             stn_stencil_create_dense(rank, extent, weights, &stencil, NULL);
-            stn_problem p = problem_of(stencil, extents[e], i == 3 ? STN_F32 : STN_F64, i == 0 ? 1 : 7);
+            stn_problem p = grid_problem(stencil, extents[e], i == 3 ? STN_F32 : STN_F64, i == 0 ? 1 : 7);
             check(s, "wide", &p, d.state);
             stn_stencil_destroy(stencil);
             free(weights);
@@ -156,7 +156,8 @@ static void kept(suite *s) {
                 stn_stencil_parse(named[i][rank == 3], &stencil, NULL);
             else
                 stencil = random_stencil(&d, rank, i == 2 ? TAPS_BOX : TAPS_STAR, 1);
-            stn_problem p = problem_of(stencil, extents[e], i == 1 ? STN_F32 : STN_F64, (uint64_t)dice_int(&d, 30, 90));
+            stn_problem p =
+                grid_problem(stencil, extents[e], i == 1 ? STN_F32 : STN_F64, (uint64_t)dice_int(&d, 30, 90));
             for (int axis = 0; axis < rank && i == 0; axis++)
                 p.boundary[axis][0].kind = STN_REFLECT, p.boundary[axis][1].kind = STN_MIRROR;
             check(s, "kept", &p, d.state);
@@ -172,7 +173,7 @@ static void layouts(suite *s) {
                 static const int reach[3] = {1, 1, 1};
                 dice d = {(uint64_t)(500 + rank * 100 + layout * 10 + boundary)};
                 stn_stencil *stencil = mirrored_stencil(&d, rank, reach);
-                stn_problem p = problem_of(stencil, extents[rank - 1], (stn_dtype)(layout % 2), 9);
+                stn_problem p = grid_problem(stencil, extents[rank - 1], (stn_dtype)(layout % 2), 9);
                 for (int axis = 0; axis < rank && boundary; axis++)
                     p.boundary[axis][0].kind = STN_FIXED, p.boundary[axis][1].kind = STN_REFLECT;
                 if (layout == 0) {
@@ -209,7 +210,7 @@ static void sources(suite *s) {
                 stn_stencil_destroy(stencil);
                 stn_stencil_parse(rank == 1 ? "heat-1d" : rank == 2 ? "heat-2d" : "heat-3d", &stencil, NULL);
             }
-            stn_problem p = problem_of(stencil, extents[e], STN_F64, random_steps(&d, STN_F64));
+            stn_problem p = grid_problem(stencil, extents[e], STN_F64, random_steps(&d, STN_F64));
             if (i % 4 != 3 && i != 2) random_sides(&d, &p, rank);
             p.has_source = 1;
             p.in_place = i % 3 == 1;
@@ -234,7 +235,7 @@ static void growth(suite *s) {
                 stn_stencil *stencil = NULL;
                 if (sided && cases[i].weights[0] != cases[i].weights[2]) continue;
                 stn_stencil_create_dense(1, &extent, cases[i].weights, &stencil, NULL);
-                stn_problem p = problem_of(stencil, &n, STN_F64, cases[i].steps);
+                stn_problem p = grid_problem(stencil, &n, STN_F64, cases[i].steps);
                 if (sided) p.boundary[0][0].kind = STN_FIXED, p.boundary[0][1].kind = STN_MIRROR;
                 check(s, "growth", &p, i * 1000 + (uint64_t)n);
                 stn_stencil_destroy(stencil);

@@ -72,7 +72,7 @@ static stn_stencil *stencil_of(const form *f, bool even, uint64_t draw) {
     return stencil;
 }
 
-static stn_problem form_problem(const suite *s, const form *f, const stn_stencil *stencil, uint64_t steps) {
+static stn_problem problem_of(const suite *s, const form *f, const stn_stencil *stencil, uint64_t steps) {
     stn_problem p = STN_PROBLEM_INIT;
     p.stencil = stencil;
     p.steps = steps;
@@ -125,7 +125,7 @@ static double apart(stn_dtype dtype, const void *a, const void *b, size_t from, 
 /* RUNS consecutive runs of one plan, the same steps by one plan, and as a stack of snapshots. */
 static void check_runs(suite *s, const form *f, uint64_t seed) {
     stn_stencil *stencil = stencil_of(f, f->even, seed);
-    stn_problem few = form_problem(s, f, stencil, (uint64_t)f->steps), all = few;
+    stn_problem few = problem_of(s, f, stencil, (uint64_t)f->steps), all = few;
     all.steps = few.steps * RUNS;
     stn_problem stacked = all;
     stacked.every = few.steps;
@@ -179,7 +179,7 @@ static void follow(suite *s) {
  * fail (in the emulator; elsewhere only the results are checked). */
 static void check_weights(suite *s, const form *f, bool to_even, uint64_t seed) {
     stn_stencil *stencil = stencil_of(f, f->even, seed), *fresh = stencil_of(f, to_even, seed + 100);
-    stn_problem p = form_problem(s, f, stencil, (uint64_t)f->steps);
+    stn_problem p = problem_of(s, f, stencil, (uint64_t)f->steps);
     const size_t count = points_of(f), taps = stn_stencil_tap_count(fresh);
     double weights[MOST_TAPS], off = INFINITY;
     for (size_t i = 0; i < taps; i++) weights[i] = stn_stencil_taps(fresh)[i].weight;
@@ -226,7 +226,7 @@ static void check_steps(suite *s, const form *f, uint64_t steps, uint64_t seed) 
     form prime = *f;
     memcpy(prime.n, primes[f->rank - 1], sizeof prime.n);
     stn_stencil *stencil = stencil_of(&prime, f->even, seed);
-    const stn_problem p = form_problem(s, &prime, stencil, steps);
+    const stn_problem p = problem_of(s, &prime, stencil, steps);
     char what[200];
     snprintf(what, sizeof what, "%dD, %s weights of a %s, %s:%s, %d steps", f->rank, f->even ? "even" : "uneven",
              f->taps == STAR      ? "star"

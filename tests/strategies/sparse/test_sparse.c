@@ -19,6 +19,14 @@ static void check(suite *s, const char *what, stn_problem p, int variant, uint64
     suite_compare(s, "sparse", true, typed, &p, seed);
 }
 
+static stn_problem problem_of(const stn_stencil *stencil, const int n[3], uint64_t steps) {
+    stn_problem p = STN_PROBLEM_INIT;
+    p.stencil = stencil;
+    for (int axis = 0; axis < stn_stencil_rank(stencil); axis++) p.extent[axis] = (size_t)n[axis];
+    p.steps = steps;
+    return p;
+}
+
 static void random_size(dice *d, int rank, int n[3]) {
     n[0] = rank == 1 ? dice_int(d, 600, 17000) : rank == 2 ? dice_int(d, 65, 150) : dice_int(d, 5, 12);
     n[1] = rank == 2 ? dice_int(d, 65, 200) : dice_int(d, 20, 80);
@@ -37,7 +45,7 @@ static void boundaries(suite *s) {
                     int n[3], radius = dice_int(&d, 1, rank == 3 ? 1 : 2);
                     random_size(&d, rank, n);
                     stn_stencil *stencil = random_stencil(&d, rank, (taps_kind)dice_int(&d, 0, 2), radius);
-                    stn_problem p = problem_of(stencil, n, STN_F64, (uint64_t)dice_int(&d, 1, rank == 3 ? 4 : 12));
+                    stn_problem p = problem_of(stencil, n, (uint64_t)dice_int(&d, 1, rank == 3 ? 4 : 12));
                     random_sides(&d, &p, rank);
                     p.boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.3 : 0};
                     p.boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.1 : 0};
@@ -60,7 +68,7 @@ static void radii(suite *s) {
                 int n[3];
                 random_size(&d, rank, n);
                 stn_stencil *stencil = random_stencil(&d, rank, (taps_kind)taps, radius);
-                stn_problem p = problem_of(stencil, n, STN_F64, (uint64_t)dice_int(&d, 1, 3));
+                stn_problem p = problem_of(stencil, n, (uint64_t)dice_int(&d, 1, 3));
                 char what[160];
                 snprintf(what, sizeof what, "%dD %s radius %d, %llu steps", rank, taps_names[taps], radius,
                          (unsigned long long)p.steps);
@@ -69,7 +77,7 @@ static void radii(suite *s) {
             }
     dice d = {77};
     stn_stencil *volume = random_stencil(&d, 3, TAPS_STAR, 1);
-    stn_problem p = problem_of(volume, (int[3]){20, 30, 40}, STN_F64, 3);
+    stn_problem p = problem_of(volume, (int[3]){20, 30, 40}, 3);
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_plan *plan = NULL;
     stn_error error = {0};
@@ -99,7 +107,7 @@ static void lopsided(suite *s) {
             stn_stencil *stencil = NULL;
             if (stn_stencil_create(rank, count, taps, &stencil, NULL) != STN_OK) continue;
             const int n[3] = {rank == 1 ? 9001 : 77, 131, 0};
-            stn_problem p = problem_of(stencil, n, STN_F64, 1 + i % 3);
+            stn_problem p = problem_of(stencil, n, 1 + i % 3);
             random_sides(&d, &p, rank);
             char what[160];
             snprintf(what, sizeof what, "%dD from -%d to %d, %llu steps", rank, reaches[i][0], reaches[i][1],
@@ -121,13 +129,13 @@ static void sizes(suite *s) {
             if (!s->full && (i + (size_t)dtype) % 2) continue;
             char what[80];
             snprintf(what, sizeof what, "1D, %d points, 9 steps", lines[i]);
-            check(s, what, problem_of(line, (int[3]){lines[i], 0, 0}, STN_F64, 9), dtype, i);
+            check(s, what, problem_of(line, (int[3]){lines[i], 0, 0}, 9), dtype, i);
         }
         for (size_t i = 0; i < sizeof planes / sizeof *planes; i++) {
             if (!s->full && (i + (size_t)dtype) % 2) continue;
             char what[80];
             snprintf(what, sizeof what, "2D, %d x %d points, 4 steps", planes[i][0], planes[i][1]);
-            check(s, what, problem_of(plane, (int[3]){planes[i][0], planes[i][1], 0}, STN_F64, 4), dtype, i);
+            check(s, what, problem_of(plane, (int[3]){planes[i][0], planes[i][1], 0}, 4), dtype, i);
         }
         stn_stencil_destroy(line);
         stn_stencil_destroy(plane);
@@ -149,7 +157,7 @@ static void steps(suite *s) {
             stn_stencil_parse(runs[i].name, &stencil, NULL);
             char what[100];
             snprintf(what, sizeof what, "%s, %llu steps", runs[i].name, (unsigned long long)runs[i].steps);
-            check(s, what, problem_of(stencil, runs[i].n, STN_F64, runs[i].steps), dtype, i);
+            check(s, what, problem_of(stencil, runs[i].n, runs[i].steps), dtype, i);
             stn_stencil_destroy(stencil);
         }
 }
@@ -174,7 +182,7 @@ static void uneven(suite *s) {
         char what[100];
         snprintf(what, sizeof what, "%dD, no tap in the middle, %llu steps", cases[i].rank,
                  (unsigned long long)cases[i].steps);
-        check(s, what, problem_of(stencil, cases[i].n, STN_F64, cases[i].steps), (int)i, i);
+        check(s, what, problem_of(stencil, cases[i].n, cases[i].steps), (int)i, i);
         stn_stencil_destroy(stencil);
     }
 }
@@ -192,7 +200,7 @@ static void candidates(suite *s) {
             stn_stencil_parse(names[i], &stencil, NULL);
             int n[3];
             random_size(&d, stn_stencil_rank(stencil), n);
-            stn_problem p = problem_of(stencil, n, STN_F64, 6);
+            stn_problem p = problem_of(stencil, n, 6);
             random_sides(&d, &p, stn_stencil_rank(stencil));
             const bool f32 = stn_stencil_rank(stencil) < 3 && (pick / 2 % 2 || pick == 5);
             p.dtype = f32 ? STN_F32 : STN_F16;
@@ -206,9 +214,11 @@ static void candidates(suite *s) {
             if (over) break;
             for (size_t k = 0; k < sizeof needed / sizeof *needed; k++)
                 seen[k] = seen[k] || strstr(c.parameters, needed[k]);
-            char what[400];
+            char what[400], detail[1200];
             snprintf(what, sizeof what, "%s, candidate %d: %s", names[i], pick, c.parameters);
-            suite_report_compared(s, good, what, &c);
+            s->worst = fmax(s->worst, good ? c.relative_l2 / c.bar : 0);
+            suite_detail(&c, detail, sizeof detail);
+            suite_report(s, good, what, detail);
             stn_stencil_destroy(stencil);
         }
     for (size_t k = 0; k < sizeof needed / sizeof *needed; k++)
@@ -222,7 +232,7 @@ static void chains(suite *s) {
         dice d = {(uint64_t)(500 + variant)};
         int n[3] = {dice_int(&d, 30, 200), dice_int(&d, 30, 300), 0};
         stn_stencil *stencil = product_stencil(&d, 2, dice_int(&d, 1, 6));
-        stn_problem p = problem_of(stencil, n, STN_F64, (uint64_t)dice_int(&d, 1, 9));
+        stn_problem p = problem_of(stencil, n, (uint64_t)dice_int(&d, 1, 9));
         random_sides(&d, &p, 2);
         if (variant % 3 == 0) p.batch = 2;
         if (variant % 5 == 0) p.alignment = variant % 2 ? 4 : 2;
@@ -235,10 +245,12 @@ static void chains(suite *s) {
             good = compare_candidate_with_host(s->context, s->pool, &p, "sparse", 0, true, d.state, &c);
         bool chain = strstr(c.parameters, "sparse_chain") != NULL;
         seen += chain;
-        char what[400];
+        char what[400], detail[1200];
         snprintf(what, sizeof what, "%d x %d, %s, %llu steps: %s", n[0], n[1], stn_dtype_name(p.dtype),
                  (unsigned long long)p.steps, c.parameters);
-        suite_report_compared(s, good, what, &c);
+        s->worst = fmax(s->worst, good ? c.relative_l2 / c.bar : 0);
+        suite_detail(&c, detail, sizeof detail);
+        suite_report(s, good, what, detail);
         stn_stencil_destroy(stencil);
     }
     suite_report(s, seen > 4, "most of them are chains", NULL);
@@ -254,7 +266,7 @@ static void sums(suite *s) {
         int n[3] = {dice_int(&d, 90, 230), dice_int(&d, 90, 300), 0};
         stn_stencil *stencil = NULL;
         stn_stencil_parse(names[variant % 5], &stencil, NULL);
-        stn_problem p = problem_of(stencil, n, STN_F64, (uint64_t)dice_int(&d, 12, s->full ? 200 : 40));
+        stn_problem p = problem_of(stencil, n, (uint64_t)dice_int(&d, 12, s->full ? 200 : 40));
         if (variant % 2) random_sides(&d, &p, 2);
         if (variant % 4 == 0) p.batch = 2;
         p.dtype = variant % 3 == 1 ? STN_F32 : STN_F16;
@@ -310,7 +322,7 @@ static void new_weights(suite *s) {
         stn_plan_options options = STN_PLAN_OPTIONS_INIT;
         stn_error error = {0};
         stn_stencil_create_dense(2, (const size_t[2]){3, 3}, chain ? product : any, &stencil, NULL);
-        stn_problem p = problem_of(stencil, (int[3]){NY, NX, 0}, STN_F64, 5);
+        stn_problem p = problem_of(stencil, (int[3]){NY, NX, 0}, 5);
         p.boundary[0][0].kind = p.boundary[0][1].kind = STN_REFLECT;
         p.dtype = chain ? STN_F16 : STN_F32;
         p.tolerance = TOLERANCE;
@@ -337,7 +349,7 @@ static void layouts(suite *s) {
                 if (!s->full && (rank + layout + (int)(t / 8)) % 2) continue;
                 dice d = {(uint64_t)(rank * 100 + layout)};
                 stn_stencil *stencil = random_stencil(&d, rank, TAPS_STAR, 1);
-                stn_problem p = problem_of(stencil, (int[3]){rank == 1 ? 777 : 41, 54, 0}, STN_F64, t);
+                stn_problem p = problem_of(stencil, (int[3]){rank == 1 ? 777 : 41, 54, 0}, t);
                 if (layout == PADDED || layout == ODD_ROWS || (layout == ODD_GRIDS && rank == 2)) {
                     p.in_stride[1] = p.out_stride[1] = 1;
                     p.in_stride[0] = layout == ODD_ROWS ? 57 : 64;

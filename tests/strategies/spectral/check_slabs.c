@@ -24,7 +24,7 @@ typedef struct slab_case {
         {kind, kind}, {kind, kind}, { kind, kind }                                                                     \
     }
 
-static stn_problem slab_problem(const slab_case *c, stn_stencil *stencil) {
+static stn_problem problem_of(const slab_case *c, stn_stencil *stencil) {
     stn_problem p = STN_PROBLEM_INIT;
     p.stencil = stencil, p.dtype = c->dtype, p.steps = c->steps, p.batch = (size_t)c->batch;
     for (int axis = 0; axis < 3; axis++) {
@@ -98,7 +98,7 @@ void slabs(suite *s) {
         const slab_case *c = &list[i];
         stn_stencil *stencil = NULL;
         stn_stencil_parse("heat-3d", &stencil, NULL);
-        const stn_problem p = slab_problem(c, stencil);
+        const stn_problem p = problem_of(c, stencil);
         char what[200];
         snprintf(what, sizeof what, "slabs: %d x %d x %d x %d, %s, %s:%s %s:%s %s:%s, %s, %llu steps, %s", c->batch,
                  c->n[0], c->n[1], c->n[2], stn_dtype_name(c->dtype), side_names[c->sides[0][0]],
