@@ -92,8 +92,8 @@ void suite_compare_words(suite *s, const char *strategy, const char *words, cons
     suite_report_compared(s, good, what, &c);
 }
 
-/* Runs a plan on grids of `bytes` bytes in host memory, which begin `offset` bytes past the start of
- * the context's memory. in: NULL where `out` holds the input. */
+/* Runs a plan on copies of grids in host memory. They begin `offset` bytes past the start of memory
+ * of the context. in: NULL where `out` holds the input. */
 static stn_status run_with_source(suite *s, stn_plan *plan, const double *in, const double *source, double *out,
                                   size_t bytes, size_t offset, stn_error *error) {
     const double *const from[3] = {out, source, in};
