@@ -31,7 +31,7 @@
  *   Structs  A zero-initialised struct is valid and selects the defaults. Structs that may grow
  *            start with struct_size: initialise them with their _INIT macro, which sets it. Members
  *            that the caller's header lacks get their defaults. A struct_size of 0 means the layout
- *            of release 0.1.0; any other size that is not that of a release is an error.
+ *            of release 0.2.0; any other size that is not that of a release is an error.
  *   Errors   Every call that can fail returns a stn_status and takes a stn_error (or NULL) of the
  *            caller, for a one-sentence message: what is wrong, where, what to do. After a failure
  *            outputs are NULL or untouched, and nothing leaks. The library never prints, aborts
@@ -55,7 +55,7 @@
 #include <stdint.h>
 
 #define STN_VERSION_MAJOR 0
-#define STN_VERSION_MINOR 1
+#define STN_VERSION_MINOR 2
 #define STN_VERSION_PATCH 0
 
 #if defined(__GNUC__)

@@ -9,7 +9,8 @@
 //     Z = F K^T    K: Y times the symbol
 //     W = F Z^T    Y and W have rows n2 and columns n1
 //
-// F is the symmetric matrix of cos + sin, with its columns in that order; it stays in registers.
+// F is the symmetric matrix of cos + sin, its columns permuted as those rows are: 2t and 2t + 1 of
+// eight become t and t + 4. It stays in registers.
 #include "device/fragment.cuh"
 #include "params.cuh"
 #include "segment/overlapping_tiles.cuh"
@@ -19,7 +20,7 @@ constexpr int CELLS = N * N, OF_LANE = CELLS / 32;  // Elements of a tile per la
 static_assert(!EXPECTED_SHARED || (DFT_REAL && DFT_N2 == N && DFT_N3 == 1), "squares that real products transform");
 static_assert(N % 16 == 0, "whole fragments");
 static_assert(shared_bytes_match((WARPS + 1) * CELLS * sizeof(REAL)),
-              "segment_torus_block_of of segment/dense_tile_search.c");
+              "segment_dense_tile_block_of of segment/dense_tile_search.c");
 
 struct square {  // Accumulators of 16 x 8: (g, 2t) (g, 2t+1) (g+8, 2t) (g+8, 2t+1).
     REAL at[ROW_STRIPS][EIGHTS][4];
@@ -38,8 +39,9 @@ __device__ __forceinline__ square load_matrix(const REAL *operands, int lane) {
 
 // ---- products
 
-// A lane's own element of each 32, the lane having row t and column g. Four of a row are adjacent,
-// so that whole sectors are copied, without bank conflicts within half a warp.
+// The position, among 32 elements, of the one that a lane copies and reads: row t, column g. Four
+// elements of a row are adjacent, so that copies fill whole sectors and half a warp has no bank
+// conflicts.
 __device__ __forceinline__ int own_cell(int lane) { return lane % 4 * 8 + (lane / 4 ^ lane % 4 / 2 * 4); }
 // F X of a buffer.
 __device__ __forceinline__ square transform_inputs(const square &f, const REAL *buffer, int lane) {

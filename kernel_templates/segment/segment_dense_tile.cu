@@ -19,7 +19,7 @@
 #include "segment/tile_io.cuh"
 
 static_assert(shared_bytes_match(((IN_PLACE ? 2 : 4) * BUFFER + MAXIMA) * sizeof(REAL)),
-              "segment_torus_shared of segment/dense_dft.c");
+              "segment_dense_tile_shared of segment/dense_dft.c");
 // There are padding elements that are read; with f16 all are read, to find the largest value.
 constexpr bool PADDED = SCALED || N1 % 16 || N2 % 8 || (N3 > 1 && N3 % 8);
 

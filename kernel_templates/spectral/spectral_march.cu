@@ -16,8 +16,8 @@
 //     in registers -> .. -> stage 0 -> memory
 //
 // Past the low side of the axis, the first segment reads the extension's images, which are not yet
-// overwritten. Past the high side: with wrap, the first points are kept from the first segment on;
-// mirror images lie within the last segments.
+// overwritten. Past the high side, the last segments read the first points of the axis if it wraps,
+// which the block has kept since the first segment; mirror images lie within the last segments.
 //
 // For few columns, each is divided into MARCH_CHUNKS chunks, one per block. The points around the
 // first point of each chunk are copied to `chunk_halo` before any chunk begins: a chunk begins with
@@ -26,10 +26,10 @@
 // All segments of a column have the same frequencies. MARCH_FACTORS: their factors K^T are computed
 // once in the data's type and kept in shared memory, [k][column].
 //
-// Columns of a plane: strips of MARCH_WIDTH, of which `kept` are frequencies, the same in each
-// strip.
+// The columns of a plane form strips of MARCH_WIDTH columns. The first `kept` columns of each strip
+// are frequencies, the same ones in every strip; the others are not used.
 //
-// Reads REAL, BLOCKS, THREADS_X, LINE_*, EXTEND_*, WALK_*, SYMBOL*.
+// Reads REAL, BLOCKS, THREADS_X, LINE_*, EXTEND_*, MARCH_*, SYMBOL*.
 #include "device/launch_checks.cuh"
 #include "device/shared_fft.cuh"
 #include "params.cuh"
@@ -59,7 +59,7 @@ struct factor_of_symbol<false> {
     using type = value;
 };
 using factor = factor_of_symbol<SYMBOL == 0>::type;
-static_assert(!MARCH_FACTORS || SYMBOL != 2, "a line of taps has its factors next to it");
+static_assert(!MARCH_FACTORS || SYMBOL != 2, "the factors of a line of taps are stored next to the line");
 using first_stage = fft_stage<column_line, 0>;
 using last_stage = fft_stage<column_line, LAST>;
 constexpr int LINE_CELLS = padded_points<column_line>();

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-/* The layouts of release 0.1.0, the first one. */
+/* The layouts of release 0.2.0, the first one with a tag. */
 #define LAYOUT(name) const stn_layout stn_layout_##name = {"stn_" #name, {sizeof(stn_##name)}}
 LAYOUT(problem);
 LAYOUT(transform);

@@ -1,6 +1,5 @@
 /* The folder's wisdom is never overwritten if it cannot be read, concurrent writers lose nothing,
  * and a lock is on the file that others find. */
-#include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -12,12 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../expect.h"
 #include "cache/lock.h"
 #include "cache/wisdom.h"
 #include "helpers.h"
-
-static stn_error error;
-#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
 
 static stn_folder folder;
 static counting_log heard;

@@ -36,6 +36,28 @@ void stand_ins_end(void) {
     cr_expect_eq(system(command), 0);
 }
 
+/* Runs a command of a shell in the cache folder. */
+static void run(const char *format, const char *source) {
+    char command[512];
+    const int used = snprintf(command, sizeof command, "cd %s && ", stand_ins_folder);
+    snprintf(command + used, sizeof command - (size_t)used, format, source);
+    cr_assert_eq(system(command), 0);
+}
+
+void stand_ins_edit_a_template(void) {
+    char path[80];
+    run("cp -r %s t && echo '// edited' >> t/device/boundary.cuh", TEMPLATE_FOLDER);
+    snprintf(path, sizeof path, "%s/t", stand_ins_folder);
+    setenv("STENTOR_TEMPLATE_DIR", path, 1);
+}
+
+void stand_ins_rebuild_nvrtc(void) {
+    char path[80];
+    run("cp %s other.so && objcopy --remove-section .note.gnu.build-id other.so", FAKE_NVRTC);
+    snprintf(path, sizeof path, "%s/other.so", stand_ins_folder);
+    setenv("STENTOR_NVRTC_PATH", path, 1);
+}
+
 int stand_ins_compiled_with(const char *text) {
     FILE *file = fopen(log_file, "r");
     char line[1024];

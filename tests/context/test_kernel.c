@@ -74,23 +74,12 @@ Test(kernel, inputs_that_change_the_kernel) {
     cr_expect_eq(stand_ins_compiles(), 3, "the arch");
     cr_expect_null(kernel->module);
     close_context();
-    char command[512]; /* another build of NVRTC */
-    snprintf(command, sizeof command, "cp %s %s/other.so && objcopy --remove-section .note.gnu.build-id %s/other.so",
-             FAKE_NVRTC, stand_ins_folder, stand_ins_folder);
-    cr_assert_eq(system(command), 0);
-    snprintf(command, sizeof command, "%s/other.so", stand_ins_folder);
-    setenv("STENTOR_NVRTC_PATH", command, 1);
+    stand_ins_rebuild_nvrtc();
     open_gpu();
     expect_kernel(params);
     cr_expect_eq(stand_ins_compiles(), 4, "the compiler");
     close_context();
-    snprintf(command, sizeof command,
-             "cp -r %s %s/t && "
-             "echo '// edited' >> %s/t/device/boundary.cuh",
-             TEMPLATE_FOLDER, stand_ins_folder, stand_ins_folder);
-    cr_assert_eq(system(command), 0);
-    snprintf(command, sizeof command, "%s/t", stand_ins_folder);
-    setenv("STENTOR_TEMPLATE_DIR", command, 1);
+    stand_ins_edit_a_template();
     open_gpu();
     expect_kernel(params);
     cr_expect_eq(stand_ins_compiles(), 5, "a template's text");

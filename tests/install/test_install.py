@@ -54,8 +54,8 @@ class Installed(unittest.TestCase):
         script = pathlib.Path(self.room.name, 'other')
         script.mkdir()
         text = (CONSUMER / 'CMakeLists.txt').read_text(encoding='utf-8')
-        self.assertIn('stentor 0.1 ', text)
-        (script / 'CMakeLists.txt').write_text(text.replace('stentor 0.1 ', 'stentor 7.2 '), encoding='utf-8')
+        self.assertIn('stentor 0.2 ', text)
+        (script / 'CMakeLists.txt').write_text(text.replace('stentor 0.2 ', 'stentor 7.2 '), encoding='utf-8')
         shutil.copy(CONSUMER / 'main.c', script)
         with self.assertRaisesRegex(AssertionError, 'compatible'):
             run('cmake', '-S', script, '-B', script / 'build', f'-DCMAKE_PREFIX_PATH={self.prefix}')

@@ -1,11 +1,11 @@
 /* Compiles, loads and launches for real: on the emulator in CI, or on a GPU. Streams, graphs,
  * clusters, occupancy, timing, and a failure of every driver call. */
-#include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../expect.h"
 #include "compile/compiler.h"
 #include "launch/driver.h"
 
@@ -14,7 +14,6 @@ static stn_driver *driver;
 static stn_device *device;
 static stn_module *module;
 static stn_compile_output output;
-static stn_error error;
 
 typedef struct arguments {
     const double *in;
@@ -33,8 +32,6 @@ static const char *const source =
     "    __syncthreads();\n"
     "    if (i < a.n) a.out[i] = a.factor * room[threadIdx.x];\n"
     "}\n";
-
-#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
 
 static void compile(int sm) {
     stn_compiler *compiler;

@@ -1,8 +1,7 @@
 /* The strategy that the planner chooses for the grids with a performance target, with an H200's
  * rates, and that its estimate (within LEEWAY) meets the target: a wrong cost estimate of a
  * strategy shows here. */
-#include <criterion/criterion.h>
-
+#include "../expect.h"
 #include "context/context.h"
 #include "kinds/kinds.h"
 #include "plan/plan.h"
@@ -45,17 +44,16 @@ static const bar_case cases[] = {
 static void check(stn_context *context, const bar_case *c) {
     stn_stencil *stencil = NULL;
     stn_plan *plan = NULL;
-    stn_error error = {0};
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.estimate_only = 1;
-    cr_assert_eq(stn_stencil_parse(c->stencil, &stencil, &error), STN_OK, "%s", error.message);
+    OK(stn_stencil_parse(c->stencil, &stencil, &error));
     stn_problem p = STN_PROBLEM_INIT;
     p.stencil = stencil;
     p.steps = c->steps;
     double updates = (double)c->steps;
     for (int axis = 0; axis < stn_stencil_rank(stencil); axis++) {
         p.extent[axis] = c->side, updates *= (double)c->side;
-        cr_assert_eq(stn_boundary_parse(c->sides, p.boundary[axis], &error), STN_OK, "%s", error.message);
+        OK(stn_boundary_parse(c->sides, p.boundary[axis], &error));
     }
     cr_assert_eq(stn_plan_create(context, &p, &options, &plan, &error), STN_OK, "%s: %s", c->stencil, error.message);
     const double rate = updates / stn_plan_predicted_seconds(plan) / 1e9;
@@ -68,12 +66,7 @@ static void check(stn_context *context, const bar_case *c) {
 }
 
 Test(bars, are_met_by_the_chosen_strategy) {
-    stn_context *context = NULL;
-    stn_error error = {0};
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    options.arch = "sm_90";
-    options.cache_dir = ":memory:";
-    cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
+    stn_context *context = context_of_h200();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check(context, &cases[i]);
     stn_context_destroy(context);
 }
@@ -93,17 +86,12 @@ static const struct {
              {"heat-2d", {100, 1000000}, 1000, true},  {"heat-2d", {30000, 30000}, 1, false}};
 
 Test(bars, cufft_is_chosen_where_ours_cannot_be_used) {
-    stn_context *context = NULL;
-    stn_error error = {0};
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    options.arch = "sm_90";
-    options.cache_dir = ":memory:";
-    cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
+    stn_context *context = context_of_h200();
     for (size_t i = 0; i < sizeof rings / sizeof *rings; i++)
         for (int dtype = 0; dtype < 2; dtype++) {
             stn_stencil *stencil = NULL;
             stn_problem p = STN_PROBLEM_INIT;
-            cr_assert_eq(stn_stencil_parse(rings[i].stencil, &stencil, &error), STN_OK, "%s", error.message);
+            OK(stn_stencil_parse(rings[i].stencil, &stencil, &error));
             p.stencil = stencil, p.steps = rings[i].steps, p.dtype = (stn_dtype)dtype;
             for (int axis = 0; axis < stn_stencil_rank(stencil); axis++) {
                 p.extent[axis] = rings[i].extent[axis];
@@ -111,7 +99,7 @@ Test(bars, cufft_is_chosen_where_ours_cannot_be_used) {
             }
             stn_plan plan = {.kind = &stn_kind_stencil, .machine = context->machine};
             plan.machine.present = true;
-            cr_assert_eq(stn_task_make(&p, &plan.task, &error), STN_OK, "%s", error.message);
+            OK(stn_task_make(&p, &plan.task, &error));
             stn_plan_rank(&plan, NULL, STN_CANDIDATES);
             const bool taken = !strcmp(plan.ranking[0].strategy->name, "cufft-spectral");
             if (dtype == STN_F64 || !rings[i].taken) /* `spectral` can do 30000^2 in f32. */

@@ -1,16 +1,13 @@
 /* CPU time of choosing a plan, without compiling or loading a kernel: at most 200 ms. */
-#include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
 #include <time.h>
 
+#include "../expect.h"
 #include "stentor.h"
 
 #define MOST_SECONDS 200e-3
 enum { REPEAT = 9, SIDE = 17 };
-
-static stn_error error;
-#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
 
 static double cpu_seconds(void) {
     struct timespec now;
@@ -20,14 +17,11 @@ static double cpu_seconds(void) {
 
 /* The stencil of a name, or "random" and the number of points along a side: weights without
  * structure. */
-static stn_stencil *stencil_of(const char *name) {
+static stn_stencil *drawn_stencil(const char *name) {
     stn_stencil *stencil = NULL;
     double weights[SIDE * SIDE];
     int side;
-    if (sscanf(name, "random %d", &side) != 1) {
-        OK(stn_stencil_parse(name, &stencil, &error));
-        return stencil;
-    }
+    if (sscanf(name, "random %d", &side) != 1) return stencil_of(name);
     for (int i = 0; i < side * side; i++) weights[i] = sin(1.0 + 0.7 * i * i) / (side * side);
     OK(stn_stencil_create_dense(2, (size_t[]){(size_t)side, (size_t)side}, weights, &stencil, &error));
     return stencil;
@@ -49,7 +43,7 @@ static double seconds_to_choose(stn_context *context, const stn_problem *problem
 }
 
 static void check(stn_context *context, const char *name, stn_dtype dtype, stn_boundary_kind boundary) {
-    stn_stencil *stencil = stencil_of(name);
+    stn_stencil *stencil = drawn_stencil(name);
     stn_problem problem = STN_PROBLEM_INIT;
     problem.stencil = stencil;
     problem.dtype = dtype;
@@ -72,11 +66,7 @@ Test(choosing, takes_little_time) {
         "heat-1d",  "heat-2d",   "box-2d9p",         "star-2d13p",          "box-2d49p",
         "heat-3d",  "box-3d27p", "gaussian:sigma=1", "laplace-2d:order=16", "gaussian-2d:sigma=15,truncate=4",
         "random 3", "random 7",  "random 17"};
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    stn_context *context = NULL;
-    options.arch = "sm_90";
-    options.cache_dir = ":memory:";
-    OK(stn_context_create(&options, &context, &error));
+    stn_context *context = context_of_h200();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         for (int dtype = STN_F64; dtype <= STN_F16; dtype++) {
             check(context, names[i], (stn_dtype)dtype, STN_FIXED);

@@ -1,15 +1,12 @@
 /* Predicted errors: how plans show them, and that a candidate whose predicted error exceeds the
  * bound is not chosen. */
-#include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "../expect.h"
 #include "plan/error_bound.h"
 #include "plan/plan.h"
-
-static stn_error error;
-#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
 
 /* A plan of star-2d13p for a GPU that is not installed. */
 static stn_plan *plan_of(stn_context *context, const char *strategy, uint64_t steps, double tolerance) {
@@ -28,15 +25,6 @@ static stn_plan *plan_of(stn_context *context, const char *strategy, uint64_t st
     OK(stn_plan_create(context, &problem, &options, &plan, &error));
     stn_stencil_destroy(stencil);
     return plan;
-}
-
-static stn_context *h200(void) {
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    stn_context *context = NULL;
-    options.arch = "sm_90";
-    options.cache_dir = ":memory:";
-    OK(stn_context_create(&options, &context, &error));
-    return context;
 }
 
 /* The row of a strategy; the first one if there are several. */
@@ -70,7 +58,7 @@ Test(accuracy, errors_of_the_same_sign_add_up) {
 
 /* In so long a run the accumulated error of all launches exceeds the bound. */
 Test(accuracy, candidates_above_the_bound_are_not_ranked) {
-    stn_context *context = h200();
+    stn_context *context = context_of_h200();
     stn_plan *plan = plan_of(context, "auto", 100000, 0);
     const stn_ranked *row = row_of(plan, "lowrank");
     cr_assert(row && !row->applies);
@@ -95,20 +83,17 @@ Test(accuracy, candidates_above_the_bound_are_not_ranked) {
 
 /* A strategy that was asked for by name is used, and reports its predicted error. */
 Test(accuracy, a_named_strategy_reports_a_large_error) {
-    stn_context *context = h200();
+    stn_context *context = context_of_h200();
     stn_plan *plan = plan_of(context, "lowrank", 100000, 0);
-    char *text = NULL;
     cr_expect(!stn_error_is_within_bound(&plan->task, &plan->estimate));
-    OK(stn_plan_describe(plan, STN_TEXT, &text, &error));
-    cr_expect(strstr(text, "which it misses"), "%s", text);
-    stn_text_free(text);
+    expect_described(plan, STN_TEXT, "which it misses");
     stn_plan_destroy(plan);
     stn_context_destroy(context);
 }
 
 /* The error of chunks is that of all chunks together. */
 Test(accuracy, of_chunks_is_that_of_the_run) {
-    stn_context *context = h200();
+    stn_context *context = context_of_h200();
     stn_plan *plan = plan_of(context, "chunked", 1000, 0);
     cr_assert_eq(plan->chosen, STN_CHOSEN_BY_ESTIMATE);
     const int steps = plan->candidate.values[0];
@@ -121,7 +106,7 @@ Test(accuracy, of_chunks_is_that_of_the_run) {
 /* The last snapshot of a stack has the error of all runs before it, and is held to the bound of all
  * steps. */
 Test(accuracy, of_a_stack_is_that_of_its_last_snapshot) {
-    stn_context *context = h200();
+    stn_context *context = context_of_h200();
     stn_stencil *stencil = NULL;
     OK(stn_stencil_parse("star-2d13p", &stencil, &error));
     for (int i = 0; i < 2; i++) {
@@ -147,12 +132,9 @@ Test(accuracy, of_a_stack_is_that_of_its_last_snapshot) {
 /* A symbol far below 1 loses digits if tables hold 1 minus the symbol: transforms predict that
  * error, and are not chosen. */
 Test(accuracy, tiny_weights_are_not_transformed) {
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    stn_context *places[2] = {h200(), NULL};
+    stn_context *places[2] = {context_of_h200(), context_on(STN_DEVICE_HOST)};
     const char *const names[2] = {"spectral", "host-spectral"};
     stn_stencil *tiny = NULL;
-    options.device = STN_DEVICE_HOST;
-    OK(stn_context_create(&options, &places[1], &error));
     OK(stn_stencil_create(1, 2, (stn_tap[]){{{-1}, 3e-9}, {{2}, -1e-9}}, &tiny, &error));
     for (int i = 0; i < 2; i++) {
         stn_plan *plan = NULL;
@@ -180,10 +162,7 @@ static char *described(stn_context *host, const stn_problem *p, stn_format forma
 
 /* Nonsymmetric taps between fixed boundaries; on a periodic axis; and symmetric ones. */
 Test(accuracy, reports_nearly_defective_matrices) {
-    stn_context *host = NULL;
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    options.device = STN_DEVICE_HOST, options.cache_dir = ":memory:";
-    OK(stn_context_create(&options, &host, &error));
+    stn_context *host = context_on(STN_DEVICE_HOST);
     const stn_tap upwind[3] = {{{-1}, 0.75}, {{0}, 0.2}, {{1}, 0.05}},
                   heat[3] = {{{-1}, 0.25}, {{0}, 0.5}, {{1}, 0.25}};
     for (int i = 0; i < 3; i++) {

@@ -1,20 +1,16 @@
 /* How a plan is chosen in each mode: refused options, deterministic choices, and the cost of
  * compiling. For a GPU that is not installed. */
-#include <criterion/criterion.h>
 #include <string.h>
 
+#include "../expect.h"
 #include "plan/plan.h"
-
-static stn_error error;
-#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
 
 static stn_context *context;
 static stn_stencil *stencil;
 static stn_problem problem;
 
 static void start(void) {
-    const stn_context_options options = {.arch = "sm_90", .cache_dir = ":memory:"};
-    OK(stn_context_create(&options, &context, &error));
+    context = context_of_h200();
     OK(stn_stencil_parse("heat-2d", &stencil, &error));
     problem = (stn_problem)STN_PROBLEM_INIT;
     problem.stencil = stencil;

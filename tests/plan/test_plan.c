@@ -1,6 +1,5 @@
 /* Plans: choosing, running, new weights, workspaces, graphs, and every wrong call. On the host, and
  * with a GPU or the emulator (those cases are skipped without one). */
-#include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,35 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../expect.h"
 #include "context/context.h"
 #include "stentor.h"
 
-static stn_error error;
-#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
-#define FAILS(call, status, words)                                                                                     \
-    do {                                                                                                               \
-        cr_assert_eq((call), (status), "another status");                                                              \
-        cr_assert_not_null(strstr(error.message, (words)), "'%s' lacks '%s'", error.message, (words));                 \
-    } while (0)
-
 enum { NY = 20, NX = 24, N = NY * NX };
-
-static stn_context *context_on(int device) {
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    stn_context *context = NULL;
-    options.device = device;
-    options.cache_dir = ":memory:";
-    stn_status status = stn_context_create(&options, &context, &error);
-    if (status == STN_ERROR_NO_DEVICE) cr_skip_test("no GPU: %s", error.message);
-    cr_assert_eq(status, STN_OK, "%s", error.message);
-    return context;
-}
-
-static stn_stencil *stencil_of(const char *spec) {
-    stn_stencil *stencil = NULL;
-    OK(stn_stencil_parse(spec, &stencil, &error));
-    return stencil;
-}
 
 static stn_problem problem_of(const stn_stencil *stencil, uint64_t steps) {
     stn_problem p = STN_PROBLEM_INIT;
@@ -73,18 +48,13 @@ Test(plan, ranks_and_describes) {
     stn_stencil *stencil = stencil_of("heat-2d:alpha=0.2");
     stn_problem p = problem_of(stencil, 10);
     stn_plan *plan;
-    char *text;
     OK(stn_plan_create(host, &p, NULL, &plan, &error));
     cr_assert_str_eq(stn_plan_strategy(plan), "host");
     cr_assert(stn_plan_predicted_seconds(plan) > 0);
-    OK(stn_plan_describe(plan, STN_TEXT, &text, &error));
-    cr_assert_not_null(strstr(text, "direct"), "the ranking lacks direct: %s", text);
-    cr_assert_not_null(strstr(text, "does not apply"));
-    stn_text_free(text);
-    OK(stn_plan_describe(plan, STN_JSON, &text, &error));
-    cr_assert_not_null(strstr(text, "\"strategy\":\"host\""), "%s", text);
-    cr_assert_not_null(strstr(text, "\"max_symbol\":1"), "%s", text);
-    stn_text_free(text);
+    expect_described(plan, STN_TEXT, "direct");
+    expect_described(plan, STN_TEXT, "does not apply");
+    expect_described(plan, STN_JSON, "\"strategy\":\"host\"");
+    expect_described(plan, STN_JSON, "\"max_symbol\":1");
     stn_plan_destroy(plan);
     stn_stencil_destroy(stencil);
     stn_context_destroy(host);
@@ -236,11 +206,7 @@ Test(plan, of_a_transform_refuses_overlap_too) {
 }
 
 Test(plan, without_a_gpu_is_only_estimated) {
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    options.arch = "sm_90";
-    options.cache_dir = ":memory:";
-    stn_context *context;
-    OK(stn_context_create(&options, &context, &error));
+    stn_context *context = context_of_h200();
     stn_stencil *stencil = stencil_of("heat-2d:alpha=0.2");
     stn_problem p = problem_of(stencil, 1);
     stn_plan_options estimate = STN_PLAN_OPTIONS_INIT;
@@ -270,9 +236,8 @@ static bench bench_of(uint64_t steps, const stn_plan_options *options) {
     ramp(in);
     b.problem = problem_of(b.stencil, steps);
     OK(stn_plan_create(b.context, &b.problem, options, &b.plan, &error));
-    OK(stn_memory_alloc(b.context, sizeof in, &b.in, &error));
+    b.in = uploaded(b.context, in, sizeof in);
     OK(stn_memory_alloc(b.context, sizeof in, &b.out, &error));
-    OK(stn_memory_upload(b.context, b.in, in, sizeof in, &error));
     return b;
 }
 
@@ -381,19 +346,4 @@ Test(plan_on_device, two_plans_share_one_kernel) {
     bench_check(&b, &b.problem);
     stn_plan_destroy(second);
     bench_end(&b);
-}
-
-/* Runs before Criterion starts, which cannot end with "skipped": with STENTOR_TEST_ON_GPU a missing
- * GPU must not count as a pass. */
-__attribute__((constructor)) static void skip_without_device(void) {
-    stn_error why = {0};
-    stn_driver *there;
-    if (!getenv("STENTOR_TEST_ON_GPU")) return;
-    if (stn_driver_open(NULL, &there, &why) == STN_OK) {
-        stn_driver_close(there);
-        return;
-    }
-    printf("skipped: %s\n", why.message);
-    fflush(stdout);
-    _exit(77);
 }

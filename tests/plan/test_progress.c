@@ -1,17 +1,14 @@
 /* Progress functions: the values passed to them, and cancelled runs, after which the plan still
  * gives the right result. On a GPU, the emulator, or else the host. */
-#include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "../expect.h"
 #include "plan/plan.h"
 #include "stentor.h"
 
-#define OK(call) cr_assert_eq(call, STN_OK, "%s", error.message)
-
 static stn_context *context;
-static stn_error error;
 
 static double now(void) {
     struct timespec t;
@@ -36,11 +33,7 @@ static int listen(void *user, uint64_t done, uint64_t total) {
     return at >= t->cancel;
 }
 
-static void setup(void) {
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    options.cache_dir = ":memory:";
-    OK(stn_context_create(&options, &context, &error));
-}
+static void setup(void) { context = context_on(STN_DEVICE_AUTO); }
 static void teardown(void) { stn_context_destroy(context); }
 TestSuite(progress, .init = setup, .fini = teardown, .timeout = 300);
 
@@ -54,9 +47,8 @@ static grids make_grids(size_t in_bytes, size_t bytes) {
     grids g = {.in_bytes = in_bytes, .bytes = bytes};
     double *values = malloc(in_bytes);
     for (size_t i = 0; i < in_bytes / sizeof *values; i++) values[i] = (double)((i * 7919 + 13) % 1009) / 1009;
-    OK(stn_memory_alloc(context, in_bytes, &g.in, &error));
+    g.in = uploaded(context, values, in_bytes);
     OK(stn_memory_alloc(context, bytes, &g.out, &error));
-    OK(stn_memory_upload(context, g.in, values, in_bytes, &error));
     g.first = malloc(bytes), g.again = malloc(bytes);
     free(values);
     return g;

@@ -1,36 +1,18 @@
 /* Snapshots: every state in the stack equals a separate run, for each strategy and layout. On the
  * host, and on a GPU or the emulator (skipped without one). */
-#include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "launch/driver.h"
+#include "../expect.h"
 #include "stentor.h"
-
-static stn_error error;
-#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
 
 enum { NY = 21, NX = 26, BATCH = 2, STEPS = 12 };
 
 typedef struct layout {
     ptrdiff_t row, batch, snapshot; /* elements; snapshot 0: dense */
 } layout;
-
-static stn_context *context_on(int device) {
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    stn_context *context = NULL;
-    options.device = device;
-    options.cache_dir = ":memory:";
-    stn_status status = stn_context_create(&options, &context, &error);
-    if (status == STN_ERROR_NO_DEVICE) {
-        cr_skip_test("no GPU: %s", error.message);
-    }
-    cr_assert_eq(status, STN_OK, "%s", error.message);
-    return context;
-}
 
 static stn_problem problem_of(const stn_stencil *stencil, layout in, layout out, uint64_t steps, uint64_t every) {
     stn_problem p = STN_PROBLEM_INIT;
@@ -172,19 +154,4 @@ Test(snapshots_on_device, lowrank) {
     stn_context *context = context_on(STN_DEVICE_CUDA(0));
     check_all(context, "lowrank");
     stn_context_destroy(context);
-}
-
-/* Runs before Criterion starts, which cannot end with "skipped": with STENTOR_TEST_ON_GPU a missing
- * GPU must not count as a pass. */
-__attribute__((constructor)) static void skip_without_device(void) {
-    stn_error why = {0};
-    stn_driver *there;
-    if (!getenv("STENTOR_TEST_ON_GPU")) return;
-    if (stn_driver_open(NULL, &there, &why) == STN_OK) {
-        stn_driver_close(there);
-        return;
-    }
-    printf("skipped: %s\n", why.message);
-    fflush(stdout);
-    _exit(77);
 }

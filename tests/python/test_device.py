@@ -14,18 +14,13 @@ import scipy.fft
 from scipy import ndimage
 
 import stentor
+from run_settings import need_gpu
 from stentor import _dlpack
 from stentor._arrays import open_array
 from stentor._boundary import sides_of
 from stentor._trained import trained
 
-try:
-    stentor.to_device(np.ones(3))
-except stentor.StentorError as error:
-    if os.environ.get('STENTOR_TESTS_MUST_RUN'):
-        raise
-    print(f'no GPU here: {error}')
-    sys.exit(77)
+need_gpu()
 
 HEAT = np.array([[0, .1, 0], [.1, .6, .1], [0, .1, 0]])
 

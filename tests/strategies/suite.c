@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/stencil_run.h"
 #include "plan/plan.h"
 
 const char *const side_names[6] = {"wrap", "constant", "nearest", "reflect", "mirror", "fixed"};
@@ -67,7 +68,7 @@ stn_problem suite_problem(const suite *s, const stn_problem *problem) {
     return typed;
 }
 
-static void report_compared(suite *s, bool good, const char *what, const comparison *c) {
+void suite_report_compared(suite *s, bool good, const char *what, const comparison *c) {
     char detail[1200];
     s->worst = fmax(s->worst, good ? c->relative_l2 / c->bar : 0);
     suite_detail(c, detail, sizeof detail);
@@ -79,7 +80,7 @@ void suite_compare(suite *s, const char *strategy, bool fused, const char *what,
     comparison c;
     stn_problem typed = suite_problem(s, problem);
     const bool good = compare_with_host(s->context, s->pool, &typed, strategy, fused, seed, &c);
-    report_compared(s, good, what, &c);
+    suite_report_compared(s, good, what, &c);
 }
 
 void suite_compare_words(suite *s, const char *strategy, const char *words, const char *what,
@@ -88,7 +89,67 @@ void suite_compare_words(suite *s, const char *strategy, const char *words, cons
     const stn_problem typed = suite_problem(s, problem);
     const int pick = suite_candidate(s, &typed, strategy, words);
     const bool good = compare_candidate_with_host(s->context, s->pool, &typed, strategy, pick, true, seed, &c);
-    report_compared(s, good, what, &c);
+    suite_report_compared(s, good, what, &c);
+}
+
+/* Runs a plan on copies of grids in host memory. They begin `offset` bytes past the start of memory
+ * of the context. in: NULL where `out` holds the input. */
+static stn_status run_with_source(suite *s, stn_plan *plan, const double *in, const double *source, double *out,
+                                  size_t bytes, size_t offset, stn_error *error) {
+    const double *const from[3] = {out, source, in};
+    const int count = in ? 3 : 2;
+    void *base[3] = {NULL};
+    char *at[3] = {NULL};
+    stn_status status = STN_OK;
+    for (int i = 0; i < count && status == STN_OK; i++) {
+        status = stn_memory_alloc(s->context, bytes + offset, &base[i], error);
+        at[i] = (char *)base[i] + offset;
+        if (status == STN_OK) status = stn_memory_upload(s->context, at[i], from[i], bytes, error);
+    }
+    stn_execution run = STN_EXECUTION_INIT;
+    run.out = at[0], run.source = at[1], run.in = in ? at[2] : at[0];
+    if (status == STN_OK) status = stn_plan_run(plan, &run, error);
+    if (status == STN_OK) status = stn_synchronize(s->context, NULL, error);
+    if (status == STN_OK) status = stn_memory_download(s->context, out, at[0], bytes, error);
+    for (int i = 0; i < count; i++) stn_memory_free(s->context, base[i]);
+    return status;
+}
+
+void suite_compare_source(suite *s, const char *strategy, int pick, const char *what, const stn_problem *problem,
+                          uint64_t seed) {
+    comparison c = {.bar = 0};
+    stn_task task;
+    stn_plan *plan = NULL;
+    if (stn_task_make(problem, &task, &c.error) != STN_OK) {
+        suite_report(s, false, what, c.error.message);
+        return;
+    }
+    const size_t in_bytes = (size_t)stn_task_span(&task, false) * 8, out_bytes = (size_t)stn_task_span(&task, true) * 8;
+    const size_t bytes = in_bytes > out_bytes ? in_bytes : out_bytes;
+    dice d = {seed};
+    double *in = calloc(1, bytes), *source = calloc(1, bytes), *expected = malloc(bytes), *got = malloc(bytes);
+    double *work = malloc(stn_host_workspace(&task) + 8);
+    compare_fill(&task, dice_real, &d, in), compare_fill(&task, dice_real, &d, source);
+    for (size_t i = 0; i < bytes / 8; i++) got[i] = expected[i] = NAN;
+    if (task.in_place) memcpy(got, in, in_bytes), memcpy(expected, in, in_bytes);
+    stn_host_run_source(&task, s->pool, task.in_place ? expected : in, source, expected, work);
+    stn_status status = compare_plan(s->context, problem, strategy, pick, &plan, &c);
+    const size_t offset = problem->alignment == 8 ? 8 : 0;
+    if (status == STN_OK)
+        status = run_with_source(s, plan, task.in_place ? NULL : in, source, got, bytes, offset, &c.error);
+    if (status == STN_OK) compare_measure(&task, got, STN_F64, expected, &c);
+    c.bar = compare_bar(&task, true);
+    suite_report_compared(s, status == STN_OK && compare_good(&c), what, &c);
+    stn_plan_destroy(plan);
+    free(in), free(source), free(expected), free(got), free(work);
+    stn_task_clear(&task);
+}
+
+stn_problem grid_problem(const stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps) {
+    stn_problem p = STN_PROBLEM_INIT;
+    p.stencil = stencil, p.dtype = dtype, p.steps = steps;
+    for (int axis = 0; axis < stn_stencil_rank(stencil); axis++) p.extent[axis] = (size_t)extent[axis];
+    return p;
 }
 
 void random_sides(dice *d, stn_problem *problem, int rank) {

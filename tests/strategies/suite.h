@@ -37,8 +37,16 @@ int suite_candidate(const suite *s, const stn_problem *problem, const char *stra
 /* suite_compare with that candidate. */
 void suite_compare_words(suite *s, const char *strategy, const char *words, const char *what,
                          const stn_problem *problem, uint64_t seed);
+/* Compares a run in f64 with a constant source with the host's; pick as in
+ * compare_candidate_with_host. */
+void suite_compare_source(suite *s, const char *strategy, int pick, const char *what, const stn_problem *problem,
+                          uint64_t seed);
+/* Reports a comparison; `good` may be less than that of the comparison. */
+void suite_report_compared(suite *s, bool good, const char *what, const comparison *c);
 /* Describes a failed comparison. */
 void suite_detail(const comparison *c, char *detail, size_t size);
+/* A problem of this stencil; an extent for each of its axes. */
+stn_problem grid_problem(const stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps);
 /* Draws any pair of boundary conditions on each axis; constants are not round numbers. */
 void random_sides(dice *d, stn_problem *problem, int rank);
 /* Reports that there is no device, and why: as TAP's skipped plan, or as a failure if

@@ -2,8 +2,7 @@
  * is dominated by another part of a cost model (memory, products, one block's marching loop, faces,
  * many launches), so that a wrong constant, and a wrong ranking, is noticed. The values are the
  * model's own; a change of the model must update them. */
-#include <criterion/criterion.h>
-
+#include "../expect.h"
 #include "plan/plan.h"
 
 /* Allowed factor in both directions: small corrections of constants pass, wrong units do not. */
@@ -38,11 +37,10 @@ static const cost_case cases[] = {
 static double seconds_of(stn_context *context, const cost_case *c, const char *strategy) {
     stn_stencil *stencil = NULL;
     stn_plan *plan = NULL;
-    stn_error error = {0};
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = strategy;
     options.estimate_only = 1;
-    cr_assert_eq(stn_stencil_parse(c->stencil, &stencil, &error), STN_OK, "%s", error.message);
+    OK(stn_stencil_parse(c->stencil, &stencil, &error));
     stn_problem p = STN_PROBLEM_INIT;
     p.stencil = stencil;
     p.dtype = c->dtype;
@@ -64,12 +62,7 @@ static void expect_near(double got, double golden, const char *stencil, const ch
 }
 
 Test(costs, are_what_they_were) {
-    stn_context *context = NULL;
-    stn_error error = {0};
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    options.arch = "sm_90";
-    options.cache_dir = ":memory:";
-    cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
+    stn_context *context = context_of_h200();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const cost_case *c = &cases[i];
         const double direct = seconds_of(context, c, "direct"), lowrank = seconds_of(context, c, "lowrank");

@@ -2,7 +2,6 @@
  * error of a value is relative to the values that reach it. Compares every candidate with the
  * host's steps, on a GPU or the emulator; problems are drawn from STENTOR_TEST_SEED or the
  * clock. */
-#include <criterion/criterion.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,12 +9,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "../expect.h"
 #include "plan/plan.h"
 
 enum { PROBLEMS = 24, MOST_CANDIDATES = 6, MOST_POINTS = 6000 };
-
-static stn_error error;
-#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
 
 static uint64_t state;
 static uint64_t draw(uint64_t below) {
@@ -97,10 +94,8 @@ static void end_trial(trial *t) {
 }
 
 static void run_on_host(const stn_problem *problem, const void *in, void *out) {
-    stn_context *host;
+    stn_context *host = context_on(STN_DEVICE_HOST);
     stn_plan *plan;
-    const stn_context_options options = {.device = STN_DEVICE_HOST, .cache_dir = ":memory:"};
-    OK(stn_context_create(&options, &host, &error));
     OK(stn_plan_create(host, problem, NULL, &plan, &error));
     cr_assert_str_eq(stn_plan_strategy(plan), "host");
     OK(stn_plan_execute(plan, in, out, NULL, &error));
@@ -147,9 +142,8 @@ static size_t run_all(stn_context *context, const trial *t, uint64_t seed) {
     size_t ran = 0;
     options.estimate_only = 1;
     OK(stn_plan_create(context, &t->problem, &options, &ranked, &error));
-    OK(stn_memory_alloc(context, t->size, &in, &error));
+    in = uploaded(context, t->in, t->size);
     OK(stn_memory_alloc(context, t->size, &out, &error));
-    OK(stn_memory_upload(context, in, t->in, t->size, &error));
     for (size_t i = 0; i < ranked->ranked && ranked->ranking[i].applies && ran < MOST_CANDIDATES; i++) {
         const stn_ranked *row = &ranked->ranking[i];
         cr_assert(row->strategy->local);
@@ -171,10 +165,8 @@ static size_t run_all(stn_context *context, const trial *t, uint64_t seed) {
 Test(local, every_candidate_keeps_what_is_not_finite_where_steps_leave_it) {
     const char *given = getenv("STENTOR_TEST_SEED");
     const uint64_t first = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
-    stn_context *context;
+    stn_context *context = context_on(STN_DEVICE_CUDA(0));
     size_t ran = 0;
-    const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .cache_dir = ":memory:"};
-    if (stn_context_create(&options, &context, &error) != STN_OK) cr_skip_test("%s", error.message);
     printf("seeds from %" PRIu64 "\n", first);
     for (uint64_t i = 0; i < PROBLEMS; i++) {
         trial t;

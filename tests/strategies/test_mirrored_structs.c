@@ -1,15 +1,12 @@
 /* A kernel does not compile if the launcher assumes another size of its shared memory or of its
  * argument struct. */
-#include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../expect.h"
 #include "context/kernel.h"
 #include "stentor.h"
-
-static stn_error error;
-#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
 
 static stn_context *context;
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Documents agree with sources: cited documents exist, and figures equal those in the code.
+"""Documents agree with sources: cited documents exist; figures and versions equal the code's.
 
 Usage: documents.py ROOT. Prints each violation as FILE:LINE: sentence and exits 1 if there is one.
 """
@@ -49,8 +49,40 @@ def wrong_figures(root):
         yield f'cache/FORMAT.md:1: a candidate has {values} values, not V0 ... V{last} and {said}'
 
 
+# Where the version stands besides meson.build, and the form in which it stands there.
+VERSIONS = {
+    'CITATION.cff': r'^version: (\S+)$',
+    'docs/CHANGELOG.md': r'^## (\d\S+)',
+    'include/stentor.h': r'^#define STN_VERSION_MAJOR (\d+)\n#define STN_VERSION_MINOR (\d+)\n#define STN_VERSION_PATCH (\d+)$',
+    'install/conda/meta.yaml': r'set version = "([^"]+)"',
+    'install/debian/changelog': r'\Astentor \(([^-]+)-\d+\)',
+    'install/debian/control': r'^Package: libstentor(\S+)$',
+    'install/stentor.1': r'"Stentor (\S+)"',
+    'tests/install/consumer/CMakeLists.txt': r'find_package\(stentor (\S+) ',
+}
+
+
+def wrong_versions(root):
+    """Files that name another version than meson.build; a soname has only its first two numbers."""
+    version = re.search(r"version: '([^']+)'", (root / 'meson.build').read_text()).group(1)
+    for name, pattern in VERSIONS.items():
+        found = re.search(pattern, (root / name).read_text(), re.MULTILINE)
+        said = '.'.join(found.groups()) if found else 'none'
+        if said not in (version, version.rpartition('.')[0]):
+            yield f'{name}:1: the version is {version}, not {said}'
+
+
+def missing_launchers(root):
+    """Assertions of kernels name the function that must agree: "function of folder/file.c"."""
+    for path in sorted((root / 'kernel_templates').rglob('*.cu*')):
+        for name, file in re.findall(r'"(\w+) of ([\w/]+\.[ch])"', path.read_text()):
+            source = root / 'src/strategies' / file
+            if not source.is_file() or not re.search(rf'\b{name}\b', source.read_text()):
+                yield f'{path.relative_to(root)}:1: there is no {name} in src/strategies/{file}'
+
+
 def check(root):
-    return [*missing_documents(root), *wrong_figures(root)]
+    return [*missing_documents(root), *wrong_figures(root), *wrong_versions(root), *missing_launchers(root)]
 
 
 def main():

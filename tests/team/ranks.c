@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "../strategies/random/problem.h"
+#include "all_sizes.h"
 #include "random_system.h"
 #include "team/team.h"
 
@@ -41,24 +42,6 @@ static void take_rows(const stn_problem *p, size_t row, size_t first, size_t row
                       unsigned char *part) {
     for (size_t b = 0; b < (p->batch ? p->batch : 1); b++)
         memcpy(part + b * rows * row, whole + (b * p->extent[0] + first) * row, rows * row);
-}
-
-static stn_status run_alone(const rig *r, const stn_problem *p, const stn_plan_options *options, const void *in,
-                            const void *source, void *out, size_t bytes, stn_error *error) {
-    stn_plan *plan = NULL;
-    void *at[3] = {NULL};
-    stn_status status = stn_plan_create(r->alone, p, options, &plan, error);
-    for (int i = 0; i < 3 && status == STN_OK; i++) status = stn_memory_alloc(r->alone, bytes, &at[i], error);
-    if (status == STN_OK) status = stn_memory_upload(r->alone, at[0], in, bytes, error);
-    if (status == STN_OK) status = stn_memory_upload(r->alone, at[2], source, bytes, error);
-    stn_execution run = STN_EXECUTION_INIT;
-    run.in = at[0], run.out = at[1], run.source = p->has_source ? at[2] : NULL;
-    if (status == STN_OK) status = stn_plan_run(plan, &run, error);
-    if (status == STN_OK) status = stn_synchronize(r->alone, NULL, error);
-    if (status == STN_OK) status = stn_memory_download(r->alone, out, at[1], bytes, error);
-    for (int i = 0; i < 3; i++) stn_memory_free(r->alone, at[i]);
-    stn_plan_destroy(plan);
-    return status;
 }
 
 /* `twice`: a run from the input and a second one that continues it. */
@@ -135,7 +118,8 @@ static void compare(rig *r, const random_problem *drawn, stn_problem *p, bool tw
         status = run_team(r, plan, part, p->has_source ? expected : NULL, got, batch * rows * row, twice, &error);
     }
     p->steps *= twice ? 2 : 1;
-    const stn_status alone = run_alone(r, p, &options, in, source, want, bytes, status == STN_OK ? &error : NULL);
+    const stn_status alone =
+        run_alone(r->alone, p, r->strategy, in, source, want, bytes, status == STN_OK ? &error : NULL);
     take_rows(p, row, first, rows, want, expected);
     const bool served = status != STN_ERROR_UNSUPPORTED && alone != STN_ERROR_UNSUPPORTED;
     const bool same =

@@ -37,27 +37,6 @@ static size_t points_of(const stn_problem *p, int rank) {
     return points;
 }
 
-/* Computes the result on one device. */
-static stn_status run_alone(const rig *r, const stn_problem *p, const char *strategy, const void *in,
-                            const void *source, void *out, size_t bytes, stn_error *error) {
-    stn_plan *plan = NULL;
-    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    options.strategy = strategy;
-    void *at[3] = {NULL};
-    stn_status status = stn_plan_create(r->alone, p, &options, &plan, error);
-    for (int i = 0; i < 3 && status == STN_OK; i++) status = stn_memory_alloc(r->alone, bytes, &at[i], error);
-    if (status == STN_OK) status = stn_memory_upload(r->alone, at[0], in, bytes, error);
-    if (status == STN_OK) status = stn_memory_upload(r->alone, at[2], source, bytes, error);
-    stn_execution run = STN_EXECUTION_INIT;
-    run.in = at[0], run.out = at[1], run.source = p->has_source ? at[2] : NULL;
-    if (status == STN_OK) status = stn_plan_run(plan, &run, error);
-    if (status == STN_OK) status = stn_synchronize(r->alone, NULL, error);
-    if (status == STN_OK) status = stn_memory_download(r->alone, out, at[1], bytes, error);
-    for (int i = 0; i < 3; i++) stn_memory_free(r->alone, at[i]);
-    stn_plan_destroy(plan);
-    return status;
-}
-
 /* Computes it by parts on the members' devices, in grids allocated here. */
 static stn_status run_parts(stn_team *team, stn_team_plan *plan, const stn_problem *p, int rank, const void *in,
                             const void *source, void *out, stn_error *error) {
@@ -119,10 +98,10 @@ static void compare(rig *r, const random_problem *drawn, const stn_problem *p, i
     char what[200], detail[600] = "";
     snprintf(what, sizeof what, "problem %" PRIu64 ": %d members, %dD %zu rows, %d steps, %s%s", index, members, rank,
              p->extent[0], (int)p->steps, strategy ? strategy : "auto", p->has_source ? ", a source" : "");
-    stn_status status = run_alone(r, p, strategy, in, source, want, bytes, &error);
+    stn_status status = run_alone(r->alone, p, strategy, in, source, want, bytes, &error);
     if (status == STN_ERROR_UNSUPPORTED) { /* The strategy does not support the problem. */
         strategy = NULL, options.strategy = NULL;
-        status = run_alone(r, p, NULL, in, source, want, bytes, &error);
+        status = run_alone(r->alone, p, NULL, in, source, want, bytes, &error);
     }
     r->team[members]->overlap = index % 2 ? TEAM_OVERLAP_ALWAYS : TEAM_OVERLAP_CHOSEN;
     /* Strategies may compute all steps between two exchanges in one launch; some problems shall
@@ -197,7 +176,7 @@ static void goes_on(rig *r) {
         if (status == STN_OK) status = stn_team_plan_execute_host(plan, NULL, once, NULL, &error);
         stn_team_plan_destroy(plan);
         p.steps = 14;
-        if (status == STN_OK) status = run_alone(r, &p, options.strategy, in, in, twice, sizeof in, &error);
+        if (status == STN_OK) status = run_alone(r->alone, &p, options.strategy, in, in, twice, sizeof in, &error);
         report(r, status == STN_OK && !memcmp(once, twice, sizeof in), "a run goes on from the last one",
                error.message);
     }
@@ -225,7 +204,7 @@ static void overlaps(rig *r, const char *boundary, int members, uint64_t between
     snprintf(what, sizeof what, "%d members, %s, %d steps, %d between exchanges that overlap", members, boundary,
              (int)p.steps, (int)between);
     r->team[members]->overlap = TEAM_OVERLAP_ALWAYS, r->team[members]->between = between;
-    stn_status status = run_alone(r, &p, options.strategy, in, source, want, sizeof want, &error);
+    stn_status status = run_alone(r->alone, &p, options.strategy, in, source, want, sizeof want, &error);
     if (status == STN_OK) status = stn_team_plan_create(r->team[members], &p, &options, &plan, &error);
     const bool does = status == STN_OK && plan->overlaps && plan->between == between;
     if (status == STN_OK) status = stn_team_plan_execute_host(plan, in, got, r->gpus ? NULL : source, &error);
@@ -269,7 +248,7 @@ static void by_transforms(rig *r, uint64_t seed, uint64_t index) {
     snprintf(what, sizeof what, "transforms %" PRIu64 ": %d members, %zu x %zu x %zu, batch %zu, %s, %d steps", index,
              members, p.extent[0], p.extent[1], p.extent[2], p.batch, stn_dtype_name(p.dtype), (int)p.steps);
     p.stencil = stencil;
-    stn_status status = run_alone(r, &p, NULL, in, in, want, bytes, &error);
+    stn_status status = run_alone(r->alone, &p, NULL, in, in, want, bytes, &error);
     stn_stencil *first = NULL;
     if (status == STN_OK) {
         stn_tap list[TAPS];
@@ -312,7 +291,7 @@ static void no_steps(rig *r) {
     p.stencil = stencil, p.extent[0] = NY, p.extent[1] = NX;
     stn_status status = stn_team_plan_create(r->team[2], &p, &options, &plan, &error);
     if (status == STN_OK) status = stn_team_plan_execute_host(plan, in, got, NULL, &error);
-    if (status == STN_OK) status = run_alone(r, &p, options.strategy, in, in, want, sizeof in, &error);
+    if (status == STN_OK) status = run_alone(r->alone, &p, options.strategy, in, in, want, sizeof in, &error);
     report(r, status == STN_OK && !memcmp(got, want, sizeof in), "0 steps mean 1", error.message);
     stn_team_plan_destroy(plan);
     stn_stencil_destroy(stencil);

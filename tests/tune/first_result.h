@@ -33,15 +33,8 @@ static void start(void) {
     const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .cache_dir = ":memory:", .log = count_warning};
     OK(stn_context_create(&options, &context, &error));
     for (int i = 0; i < MOST; i++) grid[i] = sin(0.37 * i) + 1e-5 * i;
-    OK(stn_memory_alloc(context, sizeof grid, &in, &error));
+    in = uploaded(context, grid, sizeof grid);
     OK(stn_memory_alloc(context, sizeof grid, &out, &error));
-    OK(stn_memory_upload(context, in, grid, sizeof grid, &error));
-}
-static void end(void) {
-    stn_memory_free(context, in);
-    stn_memory_free(context, out);
-    stn_stencil_destroy(stencil);
-    stn_context_destroy(context);
 }
 
 static stn_plan *make(const stn_plan_options *options) {

@@ -1,13 +1,10 @@
 /* Shared by tests of the tuner: calls that must succeed, and the library's warnings. */
 #ifndef STN_TESTS_TUNE_PLAN_CHECKS_H
 #define STN_TESTS_TUNE_PLAN_CHECKS_H
-#include <criterion/criterion.h>
 #include <stdio.h>
 
+#include "../expect.h"
 #include "plan/plan.h"
-
-static stn_error error;
-#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
 
 typedef struct warning_count {
     unsigned warnings;

@@ -1,32 +1,25 @@
 /* Comparing results on the device (emulated): numbers whose squares overflow a float64 are compared
  * like others; infinities and NaN are reported. */
-#include <criterion/criterion.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 
+#include "../expect.h"
 #include "context/context.h"
 #include "tune/compare_results.h"
 #include "tune/timing_trial.h"
-
-static stn_error error;
-#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
 
 enum { MOST = 5000 };
 static stn_context *context;
 static double got[MOST], want[MOST];
 
-static void start(void) {
-    const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .cache_dir = ":memory:"};
-    OK(stn_context_create(&options, &context, &error));
-}
+static void start(void) { context = context_on(STN_DEVICE_CUDA(0)); }
 static void end(void) { stn_context_destroy(context); }
 TestSuite(compare, .init = start, .fini = end);
 
 static void *on_device(const void *numbers, size_t bytes) {
     void *memory;
-    OK(stn_memory_alloc(context, bytes, &memory, &error));
-    OK(stn_memory_upload(context, memory, numbers, bytes, &error));
+    memory = uploaded(context, numbers, bytes);
     return memory;
 }
 

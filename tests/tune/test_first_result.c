@@ -50,25 +50,18 @@ static stn_plan *make_generic(void) {
     return plan;
 }
 
-static void expect_words(const stn_plan *plan, stn_format format, const char *words) {
-    char *text;
-    OK(stn_plan_describe(plan, format, &text, &error));
-    cr_expect_not_null(strstr(text, words), "%s\n has no %s", text, words);
-    stn_text_free(text);
-}
-
 Test(first_result, the_second_execution_runs_the_chosen_kernels) {
     setenv("STENTOR_EMULATOR_COMPILE_SECONDS", "2", 1);
     set_problem("box-2d49p", 2, 1, fixed);
     stn_plan *plan = make_generic();
-    expect_words(plan, STN_TEXT, "the generic kernel runs one execution, then the chosen kernels");
-    expect_words(plan, STN_JSON, "\"first_result\":{\"runs\":\"generic\",\"error\":null}");
+    expect_described(plan, STN_TEXT, "the generic kernel runs one execution, then the chosen kernels");
+    expect_described(plan, STN_JSON, "\"first_result\":{\"runs\":\"generic\",\"error\":null}");
     expect_right(plan);
     cr_expect(stn_first_result_now(plan) != plan, "nobody waited");
     expect_right(plan);
     cr_expect(stn_first_result_now(plan) == plan);
     cr_expect_str_eq(kernel_of(plan), "direct_tile");
-    expect_words(plan, STN_JSON, "\"first_result\":{\"runs\":\"chosen\",\"error\":null}");
+    expect_described(plan, STN_JSON, "\"first_result\":{\"runs\":\"chosen\",\"error\":null}");
     expect_right(plan);
     stn_cache_stats stats;
     stn_context_cache_stats(context, &stats);
@@ -151,7 +144,7 @@ Test(first_result, a_kernel_that_does_not_compile_leaves_the_generic_one) {
     for (int i = 0; i < 3; i++) expect_right(plan);
     cr_expect(stn_first_result_now(plan) != plan);
     cr_expect_geq(warnings, 1);
-    expect_words(plan, STN_TEXT, "the generic kernel runs, as the chosen one cannot: ");
+    expect_described(plan, STN_TEXT, "the generic kernel runs, as the chosen one cannot: ");
     double weights[49];
     for (size_t i = 0; i < 49; i++) weights[i] = 0.02 * (double)(i % 5) / 2;
     OK(stn_plan_set_weights(plan, 49, weights, &error));

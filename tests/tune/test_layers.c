@@ -75,8 +75,7 @@ static void expect_right_layer(const world *w, const stn_spectral_conv *c, stn_p
     stn_plan *definition;
     for (size_t k = 0; k < 4; k++) {
         for (size_t i = 0; i < sizes[k] / sizeof(double); i++) host[k][i] = sin(0.7 * (double)(i + 1) + (double)k);
-        OK(stn_memory_alloc(w->context, sizes[k], &device[k], &error));
-        OK(stn_memory_upload(w->context, device[k], host[k], sizes[k], &error));
+        device[k] = uploaded(w->context, host[k], sizes[k]);
     }
     OK(stn_memory_alloc(w->context, sizeof y, &device[4], &error));
     OK(stn_context_create(&options, &context, &error));

@@ -23,15 +23,8 @@ static void start(void) {
     for (int side = 0; side < 2; side++) problem.boundary[0][side].kind = STN_FIXED;
     for (int i = 0; i < N; i++) grid[i] = sin(0.37 * i) + 0.01 * i;
     define(grid, want);
-    OK(stn_memory_alloc(context, sizeof grid, &in, &error));
+    in = uploaded(context, grid, sizeof grid);
     OK(stn_memory_alloc(context, sizeof grid, &out, &error));
-    OK(stn_memory_upload(context, in, grid, sizeof grid, &error));
-}
-static void end(void) {
-    stn_memory_free(context, in);
-    stn_memory_free(context, out);
-    stn_stencil_destroy(stencil);
-    stn_context_destroy(context);
 }
 TestSuite(online, .init = start, .fini = end);
 
@@ -87,13 +80,8 @@ static void expect_best(stn_plan *plan) {
     stn_tuner_default.strategy(plan, &now);
     cr_expect_leq(play(NULL, NULL, &now), best_played(plan) / TUNE_FASTER_RATIO);
     cr_expect(tune_search_over(&plan->online->search));
-    char *text;
-    OK(stn_plan_describe(plan, STN_TEXT, &text, &error));
-    cr_expect_not_null(strstr(text, "and no more"), "%s", text);
-    stn_text_free(text);
-    OK(stn_plan_describe(plan, STN_JSON, &text, &error));
-    cr_expect_not_null(strstr(text, "\"over\":true"), "%s", text);
-    stn_text_free(text);
+    expect_described(plan, STN_TEXT, "and no more");
+    expect_described(plan, STN_JSON, "\"over\":true");
 }
 
 Test(online, executions_try_candidates_and_stay_with_the_fastest) {

@@ -1,6 +1,5 @@
 /* Records of wisdom: parsed as printed, refused if malformed, and under a key of everything that
  * affects a time. */
-#include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +7,9 @@
 #include <unistd.h>
 
 #include "../context/stand_ins.h"
+#include "../expect.h"
 #include "context/context.h"
 #include "tune/plan_wisdom.h"
-
-static stn_error error;
-#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
 
 static stn_plan *plan_of(stn_context *context, const stn_problem *problem) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
@@ -29,11 +26,7 @@ typedef struct world {
 } world;
 
 static world world_of(void) {
-    world w = {.problem = STN_PROBLEM_INIT};
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    options.arch = "sm_90";
-    options.cache_dir = ":memory:";
-    OK(stn_context_create(&options, &w.context, &error));
+    world w = {.problem = STN_PROBLEM_INIT, .context = context_of_h200()};
     OK(stn_stencil_parse("heat-2d:alpha=0.2", &w.stencil, &error));
     w.problem.stencil = w.stencil;
     w.problem.extent[0] = 30, w.problem.extent[1] = 40;
@@ -266,11 +259,7 @@ Test(record, full_wisdom_drops_the_oldest_entry_for_a_new_one) {
 
 /* The problem's key in a context made now, on the fake GPU. */
 static stn_wisdom_key key_on_gpu(const stn_problem *problem, int gpu) {
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    stn_context *context;
-    options.device = STN_DEVICE_CUDA(gpu);
-    options.cache_dir = ":memory:";
-    OK(stn_context_create(&options, &context, &error));
+    stn_context *context = context_on(STN_DEVICE_CUDA(gpu));
     stn_wisdom_key key = key_of(context, problem);
     stn_context_destroy(context);
     return key;
@@ -286,14 +275,7 @@ Test(record, key_covers_driver_templates_and_gpu, .init = stand_ins_start, .fini
     fake->version = 13010;
     keys[2] = key_on_gpu(&w.problem, 0);
     fake->version = 13000;
-    char command[512];
-    snprintf(command, sizeof command,
-             "cp -r %s %s/t && "
-             "echo '// edited' >> %s/t/device/boundary.cuh",
-             TEMPLATE_FOLDER, stand_ins_folder, stand_ins_folder);
-    cr_assert_eq(system(command), 0);
-    snprintf(command, sizeof command, "%s/t", stand_ins_folder);
-    setenv("STENTOR_TEMPLATE_DIR", command, 1);
+    stand_ins_edit_a_template();
     keys[3] = key_on_gpu(&w.problem, 0);
     unsetenv("STENTOR_TEMPLATE_DIR");
     keys[4] = key_of(w.context, &w.problem); /* a GPU of this architecture that is not installed */

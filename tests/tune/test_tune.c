@@ -72,20 +72,15 @@ static stn_plan *plan_of(world *w, bool tune, double seconds) {
 static void expect_right(world *w, stn_plan *plan) {
     double in[N], got[N], want[N];
     void *from, *to;
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    stn_context *host;
+    stn_context *host = context_on(STN_DEVICE_HOST);
     stn_plan *definition;
     for (int i = 0; i < N; i++) in[i] = sin(0.37 * i) + 0.01 * i;
-    options.device = STN_DEVICE_HOST;
-    options.cache_dir = ":memory:";
-    OK(stn_context_create(&options, &host, &error));
     stn_problem problem = w->problem;
     problem.in_place = 0;
     OK(stn_plan_create(host, &problem, NULL, &definition, &error));
     OK(stn_plan_execute(definition, in, want, NULL, &error));
-    OK(stn_memory_alloc(w->context, sizeof in, &from, &error));
+    from = uploaded(w->context, in, sizeof in);
     OK(stn_memory_alloc(w->context, sizeof in, &to, &error));
-    OK(stn_memory_upload(w->context, from, in, sizeof in, &error));
     void *result = w->problem.in_place ? from : to;
     OK(stn_plan_execute(plan, from, result, NULL, &error));
     OK(stn_memory_download(w->context, got, result, sizeof got, &error));
@@ -119,13 +114,8 @@ Test(tune, chooses_and_remembers_the_fastest_candidate) {
     cr_assert_eq(recalled->measured, tuned->measured);
     expect_same_choice(recalled, tuned);
     expect_right(&w, recalled);
-    char *text;
-    OK(stn_plan_describe(recalled, STN_TEXT, &text, &error));
-    cr_assert_not_null(strstr(text, "measured, remembered"), "%s", text);
-    stn_text_free(text);
-    OK(stn_plan_describe(recalled, STN_JSON, &text, &error));
-    cr_assert_not_null(strstr(text, "\"chosen\":\"measured, remembered\""), "%s", text);
-    stn_text_free(text);
+    expect_described(recalled, STN_TEXT, "measured, remembered");
+    expect_described(recalled, STN_JSON, "\"chosen\":\"measured, remembered\"");
     w.problem.steps++; /* another problem */
     stn_plan *other = plan_of(&w, false, 0);
     cr_assert_neq(other->chosen, STN_CHOSEN_BY_MEMORY);
@@ -288,9 +278,8 @@ static void expect_one_peak(world *w, stn_plan *plan, int n, int batch, int wave
         double angle = 2 * M_PI * wave * (i % n) / n;
         grid[2 * i] = (float)cos(angle), grid[2 * i + 1] = (float)sin(angle);
     }
-    OK(stn_memory_alloc(w->context, bytes, &in, &error));
+    in = uploaded(w->context, grid, bytes);
     OK(stn_memory_alloc(w->context, bytes, &out, &error));
-    OK(stn_memory_upload(w->context, in, grid, bytes, &error));
     OK(stn_plan_execute(plan, in, out, NULL, &error));
     OK(stn_memory_download(w->context, grid, out, bytes, &error));
     for (int i = 0; i < n * batch; i++)

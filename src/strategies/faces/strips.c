@@ -189,7 +189,7 @@ static stn_status gather(const stn_task *task, const faces_strips *strips, const
     return copy(strips, &a, l->stream, error);
 }
 
-/* Copies the margins of the strip's axis back, and nothing else. Slower axes have the corners. */
+/* Copies the margins of the strip's axis back, without the corners, which slower axes copy. */
 static stn_status scatter(const stn_task *task, const faces_strips *strips, const strip *s, const stn_fused_launch *l,
                           const unsigned char *from, stn_error *error) {
     copy_arguments a = {.boxes = 0};

@@ -14,13 +14,6 @@
 
 static bool on_host;
 
-static stn_problem problem_of(stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps) {
-    stn_problem p = STN_PROBLEM_INIT;
-    p.stencil = stencil, p.dtype = dtype, p.steps = steps;
-    for (int axis = 0; axis < stn_stencil_rank(stencil); axis++) p.extent[axis] = (size_t)extent[axis];
-    return p;
-}
-
 static int rank_of(const int *extent) { return extent[2] ? 3 : extent[1] ? 2 : 1; }
 
 static void name_of(const char *part, const stn_problem *p, int pick, char *what, size_t size) {
@@ -38,15 +31,13 @@ static void name_of(const char *part, const stn_problem *p, int pick, char *what
 /* pick: index among all candidates, some of which divide even very small bands; -1: the cheapest.
  * False: there are fewer. */
 static bool check_pick(suite *s, const char *part, const stn_problem *p, int pick, uint64_t seed) {
-    char what[300], detail[400];
+    char what[300];
     comparison c;
     name_of(part, p, pick, what, sizeof what);
     const bool good = compare_candidate_with_host(s->context, s->pool, p, "aperiodic",
                                                   pick < 0 ? -1 : COMPARE_MEASURED + pick, false, seed, &c);
     if (pick > 1 && strstr(c.error.message, "there is no candidate")) return false;
-    suite_detail(&c, detail, sizeof detail);
-    if (good && c.relative_l2 / c.bar > s->worst) s->worst = c.relative_l2 / c.bar;
-    suite_report(s, good && !strcmp(c.strategy, "aperiodic"), what, detail);
+    suite_report_compared(s, good && !strcmp(c.strategy, "aperiodic"), what, &c);
     printf("# %s\n", c.parameters);
     return true;
 }
@@ -70,10 +61,10 @@ static void sides(suite *s) {
                                                       e == 0   ? 3
                                                       : e == 1 ? 2
                                                                : 1);
-                stn_problem p = problem_of(stencil, extents[e], dtype,
-                                           (uint64_t)(dtype == STN_F16 ? 4
-                                                      : e == 2         ? 6
-                                                                       : dice_int(&d, 9, most)));
+                stn_problem p = grid_problem(stencil, extents[e], dtype,
+                                             (uint64_t)(dtype == STN_F16 ? 4
+                                                        : e == 2         ? 6
+                                                                         : dice_int(&d, 9, most)));
                 random_sides(&d, &p, rank);
                 p.boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.3 : 0};
                 p.boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.1 : 0};
@@ -97,7 +88,7 @@ static void mixed(suite *s) {
             if (!s->full && (i + k) % 2) continue;
             stn_stencil *stencil = NULL;
             stn_stencil_parse("star-2d13p", &stencil, NULL);
-            stn_problem p = problem_of(stencil, extent, k == 1 ? STN_F32 : STN_F64, 12 + i);
+            stn_problem p = grid_problem(stencil, extent, k == 1 ? STN_F32 : STN_F64, 12 + i);
             for (int side = 0; side < 2; side++) {
                 p.boundary[0][side] = (stn_boundary){kinds[i][side], kinds[i][side] == STN_CONSTANT ? 0.7 : 0};
                 p.boundary[1][side] = (stn_boundary){kinds[k][side], kinds[k][side] == STN_CONSTANT ? -0.2 : 0};
@@ -111,7 +102,7 @@ static void mixed(suite *s) {
 static void crossed(suite *s) {
     stn_stencil *stencil = NULL;
     stn_stencil_parse("star-2d13p", &stencil, NULL);
-    stn_problem p = problem_of(stencil, (const int[3]){290, 300, 0}, STN_F64, 62);
+    stn_problem p = grid_problem(stencil, (const int[3]){290, 300, 0}, STN_F64, 62);
     for (int side = 0; side < 4; side++) p.boundary[side / 2][side % 2].kind = STN_FIXED;
     const int pick = suite_candidate(s, &p, "aperiodic", "31, then 7 steps at once wherever");
     check_pick(s, "crossed", &p, pick - COMPARE_MEASURED, 62);
@@ -129,7 +120,7 @@ static void deep(suite *s) {
             dice d = {e * 10 + (uint64_t)pick + 60};
             const int rank = rank_of(extents[e]);
             stn_stencil *stencil = random_stencil(&d, rank, e == 2 ? TAPS_STAR : TAPS_BOX, e == 0 ? 2 : 1);
-            stn_problem p = problem_of(stencil, extents[e], STN_F64, steps[e] + (uint64_t)pick % 2);
+            stn_problem p = grid_problem(stencil, extents[e], STN_F64, steps[e] + (uint64_t)pick % 2);
             for (int axis = 0; axis < rank; axis++)
                 p.boundary[axis][0].kind = axis ? STN_FIXED : STN_NEAREST, p.boundary[axis][1].kind = STN_MIRROR;
             more = check_pick(s, "deep", &p, pick, d.state);
@@ -149,7 +140,7 @@ static void drift(suite *s) {
             const size_t taps = 5;
             stn_stencil *stencil = NULL;
             stn_stencil_create_dense(1, &taps, weights[i], &stencil, NULL);
-            stn_problem p = problem_of(stencil, extent, STN_F64, 180 + i);
+            stn_problem p = grid_problem(stencil, extent, STN_F64, 180 + i);
             p.boundary[0][0].kind = k ? STN_FIXED : STN_CONSTANT, p.boundary[0][0].value = k ? 0 : 2;
             p.boundary[0][1].kind = k ? STN_NEAREST : STN_REFLECT;
             check(s, "drift", &p, i);
@@ -170,7 +161,7 @@ static void rounds(suite *s) {
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         stn_stencil *stencil = NULL;
         stn_stencil_parse(list[i].stencil, &stencil, NULL);
-        stn_problem p = problem_of(stencil, extent, list[i].dtype, 601);
+        stn_problem p = grid_problem(stencil, extent, list[i].dtype, 601);
         for (int axis = 0; axis < 2; axis++)
             for (int side = 0; side < 2; side++) p.boundary[axis][side] = (stn_boundary){list[i].kind, 0.6};
         check(s, "rounds", &p, i);
@@ -183,7 +174,7 @@ static void layouts(suite *s) {
         static const int extent[3] = {90, 105, 0};
         dice d = {(uint64_t)(layout + 900)};
         stn_stencil *stencil = random_stencil(&d, 2, TAPS_RANDOM, 2);
-        stn_problem p = problem_of(stencil, extent, (stn_dtype)(layout % 2), 9);
+        stn_problem p = grid_problem(stencil, extent, (stn_dtype)(layout % 2), 9);
         for (int axis = 0; axis < 2; axis++)
             p.boundary[axis][0].kind = STN_FIXED, p.boundary[axis][1].kind = STN_REFLECT;
         if (layout == 0) p.in_stride[1] = 2, p.out_stride[1] = 3, p.in_stride[0] = 301, p.out_stride[0] = 340;
@@ -204,7 +195,7 @@ static void turns(suite *s) {
         for (int pick = 0, more = 1; more && pick < 7; pick++) {
             dice d = {(uint64_t)(pick + 40)};
             stn_stencil *stencil = random_stencil(&d, 1, TAPS_BOX, 2);
-            stn_problem p = problem_of(stencil, extent, STN_F64, (uint64_t)(31 + pick));
+            stn_problem p = grid_problem(stencil, extent, STN_F64, (uint64_t)(31 + pick));
             p.boundary[0][0].kind = STN_FIXED, p.boundary[0][1].kind = STN_NEAREST;
             p.batch = 2, p.in_place = in_place;
             more = check_pick(s, "turns", &p, pick, d.state);
@@ -216,7 +207,7 @@ static void turns(suite *s) {
         stn_plan_options options = STN_PLAN_OPTIONS_INIT;
         options.strategy = "aperiodic";
         stn_stencil_parse("star-2d13p", &stencil, NULL);
-        stn_problem p = problem_of(stencil, (const int[3]){300, 280, 0}, STN_F64, 600);
+        stn_problem p = grid_problem(stencil, (const int[3]){300, 280, 0}, STN_F64, 600);
         for (int axis = 0; axis < 2; axis++) p.boundary[axis][0].kind = p.boundary[axis][1].kind = STN_FIXED;
         if (padded) p.in_stride[0] = p.out_stride[0] = 281, p.in_stride[1] = p.out_stride[1] = 1;
         if (stn_plan_create(s->context, &p, &options, &plan, NULL) == STN_OK)
@@ -230,56 +221,11 @@ static void turns(suite *s) {
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
-/* Executes the plan once with copies of host memory that begin so many bytes past aligned
- * addresses; the output initially holds NaN. */
-static stn_status run_with_source(suite *s, stn_plan *plan, const double *in, const double *b, double *out,
-                                  size_t bytes, size_t offset, stn_error *error) {
-    const double *const from[3] = {in, b, out};
-    void *base[3] = {NULL, NULL, NULL};
-    char *at[3] = {NULL, NULL, NULL};
-    stn_status status = STN_OK;
-    for (int i = 0; i < 3 && status == STN_OK; i++) {
-        status = stn_memory_alloc(s->context, bytes + offset, &base[i], error);
-        at[i] = (char *)base[i] + offset;
-        if (status == STN_OK) status = stn_memory_upload(s->context, at[i], from[i], bytes, error);
-    }
-    stn_execution run = STN_EXECUTION_INIT;
-    run.in = at[0], run.source = at[1], run.out = at[2];
-    if (status == STN_OK) status = stn_plan_run(plan, &run, error);
-    if (status == STN_OK) status = stn_synchronize(s->context, NULL, error);
-    if (status == STN_OK) status = stn_memory_download(s->context, out, at[2], bytes, error);
-    for (int i = 0; i < 3; i++) stn_memory_free(s->context, base[i]);
-    return status;
-}
-
-/* Compares a run with a constant source with the host's. */
+/* Runs with a constant source. */
 static void check_source(suite *s, const stn_problem *p, int pick, uint64_t seed) {
-    comparison c = {.bar = 0};
-    stn_task task;
-    stn_plan *plan = NULL;
-    char what[300], detail[400];
+    char what[300];
     name_of("sources", p, pick, what, sizeof what);
-    if (stn_task_make(p, &task, &c.error) != STN_OK) {
-        suite_report(s, false, what, c.error.message);
-        return;
-    }
-    const int64_t span = stn_task_span(&task, false);
-    dice d = {seed};
-    double *in = malloc((size_t)span * 8), *b = malloc((size_t)span * 8), *expected = malloc((size_t)span * 8);
-    double *got = malloc((size_t)span * 8), *work = malloc(stn_host_workspace(&task) + 8);
-    compare_fill(&task, dice_real, &d, in), compare_fill(&task, dice_real, &d, b);
-    for (int64_t i = 0; i < span; i++) got[i] = expected[i] = NAN;
-    stn_host_run_source(&task, s->pool, in, b, expected, work);
-    stn_status status = compare_plan(s->context, p, "aperiodic", pick < 0 ? -1 : COMPARE_MEASURED + pick, &plan, &c);
-    const size_t offset = p->alignment == 8 ? 8 : 0;
-    if (status == STN_OK) status = run_with_source(s, plan, in, b, got, (size_t)span * 8, offset, &c.error);
-    if (status == STN_OK) compare_measure(&task, got, STN_F64, expected, &c);
-    c.bar = compare_bar(&task, true);
-    suite_detail(&c, detail, sizeof detail);
-    suite_report(s, status == STN_OK && compare_good(&c), what, detail);
-    stn_plan_destroy(plan);
-    free(in), free(b), free(expected), free(got), free(work);
-    stn_task_clear(&task);
+    suite_compare_source(s, "aperiodic", pick < 0 ? -1 : COMPARE_MEASURED + pick, what, p, seed);
 }
 
 static void sources(suite *s) {
@@ -289,7 +235,7 @@ static void sources(suite *s) {
             dice d = {e * 100 + (uint64_t)i + 9};
             const int rank = rank_of(extents[e]);
             stn_stencil *stencil = random_stencil(&d, rank, TAPS_BOX, 1);
-            stn_problem p = problem_of(stencil, extents[e], STN_F64, 19);
+            stn_problem p = grid_problem(stencil, extents[e], STN_F64, 19);
             for (int axis = 0; axis < rank; axis++)
                 p.boundary[axis][0].kind = STN_FIXED, p.boundary[axis][1] = (stn_boundary){STN_CONSTANT, 0.5};
             p.has_source = 1, p.batch = i == 2 || i == 4 ? 2 : 1;
@@ -313,7 +259,7 @@ static void new_weights(suite *s) {
     stn_stencil_create_dense(1, &extent, old, &stencil, NULL);
     stn_stencil_create_dense(1, &extent, near, &again, NULL);
     for (int i = 0; i < 1500; i++) in[i] = dice_real(&d);
-    stn_problem p = problem_of(stencil, (const int[3]){1500, 0, 0}, STN_F64, 100);
+    stn_problem p = grid_problem(stencil, (const int[3]){1500, 0, 0}, STN_F64, 100);
     p.boundary[0][0].kind = STN_FIXED, p.boundary[0][1].kind = STN_REFLECT;
     stn_status status = stn_plan_create(s->context, &p, &options, &plan, &error);
     suite_report(s, status == STN_OK && compare_plan_with_host(s->context, plan, &p, in, 1500) < 1e-12,
@@ -339,7 +285,7 @@ static void check_choice(suite *s, const char *what, const char *named, stn_boun
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_error error = {.status = STN_OK};
     stn_stencil_parse(named, &stencil, NULL);
-    stn_problem p = problem_of(stencil, (const int[3]){extent, extent, 0}, STN_F64, steps);
+    stn_problem p = grid_problem(stencil, (const int[3]){extent, extent, 0}, STN_F64, steps);
     for (int axis = 0; axis < 2; axis++) p.boundary[axis][0].kind = p.boundary[axis][1].kind = kind;
     options.estimate_only = 1, options.strategy = strategy;
     const bool made = stn_plan_create(s->context, &p, &options, &plan, &error) == STN_OK;

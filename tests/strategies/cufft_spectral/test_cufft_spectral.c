@@ -13,13 +13,10 @@
 static const char *const ways[] = {"columns and rows", "back in place", "moved there"};
 enum { DIRECT, AFTER, STAGED, WAYS };
 
-static stn_problem problem_of(stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps) {
-    stn_problem p = STN_PROBLEM_INIT;
-    p.stencil = stencil, p.dtype = dtype, p.steps = steps;
-    for (int axis = 0; axis < stn_stencil_rank(stencil); axis++) {
-        p.extent[axis] = (size_t)extent[axis];
+static stn_problem periodic_problem(stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps) {
+    stn_problem p = grid_problem(stencil, extent, dtype, steps);
+    for (int axis = 0; axis < stn_stencil_rank(stencil); axis++)
         p.boundary[axis][0].kind = p.boundary[axis][1].kind = STN_WRAP;
-    }
     return p;
 }
 
@@ -72,7 +69,7 @@ static void sizes(suite *s) {
                 stn_stencil *stencil =
                     random_stencil(&d, rank, (taps_kind)taps, rank == 3 ? 1 : dice_int(&d, 1, least));
                 const stn_problem p =
-                    problem_of(stencil, extents[e], (stn_dtype)dtype, (uint64_t)dice_int(&d, 1, steps));
+                    periodic_problem(stencil, extents[e], (stn_dtype)dtype, (uint64_t)dice_int(&d, 1, steps));
                 check(s, "sizes", &p, d.state);
                 stn_stencil_destroy(stencil);
             }
@@ -89,7 +86,7 @@ static void real_symbols(suite *s) {
             stn_stencil *stencil = NULL;
             stn_stencil_parse(names[i], &stencil, NULL);
             const stn_problem p =
-                problem_of(stencil, extents[stn_stencil_rank(stencil) - 1], (stn_dtype)dtype, 1 + 37 * i);
+                periodic_problem(stencil, extents[stn_stencil_rank(stencil) - 1], (stn_dtype)dtype, 1 + 37 * i);
             check(s, names[i], &p, 5 + i);
             stn_stencil_destroy(stencil);
         }
@@ -103,7 +100,7 @@ static void layouts(suite *s) {
             static const int extents[3][3] = {{60, 0, 0}, {10, 13, 0}, {5, 6, 7}}, odd[3] = {61, 13, 7};
             dice d = {(uint64_t)(500 + rank * 10 + layout)};
             stn_stencil *stencil = random_stencil(&d, rank, TAPS_BOX, 1);
-            stn_problem p = problem_of(stencil, extents[rank - 1], (stn_dtype)(layout % 2), 9);
+            stn_problem p = periodic_problem(stencil, extents[rank - 1], (stn_dtype)(layout % 2), 9);
             ptrdiff_t in = 1, out = 1;
             for (int axis = rank - 1; axis >= 0 && (layout == 0 || layout == 6); axis--) {
                 if (layout == 6) in *= 2, out *= 3;
@@ -143,7 +140,7 @@ static void modes(suite *s) {
             {{0, 0}, 1 - 4 * alpha}, {{0, 1}, alpha}, {{0, -1}, alpha}, {{1, 0}, alpha}, {{-1, 0}, alpha}};
         stn_stencil *stencil = NULL;
         stn_stencil_create(2, 5, taps, &stencil, NULL);
-        const stn_problem p = problem_of(stencil, (int[3]){LINES, N, 0}, STN_F64, T);
+        const stn_problem p = periodic_problem(stencil, (int[3]){LINES, N, 0}, STN_F64, T);
         for (int i = 0; i < LINES * N; i++) {
             const int line = i / N;
             in[i] = cos(turn * line / LINES) * cos(turn * (i % N) / N), out[i] = NAN;
@@ -177,7 +174,7 @@ static void new_weights(suite *s) {
     stn_error error = {0};
     options.strategy = NAME;
     stn_stencil_parse("box-2d9p", &old, NULL);
-    stn_problem p = problem_of(old, (int[3]){NY, NX, 0}, STN_F64, 30);
+    stn_problem p = periodic_problem(old, (int[3]){NY, NX, 0}, STN_F64, 30);
     bool made = stn_plan_create(s->context, &p, &options, &plan, &error) == STN_OK;
     for (int turn = 0; turn < 4; turn++) {
         stn_tap taps[9];
@@ -211,7 +208,7 @@ static void refusals(suite *s) {
     stn_error error = {0};
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_stencil_parse("heat-2d", &stencil, NULL);
-    stn_problem p = problem_of(stencil, (int[3]){20, 30, 0}, STN_F64, 5);
+    stn_problem p = periodic_problem(stencil, (int[3]){20, 30, 0}, STN_F64, 5);
     p.boundary[1][1].kind = p.boundary[1][0].kind = STN_FIXED;
     options.strategy = NAME;
     const stn_status status = stn_plan_create(s->context, &p, &options, &plan, &error);
@@ -234,7 +231,7 @@ static void absent(suite *s) {
     options.device = STN_DEVICE_CUDA(0), options.cache_dir = ":memory:";
     bool good = stn_context_create(&options, &context, &error) == STN_OK;
     stn_stencil_parse("star-2d13p", &stencil, NULL);
-    stn_problem p = problem_of(stencil, (int[3]){20, 30, 0}, STN_F64, 5);
+    stn_problem p = periodic_problem(stencil, (int[3]){20, 30, 0}, STN_F64, 5);
     /* not for `spectral` */
     p.in_stride[0] = p.out_stride[0] = 1, p.in_stride[1] = p.out_stride[1] = 20;
     stn_plan_options named = STN_PLAN_OPTIONS_INIT;

@@ -11,14 +11,6 @@ static void check(suite *s, const char *what, const stn_problem *problem, uint64
     suite_compare(s, "direct", false, what, problem, seed);
 }
 
-static stn_problem problem_of(stn_stencil *stencil, const int *extent, stn_dtype dtype) {
-    stn_problem p = STN_PROBLEM_INIT;
-    p.stencil = stencil;
-    p.dtype = dtype;
-    for (int axis = 0; axis < stn_stencil_rank(stencil); axis++) p.extent[axis] = (size_t)extent[axis];
-    return p;
-}
-
 /* Extents from the least that the radius allows up to 67 (29 in 3D); half of them multiples of 8.
  */
 static void random_extents(dice *d, int rank, int radius, int extent[3]) {
@@ -41,7 +33,7 @@ static void boundary_pairs(suite *s) {
                     taps_kind taps = (taps_kind)dice_int(&d, 0, 2);
                     stn_stencil *stencil = random_stencil(&d, rank, taps, radius);
                     random_extents(&d, rank, radius, extent);
-                    stn_problem p = problem_of(stencil, extent, dtype);
+                    stn_problem p = grid_problem(stencil, extent, dtype, 1);
                     random_sides(&d, &p, rank);
                     p.boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.3 : 0};
                     p.boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.1 : 0};
@@ -66,7 +58,7 @@ static void radii(suite *s) {
                     stn_stencil *stencil = random_stencil(&d, rank, (taps_kind)taps, radius);
                     random_extents(&d, rank, radius, extent);
                     stn_dtype kind = s->full ? (stn_dtype)dtype : (stn_dtype)((radius + taps) % 3);
-                    stn_problem p = problem_of(stencil, extent, kind);
+                    stn_problem p = grid_problem(stencil, extent, kind, 1);
                     random_sides(&d, &p, rank);
                     char what[160];
                     snprintf(what, sizeof what, "%dD %s radius %d, %s", rank, taps_names[taps], radius,
@@ -85,7 +77,7 @@ static void many_weights(suite *s) {
             dice d = {(uint64_t)(17000 + rank * 10 + dtype)};
             stn_stencil *stencil = random_stencil(&d, rank, TAPS_BOX, radius[rank]);
             const int extent[3] = {rank == 3 ? 19 : 33, rank == 3 ? 21 : 75, 37};
-            stn_problem p = problem_of(stencil, extent, (stn_dtype)dtype);
+            stn_problem p = grid_problem(stencil, extent, (stn_dtype)dtype, 1);
             random_sides(&d, &p, rank);
             char what[160];
             snprintf(what, sizeof what, "%dD box radius %d, %s", rank, radius[rank], stn_dtype_name((stn_dtype)dtype));
@@ -145,7 +137,7 @@ static void layouts(suite *s) {
                 stn_stencil *stencil = random_stencil(&d, rank, TAPS_STAR, 1);
                 random_extents(&d, rank, 1, extent);
                 extent[rank - 1] = (extent[rank - 1] + 7) / 8 * 8;
-                stn_problem p = problem_of(stencil, extent, (stn_dtype)dtype);
+                stn_problem p = grid_problem(stencil, extent, (stn_dtype)dtype, 1);
                 random_sides(&d, &p, rank);
                 set_layout(&p, rank, (layout_kind)layout);
                 char what[160];
@@ -166,7 +158,7 @@ static void sizes(suite *s) {
                 stn_stencil *stencil = random_stencil(&d, rank, TAPS_BOX, 1);
                 int extent[3] = {8, 8, 8};
                 extent[axis] = n;
-                stn_problem p = problem_of(stencil, extent, STN_F64);
+                stn_problem p = grid_problem(stencil, extent, STN_F64, 1);
                 random_sides(&d, &p, rank);
                 char what[160];
                 snprintf(what, sizeof what, "%dD, %d points along axis %d", rank, n, axis);
@@ -177,7 +169,7 @@ static void sizes(suite *s) {
     for (int high = 0; high < 2; high++) {
         dice d = {77};
         stn_stencil *stencil = random_stencil(&d, 2, TAPS_BOX, 2);
-        stn_problem p = problem_of(stencil, (const int[]){2, 2}, STN_F64);
+        stn_problem p = grid_problem(stencil, (const int[]){2, 2}, STN_F64, 1);
         p.boundary[0][0].kind = p.boundary[0][1].kind = STN_MIRROR;
         p.boundary[1][!high] = (stn_boundary){STN_CONSTANT, 2};
         p.boundary[1][high].kind = STN_MIRROR;
@@ -196,7 +188,7 @@ static void large(suite *s) {
             if (!s->full && (int)g % 3 != dtype) continue;
             dice d = {500 + g * 10 + (uint64_t)dtype};
             stn_stencil *stencil = random_stencil(&d, grids[g].rank, TAPS_RANDOM, 1);
-            stn_problem p = problem_of(stencil, grids[g].extent, (stn_dtype)dtype);
+            stn_problem p = grid_problem(stencil, grids[g].extent, (stn_dtype)dtype, 1);
             random_sides(&d, &p, grids[g].rank);
             p.steps = 2;
             char what[160];
@@ -214,7 +206,7 @@ static void huge(suite *s) {
     for (size_t g = 0; g < sizeof grids / sizeof *grids; g++) {
         dice d = {700 + g};
         stn_stencil *stencil = random_stencil(&d, grids[g].rank, TAPS_BOX, 1);
-        stn_problem p = problem_of(stencil, grids[g].extent, STN_F16);
+        stn_problem p = grid_problem(stencil, grids[g].extent, STN_F16, 1);
         if (g == 0) p.extent[0] += 1000; /* past INT32_MAX */
         random_sides(&d, &p, grids[g].rank);
         check(s, g ? "2D, more than 2^31 points" : "1D, more than 2^31 points", &p, d.state);

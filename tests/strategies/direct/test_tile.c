@@ -36,11 +36,9 @@ static void check(suite *s, const char *what, const stn_problem *problem, direct
     comparison c = {.bar = 0};
     bool good =
         place >= 0 && compare_candidate_with_host(s->context, s->pool, problem, "direct", place, fused, seed, &c);
-    char named[500], detail[1200];
+    char named[500];
     snprintf(named, sizeof named, "%s: %s", what, place < 0 ? "no such candidate" : c.parameters);
-    if (good) s->worst = fmax(s->worst, c.relative_l2 / c.bar);
-    suite_detail(&c, detail, sizeof detail);
-    suite_report(s, good, named, detail);
+    suite_report_compared(s, good, named, &c);
 }
 
 /* An element past a mirrored edge comes from two accesses once the reach equals the access width.
@@ -133,7 +131,7 @@ static bool try_uneven(suite *s, dice *d, const char *words, int odd, int steps_
     const int radius = dice_int(d, 1, rank == 2 ? 3 : kind == TAPS_BOX ? 1 : 2);
     stn_stencil *stencil = random_stencil(d, rank, kind, radius);
     stn_problem p = STN_PROBLEM_INIT;
-    char what[160], detail[1200] = "";
+    char what[160] = "";
     p.stencil = stencil, p.dtype = (stn_dtype)dice_int(d, STN_F64, STN_F16);
     p.batch = (size_t)dice_int(d, 1, 2), p.steps = (uint64_t)dice_int(d, steps_low, steps_high);
     for (int axis = 0; axis < rank; axis++)
@@ -153,9 +151,7 @@ static bool try_uneven(suite *s, dice *d, const char *words, int odd, int steps_
         compare_candidate_with_host(s->context, s->pool, &p, "direct", place, steps_high > 3, d->state, &c);
     stn_stencil_destroy(stencil);
     if (!good && !*c.parameters) return false; /* no such candidate */
-    if (good) s->worst = fmax(s->worst, c.relative_l2 / c.bar);
-    suite_detail(&c, detail, sizeof detail);
-    suite_report(s, good, what, detail);
+    suite_report_compared(s, good, what, &c);
     return true;
 }
 

@@ -33,19 +33,9 @@ static void check(suite *s, dice *d, const char *what, const stn_problem *proble
     comparison c = {.bar = 0};
     bool good = count > 0 && compare_candidate_with_host(s->context, s->pool, problem, "direct",
                                                          places[dice_int(d, 0, count - 1)], true, d->state, &c);
-    char named[400], detail[1200];
+    char named[400];
     snprintf(named, sizeof named, "%s: %s", what, count ? c.parameters : "no candidate fuses steps");
-    if (good) s->worst = fmax(s->worst, c.relative_l2 / c.bar);
-    suite_detail(&c, detail, sizeof detail);
-    suite_report(s, good, named, detail);
-}
-
-static stn_problem problem_of(stn_stencil *stencil, const int *extent, stn_dtype dtype) {
-    stn_problem p = STN_PROBLEM_INIT;
-    p.stencil = stencil;
-    p.dtype = dtype;
-    for (int axis = 0; axis < stn_stencil_rank(stencil); axis++) p.extent[axis] = (size_t)extent[axis];
-    return p;
+    suite_report_compared(s, good, named, &c);
 }
 
 /* Extents from the least that the kernels take, mostly odd. */
@@ -70,7 +60,7 @@ static void boundary_pairs(suite *s) {
                     taps_kind taps = (taps_kind)dice_int(&d, 0, 2);
                     stn_stencil *stencil = random_stencil(&d, rank, taps, radius);
                     random_extents(&d, rank, radius, extent);
-                    stn_problem p = problem_of(stencil, extent, dtype);
+                    stn_problem p = grid_problem(stencil, extent, dtype, 1);
                     random_sides(&d, &p, rank);
                     p.boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.3 : 0};
                     p.boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.1 : 0};
@@ -95,7 +85,7 @@ static void radii(suite *s) {
                     int extent[3];
                     stn_stencil *stencil = random_stencil(&d, rank, (taps_kind)taps, radius);
                     random_extents(&d, rank, radius, extent);
-                    stn_problem p = problem_of(stencil, extent, (stn_dtype)dtype);
+                    stn_problem p = grid_problem(stencil, extent, (stn_dtype)dtype, 1);
                     random_sides(&d, &p, rank);
                     p.steps = (uint64_t)dice_int(&d, 2, p.dtype == STN_F16 ? 4 : 40);
                     char what[160];
@@ -123,7 +113,7 @@ static void tiles(suite *s) {
             stn_stencil *stencil = NULL;
             stn_error error = {0};
             if (stn_stencil_parse(grids[g].stencil, &stencil, &error) != STN_OK) continue;
-            stn_problem p = problem_of(stencil, grids[g].extent, (stn_dtype)dtype);
+            stn_problem p = grid_problem(stencil, grids[g].extent, (stn_dtype)dtype, 1);
             random_sides(&d, &p, stn_stencil_rank(stencil));
             p.steps = grids[g].steps;
             char what[160];
@@ -137,7 +127,7 @@ static void tiles(suite *s) {
     dice d = {590};
     stn_stencil *star = NULL;
     if (stn_stencil_parse("heat-3d", &star, NULL) != STN_OK) return;
-    stn_problem p = problem_of(star, (int[]){40, 66, 100}, STN_F32);
+    stn_problem p = grid_problem(star, (int[]){40, 66, 100}, STN_F32, 1);
     for (int i = 0; i < 6; i++) p.boundary[i / 2][i % 2].kind = STN_WRAP;
     p.steps = 6;
     check(s, &d, "heat-3d, one barrier a turn, 6 steps", &p);
@@ -156,7 +146,7 @@ static void layouts(suite *s) {
                 int extent[3];
                 stn_stencil *stencil = random_stencil(&d, rank, TAPS_STAR, 1);
                 random_extents(&d, rank, 1, extent);
-                stn_problem p = problem_of(stencil, extent, (stn_dtype)(steps % 3));
+                stn_problem p = grid_problem(stencil, extent, (stn_dtype)(steps % 3), 1);
                 random_sides(&d, &p, rank);
                 p.steps = (uint64_t)steps;
                 if (layout == PADDED && rank == 2) {
@@ -197,7 +187,7 @@ static bool same_after_new_weights(suite *s, const char *name, char *why, size_t
     good = good && stn_stencil_create(2, count, taps, &fresh, &error) == STN_OK;
     const int extent[3] = {NY, NX, 0};
     for (int p = 0; p < 2 && good; p++) {
-        stn_problem problem = problem_of(p ? fresh : old, extent, STN_F64);
+        stn_problem problem = grid_problem(p ? fresh : old, extent, STN_F64, 1);
         stn_plan_options options = STN_PLAN_OPTIONS_INIT;
         options.strategy = "direct";
         problem.steps = 10;

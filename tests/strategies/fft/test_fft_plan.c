@@ -2,33 +2,14 @@
  * missing, too old or fails. On the host, and in the emulator with a stand-in for cuFFT (or, for
  * the simplest case, on a GPU). */
 #include <complex.h>
-#include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../expect.h"
 #include "stentor.h"
 
-static stn_error error;
-#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
-#define FAILS(call, status, words)                                                                                     \
-    do {                                                                                                               \
-        cr_assert_eq((call), (status), "another status: %s", error.message);                                           \
-        cr_assert_not_null(strstr(error.message, (words)), "'%s' lacks '%s'", error.message, (words));                 \
-    } while (0)
-
 enum { N = 11 }; /* a size that our kernels do not support */
-
-static stn_context *context_on(int device) {
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    stn_context *context = NULL;
-    options.device = device;
-    options.cache_dir = ":memory:";
-    stn_status status = stn_context_create(&options, &context, &error);
-    if (status == STN_ERROR_NO_DEVICE) cr_skip_test("no GPU: %s", error.message);
-    cr_assert_eq(status, STN_OK, "%s", error.message);
-    return context;
-}
 
 static stn_transform line(size_t n) {
     stn_transform t = STN_TRANSFORM_INIT;
@@ -51,9 +32,8 @@ static void run(stn_context *context, stn_plan *plan, size_t n) {
     void *from, *to;
     size_t bytes = n * sizeof *in;
     for (size_t i = 0; i < n; i++) in[i] = sin(3.0 * (double)i) + I * cos(5.0 * (double)i);
-    OK(stn_memory_alloc(context, bytes, &from, &error));
+    from = uploaded(context, in, bytes);
     OK(stn_memory_alloc(context, bytes, &to, &error));
-    OK(stn_memory_upload(context, from, in, bytes, &error));
     OK(stn_plan_execute(plan, from, to, NULL, &error));
     OK(stn_synchronize(context, NULL, &error));
     OK(stn_memory_download(context, out, to, bytes, &error));
@@ -175,10 +155,8 @@ Test(fft_cufft, cufft_for_unsupported_sizes) {
     OK(stn_plan_create_fft(context, &t, NULL, &plan, &error));
     cr_expect_str_eq(stn_plan_strategy(plan), "cufft");
     run(context, plan, N);
-    char *text;
-    OK(stn_plan_describe(plan, STN_TEXT, &text, &error));
-    cr_expect(strstr(text, "NVIDIA cuFFT 12.0") && strstr(text, "fft       does not apply"), "%s", text);
-    stn_text_free(text);
+    expect_described(plan, STN_TEXT, "NVIDIA cuFFT 12.0");
+    expect_described(plan, STN_TEXT, "fft       does not apply");
     stn_plan_destroy(plan);
     stn_context_destroy(context);
 }
@@ -235,15 +213,12 @@ Test(fft_cufft, library_errors_are_reported) {
 }
 
 /* Expects words in the description of a plan. */
-static void expect_words(stn_context *context, const stn_transform *t, const char *words) {
+static void expect_transform_described(stn_context *context, const stn_transform *t, const char *words) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_plan *plan;
-    char *text;
     options.strategy = "cufft";
     OK(stn_plan_create_fft(context, t, &options, &plan, &error));
-    OK(stn_plan_describe(plan, STN_TEXT, &text, &error));
-    cr_expect(strstr(text, words), "'%s' lacks '%s'", text, words);
-    stn_text_free(text);
+    expect_described(plan, STN_TEXT, words);
     stn_plan_destroy(plan);
 }
 
@@ -252,17 +227,17 @@ static void expect_words(stn_context *context, const stn_transform *t, const cha
 Test(fft_cufft, f16_and_c2r_workarounds) {
     stn_context *context = context_on(STN_DEVICE_CUDA(0));
     stn_transform t = line(N);
-    expect_words(context, &t, "NVIDIA cuFFT 12.0\n");
+    expect_transform_described(context, &t, "NVIDIA cuFFT 12.0\n");
     t.dtype = STN_F16;
-    expect_words(context, &t, "in place in the workspace as f32");
+    expect_transform_described(context, &t, "in place in the workspace as f32");
     t.extent[0] = 64;
-    expect_words(context, &t, "NVIDIA cuFFT 12.0\n");
+    expect_transform_described(context, &t, "NVIDIA cuFFT 12.0\n");
     setenv("FAKE_CUFFT_FAIL", "half", 1);
-    expect_words(context, &t, "in place in the workspace as f32");
+    expect_transform_described(context, &t, "in place in the workspace as f32");
     unsetenv("FAKE_CUFFT_FAIL");
     t.dtype = STN_F64, t.kind = STN_C2R, t.rank = 3, t.extent[1] = 1, t.extent[2] = 10;
-    expect_words(context, &t, "the last axis apart");
+    expect_transform_described(context, &t, "the last axis apart");
     t.batch = 2;
-    expect_words(context, &t, "in place in the workspace\n");
+    expect_transform_described(context, &t, "in place in the workspace\n");
     stn_context_destroy(context);
 }

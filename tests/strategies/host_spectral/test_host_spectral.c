@@ -9,13 +9,6 @@
 #include "check_analytic.h"
 #include "host/stencil_run.h"
 
-static stn_problem problem_of(stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps) {
-    stn_problem p = STN_PROBLEM_INIT;
-    p.stencil = stencil, p.dtype = dtype, p.steps = steps;
-    for (int axis = 0; axis < stn_stencil_rank(stencil); axis++) p.extent[axis] = (size_t)extent[axis];
-    return p;
-}
-
 static void name_of(const char *part, const stn_problem *p, char *what, size_t size) {
     int rank = stn_stencil_rank(p->stencil);
     size_t used = (size_t)snprintf(what, size, "%s: %dD", part, rank);
@@ -73,7 +66,7 @@ static void wrap(suite *s) {
                 for (int axis = 0; axis < rank; axis++) least = extents[e][axis] < least ? extents[e][axis] : least;
                 int radius = least < 4 ? 1 : dice_int(&d, 1, rank == 3 ? 2 : 3);
                 stn_stencil *stencil = random_stencil(&d, rank, (taps_kind)taps, radius);
-                stn_problem p = problem_of(stencil, extents[e], (stn_dtype)dtype, random_steps(&d, (stn_dtype)dtype));
+                stn_problem p = grid_problem(stencil, extents[e], (stn_dtype)dtype, random_steps(&d, (stn_dtype)dtype));
                 check(s, "wrap", &p, d.state);
                 stn_stencil_destroy(stencil);
             }
@@ -91,7 +84,7 @@ static void sides(suite *s) {
                     int rank = rank_of(extents[e]);
                     stn_stencil *stencil = mirrored_stencil(&d, rank, reach);
                     stn_dtype dtype = (stn_dtype)(dice_int(&d, 0, 5) % 4 % 3);
-                    stn_problem p = problem_of(stencil, extents[e], dtype, random_steps(&d, dtype));
+                    stn_problem p = grid_problem(stencil, extents[e], dtype, random_steps(&d, dtype));
                     random_sides(&d, &p, rank);
                     p.boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.3 : 0};
                     p.boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.1 : 0};
@@ -113,7 +106,7 @@ static void radii(suite *s) {
             int rank = rank_of(extents[e]), most = rank == 1 ? 7 : rank == 2 ? 5 : 3, reach[3];
             for (int axis = 0; axis < 3; axis++) reach[axis] = dice_int(&d, 0, most);
             stn_stencil *stencil = mirrored_stencil(&d, rank, reach);
-            stn_problem p = problem_of(stencil, extents[e], (stn_dtype)(i % 3), random_steps(&d, (stn_dtype)(i % 3)));
+            stn_problem p = grid_problem(stencil, extents[e], (stn_dtype)(i % 3), random_steps(&d, (stn_dtype)(i % 3)));
             for (int axis = 0; axis < rank; axis++) {
                 if (reach[axis] == 0) {
                     p.boundary[axis][0].kind = STN_FIXED, p.boundary[axis][1].kind = STN_CONSTANT;
@@ -143,7 +136,7 @@ static void wide(suite *s) {
             for (size_t k = 0; k < count; k++) weights[k] /= sum;
             stn_stencil *stencil = NULL;
             stn_stencil_create_dense(rank, extent, weights, &stencil, NULL);
-            stn_problem p = problem_of(stencil, extents[e], i == 3 ? STN_F32 : STN_F64, i == 0 ? 1 : 7);
+            stn_problem p = grid_problem(stencil, extents[e], i == 3 ? STN_F32 : STN_F64, i == 0 ? 1 : 7);
             check(s, "wide", &p, d.state);
             stn_stencil_destroy(stencil);
             free(weights);
@@ -163,7 +156,8 @@ static void kept(suite *s) {
                 stn_stencil_parse(named[i][rank == 3], &stencil, NULL);
             else
                 stencil = random_stencil(&d, rank, i == 2 ? TAPS_BOX : TAPS_STAR, 1);
-            stn_problem p = problem_of(stencil, extents[e], i == 1 ? STN_F32 : STN_F64, (uint64_t)dice_int(&d, 30, 90));
+            stn_problem p =
+                grid_problem(stencil, extents[e], i == 1 ? STN_F32 : STN_F64, (uint64_t)dice_int(&d, 30, 90));
             for (int axis = 0; axis < rank && i == 0; axis++)
                 p.boundary[axis][0].kind = STN_REFLECT, p.boundary[axis][1].kind = STN_MIRROR;
             check(s, "kept", &p, d.state);
@@ -179,7 +173,7 @@ static void layouts(suite *s) {
                 static const int reach[3] = {1, 1, 1};
                 dice d = {(uint64_t)(500 + rank * 100 + layout * 10 + boundary)};
                 stn_stencil *stencil = mirrored_stencil(&d, rank, reach);
-                stn_problem p = problem_of(stencil, extents[rank - 1], (stn_dtype)(layout % 2), 9);
+                stn_problem p = grid_problem(stencil, extents[rank - 1], (stn_dtype)(layout % 2), 9);
                 for (int axis = 0; axis < rank && boundary; axis++)
                     p.boundary[axis][0].kind = STN_FIXED, p.boundary[axis][1].kind = STN_REFLECT;
                 if (layout == 0) {
@@ -196,36 +190,11 @@ static void layouts(suite *s) {
             }
 }
 
-/* The problem's own source together with that of its sides, compared with the host's steps. */
+/* The problem's own source together with that of its sides. */
 static void check_source(suite *s, const stn_problem *p, uint64_t seed) {
-    comparison c = {.bar = 0};
-    stn_task task;
-    stn_plan *plan = NULL;
-    char what[300], detail[400];
+    char what[300];
     name_of("sources", p, what, sizeof what);
-    if (stn_task_make(p, &task, &c.error) != STN_OK) {
-        suite_report(s, false, what, c.error.message);
-        return;
-    }
-    const int64_t span = stn_task_span(&task, false), out_span = stn_task_span(&task, true);
-    dice d = {seed};
-    double *in = malloc((size_t)span * 8), *b = malloc((size_t)span * 8), *expected = malloc((size_t)out_span * 8);
-    double *got = malloc((size_t)out_span * 8), *work = malloc(stn_host_workspace(&task) + 8);
-    compare_fill(&task, dice_real, &d, in), compare_fill(&task, dice_real, &d, b);
-    for (int64_t i = 0; i < out_span; i++) got[i] = expected[i] = NAN;
-    if (task.in_place) memcpy(got, in, (size_t)span * 8), memcpy(expected, in, (size_t)span * 8);
-    stn_host_run_source(&task, s->pool, task.in_place ? expected : in, b, expected, work);
-    stn_execution run = STN_EXECUTION_INIT;
-    run.in = task.in_place ? got : in, run.out = got, run.source = b;
-    stn_status status = compare_plan(s->context, p, "host-spectral", -1, &plan, &c);
-    if (status == STN_OK) status = stn_plan_run(plan, &run, &c.error);
-    if (status == STN_OK) compare_measure(&task, got, STN_F64, expected, &c);
-    c.bar = compare_bar(&task, true);
-    suite_detail(&c, detail, sizeof detail);
-    suite_report(s, status == STN_OK && compare_good(&c), what, detail);
-    stn_plan_destroy(plan);
-    free(in), free(b), free(expected), free(got), free(work);
-    stn_task_clear(&task);
+    suite_compare_source(s, "host-spectral", -1, what, p, seed);
 }
 
 static void sources(suite *s) {
@@ -241,7 +210,7 @@ static void sources(suite *s) {
                 stn_stencil_destroy(stencil);
                 stn_stencil_parse(rank == 1 ? "heat-1d" : rank == 2 ? "heat-2d" : "heat-3d", &stencil, NULL);
             }
-            stn_problem p = problem_of(stencil, extents[e], STN_F64, random_steps(&d, STN_F64));
+            stn_problem p = grid_problem(stencil, extents[e], STN_F64, random_steps(&d, STN_F64));
             if (i % 4 != 3 && i != 2) random_sides(&d, &p, rank);
             p.has_source = 1;
             p.in_place = i % 3 == 1;
@@ -266,7 +235,7 @@ static void growth(suite *s) {
                 stn_stencil *stencil = NULL;
                 if (sided && cases[i].weights[0] != cases[i].weights[2]) continue;
                 stn_stencil_create_dense(1, &extent, cases[i].weights, &stencil, NULL);
-                stn_problem p = problem_of(stencil, &n, STN_F64, cases[i].steps);
+                stn_problem p = grid_problem(stencil, &n, STN_F64, cases[i].steps);
                 if (sided) p.boundary[0][0].kind = STN_FIXED, p.boundary[0][1].kind = STN_MIRROR;
                 check(s, "growth", &p, i * 1000 + (uint64_t)n);
                 stn_stencil_destroy(stencil);

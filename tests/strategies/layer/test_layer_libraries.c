@@ -1,25 +1,9 @@
 /* Error messages where cuBLAS is missing, too old or fails, in the emulator with stand-ins. */
-#include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../expect.h"
 #include "stentor.h"
-
-static stn_error error;
-#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
-#define FAILS(call, status, words)                                                                                     \
-    do {                                                                                                               \
-        cr_assert_eq((call), (status), "another status: %s", error.message);                                           \
-        cr_assert_not_null(strstr(error.message, (words)), "'%s' lacks '%s'", error.message, (words));                 \
-    } while (0)
-
-static stn_context *device(void) {
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    stn_context *context = NULL;
-    options.device = STN_DEVICE_CUDA(0), options.cache_dir = ":memory:";
-    OK(stn_context_create(&options, &context, &error));
-    return context;
-}
 
 static stn_status make(stn_context *context, size_t n, const char *strategy, stn_plan **plan) {
     stn_spectral_conv c = STN_SPECTRAL_CONV_INIT;
@@ -30,7 +14,7 @@ static stn_status make(stn_context *context, size_t n, const char *strategy, stn
 }
 
 Test(layer_libraries, missing) {
-    stn_context *context = device();
+    stn_context *context = context_on(STN_DEVICE_CUDA(0));
     stn_plan *plan;
     setenv("STENTOR_CUBLAS_PATH", "/nowhere/libcublas.so", 1);
     FAILS(make(context, 8, "cublas", &plan), STN_ERROR_UNSUPPORTED,
@@ -41,14 +25,14 @@ Test(layer_libraries, missing) {
     setenv("STENTOR_CUBLAS_PATH", driver, 1); /* a context keeps the error of its first attempt */
     FAILS(make(context, 8, "cublas", &plan), STN_ERROR_UNSUPPORTED, "/nowhere/libcublas.so could not be opened");
     stn_context_destroy(context);
-    context = device();
+    context = context_on(STN_DEVICE_CUDA(0));
     FAILS(make(context, 8, "cublas", &plan), STN_ERROR_UNSUPPORTED, "lacks cublasCreate_v2");
     cr_expect_null(plan);
     stn_context_destroy(context);
 }
 
 Test(layer_libraries, too_old) {
-    stn_context *context = device();
+    stn_context *context = context_on(STN_DEVICE_CUDA(0));
     stn_plan *plan;
     setenv("FAKE_CUBLAS_VERSION", "110000", 1);
     FAILS(make(context, 8, "cublas", &plan), STN_ERROR_UNSUPPORTED, "older than CUDA 12");
@@ -57,7 +41,7 @@ Test(layer_libraries, too_old) {
 
 /* Without the libraries, our own strategies still run. */
 Test(layer_libraries, own_kernels_run_without_libraries) {
-    stn_context *context = device();
+    stn_context *context = context_on(STN_DEVICE_CUDA(0));
     stn_plan *plan;
     setenv("STENTOR_CUBLAS_PATH", "/nowhere/libcublas.so", 1);
     OK(make(context, 64, NULL, &plan));
@@ -67,7 +51,7 @@ Test(layer_libraries, own_kernels_run_without_libraries) {
 }
 
 Test(layer_libraries, library_errors_are_reported) {
-    stn_context *context = device();
+    stn_context *context = context_on(STN_DEVICE_CUDA(0));
     stn_plan *plan;
     void *memory[3];
     setenv("FAKE_CUFFT_FAIL", "cufftXtMakePlanMany", 1);
@@ -82,10 +66,7 @@ Test(layer_libraries, library_errors_are_reported) {
           "cublasGemmStridedBatchedEx failed: CUBLAS_STATUS_EXECUTION_FAILED = 13: check that the pointers");
     unsetenv("FAKE_CUBLAS_FAIL");
     OK(stn_plan_run(plan, &run, &error));
-    char *text;
-    OK(stn_plan_describe(plan, STN_TEXT, &text, &error));
-    cr_expect(strstr(text, "transforms by NVIDIA cuFFT, products by cuBLAS"), "%s", text);
-    stn_text_free(text);
+    expect_described(plan, STN_TEXT, "transforms by NVIDIA cuFFT, products by cuBLAS");
     for (int i = 0; i < 3; i++) stn_memory_free(context, memory[i]);
     stn_plan_destroy(plan);
     stn_context_destroy(context);

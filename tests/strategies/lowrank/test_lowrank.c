@@ -16,15 +16,6 @@ static void check(suite *s, const char *what, const stn_problem *problem, uint64
     suite_compare(s, s->strategy ? s->strategy : "lowrank", true, what, problem, seed);
 }
 
-static stn_problem problem_of(const stn_stencil *stencil, int n0, int n1, uint64_t steps) {
-    stn_problem p = STN_PROBLEM_INIT;
-    p.stencil = stencil;
-    p.extent[0] = (size_t)n0;
-    if (stn_stencil_rank(stencil) > 1) p.extent[1] = (size_t)n1;
-    p.steps = steps;
-    return p;
-}
-
 /* Every pair of sides on every axis, the other axis random: fused launches and faces. */
 static void boundaries(suite *s) {
     for (int rank = 1; rank <= 2; rank++)
@@ -35,8 +26,10 @@ static void boundaries(suite *s) {
                     dice d = {(uint64_t)(rank * 1000 + low * 100 + high * 10 + axis)};
                     int radius = dice_int(&d, 1, 2);
                     stn_stencil *stencil = random_stencil(&d, rank, (taps_kind)dice_int(&d, 0, 2), radius);
-                    stn_problem p = problem_of(stencil, rank == 1 ? dice_int(&d, 600, 9000) : dice_int(&d, 65, 130),
-                                               dice_int(&d, 65, 150), (uint64_t)dice_int(&d, 1, 20));
+                    stn_problem p = grid_problem(
+                        stencil,
+                        (int[]){rank == 1 ? dice_int(&d, 600, 9000) : dice_int(&d, 65, 130), dice_int(&d, 65, 150)},
+                        STN_F64, (uint64_t)dice_int(&d, 1, 20));
                     random_sides(&d, &p, rank);
                     p.boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.3 : 0};
                     p.boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.1 : 0};
@@ -59,7 +52,7 @@ static void mirrors(suite *s) {
                                   : pair % 2 ? "gaussian-2d:sigma=0.6,truncate=3"
                                              : "box-2d9p",
                                   &stencil, NULL);
-                stn_problem p = problem_of(stencil, n, 65 + pair, n == 33 ? 7 : 20);
+                stn_problem p = grid_problem(stencil, (int[]){n, 65 + pair}, STN_F64, n == 33 ? 7 : 20);
                 for (int axis = 0; axis < rank; axis++) {
                     p.boundary[axis][0].kind = kinds[(pair + axis) / 2 % 2];
                     p.boundary[axis][1].kind = kinds[(pair + axis) % 2];
@@ -80,8 +73,9 @@ static void radii(suite *s) {
                 if (!s->full && (radius + taps + rank) % 3) continue;
                 dice d = {(uint64_t)(rank * 1000 + radius * 10 + taps)};
                 stn_stencil *stencil = random_stencil(&d, rank, (taps_kind)taps, radius);
-                stn_problem p = problem_of(stencil, dice_int(&d, radius, rank == 1 ? 5000 : 90),
-                                           dice_int(&d, radius, 90), (uint64_t)dice_int(&d, 1, 3));
+                stn_problem p = grid_problem(
+                    stencil, (int[]){dice_int(&d, radius, rank == 1 ? 5000 : 90), dice_int(&d, radius, 90)}, STN_F64,
+                    (uint64_t)dice_int(&d, 1, 3));
                 char what[160];
                 snprintf(what, sizeof what, "%dD %s radius %d, %llu steps", rank, taps_names[taps], radius,
                          (unsigned long long)p.steps);
@@ -97,7 +91,7 @@ static void steps(suite *s) {
             if (!s->full && (t + rank) % 5 && t != 20) continue;
             dice d = {(uint64_t)(rank * 100 + t)};
             stn_stencil *stencil = random_stencil(&d, rank, rank == 1 ? TAPS_RANDOM : TAPS_STAR, 1 + t % 2);
-            stn_problem p = problem_of(stencil, rank == 1 ? 4999 : 67, 131, (uint64_t)t);
+            stn_problem p = grid_problem(stencil, (int[]){rank == 1 ? 4999 : 67, 131}, STN_F64, (uint64_t)t);
             char what[160];
             snprintf(what, sizeof what, "%dD radius %d, %d steps", rank, 1 + t % 2, t);
             check(s, what, &p, d.state);
@@ -106,11 +100,11 @@ static void steps(suite *s) {
     stn_tap still = {{0, 0, 0}, 1};
     stn_stencil *heat = NULL, *identity = NULL;
     stn_stencil_create(1, 1, &still, &identity, NULL);
-    stn_problem q = problem_of(identity, 1000, 0, 500);
+    stn_problem q = grid_problem(identity, (int[]){1000, 0}, STN_F64, 500);
     check(s, "one tap that stays, 500 steps", &q, 6);
     stn_stencil_destroy(identity);
     stn_stencil_parse("heat-1d", &heat, NULL);
-    stn_problem p = problem_of(heat, 12345, 0, 200);
+    stn_problem p = grid_problem(heat, (int[]){12345, 0}, STN_F64, 200);
     check(s, "heat-1d, 200 steps: two lengths of launches", &p, 5);
     p.steps = 2000; /* systematic errors of launches would add up */
     check(s, "heat-1d, 2000 steps", &p, 5);
@@ -132,7 +126,7 @@ static void chunks(suite *s) {
         for (int dtype = STN_F64; dtype <= STN_F16 && !s->dtype_given; dtype++) {
             dice d = {(uint64_t)(40 + batch + dtype)};
             stn_stencil *stencil = random_stencil(&d, 1, TAPS_BOX, 1 + dtype);
-            stn_problem p = problem_of(stencil, (5 * resident * chunk / 2 + 77) / batch, 0, 2);
+            stn_problem p = grid_problem(stencil, (int[]){(5 * resident * chunk / 2 + 77) / batch, 0}, STN_F64, 2);
             p.dtype = (stn_dtype)dtype;
             p.batch = (size_t)batch;
             random_sides(&d, &p, 1);
@@ -152,21 +146,21 @@ static void sizes(suite *s) {
     stn_stencil *line = random_stencil(&d, 1, TAPS_BOX, 1), *plane = random_stencil(&d, 2, TAPS_BOX, 1);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         if (!s->full && i % 3) continue;
-        stn_problem p = problem_of(line, lines[i], 0, 12);
+        stn_problem p = grid_problem(line, (int[]){lines[i], 0}, STN_F64, 12);
         char what[80];
         snprintf(what, sizeof what, "1D, %d points, 12 steps", lines[i]);
         check(s, what, &p, i);
     }
     for (size_t i = 0; i < sizeof planes / sizeof *planes; i++) {
         if (!s->full && i % 3) continue;
-        stn_problem p = problem_of(plane, planes[i][0], planes[i][1], 4);
+        stn_problem p = grid_problem(plane, (int[]){planes[i][0], planes[i][1]}, STN_F64, 4);
         char what[80];
         snprintf(what, sizeof what, "2D, %d x %d points, 4 steps", planes[i][0], planes[i][1]);
         check(s, what, &p, i);
     }
     /* A band's zeros multiply values past a side. */
     for (int high = 0; high < 2 && !s->dtype_given; high++) {
-        stn_problem p = problem_of(plane, 50, 240, 6);
+        stn_problem p = grid_problem(plane, (int[]){50, 240}, STN_F64, 6);
         for (int i = 0; i < 4; i++) p.boundary[i / 2][i % 2].kind = i / 2 ? STN_FIXED : STN_NEAREST;
         suite_report(s, nan_reaches(s->context, &p, "lowrank", high ? 237 : 3) < 64, "2D, a NaN stays near its side",
                      NULL);
@@ -186,7 +180,7 @@ static void weights(suite *s) {
                 fill_weights(&d, (structure)kind, side, w);
                 stn_stencil *stencil = NULL;
                 stn_stencil_create_dense(2, extent, w, &stencil, NULL);
-                stn_problem p = problem_of(stencil, 53, 70, (uint64_t)t);
+                stn_problem p = grid_problem(stencil, (int[]){53, 70}, STN_F64, (uint64_t)t);
                 char what[160];
                 snprintf(what, sizeof what, "%d x %d %s, %d steps", side, side, structure_names[kind], t);
                 check(s, what, &p, d.state);
@@ -206,7 +200,7 @@ static void splits(suite *s) {
                 dice d = {i * 100 + t * 10 + (uint64_t)pick};
                 stn_stencil *stencil = NULL;
                 stn_stencil_parse(names[i], &stencil, NULL);
-                stn_problem p = problem_of(stencil, dice_int(&d, 60, 99), dice_int(&d, 60, 150), t);
+                stn_problem p = grid_problem(stencil, (int[]){dice_int(&d, 60, 99), dice_int(&d, 60, 150)}, STN_F64, t);
                 random_sides(&d, &p, 2);
                 comparison c;
                 bool good = compare_candidate_with_host(s->context, s->pool, &p, "lowrank", pick, true, d.state, &c);
@@ -216,12 +210,10 @@ static void splits(suite *s) {
                 }
                 for (size_t k = 0; k < sizeof needed / sizeof *needed; k++)
                     seen[k] = seen[k] || strstr(c.parameters, needed[k]);
-                char what[400], detail[1200];
+                char what[400];
                 snprintf(what, sizeof what, "%s, %llu steps, candidate %d: %s", names[i], (unsigned long long)t, pick,
                          c.parameters);
-                s->worst = fmax(s->worst, good ? c.relative_l2 / c.bar : 0);
-                suite_detail(&c, detail, sizeof detail);
-                suite_report(s, good, what, detail);
+                suite_report_compared(s, good, what, &c);
                 stn_stencil_destroy(stencil);
             }
     for (size_t k = 0; k < sizeof needed / sizeof *needed; k++) {
@@ -242,7 +234,7 @@ static void layouts(suite *s) {
                 if (rank == 1 && layout <= ODD_ROWS) continue;
                 dice d = {(uint64_t)(rank * 100 + layout)};
                 stn_stencil *stencil = random_stencil(&d, rank, TAPS_STAR, 1);
-                stn_problem p = problem_of(stencil, rank == 1 ? 777 : 41, 54, t);
+                stn_problem p = grid_problem(stencil, (int[]){rank == 1 ? 777 : 41, 54}, STN_F64, t);
                 if (layout == PADDED || layout == ODD_ROWS || (layout == ODD_GRIDS && rank == 2)) {
                     p.in_stride[1] = p.out_stride[1] = 1;
                     p.in_stride[0] = layout == ODD_ROWS ? 57 : 64;

@@ -12,14 +12,6 @@ static void check(suite *s, const char *what, const stn_problem *problem, uint64
     suite_compare(s, s->strategy ? s->strategy : "lowrank", true, what, problem, seed);
 }
 
-static stn_problem problem_of(const stn_stencil *stencil, int n0, int n1, int n2, uint64_t steps) {
-    stn_problem p = STN_PROBLEM_INIT;
-    p.stencil = stencil;
-    p.extent[0] = (size_t)n0, p.extent[1] = (size_t)n1, p.extent[2] = (size_t)n2;
-    p.steps = steps;
-    return p;
-}
-
 /* Every pair of sides on every axis, the other axes random: fused launches and faces. */
 static void boundaries(suite *s) {
     for (int low = 0; low < 6; low++)
@@ -28,8 +20,9 @@ static void boundaries(suite *s) {
                 if (!s->full && (low * 7 + high * 3 + axis) % 7) continue;
                 dice d = {(uint64_t)(low * 100 + high * 10 + axis)};
                 stn_stencil *stencil = random_stencil(&d, 3, (taps_kind)dice_int(&d, 0, 1), 1);
-                stn_problem p = problem_of(stencil, dice_int(&d, 14, 30), dice_int(&d, 14, 53), dice_int(&d, 14, 70),
-                                           (uint64_t)dice_int(&d, 1, 9));
+                stn_problem p =
+                    grid_problem(stencil, (int[]){dice_int(&d, 14, 30), dice_int(&d, 14, 53), dice_int(&d, 14, 70)},
+                                 STN_F64, (uint64_t)dice_int(&d, 1, 9));
                 random_sides(&d, &p, 3);
                 p.boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.3 : 0};
                 p.boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.1 : 0};
@@ -50,7 +43,7 @@ static void mirrors(suite *s) {
             if (!s->full && (which + pair) % 3) continue;
             stn_stencil *stencil = NULL;
             stn_stencil_parse(names[which], &stencil, NULL);
-            stn_problem p = problem_of(stencil, 17 + pair, 33, 65 - pair, 8);
+            stn_problem p = grid_problem(stencil, (int[]){17 + pair, 33, 65 - pair}, STN_F64, 8);
             for (int axis = 0; axis < 3; axis++) {
                 p.boundary[axis][0].kind = kinds[(pair + axis) / 2 % 2];
                 p.boundary[axis][1].kind = kinds[(pair + axis) % 2];
@@ -70,8 +63,10 @@ static void radii(suite *s) {
             if (!s->full && (radius + taps) % 3) continue;
             dice d = {(uint64_t)(radius * 10 + taps)};
             stn_stencil *stencil = random_stencil(&d, 3, (taps_kind)taps, radius);
-            stn_problem p = problem_of(stencil, dice_int(&d, 2 * radius + 1, 30), dice_int(&d, 2 * radius + 1, 50),
-                                       dice_int(&d, 2 * radius + 1, 50), (uint64_t)dice_int(&d, 1, 3));
+            stn_problem p = grid_problem(stencil,
+                                         (int[]){dice_int(&d, 2 * radius + 1, 30), dice_int(&d, 2 * radius + 1, 50),
+                                                 dice_int(&d, 2 * radius + 1, 50)},
+                                         STN_F64, (uint64_t)dice_int(&d, 1, 3));
             char what[160];
             snprintf(what, sizeof what, "%s radius %d, %llu steps", taps_names[taps], radius,
                      (unsigned long long)p.steps);
@@ -80,7 +75,7 @@ static void radii(suite *s) {
         }
     dice d = {77};
     stn_stencil *far = random_stencil(&d, 3, TAPS_STAR, 9);
-    stn_problem p = problem_of(far, 40, 40, 40, 1);
+    stn_problem p = grid_problem(far, (int[]){40, 40, 40}, STN_F64, 1);
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = "lowrank";
     stn_plan *plan = NULL;
@@ -101,7 +96,7 @@ static void steps(suite *s) {
                           : t % 3 == 1 ? "box-3d27p"
                                        : "gaussian-3d:sigma=1,truncate=1",
                           &stencil, NULL);
-        stn_problem p = problem_of(stencil, 19, 35, 67, (uint64_t)t);
+        stn_problem p = grid_problem(stencil, (int[]){19, 35, 67}, STN_F64, (uint64_t)t);
         if (t % 2)
             for (int axis = 0; axis < 3; axis++) p.boundary[axis][0].kind = p.boundary[axis][1].kind = STN_FIXED;
         char what[160];
@@ -111,7 +106,7 @@ static void steps(suite *s) {
     }
     stn_stencil *smooth = NULL; /* systematic errors of launches would add up */
     stn_stencil_parse("gaussian-3d:sigma=1,truncate=1", &smooth, NULL);
-    stn_problem p = problem_of(smooth, 14, 20, 30, 300);
+    stn_problem p = grid_problem(smooth, (int[]){14, 20, 30}, STN_F64, 300);
     /* f16 grids are rounded after every launch. */
     if (s->dtype != STN_F16) check(s, "300 steps", &p, 5);
     stn_stencil_destroy(smooth);
@@ -126,7 +121,7 @@ static void sizes(suite *s) {
     stn_stencil *stencil = random_stencil(&d, 3, TAPS_BOX, 1);
     for (size_t i = 0; i < sizeof grids / sizeof *grids; i++) {
         if (!s->full && i % 3) continue;
-        stn_problem p = problem_of(stencil, grids[i][0], grids[i][1], grids[i][2], 3);
+        stn_problem p = grid_problem(stencil, (int[]){grids[i][0], grids[i][1], grids[i][2]}, STN_F64, 3);
         for (int axis = 0; axis < 3 && i % 2; axis++) p.boundary[axis][0].kind = p.boundary[axis][1].kind = STN_WRAP;
         char what[80];
         snprintf(what, sizeof what, "%d x %d x %d points, 3 steps", grids[i][0], grids[i][1], grids[i][2]);
@@ -134,7 +129,7 @@ static void sizes(suite *s) {
     }
     /* A band's zeros multiply values past a side. */
     for (int high = 0; high < 2 && !s->dtype_given; high++) {
-        stn_problem p = problem_of(stencil, 20, 30, 160, 4);
+        stn_problem p = grid_problem(stencil, (int[]){20, 30, 160}, STN_F64, 4);
         for (int i = 0; i < 6; i++) p.boundary[i / 2][i % 2].kind = STN_FIXED;
         suite_report(s, nan_reaches(s->context, &p, "lowrank", high ? 157 : 3) < 64, "a NaN stays near its side", NULL);
     }
@@ -197,7 +192,7 @@ static void weights(suite *s) {
                 fill_weights(&d, (structure)kind, side, w);
                 stn_stencil *stencil = NULL;
                 stn_stencil_create_dense(3, extent, w, &stencil, NULL);
-                stn_problem p = problem_of(stencil, 13, 35, 38, (uint64_t)t);
+                stn_problem p = grid_problem(stencil, (int[]){13, 35, 38}, STN_F64, (uint64_t)t);
                 for (int axis = 0; axis < 3; axis++) p.boundary[axis][0].kind = p.boundary[axis][1].kind = STN_WRAP;
                 char what[160];
                 snprintf(what, sizeof what, "%d a side, %s, %d steps", side, structure_names[kind], t);
@@ -220,7 +215,7 @@ static void zero_taps(suite *s) {
             if (others == 1) taps[1] = (stn_tap){{-taps[0].offset[0], -taps[0].offset[1], -taps[0].offset[2]}, 0};
             stn_stencil *stencil = NULL;
             stn_stencil_create(3, (size_t)others + 1, taps, &stencil, NULL);
-            stn_problem p = problem_of(stencil, 11, 35, 38, 1 + (uint64_t)end % 3);
+            stn_problem p = grid_problem(stencil, (int[]){11, 35, 38}, STN_F64, 1 + (uint64_t)end % 3);
             for (int i = 0; i < 3; i++) p.boundary[i][0].kind = p.boundary[i][1].kind = end % 4 ? STN_FIXED : STN_WRAP;
             char what[160];
             snprintf(what, sizeof what, "a tap of weight 0 at %d on axis %d and %d others, %d steps", 2 * side, axis,
@@ -241,7 +236,7 @@ static void layouts(suite *s) {
             if (!s->full && (layout + (int)t / 6) % 2) continue;
             dice d = {(uint64_t)layout};
             stn_stencil *stencil = random_stencil(&d, 3, TAPS_STAR, 1);
-            stn_problem p = problem_of(stencil, 14, 21, 54, t);
+            stn_problem p = grid_problem(stencil, (int[]){14, 21, 54}, STN_F64, t);
             if (layout <= ODD_PLANES) {
                 p.in_stride[2] = p.out_stride[2] = 1;
                 p.in_stride[1] = layout == ODD_ROWS ? 57 : 64;
@@ -270,19 +265,18 @@ static void candidates(suite *s) {
             if (!s->full && (which * 3 + pick) % 9) continue;
             stn_stencil *stencil = NULL;
             stn_stencil_parse(names[which], &stencil, NULL);
-            stn_problem p = problem_of(stencil, 21, 50, 67, which == 3 ? 2 : 9);
+            stn_problem p = grid_problem(stencil, (int[]){21, 50, 67}, STN_F64, which == 3 ? 2 : 9);
             for (int axis = 0; axis < 3; axis++) p.boundary[axis][0].kind = p.boundary[axis][1].kind = STN_WRAP;
             p = suite_problem(s, &p);
             comparison c;
-            char what[160], detail[1200];
+            char what[160];
             bool good =
                 compare_candidate_with_host(s->context, s->pool, &p, "lowrank", COMPARE_MEASURED + pick, true, 7, &c);
             stn_stencil_destroy(stencil);
             /* No more candidates. */
             if (pick > 3 && c.error.status == STN_ERROR_INVALID_ARGUMENT) break;
             snprintf(what, sizeof what, "%s, candidate %d", names[which], pick);
-            suite_detail(&c, detail, sizeof detail);
-            suite_report(s, good, what, detail);
+            suite_report_compared(s, good, what, &c);
         }
 }
 
@@ -298,7 +292,7 @@ static void new_weights(suite *s) {
     fill_weights(&d, SEPARABLE, 3, w);
     stn_stencil *stencil = NULL;
     stn_stencil_create_dense(3, extent, w, &stencil, NULL);
-    stn_problem p = problem_of(stencil, NZ, NY, NX, 7);
+    stn_problem p = grid_problem(stencil, (int[]){NZ, NY, NX}, STN_F64, 7);
     /* With or without faces, depending on the weights. */
     p.boundary[0][0].kind = p.boundary[0][1].kind = STN_REFLECT;
     p.boundary[1][0].kind = p.boundary[1][1].kind = STN_WRAP;

@@ -10,14 +10,6 @@
 
 enum { NY = 50, NX = 66 };
 
-static stn_problem problem_of(const stn_stencil *stencil, uint64_t steps) {
-    stn_problem p = STN_PROBLEM_INIT;
-    p.stencil = stencil;
-    p.extent[0] = NY, p.extent[1] = NX;
-    p.steps = steps;
-    return p;
-}
-
 static const double *data(void) {
     static double in[NY * NX];
     dice d = {99};
@@ -71,7 +63,7 @@ static void new_weights_after(suite *s, structure first, int side, uint64_t step
     fill_weights(&d, first, side, w);
     stn_stencil *stencil = NULL;
     stn_stencil_create_dense(2, extent, w, &stencil, NULL);
-    stn_problem p = problem_of(stencil, steps);
+    stn_problem p = grid_problem(stencil, (int[]){NY, NX}, STN_F64, steps);
     p.boundary[0][0].kind = p.boundary[0][1].kind = STN_REFLECT;
     p = suite_problem(s, &p);
     stn_plan *plan = plan_for(s, &p, structure_names[first]);
@@ -91,7 +83,7 @@ static void margins_follow(suite *s) {
         double w[][3] = {{0.3, -0.4, 0.25}, {0.2, -0.5, 0.25}, {0.4, 0.35, -0.2}};
         stn_stencil *stencil = NULL;
         stn_stencil_create_dense(2, extent, w[0], &stencil, NULL);
-        stn_problem p = problem_of(stencil, 8);
+        stn_problem p = grid_problem(stencil, (int[]){NY, NX}, STN_F64, 8);
         p.boundary[0][0].kind = p.boundary[0][1].kind = frozen ? STN_FIXED : STN_NEAREST;
         p = suite_problem(s, &p);
         stn_plan *plan = plan_for(s, &p, name);
@@ -122,7 +114,7 @@ static void refused_weights(suite *s) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = "lowrank";
     stn_stencil_create_dense(2, extent, old, &stencil, NULL);
-    stn_problem p = problem_of(stencil, 6);
+    stn_problem p = grid_problem(stencil, (int[]){NY, NX}, STN_F64, 6);
     bool made = stn_context_create(&fresh, &context, &error) == STN_OK &&
                 stn_plan_create(context, &p, &options, &plan, &error) == STN_OK;
     if (made) {

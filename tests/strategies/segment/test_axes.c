@@ -90,15 +90,14 @@ static void cosines(suite *s) {
                 p.boundary[k][side] = k == cases[i].axis || !cases[i].value
                                           ? (stn_boundary){k == cases[i].axis ? STN_REFLECT : STN_MIRROR, 0}
                                           : (stn_boundary){STN_CONSTANT, 0.4};
-        char what[160], detail[1200];
+        char what[160];
         comparison c;
         const stn_problem asked = suite_problem(s, &p);
         const int pick = suite_candidate(s, &asked, "segment", "as half a period");
         const bool good = compare_candidate_with_host(s->context, s->pool, &asked, "segment", pick, true, d.state, &c);
         snprintf(what, sizeof what, "%dD, %d points along axis %d, radius %d, %d steps", cases[i].rank, cases[i].n,
                  cases[i].axis, radius, (int)p.steps);
-        suite_detail(&c, detail, sizeof detail);
-        suite_report(s, good, what, detail);
+        suite_report_compared(s, good, what, &c);
         stn_stencil_destroy(stencil);
     }
 }

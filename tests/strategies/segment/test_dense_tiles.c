@@ -15,7 +15,7 @@ static const char *const volumes[] = {"10 x 8 x 9", "16 x 16 x 8", "8 x 16 x 16"
  * not 0. */
 static void check(suite *s, const char *what, stn_problem p, const char *tile, int fused, const char *more,
                   uint64_t seed) {
-    char words[160], name[400], detail[1200];
+    char words[160], name[400];
     comparison c;
     p = suite_problem(s, &p);
     /* Dense DFTs have larger rounding errors in f32 than FFT tiles; with a smaller tolerance only
@@ -29,9 +29,7 @@ static void check(suite *s, const char *what, stn_problem p, const char *tile, i
     const bool good = compare_candidate_with_host(s->context, s->pool, &p, "segment", pick, true, seed, &c) &&
                       strstr(c.parameters, more);
     snprintf(name, sizeof name, "%s, %s, %d steps", words, what, (int)p.steps);
-    suite_detail(&c, detail, sizeof detail);
-    s->worst = fmax(s->worst, good ? c.relative_l2 / c.bar : 0);
-    suite_report(s, good, name, detail);
+    suite_report_compared(s, good, name, &c);
 }
 
 static stn_problem grid_of(const stn_stencil *stencil, dice *d, int least, int most, uint64_t steps) {
@@ -224,7 +222,7 @@ static void halves(suite *s) {
         const int rank = stn_stencil_rank(stencil), most = i % 4 < 2 ? 3 : 11;
         stn_problem p = grid_of(stencil, &d, 20, rank == 2 ? 100 : 30, (uint64_t)dice_int(&d, 1, most));
         p.dtype = STN_F16;
-        char words[80], what[120], detail[1200];
+        char words[80], what[120];
         snprintf(words, sizeof words, "%s products of halves in %s", even ? "real" : "complex",
                  two ? "two parts" : "one part");
         const int pick = suite_candidate(s, &p, "segment", words);
@@ -234,8 +232,7 @@ static void halves(suite *s) {
                 ? compare_drawn_with_host(s->context, s->pool, &p, "segment", pick, true, draw_large, d.state, &c)
                 : compare_candidate_with_host(s->context, s->pool, &p, "segment", pick, true, d.state, &c);
         snprintf(what, sizeof what, "%s, %dD, %d steps", words, rank, (int)p.steps);
-        suite_detail(&c, detail, sizeof detail);
-        suite_report(s, good && (!even || c.predicted >= 0.9 * c.relative_l2), what, detail);
+        suite_report_compared(s, good && (!even || c.predicted >= 0.9 * c.relative_l2), what, &c);
         stn_stencil_destroy(stencil);
     }
 }

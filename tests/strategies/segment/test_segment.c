@@ -272,7 +272,7 @@ static void candidates(suite *s) {
         int tried = 0, pick = 0;
         for (; pick < 64; pick++) {
             comparison c;
-            char what[400], detail[1200];
+            char what[400];
             if (!s->full && kind && pick % 3 == 2) continue;
             bool good = compare_candidate_with_host(s->context, s->pool, &p, "segment", COMPARE_MEASURED + pick, true,
                                                     d.state, &c);
@@ -280,8 +280,7 @@ static void candidates(suite *s) {
             several = several || !strstr(c.parameters, "1 launch of");
             tried++;
             snprintf(what, sizeof what, "candidate %d: %s", pick, c.parameters);
-            suite_detail(&c, detail, sizeof detail);
-            suite_report(s, good, what, detail);
+            suite_report_compared(s, good, what, &c);
         }
         for (int l = 0; l < 5; l++) {
             char points[40];
@@ -319,14 +318,13 @@ static void ways(suite *s) {
             p.in_place = i % 3 == 1;
             if (cases[i].odd) p.alignment = s->dtype_given ? 4 : 8;
             p = suite_problem(s, &p);
-            char what[240], detail[1200];
+            char what[240];
             comparison c;
             const int pick = suite_candidate(s, &p, "segment", words[w]);
             const bool good = compare_candidate_with_host(s->context, s->pool, &p, "segment", pick, true, d.state, &c);
             snprintf(what, sizeof what, "%s, %d points, %s:%s, %d steps", words[w], cases[i].n,
                      side_names[cases[i].low], side_names[cases[i].high], cases[i].steps);
-            suite_detail(&c, detail, sizeof detail);
-            suite_report(s, good && strstr(c.parameters, words[w]), what, detail);
+            suite_report_compared(s, good && strstr(c.parameters, words[w]), what, &c);
             stn_stencil_destroy(stencil);
         }
 }
@@ -366,16 +364,12 @@ static void products(suite *s) {
         p.in_place = i % 4 == 1;
         p = suite_problem(s, &p);
         p.steps += p.dtype == STN_F32; /* The tolerance for one step is too small. */
-        char what[240], words[100], detail[1200];
-        comparison c;
+        char what[240], words[100];
         snprintf(words, sizeof words, "by dense DFTs of %s%s", cases[i].factors,
                  p.dtype == STN_F16 ? halves[i % 3] : fragments[s->dtype_given ? 0 : i % 3]);
-        const int pick = suite_candidate(s, &p, "segment", words);
-        const bool good = compare_candidate_with_host(s->context, s->pool, &p, "segment", pick, true, d.state, &c);
         snprintf(what, sizeof what, "%s, %d points, %s:%s, %d steps", words, cases[i].n, side_names[cases[i].low],
                  side_names[cases[i].high], (int)p.steps);
-        suite_detail(&c, detail, sizeof detail);
-        suite_report(s, good, what, detail);
+        suite_compare_words(s, "segment", words, what, &p, d.state);
         stn_stencil_destroy(stencil);
     }
 }
@@ -478,15 +472,11 @@ static void longest(suite *s) {
         p.in_place = i % 4 == 1;
         if (cases[i].odd) p.alignment = s->dtype_given ? 4 : 8;
         p = suite_problem(s, &p);
-        char what[240], words[100], detail[1200];
-        comparison c;
+        char what[240], words[100];
         snprintf(words, sizeof words, "segments of %d points", cases[i].points);
-        const int pick = suite_candidate(s, &p, "segment", words);
-        const bool good = compare_candidate_with_host(s->context, s->pool, &p, "segment", pick, true, d.state, &c);
         snprintf(what, sizeof what, "%s, %d points, %s:%s, %d steps", words, cases[i].n, side_names[cases[i].low],
                  side_names[cases[i].high], (int)p.steps);
-        suite_detail(&c, detail, sizeof detail);
-        suite_report(s, good, what, detail);
+        suite_compare_words(s, "segment", words, what, &p, d.state);
         stn_stencil_destroy(stencil);
     }
 }

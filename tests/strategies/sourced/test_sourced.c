@@ -1,18 +1,13 @@
 /* Compares a constant source on a device (runs without it, and its sums) with the host's steps at
  * every point. On a GPU or the emulator. */
-#include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "../../expect.h"
 #include "base/half.h"
-#include "launch/driver.h"
 #include "problem/task.h"
-
-static stn_error error;
-#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
 
 /* Random numbers in [-1, 1), the same on every machine. */
 static double draw(uint64_t *state) {
@@ -151,16 +146,3 @@ static int check_all(const char *strategy) {
 
 Test(sourced, equals_the_host) { cr_assert_eq(check_all(NULL), 24); }
 Test(sourced, in_chunks_equals_the_host) { cr_assert_geq(check_all("chunked"), 8); }
-
-/* Runs before Criterion, which cannot report a skipped test. */
-__attribute__((constructor)) static void skip_without_device(void) {
-    stn_error why = {0};
-    stn_driver *there;
-    if (stn_driver_open(NULL, &there, &why) == STN_OK) {
-        stn_driver_close(there);
-        return;
-    }
-    printf("skipped: %s\n", why.message);
-    fflush(stdout);
-    _exit(77);
-}

@@ -12,7 +12,7 @@
 #define LARGE 64000.0 /* rounding keeps intermediate values below 65504 */
 #define TOLERANCE 1e-3
 
-static stn_problem problem_of(const stn_stencil *stencil, uint64_t steps) {
+static stn_problem sized_problem(const stn_stencil *stencil, uint64_t steps) {
     static const size_t extents[3][3] = {{4099}, {90, 136}, {17, 24, 56}};
     stn_problem p = STN_PROBLEM_INIT;
     p.stencil = stencil, p.steps = steps, p.dtype = STN_F16;
@@ -28,15 +28,14 @@ static double draw_small(dice *d) { return 1e-4 * (0.5 + 0.25 * dice_real(d)); }
 static void check_all(suite *s, const stn_problem *p, const char *name, double (*draw)(dice *), int *tried) {
     for (int pick = 0; pick < 200; pick++) {
         comparison c;
-        char what[400], detail[1200];
+        char what[400];
         if (!s->full && pick % 3) continue;
         const bool good = compare_drawn_with_host(s->context, s->pool, p, "sparse", COMPARE_MEASURED + pick, true, draw,
                                                   (uint64_t)pick + 5, &c);
         if (c.error.status == STN_ERROR_INVALID_ARGUMENT) break; /* no more candidates */
         ++*tried;
         snprintf(what, sizeof what, "%s, %d steps: %s", name, (int)p->steps, c.parameters);
-        suite_detail(&c, detail, sizeof detail);
-        suite_report(s, good, what, detail);
+        suite_report_compared(s, good, what, &c);
     }
 }
 
@@ -50,7 +49,7 @@ static void large(suite *s) {
         for (uint64_t steps = 1; steps <= 4; steps += 3) {
             stn_stencil *stencil = NULL;
             stn_stencil_parse(names[k], &stencil, NULL);
-            const stn_problem p = problem_of(stencil, steps);
+            const stn_problem p = sized_problem(stencil, steps);
             check_all(s, &p, names[k], draw_large, &tried);
             stn_stencil_destroy(stencil);
         }
@@ -87,7 +86,7 @@ static void weights(suite *s) {
         const bool huge = i > 5;
         if (!s->full && rank == 3 && uneven) continue;
         stn_stencil *stencil = box_of(rank, huge ? 3e7 : 2e-7, uneven);
-        const stn_problem p = problem_of(stencil, 1);
+        const stn_problem p = sized_problem(stencil, 1);
         char name[80];
         snprintf(name, sizeof name, "%dD, weights that add up to %g", rank, huge ? 3e7 : 2e-7);
         check_all(s, &p, name, huge ? draw_small : draw_large, &tried);
@@ -119,7 +118,7 @@ static void growth(suite *s) {
         const int rank = 1 + i % 2;
         stn_stencil *stencil = box_of(rank, sum, i % 4 > 1);
         const uint64_t expected = (uint64_t)ceil(log(65504) / log(sum));
-        stn_problem p = problem_of(stencil, expected + 5);
+        stn_problem p = sized_problem(stencil, expected + 5);
         comparison c = {0};
         stn_plan *plan = NULL;
         char what[160], detail[1200];
@@ -133,8 +132,7 @@ static void growth(suite *s) {
         p.steps = expected - 1;
         const bool good = compare_drawn_with_host(s->context, s->pool, &p, "sparse", 0, true, draw_ones, 9, &c);
         snprintf(what, sizeof what, "%dD, weights that add up to %g: right until then", rank, sum);
-        suite_detail(&c, detail, sizeof detail);
-        suite_report(s, good, what, detail);
+        suite_report_compared(s, good, what, &c);
         stn_stencil_destroy(stencil);
     }
 }
@@ -193,7 +191,7 @@ static void structures(suite *s) {
         stn_plan *plan = NULL;
         comparison c = {0};
         stn_stencil_create_dense(2, extent, had, &stencil, NULL);
-        stn_problem p = problem_of(stencil, 2);
+        stn_problem p = sized_problem(stencil, 2);
         p.extent[0] = NY, p.extent[1] = NX;
         p.boundary[0][0].kind = p.boundary[0][1].kind = i % 2 ? STN_REFLECT : STN_WRAP;
         p.dtype = i % 4 < 2 ? STN_F16 : STN_F32, p.tolerance = TOLERANCE;

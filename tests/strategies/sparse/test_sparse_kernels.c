@@ -10,14 +10,6 @@
 
 #define TOLERANCE 1e-3 /* for f32, by tf32 */
 
-static stn_problem problem_of(const stn_stencil *stencil, const int n[3], uint64_t steps) {
-    stn_problem p = STN_PROBLEM_INIT;
-    p.stencil = stencil;
-    for (int axis = 0; axis < stn_stencil_rank(stencil); axis++) p.extent[axis] = (size_t)n[axis];
-    p.steps = steps;
-    return p;
-}
-
 /* Planes by sparse_march, with one tile a block (f16) and with several: all sides, edges that cut a
  * tile, unaligned rows. */
 static void rings(suite *s) {
@@ -28,7 +20,7 @@ static void rings(suite *s) {
         int n[3] = {dice_int(&d, 20, 700), dice_int(&d, 20, 1200), 0}, radius = dice_int(&d, 1, 3);
         if (variant % 2) n[1] = (int)stn_round_up(n[1], 16);
         stn_stencil *stencil = random_stencil(&d, 2, (taps_kind)dice_int(&d, 0, 2), radius);
-        stn_problem p = problem_of(stencil, n, (uint64_t)dice_int(&d, 1, 3));
+        stn_problem p = grid_problem(stencil, n, STN_F64, (uint64_t)dice_int(&d, 1, 3));
         if (variant % 4) random_sides(&d, &p, 2);
         if (variant % 5 == 0) p.batch = 3;
         if (variant % 11 == 10) p.alignment = 4;
@@ -59,7 +51,7 @@ static void lines(suite *s) {
         int radius = dice_int(&d, 1, 6), n[3] = {dice_int(&d, 1500, 70000), 0, 0};
         if (variant % 2) n[0] = (int)stn_round_up(n[0], 16);
         stn_stencil *stencil = random_stencil(&d, 1, (taps_kind)dice_int(&d, 0, 2), radius);
-        stn_problem p = problem_of(stencil, n, (uint64_t)dice_int(&d, 8, 200) / (uint64_t)radius + 2);
+        stn_problem p = grid_problem(stencil, n, STN_F64, (uint64_t)dice_int(&d, 8, 200) / (uint64_t)radius + 2);
         if (variant % 4) random_sides(&d, &p, 1);
         if (variant % 5 == 0) p.batch = 3;
         if (variant % 7 == 6) p.alignment = 4;
@@ -89,7 +81,7 @@ static void split(suite *s) {
         int radius = dice_int(&d, 1, 6), n[3] = {dice_int(&d, 20, 300), dice_int(&d, 20, 300), 0};
         if (variant % 2) n[1] = (int)stn_round_up(n[1], 16);
         stn_stencil *stencil = random_stencil(&d, 2, (taps_kind)dice_int(&d, 0, 2), radius);
-        stn_problem p = problem_of(stencil, n, (uint64_t)dice_int(&d, 1, radius > 2 ? 3 : 12));
+        stn_problem p = grid_problem(stencil, n, STN_F64, (uint64_t)dice_int(&d, 1, radius > 2 ? 3 : 12));
         p.dtype = STN_F32;
         if (variant % 4) random_sides(&d, &p, 2);
         comparison c;

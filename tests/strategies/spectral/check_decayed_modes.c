@@ -41,7 +41,7 @@ static void one_grid(suite *s, const decayed_case *c, const char *words, uint64_
     if (p.boundary[2][0].kind == STN_WRAP) p.boundary[2][0].kind = p.boundary[2][1].kind = STN_REFLECT;
     for (int side = 0; side < 2; side++)
         p.boundary[0][side] = (stn_boundary){c->z[side], c->z[side] == STN_CONSTANT ? -0.4 : 0};
-    char what[200], detail[1200];
+    char what[200];
     snprintf(what, sizeof what, "settled: %d x %d x %d x %d, %s, %s:%s %s:%s %s:%s, %llu steps, spread %g, %s",
              c->batch, c->n[0], c->n[1], c->n[2], stn_dtype_name(c->dtype), side_names[p.boundary[0][0].kind],
              side_names[p.boundary[0][1].kind], side_names[p.boundary[1][0].kind], side_names[p.boundary[1][1].kind],
@@ -52,9 +52,7 @@ static void one_grid(suite *s, const decayed_case *c, const char *words, uint64_
     const int pick = suite_candidate(s, &typed, "spectral", words);
     const bool good =
         compare_candidate_with_host(s->context, s->pool, &typed, "spectral", pick, true, d.state, &result);
-    s->worst = fmax(s->worst, good ? result.relative_l2 / result.bar : 0);
-    suite_detail(&result, detail, sizeof detail);
-    suite_report(s, good, what, detail);
+    suite_report_compared(s, good, what, &result);
     stn_stencil_destroy(stencil);
 }
 

@@ -33,16 +33,14 @@ static void one_line(suite *s, const line_case *c, uint64_t seed) {
     else
         stencil = random_stencil(&d, 1, TAPS_BOX, c->radius);
     const stn_problem p = line_problem(c, stencil);
-    char what[200], detail[1200];
+    char what[200];
     snprintf(what, sizeof what, "four-step FFT: %d x %d, %s, %s:%s, %llu steps%s, candidate %d", c->batch, c->n,
              stn_dtype_name(c->dtype), side_names[c->low], side_names[c->high], (unsigned long long)c->steps,
              c->in_place ? ", in place" : "", c->pick);
     comparison result;
     const stn_problem typed = suite_problem(s, &p);
     bool good = compare_candidate_with_host(s->context, s->pool, &typed, "spectral", c->pick, true, d.state, &result);
-    s->worst = fmax(s->worst, good ? result.relative_l2 / result.bar : 0);
-    suite_detail(&result, detail, sizeof detail);
-    suite_report(s, good, what, detail);
+    suite_report_compared(s, good, what, &result);
     stn_stencil_destroy(stencil);
 }
 

@@ -14,15 +14,6 @@
 #include "check_tiles.h"
 #include "check_workspace.h"
 
-static stn_problem problem_of(stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps) {
-    stn_problem p = STN_PROBLEM_INIT;
-    p.stencil = stencil;
-    p.dtype = dtype;
-    p.steps = steps;
-    for (int axis = 0; axis < stn_stencil_rank(stencil); axis++) p.extent[axis] = (size_t)extent[axis];
-    return p;
-}
-
 static void check(suite *s, const char *part, const stn_problem *p, uint64_t seed) {
     char what[200];
     int rank = stn_stencil_rank(p->stencil);
@@ -46,8 +37,8 @@ static void wrap(suite *s) {
                 dice d = {e * 100 + (uint64_t)(dtype * 10 + taps) + 5};
                 stn_stencil *stencil =
                     random_stencil(&d, rank, (taps_kind)taps, rank == 3 || e == 1 ? 1 : dice_int(&d, 1, 2));
-                stn_problem p = problem_of(stencil, extents[e], (stn_dtype)dtype,
-                                           (uint64_t)(dtype == STN_F16 ? dice_int(&d, 1, 4) : dice_int(&d, 1, 30)));
+                stn_problem p = grid_problem(stencil, extents[e], (stn_dtype)dtype,
+                                             (uint64_t)(dtype == STN_F16 ? dice_int(&d, 1, 4) : dice_int(&d, 1, 30)));
                 check(s, "wrap", &p, d.state);
                 stn_stencil_destroy(stencil);
             }
@@ -59,7 +50,7 @@ static void long_columns(suite *s) {
     for (size_t e = 0; e < sizeof extents / sizeof *extents; e++) {
         dice d = {e + 321};
         stn_stencil *stencil = random_stencil(&d, 2, TAPS_BOX, 1);
-        stn_problem p = problem_of(stencil, extents[e], e == 2 ? STN_F32 : STN_F64, 5);
+        stn_problem p = grid_problem(stencil, extents[e], e == 2 ? STN_F32 : STN_F64, 5);
         check(s, "long", &p, d.state);
         stn_stencil_destroy(stencil);
     }
@@ -75,7 +66,7 @@ static void dense(suite *s) {
                 dice d = {e * 10 + (uint64_t)(dtype * 2 + sides) + 4000};
                 int rank = extents[e][2] ? 3 : extents[e][1] ? 2 : 1;
                 stn_stencil *stencil = random_stencil(&d, rank, TAPS_RANDOM, rank == 3 ? 4 : 9);
-                stn_problem p = problem_of(stencil, extents[e], (stn_dtype)dtype, 1);
+                stn_problem p = grid_problem(stencil, extents[e], (stn_dtype)dtype, 1);
                 for (int axis = 0; axis < rank && sides; axis++)
                     p.boundary[axis][0].kind = STN_REFLECT, p.boundary[axis][1].kind = STN_MIRROR;
                 check(s, "dense", &p, d.state);
@@ -119,8 +110,8 @@ static void even_sides(suite *s) {
             dice d = {(uint64_t)pair * 100 + e + 1};
             int radius = pair % 3 == 2 || rank == 3 ? 1 : 2;
             stn_stencil *stencil = symmetric_stencil(&d, rank, radius);
-            stn_problem p =
-                problem_of(stencil, extents[e], (stn_dtype)(pair % 2), (uint64_t)dice_int(&d, 1, pair % 2 ? 40 : 200));
+            stn_problem p = grid_problem(stencil, extents[e], (stn_dtype)(pair % 2),
+                                         (uint64_t)dice_int(&d, 1, pair % 2 ? 40 : 200));
             for (int axis = 0; axis < rank; axis++) {
                 stn_boundary_kind low = kinds[dice_int(&d, 0, radius > 1 ? 1 : 2)],
                                   high = kinds[dice_int(&d, 0, radius > 1 ? 1 : 2)];
@@ -143,11 +134,11 @@ static void sizes(suite *s) {
                 if (!s->full && ((int)e + dtype + taps) % 3) continue;
                 dice d = {e * 100 + (uint64_t)(dtype * 10 + taps) + 9000};
                 stn_stencil *stencil = random_stencil(&d, rank, (taps_kind)taps, 1);
-                stn_problem p = problem_of(stencil, extents[e], (stn_dtype)dtype,
-                                           (uint64_t)dice_int(&d, 1,
-                                                              dtype == STN_F16   ? 4
-                                                              : dtype == STN_F32 ? 40
-                                                                                 : 200));
+                stn_problem p = grid_problem(stencil, extents[e], (stn_dtype)dtype,
+                                             (uint64_t)dice_int(&d, 1,
+                                                                dtype == STN_F16   ? 4
+                                                                : dtype == STN_F32 ? 40
+                                                                                   : 200));
                 check(s, "sizes", &p, d.state);
                 stn_stencil_destroy(stencil);
             }
@@ -166,7 +157,7 @@ static void odd_sides(suite *s) {
                 dice d = {(uint64_t)(low * 100 + high * 10) + e + 70000};
                 stn_stencil *stencil = symmetric_stencil(&d, rank, 1);
                 stn_dtype dtype = (stn_dtype)((low + high) % 2);
-                stn_problem p = problem_of(stencil, extents[e], dtype, (uint64_t)dice_int(&d, 1, 200));
+                stn_problem p = grid_problem(stencil, extents[e], dtype, (uint64_t)dice_int(&d, 1, 200));
                 random_sides(&d, &p, rank);
                 int axis = dice_int(&d, 0, rank - 1);
                 p.boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.3 : 0};
@@ -202,7 +193,7 @@ static void new_weights(suite *s) {
         }
         for (int i = 0; i < 9; i++) taps[i].weight = weights[i] /= sum;
         stn_stencil_create(2, 9, taps, &fresh, NULL);
-        stn_problem p = problem_of(old, (int[3]){NY, NX, 0}, STN_F64, 12), q = p;
+        stn_problem p = grid_problem(old, (int[3]){NY, NX, 0}, STN_F64, 12), q = p;
         q.stencil = fresh;
         for (int axis = 0; axis < 2; axis++)
             for (int side = 0; side < 2; side++) p.boundary[axis][side].kind = q.boundary[axis][side].kind = STN_WRAP;
@@ -225,7 +216,7 @@ static void layouts(suite *s) {
             dice d = {(uint64_t)(500 + rank * 10 + layout)};
             static const int extents[3][3] = {{120, 0, 0}, {30, 44, 0}, {12, 10, 18}};
             stn_stencil *stencil = random_stencil(&d, rank, TAPS_BOX, 1);
-            stn_problem p = problem_of(stencil, extents[rank - 1], (stn_dtype)(layout % 2), 9);
+            stn_problem p = grid_problem(stencil, extents[rank - 1], (stn_dtype)(layout % 2), 9);
             if (layout == 0 && rank > 1) {
                 p.in_stride[rank - 1] = p.out_stride[rank - 1] = 1;
                 p.in_stride[rank - 2] = 51, p.out_stride[rank - 2] = 64;
