@@ -12,6 +12,7 @@
 #include "rates.h"
 #include "studies/envelope.h"
 #include "studies/forms.h"
+#include "studies/fusion.h"
 #include "studies/rows.h"
 
 enum { ONLINE_SECONDS = 3, QUICK_STEPS = 10, WRONG = 1, DTYPES = 3, WHOLE_GRID_REPEAT = 3 };
@@ -272,7 +273,11 @@ static stn_status run_listed(const bench_options *options, stn_error *error) {
 static stn_status run_forms(const bench_options *options, stn_text *text, stn_error *error) {
     bench machine = {.quick = options->quick, .repeat = options->quick ? 1 : options->repeat};
     stn_status status = bench_open(options->device, options->threads, NULL, &machine, error);
-    if (status == STN_OK) status = bench_forms(&machine, options->steps, options->cases, text, error);
+    if (status == STN_OK)
+        status = options->fusion ? bench_fusion(&machine, options->steps, options->cases, text, error)
+                                 : bench_forms(&machine, options->steps, options->cases, text, error);
+    if (status == STN_OK && !options->fusion)
+        status = bench_form_tiles(&machine, options->steps, options->cases, options->extent[0], text, error);
     bench_close(&machine);
     return status;
 }
@@ -290,9 +295,9 @@ int main(int argc, char **argv) {
     bool wrong = false;
     stn_status status = options.rates > 0 || options.envelope || options.online || options.rows
                             ? run_listed(&options, &error)
-                        : options.forms    ? run_forms(&options, &text, &error)
-                        : options.overhead ? run_overhead(&options, &text, &error)
-                                           : run_cases(&options, &text, &wrong, &error);
+                        : options.forms || options.fusion ? run_forms(&options, &text, &error)
+                        : options.overhead                ? run_overhead(&options, &text, &error)
+                                                          : run_cases(&options, &text, &wrong, &error);
     if (status != STN_OK)
         fprintf(stderr, "stentor-bench: %s\n", error.message);
     else if (text.data)

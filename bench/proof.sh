@@ -9,6 +9,7 @@
 #   speed      stentor-bench: the groups named in GROUPS, medians of 7
 #   layers     Fourier layers: the cases of the paper and the grid of real ones, and PyTorch's
 #   python     the Python package's tests on the GPU, the time of a call, comparison with PyTorch
+#   torch      the same work by PyTorch
 #   pictures   one pass over memory by both forms; cost against steps, for bench/studies/envelope.py
 #   plans      quality of plans, and time to a first result (bench/planner.py)
 #   limits     Nsight Compute's counters of a case of each strategy
@@ -62,6 +63,8 @@ speed() {
     done
 }
 
+torch() { python3 "$here/studies/spectral_torch.py" && python3 "$here/studies/filters_torch.py" "$build/bench/stentor-bench"; }
+
 layers() {
     local table status
     table=$(mktemp) || return 1
@@ -113,7 +116,7 @@ mkdir -p "$out"
 failed=0
 for part; do
     case $part in
-        random | tests | sanitize | speed | layers | python | pictures | plans | limits | rates) ;;
+        random | tests | sanitize | speed | layers | python | torch | pictures | plans | limits | rates) ;;
         *) echo "bench/proof.sh: there is no part named $part" >&2 && exit 2 ;;
     esac
     started=$SECONDS
