@@ -60,9 +60,9 @@ def opened_rank(opened: Union[Host, View]) -> int:
 
 
 def _open(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
-    root = type(x).__module__.partition('.')[0]
     if isinstance(x, np.ndarray):
         return Host(numbers(x, name), _same)
+    root = type(x).__module__.partition('.')[0]
     if root == 'torch' and 'torch' in sys.modules:
         return _open_torch(x, name, stream)
     if root in ('jax', 'jaxlib'):

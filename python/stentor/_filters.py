@@ -1,10 +1,10 @@
 """The functions correlate and convolve, with the arguments and the meaning of scipy.ndimage."""
 
-from typing import Any, List, Optional, Sequence, Tuple, Union
+from typing import Any, List, Optional, Sequence, Union
 
 import numpy as np
 
-from ._apply import apply
+from ._apply import apply_new
 from ._arguments import axes_of, each_axis, frozen, number, one_of_three, origin_of, settled
 from ._arrays import Host, open_array
 from ._boundary import Argument, one_name, sides_of
@@ -125,14 +125,12 @@ def convolve(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflect
 
 def _weighted(name: str, input: Any, weights: Any, output: Any, mode: Any, mode_name: str, cval: Any, origin: Any, axes: Any,
               steps: Any, out: Any, local: Any, nan: bool) -> Any:
-    key: Tuple = ()
-    if type(weights) is _ndarray and weights.dtype.char != 'O':
-        key = (name, weights.shape, weights.dtype, weights.tobytes(), frozen(mode), frozen(cval), frozen(origin), frozen(axes),
-               frozen(steps), one_of_three(local), nan)
-        if output is None and out is None:
-            result = quick(key, input)
-            if result is not None:
-                return result
+    key = (name, getattr(weights, 'shape', None), frozen(mode), frozen(cval), frozen(origin), frozen(axes), frozen(steps), one_of_three(local), nan)
+    tried = type(weights) is _ndarray and weights.dtype.kind in 'fiub' and output is None and out is None
+    if tried:
+        result = quick(key, input, True, _in_order(name, weights))
+        if result is not None:
+            return result
     opened = open_array(weights, 'weights')
     if not isinstance(opened, Host):
         raise ValueError('weights are on a GPU: give them on the host')
@@ -144,9 +142,6 @@ def _weighted(name: str, input: Any, weights: Any, output: Any, mode: Any, mode_
         # scipy conjugates complex weights in correlate, as np.correlate does.
         return by_weights(lambda part, some, value, to: _weighted(name, part, some, None, mode, mode_name, value, origin, axes, 1, to, local, False),
                           input, dense if name == 'convolve' else dense.conj(), cval, output, out, step_count(steps))
-    if not key:
-        key = (name, dense.shape, dense.dtype, dense.tobytes(), frozen(mode), frozen(cval), frozen(origin), frozen(axes),
-               frozen(steps), one_of_three(local), nan)
     if is_complex(input):
         return by_parts(lambda part, value, to: _weighted(name, part, dense, None, mode, mode_name, value, origin, axes, steps,
                                                           to, local, nan),
@@ -156,7 +151,13 @@ def _weighted(name: str, input: Any, weights: Any, output: Any, mode: Any, mode_
     def make(ndim: int, on_device: bool, whole_result: bool) -> List[Pass]:
         return [_dense_pass(name == 'convolve', ndim, np.asarray(dense, np.float64), mode, Argument(mode_name, composed=True), cval, origin, axes)]
 
-    return apply(input, key, make, output, out, steps, local, nan)
+    key = (name, dense.shape, *key[2:])
+    return apply_new(input, key, make, output, out, steps, local, nan, _in_order(name, dense))
+
+
+def _in_order(name: str, weights: np.ndarray) -> np.ndarray:
+    """The weights in the order of the taps."""
+    return weights.ravel() if name == 'correlate' else weights.ravel()[::-1]
 
 
 def _dense_pass(mirrored: bool, ndim: int, weights: np.ndarray, mode: Any, of: Argument, cval: float, origin: Any, axes: Any) -> Pass:

@@ -1,5 +1,6 @@
 """The function gaussian_filter: smoothing by a Gaussian, and derivatives of Gaussians."""
 
+import functools
 from typing import Any, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -20,17 +21,23 @@ Mode = Union[str, Sequence[Any]]
 Numbers = Union[float, Sequence[float]]
 
 
+@functools.lru_cache(16)
+def _squares(radius: int) -> np.ndarray:
+    """The squares of -radius .. radius, which arrays of several calls share."""
+    return np.arange(-radius, radius + 1, dtype=np.float64) ** 2
+
+
 def gaussian_weights(sigma: float, order: int, radius: int) -> np.ndarray:
     """A Gaussian of sum 1, or its derivative of an order, at -radius .. radius.
 
     The derivative of p(x) exp(-x^2 / (2 sigma^2)) is (p'(x) - x p(x) / sigma^2) times the same
     exponential; p starts as 1. The exponential is computed as scipy does, to the last bit, since
     sums of whole numbers are truncated."""
-    x = np.arange(-radius, radius + 1, dtype=np.float64)
-    bell = np.exp(-0.5 / (sigma * sigma) * x ** 2)
-    bell /= bell.sum()
+    bell = np.exp(-0.5 / (sigma * sigma) * _squares(radius))
+    bell /= np.add.reduce(bell)
     if order == 0:
         return bell
+    x = np.arange(-radius, radius + 1, dtype=np.float64)
     factor = np.polynomial.Polynomial([1.0])
     for _ in range(order):
         factor = factor.deriv() - factor * np.polynomial.Polynomial([0.0, 1.0 / (sigma * sigma)])
@@ -88,8 +95,7 @@ def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]]
         where = axes_of(axes, ndim)
         lines = _lines(where, sigma, order, number(truncate, 'truncate', TypeError), radius, on_device)
         sides = sides_of(mode, cval, len(where), Argument(mode_name, composed=True))
-        passes = [Pass(taps_of(weights, [len(weights) // 2]), (axis,), [side])
-                  for axis, weights, side in zip(where, lines, sides) if weights is not None]
+        passes = [Pass(taps, (axis,), [side]) for axis, taps, side in zip(where, lines, sides) if taps is not None]
         smooth = all(o == 0 for o in each_axis(order, len(where), 'order'))
         frozen_side = any(side[0] == lib.STN_FIXED for each in passes for side in each.sides[0])
         return _together(passes) if len(passes) > 1 and smooth and (on_device and not whole_result or frozen_side) else passes
@@ -98,15 +104,15 @@ def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]]
 
 
 def _lines(where: Sequence[int], sigma: Any, order: Any, truncate: float, radius: Any,
-           on_device: bool) -> List[Optional[np.ndarray]]:
-    """The weights along each axis, in the order of offsets; None for an axis not filtered."""
-    lines: List[Optional[np.ndarray]] = []
+           on_device: bool) -> List[Optional[Taps]]:
+    """The taps along each axis; None for an axis not filtered."""
+    lines: List[Optional[Taps]] = []
     count, before = len(where), (None, None, None)
-    for s, o, r in zip(each_axis(sigma, count, 'sigma'), each_axis(order, count, 'order'), each_axis(radius, count, 'radius')):
-        if lines and all(a is b for a, b in zip(before, (s, o, r))):  # one value for all axes
+    for given in zip(each_axis(sigma, count, 'sigma'), each_axis(order, count, 'order'), each_axis(radius, count, 'radius')):
+        if lines and all(a is b for a, b in zip(before, given)):  # one value for all axes
             lines.append(lines[-1])
             continue
-        before = s, o, r
+        before = s, o, r = given
         s, o = number(s, 'sigma', TypeError), whole(0 if isinstance(o, float) and o == 0 else o, 'order', 0, TypeError)
         if o > ORDERS:
             raise ValueError(f'order is {o}: {ORDERS} is the most')
@@ -117,7 +123,7 @@ def _lines(where: Sequence[int], sigma: Any, order: Any, truncate: float, radius
             continue
         reach = whole(r, 'radius', 0) if r is not None else truncate * s + 0.5
         check_reach(reach, f'sigma {s:g} with ' + (f'truncate {truncate:g}' if r is None else f'radius {r}'), on_device)
-        lines.append(gaussian_weights(s, o, int(reach))[::-1])
+        lines.append(taps_of(gaussian_weights(s, o, int(reach))[::-1], [int(reach)]))
     return lines
 
 

@@ -167,6 +167,8 @@ def axis_of(x: Any, axis: Any) -> tuple:
 
 def _line(weights: Any, x: Any, cval: Any) -> np.ndarray:
     """The weights as an array with one axis."""
+    if type(weights) is np.ndarray and weights.ndim == 1 and weights.size and weights.dtype.kind in 'fiu':
+        return weights
     opened = open_array(weights, 'weights')
     if not isinstance(opened, Host):
         raise ValueError('weights are on a GPU: give them on the host')

@@ -48,7 +48,7 @@ def taps_of(weights: np.ndarray, centre, drop_zeros: bool = True) -> Taps:
     """The taps of a dense array whose element `centre` has offset 0.
 
     Exact zeros are left out if `drop_zeros`."""
-    if weights.all():
+    if np.count_nonzero(weights) == weights.size:
         return Taps(_box_offsets(weights.shape, tuple(centre)), weights.flatten(), in_order=True)
     if not drop_zeros:
         where = np.argwhere(np.ones(weights.shape, bool))
