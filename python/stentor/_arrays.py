@@ -102,6 +102,11 @@ def numbers(x: Any, name: str) -> np.ndarray:
     return array
 
 
+def type_name(x: Any) -> str:
+    """The name of the number type of an array of any library."""
+    return getattr(x.dtype, 'name', None) or str(x.dtype).rpartition('.')[2]
+
+
 def _same(array: Any, stream: int = 0) -> Any:
     return array
 
@@ -153,7 +158,7 @@ def _open_torch(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
         return Host(numbers(array, name), torch.from_numpy)
     if x.device.type != 'cuda':
         raise ValueError(f'{name} is on {x.device}: move it to the CPU or to a CUDA device')
-    device, number, dtype = x.device, x.get_device(), str(x.dtype).rpartition('.')[2]
+    device, number, dtype = x.device, x.get_device(), type_name(x)
     current = raw_stream(torch, number)
     work = current if stream is None else stream
 

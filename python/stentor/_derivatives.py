@@ -3,17 +3,18 @@
 sobel, prewitt and laplace are stencils; the others add up derivatives that a function computes.
 """
 
+import sys
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from ._apply import apply, target_of
 from ._arguments import axes_of, each_axis, frozen, number, one_of_three, settled
-from ._arrays import Host, open_array, open_target, opened_rank
+from ._arrays import Host, numbers, open_array, open_target, opened_rank, type_name
 from ._convert import converted
-from ._boundary import Argument, one_name, sides_of
+from ._boundary import Argument, Sides, one_name, sides_of
 from ._complex import by_parts, is_complex
-from ._filter import Pass
+from ._filter import Pass, is_whole
 from ._filters import Mode
 from ._gaussian import gaussian_filter
 from ._lines import axis_of
@@ -127,14 +128,19 @@ def laplace(input: Any, output: Any = None, mode: Mode = 'reflect', cval: float 
     if progress is not None:
         return tell_of(progress, laplace, input, output, mode, cval, axes=axes, steps=steps, local=local, out=out, boundary=boundary)
     (mode, mode_name), axes = one_name(mode, boundary), settled(axes)
-    ndim = len(getattr(input, 'shape', ()))
-    if ndim > 3 and len(axes_of(axes, ndim)) > 3:
-        return _laplace_of_many(input, output, mode, cval, axes, step_count(steps), local, out)
     key = ('laplace', frozen(mode), frozen(cval), frozen(axes), frozen(steps), one_of_three(local))
     if is_complex(input):
         return by_parts(lambda part, value, to: laplace(part, None, mode, value, axes=axes, steps=steps, local=local, out=to),
                         input, cval, output, out)
     cval, steps = number(cval, 'cval', TypeError), step_count(steps)
+    input = numbers(input, 'input') if isinstance(input, (list, tuple)) else input
+    ndim = len(getattr(input, 'shape', ()))
+    of_floats = getattr(getattr(input, 'dtype', None), 'kind', '') == 'f' and output is None and out is None
+    if ndim > 3 or ndim > 1 and not of_floats:
+        where = axes_of(axes, ndim)
+        sides = sides_of(mode, cval, len(where), Argument(mode_name, composed=True))
+        if len(where) > 3 or len(where) > 1 and _truncates_each_axis(input, output, out, sides):
+            return _laplace_by_axis(input, output, mode, cval, axes, steps, local, out)
 
     def make(ndim: int, on_device: bool, whole_result: bool) -> List[Pass]:
         where = axes_of(axes, ndim)
@@ -143,15 +149,35 @@ def laplace(input: Any, output: Any = None, mode: Mode = 'reflect', cval: float 
     return apply(input, key, make, output, out, steps, local)
 
 
-def _laplace_of_many(x: Any, output: Any, mode: Any, cval: Any, axes: Any, steps: int, local: Any, out: Any) -> Any:
-    """The Laplacian over more axes than one stencil can have, as a sum over single axes."""
+def _truncates_each_axis(x: Any, output: Any, out: Any, sides: Sequence[Sides]) -> bool:
+    """Whether a sum of terms that are truncated to whole numbers, as in scipy, is not the whole sum.
+
+    It is not if terms have fractions, nor in bool arrays, where every term other than 0 is True."""
+    target, dtype = target_of(output, out)
+    source = type_name(x)
+    result = type_name(target) if target is not None else source if dtype is None else getattr(dtype, 'name', dtype)
+    if not is_whole(result):
+        return False
+    return result == 'bool' or not is_whole(source) or any(value % 1 != 0 for each in sides for _, value in each)
+
+
+def _laplace_by_axis(x: Any, output: Any, mode: Any, cval: Any, axes: Any, steps: int, local: Any, out: Any) -> Any:
+    """The Laplacian as a sum over single axes.
+
+    It is for more axes than one stencil can have, and for whole numbers that scipy truncates before
+    their sum."""
     def second(source: Any, axis: int, to: Any, one: Any, value: Any) -> Any:
         return laplace(source, to, one, value, axes=(axis,), local=local)
 
     target, dtype = target_of(output, out)
-    for step in range(steps):
-        x = generic_laplace(x, second, (target if step == steps - 1 else None) if dtype is None else dtype, mode, cval, axes=axes)
-    return x
+    if target is not None:
+        dtype = target_of(target.dtype, None)[1]
+    for _ in range(steps):
+        x = generic_laplace(x, second, dtype, mode, cval, axes=axes)
+    if target is None:
+        return x
+    target[...] = x
+    return target
 
 
 def _laplace_taps(rank: int) -> Taps:
@@ -368,10 +394,10 @@ def _summed_on_device(x: Any, one: Callable, count: int, output: Any, squared: b
         for i in range(count):
             some = one(x, i, dtype)
             some = some * some if squared else some
-            total = some if total is None else total + some
+            total = some if total is None else _plus(total, some)
         if squared and count:
-            root = total ** 0.5
-            total = root if root.dtype == total.dtype else converted(root, str(total.dtype).rpartition('.')[2], (0,) * len(total.shape))
+            name, flat = type_name(total), (0,) * len(total.shape)
+            total = converted(converted(total, 'float64', flat) ** 0.5, name, flat) if is_whole(name) else total ** 0.5
         if target is None:
             return total if count else total + 0
         target[...] = total
@@ -379,3 +405,14 @@ def _summed_on_device(x: Any, one: Callable, count: int, output: Any, squared: b
     except TypeError as error:
         raise ValueError(f'a {type(x).__name__} has no arithmetic, which sums over axes need: give an array of PyTorch or CuPy '
                          f'({brief(error)})') from None
+
+
+def _plus(a: Any, b: Any) -> Any:
+    """The sum, in which numbers past the range of a type of whole numbers lose their highest bits.
+
+    PyTorch has no sum of unsigned numbers of 16 bits and more; its bits are that of signed ones."""
+    name = str(a.dtype)
+    if name not in ('torch.uint16', 'torch.uint32', 'torch.uint64'):
+        return a + b
+    signed = getattr(sys.modules['torch'], name.replace('torch.u', ''))
+    return (a.view(signed) + b.view(signed)).view(a.dtype)

@@ -317,8 +317,7 @@ def sizes_and_axes(shape: Tuple[int, ...], s: Any, axes: Any, kind: str) -> Tupl
         raise ValueError('axes is empty: name at least one for a transform of real numbers')
     sizes = [shape[a] for a in where]
     if kind == 'c2r':
-        # With several axes, scipy transforms one frequency to one point.
-        sizes[-1] = 2 * (sizes[-1] - 1) or min(len(where) - 1, 1)
+        sizes[-1] = 2 * (sizes[-1] - 1) or 1  # scipy's functions of several axes give one point
     if given is not None:
         if len(given) != len(where):
             raise ValueError(f's has {len(given)} sizes for {len(where)} axes: give one for each')

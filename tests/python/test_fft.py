@@ -85,8 +85,11 @@ class Random(unittest.TestCase):
         np.testing.assert_allclose(stentor.fft.irfftn(stentor.fft.rfftn(x), s=x.shape), x, atol=1e-13)
 
     def test_one_frequency(self):
-        x = np.ones((3, 1))
-        self.agree(stentor.fft.irfftn(x), scipy.fft.irfftn(x))
+        for shape in ((1,), (3, 1), (2, 3, 1)):
+            for name in ('irfftn', 'hfftn', 'irfft2', 'hfft2'):
+                for axes in ((-1,), tuple(range(len(shape)))[-2:]):
+                    x = np.full(shape, 2 + 1j)
+                    self.agree(getattr(stentor.fft, name)(x, axes=axes), getattr(scipy.fft, name)(x, axes=axes))
 
     def test_bad_input(self):
         x = np.ones((4, 4))
