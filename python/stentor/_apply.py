@@ -62,7 +62,7 @@ def apply_new(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = No
 
     `weights` complete the key; they are those of the taps of the only pass, in order."""
     target, dtype = target_of(output, out)
-    opened = open_array(x, 'input', any_type=True)
+    opened = open_array(x, 'input')
     if isinstance(opened, View):
         name = opened.dtype if dtype is None else str(dtype)
         if dtype is None and name.startswith('complex'):
@@ -74,9 +74,11 @@ def apply_new(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = No
     if isinstance(dtype, str):
         raise RuntimeError('the output would have dtype bfloat16, which NumPy does not have: give float32')
     if target is None:
-        return opened.back(_on_host(opened.array, key, make, None, dtype or opened.array.dtype.newbyteorder('='), steps,
-                                    local, nan, weights))
-    given = open_target(target, any_type=True)
+        made = opened.back(_on_host(opened.array, key, make, None, dtype or opened.array.dtype.newbyteorder('='), steps, local, nan, weights))
+        if not opened.dtype or dtype is not None:
+            return made
+        return made.astype(x.dtype) if isinstance(x, np.ndarray) else converted(made, opened.dtype, (0,) * len(x.shape))
+    given = open_target(target)
     if not isinstance(given, Host):
         raise ValueError('input is on the host, but out is on a GPU: give both on one device')
     if given.array.shape != opened.array.shape:
@@ -193,7 +195,7 @@ def _check_layout(layout: Layout, name: str) -> None:
 
 
 def _check_target(view: View, target: Any) -> View:
-    given = open_target(target, view.stream, any_type=True)
+    given = open_target(target, view.stream)
     if not isinstance(given, View) or given.device != view.device:
         where = f'cuda:{given.device}' if isinstance(given, View) else 'the host'
         raise ValueError(f'input is on cuda:{view.device}, but out is on {where}: give both on one device')

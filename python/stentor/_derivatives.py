@@ -18,6 +18,7 @@ from ._filter import Pass, is_whole
 from ._filters import Mode
 from ._gaussian import gaussian_filter
 from ._lines import axis_of
+from ._problem import ELEMENTS
 from ._progress import tell_of
 from ._stencil import Taps, taps_of
 from ._words import brief, step_count
@@ -134,7 +135,7 @@ def laplace(input: Any, output: Any = None, mode: Mode = 'reflect', cval: float 
                         input, cval, output, out)
     cval, steps = number(cval, 'cval', TypeError), step_count(steps)
     input = numbers(input, 'input') if isinstance(input, (list, tuple)) else input
-    ndim = len(getattr(input, 'shape', ()))
+    ndim = len(getattr(input, 'shape', ())) if hasattr(input, 'dtype') else 0
     of_floats = getattr(getattr(input, 'dtype', None), 'kind', '') == 'f' and output is None and out is None
     if ndim > 3 or ndim > 1 and not of_floats:
         where = axes_of(axes, ndim)
@@ -153,12 +154,16 @@ def _truncates_each_axis(x: Any, output: Any, out: Any, sides: Sequence[Sides]) 
     """Whether a sum of terms that are truncated to whole numbers, as in scipy, is not the whole sum.
 
     It is not if terms have fractions, nor in bool arrays, where every term other than 0 is True."""
+    result = _result_type(x, output, out)
+    return is_whole(result) and (result == 'bool' or not is_whole(type_name(x)) or any(value % 1 != 0 for each in sides for _, value in each))
+
+
+def _result_type(x: Any, output: Any, out: Any) -> str:
+    """The name of the number type of a filter's result."""
     target, dtype = target_of(output, out)
-    source = type_name(x)
-    result = type_name(target) if target is not None else source if dtype is None else getattr(dtype, 'name', dtype)
-    if not is_whole(result):
-        return False
-    return result == 'bool' or not is_whole(source) or any(value % 1 != 0 for each in sides for _, value in each)
+    if dtype is not None:
+        return getattr(dtype, 'name', dtype)
+    return type_name(target if hasattr(target, 'dtype') else x)
 
 
 def _laplace_by_axis(x: Any, output: Any, mode: Any, cval: Any, axes: Any, steps: int, local: Any, out: Any) -> Any:
@@ -169,9 +174,8 @@ def _laplace_by_axis(x: Any, output: Any, mode: Any, cval: Any, axes: Any, steps
     def second(source: Any, axis: int, to: Any, one: Any, value: Any) -> Any:
         return laplace(source, to, one, value, axes=(axis,), local=local)
 
-    target, dtype = target_of(output, out)
-    if target is not None:
-        dtype = target_of(target.dtype, None)[1]
+    target, name = target_of(output, out)[0], _result_type(x, output, out)
+    dtype = np.dtype(name) if name in ELEMENTS and name != 'bfloat16' else None
     for _ in range(steps):
         x = generic_laplace(x, second, dtype, mode, cval, axes=axes)
     if target is None:
@@ -287,7 +291,7 @@ def gaussian_laplace(input: Any, sigma: Numbers, output: Any = None, mode: Mode 
     >>> stentor.gaussian_laplace(np.array([0., 0., 1., 0., 0.]), 1).round(3)
     array([ 0.197,  0.002, -0.399,  0.002,  0.197])
     """
-    ndim = opened_rank(open_array(input, 'input', any_type=True))
+    ndim = opened_rank(open_array(input, 'input'))
     axes = None if axes is None else settled(axes)
     where = axes_of(axes, ndim)
     sigmas = each_axis(settled(sigma), len(where), 'sigma')
@@ -345,7 +349,7 @@ def _of_order(order: int, x: Any, axis: int, output: Any, mode: Any, cval: Any, 
 def _summed(x: Any, derivative: Callable, output: Any, mode: Any, cval: Any, extra: Sequence[Any], named: Optional[Dict[str, Any]],
             axes: Any, squared: bool) -> Any:
     """The sum over the axes of a function's results, or the square root of the sum of squares."""
-    opened = open_array(x, 'input', any_type=True)
+    opened = open_array(x, 'input')
     ndim = opened_rank(opened)
     where, mode = axes_of(settled(axes), ndim), settled(mode)
     modes = each_axis(mode, len(where), 'mode')
@@ -358,9 +362,9 @@ def _summed(x: Any, derivative: Callable, output: Any, mode: Any, cval: Any, ext
         return _summed_on_device(x, one, len(where), output, squared)
     source = opened.array
     target, dtype = target_of(output, None)
-    if target is not None and not isinstance(open_target(target, any_type=True), Host):
+    if target is not None and not isinstance(open_target(target), Host):
         raise ValueError('input is on the host, but output is on a GPU: give both on one device')
-    given = None if target is None else open_target(target, any_type=True).array  # type: ignore[union-attr]
+    given = None if target is None else open_target(target).array  # type: ignore[union-attr]
     if given is not None and given.shape != source.shape:
         raise RuntimeError(f'output shape not correct: output has {given.shape}, but the result has {source.shape}')
     fits = given is not None and not np.may_share_memory(given, source)

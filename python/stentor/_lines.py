@@ -159,7 +159,7 @@ def axis_of(x: Any, axis: Any) -> tuple:
     """The axis as a tuple for the argument `axes`, for an array of any library."""
     at, ndim = whole(axis, 'axis', -2**62, TypeError), getattr(x, 'ndim', None)
     if ndim is None:
-        ndim = opened_rank(open_array(x, 'input', any_type=True))
+        ndim = opened_rank(open_array(x, 'input'))
     if not -ndim <= at < ndim:
         raise AxisError(f'axis {at} is out of bounds for an array of {ndim} axes')
     return (at % ndim,)

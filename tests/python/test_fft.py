@@ -10,7 +10,7 @@ from stentor import _fourier
 from test_filters import random_array
 
 COUNT = int(os.environ.get('STENTOR_TEST_COUNT', '60'))
-DTYPES = ['float64', 'float32', 'complex128', 'complex64', 'float16', 'int32', 'uint8']
+DTYPES = ['float64', 'float32', 'complex128', 'complex64', 'float16', 'int32', 'uint8', 'bool', 'int8', 'uint16', 'uint32', 'int64', '>c8', '>i2']
 
 
 def random_axes(rng, rank):
