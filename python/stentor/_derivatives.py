@@ -176,12 +176,9 @@ def _laplace_by_axis(x: Any, output: Any, mode: Any, cval: Any, axes: Any, steps
 
     target, name = target_of(output, out)[0], _result_type(x, output, out)
     dtype = np.dtype(name) if name in ELEMENTS and name != 'bfloat16' else None
-    for _ in range(steps):
-        x = generic_laplace(x, second, dtype, mode, cval, axes=axes)
-    if target is None:
-        return x
-    target[...] = x
-    return target
+    for step in range(steps):
+        x = generic_laplace(x, second, dtype if target is None or step < steps - 1 else target, mode, cval, axes=axes)
+    return x
 
 
 def _laplace_taps(rank: int) -> Taps:
@@ -207,7 +204,7 @@ def generic_laplace(input: Any, derivative2: Callable, output: Any = None, mode:
     derivative2 : callable
         ``derivative2(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)`` fills
         `output` if it is an array, and otherwise returns a new array of that dtype. On a GPU
-        `output` is None.
+        `output` is a dtype or None.
     extra_arguments, extra_keywords : optional
         Further arguments of `derivative2`.
     axes : sequence of int, optional
@@ -243,7 +240,7 @@ def generic_gradient_magnitude(input: Any, derivative: Callable, output: Any = N
     derivative : callable
         ``derivative(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)`` fills
         `output` if it is an array, and otherwise returns a new array of that dtype, which is
-        overwritten afterwards. On a GPU `output` is None.
+        overwritten afterwards. On a GPU `output` is a dtype or None.
     extra_arguments, extra_keywords : optional
         Further arguments of `derivative`.
     axes : sequence of int, optional
@@ -393,6 +390,9 @@ def _sum_into(made: np.ndarray, one: Callable, source: np.ndarray, count: int, s
 def _summed_on_device(x: Any, one: Callable, count: int, output: Any, squared: bool) -> Any:
     """Sums up with the arithmetic of the array's own library."""
     target, dtype = target_of(output, None)
+    name = type_name(target) if hasattr(target, 'dtype') else ''
+    if name in ELEMENTS and is_whole(name):
+        dtype = np.dtype(name)  # of the terms, as in scipy
     try:
         total: Any = x if count == 0 else None
         for i in range(count):
