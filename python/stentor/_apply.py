@@ -9,7 +9,7 @@ import numpy as np
 
 from ._arrays import Host, View, address_of, may_overlap, open_array, open_target
 from ._composed import is_composed, run_composed
-from ._convert import converted
+from ._convert import converted, handed_back
 from ._filter import DeviceFilter, HostFilter, Pass, apart, arithmetic_of, cast_whole, is_whole, work_dtype
 from ._memo import recall, remember, remember_again
 from ._problem import DTYPES, ELEMENTS, ITEM_SIZES, WRAP, Layout
@@ -74,10 +74,8 @@ def apply_new(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = No
     if isinstance(dtype, str):
         raise RuntimeError('the output would have dtype bfloat16, which NumPy does not have: give float32')
     if target is None:
-        made = opened.back(_on_host(opened.array, key, make, None, dtype or opened.array.dtype.newbyteorder('='), steps, local, nan, weights))
-        if not opened.dtype or dtype is not None:
-            return made
-        return made.astype(x.dtype) if isinstance(x, np.ndarray) else converted(made, opened.dtype, (0,) * len(x.shape))
+        made = _on_host(opened.array, key, make, None, dtype or opened.array.dtype.newbyteorder('='), steps, local, nan, weights)
+        return opened.back(made) if dtype is not None else handed_back(x, opened, made)
     given = open_target(target)
     if not isinstance(given, Host):
         raise ValueError('input is on the host, but out is on a GPU: give both on one device')

@@ -14,7 +14,7 @@ from . import _dlpack
 from ._context import context
 from ._device import DeviceArray
 from ._errors import StentorError
-from ._problem import ELEMENTS, ITEM_SIZES, Layout
+from ._problem import ELEMENTS, ITEM_SIZES, PARTS, Layout
 from ._words import brief, said
 
 
@@ -48,8 +48,8 @@ def open_array(x: Any, name: str, stream: Optional[int] = None) -> Union[Host, V
 
     `stream` is the stream given by the caller, or None for the current one."""
     opened = _open(x, name, stream)
-    if isinstance(opened, View) and opened.dtype not in ELEMENTS and opened.dtype not in ('complex64', 'complex128'):
-        raise ValueError(f'{name} has dtype {opened.dtype} on a GPU: there, give {", ".join(ELEMENTS)}, complex64 or complex128')
+    if isinstance(opened, View) and opened.dtype not in ELEMENTS and opened.dtype not in PARTS:
+        raise ValueError(f'{name} has dtype {opened.dtype} on a GPU: there, give one of {", ".join((*ELEMENTS, *PARTS))}')
     return opened
 
 
@@ -96,7 +96,7 @@ def numbers(x: Any, name: str) -> np.ndarray:
         raise ValueError(f'{name} is no array of numbers: {brief(error)}') from None
     if array.dtype.hasobject:
         raise ValueError(f'{name} is an array of Python objects: convert it to numbers first')
-    if array.dtype.kind == 'V' and array.dtype.name == 'bfloat16':  # of ml_dtypes, JAX's number types
+    if array.dtype.kind == 'V' and array.dtype.name == 'bfloat16':  # of JAX's ml_dtypes
         return array.astype(np.float32)
     if array.dtype.kind not in 'biufc':
         raise ValueError(f'{name} has dtype {array.dtype}: give numbers')

@@ -151,9 +151,9 @@ def laplace(input: Any, output: Any = None, mode: Mode = 'reflect', cval: float 
 
 
 def _truncates_each_axis(x: Any, output: Any, out: Any, sides: Sequence[Sides]) -> bool:
-    """Whether a sum of terms that are truncated to whole numbers, as in scipy, is not the whole sum.
+    """Whether truncating each term to a whole number, as in scipy, differs from truncating the sum.
 
-    It is not if terms have fractions, nor in bool arrays, where every term other than 0 is True."""
+    It does if terms have fractions, and in bool arrays, where every term other than 0 is True."""
     result = _result_type(x, output, out)
     return is_whole(result) and (result == 'bool' or not is_whole(type_name(x)) or any(value % 1 != 0 for each in sides for _, value in each))
 

@@ -160,7 +160,7 @@ class Random(unittest.TestCase):
             x = random_array(rng, random_shape(rng, rank), rng.choice(['float64', 'float32', 'complex128', 'int32', 'uint8', 'bool']))
             given = dict(mode=[str(rng.choice(MODES)) for _ in range(rank)], cval=float(rng.integers(0, 4)))
             real = {} if x.dtype.kind == 'c' or rng.random() < 0.4 else dict(output=np.dtype(str(rng.choice(['int16', 'uint8', 'bool', 'float64']))))
-            real['cval'] = given['cval'] + float(rng.choice([0, 0.5]))  # scipy truncates along each axis
+            real['cval'] = given['cval'] + float(rng.choice([0, 0.5]))  # truncated along each axis
             agree(self, stentor.laplace(x, **{**given, **real}), ndimage.laplace(x, **{**given, **real}))
             size = [int(n) for n in rng.integers(1, 6, rank)]
             origin = [int(rng.integers(-((n - 1) // 2), (n - 1) // 2 + 1)) for n in size]

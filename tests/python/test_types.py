@@ -133,6 +133,25 @@ class Types(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, 'PyTorch, CuPy or JAX'):
             stentor.gaussian_filter(stentor.to_device(x), 1.0, mode='odd')
 
+    def test_plans(self):
+        """Plans have the results of the host, with several steps too."""
+        rng = np.random.default_rng(6)
+        for dtype in ('uint8', 'bool', 'complex64'):
+            x, w = array_of(rng, (20, 24), dtype), rng.integers(-1, 3, (3, 3)) / 16
+            for steps in (1, 3):
+                ours, host = (stentor.Plan(x.shape, w, 'constant=2.5', dtype, steps, device=device) for device in ('cuda', 'host'))
+                want, out = host(x), stentor.to_device(np.zeros_like(x))
+                self.assertIs(ours(stentor.to_device(x), out), out)
+                np.testing.assert_allclose(out.numpy(), want, rtol=0, atol=1e-3 if dtype == 'complex64' else 0)
+        with pretending(torch=fake_torch([])):
+            bits = bits_of_bfloat(100 * rng.standard_normal((20, 24)))
+            got = stentor.Plan((20, 24), w, 'constant=2.5', 'bfloat16', device='cuda')(Tensor(bits, dtype='bfloat16'))
+            self.assertEqual(got.dtype, 'torch.bfloat16')
+            want = ndimage.correlate(of_bfloat(bits), w, mode='constant', cval=2.5)
+            np.testing.assert_allclose(of_bfloat(got.home.numpy()), want, atol=1e-2 * np.abs(want).max())
+            with self.assertRaisesRegex(ValueError, 'the plan is for uint8'):
+                stentor.Plan((20, 24), w, dtype='uint8', device='cuda')(Tensor(bits))
+
     def test_bfloat16(self):
         x = (100 * np.random.default_rng(4).standard_normal((20, 24))).astype(np.float32)
         bits = bits_of_bfloat(x)
