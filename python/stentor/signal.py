@@ -8,7 +8,7 @@ used.
 import math
 import time
 import warnings
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -19,10 +19,12 @@ from ._fft_helpers import next_fast_len
 from ._fft_run import transform
 from ._filter import is_whole
 from ._filters import convolve as _stencil_convolve
-from ._namespace import NUMPY, Namespace, namespace_of
+from ._namespace import NUMPY, Namespace, namespace_of, rest_of
 from ._words import said, whole
 
 __all__ = ['choose_conv_method', 'convolve', 'correlate', 'correlation_lags', 'fftconvolve', 'oaconvolve']
+if not TYPE_CHECKING:  # unknown names stay errors of type checkers
+    __getattr__ = rest_of('scipy.signal', 'stentor.signal')
 MODES = ('full', 'same', 'valid')
 BLOCKS = 8  # the minimum length of a block of oaconvolve, in lengths of the shorter array
 # Nanoseconds of a multiply-add of the direct sum, of one point in one FFT stage, and of the
