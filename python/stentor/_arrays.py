@@ -13,7 +13,8 @@ import numpy as np
 from . import _dlpack
 from ._context import context
 from ._device import DeviceArray
-from ._errors import StentorError
+from ._errors import StentorError, check, new_error
+from ._library import ffi, lib
 from ._problem import ELEMENTS, ITEM_SIZES, PARTS, Layout
 from ._words import brief, said
 
@@ -313,6 +314,23 @@ def _open_dlpack(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
     taken = _dlpack.take(given)
     empty, finish = _makers(x, number, stream)
     return View(taken.pointer, taken.layout, taken.dtype, number, stream or 0, empty, finish, taken.owner)
+
+
+def weights_of(weights: Any) -> np.ndarray:
+    """Weights as a NumPy array. Of an array on a GPU, which is waited for, it is a copy."""
+    opened = open_array(weights, 'weights')
+    if isinstance(opened, Host):
+        return opened.array
+    home, error, layout = context(opened.device), new_error(), opened.layout
+    home.synchronize(opened.stream)
+    if any(stride < 0 for stride in layout.strides):
+        raise ValueError(f'weights have strides {layout.strides}, which go backwards: copy them first')
+    size = 1 + sum(stride * (n - 1) for stride, n in zip(layout.strides, layout.shape)) if 0 not in layout.shape else 0
+    held = np.empty(size, 'uint16' if opened.dtype == 'bfloat16' else opened.dtype)
+    if size:
+        check(lib.stn_memory_download(home.handle, ffi.from_buffer(held), ffi.cast('void *', opened.pointer), held.nbytes, error), error)
+    copy = np.lib.stride_tricks.as_strided(held, layout.shape, [stride * held.itemsize for stride in layout.strides]).copy()
+    return copy if opened.dtype != 'bfloat16' else (copy.astype(np.uint32) << 16).view(np.float32)
 
 
 def address_of(made: Any) -> int:

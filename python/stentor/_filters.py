@@ -6,7 +6,7 @@ import numpy as np
 
 from ._apply import apply_new
 from ._arguments import axes_of, each_axis, frozen, number, one_of_three, origin_of, settled
-from ._arrays import Host, open_array
+from ._arrays import weights_of
 from ._boundary import Argument, one_name, sides_of
 from ._complex import by_parts, by_weights, check_cval, is_complex, without_halves
 from ._composed import checked_nan
@@ -33,7 +33,7 @@ def correlate(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflec
         Has as many axes as `input`, or as `axes`; at most three of them have more than one weight.
         If it has fewer axes than `input`, it is applied along the last axes, and the other axes
         are batch axes (beyond scipy). Complex weights are conjugated, as in scipy, and give a
-        complex result.
+        complex result. Weights on a GPU are copied to the host in each call, which waits for them.
     output : array or dtype, optional
         The array that receives the result, or the dtype of the result; by default that of `input`.
         Whole numbers are truncated after each pass, as in scipy, with equal results on all devices.
@@ -131,10 +131,7 @@ def _weighted(name: str, input: Any, weights: Any, output: Any, mode: Any, mode_
         result = quick(key, input, True, _in_order(name, weights))
         if result is not None:
             return result
-    opened = open_array(weights, 'weights')
-    if not isinstance(opened, Host):
-        raise ValueError('weights are on a GPU: give them on the host')
-    dense = opened.array
+    dense = weights_of(weights)
     if dense.dtype.kind == 'c':
         check_cval(input, cval)
         if nan:

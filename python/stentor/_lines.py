@@ -5,7 +5,7 @@ from typing import Any, Optional
 import numpy as np
 
 from ._arguments import number
-from ._arrays import Host, open_array, opened_rank
+from ._arrays import open_array, opened_rank, weights_of
 from ._complex import check_cval
 from ._filters import Mode, convolve, correlate
 from ._gaussian import gaussian_filter
@@ -169,11 +169,9 @@ def _line(weights: Any, x: Any, cval: Any) -> np.ndarray:
     """The weights as an array with one axis."""
     if type(weights) is np.ndarray and weights.ndim == 1 and weights.size and weights.dtype.kind in 'fiu':
         return weights
-    opened = open_array(weights, 'weights')
-    if not isinstance(opened, Host):
-        raise ValueError('weights are on a GPU: give them on the host')
-    if opened.array.dtype.kind == 'c':
+    dense = weights_of(weights)
+    if dense.dtype.kind == 'c':
         check_cval(x, cval)
-    if opened.array.ndim != 1 or not opened.array.size:
-        raise RuntimeError(f'no filter weights given: weights have shape {opened.array.shape}, but one axis and one weight or more are needed')
-    return opened.array
+    if dense.ndim != 1 or not dense.size:
+        raise RuntimeError(f'no filter weights given: weights have shape {dense.shape}, but one axis and one weight or more are needed')
+    return dense
