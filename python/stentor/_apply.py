@@ -47,20 +47,19 @@ def target_of(output: Any, out: Any) -> Tuple[Any, Any]:
     return output, None
 
 
-def apply(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = None, steps: Any = 1,
-          local: Optional[bool] = None, nan: bool = False) -> Any:
+def apply(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = None, steps: Any = 1, local: Optional[bool] = None,
+          nan: bool = False, weights: Optional[np.ndarray] = None) -> Any:
     """Runs the passes that `make` returns on x.
 
-    `key` identifies the call's arguments in the cache. If `nan`, NaN values are left out."""
-    result = quick(key, x, True) if output is None and out is None else None
-    return apply_new(x, key, make, output, out, steps, local, nan) if result is None else result
+    `key` identifies the call's arguments in the cache; `weights` complete it, and are those of the
+    taps of every pass, in order. If `nan`, NaN values are left out."""
+    result = quick(key, x, True, weights) if output is None and out is None else None
+    return apply_new(x, key, make, output, out, steps, local, nan, weights) if result is None else result
 
 
 def apply_new(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = None, steps: Any = 1,
               local: Optional[bool] = None, nan: bool = False, weights: Optional[np.ndarray] = None) -> Any:
-    """Runs the passes of a call that `quick` has not found.
-
-    `weights` complete the key; they are those of the taps of the only pass, in order."""
+    """Runs the passes of a call that `quick` has not found."""
     target, dtype = target_of(output, out)
     opened = open_array(x, 'input')
     if isinstance(opened, View):
@@ -112,7 +111,7 @@ def _on_host(x: np.ndarray, key: Tuple, make: Maker, out: Optional[np.ndarray], 
         if prepared is None:
             prepared = remember(full, HostFilter(x, dtype, passes, steps, local))
         else:
-            other = weights is not None and dtype.kind == 'f' and len(passes[0].taps.weights) == weights.size
+            other = weights is not None and all(len(each.taps.weights) == weights.size for each in passes)
             remember_again((without_weights if other else key, layout, dtype), prepared)
     return prepared(x, out)
 

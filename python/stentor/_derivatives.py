@@ -98,7 +98,7 @@ def _difference(function: Callable, smooth: Tuple[float, ...], input: Any, axis:
     def make(ndim: int, on_device: bool, whole_result: bool) -> List[Pass]:
         sides = sides_of(mode, cval, ndim, Argument(mode_name, composed=True))
         order = [at, *(a for a in range(ndim) if a != at)]
-        return [Pass(taps_of(np.array((-1.0, 0.0, 1.0) if a == at else smooth), [1]), (a,), [sides[a]]) for a in order]
+        return [Pass(taps_of(np.array((-1.0, 0.0, 1.0) if a == at else smooth), [1], False), (a,), [sides[a]]) for a in order]
 
     return apply(input, key, make, output, out, steps, local)
 

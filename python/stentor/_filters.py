@@ -184,4 +184,4 @@ def _dense_pass(mirrored: bool, ndim: int, weights: np.ndarray, mode: Any, of: A
         if len(kept) > 3:
             raise ValueError(f'weights have shape {weights.shape}: 3 axes at most may have more than one weight, others make a batch')
         weights = weights.reshape([weights.shape[i] for i in kept])
-    return Pass(taps_of(weights, [centre[i] for i in kept]), tuple(where[i] for i in kept), [sides[named.index(where[i])] for i in kept])
+    return Pass(taps_of(weights, [centre[i] for i in kept], False), tuple(where[i] for i in kept), [sides[named.index(where[i])] for i in kept])

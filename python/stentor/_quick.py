@@ -40,9 +40,8 @@ def quick(key: Tuple, x: Any, small: bool = False, weights: Optional[np.ndarray]
         layout = small_layout(x) if small else None
         if layout is not None and weights is not None:
             found = recall((key, layout, x.dtype))
-            result = None if found is None else found.with_weights(x, weights)
-            if result is not None:
-                return result
+            if found is not None:
+                return found(x, None, weights)
         key = completed(key, weights)
         prepared = None if layout is None else recall((key, layout, x.dtype))
         if prepared is None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ._context import HOST, context
 from ._errors import check, new_error
-from ._filter import FEW_TAPS, Pass, is_long_box, keeps_constants, of_integers, work_dtype
+from ._filter import FEW_TAPS, Pass, is_long_box, keeps_constants, of_integers, raised, work_dtype
 from ._library import ffi, lib
 from ._problem import DTYPES, ELEMENT_OF
 from ._progress import here
@@ -20,7 +20,7 @@ _buffer, _new, _null = ffi.from_buffer, ffi.new, ffi.NULL
 _PROBLEM, _TAPS = ffi.typeof('stn_problem *'), ffi.typeof('stn_filter_taps *')
 _DTYPE_OF = {np.dtype(name): value for name, value in DTYPES.items()}
 _PROBLEM_SIZE = ffi.sizeof('stn_problem')
-_float64, _count_nonzero, _empty = np.dtype(np.float64), np.count_nonzero, np.empty
+_float64, _empty = np.dtype(np.float64), np.empty
 
 
 class Run(NamedTuple):
@@ -30,7 +30,6 @@ class Run(NamedTuple):
     last: int
     problem: Any  # without extents
     taps: Any
-    weights: np.ndarray
     kept: Any  # memory that the taps point to
 
 
@@ -39,18 +38,27 @@ class SmallFilter:
 
     held = 0
 
-    def __init__(self, dtype: np.dtype, runs: List[Run]):
-        self.dtype, self._runs = dtype, runs
+    def __init__(self, dtype: np.dtype, runs: List[Run], keeps: bool):
+        self.dtype, self._runs, self._keeps = dtype, runs, keeps
         self._last: Tuple[Any, List[Any]] = None, []  # the last shape, and the problems of it
 
-    def __call__(self, x: np.ndarray, out: Optional[np.ndarray] = None) -> np.ndarray:
-        """The filtered array: a new array, or `out`."""
+    def __call__(self, x: np.ndarray, out: Optional[np.ndarray] = None, weights: Optional[np.ndarray] = None) -> np.ndarray:
+        """The filtered array: a new array, or `out`.
+
+        `weights` replace those of the taps of every pass, in order."""
         run, handle, shape = lib.stn_filter_run, context(HOST).handle, x.shape
+        if weights is not None:
+            weights = np.ascontiguousarray(weights, _float64)
+            given = _buffer('double[]', raised(weights) if self._keeps else weights)
         for problem, each in zip(self._problems(shape), self._runs):
+            taps = each.taps
+            if weights is not None:
+                taps = _new(_TAPS, taps[0])
+                taps.weights = given
             made = _empty(shape, self.dtype)
-            if run(handle, problem, each.taps, _buffer(x), _buffer(made), _null):
+            if run(handle, problem, taps, _buffer(x), _buffer(made), _null):
                 error = new_error()
-                check(run(handle, problem, each.taps, _buffer(x), _buffer(made), error), error)
+                check(run(handle, problem, taps, _buffer(x), _buffer(made), error), error)
             x = made
         if here.tell is not None:
             here.tell(1, 1)
@@ -58,24 +66,6 @@ class SmallFilter:
             return x
         out[...] = x
         return out
-
-    def with_weights(self, x: np.ndarray, weights: np.ndarray) -> Optional[np.ndarray]:
-        """The array filtered with other weights, in the taps' order, if that is possible.
-
-        Only a filter of one pass, of arrays that are not of whole numbers, has other weights."""
-        (each,), shape = self._runs, x.shape
-        if weights.dtype is not _float64 or not weights.flags.c_contiguous:
-            weights = np.ascontiguousarray(weights, _float64)
-        if _count_nonzero(weights) < len(each.weights):
-            return None
-        taps = _new(_TAPS, each.taps[0])
-        taps.weights = _buffer('double[]', weights)
-        made = _empty(shape, self.dtype)
-        if lib.stn_filter_run(context(HOST).handle, self._problems(shape)[0], taps, _buffer(x), _buffer(made), _null):
-            return None  # the caller finds out what is wrong with the weights
-        if here.tell is not None:
-            here.tell(1, 1)
-        return made
 
     def _problems(self, shape: Tuple[int, ...]) -> List[Any]:
         last, problems = self._last
@@ -97,7 +87,7 @@ class SmallFilter:
 
 def small_filter(x: np.ndarray, target: np.dtype, passes: List[Pass]) -> Optional[SmallFilter]:
     """The filter of a small array, or None for types and passes that need a HostFilter."""
-    whole, source = target.kind in 'biu', x.dtype
+    whole, source, keeps = target.kind in 'biu', x.dtype, False
     if source not in ELEMENT_OF or not whole and source != target:
         return None
     work = work_dtype(source, target) if whole else source
@@ -124,5 +114,5 @@ def small_filter(x: np.ndarray, target: np.dtype, passes: List[Pass]) -> Optiona
         given = each.taps
         offsets, weights = _buffer('int64_t[]', given.offsets), _buffer('double[]', given.weights)
         taps = _new(_TAPS, (rank, len(each.axes), len(given.weights), offsets, weights))
-        runs.append(Run(first, last, problem, taps, given.weights, (offsets, weights)))
-    return SmallFilter(target, runs)
+        runs.append(Run(first, last, problem, taps, (offsets, weights)))
+    return SmallFilter(target, runs, whole and keeps)
