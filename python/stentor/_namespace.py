@@ -137,7 +137,7 @@ def rest_of(library: str, own: str) -> Callable[[str], Any]:
 
     So the import line is all that changes in code that calls other functions of scipy's too."""
     def found(name: str) -> Any:
-        if not name.startswith('_') and name != 'torch':  # our module, which is loaded if it is named
+        if not name.startswith('_') and name != 'torch':  # a module of ours
             try:
                 return getattr(importlib.import_module(library), name)
             except (ImportError, AttributeError):

@@ -25,7 +25,7 @@ static stn_status check(const stn_problem *problem, const stn_filter_taps *taps,
     return STN_OK;
 }
 
-/* Taps in the library's form, without those of weight 0. Offsets must ascend, as they then differ. */
+/* Taps in the library's form, without those of weight 0. Offsets must ascend: then they differ. */
 static stn_status fill(const stn_filter_taps *given, stn_stencil *stencil, stn_error *error) {
     stn_tap last = {0};
     for (size_t i = 0; i < given->count; i++) {
