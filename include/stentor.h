@@ -887,7 +887,8 @@ typedef struct stn_box_filter {
 STN_API stn_status stn_box_filter_run(stn_context *context, const stn_box_filter *box, const void *in, void *out,
                                       stn_error *error);
 
-/* The taps of a filter along the first `axes` of `rank` axes, sorted by offset. */
+/* The taps of a filter along the first `axes` of `rank` axes, sorted by offset. Taps of weight 0
+ * are left out, so that NaN at their points does not spread. */
 typedef struct stn_filter_taps {
     int rank, axes;
     size_t count;

@@ -5,6 +5,8 @@ Functions have the names and the meaning of ``scipy.ndimage`` and, in ``stentor.
 of NumPy, PyTorch, CuPy and JAX, and return arrays of the same library on the same device.
 """
 
+from typing import TYPE_CHECKING
+
 from . import fft, signal
 from ._batches import on_devices
 from ._context import configure
@@ -17,12 +19,15 @@ from ._filters import convolve, correlate
 from ._library import version
 from ._lines import convolve1d, correlate1d, gaussian_filter1d, uniform_filter1d
 from ._memo import clear_cache
+from ._namespace import rest_of
 from ._plan import Plan
 from ._system import System, sponge
 from ._team import Processes
 from ._uniform import uniform_filter
 
 __version__ = version()
+if not TYPE_CHECKING:  # unknown names stay errors of type checkers
+    __getattr__ = rest_of('scipy.ndimage', 'stentor')
 __all__ = [
     'DeviceArray',
     'Plan',

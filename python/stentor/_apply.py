@@ -9,11 +9,11 @@ import numpy as np
 
 from ._arrays import Host, View, address_of, may_overlap, open_array, open_target
 from ._composed import is_composed, run_composed
-from ._convert import converted
+from ._convert import converted, handed_back
 from ._filter import DeviceFilter, HostFilter, Pass, apart, arithmetic_of, cast_whole, is_whole, work_dtype
-from ._memo import recall, remember
+from ._memo import recall, remember, remember_again
 from ._problem import DTYPES, ELEMENTS, ITEM_SIZES, WRAP, Layout
-from ._quick import quick, remember_tensor
+from ._quick import completed, quick, remember_tensor, small_layout
 from ._small import small_filter
 from ._stencil import Taps
 from ._words import brief, said
@@ -47,17 +47,21 @@ def target_of(output: Any, out: Any) -> Tuple[Any, Any]:
     return output, None
 
 
-def apply(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = None, steps: Any = 1,
-          local: Optional[bool] = None, nan: bool = False) -> Any:
+def apply(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = None, steps: Any = 1, local: Optional[bool] = None,
+          nan: bool = False, weights: Optional[np.ndarray] = None) -> Any:
     """Runs the passes that `make` returns on x.
 
-    `key` identifies the call's arguments in the cache. If `nan`, NaN values are left out."""
-    if output is None and out is None:
-        result = quick(key, x)
-        if result is not None:
-            return result
+    `key` identifies the call's arguments in the cache; `weights` complete it, and are those of the
+    taps of every pass, in order. If `nan`, NaN values are left out."""
+    result = quick(key, x, True, weights) if output is None and out is None else None
+    return apply_new(x, key, make, output, out, steps, local, nan, weights) if result is None else result
+
+
+def apply_new(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = None, steps: Any = 1,
+              local: Optional[bool] = None, nan: bool = False, weights: Optional[np.ndarray] = None) -> Any:
+    """Runs the passes of a call that `quick` has not found."""
     target, dtype = target_of(output, out)
-    opened = open_array(x, 'input', any_type=True)
+    opened = open_array(x, 'input')
     if isinstance(opened, View):
         name = opened.dtype if dtype is None else str(dtype)
         if dtype is None and name.startswith('complex'):
@@ -65,32 +69,37 @@ def apply(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = None, 
                              'give one, or its real and its imaginary part')
         if name not in ELEMENTS:
             raise RuntimeError(f'the output would have dtype {name}: give a real number type')
-        return _on_device(x, opened, key, make, target, name, steps, local, nan)
+        return _on_device(x, opened, completed(key, weights), make, target, name, steps, local, nan)
     if isinstance(dtype, str):
         raise RuntimeError('the output would have dtype bfloat16, which NumPy does not have: give float32')
     if target is None:
-        return opened.back(_on_host(opened.array, key, make, None, dtype or opened.array.dtype.newbyteorder('='), steps,
-                                    local, nan))
-    given = open_target(target, any_type=True)
+        made = _on_host(opened.array, key, make, None, dtype or opened.array.dtype.newbyteorder('='), steps, local, nan, weights)
+        return opened.back(made) if dtype is not None else handed_back(x, opened, made)
+    given = open_target(target)
     if not isinstance(given, Host):
         raise ValueError('input is on the host, but out is on a GPU: give both on one device')
     if given.array.shape != opened.array.shape:
         raise RuntimeError(f'output shape not correct: out has {given.array.shape}, but the result has {opened.array.shape}')
-    _on_host(opened.array, key, make, given.array, given.array.dtype, steps, local, nan)
+    _on_host(opened.array, key, make, given.array, given.array.dtype, steps, local, nan, weights)
     return target
 
 
 def _on_host(x: np.ndarray, key: Tuple, make: Maker, out: Optional[np.ndarray], dtype: np.dtype, steps: int,
-             local: Optional[bool], nan: bool) -> np.ndarray:
+             local: Optional[bool], nan: bool, weights: Optional[np.ndarray]) -> np.ndarray:
     if x.dtype.kind == 'c':
         raise ValueError('input is complex and no NumPy array: make it one, or filter its real and its imaginary part')
     if dtype.kind not in 'biuf' or dtype.itemsize > 8:
         raise RuntimeError(f'the output would have dtype {dtype}: give whole numbers or float16, float32 or float64')
+    if not dtype.isnative:
+        return _copy(_on_host(x, key, make, None, dtype.newbyteorder('='), steps, local, nan, weights), out, dtype)
     if x.size == 0:
         make(x.ndim, False, dtype.kind in 'biu')
         return out if out is not None else np.empty(x.shape, dtype)
+    layout, without_weights = small_layout(x) if steps == 1 else None, key
+    key = completed(key, weights)
     full = (key, x.shape, x.strides, x.dtype, x.flags.aligned, dtype)
-    prepared = recall(full)
+    prepared = None if layout is None else recall((key, layout, dtype))
+    prepared = prepared or recall(full)
     if prepared is None:
         passes = make(x.ndim, False, dtype.kind in 'biu')
         if not passes:
@@ -98,8 +107,12 @@ def _on_host(x: np.ndarray, key: Tuple, make: Maker, out: Optional[np.ndarray], 
         if is_composed(passes, nan):
             made = run_composed(apply, x.astype(_composed_dtype(x.dtype, dtype), copy=False), key, passes, steps, local, nan)
             return _rounded(made, out, dtype, x.dtype.kind in 'biu')
-        small = small_filter(x, dtype, passes) if steps == 1 else None
-        prepared = remember(full, small or HostFilter(x, dtype, passes, steps, local))
+        prepared = None if layout is None else small_filter(x, dtype, passes)
+        if prepared is None:
+            prepared = remember(full, HostFilter(x, dtype, passes, steps, local))
+        else:
+            other = weights is not None and all(len(each.taps.weights) == weights.size for each in passes)
+            remember_again((without_weights if other else key, layout, dtype), prepared)
     return prepared(x, out)
 
 
@@ -179,7 +192,7 @@ def _check_layout(layout: Layout, name: str) -> None:
 
 
 def _check_target(view: View, target: Any) -> View:
-    given = open_target(target, view.stream, any_type=True)
+    given = open_target(target, view.stream)
     if not isinstance(given, View) or given.device != view.device:
         where = f'cuda:{given.device}' if isinstance(given, View) else 'the host'
         raise ValueError(f'input is on cuda:{view.device}, but out is on {where}: give both on one device')

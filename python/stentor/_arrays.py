@@ -13,8 +13,9 @@ import numpy as np
 from . import _dlpack
 from ._context import context
 from ._device import DeviceArray
-from ._errors import StentorError
-from ._problem import DTYPES, ELEMENTS, ITEM_SIZES, Layout
+from ._errors import StentorError, check, new_error
+from ._library import ffi, lib
+from ._problem import ELEMENTS, ITEM_SIZES, PARTS, Layout
 from ._words import brief, said
 
 
@@ -23,6 +24,7 @@ class Host(NamedTuple):
 
     array: np.ndarray
     back: Callable[[np.ndarray], Any]  # converts a result to the caller's library
+    dtype: str = ''  # bfloat16, which NumPy does not have: `array` is a copy in float32
 
 
 class View(NamedTuple):
@@ -42,15 +44,13 @@ class View(NamedTuple):
     writable: bool = True
 
 
-def open_array(x: Any, name: str, stream: Optional[int] = None, any_type: bool = False) -> Union[Host, View]:
+def open_array(x: Any, name: str, stream: Optional[int] = None) -> Union[Host, View]:
     """Opens an argument as a Host or a View.
 
-    `stream` is the stream given by the caller, or None for the current one. On a GPU `any_type`
-    admits numbers of every type, and not only floating-point and complex ones."""
+    `stream` is the stream given by the caller, or None for the current one."""
     opened = _open(x, name, stream)
-    if isinstance(opened, View):
-        if opened.dtype not in DTYPES and opened.dtype not in ('complex64', 'complex128') and not (any_type and opened.dtype in ELEMENTS):
-            raise ValueError(f'{name} has dtype {opened.dtype} on a GPU: there, give float64, float32 or float16')
+    if isinstance(opened, View) and opened.dtype not in ELEMENTS and opened.dtype not in PARTS:
+        raise ValueError(f'{name} has dtype {opened.dtype} on a GPU: there, give one of {", ".join((*ELEMENTS, *PARTS))}')
     return opened
 
 
@@ -60,9 +60,9 @@ def opened_rank(opened: Union[Host, View]) -> int:
 
 
 def _open(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
-    root = type(x).__module__.partition('.')[0]
     if isinstance(x, np.ndarray):
-        return Host(numbers(x, name), _same)
+        return Host(numbers(x, name), _same, 'bfloat16' if x.dtype.kind == 'V' else '')
+    root = type(x).__module__.partition('.')[0]
     if root == 'torch' and 'torch' in sys.modules:
         return _open_torch(x, name, stream)
     if root in ('jax', 'jaxlib'):
@@ -74,11 +74,13 @@ def _open(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
     return Host(numbers(x, name), _same)
 
 
-def open_target(out: Any, stream: Optional[int] = None, any_type: bool = False) -> Union[Host, View]:
+def open_target(out: Any, stream: Optional[int] = None) -> Union[Host, View]:
     """Opens an array that will be written to; refuses read-only arrays."""
-    opened = open_array(out, 'out', stream, any_type)
+    opened = open_array(out, 'out', stream)
     if _is_lazy(out) or isinstance(opened, Host) and not isinstance(out, np.ndarray) and not hasattr(out, '__dlpack_device__'):
         raise ValueError(f'out is a {type(out).__name__} that cannot be written to: give an array')
+    if isinstance(opened, Host) and opened.dtype:
+        raise ValueError(f'out has dtype {opened.dtype} on the host, where NumPy has no such numbers: give float32')
     writable = opened.array.flags.writeable if isinstance(opened, Host) else opened.writable
     if not writable:
         raise ValueError('out is read-only: give an array that can be written to')
@@ -95,11 +97,18 @@ def numbers(x: Any, name: str) -> np.ndarray:
         raise ValueError(f'{name} is no array of numbers: {brief(error)}') from None
     if array.dtype.hasobject:
         raise ValueError(f'{name} is an array of Python objects: convert it to numbers first')
+    if array.dtype.kind == 'V' and array.dtype.name == 'bfloat16':  # of JAX's ml_dtypes
+        return array.astype(np.float32)
     if array.dtype.kind not in 'biufc':
         raise ValueError(f'{name} has dtype {array.dtype}: give numbers')
     if array.dtype.kind in 'fc' and array.dtype.itemsize // (2 if array.dtype.kind == 'c' else 1) > 8:
         raise ValueError(f'{name} has dtype {array.dtype}, whose digits would be lost: convert it to float64 first')
     return array
+
+
+def type_name(x: Any) -> str:
+    """The name of the number type of an array of any library."""
+    return getattr(x.dtype, 'name', None) or str(x.dtype).rpartition('.')[2]
 
 
 def _same(array: Any, stream: int = 0) -> Any:
@@ -146,14 +155,15 @@ def _open_torch(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
     if x.layout != torch.strided:
         raise ValueError(f'{name} is a tensor of layout {x.layout}: make it dense first, by its method to_dense()')
     if x.device.type == 'cpu':
+        given = x.float() if x.dtype == torch.bfloat16 else x.resolve_conj().resolve_neg()
         try:
-            array = x.resolve_conj().resolve_neg().numpy()
-        except Exception as error:  # for example bfloat16, or a traced tensor without memory
+            array = given.numpy()
+        except Exception as error:  # for example a traced tensor without memory
             raise ValueError(f'{name} is a tensor that NumPy cannot read: {brief(error)}') from None
-        return Host(numbers(array, name), torch.from_numpy)
+        return Host(numbers(array, name), torch.from_numpy, '' if given.dtype == x.dtype else 'bfloat16')
     if x.device.type != 'cuda':
         raise ValueError(f'{name} is on {x.device}: move it to the CPU or to a CUDA device')
-    device, number, dtype = x.device, x.get_device(), str(x.dtype).rpartition('.')[2]
+    device, number, dtype = x.device, x.get_device(), type_name(x)
     current = raw_stream(torch, number)
     work = current if stream is None else stream
 
@@ -183,7 +193,7 @@ def _open_jax(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
         raise ValueError(f'{name} is a {type(x).__name__}: Stentor works on arrays with values, outside of jax.jit')
     if x.__dlpack_device__()[0] == _dlpack.CPU:
         device = next(iter(x.devices()))
-        return Host(numbers(x, name), lambda made: jax.device_put(made, device))
+        return Host(numbers(x, name), lambda made: jax.device_put(made, device), 'bfloat16' if type_name(x) == 'bfloat16' else '')
 
     def finish(made: DeviceArray, used: int) -> Any:
         made.stream = used
@@ -304,6 +314,23 @@ def _open_dlpack(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
     taken = _dlpack.take(given)
     empty, finish = _makers(x, number, stream)
     return View(taken.pointer, taken.layout, taken.dtype, number, stream or 0, empty, finish, taken.owner)
+
+
+def weights_of(weights: Any) -> np.ndarray:
+    """Weights as a NumPy array. Of an array on a GPU, which is waited for, it is a copy."""
+    opened = open_array(weights, 'weights')
+    if isinstance(opened, Host):
+        return opened.array
+    home, error, layout = context(opened.device), new_error(), opened.layout
+    home.synchronize(opened.stream)
+    if any(stride < 0 for stride in layout.strides):
+        raise ValueError(f'weights have strides {layout.strides}, which go backwards: copy them first')
+    size = 1 + sum(stride * (n - 1) for stride, n in zip(layout.strides, layout.shape)) if 0 not in layout.shape else 0
+    held = np.empty(size, 'uint16' if opened.dtype == 'bfloat16' else opened.dtype)
+    if size:
+        check(lib.stn_memory_download(home.handle, ffi.from_buffer(held), ffi.cast('void *', opened.pointer), held.nbytes, error), error)
+    copy = np.lib.stride_tricks.as_strided(held, layout.shape, [stride * held.itemsize for stride in layout.strides]).copy()
+    return copy if opened.dtype != 'bfloat16' else (copy.astype(np.uint32) << 16).view(np.float32)
 
 
 def address_of(made: Any) -> int:

@@ -8,7 +8,7 @@ from typing import Any, Callable, Tuple
 import numpy as np
 
 from ._apply import target_of
-from ._arrays import numbers
+from ._arrays import numbers, type_name
 from ._convert import converted
 from ._filter import arithmetic_of
 from ._namespace import Namespace, namespace_of
@@ -118,7 +118,7 @@ def _target_elsewhere(space: Namespace, x: Any, output: Any, out: Any) -> Any:
         return target
     if dtype is not None and str(dtype) not in ('complex64', 'complex128'):
         raise RuntimeError(f'input or weights are complex but the output would have dtype {dtype}: give complex64 or complex128')
-    name = str(dtype) if dtype is not None else str(x.dtype).rpartition('.')[2]
+    name = str(dtype) if dtype is not None else type_name(x)
     if space.name == 'torch':
         return space.module.empty(tuple(x.shape), dtype=getattr(space.module, name), device=x.device)
     return space.module.empty(x.shape, name) if space.name == 'cupy' else None
@@ -127,7 +127,7 @@ def _target_elsewhere(space: Namespace, x: Any, output: Any, out: Any) -> Any:
 def _by_weights_elsewhere(run: Callable, x: Any, weights: np.ndarray, value: complex, output: Any, out: Any, steps: int) -> Any:
     """`by_weights` for PyTorch, CuPy and JAX; integers are filtered in floating point."""
     space = namespace_of(x, 'filtering by complex weights')
-    name = str(x.dtype).rpartition('.')[2]
+    name = type_name(x)
     if not is_complex(x) and name not in DTYPES:
         x = converted(x, arithmetic_of(name, 'float32'), (0,) * len(x.shape))
     for _ in range(steps):

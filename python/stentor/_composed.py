@@ -35,6 +35,7 @@ def run_composed(apply: Callable, x: Any, key: Tuple, passes: List[Pass], steps:
     """The result, in floating point. `apply` is the function of _apply.py, for plain passes.
 
     The result is NaN where all points under the weights are missing."""
+    passes = [each.without_zeros() for each in passes]
     space = namespace_of(x, "nan='ignore' and the sides 'odd' and 'ignore'")
     scaled = ignore_nan or any(side[0] == IGNORE for each in passes for sides in each.sides for side in sides)
     total, size = (float(np.prod([part(each.taps.weights).sum() for each in passes])) for part in (np.asarray, np.abs))

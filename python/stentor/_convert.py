@@ -3,6 +3,8 @@
 import sys
 from typing import Any, Sequence
 
+import numpy as np
+
 
 def converted(x: Any, dtype: str, extra: Sequence[int]) -> Any:
     """The array in another dtype, padded with `extra` zeros at the end of each axis.
@@ -21,3 +23,10 @@ def converted(x: Any, dtype: str, extra: Sequence[int]) -> Any:
     if root in ('jax', 'jaxlib'):
         return sys.modules['jax'].numpy.pad(x.astype(dtype), pairs)
     return None
+
+
+def handed_back(x: Any, opened: Any, made: np.ndarray) -> Any:
+    """A result on the host as an array of the library and, for bfloat16, of the type of x."""
+    if not opened.dtype:
+        return opened.back(made)
+    return made.astype(x.dtype) if isinstance(x, np.ndarray) else converted(opened.back(made), opened.dtype, (0,) * made.ndim)

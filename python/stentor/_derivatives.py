@@ -3,20 +3,22 @@
 sobel, prewitt and laplace are stencils; the others add up derivatives that a function computes.
 """
 
+import sys
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from ._apply import apply, target_of
 from ._arguments import axes_of, each_axis, frozen, number, one_of_three, settled
-from ._arrays import Host, open_array, open_target, opened_rank
+from ._arrays import Host, numbers, open_array, open_target, opened_rank, type_name
 from ._convert import converted
-from ._boundary import Argument, one_name, sides_of
+from ._boundary import Argument, Sides, one_name, sides_of
 from ._complex import by_parts, is_complex
-from ._filter import Pass
+from ._filter import Pass, is_whole
 from ._filters import Mode
 from ._gaussian import gaussian_filter
 from ._lines import axis_of
+from ._problem import ELEMENTS
 from ._progress import tell_of
 from ._stencil import Taps, taps_of
 from ._words import brief, step_count
@@ -96,7 +98,7 @@ def _difference(function: Callable, smooth: Tuple[float, ...], input: Any, axis:
     def make(ndim: int, on_device: bool, whole_result: bool) -> List[Pass]:
         sides = sides_of(mode, cval, ndim, Argument(mode_name, composed=True))
         order = [at, *(a for a in range(ndim) if a != at)]
-        return [Pass(taps_of(np.array((-1.0, 0.0, 1.0) if a == at else smooth), [1]), (a,), [sides[a]]) for a in order]
+        return [Pass(taps_of(np.array((-1.0, 0.0, 1.0) if a == at else smooth), [1], False), (a,), [sides[a]]) for a in order]
 
     return apply(input, key, make, output, out, steps, local)
 
@@ -127,14 +129,19 @@ def laplace(input: Any, output: Any = None, mode: Mode = 'reflect', cval: float 
     if progress is not None:
         return tell_of(progress, laplace, input, output, mode, cval, axes=axes, steps=steps, local=local, out=out, boundary=boundary)
     (mode, mode_name), axes = one_name(mode, boundary), settled(axes)
-    ndim = len(getattr(input, 'shape', ()))
-    if ndim > 3 and len(axes_of(axes, ndim)) > 3:
-        return _laplace_of_many(input, output, mode, cval, axes, step_count(steps), local, out)
     key = ('laplace', frozen(mode), frozen(cval), frozen(axes), frozen(steps), one_of_three(local))
     if is_complex(input):
         return by_parts(lambda part, value, to: laplace(part, None, mode, value, axes=axes, steps=steps, local=local, out=to),
                         input, cval, output, out)
     cval, steps = number(cval, 'cval', TypeError), step_count(steps)
+    input = numbers(input, 'input') if isinstance(input, (list, tuple)) else input
+    ndim = len(getattr(input, 'shape', ())) if hasattr(input, 'dtype') else 0
+    of_floats = getattr(getattr(input, 'dtype', None), 'kind', '') == 'f' and output is None and out is None
+    if ndim > 3 or ndim > 1 and not of_floats:
+        where = axes_of(axes, ndim)
+        sides = sides_of(mode, cval, len(where), Argument(mode_name, composed=True))
+        if len(where) > 3 or len(where) > 1 and _truncates_each_axis(input, output, out, sides):
+            return _laplace_by_axis(input, output, mode, cval, axes, steps, local, out)
 
     def make(ndim: int, on_device: bool, whole_result: bool) -> List[Pass]:
         where = axes_of(axes, ndim)
@@ -143,14 +150,34 @@ def laplace(input: Any, output: Any = None, mode: Mode = 'reflect', cval: float 
     return apply(input, key, make, output, out, steps, local)
 
 
-def _laplace_of_many(x: Any, output: Any, mode: Any, cval: Any, axes: Any, steps: int, local: Any, out: Any) -> Any:
-    """The Laplacian over more axes than one stencil can have, as a sum over single axes."""
+def _truncates_each_axis(x: Any, output: Any, out: Any, sides: Sequence[Sides]) -> bool:
+    """Whether truncating each term to a whole number, as in scipy, differs from truncating the sum.
+
+    It does if terms have fractions, and in bool arrays, where every term other than 0 is True."""
+    result = _result_type(x, output, out)
+    return is_whole(result) and (result == 'bool' or not is_whole(type_name(x)) or any(value % 1 != 0 for each in sides for _, value in each))
+
+
+def _result_type(x: Any, output: Any, out: Any) -> str:
+    """The name of the number type of a filter's result."""
+    target, dtype = target_of(output, out)
+    if dtype is not None:
+        return getattr(dtype, 'name', dtype)
+    return type_name(target if hasattr(target, 'dtype') else x)
+
+
+def _laplace_by_axis(x: Any, output: Any, mode: Any, cval: Any, axes: Any, steps: int, local: Any, out: Any) -> Any:
+    """The Laplacian as a sum over single axes.
+
+    It is for more axes than one stencil can have, and for whole numbers that scipy truncates before
+    their sum."""
     def second(source: Any, axis: int, to: Any, one: Any, value: Any) -> Any:
         return laplace(source, to, one, value, axes=(axis,), local=local)
 
-    target, dtype = target_of(output, out)
+    target, name = target_of(output, out)[0], _result_type(x, output, out)
+    dtype = np.dtype(name) if name in ELEMENTS and name != 'bfloat16' else None
     for step in range(steps):
-        x = generic_laplace(x, second, (target if step == steps - 1 else None) if dtype is None else dtype, mode, cval, axes=axes)
+        x = generic_laplace(x, second, dtype if target is None or step < steps - 1 else target, mode, cval, axes=axes)
     return x
 
 
@@ -177,7 +204,7 @@ def generic_laplace(input: Any, derivative2: Callable, output: Any = None, mode:
     derivative2 : callable
         ``derivative2(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)`` fills
         `output` if it is an array, and otherwise returns a new array of that dtype. On a GPU
-        `output` is None.
+        `output` is a dtype or None.
     extra_arguments, extra_keywords : optional
         Further arguments of `derivative2`.
     axes : sequence of int, optional
@@ -213,7 +240,7 @@ def generic_gradient_magnitude(input: Any, derivative: Callable, output: Any = N
     derivative : callable
         ``derivative(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)`` fills
         `output` if it is an array, and otherwise returns a new array of that dtype, which is
-        overwritten afterwards. On a GPU `output` is None.
+        overwritten afterwards. On a GPU `output` is a dtype or None.
     extra_arguments, extra_keywords : optional
         Further arguments of `derivative`.
     axes : sequence of int, optional
@@ -261,7 +288,7 @@ def gaussian_laplace(input: Any, sigma: Numbers, output: Any = None, mode: Mode 
     >>> stentor.gaussian_laplace(np.array([0., 0., 1., 0., 0.]), 1).round(3)
     array([ 0.197,  0.002, -0.399,  0.002,  0.197])
     """
-    ndim = opened_rank(open_array(input, 'input', any_type=True))
+    ndim = opened_rank(open_array(input, 'input'))
     axes = None if axes is None else settled(axes)
     where = axes_of(axes, ndim)
     sigmas = each_axis(settled(sigma), len(where), 'sigma')
@@ -319,7 +346,7 @@ def _of_order(order: int, x: Any, axis: int, output: Any, mode: Any, cval: Any, 
 def _summed(x: Any, derivative: Callable, output: Any, mode: Any, cval: Any, extra: Sequence[Any], named: Optional[Dict[str, Any]],
             axes: Any, squared: bool) -> Any:
     """The sum over the axes of a function's results, or the square root of the sum of squares."""
-    opened = open_array(x, 'input', any_type=True)
+    opened = open_array(x, 'input')
     ndim = opened_rank(opened)
     where, mode = axes_of(settled(axes), ndim), settled(mode)
     modes = each_axis(mode, len(where), 'mode')
@@ -332,9 +359,9 @@ def _summed(x: Any, derivative: Callable, output: Any, mode: Any, cval: Any, ext
         return _summed_on_device(x, one, len(where), output, squared)
     source = opened.array
     target, dtype = target_of(output, None)
-    if target is not None and not isinstance(open_target(target, any_type=True), Host):
+    if target is not None and not isinstance(open_target(target), Host):
         raise ValueError('input is on the host, but output is on a GPU: give both on one device')
-    given = None if target is None else open_target(target, any_type=True).array  # type: ignore[union-attr]
+    given = None if target is None else open_target(target).array  # type: ignore[union-attr]
     if given is not None and given.shape != source.shape:
         raise RuntimeError(f'output shape not correct: output has {given.shape}, but the result has {source.shape}')
     fits = given is not None and not np.may_share_memory(given, source)
@@ -363,15 +390,18 @@ def _sum_into(made: np.ndarray, one: Callable, source: np.ndarray, count: int, s
 def _summed_on_device(x: Any, one: Callable, count: int, output: Any, squared: bool) -> Any:
     """Sums up with the arithmetic of the array's own library."""
     target, dtype = target_of(output, None)
+    name = type_name(target) if hasattr(target, 'dtype') else ''
+    if name in ELEMENTS and is_whole(name):
+        dtype = np.dtype(name)  # of the terms, as in scipy
     try:
         total: Any = x if count == 0 else None
         for i in range(count):
             some = one(x, i, dtype)
             some = some * some if squared else some
-            total = some if total is None else total + some
+            total = some if total is None else _plus(total, some)
         if squared and count:
-            root = total ** 0.5
-            total = root if root.dtype == total.dtype else converted(root, str(total.dtype).rpartition('.')[2], (0,) * len(total.shape))
+            name, flat = type_name(total), (0,) * len(total.shape)
+            total = converted(converted(total, 'float64', flat) ** 0.5, name, flat) if is_whole(name) else total ** 0.5
         if target is None:
             return total if count else total + 0
         target[...] = total
@@ -379,3 +409,14 @@ def _summed_on_device(x: Any, one: Callable, count: int, output: Any, squared: b
     except TypeError as error:
         raise ValueError(f'a {type(x).__name__} has no arithmetic, which sums over axes need: give an array of PyTorch or CuPy '
                          f'({brief(error)})') from None
+
+
+def _plus(a: Any, b: Any) -> Any:
+    """The sum, in which numbers past the range of a type of whole numbers lose their highest bits.
+
+    PyTorch has no sum of unsigned numbers of 16 bits and more; its bits are that of signed ones."""
+    name = str(a.dtype)
+    if name not in ('torch.uint16', 'torch.uint32', 'torch.uint64'):
+        return a + b
+    signed = getattr(sys.modules['torch'], name.replace('torch.u', ''))
+    return (a.view(signed) + b.view(signed)).view(a.dtype)

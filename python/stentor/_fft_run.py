@@ -10,12 +10,13 @@ from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
+from ._apply import apply
 from ._arguments import axes_of, frozen, is_index, settled
 from ._arrays import Host, View, address_of, may_overlap, open_array, open_target
 from ._context import HOST, context
 from ._convert import converted
 from ._errors import StentorError
-from ._filter import apart, moving, regular
+from ._filter import apart, is_whole, moving, regular
 from ._handle import make_plan
 from ._library import ffi, lib
 from ._memo import recall, remember
@@ -30,6 +31,11 @@ from ._words import listed, said, whole
 KINDS = {'c2c': lib.STN_C2C, 'r2c': lib.STN_R2C, 'c2r': lib.STN_C2R}
 REAL = {'complex64': 'float32', 'complex128': 'float64', 'float32': 'float32', 'float64': 'float64'}
 COMPLEX = {'float32': 'complex64', 'float64': 'complex128'}
+
+
+def real_of(dtype: str) -> str:
+    """The dtype of computation for an array's number type, by its name, as in scipy."""
+    return REAL.get(dtype) or ('float64' if is_whole(dtype) else 'float32')
 
 
 TURN_POINTS = 512  # of a loop's iteration on the host: with fewer, copying the arrays is faster
@@ -317,8 +323,7 @@ def sizes_and_axes(shape: Tuple[int, ...], s: Any, axes: Any, kind: str) -> Tupl
         raise ValueError('axes is empty: name at least one for a transform of real numbers')
     sizes = [shape[a] for a in where]
     if kind == 'c2r':
-        # With several axes, scipy transforms one frequency to one point.
-        sizes[-1] = 2 * (sizes[-1] - 1) or min(len(where) - 1, 1)
+        sizes[-1] = 2 * (sizes[-1] - 1) or 1  # scipy's functions of several axes give one point
     if given is not None:
         if len(given) != len(where):
             raise ValueError(f's has {len(given)} sizes for {len(where)} axes: give one for each')
@@ -359,7 +364,7 @@ class HostCall:
 
     def __init__(self, x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, inverse: bool,
                  scale: float, team: Optional[Tuple[int, ...]] = None):
-        real = np.float32 if x.dtype.name in ('float16', 'float32', 'complex64') else np.float64
+        real = np.dtype(real_of(x.dtype.name))
         self.work = np.dtype(real) if kind == 'r2c' else np.result_type(real, np.complex64)
         self.sizes, self.where, self.kind = sizes, where, kind
         self.resize = None if _input_sizes(sizes, kind) == tuple(x.shape[a] for a in where) else _input_sizes(sizes, kind)
@@ -436,13 +441,19 @@ def resized(x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], dtype
 def _ready_for(x: Any, view: View, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str) -> Any:
     """The array converted to the transform's dtype and padded with zeros, by its own library.
 
-    None if it needs neither, or if its library is not known."""
-    real = REAL.get(view.dtype, 'float32')  # float16 becomes float32, as on the host
+    Of other libraries, real numbers are converted for a transform of real ones. None if nothing is
+    to be done, or cannot be."""
+    real = real_of(view.dtype)
     dtype = view.dtype if view.dtype.startswith('complex') else real if kind == 'r2c' else COMPLEX[real]
     extra = [0] * len(view.layout.shape)
     for n, axis in zip(sizes, where):
         extra[axis] = max(0, n - view.layout.shape[axis])
-    return converted(x, dtype, extra) if dtype != view.dtype or any(extra) else None
+    if dtype == view.dtype and not any(extra):
+        return None
+    made = converted(x, dtype, extra)
+    if made is None and dtype in COMPLEX and not any(extra):
+        return apply(x, ('converted',), lambda *_: [], np.dtype(dtype))
+    return made
 
 
 def _on_device(x: Any, view: View, key: Tuple, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, inverse: bool,

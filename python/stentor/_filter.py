@@ -42,6 +42,9 @@ class Pass(NamedTuple):
     sides: Sequence[Sides]
     divisor: float = 1.0
 
+    def without_zeros(self) -> 'Pass':
+        return self._replace(taps=self.taps.without_zeros())
+
 
 def work_dtype(source: np.dtype, target: np.dtype) -> np.dtype:
     """The dtype of computation: the wider of both floating types; float64 for integers."""
@@ -315,9 +318,9 @@ def of_integers(each: Pass, keeps: bool) -> Pass:
 
     Points that a fixed side keeps are not divided: such a pass keeps its own weights."""
     if each.divisor == 1 or not _can_extend(each):
-        taps = _raised(each.taps) if keeps else each.taps
+        taps = Taps(each.taps.offsets, raised(each.taps.weights), in_order=True) if keeps else each.taps
         return each._replace(taps=taps, divisor=1.0)
-    return each._replace(taps=Taps(each.taps.offsets, np.rint(each.taps.weights * each.divisor)))
+    return each._replace(taps=Taps(each.taps.offsets, np.rint(each.taps.weights * each.divisor), in_order=True))
 
 
 def is_long_box(each: Pass) -> bool:
@@ -360,15 +363,15 @@ def keeps_constants(source: np.dtype, target: np.dtype) -> bool:
     return target.kind in 'biu' and source.kind in 'biu' and max(source.itemsize, target.itemsize) <= 4
 
 
-def _raised(taps: Taps) -> Taps:
+def raised(weights: np.ndarray) -> np.ndarray:
     """Weights of sum 1, increased by their sum's rounding error, at most; others are unchanged.
 
     Sums that are truncated to integers then keep constants: 7, not 6.999 and so 6. Weights that are
     multiples of 2^-16, such as whole numbers, have exact sums and are unchanged: increased, they
     would round some sums of both signs down, 4 to 3.999."""
-    if abs(math.fsum(taps.weights) - 1) > 1e-14 or not np.any(taps.weights * 65536 % 1):
-        return taps
-    return Taps(taps.offsets, taps.weights * (1 + (len(taps.weights) + 2) * np.abs(taps.weights).sum() * 2.0 ** -52))
+    if abs(math.fsum(weights) - 1) > 1e-14 or not np.any(weights * 65536 % 1):
+        return weights
+    return weights * (1 + (len(weights) + 2) * np.abs(weights).sum() * 2.0 ** -52)
 
 
 def _narrow(shape: Tuple[int, ...], passes: List[Pass]) -> int:
@@ -411,6 +414,7 @@ class HostFilter:
     """Passes over NumPy arrays of one shape, strides and dtype."""
 
     def __init__(self, x: np.ndarray, target: np.dtype, passes: List[Pass], steps: int, local: Optional[bool] = None):
+        passes = [each.without_zeros() for each in passes]
         self.target, self.work = target, work_dtype(x.dtype, target)
         self.whole, self.local = target.kind in 'biu', local
         self.keeps_constants = keeps_constants(x.dtype, target)
@@ -517,6 +521,7 @@ class DeviceFilter(Prepared):
 
     def __init__(self, view: View, target: Layout, dtype: str, alignment: int, passes: List[Pass], steps: int, overlap: bool,
                  local: Optional[bool] = None):
+        passes = [each.without_zeros() for each in passes]
         self.shape, self.dtype = view.layout.shape, dtype
         work, whole = arithmetic_of(view.dtype, dtype), is_whole(dtype)
         between = dtype if whole else work

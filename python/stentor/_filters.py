@@ -1,12 +1,12 @@
 """The functions correlate and convolve, with the arguments and the meaning of scipy.ndimage."""
 
-from typing import Any, List, Optional, Sequence, Tuple, Union
+from typing import Any, List, Optional, Sequence, Union
 
 import numpy as np
 
-from ._apply import apply
+from ._apply import apply_new
 from ._arguments import axes_of, each_axis, frozen, number, one_of_three, origin_of, settled
-from ._arrays import Host, open_array
+from ._arrays import weights_of
 from ._boundary import Argument, one_name, sides_of
 from ._complex import by_parts, by_weights, check_cval, is_complex, without_halves
 from ._composed import checked_nan
@@ -33,7 +33,7 @@ def correlate(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflec
         Has as many axes as `input`, or as `axes`; at most three of them have more than one weight.
         If it has fewer axes than `input`, it is applied along the last axes, and the other axes
         are batch axes (beyond scipy). Complex weights are conjugated, as in scipy, and give a
-        complex result.
+        complex result. Weights on a GPU are copied to the host in each call, which waits for them.
     output : array or dtype, optional
         The array that receives the result, or the dtype of the result; by default that of `input`.
         Whole numbers are truncated after each pass, as in scipy, with equal results on all devices.
@@ -125,18 +125,13 @@ def convolve(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflect
 
 def _weighted(name: str, input: Any, weights: Any, output: Any, mode: Any, mode_name: str, cval: Any, origin: Any, axes: Any,
               steps: Any, out: Any, local: Any, nan: bool) -> Any:
-    key: Tuple = ()
-    if type(weights) is _ndarray and weights.dtype.char != 'O':
-        key = (name, weights.shape, weights.dtype, weights.tobytes(), frozen(mode), frozen(cval), frozen(origin), frozen(axes),
-               frozen(steps), one_of_three(local), nan)
-        if output is None and out is None:
-            result = quick(key, input)
-            if result is not None:
-                return result
-    opened = open_array(weights, 'weights')
-    if not isinstance(opened, Host):
-        raise ValueError('weights are on a GPU: give them on the host')
-    dense = opened.array
+    key = (name, getattr(weights, 'shape', None), frozen(mode), frozen(cval), frozen(origin), frozen(axes), frozen(steps), one_of_three(local), nan)
+    tried = type(weights) is _ndarray and weights.dtype.kind in 'fiub' and output is None and out is None
+    if tried:
+        result = quick(key, input, True, _in_order(name, weights))
+        if result is not None:
+            return result
+    dense = weights_of(weights)
     if dense.dtype.kind == 'c':
         check_cval(input, cval)
         if nan:
@@ -144,9 +139,6 @@ def _weighted(name: str, input: Any, weights: Any, output: Any, mode: Any, mode_
         # scipy conjugates complex weights in correlate, as np.correlate does.
         return by_weights(lambda part, some, value, to: _weighted(name, part, some, None, mode, mode_name, value, origin, axes, 1, to, local, False),
                           input, dense if name == 'convolve' else dense.conj(), cval, output, out, step_count(steps))
-    if not key:
-        key = (name, dense.shape, dense.dtype, dense.tobytes(), frozen(mode), frozen(cval), frozen(origin), frozen(axes),
-               frozen(steps), one_of_three(local), nan)
     if is_complex(input):
         return by_parts(lambda part, value, to: _weighted(name, part, dense, None, mode, mode_name, value, origin, axes, steps,
                                                           to, local, nan),
@@ -156,7 +148,13 @@ def _weighted(name: str, input: Any, weights: Any, output: Any, mode: Any, mode_
     def make(ndim: int, on_device: bool, whole_result: bool) -> List[Pass]:
         return [_dense_pass(name == 'convolve', ndim, np.asarray(dense, np.float64), mode, Argument(mode_name, composed=True), cval, origin, axes)]
 
-    return apply(input, key, make, output, out, steps, local, nan)
+    key = (name, dense.shape, *key[2:])
+    return apply_new(input, key, make, output, out, steps, local, nan, _in_order(name, dense))
+
+
+def _in_order(name: str, weights: np.ndarray) -> np.ndarray:
+    """The weights in the order of the taps."""
+    return weights.ravel() if name == 'correlate' else weights.ravel()[::-1]
 
 
 def _dense_pass(mirrored: bool, ndim: int, weights: np.ndarray, mode: Any, of: Argument, cval: float, origin: Any, axes: Any) -> Pass:
@@ -186,4 +184,4 @@ def _dense_pass(mirrored: bool, ndim: int, weights: np.ndarray, mode: Any, of: A
         if len(kept) > 3:
             raise ValueError(f'weights have shape {weights.shape}: 3 axes at most may have more than one weight, others make a batch')
         weights = weights.reshape([weights.shape[i] for i in kept])
-    return Pass(taps_of(weights, [centre[i] for i in kept]), tuple(where[i] for i in kept), [sides[named.index(where[i])] for i in kept])
+    return Pass(taps_of(weights, [centre[i] for i in kept], False), tuple(where[i] for i in kept), [sides[named.index(where[i])] for i in kept])

@@ -1,5 +1,6 @@
 """The function gaussian_filter: smoothing by a Gaussian, and derivatives of Gaussians."""
 
+import functools
 from typing import Any, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -16,8 +17,15 @@ from ._stencil import Taps, taps_of
 from ._words import step_count, whole
 
 ORDERS = 64  # the highest order of derivatives
+LONGEST = 1024  # points of a radius with which weights are made before a cached call is found
 Mode = Union[str, Sequence[Any]]
 Numbers = Union[float, Sequence[float]]
+
+
+@functools.lru_cache(16)
+def _squares(radius: int) -> np.ndarray:
+    """The squares of -radius .. radius, which arrays of several calls share."""
+    return np.arange(-radius, radius + 1, dtype=np.float64) ** 2
 
 
 def gaussian_weights(sigma: float, order: int, radius: int) -> np.ndarray:
@@ -26,15 +34,20 @@ def gaussian_weights(sigma: float, order: int, radius: int) -> np.ndarray:
     The derivative of p(x) exp(-x^2 / (2 sigma^2)) is (p'(x) - x p(x) / sigma^2) times the same
     exponential; p starts as 1. The exponential is computed as scipy does, to the last bit, since
     sums of whole numbers are truncated."""
-    x = np.arange(-radius, radius + 1, dtype=np.float64)
-    bell = np.exp(-0.5 / (sigma * sigma) * x ** 2)
-    bell /= bell.sum()
+    bell = np.exp(-0.5 / (sigma * sigma) * _squares(radius))
+    bell /= np.add.reduce(bell)
     if order == 0:
         return bell
-    factor = np.polynomial.Polynomial([1.0])
+    x = np.arange(-radius, radius + 1, dtype=np.float64)
+    factor, share = [1.0], 1.0 / (sigma * sigma)  # coefficients of p, the constant first
     for _ in range(order):
-        factor = factor.deriv() - factor * np.polynomial.Polynomial([0.0, 1.0 / (sigma * sigma)])
-    return factor(x) * bell
+        derivative = [i * c for i, c in enumerate(factor)][1:] + [0.0, 0.0]
+        factor = [a - b * share for a, b in zip(derivative, [0.0, *factor])]
+    value = np.full(x.shape, factor[-1])
+    for each in factor[-2::-1]:
+        value *= x
+        value += each
+    return value * bell
 
 
 def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]] = 0, output: Any = None,
@@ -76,8 +89,9 @@ def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]]
                        steps=steps, local=local, out=out, boundary=boundary, nan=nan)
     (mode, mode_name), sigma, order = one_name(mode, boundary), settled(sigma), settled(order)
     radius, axes = settled(radius), settled(axes)
-    key = ('gaussian', frozen(sigma), frozen(order), frozen(mode), frozen(cval), frozen(truncate), frozen(radius), frozen(axes),
-           frozen(steps), one_of_three(local), checked_nan(nan))
+    line = _one_line(sigma, order, truncate) if type(input) is np.ndarray and radius is None else None
+    weights = (len(line),) if line is not None else (frozen(sigma), frozen(truncate), frozen(radius))
+    key = ('gaussian', *weights, frozen(order), frozen(mode), frozen(cval), frozen(axes), frozen(steps), one_of_three(local), checked_nan(nan))
     if is_complex(input):
         return by_parts(lambda part, value, to: gaussian_filter(part, sigma, order, None, mode, value, truncate,
                                                                 radius=radius, axes=axes, steps=steps, local=local, out=to, nan=nan),
@@ -88,25 +102,33 @@ def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]]
         where = axes_of(axes, ndim)
         lines = _lines(where, sigma, order, number(truncate, 'truncate', TypeError), radius, on_device)
         sides = sides_of(mode, cval, len(where), Argument(mode_name, composed=True))
-        passes = [Pass(taps_of(weights, [len(weights) // 2]), (axis,), [side])
-                  for axis, weights, side in zip(where, lines, sides) if weights is not None]
+        passes = [Pass(taps, (axis,), [side]) for axis, taps, side in zip(where, lines, sides) if taps is not None]
         smooth = all(o == 0 for o in each_axis(order, len(where), 'order'))
         frozen_side = any(side[0] == lib.STN_FIXED for each in passes for side in each.sides[0])
         return _together(passes) if len(passes) > 1 and smooth and (on_device and not whole_result or frozen_side) else passes
 
-    return apply(input, key, make, output, out, steps, local, checked_nan(nan))
+    return apply(input, key, make, output, out, steps, local, checked_nan(nan), line)
+
+
+def _one_line(sigma: Any, order: Any, truncate: Any) -> Optional[np.ndarray]:
+    """The weights along all axes, in the order of the taps, of plain arguments that are valid."""
+    if type(sigma) not in (int, float) or type(order) is not int or type(truncate) not in (int, float):
+        return None
+    if not (1e-15 < sigma < np.inf and 0 <= order <= ORDERS and 0 <= truncate * sigma < LONGEST):
+        return None
+    return gaussian_weights(sigma, order, int(truncate * sigma + 0.5))[::-1]
 
 
 def _lines(where: Sequence[int], sigma: Any, order: Any, truncate: float, radius: Any,
-           on_device: bool) -> List[Optional[np.ndarray]]:
-    """The weights along each axis, in the order of offsets; None for an axis not filtered."""
-    lines: List[Optional[np.ndarray]] = []
+           on_device: bool) -> List[Optional[Taps]]:
+    """The taps along each axis; None for an axis not filtered."""
+    lines: List[Optional[Taps]] = []
     count, before = len(where), (None, None, None)
-    for s, o, r in zip(each_axis(sigma, count, 'sigma'), each_axis(order, count, 'order'), each_axis(radius, count, 'radius')):
-        if lines and all(a is b for a, b in zip(before, (s, o, r))):  # one value for all axes
+    for given in zip(each_axis(sigma, count, 'sigma'), each_axis(order, count, 'order'), each_axis(radius, count, 'radius')):
+        if lines and all(a is b for a, b in zip(before, given)):  # one value for all axes
             lines.append(lines[-1])
             continue
-        before = s, o, r
+        before = s, o, r = given
         s, o = number(s, 'sigma', TypeError), whole(0 if isinstance(o, float) and o == 0 else o, 'order', 0, TypeError)
         if o > ORDERS:
             raise ValueError(f'order is {o}: {ORDERS} is the most')
@@ -117,7 +139,7 @@ def _lines(where: Sequence[int], sigma: Any, order: Any, truncate: float, radius
             continue
         reach = whole(r, 'radius', 0) if r is not None else truncate * s + 0.5
         check_reach(reach, f'sigma {s:g} with ' + (f'truncate {truncate:g}' if r is None else f'radius {r}'), on_device)
-        lines.append(gaussian_weights(s, o, int(reach))[::-1])
+        lines.append(taps_of(gaussian_weights(s, o, int(reach))[::-1], [int(reach)], False))
     return lines
 
 

@@ -1,5 +1,7 @@
 """Handle: a plan of the library with its lock, error buffer and context."""
 
+from typing import Any, Sequence
+
 import numpy as np
 
 from ._context import HOST, Context
@@ -122,6 +124,37 @@ class Handle:
             if self.context.device != HOST:
                 self.workspace = int(lib.stn_plan_workspace_size(self.plan))
             self._long = self._takes_long()
+
+
+class PairsHandle:
+    """Plans of real numbers of `size` bytes, for the real and the imaginary parts of complex ones.
+
+    They are two plans where boundaries have constants, which are real, and otherwise one."""
+
+    def __init__(self, parts: Sequence[Handle], size: int):
+        self._parts, self._size = parts, size
+
+    @property
+    def workspace(self) -> int:
+        return max(each.workspace for each in self._parts)
+
+    def run(self, source: int, target: int, stream: int = 0, workspace: int = 0) -> None:
+        """As Handle.run."""
+        for i in range(2):
+            self._parts[i % len(self._parts)].run(source + i * self._size, target + i * self._size, stream, workspace)
+
+    def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
+        """As Handle.run_arrays."""
+        for i in range(2):
+            self._parts[i % len(self._parts)].run_host(source.ctypes.data + i * self._size, target.ctypes.data + i * self._size)
+
+    def set_weights(self, weights: np.ndarray) -> None:
+        """As Handle.set_weights."""
+        for each in self._parts:
+            each.set_weights(weights)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._parts[0], name)
 
 
 MODES = {'auto': 'STN_MODE_AUTO', 'estimate': 'STN_MODE_ESTIMATE', 'measure': 'STN_MODE_MEASURE', 'patient': 'STN_MODE_PATIENT',

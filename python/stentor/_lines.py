@@ -5,7 +5,7 @@ from typing import Any, Optional
 import numpy as np
 
 from ._arguments import number
-from ._arrays import Host, open_array, opened_rank
+from ._arrays import open_array, opened_rank, weights_of
 from ._complex import check_cval
 from ._filters import Mode, convolve, correlate
 from ._gaussian import gaussian_filter
@@ -159,7 +159,7 @@ def axis_of(x: Any, axis: Any) -> tuple:
     """The axis as a tuple for the argument `axes`, for an array of any library."""
     at, ndim = whole(axis, 'axis', -2**62, TypeError), getattr(x, 'ndim', None)
     if ndim is None:
-        ndim = opened_rank(open_array(x, 'input', any_type=True))
+        ndim = opened_rank(open_array(x, 'input'))
     if not -ndim <= at < ndim:
         raise AxisError(f'axis {at} is out of bounds for an array of {ndim} axes')
     return (at % ndim,)
@@ -167,11 +167,11 @@ def axis_of(x: Any, axis: Any) -> tuple:
 
 def _line(weights: Any, x: Any, cval: Any) -> np.ndarray:
     """The weights as an array with one axis."""
-    opened = open_array(weights, 'weights')
-    if not isinstance(opened, Host):
-        raise ValueError('weights are on a GPU: give them on the host')
-    if opened.array.dtype.kind == 'c':
+    if type(weights) is np.ndarray and weights.ndim == 1 and weights.size and weights.dtype.kind in 'fiu':
+        return weights
+    dense = weights_of(weights)
+    if dense.dtype.kind == 'c':
         check_cval(x, cval)
-    if opened.array.ndim != 1 or not opened.array.size:
-        raise RuntimeError(f'no filter weights given: weights have shape {opened.array.shape}, but one axis and one weight or more are needed')
-    return opened.array
+    if dense.ndim != 1 or not dense.size:
+        raise RuntimeError(f'no filter weights given: weights have shape {dense.shape}, but one axis and one weight or more are needed')
+    return dense

@@ -16,6 +16,7 @@ _prepared: collections.OrderedDict = collections.OrderedDict()
 _bytes: dict = {}  # the size of each entry, by the same keys
 _total = [0]  # the sum of the sizes
 _pinned: set = set()
+_met: set = set()  # the hashes of keys that came once
 _lock = new_lock()
 # At most one array of a finished call, for an intermediate result of a later one, since fresh
 # memory takes longer than a filter.
@@ -59,6 +60,22 @@ def remember(key, prepared):
             dropped.append(each)
     for each in dropped:
         _finish(each)
+    return prepared
+
+
+def remember_again(key, prepared):
+    """Adds an entry that is cheap to make, but not before its key comes a second time.
+
+    Arguments that are new in each call thus evict nothing."""
+    try:
+        known = hash(key) in _met
+    except TypeError:
+        return prepared
+    if known:
+        return remember(key, prepared)
+    if len(_met) >= MOST:
+        _met.clear()
+    _met.add(hash(key))
     return prepared
 
 

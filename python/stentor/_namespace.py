@@ -3,8 +3,9 @@
 Examples are concatenation, reversal and tables of constants on the array's device.
 """
 
+import importlib
 import sys
-from typing import Any, List, Optional, Tuple
+from typing import Any, Callable, List, Optional, Tuple
 
 import numpy as np
 
@@ -129,3 +130,18 @@ def namespace_of(x: Any, what: str) -> Namespace:
     if root in ('jax', 'jaxlib'):
         return Namespace('jax', sys.modules['jax'].numpy)
     raise ValueError(f'{what} of {said(type(x).__name__)} on a GPU needs arithmetic: give an array of PyTorch, CuPy or JAX')
+
+
+def rest_of(library: str, own: str) -> Callable[[str], Any]:
+    """The `__getattr__` of our module `own`: names that it lacks are those of scipy's module.
+
+    So the import line is all that changes in code that calls other functions of scipy's too."""
+    def found(name: str) -> Any:
+        if not name.startswith('_') and name != 'torch':  # a module of ours
+            try:
+                return getattr(importlib.import_module(library), name)
+            except (ImportError, AttributeError):
+                pass
+        raise AttributeError(f"module '{own}' has no attribute '{name}', nor has {library}")
+
+    return found

@@ -12,12 +12,13 @@ from ._arrays import Host, View, address_of, may_overlap, numbers, open_array, o
 from ._batches import BatchHandle
 from ._boundary import sides_of
 from ._context import HOST, context, device_name, device_number
+from ._convert import handed_back
 from ._far import FarHandle, is_far
-from ._filter import Pass, moving
+from ._filter import Pass, arithmetic_of, is_whole, moving, of_integers
 from ._frames import frames_of, new_array
-from ._handle import Handle
-from ._plan_arguments import boundary_of, check_out, check_view, dtype_of, fitted, plan_taps, shape_of, stream_handle, unknown_argument
-from ._problem import ITEM_SIZES, Layout, Request, Split, stencil_plan
+from ._handle import Handle, PairsHandle
+from ._plan_arguments import boundary_of, check_out, check_view, fitted, number_type, plan_taps, shape_of, stream_handle, unknown_argument
+from ._problem import DTYPES, ITEM_SIZES, PARTS, Layout, Request, Split, stencil_plan
 from ._progress import tell_of, warn_of_growth
 from ._scratch import Prepared
 from ._stencil import Taps, stencil_handle, taps_of
@@ -43,7 +44,11 @@ class Plan:
         by axis and side. The default is 'wrap', as in C and in the command; that of `correlate` is
         'reflect', as in scipy.
     dtype : dtype, optional
-        float64, float32 or float16; also f64, f32 or f16, the command's names.
+        The number type of the arrays. float64, float32 and float16 (also f64, f32 and f16, the
+        command's names) are those of the arithmetic too. Arrays of whole numbers and bool are
+        computed in float64 and truncated, and bfloat16 is computed in float32; both are rounded at
+        the end of a run, not after each step. Of complex64 and complex128 the parts are computed
+        one after the other. These types go with neither `every`, `source` nor `devices`.
     steps : int, optional
         The number of time steps of each run.
     every : int, optional
@@ -101,7 +106,11 @@ class Plan:
         if accuracy not in ('global', 'local'):
             raise ValueError(f"accuracy is {said(accuracy)}: give 'global' or 'local'")
         self._shape = self._whole = shape_of(shape)  # _shape: of this process's part
-        self._dtype = dtype_of(dtype)
+        self._type = number_type(dtype)
+        # Of arrays on the host.
+        self._dtype = np.dtype('float32' if self._type == 'bfloat16' else self._type)
+        element = PARTS.get(self._type, self._type)
+        work = arithmetic_of(element, element)
         taps, self._box = plan_taps(weights)
         rank = taps.rank
         if len(self._shape) < rank:
@@ -119,16 +128,24 @@ class Plan:
         self._initial = bool(initial)
         if self._initial and not self._every:
             raise ValueError('initial is asked for without every: say after how many steps frames are kept')
-        self._given = dict(boundary=boundary, dtype=self._dtype.name, steps=self._steps, every=self._every, source=self._source,
+        if self._type != work and (every or source or self._devices):
+            raise ValueError(f'dtype {self._type} goes with neither every, source nor devices: use one of {", ".join(DTYPES)}')
+        self._given = dict(boundary=boundary, dtype=self._type, steps=self._steps, every=self._every, source=self._source,
                            tolerance=tolerance, device='auto' if self._devices else device_name(self._number), strategy=strategy,
                            tune=tune, accuracy=accuracy, initial=self._initial,
                            devices=self._devices if isinstance(self._devices, Processes) else
                            self._devices and [device_name(each) for each in self._devices])
-        request = Request(taps, axes, sides_of(boundary, 0.0, rank, of), layout, layout, self._dtype.name, ITEM_SIZES[self._dtype.name],
-                          self._steps, self._every, self._source, number(tolerance, 'tolerance'), accuracy == 'local')
+        pairs = self._type in PARTS
+        held = work if element == 'bfloat16' and self._number == HOST else element  # by the arrays
+        if pairs:
+            layout = Layout(self._shape, tuple(2 * stride for stride in layout.strides))
+        request = Request(self._with_constants(taps), axes, sides_of(boundary, 0.0, rank, of), layout, layout, work,
+                          ITEM_SIZES[held], self._steps, self._every, self._source, number(tolerance, 'tolerance'), accuracy == 'local')
         frame = int(np.prod(self._shape, dtype=object)) * self._dtype.itemsize  # bytes of one frame
-        if self._number != HOST:
+        if self._number != HOST and not pairs:
             request = request._replace(alignment=math.gcd(16, frame) if self._initial else 16)
+        if held != work:
+            request = request._replace(source_type=held, target_type=held)
         batch = tuple(range(len(self._shape) - rank))
         self._handle: Any  # a Handle, a FarHandle, a BatchHandle or a TeamHandle
         grids = math.prod(self._shape[:len(batch)])
@@ -140,10 +157,16 @@ class Plan:
             if isinstance(self._devices, Processes):
                 part = self._handle.part
                 self._shape = (*self._shape[:len(batch)], part.stop - part.start, *self._shape[len(batch) + 1:])
-        elif self._number == HOST and is_far(taps, request.sides, strategy):
+        elif self._number == HOST and self._type == work and is_far(taps, request.sides, strategy):
             self._handle = FarHandle(self._shape, self._dtype, Pass(taps, axes, request.sides), self._steps, self._every)
         else:
             self._handle = stencil_plan(context(self._number), request, Split(axes, batch, ()), strategy, tune)
+        if pairs:
+            zero = request._replace(sides=[(low._replace(value=0.0), high._replace(value=0.0)) for low, high in request.sides])
+            parts = [self._handle]
+            if zero.sides != request.sides:
+                parts.append(stencil_plan(context(self._number), zero, Split(axes, batch, ()), strategy, tune, warns=False))
+            self._handle = PairsHandle(parts, ITEM_SIZES[work])
         self._moving: Optional[Sweep] = None  # copies the input to the first frame
         if self._initial and self._number != HOST:
             self._moving = Sweep(self._number, moving(layout, layout, self._dtype.name))
@@ -160,8 +183,15 @@ class Plan:
         return self._shape
 
     @property
-    def dtype(self) -> np.dtype:
-        return self._dtype
+    def dtype(self) -> Any:
+        """The number type of the arrays; 'bfloat16' as a text, since NumPy does not have it."""
+        return self._dtype if self._type != 'bfloat16' else self._type
+
+    def _with_constants(self, taps: Taps) -> Taps:
+        """The taps with which arrays of small whole numbers that are constant stay constant."""
+        if not is_whole(self._type):
+            return taps
+        return of_integers(Pass(taps, (), ()), ITEM_SIZES[self._type] <= 4).taps
 
     @property
     def device(self) -> str:
@@ -234,7 +264,7 @@ class Plan:
             raise ValueError('progress is not told by a plan of several devices: leave it out')
         if progress is not None:
             return tell_of(progress, self, x, out, stream, source)
-        if type(x) is np.ndarray and self._number == HOST and not self._source and source is None and out is None:
+        if type(x) is np.ndarray and self._number == HOST and not self._source and source is None and out is None and self._type != 'bfloat16':
             x = fitted(x, 'x', self._shape, self._dtype)
             result = new_array(self._out_shape, self._dtype)
             self._handle.run_arrays(x, self._after_first(x, result))
@@ -251,12 +281,12 @@ class Plan:
             raise ValueError(f"x is on {place}, but the plan is for {self.device}: make the plan with x's device, or move x")
         if isinstance(opened, View):
             return self._run_device(opened, out, opened.stream if where is None else where, source)
-        return self._run_host(opened, out, source)
+        return self._run_host(x, opened, out, source)
 
     def _fits_tensor(self, x: Any) -> bool:
         """Whether x is a CUDA tensor that takes the fast path without further checks."""
         if self._tensor_dtype is None:
-            self._tensor_dtype = getattr(sys.modules['torch'], self._dtype.name)
+            self._tensor_dtype = getattr(sys.modules['torch'], self._type)
         return (x.is_cuda and x.shape == self._shape and not self._initial and x.get_device() == self._number and not self._source
                 and x.is_contiguous() and x.dtype == self._tensor_dtype and not x.is_neg() and not x.requires_grad)
 
@@ -268,7 +298,9 @@ class Plan:
         self._handle.run(x.data_ptr(), result.data_ptr(), raw_stream(torch, self._number), 0 if memory is None else memory.data_ptr())
         return result
 
-    def _run_host(self, opened: Host, out: Any, source: Any) -> Any:
+    def _run_host(self, given: Any, opened: Host, out: Any, source: Any) -> Any:
+        if (opened.dtype == 'bfloat16') != (self._type == 'bfloat16'):
+            raise ValueError(f'x has dtype {opened.dtype or opened.array.dtype}, but the plan is for {self._type}: convert it first')
         x = fitted(opened.array, 'x', self._shape, self._dtype)
         if out is None:
             result = new_array(self._out_shape, self._dtype)
@@ -292,10 +324,10 @@ class Plan:
             if np.may_share_memory(constant, result):
                 constant = constant.copy()
             self._handle.run_source(x, constant, self._after_first(x, result))
-        return opened.back(result) if out is None else out
+        return handed_back(given, opened, result) if out is None else out
 
     def _run_device(self, view: View, out: Any, stream: int, source: Any) -> Any:
-        check_view(view, 'x', self._shape, self._dtype)
+        check_view(view, 'x', self._shape, self._type)
         view = view._replace(stream=stream)
         made = view.empty(self._out_shape, view.dtype) if out is None else out
         if out is None:
@@ -304,7 +336,7 @@ class Plan:
             given = open_target(out, stream)
             if not isinstance(given, View) or given.device != self._number:
                 raise ValueError(f'x is on {self.device}, but out is elsewhere: give both on one device')
-            check_out(self._out_shape, self._dtype, given.layout.shape, given.dtype, given.layout.is_dense())
+            check_out(self._out_shape, self._type, given.layout.shape, given.dtype, given.layout.is_dense())
             if may_overlap(view, given):
                 raise ValueError('out overlaps x: on a GPU, give an array of its own')
             target = given.pointer
@@ -318,7 +350,7 @@ class Plan:
             other = open_array(source, 'source', stream)
             if not isinstance(other, View) or other.device != self._number:
                 raise ValueError(f'x is on {self.device}, but source is elsewhere: give both on one device')
-            check_view(other, 'source', self._shape, self._dtype)
+            check_view(other, 'source', self._shape, self._type)
             self._handle.run_with(view.pointer, other.pointer, target, stream, memory)
         del kept  # not freed before this point
         return view.finish(made, stream) if out is None else out
@@ -395,10 +427,10 @@ class Plan:
         else:
             raise ValueError(f'weights have shape {given.shape}, but the plan has {self._box}, {len(self._taps.weights)} of them taps')
         chosen = np.ascontiguousarray(chosen)
-        if isinstance(self._handle, Handle) and self._steps > 1:
+        if isinstance(self._handle, (Handle, PairsHandle)) and self._steps > 1:
             warn_of_growth(stencil_handle(Taps(self._taps.offsets, chosen)), self._steps)
         self._chunks = {}
-        self._handle.set_weights(chosen)
+        self._handle.set_weights(self._with_constants(Taps(self._taps.offsets, chosen, in_order=True)).weights)
         self._memory.grow(self._handle.workspace)
         self._taps = Taps(self._taps.offsets, chosen)
 
@@ -434,7 +466,7 @@ class Plan:
         return _again, (self._whole, self._taps.offsets, self._taps.weights, self._box, self._given)
 
     def __repr__(self) -> str:
-        return (f'Plan(shape={self._shape}, taps={len(self._taps.weights)}, dtype={self._dtype.name!r}, '
+        return (f'Plan(shape={self._shape}, taps={len(self._taps.weights)}, dtype={self._type!r}, '
                 f'boundary={self.boundary!r}, steps={self._steps}, device={self.device!r}, strategy={self.strategy!r})')
 
     def _repr_html_(self) -> str:

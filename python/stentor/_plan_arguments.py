@@ -1,13 +1,13 @@
 """Checks of a plan's arguments: shapes, dtypes, weights, streams and alternative names."""
 
-from typing import Any, Mapping, Optional, Tuple
+from typing import Any, Collection, Mapping, Optional, Tuple
 
 import numpy as np
 
 from ._arguments import is_index, number, settled
 from ._arrays import View, numbers
 from ._boundary import Argument
-from ._problem import DTYPES
+from ._problem import DTYPES, ELEMENTS, PARTS
 from ._stencil import Taps, named_taps, taps_of
 from ._words import listed, said, whole
 
@@ -37,17 +37,25 @@ def shape_of(shape: Any) -> Tuple[int, ...]:
     return tuple(whole(each, 'an extent of shape', 1) for each in given)
 
 
-def dtype_of(dtype: Any) -> np.dtype:
-    name = str(dtype).rpartition('.')[2] if type(dtype).__module__.startswith('torch') else dtype
+def number_type(dtype: Any, among: Collection[str] = (*ELEMENTS, *PARTS)) -> str:
+    """The name of a number type, one of `among`, from a dtype of NumPy or PyTorch or a name."""
+    name = str(dtype).rpartition('.')[2] if type(dtype).__module__.startswith('torch') else getattr(dtype, '__name__', dtype)
     if isinstance(name, str):
-        name = {'f64': 'float64', 'f32': 'float32', 'f16': 'float16'}.get(name, name)
+        name = {'f64': 'float64', 'f32': 'float32', 'f16': 'float16', 'bf16': 'bfloat16'}.get(name, name)
     try:
-        found = np.dtype(name)
+        found = np.dtype(name) if name != 'bfloat16' else None  # which NumPy does not have
     except Exception:  # np.dtype raises exceptions of many types
-        found = None  # type: ignore[assignment]
-    if dtype is None or found is None or found.name not in DTYPES or not found.isnative:
-        raise ValueError(f'dtype is {said(dtype)}: use float64, float32 or float16')
-    return found
+        name = ''
+    if name != 'bfloat16':
+        name = found.name if dtype is not None and name != '' and found.isnative else ''  # type: ignore[union-attr]
+    if name not in among:
+        raise ValueError(f'dtype is {said(dtype)}: use one of {", ".join(among)}')
+    return name
+
+
+def dtype_of(dtype: Any) -> np.dtype:
+    """The dtype of arithmetic."""
+    return np.dtype(number_type(dtype, DTYPES))
 
 
 def plan_taps(weights: Any) -> Tuple[Taps, Tuple[int, ...]]:
@@ -100,14 +108,14 @@ def fitted(x: np.ndarray, name: str, shape: Tuple[int, ...], dtype: np.dtype) ->
     return np.require(x, dtype, ['C', 'A'])
 
 
-def check_view(view: View, name: str, shape: Tuple[int, ...], dtype: np.dtype) -> None:
-    if view.layout.shape != shape or view.dtype != dtype.name:
+def check_view(view: View, name: str, shape: Tuple[int, ...], dtype: str) -> None:
+    if view.layout.shape != shape or view.dtype != dtype:
         raise ValueError(f'{name} is {view.dtype} of shape {view.layout.shape}, but the plan is for {dtype} of shape {shape}')
     if not view.layout.is_dense():
         raise ValueError(f'{name} is not dense: copy it first')
 
 
-def check_out(wanted: Tuple[int, ...], wanted_dtype: np.dtype, shape: Tuple[int, ...], dtype: Any, dense: bool) -> None:
+def check_out(wanted: Tuple[int, ...], wanted_dtype: Any, shape: Tuple[int, ...], dtype: Any, dense: bool) -> None:
     if tuple(shape) != wanted or dtype != wanted_dtype:
         raise ValueError(f'out is {dtype} of shape {tuple(shape)}, but the result is {wanted_dtype} of shape {wanted}')
     if not dense:

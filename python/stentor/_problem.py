@@ -23,6 +23,7 @@ ELEMENTS = {'float64': lib.STN_ELEMENT_F64, 'float32': lib.STN_ELEMENT_F32, 'flo
             'uint16': lib.STN_ELEMENT_U16, 'int32': lib.STN_ELEMENT_I32, 'uint32': lib.STN_ELEMENT_U32, 'int64': lib.STN_ELEMENT_I64,
             'uint64': lib.STN_ELEMENT_U64, 'bool': lib.STN_ELEMENT_BOOL}
 ELEMENT_OF = {np.dtype(name): element for name, element in ELEMENTS.items() if name != 'bfloat16'}
+PARTS = {'complex64': 'float32', 'complex128': 'float64'}  # the real and the imaginary part
 ITEM_SIZES = {name: lib.stn_element_size(element) for name, element in ELEMENTS.items()}
 ITEM_SIZES.update(complex64=8, complex128=16)
 WRAP: Sides = ((lib.STN_WRAP, 0.0), (lib.STN_WRAP, 0.0))  # type: ignore[assignment]

@@ -13,14 +13,41 @@ from ._memo import pin, recall, remember
 from ._scratch import STREAMS
 
 KEPT_BYTES = 1 << 16  # the largest scratch memory, in bytes, that is kept between calls
+# Arrays of at most SMALL points are small, and of at most SMALL_ROWS points if no axis has less
+# than LINE: then there are no short rows, and no taps that are far longer than an axis.
+SMALL, SMALL_ROWS, LINE = 1 << 12, 1 << 14, 24
 _ndarray = np.ndarray
 
 
-def quick(key: Tuple, x: Any) -> Any:
-    """The result, or None if nothing is cached."""
+def small_layout(x: np.ndarray) -> Optional[Tuple]:
+    """What a filter without a plan needs to know of a small dense array; None for other arrays."""
+    flags, size = x.flags, x.size
+    if size > SMALL and (size > SMALL_ROWS or min(x.shape) < LINE) or not size or not flags.c_contiguous or not flags.aligned:
+        return None
+    return (x.ndim, x.dtype) if x.dtype.isnative else None
+
+
+def completed(key: Tuple, weights: Optional[np.ndarray]) -> Tuple:
+    """The key with the weights that it was made without, in the order of the taps."""
+    return key if weights is None else (key, weights.dtype, weights.tobytes())
+
+
+def quick(key: Tuple, x: Any, small: bool = False, weights: Optional[np.ndarray] = None) -> Any:
+    """The result, or None if nothing is cached.
+
+    `small` looks for a filter without a plan too. `weights` complete the key."""
     if type(x) is _ndarray and x.dtype.isnative:  # results have native byte order
-        prepared = recall((key, x.shape, x.strides, x.dtype, x.flags.aligned, x.dtype))
+        layout = small_layout(x) if small else None
+        if layout is not None and weights is not None:
+            found = recall((key, layout, x.dtype))
+            if found is not None:
+                return found(x, None, weights)
+        key = completed(key, weights)
+        prepared = None if layout is None else recall((key, layout, x.dtype))
+        if prepared is None:
+            prepared = recall((key, x.shape, x.strides, x.dtype, x.flags.aligned, x.dtype))
         return None if prepared is None else prepared(x)
+    key = completed(key, weights)
     full = _tensor_key(key, x)
     if full is None:
         return None

@@ -9,7 +9,8 @@ import numpy as np
 
 from ._arguments import settled
 from ._arrays import Host, open_array
-from ._fft_run import check_unused, resized, size_and_axis, sizes_and_axes
+from ._convert import converted
+from ._fft_run import REAL, check_unused, real_of, resized, size_and_axis, sizes_and_axes
 from ._namespace import COLUMNS, NUMPY, namespace_of
 from ._trigonometric import Kind, lines, logical_length
 from ._words import said, whole
@@ -294,7 +295,7 @@ def _run(x: Any, opened: Any, sizes: Tuple[int, ...], where: Tuple[int, ...], ki
 
 
 def _on_host(x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], kinds: Sequence[Kind]) -> np.ndarray:
-    real = np.dtype(np.float32 if x.dtype.name in ('float16', 'float32', 'complex64') else np.float64)
+    real = np.dtype(real_of(x.dtype.name))
     if x.dtype.kind == 'c':
         parts = [_on_host(part, sizes, where, kinds) for part in (x.real, x.imag)]
         return NUMPY.pair(*parts)
@@ -342,8 +343,8 @@ def _on_device(x: Any, view: Any, sizes: Tuple[int, ...], where: Tuple[int, ...]
         return space.pair(*(_on_device(part, open_array(part, 'x'), sizes, where, kinds) for part in (x.real, x.imag)))
     if space.name == 'torch':
         x = x.detach()
-    if view.dtype == 'float16':
-        x = x.float() if space.name == 'torch' else x.astype('float32')
+    if view.dtype not in REAL:
+        x = converted(x, real_of(view.dtype), (0,) * len(x.shape))
     for axis, points, kind in zip(where, sizes, kinds):
         lined = space.cut(space.move(x, axis, -1), 0, points)
         if space.size(lined) < points:

@@ -33,7 +33,7 @@ def spectral_conv(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Te
     ----------
     x : torch.Tensor
         Of shape (batch, channels in, points...), with 1 to 3 axes of points; float32, float64,
-        complex64 or complex128.
+        complex64 or complex128. Other types are converted to the precision of `weight`.
     weight : torch.Tensor
         Complex, of the precision of `x` and of shape (channels in, channels out, modes...). Along
         each axis it holds the frequencies -(m // 2) to (m - 1) // 2, but along the last axis of
@@ -60,6 +60,7 @@ def spectral_conv(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Te
             check_kind(value, name)
     if not weight.is_complex():
         raise ValueError(f'weight has dtype {weight.dtype}: with x of {x.dtype} give {_WEIGHTS.get(x.dtype, torch.complex64)}')
+    x = _in_a_plans_type(x, weight.dtype)
     tensors = (x, weight) if bias is None else (x, weight, bias)
     if type(low) is bool and is_eager(*tensors):
         return _run(x, _pairs(weight), bias, low)
@@ -68,6 +69,11 @@ def spectral_conv(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Te
             raise ValueError(f'{name} is on {other.device} and x on {x.device}: move one of them')
     refuse_tangents(*tensors)
     return _by_pairs(x, _pairs(weight), bias, low)
+
+
+def _in_a_plans_type(x: torch.Tensor, like: torch.dtype = torch.complex64) -> torch.Tensor:
+    """The tensor, in the precision of the complex type `like` if there are no plans for its own."""
+    return x if x.dtype in _WEIGHTS else x.to(like if x.is_complex() else _PAIRS.get(like, torch.float32))
 
 
 def _pairs(weight: torch.Tensor) -> torch.Tensor:
@@ -348,8 +354,8 @@ class SpectralConv(torch.nn.Module):
     did not write gives a warning when it meets such data, once; `compatible='2.0.0'` gives the
     release's results.
 
-    Half precision and bfloat16 are converted to float32, also under autocast, and the result is
-    float32, as in neuraloperator. Second derivatives are supported.
+    Half precision, bfloat16 and whole numbers are converted to float32, also under autocast, and
+    the result is float32, as in neuraloperator. Second derivatives are supported.
 
     Examples
     --------
@@ -440,8 +446,7 @@ class SpectralConv(torch.nn.Module):
         precision = self.fno_block_precision
         if precision == 'half' and not x.is_complex():
             x = x.half()
-        if x.dtype in (torch.half, torch.bfloat16, torch.chalf):
-            x = x.to(torch.cfloat if x.is_complex() else torch.float32)
+        x = _in_a_plans_type(x)
         if self.complex_data and not x.is_complex():
             x = x.to(torch.cdouble if x.dtype == torch.double else torch.cfloat)
         bias = None if self.bias is None else self.bias.flatten().to(x.dtype)

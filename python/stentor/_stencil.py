@@ -28,6 +28,16 @@ class Taps:
     def rank(self) -> int:
         return self.offsets.shape[1]
 
+    def without_zeros(self) -> 'Taps':
+        """The taps whose weight is not 0, or one of offset and weight 0."""
+        count = np.count_nonzero(self.weights)
+        if count == len(self.weights):
+            return self
+        if not count:
+            return Taps(np.zeros((1, self.rank), np.int64), np.zeros(1), in_order=True)
+        kept = self.weights != 0
+        return Taps(self.offsets[kept], self.weights[kept], in_order=True)
+
     def reach(self):
         """The reach of the taps, [(low, high)] for each axis, each at least 0."""
         if self._reach is None:
@@ -48,16 +58,8 @@ def taps_of(weights: np.ndarray, centre, drop_zeros: bool = True) -> Taps:
     """The taps of a dense array whose element `centre` has offset 0.
 
     Exact zeros are left out if `drop_zeros`."""
-    if weights.all():
-        return Taps(_box_offsets(weights.shape, tuple(centre)), weights.flatten(), in_order=True)
-    if not drop_zeros:
-        where = np.argwhere(np.ones(weights.shape, bool))
-    elif weights.any():
-        where = np.argwhere(weights)
-    else:
-        where = np.array([centre])  # one tap of weight 0
-    values = weights[tuple(where.T)] if weights.any() else np.zeros(len(where))
-    return Taps(where - np.asarray(centre), values, in_order=True)
+    taps = Taps(_box_offsets(weights.shape, tuple(centre)), weights.flatten(), in_order=True)
+    return taps.without_zeros() if drop_zeros else taps
 
 
 def stencil_handle(taps: Taps):

@@ -8,17 +8,20 @@ type is right. A NaN or infinity makes every number of its own line's transform 
 where scipy may leave some finite, and does not affect other lines.
 """
 
-from typing import Any, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Optional, Sequence
 
 from ._fft_helpers import fftfreq, fftshift, get_workers, ifftshift, next_fast_len, prev_fast_len, rfftfreq, set_workers
 from ._fft_run import transform
 from ._hermitian import hfft, hfft2, hfftn, ihfft, ihfft2, ihfftn
+from ._namespace import rest_of
 from ._real_transforms import dct, dctn, dst, dstn, idct, idctn, idst, idstn
 
 Sizes = Optional[Sequence[int]]
 __all__ = ['dct', 'dctn', 'dst', 'dstn', 'fft', 'fft2', 'fftfreq', 'fftn', 'fftshift', 'get_workers', 'hfft', 'hfft2', 'hfftn', 'idct',
            'idctn', 'idst', 'idstn', 'ifft', 'ifft2', 'ifftn', 'ifftshift', 'ihfft', 'ihfft2', 'ihfftn', 'irfft', 'irfft2', 'irfftn',
            'next_fast_len', 'prev_fast_len', 'rfft', 'rfft2', 'rfftfreq', 'rfftn', 'set_workers']
+if not TYPE_CHECKING:  # unknown names stay errors of type checkers
+    __getattr__ = rest_of('scipy.fft', 'stentor.fft')
 
 
 def fft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,

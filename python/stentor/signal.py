@@ -8,19 +8,23 @@ used.
 import math
 import time
 import warnings
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from ._arguments import is_index
-from ._arrays import Host, open_array
+from ._arrays import Host, open_array, type_name
+from ._convert import converted
 from ._fft_helpers import next_fast_len
 from ._fft_run import transform
+from ._filter import is_whole
 from ._filters import convolve as _stencil_convolve
-from ._namespace import NUMPY, Namespace, namespace_of
+from ._namespace import NUMPY, Namespace, namespace_of, rest_of
 from ._words import said, whole
 
 __all__ = ['choose_conv_method', 'convolve', 'correlate', 'correlation_lags', 'fftconvolve', 'oaconvolve']
+if not TYPE_CHECKING:  # unknown names stay errors of type checkers
+    __getattr__ = rest_of('scipy.signal', 'stentor.signal')
 MODES = ('full', 'same', 'valid')
 BLOCKS = 8  # the minimum length of a block of oaconvolve, in lengths of the shorter array
 # Nanoseconds of a multiply-add of the direct sum, of one point in one FFT stage, and of the
@@ -238,7 +242,7 @@ def _handed(given: Any, result: Any) -> Any:
 
 
 def _is_complex(x: Any) -> bool:
-    return 'complex' in str(x.dtype)
+    return type_name(x).startswith('complex')
 
 
 def _check_mode(mode: Any) -> None:
@@ -393,7 +397,10 @@ def _rounded(a: Any, b: Any, mode: Any, space: Namespace) -> Any:
     """The convolution by transforms, in the dtype of direct sums; integers are rounded."""
     made = fftconvolve(a, b, mode)
     if space.name != 'numpy':
-        return made
+        if not (is_whole(type_name(a)) and is_whole(type_name(b))):
+            return made
+        nearest = getattr(space.module, 'rint', None) or space.module.round
+        return converted(nearest(made), np.result_type(type_name(a), type_name(b)).name, (0,) * len(made.shape))
     dtype = np.result_type(a, b)
     if dtype.kind in 'iu':
         made = np.rint(made)

@@ -36,7 +36,8 @@ def stencil(x: torch.Tensor, weights: torch.Tensor, boundary: Union[str, Sequenc
     Parameters
     ----------
     x : torch.Tensor
-        float64, float32 or float16. Axes before those of `weights` are batch axes.
+        float64, float32, float16, or bfloat16, which is computed in float32. Axes before those of
+        `weights` are batch axes.
     weights : torch.Tensor
         1 to 3 axes of odd extent; the middle element has offset 0. Its values are read on the host
         in each call: keep it on the host, since a tensor on a GPU is waited for.
@@ -61,6 +62,8 @@ def stencil(x: torch.Tensor, weights: torch.Tensor, boundary: Union[str, Sequenc
     >>> x.grad
     tensor([3., 0., 0., 0., 0.])
     """
+    if getattr(x, 'dtype', None) is torch.bfloat16:
+        return stencil(x.float(), weights, boundary, steps).to(x.dtype)
     if is_eager(x, weights) and type(steps) is int:
         return _at_once(x, weights, boundary, steps)
     for name, value in (('x', x), ('weights', weights)):

@@ -25,10 +25,11 @@ static stn_status check(const stn_problem *problem, const stn_filter_taps *taps,
     return STN_OK;
 }
 
-/* Taps in the library's form. Their offsets must ascend, as they then differ. */
-static stn_status fill(const stn_filter_taps *given, stn_tap *taps, stn_error *error) {
+/* Taps in the library's form, without those of weight 0. Offsets must ascend: then they differ. */
+static stn_status fill(const stn_filter_taps *given, stn_stencil *stencil, stn_error *error) {
+    stn_tap last = {0};
     for (size_t i = 0; i < given->count; i++) {
-        taps[i] = (stn_tap){.weight = given->weights[i]};
+        stn_tap tap = {.weight = given->weights[i]};
         int order = i ? 0 : 1;
         for (int axis = 0; axis < given->axes; axis++) {
             const int64_t offset = given->offsets[i * (size_t)given->axes + (size_t)axis];
@@ -36,14 +37,17 @@ static stn_status fill(const stn_filter_taps *given, stn_tap *taps, stn_error *e
                 return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                                 "tap %zu of a filter has the offset %lld: the furthest possible is %d either way", i,
                                 (long long)offset, STN_MAX_HOST_RADIUS);
-            if (!order) order = (offset > taps[i - 1].offset[axis]) - (offset < taps[i - 1].offset[axis]);
-            taps[i].offset[axis] = offset;
+            if (!order) order = (offset > last.offset[axis]) - (offset < last.offset[axis]);
+            tap.offset[axis] = offset;
         }
         if (order < 1)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                             "tap %zu of a filter does not follow tap %zu: sort the taps by offset, each once", i,
                             i - 1);
+        last = tap;
+        if (tap.weight != 0) stencil->taps[stencil->ntaps++] = tap;
     }
+    if (!stencil->ntaps) stencil->taps[stencil->ntaps++] = (stn_tap){.weight = 0};
     return STN_OK;
 }
 
@@ -58,12 +62,12 @@ stn_status stn_filter_run(stn_context *context, const stn_problem *problem, cons
     STN_TRY(stn_read_versioned_struct(&stn_layout_problem, problem, &copy, error));
     STN_TRY(check(&copy, taps, error));
     STN_TRY(stn_context_pool(context, &pool, error));
-    stn_stencil stencil = {.rank = taps->rank, .ntaps = taps->count};
+    stn_stencil stencil = {.rank = taps->rank};
     stencil.taps = malloc(taps->count * sizeof *stencil.taps);
     if (!stencil.taps) return stn_fail_memory(error, "the taps of a filter", taps->count * sizeof *stencil.taps);
     copy.stencil = &stencil;
     stn_status status;
-    STN_TRY_GOTO(status, fill(taps, stencil.taps, error), done);
+    STN_TRY_GOTO(status, fill(taps, &stencil, error), done);
     STN_TRY_GOTO(status, stn_task_make(&copy, &task, error), done);
     stn_host_run(&task, pool, in, out, NULL);
 done:

@@ -5,6 +5,7 @@ done by NumPy. Results must equal those on the host.
 """
 import contextlib
 import sys
+import time
 import types
 import unittest
 
@@ -12,6 +13,8 @@ import numpy as np
 
 import stentor
 import stentor.signal
+from stentor._fft_run import real_of
+from stentor._problem import ELEMENT_OF
 from test_kinds import module, pretending
 
 RNG = np.random.default_rng(0)
@@ -75,7 +78,7 @@ def fake_cupy():
     def function(name):
         return lambda *given, **named: there(getattr(np, name)(*map(plain, given), **named))
 
-    names = ('concatenate', 'moveaxis', 'where', 'zeros', 'ones_like', 'zeros_like', 'asarray', 'stack', 'roll', 'conj', 'flip', 'pad')
+    names = ('concatenate', 'moveaxis', 'where', 'zeros', 'ones_like', 'zeros_like', 'asarray', 'stack', 'roll', 'conj', 'flip', 'pad', 'rint')
     cuda = types.SimpleNamespace(Device=lambda number: contextlib.nullcontext(), get_current_stream=lambda: types.SimpleNamespace(ptr=0))
     return module('cupy', ndarray=Array, empty=lambda shape, dtype: Array(stentor.DeviceArray(shape, dtype)), cuda=cuda,
                   **{name: function(name) for name in names})
@@ -125,6 +128,25 @@ class Composed(unittest.TestCase):
             self.same(stentor.signal.oaconvolve, RNG.standard_normal((3, 90)), kernel, mode)
         with self.assertRaisesRegex(ValueError, 'one device'):
             stentor.signal.fftconvolve(there(self.x), kernel)
+
+    def test_types(self):
+        """Numbers of all types are transformed as on the host, and so as in scipy."""
+        seed = time.time_ns() % 2**32
+        print('seed', seed)
+        rng = np.random.default_rng(seed)
+        for dtype in (*ELEMENT_OF, np.dtype('complex64')):
+            x, kernel = ((20 * rng.random(shape)).astype(dtype) for shape in ((7, 9), (2, 3)))
+            name = str(rng.choice(['fft', 'irfftn', 'dct', *(['rfft'] if dtype.kind != 'c' else [])]))
+            with self.subTest(dtype=dtype, name=name):
+                self.same(getattr(stentor.fft, name), x, close=1e-11 if real_of(dtype.name) == 'float64' else 2e-5)
+                if dtype.kind in 'iu':
+                    self.same(stentor.signal.convolve, x, kernel, method='fft')
+        for dtype in ('uint8', 'int32', 'bool', 'float16'):  # of a library that is not known
+            x = (20 * rng.random((7, 9))).astype(dtype)
+            np.testing.assert_allclose(stentor.fft.rfft(stentor.to_device(x)).numpy(), np.fft.rfft(x.astype(float)), atol=1e-4)
+        out = Array(np.zeros((7, 5), 'c16'))
+        self.assertIs(stentor.fft.rfft(there(x.astype('i4')), out=out), out)
+        np.testing.assert_allclose(plain(out), np.fft.rfft(x.astype('i4')), atol=1e-12)
 
     def test_lines_and_derivatives(self):
         self.same(stentor.correlate1d, self.x, weights=[1.0, 2, 4], axis=0)

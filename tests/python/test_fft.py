@@ -10,7 +10,7 @@ from stentor import _fourier
 from test_filters import random_array
 
 COUNT = int(os.environ.get('STENTOR_TEST_COUNT', '60'))
-DTYPES = ['float64', 'float32', 'complex128', 'complex64', 'float16', 'int32', 'uint8']
+DTYPES = ['float64', 'float32', 'complex128', 'complex64', 'float16', 'int32', 'uint8', 'bool', 'int8', 'uint16', 'uint32', 'int64', '>c8', '>i2']
 
 
 def random_axes(rng, rank):
@@ -85,8 +85,11 @@ class Random(unittest.TestCase):
         np.testing.assert_allclose(stentor.fft.irfftn(stentor.fft.rfftn(x), s=x.shape), x, atol=1e-13)
 
     def test_one_frequency(self):
-        x = np.ones((3, 1))
-        self.agree(stentor.fft.irfftn(x), scipy.fft.irfftn(x))
+        for shape in ((1,), (3, 1), (2, 3, 1)):
+            for name in ('irfftn', 'hfftn', 'irfft2', 'hfft2'):
+                for axes in ((-1,), tuple(range(len(shape)))[-2:]):
+                    x = np.full(shape, 2 + 1j)
+                    self.agree(getattr(stentor.fft, name)(x, axes=axes), getattr(scipy.fft, name)(x, axes=axes))
 
     def test_bad_input(self):
         x = np.ones((4, 4))

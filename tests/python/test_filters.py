@@ -61,7 +61,7 @@ class Random(unittest.TestCase):
         def body(rng):
             rank, dtype = int(rng.integers(1, 4)), str(rng.choice(['f8', 'f4', 'u1', 'u2', 'i2', 'i4', '?']))
             x = np.asarray(rng.integers(0, 2 if dtype == '?' else 100, random_shape(rng, rank)), dtype)
-            copies = np.repeat(x[None], 4096 // x.size + 1, axis=0)
+            copies = np.repeat(x[None], 16384 // x.size + 1, axis=0)
             output = str(rng.choice(['u1', 'i4', 'u2', '?'])) if rng.random() < 0.5 and dtype[0] != 'f' else dtype
             mode = str(rng.choice([*MODES, 'fixed']))
             cval, axes = float(rng.choice([0, 3, 2.5])), tuple(range(1, rank + 1))
@@ -76,6 +76,32 @@ class Random(unittest.TestCase):
             for each in theirs[[0, -1]]:
                 agree(self, ours, each)
         self.each(14, body)
+
+    def test_small_filters_serve_other_shapes_and_weights(self):
+        """Calls that differ in shape and weights only: a small filter is made by the second."""
+        def body(rng):
+            rank, dtype = int(rng.integers(1, 4)), str(rng.choice(['f8', 'f4', '>f8', 'i2', 'u1']))
+            box, mode, cval = tuple(rng.integers(1, 5, rank)), str(rng.choice(MODES)), float(rng.choice([0, 2.5]))
+            name, kind = str(rng.choice(['correlate', 'convolve'])), str(rng.choice(['f8', 'f4', 'i8', '>f8']))
+            axes = tuple(int(axis) for axis in np.sort(rng.choice(rank + 1, rank, replace=False)))
+            for i in range(6):
+                shape = tuple(rng.integers(1, 2 + 130 // rank ** 3, rank + 1))
+                x = random_array(rng, shape, dtype) if rng.random() < 0.5 else np.asarray(rng.integers(0, 99, shape), dtype)
+                if x.dtype.kind == 'f' and i % 3 == 2:
+                    x[(0,) * x.ndim] = np.nan  # which a weight 0 does not read
+                w = rng.integers(-3, 4, box).astype(kind) if i % 3 == 2 else np.asarray(rng.integers(1, 9, box), kind)
+                w[(-1,) * rank] = 1
+                wide = np.expand_dims(w, [axis for axis in range(rank + 1) if axis not in axes])
+                agree(self, getattr(stentor, name)(x, w, mode=mode, cval=cval, axes=axes),
+                      getattr(ndimage, name)(x, wide, mode=mode, cval=cval))
+        self.each(16, body)
+
+    def test_outputs_of_the_other_byte_order(self):
+        x = np.arange(12).reshape(3, 4) * 10
+        for dtype in ('>i4', '>u2', '>f4'):
+            for given in (np.dtype(dtype), np.zeros(x.shape, dtype)):
+                made, expected = (lib.uniform_filter(x, 3, output=given).copy() for lib in (stentor, ndimage))
+                agree(self, made, expected)
 
     def test_means_of_unsigned_integers_are_exact(self):
         def body(rng):
@@ -133,8 +159,9 @@ class Random(unittest.TestCase):
             rank = int(rng.integers(1, 4))
             x = random_array(rng, random_shape(rng, rank), rng.choice(['float64', 'float32', 'complex128', 'int32', 'uint8', 'bool']))
             given = dict(mode=[str(rng.choice(MODES)) for _ in range(rank)], cval=float(rng.integers(0, 4)))
-            if x.dtype not in (np.uint8, bool):
-                agree(self, stentor.laplace(x, **given), ndimage.laplace(x, **given))
+            real = {} if x.dtype.kind == 'c' or rng.random() < 0.4 else dict(output=np.dtype(str(rng.choice(['int16', 'uint8', 'bool', 'float64']))))
+            real['cval'] = given['cval'] + float(rng.choice([0, 0.5]))  # truncated along each axis
+            agree(self, stentor.laplace(x, **{**given, **real}), ndimage.laplace(x, **{**given, **real}))
             size = [int(n) for n in rng.integers(1, 6, rank)]
             origin = [int(rng.integers(-((n - 1) // 2), (n - 1) // 2 + 1)) for n in size]
             agree(self, stentor.uniform_filter(x, size, origin=origin, **given),

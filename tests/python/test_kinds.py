@@ -13,6 +13,7 @@ import numpy as np
 from scipy import ndimage
 
 import stentor
+from stentor._problem import ELEMENTS
 
 try:
     stentor.to_device(np.ones(3))
@@ -84,7 +85,12 @@ class Tensor:
     imag = property(lambda self: self._part(1))
 
     def __add__(self, other):
+        if self.dtype in ('torch.uint16', 'torch.uint32', 'torch.uint64'):
+            raise NotImplementedError('"add_stub" not implemented for \'UInt16\'')
         return Tensor(self.home.numpy() + other.home.numpy())
+
+    def view(self, dtype):
+        return Tensor(self.home.numpy().view(dtype.rpartition('.')[2]))
 
     def __sub__(self, other):
         return Tensor(self.home.numpy() - other.home.numpy())
@@ -126,10 +132,9 @@ def fake_torch(streams):
     def joined(real, imaginary):
         return Tensor(real.home.numpy() + 1j * imaginary.home.numpy())
 
-    return module('torch', Tensor=Tensor, complex=joined, bfloat16='torch.bfloat16', empty=empty, empty_like=empty_like, cuda=types.SimpleNamespace(current_stream=current_stream),
-                  nn=types.SimpleNamespace(functional=types.SimpleNamespace(pad=pad)), complex64='torch.complex64',
-                  float64='torch.float64', float32='torch.float32', complex128='torch.complex128', uint8='torch.uint8',
-                  strided='torch.strided')
+    return module('torch', Tensor=Tensor, complex=joined, empty=empty, empty_like=empty_like, cuda=types.SimpleNamespace(current_stream=current_stream),
+                  nn=types.SimpleNamespace(functional=types.SimpleNamespace(pad=pad)), strided='torch.strided',
+                  **{name: f'torch.{name}' for name in [*ELEMENTS, 'complex64', 'complex128']})
 
 
 class CupyArray:

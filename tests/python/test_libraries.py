@@ -84,8 +84,7 @@ class Jax(unittest.TestCase):
         x = jax.numpy.ones((4, 5), jax.numpy.float32)
         for said, wrong in (('outside of jax.jit', lambda: jax.jit(stentor.laplace)(x)), ('outside of jax.jit', lambda: jax.vmap(stentor.laplace)(x)),
                             ('outside of jax.jit', lambda: jax.grad(lambda a: stentor.laplace(a).sum())(x)),
-                            ('read-only', lambda: stentor.laplace(x, out=x)),
-                            ('bfloat16', lambda: stentor.laplace(x.astype(jax.numpy.bfloat16)))):
+                            ('read-only', lambda: stentor.laplace(x, out=x))):
             with self.subTest(said), self.assertRaisesRegex(ValueError, said):
                 wrong()
 

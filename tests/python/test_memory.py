@@ -47,8 +47,19 @@ class Kept(unittest.TestCase):
         kept = list(_memo._prepared.values())
         stentor.fft.fft(x[:1999993])
         self.assertIs(list(_memo._prepared.values())[-1], kept[-1])
-        stentor.laplace(x[:10])
+        stentor.laplace(x[:100000])
         self.assertLessEqual(sum(_memo._bytes.values()), self.MOST)
+
+    def test_small_filters_with_new_arguments_evict_nothing(self):
+        x = np.random.default_rng(6).random((16, 16))
+        stentor.laplace(x.repeat(20, 0).repeat(20, 1))
+        kept = set(_memo._prepared)
+        for i in range(600):
+            stentor.gaussian_filter(x, 1 + i * 1e-3)
+            stentor.correlate(x, np.full((3, 3), 1 + i))
+            stentor.correlate(x[:i % 15 + 1], np.full((3, 3), 1 + i))
+        self.assertLessEqual(kept, set(_memo._prepared))
+        self.assertLess(len(_memo._prepared), 10)
 
     def test_an_entry_that_is_replaced_counts_once(self):
         class Entry:

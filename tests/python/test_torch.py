@@ -7,6 +7,7 @@ import numpy as np
 from tensors import DEVICES, tensor, torch
 
 import stentor
+import stentor.signal
 import stentor.torch
 
 BOUNDARIES = ['wrap', 'constant=0.7', 'nearest', 'reflect', 'mirror', 'fixed', 'reflect:constant=2', 'fixed:mirror',
@@ -47,7 +48,7 @@ class Tensors(unittest.TestCase):
                             ('give a tensor', lambda: stentor.torch.stencil(tensor(5).numpy(), tensor(3))),
                             ('to_dense', lambda: stentor.torch.stencil(tensor(5, 5).to_sparse(), tensor(3))),
                             ('to_dense', lambda: stentor.laplace(tensor(5, 5).to_sparse())),
-                            ('NumPy cannot read', lambda: stentor.laplace(tensor(5).bfloat16())),
+                            ('bfloat16', lambda: stentor.laplace(tensor(5), out=tensor(5).bfloat16())),
                             ('complex', lambda: stentor.torch.stencil(tensor(5), torch.ones(3, dtype=torch.complex64))),
                             ('sequence', lambda: stentor.torch.stencil(tensor(5), tensor(3), 7)),
                             ('for an axis', lambda: stentor.torch.stencil(tensor(5), tensor(3), [7])),
@@ -55,6 +56,23 @@ class Tensors(unittest.TestCase):
             with self.subTest(said), self.assertRaisesRegex((ValueError, RuntimeError), said):
                 wrong()
 
+
+    def test_bfloat16(self):
+        """It is computed in float32; filters and plans round the result, transforms do not."""
+        low = tensor(9, 10).bfloat16()
+        wide, w = low.float(), tensor(3, 3)
+        for run in (lambda x: stentor.gaussian_filter(x, 1), lambda x: stentor.correlate(x, w.numpy()), lambda x: stentor.sobel(x),
+                    lambda x: stentor.Plan((9, 10), 'heat-2d', dtype=x.dtype, steps=3, device='host')(x), lambda x: stentor.torch.stencil(x, w, steps=2)):
+            self.assertIs(run(low).dtype, torch.bfloat16)
+            torch.testing.assert_close(run(low), run(wide).bfloat16(), rtol=0, atol=0)
+        for run in (stentor.fft.rfftn, stentor.fft.fft, stentor.fft.dct, lambda x: stentor.gaussian_filter(x, 1, output='float32'),
+                    lambda x: stentor.signal.fftconvolve(x, x)):
+            torch.testing.assert_close(run(low), run(wide), rtol=0, atol=0)
+        w.requires_grad_()
+        stentor.torch.stencil(low.requires_grad_(), w).sum().backward()
+        self.assertEqual((low.grad.dtype, w.grad.dtype), (torch.bfloat16, torch.float64))
+        with self.assertRaisesRegex(ValueError, 'for bfloat16'):
+            stentor.Plan((9, 10), 'heat-2d', dtype='bfloat16', device='host')(wide)
 
     def test_tensors_that_are_read_otherwise(self):
         """Views with a pending conjugation or negation."""
