@@ -47,7 +47,7 @@ struct unaligned_lines {
         const STORED *row[EACH];
 #pragma unroll
         for (int i = 0; i < EACH; i++) row[i] = line(first + i);
-        if (x0 > 0 && x0 + COLUMNS < nx) {
+        if (x0 > 0 && x0 + POINTS * WORDS <= nx) {
 #pragma unroll
             for (int i = 0; i < EACH; i++) {
                 const STORED *const at = row[i] + x0, *const from = at - place_in_word(at) + POINTS * lane;
@@ -62,12 +62,12 @@ struct unaligned_lines {
         for (int k = 0; k < WORDS; k += 32) {
             const bool present = lane < WORDS - k;
             const long long column = x0 + POINTS * (lane + k);
-            bool single = false;
+            unsigned single = 0;  // bit i: the word of line i
 #pragma unroll
             for (int i = 0; i < EACH; i++) {
                 const long long from = copied_from(column - place_in_word(row[i] + x0), nx);
                 if (present && from >= 0) copy_async_4(to + i * PITCH + POINTS * k, row[i] + from);
-                single = single || (present && from < 0);
+                single |= (present && from < 0 ? 1u : 0u) << i;
             }
             if (!__any_sync(0xffffffffu, single)) continue;
             // All loads before the first store, so that they are waited for together.
@@ -83,10 +83,9 @@ struct unaligned_lines {
             }
 #pragma unroll
             for (int i = 0; i < EACH; i++) {
-                const bool here = copied_from(column - place_in_word(row[i] + x0), nx) < 0;
+                if (!(single >> i & 1)) continue;
 #pragma unroll
-                for (int e = 0; e < POINTS; e++)
-                    if (present && here) to[i * PITCH + POINTS * k + e] = run[i][e];
+                for (int e = 0; e < POINTS; e++) to[i * PITCH + POINTS * k + e] = run[i][e];
             }
         }
     }
