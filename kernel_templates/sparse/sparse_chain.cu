@@ -184,7 +184,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
     int at = line * PITCH + column, next = 0, filled = 0,
         step = 0;  // `filled`: the chunk of the ring that is filled next
     STORED *const leaving = shared + RING_SIZE;
-    int moved = 0, stored = 0;  // UNALIGNED: chunks that were moved, steps whose outputs were stored
+    // UNALIGNED: chunks that were moved, and steps whose outputs were stored.
+    int moved = 0, stored = 0;
     const auto store_left = [&] {
         for (; stored < step; stored++)
             if (stored >= DEPTH - 1)

@@ -83,7 +83,8 @@ static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
         return (size_t)(stn_round_up(points, 128) * size);
     }
     if (shape->terms) {
-        if (shape->vector == 1 && size < WORD) columns += WORD / size; /* where lines move by an element */
+        /* Lines of unaligned rows are moved by an element. */
+        if (shape->vector == 1 && size < WORD) columns += WORD / size;
         return (size_t)(CHUNK * (stn_round_up(columns - banks, 128 / size) + banks) * size);
     }
     int64_t lines = SPARSE_TILE_ROWS + sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
