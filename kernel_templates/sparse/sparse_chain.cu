@@ -120,12 +120,10 @@ __device__ __forceinline__ void load_chunk(const chain_arguments &a, const copie
                                            long long x0, STORED *stage) {
     const auto place = [](int line) { return line * PITCH; };
     const auto row = [&](int line) { return in + fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(y0 + line, a.ny) * a.in_y; };
-    if constexpr (UNALIGNED) {
+    if constexpr (UNALIGNED)
         lines::copy<PITCH>(stage, row, x0, a.nx);
-        return;
-    }
-    if (take_lines<RING_CHUNK, Y_SIDE_LOW, Y_SIDE_HIGH>(mine, stage, place, in, a.in_y, y0, a.ny)) return;
-    load_lines<RING_CHUNK, SLOTS, THREADS, VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(stage, place, row, x0, a.nx);
+    else if (!take_lines<RING_CHUNK, Y_SIDE_LOW, Y_SIDE_HIGH>(mine, stage, place, in, a.in_y, y0, a.ny))
+        load_lines<RING_CHUNK, SLOTS, THREADS, VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(stage, place, row, x0, a.nx);
 }
 
 // UNALIGNED: moves the lines of chunk c that have arrived to where they are read.
