@@ -116,10 +116,16 @@ __device__ __forceinline__ void step_separably(const face_arguments &a, const RE
     }
 }
 
+// Whether i is no point past a face of axis A.
+template <int A>
+__device__ __forceinline__ bool lies_within(const tile &t, int i) {
+    return SIDE[A][0] == WRAP || t.grid[A].has(i);
+}
+
 // The distance from i to the point that it folds to; outside every box if there is none.
 template <int A>
 __device__ __forceinline__ int shift(const face_arguments &a, const tile &t, int i) {
-    if (SIDE[A][0] == WRAP || t.grid[A].has(i)) return 0;
+    if (lies_within<A>(t, i)) return 0;
     const grid_index from = source<A>(t.origin[A] + i, a.n[A]);
     return from < 0 ? -(1 << 24) : near(from - t.origin[A] - i);
 }
@@ -136,8 +142,9 @@ __device__ __forceinline__ void refresh_axis(const face_arguments &a, const tile
         int to[3] = {A == 0 ? 0 : i % LAYER / (HEIGHT * WIDTH), i / WIDTH % HEIGHT, i % WIDTH};
         to[A] = layer < LOW ? t.grid[A].low + layer - LOW : t.grid[A].end + layer - LOW;
         if (!folds(SIDE[A][layer >= LOW])) continue;
-        const int by[3] = {shift<0>(a, t, to[0]), shift<1>(a, t, to[1]), shift<2>(a, t, to[2])};
-        bool here = (A < 1 || by[0] == 0) && (A < 2 || by[1] == 0);
+        // Zero along slower axes, or the point is refreshed already.
+        bool here = (A < 1 || lies_within<0>(t, to[0])) && (A < 2 || lies_within<1>(t, to[1]));
+        const int by[3] = {A < 1 ? shift<0>(a, t, to[0]) : 0, A < 2 ? shift<1>(a, t, to[1]) : 0, shift<2>(a, t, to[2])};
 #pragma unroll
         // Nothing depends on the other points, or they lie past a constant side as well.
         for (int k = 0; k < 3; k++) {

@@ -29,21 +29,28 @@
 //
 // Lines are padded so that the words of two neighbouring lines are in different banks.
 //
+// Where rows begin at any element (VECTOR 1), lines are copied and moved as in unaligned.cuh, and
+// outputs leave by shared memory, an iteration later, as whole rows of the block: words of a row
+// that two warps store are stored in parts, which takes the time of several.
+//
 // For 1024 points in windows of 64 (15 steps of reach 1, f16): 48 products a term, 96 cycles; 32
 // reads of 512 bytes for all terms, 128 cycles of shared memory; memory takes 220.
 #include "device/arith.cuh"
 #include "device/launch_checks.cuh"
 #include "params.cuh"
 #include "sparse/factors.cuh"
+#include "sparse/unaligned.cuh"
 
 using STORED = SPARSE_STORE;
 constexpr int HALVES = SPARSE_HALVES, HALVES_Y = SPARSE_HALVES_Y, LEAD = SPARSE_LEAD, PARTS = SPARSE_PARTS;
 constexpr int THREADS = 32 * WARPS, SLOT = 16 / sizeof(STORED), POINTS_OF_WORD = sparse_words<STORED>::POINTS;
 constexpr int TALL = 64, WIDE = 16 * WARPS, RING_CHUNK = 32;
+constexpr bool UNALIGNED = VECTOR == 1;  // rows begin at any element
 constexpr int COLUMNS = WIDE - 16 + 8 * HALVES * POINTS_OF_WORD, SLOTS = COLUMNS / SLOT;
 // Pitch of lines modulo 128 bytes.
 constexpr int BANKS = (HALVES % 8 == 4 ? 8 : 16) * POINTS_OF_WORD;
-constexpr int PITCH = round_up(COLUMNS - BANKS, 32 * POINTS_OF_WORD) + BANKS;
+using lines = unaligned_lines<STORED, COLUMNS, RING_CHUNK, THREADS, X_SIDE_LOW, X_SIDE_HIGH>;
+constexpr int PITCH = round_up(COLUMNS + (UNALIGNED ? lines::SPARE : 0) - BANKS, 32 * POINTS_OF_WORD) + BANKS;
 constexpr int STAGE = RING_CHUNK * PITCH, RING_SIZE = STAGES * STAGE;
 // Rows from the first half of U's window to the second.
 constexpr int SECOND = 4 * HALVES_Y * POINTS_OF_WORD;
@@ -55,6 +62,9 @@ constexpr int DEPTH = (PRODUCTS_Y + SETS - 1) / SETS;
 static_assert(LEAD % SLOT == 0, "copies of 16 bytes");
 static_assert(HALVES_Y % 2 == 0, "products of one size, which the blocks of rows share");
 static_assert(AHEAD >= 1, "the next chunk arrives while this one is computed on");
+// UNALIGNED: outputs of 16 rows, of this iteration and the previous one. Neighbouring rows are in
+// different banks.
+constexpr int LEAVING_PITCH = WIDE + 16, LEAVING = 16 * LEAVING_PITCH, LEAVING_BLOCKS = 2 * RING_CHUNK / 16;
 
 struct chain_arguments {
     const STORED *in;
@@ -109,14 +119,46 @@ using copies = line_copies<STORED, SLOTS, THREADS>;
 __device__ __forceinline__ void load_chunk(const chain_arguments &a, const copies &mine, const STORED *in, long long y0,
                                            long long x0, STORED *stage) {
     const auto place = [](int line) { return line * PITCH; };
-    if (take_lines<RING_CHUNK, Y_SIDE_LOW, Y_SIDE_HIGH>(mine, stage, place, in, a.in_y, y0, a.ny)) return;
-    load_lines<RING_CHUNK, SLOTS, THREADS, VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(
-        stage, place, [&](int line) { return in + fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(y0 + line, a.ny) * a.in_y; }, x0,
-        a.nx);
+    const auto row = [&](int line) { return in + fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(y0 + line, a.ny) * a.in_y; };
+    if constexpr (UNALIGNED)
+        lines::copy<PITCH>(stage, row, x0, a.nx);
+    else if (!take_lines<RING_CHUNK, Y_SIDE_LOW, Y_SIDE_HIGH>(mine, stage, place, in, a.in_y, y0, a.ny))
+        load_lines<RING_CHUNK, SLOTS, THREADS, VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(stage, place, row, x0, a.nx);
+}
+
+// UNALIGNED: moves the lines of chunk c that have arrived to where they are read.
+__device__ __forceinline__ void move_chunk(const chain_arguments &a, const STORED *in, long long y0, long long x0,
+                                           STORED *stage) {
+    lines::move<PITCH>(
+        stage, [&](int line) { return in + fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(y0 + line, a.ny) * a.in_y; }, x0);
+}
+
+// UNALIGNED: leaves a warp's block of 16 x 16 outputs in shared memory, at column 16 warp + 4 t.
+__device__ __forceinline__ void leave_block(STORED *leaving, float scale, int warp, int g, int t,
+                                            const float (&sum)[2][4]) {
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        const four_outputs<STORED> four = gather(leaving, sum[0][2 * half] * scale, sum[0][2 * half + 1] * scale,
+                                                 sum[1][2 * half] * scale, sum[1][2 * half + 1] * scale);
+        word_run<sizeof(STORED)> run;
+#pragma unroll
+        for (int e = 0; e < static_cast<int>(sizeof(STORED)); e++) run.e[e] = four.word[e];
+        *reinterpret_cast<word_run<sizeof(STORED)> *>(leaving + (g + 8 * half) * LEAVING_PITCH + 16 * warp + 4 * t) =
+            run;
+    }
+}
+
+// UNALIGNED: stores the rows that all warps left, from row y of the grid on.
+__device__ __forceinline__ void store_rows(const chain_arguments &a, STORED *out, const STORED *leaving, long long y,
+                                           long long x0, int warp, int lane) {
+#pragma unroll 2
+    for (int r = warp; r < 16; r += WARPS)
+        if (y + r < a.ny) store_line<WIDE>(out + (y + r) * a.out_y + x0, leaving + r * LEAVING_PITCH, a.nx - x0, lane);
 }
 
 constexpr int ALIGNMENT_PAD = late<STORED>(LEAD);
-static_assert(shared_bytes_match((ALIGNMENT_PAD + RING_SIZE) * sizeof(STORED)),
+static_assert(shared_bytes_match((ALIGNMENT_PAD + RING_SIZE + (UNALIGNED ? LEAVING_BLOCKS * LEAVING : 0)) *
+                                 sizeof(STORED)),
               "the launcher gives as much shared memory");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const __grid_constant__ chain_arguments a) {
     let_next_launch_begin();  // the launch of the faces, or of the next operator, may start
@@ -139,11 +181,25 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
     const int line = first_line<STORED>(g, HALVES_Y), column = first_column<STORED>(t, HALVES) + 16 * warp;
     int at = line * PITCH + column, next = 0, filled = 0,
         step = 0;  // `filled`: the chunk of the ring that is filled next
+    STORED *const leaving = shared + RING_SIZE;
+    // UNALIGNED: chunks that were moved, and steps whose outputs were stored.
+    int moved = 0, stored = 0;
+    const auto store_left = [&] {
+        for (; stored < step; stored++)
+            if (stored >= DEPTH - 1)
+                store_rows(a, out, leaving + stored % LEAVING_BLOCKS * LEAVING,
+                           first * TALL + 16LL * (stored - (DEPTH - 1)), x0, warp, lane);
+    };
     float sum[DEPTH][2][4] = {};
 #pragma unroll 1
     for (int chunk = 1 - STAGES; 2 * chunk < steps; chunk++) {
         if (chunk >= 0) {
             copy_async_wait<AHEAD - 1>();
+            if constexpr (UNALIGNED)
+#pragma unroll 1
+                for (; moved < chunk + WINDOW && moved < chunks; moved++)
+                    move_chunk(a, in, first * TALL - Y_LOW + RING_CHUNK * moved, x0 - LEAD,
+                               shared + moved % STAGES * STAGE);
             __syncthreads();  // also: all threads have finished with the chunk that is filled next
         }
         if (next < chunks)
@@ -151,6 +207,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
         copy_async_commit();
         next++, filled = filled + 1 == STAGES ? 0 : filled + 1;
         if (chunk < 0) continue;
+        if constexpr (UNALIGNED) store_left();
 #pragma unroll 1
         for (int turn = 0; turn < RING_CHUNK / 16 && step < steps; turn++, step++) {
             unroll<0, SETS>([&](auto set) {
@@ -160,7 +217,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
             });
             at += 16 * PITCH;
             if (at >= RING_SIZE) at -= RING_SIZE;
-            if (step >= DEPTH - 1)
+            if constexpr (UNALIGNED)
+                leave_block(leaving + step % LEAVING_BLOCKS * LEAVING, static_cast<float>(a.scale), warp, g, t,
+                            sum[DEPTH - 1]);
+            else if (step >= DEPTH - 1)
                 store_block<VECTOR>(out, a.out_y, a.ny, a.nx, static_cast<float>(a.scale),
                                     first * TALL + 16LL * (step - (DEPTH - 1)), x0 + 16 * warp, g, t, sum[DEPTH - 1]);
 #pragma unroll
@@ -170,4 +230,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
         }
     }
     copy_async_wait<0>();
+    if constexpr (UNALIGNED) {
+        __syncthreads();
+        store_left();
+    }
 }

@@ -151,10 +151,15 @@ __device__ __forceinline__ void load_segment(const march &w, value *line, int t,
         value x[first_stage::R];
         if (active && within)
             load_within(w, x, j);
-        else
-#pragma unroll
+        else {
+            // Few segments; one copy of this code for all points compiles faster. The points pass
+            // through the cells that the butterfly is stored to.
+#pragma unroll 1
             for (int r = 0; r < first_stage::R; r++)
-                x[r] = active ? point_at(w, j + r * first_stage::STRIDE) : value{REAL(0), REAL(0)};
+                line[shared_index<column_line, 0>(j, r)] =
+                    active ? point_at(w, j + r * first_stage::STRIDE) : value{REAL(0), REAL(0)};
+            load_butterfly<column_line, 0>(x, line, j);
+        }
 #pragma unroll
         for (int r = 0; r < first_stage::R; r++) {
             const int p = j + r * first_stage::STRIDE;
@@ -236,7 +241,16 @@ __device__ __forceinline__ void transform_last_stage(const spectral_march_argume
 #pragma unroll
             for (int r = 0; r < last_stage::R; r++)
                 x[r] = swapped(factors[(t + r * (N / last_stage::R)) * LINE_COUNT] * x[r]);
-        else
+        else if constexpr (SYMBOL == 1) {
+            // Complex powers are long, so few copies of this code are compiled.
+            store_butterfly<column_line, LAST>(x, line, first);
+#pragma unroll 2
+            for (int r = 0; r < last_stage::R; r++) {
+                value &cell = line[shared_index<column_line, LAST>(first, r)];
+                cell = swapped(times_symbol<N>(cell, symbol, t + r * (N / last_stage::R), a.symbol));
+            }
+            load_butterfly<column_line, LAST>(x, line, first);
+        } else
 #pragma unroll
             for (int r = 0; r < last_stage::R; r++)
                 x[r] = swapped(times_symbol<N>(x[r], symbol, t + r * (N / last_stage::R), a.symbol));

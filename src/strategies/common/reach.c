@@ -97,18 +97,26 @@ static bool normalise(power *p) {
     return true;
 }
 
-/* Taps of a * b; a square computes each pair once. */
-static void multiply_taps(const power *a, const power *b, long double *to) {
+static bool is_even(const power *p) {
+    if (2 * p->low != p->count - 1) return false;
+    for (int64_t i = 0, j = p->count - 1; i < j; i++, j--)
+        if (p->tap[i] != p->tap[j] || p->error[i] != p->error[j]) return false;
+    return true;
+}
+
+/* The first `count` taps of a * b; a square computes each pair once. */
+static void multiply_taps(const power *a, const power *b, int64_t count, long double *to) {
     const bool square = a == b;
-    for (int64_t i = 0; i < a->count; i++) {
+    for (int64_t i = 0; i < a->count && i < count; i++) {
         const long double tap = a->tap[i], twice = square ? 2 * tap : tap;
-        if (square) to[2 * i] += tap * tap;
-        for (int64_t j = square ? i + 1 : 0; j < b->count; j++) to[i + j] += twice * b->tap[j];
+        const int64_t end = stn_min(b->count, count - i);
+        if (square && 2 * i < count) to[2 * i] += tap * tap;
+        for (int64_t j = square ? i + 1 : 0; j < end; j++) to[i + j] += twice * b->tap[j];
     }
 }
 
 /* Error bounds of these taps. Searches spend most of their time here, in vectorisable loops. */
-static bool multiply_errors(const power *a, const power *b, double *to) {
+static bool multiply_errors(const power *a, const power *b, int64_t count, double *to) {
     const double rounding = (double)(stn_min(a->count, b->count) + 2) * (double)LDBL_EPSILON;
     double *own = malloc(2 * (size_t)b->count * sizeof *own), *size = own + (own ? b->count : 0);
     if (!own) return false;
@@ -116,12 +124,13 @@ static bool multiply_errors(const power *a, const power *b, double *to) {
         const double tap = (double)fabsl(b->tap[j]);
         own[j] = b->error[j] + rounding * tap, size[j] = tap + b->error[j];
     }
-    for (int64_t i = 0; i < a->count; i++) {
+    for (int64_t i = 0; i < a->count && i < count; i++) {
         const double tap = (double)fabsl(a->tap[i]), error = a->error[i];
+        const int64_t end = stn_min(b->count, count - i);
         double *const at = to + i;
-        for (int64_t j = 0; j < b->count; j++) at[j] += tap * own[j] + error * size[j];
+        for (int64_t j = 0; j < end; j++) at[j] += tap * own[j] + error * size[j];
     }
-    for (int64_t i = 0; i < a->count + b->count - 1; i++) to[i] *= ABOVE;
+    for (int64_t i = 0; i < count; i++) to[i] *= ABOVE;
     free(own);
     return true;
 }
@@ -130,8 +139,15 @@ static bool multiply(const power *a, const power *b, power *product) {
     const int64_t count = a->count + b->count - 1;
     *product = (power){0};
     if (count > MOST_POINTS || !make(product, count, a->low + b->low, a->cut + b->cut)) return false;
-    multiply_taps(a, b, product->tap);
-    return multiply_errors(a, b, product->error) && normalise(product);
+    /* Half of an even product is the other half. */
+    const int64_t half = is_even(a) && (a == b || is_even(b)) ? (count + 1) / 2 : count;
+    multiply_taps(a, b, half, product->tap);
+    if (!multiply_errors(a, b, half, product->error)) return false;
+    for (int64_t i = half; i < count; i++) {
+        product->tap[i] = product->tap[count - 1 - i];
+        product->error[i] = product->error[count - 1 - i];
+    }
+    return normalise(product);
 }
 
 static bool times(power *p, const power *factor) {

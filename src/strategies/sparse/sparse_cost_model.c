@@ -40,6 +40,8 @@ static const struct {
     double shared_row_fraction;
     double copy_factor_3d;      /* further factor on the copy bandwidth in 3D */
     double element_load_factor; /* factor for loads of single elements instead of 16 bytes */
+    /* Factor for a chain whose lines are moved in shared memory. Estimated, not measured. */
+    double unaligned_chain_factor;
     double split_narrow_factor; /* factor for f32 in two parts in narrow tiles */
 } rates = {.sparse_rate_per_dense_rate = 1.45,
            .shared_memory_fraction = 0.55,
@@ -60,6 +62,7 @@ static const struct {
            .shared_row_fraction = 0.135,
            .copy_factor_3d = 0.72,
            .element_load_factor = 6,
+           .unaligned_chain_factor = 1.35,
            .split_narrow_factor = 1.2};
 #define FULL_WARPS 16.0 /* warps of a multiprocessor */
 #define MEMORY_LINE 128 /* bytes */
@@ -141,7 +144,7 @@ static bool slow_loads(const stn_task *task, const sparse_shape *shape) {
         stn_boundary_kind kind = task->boundary[2][side].kind;
         mirrors = mirrors && (kind == STN_REFLECT || kind == STN_MIRROR);
     }
-    return task->rank > 1 && (shape->vector == 1 || mirrors);
+    return task->rank > 1 && (mirrors || (shape->vector == 1 && !shape->terms));
 }
 
 static double few_warps_factor(const sparse_shape *shape) {
@@ -224,7 +227,10 @@ void sparse_cost_with_faces(const stn_task *task, const stn_machine *machine, co
     if (shape->adjacent_warps > 1) launch = ring_seconds(task, machine, shape, tensor / launches, idle);
     launch = fmax(launch, least);
     if (sparse_splits(task) && shape->adjacent_columns == 1) launch *= rates.split_narrow_factor;
-    if (slow_loads(task, shape)) launch *= rates.element_load_factor;
+    if (slow_loads(task, shape))
+        launch *= rates.element_load_factor;
+    else if (shape->terms && shape->vector == 1)
+        launch *= rates.unaligned_chain_factor;
     e->seconds = launches * (machine->launch_seconds + launch + faces);
     e->error = sparse_error(shape);
 }

@@ -21,6 +21,7 @@
 #define MAX_REGISTERS_TWO_BLOCKS 80
 #define LONG_LINE_ADJACENT 2 /* adjacent columns of a product in long lines */
 #define MEMORY_LINE 128      /* bytes */
+#define WORD 4               /* bytes of a copy where rows are unaligned */
 #define CHUNK 32             /* rows of a chain's ring that arrive together */
 #define WARP_ROWS 8          /* rows of a warp of sparse_march */
 #define FRAGMENTS_HELD 16    /* left factors in registers, 4 each, besides 32 for sums */
@@ -81,7 +82,11 @@ static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
         points += stn_round_up(shape->lead, MEMORY_LINE / size) - shape->lead;
         return (size_t)(stn_round_up(points, 128) * size);
     }
-    if (shape->terms) return (size_t)(CHUNK * (stn_round_up(columns - banks, 128 / size) + banks) * size);
+    if (shape->terms) {
+        /* Lines of unaligned rows are moved by an element. */
+        if (shape->vector == 1 && size < WORD) columns += WORD / size;
+        return (size_t)(CHUNK * (stn_round_up(columns - banks, 128 / size) + banks) * size);
+    }
     int64_t lines = SPARSE_TILE_ROWS + sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
     return (size_t)(stn_div_up(lines, 8) * (8 * columns + banks) * size);
 }
@@ -96,10 +101,16 @@ static size_t ring_bytes(const stn_task *task, const sparse_shape *shape) {
     return (size_t)(rows * row);
 }
 
+/* Outputs that leave a chain by shared memory: four blocks of 16 rows, where rows are unaligned. */
+static size_t leaving_bytes(const stn_task *task, const sparse_shape *shape) {
+    if (!shape->terms || shape->vector > 1) return 0;
+    return (size_t)(4 * 16 * (tile_width(shape) + 16)) * stn_dtype_size(task->dtype);
+}
+
 size_t sparse_shared(const stn_task *task, const sparse_shape *shape) {
     if (shape->adjacent_warps) return ring_bytes(task, shape);
     const size_t pad = task->rank > 1 ? stn_alignment_pad_bytes(shape->lead, stn_dtype_size(task->dtype)) : 0;
-    return pad + stage_bytes(task, shape) * (size_t)shape->stages;
+    return pad + leaving_bytes(task, shape) + stage_bytes(task, shape) * (size_t)shape->stages;
 }
 
 static int words_of(const sparse_window *w, int rows, int parts) {
@@ -217,7 +228,9 @@ static bool fit_stages(const stn_task *task, const stn_machine *machine, void *o
         for (shape->blocks = most_blocks(task, shape) * SPARSE_WARPS / shape->warps; shape->blocks; shape->blocks--)
             for (int ahead = shape->terms ? 4 : 2; ahead; ahead--) {
                 shape->stages = (shape->terms ? window : planes_of(task, shape)) + ahead;
-                if ((stage * (size_t)shape->stages + 1024) * (size_t)shape->blocks <= whole) return true;
+                if ((stage * (size_t)shape->stages + leaving_bytes(task, shape) + 1024) * (size_t)shape->blocks <=
+                    whole)
+                    return true;
             }
     }
     return false;

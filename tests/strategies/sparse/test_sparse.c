@@ -3,7 +3,9 @@
  * [--full] [--only PART] [--dtype T] [--tolerance X]. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "../suite.h"
 
@@ -290,6 +292,37 @@ static void sums(suite *s) {
     suite_report(s, seen > 2 && of_three > 0, "some of them are sums of chains, of three too", NULL);
 }
 
+/* Chains on rows that begin at any element, of several blocks: all sides, pitches, alignments,
+ * batches, in place. Drawn at random. */
+static void unaligned(suite *s) {
+    const char *given = getenv("STENTOR_TEST_SEED");
+    dice d = {given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL)};
+    printf("# unaligned, seed %llu\n", (unsigned long long)d.state);
+    for (int variant = 0; variant < (s->full ? 40 : 5); variant++) {
+        static const char *const names[] = {"heat-2d", "box-2d9p", "star-2d13p"};
+        const int n[3] = {dice_int(&d, 30, 200), dice_int(&d, 290, 600), 0}, name = dice_int(&d, 0, 5);
+        stn_stencil *stencil = NULL;
+        if (name < 3)
+            stn_stencil_parse(names[name], &stencil, NULL);
+        else
+            stencil = product_stencil(&d, 2, dice_int(&d, 1, 4));
+        stn_problem p = problem_of(stencil, n, (uint64_t)dice_int(&d, name < 3 ? 6 : 1, 9));
+        random_sides(&d, &p, 2);
+        p.batch = (size_t)dice_int(&d, 1, 2), p.in_place = dice_int(&d, 0, 4) == 0;
+        if (dice_int(&d, 0, 1)) {
+            p.in_stride[1] = p.out_stride[1] = 1, p.in_stride[0] = n[1] + dice_int(&d, 0, 9);
+            p.out_stride[0] = p.in_place ? p.in_stride[0] : n[1] + dice_int(&d, 0, 9);
+        }
+        p.dtype = dice_int(&d, 0, 2) ? STN_F16 : STN_F32, p.alignment = p.dtype == STN_F16 ? 2 : 4;
+        p.tolerance = TOLERANCE;
+        char what[120];
+        snprintf(what, sizeof what, "unaligned %d x %d, %d apart, %s, %llu steps%s", n[0], n[1], (int)p.in_stride[0],
+                 stn_dtype_name(p.dtype), (unsigned long long)p.steps, p.in_place ? ", in place" : "");
+        suite_compare_words(s, "sparse", name < 3 ? " chains" : " as a chain", what, &p, d.state);
+        stn_stencil_destroy(stencil);
+    }
+}
+
 #define NY 66
 #define NX 90
 
@@ -377,6 +410,7 @@ int main(int argc, char **argv) {
                                        {"candidates", candidates},
                                        {"chains", chains},
                                        {"sums", sums},
+                                       {"unaligned", unaligned},
                                        {"new-weights", new_weights},
                                        {"layouts", layouts}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
