@@ -121,17 +121,6 @@ stn_status stn_file_read(const stn_folder *folder, int dir, const char *name, si
     return result;
 }
 
-bool stn_file_link(int dir, const char *prefix, const char *name, const char *target) {
-    char *temp = temp_name(prefix);
-    if (!temp) return false;
-    bool made = !symlinkat(target, dir, temp), good = made && !renameat(dir, temp, dir, name);
-    int why = errno;
-    if (made && !good) (void)unlinkat(dir, temp, 0);
-    free(temp);
-    errno = why;
-    return good;
-}
-
 bool stn_file_remove(int dir, const char *name) {
     if (!unlinkat(dir, name, 0)) return true;
     bool folder = errno == EISDIR || errno == EPERM; /* EISDIR on Linux, EPERM by POSIX */

@@ -27,9 +27,6 @@ bool stn_file_store(stn_folder *folder, const char *sub, const char *name, const
 stn_status stn_file_read(const stn_folder *folder, int dir, const char *name, size_t least, size_t most, bool use,
                          char **bytes, struct stat *status, stn_error *error);
 
-/* Makes a symlink with the text `target`, atomically in the same way. */
-bool stn_file_link(int dir, const char *prefix, const char *name, const char *target);
-
 /* Removes a file or an empty folder if it is still the one in `seen`: another process may have
  * replaced it with a good file. False with errno: ESTALE if replaced, ENOENT if gone. */
 bool stn_file_remove_seen(int dir, const char *name, const struct stat *seen);

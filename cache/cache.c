@@ -41,11 +41,6 @@ static uint64_t limit(uint64_t wanted, const char *variable, uint64_t otherwise)
     return value && !*end ? value : otherwise;
 }
 
-static bool is_set(const char *variable) {
-    const char *text = secure_getenv(variable);
-    return text && *text && strcmp(text, "0") != 0;
-}
-
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static stn_status add_pack(stn_cache *cache, stn_pack *pack, stn_error *error) {
@@ -102,7 +97,6 @@ stn_status stn_cache_open(const stn_cache_options *options, stn_cache **cache, s
     made->disk.max_bytes = limit(options->max_bytes, "STENTOR_CACHE_MAX_BYTES", DEFAULT_BYTES);
     made->disk.max_files = limit(options->max_files, "STENTOR_CACHE_MAX_FILES", DEFAULT_FILES);
     made->lock_wait_ms = options->lock_wait_ms ? options->lock_wait_ms : DEFAULT_WAIT_MS;
-    made->disk.keep_source = options->keep_source || is_set("STENTOR_CACHE_KEEP_SOURCE");
     stn_status status = open_packs(made, options, error);
     if (status == STN_OK)
         status = stn_folder_init(&made->disk.folder, options->dir, options->shared, options->logger, error);
@@ -200,10 +194,10 @@ stn_cache_source stn_cache_find(stn_cache *cache, const stn_key *key, stn_entry 
     return stn_disk_find(&cache->disk, key, entry) ? note_disk_hit(cache, key, entry) : STN_CACHE_NONE;
 }
 
-stn_cache_source stn_cache_find_source(stn_cache *cache, const stn_key *source, stn_entry *entry) {
+stn_cache_source stn_cache_find_source(stn_cache *cache, const stn_key *source, stn_key *key, stn_entry *entry) {
+    *key = *source;
     if (find_in_packs(cache, source, entry)) return STN_CACHE_PACK;
-    stn_key key;
-    return stn_disk_find_source(&cache->disk, source, &key, entry) ? note_disk_hit(cache, &key, entry) : STN_CACHE_NONE;
+    return stn_disk_find_source(&cache->disk, source, key, entry) ? note_disk_hit(cache, key, entry) : STN_CACHE_NONE;
 }
 
 void stn_cache_store(stn_cache *cache, const stn_key *key, const stn_entry *entry) {

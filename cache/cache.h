@@ -28,8 +28,6 @@ typedef struct stn_cache_options {
     uint64_t max_bytes;
     uint64_t max_files;    /* 0: $STENTOR_CACHE_MAX_FILES, else 16384 */
     unsigned lock_wait_ms; /* longest wait for another process's compile; 0: 30 s */
-    /* Write each entry's params.cuh beside it, for people; also $STENTOR_CACHE_KEEP_SOURCE=1. */
-    bool keep_source;
 } stn_cache_options;
 /* Fails only on out of memory or on a pack that cannot be used; a disk folder that cannot be used
  * is one warning. The folder is made when the first entry is stored. */
@@ -47,8 +45,9 @@ typedef enum stn_cache_source { STN_CACHE_NONE, STN_CACHE_PACK, STN_CACHE_DISK }
  * and counts as absent. */
 stn_cache_source stn_cache_find(stn_cache *cache, const stn_key *key, stn_entry *entry);
 /* The same by the source key, if there is no compiler whose identity could be part of the key:
- * packs first, then the disk's newest entry of any compiler. */
-stn_cache_source stn_cache_find_source(stn_cache *cache, const stn_key *source, stn_entry *entry);
+ * packs first, then the disk's entry of any compiler that was used last. *key: what stn_cache_reject
+ * takes. */
+stn_cache_source stn_cache_find_source(stn_cache *cache, const stn_key *source, stn_key *key, stn_entry *entry);
 /* Searches packs only, by the source key, before a compiler is opened. */
 stn_cache_source stn_cache_find_pack(stn_cache *cache, const stn_key *source, stn_entry *entry);
 /* Best effort (temporary file, fsync, rename); a failure is one warning. */

@@ -16,7 +16,7 @@
 
 enum { TEMP_SECONDS = 3600, SPARE_SECONDS = 24 * 3600 };
 
-typedef enum file_kind { FILE_ENTRY, FILE_TEMP, FILE_PARAMS, FILE_ALIAS, FILE_OTHER } file_kind;
+typedef enum file_kind { FILE_ENTRY, FILE_TEMP, FILE_OTHER } file_kind;
 
 typedef struct file {
     char sub[3];
@@ -35,14 +35,8 @@ typedef struct files {
 static file_kind kind_of(const char *name) {
     if (!strncmp(name, STN_DISK_TEMP, strlen(STN_DISK_TEMP))) return FILE_TEMP;
     if (strspn(name, "0123456789abcdef") != STN_DISK_NAME - 1) return FILE_OTHER;
-    const char *suffix = name + STN_DISK_NAME - 1;
-    if (!*suffix) return FILE_ENTRY;
-    if (!strcmp(suffix, STN_DISK_PARAMS)) return FILE_PARAMS;
-    return strcmp(suffix, STN_DISK_ALIAS) ? FILE_OTHER : FILE_ALIAS;
+    return name[STN_DISK_NAME - 1] ? FILE_OTHER : FILE_ENTRY;
 }
-
-/* of any text: an index */
-static size_t number_of(const char *sub) { return strtoul(sub, NULL, 16) % 256; }
 
 static bool add_file(files *all, const char *sub, const char *name, const struct stat *status) {
     if (all->count == all->capacity) {
@@ -66,7 +60,7 @@ static bool scan_sub(files *all, int sub, const char *sub_name) {
     if (!folder) {
         int why = errno;
         close(sub);
-        all->hidden[number_of(sub_name)] = true;
+        all->hidden[strtoul(sub_name, NULL, 16)] = true;
         return why != ENOMEM;
     }
     bool good = true;
@@ -234,37 +228,6 @@ static bool remove_file(stn_disk *disk, int root, const file *which, stn_cache_c
     return gone;
 }
 
-static bool has_entry(const files *all, const char *sub, const char *name) {
-    file wanted = {.kind = FILE_ENTRY};
-    memcpy(wanted.sub, sub, 2);
-    memcpy(wanted.name, name, STN_DISK_NAME - 1);
-    if (all->hidden[number_of(wanted.sub)]) return true; /* It may exist. */
-    return bsearch(&wanted, all->list, all->count, sizeof(file), by_name) != NULL;
-}
-
-/* True if an alias names an existing entry, or cannot be read now. */
-static bool alias_serves(stn_disk *disk, int root, const files *all, const file *alias) {
-    char target[STN_DISK_NAME + 2];
-    int sub = stn_folder_open_sub(&disk->folder, root, alias->sub, false);
-    ssize_t size = sub < 0 ? -1 : readlinkat(sub, alias->name, target, sizeof target);
-    bool unread = sub < 0 || (size < 0 && errno != EINVAL); /* EINVAL: it is no symlink. */
-    if (sub >= 0) close(sub);
-    return unread || (size == 64 && has_entry(all, target, target + 2));
-}
-
-/* Removes old temporary files (of killed writers), and sources and aliases whose entry is gone. The
- * list must be sorted by name. */
-static void remove_leftovers(stn_disk *disk, int root, files *all, int64_t now, stn_cache_collection *counts) {
-    for (size_t i = 0; i < all->count; i++) {
-        const file *each = &all->list[i];
-        bool old = now - each->used > TEMP_SECONDS;
-        if ((each->kind == FILE_TEMP && old) ||
-            (each->kind == FILE_PARAMS && old && !has_entry(all, each->sub, each->name)) ||
-            (each->kind == FILE_ALIAS && old && !alias_serves(disk, root, all, each)))
-            (void)remove_file(disk, root, each, counts);
-    }
-}
-
 stn_status stn_disk_gc(stn_disk *disk, int64_t spare_seconds, stn_cache_collection *counts, stn_error *error) {
     files all;
     int root;
@@ -272,12 +235,12 @@ stn_status stn_disk_gc(stn_disk *disk, int64_t spare_seconds, stn_cache_collecti
     if (spare_seconds < 0) spare_seconds = SPARE_SECONDS;
     STN_TRY(scan(disk, &root, &all, error));
     int64_t now = time(NULL);
-    remove_leftovers(disk, root, &all, now, counts);
     for (size_t i = 0; i < all.count; i++)
         if (all.list[i].kind == FILE_ENTRY) {
             counts->files++;
             counts->bytes += all.list[i].bytes;
-        }
+        } else if (now - all.list[i].used > TEMP_SECONDS) /* of a killed writer */
+            (void)remove_file(disk, root, &all.list[i], counts);
     if (all.count) qsort(all.list, all.count, sizeof(file), by_use);
     for (size_t i = 0; i < all.count; i++) {
         const file *each = &all.list[i];

@@ -7,22 +7,18 @@
 typedef struct stn_disk {
     stn_folder folder;
     uint64_t max_bytes, max_files;
-    bool keep_source;
     atomic_ullong rejected, bytes_read, bytes_written;
 } stn_disk;
 
-#define STN_DISK_NAME 63              /* 62 hex digits and the terminator */
-#define STN_DISK_TEMP ".tmp-"         /* prefix of files being written */
-#define STN_DISK_PARAMS ".params.cuh" /* suffix of the rendered source beside an entry */
-/* Suffix of a symlink named after a source key; its text is the key of the newest entry. */
-#define STN_DISK_ALIAS ".any"
+#define STN_DISK_NAME 63      /* 62 hex digits and the terminator */
+#define STN_DISK_TEMP ".tmp-" /* prefix of files being written */
 
 /* The subfolder and file name of a key. */
 void stn_disk_name(const stn_key *key, char sub[3], char name[STN_DISK_NAME]);
 
 bool stn_disk_find(stn_disk *disk, const stn_key *key, stn_entry *entry);
-/* Finds by the source key, through the alias (its text is read; it is never followed); key gets the
- * entry's own key. */
+/* Finds the entry with this source key that was used last; key gets the entry's own key. Both keys
+ * begin with the same byte, so that the entries of all compilers lie in one subfolder. */
 bool stn_disk_find_source(stn_disk *disk, const stn_key *source, stn_key *key, stn_entry *entry);
 /* True if it is stored now. */
 bool stn_disk_store(stn_disk *disk, const stn_key *key, const stn_entry *entry);

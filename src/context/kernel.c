@@ -64,6 +64,8 @@ static stn_status make_key(const request *want, int sm, const char *compiler, st
     stn_key_add_text(builder, "made", "PTX, and cubin where the compiler knows the arch");
     if (compiler) stn_key_add_text(builder, "compiler", compiler);
     stn_key_finish(builder, key);
+    /* Kernels of all compilers lie in one subfolder of the cache. */
+    if (compiler) key->bytes[0] = want->source.bytes[0];
     return STN_OK;
 }
 
@@ -97,7 +99,7 @@ stn_status stn_kernel_verify(const stn_context *context, const stn_key *key, con
     (void)stn_entry_field(entry, "arch", arch, sizeof arch);
     (void)stn_entry_field(entry, "compiler", compiler, sizeof compiler);
     if (sscanf(arch, "sm_%d", &sm) != 1) return stn_fail(error, STN_ERROR_FORMAT, "its arch is '%.16s'", arch);
-    const request want = {.context = (stn_context *)(uintptr_t)context, .name = name, .params = entry->params};
+    request want = {.context = (stn_context *)(uintptr_t)context, .name = name, .params = entry->params};
     STN_TRY(make_key(&want, sm, NULL, &made, error));
     if (memcmp(&made, stn_entry_source(key, entry), sizeof made))
         return stn_fail(
@@ -105,6 +107,7 @@ stn_status stn_kernel_verify(const stn_context *context, const stn_key *key, con
             "its kernel (%.60s), arch (%.16s) and parameters are not those of its key: they were changed, or other "
             "templates made it; build it anew",
             name, arch);
+    want.source = made;
     const char *identity = strstr(compiler, ", ");
     /* Translated by the driver, under another key. */
     if (!identity || strncmp(compiler, "NVRTC ", 6)) return STN_OK;
@@ -249,8 +252,9 @@ static stn_status find_without_compiler(const request *want, stn_kernel **kernel
     static const int older[] = {120, 110, 103, 100, 90, 89, 87, 86, 80, 75};
     stn_cache *cache = want->context->cache;
     stn_entry entry = {0};
-    stn_cache_source found = stn_cache_find_source(cache, &want->source, &entry);
-    STN_TRY(use_found(want, found, &want->source, &entry, kernel, error));
+    stn_key newest;
+    stn_cache_source found = stn_cache_find_source(cache, &want->source, &newest, &entry);
+    STN_TRY(use_found(want, found, &newest, &entry, kernel, error));
     for (size_t i = 0; i < sizeof older / sizeof *older && !*kernel; i++) {
         stn_key key;
         if (older[i] >= want->context->machine.sm) continue;

@@ -172,7 +172,7 @@ TORN = [lambda data: data[:len(data) // 2], lambda data: bytes(len(data)), lambd
 class Bench:
     def __init__(self, folder):
         self.folder, self.cache, self.copy = folder, folder / 'cache', folder / 'copy'
-        self.env = {**os.environ, 'LC_ALL': 'C.UTF-8', 'STENTOR_CACHE_KEEP_SOURCE': '1'}
+        self.env = {**os.environ, 'LC_ALL': 'C.UTF-8'}
         for name, numbers in (('w1', (1,)), ('w23', (2, 3)), ('w4', (4,)), ('w9', (9,))):
             (folder / name).write_text(wisdom_text(*numbers))
 
