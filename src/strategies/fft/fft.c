@@ -221,5 +221,4 @@ const stn_strategy stn_fft_strategy_fft = {
     .describe = describe,
     .release = release,
     .name_candidate = name_candidate,
-    .left_out = fft_left_out,
 };

@@ -216,5 +216,4 @@ const stn_strategy stn_layer_strategy_fno = {
     .describe = describe,
     .release = release,
     .name_candidate = name_candidate,
-    .left_out = fno_left_out,
 };

@@ -402,6 +402,5 @@ const stn_strategy stn_strategy_spectral = {.name = "spectral",
                                             .describe = describe,
                                             .release = release,
                                             .name_candidate = name_candidate,
-                                            .left_out = spectral_left_out,
                                             .sums = true,
                                             .stacks = true};
