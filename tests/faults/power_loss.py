@@ -34,10 +34,10 @@ COMPILE = 'compile --arch sm_90 --size 100x100 --quiet --stencil '
 
 def wisdom_text(*numbers):
     """A text of wisdom with one entry for each number."""
-    text = 'stentor wisdom 2\n'
+    text = 'stentor wisdom 3\n'
     for number in numbers:
         key = hashlib.sha256(str(number).encode()).hexdigest()
-        text += f'entry: {key} {key} {key}\nproblem: number {number}\ndevice: D, driver 1\ncandidate: direct 0.5' + 20 * ' 1' + '\n'
+        text += f'entry: {key} {key}\nproblem: number {number}\ndevice: D, driver 1\ncandidate: direct 0.5' + 20 * ' 1' + '\n'
     return text + f'sha256 {hashlib.sha256(text.encode()).hexdigest()}\n'
 
 
