@@ -85,8 +85,8 @@ Test(plan, refuses_wrong_calls) {
     FAILS(stn_plan_create(host, NULL, NULL, &plan, &error), STN_ERROR_INVALID_ARGUMENT, "problem");
     OK(stn_plan_create(host, &p, NULL, &plan, &error));
     FAILS(stn_plan_execute(NULL, in, out, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "plan");
-    FAILS(stn_plan_execute(plan, NULL, out, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "in pointer is NULL");
-    FAILS(stn_plan_execute(plan, in, NULL, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "out pointer is NULL");
+    FAILS(stn_plan_execute(plan, NULL, out, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "in is NULL");
+    FAILS(stn_plan_execute(plan, in, NULL, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "out is NULL");
     FAILS(stn_plan_execute(plan, in, in, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "in_place");
     FAILS(stn_plan_set_weights(plan, 4, weights, &error), STN_ERROR_INVALID_ARGUMENT, "5");
     FAILS(stn_plan_set_weights(plan, 5, weights, &error), STN_ERROR_INVALID_ARGUMENT, "weight 4");
