@@ -187,8 +187,8 @@ class Pack(CommandTest):
         self.assertEqual((self.path / 'a.stnpack').read_bytes(), (self.path / 'changed.stnpack').read_bytes())
         self.succeed('pack', 'verify', 'changed.stnpack')
         for old, new, says in ((b'kernel: direct', b'kernel: dirict', 'not those of its key'), (b'arch: sm_80', b'arch: sm_90', 'not those of its key'),
-                               (b'library: stentor', b'library: stentoR', 'library'),
-                               (b'options: -', b'options: _', 'options'), (b', nvrtc ', b', NVRTC ', 'compiler')):
+                               (b'library: stentor', b'library: stentoR', 'version and options'),
+                               (b'options: -', b'options: _', 'version and options'), (b', nvrtc ', b', NVRTC ', 'compiler')):
             with self.subTest(new=new):
                 self.change('a.stnpack', [(old, new)])
                 self.succeed('pack', 'list', 'changed.stnpack')
