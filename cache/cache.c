@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "cache/collection.h"
 #include "cache/signature.h"
 #include "cache/wisdom.h"
 
@@ -249,33 +248,16 @@ stn_status stn_cache_each(stn_cache *cache, stn_cache_visit visit, void *user, s
     return stn_disk_each(&cache->disk, visit, user, error);
 }
 
-typedef struct resolving {
-    const char *prefix;
-    size_t digits, found;
-    stn_key key;
-} resolving;
-
-static void resolve_one(void *user, const stn_key *key) {
-    resolving *search = user;
-    char hex[65];
-    stn_key_hex(key, hex);
-    if (strncasecmp(hex, search->prefix, search->digits)) return;
-    search->key = *key;
-    search->found++;
-}
-
 stn_status stn_cache_resolve(stn_cache *cache, const char *prefix, stn_key *key, stn_error *error) {
-    resolving search = {.prefix = prefix, .digits = strlen(prefix)};
-    if (search.digits < 4 || search.digits > 64 || strspn(prefix, "0123456789abcdefABCDEF") != search.digits)
+    const size_t digits = strlen(prefix);
+    size_t found;
+    if (digits < 4 || digits > 64 || strspn(prefix, "0123456789abcdefABCDEF") != digits)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "\"%s\" is no key: give the first 4 to 64 hex digits that `stentor cache list` shows", prefix);
-    STN_TRY(stn_disk_keys(&cache->disk, resolve_one, &search, error));
-    if (search.found != 1)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%zu stored kernels have a key that starts with %s: %s",
-                        search.found, prefix,
-                        search.found ? "give more digits" : "`stentor cache list` shows the keys");
-    *key = search.key;
-    return STN_OK;
+    STN_TRY(stn_disk_resolve(&cache->disk, prefix, key, &found, error));
+    if (found == 1) return STN_OK;
+    return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%zu stored kernels have a key that starts with %s: %s", found,
+                    prefix, found ? "give more digits" : "`stentor cache list` shows the keys");
 }
 
 /* The update moves a damaged file aside. */

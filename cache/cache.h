@@ -7,8 +7,8 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "cache/disk.h"
 #include "cache/folder.h"
-#include "cache/listing.h"
 #include "cache/lock.h"
 #include "cache/memo.h"
 #include "cache/pack.h"

@@ -87,22 +87,6 @@ bool stn_disk_find_source(stn_disk *disk, const stn_key *source, stn_key *key, s
     return newest > INT64_MIN && stn_disk_find(disk, key, entry);
 }
 
-/* One attempt. errno ENOENT: the folder was removed meanwhile. */
-static bool store(stn_disk *disk, const stn_key *key, const void *image, size_t size) {
-    char sub_name[3], name[STN_DISK_NAME];
-    const mode_t mode = disk->folder.shared ? 0666 : 0600;
-    stn_disk_name(key, sub_name, name);
-    int root = stn_folder_open(&disk->folder, true);
-    if (root < 0) return false;
-    int sub = stn_folder_open_sub(&disk->folder, root, sub_name, true);
-    bool good = sub >= 0 && stn_file_put(sub, STN_DISK_TEMP, name, mode, image, size, true);
-    int why = errno;
-    if (sub >= 0) close(sub);
-    close(root);
-    errno = why;
-    return good;
-}
-
 static void warn_not_stored(stn_disk *disk, const stn_key *key, int why) {
     char sub_name[3], name[STN_DISK_NAME];
     stn_disk_name(key, sub_name, name);
@@ -127,11 +111,9 @@ bool stn_disk_store(stn_disk *disk, const stn_key *key, const stn_entry *entry) 
         stn_folder_warn(&disk->folder, "a kernel is kept in memory only: %s", why.message);
         return false;
     }
-    bool good = false;
-    for (int attempt = 0; attempt < 3 && !good; attempt++) {
-        good = store(disk, key, image, size);
-        if (!good && errno != ENOENT) break;
-    }
+    char sub_name[3], name[STN_DISK_NAME];
+    stn_disk_name(key, sub_name, name);
+    const bool good = stn_file_store(&disk->folder, sub_name, name, image, size, true);
     if (good)
         atomic_fetch_add(&disk->bytes_written, size);
     else

@@ -37,7 +37,7 @@ static stn_status join_it(void *user, stn_wisdom *before, stn_text *after, stn_e
 
 /* Adds an entry. failing: the number of the allocation that fails during writing; -1: none. */
 static stn_status add_wisdom(stn_cache *cache, unsigned number, int failing, stn_error *error) {
-    const stn_wisdom_key key = {key_of_number(number), key_of_number(number), key_of_number(number)};
+    const stn_wisdom_key key = {key_of_number(number), key_of_number(number)};
     stn_wisdom wisdom = {0};
     stn_text text = STN_TEXT_EMPTY;
     stn_wisdom_begin(&text);
