@@ -248,8 +248,6 @@ struct stn_tuner {
     uint64_t (*chunks)(const stn_plan *plan);     /* chunks of steps that a run consists of */
     stn_status (*run)(stn_plan *plan, stn_part chunks, const stn_execution *run, stn_error *error);
     stn_status (*set_weights)(stn_plan *plan, size_t count, const double *weights, stn_error *error);
-    /* The strategy and candidate that run at present. */
-    const stn_strategy *(*strategy)(const stn_plan *plan, stn_candidate *candidate);
     void (*describe)(const stn_plan *plan, stn_format format, stn_text *text);
     void (*close)(stn_plan *plan); /* plan->online may be NULL */
 };
