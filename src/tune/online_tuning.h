@@ -31,9 +31,8 @@ uint64_t tune_online_chunks(const stn_plan *plan);
 stn_status tune_online_run(stn_plan *plan, stn_part chunks, const stn_execution *run, stn_error *error);
 /* Gives all candidates new weights; those not yet built get them when built. */
 stn_status tune_online_set_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error);
-/* The plan that runs now: the given one, or one made from it; and its candidate. */
+/* The plan that runs now: the given one, or one made from it. */
 const stn_plan *tune_online_now(const stn_plan *plan);
-const stn_strategy *tune_online_strategy(const stn_plan *plan, stn_candidate *config);
 void tune_online_describe(const stn_plan *plan, stn_format format, stn_text *text);
 void tune_online_close(stn_plan *plan);
 #endif

@@ -193,6 +193,5 @@ const stn_tuner stn_tuner_default = {.recall = recall,
                                      .chunks = tune_online_chunks,
                                      .run = tune_online_run,
                                      .set_weights = tune_online_set_weights,
-                                     .strategy = tune_online_strategy,
                                      .describe = tune_online_describe,
                                      .close = tune_online_close};

@@ -76,9 +76,7 @@ static double best_played(const stn_plan *plan) {
 }
 
 static void expect_best(stn_plan *plan) {
-    stn_candidate now;
-    stn_tuner_default.strategy(plan, &now);
-    cr_expect_leq(play(NULL, NULL, &now), best_played(plan) / TUNE_FASTER_RATIO);
+    cr_expect_leq(play(NULL, NULL, &stn_tuner_default.now(plan)->candidate), best_played(plan) / TUNE_FASTER_RATIO);
     cr_expect(tune_search_over(&plan->online->search));
     expect_described(plan, STN_TEXT, "and no more");
     expect_described(plan, STN_JSON, "\"over\":true");
