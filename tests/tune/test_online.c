@@ -5,7 +5,6 @@
 
 #include "emulated.h"
 #include "strategies/table.h"
-#include "tune/online_state.h"
 #include "tune/online_tuning.h"
 #include "tune/tuner.h"
 
