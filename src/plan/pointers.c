@@ -44,7 +44,7 @@ static stn_status add(arrays *all, array a, stn_error *error) {
     if (!a.first)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s is NULL: give the pointer to its first number",
                         name_of(&a, name));
-    if ((uintptr_t)a.first % (uintptr_t)a.alignment)
+    if (a.alignment > 1 && (uintptr_t)a.first % (uintptr_t)a.alignment)
         return stn_fail(
             error, STN_ERROR_INVALID_ARGUMENT,
             "%s is not a multiple of %d bytes as the plan expects: align it, or plan with a smaller alignment",

@@ -98,7 +98,9 @@ typedef struct stn_strategy {
     stn_status (*set_weights)(stn_plan *plan, stn_error *error);
     /* The parameters, as a line of text or as members of a JSON object. */
     void (*describe)(const stn_plan *plan, stn_format format, stn_text *text);
-    void (*release)(stn_plan *plan); /* frees plan->state, which may be half built or NULL */
+    /* Releases what plan->state owns; it may be half built, and is freed with free() after the call.
+     * NULL: it owns nothing. */
+    void (*release)(stn_plan *plan);
     /* Describes a candidate in a few words: "plane, 8 steps a launch, 4 points a lane". */
     void (*name_candidate)(const stn_task *task, const stn_candidate *candidate, stn_text *text);
     /* For measuring: a candidate with the same kernels in at most `launches` launches. Returns its

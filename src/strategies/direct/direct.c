@@ -252,10 +252,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
 
 static void release(stn_plan *plan) {
     direct_state *state = plan->state;
-    if (!state) return;
     if (state->taps) stn_device_free(plan->context->device, state->taps);
-    free(state);
-    plan->state = NULL;
 }
 
 /* ---- running */

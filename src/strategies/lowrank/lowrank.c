@@ -66,7 +66,9 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     of_plan(plan)->describe(plan, format, text);
 }
 
-static void release(stn_plan *plan) { of_plan(plan)->release(plan); }
+static void release(stn_plan *plan) {
+    if (of_plan(plan)->release) of_plan(plan)->release(plan);
+}
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
     of(task, candidate)->name_candidate(task, candidate, text);

@@ -304,11 +304,8 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
 
 static void release(stn_plan *plan) {
     tile_state *state = plan->state;
-    if (!state) return;
     for (int k = 0; k < 2; k++) stn_faces_destroy(plan, state->faces[k]);
     if (state->tables) stn_device_free(plan->context->device, state->tables);
-    free(state);
-    plan->state = NULL;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

@@ -214,11 +214,8 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
 
 static void release(stn_plan *plan) {
     segment_state *state = plan->state;
-    if (!state) return;
     for (int k = 0; k < 2; k++) stn_faces_destroy(plan, state->faces[k]);
     free_tables(plan, state->tables);
-    free(state);
-    plan->state = NULL;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

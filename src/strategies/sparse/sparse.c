@@ -161,11 +161,8 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
 
 static void release(stn_plan *plan) {
     sparse_state *state = plan->state;
-    if (!state) return;
     for (int i = 0; i < 2; i++) stn_faces_destroy(plan, state->faces[i]);
     if (state->tables) stn_device_free(plan->context->device, state->tables);
-    free(state);
-    plan->state = NULL;
 }
 
 /* ---- running */

@@ -576,8 +576,6 @@ stn_status spectral_four_step_set_weights(stn_plan *plan, stn_error *error) {
 void spectral_four_step_release(stn_plan *plan) {
     spectral_four_step_state *state = plan->state;
     if (state->tables) stn_device_free(plan->context->device, state->tables);
-    free(state);
-    plan->state = NULL;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

@@ -109,11 +109,6 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
 
 static stn_status set_weights(stn_plan *plan, stn_error *error) { return fill_values(plan, plan->state, error); }
 
-static void release(stn_plan *plan) {
-    free(plan->state);
-    plan->state = NULL;
-}
-
 /* ---- running */
 
 static stn_status launch_pass(const stn_plan *plan, const axes_pass *pass, lowrank_grid in, lowrank_grid out,
@@ -213,7 +208,6 @@ const stn_strategy lowrank_axes = {
     .execute = execute,
     .set_weights = set_weights,
     .describe = describe,
-    .release = release,
     .name_candidate = name_candidate,
     .shorten = shorten,
 };

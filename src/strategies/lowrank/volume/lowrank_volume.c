@@ -286,11 +286,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     return status;
 }
 
-static void release(stn_plan *plan) {
-    if (plan->state) destroy_faces(plan, plan->state);
-    free(plan->state);
-    plan->state = NULL;
-}
+static void release(stn_plan *plan) { destroy_faces(plan, plan->state); }
 
 /* ---- running */
 
