@@ -9,7 +9,7 @@
 #include "options.h"
 #include "plan/plan.h"
 #include "tune/compare_results.h"
-#include "tune/online_state.h"
+#include "tune/online_tuning.h"
 #include "tune/tuner.h"
 
 enum { UNITS = 1000, QUICK_UNITS = 40, COMPARED = 60 };

@@ -8,15 +8,11 @@
 
 #include "cache/folder.h"
 
-/* Writes the temporary file `prefix` + random digits in the folder `dir` (AT_FDCWD for paths),
- * calls fsync if asked, and renames it to `name`. On failure errno has the reason and nothing is
- * left behind. mode is subject to the umask. */
-bool stn_file_put(int dir, const char *prefix, const char *name, mode_t mode, const void *bytes, size_t size,
-                  bool sync);
+#define STN_TEMP ".tmp-" /* prefix of files being written */
 
-/* Calls stn_file_put in the folder's subfolder `sub` (NULL: the folder itself), which is made if it
- * does not exist. sync: also syncs the subfolder, so that the file is there after a loss of
- * power. */
+/* Writes a temporary file in the folder's subfolder `sub` (NULL: the folder itself), which is made
+ * if it does not exist, and renames it to `name`. On failure errno has the reason and nothing is
+ * left behind. sync: waits until the file would be there after a loss of power. */
 bool stn_file_store(stn_folder *folder, const char *sub, const char *name, const void *bytes, size_t size, bool sync);
 
 /* Reads a regular file that only the folder's user may write, and appends a NUL; freed with free().

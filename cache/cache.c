@@ -2,6 +2,7 @@
 #include "cache/cache.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,8 +122,12 @@ void stn_cache_close(stn_cache *cache) {
 }
 
 bool stn_cache_is_empty(stn_cache *cache) {
-    const char *path = stn_cache_dir(cache);
-    return path && !cache->npacks && stn_folder_is_empty(&cache->disk.folder);
+    if (cache->npacks || !cache->disk.folder.path) return false;
+    const int root = stn_folder_open(&cache->disk.folder, false);
+    if (root < 0) return errno == ENOENT;
+    const bool empty = faccessat(root, STN_LOCK_NAME, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
+    close(root);
+    return empty;
 }
 
 stn_folder *stn_cache_folder(stn_cache *cache) { return &cache->disk.folder; }
@@ -135,18 +140,14 @@ const char *stn_cache_dir_problem(const stn_cache *cache) {
 
 /* ---- finding and storing --------------------------------------------------------------------- */
 
-static void note_pack_hit(stn_cache *cache, uint64_t bytes) {
+static void add(stn_cache *cache, uint64_t *counter, uint64_t by) {
     pthread_mutex_lock(&cache->lock);
-    cache->stats.pack_hits++;
-    cache->stats.bytes_read += bytes;
+    *counter += by;
     pthread_mutex_unlock(&cache->lock);
 }
 
 static void skip_entry(stn_cache *cache, opened_pack *in, size_t index) {
-    if (atomic_exchange(&in->skipped[index], true)) return;
-    pthread_mutex_lock(&cache->lock);
-    cache->stats.rejected++;
-    pthread_mutex_unlock(&cache->lock);
+    if (!atomic_exchange(&in->skipped[index], true)) add(cache, &cache->stats.rejected, 1);
 }
 
 static void record(stn_cache *cache, const stn_key *key, const stn_entry *entry) {
@@ -165,7 +166,8 @@ static bool find_in_packs(stn_cache *cache, const stn_key *source, stn_entry *en
         stn_key key;
         const stn_status status = stn_pack_read(in->pack, index, &key, entry, &why);
         if (status == STN_OK) {
-            note_pack_hit(cache, stn_pack_entry_bytes(in->pack, index));
+            add(cache, &cache->stats.pack_hits, 1);
+            add(cache, &cache->stats.bytes_read, stn_pack_entry_bytes(in->pack, index));
             record(cache, &key, entry);
             return true;
         }
@@ -177,9 +179,7 @@ static bool find_in_packs(stn_cache *cache, const stn_key *source, stn_entry *en
 }
 
 static stn_cache_source note_disk_hit(stn_cache *cache, const stn_key *key, const stn_entry *entry) {
-    pthread_mutex_lock(&cache->lock);
-    cache->stats.disk_hits++;
-    pthread_mutex_unlock(&cache->lock);
+    add(cache, &cache->stats.disk_hits, 1);
     record(cache, key, entry);
     return STN_CACHE_DISK;
 }

@@ -36,7 +36,7 @@ void stn_cache_close(stn_cache *cache);
 /* borrowed; its path is NULL when in memory only */
 stn_folder *stn_cache_folder(stn_cache *cache);
 const char *stn_cache_dir(const stn_cache *cache); /* that path */
-/* True if it has no packs, and a folder on disk without entries. */
+/* True if it has no packs, and a folder on disk in which nothing was ever stored. */
 bool stn_cache_is_empty(stn_cache *cache);
 const char *stn_cache_dir_problem(const stn_cache *cache); /* why there is no disk, or NULL */
 

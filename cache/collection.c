@@ -32,7 +32,7 @@ typedef struct files {
 } files;
 
 static file_kind kind_of(const char *name) {
-    if (!strncmp(name, STN_DISK_TEMP, strlen(STN_DISK_TEMP))) return FILE_TEMP;
+    if (!strncmp(name, STN_TEMP, strlen(STN_TEMP))) return FILE_TEMP;
     if (strspn(name, "0123456789abcdef") != STN_DISK_NAME - 1) return FILE_OTHER;
     return name[STN_DISK_NAME - 1] ? FILE_OTHER : FILE_ENTRY;
 }

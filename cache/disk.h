@@ -10,8 +10,7 @@ typedef struct stn_disk {
     atomic_ullong rejected, bytes_read, bytes_written;
 } stn_disk;
 
-#define STN_DISK_NAME 63      /* 62 hex digits and the terminator */
-#define STN_DISK_TEMP ".tmp-" /* prefix of files being written */
+#define STN_DISK_NAME 63 /* 62 hex digits and the terminator */
 
 /* The subfolder and file name of a key. */
 void stn_disk_name(const stn_key *key, char sub[3], char name[STN_DISK_NAME]);

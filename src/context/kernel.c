@@ -143,9 +143,9 @@ static stn_status use_entry(const request *want, bool loads, stn_entry *entry, s
         made->ptx = entry->ptx;
         made->cubin = entry->cubin;
         made->cubin_size = entry->cubin_size;
-        made->seconds = want->seconds;
         entry->ptx = NULL;
         entry->cubin = NULL;
+        made->seconds = want->seconds;
         made->unloaded = !loads;
         if (!made->ptx && !made->cubin) status = stn_fail(error, STN_ERROR_DRIVER, "a stored kernel is empty");
         if (status == STN_OK && loads) status = load(want->context, made, error);

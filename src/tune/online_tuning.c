@@ -10,7 +10,6 @@
 #include "context/compile_batch.h"
 #include "context/context.h"
 #include "tune/compare_results.h"
-#include "tune/online_state.h"
 #include "tune/plan_wisdom.h"
 
 /* Work between two decisions, in seconds: each decision costs a wait of some microseconds. */

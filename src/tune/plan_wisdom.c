@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "context/context.h"
-#include "launch/clocks.h"
 
 /* ---- the key --------------------------------------------------------------------------------- */
 
@@ -113,16 +112,6 @@ bool tune_recall(const stn_plan *plan, tune_try visit, void *user) {
 
 /* ---- new entries ----------------------------------------------------------------------------- */
 
-/* Adds the clocks to the device's line, for human readers only; it is never parsed. */
-static void print_clocks(const stn_device *device, stn_text *text) {
-    stn_clocks clocks;
-    stn_device_clocks(device, &clocks);
-    if (*clocks.why) stn_text_printf(text, ", clocks not known: %s", clocks.why);
-    if (clocks.multiprocessor) stn_text_printf(text, ", multiprocessors at %u MHz", clocks.multiprocessor);
-    if (clocks.memory) stn_text_printf(text, ", memory at %u MHz", clocks.memory);
-    if (clocks.power_limit) stn_text_printf(text, ", %u W at most", clocks.power_limit);
-}
-
 static stn_status print_entry(const stn_plan *plan, const tune_records *records, stn_text *text, stn_error *error) {
     stn_wisdom_key key;
     STN_TRY(tune_wisdom_key(plan, &key, error));
@@ -130,10 +119,8 @@ static stn_status print_entry(const stn_plan *plan, const tune_records *records,
     const size_t begin = text->size;
     stn_text_printf(text, "problem: ");
     plan->kind->print(plan, text);
-    stn_text_printf(text, "\ndevice: %s, driver %d", plan->machine.name, driver_of(plan));
-    if (plan->context->device) print_clocks(plan->context->device, text);
-    stn_text_printf(text, "\n");
-    /* Names from a driver or NVML may hold any character. */
+    stn_text_printf(text, "\ndevice: %s, driver %d\n", plan->machine.name, driver_of(plan));
+    /* Names from a driver may hold any character. */
     for (size_t i = begin; i < text->size; i++)
         if ((text->data[i] < ' ' && text->data[i] != '\n') || text->data[i] > '~') text->data[i] = '?';
     tune_records_print(records, text);

@@ -1,4 +1,4 @@
-/* Sorts a plan's ranking by measured times, from wisdom or from a tuning session (session.h). */
+/* Sorts a plan's ranking by measured times, from wisdom or from a tuning session. */
 #include "tune/tuner.h"
 
 #include <math.h>
