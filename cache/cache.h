@@ -45,8 +45,8 @@ typedef enum stn_cache_source { STN_CACHE_NONE, STN_CACHE_PACK, STN_CACHE_DISK }
  * and counts as absent. */
 stn_cache_source stn_cache_find(stn_cache *cache, const stn_key *key, stn_entry *entry);
 /* The same by the source key, if there is no compiler whose identity could be part of the key:
- * packs first, then the disk's entry of any compiler that was used last. *key: what stn_cache_reject
- * takes. */
+ * packs first, then the disk's entry of any compiler that was used last. *key: what
+ * stn_cache_reject takes. */
 stn_cache_source stn_cache_find_source(stn_cache *cache, const stn_key *source, stn_key *key, stn_entry *entry);
 /* Searches packs only, by the source key, before a compiler is opened. */
 stn_cache_source stn_cache_find_pack(stn_cache *cache, const stn_key *source, stn_entry *entry);

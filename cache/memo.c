@@ -1,5 +1,5 @@
-/* Memoization: a list of slots, which are few hundred in practice. The first thread to ask for a key
- * makes its value; the others wait. */
+/* Memoization: a list of slots, which are few hundred in practice. The first thread to ask for a
+ * key makes its value; the others wait. */
 #include "cache/memo.h"
 
 #include <pthread.h>

@@ -18,8 +18,8 @@ typedef struct stn_wisdom { /* zero is empty */
     const char **entry;
 } stn_wisdom;
 
-/* Identifies an entry. Plans search by `class`: the classes of problem and device. Both keys contain
- * the library's version and the key of its kernels. */
+/* Identifies an entry. Plans search by `class`: the classes of problem and device. Both keys
+ * contain the library's version and the key of its kernels. */
 typedef struct stn_wisdom_key {
     stn_key class, problem;
 } stn_wisdom_key;

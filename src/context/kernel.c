@@ -123,8 +123,8 @@ static stn_status load(stn_context *context, stn_kernel *kernel, stn_error *erro
     return status;
 }
 
-/* Loads a kernel that was only compiled; under the context's lock, since several threads may ask for
- * it. */
+/* Loads a kernel that was only compiled; under the context's lock, since several threads may ask
+ * for it. */
 static stn_status load_compiled(stn_context *context, stn_kernel *kernel, stn_error *error) {
     stn_status status = STN_OK;
     pthread_mutex_lock(&context->lock);

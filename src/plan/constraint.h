@@ -5,8 +5,8 @@
 #include "launch/machine.h"
 #include "problem/task.h"
 
-/* shape: the strategy's own struct. The predicate may set parameters in it that are still open, such
- * as the number of stages. */
+/* shape: the strategy's own struct. The predicate may set parameters in it that are still open,
+ * such as the number of stages. */
 typedef bool stn_constraint(const stn_task *task, const stn_machine *machine, void *shape);
 
 /* Evaluates the constraints in the table's order, until one does not hold. */

@@ -98,8 +98,8 @@ typedef struct stn_strategy {
     stn_status (*set_weights)(stn_plan *plan, stn_error *error);
     /* The parameters, as a line of text or as members of a JSON object. */
     void (*describe)(const stn_plan *plan, stn_format format, stn_text *text);
-    /* Releases what plan->state owns; it may be half built, and is freed with free() after the call.
-     * NULL: it owns nothing. */
+    /* Releases what plan->state owns; it may be half built, and is freed with free() after the
+     * call. NULL: it owns nothing. */
     void (*release)(stn_plan *plan);
     /* Describes a candidate in a few words: "plane, 8 steps a launch, 4 points a lane". */
     void (*name_candidate)(const stn_task *task, const stn_candidate *candidate, stn_text *text);

@@ -88,8 +88,8 @@ static double units_left(const tune_search *search) {
 }
 
 /* Expected gain of a trial in the remaining units, in seconds. The true time has a Laplace
- * distribution around the expected one, of relative scale TUNE_SPREAD; this is the mean of the part below the
- * current candidate's time. */
+ * distribution around the expected one, of relative scale TUNE_SPREAD; this is the mean of the part
+ * below the current candidate's time. */
 static double expected_gain(const tune_search *search, size_t candidate) {
     const double now = tune_search_expects(search, search->current), expected = tune_search_expects(search, candidate);
     const double spread = TUNE_SPREAD * expected;

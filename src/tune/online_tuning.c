@@ -219,7 +219,8 @@ stn_status tune_online_set_weights(stn_plan *plan, size_t count, const double *w
     o->left = 0;
     stn_compile_batch_free(o->compare_kernel_batch); /* It was cancelled. */
     o->compare_kernel_batch = NULL;
-    STN_TRY(stn_task_set_weights(&o->unit->task, count, weights, error)); /* candidates are built from it */
+    /* Candidates are built from the unit. */
+    STN_TRY(stn_task_set_weights(&o->unit->task, count, weights, error));
     for (size_t i = 0; i < o->search.count; i++) {
         online_candidate *candidate = &o->candidates[i];
         stn_error why = {0};

@@ -67,8 +67,8 @@ stn_status tune_wisdom_key(const stn_plan *plan, stn_wisdom_key *key, stn_error 
 
 /* ---- lookup ---------------------------------------------------------------------------------- */
 
-/* Copies all entries of the class in the folder's wisdom: those of the problem itself first. Returns
- * the size of the latter. */
+/* Copies all entries of the class in the folder's wisdom: those of the problem itself first.
+ * Returns the size of the latter. */
 static size_t find_class(stn_context *context, const stn_wisdom_key *key, stn_text *entries) {
     stn_folder *folder = stn_cache_folder(context->cache);
     const stn_wisdom *wisdom = &context->wisdom;

@@ -27,8 +27,8 @@ typedef struct fill_arguments {
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Fills with numbers between `low` and `high`. The input of a transform to real numbers is a Hermitian
- * spectrum: its result is undefined for any other. */
+/* Fills with numbers between `low` and `high`. The input of a transform to real numbers is a
+ * Hermitian spectrum: its result is undefined for any other. */
 static stn_status fill(const tune_stage *stage, uint64_t seed, void *grid, int64_t numbers, double low, double high,
                        stn_error *error) {
     const bool input = seed == SEED;

@@ -1,5 +1,5 @@
-/* A problem of the same class as a measured one takes its candidate; a problem of another class does
- * not. On the emulator or a GPU. */
+/* A problem of the same class as a measured one takes its candidate; a problem of another class
+ * does not. On the emulator or a GPU. */
 #include <criterion/criterion.h>
 #include <string.h>
 

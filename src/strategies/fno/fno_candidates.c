@@ -142,7 +142,7 @@ static bool is_distinct(const stn_task *none, const stn_machine *machine, void *
 }
 
 static stn_constraint *const constraints[] = {
-    passes_hold, /* a block's shared memory and registers hold the lines and modes of each pass, counted in 31 bits */
+    passes_hold, /* shared memory and registers hold the lines and modes of each pass */
     is_distinct, /* it does otherwise than the plain way of what is fused, and may be better */
 };
 
