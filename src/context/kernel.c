@@ -292,7 +292,9 @@ static stn_status find_stored(const request *want, stn_kernel **kernel, stn_erro
 
 static void free_placeholder(void *kernel) { stn_kernel_free(kernel); }
 
-static const stn_compile_batch_calls batch_calls = {stn_kernel_compile, free_placeholder};
+static stn_status compile_listed(stn_context *context, const char *name, const char *params, const atomic_bool *cancel,
+                                 stn_error *error);
+static const stn_compile_batch_calls batch_calls = {compile_listed, free_placeholder};
 
 /* Adds the kernel to the batch; true where a placeholder takes its place. When out of memory, or
  * where the batch is full, the kernel is compiled now. */
@@ -356,8 +358,11 @@ static stn_status get(request *want, void **value, bool *hit, stn_error *error) 
     return status == STN_OK || want->placeholder ? STN_OK : stn_fail(error, status, "%s", why.message);
 }
 
-stn_status stn_kernel_compile(stn_context *context, const char *name, const char *params, const atomic_bool *cancel,
-                              stn_error *error) {
+/* Compiles the kernel, if it is stored nowhere, without loading it: stn_kernel_get does that. So it
+ * may be called from a background thread, where loading a module would end a stream capture of the
+ * caller. It fails soon after *cancel becomes true. */
+static stn_status compile_listed(stn_context *context, const char *name, const char *params, const atomic_bool *cancel,
+                                 stn_error *error) {
     request want = {.context = context, .name = name, .params = params, .only_compile = true, .cancel = cancel};
     void *value = NULL;
     bool hit = false;
