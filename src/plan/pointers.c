@@ -27,6 +27,7 @@ enum {
 };
 _Static_assert(SIDES + STN_OPERANDS <= MOST_ARRAYS, "a list holds the arrays of any execution");
 
+/* Made with a count of 0; the list is not cleared, since an execution is enqueued in microseconds. */
 typedef struct arrays {
     array list[MOST_ARRAYS];
     int count;
@@ -110,7 +111,8 @@ static stn_status add_operands(arrays *all, const stn_plan *plan, const stn_work
 
 static stn_status check_sides(const stn_plan *plan, const stn_execution *run, stn_error *error) {
     const stn_work_shape shape = plan->kind->shape(plan);
-    arrays all = {.count = 0};
+    arrays all;
+    all.count = 0;
     const struct {
         const char *name;
         const void *first;
@@ -204,7 +206,8 @@ static stn_status add_points(arrays *all, const stn_system_task *task, const stn
 
 stn_status stn_plan_check_arrays(const stn_plan *plan, const stn_execution *run, stn_error *error) {
     const stn_system_task *task = &plan->system;
-    arrays all = {.count = 0};
+    arrays all;
+    all.count = 0;
     if (!run->system)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "a system's plan needs its arrays: bring them in stn_execution.system, with stn_plan_run");
