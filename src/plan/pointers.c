@@ -27,7 +27,7 @@ enum {
 };
 _Static_assert(SIDES + STN_OPERANDS <= MOST_ARRAYS, "a list holds the arrays of any execution");
 
-/* Made with a count of 0; the list is not cleared, since an execution is enqueued in microseconds. */
+/* Made with a count of 0; the list is not cleared, as an execution is enqueued in microseconds. */
 typedef struct arrays {
     array list[MOST_ARRAYS];
     int count;
