@@ -9,7 +9,7 @@
 #include "options.h"
 #include "plan/plan.h"
 #include "tune/compare_results.h"
-#include "tune/online_state.h"
+#include "tune/online_tuning.h"
 #include "tune/tuner.h"
 
 enum { UNITS = 1000, QUICK_UNITS = 40, COMPARED = 60 };
@@ -96,9 +96,8 @@ static void name(const stn_plan *plan, const stn_strategy *strategy, const stn_c
 }
 
 static void name_now(const stn_plan *plan, char *to, size_t size) {
-    stn_candidate candidate = plan->candidate;
-    const stn_strategy *strategy = plan->online ? stn_tuner_default.strategy(plan, &candidate) : plan->strategy;
-    name(plan, strategy, &candidate, to, size);
+    const stn_plan *now = plan->online ? stn_tuner_default.now(plan) : plan;
+    name(plan, now->strategy, &now->candidate, to, size);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

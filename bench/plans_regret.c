@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "launch/driver.h"
 #include "plans.h"
-#include "tune/session.h"
 #include "tune/tuner.h"
 
 /* Strategies predicted at more than this many times the choice are not forced. */

@@ -13,15 +13,7 @@
 
 #include "base/error.h"
 
-#define TEMP ".tmp-"
 enum { TOUCH_SECONDS = 60 };
-
-static char *temp_name(const char *prefix) {
-    uint64_t random;
-    char *name;
-    if (getrandom(&random, sizeof random, 0) != sizeof random) return NULL;
-    return asprintf(&name, "%s%016llx", prefix, (unsigned long long)random) < 0 ? NULL : name;
-}
 
 static bool write_all(int fd, const void *bytes, size_t size) {
     for (size_t done = 0; done < size;) {
@@ -32,10 +24,13 @@ static bool write_all(int fd, const void *bytes, size_t size) {
     return true;
 }
 
-bool stn_file_put(int dir, const char *prefix, const char *name, mode_t mode, const void *bytes, size_t size,
-                  bool sync) {
-    char *temp = temp_name(prefix);
-    if (!temp) return false;
+/* Writes a temporary file in the folder `dir` and renames it. On failure errno has the reason and
+ * nothing is left behind. */
+static bool put(int dir, const char *name, mode_t mode, const void *bytes, size_t size, bool sync) {
+    uint64_t random;
+    char temp[sizeof STN_TEMP + 16];
+    if (getrandom(&random, sizeof random, 0) != sizeof random) return false;
+    snprintf(temp, sizeof temp, STN_TEMP "%016llx", (unsigned long long)random);
     int fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     bool good = fd >= 0 && write_all(fd, bytes, size) && (!sync || !fsync(fd));
     int why = errno;
@@ -48,7 +43,6 @@ bool stn_file_put(int dir, const char *prefix, const char *name, mode_t mode, co
         why = errno;
     }
     if (!good && fd >= 0) (void)unlinkat(dir, temp, 0);
-    free(temp);
     errno = why;
     return good;
 }
@@ -58,7 +52,7 @@ bool stn_file_store(stn_folder *folder, const char *sub, const char *name, const
     /* The folder may be removed between its making and its use. */
     for (int attempt = 0; attempt < 3 && !good; attempt++) {
         const int dir = stn_folder_open_at(folder, sub, true);
-        good = dir >= 0 && stn_file_put(dir, TEMP, name, folder->shared ? 0666 : 0600, bytes, size, sync);
+        good = dir >= 0 && put(dir, name, folder->shared ? 0666 : 0600, bytes, size, sync);
         const int why = errno;
         /* Makes the rename durable; some file systems cannot sync a folder. */
         if (good && sync) (void)fsync(dir);
@@ -119,17 +113,6 @@ stn_status stn_file_read(const stn_folder *folder, int dir, const char *name, si
     close(fd);
     errno = 0;
     return result;
-}
-
-bool stn_file_link(int dir, const char *prefix, const char *name, const char *target) {
-    char *temp = temp_name(prefix);
-    if (!temp) return false;
-    bool made = !symlinkat(target, dir, temp), good = made && !renameat(dir, temp, dir, name);
-    int why = errno;
-    if (made && !good) (void)unlinkat(dir, temp, 0);
-    free(temp);
-    errno = why;
-    return good;
 }
 
 bool stn_file_remove(int dir, const char *name) {

@@ -8,15 +8,11 @@
 
 #include "cache/folder.h"
 
-/* Writes the temporary file `prefix` + random digits in the folder `dir` (AT_FDCWD for paths),
- * calls fsync if asked, and renames it to `name`. On failure errno has the reason and nothing is
- * left behind. mode is subject to the umask. */
-bool stn_file_put(int dir, const char *prefix, const char *name, mode_t mode, const void *bytes, size_t size,
-                  bool sync);
+#define STN_TEMP ".tmp-" /* prefix of files being written */
 
-/* Calls stn_file_put in the folder's subfolder `sub` (NULL: the folder itself), which is made if it
- * does not exist. sync: also syncs the subfolder, so that the file is there after a loss of
- * power. */
+/* Writes a temporary file in the folder's subfolder `sub` (NULL: the folder itself), which is made
+ * if it does not exist, and renames it to `name`. On failure errno has the reason and nothing is
+ * left behind. sync: waits until the file would be there after a loss of power. */
 bool stn_file_store(stn_folder *folder, const char *sub, const char *name, const void *bytes, size_t size, bool sync);
 
 /* Reads a regular file that only the folder's user may write, and appends a NUL; freed with free().
@@ -26,9 +22,6 @@ bool stn_file_store(stn_folder *folder, const char *sub, const char *name, const
  * error is a clause to follow a name. */
 stn_status stn_file_read(const stn_folder *folder, int dir, const char *name, size_t least, size_t most, bool use,
                          char **bytes, struct stat *status, stn_error *error);
-
-/* Makes a symlink with the text `target`, atomically in the same way. */
-bool stn_file_link(int dir, const char *prefix, const char *name, const char *target);
 
 /* Removes a file or an empty folder if it is still the one in `seen`: another process may have
  * replaced it with a good file. False with errno: ESTALE if replaced, ENOENT if gone. */

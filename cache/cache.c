@@ -2,13 +2,13 @@
 #include "cache/cache.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "cache/collection.h"
 #include "cache/signature.h"
 #include "cache/wisdom.h"
 
@@ -39,11 +39,6 @@ static uint64_t limit(uint64_t wanted, const char *variable, uint64_t otherwise)
     unsigned long long value = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
     if (wanted) return wanted;
     return value && !*end ? value : otherwise;
-}
-
-static bool is_set(const char *variable) {
-    const char *text = secure_getenv(variable);
-    return text && *text && strcmp(text, "0") != 0;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -102,7 +97,6 @@ stn_status stn_cache_open(const stn_cache_options *options, stn_cache **cache, s
     made->disk.max_bytes = limit(options->max_bytes, "STENTOR_CACHE_MAX_BYTES", DEFAULT_BYTES);
     made->disk.max_files = limit(options->max_files, "STENTOR_CACHE_MAX_FILES", DEFAULT_FILES);
     made->lock_wait_ms = options->lock_wait_ms ? options->lock_wait_ms : DEFAULT_WAIT_MS;
-    made->disk.keep_source = options->keep_source || is_set("STENTOR_CACHE_KEEP_SOURCE");
     stn_status status = open_packs(made, options, error);
     if (status == STN_OK)
         status = stn_folder_init(&made->disk.folder, options->dir, options->shared, options->logger, error);
@@ -128,8 +122,12 @@ void stn_cache_close(stn_cache *cache) {
 }
 
 bool stn_cache_is_empty(stn_cache *cache) {
-    const char *path = stn_cache_dir(cache);
-    return path && !cache->npacks && stn_folder_is_empty(&cache->disk.folder);
+    if (cache->npacks || !cache->disk.folder.path) return false;
+    const int root = stn_folder_open(&cache->disk.folder, false);
+    if (root < 0) return errno == ENOENT;
+    const bool empty = faccessat(root, STN_LOCK_NAME, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
+    close(root);
+    return empty;
 }
 
 stn_folder *stn_cache_folder(stn_cache *cache) { return &cache->disk.folder; }
@@ -142,18 +140,14 @@ const char *stn_cache_dir_problem(const stn_cache *cache) {
 
 /* ---- finding and storing --------------------------------------------------------------------- */
 
-static void note_pack_hit(stn_cache *cache, uint64_t bytes) {
+static void add(stn_cache *cache, uint64_t *counter, uint64_t by) {
     pthread_mutex_lock(&cache->lock);
-    cache->stats.pack_hits++;
-    cache->stats.bytes_read += bytes;
+    *counter += by;
     pthread_mutex_unlock(&cache->lock);
 }
 
 static void skip_entry(stn_cache *cache, opened_pack *in, size_t index) {
-    if (atomic_exchange(&in->skipped[index], true)) return;
-    pthread_mutex_lock(&cache->lock);
-    cache->stats.rejected++;
-    pthread_mutex_unlock(&cache->lock);
+    if (!atomic_exchange(&in->skipped[index], true)) add(cache, &cache->stats.rejected, 1);
 }
 
 static void record(stn_cache *cache, const stn_key *key, const stn_entry *entry) {
@@ -172,7 +166,8 @@ static bool find_in_packs(stn_cache *cache, const stn_key *source, stn_entry *en
         stn_key key;
         const stn_status status = stn_pack_read(in->pack, index, &key, entry, &why);
         if (status == STN_OK) {
-            note_pack_hit(cache, stn_pack_entry_bytes(in->pack, index));
+            add(cache, &cache->stats.pack_hits, 1);
+            add(cache, &cache->stats.bytes_read, stn_pack_entry_bytes(in->pack, index));
             record(cache, &key, entry);
             return true;
         }
@@ -184,9 +179,7 @@ static bool find_in_packs(stn_cache *cache, const stn_key *source, stn_entry *en
 }
 
 static stn_cache_source note_disk_hit(stn_cache *cache, const stn_key *key, const stn_entry *entry) {
-    pthread_mutex_lock(&cache->lock);
-    cache->stats.disk_hits++;
-    pthread_mutex_unlock(&cache->lock);
+    add(cache, &cache->stats.disk_hits, 1);
     record(cache, key, entry);
     return STN_CACHE_DISK;
 }
@@ -200,10 +193,10 @@ stn_cache_source stn_cache_find(stn_cache *cache, const stn_key *key, stn_entry 
     return stn_disk_find(&cache->disk, key, entry) ? note_disk_hit(cache, key, entry) : STN_CACHE_NONE;
 }
 
-stn_cache_source stn_cache_find_source(stn_cache *cache, const stn_key *source, stn_entry *entry) {
+stn_cache_source stn_cache_find_source(stn_cache *cache, const stn_key *source, stn_key *key, stn_entry *entry) {
+    *key = *source;
     if (find_in_packs(cache, source, entry)) return STN_CACHE_PACK;
-    stn_key key;
-    return stn_disk_find_source(&cache->disk, source, &key, entry) ? note_disk_hit(cache, &key, entry) : STN_CACHE_NONE;
+    return stn_disk_find_source(&cache->disk, source, key, entry) ? note_disk_hit(cache, key, entry) : STN_CACHE_NONE;
 }
 
 void stn_cache_store(stn_cache *cache, const stn_key *key, const stn_entry *entry) {
@@ -255,33 +248,16 @@ stn_status stn_cache_each(stn_cache *cache, stn_cache_visit visit, void *user, s
     return stn_disk_each(&cache->disk, visit, user, error);
 }
 
-typedef struct resolving {
-    const char *prefix;
-    size_t digits, found;
-    stn_key key;
-} resolving;
-
-static void resolve_one(void *user, const stn_key *key) {
-    resolving *search = user;
-    char hex[65];
-    stn_key_hex(key, hex);
-    if (strncasecmp(hex, search->prefix, search->digits)) return;
-    search->key = *key;
-    search->found++;
-}
-
 stn_status stn_cache_resolve(stn_cache *cache, const char *prefix, stn_key *key, stn_error *error) {
-    resolving search = {.prefix = prefix, .digits = strlen(prefix)};
-    if (search.digits < 4 || search.digits > 64 || strspn(prefix, "0123456789abcdefABCDEF") != search.digits)
+    const size_t digits = strlen(prefix);
+    size_t found;
+    if (digits < 4 || digits > 64 || strspn(prefix, "0123456789abcdefABCDEF") != digits)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "\"%s\" is no key: give the first 4 to 64 hex digits that `stentor cache list` shows", prefix);
-    STN_TRY(stn_disk_keys(&cache->disk, resolve_one, &search, error));
-    if (search.found != 1)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%zu stored kernels have a key that starts with %s: %s",
-                        search.found, prefix,
-                        search.found ? "give more digits" : "`stentor cache list` shows the keys");
-    *key = search.key;
-    return STN_OK;
+    STN_TRY(stn_disk_resolve(&cache->disk, prefix, key, &found, error));
+    if (found == 1) return STN_OK;
+    return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%zu stored kernels have a key that starts with %s: %s", found,
+                    prefix, found ? "give more digits" : "`stentor cache list` shows the keys");
 }
 
 /* The update moves a damaged file aside. */

@@ -7,8 +7,8 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "cache/disk.h"
 #include "cache/folder.h"
-#include "cache/listing.h"
 #include "cache/lock.h"
 #include "cache/memo.h"
 #include "cache/pack.h"
@@ -28,8 +28,6 @@ typedef struct stn_cache_options {
     uint64_t max_bytes;
     uint64_t max_files;    /* 0: $STENTOR_CACHE_MAX_FILES, else 16384 */
     unsigned lock_wait_ms; /* longest wait for another process's compile; 0: 30 s */
-    /* Write each entry's params.cuh beside it, for people; also $STENTOR_CACHE_KEEP_SOURCE=1. */
-    bool keep_source;
 } stn_cache_options;
 /* Fails only on out of memory or on a pack that cannot be used; a disk folder that cannot be used
  * is one warning. The folder is made when the first entry is stored. */
@@ -38,7 +36,7 @@ void stn_cache_close(stn_cache *cache);
 /* borrowed; its path is NULL when in memory only */
 stn_folder *stn_cache_folder(stn_cache *cache);
 const char *stn_cache_dir(const stn_cache *cache); /* that path */
-/* True if it has no packs, and a folder on disk without entries. */
+/* True if it has no packs, and a folder on disk in which nothing was ever stored. */
 bool stn_cache_is_empty(stn_cache *cache);
 const char *stn_cache_dir_problem(const stn_cache *cache); /* why there is no disk, or NULL */
 
@@ -47,8 +45,9 @@ typedef enum stn_cache_source { STN_CACHE_NONE, STN_CACHE_PACK, STN_CACHE_DISK }
  * and counts as absent. */
 stn_cache_source stn_cache_find(stn_cache *cache, const stn_key *key, stn_entry *entry);
 /* The same by the source key, if there is no compiler whose identity could be part of the key:
- * packs first, then the disk's newest entry of any compiler. */
-stn_cache_source stn_cache_find_source(stn_cache *cache, const stn_key *source, stn_entry *entry);
+ * packs first, then the disk's entry of any compiler that was used last. *key: what
+ * stn_cache_reject takes. */
+stn_cache_source stn_cache_find_source(stn_cache *cache, const stn_key *source, stn_key *key, stn_entry *entry);
 /* Searches packs only, by the source key, before a compiler is opened. */
 stn_cache_source stn_cache_find_pack(stn_cache *cache, const stn_key *source, stn_entry *entry);
 /* Best effort (temporary file, fsync, rename); a failure is one warning. */

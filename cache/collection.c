@@ -1,7 +1,5 @@
 /* Cache collection: listing, checking, removal of least recently used entries, clearing. Only files
  * with the cache's names are touched. */
-#include "cache/collection.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,10 +11,11 @@
 
 #include "base/error.h"
 #include "cache/atomic_file.h"
+#include "cache/disk.h"
 
 enum { TEMP_SECONDS = 3600, SPARE_SECONDS = 24 * 3600 };
 
-typedef enum file_kind { FILE_ENTRY, FILE_TEMP, FILE_PARAMS, FILE_ALIAS, FILE_OTHER } file_kind;
+typedef enum file_kind { FILE_ENTRY, FILE_TEMP, FILE_OTHER } file_kind;
 
 typedef struct file {
     char sub[3];
@@ -33,16 +32,10 @@ typedef struct files {
 } files;
 
 static file_kind kind_of(const char *name) {
-    if (!strncmp(name, STN_DISK_TEMP, strlen(STN_DISK_TEMP))) return FILE_TEMP;
+    if (!strncmp(name, STN_TEMP, strlen(STN_TEMP))) return FILE_TEMP;
     if (strspn(name, "0123456789abcdef") != STN_DISK_NAME - 1) return FILE_OTHER;
-    const char *suffix = name + STN_DISK_NAME - 1;
-    if (!*suffix) return FILE_ENTRY;
-    if (!strcmp(suffix, STN_DISK_PARAMS)) return FILE_PARAMS;
-    return strcmp(suffix, STN_DISK_ALIAS) ? FILE_OTHER : FILE_ALIAS;
+    return name[STN_DISK_NAME - 1] ? FILE_OTHER : FILE_ENTRY;
 }
-
-/* of any text: an index */
-static size_t number_of(const char *sub) { return strtoul(sub, NULL, 16) % 256; }
 
 static bool add_file(files *all, const char *sub, const char *name, const struct stat *status) {
     if (all->count == all->capacity) {
@@ -66,7 +59,7 @@ static bool scan_sub(files *all, int sub, const char *sub_name) {
     if (!folder) {
         int why = errno;
         close(sub);
-        all->hidden[number_of(sub_name)] = true;
+        all->hidden[strtoul(sub_name, NULL, 16)] = true;
         return why != ENOMEM;
     }
     bool good = true;
@@ -143,82 +136,57 @@ static void key_of(const file *entry, stn_key *key) {
     (void)stn_key_parse(hex, key); /* kind_of accepted only hex digits. */
 }
 
-stn_status stn_disk_keys(stn_disk *disk, void (*visit)(void *user, const stn_key *key), void *user, stn_error *error) {
+stn_status stn_disk_resolve(stn_disk *disk, const char *prefix, stn_key *key, size_t *found, stn_error *error) {
     files all;
     int root;
+    *found = 0;
     STN_TRY(scan(disk, &root, &all, error));
     for (size_t i = 0; i < all.count; i++) {
+        char hex[65];
+        stn_key own;
         if (all.list[i].kind != FILE_ENTRY) continue;
-        stn_key key;
-        key_of(&all.list[i], &key);
-        visit(user, &key);
+        key_of(&all.list[i], &own);
+        stn_key_hex(&own, hex);
+        if (strncasecmp(hex, prefix, strlen(prefix)) != 0) continue;
+        *key = own;
+        ++*found;
     }
     done(root, &all);
     return STN_OK;
 }
 
-/* One entry, or why it could not be read. `status` is that of the file that was read, if the entry
- * is damaged. */
-typedef struct found {
-    stn_disk *disk;
-    int sub;
-    const file *file;
-    stn_cache_item item;
-    struct stat status;
-} found;
-
-/* False: the file no longer exists. */
-static bool read_one(found *one, stn_entry *entry, stn_error *why) {
-    key_of(one->file, &one->item.key);
-    one->item.bytes = one->file->bytes;
-    one->item.used = one->file->used;
-    if (one->sub < 0) {
-        one->item.fault = "its folder cannot be opened";
-        return true;
-    }
-    stn_status result =
-        stn_disk_read(one->disk, one->sub, one->file->name, &one->item.key, entry, &one->status, why, false);
-    if (result == STN_ERROR_IO && faccessat(one->sub, one->file->name, F_OK, AT_SYMLINK_NOFOLLOW)) return false;
-    one->item.damaged = result == STN_ERROR_FORMAT;
-    if (result == STN_OK)
-        one->item.entry = entry;
-    else
-        one->item.fault = why->message;
-    return true;
+/* Reads one entry of an opened folder and visits it, unless its file no longer exists. */
+static bool visit_one(stn_disk *disk, int root, const file *each, stn_cache_visit visit, void *user) {
+    stn_entry entry = {0};
+    stn_error why = {0};
+    stn_cache_item item = {.bytes = each->bytes, .used = each->used};
+    const int sub = stn_folder_open_sub(&disk->folder, root, each->sub, false);
+    if (sub < 0 && errno == ENOENT) return true;
+    key_of(each, &item.key);
+    const stn_status status = sub < 0
+                                  ? stn_fail(&why, STN_ERROR_IO, "its folder cannot be opened")
+                                  : stn_disk_read(disk, sub, each->name, &item.key, &entry, &item.seen, &why, false);
+    const bool gone = sub >= 0 && status == STN_ERROR_IO && faccessat(sub, each->name, F_OK, AT_SYMLINK_NOFOLLOW);
+    if (sub >= 0) close(sub);
+    item.damaged = status == STN_ERROR_FORMAT;
+    item.entry = status == STN_OK ? &entry : NULL;
+    item.fault = status == STN_OK ? NULL : why.message;
+    const bool more = gone || visit(user, &item);
+    stn_entry_clear(&entry);
+    return more;
 }
 
-/* Reads every entry of a list. */
-static void read_all(stn_disk *disk, int root, const files *all, bool (*visit)(void *user, const found *one),
-                     void *user) {
+static void visit_all(stn_disk *disk, int root, const files *all, stn_cache_visit visit, void *user) {
     bool more = true;
-    for (size_t i = 0; i < all->count && more; i++) {
-        if (all->list[i].kind != FILE_ENTRY) continue;
-        stn_entry entry = {0};
-        stn_error why = {0};
-        found one = {.disk = disk, .file = &all->list[i]};
-        one.sub = stn_folder_open_sub(&disk->folder, root, all->list[i].sub, false);
-        if (one.sub < 0 && errno == ENOENT) continue;
-        if (read_one(&one, &entry, &why)) more = visit(user, &one);
-        stn_entry_clear(&entry);
-        if (one.sub >= 0) close(one.sub);
-    }
-}
-
-typedef struct visiting {
-    stn_cache_visit visit;
-    void *user;
-} visiting;
-
-static bool visit_one(void *user, const found *one) {
-    const visiting *v = user;
-    return v->visit(v->user, &one->item);
+    for (size_t i = 0; i < all->count && more; i++)
+        if (all->list[i].kind == FILE_ENTRY) more = visit_one(disk, root, &all->list[i], visit, user);
 }
 
 stn_status stn_disk_each(stn_disk *disk, stn_cache_visit visit, void *user, stn_error *error) {
     files all;
     int root;
     STN_TRY(scan(disk, &root, &all, error));
-    read_all(disk, root, &all, visit_one, &(visiting){visit, user});
+    visit_all(disk, root, &all, visit, user);
     done(root, &all);
     return STN_OK;
 }
@@ -226,43 +194,9 @@ stn_status stn_disk_each(stn_disk *disk, stn_cache_visit visit, void *user, stn_
 static bool remove_file(stn_disk *disk, int root, const file *which, stn_cache_collection *counts) {
     int sub = stn_folder_open_sub(&disk->folder, root, which->sub, false);
     bool gone = sub >= 0 && stn_file_remove(sub, which->name);
-    if (gone) {
-        counts->removed_files++;
-        counts->removed_bytes += which->bytes;
-    }
+    if (gone) counts->removed_files++, counts->removed_bytes += which->bytes;
     if (sub >= 0) close(sub);
     return gone;
-}
-
-static bool has_entry(const files *all, const char *sub, const char *name) {
-    file wanted = {.kind = FILE_ENTRY};
-    memcpy(wanted.sub, sub, 2);
-    memcpy(wanted.name, name, STN_DISK_NAME - 1);
-    if (all->hidden[number_of(wanted.sub)]) return true; /* It may exist. */
-    return bsearch(&wanted, all->list, all->count, sizeof(file), by_name) != NULL;
-}
-
-/* True if an alias names an existing entry, or cannot be read now. */
-static bool alias_serves(stn_disk *disk, int root, const files *all, const file *alias) {
-    char target[STN_DISK_NAME + 2];
-    int sub = stn_folder_open_sub(&disk->folder, root, alias->sub, false);
-    ssize_t size = sub < 0 ? -1 : readlinkat(sub, alias->name, target, sizeof target);
-    bool unread = sub < 0 || (size < 0 && errno != EINVAL); /* EINVAL: it is no symlink. */
-    if (sub >= 0) close(sub);
-    return unread || (size == 64 && has_entry(all, target, target + 2));
-}
-
-/* Removes old temporary files (of killed writers), and sources and aliases whose entry is gone. The
- * list must be sorted by name. */
-static void remove_leftovers(stn_disk *disk, int root, files *all, int64_t now, stn_cache_collection *counts) {
-    for (size_t i = 0; i < all->count; i++) {
-        const file *each = &all->list[i];
-        bool old = now - each->used > TEMP_SECONDS;
-        if ((each->kind == FILE_TEMP && old) ||
-            (each->kind == FILE_PARAMS && old && !has_entry(all, each->sub, each->name)) ||
-            (each->kind == FILE_ALIAS && old && !alias_serves(disk, root, all, each)))
-            (void)remove_file(disk, root, each, counts);
-    }
 }
 
 stn_status stn_disk_gc(stn_disk *disk, int64_t spare_seconds, stn_cache_collection *counts, stn_error *error) {
@@ -272,21 +206,18 @@ stn_status stn_disk_gc(stn_disk *disk, int64_t spare_seconds, stn_cache_collecti
     if (spare_seconds < 0) spare_seconds = SPARE_SECONDS;
     STN_TRY(scan(disk, &root, &all, error));
     int64_t now = time(NULL);
-    remove_leftovers(disk, root, &all, now, counts);
     for (size_t i = 0; i < all.count; i++)
-        if (all.list[i].kind == FILE_ENTRY) {
-            counts->files++;
-            counts->bytes += all.list[i].bytes;
-        }
+        if (all.list[i].kind == FILE_ENTRY)
+            counts->files++, counts->bytes += all.list[i].bytes;
+        else if (now - all.list[i].used > TEMP_SECONDS) /* of a killed writer */
+            (void)remove_file(disk, root, &all.list[i], counts);
     if (all.count) qsort(all.list, all.count, sizeof(file), by_use);
     for (size_t i = 0; i < all.count; i++) {
         const file *each = &all.list[i];
         if (each->kind != FILE_ENTRY) continue;
         if (counts->files <= disk->max_files && counts->bytes <= disk->max_bytes) break;
         if (now - each->used < spare_seconds) break; /* All following ones were used later. */
-        if (!remove_file(disk, root, each, counts)) continue;
-        counts->files--;
-        counts->bytes -= each->bytes;
+        if (remove_file(disk, root, each, counts)) counts->files--, counts->bytes -= each->bytes;
     }
     done(root, &all);
     return STN_OK;
@@ -298,41 +229,46 @@ stn_status stn_disk_clear(stn_disk *disk, stn_cache_collection *counts, stn_erro
     *counts = (stn_cache_collection){0};
     STN_TRY(scan(disk, &root, &all, error));
     for (size_t i = 0; i < all.count; i++)
-        if (!remove_file(disk, root, &all.list[i], counts) && all.list[i].kind == FILE_ENTRY) {
-            counts->files++;
-            counts->bytes += all.list[i].bytes;
-        }
+        if (!remove_file(disk, root, &all.list[i], counts) && all.list[i].kind == FILE_ENTRY)
+            counts->files++, counts->bytes += all.list[i].bytes;
     done(root, &all);
     return STN_OK;
 }
 
+typedef struct verifying {
+    stn_disk *disk;
+    stn_cache_collection *counts;
+} verifying;
+
 /* Logs and removes a damaged entry; logs and keeps one that cannot be read or removed. */
-static bool verify_one(void *user, const found *one) {
-    stn_cache_collection *counts = user;
-    const stn_folder *folder = &one->disk->folder;
-    const char *sub = one->file->sub, *name = one->file->name, *fault = one->item.fault;
-    bool gone = false;
-    if (one->item.damaged) {
-        stn_log(folder->logger, STN_LOG_INFO, "the stored kernel %s/%s/%s is removed: %s", folder->path, sub, name,
+static bool verify_one(void *user, const stn_cache_item *item) {
+    const verifying *v = user;
+    stn_folder *folder = &v->disk->folder;
+    const char *fault = item->fault;
+    char sub_name[3], name[STN_DISK_NAME];
+    stn_disk_name(&item->key, sub_name, name);
+    if (item->damaged) {
+        stn_log(folder->logger, STN_LOG_INFO, "the stored kernel %s/%s/%s is removed: %s", folder->path, sub_name, name,
                 fault);
-        gone = stn_file_remove_seen(one->sub, name, &one->status);
-        if (!gone && errno == ENOENT) return true;
-        if (!gone && errno == ESTALE) fault = NULL; /* A new file has replaced it. */
-    }
-    if (gone) {
-        atomic_fetch_add(&one->disk->rejected, 1);
-        counts->damaged++;
-        counts->removed_files++;
-        counts->removed_bytes += one->item.bytes;
-        return true;
+        const int sub = stn_folder_open_at(folder, sub_name, false);
+        const bool gone = sub >= 0 && stn_file_remove_seen(sub, name, &item->seen);
+        const int why = errno;
+        if (sub >= 0) close(sub);
+        if (!gone && why == ENOENT) return true;
+        if (!gone && why == ESTALE) fault = NULL; /* A new file has replaced it. */
+        errno = why;
+        if (gone) {
+            atomic_fetch_add(&v->disk->rejected, 1);
+            v->counts->damaged++, v->counts->removed_files++, v->counts->removed_bytes += item->bytes;
+            return true;
+        }
     }
     if (fault) {
-        const char *why = one->item.damaged ? strerror(errno) : "an unreadable entry may be intact";
-        stn_log(folder->logger, STN_LOG_WARNING, "%s/%s/%s is left: %s (%s)", folder->path, sub, name, fault, why);
-        counts->left++;
+        const char *why = item->damaged ? strerror(errno) : "an unreadable entry may be intact";
+        stn_log(folder->logger, STN_LOG_WARNING, "%s/%s/%s is left: %s (%s)", folder->path, sub_name, name, fault, why);
+        v->counts->left++;
     }
-    counts->files++;
-    counts->bytes += one->item.bytes;
+    v->counts->files++, v->counts->bytes += item->bytes;
     return true;
 }
 
@@ -346,7 +282,7 @@ stn_status stn_disk_verify(stn_disk *disk, stn_cache_collection *counts, stn_err
         stn_log(disk->folder.logger, STN_LOG_WARNING, "%s/%02x is left: it cannot be read", disk->folder.path, i);
         counts->left++;
     }
-    read_all(disk, root, &all, verify_one, counts);
+    visit_all(disk, root, &all, verify_one, &(verifying){disk, counts});
     done(root, &all);
     return STN_OK;
 }

@@ -2,7 +2,9 @@
  * compiled again. */
 #include "cache/disk.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,59 +55,36 @@ bool stn_disk_find(stn_disk *disk, const stn_key *key, stn_entry *entry) {
     return result == STN_OK;
 }
 
+/* Does this file's header name the source key? Only the entry's checksum, when it is read, says
+ * whether that is true. */
+static bool is_of_source(int sub, const char *name, const stn_key *source, struct stat *status) {
+    unsigned char header[STN_ENTRY_HEADER];
+    const int file = openat(sub, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0) return false;
+    const bool read = !fstat(file, status) && pread(file, header, sizeof header, 0) == (ssize_t)sizeof header;
+    close(file);
+    return read && !memcmp(header + STN_ENTRY_AT_SOURCE, source, sizeof *source);
+}
+
 bool stn_disk_find_source(stn_disk *disk, const stn_key *source, stn_key *key, stn_entry *entry) {
-    char sub_name[3], name[STN_DISK_NAME], alias[STN_DISK_NAME + sizeof STN_DISK_ALIAS], target[80];
+    char sub_name[3], name[STN_DISK_NAME], hex[65];
+    int64_t newest = INT64_MIN;
     stn_disk_name(source, sub_name, name);
-    snprintf(alias, sizeof alias, "%s%s", name, STN_DISK_ALIAS);
     const int sub = stn_folder_open_at(&disk->folder, sub_name, false);
-    ssize_t size = sub < 0 ? -1 : readlinkat(sub, alias, target, sizeof target);
-    if (sub >= 0) close(sub);
-    if (size == 64) { /* The text is exactly the entry's key. */
-        target[64] = '\0';
-        if (!stn_key_parse(target, key) || !stn_disk_find(disk, key, entry)) return false;
-        if (!memcmp(stn_entry_source(key, entry), source, sizeof *source)) return true;
-        stn_entry_clear(entry);
-        return false;
+    DIR *items = sub < 0 ? NULL : fdopendir(sub);
+    if (sub >= 0 && !items) close(sub);
+    for (const struct dirent *item; items && (item = readdir(items));) {
+        struct stat status;
+        stn_key own;
+        snprintf(hex, sizeof hex, "%s%.62s", sub_name, item->d_name);
+        if (strlen(item->d_name) != STN_DISK_NAME - 1 || !stn_key_parse(hex, &own) ||
+            !is_of_source(sub, item->d_name, source, &status) || status.st_mtime < newest)
+            continue;
+        newest = status.st_mtime;
+        *key = own;
     }
-    *key = *source;
-    /* An entry without another source key is stored under its own key. */
-    return stn_disk_find(disk, source, entry);
-}
-
-/* Makes the source key's alias name this entry. A failure only affects searches without a compiler,
- * so there is no warning. */
-static void put_alias(stn_disk *disk, int root, const stn_key *source, const stn_key *key) {
-    char sub_name[3], name[STN_DISK_NAME], alias[STN_DISK_NAME + sizeof STN_DISK_ALIAS], hex[65];
-    stn_disk_name(source, sub_name, name);
-    snprintf(alias, sizeof alias, "%s%s", name, STN_DISK_ALIAS);
-    stn_key_hex(key, hex);
-    int sub = stn_folder_open_sub(&disk->folder, root, sub_name, true);
-    if (sub < 0) return;
-    (void)stn_file_link(sub, STN_DISK_TEMP, alias, hex);
-    close(sub);
-}
-
-/* One attempt. errno ENOENT: the folder was removed meanwhile. */
-static bool store(stn_disk *disk, const stn_key *key, const stn_entry *entry, const void *image, size_t size) {
-    char sub_name[3], name[STN_DISK_NAME], params[STN_DISK_NAME + sizeof STN_DISK_PARAMS];
-    mode_t mode = disk->folder.shared ? 0666 : 0600;
-    stn_disk_name(key, sub_name, name);
-    int root = stn_folder_open(&disk->folder, true);
-    if (root < 0) return false;
-    int sub = stn_folder_open_sub(&disk->folder, root, sub_name, true);
-    bool good = sub >= 0 && stn_file_put(sub, STN_DISK_TEMP, name, mode, image, size, true);
-    int why = errno;
-    if (good) {
-        const stn_key *source = stn_entry_source(key, entry);
-        if (memcmp(source, key, sizeof *key)) put_alias(disk, root, source, key);
-        snprintf(params, sizeof params, "%s%s", name, STN_DISK_PARAMS);
-        if (disk->keep_source && entry->params)
-            (void)stn_file_put(sub, STN_DISK_TEMP, params, mode, entry->params, strlen(entry->params), false);
-    }
-    if (sub >= 0) close(sub);
-    close(root);
-    errno = why;
-    return good;
+    if (items) closedir(items);
+    return newest > INT64_MIN && stn_disk_find(disk, key, entry);
 }
 
 static void warn_not_stored(stn_disk *disk, const stn_key *key, int why) {
@@ -132,11 +111,9 @@ bool stn_disk_store(stn_disk *disk, const stn_key *key, const stn_entry *entry) 
         stn_folder_warn(&disk->folder, "a kernel is kept in memory only: %s", why.message);
         return false;
     }
-    bool good = false;
-    for (int attempt = 0; attempt < 3 && !good; attempt++) {
-        good = store(disk, key, entry, image, size);
-        if (!good && errno != ENOENT) break;
-    }
+    char sub_name[3], name[STN_DISK_NAME];
+    stn_disk_name(key, sub_name, name);
+    const bool good = stn_file_store(&disk->folder, sub_name, name, image, size, true);
     if (good)
         atomic_fetch_add(&disk->bytes_written, size);
     else

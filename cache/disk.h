@@ -7,22 +7,17 @@
 typedef struct stn_disk {
     stn_folder folder;
     uint64_t max_bytes, max_files;
-    bool keep_source;
     atomic_ullong rejected, bytes_read, bytes_written;
 } stn_disk;
 
-#define STN_DISK_NAME 63              /* 62 hex digits and the terminator */
-#define STN_DISK_TEMP ".tmp-"         /* prefix of files being written */
-#define STN_DISK_PARAMS ".params.cuh" /* suffix of the rendered source beside an entry */
-/* Suffix of a symlink named after a source key; its text is the key of the newest entry. */
-#define STN_DISK_ALIAS ".any"
+#define STN_DISK_NAME 63 /* 62 hex digits and the terminator */
 
 /* The subfolder and file name of a key. */
 void stn_disk_name(const stn_key *key, char sub[3], char name[STN_DISK_NAME]);
 
 bool stn_disk_find(stn_disk *disk, const stn_key *key, stn_entry *entry);
-/* Finds by the source key, through the alias (its text is read; it is never followed); key gets the
- * entry's own key. */
+/* Finds the entry with this source key that was used last; key gets the entry's own key. Both keys
+ * begin with the same byte, so that the entries of all compilers lie in one subfolder. */
 bool stn_disk_find_source(stn_disk *disk, const stn_key *source, stn_key *key, stn_entry *entry);
 /* True if it is stored now. */
 bool stn_disk_store(stn_disk *disk, const stn_key *key, const stn_entry *entry);
@@ -33,4 +28,37 @@ bool stn_disk_remove(stn_disk *disk, const stn_key *key); /* True if it was ther
  * *status is filled with STN_ERROR_FORMAT. `use` updates the time of last use. */
 stn_status stn_disk_read(const stn_disk *disk, int sub, const char *name, const stn_key *key, stn_entry *entry,
                          struct stat *status, stn_error *error, bool use);
+
+/* ---- collection.c: the stn_cache_ functions of the same names document these ----------------- */
+
+/* An entry as visitors see it. */
+typedef struct stn_cache_item {
+    stn_key key;
+    uint64_t bytes;         /* of the file */
+    int64_t used;           /* last use, seconds since 1970 */
+    const stn_entry *entry; /* NULL with a fault */
+    const char *fault;      /* what is wrong with it, or NULL */
+    bool damaged;           /* True: the entry is damaged; false: it could not be read now. */
+    struct stat seen;       /* of the file that was read, if damaged */
+} stn_cache_item;           /* all borrowed during the visit */
+typedef bool (*stn_cache_visit)(void *user, const stn_cache_item *item); /* false: stop */
+
+/* Counts of kernels and wisdom together. */
+typedef struct stn_cache_collection {
+    uint64_t files, bytes;                 /* kernels kept; bytes of kernels and wisdom kept */
+    uint64_t measured;                     /* wisdom entries kept */
+    uint64_t removed_files, removed_bytes; /* entries, temporary files and leftovers */
+    uint64_t damaged;                      /* damaged ones among the removed (verify only) */
+    /* Faulty or unreadable ones that remain, each named to the logger (verify only). */
+    uint64_t left;
+} stn_cache_collection;
+
+stn_status stn_disk_each(stn_disk *disk, stn_cache_visit visit, void *user, stn_error *error);
+/* The last of the *found entries whose keys begin with these hex digits. */
+stn_status stn_disk_resolve(stn_disk *disk, const char *prefix, stn_key *key, size_t *found, stn_error *error);
+stn_status stn_disk_verify(stn_disk *disk, stn_cache_collection *counts, stn_error *error);
+stn_status stn_disk_gc(stn_disk *disk, int64_t spare_seconds, stn_cache_collection *counts, stn_error *error);
+stn_status stn_disk_clear(stn_disk *disk, stn_cache_collection *counts, stn_error *error);
+/* The collection that runs after some stores. */
+void stn_disk_collect(stn_disk *disk);
 #endif

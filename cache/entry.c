@@ -8,7 +8,15 @@
 
 #include "base/error.h"
 
-enum { AT_VERSION = 8, AT_FLAGS = 12, AT_KEY = 16, AT_SOURCE = 48, AT_SIZES = 80, AT_SUM = 112, PARTS = 4 };
+enum {
+    AT_VERSION = 8,
+    AT_FLAGS = 12,
+    AT_KEY = 16,
+    AT_SOURCE = STN_ENTRY_AT_SOURCE,
+    AT_SIZES = 80,
+    AT_SUM = 112,
+    PARTS = 4
+};
 static const unsigned char magic[8] = "STNKERN\n";
 
 void stn_entry_clear(stn_entry *entry) {

@@ -2,8 +2,6 @@
  * never run. */
 #include "cache/folder.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -159,18 +157,4 @@ int stn_folder_open_at(stn_folder *folder, const char *sub, bool create) {
     close(root);
     errno = why;
     return fd;
-}
-
-bool stn_folder_is_empty(stn_folder *folder) {
-    const int root = stn_folder_open(folder, false);
-    if (root < 0) return errno == ENOENT;
-    DIR *items = fdopendir(root);
-    bool empty = items != NULL;
-    if (!items) close(root);
-    for (const struct dirent *item; empty && (item = readdir(items));) {
-        const char *name = item->d_name; /* subfolders have two hex digits */
-        empty = strlen(name) != 2 || !isxdigit((unsigned char)name[0]) || !isxdigit((unsigned char)name[1]);
-    }
-    if (items) closedir(items);
-    return empty;
 }

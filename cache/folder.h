@@ -35,9 +35,6 @@ int stn_folder_open_sub(stn_folder *folder, int root, const char *name, bool cre
 /* Opens the subfolder `sub`, or with NULL the folder itself. */
 int stn_folder_open_at(stn_folder *folder, const char *sub, bool create);
 
-/* True if it holds no entry. */
-bool stn_folder_is_empty(stn_folder *folder);
-
 /* NULL, or why a file with this status is not trusted: "is not owned by this user". */
 const char *stn_folder_distrust(const stn_folder *folder, const struct stat *status);
 #endif

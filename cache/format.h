@@ -6,6 +6,7 @@
 
 #define STN_ENTRY_VERSION 1u
 #define STN_ENTRY_HEADER 144u
+#define STN_ENTRY_AT_SOURCE 48u
 /* Largest entry in bytes; more is refused before memory is allocated. */
 #define STN_ENTRY_MAX ((size_t)1 << 28)
 

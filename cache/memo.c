@@ -1,15 +1,12 @@
-/* Memoization: a hash table of slots. The first thread to ask for a key makes its value; the others
- * wait. */
+/* Memoization: a list of slots, which are few hundred in practice. The first thread to ask for a
+ * key makes its value; the others wait. */
 #include "cache/memo.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
-
-#define HASH_NONFATAL_OOM 1 /* otherwise uthash ends the process */
-#define uthash_nonfatal_oom(slot) ((slot)->state = SLOT_FAILED)
-#include <uthash.h>
 
 typedef enum slot_state { SLOT_MAKING, SLOT_READY, SLOT_FAILED } slot_state;
 
@@ -20,7 +17,7 @@ typedef struct slot {
     void *value;
     stn_status status; /* of a failure, with its message, for the waiting threads */
     stn_error error;
-    UT_hash_handle hh;
+    struct slot *next;
 } slot;
 
 struct stn_memo {
@@ -42,18 +39,11 @@ stn_status stn_memo_create(stn_memo_free free_value, void *user, stn_memo **memo
     return STN_OK;
 }
 
-/* Adds a slot in state SLOT_MAKING; NULL if out of memory. Call locked. */
-static slot *slot_add(stn_memo *memo, const stn_key *key) {
-    slot *added = calloc(1, sizeof *added);
-    if (!added) return NULL;
-    added->key = *key;
-    added->state = SLOT_MAKING;
-    HASH_ADD(hh, memo->slots, key, sizeof added->key, added);
-    if (added->state == SLOT_FAILED) {
-        free(added);
-        return NULL;
-    }
-    return added;
+/* The link to the slot of a key, or to the end of the list. Call locked. */
+static slot **find(stn_memo *memo, const stn_key *key) {
+    slot **link = &memo->slots;
+    while (*link && memcmp(&(*link)->key, key, sizeof *key) != 0) link = &(*link)->next;
+    return link;
 }
 
 /* Calls `make` without the lock and sets the slot's state. Call locked; returns locked. */
@@ -67,20 +57,20 @@ static void slot_make(stn_memo *memo, slot *mine, stn_memo_make make, void *make
     mine->status = status;
     mine->error = why;
     mine->state = status == STN_OK ? SLOT_READY : SLOT_FAILED;
-    if (status != STN_OK) HASH_DEL(memo->slots, mine); /* The next request tries again. */
+    if (status != STN_OK) *find(memo, &mine->key) = mine->next; /* The next request tries again. */
     pthread_cond_broadcast(&memo->made);
 }
 
 stn_status stn_memo_get(stn_memo *memo, const stn_key *key, stn_memo_make make, void *make_user, void **value,
                         bool *hit, stn_error *error) {
     pthread_mutex_lock(&memo->lock);
-    slot *found = NULL;
-    HASH_FIND(hh, memo->slots, key, sizeof *key, found);
-    bool there = found != NULL;
-    if (!found && !(found = slot_add(memo, key))) {
+    slot **link = find(memo, key), *found = *link;
+    const bool there = found != NULL;
+    if (!found && !(found = *link = calloc(1, sizeof *found))) {
         pthread_mutex_unlock(&memo->lock);
         return stn_fail_memory(error, "a kernel in memory", sizeof *found);
     }
+    if (!there) found->key = *key;
     found->users++;
     if (!there) slot_make(memo, found, make, make_user);
     while (found->state == SLOT_MAKING) pthread_cond_wait(&memo->made, &memo->lock);
@@ -98,9 +88,8 @@ stn_status stn_memo_get(stn_memo *memo, const stn_key *key, stn_memo_make make, 
 }
 
 bool stn_memo_is_making(stn_memo *memo, const stn_key *key) {
-    slot *found = NULL;
     pthread_mutex_lock(&memo->lock);
-    HASH_FIND(hh, memo->slots, key, sizeof *key, found);
+    const slot *found = *find(memo, key);
     const bool making = found && found->state == SLOT_MAKING;
     pthread_mutex_unlock(&memo->lock);
     return making;
@@ -109,9 +98,8 @@ bool stn_memo_is_making(stn_memo *memo, const stn_key *key) {
 void stn_memo_destroy(stn_memo *memo) {
     if (!memo) return;
     slot *each = memo->slots;
-    HASH_CLEAR(hh, memo->slots); /* Frees the table; the slots remain linked. */
     while (each) {
-        slot *next = each->hh.next;
+        slot *next = each->next;
         if (memo->free_value) memo->free_value(memo->user, each->value);
         free(each);
         each = next;

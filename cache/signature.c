@@ -131,8 +131,9 @@ stn_status stn_signature_make(const char *file, const void *bytes, size_t size, 
     return text->failed ? stn_fail_memory(error, "a signature", MOST_TEXT) : STN_OK;
 }
 
-stn_status stn_signature_check(const char *text, size_t text_size, const char *public_key, const void *bytes,
-                               size_t size, stn_error *error) {
+/* STN_ERROR_FORMAT: the text is no signature of these bytes by this key. */
+static stn_status check(const char *text, size_t text_size, const char *public_key, const void *bytes, size_t size,
+                        stn_error *error) {
     unsigned char trusted[PUBLIC], by[PUBLIC], signature[SIGNATURE];
     crypto_sign_state state;
     size_t at = 0, trusted_at = 0;
@@ -177,7 +178,7 @@ stn_status stn_pack_open_signed(const char *path, const char *public_key, stn_pa
     STN_TRY(stn_signature_read_file(path, &bytes, &size, error));
     stn_status status = read_signature(path, &text, &text_size, error);
     if (status == STN_OK) {
-        status = stn_signature_check(text, text_size, public_key, bytes, size, &why);
+        status = check(text, text_size, public_key, bytes, size, &why);
         if (status != STN_OK) (void)stn_fail(error, status, "the pack %s is not used: %s", path, why.message);
     }
     free(text);

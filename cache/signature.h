@@ -14,9 +14,6 @@ stn_status stn_signature_make_keys(stn_text *secret, char public_key[STN_PUBLIC_
 stn_status stn_signature_read_key(const char *given, char public_key[STN_PUBLIC_KEY_TEXT], stn_error *error);
 /* Appends the signature of `bytes`, as a text, by the secret key in `file`. */
 stn_status stn_signature_make(const char *file, const void *bytes, size_t size, stn_text *text, stn_error *error);
-/* STN_ERROR_FORMAT: the text is no signature of these bytes by this key. */
-stn_status stn_signature_check(const char *text, size_t text_size, const char *public_key, const void *bytes,
-                               size_t size, stn_error *error);
 
 /* Opens a pack whose signature, PATH.sig, is by this key. The pack is held in memory, so that a
  * later change of the file has no effect. STN_ERROR_FORMAT: it is not signed by the key. */

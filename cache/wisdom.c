@@ -15,12 +15,12 @@
 #include "cache/lock.h"
 
 #define NAME "wisdom"
-static const char head[] = "stentor wisdom ", format_line[] = "stentor wisdom 2\n",
+static const char head[] = "stentor wisdom ", format_line[] = "stentor wisdom 3\n",
                   entry_label[] = "entry: ", candidate_label[] = "candidate: ", sum_label[] = "sha256 ";
 enum {
     HEX = 64,
     SUM_LINE = sizeof sum_label - 1 + HEX + 1,
-    KEY_LINE = sizeof entry_label - 1 + 3 * (HEX + 1), /* class, problem and kernels */
+    KEY_LINE = sizeof entry_label - 1 + 2 * (HEX + 1), /* class and problem */
     LOCK_MS = 30000
 };
 
@@ -44,10 +44,10 @@ static stn_status check_frame(const char *text, size_t size, stn_error *error) {
         return stn_fail(error, STN_ERROR_FORMAT, "wisdom of %zu bytes is refused: at most %zu are read", size,
                         STN_WISDOM_BYTES);
     if (size < sizeof head - 1 || memcmp(text, head, sizeof head - 1))
-        return stn_fail(error, STN_ERROR_FORMAT, "this is no wisdom: it does not begin with \"%s2\"", head);
+        return stn_fail(error, STN_ERROR_FORMAT, "this is no wisdom: it does not begin with \"%s3\"", head);
     if (size < format || memcmp(text, format_line, format))
         return stn_fail(error, STN_ERROR_FORMAT,
-                        "this wisdom is of another format than 2, the only one that this library (stentor %s) reads: "
+                        "this wisdom is of another format than 3, the only one that this library (stentor %s) reads: "
                         "measure again, or export it with this version",
                         stn_version());
     if (size < format + SUM_LINE || text[size - SUM_LINE - 1] != '\n' ||
@@ -62,12 +62,12 @@ static stn_status check_frame(const char *text, size_t size, stn_error *error) {
     return STN_OK;
 }
 
-/* "entry: CLASS PROBLEM KERNELS" */
+/* "entry: CLASS PROBLEM" */
 static bool is_key_line(const char *line) {
     const char *at = line + sizeof entry_label - 1;
     if (strcspn(line, "\n") != KEY_LINE - 1) return false;
-    for (int i = 0; i < 3; i++, at += HEX + 1)
-        if (strspn(at, "0123456789abcdef") != HEX || at[HEX] != (i < 2 ? ' ' : '\n')) return false;
+    for (int i = 0; i < 2; i++, at += HEX + 1)
+        if (strspn(at, "0123456789abcdef") != HEX || at[HEX] != (i ? '\n' : ' ')) return false;
     return true;
 }
 
@@ -115,27 +115,14 @@ void stn_wisdom_clear(stn_wisdom *wisdom) {
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
-const char *stn_wisdom_find(const char *at, const stn_key *class, const char **end) {
-    char label[sizeof entry_label + 1 + HEX + 1] = "\n";
-    strcat(label, entry_label);
-    stn_key_hex(class, label + strlen(label));
-    const char *found = strstr(at, label);
-    if (!found) return NULL;
-    const char *next = strstr(found + 1, "\nentry: "), *last = next ? next : strstr(found + 1, "\nsha256 ");
-    *end = last + 1;
-    return found + 1;
-}
+const char *stn_wisdom_problem(const char *entry) { return entry + sizeof entry_label + HEX; }
 
-static const char *key_at(const char *entry, int which) { return entry + sizeof entry_label - 1 + which * (HEX + 1); }
-
-const char *stn_wisdom_problem(const char *entry) { return key_at(entry, 1); }
-
-bool stn_wisdom_is_of(const char *entry, const stn_wisdom_key *key, bool *kernels) {
+bool stn_wisdom_is_of(const char *entry, const stn_wisdom_key *key, bool *same_class) {
     char hex[HEX + 1];
-    stn_key_hex(&key->kernels, hex);
-    *kernels = !memcmp(key_at(entry, 2), hex, HEX);
+    stn_key_hex(&key->class, hex);
+    *same_class = !memcmp(entry + sizeof entry_label - 1, hex, HEX);
     stn_key_hex(&key->problem, hex);
-    return !memcmp(key_at(entry, 1), hex, HEX);
+    return !memcmp(stn_wisdom_problem(entry), hex, HEX);
 }
 
 size_t stn_wisdom_line(const char *entry, const char *end, const char *label, const char **value) {
@@ -153,11 +140,10 @@ size_t stn_wisdom_line(const char *entry, const char *end, const char *label, co
 void stn_wisdom_begin(stn_text *text) { stn_text_append(text, format_line, sizeof format_line - 1); }
 
 void stn_wisdom_put_key(stn_text *text, const stn_wisdom_key *key) {
-    char class[HEX + 1], problem[HEX + 1], kernels[HEX + 1];
+    char class[HEX + 1], problem[HEX + 1];
     stn_key_hex(&key->class, class);
     stn_key_hex(&key->problem, problem);
-    stn_key_hex(&key->kernels, kernels);
-    stn_text_printf(text, "%s%s %s %s\n", entry_label, class, problem, kernels);
+    stn_text_printf(text, "%s%s %s\n", entry_label, class, problem);
 }
 
 void stn_wisdom_end(stn_text *text) {
@@ -190,7 +176,7 @@ static void add_candidates(const char *first, const char *first_end, const char 
     }
 }
 
-/* The index of the entry with the same class, problem and kernels; `count` if there is none. */
+/* The index of the entry with the same class and problem; `count` if there is none. */
 static size_t find_same(const stn_wisdom *wisdom, const char *entry) {
     size_t i = 0;
     while (i < wisdom->count && memcmp(wisdom->entry[i], entry, KEY_LINE)) i++;

@@ -18,10 +18,10 @@ typedef struct stn_wisdom { /* zero is empty */
     const char **entry;
 } stn_wisdom;
 
-/* Identifies an entry. Plans search by `class`: the classes of problem and device, and the
- * library's version. */
+/* Identifies an entry. Plans search by `class`: the classes of problem and device. Both keys
+ * contain the library's version and the key of its kernels. */
 typedef struct stn_wisdom_key {
-    stn_key class, problem, kernels;
+    stn_key class, problem;
 } stn_wisdom_key;
 
 /* Copies and checks a text. STN_ERROR_FORMAT: no wisdom, another format, truncated or damaged. On
@@ -34,17 +34,15 @@ void stn_wisdom_begin(stn_text *text);
 void stn_wisdom_put_key(stn_text *text, const stn_wisdom_key *key);
 void stn_wisdom_end(stn_text *text);
 
-/* The next entry of the class from `at` on in a checked text, or NULL. *end: the entry's end. */
-const char *stn_wisdom_find(const char *at, const stn_key *class, const char **end);
-/* True if the entry is of this problem; *kernels: and of these kernels. */
-bool stn_wisdom_is_of(const char *entry, const stn_wisdom_key *key, bool *kernels);
+/* True if the entry is of this problem; *same_class: it is of its class. */
+bool stn_wisdom_is_of(const char *entry, const stn_wisdom_key *key, bool *same_class);
 /* The problem's key, in hex digits. */
 const char *stn_wisdom_problem(const char *entry);
 /* *value: the value of the entry's first line with this label. Returns its size, 0 if there is
  * none. */
 size_t stn_wisdom_line(const char *entry, const char *end, const char *label, const char **value);
 
-/* True if the wisdom has an entry with this one's class, problem and kernels. */
+/* True if the wisdom has an entry with this one's class and problem. */
 bool stn_wisdom_has(const stn_wisdom *wisdom, const char *entry);
 
 /* Merges into the empty *text: the first one's entries, each with the candidates that only the

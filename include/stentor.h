@@ -909,8 +909,8 @@ STN_API stn_status stn_filter_run(stn_context *context, const stn_problem *probl
  * which can be copied between folders and machines as a text with a checksum. An entry is about one
  * problem on one device and driver with the kernels of one library version. Plans look for their
  * own problem first, then for similar ones (extents and strides within half a power of two, the
- * same model of device), then for entries of other kernels, which decide only between close
- * estimates. Any number of processes may import, measure and export at once without losing entries.
+ * same model of device). Entries of other kernels are kept and not used. Any number of processes
+ * may import, measure and export at once without losing entries.
  *
  * Errors of all calls: STN_ERROR_IO if there is no cache folder, or if its wisdom cannot be read or
  * written, which then stays unchanged; memory. Thread safety: as the context's. */
@@ -919,9 +919,8 @@ STN_API stn_status stn_filter_run(stn_context *context, const stn_problem *probl
  * folder's wisdom is damaged. */
 STN_API stn_status stn_wisdom_export(stn_context *context, char **text, stn_error *error);
 /* Imports the entries of such a text; known times are kept. *report (may be NULL), freed with
- * stn_text_free: a line with the counts, and one about entries of other kernels, if any.
- * STN_ERROR_FORMAT, with nothing imported: the text is not wisdom, damaged, of another format
- * version, or too large. */
+ * stn_text_free: a line with the counts. STN_ERROR_FORMAT, with nothing imported: the text is not
+ * wisdom, damaged, of another format version, or too large. */
 STN_API stn_status stn_wisdom_import(stn_context *context, const char *text, size_t size, char **report,
                                      stn_error *error);
 /* Merges two texts into one, the caller's, freed with stn_text_free; if both have a time of a

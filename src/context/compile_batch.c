@@ -195,18 +195,12 @@ stn_background_compile *stn_compile_batch_start(stn_compile_batch *batch) {
 static stn_compile_batch *join(stn_background_compile *background) {
     stn_compile_batch *batch = background->batch;
     if (background->owner == getpid()) pthread_join(background->thread, NULL);
-    atomic_store(&batch->cancel, false);
     free(background);
     return batch;
 }
 
 void stn_background_compile_wait(stn_background_compile *background) {
     if (background) stn_compile_batch_free(join(background));
-}
-
-void stn_background_compile_stop(stn_background_compile *background) {
-    stn_compile_batch_cancel(background->batch);
-    (void)join(background);
 }
 
 void stn_background_compile_end(stn_background_compile *background) {

@@ -59,8 +59,6 @@ stn_background_compile *stn_compile_batch_start(stn_compile_batch *batch);
 void stn_background_compile_wait(stn_background_compile *background);
 /* Cancels the batch, waits for the thread to end, and frees the batch. NULL is fine. */
 void stn_background_compile_end(stn_background_compile *background);
-/* Cancels likewise, and gives the batch back to the caller. */
-void stn_background_compile_stop(stn_background_compile *background);
 
 /* ---- for kernel.c, which fills the batch ----------------------------------------------------- */
 

@@ -21,18 +21,31 @@ void stn_context_cache_stats(stn_context *context, stn_cache_stats *stats) {
     if (context) stn_cache_stats_get(context->cache, stats);
 }
 
+/* Opens a library on first use. `absent` is the status where there is none, which is kept with its
+ * error in `why_not`; another failure, such as a lack of memory, may be temporary. */
+#define OPEN_ONCE(library, why_not, absent, open)                                                                      \
+    stn_error why = {0};                                                                                               \
+    pthread_mutex_lock(&context->lock);                                                                                \
+    if (context->library || context->why_not.status)                                                                   \
+        why = context->why_not;                                                                                        \
+    else if ((open) == (absent))                                                                                       \
+        context->why_not = why;                                                                                        \
+    *(library) = context->library;                                                                                     \
+    pthread_mutex_unlock(&context->lock);                                                                              \
+    return *(library) ? STN_OK : stn_fail(error, why.status, "%s", why.message)
+
 stn_status stn_context_compiler(stn_context *context, stn_compiler **compiler, stn_error *error) {
-    stn_error why = {0};
-    pthread_mutex_lock(&context->lock);
-    if (!context->compiler && !context->no_compiler.status) {
-        stn_status status = stn_compiler_open(&context->logger, &context->compiler, &why);
-        /* A lack of memory may be temporary. */
-        if (status == STN_ERROR_NO_COMPILER) context->no_compiler = why;
-    } else
-        why = context->no_compiler;
-    *compiler = context->compiler;
-    pthread_mutex_unlock(&context->lock);
-    return *compiler ? STN_OK : stn_fail(error, why.status, "%s", why.message);
+    OPEN_ONCE(compiler, no_compiler, STN_ERROR_NO_COMPILER,
+              stn_compiler_open(&context->logger, &context->compiler, &why));
+}
+
+stn_status stn_context_cufft(stn_context *context, stn_cufft **cufft, stn_error *error) {
+    OPEN_ONCE(cufft, no_cufft, STN_ERROR_UNSUPPORTED, stn_cufft_open(&context->logger, &context->cufft, &why));
+}
+
+stn_status stn_context_cublas(stn_context *context, stn_cublas **cublas, stn_error *error) {
+    OPEN_ONCE(cublas, no_cublas, STN_ERROR_UNSUPPORTED,
+              stn_cublas_open(&context->logger, context->device, &context->cublas, &why));
 }
 
 const char *stn_context_compiler_identity(stn_context *context) {
@@ -45,32 +58,6 @@ const char *stn_context_compiler_identity(stn_context *context) {
                                                          : context->located.identity;
     pthread_mutex_unlock(&context->lock);
     return identity;
-}
-
-stn_status stn_context_cufft(stn_context *context, stn_cufft **cufft, stn_error *error) {
-    stn_error why = {0};
-    pthread_mutex_lock(&context->lock);
-    if (!context->cufft && !context->no_cufft.status) {
-        stn_status status = stn_cufft_open(&context->logger, &context->cufft, &why);
-        if (status == STN_ERROR_UNSUPPORTED) context->no_cufft = why;
-    } else
-        why = context->no_cufft;
-    *cufft = context->cufft;
-    pthread_mutex_unlock(&context->lock);
-    return *cufft ? STN_OK : stn_fail(error, why.status, "%s", why.message);
-}
-
-stn_status stn_context_cublas(stn_context *context, stn_cublas **cublas, stn_error *error) {
-    stn_error why = {0};
-    pthread_mutex_lock(&context->lock);
-    if (!context->cublas && !context->no_cublas.status) {
-        stn_status status = stn_cublas_open(&context->logger, context->device, &context->cublas, &why);
-        if (status == STN_ERROR_UNSUPPORTED) context->no_cublas = why;
-    } else
-        why = context->no_cublas;
-    *cublas = context->cublas;
-    pthread_mutex_unlock(&context->lock);
-    return *cublas ? STN_OK : stn_fail(error, why.status, "%s", why.message);
 }
 
 stn_status stn_context_pool(stn_context *context, stn_pool **pool, stn_error *error) {

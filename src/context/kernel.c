@@ -18,10 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arith.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "context/compile_batch.h"
 #include "context/context.h"
-#include "context/kernel_load.h"
 
 typedef struct request {
     stn_context *context;
@@ -39,8 +40,6 @@ static const char recorded[] = "the kernel is only listed", cancelled[] = "nobod
 void stn_kernel_free(stn_kernel *kernel) {
     if (!kernel) return;
     stn_module_unload(kernel->module);
-    if (kernel->unloaded) stn_entry_clear(kernel->unloaded);
-    free(kernel->unloaded);
     free(kernel->name);
     free(kernel->params);
     free(kernel->ptx);
@@ -64,51 +63,45 @@ static stn_status make_key(const request *want, int sm, const char *compiler, st
     stn_key_add_text(builder, "made", "PTX, and cubin where the compiler knows the arch");
     if (compiler) stn_key_add_text(builder, "compiler", compiler);
     stn_key_finish(builder, key);
+    /* Kernels of all compilers lie in one subfolder of the cache. */
+    if (compiler) key->bytes[0] = want->source.bytes[0];
     return STN_OK;
 }
 
-/* Checks one field of an entry's metadata. */
-static stn_status expect_field(const stn_entry *entry, const char *label, const char *expected, stn_error *error) {
-    char value[512];
-    if (stn_entry_field(entry, label, value, sizeof value) && !strcmp(value, expected)) return STN_OK;
-    return stn_fail(error, STN_ERROR_FORMAT, "its %s is '%.100s', and that of this library '%.100s': build it anew",
-                    label, value, expected);
-}
-
-static stn_status expect_options(const stn_entry *entry, stn_error *error) {
-    stn_text text = STN_TEXT_EMPTY;
-    char *options;
-    for (size_t i = 0; i < stn_compile_option_count; i++)
-        stn_text_printf(&text, "%s%s", i ? " " : "", stn_compile_options[i]);
-    STN_TRY(stn_text_take(&text, &options, error));
-    const stn_status status = expect_field(entry, "options", options, error);
-    stn_text_free(options);
-    return status;
+/* An entry's metadata. compiler: "NVRTC 13.0, BUILD". */
+static void print_metadata(stn_text *text, const char *name, const char *arch, const char *compiler) {
+    stn_text_printf(text, "kernel: %s\narch: %s\nlibrary: stentor %s\ncompiler: %s\noptions:", name, arch,
+                    stn_version(), compiler);
+    for (size_t i = 0; i < stn_compile_option_count; i++) stn_text_printf(text, " %s", stn_compile_options[i]);
+    stn_text_append(text, "\n", 2);
 }
 
 stn_status stn_kernel_verify(const stn_context *context, const stn_key *key, const stn_entry *entry, stn_error *error) {
-    char name[128], arch[16], compiler[256], library[64];
+    char name[128], arch[16], compiler[256];
     stn_key made;
+    stn_text text = STN_TEXT_EMPTY;
     int sm = 0;
-    snprintf(library, sizeof library, "stentor %s", stn_version());
-    STN_TRY(expect_field(entry, "library", library, error));
-    STN_TRY(expect_options(entry, error));
     (void)stn_entry_field(entry, "kernel", name, sizeof name);
     (void)stn_entry_field(entry, "arch", arch, sizeof arch);
     (void)stn_entry_field(entry, "compiler", compiler, sizeof compiler);
-    if (sscanf(arch, "sm_%d", &sm) != 1) return stn_fail(error, STN_ERROR_FORMAT, "its arch is '%.16s'", arch);
-    const request want = {.context = (stn_context *)(uintptr_t)context, .name = name, .params = entry->params};
-    STN_TRY(make_key(&want, sm, NULL, &made, error));
-    if (memcmp(&made, stn_entry_source(key, entry), sizeof made))
+    print_metadata(&text, name, arch, compiler);
+    const bool same = !text.failed && !strcmp(text.data, entry->metadata);
+    stn_text_clear(&text);
+    if (!same || sscanf(arch, "sm_%d", &sm) != 1)
+        return stn_fail(error, STN_ERROR_FORMAT,
+                        "its metadata (kernel %.60s) are not as this library's version and options make them: build it "
+                        "anew",
+                        name);
+    request want = {.context = (stn_context *)(uintptr_t)context, .name = name, .params = entry->params};
+    STN_TRY(make_key(&want, sm, NULL, &want.source, error));
+    if (memcmp(&want.source, stn_entry_source(key, entry), sizeof made))
         return stn_fail(
             error, STN_ERROR_FORMAT,
             "its kernel (%.60s), arch (%.16s) and parameters are not those of its key: they were changed, or other "
             "templates made it; build it anew",
             name, arch);
     const char *identity = strstr(compiler, ", ");
-    /* Translated by the driver, under another key. */
-    if (!identity || strncmp(compiler, "NVRTC ", 6)) return STN_OK;
-    STN_TRY(make_key(&want, sm, identity + 2, &made, error));
+    STN_TRY(make_key(&want, sm, identity ? identity + 2 : "", &made, error));
     if (!memcmp(&made, key, sizeof made)) return STN_OK;
     return stn_fail(error, STN_ERROR_FORMAT,
                     "its compiler (%.100s) is not that of its key: it was changed; build it anew", compiler);
@@ -116,8 +109,32 @@ stn_status stn_kernel_verify(const stn_context *context, const stn_key *key, con
 
 /* ---- from an entry to a kernel --------------------------------------------------------------- */
 
+/* Loads the cubin; where there is none or the driver refuses it, the PTX, whose machine code the
+ * driver keeps in a cache of its own. Does nothing without a present GPU. */
+static stn_status load(stn_context *context, stn_kernel *kernel, stn_error *error) {
+    stn_device *device = context->device;
+    if (!device) return STN_OK;
+    const double begin = stn_clock_seconds();
+    stn_status status = STN_ERROR_DRIVER;
+    if (kernel->cubin) status = stn_module_load(device, kernel->cubin, kernel->name, &kernel->module, error);
+    if (status == STN_ERROR_DRIVER && kernel->ptx)
+        status = stn_module_load(device, kernel->ptx, kernel->name, &kernel->module, error);
+    stn_cache_count(context->cache, 0, stn_clock_seconds() - begin, false);
+    return status;
+}
+
+/* Loads a kernel that was only compiled; under the context's lock, since several threads may ask
+ * for it. */
+static stn_status load_compiled(stn_context *context, stn_kernel *kernel, stn_error *error) {
+    stn_status status = STN_OK;
+    pthread_mutex_lock(&context->lock);
+    if (kernel->unloaded && (status = load(context, kernel, error)) == STN_OK) kernel->unloaded = false;
+    pthread_mutex_unlock(&context->lock);
+    return status;
+}
+
 /* Makes a kernel from an entry and clears the entry. */
-static stn_status use_entry(const request *want, bool load, stn_entry *entry, stn_kernel **kernel, stn_error *error) {
+static stn_status use_entry(const request *want, bool loads, stn_entry *entry, stn_kernel **kernel, stn_error *error) {
     stn_kernel *made = calloc(1, sizeof *made);
     stn_status status = STN_OK;
     if (!made || !(made->name = strdup(want->name)) || !(made->params = strdup(want->params)))
@@ -126,12 +143,12 @@ static stn_status use_entry(const request *want, bool load, stn_entry *entry, st
         made->ptx = entry->ptx;
         made->cubin = entry->cubin;
         made->cubin_size = entry->cubin_size;
-        made->seconds = want->seconds;
         entry->ptx = NULL;
         entry->cubin = NULL;
-        status = !made->ptx && !made->cubin ? stn_fail(error, STN_ERROR_DRIVER, "a stored kernel is empty")
-                 : load                     ? stn_kernel_load(want->context, entry, made, error)
-                                            : stn_kernel_defer_load(entry, made, error);
+        made->seconds = want->seconds;
+        made->unloaded = !loads;
+        if (!made->ptx && !made->cubin) status = stn_fail(error, STN_ERROR_DRIVER, "a stored kernel is empty");
+        if (status == STN_OK && loads) status = load(want->context, made, error);
     }
     stn_entry_clear(entry);
     if (status != STN_OK) {
@@ -178,11 +195,9 @@ static stn_template *headers_for(const request *want, size_t *count) {
 static stn_status describe_entry(const request *want, const stn_compiler *compiler, stn_entry *entry,
                                  stn_error *error) {
     stn_text text = STN_TEXT_EMPTY;
-    stn_text_printf(&text, "kernel: %s\narch: %s\nlibrary: stentor %s\ncompiler: NVRTC %s, %s\noptions:", want->name,
-                    want->context->machine.arch, stn_version(), stn_compiler_version(compiler),
-                    stn_compiler_identity(compiler));
-    for (size_t i = 0; i < stn_compile_option_count; i++) stn_text_printf(&text, " %s", stn_compile_options[i]);
-    stn_text_printf(&text, "\n");
+    char made_by[256];
+    snprintf(made_by, sizeof made_by, "NVRTC %s, %s", stn_compiler_version(compiler), stn_compiler_identity(compiler));
+    print_metadata(&text, want->name, want->context->machine.arch, made_by);
     STN_TRY(stn_text_take(&text, &entry->metadata, error));
     entry->params = strdup(want->params);
     return entry->params ? STN_OK : stn_fail_memory(error, "a kernel's parameters", strlen(want->params));
@@ -249,8 +264,9 @@ static stn_status find_without_compiler(const request *want, stn_kernel **kernel
     static const int older[] = {120, 110, 103, 100, 90, 89, 87, 86, 80, 75};
     stn_cache *cache = want->context->cache;
     stn_entry entry = {0};
-    stn_cache_source found = stn_cache_find_source(cache, &want->source, &entry);
-    STN_TRY(use_found(want, found, &want->source, &entry, kernel, error));
+    stn_key newest;
+    stn_cache_source found = stn_cache_find_source(cache, &want->source, &newest, &entry);
+    STN_TRY(use_found(want, found, &newest, &entry, kernel, error));
     for (size_t i = 0; i < sizeof older / sizeof *older && !*kernel; i++) {
         stn_key key;
         if (older[i] >= want->context->machine.sm) continue;
@@ -276,7 +292,9 @@ static stn_status find_stored(const request *want, stn_kernel **kernel, stn_erro
 
 static void free_placeholder(void *kernel) { stn_kernel_free(kernel); }
 
-static const stn_compile_batch_calls batch_calls = {stn_kernel_compile, free_placeholder};
+static stn_status compile_listed(stn_context *context, const char *name, const char *params, const atomic_bool *cancel,
+                                 stn_error *error);
+static const stn_compile_batch_calls batch_calls = {compile_listed, free_placeholder};
 
 /* Adds the kernel to the batch; true where a placeholder takes its place. When out of memory, or
  * where the batch is full, the kernel is compiled now. */
@@ -340,8 +358,11 @@ static stn_status get(request *want, void **value, bool *hit, stn_error *error) 
     return status == STN_OK || want->placeholder ? STN_OK : stn_fail(error, status, "%s", why.message);
 }
 
-stn_status stn_kernel_compile(stn_context *context, const char *name, const char *params, const atomic_bool *cancel,
-                              stn_error *error) {
+/* Compiles the kernel, if it is stored nowhere, without loading it: stn_kernel_get does that. So it
+ * may be called from a background thread, where loading a module would end a stream capture of the
+ * caller. It fails soon after *cancel becomes true. */
+static stn_status compile_listed(stn_context *context, const char *name, const char *params, const atomic_bool *cancel,
+                                 stn_error *error) {
     request want = {.context = context, .name = name, .params = params, .only_compile = true, .cancel = cancel};
     void *value = NULL;
     bool hit = false;
@@ -364,10 +385,15 @@ stn_status stn_kernel_get(stn_context *context, const char *name, const char *pa
         *kernel = want.placeholder;
         return STN_OK;
     }
-    STN_TRY(stn_kernel_load_deferred(context, value, error));
+    STN_TRY(load_compiled(context, value, error));
     *kernel = value;
     if (hit && !atomic_exchange(&(*kernel)->fresh, false)) stn_cache_count(context->cache, 0, 0, true);
     return STN_OK;
+}
+
+int64_t stn_kernel_resident(const stn_kernel *kernel, int multiprocessors, int threads, size_t shared) {
+    if (!kernel->module) return 1;
+    return multiprocessors * stn_max(stn_module_occupancy(kernel->module, threads, shared), 1);
 }
 
 stn_status stn_kernel_make(stn_context *context, const char *name, stn_text *params, size_t shared, stn_kernel **kernel,

@@ -2,7 +2,6 @@
  * render -> key -> memory -> packs -> disk -> NVRTC -> driver. */
 #ifndef STN_CONTEXT_KERNEL_H
 #define STN_CONTEXT_KERNEL_H
-#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/text.h"
@@ -15,11 +14,6 @@
  * compile batch, a missing kernel is added to it, and *kernel is a placeholder without a module. */
 stn_status stn_kernel_get(stn_context *context, const char *name, const char *params, stn_kernel **kernel,
                           stn_error *error);
-/* Compiles the kernel, if it is stored nowhere, without loading it: stn_kernel_get does that. So it
- * may be called from a background thread, where loading a module would end a stream capture of the
- * caller. It fails soon after *cancel becomes true. */
-stn_status stn_kernel_compile(stn_context *context, const char *name, const char *params, const atomic_bool *cancel,
-                              stn_error *error);
 /* The same as stn_kernel_get for parameters in a stn_text, which is freed. `shared`: bytes of
  * dynamic shared memory of its launches. */
 stn_status stn_kernel_make(stn_context *context, const char *name, stn_text *params, size_t shared, stn_kernel **kernel,

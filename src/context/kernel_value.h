@@ -12,9 +12,9 @@ typedef struct stn_kernel {
     char *ptx;    /* kept for describe; may be NULL */
     void *cubin;
     size_t cubin_size;
-    double seconds;             /* of compiling it; 0: it was stored */
-    atomic_bool fresh;          /* compiled ahead of the plan that will ask for it */
-    struct stn_entry *unloaded; /* owned; what loading needs of a compiled kernel; NULL: loaded */
+    double seconds;    /* of compiling it; 0: it was stored */
+    atomic_bool fresh; /* compiled ahead of the plan that will ask for it */
+    bool unloaded;     /* it was only compiled; guarded by the context's lock */
     /* NULL: the GPU is not present, the kernel is a placeholder (compile_batch.h), or it is not
      * loaded yet. */
     stn_module *module;

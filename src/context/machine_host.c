@@ -1,5 +1,4 @@
 /* The host as a machine: its name, threads and memory, and assumed rates. */
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,12 +9,6 @@
 #define CORE_CLOCK 2.5e9
 #define CORE_COPY 10e9   /* bytes/s, read and write */
 #define SOCKET_COPY 80e9 /* the limit of all cores together */
-
-static int allowed_threads(void) {
-    cpu_set_t set;
-    int count = sched_getaffinity(0, sizeof set, &set) ? (int)sysconf(_SC_NPROCESSORS_ONLN) : CPU_COUNT(&set);
-    return count > 0 ? count : 1;
-}
 
 static void read_name(char *name, size_t size) {
     snprintf(name, size, "host");
@@ -41,7 +34,7 @@ static size_t system_size(int name) {
 void stn_machine_of_host(int threads, stn_machine *machine) {
     memset(machine, 0, sizeof *machine);
     machine->present = true;
-    machine->threads = threads > 0 ? threads : allowed_threads();
+    machine->threads = threads > 0 ? threads : stn_pool_allowed();
     machine->multiprocessors = machine->threads;
     read_name(machine->name, sizeof machine->name);
     machine->l2_bytes = system_size(_SC_LEVEL2_CACHE_SIZE);

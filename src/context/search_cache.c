@@ -1,8 +1,26 @@
-/* Cache of search results: a table of fixed size for each kind, with LRU replacement. */
+/* Cache of search results: a table of fixed size, with LRU replacement. */
 #include "context/search_cache.h"
 
+#include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { ENTRIES = 256 };
+
+typedef struct entry {
+    uint64_t hash;        /* of kind and key */
+    uint64_t used;        /* time of last use; 0: empty */
+    unsigned char *bytes; /* owned: the key, then the result */
+    size_t key_size;
+    stn_search_cache_kind kind;
+} entry;
+
+struct stn_search_cache {
+    pthread_mutex_t lock; /* guards everything; never held during a search */
+    entry entries[ENTRIES];
+    uint64_t now;
+};
 
 stn_search_cache *stn_search_cache_create(void) {
     stn_search_cache *found = calloc(1, sizeof *found);
@@ -13,70 +31,60 @@ stn_search_cache *stn_search_cache_create(void) {
 void stn_search_cache_destroy(stn_search_cache *found) {
     if (!found) return;
     pthread_mutex_destroy(&found->lock);
-    free(found->four_step);
-    for (int i = 0; i < STN_SEARCH_CACHE_SYMBOLS; i++) free(found->symbol[i].taps);
+    for (int i = 0; i < ENTRIES; i++) free(found->entries[i].bytes);
     free(found);
 }
 
-/* The index of this key, or of the least recently used entry. */
-static int index_of(const stn_search_cache *found, stn_search_cache_kind kind, const stn_key *key, bool *present) {
-    int oldest = 0;
-    for (int i = 0; i < STN_SEARCH_CACHE_ENTRIES; i++) {
-        *present = found->entry[kind][i].used && !memcmp(&found->entry[kind][i].key, key, sizeof *key);
-        if (*present) return i;
-        if (found->entry[kind][i].used < found->entry[kind][oldest].used) oldest = i;
+static uint64_t hash_of(stn_search_cache_kind kind, const unsigned char *key, size_t size) {
+    uint64_t hash = kind;
+    for (size_t i = 0; i < size; i += sizeof hash) {
+        uint64_t word = 0;
+        memcpy(&word, key + i, size - i < sizeof word ? size - i : sizeof word);
+        hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+/* The entry of this key, or the least recently used one. */
+static entry *entry_of(stn_search_cache *found, const entry *wanted, const void *key, bool *present) {
+    entry *oldest = found->entries;
+    for (entry *each = found->entries; each < found->entries + ENTRIES; each++) {
+        *present = each->used && each->hash == wanted->hash && each->kind == wanted->kind &&
+                   each->key_size == wanted->key_size && !memcmp(each->bytes, key, wanted->key_size);
+        if (*present) return each;
+        if (each->used < oldest->used) oldest = each;
     }
     return oldest;
 }
 
-bool stn_search_cache_lookup(stn_search_cache *found, stn_search_cache_kind kind, const stn_key *key, void *result,
-                             size_t size) {
+bool stn_search_cache_lookup(stn_search_cache *found, stn_search_cache_kind kind, const void *key, size_t key_size,
+                             void *result, size_t size) {
+    if (!found) return false;
+    const entry wanted = {.hash = hash_of(kind, key, key_size), .key_size = key_size, .kind = kind};
     bool present;
     pthread_mutex_lock(&found->lock);
-    const int i = index_of(found, kind, key, &present);
+    entry *at = entry_of(found, &wanted, key, &present);
     if (present) {
-        memcpy(result, found->entry[kind][i].result, size);
-        found->entry[kind][i].used = ++found->now;
+        memcpy(result, at->bytes + key_size, size);
+        at->used = ++found->now;
     }
     pthread_mutex_unlock(&found->lock);
     return present;
 }
 
-void stn_search_cache_store(stn_search_cache *found, stn_search_cache_kind kind, const stn_key *key, const void *result,
-                            size_t size) {
+void stn_search_cache_store(stn_search_cache *found, stn_search_cache_kind kind, const void *key, size_t key_size,
+                            const void *result, size_t size) {
+    unsigned char *bytes = found ? malloc(key_size + size) : NULL;
+    if (!bytes) return; /* not kept */
+    memcpy(bytes, key, key_size);
+    memcpy(bytes + key_size, result, size);
+    entry added = {.hash = hash_of(kind, key, key_size), .bytes = bytes, .key_size = key_size, .kind = kind};
     bool present;
     pthread_mutex_lock(&found->lock);
-    const int i = index_of(found, kind, key, &present);
-    found->entry[kind][i].key = *key;
-    memcpy(found->entry[kind][i].result, result, size);
-    found->entry[kind][i].used = ++found->now;
-    pthread_mutex_unlock(&found->lock);
-}
-
-static bool holds(const stn_search_cache *found, int i, const void *taps, size_t bytes) {
-    return found->symbol[i].taps && found->symbol[i].bytes == bytes && !memcmp(found->symbol[i].taps, taps, bytes);
-}
-
-bool stn_search_cache_lookup_symbol(stn_search_cache *found, const void *taps, size_t bytes, double *largest) {
-    int i = 0;
-    pthread_mutex_lock(&found->lock);
-    while (i < STN_SEARCH_CACHE_SYMBOLS && !holds(found, i, taps, bytes)) i++;
-    const bool present = i < STN_SEARCH_CACHE_SYMBOLS;
-    if (present) *largest = found->symbol[i].largest, found->symbol[i].used = ++found->now;
-    pthread_mutex_unlock(&found->lock);
-    return present;
-}
-
-void stn_search_cache_store_symbol(stn_search_cache *found, const void *taps, size_t bytes, double largest) {
-    void *copy = malloc(bytes);
-    if (!copy) return; /* not kept */
-    memcpy(copy, taps, bytes);
-    pthread_mutex_lock(&found->lock);
-    int oldest = 0;
-    for (int i = 1; i < STN_SEARCH_CACHE_SYMBOLS; i++)
-        if (found->symbol[i].used < found->symbol[oldest].used) oldest = i;
-    free(found->symbol[oldest].taps);
-    found->symbol[oldest].taps = copy, found->symbol[oldest].bytes = bytes;
-    found->symbol[oldest].largest = largest, found->symbol[oldest].used = ++found->now;
+    entry *at = entry_of(found, &added, key, &present);
+    free(at->bytes);
+    added.used = ++found->now;
+    *at = added;
     pthread_mutex_unlock(&found->lock);
 }

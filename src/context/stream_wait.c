@@ -8,19 +8,21 @@
 
 #define POLL_SECONDS 5e-4 /* between two polls of the GPU */
 
-static void sleep_between_polls(void) {
-    const struct timespec pause = {0, (long)(1e9 * POLL_SECONDS)};
-    nanosleep(&pause, NULL);
-}
-
-stn_status stn_stream_wait(stn_timer *timer, stn_watch *watch, stn_error *error) {
+/* cancels: a progress function that cancels ends the wait. */
+static stn_status wait_for(stn_timer *timer, stn_watch *watch, bool cancels, stn_error *error) {
     for (;;) {
         bool reached;
         STN_TRY(stn_timer_reached(timer, &reached, error));
         if (reached) return STN_OK;
-        (void)stn_watch_goes_on(watch);
-        sleep_between_polls();
+        if (!stn_watch_goes_on(watch) && cancels)
+            return stn_fail(error, STN_ERROR_CANCELLED,
+                            "the progress function ended the wait for a stream, whose work goes on");
+        nanosleep(&(struct timespec){.tv_nsec = (long)(1e9 * POLL_SECONDS)}, NULL);
     }
+}
+
+stn_status stn_stream_wait(stn_timer *timer, stn_watch *watch, stn_error *error) {
+    return wait_for(timer, watch, false, error);
 }
 
 stn_status stn_synchronize_told(stn_context *context, void *stream, stn_progress_fn progress, void *user,
@@ -31,13 +33,7 @@ stn_status stn_synchronize_told(stn_context *context, void *stream, stn_progress
     stn_watch_begin(&watch, &(stn_execution){.progress = progress, .progress_user = user}, 1);
     STN_TRY(stn_timer_create(context->device, &timer, error));
     stn_status status = stn_timer_mark(timer, stream, error);
-    for (bool reached = false; status == STN_OK && !reached;) {
-        status = stn_timer_reached(timer, &reached, error);
-        if (status == STN_OK && !reached && !stn_watch_goes_on(&watch))
-            status = stn_fail(error, STN_ERROR_CANCELLED,
-                              "the progress function ended the wait for a stream, whose work goes on");
-        if (status == STN_OK && !reached) sleep_between_polls();
-    }
+    if (status == STN_OK) status = wait_for(timer, &watch, true, error);
     stn_timer_destroy(timer);
     return status;
 }

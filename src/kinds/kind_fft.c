@@ -63,8 +63,7 @@ static size_t candidates(const stn_plan *plan, const stn_strategy *row, stn_cand
 static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_candidate *candidate,
                      stn_estimate *result) {
     row->fft.estimate(&plan->fft, &plan->machine, candidate, result);
-    const stn_run_class of = {row->name, plan->fft.rank, plan->fft.dtype, false};
-    stn_calibrate(&of, result);
+    stn_calibrate(row->name, plan->fft.rank, plan->fft.dtype, false, result);
 }
 
 /* ---- description ----------------------------------------------------------------------------- */

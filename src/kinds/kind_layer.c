@@ -57,8 +57,7 @@ static size_t candidates(const stn_plan *plan, const stn_strategy *row, stn_cand
 static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_candidate *candidate,
                      stn_estimate *result) {
     row->layer.estimate(&plan->layer, &plan->machine, candidate, result);
-    const stn_run_class of = {row->name, plan->layer.rank, plan->layer.dtype, false};
-    stn_calibrate(&of, result);
+    stn_calibrate(row->name, plan->layer.rank, plan->layer.dtype, false, result);
 }
 
 /* The error bounds of one step of any work. */

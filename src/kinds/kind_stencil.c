@@ -147,8 +147,7 @@ static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_ca
                      stn_estimate *result) {
     row->estimate(&plan->task, &plan->machine, candidate, result);
     const bool fused = result->launches < (double)plan->task.steps;
-    const stn_run_class of = {row->name, plan->task.rank, plan->task.dtype, fused};
-    stn_calibrate(&of, result);
+    stn_calibrate(row->name, plan->task.rank, plan->task.dtype, fused, result);
     if (row->stacks) return;
     const double runs = (double)plan->task.snapshots;
     result->bytes *= runs, result->flops *= runs, result->launches *= runs, result->seconds *= runs;

@@ -56,8 +56,7 @@ static size_t candidates(const stn_plan *plan, const stn_strategy *row, stn_cand
 static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_candidate *candidate,
                      stn_estimate *result) {
     row->system.estimate(&plan->system, &plan->machine, candidate, result);
-    const stn_run_class of = {row->name, plan->system.rank, plan->system.dtype, false};
-    stn_calibrate(&of, result);
+    stn_calibrate(row->name, plan->system.rank, plan->system.dtype, false, result);
 }
 
 static double error_bound(const stn_plan *plan) {

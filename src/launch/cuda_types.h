@@ -11,7 +11,6 @@
 typedef struct CUctx_st *stn_cu_context;
 typedef struct CUmod_st *stn_cu_module;
 typedef struct CUfunc_st *stn_cu_function;
-typedef struct CUlinkState_st *stn_cu_link_state;
 typedef struct CUstream_st *stn_cu_stream;
 typedef struct CUevent_st *stn_cu_event;
 typedef struct CUgraph_st *stn_cu_graph;
@@ -85,7 +84,6 @@ typedef struct stn_cu_uuid {
     X(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 8)                                                              \
     X(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 14)                                                         \
     X(CU_JIT_ERROR_LOG_BUFFER, 5)                                                                                      \
-    X(CU_JIT_INPUT_PTX, 1)                                                                                             \
     X(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, 6)                                                                           \
     X(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, 2)                                                                             \
     X(CU_MEMORYTYPE_HOST, 1)                                                                                           \

@@ -129,9 +129,6 @@ typedef struct stn_module stn_module;
 stn_status stn_module_load(stn_device *device, const void *image, const char *kernel_name, stn_module **module,
                            stn_error *error);
 void stn_module_unload(stn_module *module);
-/* Compiles NUL-terminated PTX to a cubin for this device with the driver's JIT compiler. *cubin is
- * freed with free(). */
-stn_status stn_device_translate(stn_device *device, const char *ptx, void **cubin, size_t *size, stn_error *error);
 typedef struct stn_module_info {
     int registers, shared_bytes, local_bytes, max_threads;
 } stn_module_info;

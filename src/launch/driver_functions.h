@@ -41,11 +41,6 @@
     X(cuPointerGetAttribute, 4000, (void *value, stn_cu_enum attribute, stn_cu_pointer pointer))                       \
     X(cuModuleLoadDataEx, 2010, (stn_cu_module *module, const void *image, unsigned count, stn_cu_enum *options,       \
                                  void **values))                                                                       \
-    X(cuLinkCreate, 6050, (unsigned count, stn_cu_enum *options, void **values, stn_cu_link_state *state))             \
-    X(cuLinkAddData, 6050, (stn_cu_link_state state, stn_cu_enum type, void *data, size_t size, const char *name,      \
-                            unsigned count, stn_cu_enum *options, void **values))                                      \
-    X(cuLinkComplete, 5050, (stn_cu_link_state state, void **cubin, size_t *size))                                     \
-    X(cuLinkDestroy, 5050, (stn_cu_link_state state))                                                                  \
     X(cuModuleUnload, 2000, (stn_cu_module module))                                                                    \
     X(cuModuleGetFunction, 2000, (stn_cu_function *function, stn_cu_module module, const char *name))                  \
     X(cuFuncGetAttribute, 2020, (int *value, stn_cu_enum attribute, stn_cu_function function))                         \

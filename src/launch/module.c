@@ -75,33 +75,6 @@ stn_status stn_module_load(stn_device *device, const void *image, const char *ke
     return STN_OK;
 }
 
-/* The device's context is current. The link state owns the driver's cubin, so it is copied. */
-static stn_status translate(const stn_driver *driver, stn_cu_link_state state, const char *ptx, void **cubin,
-                            size_t *size, stn_error *error) {
-    void *made = NULL;
-    STN_TRY(STN_CU(driver, cuLinkAddData,
-                   (state, STN_CU_JIT_INPUT_PTX, (void *)(uintptr_t)ptx, strlen(ptx) + 1, "kernel", 0, NULL, NULL),
-                   error));
-    STN_TRY(STN_CU(driver, cuLinkComplete, (state, &made, size), error));
-    *cubin = malloc(*size);
-    if (!*cubin) return stn_fail_memory(error, "a translated kernel", *size);
-    memcpy(*cubin, made, *size);
-    return STN_OK;
-}
-
-stn_status stn_device_translate(stn_device *device, const char *ptx, void **cubin, size_t *size, stn_error *error) {
-    stn_cu_link_state state = NULL;
-    *cubin = NULL;
-    STN_TRY(stn_device_enter(device, error));
-    stn_status status = STN_CU(device->driver, cuLinkCreate, (0, NULL, NULL, &state), error);
-    if (status == STN_OK) {
-        status = translate(device->driver, state, ptx, cubin, size, error);
-        (void)device->driver->call.cuLinkDestroy(state);
-    }
-    stn_device_leave(device);
-    return status;
-}
-
 void stn_module_unload(stn_module *module) {
     if (!module) return;
     if (module->handle && stn_device_enter(module->device, NULL) == STN_OK) {

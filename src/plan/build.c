@@ -47,12 +47,20 @@ static void free_first_result(struct stn_first *first) {
     free(first);
 }
 
+void stn_plan_unprepare(stn_plan *plan) {
+    if (plan->state && plan->strategy->release) plan->strategy->release(plan);
+    free(plan->state);
+    plan->state = NULL;
+    plan->nkernels = 0;
+    plan->workspace_size = 0;
+}
+
 void stn_plan_destroy(stn_plan *plan) {
     if (!plan) return;
     plan->kind->tuner->close(plan);
     free_first_result(plan->first);
     stn_plan_destroy(plan->repeat);
-    if (plan->strategy) plan->strategy->release(plan);
+    stn_plan_unprepare(plan);
     stn_memory_free(plan->context, plan->workspace);
     if (plan->kind->clear) plan->kind->clear(plan);
     free(plan);

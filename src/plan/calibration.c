@@ -5,23 +5,11 @@
 
 #include "plan/calibration_rows.h"
 
-void stn_calibrate_by(const stn_calibration *rows, size_t count, const stn_run_class *of, stn_estimate *estimate) {
-    estimate->model = estimate->seconds;
-    for (size_t i = 0; i < count; i++) {
-        const stn_run_class *row = &rows[i].of;
-        if (row->rank != of->rank || row->dtype != of->dtype || row->fused != of->fused) continue;
-        if (strcmp(row->strategy, of->strategy)) continue;
-        estimate->seconds = rows[i].scale * estimate->model + rows[i].start * estimate->launches;
-        return;
-    }
-}
-
-void stn_calibrate(const stn_run_class *of, stn_estimate *estimate) {
-    static const stn_calibration rows[] = {
-#define STN_CALIBRATION_ROW(strategy, rank, dtype, fused, scale, start) {{strategy, rank, dtype, fused}, scale, start},
-        STN_CALIBRATION_ROWS(STN_CALIBRATION_ROW)
-#undef STN_CALIBRATION_ROW
-            {{"", 0, STN_F64, false}, 1, 0} /* matches no class */
-    };
-    stn_calibrate_by(rows, sizeof rows / sizeof *rows, of, estimate);
+void stn_calibrate(const char *strategy, int rank, stn_dtype dtype, bool fused, stn_estimate *estimate) {
+    const double model = estimate->model = estimate->seconds;
+#define STN_CALIBRATE(of, of_rank, of_dtype, of_fused, scale, start)                                                   \
+    if (rank == (of_rank) && dtype == (of_dtype) && fused == (of_fused) && !strcmp(strategy, of))                      \
+        estimate->seconds = (scale)*model + (start)*estimate->launches;
+    STN_CALIBRATION_ROWS(STN_CALIBRATE)
+#undef STN_CALIBRATE
 }

@@ -197,12 +197,6 @@ static stn_status fail_not_stored(const stn_plan *plan, const stn_error *why, st
     return status;
 }
 
-void stn_plan_unprepare(stn_plan *plan) {
-    plan->strategy->release(plan);
-    plan->nkernels = 0;
-    plan->workspace_size = 0;
-}
-
 /* Prepares one candidate; its missing kernels, and those of its inner plans, are compiled as one
  * batch (context/compile_batch.h). */
 static stn_status prepare_row(stn_plan *plan, const stn_ranked *row, stn_error *error) {

@@ -4,57 +4,35 @@
  *     generic kernel   |execute ......|
  *     chosen kernels   |compile .............|execute|execute|execute
  *
- * This pays where the generic kernel, which is stored or compiles in a tenth of a second, is
- * predicted to finish the whole execution before the chosen kernels would be compiled. The second
+ * This pays where the generic kernel is predicted to be compiled and to finish the whole execution
+ * before the chosen kernels would be compiled. The second
  * execution waits for them and runs them. A stream that is captured gets the generic kernel, since
  * loading a module would end the capture.
  */
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "context/context.h"
 #include "plan/plan.h"
 
-/* Predicted seconds until the generic kernel's result, including its compilation where it is not
- * stored. */
-static double generic_seconds(const stn_plan *plan, const stn_ranked *row, stn_plan **generic) {
-    stn_compile_batch *batch = stn_compile_batch_begin(plan->context);
-    const uint64_t steps = plan->kind->shape(plan).steps;
-    stn_status status = stn_plan_build(plan, steps, row->strategy, &row->candidate, generic, NULL);
-    double seconds = row->estimate.seconds;
-    if (stn_compile_batch_end(batch)) {
-        seconds += stn_compile_batch_seconds(batch);
-        stn_plan_destroy(*generic); /* it holds placeholders */
-        *generic = NULL;
-    } else if (status != STN_OK)
-        seconds = INFINITY;
-    stn_compile_batch_free(batch);
-    return seconds;
-}
+/* Of compiling the generic kernel where it is not stored, which is hardly known before. */
+#define GENERIC_COMPILE_SECONDS 0.12
 
 bool stn_first_result_begin(stn_plan *plan, stn_compile_batch *batch, size_t workspace) {
     stn_ranked row;
-    stn_plan *generic = NULL;
-    const uint64_t steps = plan->kind->shape(plan).steps;
     plan->first_result = NULL; /* only once */
-    if (!stn_plan_generic(plan, &row) || row.estimate.seconds >= stn_compile_batch_seconds(batch)) return false;
-    struct stn_first *first = calloc(1, sizeof *first);
-    const bool pays = first && generic_seconds(plan, &row, &generic) < stn_compile_batch_seconds(batch);
-    if (pays) first->background = stn_compile_batch_start(batch);
-    if (!pays || !first->background) {
-        stn_plan_destroy(generic);
+    const bool pays = stn_plan_generic(plan, &row) &&
+                      row.estimate.seconds + GENERIC_COMPILE_SECONDS < stn_compile_batch_seconds(batch);
+    struct stn_first *first = pays ? calloc(1, sizeof *first) : NULL;
+    if (!first) return false;
+    (void)stn_plan_build(plan, plan->kind->shape(plan).steps, row.strategy, &row.candidate, &first->generic, NULL);
+    first->background = first->generic ? stn_compile_batch_start(batch) : NULL;
+    if (!first->background) {
+        stn_plan_destroy(first->generic);
         free(first);
         return false;
     }
-    if (!generic) (void)stn_plan_build(plan, steps, row.strategy, &row.candidate, &generic, NULL);
-    if (!generic) {
-        stn_background_compile_stop(first->background); /* the batch is the caller's again */
-        free(first);
-        return false;
-    }
-    first->generic = generic;
-    first->workspace = generic->workspace_size > workspace ? generic->workspace_size : workspace;
+    first->workspace = first->generic->workspace_size > workspace ? first->generic->workspace_size : workspace;
     plan->workspace_size = first->workspace;
     pthread_mutex_init(&first->lock, NULL);
     plan->first = first;

@@ -120,7 +120,7 @@ stn_status stn_plan_run(stn_plan *plan, const stn_execution *execution, stn_erro
 size_t stn_plan_workspace_size(const stn_plan *plan) { return plan ? plan->workspace_size : 0; }
 const char *stn_plan_strategy(const stn_plan *plan) {
     if (!plan) return "";
-    return plan->online ? plan->kind->tuner->strategy(plan, NULL)->name : plan->strategy->name;
+    return (plan->online ? plan->kind->tuner->now(plan) : plan)->strategy->name;
 }
 
 double stn_plan_predicted_seconds(const stn_plan *plan) { return plan ? plan->estimate.seconds : 0; }

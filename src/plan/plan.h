@@ -93,7 +93,7 @@ struct stn_plan {
         char again[320];
     };
     struct { /* the resources */
-        /* The strategy's own; owned through its release(). */
+        /* The strategy's own, freed with free() after its release(). */
         void *state;
         /* Borrowed from the context, for stn_plan_kernel. */
         struct stn_kernel *kernels[STN_PLAN_KERNELS];
@@ -154,8 +154,6 @@ stn_status stn_plan_prepare(stn_plan *plan, stn_error *error);
 bool stn_plan_generic(const stn_plan *plan, stn_ranked *row);
 /* Makes the row the plan's choice. */
 void stn_plan_take(stn_plan *plan, const stn_ranked *row);
-/* Releases what the strategy has prepared. */
-void stn_plan_unprepare(stn_plan *plan);
 
 /* ---- skips.c
  * The resource or step that a failure is about: "shared memory", "registers", "device memory",
@@ -184,7 +182,9 @@ const stn_plan *stn_first_result_now(const stn_plan *plan);
 void stn_first_result_describe(const stn_plan *plan, stn_format format, stn_text *text);
 
 /* ---- build.c
- * A plan for other work on the same context and machine. Nothing is chosen for it yet, and its
+ * Releases what the strategy has prepared, if anything. */
+void stn_plan_unprepare(stn_plan *plan);
+/* A plan for other work on the same context and machine. Nothing is chosen for it yet, and its
  * workspace is the caller's. */
 stn_status stn_plan_copy(const stn_plan *like, const stn_kind *kind, const void *work, uint64_t steps, stn_plan **plan,
                          stn_error *error);
@@ -224,8 +224,7 @@ stn_status stn_plan_run_watched(stn_plan *plan, const stn_execution *run, stn_er
 
 /* pointers.c: checks the pointers of an execution against the plan. */
 stn_status stn_plan_check_pointers(const stn_plan *plan, const stn_execution *run, stn_error *error);
-stn_status stn_plan_check_workspace(const stn_plan *plan, const stn_execution *run, stn_error *error);
-/* system_arrays.c: checks the arrays of a system's execution. */
+/* The `check` of systems. */
 stn_status stn_plan_check_arrays(const stn_plan *plan, const stn_execution *run, stn_error *error);
 
 /* ---- snapshots.c: a stack of states, each computed from the one before
@@ -249,8 +248,6 @@ struct stn_tuner {
     uint64_t (*chunks)(const stn_plan *plan);     /* chunks of steps that a run consists of */
     stn_status (*run)(stn_plan *plan, stn_part chunks, const stn_execution *run, stn_error *error);
     stn_status (*set_weights)(stn_plan *plan, size_t count, const double *weights, stn_error *error);
-    /* The strategy and candidate that run at present. */
-    const stn_strategy *(*strategy)(const stn_plan *plan, stn_candidate *candidate);
     void (*describe)(const stn_plan *plan, stn_format format, stn_text *text);
     void (*close)(stn_plan *plan); /* plan->online may be NULL */
 };

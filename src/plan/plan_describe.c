@@ -88,55 +88,6 @@ static void text_skips(const stn_plan *plan, stn_text *text) {
                         plan->skips[i].constraint, plan->skips[i].because);
 }
 
-/* ---- candidates that constraints rejected ---------------------------------------------------- */
-
-/* This takes a second search for candidates, so it is done only for plans with estimate_only, which
- * are made to be described. */
-static bool tally_of(const stn_plan *plan, size_t i, stn_tally *tally) {
-    const stn_strategy *strategy = plan->kind->strategies[i];
-    char reason[160];
-    *tally = (stn_tally){0};
-    if (!plan->estimate_only || !strategy->left_out || (plan->named_strategy && plan->named_strategy != strategy))
-        return false;
-    if (!plan->kind->applies(plan, strategy, reason, sizeof reason)) return false;
-    strategy->left_out(plan, tally);
-    return true;
-}
-
-static void json_left_out(const stn_plan *plan, stn_text *text) {
-    stn_tally tally;
-    stn_json_key(text, "left_out");
-    stn_text_append(text, "[", 1);
-    for (size_t i = 0; plan->kind->strategies[i]; i++) {
-        if (!tally_of(plan, i, &tally)) continue;
-        for (size_t row = 0; row < tally.count; row++) {
-            stn_json_comma(text);
-            stn_text_append(text, "{", 1);
-            stn_json_text(text, "strategy", plan->kind->strategies[i]->name);
-            stn_json_text(text, "constraint", tally.rows[row].constraint->name);
-            stn_json_text(text, "sentence", tally.rows[row].constraint->sentence);
-            stn_json_value(text, "removed", (double)tally.rows[row].removed);
-            stn_text_append(text, "}", 1);
-        }
-    }
-    stn_text_append(text, "]", 1);
-}
-
-static void text_left_out(const stn_plan *plan, stn_text *text) {
-    stn_tally tally;
-    const char *before = "left out:\n";
-    for (size_t i = 0; plan->kind->strategies[i]; i++) {
-        if (!tally_of(plan, i, &tally)) continue;
-        for (size_t row = 0; row < tally.count; row++) {
-            if (!tally.rows[row].removed) continue;
-            stn_text_printf(text, "%s  %3zu of %-9s by %s: %s\n", before, tally.rows[row].removed,
-                            plan->kind->strategies[i]->name, tally.rows[row].constraint->name,
-                            tally.rows[row].constraint->sentence);
-            before = "";
-        }
-    }
-}
-
 static bool is_built(const stn_plan *plan) { return !plan->estimate_only && stn_first_result_now(plan) == plan; }
 
 static void describe_json(const stn_plan *plan, stn_text *text) {
@@ -160,7 +111,6 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
     if (plan->online) plan->kind->tuner->describe(plan, STN_JSON, text);
     stn_first_result_describe(plan, STN_JSON, text);
     json_skips(plan, text);
-    if (plan->estimate_only) json_left_out(plan, text);
     stn_json_key(text, "ranking");
     stn_text_append(text, "[", 1);
     for (size_t i = 0; i < plan->ranked; i++) json_row(plan, &plan->ranking[i], text);
@@ -213,7 +163,6 @@ static void describe_text(const stn_plan *plan, stn_text *text) {
         else
             stn_text_printf(text, "   -  %-9s does not apply: %s\n", r->strategy->name, r->reason);
     }
-    text_left_out(plan, text);
 }
 
 stn_status stn_plan_describe(const stn_plan *plan, stn_format format, char **result, stn_error *error) {

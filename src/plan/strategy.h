@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "launch/machine.h"
-#include "plan/constraint.h"
 #include "problem/fourier_layer.h"
 #include "problem/system_task.h"
 #include "problem/task.h"
@@ -99,12 +98,11 @@ typedef struct stn_strategy {
     stn_status (*set_weights)(stn_plan *plan, stn_error *error);
     /* The parameters, as a line of text or as members of a JSON object. */
     void (*describe)(const stn_plan *plan, stn_format format, stn_text *text);
-    void (*release)(stn_plan *plan); /* frees plan->state, which may be half built or NULL */
+    /* Releases what plan->state owns; it may be half built, and is freed with free() after the
+     * call. NULL: it owns nothing. */
+    void (*release)(stn_plan *plan);
     /* Describes a candidate in a few words: "plane, 8 steps a launch, 4 points a lane". */
     void (*name_candidate)(const stn_task *task, const stn_candidate *candidate, stn_text *text);
-    /* Counts, by constraint, the settings that `candidates` rejects. NULL: the strategy has no
-     * table of constraints. */
-    void (*left_out)(const stn_plan *plan, stn_tally *tally);
     /* For measuring: a candidate with the same kernels in at most `launches` launches. Returns its
      * steps; task->steps where the whole run has no more launches. NULL: only whole runs can be
      * measured. */

@@ -63,23 +63,22 @@ static bool estimate(stn_plan *plan, const stn_machine *machine, const char *nam
     return true;
 }
 
-static bool begin_key(const stn_machine *machine, const char *kind, const char *name, stn_key_builder **builder) {
-    const int64_t numbers[] = {machine->is_device, machine->present, machine->sm, machine->threads,
-                               machine->multiprocessors};
-    const double rates[] = {machine->copy_bandwidth, machine->launch_seconds, machine->clock};
-    if (stn_key_begin(builder, NULL) != STN_OK) return false;
-    stn_key_add_text(*builder, "kind", kind);
-    stn_key_add_text(*builder, "strategy", name ? name : "auto");
-    stn_key_add(*builder, "machine", numbers, sizeof numbers);
-    stn_key_add(*builder, "rates", rates, sizeof rates);
-    stn_key_add(*builder, "flops", machine->flops, sizeof machine->flops);
-    return true;
+/* Appends everything that estimates depend on besides the work. */
+static void put_machine(const stn_machine *machine, const char *name, stn_text *key) {
+    const double numbers[] = {machine->is_device, machine->present,         machine->sm,
+                              machine->threads,   machine->multiprocessors, machine->copy_bandwidth,
+                              machine->clock,     machine->launch_seconds};
+    stn_text_append(key, (const char *)numbers, sizeof numbers);
+    stn_text_append(key, (const char *)machine->flops, sizeof machine->flops);
+    stn_text_printf(key, "%s", name ? name : "auto");
 }
 
-/* Everything that the estimate of a task depends on. */
-static bool key_of(const stn_task *task, const stn_machine *machine, const char *name, stn_key *key) {
-    const int64_t numbers[] = {task->rank,
+static void put_task(const stn_task *task, stn_text *key) {
+    const int64_t numbers[] = {STN_KIND_STENCIL,
+                               task->rank,
                                task->dtype,
+                               task->in_element,
+                               task->out_element,
                                task->batch,
                                task->in_batch_stride,
                                task->out_batch_stride,
@@ -91,77 +90,67 @@ static bool key_of(const stn_task *task, const stn_machine *machine, const char 
                                task->sum,
                                task->local,
                                task->in_place,
-                               task->alignment,
-                               task->pattern};
-    double sides[6][2];
-    stn_key_builder *builder;
-    if (!begin_key(machine, "stencil", name, &builder)) return false;
+                               task->alignment};
+    double values[8] = {task->tolerance, task->divisor};
+    stn_text_append(key, (const char *)numbers, sizeof numbers);
     for (int side = 0; side < 6; side++) {
         const stn_boundary *b = &task->boundary[side / 2][side % 2];
-        sides[side][0] = b->kind, sides[side][1] = b->value;
+        stn_text_append(key, (const char *)&b->kind, sizeof b->kind);
+        values[2 + side] = b->value;
     }
-    stn_key_add(builder, "numbers", numbers, sizeof numbers);
-    stn_key_add(builder, "tolerance", &task->tolerance, sizeof task->tolerance);
-    stn_key_add(builder, "sides", sides, sizeof sides);
-    stn_key_add(builder, "extents", task->n, sizeof task->n);
-    stn_key_add(builder, "in", task->in_stride, sizeof task->in_stride);
-    stn_key_add(builder, "out", task->out_stride, sizeof task->out_stride);
-    stn_key_add(builder, "source", task->source_stride, sizeof task->source_stride);
-    stn_key_add(builder, "reach", task->reach, sizeof task->reach);
-    stn_key_add(builder, "taps", task->taps, task->ntaps * sizeof *task->taps);
-    stn_key_finish(builder, key);
-    return true;
+    stn_text_append(key, (const char *)values, sizeof values);
+    stn_text_append(key, (const char *)task->n, sizeof task->n);
+    stn_text_append(key, (const char *)task->in_stride, sizeof task->in_stride);
+    stn_text_append(key, (const char *)task->out_stride, sizeof task->out_stride);
+    stn_text_append(key, (const char *)task->source_stride, sizeof task->source_stride);
+    stn_text_append(key, (const char *)task->taps, task->ntaps * sizeof *task->taps);
 }
 
-static bool key_of_fft(const stn_fft *fft, const stn_machine *machine, const char *name, stn_key *key) {
-    const int64_t numbers[] = {fft->kind,     fft->inverse,  fft->rank,
-                               fft->dtype,    fft->batch,    fft->in.batch_stride,
-                               fft->in_place, fft->in.real,  fft->out.batch_stride,
-                               fft->f16_sums, fft->out.real, fft->alignment};
-    stn_key_builder *builder;
-    if (!begin_key(machine, "transform", name, &builder)) return false;
-    stn_key_add(builder, "numbers", numbers, sizeof numbers);
-    stn_key_add(builder, "scale", &fft->scale, sizeof fft->scale);
-    stn_key_add(builder, "extents", fft->n, sizeof fft->n);
+static void put_fft(const stn_fft *fft, stn_text *key) {
+    const int64_t numbers[] = {STN_KIND_FFT,  fft->kind,     fft->inverse,         fft->rank,     fft->dtype,
+                               fft->batch,    fft->in.real,  fft->in.batch_stride, fft->out.real, fft->out.batch_stride,
+                               fft->in_place, fft->f16_sums, fft->alignment};
+    stn_text_append(key, (const char *)numbers, sizeof numbers);
+    stn_text_append(key, (const char *)&fft->scale, sizeof fft->scale);
+    stn_text_append(key, (const char *)fft->n, sizeof fft->n);
     for (int out = 0; out < 2; out++) {
         const stn_fft_side *side = out ? &fft->out : &fft->in;
-        stn_key_add(builder, "elements", side->n, sizeof side->n);
-        stn_key_add(builder, "strides", side->stride, sizeof side->stride);
+        stn_text_append(key, (const char *)side->n, sizeof side->n);
+        stn_text_append(key, (const char *)side->stride, sizeof side->stride);
     }
-    stn_key_finish(builder, key);
-    return true;
 }
 
-/* Strategies that divide a run ask for the same parts again, for each of their candidates. key:
- * NULL if the estimate cannot be kept. */
-static bool estimate_once(stn_plan *plan, const stn_machine *machine, const char *name, const stn_key *key,
+/* Strategies that divide a run ask for the same parts again, for each of their candidates. */
+static bool estimate_once(stn_plan *plan, const stn_machine *machine, const char *name, stn_text *key,
                           stn_estimate *result) {
     struct {
         stn_estimate estimate;
         bool served;
     } known;
-    _Static_assert(sizeof known <= STN_SEARCH_CACHE_BYTES, "the cache holds an estimate");
-    if (!key || !stn_search_cache_lookup(machine->found, STN_SEARCH_CACHE_SUBPLAN, key, &known, sizeof known)) {
+    put_machine(machine, name, key);
+    stn_search_cache *found = key->failed ? NULL : machine->found;
+    if (!stn_search_cache_lookup(found, STN_SEARCH_CACHE_SUBPLAN, key->data, key->size, &known, sizeof known)) {
         memset(&known, 0, sizeof known);
         known.served = estimate(plan, machine, name, &known.estimate);
-        if (key) stn_search_cache_store(machine->found, STN_SEARCH_CACHE_SUBPLAN, key, &known, sizeof known);
+        stn_search_cache_store(found, STN_SEARCH_CACHE_SUBPLAN, key->data, key->size, &known, sizeof known);
     }
+    stn_text_clear(key);
     if (known.served) *result = known.estimate;
     return known.served;
 }
 
 bool stn_subplan_estimate(const stn_task *task, const stn_machine *machine, const char *name, stn_estimate *result) {
     stn_plan plan = {.kind = stn_kinds[STN_KIND_STENCIL], .task = *task};
-    stn_key key;
-    const bool keeps = machine->found && key_of(task, machine, name, &key);
-    return estimate_once(&plan, machine, name, keeps ? &key : NULL, result);
+    stn_text key = STN_TEXT_EMPTY;
+    put_task(task, &key);
+    return estimate_once(&plan, machine, name, &key, result);
 }
 
 bool stn_subplan_estimate_fft(const stn_fft *fft, const stn_machine *machine, const char *name, stn_estimate *result) {
     stn_plan plan = {.kind = stn_kinds[STN_KIND_FFT], .fft = *fft};
-    stn_key key;
-    const bool keeps = machine->found && key_of_fft(fft, machine, name, &key);
-    return estimate_once(&plan, machine, name, keeps ? &key : NULL, result);
+    stn_text key = STN_TEXT_EMPTY;
+    put_fft(fft, &key);
+    return estimate_once(&plan, machine, name, &key, result);
 }
 
 stn_status stn_subplan_set_weights(stn_plan *plan, const stn_task *from, stn_error *error) {

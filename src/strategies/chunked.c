@@ -223,10 +223,7 @@ static size_t compose(const stn_plan *plan, stn_candidate *list, size_t most) {
 
 static void release(stn_plan *plan) {
     chunked_state *state = plan->state;
-    if (!state) return;
     for (int i = 0; i < CHUNKS; i++) stn_plan_destroy(state->chunk[i]);
-    free(state);
-    plan->state = NULL;
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {

@@ -302,10 +302,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
 
 static void release(stn_plan *plan) {
     cufft_state *state = plan->state;
-    if (!state) return;
     for (int i = 0; i < 2; i++) stn_cufft_plan_destroy(state->plan[i]);
-    free(state);
-    plan->state = NULL;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

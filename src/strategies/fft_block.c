@@ -213,10 +213,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
 
 static void release(stn_plan *plan) {
     block_state *state = plan->state;
-    if (!state) return;
     if (state->roots) stn_device_free(plan->context->device, state->roots);
-    free(state);
-    plan->state = NULL;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

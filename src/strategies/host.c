@@ -65,12 +65,9 @@ static stn_status make_state(stn_plan *plan, host_state **result, stn_error *err
 
 static void release(stn_plan *plan) {
     host_state *state = plan->state;
-    if (!state) return;
     stn_host_fft_destroy(state->fft);
     stn_host_layer_destroy(state->layer);
     stn_host_system_destroy(state->system);
-    free(state);
-    plan->state = NULL;
 }
 
 static void describe_as(const stn_plan *plan, const char *how, stn_format format, stn_text *text) {

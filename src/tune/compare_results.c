@@ -64,7 +64,9 @@ static norm norm_of(const double *sums) {
     return (norm){sqrt(plain + ldexp(tiny, -2 * SCALE)), 0};
 }
 
-double tune_compare_sums(const double *sums) {
+/* Relative L2 difference from a comparison's sums, added up over all blocks; the absolute one if
+ * every expected value is zero. NaN if any value is NaN. */
+static double difference_of(const double *sums) {
     const norm off = norm_of(sums), all = norm_of(sums + 3);
     return all.root > 0 ? ldexp(off.root / all.root, off.exponent - all.exponent) : ldexp(off.root, off.exponent);
 }
@@ -77,6 +79,6 @@ stn_status tune_compare_read(stn_context *context, const void *sums, tune_compar
     for (unsigned i = 0; i < numbers; i++) total[i % TUNE_SUMS_EACH] += parts[i];
     if (total[TUNE_SUMS_EACH - 1] > 0)
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "values overflow in so many steps, so nothing can be compared");
-    *difference = tune_compare_sums(total);
+    *difference = difference_of(total);
     return STN_OK;
 }

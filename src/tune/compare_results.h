@@ -20,9 +20,6 @@ typedef struct tune_compared {
 int64_t tune_sample(int64_t elements);
 stn_status tune_compare_start(const stn_kernel *kernel, const void *got, const void *want, void *sums,
                               tune_compared what, void *stream, stn_error *error);
-/* Relative L2 difference from a comparison's sums, added up over all blocks; the absolute one if
- * every expected value is zero. NaN if any value is NaN. */
-double tune_compare_sums(const double *sums);
 /* Call once the stream has done the comparison. *difference: relative L2. Fails if values
  * overflow. */
 stn_status tune_compare_read(stn_context *context, const void *sums, tune_compared what, double *difference,

@@ -7,7 +7,7 @@
 #include "base/thread.h"
 #include "context/context.h"
 #include "tune/compare_results.h"
-#include "tune/online_state.h"
+#include "tune/online_tuning.h"
 
 void tune_online_build(stn_online *o, online_candidate *candidate) {
     const uint64_t steps = o->plan->kind->shape(o->unit).steps;

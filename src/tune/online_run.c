@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "context/context.h"
 #include "tune/compare_results.h"
-#include "tune/online_state.h"
 #include "tune/online_tuning.h"
 
 /* Work that the GPU must still have while the host waits for a timed unit: longer than a wait takes

@@ -54,19 +54,6 @@ double tune_search_expects(const tune_search *search, size_t index) {
     return measured(candidate) > 0 ? measured(candidate) : candidate->predicted * bias(search, candidate->strategy);
 }
 
-/* Updates the mean relative error of estimates, with TUNE_SPREAD as the prior. */
-static void learn(tune_search *search) {
-    double off = 0;
-    size_t timed = 0;
-    for (size_t i = 0; i < search->count; i++) {
-        const tune_candidate *candidate = &search->candidates[i];
-        if (!(measured(candidate) > 0)) continue;
-        off += fabs(log(measured(candidate) / (candidate->predicted * bias(search, candidate->strategy))));
-        timed++;
-    }
-    if (timed) search->spread = (TUNE_SPREAD_WEIGHT * TUNE_SPREAD + off) / (TUNE_SPREAD_WEIGHT + (double)timed);
-}
-
 static bool is_short(const tune_search *search) { return tune_search_expects(search, search->current) < TUNE_SHORT; }
 
 /* Units in one sample. */
@@ -100,19 +87,12 @@ static double units_left(const tune_search *search) {
     return search->known > 0 ? fmax(search->known - search->units, 0) : search->units;
 }
 
-/* The spread of a strategy's estimates: the prior if none of its candidates was timed. */
-static double spread_of(const tune_search *search, const void *strategy) {
-    for (size_t i = 0; i < search->count; i++)
-        if (search->candidates[i].strategy == strategy && measured(&search->candidates[i]) > 0) return search->spread;
-    return TUNE_SPREAD;
-}
-
 /* Expected gain of a trial in the remaining units, in seconds. The true time has a Laplace
- * distribution around the expected one with scale `spread`; this is the mean of the part below the
- * current candidate's time. */
+ * distribution around the expected one, of relative scale TUNE_SPREAD; this is the mean of the part
+ * below the current candidate's time. */
 static double expected_gain(const tune_search *search, size_t candidate) {
     const double now = tune_search_expects(search, search->current), expected = tune_search_expects(search, candidate);
-    const double spread = spread_of(search, search->candidates[candidate].strategy) * expected;
+    const double spread = TUNE_SPREAD * expected;
     return units_left(search) * (fmax(now - expected, 0) + spread / 2 * exp(-fabs(now - expected) / spread));
 }
 
@@ -235,12 +215,6 @@ static void count_loss(tune_search *search, const tune_move *move, double second
     search->spent += move->units * fmax(took - now, 0);
 }
 
-/* Updates the overhead of checks: waits for code or for sums. */
-static void learn_compare(tune_search *search, const tune_move *move, double seconds) {
-    const double rest = move->whole - seconds - tune_search_expects(search, search->current);
-    if (move->check && move->whole > 0) search->compare = fmax((search->compare + rest) / 2, 0);
-}
-
 /* A candidate's first run, next to the current one. It may include loading its code, so it only
  * excludes candidates that are far too slow. From here on the two alternate, and older samples of
  * the current one, at other clock rates, are discarded. */
@@ -260,9 +234,7 @@ void tune_search_update(tune_search *search, const tune_move *move, double secon
     if (move->timed && !move->check && seconds > 0 && !sampled(candidate))
         candidate->samples[candidate->count++] = seconds;
     count_loss(search, move, seconds);
-    learn_compare(search, move, seconds);
     if (move->check) take_check(search, move->candidate, seconds, right);
-    if (move->timed) learn(search);
     decide(search, move->candidate);
     if (move->candidate == search->current)
         for (size_t i = 0; i < search->count; i++) decide(search, i);

@@ -36,10 +36,9 @@ enum { TUNE_SAMPLES_LEAST = 3, TUNE_SAMPLES_SURE = 5 };
 #define TUNE_BEHIND_RATIO 1.03
 #define TUNE_FASTER_RATIO 0.995 /* Times the current one: a candidate below it takes over. */
 
-/* Prior of the mean relative error of an estimate, weighted as this many timed candidates. Fitted
- * on recorded candidates of 87 problems; 0.05 to 0.12 and weights of 1 to 4 lose hardly more. */
+/* Mean relative error of an estimate. Fitted on recorded candidates of 87 problems; 0.05 to 0.12
+ * lose hardly more. */
 #define TUNE_SPREAD 0.07
-#define TUNE_SPREAD_WEIGHT 4
 /* Weight of the prior that a strategy's estimates have no bias, in timed candidates. The candidates
  * that are timed first have the lowest estimates and thus a larger bias than the others. Fitted on
  * recordings. */
@@ -79,14 +78,12 @@ typedef struct tune_search {
     tune_candidate candidates[TUNE_CANDIDATES];
     size_t count;
     size_t current; /* index of the candidate that runs */
-    double compare; /* Seconds to compare two results: a guess, updated by checks. */
+    double compare; /* Seconds to compare two results: a guess. */
     double lost;    /* seconds, against the estimate's choice */
     double spent;   /* Seconds of trials beyond the time of the then current candidate. */
     double units;   /* done */
     double known;   /* Units that will be run at least; 0: not known. */
-    /* Mean relative error of the expected times of timed candidates; 0: none was timed. */
-    double spread;
-    bool frozen; /* no more trials */
+    bool frozen;    /* no more trials */
 } tune_search;
 
 typedef struct tune_move {

@@ -10,7 +10,6 @@
 #include "context/compile_batch.h"
 #include "context/context.h"
 #include "tune/compare_results.h"
-#include "tune/online_state.h"
 #include "tune/plan_wisdom.h"
 
 /* Work between two decisions, in seconds: each decision costs a wait of some microseconds. */
@@ -63,17 +62,12 @@ static uint64_t choose_chunks(const stn_plan *plan, const char *strategy, stn_pl
     return 1;
 }
 
-static bool is_candidate(const stn_online *o, const stn_ranked *row) {
+/* config: NULL: any candidate of the strategy. */
+static bool has_candidate(const stn_online *o, const stn_strategy *strategy, const stn_candidate *config) {
     for (size_t i = 0; i < o->search.count; i++)
-        if (o->candidates[i].strategy == row->strategy &&
-            !memcmp(&o->candidates[i].config, &row->candidate, sizeof row->candidate))
+        if (o->candidates[i].strategy == strategy &&
+            (!config || !memcmp(&o->candidates[i].config, config, sizeof *config)))
             return true;
-    return false;
-}
-
-static bool has_strategy(const stn_online *o, const stn_strategy *strategy) {
-    for (size_t i = 0; i < o->search.count; i++)
-        if (o->candidates[i].strategy == strategy) return true;
     return false;
 }
 
@@ -96,9 +90,9 @@ static void choose_candidates(stn_online *o) {
     for (int others = 0; others < 2; others++)
         for (size_t i = 0; i < unit->ranked && unit->ranking[i].applies; i++) {
             const stn_ranked *row = &unit->ranking[i];
-            const bool first = i == 0 || !has_strategy(o, row->strategy);
+            const bool first = i == 0 || !has_candidate(o, row->strategy, NULL);
             const double most = (others ? LIKELY : DOMINATED) * unit->ranking[0].estimate.seconds;
-            if ((others || first) && row->estimate.seconds <= most && !is_candidate(o, row))
+            if ((others || first) && row->estimate.seconds <= most && !has_candidate(o, row->strategy, &row->candidate))
                 add_candidate(o, row->strategy, &row->candidate, row->estimate.seconds);
         }
 }
@@ -166,11 +160,6 @@ static stn_online *make(stn_plan *plan) {
     return o;
 }
 
-static void begin(stn_online *o) {
-    o->plan->online = o;
-    tune_online_start(o);
-}
-
 void tune_online_open(stn_plan *plan, const char *strategy, double executions) {
     stn_online *o = plan->kind->shape(plan).repeats ? make(plan) : NULL;
     if (!o) return;
@@ -183,7 +172,8 @@ void tune_online_open(stn_plan *plan, const char *strategy, double executions) {
     o->search.known = executions * (double)o->chunks;
     if (o->chunks > 1 && !(executions > 0)) o->search.known = (double)o->chunks;
     plan->workspace_size = o->inner + o->grid * (o->chunks > 1 ? 2 : 1);
-    begin(o);
+    plan->online = o;
+    tune_online_start(o);
 }
 
 /* ---- closing, and new weights ---------------------------------------------------------------- */
@@ -210,30 +200,14 @@ void tune_online_close(stn_plan *plan) {
 
 uint64_t tune_online_chunks(const stn_plan *plan) { return plan->online->chunks; }
 
-/* Gives the unit that candidates are built from the plan's new weights. */
-static bool renew_unit(stn_online *o) {
-    const stn_plan *plan = o->plan;
-    stn_plan *unit;
-    const uint64_t steps = plan->kind->shape(o->unit).steps;
-    if (stn_plan_copy(plan, plan->kind, stn_plan_work(plan), steps, &unit, NULL) != STN_OK) return false;
-    memcpy(unit->ranking, o->unit->ranking, sizeof unit->ranking);
-    unit->ranked = o->unit->ranked;
-    stn_plan_destroy(o->unit);
-    o->unit = unit;
-    return true;
-}
-
-static void drop_candidate(stn_online *o, size_t candidate, const char *why) {
+/* Where the running candidate is dropped, candidate 0 runs, which has the new weights. */
+static void drop_candidate(stn_online *o, size_t candidate, const stn_error *why) {
     o->search.candidates[candidate].state = TUNE_CANDIDATE_OUT;
     stn_plan_destroy(o->candidates[candidate].plan);
     o->candidates[candidate].plan = NULL;
-    (void)stn_fail(&o->candidates[candidate].why, STN_ERROR_UNSUPPORTED, "%s", why);
+    o->candidates[candidate].why = *why;
     atomic_store(&o->candidates[candidate].built, TUNE_FAILED);
-}
-
-/* Restarts from candidate 0, which has the new weights, because the running candidate was
- * dropped. */
-static void restart(stn_online *o) {
+    if (o->search.current != candidate) return;
     o->search.current = 0;
     o->search.candidates[0].state = TUNE_CANDIDATE_CHECKED;
 }
@@ -245,7 +219,8 @@ stn_status tune_online_set_weights(stn_plan *plan, size_t count, const double *w
     o->left = 0;
     stn_compile_batch_free(o->compare_kernel_batch); /* It was cancelled. */
     o->compare_kernel_batch = NULL;
-    if (!renew_unit(o)) return stn_fail_memory(error, "a plan", sizeof *plan);
+    /* Candidates are built from the unit. */
+    STN_TRY(stn_task_set_weights(&o->unit->task, count, weights, error));
     for (size_t i = 0; i < o->search.count; i++) {
         online_candidate *candidate = &o->candidates[i];
         stn_error why = {0};
@@ -253,8 +228,7 @@ stn_status tune_online_set_weights(stn_plan *plan, size_t count, const double *w
             if (i && atomic_load(&candidate->built) == TUNE_COMPILED) atomic_store(&candidate->built, TUNE_UNBUILT);
         } else if (plan->kind->set_weights(candidate->plan, count, weights, &why) != STN_OK) {
             if (i == 0) return stn_fail(error, why.status, "%s", why.message);
-            drop_candidate(o, i, why.message);
-            if (o->search.current == i) restart(o);
+            drop_candidate(o, i, &why);
         }
     }
     if (o->search.frozen || o->over) return STN_OK;
@@ -269,53 +243,35 @@ const stn_plan *tune_online_now(const stn_plan *plan) {
     return candidate ? candidate : plan;
 }
 
-const stn_strategy *tune_online_strategy(const stn_plan *plan, stn_candidate *config) {
-    const online_candidate *candidate = &plan->online->candidates[plan->online->search.current];
-    if (config) *config = candidate->config;
-    return candidate->strategy;
-}
-
 /* ---- description ----------------------------------------------------------------------------- */
-
-static void print_candidate(const stn_online *o, const online_candidate *candidate, stn_text *text) {
-    stn_text_printf(text, "%s", candidate->strategy->name);
-    if (candidate->strategy->name_candidate) {
-        stn_text_printf(text, ", ");
-        candidate->strategy->name_candidate(&o->unit->task, &candidate->config, text);
-    }
-}
-
-/* The number of candidates that could not be built; *first: one of them. */
-static size_t count_failed(const stn_online *o, const online_candidate **first) {
-    size_t failed = 0;
-    for (size_t i = o->search.count; i-- > 1;)
-        if (atomic_load(&o->candidates[i].built) == TUNE_FAILED) failed++, *first = &o->candidates[i];
-    return failed;
-}
 
 void tune_online_describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const stn_online *o = plan->online;
     const online_candidate *candidate = &o->candidates[o->search.current], *bad = NULL;
-    const size_t failed = count_failed(o, &bad);
-    size_t tried = 0;
-    for (size_t i = 1; i < o->search.count; i++)
+    const bool over = tune_search_over(&o->search);
+    size_t tried = 0, failed = 0;
+    for (size_t i = o->search.count; i-- > 1;) {
         tried += o->search.candidates[i].count > 0 || o->search.candidates[i].known > 0;
-    if (format == STN_TEXT) {
-        stn_text_printf(text, "\nonline:     ");
-        print_candidate(o, candidate, text);
-        stn_text_printf(text, " runs; %zu of %zu others tried%s", tried, o->search.count - 1,
-                        tune_search_over(&o->search) ? ", and no more" : "");
-        if (bad) stn_text_printf(text, "; %zu skipped, as %s: %s", failed, bad->strategy->name, bad->why.message);
+        if (atomic_load(&o->candidates[i].built) == TUNE_FAILED) failed++, bad = &o->candidates[i];
+    }
+    if (format == STN_JSON) {
+        stn_json_key(text, "online");
+        stn_text_printf(text, "{");
+        stn_json_text(text, "strategy", candidate->strategy->name);
+        stn_json_integer(text, "others", (int64_t)o->search.count - 1);
+        stn_json_integer(text, "tried", (int64_t)tried);
+        stn_json_integer(text, "skipped", (int64_t)failed);
+        stn_json_text(text, "skipped_because", bad ? bad->why.message : NULL);
+        stn_json_integer(text, "chunks", (int64_t)o->chunks);
+        stn_json_flag(text, "over", over);
+        stn_text_printf(text, "}");
         return;
     }
-    stn_json_key(text, "online");
-    stn_text_printf(text, "{");
-    stn_json_text(text, "strategy", candidate->strategy->name);
-    stn_json_key(text, "others"), stn_text_printf(text, "%zu", o->search.count - 1);
-    stn_json_key(text, "tried"), stn_text_printf(text, "%zu", tried);
-    stn_json_key(text, "skipped"), stn_text_printf(text, "%zu", failed);
-    stn_json_text(text, "skipped_because", bad ? bad->why.message : NULL);
-    stn_json_key(text, "legs"), stn_text_printf(text, "%llu", (unsigned long long)o->chunks);
-    stn_json_flag(text, "over", tune_search_over(&o->search));
-    stn_text_printf(text, "}");
+    stn_text_printf(text, "\nonline:     %s", candidate->strategy->name);
+    if (candidate->strategy->name_candidate) {
+        stn_text_printf(text, ", ");
+        candidate->strategy->name_candidate(&o->unit->task, &candidate->config, text);
+    }
+    stn_text_printf(text, " runs; %zu of %zu others tried%s", tried, o->search.count - 1, over ? ", and no more" : "");
+    if (bad) stn_text_printf(text, "; %zu skipped, as %s: %s", failed, bad->strategy->name, bad->why.message);
 }

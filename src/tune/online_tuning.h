@@ -14,7 +14,15 @@
  * The caller's workspace holds: [largest candidate workspace][grid for checks][spare grid]. */
 #ifndef STN_TUNE_ONLINE_TUNING_H
 #define STN_TUNE_ONLINE_TUNING_H
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "context/compile_batch.h"
+#include "context/kernel.h"
 #include "plan/plan.h"
+#include "tune/compare_results.h"
+#include "tune/online_search.h"
 
 /* Lets tests simulate the GPU: the seconds of a unit of a candidate, and the length of chunks. A
  * context has NULL for real events. */
@@ -24,16 +32,62 @@ typedef struct tune_simulation {
     double chunk_seconds;
 } tune_simulation;
 
-/* Opens a prepared plan: sets plan->online unless there is no other candidate, and enlarges
- * plan->workspace_size. */
+enum { TUNE_UNBUILT, TUNE_COMPILED, TUNE_BUILT, TUNE_FAILED };
+
+typedef struct online_candidate {
+    const stn_strategy *strategy;
+    stn_candidate config;
+    /* Owned: runs one unit. NULL: not built, or candidate 0 if a unit is the whole run. */
+    stn_plan *plan;
+    stn_compile_batch *missing_kernels; /* NULL: none has been asked for */
+    atomic_int built;
+    stn_error why; /* The reason of a failure; written before `built`. */
+} online_candidate;
+
+typedef struct stn_online {
+    stn_plan *plan; /* the plan that was opened */
+    /* Owned: the work of one unit and its ranking, not prepared; candidates are built from it. */
+    stn_plan *unit;
+    uint64_t chunks;
+    tune_search search;
+    online_candidate candidates[TUNE_CANDIDATES];
+    pthread_mutex_t lock; /* held during executions */
+    pthread_t builder;    /* Compiles; device work is done by executions. */
+    bool has_builder;
+    atomic_bool stop, comparable; /* comparable: the comparison kernel is compiled. */
+    stn_compile_batch *compare_kernel_batch;
+    pid_t owner;
+    stn_kernel *compare;
+    void *sums;
+    /* Timers of the move in flight; done: of a whole check, trusted run and comparison included. */
+    stn_timer *took, *done;
+    bool in_flight, over; /* over: the current candidate runs from here on. */
+    tune_move timed_move;
+    unsigned left; /* Units of the move that must still run before it is in flight. */
+    double behind; /* Executions enqueued after the timed one. */
+    /* Bytes: of the candidates' workspace; of a grid; offset of the spare grid. */
+    size_t inner, grid, spare;
+    tune_compared compared; /* the sample of two results */
+} stn_online;
+
+/* ---- online_build.c
+ * Collects the kernels that each candidate from index `from` on lacks, and the workspace it needs;
+ * builds those that lack none. */
+void tune_online_collect(stn_online *o, size_t from);
+/* Starts the compiling thread; halt: cancels what has not started; end: halts and joins it. */
+void tune_online_start(stn_online *o);
+void tune_online_halt(stn_online *o);
+void tune_online_end(stn_online *o);
+/* Builds a candidate whose kernels are compiled, during an execution; candidate->why has a
+ * failure. */
+void tune_online_build(stn_online *o, online_candidate *candidate);
+
+/* ---- online_tuning.c and online_run.c: as in stn_tuner (plan/plan.h) */
 void tune_online_open(stn_plan *plan, const char *strategy, double executions);
 uint64_t tune_online_chunks(const stn_plan *plan);
 stn_status tune_online_run(stn_plan *plan, stn_part chunks, const stn_execution *run, stn_error *error);
-/* Gives all candidates new weights; those not yet built get them when built. */
 stn_status tune_online_set_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error);
-/* The plan that runs now: the given one, or one made from it; and its candidate. */
 const stn_plan *tune_online_now(const stn_plan *plan);
-const stn_strategy *tune_online_strategy(const stn_plan *plan, stn_candidate *config);
 void tune_online_describe(const stn_plan *plan, stn_format format, stn_text *text);
 void tune_online_close(stn_plan *plan);
 #endif

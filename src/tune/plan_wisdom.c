@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "context/context.h"
-#include "launch/clocks.h"
 
 /* ---- the key --------------------------------------------------------------------------------- */
 
@@ -44,6 +43,7 @@ static stn_status begin_key(const stn_plan *plan, const char *kind, stn_key_buil
     stn_key_add_text(builder, "device", plan->machine.name);
     stn_key_add_text(builder, "arch", plan->machine.arch);
     add_number(builder, "multiprocessors", plan->machine.multiprocessors);
+    stn_key_add(builder, "kernels", plan->context->templates_key.bytes, sizeof plan->context->templates_key.bytes);
     if (plan->cold) add_number(builder, "cold", 1);
     *result = builder;
     return STN_OK;
@@ -62,62 +62,55 @@ stn_status tune_wisdom_key(const stn_plan *plan, stn_wisdom_key *key, stn_error 
     add_number(builder, "driver", driver_of(plan));
     plan->kind->key(plan, &(stn_key_sink){builder, add_number, add_text});
     stn_key_finish(builder, &key->problem);
-    key->kernels = plan->context->templates_key;
     return STN_OK;
 }
 
 /* ---- lookup ---------------------------------------------------------------------------------- */
 
-/* Collects all entries of the class in the folder's wisdom. */
-static void find_class(stn_context *context, const stn_key *class, stn_text *entries) {
+/* Copies all entries of the class in the folder's wisdom: those of the problem itself first.
+ * Returns the size of the latter. */
+static size_t find_class(stn_context *context, const stn_wisdom_key *key, stn_text *entries) {
     stn_folder *folder = stn_cache_folder(context->cache);
+    const stn_wisdom *wisdom = &context->wisdom;
     stn_error why = {0};
+    size_t same_size = 0;
     pthread_mutex_lock(&context->lock);
     if (folder->path && stn_wisdom_refresh(folder, &context->wisdom, &context->wisdom_seen, &why) != STN_OK)
         stn_folder_warn(folder, "%s", why.message);
-    for (const char *end, *at = context->wisdom.text; at && (at = stn_wisdom_find(at, class, &end)); at = end - 1)
-        stn_text_append(entries, at, (size_t)(end - at));
+    for (int same = 1; same >= 0; same--) {
+        for (size_t i = 0; i < wisdom->count; i++) {
+            const char *at = wisdom->entry[i];
+            bool same_class;
+            if (stn_wisdom_is_of(at, key, &same_class) == same && same_class)
+                stn_text_append(entries, at, (size_t)(wisdom->entry[i + 1] - at));
+        }
+        if (same) same_size = entries->size;
+    }
     pthread_mutex_unlock(&context->lock);
+    stn_text_append(entries, "", 1);
+    return same_size;
 }
 
 bool tune_recall(const stn_plan *plan, tune_try visit, void *user) {
     stn_wisdom_key key;
     stn_text entries = STN_TEXT_EMPTY;
     tune_records *records = plan->kind->key ? malloc(sizeof *records) : NULL;
-    if (!records || tune_wisdom_key(plan, &key, NULL) != STN_OK) {
-        free(records);
-        return false;
-    }
-    find_class(plan->context, &key.class, &entries);
-    stn_text_append(&entries, "", 1);
-    const char *begin = entries.failed ? "" : entries.data;
     bool taken = false;
-    for (int nearness = TUNE_SAME; nearness < TUNE_NEARNESSES && !taken; nearness++)
-        for (const char *end, *at = begin; !taken && *at; at = end) {
-            bool same_kernels;
+    if (records && tune_wisdom_key(plan, &key, NULL) == STN_OK) {
+        const size_t same_size = find_class(plan->context, &key, &entries);
+        for (const char *end, *at = entries.failed ? "" : entries.data; !taken && *at; at = end) {
             const char *next = strstr(at + 1, "\nentry: ");
             end = next ? next + 1 : at + strlen(at);
-            const bool same = stn_wisdom_is_of(at, &key, &same_kernels);
-            if (nearness != (!same_kernels ? TUNE_OTHER_KERNELS : same ? TUNE_SAME : TUNE_SIMILAR)) continue;
             tune_records_parse(at, end, records);
-            taken = visit(user, records, (tune_nearness)nearness);
+            taken = visit(user, records, at < entries.data + same_size);
         }
+    }
     stn_text_clear(&entries);
     free(records);
     return taken;
 }
 
 /* ---- new entries ----------------------------------------------------------------------------- */
-
-/* Adds the clocks to the device's line, for human readers only; it is never parsed. */
-static void print_clocks(const stn_device *device, stn_text *text) {
-    stn_clocks clocks;
-    stn_device_clocks(device, &clocks);
-    if (*clocks.why) stn_text_printf(text, ", clocks not known: %s", clocks.why);
-    if (clocks.multiprocessor) stn_text_printf(text, ", multiprocessors at %u MHz", clocks.multiprocessor);
-    if (clocks.memory) stn_text_printf(text, ", memory at %u MHz", clocks.memory);
-    if (clocks.power_limit) stn_text_printf(text, ", %u W at most", clocks.power_limit);
-}
 
 static stn_status print_entry(const stn_plan *plan, const tune_records *records, stn_text *text, stn_error *error) {
     stn_wisdom_key key;
@@ -126,10 +119,8 @@ static stn_status print_entry(const stn_plan *plan, const tune_records *records,
     const size_t begin = text->size;
     stn_text_printf(text, "problem: ");
     plan->kind->print(plan, text);
-    stn_text_printf(text, "\ndevice: %s, driver %d", plan->machine.name, driver_of(plan));
-    if (plan->context->device) print_clocks(plan->context->device, text);
-    stn_text_printf(text, "\n");
-    /* Names from a driver or NVML may hold any character. */
+    stn_text_printf(text, "\ndevice: %s, driver %d\n", plan->machine.name, driver_of(plan));
+    /* Names from a driver may hold any character. */
     for (size_t i = begin; i < text->size; i++)
         if ((text->data[i] < ' ' && text->data[i] != '\n') || text->data[i] > '~') text->data[i] = '?';
     tune_records_print(records, text);
@@ -203,22 +194,15 @@ static stn_status join_import(void *user, stn_wisdom *before, stn_text *after, s
 
 static void print_import(const stn_context *context, const importing *in, stn_text *text) {
     const stn_wisdom *wisdom = &in->wisdom;
-    const stn_wisdom_key key = {.kernels = context->templates_key};
     const char *device;
-    size_t for_machine = 0, old = 0;
+    size_t for_machine = 0;
     for (size_t i = 0; i < wisdom->count; i++) {
-        bool kernels;
         const size_t name = strlen(context->machine.name),
                      size = stn_wisdom_line(wisdom->entry[i], wisdom->entry[i + 1], "device: ", &device);
         for_machine += size > name && !strncmp(device, context->machine.name, name) && device[name] == ',';
-        (void)stn_wisdom_is_of(wisdom->entry[i], &key, &kernels);
-        old += !kernels;
     }
     stn_text_printf(text, "%zu entries taken, %zu of them for %s; %zu were known and are completed\n", wisdom->count,
                     for_machine, context->machine.name, in->known);
-    if (old)
-        stn_text_printf(
-            text, "%zu are of other kernels than this library's, and are used only if estimates are close\n", old);
 }
 
 stn_status stn_wisdom_import(stn_context *context, const char *text, size_t size, char **report, stn_error *error) {

@@ -1,6 +1,6 @@
 /* Wisdom of plans, in the cache folder's file (format: cache/wisdom.h). Lines of an entry:
  *
- *     entry: CLASS PROBLEM KERNELS
+ *     entry: CLASS PROBLEM
  *     problem: 2D 4096 x 4096, f64, ...
  *     device: NVIDIA H200, driver 13000
  *     candidate: direct 0.0893 4 2 1 ...       (time_record.h) */
@@ -10,17 +10,9 @@
 #include "plan/plan.h"
 #include "tune/time_record.h"
 
-/* How close an entry is to the plan's problem. */
-typedef enum tune_nearness {
-    TUNE_SAME,          /* the same problem, device, driver and kernels */
-    TUNE_SIMILAR,       /* a problem of the same class, with any driver */
-    TUNE_OTHER_KERNELS, /* the same class, with other kernels */
-    TUNE_NEARNESSES
-} tune_nearness;
-
-/* Called with the records of each entry of the plan's class, the nearest first and among those the
- * newest, until it returns true. */
-typedef bool (*tune_try)(void *user, const tune_records *records, tune_nearness nearness);
+/* Called with the records of each entry of the plan's class, those of the problem itself first (on
+ * this device and driver: `same`) and then the newest, until it returns true. */
+typedef bool (*tune_try)(void *user, const tune_records *records, bool same);
 bool tune_recall(const stn_plan *plan, tune_try visit, void *user);
 
 /* Adds an entry with the measured times, joined with the known ones: a new time of a candidate

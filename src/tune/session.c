@@ -1,7 +1,5 @@
 /* Offline tuning session: compiles, checks and times the candidates of a plan's ranking in rounds.
- * See session.h. */
-#include "tune/session.h"
-
+ * See tuner.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +10,7 @@
 #include "context/compile_batch.h"
 #include "context/context.h"
 #include "tune/timing_trial.h"
+#include "tune/tuner.h"
 
 /* Candidates estimated at more than this many times the best are not tried, unless best of their
  * strategy. */

@@ -25,42 +25,42 @@ typedef struct fill_arguments {
     int64_t half_row, half_last;
 } fill_arguments;
 
-/* ---- filling grids --------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
-static stn_status launch_fill(const tune_stage *stage, fill_arguments *arguments, stn_error *error) {
-    stn_launch launch = {.grid = {tune_blocks(arguments->count), 1, 1}, .block = {TUNE_THREADS, 1, 1}};
-    return stn_module_launch(stage->fill->module, &launch, arguments, error);
-}
-
-static stn_status fill_by(const tune_stage *stage, uint64_t seed, void *grid, int64_t elements, double low, double high,
-                          stn_error *error) {
-    fill_arguments arguments = {grid, elements, seed, low, high, 0, 0};
-    return launch_fill(stage, &arguments, error);
-}
-
-/* Fills the input. A transform to real numbers gets a Hermitian spectrum: its result is undefined
- * for any other. */
-static stn_status fill_input(const tune_stage *stage, void *grid, int64_t elements, stn_error *error) {
-    fill_arguments arguments = {grid, elements, SEED, -1, 1, stage->shape.half_row, stage->shape.half_last};
-    return launch_fill(stage, &arguments, error);
-}
-
-static stn_status fill(const tune_stage *stage, void *grid, int64_t elements, double low, double high,
+/* Fills with numbers between `low` and `high`. The input of a transform to real numbers is a
+ * Hermitian spectrum: its result is undefined for any other. */
+static stn_status fill(const tune_stage *stage, uint64_t seed, void *grid, int64_t numbers, double low, double high,
                        stn_error *error) {
-    return fill_by(stage, SEED, grid, elements, low, high, error);
+    const bool input = seed == SEED;
+    fill_arguments arguments = {
+        grid, numbers, seed, low, high, input ? stage->shape.half_row : 0, input ? stage->shape.half_last : 0};
+    stn_launch launch = {.grid = {tune_blocks(numbers), 1, 1}, .block = {TUNE_THREADS, 1, 1}};
+    return stn_module_launch(stage->fill->module, &launch, &arguments, error);
 }
 
-/* ---- sizes ----------------------------------------------------------------------------------- */
-
-static bool in_place(const tune_stage *stage) { return stage->shape.in_place; }
-
-/* Elements of a grid, from its first to its last in memory. */
-static int64_t numbers_of(const tune_stage *stage, bool of_output) {
-    return of_output ? stage->shape.out_numbers : stage->shape.in_numbers;
+/* In place: the array holds the input before a run. */
+static stn_status fill_in_place(const tune_stage *stage, void *grid, stn_error *error) {
+    return fill(stage, SEED, grid, stage->shape.out_numbers, -1, 1, error);
 }
 
-static size_t bytes_of(const tune_stage *stage, bool of_output) {
-    return (size_t)numbers_of(stage, of_output) * stn_dtype_size(stage->shape.dtype);
+/* Allocates an array, and fills it with random numbers if a seed is given. */
+static stn_status open_array(const tune_stage *stage, int64_t numbers, uint64_t seed, void **array, stn_error *error) {
+    if (!numbers) return STN_OK;
+    STN_TRY(stn_memory_alloc(stage->context, (size_t)numbers * stn_dtype_size(stage->shape.dtype), array, error));
+    return seed ? fill(stage, seed, *array, numbers, -1, 1, error) : STN_OK;
+}
+
+/* The arrays that an operand is written to have a second one, for the reference result. */
+static stn_status open_operands(tune_stage *stage, stn_error *error) {
+    const stn_kind *kind = stage->plan->kind;
+    if (kind->operands) kind->operands(stage->plan, stage->operand_numbers);
+    for (int i = 0; i < STN_OPERANDS; i++) {
+        const int64_t numbers = stage->operand_numbers[i];
+        const bool written = stn_operand_is_written(i);
+        STN_TRY(open_array(stage, numbers, written ? 0 : SEED + 1 + (uint64_t)i, &stage->operand[i], error));
+        if (written) STN_TRY(open_array(stage, numbers, 0, &stage->want_operand[i], error));
+    }
+    return STN_OK;
 }
 
 static uint64_t steps_of(const stn_plan *plan) { return plan->kind->shape(plan).steps; }
@@ -70,35 +70,9 @@ static stn_status find_reference(tune_stage *stage, stn_error *error) {
                                                   error);
 }
 
-/* Bytes to write to flush the L2 cache: twice its size. */
-static size_t flush_bytes(const tune_stage *stage) { return 2 * stage->context->machine.l2_bytes; }
-
-/* ---- opening --------------------------------------------------------------------------------- */
-
-/* Allocates the operands. Read ones are filled with random numbers; written ones get a second
- * buffer for the reference result. */
-static stn_status open_operands(tune_stage *stage, stn_error *error) {
-    const stn_kind *kind = stage->plan->kind;
-    if (kind->operands) kind->operands(stage->plan, stage->operand_numbers);
-    for (int i = 0; i < STN_OPERANDS; i++) {
-        const int64_t numbers = stage->operand_numbers[i];
-        const size_t bytes = (size_t)numbers * stn_dtype_size(stage->shape.dtype);
-        if (!numbers) continue;
-        STN_TRY(stn_memory_alloc(stage->context, bytes, &stage->operand[i], error));
-        if (stn_operand_is_written(i))
-            STN_TRY(stn_memory_alloc(stage->context, bytes, &stage->want_operand[i], error));
-        else
-            STN_TRY(fill_by(stage, SEED + 1 + (uint64_t)i, stage->operand[i], numbers, -1, 1, error));
-    }
-    return STN_OK;
-}
-
-static stn_status open_source(tune_stage *stage, stn_error *error) {
-    const int64_t numbers = stage->shape.source_numbers;
-    if (!numbers) return STN_OK;
-    STN_TRY(
-        stn_memory_alloc(stage->context, (size_t)numbers * stn_dtype_size(stage->shape.dtype), &stage->source, error));
-    return fill_by(stage, SEED + 1 + STN_OPERANDS, stage->source, numbers, -1, 1, error);
+/* Numbers to write to flush the L2 cache: twice its size. */
+static int64_t flush_numbers(const tune_stage *stage) {
+    return (int64_t)(2 * stage->context->machine.l2_bytes / stn_dtype_size(stage->shape.dtype));
 }
 
 /* Rescales the plan's taps if its values would overflow, since those cannot be compared. */
@@ -122,14 +96,13 @@ static stn_status open_stage(tune_stage *stage, stn_error *error) {
     STN_TRY(tune_kernel(context, stage->shape.dtype, "tune_fill", &stage->fill, error));
     STN_TRY(tune_kernel(context, stage->shape.dtype, "tune_compare", &stage->compare, error));
     STN_TRY(stn_timer_create(context->device, &stage->timer, error));
-    if (!in_place(stage)) STN_TRY(stn_memory_alloc(context, bytes_of(stage, false), &stage->in, error));
-    STN_TRY(stn_memory_alloc(context, bytes_of(stage, true), &stage->out, error));
-    STN_TRY(stn_memory_alloc(context, bytes_of(stage, true), &stage->want, error));
     STN_TRY(stn_memory_alloc(context, TUNE_SUMS, &stage->sums, error));
+    STN_TRY(open_array(stage, stage->shape.out_numbers, 0, &stage->out, error));
+    STN_TRY(open_array(stage, stage->shape.out_numbers, 0, &stage->want, error));
     STN_TRY(open_operands(stage, error));
-    STN_TRY(open_source(stage, error));
-    if (stage->plan->cold) STN_TRY(stn_memory_alloc(context, flush_bytes(stage), &stage->flush, error));
-    return in_place(stage) ? STN_OK : fill_input(stage, stage->in, numbers_of(stage, false), error);
+    STN_TRY(open_array(stage, stage->shape.source_numbers, SEED + 1 + STN_OPERANDS, &stage->source, error));
+    if (stage->plan->cold) STN_TRY(open_array(stage, flush_numbers(stage), 0, &stage->flush, error));
+    return stage->shape.in_place ? STN_OK : open_array(stage, stage->shape.in_numbers, SEED, &stage->in, error);
 }
 
 stn_status tune_stage_open(const stn_plan *plan, tune_stage *stage, stn_error *error) {
@@ -184,12 +157,11 @@ static stn_status run_plan(const tune_stage *stage, stn_plan *plan, const void *
 /* Runs into `out` or `want` and the written operands, which hold NaN before; an in-place run begins
  * with the random input. */
 static stn_status run_fresh(const tune_stage *stage, stn_plan *plan, void *to, void *const *written, stn_error *error) {
-    bool same = in_place(stage);
-    STN_TRY(same ? fill_input(stage, to, numbers_of(stage, true), error)
-                 : fill(stage, to, numbers_of(stage, true), NAN, NAN, error));
+    const bool same = stage->shape.in_place;
+    STN_TRY(same ? fill_in_place(stage, to, error) : fill(stage, 0, to, stage->shape.out_numbers, NAN, NAN, error));
     for (int i = 0; i < STN_OPERANDS; i++)
         if (stn_operand_is_written(i) && written[i])
-            STN_TRY(fill(stage, written[i], stage->operand_numbers[i], NAN, NAN, error));
+            STN_TRY(fill(stage, 0, written[i], stage->operand_numbers[i], NAN, NAN, error));
     return run_plan(stage, plan, same ? to : stage->in, to, written, error);
 }
 
@@ -231,7 +203,7 @@ static stn_status compare_one(const tune_stage *stage, const void *got, const vo
 /* The largest difference over everything that is written; NaN stays NaN. */
 static stn_status compare(const tune_stage *stage, double *difference, stn_error *error) {
     double each;
-    STN_TRY(compare_one(stage, stage->out, stage->want, numbers_of(stage, true), difference, error));
+    STN_TRY(compare_one(stage, stage->out, stage->want, stage->shape.out_numbers, difference, error));
     for (int i = 0; i < STN_OPERANDS; i++) {
         if (!stage->want_operand[i]) continue;
         STN_TRY(compare_one(stage, stage->operand[i], stage->want_operand[i], stage->operand_numbers[i], &each, error));
@@ -306,11 +278,9 @@ void tune_trial_check(tune_stage *stage, tune_trial *trial, double *difference) 
 }
 
 static stn_status start(tune_stage *stage, const tune_trial *trial, stn_timer *timer, stn_error *error) {
-    int64_t elements = numbers_of(stage, true);
-    const int64_t flushed = (int64_t)(flush_bytes(stage) / stn_dtype_size(stage->shape.dtype));
     /* Keeps the values from decaying to zero. */
-    if (in_place(stage)) STN_TRY(fill_input(stage, stage->out, elements, error));
-    if (stage->flush) STN_TRY(fill(stage, stage->flush, flushed, 0, 1, error));
+    if (stage->shape.in_place) STN_TRY(fill_in_place(stage, stage->out, error));
+    if (stage->flush) STN_TRY(fill(stage, 0, stage->flush, flush_numbers(stage), 0, 1, error));
     /* A run alone would begin after its event by the CPU's launch time, which grows with the
      * load. */
     if (!stage->flush && trial->once < BEHIND)

@@ -1,4 +1,4 @@
-/* Sorts a plan's ranking by measured times, from wisdom or from a tuning session (session.h). */
+/* Sorts a plan's ranking by measured times, from wisdom or from a tuning session. */
 #include "tune/tuner.h"
 
 #include <math.h>
@@ -13,8 +13,6 @@
 /* A candidate of a similar problem is not taken if it is estimated at more than this many times the
  * best. */
 #define SIMILAR_LIMIT 1.5
-/* The same for times measured with other kernels: the usual error of estimates. */
-#define OLD_LIMIT 1.15
 enum { WIDE = 48 };
 
 /* ---- the ranking ----------------------------------------------------------------------------- */
@@ -98,16 +96,16 @@ typedef struct recalling {
     const char *strategy;
 } recalling;
 
-/* Moves the row that was the fastest for a similar problem to the front, without its time, unless
- * it is estimated at `most` times the best here or more. */
-static bool take_fastest(stn_plan *plan, const char *strategy, const tune_records *records, double most) {
+/* Moves the row that was the fastest for a similar problem to the front, without its time. */
+static bool take_fastest(stn_plan *plan, const char *strategy, const tune_records *records) {
     const tune_record *fastest = NULL;
     size_t index = 0;
     stn_plan_rank(plan, strategy, WIDE);
     for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies; i++) {
         const stn_ranked *row = &plan->ranking[i];
         const tune_record *known = tune_record_find(records, row->strategy->name, &row->candidate);
-        if (!known || !(known->seconds > 0) || row->estimate.seconds > most * plan->ranking[0].estimate.seconds)
+        if (!known || !(known->seconds > 0) ||
+            row->estimate.seconds > SIMILAR_LIMIT * plan->ranking[0].estimate.seconds)
             continue;
         if (!fastest || known->seconds < fastest->seconds) fastest = known, index = i;
     }
@@ -121,10 +119,9 @@ static bool take_fastest(stn_plan *plan, const char *strategy, const tune_record
 
 /* Times of the same problem go into the ranking; of a similar one only the fastest candidate is
  * used. */
-static bool use(void *user, const tune_records *records, tune_nearness nearness) {
+static bool use(void *user, const tune_records *records, bool same) {
     const recalling *r = user;
-    if (nearness != TUNE_SAME)
-        return take_fastest(r->plan, r->strategy, records, nearness == TUNE_SIMILAR ? SIMILAR_LIMIT : OLD_LIMIT);
+    if (!same) return take_fastest(r->plan, r->strategy, records);
     stn_plan_rank(r->plan, r->strategy, WIDE);
     if (!apply(r->plan, records)) return false;
     set_chosen(r->plan, STN_CHOSEN_BY_MEMORY);
@@ -135,8 +132,8 @@ static bool recall(stn_plan *plan, const char *strategy) {
     return plan->context->device && tune_recall(plan, use, &(recalling){plan, strategy});
 }
 
-static bool take_own(void *user, const tune_records *records, tune_nearness nearness) {
-    if (nearness == TUNE_SAME) *(tune_records *)user = *records;
+static bool take_own(void *user, const tune_records *records, bool same) {
+    if (same) *(tune_records *)user = *records;
     return true; /* The nearest entry comes first. */
 }
 
@@ -196,6 +193,5 @@ const stn_tuner stn_tuner_default = {.recall = recall,
                                      .chunks = tune_online_chunks,
                                      .run = tune_online_run,
                                      .set_weights = tune_online_set_weights,
-                                     .strategy = tune_online_strategy,
                                      .describe = tune_online_describe,
                                      .close = tune_online_close};

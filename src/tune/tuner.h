@@ -2,9 +2,17 @@
 #ifndef STN_TUNE_TUNER_H
 #define STN_TUNE_TUNER_H
 #include "plan/plan.h"
-#include "tune/session.h"
+#include "tune/time_record.h"
 
 extern const stn_tuner stn_tuner_default;
+
+typedef struct tune_order {
+    double seconds; /* time limit, roughly */
+    bool all;       /* true: every candidate; false: the likely ones */
+    /* Excludes candidates estimated at more than this many times the best; 0: decided by `all`. */
+    double within;
+    bool without_wisdom; /* It is neither read nor written. */
+} tune_order;
 
 /* Measures and sorts the plan's ranking; its first row is the best. strategy: NULL or "auto" for
  * all. */
@@ -12,4 +20,17 @@ void tune_measure(stn_plan *plan, const char *strategy, const tune_order *order)
 /* Only compiles what tune_measure would, with all threads of the plan's context, into the cache
  * folder. Needs no GPU. */
 void tune_compile(stn_plan *plan, const char *strategy, const tune_order *order);
+
+/* ---- session.c: an offline tuning session over a plan's ranking
+ *
+ *     candidates, best estimate first -> compiled together -> checked and timed
+ *                                     -> slow ones drop out -> finalists timed alternately
+ *
+ * All candidates are treated alike: the same input, a check before timing, the median of the
+ * samples. */
+
+/* Fails only if nothing could be measured. */
+stn_status tune_session_run(stn_plan *plan, const tune_order *order, tune_records *records, stn_error *error);
+/* Compiles the kernels that the trials need. */
+void tune_session_compile(stn_plan *plan, const tune_order *order);
 #endif

@@ -189,7 +189,7 @@ bool mount_small(const char *at, const char *size) {
 }
 
 stn_wisdom wisdom_of_number(unsigned number, const char *lines) {
-    const stn_wisdom_key key = {key_of_number(number), key_of_number(100 + number), key_of_number(200)};
+    const stn_wisdom_key key = {key_of_number(number), key_of_number(100 + number)};
     stn_text text = {0};
     stn_wisdom wisdom;
     stn_wisdom_begin(&text);

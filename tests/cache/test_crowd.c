@@ -248,7 +248,7 @@ enum { KILL_KEYS = 40 };
 
 /* Stores entry after entry, reporting each, until it is killed. */
 static void store_until_killed(const char *dir, int told, unsigned seed) {
-    stn_cache_options options = {.dir = dir, .keep_source = true};
+    stn_cache_options options = {.dir = dir};
     stn_cache *cache;
     if (stn_cache_open(&options, &cache, NULL) != STN_OK) _exit(1);
     for (unsigned i = seed;; i++) {

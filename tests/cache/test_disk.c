@@ -1,4 +1,4 @@
-/* Entries on disk: found again, damaged ones removed and replaced, aliases. */
+/* Entries on disk: found again, also by their source key; damaged ones removed and replaced. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -131,36 +131,45 @@ Test(disk, a_rejected_entry_is_gone) {
     remove_temp_folder(dir);
 }
 
+/* A key that shares the source key's subfolder, as the library's keys do. */
+static stn_key key_of_compiler(const stn_key *source, unsigned compiler) {
+    stn_key key = key_of_number(compiler);
+    key.bytes[0] = source->bytes[0];
+    return key;
+}
+
 Test(disk, a_source_key_finds_the_newest_compilers_entry) {
     char *dir = make_temp_folder();
     stn_cache *cache = open_cache(dir, NULL);
-    stn_key source = key_of_number(100);
-    for (unsigned compiler = 1; compiler <= 2; compiler++) {
-        stn_key key = key_of_number(compiler);
-        stn_entry entry = entry_of_number(compiler, 8);
-        entry.source = source;
+    stn_key source = key_of_number(100), absent = key_of_number(101), found;
+    stn_entry entry;
+    for (unsigned compiler = 1; compiler <= 3; compiler++) {
+        stn_key key = key_of_compiler(&source, compiler);
+        char *path = entry_path(dir, &key);
+        entry = entry_of_number(compiler, 8);
+        entry.source = compiler == 3 ? absent : source; /* the third one is of another source */
         stn_cache_store(cache, &key, &entry);
         stn_entry_clear(&entry);
-        cr_assert_eq(stn_cache_find_source(cache, &source, &entry), STN_CACHE_DISK);
-        cr_assert(entry_is_of_number(&entry, compiler));
+        set_age(path, compiler == 3 ? 1 : 50 - 10 * (long)compiler);
+        free(path);
+        const unsigned newest = compiler == 3 ? 2 : compiler;
+        cr_assert_eq(stn_cache_find_source(cache, &source, &found, &entry), STN_CACHE_DISK);
+        cr_assert(entry_is_of_number(&entry, newest));
+        stn_entry_clear(&entry);
+        key = key_of_compiler(&source, newest);
+        cr_assert(!memcmp(&found, &key, sizeof key));
+    }
+    stn_key none;
+    cr_assert_eq(stn_cache_find_source(cache, &absent, &none, &entry), STN_CACHE_NONE);
+    cr_assert_eq(stn_cache_find(cache, &source, &entry), STN_CACHE_NONE, "a source key is no key");
+    for (unsigned left = 2; left-- > 0;) {
+        stn_cache_reject(cache, &found);
+        const stn_cache_source from = stn_cache_find_source(cache, &source, &found, &entry);
+        cr_assert_eq(from, left ? STN_CACHE_DISK : STN_CACHE_NONE);
+        if (!left) break;
+        cr_assert(entry_is_of_number(&entry, 1), "the older one, as the newest is gone");
         stn_entry_clear(&entry);
     }
-    stn_entry entry;
-    stn_key key = key_of_number(2), absent = key_of_number(101);
-    cr_assert_eq(stn_cache_find_source(cache, &absent, &entry), STN_CACHE_NONE);
-    cr_assert_eq(stn_cache_find(cache, &source, &entry), STN_CACHE_NONE, "a source key is no key");
-    stn_cache_reject(cache, &key);
-    cr_assert_eq(stn_cache_find_source(cache, &source, &entry), STN_CACHE_NONE, "its entry is gone");
-    store_number(cache, 3, 8); /* An entry from another source, which the alias is made to name. */
-    stn_key other = key_of_number(3);
-    char hex[65], *alias, *path = entry_path(dir, &source);
-    stn_key_hex(&other, hex);
-    cr_assert(asprintf(&alias, "%s.any", path) > 0);
-    cr_assert_eq(unlink(alias), 0);
-    cr_assert_eq(symlink(hex, alias), 0);
-    cr_assert_eq(stn_cache_find_source(cache, &source, &entry), STN_CACHE_NONE);
-    free(alias);
-    free(path);
     stn_cache_close(cache);
     remove_temp_folder(dir);
 }
@@ -192,33 +201,4 @@ Test(disk, has_no_files_in_memory_mode) {
     cr_assert_eq(stn_cache_gc(cache, 0, &counts, &error), STN_ERROR_IO);
     cr_assert_not_null(strstr(error.message, "memory"));
     stn_cache_close(cache);
-}
-
-Test(disk, the_source_is_kept_next_to_it_on_request) {
-    char *dir = make_temp_folder(), *path, *params;
-    stn_cache *cache;
-    stn_cache_options options = {.dir = dir, .keep_source = true};
-    cr_assert_eq(stn_cache_open(&options, &cache, NULL), STN_OK);
-    store_number(cache, 3, 8);
-    stn_key key = key_of_number(3);
-    path = entry_path(dir, &key);
-    cr_assert(asprintf(&params, "%s.params.cuh", path) > 0);
-    size_t size;
-    unsigned char *text = read_file(params, &size);
-    cr_assert_not_null(text);
-    cr_assert(!memcmp(text, "constexpr int NUMBER = 3;\n", size));
-    stn_cache_close(cache);
-    setenv("STENTOR_CACHE_KEEP_SOURCE", "1", 1);
-    cache = open_cache(dir, NULL);
-    store_number(cache, 4, 8);
-    stn_cache_close(cache);
-    setenv("STENTOR_CACHE_KEEP_SOURCE", "0", 1);
-    cache = open_cache(dir, NULL);
-    store_number(cache, 5, 8);
-    stn_cache_close(cache);
-    cr_assert_eq(count_files(dir, NULL), 3 + 2, "three entries, two sources");
-    free(text);
-    free(path);
-    free(params);
-    remove_temp_folder(dir);
 }

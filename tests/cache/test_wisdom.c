@@ -11,12 +11,12 @@
 static stn_error error;
 #define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
 
-static stn_wisdom_key key_of(unsigned class, unsigned problem, unsigned kernels) {
-    return (stn_wisdom_key){key_of_number(class), key_of_number(100 + problem), key_of_number(200 + kernels)};
+static stn_wisdom_key key_of(unsigned class, unsigned problem) {
+    return (stn_wisdom_key){key_of_number(class), key_of_number(100 + problem)};
 }
 
 static void put(stn_text *text, unsigned number) {
-    const stn_wisdom_key key = key_of(number, number, 0);
+    const stn_wisdom_key key = key_of(number, number);
     stn_wisdom_put_key(text, &key);
 }
 
@@ -64,24 +64,24 @@ Test(wisdom, detects_every_changed_byte) {
 
 Test(wisdom, invalid_texts_are_refused_with_a_reason) {
     char entry[300], body[400];
-    const stn_wisdom_key key = key_of(1, 1, 1);
+    const stn_wisdom_key key = key_of(1, 1);
     stn_text line = STN_TEXT_EMPTY;
     stn_wisdom_put_key(&line, &key);
     snprintf(entry, sizeof entry, "%.*s", (int)line.size, line.data);
     stn_text_clear(&line);
     expect_refused("", 0, "no wisdom");
-    expect_refused("stentor wisdom 1\nlibrary: x\n", 28, "of another format than 2");
-    expect_body_refused("stentor wisdom 1\nlibrary: stentor 0.1.0, templates 00\n", "of another format than 2");
-    expect_body_refused("stentor wisdom 2\nlibrary: x\n", "line 2 of the wisdom is no line of an entry");
-    expect_body_refused("stentor wisdom 2\nentry: 12\n", "line 2 of the wisdom is no line of an entry");
-    snprintf(body, sizeof body, "stentor wisdom 2\n%s\n", entry);
+    expect_refused("stentor wisdom 1\nlibrary: x\n", 28, "of another format than 3");
+    expect_body_refused("stentor wisdom 1\nlibrary: stentor 0.1.0, templates 00\n", "of another format than 3");
+    expect_body_refused("stentor wisdom 3\nlibrary: x\n", "line 2 of the wisdom is no line of an entry");
+    expect_body_refused("stentor wisdom 3\nentry: 12\n", "line 2 of the wisdom is no line of an entry");
+    snprintf(body, sizeof body, "stentor wisdom 3\n%s\n", entry);
     expect_body_refused(body, "line 3 of the wisdom is no line of an entry");
-    snprintf(body, sizeof body, "stentor wisdom 2\n%sproblem: \x1b[31m\n", entry);
+    snprintf(body, sizeof body, "stentor wisdom 3\n%sproblem: \x1b[31m\n", entry);
     expect_body_refused(body, "no text of printable ASCII");
-    snprintf(body, sizeof body, "stentor wisdom 2\n%sproblem: \xc2\x9b\n", entry);
+    snprintf(body, sizeof body, "stentor wisdom 3\n%sproblem: \xc2\x9b\n", entry);
     expect_body_refused(body, "no text of printable ASCII");
     entry[10] = 'A'; /* Digits are lower case, so that each key has one text. */
-    snprintf(body, sizeof body, "stentor wisdom 2\n%s", entry);
+    snprintf(body, sizeof body, "stentor wisdom 3\n%s", entry);
     expect_body_refused(body, "line 2 of the wisdom is no line of an entry");
 }
 
@@ -105,34 +105,29 @@ Test(wisdom, with_too_many_entries_is_refused) {
     stn_wisdom_clear(&wisdom), stn_wisdom_clear(&other);
 }
 
-Test(wisdom, entries_are_found_by_their_class) {
+Test(wisdom, entries_are_told_by_class_and_problem) {
     stn_text text = STN_TEXT_EMPTY;
+    stn_wisdom wisdom;
     stn_wisdom_begin(&text);
-    const unsigned classes[] = {5, 7, 5, 6, 5};
-    for (unsigned i = 0; i < 5; i++) {
-        const stn_wisdom_key key = key_of(classes[i], i, i % 2);
+    for (unsigned i = 0; i < 4; i++) {
+        const stn_wisdom_key key = key_of(i / 2, i);
         stn_wisdom_put_key(&text, &key);
         stn_text_printf(&text, "problem: %u\n", i);
     }
     stn_wisdom_end(&text);
-    const stn_key class = key_of_number(5), none = key_of_number(8);
-    const unsigned wanted[] = {0, 2, 4};
-    unsigned found = 0;
-    for (const char *end, *at = text.data; (at = stn_wisdom_find(at, &class, &end)); at = end - 1) {
-        const char *problem;
-        bool kernels;
-        const stn_wisdom_key right = key_of(5, wanted[found], 0), wrong = key_of(5, wanted[found] + 1, 1);
-        cr_assert_lt(found, 3u);
-        cr_expect_eq(stn_wisdom_line(at, end, "problem: ", &problem), 1u);
-        cr_expect_eq((unsigned)(*problem - '0'), wanted[found++]);
-        cr_expect_eq(stn_wisdom_line(at, end, "device: ", &problem), 0u);
-        cr_expect(stn_wisdom_is_of(at, &right, &kernels) && kernels);
-        cr_expect(!stn_wisdom_is_of(at, &wrong, &kernels) && !kernels);
+    OK(stn_wisdom_parse(text.data, text.size, &wisdom, &error));
+    for (unsigned i = 0; i < 4; i++) {
+        const stn_wisdom_key key = key_of(1, 3);
+        const char *value;
+        bool same_class;
+        cr_expect_eq(stn_wisdom_is_of(wisdom.entry[i], &key, &same_class), i == 3);
+        cr_expect_eq(same_class, i / 2 == 1);
+        cr_expect_eq(stn_wisdom_line(wisdom.entry[i], wisdom.entry[i + 1], "problem: ", &value), 1u);
+        cr_expect_eq((unsigned)(*value - '0'), i);
+        cr_expect_eq(stn_wisdom_line(wisdom.entry[i], wisdom.entry[i + 1], "device: ", &value), 0u);
     }
-    cr_expect_eq(found, 3u);
-    const char *end;
-    cr_expect_null(stn_wisdom_find(text.data, &none, &end));
     stn_text_clear(&text);
+    stn_wisdom_clear(&wisdom);
 }
 
 /* ---- merging --------------------------------------------------------------------------------- */

@@ -224,39 +224,3 @@ Test(kernel, processes_share_one_compile, .timeout = 60) {
     close(go[0]);
     cr_expect_eq(stand_ins_compiles(), KERNELS, "%d compiles", stand_ins_compiles());
 }
-
-/* The cubin that a driver made of PTX is used again, but only for that driver and architecture, and
- * for PTX of the same inputs. */
-static void expect_translations(int count, const char *what) {
-    open_gpu();
-    expect_kernel(params);
-    cr_expect_eq(fake->translations, count, "%s: %d translations", what, fake->translations);
-    close_context();
-}
-Test(kernel, a_translation_is_kept_for_its_driver_and_inputs) {
-    fake->refused = "cubin";
-    fake->translated = "made from PTX";
-    expect_translations(1, "the first time");
-    expect_translations(1, "the same again");
-    fake->version = 13010;
-    expect_translations(2, "another driver");
-    expect_translations(2, "the same again");
-    fake->version = 13000;
-    expect_translations(2, "the first driver again");
-    char command[512];
-    snprintf(command, sizeof command,
-             "cp -r %s %s/t && "
-             "echo '// edited' >> %s/t/device/boundary.cuh",
-             TEMPLATE_FOLDER, stand_ins_folder, stand_ins_folder);
-    cr_assert_eq(system(command), 0);
-    snprintf(command, sizeof command, "%s/t", stand_ins_folder);
-    setenv("STENTOR_TEMPLATE_DIR", command, 1);
-    expect_translations(3, "edited templates");
-    unsetenv("STENTOR_TEMPLATE_DIR");
-    snprintf(command, sizeof command, "cp %s %s/other.so && objcopy --remove-section .note.gnu.build-id %s/other.so",
-             FAKE_NVRTC, stand_ins_folder, stand_ins_folder);
-    cr_assert_eq(system(command), 0);
-    snprintf(command, sizeof command, "%s/other.so", stand_ins_folder);
-    setenv("STENTOR_NVRTC_PATH", command, 1);
-    expect_translations(4, "another compiler's PTX");
-}

@@ -30,10 +30,6 @@ using namespace stn_emulator;
     X(cuCtxSynchronize, cuCtxSynchronize, 2000)                                                                        \
     X(cuModuleLoadData, cuModuleLoadData, 2000)                                                                        \
     X(cuModuleLoadDataEx, cuModuleLoadDataEx, 2010)                                                                    \
-    X(cuLinkCreate, cuLinkCreate_v2, 6050)                                                                             \
-    X(cuLinkAddData, cuLinkAddData_v2, 6050)                                                                           \
-    X(cuLinkComplete, cuLinkComplete, 5050)                                                                            \
-    X(cuLinkDestroy, cuLinkDestroy, 5050)                                                                              \
     X(cuModuleUnload, cuModuleUnload, 2000)                                                                            \
     X(cuModuleGetFunction, cuModuleGetFunction, 2000)                                                                  \
     X(cuModuleGetGlobal, cuModuleGetGlobal_v2, 3020)                                                                   \

@@ -34,10 +34,10 @@ COMPILE = 'compile --arch sm_90 --size 100x100 --quiet --stencil '
 
 def wisdom_text(*numbers):
     """A text of wisdom with one entry for each number."""
-    text = 'stentor wisdom 2\n'
+    text = 'stentor wisdom 3\n'
     for number in numbers:
         key = hashlib.sha256(str(number).encode()).hexdigest()
-        text += f'entry: {key} {key} {key}\nproblem: number {number}\ndevice: D, driver 1\ncandidate: direct 0.5' + 20 * ' 1' + '\n'
+        text += f'entry: {key} {key}\nproblem: number {number}\ndevice: D, driver 1\ncandidate: direct 0.5' + 20 * ' 1' + '\n'
     return text + f'sha256 {hashlib.sha256(text.encode()).hexdigest()}\n'
 
 
@@ -172,7 +172,7 @@ TORN = [lambda data: data[:len(data) // 2], lambda data: bytes(len(data)), lambd
 class Bench:
     def __init__(self, folder):
         self.folder, self.cache, self.copy = folder, folder / 'cache', folder / 'copy'
-        self.env = {**os.environ, 'LC_ALL': 'C.UTF-8', 'STENTOR_CACHE_KEEP_SOURCE': '1'}
+        self.env = {**os.environ, 'LC_ALL': 'C.UTF-8'}
         for name, numbers in (('w1', (1,)), ('w23', (2, 3)), ('w4', (4,)), ('w9', (9,))):
             (folder / name).write_text(wisdom_text(*numbers))
 

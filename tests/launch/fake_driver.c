@@ -124,25 +124,6 @@ FAKE(cuModuleLoadDataEx)
     fake.modules++;
     return *module = (stn_cu_module)(uintptr_t)image, 0;
 }
-static stn_cu_result no_linker(void) { return fake.translated ? inside() : STN_CUDA_ERROR_NOT_SUPPORTED; }
-FAKE(cuLinkCreate)(unsigned count, stn_cu_enum *options, void **values, stn_cu_link_state *state) {
-    (void)count, (void)options, (void)values;
-    return *state = (stn_cu_link_state)0x7, no_linker();
-}
-FAKE(cuLinkAddData)
-(stn_cu_link_state state, stn_cu_enum kind, void *data, size_t size, const char *name, unsigned count,
- stn_cu_enum *options, void **values) {
-    (void)state, (void)kind, (void)data, (void)size, (void)name, (void)count, (void)options, (void)values;
-    return no_linker();
-}
-FAKE(cuLinkComplete)(stn_cu_link_state state, void **cubin, size_t *size) {
-    (void)state;
-    fake.translations++;
-    *cubin = (void *)(uintptr_t)fake.translated;
-    *size = strlen(fake.translated) + 1;
-    return inside();
-}
-FAKE(cuLinkDestroy)(stn_cu_link_state state) { return (void)state, inside(); }
 FAKE(cuModuleUnload)(stn_cu_module module) { return (void)module, fake.modules--, inside(); }
 FAKE(cuModuleGetFunction)(stn_cu_function *function, stn_cu_module module, const char *name) {
     if (!strcmp(name, "absent")) return STN_CUDA_ERROR_NOT_FOUND;
@@ -206,12 +187,11 @@ __attribute__((visibility("default"))) stn_cu_result cuGetProcAddress_v2(const c
                 ROW(cuDevicePrimaryCtxRetain) ROW(cuDevicePrimaryCtxRelease) ROW(cuCtxPushCurrent) ROW(cuCtxPopCurrent)
                     ROW(cuCtxGetCurrent) ROW(cuCtxSetCurrent) ROW(cuCtxSynchronize) ROW(cuMemGetInfo) ROW(cuMemAlloc)
                         ROW(cuMemFree) ROW(cuMemcpyHtoD) ROW(cuMemcpyDtoH) ROW(cuMemcpyDtoDAsync)
-                            ROW(cuModuleLoadDataEx) ROW(cuLinkCreate) ROW(cuLinkAddData) ROW(cuLinkComplete)
-                                ROW(cuLinkDestroy) ROW(cuModuleUnload) ROW(cuModuleGetFunction) ROW(cuFuncGetAttribute)
-                                    ROW(cuFuncSetAttribute) ROW(cuOccupancyMaxActiveBlocksPerMultiprocessor)
-                                        ROW(cuLaunchKernel) ROW(cuLaunchKernelEx) ROW(cuStreamSynchronize)
-                                            ROW(cuEventCreate) ROW(cuEventDestroy) ROW(cuEventRecord)
-                                                ROW(cuEventSynchronize) ROW(cuEventElapsedTime)};
+                            ROW(cuModuleLoadDataEx) ROW(cuModuleUnload) ROW(cuModuleGetFunction) ROW(cuFuncGetAttribute)
+                                ROW(cuFuncSetAttribute) ROW(cuOccupancyMaxActiveBlocksPerMultiprocessor)
+                                    ROW(cuLaunchKernel) ROW(cuLaunchKernelEx) ROW(cuStreamSynchronize)
+                                        ROW(cuEventCreate) ROW(cuEventDestroy) ROW(cuEventRecord)
+                                            ROW(cuEventSynchronize) ROW(cuEventElapsedTime)};
     (void)version;
     if (flags || (fake.absent && !strcmp(name, fake.absent)))
         return *found = STN_CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND, STN_CUDA_ERROR_NOT_FOUND;

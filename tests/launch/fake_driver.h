@@ -12,11 +12,9 @@ typedef struct fake_state {
     stn_cu_result init, load, launch, alloc; /* results of these calls */
     const char *absent;                      /* a function that this driver lacks */
     const char *jit_log;
-    const char *refused;    /* images with this prefix are refused */
-    const char *translated; /* the cubin of any PTX; NULL: PTX cannot be compiled */
-    int translations;
-    int depth, deepest; /* of the stack of contexts */
-    int outside;        /* calls that need our context, made without it */
+    const char *refused; /* images with this prefix are refused */
+    int depth, deepest;  /* of the stack of contexts */
+    int outside;         /* calls that need our context, made without it */
     int allocations, events, modules, retained;
     int launches, clustered;
     stn_cu_launch_config last;

@@ -46,7 +46,7 @@ Test(layer_plan, needs_its_weights) {
     run.bias = NULL, run.gradient = g;
     FAILS(stn_plan_run(plan, &run, &e), ".gradient is given");
     run.gradient = NULL, run.weights = w + 1;
-    FAILS(stn_plan_run(plan, &run, &e), "weights pointer is not a multiple of 16");
+    FAILS(stn_plan_run(plan, &run, &e), "weights is not a multiple of 16");
     run.weights = y + OUT * N - 2;
     FAILS(stn_plan_run(plan, &run, &e), "weights and out overlap");
     run.weights = w, run.source = g;

@@ -85,8 +85,8 @@ Test(plan, refuses_wrong_calls) {
     FAILS(stn_plan_create(host, NULL, NULL, &plan, &error), STN_ERROR_INVALID_ARGUMENT, "problem");
     OK(stn_plan_create(host, &p, NULL, &plan, &error));
     FAILS(stn_plan_execute(NULL, in, out, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "plan");
-    FAILS(stn_plan_execute(plan, NULL, out, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "in pointer is NULL");
-    FAILS(stn_plan_execute(plan, in, NULL, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "out pointer is NULL");
+    FAILS(stn_plan_execute(plan, NULL, out, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "in is NULL");
+    FAILS(stn_plan_execute(plan, in, NULL, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "out is NULL");
     FAILS(stn_plan_execute(plan, in, in, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "in_place");
     FAILS(stn_plan_set_weights(plan, 4, weights, &error), STN_ERROR_INVALID_ARGUMENT, "5");
     FAILS(stn_plan_set_weights(plan, 5, weights, &error), STN_ERROR_INVALID_ARGUMENT, "weight 4");
@@ -107,7 +107,7 @@ Test(plan, refuses_grids_that_overlap_and_pointers_below_the_alignment) {
     OK(stn_plan_create(host, &p, NULL, &plan, &error));
     FAILS(stn_plan_execute(plan, room, room + 2, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "overlap");
     FAILS(stn_plan_execute(plan, room + N - 2, room, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "overlap");
-    FAILS(stn_plan_execute(plan, room + 1, room + 2 * N, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "in pointer");
+    FAILS(stn_plan_execute(plan, room + 1, room + 2 * N, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "in is not");
     FAILS(stn_plan_execute(plan, room, room + 2 * N + 1, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "alignment");
     ramp(room);
     expected(&p, want);
@@ -142,7 +142,7 @@ Test(plan, refuses_grids_that_overlap_and_pointers_below_the_alignment) {
     run.in = grid, run.source = room + 2 * N - 2;
     FAILS(stn_plan_run(plan, &run, &error), STN_ERROR_INVALID_ARGUMENT, "source and out overlap");
     run.source = room + 2 * N + 1;
-    FAILS(stn_plan_run(plan, &run, &error), STN_ERROR_INVALID_ARGUMENT, "source pointer");
+    FAILS(stn_plan_run(plan, &run, &error), STN_ERROR_INVALID_ARGUMENT, "source is not");
     run.source = room + 2 * N;
     memset(room, 0, sizeof room);
     OK(stn_plan_run(plan, &run, &error));
@@ -198,7 +198,7 @@ Test(plan, of_a_transform_refuses_overlap_too) {
     OK(stn_plan_create_fft(host, &t, NULL, &plan, &error));
     FAILS(stn_plan_execute(plan, room, room + 14, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "overlap");
     FAILS(stn_plan_execute(plan, room + 16, room, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "overlap");
-    FAILS(stn_plan_execute(plan, room + 1, room + 20, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "in pointer");
+    FAILS(stn_plan_execute(plan, room + 1, room + 20, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "in is not");
     OK(stn_plan_execute(plan, room, room + 16, NULL, &error));
     OK(stn_plan_execute(plan, room + 18, room, NULL, &error));
     stn_plan_destroy(plan);
@@ -259,7 +259,7 @@ static void bench_end(bench *b) {
 Test(plan_on_device, checks_alignment_and_overlap) {
     bench b = bench_of(1, NULL);
     FAILS(stn_plan_execute(b.plan, (char *)b.in + 8, b.out, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "alignment");
-    FAILS(stn_plan_execute(b.plan, b.in, (char *)b.out + 8, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "out pointer");
+    FAILS(stn_plan_execute(b.plan, b.in, (char *)b.out + 8, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "out is not");
     FAILS(stn_plan_execute(b.plan, b.in, (char *)b.in + 64, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "overlap");
     bench_end(&b);
 }

@@ -1,6 +1,5 @@
-/* A problem of the same class as a measured one takes its candidate, or only one with a close
- * estimate if it was measured with other kernels; a problem of another class does not. On the
- * emulator or a GPU. */
+/* A problem of the same class as a measured one takes its candidate; a problem of another class
+ * does not. On the emulator or a GPU. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -75,57 +74,6 @@ Test(like, takes_the_same_candidate) {
     stn_plan_destroy(like);
     stn_plan_destroy(before);
     stn_plan_destroy(first);
-    stn_stencil_destroy(stencil);
-    stn_context_destroy(context);
-    remove_temp_folder(folder);
-}
-
-/* Is there a candidate whose estimate is between `least` and `most` times the best one? */
-static bool row_between(const stn_plan *plan, double least, double most, const stn_ranked **row) {
-    for (size_t i = 1; i < plan->ranked && plan->ranking[i].applies; i++) {
-        const double times = plan->ranking[i].estimate.seconds / plan->ranking[0].estimate.seconds;
-        *row = &plan->ranking[i];
-        if (times > least && times < most) return true;
-    }
-    return false;
-}
-
-/* How a plan is chosen if only this row was measured, with other kernels. */
-static stn_chosen chosen_with_old(const stn_plan *plan, const stn_stencil *stencil, const stn_ranked *row,
-                                  stn_candidate *taken) {
-    stn_context *context = plan->context;
-    static tune_records records;
-    records.count = 0;
-    tune_record_set(&records, row->strategy->name, &row->candidate, 1);
-    OK(stn_wisdom_forget(context, NULL, &error));
-    context->templates_key.bytes[0] ^= 1;
-    tune_remember(plan, &records);
-    context->templates_key.bytes[0] ^= 1;
-    stn_plan *like = plan_of(context, stencil, 4096, STN_MODE_AUTO);
-    const stn_chosen chosen = like->chosen;
-    *taken = like->candidate;
-    stn_plan_destroy(like);
-    return chosen;
-}
-
-Test(like, old_kernels_decide_close_estimates_only) {
-    stn_context *context;
-    stn_stencil *stencil;
-    const stn_ranked *row;
-    stn_candidate taken;
-    char *folder = make_temp_folder();
-    const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .cache_dir = folder};
-    OK(stn_context_create(&options, &context, &error));
-    OK(stn_stencil_parse("heat-2d", &stencil, &error));
-    context->machine.copy_bandwidth = 4e12; /* of a GPU, whose candidates differ enough */
-    steps = 10;
-    stn_plan *plan = plan_of(context, stencil, 4096, STN_MODE_ESTIMATE);
-    cr_assert(row_between(plan, 1, 1.14, &row), "no candidate is close");
-    cr_expect_eq(chosen_with_old(plan, stencil, row, &taken), STN_CHOSEN_BY_LIKENESS);
-    cr_expect_eq(memcmp(&taken, &row->candidate, sizeof taken), 0);
-    cr_assert(row_between(plan, 1.16, 1.45, &row), "no candidate is far");
-    cr_expect_eq(chosen_with_old(plan, stencil, row, &taken), STN_CHOSEN_BY_ESTIMATE);
-    stn_plan_destroy(plan);
     stn_stencil_destroy(stencil);
     stn_context_destroy(context);
     remove_temp_folder(folder);

@@ -5,7 +5,6 @@
 
 #include "emulated.h"
 #include "strategies/table.h"
-#include "tune/online_state.h"
 #include "tune/online_tuning.h"
 #include "tune/tuner.h"
 
@@ -76,9 +75,7 @@ static double best_played(const stn_plan *plan) {
 }
 
 static void expect_best(stn_plan *plan) {
-    stn_candidate now;
-    stn_tuner_default.strategy(plan, &now);
-    cr_expect_leq(play(NULL, NULL, &now), best_played(plan) / TUNE_FASTER_RATIO);
+    cr_expect_leq(play(NULL, NULL, &stn_tuner_default.now(plan)->candidate), best_played(plan) / TUNE_FASTER_RATIO);
     cr_expect(tune_search_over(&plan->online->search));
     expect_described(plan, STN_TEXT, "and no more");
     expect_described(plan, STN_JSON, "\"over\":true");

@@ -181,10 +181,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
 
 static void release(stn_plan *plan) {
     aperiodic_state *state = plan->state;
-    if (!state) return;
     aperiodic_tree_clear(&state->tree);
-    free(state);
-    plan->state = NULL;
 }
 
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "cache/key.h"
+#include "base/text.h"
 #include "context/search_cache.h"
 #include "problem/stencil.h"
 
@@ -217,35 +217,29 @@ static stn_reach search(const line *l, uint64_t steps, double tail, double power
     return reach;
 }
 
-static bool make_key(const line *l, uint64_t steps, double tail, double power_tail, stn_key *key) {
-    stn_key_builder *builder;
-    if (stn_key_begin(&builder, NULL) != STN_OK) return false;
-    const double numbers[] = {l->low, l->norm, tail, power_tail};
-    stn_key_add(builder, "weights", l->weight, (size_t)l->count * sizeof *l->weight);
-    stn_key_add(builder, "steps", &steps, sizeof steps);
-    stn_key_add(builder, "numbers", numbers, sizeof numbers);
-    stn_key_finish(builder, key);
-    return true;
-}
-
 /* Uses the context's cache, because a search takes milliseconds and one plan's strategies,
  * candidates and tables repeat it. */
 static stn_reach find(stn_search_cache *found, const line *l, uint64_t steps, double tail, double power_tail) {
-    stn_key key;
+    const double numbers[] = {l->low, l->norm, (double)steps, tail, power_tail};
+    stn_text key = STN_TEXT_EMPTY;
     stn_reach reach;
-    if (!found || !make_key(l, steps, tail, power_tail, &key)) return search(l, steps, tail, power_tail);
-    if (stn_search_cache_lookup(found, STN_SEARCH_CACHE_REACH, &key, &reach, sizeof reach)) return reach;
-    reach = search(l, steps, tail, power_tail);
-    stn_search_cache_store(found, STN_SEARCH_CACHE_REACH, &key, &reach, sizeof reach);
+    stn_text_append(&key, (const char *)numbers, sizeof numbers);
+    stn_text_append(&key, (const char *)l->weight, (size_t)l->count * sizeof *l->weight);
+    if (key.failed) found = NULL;
+    if (!stn_search_cache_lookup(found, STN_SEARCH_CACHE_REACH, key.data, key.size, &reach, sizeof reach)) {
+        reach = search(l, steps, tail, power_tail);
+        stn_search_cache_store(found, STN_SEARCH_CACHE_REACH, key.data, key.size, &reach, sizeof reach);
+    }
+    stn_text_clear(&key);
     return reach;
 }
 
 double stn_reach_max_symbol(stn_search_cache *found, size_t ntaps, const stn_tap *taps) {
+    const size_t size = ntaps * sizeof *taps;
     double largest;
-    if (!found) return stn_taps_max_symbol(ntaps, taps);
-    if (stn_search_cache_lookup_symbol(found, taps, ntaps * sizeof *taps, &largest)) return largest;
+    if (stn_search_cache_lookup(found, STN_SEARCH_CACHE_SYMBOL, taps, size, &largest, sizeof largest)) return largest;
     largest = stn_taps_max_symbol(ntaps, taps);
-    stn_search_cache_store_symbol(found, taps, ntaps * sizeof *taps, largest);
+    stn_search_cache_store(found, STN_SEARCH_CACHE_SYMBOL, taps, size, &largest, sizeof largest);
     return largest;
 }
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "cache/key.h"
 #include "context/kernel.h"
 #include "context/search_cache.h"
 #include "render/render.h"
@@ -347,25 +346,23 @@ void stn_shared_fft_search(int points, const stn_shared_fft_needs *needs, stn_sh
 
 /* ---- the cache */
 
-static bool make_key(int points, const stn_shared_fft_needs *needs, stn_key *key) {
-    stn_key_builder *builder;
-    if (stn_key_begin(&builder, NULL) != STN_OK) return false;
-    const int numbers[] = {points,       needs->wide,   needs->last,   needs->lines,   needs->shares,
-                           needs->fixed, needs->copies, needs->common, needs->threads, needs->blocks};
-    const size_t sizes[] = {needs->shared, needs->total, needs->other_bytes};
-    stn_key_add(builder, "numbers", numbers, sizeof numbers);
-    stn_key_add(builder, "sizes", sizes, sizeof sizes);
-    stn_key_finish(builder, key);
-    return true;
-}
-
 void stn_shared_fft_make(stn_search_cache *found, int points, const stn_shared_fft_needs *needs, stn_shared_fft *line) {
-    stn_key key;
-    _Static_assert(sizeof *line <= STN_SEARCH_CACHE_BYTES, "the cache holds a line");
-    const bool cached = found && make_key(points, needs, &key);
-    if (cached && stn_search_cache_lookup(found, STN_SEARCH_CACHE_FFT, &key, line, sizeof *line)) return;
+    const int64_t key[] = {points,
+                           needs->wide,
+                           needs->last,
+                           needs->lines,
+                           needs->shares,
+                           needs->fixed,
+                           needs->copies,
+                           needs->common,
+                           needs->threads,
+                           needs->blocks,
+                           (int64_t)needs->shared,
+                           (int64_t)needs->total,
+                           (int64_t)needs->other_bytes};
+    if (stn_search_cache_lookup(found, STN_SEARCH_CACHE_FFT, key, sizeof key, line, sizeof *line)) return;
     stn_shared_fft_search(points, needs, line);
-    if (cached) stn_search_cache_store(found, STN_SEARCH_CACHE_FFT, &key, line, sizeof *line);
+    stn_search_cache_store(found, STN_SEARCH_CACHE_FFT, key, sizeof key, line, sizeof *line);
 }
 
 /* ---- tables of roots */

@@ -214,10 +214,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
 
 static void release(stn_plan *plan) {
     cublas_state *state = plan->state;
-    if (!state) return;
     for (int i = 0; i < TRANSFORMS; i++) stn_cufft_plan_destroy(state->transform[i]);
-    free(state);
-    plan->state = NULL;
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {

@@ -189,12 +189,9 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) { return make_mu
 
 static void release(stn_plan *plan) {
     cufft_spectral_state *state = plan->state;
-    if (!state) return;
     stn_cufft_plan_destroy(state->forward);
     for (int i = 0; i < 2; i++) stn_cufft_plan_destroy(state->back[i]);
     cufft_spectral_multiply_clear(plan->context, &state->multiply);
-    free(state);
-    plan->state = NULL;
 }
 
 /* ---- running */

@@ -74,35 +74,16 @@ static int64_t block_count(const stn_task *task, const direct_shape *shape) {
     return stn_mul_overflows(blocks, task->batch, &blocks) ? INT64_MAX : blocks;
 }
 
-static bool blocks_hold(const stn_task *task, const stn_machine *machine, void *shape) {
-    (void)machine;
-    return block_count(task, shape) <= INT32_MAX;
-}
-
-static const stn_constraint constraints[] = {{"blocks", "a launch has fewer than 2^31 blocks", blocks_hold}};
-
-static size_t find(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most,
-                   stn_tally *tally) {
+static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     direct_shape shapes[STN_CANDIDATES + 32];
     size_t least = most < STN_CANDIDATES ? most : STN_CANDIDATES, room = sizeof shapes / sizeof *shapes;
-    size_t count = direct_shapes(task, machine, shapes, least < 8 ? least : 8, tally), kept = 0;
-    count += direct_time_shapes(task, machine, shapes + count, least - count, tally);
+    size_t count = direct_shapes(task, machine, shapes, least < 8 ? least : 8), kept = 0;
+    count += direct_time_shapes(task, machine, shapes + count, least - count);
     if (most > STN_CANDIDATES)
-        count +=
-            direct_variants(task, machine, shapes, count, shapes + count, (most < room ? most : room) - count, tally);
+        count += direct_variants(task, machine, shapes, count, shapes + count, (most < room ? most : room) - count);
     for (size_t i = 0; i < count; i++)
-        if (STN_CONSTRAINTS_HOLD(constraints, task, machine, &shapes[i], tally))
-            list[kept++] = stn_candidate_of(&shapes[i], sizeof shapes[i]);
+        if (block_count(task, &shapes[i]) <= INT32_MAX) list[kept++] = stn_candidate_of(&shapes[i], sizeof shapes[i]);
     return kept;
-}
-
-static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
-    return find(task, machine, list, most, NULL);
-}
-
-static void left_out(const stn_plan *plan, stn_tally *tally) {
-    stn_candidate list[STN_PLAN_RANKING];
-    (void)find(&plan->task, &plan->machine, list, STN_PLAN_RANKING, tally);
 }
 
 static direct_shape shape_of(const stn_candidate *candidate) {
@@ -271,10 +252,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
 
 static void release(stn_plan *plan) {
     direct_state *state = plan->state;
-    if (!state) return;
     if (state->taps) stn_device_free(plan->context->device, state->taps);
-    free(state);
-    plan->state = NULL;
 }
 
 /* ---- running */
@@ -345,7 +323,6 @@ const stn_strategy stn_strategy_direct = {
     .describe = describe,
     .release = release,
     .name_candidate = name_candidate,
-    .left_out = left_out,
     .generic = generic,
     .shorten = shorten,
     .launches = launches,

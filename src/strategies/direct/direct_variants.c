@@ -34,20 +34,20 @@ static int times_power(int value, int power) { return power < 0 ? value >> -powe
 
 /* Applies a change to a shape; false when nothing changes or no kernel takes the result. */
 static bool make_variant(const stn_task *task, const stn_machine *machine, const direct_shape *from, change by,
-                         direct_shape *to, stn_tally *tally) {
+                         direct_shape *to) {
     *to = *from;
     bool one_step = from->fused == 1, is_block = from->kernel == DIRECT_TIME_TILE && from->threads[1] > 1;
     /* Smallest change of blocks that matters. */
     int some = one_step ? (from->blocks + 3) / 4 : is_block ? 1 : 4;
     to->blocks += by.blocks * some;
     to->chunk = times_power(from->chunk, by.chunk);
-    if (one_step) return !by.points && direct_refit(task, machine, to, tally);
+    if (one_step) return !by.points && direct_refit(task, machine, to);
     to->points = times_power(from->points, by.points);
     /* Keeps the number of partial sums. */
     if (by.points > 0 && from->kernel != DIRECT_TIME_LINE) to->fused /= 2;
     if (from->kernel == DIRECT_TIME_LINE && by.chunk) return false;
     int turn = to->fused * to->points * to->rows * to->operations;
-    return turn <= UNROLLED_MOST && direct_time_refit(task, machine, to, !by.chunk, tally);
+    return turn <= UNROLLED_MOST && direct_time_refit(task, machine, to, !by.chunk);
 }
 
 static bool is_among(const direct_shape *shape, const direct_shape *shapes, size_t count) {
@@ -57,13 +57,13 @@ static bool is_among(const direct_shape *shape, const direct_shape *shapes, size
 }
 
 size_t direct_variants(const stn_task *task, const stn_machine *machine, const direct_shape *shapes, size_t count,
-                       direct_shape *variants, size_t most, stn_tally *tally) {
+                       direct_shape *variants, size_t most) {
     static const change changes[] = {{1, 0, 0}, {-1, 0, 0}, {0, 0, -1}, {0, 0, 1}, {0, -1, 0}, {0, 1, 0}, {2, -1, 0}};
     const direct_shape *best[FIRST];
     size_t made = 0, found = best_of(task, machine, shapes, count, best);
     for (size_t i = 0; i < found; i++)
         for (size_t c = 0; c < sizeof changes / sizeof *changes && made < most; c++)
-            made += make_variant(task, machine, best[i], changes[c], &variants[made], tally) &&
+            made += make_variant(task, machine, best[i], changes[c], &variants[made]) &&
                     !is_among(&variants[made], shapes, count) && !is_among(&variants[made], variants, made);
     return made;
 }

@@ -4,6 +4,7 @@
 #include "strategies/direct/one_step.h"
 
 #include "base/arith.h"
+#include "plan/constraint.h"
 #include "strategies/direct/direct_skew.h"
 #include "strategies/direct/tap_order.h"
 
@@ -116,17 +117,17 @@ static bool threads_hold(const stn_task *task, const stn_machine *machine, void 
     return shape->blocks * shape->threads[0] * shape->threads[1] * shape->threads[2] <= machine->threads;
 }
 
-static const stn_constraint of_tiles[] = {
-    {"arguments", "the taps fit the 4 KiB that a launch brings", taps_hold},
-    {"strides", "the fastest axis is contiguous", strides_hold},
-    {"extents", "every axis is longer than the taps reach, and counted in 32 bits", extents_hold},
-    {"registers", "a thread's sums and window stay in registers", registers_hold},
-    {"unrolled code", "the unrolled taps compile in less than a second", code_holds},
-    {"threads", "a multiprocessor runs as many blocks at once", threads_hold},
+static stn_constraint *const of_tiles[] = {
+    taps_hold,      /* the taps fit the 4 KiB that a launch brings */
+    strides_hold,   /* the fastest axis is contiguous */
+    extents_hold,   /* every axis is longer than the taps reach, and counted in 32 bits */
+    registers_hold, /* a thread's sums and window stay in registers */
+    code_holds,     /* the unrolled taps compile in less than a second */
+    threads_hold,   /* a multiprocessor runs as many blocks at once */
 };
 
-static bool tile_fits(const stn_task *task, const stn_machine *machine, direct_shape *shape, stn_tally *tally) {
-    return STN_CONSTRAINTS_HOLD(of_tiles, task, machine, shape, tally);
+static bool tile_fits(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
+    return STN_CONSTRAINTS_HOLD(of_tiles, task, machine, shape);
 }
 
 /* Shapes for 2D, best first as measured. */
@@ -187,7 +188,7 @@ static size_t add_shorter_chunks(const stn_task *task, const stn_machine *machin
         direct_shape shorter = shapes[i];
         shorter.chunk /= 2;
         fit_unroll(task, &shorter);
-        if (tile_fits(task, machine, &shorter, NULL)) shapes[count++] = shorter;
+        if (tile_fits(task, machine, &shorter)) shapes[count++] = shorter;
     }
     return count;
 }
@@ -214,8 +215,7 @@ static bool may_spill(const stn_task *task, int vector) {
     return task->rank == 3 && task->dtype == STN_F16 && vector == 8;
 }
 
-static size_t tile_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
-                          stn_tally *tally) {
+static size_t tile_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
     const int full = 16 / (int)stn_dtype_size(task->dtype), widest = direct_widest_vector(task);
     size_t count = 0;
     direct_shape tried[4];
@@ -227,7 +227,7 @@ static size_t tile_shapes(const stn_task *task, const stn_machine *machine, dire
         for (bool more = true; more && vector > (uneven ? widest : 0); vector /= 2) {
             const size_t first = count, tries = shapes_of_vector(task, machine, vector, uneven, tried);
             for (size_t i = 0; i < tries && count < most; i++)
-                if (tile_fits(task, machine, &tried[i], tally)) {
+                if (tile_fits(task, machine, &tried[i])) {
                     tried[i].rank = (int)(count - first) - (tried[i].rank == SAME_RANK);
                     shapes[count++] = tried[i];
                 }
@@ -242,15 +242,14 @@ static bool line_fits(const stn_task *task) {
            task->reach[2][1] <= LINE_REACH;
 }
 
-bool direct_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, stn_tally *tally) {
+bool direct_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
     /* Not a shape of direct_tile. */
     if (shape->blocks < 1 || shape->chunk < 1 || shape->kernel != DIRECT_TILE) return false;
     fit_unroll(task, shape);
-    return tile_fits(task, machine, shape, tally);
+    return tile_fits(task, machine, shape);
 }
 
-size_t direct_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
-                     stn_tally *tally) {
+size_t direct_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
     size_t count = 0;
     if (line_fits(task)) {
         int vector = direct_widest_vector(task);
@@ -258,7 +257,7 @@ size_t direct_shapes(const stn_task *task, const stn_machine *machine, direct_sh
         if (count < most)
             shapes[count++] = (direct_shape){DIRECT_LINE, vector, 4, 1, {1, 1, 128}, 1, 1, .rank = 1, .fused = 1};
     } else if (task->rank > 1)
-        count = tile_shapes(task, machine, shapes, most - 1, tally);
+        count = tile_shapes(task, machine, shapes, most - 1);
     if (count < most) shapes[count++] = (direct_shape){DIRECT_GATHER, 1, 1, 1, {1, 1, 256}, 1, 1, .fused = 1};
     return count;
 }

@@ -12,7 +12,7 @@ bool direct_time_remainder(const stn_task *task, const stn_machine *machine, con
     if (left == 0) return false;
     if (left == 1) {
         direct_shape tried[8];
-        size_t count = direct_shapes(task, machine, tried, 8, NULL);
+        size_t count = direct_shapes(task, machine, tried, 8);
         double least = 0;
         for (size_t i = 0; i < count; i++) {
             stn_estimate e;

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/arith.h"
+#include "plan/constraint.h"
 #include "strategies/direct/tap_order.h"
 
 #define MAX_REACH 4            /* largest reach of direct_time_tile along any axis */
@@ -346,25 +347,24 @@ static bool blocks_hold(const stn_task *task, const stn_machine *machine, void *
     return (double)tiles[0] * (double)tiles[1] * (double)tiles[2] * (double)task->batch < 0x7fffffff;
 }
 
-static const stn_constraint constraints[] = {
-    {"fused steps", "a launch makes two steps or more, and no more than the run has", steps_hold},
-    {"reach", "the points and rows of a lane reach as far as the taps", reach_holds},
-    {"own points", "a tile is wider than the margins that its neighbours compute too", own_points_hold},
-    {"registers", "the sums of all fused steps stay in a lane's registers", registers_hold},
-    {"shared memory", "the planes of a tile fit a block's shared memory", shared_holds},
-    {"threads", "a multiprocessor runs as many blocks at once", threads_hold},
-    {"blocks", "a launch has fewer than 2^31 blocks", blocks_hold},
+static stn_constraint *const constraints[] = {
+    steps_hold,      /* a launch makes two steps or more, and no more than the run has */
+    reach_holds,     /* the points and rows of a lane reach as far as the taps */
+    own_points_hold, /* a tile is wider than the margins that its neighbours compute too */
+    registers_hold,  /* the sums of all fused steps stay in a lane's registers */
+    shared_holds,    /* the planes of a tile fit a block's shared memory */
+    threads_hold,    /* a multiprocessor runs as many blocks at once */
+    blocks_hold,     /* a launch has fewer than 2^31 blocks */
 };
 
-static bool fits(const stn_task *task, const stn_machine *machine, direct_shape *shape, stn_tally *tally) {
-    return STN_CONSTRAINTS_HOLD(constraints, task, machine, shape, tally);
+static bool fits(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
+    return STN_CONSTRAINTS_HOLD(constraints, task, machine, shape);
 }
 
-bool direct_time_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, bool chunk,
-                       stn_tally *tally) {
+bool direct_time_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, bool chunk) {
     /* Not a valid shape. */
     if (shape->blocks < 1 || shape->chunk < 1 || shape->points < shape->vector) return false;
-    if (!fits(task, machine, shape, tally)) return false;
+    if (!fits(task, machine, shape)) return false;
     if (chunk && shape->kernel != DIRECT_TIME_LINE) fit_chunk(task, machine, shape);
     return true;
 }
@@ -392,8 +392,7 @@ static double waves_of(const stn_task *task, const stn_machine *machine, const d
     return (double)(tiles[2] * task->batch) / ((double)machine->multiprocessors * shape->blocks);
 }
 
-static size_t line_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
-                          stn_tally *tally) {
+static size_t line_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
     int reach = task->reach[2][0] > task->reach[2][1] ? task->reach[2][0] : task->reach[2][1];
     bool wide = task->dtype == STN_F64;
     static const int spread[] = {64, 48, 32, 16, 8, 4}; /* margin sizes in points */
@@ -403,17 +402,17 @@ static size_t line_shapes(const stn_task *task, const stn_machine *machine, dire
         int fused = (int)stn_min((uint64_t)(spread[i] / reach), task->steps);
         if (fused < 2) break;
         direct_shape shape = time_shape(task, machine, DIRECT_TIME_LINE, fused, points, blocks);
-        if (fits(task, machine, &shape, tally)) shapes[count++] = shape;
+        if (fits(task, machine, &shape)) shapes[count++] = shape;
         if ((uint64_t)fused == task->steps) break;
     }
     if (wide && count && count < most && (uint64_t)shapes[0].fused == task->steps && shapes[0].fused * reach <= 16) {
         /* More, shorter tiles. */
         direct_shape shape = time_shape(task, machine, DIRECT_TIME_LINE, shapes[0].fused, 16, 16);
-        if (fits(task, machine, &shape, tally)) shapes[count++] = shape;
+        if (fits(task, machine, &shape)) shapes[count++] = shape;
         shape = time_shape(task, machine, DIRECT_TIME_LINE, shape.fused, 8, 16);
         /* 131072 points: 4.4 us, against 6.2 us with 16 points a lane */
         const bool few = waves_of(task, machine, &shape) < 1;
-        if (few && count < most && fits(task, machine, &shape, tally)) shapes[count++] = shape;
+        if (few && count < most && fits(task, machine, &shape)) shapes[count++] = shape;
     }
     return count;
 }
@@ -433,8 +432,7 @@ static int plane_points(const stn_task *task, int sums_most) {
 
 /* The partial sums of all stages stay in registers: 72 doubles or 96 floats a lane fit. A spill
  * costs more than a step gains, because so much shared memory leaves little L1 for local memory. */
-static size_t plane_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
-                           stn_tally *tally) {
+static size_t plane_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
     bool wide = task->dtype == STN_F64;
     direct_shape probe = {.kernel = DIRECT_TIME_TILE};
     int sums_most = wide ? 72 : 96, points = plane_points(task, sums_most);
@@ -446,20 +444,19 @@ static size_t plane_shapes(const stn_task *task, const stn_machine *machine, dir
                                         wide                                 ? 8
                                         : held > (task->ntaps > 5 ? 72 : 64) ? 12
                                                                              : 16);
-        if (fits(task, machine, &shape, tally)) shapes[count++] = shape;
+        if (fits(task, machine, &shape)) shapes[count++] = shape;
     }
     for (int fused = (int)stn_min(6, task->steps); wide && points == 4 && fused >= 4 && count < most; fused--) {
         /* More tiles, for grids of few waves. */
         direct_shape shape = time_shape(task, machine, DIRECT_TIME_TILE, fused, 2, 8);
-        if (fits(task, machine, &shape, tally)) shapes[count++] = shape;
+        if (fits(task, machine, &shape)) shapes[count++] = shape;
     }
     return count;
 }
 
 /* Shapes for 3D grids, by tiles of an x-y plane; a lane's sums of all stages must stay in
  * registers. */
-static size_t volume_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
-                            stn_tally *tally) {
+static size_t volume_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
     static const struct {
         bool wide;
         int fused, points, rows, lanes_x, warps, blocks;
@@ -480,18 +477,17 @@ static size_t volume_shapes(const stn_task *task, const stn_machine *machine, di
         shape.blocks = sweeps[i].blocks;
         shape.mirror = direct_time_mirror(task, &shape);
         shape.operations = direct_time_operations(task, &shape, shape.mirror);
-        if (!fits(task, machine, &shape, tally)) continue;
+        if (!fits(task, machine, &shape)) continue;
         fit_chunk(task, machine, &shape);
         shapes[count++] = shape;
     }
     return count;
 }
 
-size_t direct_time_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
-                          stn_tally *tally) {
+size_t direct_time_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
     direct_shape probe = {.kernel = task->rank == 1 ? DIRECT_TIME_LINE : DIRECT_TIME_TILE};
     if (task->steps < 2 || !is_supported(task, &probe)) return 0;
-    return task->rank == 1   ? line_shapes(task, machine, shapes, most, tally)
-           : task->rank == 2 ? plane_shapes(task, machine, shapes, most, tally)
-                             : volume_shapes(task, machine, shapes, most, tally);
+    return task->rank == 1   ? line_shapes(task, machine, shapes, most)
+           : task->rank == 2 ? plane_shapes(task, machine, shapes, most)
+                             : volume_shapes(task, machine, shapes, most);
 }

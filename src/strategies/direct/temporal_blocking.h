@@ -7,15 +7,12 @@
 /* Planes that direct_time_tile prefetches: three were no faster, one was a tenth slower in 3D. */
 #define DIRECT_TIME_PREFETCH 2
 
-/* Lists shapes for task->steps steps, most promising first; none when these kernels cannot run the
- * task (strided fastest axis, reach too long, extents that no tile fits). tally counts rejected
- * shapes; it may be NULL, here and below. */
-size_t direct_time_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
-                          stn_tally *tally);
+/* Lists shapes for task->steps steps, most promising first; none when these kernels cannot run
+ * the task (strided fastest axis, reach too long, extents that no tile fits). */
+size_t direct_time_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most);
 /* Revalidates a shape after its points, blocks or fused changed; false when no kernel takes it.
  * chunk: also choose shape->chunk again. */
-bool direct_time_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, bool chunk,
-                       stn_tally *tally);
+bool direct_time_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, bool chunk);
 /* Seconds of one launch of shape->fused steps. *computed: points computed in each step, with points
  * that several tiles compute counted for each of them. */
 double direct_time_launch_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape,

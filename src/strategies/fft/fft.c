@@ -123,10 +123,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
 
 static void release(stn_plan *plan) {
     fft_state *state = plan->state;
-    if (!state) return;
     if (state->roots) stn_device_free(plan->context->device, state->roots);
-    free(state);
-    plan->state = NULL;
 }
 
 /* ---- running */
@@ -221,5 +218,4 @@ const stn_strategy stn_fft_strategy_fft = {
     .describe = describe,
     .release = release,
     .name_candidate = name_candidate,
-    .left_out = fft_left_out,
 };

@@ -135,15 +135,15 @@ static bool is_distinct(const stn_task *none, const stn_machine *machine, void *
     return changes_passes(&plain, machine, IN_SHARED_MEMORY, ALL_LINES, false);
 }
 
-static const stn_constraint constraints[] = {
-    {"lines", "lines of each pass have a kernel that holds them, in fewer than 2^31 blocks", passes_hold},
-    {"own kernel", "tensor cores, clusters or shared memory hold lines of at least one pass", kernel_holds},
-    {"another form", "no other form of the list makes the same passes by the same kernels", is_distinct},
+static stn_constraint *const constraints[] = {
+    passes_hold,  /* lines of each pass have a kernel that holds them, in fewer than 2^31 blocks */
+    kernel_holds, /* tensor cores, clusters or shared memory hold lines of at least one pass */
+    is_distinct,  /* no other form of the list makes the same passes by the same kernels */
 };
 
-static bool is_valid(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate, stn_tally *tally) {
+static bool is_valid(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate) {
     trial f = {.fft = fft, .candidate = candidate};
-    return STN_CONSTRAINTS_HOLD(constraints, NULL, machine, &f, tally);
+    return STN_CONSTRAINTS_HOLD(constraints, NULL, machine, &f);
 }
 
 /* ---- candidates */
@@ -172,7 +172,7 @@ bool fft_applies(const stn_fft *fft, const stn_machine *machine, char *reason, s
     }
     fft_state state;
     for (size_t i = 0; i < sizeof default_candidates / sizeof *default_candidates; i++)
-        if (is_valid(fft, machine, &default_candidates[i], NULL)) return true;
+        if (is_valid(fft, machine, &default_candidates[i])) return true;
     stn_candidate plain = {{0}};
     return fft_find_shapes(fft, machine, &plain, &state, reason, reason_size);
 }
@@ -190,26 +190,17 @@ static bool lines_differ(const stn_fft *fft, const stn_machine *machine, const s
     return false;
 }
 
-static size_t find(const stn_fft *fft, const stn_machine *machine, stn_candidate *list, size_t most, stn_tally *tally) {
+size_t fft_candidates(const stn_fft *fft, const stn_machine *machine, stn_candidate *list, size_t most) {
     size_t count = 0;
     for (size_t i = 0; i < sizeof default_candidates / sizeof *default_candidates && count < most; i++)
-        if (is_valid(fft, machine, &default_candidates[i], tally)) list[count++] = default_candidates[i];
+        if (is_valid(fft, machine, &default_candidates[i])) list[count++] = default_candidates[i];
     if (most <= STN_CANDIDATES) return count;
     size_t chosen = count; /* for tuning: also each with longer and with shorter accesses */
     for (size_t i = 0; i < chosen; i++)
         for (int width = -1; width <= 1 && count < most; width += 2) {
             list[count] = list[i];
             list[count].values[WIDTH] = width;
-            count += lines_differ(fft, machine, &list[i], &list[count]) && is_valid(fft, machine, &list[count], tally);
+            count += lines_differ(fft, machine, &list[i], &list[count]) && is_valid(fft, machine, &list[count]);
         }
     return count;
-}
-
-size_t fft_candidates(const stn_fft *fft, const stn_machine *machine, stn_candidate *list, size_t most) {
-    return find(fft, machine, list, most, NULL);
-}
-
-void fft_left_out(const stn_plan *plan, stn_tally *tally) {
-    stn_candidate list[STN_PLAN_RANKING];
-    (void)find(&plan->fft, &plan->machine, list, STN_PLAN_RANKING, tally);
 }

@@ -43,5 +43,4 @@ bool fft_find_shapes(const stn_fft *fft, const stn_machine *machine, const stn_c
 /* The strategy's operations of these names. */
 bool fft_applies(const stn_fft *fft, const stn_machine *machine, char *reason, size_t reason_size);
 size_t fft_candidates(const stn_fft *fft, const stn_machine *machine, stn_candidate *list, size_t most);
-void fft_left_out(const stn_plan *plan, stn_tally *tally);
 #endif

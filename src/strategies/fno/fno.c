@@ -95,10 +95,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
 
 static void release(stn_plan *plan) {
     fno_state *state = plan->state;
-    if (!state) return;
     if (state->roots) stn_device_free(plan->context->device, state->roots);
-    free(state);
-    plan->state = NULL;
 }
 
 /* ---- running */
@@ -216,5 +213,4 @@ const stn_strategy stn_layer_strategy_fno = {
     .describe = describe,
     .release = release,
     .name_candidate = name_candidate,
-    .left_out = fno_left_out,
 };

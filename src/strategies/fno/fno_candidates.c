@@ -141,31 +141,20 @@ static bool is_distinct(const stn_task *none, const stn_machine *machine, void *
             may_be_faster(f->candidate.values[WAY], &f->state, &plain));
 }
 
-static const stn_constraint constraints[] = {
-    {"lines and modes",
-     "a block's shared memory and registers hold the lines and modes of each pass, counted in 31 bits", passes_hold},
-    {"another form", "it does otherwise than the plain way of what is fused, and may be better", is_distinct},
+static stn_constraint *const constraints[] = {
+    passes_hold, /* shared memory and registers hold the lines and modes of each pass */
+    is_distinct, /* it does otherwise than the plain way of what is fused, and may be better */
 };
 
 /* All fusions by default; then the other ways, of full fusion and of no fusion. */
-static size_t find(const stn_layer *layer, const stn_machine *machine, stn_candidate *list, size_t most,
-                   stn_tally *tally) {
+size_t fno_candidates(const stn_layer *layer, const stn_machine *machine, stn_candidate *list, size_t most) {
     static const int ways[][2] = {{FNO_ALL, DEFAULT_WAY},   {FNO_BACK, DEFAULT_WAY}, {FNO_FORWARD, DEFAULT_WAY},
                                   {FNO_APART, DEFAULT_WAY}, {FNO_ALL, SPLIT},        {FNO_ALL, SPLIT_IN_TWO},
                                   {FNO_ALL, FEW_MODES},     {FNO_APART, DENSE},      {FNO_APART, FEW_MODES}};
     size_t count = 0;
     for (size_t i = 0; i < sizeof ways / sizeof *ways && count < most; i++) {
         trial f = {.layer = layer, .candidate = {{[FUSION] = ways[i][0], [WAY] = ways[i][1]}}};
-        if (STN_CONSTRAINTS_HOLD(constraints, NULL, machine, &f, tally)) list[count++] = f.candidate;
+        if (STN_CONSTRAINTS_HOLD(constraints, NULL, machine, &f)) list[count++] = f.candidate;
     }
     return count;
-}
-
-size_t fno_candidates(const stn_layer *layer, const stn_machine *machine, stn_candidate *list, size_t most) {
-    return find(layer, machine, list, most, NULL);
-}
-
-void fno_left_out(const stn_plan *plan, stn_tally *tally) {
-    stn_candidate list[STN_PLAN_RANKING];
-    (void)find(&plan->layer, &plan->machine, list, STN_PLAN_RANKING, tally);
 }

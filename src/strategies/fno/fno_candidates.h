@@ -44,5 +44,4 @@ double fno_stage_pass_cost(const fno_pass *pass, const stage_state *at, fno_numb
 /* The strategy's operations of these names. */
 bool fno_applies(const stn_layer *layer, const stn_machine *machine, char *reason, size_t reason_size);
 size_t fno_candidates(const stn_layer *layer, const stn_machine *machine, stn_candidate *list, size_t most);
-void fno_left_out(const stn_plan *plan, stn_tally *tally);
 #endif

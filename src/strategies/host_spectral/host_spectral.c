@@ -141,10 +141,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
 
 static void release(stn_plan *plan) {
     spectral_state *state = plan->state;
-    if (!state) return;
     host_spectral_shape_clear(&state->shape);
-    free(state);
-    plan->state = NULL;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

@@ -42,11 +42,6 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     return count + fused(task)->candidates(task, machine, list + count, most - count);
 }
 
-static void left_out(const stn_plan *plan, stn_tally *tally) {
-    lowrank_axes.left_out(plan, tally);
-    fused(&plan->task)->left_out(plan, tally);
-}
-
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
     of(task, candidate)->estimate(task, machine, candidate, result);
@@ -71,7 +66,9 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     of_plan(plan)->describe(plan, format, text);
 }
 
-static void release(stn_plan *plan) { of_plan(plan)->release(plan); }
+static void release(stn_plan *plan) {
+    if (of_plan(plan)->release) of_plan(plan)->release(plan);
+}
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
     of(task, candidate)->name_candidate(task, candidate, text);
@@ -91,7 +88,6 @@ const stn_strategy stn_strategy_lowrank = {
     .describe = describe,
     .release = release,
     .name_candidate = name_candidate,
-    .left_out = left_out,
     .shorten = shorten,
     .launches = launches,
     .execute_part = execute_part,

@@ -64,7 +64,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
         why = "tiles need tensor cores for f64 and tf32: sm_80 or newer";
     else if (task->rank < 2)
         why = "tiles are for 2D and 3D grids";
-    else if (segment_dense_tile_search(task, machine, &tile, 1, &why, NULL))
+    else if (segment_dense_tile_search(task, machine, &tile, 1, &why))
         why = NULL;
     if (why) snprintf(reason, size, "%s", why);
     return !why;
@@ -74,15 +74,9 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     segment_dense_tile best[STN_CANDIDATES * 2];
     const char *why;
     const size_t count =
-        segment_dense_tile_search(task, machine, best, (size_t)stn_min((int64_t)most, STN_CANDIDATES * 2), &why, NULL);
+        segment_dense_tile_search(task, machine, best, (size_t)stn_min((int64_t)most, STN_CANDIDATES * 2), &why);
     for (size_t i = 0; i < count; i++) list[i] = stn_candidate_of(&best[i], sizeof best[i]);
     return count;
-}
-
-static void left_out(const stn_plan *plan, stn_tally *tally) {
-    segment_dense_tile best[STN_CANDIDATES * 2];
-    const char *why;
-    (void)segment_dense_tile_search(&plan->task, &plan->machine, best, STN_CANDIDATES * 2, &why, tally);
 }
 
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
@@ -310,11 +304,8 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
 
 static void release(stn_plan *plan) {
     tile_state *state = plan->state;
-    if (!state) return;
     for (int k = 0; k < 2; k++) stn_faces_destroy(plan, state->faces[k]);
     if (state->tables) stn_device_free(plan->context->device, state->tables);
-    free(state);
-    plan->state = NULL;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -436,7 +427,6 @@ const stn_strategy segment_dense_tiles = {
     .describe = describe,
     .release = release,
     .name_candidate = name_candidate,
-    .left_out = left_out,
     .shorten = shorten,
     .launches = launches,
     .execute_part = execute_part,

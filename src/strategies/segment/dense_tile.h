@@ -45,9 +45,9 @@ double segment_dense_tile_spread(const stn_task *task);
 #define SEGMENT_LEAST_REACH 10.0
 void segment_dense_tile_reach(const stn_task *task, uint64_t steps, stn_reach reach[3]);
 /* The cheapest candidates, at most `most`; 0: none, and *why is the reason. If `most` exceeds
- * STN_CANDIDATES, variants to be timed follow. tally: may be NULL. */
+ * STN_CANDIDATES, variants to be timed follow. */
 size_t segment_dense_tile_search(const stn_task *task, const stn_machine *machine, segment_dense_tile *best,
-                                 size_t most, const char **why, stn_tally *tally);
+                                 size_t most, const char **why);
 void segment_dense_tile_cost(const stn_task *task, const stn_machine *machine, const segment_dense_tile *tile,
                              stn_estimate *estimate);
 /* Points of a tile along z, y, x; number of tiles of the grid. */

@@ -5,6 +5,7 @@
 
 #include "base/arith.h"
 #include "base/cheapest.h"
+#include "plan/constraint.h"
 #include "plan/error_bound.h"
 #include "strategies/faces/margins.h"
 #include "strategies/segment/dense_tile.h"
@@ -199,10 +200,10 @@ static bool tiles_hold(const stn_task *task, const stn_machine *machine, void *o
     (void)machine;
     return segment_dense_tile_count(task, of, counts) < MOST_TILES;
 }
-static const stn_constraint constraints[] = {
-    {"tensor cores", "dense DFTs of tiles have tensor cores of their type", unit_holds},
-    {"shared memory", "two tiles, and in 2D two prefetched ones, fit a block's shared memory", shared_holds},
-    {"tiles", "tiles are counted in 31 bits", tiles_hold},
+static stn_constraint *const constraints[] = {
+    unit_holds,   /* dense DFTs of tiles have tensor cores of their type */
+    shared_holds, /* two tiles, and in 2D two prefetched ones, fit a block's shared memory */
+    tiles_hold,   /* tiles are counted in 31 bits */
 };
 
 /* ---- cost ------------------------------------------------------------------------------------ */
@@ -280,7 +281,6 @@ typedef struct search {
     const stn_task *task;
     const stn_machine *machine;
     segment_sides sides;
-    stn_tally *tally;
     segment_dense_tile *best;
     double costs[STN_CANDIDATES];
     size_t found, most;
@@ -302,7 +302,7 @@ static bool add_tiles(search *s, const segment_dense_tile *like, const stn_reach
         segment_dense_tile tile = *like;
         tile.number = (uint8_t)(i / 3), tile.fragment = (uint8_t)(i % 3);
         if (!segment_dense_tile_fit(s->task, &s->sides, reach, &tile) || !is_wanted(s, &tile, tile.fragment)) continue;
-        if (!STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, &tile, s->tally)) continue;
+        if (!STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, &tile)) continue;
         any = true;
         if (faces < 0) faces = faces_seconds(s->task, s->machine, &tile);
         stn_estimate e;
@@ -321,20 +321,19 @@ static size_t add_variants(const search *s, size_t most) {
         for (uint8_t fragment = 0; fragment < 3 && found < most && s->task->dtype != STN_F32; fragment++) {
             segment_dense_tile varied = s->best[i];
             varied.fragment = fragment;
-            if (fragment != s->best[i].fragment &&
-                STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, &varied, s->tally))
+            if (fragment != s->best[i].fragment && STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, &varied))
                 s->best[found++] = varied;
         }
     return found;
 }
 
 size_t segment_dense_tile_search(const stn_task *task, const stn_machine *machine, segment_dense_tile *best,
-                                 size_t most, const char **why, stn_tally *tally) {
+                                 size_t most, const char **why) {
     const double spread = segment_dense_tile_spread(task);
     const int64_t least = stn_div_up((int64_t)task->steps, MOST_FUSED);
     *why = "its taps reach too far, or its symbol grows past the data's range";
     if (SEGMENT_LEAST_REACH * spread > LONGEST) return 0; /* Returns before the slower tests. */
-    search s = {.task = task, .machine = machine, .sides = segment_sides_of(task), .tally = tally};
+    search s = {.task = task, .machine = machine, .sides = segment_sides_of(task)};
     s.best = best, s.most = (size_t)stn_min((int64_t)most, STN_CANDIDATES);
     const double growth = log10(stn_reach_max_symbol(task->found, task->ntaps, task->taps));
     int last = 0;

@@ -29,7 +29,7 @@ typedef struct segment_fft_tiles_found {
  * lists[1]. False, with *why set: tiles do not serve the task. If they do but none is found, *why
  * is left as it was. */
 bool segment_fft_tile_search(const stn_task *task, const stn_machine *machine, segment_fft_tiles_found lists[2],
-                             const char **why, stn_tally *tally);
+                             const char **why);
 void segment_fft_tile_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
                            stn_estimate *e);
 /* The same with the seconds per launch that the margins take, which are slow to estimate

@@ -76,10 +76,10 @@ static bool clusters_are(const stn_task *task, const stn_machine *machine, void 
     (void)task;
     return segment_fft_tile_shares(of) == 1 || machine->sm >= 90;
 }
-static const stn_constraint constraints[] = {
-    {"clusters of tiles", "a tile is shared by the blocks of a cluster, which needs sm_90 or newer", clusters_are},
-    {"shared memory of tiles", "a tile fits a block's shared memory", shared_holds},
-    {"tiles", "blocks of tiles are counted in 31 bits", tiles_count},
+static stn_constraint *const constraints[] = {
+    clusters_are, /* a tile is shared by the blocks of a cluster, which needs sm_90 or newer */
+    shared_holds, /* a tile fits a block's shared memory */
+    tiles_count,  /* blocks of tiles are counted in 31 bits */
 };
 
 static bool is_served(const stn_task *task, const char **why) {
@@ -98,7 +98,6 @@ typedef struct search {
     segment_axis axes[2];
     bool systematic; /* The taps reach equally far along both axes. */
     segment_fft_tiles_found *lists;
-    stn_tally *tally;
     double largest; /* Largest absolute value of the symbol; 0: not known yet. */
 } search;
 
@@ -131,7 +130,7 @@ static bool add_tile(const search *s, const launches_of *l, int y, int x, int in
         if (!place_outputs(s->task, &s->axes[i], &l->reach[i], first[i], &shape.pass[i])) return false;
     /* One launch suffices then. */
     if (shape.launches > 1 && segment_fft_tile_holds_plane(s->task, &shape)) return true;
-    if (!STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, &shape, s->tally)) return false;
+    if (!STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, &shape)) return false;
     segment_fft_tile_choose_threads(s->task, s->machine, &shape);
     stn_estimate e;
     segment_fft_tile_cost_with_faces(s->task, s->machine, &shape, l->faces, &e);
@@ -194,14 +193,10 @@ static bool add_many(search *s, int enough) {
 }
 
 bool segment_fft_tile_search(const stn_task *task, const stn_machine *machine, segment_fft_tiles_found lists[2],
-                             const char **why, stn_tally *tally) {
+                             const char **why) {
     if (!is_served(task, why)) return false;
     *why = "its taps reach too far, or its symbol grows past the data's range";
-    search s = {task,
-                machine,
-                {segment_fft_tile_axis(task, 0), segment_fft_tile_axis(task, 1)},
-                .lists = lists,
-                .tally = tally};
+    search s = {task, machine, {segment_fft_tile_axis(task, 0), segment_fft_tile_axis(task, 1)}, .lists = lists};
     s.systematic = stn_reach_similar(task, 1, 2);
     const bool single = lists[0].most == 1, one = single || task->ntaps > MANY_TAPS;
     /* Launches of fewer steps have less reach and growth: if they do not fit, no longer ones do. */

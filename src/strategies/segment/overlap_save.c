@@ -40,7 +40,7 @@ typedef struct segment_state {
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t size) {
     const char *why = NULL;
     segment_shape shape;
-    if (segment_search(task, machine, &shape, 1, &why, NULL)) why = NULL;
+    if (segment_search(task, machine, &shape, 1, &why)) why = NULL;
     if (why) snprintf(reason, size, "%s", why);
     return !why;
 }
@@ -48,15 +48,9 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     segment_shape best[STN_CANDIDATES * 4];
     const char *why;
-    size_t count = segment_search(task, machine, best, (size_t)stn_min((int64_t)most, STN_CANDIDATES * 4), &why, NULL);
+    size_t count = segment_search(task, machine, best, (size_t)stn_min((int64_t)most, STN_CANDIDATES * 4), &why);
     for (size_t i = 0; i < count; i++) list[i] = stn_candidate_of(&best[i], sizeof best[i]);
     return count;
-}
-
-static void left_out(const stn_plan *plan, stn_tally *tally) {
-    segment_shape best[STN_CANDIDATES * 4];
-    const char *why;
-    (void)segment_search(&plan->task, &plan->machine, best, STN_CANDIDATES * 4, &why, tally);
 }
 
 static segment_shape shape_of(const stn_candidate *candidate) {
@@ -220,11 +214,8 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
 
 static void release(stn_plan *plan) {
     segment_state *state = plan->state;
-    if (!state) return;
     for (int k = 0; k < 2; k++) stn_faces_destroy(plan, state->faces[k]);
     free_tables(plan, state->tables);
-    free(state);
-    plan->state = NULL;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -365,7 +356,6 @@ const stn_strategy segment_overlap_save = {
     .describe = describe,
     .release = release,
     .name_candidate = name_candidate,
-    .left_out = left_out,
     .shorten = shorten,
     .launches = launches,
     .execute_part = execute_part,

@@ -28,14 +28,14 @@ static bool work_items_hold(const stn_task *task, const stn_machine *machine, vo
     return segment_work_items(task, p->shape, p->pass) < MOST_WORK_ITEMS;
 }
 
-static const stn_constraint constraints[] = {
-    {"tensor cores", "dense DFTs have tensor cores of their type", unit_holds},
-    {"shared memory", "a segment and its symbol fit a block's shared memory", shared_holds},
-    {"threads", "a block has at most 1024 threads", threads_hold},
-    {"segments", "segments are counted in 31 bits", work_items_hold},
+static stn_constraint *const constraints[] = {
+    unit_holds,      /* dense DFTs have tensor cores of their type */
+    shared_holds,    /* a segment and its symbol fit a block's shared memory */
+    threads_hold,    /* a block has at most 1024 threads */
+    work_items_hold, /* segments are counted in 31 bits */
 };
 
 bool segment_pass_holds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
-                        const segment_pass *pass, stn_tally *tally) {
-    return STN_CONSTRAINTS_HOLD(constraints, task, machine, &((one_pass){shape, pass}), tally);
+                        const segment_pass *pass) {
+    return STN_CONSTRAINTS_HOLD(constraints, task, machine, &((one_pass){shape, pass}));
 }

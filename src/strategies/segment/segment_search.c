@@ -24,14 +24,13 @@ typedef struct search {
     /* products: dense DFTs are tried too, if candidates are timed. In f64 they are always slower,
      * and for other types their rate is an estimate. */
     bool margins, products;
-    stn_tally *tally;
     double largest;     /* Largest absolute value of the symbol. */
     stn_reach reach[3]; /* For the number of steps under consideration. */
 } search;
 
 static bool holds(const search *s, const segment_shape *shape, const segment_pass *pass) {
     if (pass->first < 0 && !s->products) return false;
-    return segment_pass_holds(s->task, s->machine, shape, pass, s->tally);
+    return segment_pass_holds(s->task, s->machine, shape, pass);
 }
 
 /* The cheapest pass along axis number i, or the one with this `first` if it is not 0. */
@@ -252,7 +251,7 @@ static size_t add_tiles(const search *s, segment_shape *best, double *costs, siz
     segment_shape tiles[2][MOST_TILES];
     segment_fft_tiles_found lists[2] = {{tiles[0], tile_costs[0], 0, space},
                                         {tiles[1], tile_costs[1], 0, timed ? CLUSTER_TILES : space}};
-    (void)segment_fft_tile_search(s->task, s->machine, lists, why, s->tally);
+    (void)segment_fft_tile_search(s->task, s->machine, lists, why);
     for (int k = 0; k < 2; k++)
         for (size_t i = 0; i < lists[k].found; i++) {
             if (timed && found == most) break;
@@ -265,8 +264,8 @@ static size_t add_tiles(const search *s, segment_shape *best, double *costs, siz
 }
 
 size_t segment_search(const stn_task *task, const stn_machine *machine, segment_shape *best, size_t most,
-                      const char **why, stn_tally *tally) {
-    search s = {.task = task, .machine = machine, .products = most > STN_CANDIDATES, .tally = tally};
+                      const char **why) {
+    search s = {.task = task, .machine = machine, .products = most > STN_CANDIDATES};
     double costs[STN_CANDIDATES];
     size_t found = 0;
     const size_t plain = (size_t)stn_min((int64_t)most, STN_CANDIDATES);

@@ -55,13 +55,12 @@ stn_unit segment_unit(const stn_task *task, const segment_shape *shape, const se
  * segment. */
 bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first, bool middle,
                  segment_pass *pass);
-/* Whether a kernel can run the pass. tally: may be NULL. */
+/* Whether a kernel can run the pass. */
 bool segment_pass_holds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
-                        const segment_pass *pass, stn_tally *tally);
-/* The cheapest shapes, at most `most`; 0: none, and *why is the reason. tally counts rejected
- * passes; may be NULL. */
+                        const segment_pass *pass);
+/* The cheapest shapes, at most `most`; 0: none, and *why is the reason. */
 size_t segment_search(const stn_task *task, const stn_machine *machine, segment_shape *best, size_t most,
-                      const char **why, stn_tally *tally);
+                      const char **why);
 void segment_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *estimate);
 /* Seconds and operations of one launch of a pass. */
 double segment_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,

@@ -39,11 +39,6 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     return count + segment_dense_tiles.candidates(task, machine, list + count, most - count);
 }
 
-static void left_out(const stn_plan *plan, stn_tally *tally) {
-    segment_overlap_save.left_out(plan, tally);
-    if (plan->task.rank > 1) segment_dense_tiles.left_out(plan, tally);
-}
-
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
     of(candidate)->estimate(task, machine, candidate, result);
@@ -83,7 +78,6 @@ const stn_strategy stn_strategy_segment = {
     .describe = describe,
     .release = release,
     .name_candidate = name_candidate,
-    .left_out = left_out,
     .shorten = shorten,
     .launches = launches,
     .execute_part = execute_part,

@@ -80,14 +80,11 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
 
 static void release(stn_plan *plan) {
     sourced_state *state = plan->state;
-    if (!state) return;
     for (int level = 0; level < SOURCED_LEVELS; level++) {
         stn_plan_destroy(state->run[level]);
         stn_plan_destroy(state->from_zero[level]);
     }
     stn_plan_destroy(state->sum);
-    free(state);
-    plan->state = NULL;
 }
 
 /* ---- running */

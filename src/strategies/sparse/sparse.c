@@ -75,14 +75,9 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
 
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     sparse_shape best[STN_CANDIDATES];
-    size_t count = sparse_search(task, machine, INT_MAX, best, most, NULL);
+    size_t count = sparse_search(task, machine, INT_MAX, best, most);
     for (size_t i = 0; i < count; i++) list[i] = stn_candidate_of(&best[i], sizeof best[i]);
     return count;
-}
-
-static void left_out(const stn_plan *plan, stn_tally *tally) {
-    sparse_shape best[STN_CANDIDATES];
-    (void)sparse_search(&plan->task, &plan->machine, INT_MAX, best, STN_CANDIDATES, tally);
 }
 
 static sparse_shape shape_of(const stn_candidate *candidate) {
@@ -166,11 +161,8 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
 
 static void release(stn_plan *plan) {
     sparse_state *state = plan->state;
-    if (!state) return;
     for (int i = 0; i < 2; i++) stn_faces_destroy(plan, state->faces[i]);
     if (state->tables) stn_device_free(plan->context->device, state->tables);
-    free(state);
-    plan->state = NULL;
 }
 
 /* ---- running */
@@ -343,7 +335,6 @@ const stn_strategy stn_strategy_sparse = {
     .describe = describe,
     .release = release,
     .name_candidate = name_candidate,
-    .left_out = left_out,
     .shorten = shorten,
     .launches = launches,
     .execute_part = execute_part,

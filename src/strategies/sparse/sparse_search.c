@@ -5,6 +5,7 @@
 
 #include "base/arith.h"
 #include "base/cheapest.h"
+#include "plan/constraint.h"
 #include "plan/error_bound.h"
 #include "strategies/faces/margins.h"
 #include "strategies/sparse/rounding_noise.h"
@@ -25,7 +26,6 @@ typedef struct search {
     size_t count, most;
     stn_power taps; /* of the current number of fused steps */
     sparse_spectrum spectrum;
-    stn_tally *tally;
     int faces_fused; /* fused steps of a launch whose faces take `faces` seconds */
     double faces;
 } search;
@@ -46,15 +46,15 @@ static bool margins_hold(const stn_task *task, const stn_machine *machine, void 
     return stn_faces_interior(task, shape->fused, low, high);
 }
 
-static const stn_constraint constraints[] = {
-    {"margins", "the margins of fused steps leave points between them", margins_hold},
+static stn_constraint *const constraints[] = {
+    margins_hold, /* the margins of fused steps leave points between them */
 };
 
 /* Whether a kernel exists for so many steps. *cheaper: fewer fused steps need as many launches and
  * are cheaper. */
 static bool fits(const search *s, int fused, int terms, sparse_shape *shape, bool *cheaper) {
-    if (!sparse_fit(s->task, s->machine, fused, terms, 1, shape, s->tally) ||
-        !STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, shape, s->tally))
+    if (!sparse_fit(s->task, s->machine, fused, terms, 1, shape) ||
+        !STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, shape))
         return false;
     *cheaper = fused > 1 && stn_div_up((int64_t)s->task->steps, shape->launches) != fused;
     return true;
@@ -84,7 +84,7 @@ static void search_tiles(search *s, int most_fused) {
         /* Two-part weights have random errors. */
         if (!sparse_splits(s->task) && !fuse_taps(s, fused)) return;
         for (int parts = sparse_splits(s->task) ? 2 : 1; parts <= 2; parts++) {
-            if (!sparse_fit(s->task, s->machine, fused, 0, parts, &shape, s->tally)) continue;
+            if (!sparse_fit(s->task, s->machine, fused, 0, parts, &shape)) continue;
             shape.rounding = (float)sparse_rounding(s->task, &s->taps, false, parts, shape.launches);
             shape.noise = (float)sparse_noise(s->task, &s->spectrum, &shape, NULL);
             insert_tiles(s, &shape);
@@ -101,7 +101,7 @@ static void search_chains(search *s, int most_fused) {
         if (!fits(s, fused, 1, &shape, &cheaper)) return;
         if (cheaper) continue;
         for (int parts = 1; parts <= 2; parts++) {
-            if (!sparse_fit(s->task, s->machine, fused, 1, parts, &shape, s->tally)) continue;
+            if (!sparse_fit(s->task, s->machine, fused, 1, parts, &shape)) continue;
             if (sparse_terms_make(s->task, NULL, fused, 1, parts, &terms, NULL) != STN_OK) return;
             shape.rounding = (float)sparse_terms_rounding(s->task, NULL, &terms, parts, shape.launches);
             shape.noise = (float)sparse_noise(s->task, &s->spectrum, &shape, &terms);
@@ -123,7 +123,7 @@ static bool add_errors(search *s, int fused, int launches, sum_errors *errors) {
     double rounding[SPARSE_MOST_TERMS + 1];
     int end = FEWEST;
     if (!fuse_taps(s, fused)) return false;
-    while (end <= SPARSE_MOST_TERMS && sparse_fit(s->task, s->machine, fused, end, 1, &shapes[end], s->tally)) end++;
+    while (end <= SPARSE_MOST_TERMS && sparse_fit(s->task, s->machine, fused, end, 1, &shapes[end])) end++;
     if (sparse_terms_make(s->task, &s->taps, fused, SPARSE_MOST_TERMS, 1, &terms, NULL) != STN_OK) return false;
     terms.count = end - 1;
     bool good = sparse_sums_rounding(s->task, &s->taps, &terms, FEWEST, launches, rounding);
@@ -146,7 +146,7 @@ static bool insert_sum(search *s, sparse_shape shape) {
     if (uneven && !add_errors(s, fused - 1, launches, &errors)) return false;
     if (!add_errors(s, fused, launches, &errors)) return false;
     for (int count = FEWEST; count <= SPARSE_MOST_TERMS; count++) {
-        if (!sparse_fit(s->task, s->machine, fused, count, 1, &shape, s->tally)) break;
+        if (!sparse_fit(s->task, s->machine, fused, count, 1, &shape)) break;
         shape.rounding = (float)errors.rounding[count];
         shape.noise = (float)errors.noise[count];
         if (sparse_error(&shape) > ERROR_MARGIN * stn_error_bound(s->task)) continue;
@@ -180,9 +180,9 @@ bool sparse_search_any(const stn_task *task, const stn_machine *machine) {
            (!sparse_splits(task) && sparse_separable(task, factors) && fits(&s, 1, 1, &shape, &cheaper));
 }
 
-size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_fused, sparse_shape *best, size_t most,
-                     stn_tally *tally) {
-    search s = {.task = task, .machine = machine, .best = best, .most = most, .tally = tally};
+size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_fused, sparse_shape *best,
+                     size_t most) {
+    search s = {.task = task, .machine = machine, .best = best, .most = most};
     double factors[3][STN_TASK_FACTORS];
     if (most > STN_CANDIDATES) s.most = STN_CANDIDATES;
     if (!sparse_splits(task) && !sparse_spectrum_make(task, &s.spectrum)) return 0;

@@ -3,9 +3,7 @@
 #define STN_STRATEGIES_SPARSE_SPARSE_SEARCH_H
 #include "strategies/sparse/sparse_shape.h"
 
-/* At most `most` shapes, cheapest first, of at most most_fused steps. tally counts rejected shapes;
- * it may be NULL. */
-size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_fused, sparse_shape *best, size_t most,
-                     stn_tally *tally);
+/* At most `most` shapes, cheapest first, of at most most_fused steps. */
+size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_fused, sparse_shape *best, size_t most);
 bool sparse_search_any(const stn_task *task, const stn_machine *machine); /* is there any shape? */
 #endif

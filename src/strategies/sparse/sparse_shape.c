@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "plan/constraint.h"
 #include "render/render.h"
 #include "strategies/common/alignment_pad.h"
 #include "strategies/common/grid_layout.h"
@@ -281,16 +282,16 @@ static bool fit_blocks(const stn_task *task, const stn_machine *machine, void *o
 }
 
 /* Each constraint fixes parameters for the following ones. */
-static const stn_constraint constraints[] = {
-    {"rows of taps", "the fused taps have at most 64 rows, of at most 63 steps (lines: 127)", fit_rows},
-    {"window", "a window of the sparse products holds the fused taps along each axis", fit_window},
-    {"registers", "left factors, words between products and sums stay in registers", fit_factors},
-    {"shared memory", "the stages of a march fit a block's shared memory", fit_stages},
-    {"blocks", "a launch has fewer than 2^31 blocks", fit_blocks},
+static stn_constraint *const constraints[] = {
+    fit_rows,    /* the fused taps have at most 64 rows, of at most 63 steps (lines: 127) */
+    fit_window,  /* a window of the sparse products holds the fused taps along each axis */
+    fit_factors, /* left factors, words between products and sums stay in registers */
+    fit_stages,  /* the stages of a march fit a block's shared memory */
+    fit_blocks,  /* a launch has fewer than 2^31 blocks */
 };
 
-bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, sparse_shape *shape,
-                stn_tally *tally) {
+bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts,
+                sparse_shape *shape) {
     memset(shape, 0, sizeof *shape);
     shape->fused = fused;
     shape->launches = (int)stn_div_up((int64_t)task->steps, fused);
@@ -298,7 +299,7 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
     shape->parts = parts;
     shape->vector = stn_task_vector(task);
     shape->extended = stn_task_has_extension(task);
-    return STN_CONSTRAINTS_HOLD(constraints, task, machine, shape, tally);
+    return STN_CONSTRAINTS_HOLD(constraints, task, machine, shape);
 }
 
 /* ---- sparse_march */

@@ -133,32 +133,15 @@ static void find_side(const limits *l, bool wide, bool rows, side *s) {
 
 /* Both; they are the same for all lines on one machine. */
 typedef struct sides {
-    limits limits;
-    bool wide;
     side columns, rows;
 } sides;
 
-static bool take_known(stn_search_cache *found, sides *s) {
-    if (!found) return false;
-    pthread_mutex_lock(&found->lock);
-    const sides *known = found->four_step;
-    const bool same = known && known->limits.most == s->limits.most && known->limits.shares == s->limits.shares &&
-                      known->wide == s->wide;
-    if (same) *s = *known;
-    pthread_mutex_unlock(&found->lock);
-    return same;
-}
-
 static void find_sides(stn_search_cache *found, const limits *l, bool wide, sides *s) {
-    s->limits = *l, s->wide = wide;
-    if (take_known(found, s)) return;
+    const int64_t key[] = {(int64_t)l->most, (int64_t)l->shares, wide};
+    if (stn_search_cache_lookup(found, STN_SEARCH_CACHE_FOUR_STEP, key, sizeof key, s, sizeof *s)) return;
     find_side(l, wide, false, &s->columns);
     find_side(l, wide, true, &s->rows);
-    if (!found) return;
-    pthread_mutex_lock(&found->lock);
-    if (!found->four_step) found->four_step = malloc(sizeof *s);
-    if (found->four_step) memcpy(found->four_step, s, sizeof *s);
-    pthread_mutex_unlock(&found->lock);
+    stn_search_cache_store(found, STN_SEARCH_CACHE_FOUR_STEP, key, sizeof key, s, sizeof *s);
 }
 
 /* Finds the cheapest matrix of at most `longest` points. Of a hundred thousand pairs of lengths,
@@ -593,8 +576,6 @@ stn_status spectral_four_step_set_weights(stn_plan *plan, stn_error *error) {
 void spectral_four_step_release(stn_plan *plan) {
     spectral_four_step_state *state = plan->state;
     if (state->tables) stn_device_free(plan->context->device, state->tables);
-    free(state);
-    plan->state = NULL;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

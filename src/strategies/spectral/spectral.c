@@ -272,15 +272,12 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
 
 static void release(stn_plan *plan) {
     spectral_state *state = plan->state;
-    if (!state) return;
     if (is_four_step(&plan->candidate)) {
         spectral_four_step_release(plan);
         return;
     }
     spectral_free_source(plan, state);
     if (state->tables) stn_device_free(plan->context->device, state->tables);
-    free(state);
-    plan->state = NULL;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -402,6 +399,5 @@ const stn_strategy stn_strategy_spectral = {.name = "spectral",
                                             .describe = describe,
                                             .release = release,
                                             .name_candidate = name_candidate,
-                                            .left_out = spectral_left_out,
                                             .sums = true,
                                             .stacks = true};

@@ -106,8 +106,6 @@ spectral_choice spectral_more_blocks(const stn_task *task, const stn_machine *ma
 /* Variants to be timed; returns their number, at most `most`. */
 size_t spectral_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *choice,
                          spectral_choice *list, size_t most);
-/* spectral_constraints.c: counts rejected forms of the plan's task. */
-void spectral_left_out(const stn_plan *plan, stn_tally *tally);
 /* ---- spectral_tiles.c ------------------------------------------------------------------------ */
 
 /* Overlapping tiles of a 2D grid (overlap-save), for a reach that is short compared with the axes

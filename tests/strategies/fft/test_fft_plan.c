@@ -60,7 +60,7 @@ Test(fft_plan, wrong_calls) {
     OK(stn_plan_create_fft(context, &t, NULL, &plan, &error));
     cr_expect_str_eq(stn_plan_strategy(plan), "host");
     FAILS(stn_plan_execute(plan, data, data, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "in_place = 1");
-    FAILS(stn_plan_execute(plan, NULL, data, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "in pointer is NULL");
+    FAILS(stn_plan_execute(plan, NULL, data, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "in is NULL");
     FAILS(stn_plan_set_weights(plan, 1, weights, &error), STN_ERROR_INVALID_ARGUMENT, "no weights");
     cr_expect_eq(stn_plan_kernel_count(plan), 0u);
     stn_plan_destroy(plan);

@@ -29,7 +29,7 @@ Test(sparse_shape, counts_of_a_box) {
     stn_task task;
     sparse_shape shape;
     make_task("box-2d49p", (size_t[3]){4096, 4096, 0}, STN_F16, &task);
-    cr_assert(sparse_fit(&task, &machine, 1, 0, 1, &shape, NULL));
+    cr_assert(sparse_fit(&task, &machine, 1, 0, 1, &shape));
     sparse_counts counts = sparse_count(&task, &shape);
     cr_expect_eq(counts.compute, 112); /* 7 rows, 16 nonzeros of 32 */
     /* 14 windows of 8 rows for 7 rows of taps and 8 of outputs. */
@@ -63,7 +63,7 @@ Test(sparse_shape, candidates_fit) {
             sparse_shape best[STN_CANDIDATES];
             const size_t extent[3] = {i ? 512 : 100000, i ? 512 : 0, i == 3 ? 512 : 0};
             make_task(names[i], extent, (stn_dtype)dtype, &task);
-            size_t count = sparse_search(&task, &machine, INT32_MAX, best, STN_CANDIDATES, NULL);
+            size_t count = sparse_search(&task, &machine, INT32_MAX, best, STN_CANDIDATES);
             double last = 0;
             cr_assert_gt(count, 0, "%s has no candidate", names[i]);
             for (size_t k = 0; k < count; k++) {

@@ -8,7 +8,7 @@
 #include "tune/time_record.h"
 
 #define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-static const char one_entry[] = "entry: " HEX " " HEX " " HEX
+static const char one_entry[] = "entry: " HEX " " HEX
                                 "\n"
                                 "problem: 2D 64 x 64, f64\ndevice: NVIDIA H200, driver 13000\n"
                                 "candidate: direct 0.5 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 -20\n"
@@ -16,7 +16,7 @@ static const char one_entry[] = "entry: " HEX " " HEX " " HEX
 
 /* The bytes with a first line and a right last line; the caller frees them. */
 static char *framed(const char *body, size_t size, bool head, size_t *whole) {
-    static const char first[] = "stentor wisdom 2\n";
+    static const char first[] = "stentor wisdom 3\n";
     const size_t before = head ? sizeof first - 1 : 0;
     stn_key sum;
     char hex[65], *text = malloc(before + size + 100);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "plan/constraint.h"
 #include "plan/error_bound.h"
 #include "render/render.h"
 #include "strategies/common/overlap_cost.h"
@@ -74,12 +75,12 @@ static bool shared_holds(const stn_task *task, const stn_machine *machine, void 
     return p->shared + STATIC_SHARED <= machine->shared_per_block;
 }
 
-static const stn_constraint constraints[] = {
-    {"blocks", "a launch has fewer than 2^31 blocks", blocks_hold},
-    {"shared memory", "the stages of a pass fit a block's shared memory", shared_holds},
+static stn_constraint *const constraints[] = {
+    blocks_hold,  /* a launch has fewer than 2^31 blocks */
+    shared_holds, /* the stages of a pass fit a block's shared memory */
 };
 
-static bool fit_pass(const stn_task *task, const stn_machine *machine, int axis, lowrank_pass *p, stn_tally *tally) {
+static bool fit_pass(const stn_task *task, const stn_machine *machine, int axis, lowrank_pass *p) {
     *p = (lowrank_pass){.axis = axis, .across = axis == 2 ? 1 : 2, .other = axis == 0 ? 1 : 0};
     p->products = lowrank_products(task, (int)stn_min((int64_t)task->steps, INT32_MAX));
     p->vector = stn_task_vector(task);
@@ -92,16 +93,16 @@ static bool fit_pass(const stn_task *task, const stn_machine *machine, int axis,
     fit_segments(task, machine, p);
     double all_segments = (double)p->strips * (double)p->segments * (double)task->n[p->other] * (double)task->batch;
     p->all_segments = (int64_t)all_segments;
-    return STN_CONSTRAINTS_HOLD(constraints, task, machine, p, tally);
+    return STN_CONSTRAINTS_HOLD(constraints, task, machine, p);
 }
 
-int lowrank_passes(const stn_task *task, const stn_machine *machine, lowrank_pass passes[3], stn_tally *tally) {
+int lowrank_passes(const stn_task *task, const stn_machine *machine, lowrank_pass passes[3]) {
     int count = 0;
     for (int axis = 2; axis >= 0; axis--) {
         /* A single tap at the centre: one pass with one weight. */
         bool none = axis == 0 && !count && !reaches(task, axis);
         if (!reaches(task, axis) && !none) continue;
-        if (!fit_pass(task, machine, none ? 2 : axis, &passes[count++], tally)) return 0;
+        if (!fit_pass(task, machine, none ? 2 : axis, &passes[count++])) return 0;
     }
     passes[count - 1].frozen = any_frozen(task);
     return count;
@@ -132,7 +133,7 @@ static double cancelled(const stn_task *task) {
  * not shorten. */
 void lowrank_passes_cost(const stn_task *task, const stn_machine *machine, stn_estimate *e) {
     lowrank_pass passes[3];
-    int count = lowrank_passes(task, machine, passes, NULL);
+    int count = lowrank_passes(task, machine, passes);
     double clock = machine->flops[STN_UNIT_FMA_F32] / (256.0 * machine->multiprocessors);
     double points = (double)stn_task_points(task), steps = (double)task->steps, seconds = 0, needed = 0, done = 0;
     e->unit = lowrank_unit(task->dtype);

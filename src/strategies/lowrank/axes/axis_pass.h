@@ -21,8 +21,8 @@ typedef struct lowrank_pass {
 enum { LOWRANK_PASS_WARPS = 4 }; /* warps of a block */
 
 /* Lists the passes of one step in order (x, y, z, only axes along which taps reach) and returns
- * their number, 1 to 3, or 0 if a constraint does not hold. tally may be NULL. */
-int lowrank_passes(const stn_task *task, const stn_machine *machine, lowrank_pass passes[3], stn_tally *tally);
+ * their number, 1 to 3, or 0 if a constraint does not hold. */
+int lowrank_passes(const stn_task *task, const stn_machine *machine, lowrank_pass passes[3]);
 void lowrank_passes_cost(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
 void lowrank_pass_params(const stn_task *task, const lowrank_pass *pass, stn_text *params);
 

@@ -40,8 +40,7 @@ typedef struct axes_state {
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     lowrank_factors factors;
     lowrank_pass passes[3];
-    if (task->rank > 1 && lowrank_passes(task, machine, passes, NULL) && lowrank_factors_make(task, &factors))
-        return true;
+    if (task->rank > 1 && lowrank_passes(task, machine, passes) && lowrank_factors_make(task, &factors)) return true;
     snprintf(reason, reason_size, "its taps are not products of one factor for each axis");
     return false;
 }
@@ -54,13 +53,6 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     memset(list, 0, sizeof *list);
     list->values[MARK] = 1;
     return 1;
-}
-
-static void left_out(const stn_plan *plan, stn_tally *tally) {
-    lowrank_factors factors;
-    lowrank_pass passes[3];
-    if (plan->task.rank > 1 && lowrank_factors_make(&plan->task, &factors))
-        (void)lowrank_passes(&plan->task, &plan->machine, passes, tally);
 }
 
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
@@ -97,7 +89,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     lowrank_pass passes[3];
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
-    state->count = lowrank_passes(task, &plan->machine, passes, NULL);
+    state->count = lowrank_passes(task, &plan->machine, passes);
     state->at = stn_task_layouts(task, task->steps);
     state->packed = stn_packed_layout(task->n, task->dtype);
     int64_t bytes = state->packed.batch * task->batch * (int64_t)stn_dtype_size(task->dtype);
@@ -116,11 +108,6 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
 }
 
 static stn_status set_weights(stn_plan *plan, stn_error *error) { return fill_values(plan, plan->state, error); }
-
-static void release(stn_plan *plan) {
-    free(plan->state);
-    plan->state = NULL;
-}
 
 /* ---- running */
 
@@ -220,9 +207,7 @@ const stn_strategy lowrank_axes = {
     .prepare = prepare,
     .execute = execute,
     .set_weights = set_weights,
-    .left_out = left_out,
     .describe = describe,
-    .release = release,
     .name_candidate = name_candidate,
     .shorten = shorten,
 };

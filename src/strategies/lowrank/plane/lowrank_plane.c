@@ -55,14 +55,9 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
 
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     lowrank_shape best[LOWRANK_MOST_BEST];
-    size_t count = lowrank_search(task, machine, INT_MAX, best, most, NULL);
+    size_t count = lowrank_search(task, machine, INT_MAX, best, most);
     for (size_t i = 0; i < count; i++) list[i] = stn_candidate_of(&best[i], sizeof best[i]);
     return count;
-}
-
-static void left_out(const stn_plan *plan, stn_tally *tally) {
-    lowrank_shape best[LOWRANK_MOST_BEST];
-    (void)lowrank_search(&plan->task, &plan->machine, INT_MAX, best, LOWRANK_MOST_BEST, tally);
 }
 
 static lowrank_shape shape_of(const stn_candidate *candidate) {
@@ -164,7 +159,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
         return status;
     }
     if (status == STN_ERROR_UNSUPPORTED) {
-        if (!lowrank_search(&plan->task, &plan->machine, state->shape.fused, &next.shape, 1, NULL))
+        if (!lowrank_search(&plan->task, &plan->machine, state->shape.fused, &next.shape, 1))
             return lowrank_fail_terms(1, next.shape.terms, error);
         next.pattern.count = 0;
         pattern_changed = true;
@@ -179,11 +174,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     return STN_OK;
 }
 
-static void release(stn_plan *plan) {
-    if (plan->state) destroy_faces(plan, plan->state);
-    free(plan->state);
-    plan->state = NULL;
-}
+static void release(stn_plan *plan) { destroy_faces(plan, plan->state); }
 
 /* ---- running */
 
@@ -301,7 +292,6 @@ const stn_strategy lowrank_plane = {
     .describe = describe,
     .release = release,
     .name_candidate = name_candidate,
-    .left_out = left_out,
     .shorten = shorten,
     .launches = launches,
     .execute_part = execute_part,

@@ -41,7 +41,6 @@ typedef struct search {
     double seconds[LOWRANK_MOST_BEST];
     stn_power taps; /* 2D: of as many steps as were needed so far */
     attempt attempts[LOWRANK_SPLITS];
-    stn_tally *tally;
     int faces_fused; /* steps of a launch whose faces take `faces` seconds */
     double faces;
 } search;
@@ -79,13 +78,13 @@ static void insert_candidate(search *s, const lowrank_shape *shape) {
 /* Fits the kernels for terms of this pattern into `shapes`; returns a bit for each of the two that
  * fits. */
 static unsigned fit_kernels(const search *s, const lowrank_shape *shape, lowrank_split split,
-                            const lowrank_pattern *pattern, lowrank_shape shapes[2], stn_tally *tally) {
+                            const lowrank_pattern *pattern, lowrank_shape shapes[2]) {
     unsigned fits = 0;
     for (int mixed = split == LOWRANK_SVD ? 0 : 1; mixed < 2; mixed++) {
         shapes[mixed] = *shape;
         shapes[mixed].mixed = mixed;
         shapes[mixed].split = (int)split;
-        if (lowrank_fit_terms(s->task, s->machine, pattern, &shapes[mixed], tally)) fits |= 1u << mixed;
+        if (lowrank_fit_terms(s->task, s->machine, pattern, &shapes[mixed])) fits |= 1u << mixed;
     }
     return fits;
 }
@@ -94,7 +93,7 @@ static unsigned fit_kernels(const search *s, const lowrank_shape *shape, lowrank
 static bool pattern_may_win(const search *s, const lowrank_shape *shape, lowrank_split split,
                             const lowrank_pattern *pattern) {
     lowrank_shape shapes[2];
-    unsigned fits = fit_kernels(s, shape, split, pattern, shapes, NULL);
+    unsigned fits = fit_kernels(s, shape, split, pattern, shapes);
     for (int mixed = 0; mixed < 2; mixed++)
         if (fits >> mixed & 1 && may_win(s, &shapes[mixed])) return true;
     return false;
@@ -164,7 +163,7 @@ static void try_split(search *s, const lowrank_shape *shape, lowrank_split split
     if (terms.count && lowrank_pattern_cover(&pattern, &terms, slot, &changed)) {
         int least = (int)stn_min(shorter_terms(s, shape, split), LOWRANK_MAX_TERMS);
         while (pattern.count < least) pattern.term[pattern.count++] = pattern.term[0];
-        unsigned fits = fit_kernels(s, shape, split, &pattern, shapes, s->tally);
+        unsigned fits = fit_kernels(s, shape, split, &pattern, shapes);
         for (int mixed = 0; mixed < 2; mixed++) {
             shapes[mixed].residual = (float)terms.residual;
             shapes[mixed].growth = (float)lowrank_terms_growth(&terms, &s->taps);
@@ -192,8 +191,8 @@ static bool try_plane(search *s, const lowrank_shape *shape) {
 
 /* Stops when `enough` shapes are found. */
 static size_t find_shapes(const stn_task *task, const stn_machine *machine, int most_fused, lowrank_shape *best,
-                          size_t most, size_t enough, stn_tally *tally) {
-    search s = {.task = task, .machine = machine, .best = best, .most = most, .tally = tally};
+                          size_t most, size_t enough) {
+    search s = {.task = task, .machine = machine, .best = best, .most = most};
     lowrank_shape shape;
     int idle = 0;
     if (stn_power_make(task, &s.taps, NULL) != STN_OK) return 0;
@@ -213,12 +212,11 @@ static size_t find_shapes(const stn_task *task, const stn_machine *machine, int 
 }
 
 size_t lowrank_search(const stn_task *task, const stn_machine *machine, int most_fused, lowrank_shape *best,
-                      size_t most, stn_tally *tally) {
-    return find_shapes(task, machine, most_fused, best, most < LOWRANK_MOST_BEST ? most : LOWRANK_MOST_BEST, SIZE_MAX,
-                       tally);
+                      size_t most) {
+    return find_shapes(task, machine, most_fused, best, most < LOWRANK_MOST_BEST ? most : LOWRANK_MOST_BEST, SIZE_MAX);
 }
 
 bool lowrank_search_any(const stn_task *task, const stn_machine *machine) {
     lowrank_shape any;
-    return find_shapes(task, machine, INT_MAX, &any, 1, 1, NULL) > 0;
+    return find_shapes(task, machine, INT_MAX, &any, 1, 1) > 0;
 }

@@ -6,11 +6,10 @@
 #define LOWRANK_MOST_BEST 4
 
 /* Lists the best shapes with at most `most_fused` steps a launch, cheapest first, at most `most`
- * and LOWRANK_MOST_BEST; returns their number. Plan creation waits for this, so taps are split only
- * where results for fewer steps leave a chance. tally counts splittings that no kernel takes; it
- * may be NULL. */
+ * and LOWRANK_MOST_BEST; returns their number. Plan creation waits for this, so taps are split
+ * only where results for fewer steps leave a chance. */
 size_t lowrank_search(const stn_task *task, const stn_machine *machine, int most_fused, lowrank_shape *best,
-                      size_t most, stn_tally *tally);
+                      size_t most);
 /* Whether there is any shape. */
 bool lowrank_search_any(const stn_task *task, const stn_machine *machine);
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "plan/constraint.h"
 #include "render/render.h"
 #include "strategies/common/overlap_cost.h"
 #include "strategies/faces/margins.h"
@@ -269,25 +270,25 @@ static bool blocks_hold(const stn_task *task, const stn_machine *machine, void *
 }
 
 /* Each constraint fixes parameters for the following ones. */
-static const stn_constraint constraints[] = {
-    {"arguments", "the weights of all terms fit the 4 KiB that a launch brings", weights_hold},
-    {"element type", "terms with sums along y are of f64", type_holds},
-    {"registers", "bands, columns and sums of mixed terms stay in registers", registers_hold},
-    {"shared memory", "bands and the stages of a march fit a block's shared memory", shared_holds},
-    {"blocks", "a launch has fewer than 2^31 blocks", blocks_hold},
+static stn_constraint *const constraints[] = {
+    weights_hold,   /* the weights of all terms fit the 4 KiB that a launch brings */
+    type_holds,     /* terms with sums along y are of f64 */
+    registers_hold, /* bands, columns and sums of mixed terms stay in registers */
+    shared_holds,   /* bands and the stages of a march fit a block's shared memory */
+    blocks_hold,    /* a launch has fewer than 2^31 blocks */
 };
 
 bool lowrank_fit_terms(const stn_task *task, const stn_machine *machine, const lowrank_pattern *pattern,
-                       lowrank_shape *shape, stn_tally *tally) {
+                       lowrank_shape *shape) {
     shape->terms = pattern->count;
-    return STN_CONSTRAINTS_HOLD(constraints, task, machine, &((terms_shape){pattern, shape}), tally);
+    return STN_CONSTRAINTS_HOLD(constraints, task, machine, &((terms_shape){pattern, shape}));
 }
 
 bool lowrank_holds(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape,
                    const lowrank_pattern *pattern) {
     lowrank_shape wider = *shape;
     bool even = stn_task_is_symmetric(task, 1) && stn_task_is_symmetric(task, 2);
-    return (even || !shape->even) && lowrank_fit_terms(task, machine, pattern, &wider, NULL);
+    return (even || !shape->even) && lowrank_fit_terms(task, machine, pattern, &wider);
 }
 
 /* The fraction of the tensor cores' rate that a kernel reaches. Single products of f32 and f16

@@ -34,10 +34,9 @@ _Static_assert(sizeof(lowrank_shape) <= sizeof(stn_candidate), "a shape is a can
 /* Makes the shape for launches of at most `fused` steps, in 2D without its terms; false if no
  * kernel can take it. */
 bool lowrank_fit(const stn_task *task, int fused, lowrank_shape *shape);
-/* 2D: completes the shape for a pattern of terms and for shape->mixed and shape->split. tally may
- * be NULL. */
+/* 2D: completes the shape for a pattern of terms and for shape->mixed and shape->split. */
 bool lowrank_fit_terms(const stn_task *task, const stn_machine *machine, const lowrank_pattern *pattern,
-                       lowrank_shape *shape, stn_tally *tally);
+                       lowrank_shape *shape);
 /* Whether this shape's kernel, with another pattern, can take the task's current weights. */
 bool lowrank_holds(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape,
                    const lowrank_pattern *pattern);

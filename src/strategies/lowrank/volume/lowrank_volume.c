@@ -86,7 +86,7 @@ static bool too_long(const stn_task *task, int fused) {
 
 /* Finds candidates with at most `most_fused` steps a launch; stops when `enough` are found. */
 static size_t find_volume_shapes(const stn_task *task, const stn_machine *machine, int most_fused, stn_candidate *list,
-                                 size_t most, size_t enough, stn_tally *tally) {
+                                 size_t most, size_t enough) {
     search s = {.task = task, .machine = machine, .list = list, .most = stn_min(most, MOST_CANDIDATES)};
     stn_power taps;
     lowrank_core core;
@@ -99,7 +99,7 @@ static size_t find_volume_shapes(const stn_task *task, const stn_machine *machin
         bool fewer = fused == 1 || (task->steps + (uint64_t)fused - 1) / (uint64_t)fused <
                                        (task->steps + (uint64_t)fused - 2) / (uint64_t)(fused - 1);
         if (!fewer) continue;
-        if (can_win(&s, fused) && lowrank_volume_fit(task, machine, &taps, 0, &core, &s.last, tally)) {
+        if (can_win(&s, fused) && lowrank_volume_fit(task, machine, &taps, 0, &core, &s.last)) {
             insert_candidate(&s, &s.last);
             failures = 0;
         } else if (++failures == MOST_FAILURES)
@@ -113,7 +113,7 @@ static size_t find_volume_shapes(const stn_task *task, const stn_machine *machin
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     stn_candidate any;
-    if (find_volume_shapes(task, machine, LOWRANK_CORE_SIDE, &any, 1, 1, NULL) > 0) return true;
+    if (find_volume_shapes(task, machine, LOWRANK_CORE_SIDE, &any, 1, 1) > 0) return true;
     snprintf(reason, reason_size, "%s", lowrank_none);
     return false;
 }
@@ -128,7 +128,7 @@ static size_t find_variants(const stn_task *task, const stn_machine *machine, co
     if (stn_power_make(task, &taps, NULL) != STN_OK) return 0;
     while (taps.fused < usual.fused && stn_power_fuse(task, &taps, NULL) == STN_OK) continue;
     for (int form = 1; form <= lowrank_volume_forms() && taps.fused == usual.fused && count < most; form++) {
-        if (!lowrank_volume_fit(task, machine, &taps, form, &core, &shape, NULL)) continue;
+        if (!lowrank_volume_fit(task, machine, &taps, form, &core, &shape)) continue;
         shape.form = 0;
         /* Candidates are compared by their stored values. */
         /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison) */
@@ -141,15 +141,10 @@ static size_t find_variants(const stn_task *task, const stn_machine *machine, co
 }
 
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
-    size_t best = find_volume_shapes(task, machine, LOWRANK_CORE_SIDE, list, most, SIZE_MAX, NULL), count = best;
+    size_t best = find_volume_shapes(task, machine, LOWRANK_CORE_SIDE, list, most, SIZE_MAX), count = best;
     for (size_t i = 0; i < best && i < 2 && most > STN_CANDIDATES; i++)
         count += find_variants(task, machine, &list[i], list + count, most - count);
     return count;
-}
-
-static void left_out(const stn_plan *plan, stn_tally *tally) {
-    stn_candidate list[MOST_CANDIDATES];
-    (void)find_volume_shapes(&plan->task, &plan->machine, LOWRANK_CORE_SIDE, list, MOST_CANDIDATES, SIZE_MAX, tally);
 }
 
 /* Systematic f32 error of one launch with weights scaled for truncation (volume_arguments.c), on an
@@ -184,8 +179,8 @@ static stn_status make_operator(stn_plan *plan, stn_power *taps, int fused, int 
     const stn_task *task = &plan->task;
     lowrank_core core;
     while (taps->fused < fused) STN_TRY(stn_power_fuse(&plan->task, taps, error));
-    if (!(form && lowrank_volume_fit(task, &plan->machine, taps, form, &core, &to->shape, NULL)) &&
-        !lowrank_volume_fit(task, &plan->machine, taps, 0, &core, &to->shape, NULL))
+    if (!(form && lowrank_volume_fit(task, &plan->machine, taps, form, &core, &to->shape)) &&
+        !lowrank_volume_fit(task, &plan->machine, taps, 0, &core, &to->shape))
         return fail_terms(fused, error);
     to->terms = core.terms, to->x_factors = core.x_factors, to->sums = core.sums, to->residual = core.residual;
     lowrank_volume_values(task, taps, &core, to->shape.passes, to->values);
@@ -250,7 +245,7 @@ static stn_status rebuild(stn_plan *plan, volume_state *next, stn_error *error) 
     struct stn_kernel *kernels[STN_PLAN_KERNELS];
     size_t nkernels = plan->nkernels;
     stn_candidate best;
-    if (!find_volume_shapes(&plan->task, &plan->machine, next->operators[0].shape.fused, &best, 1, SIZE_MAX, NULL))
+    if (!find_volume_shapes(&plan->task, &plan->machine, next->operators[0].shape.fused, &best, 1, SIZE_MAX))
         return fail_terms(1, error);
     memcpy(kernels, plan->kernels, sizeof kernels);
     for (int i = 0; i < 2; i++) next->operators[i].faces = NULL;
@@ -291,11 +286,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     return status;
 }
 
-static void release(stn_plan *plan) {
-    if (plan->state) destroy_faces(plan, plan->state);
-    free(plan->state);
-    plan->state = NULL;
-}
+static void release(stn_plan *plan) { destroy_faces(plan, plan->state); }
 
 /* ---- running */
 
@@ -380,7 +371,6 @@ const stn_strategy lowrank_volume = {
     .estimate = estimate,
     .prepare = prepare,
     .set_weights = set_weights,
-    .left_out = left_out,
     .describe = describe,
     .release = release,
     .name_candidate = name_candidate,

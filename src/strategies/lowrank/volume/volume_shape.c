@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/arith.h"
+#include "plan/constraint.h"
 #include "strategies/common/alignment_pad.h"
 #include "strategies/common/grid_layout.h"
 #include "strategies/common/overlap_cost.h"
@@ -263,29 +264,28 @@ static bool blocks_hold(const stn_task *task, const stn_machine *machine, void *
 }
 
 /* Each constraint fixes parameters for the following ones. */
-static const stn_constraint constraints[] = {
-    {"ring", "only cores with single-weight planes at their ends use the ring", ring_holds},
-    {"registers", "the sums of a queue of planes and the bands stay in registers", registers_hold},
-    {"shared memory", "bands and the stages of a march fit a block's shared memory", shared_holds},
-    {"blocks", "a launch has fewer than 2^31 blocks", blocks_hold},
+static stn_constraint *const constraints[] = {
+    ring_holds,     /* only cores with single-weight planes at their ends use the ring */
+    registers_hold, /* the sums of a queue of planes and the bands stay in registers */
+    shared_holds,   /* bands and the stages of a march fit a block's shared memory */
+    blocks_hold,    /* a launch has fewer than 2^31 blocks */
 };
 
-static bool fit_form(const stn_task *task, const stn_machine *machine, attempt *a, int number, int ring, int spill,
-                     stn_tally *tally) {
+static bool fit_form(const stn_task *task, const stn_machine *machine, attempt *a, int number, int ring, int spill) {
     a->form = &forms[number], a->ring = ring, a->spill = spill;
-    return STN_CONSTRAINTS_HOLD(constraints, task, machine, a, tally);
+    return STN_CONSTRAINTS_HOLD(constraints, task, machine, a);
 }
 
 /* Fits the requested form, or the first that fits. */
 static bool fit_block(const stn_task *task, const stn_machine *machine, const stn_power *taps, const lowrank_core *core,
-                      lowrank_volume_shape *b, stn_tally *tally) {
+                      lowrank_volume_shape *b) {
     attempt a = {.taps = taps, .core = core, .shape = b};
-    if (b->form) return fit_form(task, machine, &a, (b->form - 1) % FORMS, (b->form - 1) / FORMS, 24, tally);
+    if (b->form) return fit_form(task, machine, &a, (b->form - 1) % FORMS, (b->form - 1) / FORMS, 24);
     for (int ring = 1; ring >= 0; ring--)
         for (int i = 0; i < DEFAULTS; i++) {
             int form = default_forms[task->dtype != STN_F64][i];
             if (form == LAST_RESORT && ring) continue; /* the stages need too much shared memory */
-            if (fit_form(task, machine, &a, form, ring, form == LAST_RESORT ? 1000 : 0, tally)) return true;
+            if (fit_form(task, machine, &a, form, ring, form == LAST_RESORT ? 1000 : 0)) return true;
         }
     return false;
 }
@@ -300,7 +300,7 @@ static int passes_of(const stn_task *task, const lowrank_core *core, int launche
 }
 
 bool lowrank_volume_fit(const stn_task *task, const stn_machine *machine, const stn_power *taps, int form_asked,
-                        lowrank_core *core, lowrank_volume_shape *shape, stn_tally *tally) {
+                        lowrank_core *core, lowrank_volume_shape *shape) {
     lowrank_core tried;
     stn_estimate best = {.seconds = INFINITY}, cost;
     for (int method = 0; method < LOWRANK_CORE_METHODS; method++) {
@@ -312,7 +312,7 @@ bool lowrank_volume_fit(const stn_task *task, const stn_machine *machine, const 
         b.launches = (int)((task->steps + (uint64_t)b.fused - 1) / (uint64_t)b.fused);
         b.passes = passes_of(task, &tried, b.launches);
         b.growth = (float)tried.growth;
-        if (!fit_block(task, machine, taps, &tried, &b, tally)) continue;
+        if (!fit_block(task, machine, taps, &tried, &b)) continue;
         /* Faces cost the same for all ways, and their cost takes longer to compute. */
         lowrank_volume_shape bare = b;
         bare.extended = 1;

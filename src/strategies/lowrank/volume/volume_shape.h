@@ -26,11 +26,10 @@ typedef struct lowrank_volume_shape {
 } lowrank_volume_shape;
 _Static_assert(sizeof(lowrank_volume_shape) <= sizeof(stn_candidate), "a volume shape is a candidate");
 
-/* Finds the cheapest core of the taps and its shape, of one form from 1 to lowrank_volume_forms, or
- * of the default form (0); false if the kernel can take none. tally counts rejected forms; it may
- * be NULL. */
+/* Finds the cheapest core of the taps and its shape, of one form from 1 to lowrank_volume_forms,
+ * or of the default form (0); false if the kernel can take none. */
 bool lowrank_volume_fit(const stn_task *task, const stn_machine *machine, const stn_power *taps, int form_asked,
-                        lowrank_core *core, lowrank_volume_shape *shape, stn_tally *tally);
+                        lowrank_core *core, lowrank_volume_shape *shape);
 int lowrank_volume_forms(void);
 void lowrank_volume_cost(const stn_task *task, const stn_machine *machine, const lowrank_volume_shape *shape,
                          stn_estimate *estimate);
