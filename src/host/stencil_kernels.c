@@ -52,17 +52,25 @@ DEFINE_POINTS(sum_float, float)
 #define SET portable
 #define TARGET
 #define BYTES 16
+#define WIDEN(v) __builtin_convertvector(v, vector_portable)
+#define NARROW(v) __builtin_convertvector(v, floats_portable)
 #include "host/stencil_sums.h"
 
 #if defined(__x86_64__)
+#include <immintrin.h>
+
 #define SET avx2
 #define TARGET __attribute__((target("avx2")))
 #define BYTES 32
+#define WIDEN(v) _mm256_cvtps_pd((__m128)(v))
+#define NARROW(v) _mm256_cvtpd_ps((__m256d)(v))
 #include "host/stencil_sums.h"
 
 #define SET avx512
 #define TARGET __attribute__((target("avx512f,avx512bw,avx512vl")))
 #define BYTES 64
+#define WIDEN(v) _mm512_cvtps_pd((__m256)(v))
+#define NARROW(v) _mm512_cvtpd_ps((__m512d)(v))
 #include "host/stencil_sums.h"
 #endif
 
