@@ -1,6 +1,6 @@
 /* The inner loops of host stencils. Each is written once, in stencil_sums.h, and compiled for each
  * instruction set; the CPU decides at run time which is used. Multiplications and additions are
- * never fused (-ffp-contract=off), so all give bit-identical results. */
+ * fused (-ffp-contract=off) only where that does not change a result: all are bit-identical. */
 #include "host/stencil_kernels.h"
 
 #include <math.h>
@@ -32,7 +32,7 @@ INLINE uint64_t whole_u64(double value) {
 }
 
 /* For fewer points than one vector. */
-#define DEFINE_POINTS(name, real)                                                                                      \
+#define DEFINE_POINTS(name, real, convert)                                                                             \
     static void name##_points(real *sum, const stn_terms *terms, size_t count) {                                       \
         for (size_t x = 0; x < count; x++) {                                                                           \
             const void *const *line = terms->lines;                                                                    \
@@ -43,27 +43,34 @@ INLINE uint64_t whole_u64(double value) {
                 const double a = ((const real *)line[0])[x], b = ((const real *)line[1])[x];                           \
                 u += (terms->odd ? a - b : a + b) * *weight++;                                                         \
             }                                                                                                          \
-            sum[x] = (real)u;                                                                                          \
+            sum[x] = convert(u);                                                                                       \
         }                                                                                                              \
     }
-DEFINE_POINTS(sum, double)
-DEFINE_POINTS(sum_float, float)
+DEFINE_POINTS(sum, double, )
+DEFINE_POINTS(sum_float, float, (float))
+DEFINE_POINTS(sum_byte, uint8_t, (uint8_t)whole)
 
 #define SET portable
 #define TARGET
 #define BYTES 16
 #define WIDEN(v) __builtin_convertvector(v, vector_portable)
 #define NARROW(v) __builtin_convertvector(v, floats_portable)
+#define WIDEN_BYTES(at) __builtin_convertvector(*(const few_portable *)(at), whole_portable)
+#define NARROW_BYTES(to, v) (*(few_portable *)(to) = __builtin_convertvector(v, few_portable))
+#define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
 #include "host/stencil_sums.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 
 #define SET avx2
-#define TARGET __attribute__((target("avx2")))
+#define TARGET __attribute__((target("avx2,fma")))
 #define BYTES 32
 #define WIDEN(v) _mm256_cvtps_pd((__m128)(v))
 #define NARROW(v) _mm256_cvtpd_ps((__m256d)(v))
+#define WIDEN_BYTES(at) _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(at)))
+#define NARROW_BYTES(to, v) (*(few_avx2 *)(to) = __builtin_convertvector(v, few_avx2))
+#define MULTIPLY_ADD(a, b, c) _mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c))
 #include "host/stencil_sums.h"
 
 #define SET avx512
@@ -71,13 +78,16 @@ DEFINE_POINTS(sum_float, float)
 #define BYTES 64
 #define WIDEN(v) _mm512_cvtps_pd((__m256)(v))
 #define NARROW(v) _mm512_cvtpd_ps((__m512d)(v))
+#define WIDEN_BYTES(at) _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)(at)))
+#define NARROW_BYTES(to, v) _mm_storeu_si128((__m128i *)(void *)(to), _mm512_cvtepi32_epi8((__m512i)(v)))
+#define MULTIPLY_ADD(a, b, c) _mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c))
 #include "host/stencil_sums.h"
 #endif
 
 const stn_kernels *stn_kernels_at(int index) {
     if (index == 0) return &kernels_portable;
 #if defined(__x86_64__)
-    if (index == 1 && __builtin_cpu_supports("avx2")) return &kernels_avx2;
+    if (index == 1 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &kernels_avx2;
     if (index == 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl"))
         return &kernels_avx512;

@@ -18,10 +18,15 @@ typedef struct stn_terms {
     const double *weights;    /* one per term */
     size_t single, pairs;     /* at least one term in all */
     bool odd;
+    /* For sum_byte: a bound of the error of sums of floats, with weights rounded to float, and the
+     * sums where all lines have the same byte. */
+    float error;
+    const uint8_t *constants; /* [256] */
 } stn_terms;
 
-#define STN_KERNEL_ROWS 4  /* rows that are summed side by side */
-#define STN_KERNEL_LEAST 8 /* minimum number of points of such rows: one vector */
+#define STN_KERNEL_ROWS 4        /* rows that are summed side by side */
+#define STN_KERNEL_BYTE_TERMS 32 /* maximum number of terms of sum_byte */
+#define STN_KERNEL_LEAST 8       /* minimum number of points of such rows: one vector */
 
 /* A full box of taps, each with its own weight. Output row r sums input rows r to r + height - 1 of
  * each plane. */
@@ -39,7 +44,9 @@ typedef struct stn_kernels {
     /* The same for lines of floats, converted to double before the addition; sums are rounded to
      * float. */
     void (*sum_float)(float *sum, const stn_terms *terms, size_t count);
-    /* The same for STN_KERNEL_ROWS rows and the taps of a box in order; count is at least
+    /* The same for lines of bytes; sums are truncated towards zero, then wrapped. */
+    void (*sum_byte)(uint8_t *sum, const stn_terms *terms, size_t count);
+    /* The same as sum for STN_KERNEL_ROWS rows and the taps of a box in order; count is at least
      * STN_KERNEL_LEAST. */
     void (*sum_rows)(double *const *sums, const stn_dense *dense, size_t count);
     /* The same for floats, as sum_float. */

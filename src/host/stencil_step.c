@@ -5,13 +5,14 @@
  * the grid, shifted by the tap's offset. A contiguous row of doubles inside the grid is read in
  * place; any other row (past an edge, strided, or of another type) is first copied into a buffer,
  * which all taps and rows of the tile share. With few taps, f32 grids are read as lines of floats,
- * which are converted when they are added.
+ * which are converted when they are added, and grids of bytes as lines of bytes.
  *
  * Sums are made in double precision with weights in double precision, and rounded once. Taps that
  * mirror each other are summed in pairs: the middle one first, then pairs from the outermost on, as
  * SciPy does. Other taps are summed in order. */
 #include "host/stencil_step.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/arith.h"
@@ -19,12 +20,15 @@
 #define TILE_ROWS 8
 #define PIECE 512             /* points of a row, maximum */
 #define LEAST_PIECE 64        /* minimum, for longer rows */
+#define BYTE_PIECE 4096       /* the same of bytes */
 #define BUFFER_SIZE (1 << 14) /* doubles in a tile's buffer */
 #define CACHED_ROWS 256       /* rows that a tile can remember, in a hash table by their indices */
 #define MAX_LINES 256         /* maximum number of lines of one sum */
 #define MAX_DENSE_TAPS 2048   /* maximum number of taps of a dense box */
 /* up to this many taps, converting floats is cheaper than lines of doubles */
 #define MAX_FLOAT_TAPS 9
+/* The largest error of sums of bytes: up to it, one vector in 16 is summed again. */
+#define MAX_BYTE_ERROR 2e-3
 
 /* A row that a tile has loaded. */
 typedef struct cached_row {
@@ -38,9 +42,9 @@ typedef struct stn_tile {
     /* Rows first[1] .. + rows of plane first[0], points x .. + count. */
     int64_t batch, first[2], rows, x, count;
     uint64_t number;
-    size_t gathered;
+    size_t gathered; /* doubles of the buffer in use */
     cached_row seen[CACHED_ROWS];
-    /* Numbers of the type of the lines: double or float. */
+    /* Numbers of the type of the lines. */
     double sums[STN_KERNEL_ROWS][PIECE], carried[2][PIECE], buffer[BUFFER_SIZE];
 } stn_tile;
 
@@ -60,9 +64,7 @@ static char *row_at(const stn_layout *layout, int64_t batch, int64_t i0, int64_t
 }
 
 /* Do the grids hold numbers of the type of the lines? */
-static bool is_line(const stn_step *step, const stn_layout *layout) {
-    return layout->element == (step->of_floats ? STN_ELEMENT_F32 : STN_ELEMENT_F64);
-}
+static bool is_line(const stn_step *step, const stn_layout *layout) { return layout->element == step->line; }
 
 /* to[k] = point x + k of a row, converted to double. */
 static void load(const stn_step *step, const stn_layout *layout, const char *row, int64_t x, int64_t count,
@@ -78,7 +80,7 @@ static void load(const stn_step *step, const stn_layout *layout, const char *row
 /* The same in the type of the lines. */
 static void load_line(const stn_step *step, const char *row, int64_t x, int64_t count, char *to) {
     const int64_t size = step->from.size, stride = step->from.stride[2] * size;
-    if (!step->of_floats)
+    if (step->line == STN_ELEMENT_F64)
         load(step, &step->from, row, x, count, (double *)to);
     else if (stride == size)
         memcpy(to, row + x * stride, (size_t)(count * stride));
@@ -87,11 +89,7 @@ static void load_line(const stn_step *step, const char *row, int64_t x, int64_t 
 }
 
 static void fill_line(const stn_step *step, double value, int64_t count, char *to) {
-    for (int64_t k = 0; k < count; k++)
-        if (step->of_floats)
-            ((float *)to)[k] = (float)value;
-        else
-            ((double *)to)[k] = value;
+    for (int64_t k = 0; k < count; k++) step->kernels->store[step->line](to + k * step->line_size, &value, 1);
 }
 
 /* Points [begin, end) of a row, past its sides. `line` holds points x to `past`, often the ones
@@ -119,6 +117,11 @@ static void copy_row(const stn_step *step, const char *row, int64_t begin, int64
     copy_ghosts(step, row, after, end, inner, inside, past, line + (after - begin) * step->line_size);
 }
 
+/* The part of the buffer that a line takes, in doubles. */
+static size_t doubles_of(const stn_step *step, int64_t count) {
+    return (size_t)stn_div_up(count * step->line_size, sizeof(double));
+}
+
 /* Row (i0, i1) as a line for the tile, or NULL if the buffer is full. Where both indices are past
  * constant sides, the slower axis decides the value. */
 static const char *read_row(stn_tile *tile, int64_t i0, int64_t i1) {
@@ -129,9 +132,10 @@ static const char *read_row(stn_tile *tile, int64_t i0, int64_t i1) {
     const char *row = j0 < 0 || j1 < 0 ? NULL : row_at(&step->from, tile->batch, j0, j1);
     if (row && step->from.stride[2] == 1 && is_line(step, &step->from) && begin >= 0 && end <= task->n[2])
         return row + tile->x * step->from.size;
-    if (tile->gathered + (size_t)(end - begin) > BUFFER_SIZE) return NULL;
+    const size_t size = doubles_of(step, end - begin);
+    if (tile->gathered + size > BUFFER_SIZE) return NULL;
     char *line = (char *)(tile->buffer + tile->gathered);
-    tile->gathered += (size_t)(end - begin);
+    tile->gathered += size;
     if (row)
         copy_row(step, row, begin, end, line);
     else
@@ -175,12 +179,18 @@ static void sum_lines(stn_tile *tile, line_list *g, double *sum) {
     clear_cache(tile);
 }
 
+/* The order of terms: the middle tap, then pairs from the outermost on; without pairs, that of the
+ * taps. */
+static size_t tap_of_term(const stn_step *step, size_t number) {
+    const size_t ntaps = step->task->ntaps, middle = step->pairing && ntaps % 2;
+    return !step->pairing ? number : number < middle ? ntaps / 2 : number - middle;
+}
+
 /* Adds term `number` of row i1. Returns false if there is no room. */
 static bool add_term(stn_tile *tile, int64_t i1, size_t number, line_list *g) {
     const stn_task *task = tile->step->task;
-    const size_t middle = tile->step->pairing && task->ntaps % 2; /* 1: term 0 is the middle tap */
-    const bool single = !tile->step->pairing || number < middle;
-    const size_t first = !tile->step->pairing ? number : single ? task->ntaps / 2 : number - middle;
+    const bool single = !tile->step->pairing || (number == 0 && task->ntaps % 2);
+    const size_t first = tap_of_term(tile->step, number);
     const size_t taps[2] = {first, task->ntaps - 1 - first}, count = single ? 1 : 2;
     if (g->used + count > MAX_LINES) return false;
     for (size_t i = 0; i < count; i++) {
@@ -205,9 +215,11 @@ static void sum_row(stn_tile *tile, int64_t i1, double *sum) {
     const size_t ntaps = step->task->ntaps, terms = step->pairing ? (ntaps + 1) / 2 : ntaps;
     const int64_t longest = tile->count + step->task->reach[2][0] + step->task->reach[2][1];
     line_list g;
-    /* Sums of floats must be made in one call: make room for all their lines. */
-    if (step->of_floats && tile->gathered + (size_t)(MAX_FLOAT_TAPS * longest) > BUFFER_SIZE) clear_cache(tile);
-    g.terms = (stn_terms){.lines = g.lines, .weights = g.weights, .odd = step->pairing < 0};
+    /* Sums that are rounded must be made in one call: make room for all their lines. */
+    if (step->line != STN_ELEMENT_F64 && tile->gathered + ntaps * doubles_of(step, longest) > BUFFER_SIZE)
+        clear_cache(tile);
+    g.terms = (stn_terms){.lines = g.lines, .weights = g.weights, .odd = step->pairing < 0, .error = step->byte_error};
+    g.terms.constants = step->constants;
     g.used = 0;
     g.row[0] = g.row[1] = NULL;
     int round = 0;
@@ -216,7 +228,9 @@ static void sum_row(stn_tile *tile, int64_t i1, double *sum) {
             number++;
         else
             sum_lines(tile, &g, tile->carried[round++ % 2]);
-    if (step->of_floats)
+    if (step->line == STN_ELEMENT_U8)
+        step->kernels->sum_byte((uint8_t *)sum, &g.terms, (size_t)tile->count);
+    else if (step->line == STN_ELEMENT_F32)
         step->kernels->sum_float((float *)sum, &g.terms, (size_t)tile->count);
     else
         step->kernels->sum(sum, &g.terms, (size_t)tile->count);
@@ -251,7 +265,7 @@ typedef struct stn_dense_box {
 /* Returns false if the taps are no such box, or too many. */
 static bool find_dense(const stn_step *step, stn_dense_box *box) {
     const stn_task *task = step->task;
-    if (step->pairing || task->ntaps > MAX_DENSE_TAPS) return false;
+    if (step->pairing || step->line == STN_ELEMENT_U8 || task->ntaps > MAX_DENSE_TAPS) return false;
     for (int a = 0; a < 3; a++) {
         int64_t high = task->taps[0].offset[a];
         box->low[a] = high;
@@ -280,7 +294,7 @@ static bool sum_dense(stn_tile *tile, const stn_dense_box *box, int64_t i1, doub
             lines[used++] = line + box->low[2] * step->line_size;
         }
     const stn_dense dense = {lines, box->weights, (size_t)box->size[0], (size_t)box->size[1], (size_t)box->size[2]};
-    if (step->of_floats) {
+    if (step->line == STN_ELEMENT_F32) {
         float *rounded[STN_KERNEL_ROWS];
         for (int r = 0; r < STN_KERNEL_ROWS; r++) rounded[r] = (float *)sums[r];
         step->kernels->sum_rows_float(rounded, &dense, (size_t)tile->count);
@@ -354,18 +368,64 @@ static int64_t rows_read(const stn_task *task) {
     return rows;
 }
 
+/* Is one step from bytes to bytes summed by sum_byte? Fills in the bound of its error and the sums
+ * of constant lines. */
+static bool sums_bytes(stn_step *step) {
+    const stn_task *task = step->task;
+    const size_t terms = step->pairing ? (task->ntaps + 1) / 2 : task->ntaps;
+    if (stn_task_element(task, false) != STN_ELEMENT_U8 || stn_task_element(task, true) != STN_ELEMENT_U8 ||
+        task->steps != 1 || task->in_place || task->divisor != 1 || terms > STN_KERNEL_BYTE_TERMS)
+        return false;
+    for (int side = 0; side < 6; side++) {
+        const stn_boundary *at = &task->boundary[side / 2][side % 2];
+        if (at->kind == STN_CONSTANT && !(at->value >= 0 && at->value <= UINT8_MAX && at->value == floor(at->value)))
+            return false;
+    }
+    double weights[STN_KERNEL_BYTE_TERMS], bytes[UINT8_MAX + 1], sums[UINT8_MAX + 1];
+    const void *lines[2 * STN_KERNEL_BYTE_TERMS];
+    /* Partial sums are between `least` and `most`; sums of small multiples of 1/256 are exact. */
+    double least = 0, most = 0, all = 0, error = 1e-9;
+    bool exact = true;
+    for (size_t k = 0; k < terms; k++) {
+        const double weight = weights[k] = task->taps[tap_of_term(step, k)].weight;
+        const bool single = !step->pairing || (k == 0 && task->ntaps % 2);
+        const double low = step->pairing < 0 ? -UINT8_MAX : 0, high = single || low < 0 ? UINT8_MAX : 2 * UINT8_MAX;
+        least += fmin(weight * low, weight * high);
+        most += fmax(weight * low, weight * high);
+        all += fabs(weight) * high;
+        error += fmax(most, -least) * 0x1p-24 + fabs(weight) * high * 0x1p-24 + fabs(weight - (float)weight) * high;
+        exact = exact && weight * 256 == nearbyint(weight * 256);
+    }
+    step->byte_error = exact && all < 0x1p16 ? 0 : (float)(1.01 * error);
+    if (!(all < 0x1p20) || step->byte_error > MAX_BYTE_ERROR) return false;
+    for (int i = 0; i <= UINT8_MAX; i++) bytes[i] = i;
+    for (size_t i = 0; i < task->ntaps; i++) lines[i] = bytes;
+    const size_t single = step->pairing ? task->ntaps % 2 : task->ntaps;
+    const stn_terms of_constants = {
+        .lines = lines, .weights = weights, .single = single, .pairs = terms - single, .odd = step->pairing < 0};
+    step->kernels->sum(sums, &of_constants, UINT8_MAX + 1);
+    step->kernels->store[STN_ELEMENT_U8](step->constants, sums, UINT8_MAX + 1);
+    return true;
+}
+
 void stn_step_begin(stn_step *step, const stn_task *task) {
     step->task = task;
     step->kernels = stn_kernels_best();
     step->pairing = stn_step_pairing(task);
     step->divisor = 1;
     const int64_t rows = stn_max(rows_read(task), 1), reach = task->reach[2][0] + task->reach[2][1];
-    step->piece = stn_min(stn_max(BUFFER_SIZE / rows - reach, LEAST_PIECE), PIECE);
+    const bool few = reach <= 2 * STN_MAX_RADIUS && !task->source && task->out_stride[2] == 1;
+    step->line = STN_ELEMENT_F64;
+    if (few && task->dtype == STN_F32 && task->ntaps <= MAX_FLOAT_TAPS && !stn_task_converts(task))
+        step->line = STN_ELEMENT_F32;
+    else if (few && sums_bytes(step))
+        step->line = STN_ELEMENT_U8;
+    step->line_size = (int64_t)stn_element_size(step->line);
+    const int64_t most = step->line == STN_ELEMENT_U8 ? BYTE_PIECE : PIECE;
+    step->piece =
+        stn_min(stn_max(BUFFER_SIZE * (int64_t)sizeof(double) / step->line_size / rows - reach - 8, LEAST_PIECE), most);
     step->remembered = 1;
     while ((int64_t)step->remembered < 2 * rows && step->remembered < CACHED_ROWS) step->remembered *= 2;
-    step->of_floats = task->dtype == STN_F32 && task->ntaps <= MAX_FLOAT_TAPS && reach <= 2 * STN_MAX_RADIUS &&
-                      !task->source && task->out_stride[2] == 1 && !stn_task_converts(task);
-    step->line_size = (int64_t)(step->of_floats ? sizeof(float) : sizeof(double));
     for (int a = 0; a < 3; a++) {
         const stn_boundary *sides = task->boundary[a];
         step->live[a][0] = sides[0].kind == STN_FIXED ? task->reach[a][0] : 0;

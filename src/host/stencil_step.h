@@ -22,8 +22,11 @@ typedef struct stn_step {
     int64_t live[3][2];  /* points outside [live[a][0], live[a][1]) of any axis are frozen */
     int pairing;         /* stn_step_pairing */
     double divisor;      /* of the sums; 1: none */
-    /* lines are of floats, and sums are rounded to float; otherwise of doubles */
-    bool of_floats;
+    /* Lines are of doubles (STN_ELEMENT_F64), of floats or of bytes (STN_ELEMENT_U8); sums are
+     * rounded or truncated to that type. */
+    stn_element line;
+    float byte_error; /* stn_terms.error and constants for lines of bytes */
+    uint8_t constants[256];
     uint64_t remembered; /* rows that a tile remembers: a power of two */
     int64_t line_size;   /* bytes per number of a line */
     int64_t piece;       /* points of a row that are computed at once */

@@ -3,7 +3,10 @@
  *   TARGET  the attribute of its functions,
  *   BYTES   the size of its vectors,
  *   WIDEN, NARROW  a vector of BYTES / 8 floats as doubles, and the reverse. GCC's own conversion of
- *           vectors takes up to five instructions where the CPU has one. */
+ *           vectors takes up to five instructions where the CPU has one.
+ *   WIDEN_BYTES, NARROW_BYTES  the same for BYTES / 4 bytes from an address on and whole numbers of
+ *           32 bits, of which the lowest 8 are kept,
+ *   MULTIPLY_ADD  a * b + c of floats, rounded once or twice. */
 #define NAME_OF(name, set) name##_##set
 #define NAME_IN(name, set) NAME_OF(name, set)
 #define NAME(name) NAME_IN(name, SET)
@@ -19,8 +22,7 @@ typedef float NAME(floats) __attribute__((vector_size(BYTES / 2), aligned(4), ma
 
 /* Vector b of a line, as doubles. */
 #define SEEN_double(line, b) AT((const double *)(line) + x + (b)*LANES)
-#define SEEN_float(line, b)                                                                                            \
-    ((NAME(vector))WIDEN(*(const NAME(floats) *)((const float *)(line) + x + (b)*LANES)))
+#define SEEN_float(line, b) ((NAME(vector))WIDEN(*(const NAME(floats) *)((const float *)(line) + x + (b)*LANES)))
 #define PUT_double(to, u) (*(NAME(unaligned) *)(to) = (u))
 #define PUT_float(to, u) (*(NAME(floats) *)(to) = (NAME(floats))NARROW(u))
 
@@ -117,8 +119,7 @@ TARGET static void NAME(load_f32)(double *restrict to, const void *from, size_t 
     for (; x + LANES <= count; x += LANES)
         *(NAME(unaligned) *)(to + x) = (NAME(unaligned))WIDEN(*(const NAME(floats) *)(at + x));
     if (x < count)
-        *(NAME(unaligned) *)(to + count - LANES) =
-            (NAME(unaligned))WIDEN(*(const NAME(floats) *)(at + count - LANES));
+        *(NAME(unaligned) *)(to + count - LANES) = (NAME(unaligned))WIDEN(*(const NAME(floats) *)(at + count - LANES));
 }
 TARGET static void NAME(store_f32)(void *to, const double *restrict from, size_t count) {
     float *restrict at = to;
@@ -165,6 +166,94 @@ TARGET static void NAME(store_bf16)(void *to, const double *restrict from, size_
     for (size_t x = 0; x < count; x++) at[x] = stn_float_to_bfloat((float)from[x]);
 }
 
+/* Sums of bytes, truncated to bytes. They are made of floats with errors below terms->error, which
+ * decides a truncated sum but where it is that close to a whole number. Such points are often those
+ * of constant areas, where all lines have the same byte; other vectors with such a point are summed
+ * in doubles. */
+#define BYTE_LANES (BYTES / 4) /* points of a vector of floats; a block has four */
+
+typedef float NAME(real) __attribute__((vector_size(BYTES)));
+typedef int32_t NAME(whole) __attribute__((vector_size(BYTES)));
+typedef uint8_t NAME(few) __attribute__((vector_size(BYTE_LANES), aligned(1), may_alias));
+
+TARGET INLINE bool NAME(is_any)(NAME(whole) v) {
+    int64_t words[BYTES / 8], any = 0;
+    memcpy(words, &v, sizeof words);
+    for (size_t i = 0; i < BYTES / 8; i++) any |= words[i];
+    return any;
+}
+
+/* One vector from point x on. */
+TARGET __attribute__((noinline)) static void NAME(sum_byte_exactly)(uint8_t *sum, const stn_terms *terms, size_t x) {
+    double u[BYTE_LANES], line[2 * STN_KERNEL_BYTE_TERMS][BYTE_LANES];
+    const void *lines[2 * STN_KERNEL_BYTE_TERMS];
+    const uint8_t *first = (const uint8_t *)terms->lines[0] + x;
+    NAME(whole) differ = {0};
+    for (size_t k = 0; k < terms->single + 2 * terms->pairs; k++) {
+        lines[k] = (const uint8_t *)terms->lines[k] + x;
+        differ |= (NAME(whole))WIDEN_BYTES(lines[k]) ^ (NAME(whole))WIDEN_BYTES(first);
+    }
+    if (!NAME(is_any)(differ)) {
+        for (size_t k = 0; k < BYTE_LANES; k++) sum[x + k] = terms->constants[first[k]];
+        return;
+    }
+    for (size_t k = 0; k < terms->single + 2 * terms->pairs; k++) {
+        NAME(load_u8)(line[k], lines[k], BYTE_LANES);
+        lines[k] = line[k];
+    }
+    stn_terms of_doubles = *terms;
+    of_doubles.lines = lines;
+    NAME(sum)(u, &of_doubles, BYTE_LANES);
+    NAME(store_u8)(sum + x, u, BYTE_LANES);
+}
+
+/* The block from point x on. */
+TARGET INLINE void NAME(sum_byte_block)(uint8_t *sum, const stn_terms *terms, const float *weight, size_t x,
+                                        const bool odd) {
+    const void *const *line = terms->lines;
+    NAME(real) u[4] = {{0}}, off[4];
+    NAME(whole) close = {0};
+#define SEEN_BYTES(line, b) ((NAME(whole))WIDEN_BYTES((const uint8_t *)(line) + x + (b)*BYTE_LANES))
+/* Subtracting 0 makes a vector of a number without changing it. */
+#define ADD_BYTES(b, value)                                                                                            \
+    u[b] = (NAME(real))MULTIPLY_ADD(__builtin_convertvector(value, NAME(real)), (*weight - (NAME(real)){0}), u[b])
+    for (size_t k = 0; k < terms->single; k++, line++, weight++)
+        for (size_t b = 0; b < 4; b++) ADD_BYTES(b, SEEN_BYTES(line[0], b));
+    for (size_t k = 0; k < terms->pairs; k++, line += 2, weight++)
+        for (size_t b = 0; b < 4; b++)
+            ADD_BYTES(b, odd ? SEEN_BYTES(line[0], b) - SEEN_BYTES(line[1], b)
+                             : SEEN_BYTES(line[0], b) + SEEN_BYTES(line[1], b));
+#undef ADD_BYTES
+#undef SEEN_BYTES
+    const float least = terms->error * terms->error;
+    for (size_t b = 0; b < 4; b++) {
+        off[b] = u[b] - ((u[b] + 0x1.8p23F) - 0x1.8p23F);
+        off[b] *= off[b];
+        close |= off[b] < least;
+        NARROW_BYTES(sum + x + b * BYTE_LANES, __builtin_convertvector(u[b], NAME(whole)));
+    }
+    if (NAME(is_any)(close))
+        for (size_t b = 0; b < 4; b++)
+            if (NAME(is_any)(off[b] < least)) NAME(sum_byte_exactly)(sum, terms, x + b * BYTE_LANES);
+}
+
+TARGET static void NAME(sum_byte)(uint8_t *sum, const stn_terms *terms, size_t count) {
+    const size_t block = 4 * BYTE_LANES;
+    if (count < block) {
+        sum_byte_points(sum, terms, count);
+        return;
+    }
+    float weights[STN_KERNEL_BYTE_TERMS];
+    for (size_t k = 0; k < terms->single + terms->pairs; k++) weights[k] = (float)terms->weights[k];
+    for (size_t x = 0; x < count; x += block) {
+        const size_t at = x + block <= count ? x : count - block;
+        if (terms->odd)
+            NAME(sum_byte_block)(sum, terms, weights, at, true);
+        else
+            NAME(sum_byte_block)(sum, terms, weights, at, false);
+    }
+}
+
 /* The half that is added exceeds the rounding error of a quotient, and is less than the distance of
  * a quotient to the next whole number. */
 #define DEFINE_INTEGERS(name, type)                                                                                    \
@@ -205,6 +294,7 @@ static const stn_kernels NAME(kernels) = {
     .add = NAME(add),
     .sum = NAME(sum),
     .sum_float = NAME(sum_float),
+    .sum_byte = NAME(sum_byte),
     .sum_rows = NAME(sum_rows),
     .sum_rows_float = NAME(sum_rows_float),
     .load = {NULL, NAME(load_f64), NAME(load_f32), NAME(load_f16), NAME(load_bf16), NAME(load_i8), NAME(load_u8),
@@ -221,5 +311,9 @@ static const stn_kernels NAME(kernels) = {
 #undef SET
 #undef TARGET
 #undef BYTES
+#undef BYTE_LANES
 #undef WIDEN
 #undef NARROW
+#undef WIDEN_BYTES
+#undef NARROW_BYTES
+#undef MULTIPLY_ADD

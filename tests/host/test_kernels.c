@@ -35,7 +35,9 @@ static void check_terms(size_t single, size_t pairs, bool odd, uint64_t *state) 
     static double got[MOST + SLACK];
     static float rounded[MOST + SLACK];
     const void *at[LINES], *of_floats[LINES];
-    const stn_terms terms = {at, weights, single, pairs, odd}, terms_f32 = {of_floats, weights, single, pairs, odd};
+    const stn_terms terms = {.lines = at, .weights = weights, .single = single, .pairs = pairs, .odd = odd};
+    stn_terms terms_f32 = terms;
+    terms_f32.lines = of_floats;
     const stn_kernels *kernels;
     for (int k = 0; k < LINES; k++) at[k] = lines[k], of_floats[k] = floats[k];
     fill(state);
@@ -61,11 +63,53 @@ Test(kernels, sums_follow_the_order_of_terms) {
         }
 }
 
+/* Sums of bytes are those of doubles, truncated: with weights of thirds, a third of them is within
+ * rounding of a whole number; constant areas take theirs from a table. */
+Test(kernels, sums_of_bytes_are_those_of_doubles) {
+    static uint8_t bytes[LINES][MOST], got[MOST + SLACK], constants[256];
+    static double sums[MOST];
+    const void *at[LINES], *of_doubles[LINES];
+    uint64_t state = 29;
+    const stn_kernels *kernels;
+    for (int round = 0; round < 60; round++) {
+        const size_t single = (size_t)round % 3 + (round % 5 == 0), pairs = single ? (size_t)round % 5 : 4;
+        const stn_terms terms = {at, weights, single, pairs, round % 2, 2e-3F, constants};
+        stn_terms doubles = terms;
+        doubles.lines = of_doubles;
+        fill(&state);
+        for (size_t i = 0; i < sizeof weights / sizeof *weights; i++)
+            weights[i] = round % 4 ? (double)random_int(&state, -9, 9) / 3 : random_unit(&state);
+        for (int k = 0; k < LINES; k++) {
+            at[k] = bytes[k];
+            of_doubles[k] = lines[k];
+            for (int x = 0; x < MOST; x++) lines[k][x] = bytes[k][x] = (uint8_t)random_int(&state, 0, 255);
+            memset(bytes[k] + 128, 9, 128); /* constant */
+            for (int x = 128; x < 256; x++) lines[k][x] = 9;
+        }
+        double all = 0;
+        for (size_t k = 0; k < single + (doubles.odd ? 0 : pairs); k++) all += weights[k] * (k < single ? 1 : 2);
+        for (int i = 0; i < 256; i++) constants[i] = (uint8_t)(int64_t)(all * i + (all < 0 ? -1e-9 : 1e-9));
+        for (int set = 0; (kernels = stn_kernels_at(set)); set++)
+            for (size_t count = 0; count <= MOST; count += count < 130 ? 1 : 95) {
+                got[count] = 3;
+                kernels->sum_byte(got, &terms, count);
+                for (size_t x = 0; x < count; x++) sums[x] = expected(&doubles, x);
+                uint8_t whole[MOST];
+                kernels->store[STN_ELEMENT_U8](whole, sums, count);
+                for (size_t x = 0; x < count; x++)
+                    cr_assert(got[x] == whole[x] || (bytes[0][x] == 9 && got[x] == constants[9]),
+                              "%d lines, %d pairs, set %d, point %d: %d for %g", (int)single, (int)pairs, set, (int)x,
+                              got[x], sums[x]);
+                cr_assert_eq(got[count], 3);
+            }
+    }
+}
+
 /* A sum of negative zeros is a negative zero. */
 Test(kernels, negative_zero_is_kept) {
     const double zeros[20] = {0}, minus = -1;
     const void *line = zeros;
-    const stn_terms terms = {&line, &minus, 1, 0, false};
+    const stn_terms terms = {.lines = &line, .weights = &minus, .single = 1};
     const stn_kernels *kernels;
     for (int set = 0; (kernels = stn_kernels_at(set)); set++) {
         double got[20];
