@@ -894,6 +894,9 @@ typedef struct stn_filter_taps {
     size_t count;
     const int64_t *offsets; /* [count][axes] */
     const double *weights;  /* [count] */
+    /* Another filter of the result, or NULL. Both then have up to 129 taps along one axis, this one
+     * along any but the last, the next one along the last; arrays are dense, without fixed sides. */
+    const struct stn_filter_taps *next;
 } stn_filter_taps;
 
 /* Runs one step of a problem on the host without a plan, with the result of the strategy `host`:

@@ -17,6 +17,7 @@ from ._fold import extend
 from ._library import ffi, lib
 from ._memo import MOST_SPARE, spare_arrays
 from ._problem import DTYPES, ELEMENTS, ITEM_SIZES, NARROW, WRAP, Layout, Request
+from ._progress import here
 from ._scratch import Prepared, rounded
 from ._stencil import Taps
 from ._sweep import Sweep
@@ -27,6 +28,8 @@ FEW_POINTS, MOST_POINTS, LONG_REACH = 8, 24, 4
 SMALL = 4096  # points of an array for which making such a matrix takes longer than the filter
 FEW_TAPS = 128  # up to this many taps, a direct sum costs less than the choice of a strategy
 LONG_BOX = 12  # points of a box beyond which block sums are faster than as many taps
+LEAST_ROW = 32  # points of the last axis from which two passes are faster at once
+HEARD = 1 << 25  # points up to which they are done within the time that Ctrl-C may wait
 CACHED = 1 << 16  # numbers of an array piece that stays in cache between NumPy's loops
 STRIP = 16  # columns that are copied together: at least a cache line
 
@@ -296,6 +299,42 @@ class Box:
         check(run(context(HOST).handle, box, ffi.from_buffer(source), ffi.from_buffer(target), error), error)
 
 
+class Two:
+    """A pass along one axis and one along the last axis after it, both at once (stn_filter_run).
+
+    The intermediate result stays in cache; the result is that of one pass after the other."""
+
+    held = 0
+
+    def __init__(self, shape: Tuple[int, ...], first: Pass, second: Pass, work: str, types: Tuple[str, str]):
+        axis, between = first.axes[0], math.prod(shape[first.axes[0] + 1:-1])
+        extents = [shape[axis], *([between] if between > 1 else []), shape[-1]]
+        problem = ffi.new('stn_problem *', {'struct_size': ffi.sizeof('stn_problem'), 'batch': math.prod(shape[:axis]),
+                                            'dtype': DTYPES[work], 'extent': extents,
+                                            'alignment': min(ITEM_SIZES[each] for each in types)})
+        if types != (work, work):
+            problem.in_element, problem.out_element = (ELEMENTS[each] for each in types)
+        rank = len(extents)
+        for at, sides in ((0, first.sides[0]), (rank - 1, second.sides[0])):
+            for side, (kind, value) in zip(problem.boundary[at], sides):
+                side.kind, side.value = kind, value
+        offsets = np.zeros((len(second.taps.weights), rank), np.int64)
+        offsets[:, -1] = second.taps.offsets[:, 0]
+        self._kept, taps = [problem], ffi.NULL
+        for axes, given, weights in ((rank, offsets, second.taps.weights), (1, first.taps.offsets, first.taps.weights)):
+            some = ffi.from_buffer('int64_t[]', np.ascontiguousarray(given)), ffi.from_buffer('double[]', weights)
+            taps = ffi.new('stn_filter_taps *', (rank, axes, len(weights), *some, taps))
+            self._kept += [*some, taps]
+
+    def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
+        """Runs both passes; both arrays are dense."""
+        error = new_error()
+        check(lib.stn_filter_run(context(HOST).handle, self._kept[0], self._kept[-1], ffi.from_buffer(source),
+                                 ffi.from_buffer(target), error), error)
+        if here.tell is not None:
+            here.tell(1, 1)
+
+
 class Whole:
     """A pass over integers by a runner that computes in float64.
 
@@ -437,15 +476,37 @@ class HostFilter:
             self.sweeps = [self._sweep(passes[0], first, self.source, steps)]
         else:
             dense = Layout.dense(x.shape)
+            two = len(passes) == 2
+            both = self._two(passes, first if two else dense, (self.source if two else self.result, self.result)) if steps == 1 else None
+            if both is not None:
+                passes = passes[:-2]
             self.sweeps = [self._sweep(each, dense if i else first, self.result if i else self.source, 1)
                            for i, each in enumerate(passes)]
             rest = [self._sweep(passes[0], dense, self.result, 1), *self.sweeps[1:]] if steps > 1 else []
-            self.sweeps += rest * (steps - 1)
+            self.sweeps += [both] if both is not None else rest * (steps - 1)
 
     @property
     def held(self) -> int:
         """Bytes of its plans' tables, for the cache's limit."""
         return sum(sweep.held for sweep in self.sweeps)
+
+    def _two(self, passes: List[Pass], source: Layout, types: Tuple[np.dtype, np.dtype]) -> Optional[Two]:
+        """The last two passes at once, where that is possible and faster."""
+        if len(passes) < 2 or self.shape[-1] < LEAST_ROW or not HEARD > math.prod(self.shape) >= SMALL or not source.is_dense():
+            return None
+        first, second = passes[-2:]
+        if self.whole:
+            first, second = (of_integers(each, self.keeps_constants) for each in (first, second))
+        for each in (first, second):
+            far = len(each.taps.weights) > FEW_TAPS or max(map(max, each.taps.reach())) > lib.STN_MAX_RADIUS
+            if far or len(each.axes) > 1 or is_long_box(each) or not _can_extend(each) or self.whole and each.divisor != 1:
+                return None
+            if not self.whole and _is_short(self.shape, each):
+                return None
+        # Bytes are filtered faster one axis after the other.
+        if first.axes >= second.axes or second.axes != (len(self.shape) - 1,) or types == (np.uint8, np.uint8):
+            return None
+        return Two(self.shape, first, second, self.work.name, (types[0].name, types[1].name))
 
     def _sweep(self, each: Pass, source: Layout, source_type: np.dtype, steps: int):
         name = self.work.name

@@ -9,6 +9,7 @@
 #include "base/versioned_struct.h"
 #include "context/context.h"
 #include "host/moving_average.h"
+#include "host/separable.h"
 #include "host/stencil_run.h"
 #include "problem/stencil.h"
 #include "problem/task.h"
@@ -55,6 +56,22 @@ static stn_status fill(const stn_filter_taps *given, stn_stencil *stencil, stn_e
     return STN_OK;
 }
 
+/* The task of one filter of the problem. */
+static stn_status make_task(stn_problem *problem, const stn_filter_taps *taps, stn_task *task, stn_error *error) {
+    STN_TRY(check(problem, taps, error));
+    stn_stencil stencil = {.rank = taps->rank};
+    stencil.taps = malloc(taps->count * sizeof *stencil.taps);
+    if (!stencil.taps) return stn_fail_memory(error, "the taps of a filter", taps->count * sizeof *stencil.taps);
+    stn_status status;
+    STN_TRY_GOTO(status, fill(taps, &stencil, error), done);
+    problem->stencil = &stencil;
+    STN_TRY_GOTO(status, stn_task_make(problem, task, error), done);
+done:
+    problem->stencil = NULL;
+    free(stencil.taps);
+    return status;
+}
+
 stn_status stn_filter_run(stn_context *context, const stn_problem *problem, const stn_filter_taps *taps, const void *in,
                           void *out, stn_error *error) {
     if (!context || !problem || !taps || !in || !out)
@@ -62,21 +79,28 @@ stn_status stn_filter_run(stn_context *context, const stn_problem *problem, cons
                         "the context, problem, taps or an array of a filter is NULL: give all five");
     stn_problem copy;
     stn_pool *pool;
-    stn_task task = {0};
+    stn_task task = {0}, next = {0};
     STN_TRY(stn_read_versioned_struct(&stn_layout_problem, problem, &copy, error));
-    STN_TRY(check(&copy, taps, error));
     STN_TRY(stn_context_pool(context, &pool, error));
-    stn_stencil stencil = {.rank = taps->rank};
-    stencil.taps = malloc(taps->count * sizeof *stencil.taps);
-    if (!stencil.taps) return stn_fail_memory(error, "the taps of a filter", taps->count * sizeof *stencil.taps);
-    copy.stencil = &stencil;
     stn_status status;
-    STN_TRY_GOTO(status, fill(taps, &stencil, error), done);
-    STN_TRY_GOTO(status, stn_task_make(&copy, &task, error), done);
-    stn_host_run(&task, pool, in, out, NULL);
+    STN_TRY_GOTO(status, make_task(&copy, taps, &task, error), done);
+    if (!taps->next) {
+        stn_host_run(&task, pool, in, out, NULL);
+        goto done;
+    }
+    copy.in_element = copy.out_element;
+    STN_TRY_GOTO(status, make_task(&copy, taps->next, &next, error), done);
+    if (taps->next->next || taps->next->rank != taps->rank || !stn_host_separable_applies(&task, &next))
+        status =
+            stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                     "the two filters of one call are not along a slower and the last axis of dense arrays without "
+                     "fixed sides and divisor, or have more than %d taps: run one after the other",
+                     STN_SEPARABLE_TAPS);
+    else
+        status = stn_host_separable(&task, &next, pool, in, out, error);
 done:
+    stn_task_clear(&next);
     stn_task_clear(&task);
-    free(stencil.taps);
     return status;
 }
 

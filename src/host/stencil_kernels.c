@@ -32,8 +32,8 @@ INLINE uint64_t whole_u64(double value) {
 }
 
 /* For fewer points than one vector. */
-#define DEFINE_POINTS(name, real, convert)                                                                             \
-    static void name##_points(real *sum, const stn_terms *terms, size_t count) {                                       \
+#define DEFINE_POINTS(name, real, out, convert)                                                                        \
+    static void name##_points(out *sum, const stn_terms *terms, size_t count) {                                        \
         for (size_t x = 0; x < count; x++) {                                                                           \
             const void *const *line = terms->lines;                                                                    \
             const double *weight = terms->weights;                                                                     \
@@ -46,9 +46,11 @@ INLINE uint64_t whole_u64(double value) {
             sum[x] = convert(u);                                                                                       \
         }                                                                                                              \
     }
-DEFINE_POINTS(sum, double, )
-DEFINE_POINTS(sum_float, float, (float))
-DEFINE_POINTS(sum_byte, uint8_t, (uint8_t)whole)
+DEFINE_POINTS(sum, double, double, )
+DEFINE_POINTS(sum_float, float, float, (float))
+DEFINE_POINTS(sum_rounded, double, double, (float))
+DEFINE_POINTS(sum_to_float, double, float, (float))
+DEFINE_POINTS(sum_byte, uint8_t, uint8_t, (uint8_t)whole)
 
 #define SET portable
 #define TARGET

@@ -48,8 +48,7 @@ typedef struct stn_tile {
     double sums[STN_KERNEL_ROWS][PIECE], carried[2][PIECE], buffer[BUFFER_SIZE];
 } stn_tile;
 
-/* The value past a side, rounded to the type of the grid. */
-static double constant_past(const stn_task *task, int axis, int64_t fold) {
+double stn_step_constant(const stn_task *task, int axis, int64_t fold) {
     double value = stn_task_constant_value(task, axis, fold == -1 ? 0 : 1);
     return task->dtype == STN_F32 ? (float)value : value;
 }
@@ -99,7 +98,7 @@ static void copy_ghosts(const stn_step *step, const char *row, int64_t begin, in
     for (int64_t i = begin; i < end; i++, to += step->line_size) {
         const int64_t j = i < 0 ? step->ghost[0][-1 - i] : step->ghost[1][i - step->task->n[2]];
         if (j < 0)
-            fill_line(step, constant_past(step->task, 2, j), 1, to);
+            fill_line(step, stn_step_constant(step->task, 2, j), 1, to);
         else if (j >= x && j < past)
             memcpy(to, line + (j - x) * step->line_size, (size_t)step->line_size);
         else
@@ -139,7 +138,7 @@ static const char *read_row(stn_tile *tile, int64_t i0, int64_t i1) {
     if (row)
         copy_row(step, row, begin, end, line);
     else
-        fill_line(step, j0 < 0 ? constant_past(task, 0, j0) : constant_past(task, 1, j1), end - begin, line);
+        fill_line(step, j0 < 0 ? stn_step_constant(task, 0, j0) : stn_step_constant(task, 1, j1), end - begin, line);
     return line + task->reach[2][0] * step->line_size;
 }
 
@@ -179,18 +178,16 @@ static void sum_lines(stn_tile *tile, line_list *g, double *sum) {
     clear_cache(tile);
 }
 
-/* The order of terms: the middle tap, then pairs from the outermost on; without pairs, that of the
- * taps. */
-static size_t tap_of_term(const stn_step *step, size_t number) {
-    const size_t ntaps = step->task->ntaps, middle = step->pairing && ntaps % 2;
-    return !step->pairing ? number : number < middle ? ntaps / 2 : number - middle;
+size_t stn_step_tap_of_term(const stn_task *task, int pairing, size_t term) {
+    const size_t middle = pairing && task->ntaps % 2;
+    return !pairing ? term : term < middle ? task->ntaps / 2 : term - middle;
 }
 
 /* Adds term `number` of row i1. Returns false if there is no room. */
 static bool add_term(stn_tile *tile, int64_t i1, size_t number, line_list *g) {
     const stn_task *task = tile->step->task;
     const bool single = !tile->step->pairing || (number == 0 && task->ntaps % 2);
-    const size_t first = tap_of_term(tile->step, number);
+    const size_t first = stn_step_tap_of_term(task, tile->step->pairing, number);
     const size_t taps[2] = {first, task->ntaps - 1 - first}, count = single ? 1 : 2;
     if (g->used + count > MAX_LINES) return false;
     for (size_t i = 0; i < count; i++) {
@@ -387,7 +384,7 @@ static bool sums_bytes(stn_step *step) {
     double least = 0, most = 0, all = 0, error = 1e-9;
     bool exact = true;
     for (size_t k = 0; k < terms; k++) {
-        const double weight = weights[k] = task->taps[tap_of_term(step, k)].weight;
+        const double weight = weights[k] = task->taps[stn_step_tap_of_term(task, step->pairing, k)].weight;
         const bool single = !step->pairing || (k == 0 && task->ntaps % 2);
         const double low = step->pairing < 0 ? -UINT8_MAX : 0, high = single || low < 0 ? UINT8_MAX : 2 * UINT8_MAX;
         least += fmin(weight * low, weight * high);

@@ -42,6 +42,14 @@ typedef struct stn_box {
  * no middle tap, otherwise 0. Such taps are summed in pairs. */
 int stn_step_pairing(const stn_task *task);
 
+/* The tap of a term of stn_terms: the middle tap comes first, then pairs from the outermost on;
+ * without pairs, all taps in order. The other tap of a pair mirrors it. */
+size_t stn_step_tap_of_term(const stn_task *task, int pairing, size_t term);
+
+/* The value past a side of an axis, rounded to the type of the grid; fold: -1 or -2, as stn_fold
+ * returns it. */
+double stn_step_constant(const stn_task *task, int axis, int64_t fold);
+
 /* Fills in everything but the layouts. The task is borrowed. */
 void stn_step_begin(stn_step *step, const stn_task *task);
 

@@ -24,13 +24,14 @@ typedef float NAME(floats) __attribute__((vector_size(BYTES / 2), aligned(4), ma
 #define SEEN_double(line, b) AT((const double *)(line) + x + (b)*LANES)
 #define SEEN_float(line, b) ((NAME(vector))WIDEN(*(const NAME(floats) *)((const float *)(line) + x + (b)*LANES)))
 #define PUT_double(to, u) (*(NAME(unaligned) *)(to) = (u))
+#define PUT_rounded(to, u) PUT_double(to, (NAME(vector))WIDEN(NARROW(u)))
 #define PUT_float(to, u) (*(NAME(floats) *)(to) = (NAME(floats))NARROW(u))
 
 /* sum_block: sums of `blocks` vectors from point x on. Sums start from -0, since -0 plus a number
  * is that number, including zeros of both signs. A remainder of less than a vector is summed as a
  * full vector that overlaps the previous one. */
-#define DEFINE_SUM(name, real)                                                                                         \
-    TARGET INLINE void NAME(name##_block)(real * sum, const stn_terms *terms, size_t x, const int blocks) {            \
+#define DEFINE_SUM(name, real, out, put)                                                                               \
+    TARGET INLINE void NAME(name##_block)(out * sum, const stn_terms *terms, size_t x, const int blocks) {             \
         NAME(vector) u[BLOCKS];                                                                                        \
         const void *const *line = terms->lines;                                                                        \
         const double *weight = terms->weights;                                                                         \
@@ -45,9 +46,9 @@ typedef float NAME(floats) __attribute__((vector_size(BYTES / 2), aligned(4), ma
             for (size_t k = 0; k < terms->pairs; k++, line += 2, weight++)                                             \
                 for (int b = 0; b < blocks; b++)                                                                       \
                     u[b] += (SEEN_##real(line[0], b) + SEEN_##real(line[1], b)) * *weight;                             \
-        for (int b = 0; b < blocks; b++) PUT_##real(sum + x + b * LANES, u[b]);                                        \
+        for (int b = 0; b < blocks; b++) PUT_##put(sum + x + b * LANES, u[b]);                                         \
     }                                                                                                                  \
-    TARGET static void NAME(name)(real * sum, const stn_terms *terms, size_t count) {                                  \
+    TARGET static void NAME(name)(out * sum, const stn_terms *terms, size_t count) {                                   \
         size_t x = 0;                                                                                                  \
         if (count < LANES) {                                                                                           \
             name##_points(sum, terms, count);                                                                          \
@@ -59,8 +60,10 @@ typedef float NAME(floats) __attribute__((vector_size(BYTES / 2), aligned(4), ma
         if (x + LANES <= count) NAME(name##_block)(sum, terms, x, 1), x += LANES;                                      \
         if (x < count) NAME(name##_block)(sum, terms, count - LANES, 1);                                               \
     }
-DEFINE_SUM(sum, double)
-DEFINE_SUM(sum_float, float)
+DEFINE_SUM(sum, double, double, double)
+DEFINE_SUM(sum_float, float, float, float)
+DEFINE_SUM(sum_rounded, double, double, rounded)
+DEFINE_SUM(sum_to_float, double, float, float)
 
 /* Vectors per row: with four rows, this leaves registers for a line and its weights. */
 #define ROW_BLOCKS (BYTES / 16)
@@ -295,6 +298,8 @@ static const stn_kernels NAME(kernels) = {
     .sum = NAME(sum),
     .sum_float = NAME(sum_float),
     .sum_byte = NAME(sum_byte),
+    .sum_rounded = NAME(sum_rounded),
+    .sum_to_float = NAME(sum_to_float),
     .sum_rows = NAME(sum_rows),
     .sum_rows_float = NAME(sum_rows_float),
     .load = {NULL, NAME(load_f64), NAME(load_f32), NAME(load_f16), NAME(load_bf16), NAME(load_i8), NAME(load_u8),
