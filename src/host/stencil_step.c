@@ -23,7 +23,6 @@
 #define BYTE_PIECE 4096       /* the same of bytes */
 #define BUFFER_SIZE (1 << 14) /* doubles in a tile's buffer */
 #define CACHED_ROWS 256       /* rows that a tile can remember, in a hash table by their indices */
-#define MAX_LINES 256         /* maximum number of lines of one sum */
 #define MAX_DENSE_TAPS 2048   /* maximum number of taps of a dense box */
 /* up to this many taps, converting floats is cheaper than lines of doubles */
 #define MAX_FLOAT_TAPS 9
@@ -42,7 +41,8 @@ typedef struct stn_tile {
     /* Rows first[1] .. + rows of plane first[0], points x .. + count. */
     int64_t batch, first[2], rows, x, count;
     uint64_t number;
-    size_t gathered; /* doubles of the buffer in use */
+    int64_t distance[STN_MAX_LINES]; /* bytes from a point to its part of each line of step->order */
+    size_t gathered;                 /* doubles of the buffer in use */
     cached_row seen[CACHED_ROWS];
     /* Numbers of the type of the lines. */
     double sums[STN_KERNEL_ROWS][PIECE], carried[2][PIECE], buffer[BUFFER_SIZE];
@@ -159,8 +159,8 @@ static void clear_cache(stn_tile *tile) {
 
 /* The lines that one kernel call sums. */
 typedef struct line_list {
-    const void *lines[MAX_LINES];
-    double weights[MAX_LINES];
+    const void *lines[STN_MAX_LINES];
+    double weights[STN_MAX_LINES];
     stn_terms terms;
     size_t used;        /* number of lines */
     const char *row[2]; /* rows of the previous tap on either side, at offsets `at` */
@@ -189,7 +189,7 @@ static bool add_term(stn_tile *tile, int64_t i1, size_t number, line_list *g) {
     const bool single = !tile->step->pairing || (number == 0 && task->ntaps % 2);
     const size_t first = stn_step_tap_of_term(task, tile->step->pairing, number);
     const size_t taps[2] = {first, task->ntaps - 1 - first}, count = single ? 1 : 2;
-    if (g->used + count > MAX_LINES) return false;
+    if (g->used + count > STN_MAX_LINES) return false;
     for (size_t i = 0; i < count; i++) {
         const int64_t *offset = task->taps[taps[i]].offset;
         if (!g->row[i] || g->at[i][0] != offset[0] || g->at[i][1] != offset[1]) {
@@ -206,17 +206,50 @@ static bool add_term(stn_tile *tile, int64_t i1, size_t number, line_list *g) {
     return true;
 }
 
+/* All lines of row i1 of the tile, if the input's rows are lines and all points that taps read are
+ * inside the grid. */
+static bool find_lines(const stn_tile *tile, int64_t i1, const void **lines) {
+    const stn_step *step = tile->step;
+    const stn_task *task = step->task;
+    const int64_t at[3] = {tile->first[0], i1, tile->x}, counts[3] = {1, 1, tile->count};
+    if (!step->lines || step->from.stride[2] != 1 || !is_line(step, &step->from)) return false;
+    for (int axis = 0; axis < 3; axis++)
+        if (at[axis] < task->reach[axis][0] || at[axis] + counts[axis] + task->reach[axis][1] > task->n[axis])
+            return false;
+    const char *point = row_at(&step->from, tile->batch, at[0], at[1]) + at[2] * step->line_size;
+    for (size_t k = 0; k < step->lines; k++) lines[k] = point + tile->distance[k];
+    return true;
+}
+
+static void sum_terms(const stn_tile *tile, const stn_terms *terms, double *sum) {
+    const stn_step *step = tile->step;
+    if (step->line == STN_ELEMENT_U8)
+        step->kernels->sum_byte((uint8_t *)sum, terms, (size_t)tile->count);
+    else if (step->line == STN_ELEMENT_F32)
+        step->kernels->sum_float((float *)sum, terms, (size_t)tile->count);
+    else
+        step->kernels->sum(sum, terms, (size_t)tile->count);
+}
+
 /* sum = all taps for row i1 of the tile. */
 static void sum_row(stn_tile *tile, int64_t i1, double *sum) {
     const stn_step *step = tile->step;
     const size_t ntaps = step->task->ntaps, terms = step->pairing ? (ntaps + 1) / 2 : ntaps;
     const int64_t longest = tile->count + step->task->reach[2][0] + step->task->reach[2][1];
     line_list g;
+    g.terms = step->terms;
+    g.terms.lines = g.lines;
+    g.terms.weights = step->weights;
+    g.terms.constants = step->constants;
+    if (find_lines(tile, i1, g.lines)) {
+        sum_terms(tile, &g.terms, sum);
+        return;
+    }
     /* Sums that are rounded must be made in one call: make room for all their lines. */
     if (step->line != STN_ELEMENT_F64 && tile->gathered + ntaps * doubles_of(step, longest) > BUFFER_SIZE)
         clear_cache(tile);
-    g.terms = (stn_terms){.lines = g.lines, .weights = g.weights, .odd = step->pairing < 0, .error = step->byte_error};
-    g.terms.constants = step->constants;
+    g.terms.weights = g.weights;
+    g.terms.single = g.terms.pairs = 0;
     g.used = 0;
     g.row[0] = g.row[1] = NULL;
     int round = 0;
@@ -225,12 +258,7 @@ static void sum_row(stn_tile *tile, int64_t i1, double *sum) {
             number++;
         else
             sum_lines(tile, &g, tile->carried[round++ % 2]);
-    if (step->line == STN_ELEMENT_U8)
-        step->kernels->sum_byte((uint8_t *)sum, &g.terms, (size_t)tile->count);
-    else if (step->line == STN_ELEMENT_F32)
-        step->kernels->sum_float((float *)sum, &g.terms, (size_t)tile->count);
-    else
-        step->kernels->sum(sum, &g.terms, (size_t)tile->count);
+    sum_terms(tile, &g.terms, sum);
 }
 
 /* Adds the constant source, divides, and writes the points in the output's type and stride. */
@@ -273,7 +301,7 @@ static bool find_dense(const stn_step *step, stn_dense_box *box) {
         box->size[a] = high - box->low[a] + 1;
     }
     const int64_t rows = box->size[0] * (box->size[1] + STN_KERNEL_ROWS - 1);
-    if (box->size[0] * box->size[1] * box->size[2] != (int64_t)task->ntaps || box->size[1] < 3 || rows > MAX_LINES)
+    if (box->size[0] * box->size[1] * box->size[2] != (int64_t)task->ntaps || box->size[1] < 3 || rows > STN_MAX_LINES)
         return false;
     for (size_t k = 0; k < task->ntaps; k++) box->weights[k] = task->taps[k].weight;
     return true;
@@ -282,7 +310,7 @@ static bool find_dense(const stn_step *step, stn_dense_box *box) {
 /* Sums STN_KERNEL_ROWS rows from i1 on. Returns false if their lines do not fit into the buffer. */
 static bool sum_dense(stn_tile *tile, const stn_dense_box *box, int64_t i1, double *const *sums) {
     const stn_step *step = tile->step;
-    const void *lines[MAX_LINES];
+    const void *lines[STN_MAX_LINES];
     size_t used = 0;
     for (int64_t p = 0; p < box->size[0]; p++)
         for (int64_t q = 0; q < box->size[1] + STN_KERNEL_ROWS - 1; q++) {
@@ -323,12 +351,12 @@ static void compute_tile(stn_tile *tile, const stn_dense_box *dense) {
 }
 
 static void copy_span(const stn_step *step, int64_t batch, int64_t i0, int64_t i1, int64_t begin, int64_t end) {
+    if (begin >= end) return;
     const stn_layout *l = &step->from, *to_layout = &step->to;
     const size_t size = (size_t)l->size;
     const int64_t from_stride = l->stride[2] * l->size, to_stride = to_layout->stride[2] * to_layout->size;
     const char *from = row_at(l, batch, i0, i1);
     char *to = row_at(to_layout, batch, i0, i1);
-    if (begin >= end) return;
     if (l->element != to_layout->element)
         for (int64_t x = begin; x < end; x++) {
             double value;
@@ -378,31 +406,45 @@ static bool sums_bytes(stn_step *step) {
         if (at->kind == STN_CONSTANT && !(at->value >= 0 && at->value <= UINT8_MAX && at->value == floor(at->value)))
             return false;
     }
-    double weights[STN_KERNEL_BYTE_TERMS], bytes[UINT8_MAX + 1], sums[UINT8_MAX + 1];
-    const void *lines[2 * STN_KERNEL_BYTE_TERMS];
     /* Partial sums are between `least` and `most`; sums of small multiples of 1/256 are exact. */
-    double least = 0, most = 0, all = 0, error = 1e-9;
+    double least = 0, most = 0, all = 0, error = 1e-9, bytes[UINT8_MAX + 1], sums[UINT8_MAX + 1];
     bool exact = true;
     for (size_t k = 0; k < terms; k++) {
-        const double weight = weights[k] = task->taps[stn_step_tap_of_term(task, step->pairing, k)].weight;
-        const bool single = !step->pairing || (k == 0 && task->ntaps % 2);
-        const double low = step->pairing < 0 ? -UINT8_MAX : 0, high = single || low < 0 ? UINT8_MAX : 2 * UINT8_MAX;
+        const double weight = step->weights[k];
+        const double low = step->pairing < 0 ? -UINT8_MAX : 0;
+        const double high = k < step->terms.single || low < 0 ? UINT8_MAX : 2 * UINT8_MAX;
         least += fmin(weight * low, weight * high);
         most += fmax(weight * low, weight * high);
         all += fabs(weight) * high;
         error += fmax(most, -least) * 0x1p-24 + fabs(weight) * high * 0x1p-24 + fabs(weight - (float)weight) * high;
         exact = exact && weight * 256 == nearbyint(weight * 256);
     }
-    step->byte_error = exact && all < 0x1p16 ? 0 : (float)(1.01 * error);
-    if (!(all < 0x1p20) || step->byte_error > MAX_BYTE_ERROR) return false;
+    step->terms.error = exact && all < 0x1p16 ? 0 : (float)(1.01 * error);
+    if (!(all < 0x1p20) || step->terms.error > MAX_BYTE_ERROR) return false;
+    const void *lines[2 * STN_KERNEL_BYTE_TERMS];
     for (int i = 0; i <= UINT8_MAX; i++) bytes[i] = i;
     for (size_t i = 0; i < task->ntaps; i++) lines[i] = bytes;
-    const size_t single = step->pairing ? task->ntaps % 2 : task->ntaps;
-    const stn_terms of_constants = {
-        .lines = lines, .weights = weights, .single = single, .pairs = terms - single, .odd = step->pairing < 0};
+    stn_terms of_constants = step->terms;
+    of_constants.lines = lines;
+    of_constants.weights = step->weights;
     step->kernels->sum(sums, &of_constants, UINT8_MAX + 1);
     step->kernels->store[STN_ELEMENT_U8](step->constants, sums, UINT8_MAX + 1);
     return true;
+}
+
+/* The order of the lines of one sum. */
+static void order_lines(stn_step *step) {
+    const stn_task *task = step->task;
+    const size_t single = step->pairing ? task->ntaps % 2 : task->ntaps, pairs = (task->ntaps - single) / 2;
+    step->terms = (stn_terms){.single = single, .pairs = pairs, .odd = step->pairing < 0};
+    step->lines = 0;
+    if (task->ntaps > STN_MAX_LINES) return;
+    for (size_t k = 0; k < single + pairs; k++) {
+        const size_t tap = stn_step_tap_of_term(task, step->pairing, k);
+        step->weights[k] = task->taps[tap].weight;
+        step->order[step->lines++] = (uint16_t)tap;
+        if (k >= single) step->order[step->lines++] = (uint16_t)(task->ntaps - 1 - tap);
+    }
 }
 
 void stn_step_begin(stn_step *step, const stn_task *task) {
@@ -410,6 +452,7 @@ void stn_step_begin(stn_step *step, const stn_task *task) {
     step->kernels = stn_kernels_best();
     step->pairing = stn_step_pairing(task);
     step->divisor = 1;
+    order_lines(step);
     const int64_t rows = stn_max(rows_read(task), 1), reach = task->reach[2][0] + task->reach[2][1];
     const bool few = reach <= 2 * STN_MAX_RADIUS && !task->source && task->out_stride[2] == 1;
     step->line = STN_ELEMENT_F64;
@@ -447,6 +490,10 @@ void stn_step_box(const stn_step *step, int64_t batch, const stn_box *box) {
     tile.batch = batch;
     tile.number = 0;
     for (uint64_t i = 0; i < step->remembered; i++) tile.seen[i].tile = 0;
+    for (size_t k = 0; k < step->lines; k++) {
+        const int64_t *offset = step->task->taps[step->order[k]].offset, *stride = step->from.stride;
+        tile.distance[k] = (offset[0] * stride[0] + offset[1] * stride[1] + offset[2] * stride[2]) * step->line_size;
+    }
     const bool is_dense = find_dense(step, &dense);
     for (int a = 0; a < 3; a++) free_range(step, box, a, live[a]);
     for (int64_t i0 = box->begin[0]; i0 < box->end[0]; i0++) {

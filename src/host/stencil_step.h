@@ -13,6 +13,8 @@ typedef struct stn_layout {
     int64_t size; /* bytes of an element */
 } stn_layout;
 
+#define STN_MAX_LINES 256 /* maximum number of lines of one sum */
+
 typedef struct stn_step {
     const stn_task *task;
     const stn_kernels *kernels;
@@ -25,8 +27,12 @@ typedef struct stn_step {
     /* Lines are of doubles (STN_ELEMENT_F64), of floats or of bytes (STN_ELEMENT_U8); sums are
      * rounded or truncated to that type. */
     stn_element line;
-    float byte_error; /* stn_terms.error and constants for lines of bytes */
-    uint8_t constants[256];
+    uint8_t constants[UINT8_MAX + 1]; /* stn_terms.constants for lines of bytes */
+    /* The lines of one sum, in its order: the tap of each, and the weights. lines 0: too many. */
+    size_t lines;
+    uint16_t order[STN_MAX_LINES];
+    double weights[STN_MAX_LINES];
+    stn_terms terms;     /* without lines and weights */
     uint64_t remembered; /* rows that a tile remembers: a power of two */
     int64_t line_size;   /* bytes per number of a line */
     int64_t piece;       /* points of a row that are computed at once */
