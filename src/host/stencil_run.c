@@ -9,8 +9,9 @@
 
 /* Small grids of a batch run all their steps together, about this many points at once. */
 #define CHUNK_POINTS (1 << 20)
-/* Target for the rows that the taps of the next row read again: half of a typical L2 cache. */
-#define CACHED_BYTES (1 << 19)
+/* Target for the rows that the taps of the next row read again. Where they exceed the L2 cache, L3
+ * has them; narrower boxes cost more, since the CPU foresees their short rows less well. */
+#define CACHED_BYTES (1 << 21)
 /* Minimum number of boxes per thread, unless they are small, so that a delayed thread delays
  * little. */
 #define BOXES_PER_THREAD 16
