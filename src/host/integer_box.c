@@ -19,9 +19,10 @@ typedef struct integer_run {
     const char *in;
     char *out;
     const int64_t *source_index; /* as in moving_average.c */
-    size_t item;                 /* bytes of a number: 1 or 2 */
-    int64_t strips;              /* strips of columns for each outer index */
-    atomic_bool failed;          /* out of memory */
+    size_t item, wide;           /* bytes of a number and of a sum */
+    stn_integers kind;
+    int64_t strips;     /* strips of columns for each outer index */
+    atomic_bool failed; /* out of memory */
 } integer_run;
 
 static void fill(const integer_run *run, int side, int64_t count, char *to) {
@@ -36,7 +37,8 @@ static void fill(const integer_run *run, int side, int64_t count, char *to) {
 /* Averages of columns: a row enters the sums and another leaves them for each point. */
 static void run_columns(const integer_run *run, int64_t first, int64_t count) {
     const stn_kernels *kernels = run->kernels;
-    const size_t item = run->item, kind = item - 1;
+    const size_t item = run->item;
+    const stn_integers kind = run->kind;
     const int64_t points = (int64_t)run->box->points, inner = (int64_t)run->box->inner, size = (int64_t)run->box->size;
     uint32_t sums[COLUMNS] = {0};
     uint16_t past[2][COLUMNS];
@@ -56,19 +58,21 @@ static void run_columns(const integer_run *run, int64_t first, int64_t count) {
     }
 }
 
-/* Numbers from one line in memory to the next: half a page past whole pages, since copies between
+/* Bytes from one line in memory to the next: half a page past whole pages, since copies between
  * addresses that agree modulo a page are slow. */
-static size_t line_stride(const stn_box_filter *box) { return (box->points + box->size + 1023) / 1024 * 1024 + 512; }
+static size_t line_bytes(const stn_box_filter *box) {
+    return ((box->points + box->size + 1023) / 1024 * 1024 + 512) * sizeof(uint32_t);
+}
 
 /* Averages of a contiguous line. Sums over 1, 2, 4 ... points are made by doubling; those of the
  * binary digits of the size add up to the box. memory: three lines. */
-static void run_line(const integer_run *run, int64_t line, uint32_t *memory) {
+static void run_line(const integer_run *run, int64_t line, char *memory) {
     const stn_kernels *kernels = run->kernels;
-    const size_t item = run->item, kind = item - 1, size = run->box->size, points = run->box->points;
+    const stn_integers kind = run->kind;
+    const size_t item = run->item, wide = run->wide, size = run->box->size, points = run->box->points;
     const size_t all = points + size - 1, inside = run->box->before;
     const char *from = run->in + (size_t)line * points * item;
-    uint32_t *power = memory, *sums = power + line_stride(run->box);
-    char *extended = (char *)(sums + line_stride(run->box));
+    char *power = memory, *sums = power + line_bytes(run->box), *extended = sums + line_bytes(run->box);
     for (size_t i = 0; i < all; i += i == inside ? points : 1) {
         const int64_t j = run->source_index[i];
         if (i == inside)
@@ -83,12 +87,12 @@ static void run_line(const integer_run *run, int64_t line, uint32_t *memory) {
     for (size_t width = 1; width <= size; width *= 2) {
         if (size & width) {
             if (summed)
-                kernels->add(sums, power + summed, points);
+                kernels->add[kind](sums, power + summed * wide, points);
             else
-                memcpy(sums, power, points * sizeof *sums);
+                memcpy(sums, power, points * wide);
             summed += width;
         }
-        if (2 * width <= size) kernels->add(power, power + width, all - 2 * width + 1);
+        if (2 * width <= size) kernels->add[kind](power, power + width * wide, all - 2 * width + 1);
     }
     kernels->quotients[kind](run->out + (size_t)line * points * item, sums, points, run->box->divisor);
 }
@@ -97,7 +101,7 @@ static void run_items(void *user, int64_t begin, int64_t end) {
     integer_run *run = user;
     const stn_box_filter *box = run->box;
     const int64_t inner = (int64_t)box->inner;
-    uint32_t *memory = inner == 1 ? malloc(3 * line_stride(box) * sizeof *memory) : NULL;
+    char *memory = inner == 1 ? malloc(3 * line_bytes(box)) : NULL;
     if (inner == 1 && !memory) {
         atomic_store(&run->failed, true);
         return;
@@ -117,10 +121,10 @@ stn_status stn_host_integer_box(stn_pool *pool, const stn_box_filter *box, const
                                 const int64_t *source_index, stn_error *error) {
     integer_run run = {.box = box, .kernels = stn_kernels_best(), .in = in, .out = out, .source_index = source_index};
     run.item = stn_element_size(box->element);
+    run.kind = run.item == 2 ? STN_SHORTS : box->size * UINT8_MAX > UINT16_MAX ? STN_BYTES : STN_SMALL_BYTES;
+    run.wide = run.kind == STN_SMALL_BYTES ? sizeof(uint16_t) : sizeof(uint32_t);
     run.strips = stn_div_up((int64_t)box->inner, COLUMNS);
     const int64_t points = (int64_t)box->points * stn_min((int64_t)box->inner, COLUMNS);
     stn_pool_for(pool, (int64_t)box->outer * run.strips, stn_div_up(WORK, points), run_items, &run);
-    return atomic_load(&run.failed)
-               ? stn_fail_memory(error, "the sums of a box", 3 * line_stride(box) * sizeof(uint32_t))
-               : STN_OK;
+    return atomic_load(&run.failed) ? stn_fail_memory(error, "the sums of a box", 3 * line_bytes(box)) : STN_OK;
 }

@@ -38,6 +38,9 @@ typedef struct stn_dense {
     size_t planes, height, width; /* of the box of taps; height is at least 3 */
 } stn_dense;
 
+/* Numbers and their sums: of 8 bits in 16 (sums below 2^16), of 8 bits in 32, of 16 bits in 32. */
+typedef enum stn_integers { STN_SMALL_BYTES, STN_BYTES, STN_SHORTS, STN_INTEGERS } stn_integers;
+
 typedef struct stn_kernels {
     /* sum[x] = the terms added in order, for 0 <= x < count. sum must not overlap any line. */
     void (*sum)(double *sum, const stn_terms *terms, size_t count);
@@ -60,13 +63,13 @@ typedef struct stn_kernels {
      * zero, then wrapped modulo their range; values outside the range of int64 become INT64_MIN
      * first. Booleans are whether the truncated value is not 0. */
     void (*store[STN_ELEMENTS])(void *to, const double *from, size_t count);
-    /* For sums of unsigned numbers of 8 and 16 bits (the arrays' index):
+    /* For sums of unsigned numbers, by stn_integers:
      * to[x] = from[x]; sum[x] += enter[x] - leave[x]; to[x] = sum[x] / divisor, rounded down, for a
      * whole divisor; to[x] += from[x], where `from` may be a later part of `to`. */
-    void (*widen[2])(uint32_t *to, const void *from, size_t count);
-    void (*slide[2])(uint32_t *sum, const void *enter, const void *leave, size_t count);
-    void (*quotients[2])(void *to, const uint32_t *sum, size_t count, double divisor);
-    void (*add)(uint32_t *to, const uint32_t *from, size_t count);
+    void (*widen[STN_INTEGERS])(void *to, const void *from, size_t count);
+    void (*slide[STN_INTEGERS])(void *sum, const void *enter, const void *leave, size_t count);
+    void (*quotients[STN_INTEGERS])(void *to, const void *sum, size_t count, double divisor);
+    void (*add[STN_INTEGERS])(void *to, const void *from, size_t count);
 } stn_kernels;
 
 /* The fastest set that this CPU supports. */

@@ -257,44 +257,62 @@ TARGET static void NAME(sum_byte)(uint8_t *sum, const stn_terms *terms, size_t c
     }
 }
 
+#define DEFINE_INTEGERS(name, type, wide)                                                                              \
+    TARGET static void NAME(widen_##name)(void *to, const void *from, size_t count) {                                  \
+        const type *restrict at = from;                                                                                \
+        wide *restrict sum = to;                                                                                       \
+        for (size_t x = 0; x < count; x++) sum[x] = at[x];                                                             \
+    }                                                                                                                  \
+    TARGET static void NAME(slide_##name)(void *to, const void *enter, const void *leave, size_t count) {              \
+        const type *restrict in = enter, *restrict past = leave;                                                       \
+        wide *restrict sum = to;                                                                                       \
+        for (size_t x = 0; x < count; x++) sum[x] = (wide)(sum[x] + in[x] - past[x]);                                  \
+    }                                                                                                                  \
+    TARGET static void NAME(add_##name)(void *to, const void *from, size_t count) {                                    \
+        typedef wide words __attribute__((vector_size(BYTES), aligned(sizeof(wide)), may_alias));                      \
+        const size_t lanes = BYTES / sizeof(wide);                                                                     \
+        wide *sum = to;                                                                                                \
+        const wide *at = from;                                                                                         \
+        size_t x = 0;                                                                                                  \
+        for (; x + lanes <= count; x += lanes) *(words *)(sum + x) += *(const words *)(at + x);                        \
+        for (; x < count; x++) sum[x] = (wide)(sum[x] + at[x]);                                                        \
+    }
 /* The half that is added exceeds the rounding error of a quotient, and is less than the distance of
  * a quotient to the next whole number. */
-#define DEFINE_INTEGERS(name, type)                                                                                    \
-    TARGET static void NAME(widen_##name)(uint32_t *restrict to, const void *from, size_t count) {                     \
-        const type *restrict at = from;                                                                                \
-        for (size_t x = 0; x < count; x++) to[x] = at[x];                                                              \
-    }                                                                                                                  \
-    TARGET static void NAME(slide_##name)(uint32_t *restrict sum, const void *enter, const void *leave,                \
-                                          size_t count) {                                                              \
-        const type *restrict in = enter, *restrict past = leave;                                                       \
-        for (size_t x = 0; x < count; x++) sum[x] += (uint32_t)in[x] - past[x];                                        \
-    }                                                                                                                  \
-    TARGET static void NAME(quotients_##name)(void *to, const uint32_t *restrict sum, size_t count, double divisor) {  \
+#define DEFINE_QUOTIENTS(name, type)                                                                                   \
+    TARGET static void NAME(quotients_##name)(void *to, const void *from, size_t count, double divisor) {              \
         type *restrict at = to;                                                                                        \
+        const uint32_t *restrict sum = from;                                                                           \
         const float factor = (float)(1 / divisor);                                                                     \
         if ((type)-1 * divisor < 0x1p21)                                                                               \
             for (size_t x = 0; x < count; x++) at[x] = (type)(int32_t)(((float)(int32_t)sum[x] + 0.5F) * factor);      \
         else                                                                                                           \
             for (size_t x = 0; x < count; x++) at[x] = (type)(int32_t)((sum[x] + 0.5) * (1 / divisor));                \
     }
-DEFINE_INTEGERS(u8, uint8_t)
-DEFINE_INTEGERS(u16, uint16_t)
+DEFINE_INTEGERS(small, uint8_t, uint16_t)
+DEFINE_INTEGERS(u8, uint8_t, uint32_t)
+DEFINE_INTEGERS(u16, uint16_t, uint32_t)
+DEFINE_QUOTIENTS(u8, uint8_t)
+DEFINE_QUOTIENTS(u16, uint16_t)
 #undef DEFINE_INTEGERS
+#undef DEFINE_QUOTIENTS
 
-typedef uint32_t NAME(words) __attribute__((vector_size(BYTES), aligned(4), may_alias));
-
-TARGET static void NAME(add)(uint32_t *to, const uint32_t *from, size_t count) {
-    const size_t lanes = BYTES / sizeof *to;
-    size_t x = 0;
-    for (; x + lanes <= count; x += lanes) *(NAME(words) *)(to + x) += *(const NAME(words) *)(from + x);
-    for (; x < count; x++) to[x] += from[x];
+/* The product with 2^16 / divisor, rounded down, is the quotient or one less. */
+TARGET static void NAME(quotients_small)(void *to, const void *from, size_t count, double divisor) {
+    uint8_t *restrict at = to;
+    const uint16_t *restrict sum = from;
+    const uint16_t d = (uint16_t)divisor, factor = d > 1 ? (uint16_t)(65536 / d) : UINT16_MAX;
+    for (size_t x = 0; x < count; x++) {
+        const uint16_t low = (uint16_t)((uint32_t)sum[x] * factor >> 16), rest = (uint16_t)(sum[x] - low * d);
+        at[x] = (uint8_t)(low + (rest >= d));
+    }
 }
 
 static const stn_kernels NAME(kernels) = {
-    .widen = {NAME(widen_u8), NAME(widen_u16)},
-    .slide = {NAME(slide_u8), NAME(slide_u16)},
-    .quotients = {NAME(quotients_u8), NAME(quotients_u16)},
-    .add = NAME(add),
+    .widen = {NAME(widen_small), NAME(widen_u8), NAME(widen_u16)},
+    .slide = {NAME(slide_small), NAME(slide_u8), NAME(slide_u16)},
+    .quotients = {NAME(quotients_small), NAME(quotients_u8), NAME(quotients_u16)},
+    .add = {NAME(add_small), NAME(add_u8), NAME(add_u16)},
     .sum = NAME(sum),
     .sum_float = NAME(sum_float),
     .sum_byte = NAME(sum_byte),

@@ -270,36 +270,40 @@ Test(kernels, sums_of_integers_are_exact) {
     uint64_t state = 23;
     const stn_kernels *kernels;
     for (int set = 0; (kernels = stn_kernels_at(set)); set++)
-        for (int kind = 0; kind < 2; kind++)
+        for (int kind = 0; kind < STN_INTEGERS; kind++)
             for (int round = 0; round < 300; round++) {
-                const uint32_t most = kind ? UINT16_MAX : UINT8_MAX;
-                const uint32_t divisor = (uint32_t)random_int(&state, 1, round % 2 ? 40 : 65536);
-                uint32_t sums[COUNT + 1], line[2 * COUNT];
+                const uint32_t most = kind == STN_SHORTS ? UINT16_MAX : UINT8_MAX;
+                const uint32_t largest = kind == STN_SMALL_BYTES ? 257 : 65536; /* divisor */
+                const uint32_t divisor = (uint32_t)random_int(&state, 1, round % 2 ? 40 : largest);
+                uint32_t sums[COUNT + 1], seen[COUNT];
+                uint16_t small[COUNT + 1], got[COUNT + 1], shorts[2][COUNT];
                 uint8_t bytes[2][COUNT];
-                uint16_t shorts[2][COUNT + 1], got[COUNT + 1];
+                void *const at = kind == STN_SMALL_BYTES ? (void *)small : sums;
+                const void *const rows[2] = {kind == STN_SHORTS ? (void *)shorts[0] : bytes[0],
+                                             kind == STN_SHORTS ? (void *)shorts[1] : bytes[1]};
                 for (int x = 0; x < COUNT; x++) {
-                    const uint32_t mean = (uint32_t)random_int(&state, 0, most);
+                    const uint32_t mean = (uint32_t)random_int(&state, 0, most - 1);
                     sums[x] = mean * divisor + (x % 3 ? (uint32_t)(x % 3 - 1) * (divisor - 1) : 0);
                 }
                 sums[0] = most * divisor;
-                kernels->quotients[kind](got, sums, COUNT, divisor);
+                for (int x = 0; x < COUNT; x++) seen[x] = sums[x], small[x] = (uint16_t)sums[x];
+                kernels->quotients[kind](got, at, COUNT, divisor);
                 for (int x = 0; x < COUNT; x++)
-                    cr_assert_eq(kind ? got[x] : ((uint8_t *)got)[x], (kind ? 0xffff : 0xff) & (sums[x] / divisor));
+                    cr_assert_eq(kind == STN_SHORTS ? got[x] : ((uint8_t *)got)[x], seen[x] / divisor);
                 for (int x = 0; x < COUNT; x++) {
                     for (int k = 0; k < 2; k++) shorts[k][x] = bytes[k][x] = (uint8_t)random_int(&state, 0, 255);
-                    sums[x] = 300;
+                    sums[x] = small[x] = 300;
                 }
-                sums[COUNT] = 7;
-                kernels->slide[kind](sums, kind ? (void *)shorts[0] : bytes[0], kind ? (void *)shorts[1] : bytes[1],
-                                     COUNT);
-                kernels->widen[kind](line, kind ? (void *)shorts[0] : bytes[0], COUNT);
-                for (int x = 0; x < COUNT; x++) {
-                    cr_assert_eq(sums[x], 300U + bytes[0][x] - bytes[1][x]);
-                    cr_assert_eq(line[x], bytes[0][x]);
-                }
-                const size_t shift = (size_t)random_int(&state, 1, 90);
-                kernels->add(line, line + shift, COUNT - shift);
-                for (size_t x = 0; x < COUNT - shift; x++) cr_assert_eq(line[x], bytes[0][x] + bytes[0][x + shift]);
-                cr_assert_eq(sums[COUNT], 7U);
+                sums[COUNT] = small[COUNT] = 7;
+                kernels->slide[kind](at, rows[0], rows[1], COUNT);
+                for (int x = 0; x < COUNT; x++)
+                    cr_assert_eq(at == small ? small[x] : sums[x], 300U + bytes[0][x] - bytes[1][x]);
+                kernels->widen[kind](at, rows[0], COUNT);
+                const size_t shift = (size_t)random_int(&state, 1, 90), wide = at == small ? 2 : 4;
+                kernels->add[kind](at, (char *)at + shift * wide, COUNT - shift);
+                for (size_t x = 0; x < COUNT; x++)
+                    cr_assert_eq(at == small ? small[x] : sums[x],
+                                 bytes[0][x] + (x + shift < COUNT ? bytes[0][x + shift] : 0U));
+                cr_assert(sums[COUNT] == 7 && small[COUNT] == 7);
             }
 }

@@ -182,7 +182,7 @@ Test(strategy, a_filter_has_the_result_of_a_plan) {
     stn_context *context = host_context(2);
     stn_plan *plan = make_plan(context, 1, "host");
     stn_problem problem = problem_of(NULL, 1);
-    stn_filter_taps filter = {2, 2, 3, offsets, weights};
+    stn_filter_taps filter = {.rank = 2, .axes = 2, .count = 3, .offsets = offsets, .weights = weights};
     fill(in);
     cr_assert_eq(stn_plan_execute(plan, in, planned, NULL, NULL), STN_OK);
     cr_assert_eq(stn_filter_run(context, &problem, &filter, in, out, &error), STN_OK, "%s", error.message);
