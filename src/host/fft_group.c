@@ -18,6 +18,12 @@ typedef struct addresses {
  * divisions. */
 static void first_elements(const stn_fft_side *side, int axis, int64_t line, int64_t count, int64_t *at) {
     int64_t index[3];
+    bool only_batch = true;
+    for (int a = 0; a < 3; a++) only_batch = only_batch && (a == axis || side->n[a] == 1);
+    if (only_batch) {
+        for (int64_t l = 0; l < count; l++) at[l] = (line + l) * side->batch_stride;
+        return;
+    }
     at[0] = 0;
     for (int a = 2; a >= 0; a--) {
         index[a] = a == axis ? side->n[a] - 1 : line % side->n[a];

@@ -231,13 +231,25 @@ INLINE void twiddle_of(stn_planes x, const stn_fft_number *coarse, stn_planes fi
     }
 }
 
+INLINE stn_fft_number magnitude_of(stn_fft_number a) {
+    return sizeof a == sizeof(float) ? (stn_fft_number)__builtin_fabsf((float)a) : (stn_fft_number)__builtin_fabs(a);
+}
+INLINE stn_fft_number larger(stn_fft_number a, stn_fft_number b) { return a > b ? a : b; }
+
+/* Several points at once, since `most` goes through memory. */
 INLINE void largest_by(stn_planes x, int64_t count, stn_fft_number most[STN_FFT_LANES], const int64_t lanes) {
-    for (int64_t k = 0; k < count; k++) EACH_LANE(l) {
-            const stn_fft_number re = x.re[k * lanes + l], im = x.im[k * lanes + l];
-            const stn_fft_number a = re < 0 ? -re : re, b = im < 0 ? -im : im;
-            most[l] = a > most[l] ? a : most[l];
-            most[l] = b > most[l] ? b : most[l];
+    int64_t k = 0;
+    for (; k + 4 <= count; k += 4) EACH_LANE(l) {
+            const stn_fft_number *re = x.re + k * lanes + l, *im = x.im + k * lanes + l;
+            const stn_fft_number a = larger(magnitude_of(re[0]), larger(magnitude_of(im[0]), 0));
+            const stn_fft_number b = larger(magnitude_of(re[lanes]), larger(magnitude_of(im[lanes]), 0));
+            const stn_fft_number c = larger(magnitude_of(re[2 * lanes]), larger(magnitude_of(im[2 * lanes]), 0));
+            const stn_fft_number d = larger(magnitude_of(re[3 * lanes]), larger(magnitude_of(im[3 * lanes]), 0));
+            most[l] = larger(larger(larger(a, b), larger(c, d)), most[l]);
         }
+    for (; k < count; k++)
+        EACH_LANE(l)
+        most[l] = larger(magnitude_of(x.re[k * lanes + l]), larger(magnitude_of(x.im[k * lanes + l]), most[l]));
 }
 
 INLINE void largest_of(stn_planes x, int64_t count, stn_fft_number *magnitude, const int64_t lanes) {

@@ -179,13 +179,16 @@ static void run_strip(const separable_run *run, const strip *at, const char *in,
     terms[1].lines = shifted;
     for (size_t k = 0; k < terms[1].single + 2 * terms[1].pairs; k++)
         shifted[k] = middle + (across->offsets[k] - across->low);
-    const int64_t first = begin + down->low; /* is in slot 0 */
-    for (int64_t i = first; i < begin + down->high; i++)
-        load_row(run, at, in, i, ring + (size_t)((i - first) % run->ring) * run->line);
-    for (int64_t i = begin; i < end; i++) {
-        load_row(run, at, in, i + down->high, ring + (size_t)((i + down->high - first) % run->ring) * run->line);
-        for (size_t k = 0; k < terms[0].single + 2 * terms[0].pairs; k++)
-            lines[k] = ring + (size_t)((i + down->offsets[k] - first) % run->ring) * run->line;
+    /* The slot of row i + down->low of the ring, whose rows follow in a circle. */
+    int64_t slot = 0;
+    for (int64_t i = down->low; i < down->high; i++)
+        load_row(run, at, in, begin + i, ring + (size_t)(i - down->low) * run->line);
+    for (int64_t i = begin; i < end; i++, slot = slot + 1 == run->ring ? 0 : slot + 1) {
+        load_row(run, at, in, i + down->high, ring + (size_t)(slot ? slot - 1 : run->ring - 1) * run->line);
+        for (size_t k = 0; k < terms[0].single + 2 * terms[0].pairs; k++) {
+            const int64_t row = slot + down->offsets[k] - down->low;
+            lines[k] = ring + (size_t)(row < run->ring ? row : row - run->ring) * run->line;
+        }
         prefetch(run, at, in, out, i);
         (run->to == STN_ELEMENT_F32 ? kernels->sum_rounded : kernels->sum)(sum, &terms[0], (size_t)all);
         if (run->to != STN_ELEMENT_F64 && run->to != STN_ELEMENT_F32) {
