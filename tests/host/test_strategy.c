@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/stencil_kernels.h"
 #include "host_grids.h"
 #include "plan/strategy.h"
 #include "strategies/table.h"
@@ -214,6 +215,71 @@ Test(strategy, a_filter_has_the_result_of_a_plan) {
     problem.steps = 2;
     refused(stn_filter_run(context, &problem, &filter, in, out, &error), &error, "make a plan");
     stn_plan_destroy(plan);
+    stn_context_destroy(context);
+}
+
+/* Taps from -low to high along the last of `axes` axes, mirrored or not. */
+static stn_filter_taps random_line(uint64_t *state, int axes, int rank, int64_t offsets[], double weights[]) {
+    const int64_t low = random_int(state, 0, 9), high = random_int(state, 0, 1) ? low : random_int(state, 0, 9);
+    stn_filter_taps taps = {.rank = rank, .axes = axes, .offsets = offsets, .weights = weights};
+    for (int64_t at = -low; at <= high; at++, taps.count++) {
+        for (int axis = 0; axis < axes; axis++) *offsets++ = axis == axes - 1 ? at : 0;
+        weights[taps.count] = random_unit(state);
+    }
+    for (size_t k = 0; low == high && k < taps.count / 2; k++) weights[k] = weights[taps.count - 1 - k];
+    return taps;
+}
+
+/* Two filters of one call are one after the other, bit for bit. */
+Test(strategy, two_filters_at_once_are_one_after_the_other) {
+    enum { MOST = 20000 };
+    static const stn_boundary_kind kinds[] = {STN_REFLECT, STN_MIRROR, STN_NEAREST, STN_CONSTANT};
+    static const stn_element elements[] = {STN_ELEMENT_F64, STN_ELEMENT_F32, STN_ELEMENT_F16,
+                                           STN_ELEMENT_U16, STN_ELEMENT_I32, STN_ELEMENT_U8};
+    static double in[MOST], between[MOST], expected[MOST], got[MOST];
+    uint64_t state = 31;
+    stn_error error = {0};
+    stn_context *context = host_context(3);
+    for (int round = 0; round < 120; round++) {
+        const stn_element from = elements[round % 6], to = round % 6 < 3 ? from : elements[3 + round / 6 % 3];
+        const int rank = 2 + round % 2;
+        stn_problem problem = STN_PROBLEM_INIT;
+        problem.dtype = from == STN_ELEMENT_F32 ? STN_F32 : from == STN_ELEMENT_F16 ? STN_F16 : STN_F64;
+        if (round % 6 >= 3) problem.in_element = from, problem.out_element = to;
+        problem.batch = (size_t)random_int(&state, 1, 2);
+        size_t points = problem.batch;
+        for (int axis = 0; axis < rank; axis++) {
+            const bool last = axis == rank - 1;
+            problem.extent[axis] = (size_t)random_int(&state, 1, last ? 400 / rank : rank == 2 ? 40 : 9);
+            points *= problem.extent[axis];
+            const bool wraps = random_int(&state, 0, 3) == 0;
+            for (int side = 0; side < 2 && !wraps; side++)
+                problem.boundary[axis][side] =
+                    (stn_boundary){kinds[random_int(&state, 0, 3)], (double)random_int(&state, 0, 9)};
+        }
+        cr_assert_leq(points, MOST);
+        double weights[2][19];
+        int64_t offsets[2][19 * 3];
+        stn_filter_taps second = random_line(&state, rank, rank, offsets[1], weights[1]);
+        stn_filter_taps first =
+            random_line(&state, 1 + (int)random_int(&state, 0, rank - 2), rank, offsets[0], weights[0]);
+        for (size_t i = 0; i < points; i++) in[i] = random_unit(&state) * 200;
+        const stn_kernels *kernels = stn_kernels_best();
+        kernels->store[from](got, in, points);
+        memcpy(in, got, sizeof in);
+        memset(got, 0, sizeof got);
+        memset(expected, 0, sizeof expected);
+        cr_assert_eq(stn_filter_run(context, &problem, &first, in, between, &error), STN_OK, "%s", error.message);
+        problem.in_element = problem.out_element;
+        cr_assert_eq(stn_filter_run(context, &problem, &second, between, expected, &error), STN_OK, "%s",
+                     error.message);
+        problem.in_element = round % 6 >= 3 ? from : STN_ELEMENT_DTYPE;
+        first.next = &second;
+        cr_assert_eq(stn_filter_run(context, &problem, &first, in, got, &error), STN_OK, "%s", error.message);
+        cr_assert_arr_eq(got, expected, sizeof got, "round %d", round);
+        second.next = &first;
+        refused(stn_filter_run(context, &problem, &first, in, got, &error), &error, "run one after the other");
+    }
     stn_context_destroy(context);
 }
 
