@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "host/stencil_kernels.h"
 
-#define COLUMNS 1024 /* contiguous columns whose sums are updated together */
+#define COLUMNS 2048 /* contiguous columns whose sums are updated together */
 #define WORK 65536   /* points below which waking a thread costs more than it saves */
 
 typedef struct integer_run {
