@@ -894,8 +894,8 @@ typedef struct stn_filter_taps {
     size_t count;
     const int64_t *offsets; /* [count][axes] */
     const double *weights;  /* [count] */
-    /* Another filter of the result, or NULL. Both then have up to 129 taps along one axis, this one
-     * along any but the last, the next one along the last; arrays are dense, without fixed sides. */
+    /* Another filter, of the result, or NULL. Both then have at most 129 taps, this one along any
+     * axis but the last, the next one along the last; arrays are dense, and no side is fixed. */
     const struct stn_filter_taps *next;
 } stn_filter_taps;
 

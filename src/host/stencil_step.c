@@ -41,7 +41,7 @@ typedef struct stn_tile {
     /* Rows first[1] .. + rows of plane first[0], points x .. + count. */
     int64_t batch, first[2], rows, x, count;
     uint64_t number;
-    int64_t distance[STN_MAX_LINES]; /* bytes from a point to its part of each line of step->order */
+    int64_t distance[STN_MAX_LINES]; /* bytes from a point to the tap of each line */
     size_t gathered;                 /* doubles of the buffer in use */
     cached_row seen[CACHED_ROWS];
     /* Numbers of the type of the lines. */

@@ -2,8 +2,8 @@
  *   SET     its name,
  *   TARGET  the attribute of its functions,
  *   BYTES   the size of its vectors,
- *   WIDEN, NARROW  a vector of BYTES / 8 floats as doubles, and the reverse. GCC's own conversion of
- *           vectors takes up to five instructions where the CPU has one.
+ *   WIDEN, NARROW  a vector of BYTES / 8 floats as doubles, and the reverse. GCC's own conversion
+ *           of vectors takes up to five instructions where the CPU has one.
  *   WIDEN_BYTES, NARROW_BYTES  the same for BYTES / 4 bytes from an address on and whole numbers of
  *           32 bits, of which the lowest 8 are kept,
  *   MULTIPLY_ADD  a * b + c of floats, rounded once or twice. */
