@@ -247,9 +247,10 @@ INLINE void largest_by(stn_planes x, int64_t count, stn_fft_number most[STN_FFT_
             const stn_fft_number d = larger(magnitude_of(re[3 * lanes]), larger(magnitude_of(im[3 * lanes]), 0));
             most[l] = larger(larger(larger(a, b), larger(c, d)), most[l]);
         }
-    for (; k < count; k++)
-        EACH_LANE(l)
-        most[l] = larger(magnitude_of(x.re[k * lanes + l]), larger(magnitude_of(x.im[k * lanes + l]), most[l]));
+    for (; k < count; k++) EACH_LANE(l) {
+            const stn_fft_number re = magnitude_of(x.re[k * lanes + l]), im = magnitude_of(x.im[k * lanes + l]);
+            most[l] = larger(re, larger(im, most[l]));
+        }
 }
 
 INLINE void largest_of(stn_planes x, int64_t count, stn_fft_number *magnitude, const int64_t lanes) {
