@@ -199,7 +199,7 @@ Test(strategy, a_filter_has_the_result_of_a_plan) {
     filter.weights = none;
     cr_assert_eq(stn_filter_run(context, &problem, &filter, in, out, &error), STN_OK, "%s", error.message);
     for (size_t i = 0; i < POINTS; i++) cr_expect_eq(out[i], 0);
-    filter = (stn_filter_taps){2, 2, 3, offsets, weights};
+    filter = (stn_filter_taps){.rank = 2, .axes = 2, .count = 3, .offsets = offsets, .weights = weights};
 
     refused(stn_filter_run(context, &problem, NULL, in, out, &error), &error, "NULL");
     filter.offsets = wrong;
