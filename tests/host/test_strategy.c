@@ -192,7 +192,7 @@ Test(strategy, a_filter_has_the_result_of_a_plan) {
     /* NaN does not spread by a weight of 0, and without other weights the result is 0. */
     const double wide[5] = {0, 0.25, 0.5, 0.25, 0}, none[5] = {0};
     const int64_t more[10] = {-2, 0, -1, 0, 0, 0, 0, 2, 0, 3};
-    filter = (stn_filter_taps){2, 2, 5, more, wide};
+    filter = (stn_filter_taps){.rank = 2, .axes = 2, .count = 5, .offsets = more, .weights = wide};
     memset(out, 0, sizeof out);
     cr_assert_eq(stn_filter_run(context, &problem, &filter, in, out, &error), STN_OK, "%s", error.message);
     cr_expect_arr_eq(out, planned, sizeof out);
