@@ -19,8 +19,9 @@
 enum { THREADS = 256, MOST_BLOCKS = 1 << 20 };
 
 /* Instructions for each tap in addition to its product and its sum, as multiples of those: loads by
- * index, conversion, the loop. */
+ * index, conversion, the loop. Those for each point, as multiples of a tap's. */
 #define TAP_COST 6.0
+#define POINT_TAPS 4
 
 /* Same as in typed_point.cu. */
 typedef struct point_tap {
@@ -42,7 +43,7 @@ static const char *const names[] = {"typed_point", "typed_columns", "typed_rows"
 
 typedef struct typed_state {
     typed_kernel which;
-    bool integers; /* typed_bytes_integers of the compiled kernel */
+    typed_bytes_form form; /* of the compiled kernel */
     stn_kernel *kernel;
     point_arguments arguments; /* all but the pointers in and out */
     void *table;               /* device memory: of taps, or of typed_bytes.h */
@@ -74,9 +75,9 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
         stn_element_size(stn_task_element(task, false)) + stn_element_size(stn_task_element(task, true));
     *result = (stn_estimate){.unit = STN_UNIT_FMA_F64, .launches = 1, .stepping = true};
     result->bytes = points * (double)size;
-    result->flops = 2 * points * taps * TAP_COST;
+    result->flops = 2 * points * (taps + POINT_TAPS) * TAP_COST;
     result->seconds = stn_estimate_seconds(result, machine);
-    result->flops /= TAP_COST;
+    result->flops = 2 * points * taps;
     if (candidate->values[0] != TYPED_POINT) result->seconds = typed_bytes_seconds(task, machine);
     result->error = stn_error_stepping(task);
 }
@@ -121,7 +122,7 @@ static stn_status upload_taps(stn_plan *plan, stn_error *error) {
     typed_state *state = plan->state;
     const stn_task *task = &plan->task;
     const bool points = state->which == TYPED_POINT;
-    const size_t size = points ? task->ntaps * sizeof(point_tap) : typed_bytes_table_size(task, state->which);
+    const size_t size = points ? task->ntaps * sizeof(point_tap) : typed_bytes_table_size(task);
     unsigned char *table = calloc(size + 1, 1);
     if (!table) return stn_fail_memory(error, "the table of taps", size);
     if (points)
@@ -133,11 +134,13 @@ static stn_status upload_taps(stn_plan *plan, stn_error *error) {
     return status;
 }
 
-/* Sums of integers are compiled in, and other weights may be too large for typed_bytes.h. */
+/* The form of the weights is compiled in, and others may be too large for typed_bytes.h. */
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     const typed_state *state = plan->state;
-    if (state->which != TYPED_POINT && (typed_bytes_kernel(&plan->task, &plan->machine) != state->which ||
-                                        typed_bytes_integers(&plan->task) != state->integers))
+    const typed_bytes_form form = typed_bytes_form_of(&plan->task), old = state->form;
+    if (state->which != TYPED_POINT &&
+        (typed_bytes_kernel(&plan->task, &plan->machine) != state->which || form.digits != old.digits ||
+         form.integers != old.integers || form.negative > old.negative))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "the kernel for bytes does not serve the new weights");
     return upload_taps(plan, error);
 }
@@ -166,7 +169,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     typed_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     state->which = (typed_kernel)plan->candidate.values[0];
-    state->integers = typed_bytes_integers(&plan->task);
+    state->form = typed_bytes_form_of(&plan->task);
     stn_text params = STN_TEXT_EMPTY;
     stn_params_begin(&params);
     if (state->which == TYPED_POINT) {
@@ -175,7 +178,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
         stn_params_int(&params, "THREADS_X", THREADS);
         stn_params_int(&params, "EXPECTED_HEADER", sizeof(point_arguments));
     } else
-        typed_bytes_params(&plan->task, state->which, &params);
+        typed_bytes_params(&plan->task, &params);
     STN_TRY(stn_kernel_make(plan->context, names[state->which], &params, 0, &state->kernel, error));
     stn_plan_list_kernel(plan, state->kernel);
     fill_arguments(&plan->task, &state->arguments);
@@ -195,7 +198,7 @@ static void release(stn_plan *plan) {
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     const typed_state *state = plan->state;
     if (state->which != TYPED_POINT)
-        return typed_bytes_launch(&plan->task, state->which, state->kernel, state->table, run, error);
+        return typed_bytes_launch(plan, state->which, state->kernel, state->table, run, error);
     point_arguments a = state->arguments;
     a.in = run->in, a.out = run->out;
     stn_launch how = {.grid = {1, 1, 1}, .block = {THREADS, 1, 1}, .stream = run->stream};
@@ -211,7 +214,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         stn_json_text(text, "kernel", names[which]);
     } else
         stn_text_printf(text, "kernel %s: %s to %s, %s", names[which], from, to,
-                        which == TYPED_POINT ? "a point a thread, sums in f64" : "products on tensor cores");
+                        which == TYPED_POINT ? "a point a thread, sums in f64" : "integer products on tensor cores");
 }
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
