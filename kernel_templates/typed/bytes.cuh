@@ -1,5 +1,5 @@
-// What typed_columns and typed_rows share: taps along one axis of an array of small integers (8 or
-// 16 bits), by integer products on tensor cores, whose results are the host's to the last bit.
+// What typed_columns, typed_rows and typed_box share: taps of an array of small integers (8 or 16
+// bits), by integer products on tensor cores, whose results are the host's to the last bit.
 //
 //     2^f s(x) = sum over k of  round(2^f w[k]) * (u(x + k) - c)  +  2^f c * (sum of w),  +- doubt
 //
@@ -9,7 +9,8 @@
 // than the rounding of the weights allows to decide, truncation is decided by the host's own sum in
 // double, computed from memory. With INTEGERS weights are not scaled, and sums are divided exactly.
 //
-//     32 results = band matrix x SLICES slices of 32 points, of which each step loads a new one
+// Taps along one axis: 32 results are a band matrix times SLICES slices of 32 points, of which each
+// step loads a new one.
 //
 //     [w w w . . . . .]      [points pos - PAD ..           ]
 //     [. w w w . . . .]  x   [                              ]
@@ -28,10 +29,10 @@ constexpr int PLANES = sizeof(STORE) == 2 ? 2 : 1, LEVELS = DIGITS + PLANES - 1,
 constexpr unsigned FLIP = UNSIGNED ? 0x80808080u : PLANES == 2 ? 0x00800080u : 0;
 constexpr unsigned ALL = 0xffffffffu;
 
-// One term of the host's sum: a tap, or the pair of taps that share a weight.
+// One term of the host's sum: a tap, or the pair of taps at opposite offsets that share a weight.
 struct bytes_term {
     double weight;
-    int first, second;  // offsets along the axis
+    int slow, fast;  // offsets along axes 1 and 2; fast: along the axis of the taps, if it is one
 };
 struct bytes_arguments {
     const STORE *in;
@@ -45,8 +46,9 @@ struct bytes_arguments {
     int singles, terms_all, odd;
     int offset, fraction, limit;  // doubt is added to the offset; limit: twice the doubt, in units of 2^-fraction
     unsigned multiplier, shift;   // of the division by a multiplication
-    unsigned past[2], unused;     // past: elements past the sides, repeated to a word
-    double constant[2], divisor;
+    // Elements past the sides of the axis of the taps, or of axis 2 and of axis 1, repeated to a word.
+    unsigned past[2], past_rows[2], unused;
+    double constant[2];
 };
 static_assert(layout_matches(sizeof(bytes_arguments)), "the launcher's mirrored struct of the arguments");
 
@@ -74,10 +76,14 @@ __device__ constexpr bool reaches(int tile, int slice) {
 }
 
 // The index along the axis that is read for index i: folded, and no further than the taps reach.
-__device__ __forceinline__ long long source_index(long long i, long long n) {
+template <int LOW, int HIGH, int SIDE_LOW, int SIDE_HIGH>
+__device__ __forceinline__ long long folded_index(long long i, long long n) {
     if (i >= 0 && i < n) return i;
-    i = i < -TAPS_LOW ? -TAPS_LOW : i >= n + TAPS_HIGH ? n - 1 + TAPS_HIGH : i;
-    return fold<TAPS_SIDE_LOW, TAPS_SIDE_HIGH>(i, n);
+    i = i < -LOW ? -LOW : i >= n + HIGH ? n - 1 + HIGH : i;
+    return fold<SIDE_LOW, SIDE_HIGH>(i, n);
+}
+__device__ __forceinline__ long long source_index(long long i, long long n) {
+    return folded_index<TAPS_LOW, TAPS_HIGH, TAPS_SIDE_LOW, TAPS_SIDE_HIGH>(i, n);
 }
 
 // ---- memory: runs of N elements, in words -------------------------------------------------------
@@ -129,6 +135,21 @@ __device__ __forceinline__ void put_element(unsigned (&run)[WORDS], int i, unsig
     word = __byte_perm(word, value, kept + taken);
 }
 
+// Appends element i of a run whose elements come in order.
+template <int WORDS>
+__device__ __forceinline__ void append_element(unsigned (&run)[WORDS], int i, unsigned bits) {
+#pragma unroll
+    for (int k = 0; k < WORDS; k++) {
+        const unsigned moved = __byte_perm(run[k], bits, PLANES == 2 ? 0x5432 : 0x4321);
+        run[k] = i * PLANES / 4 == k ? moved : run[k];
+    }
+}
+
+// One plane of four elements in one or two words.
+__device__ __forceinline__ unsigned plane_of(unsigned first, unsigned second, int plane) {
+    return PLANES == 1 ? first : __byte_perm(first, second, plane ? 0x7531 : 0x6420);
+}
+
 // Four words of bytes (row b, column i) as four words (column i, row b).
 __device__ __forceinline__ void transpose_bytes(unsigned (&word)[4]) {
     const unsigned low[2] = {__byte_perm(word[0], word[1], 0x5140), __byte_perm(word[2], word[3], 0x5140)},
@@ -160,31 +181,35 @@ __device__ __forceinline__ unsigned truncated(const bytes_arguments &a, SUM sum,
     return static_cast<unsigned>((NEGATIVE && s < 0 ? s + mask : s) >> a.fraction);
 }
 
-// The host's sum at point i of a line of n elements. INSIDE: taps reach no side.
-template <bool INSIDE>
-__device__ __forceinline__ double exact_sum(const bytes_arguments &a, const STORE *line, long long i, long long n,
-                                            long long stride) {
-    constexpr int LOADED = INSIDE ? 4 : 1;  // terms at once
-    const auto value = [&](int offset) {
-        const long long at = INSIDE ? i + offset : source_index(i + offset, n);
-        return !INSIDE && at < 0 ? a.constant[at == PAST_HIGH] : to_double(line[at * stride]);
-    };
+// The host's sum; `value` gives the element at an offset. LOADED terms are loaded at once.
+template <int LOADED, class VALUE>
+__device__ __forceinline__ double exact_sum(const bytes_arguments &a, VALUE value) {
     double sum = -0.0;
     int k = 0;
 #pragma unroll LOADED
-    for (; k < a.singles; k++) sum = __dadd_rn(sum, __dmul_rn(value(a.terms[k].first), a.terms[k].weight));
+    for (; k < a.singles; k++) {
+        const bytes_term term = a.terms[k];
+        sum = __dadd_rn(sum, __dmul_rn(value(term.slow, term.fast), term.weight));
+    }
 #pragma unroll LOADED
     for (; k < a.terms_all; k++) {
-        const double first = value(a.terms[k].first), second = value(a.terms[k].second);
-        sum = __dadd_rn(sum, __dmul_rn(a.odd ? __dsub_rn(first, second) : __dadd_rn(first, second), a.terms[k].weight));
+        const bytes_term term = a.terms[k];
+        const double first = value(term.slow, term.fast), second = value(-term.slow, -term.fast);
+        sum = __dadd_rn(sum, __dmul_rn(a.odd ? __dsub_rn(first, second) : __dadd_rn(first, second), term.weight));
     }
     return sum;
 }
+// The host's result at point i of a line of n elements.
 __device__ __forceinline__ STORE exact_element(const bytes_arguments &a, const STORE *line, long long i, long long n,
                                                long long stride) {
+    const STORE *const here = line + i * stride;
     STORE result;
-    put(&result, i >= TAPS_LOW && i + TAPS_HIGH < n ? exact_sum<true>(a, line, i, n, stride)
-                                                    : exact_sum<false>(a, line, i, n, stride));
+    put(&result, i >= TAPS_LOW && i + TAPS_HIGH < n
+                     ? exact_sum<4>(a, [&](int, int offset) { return to_double(here[offset * stride]); })
+                     : exact_sum<1>(a, [&](int, int offset) {
+                           const long long at = source_index(i + offset, n);
+                           return at < 0 ? a.constant[at == PAST_HIGH] : to_double(line[at * stride]);
+                       }));
     return result;
 }
 

@@ -28,15 +28,7 @@ __device__ __forceinline__ void load_slice(const bytes_arguments &a, const STORE
     for (int i = 0; i < 8; i++) {
         const long long at = source_index(x + 8 * t + i, a.n[2]);
 #pragma unroll
-        for (int h = 0; h < 4; h++) {
-            const unsigned bits = at < 0 ? a.past[at == PAST_HIGH] : bits_at(row[h] + at);
-#pragma unroll
-            for (int k = 0; k < RUN; k++) {  // The elements of a word arrive in order, from above.
-                const unsigned moved =
-                    PLANES == 2 ? __byte_perm(word[h][k], bits, 0x5432) : __byte_perm(word[h][k], bits, 0x4321);
-                word[h][k] = i * PLANES / 4 == k ? moved : word[h][k];
-            }
-        }
+        for (int h = 0; h < 4; h++) append_element(word[h], i, at < 0 ? a.past[at == PAST_HIGH] : bits_at(row[h] + at));
     }
 }
 
@@ -49,9 +41,7 @@ __device__ __forceinline__ void convert(const unsigned (&word)[4][RUN], unsigned
 #pragma unroll
             for (int p = 0; p < PLANES; p++)
                 slice[h / 2][p][h % 2 + 2 * r] =
-                    PLANES == 1 ? word[h][r] ^ FLIP
-                                : __byte_perm(word[h][r * PLANES] ^ FLIP, word[h][(r + 1) * PLANES - 1] ^ FLIP,
-                                              p ? 0x7531 : 0x6420);
+                    plane_of(word[h][r * PLANES] ^ FLIP, word[h][(r + 1) * PLANES - 1] ^ FLIP, p);
 }
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS) typed_rows(const __grid_constant__ bytes_arguments a) {

@@ -39,14 +39,16 @@ typedef struct point_arguments {
 } point_arguments;
 
 /* by typed_kernel */
-static const char *const names[] = {"typed_point", "typed_columns", "typed_rows"};
+static const char *const names[] = {"typed_point", "typed_columns", "typed_rows", "typed_box"};
 
 typedef struct typed_state {
     typed_kernel which;
     typed_bytes_form form; /* of the compiled kernel */
     stn_kernel *kernel;
-    point_arguments arguments; /* all but the pointers in and out */
-    void *table;               /* device memory: of taps, or of typed_bytes.h */
+    point_arguments arguments;   /* all but the pointers in and out */
+    typed_bytes_arguments bytes; /* the same of typed_bytes.h */
+    unsigned blocks;             /* of those kernels */
+    void *table;                 /* device memory: of taps, or of typed_bytes.h */
 } typed_state;
 
 /* ---- choosing -------------------------------------------------------------------------------- */
@@ -78,7 +80,8 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     result->flops = 2 * points * (taps + POINT_TAPS) * TAP_COST;
     result->seconds = stn_estimate_seconds(result, machine);
     result->flops = 2 * points * taps;
-    if (candidate->values[0] != TYPED_POINT) result->seconds = typed_bytes_seconds(task, machine);
+    const typed_kernel which = (typed_kernel)candidate->values[0];
+    if (which != TYPED_POINT) result->seconds = typed_bytes_seconds(task, machine, which);
     result->error = stn_error_stepping(task);
 }
 
@@ -122,7 +125,7 @@ static stn_status upload_taps(stn_plan *plan, stn_error *error) {
     typed_state *state = plan->state;
     const stn_task *task = &plan->task;
     const bool points = state->which == TYPED_POINT;
-    const size_t size = points ? task->ntaps * sizeof(point_tap) : typed_bytes_table_size(task);
+    const size_t size = points ? task->ntaps * sizeof(point_tap) : typed_bytes_table_size(task, state->which);
     unsigned char *table = calloc(size + 1, 1);
     if (!table) return stn_fail_memory(error, "the table of taps", size);
     if (points)
@@ -131,6 +134,7 @@ static stn_status upload_taps(stn_plan *plan, stn_error *error) {
         typed_bytes_fill_table(task, state->which, table);
     const stn_status status = upload(plan, table, size, error);
     free(table);
+    if (!points) state->blocks = typed_bytes_fill_arguments(plan, state->which, state->table, &state->bytes);
     return status;
 }
 
@@ -178,7 +182,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
         stn_params_int(&params, "THREADS_X", THREADS);
         stn_params_int(&params, "EXPECTED_HEADER", sizeof(point_arguments));
     } else
-        typed_bytes_params(&plan->task, &params);
+        typed_bytes_params(&plan->task, state->which, &params);
     STN_TRY(stn_kernel_make(plan->context, names[state->which], &params, 0, &state->kernel, error));
     stn_plan_list_kernel(plan, state->kernel);
     fill_arguments(&plan->task, &state->arguments);
@@ -197,12 +201,15 @@ static void release(stn_plan *plan) {
 
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     const typed_state *state = plan->state;
-    if (state->which != TYPED_POINT)
-        return typed_bytes_launch(plan, state->which, state->kernel, state->table, run, error);
+    stn_launch how = {.grid = {state->blocks, 1, 1}, .block = {TYPED_BYTES_THREADS, 1, 1}, .stream = run->stream};
+    if (state->which != TYPED_POINT) {
+        typed_bytes_arguments bytes = state->bytes;
+        bytes.in = run->in, bytes.out = run->out;
+        return stn_module_launch(state->kernel->module, &how, &bytes, error);
+    }
     point_arguments a = state->arguments;
     a.in = run->in, a.out = run->out;
-    stn_launch how = {.grid = {1, 1, 1}, .block = {THREADS, 1, 1}, .stream = run->stream};
-    how.grid[0] = (unsigned)stn_min(stn_div_up(a.points, THREADS), MOST_BLOCKS);
+    how.block[0] = THREADS, how.grid[0] = (unsigned)stn_min(stn_div_up(a.points, THREADS), MOST_BLOCKS);
     return stn_module_launch(state->kernel->module, &how, &a, error);
 }
 

@@ -187,6 +187,26 @@ static stn_stencil *line_stencil(dice *d, int rank, int axis, double *divisor) {
     return stn_stencil_create(rank, (size_t)count, taps, &stencil, NULL) == STN_OK ? stencil : NULL;
 }
 
+/* Dense weights along the last two axes, of the same kinds. */
+static stn_stencil *plane_stencil(dice *d, int rank, double *divisor) {
+    stn_tap taps[9 * 17];
+    stn_stencil *stencil = NULL;
+    const int kind = dice_int(d, 0, 3), most[2] = {4, dice_int(d, 0, 3) ? 4 : 8};
+    int low[2], high[2], count = 0;
+    for (int a = 0; a < 2; a++) high[a] = dice_int(d, 1, most[a]), low[a] = kind ? dice_int(d, 0, most[a]) : high[a];
+    for (int y = -low[0]; y <= high[0]; y++)
+        for (int x = -low[1]; x <= high[1]; x++, count++) {
+            taps[count] = (stn_tap){{0},
+                                    kind == 0   ? exp(-0.3 * (x * x + y * y))
+                                    : kind == 1 ? dice_real(d) / 16
+                                    : kind == 2 ? 1.0 / ((low[0] + 1 + high[0]) * (low[1] + 1 + high[1]))
+                                                : dice_int(d, -3, 9)};
+            taps[count].offset[rank - 2] = y, taps[count].offset[rank - 1] = x;
+        }
+    *divisor = kind == 3 ? dice_int(d, 1, 30) : 0;
+    return stn_stencil_create(rank, (size_t)count, taps, &stencil, NULL) == STN_OK ? stencil : NULL;
+}
+
 /* Noise, with areas of one value, where sums of a bell are integers but for their rounding. */
 static void fill_picture(dice *d, unsigned char *to, size_t bytes, size_t size) {
     unsigned char value[2] = {0};
@@ -213,10 +233,11 @@ static void bytes(suite *s) {
         memset(&j, 0, sizeof j);
         const int rank = dice_int(&d, 2, 3), axis = dice_int(&d, 0, rank - 1);
         j.p = (stn_problem)STN_PROBLEM_INIT;
-        j.p.stencil = line_stencil(&d, rank, axis, &j.p.divisor);
+        const bool plane = dice_int(&d, 0, 2) == 0;
+        j.p.stencil = plane ? plane_stencil(&d, rank, &j.p.divisor) : line_stencil(&d, rank, axis, &j.p.divisor);
         for (int a = 0; a < rank; a++) {
             j.p.extent[a] = (size_t)(a == rank - 1            ? narrow ? 8 * dice_int(&d, 1, 40) : dice_int(&d, 1, 300)
-                                     : a == axis || rank == 2 ? dice_int(&d, 8, 170)
+                                                : a == axis || rank == 2 ? dice_int(&d, 8, 170)
                                                               : dice_int(&d, 1, 20));
             const bool wraps = dice_int(&d, 0, 3) == 0;
             for (int side = 0; side < 2; side++)
@@ -232,8 +253,9 @@ static void bytes(suite *s) {
             j.in = malloc(j.in_bytes), j.want = malloc(j.out_bytes), j.got = malloc(j.out_bytes);
             fill_picture(&d, j.in, j.in_bytes, size);
             memset(j.want, POISON, j.out_bytes), memset(j.got, POISON, j.out_bytes);
-            snprintf(j.what, sizeof j.what, "%s, %zu x %zu x %zu, axis %d, reach %d %d, sides %s %s, divisor %g",
-                     stn_element_name(elements[type]), j.p.extent[0], j.p.extent[1], j.p.extent[2], axis, j.task.reach[3 - rank + axis][0],
+            snprintf(j.what, sizeof j.what, "%s, %zu x %zu x %zu, %s %d, reach %d %d, sides %s %s, divisor %g",
+                     stn_element_name(elements[type]), j.p.extent[0], j.p.extent[1], j.p.extent[2],
+                     plane ? "plane, not axis" : "axis", axis, j.task.reach[3 - rank + axis][0],
                      j.task.reach[3 - rank + axis][1], side_names[j.p.boundary[axis][0].kind],
                      side_names[j.p.boundary[axis][1].kind], j.p.divisor);
             bool good = run_both(s, &j, "typed", detail, sizeof detail);
@@ -246,7 +268,7 @@ static void bytes(suite *s) {
             }
             if (good && compare_plan(s->context, &j.p, NULL, -1, &plan, &c) == STN_OK &&
                 plan->candidate.values[0] == TYPED_POINT && j.p.divisor == rint(j.p.divisor) &&
-                (axis < rank - 1 || j.task.n[1] >= 8) &&
+                ((!plane && axis < rank - 1) || j.task.n[1] >= 8) &&
                 j.task.reach[3 - rank + axis][0] + j.task.reach[3 - rank + axis][1] <= 32) {
                 good = false;
                 snprintf(detail, sizeof detail, "seed %llu: typed_point was chosen", (unsigned long long)seed);
