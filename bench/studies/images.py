@@ -144,7 +144,7 @@ def without_nan(place, rng, n, sigma):
 
 
 def by_axes(x, sigma):
-    """The Gaussian as scipy has it, without sides: each axis is truncated; sums are paired from outside."""
+    """scipy's Gaussian without sides: each axis is truncated, and sums are paired from outside."""
     line = line_of(sigma)
     reach = len(line) // 2
     for _ in range(2):

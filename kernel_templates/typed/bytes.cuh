@@ -44,9 +44,10 @@ struct bytes_arguments {
     long long n[3], in_stride[3], out_stride[3], in_batch, out_batch;
     int tiles_x, tiles_y, steps;  // steps: of a warp
     int singles, terms_all, odd;
-    int offset, fraction, limit;  // doubt is added to the offset; limit: twice the doubt, in units of 2^-fraction
-    unsigned multiplier, shift;   // of the division by a multiplication
-    // Elements past the sides of the axis of the taps, or of axis 2 and of axis 1, repeated to a word.
+    // In units of 2^-fraction; the doubt is added to the offset, and limit is twice the doubt.
+    int offset, fraction, limit;
+    unsigned multiplier, shift;  // of the division by a multiplication
+    // Elements past the sides, repeated to a word: of the axis of the taps, or of axes 2 and 1.
     unsigned past[2], past_rows[2], unused;
     double constant[2];
 };

@@ -21,9 +21,10 @@ constexpr int PAD = (TAPS_LOW + 3) / 4 * 4, WINDOW = PAD + 8 + TAPS_HIGH <= 16 ?
 static_assert(PAD + 8 + TAPS_HIGH <= 32, "the columns of a k-slice");
 constexpr int PRODUCTS = (Y_LOW + 1 + Y_HIGH + TOGETHER - 1) / TOGETHER;
 // Words of a row: those that are read, and a distance of which eight rows meet all banks.
-constexpr int ROWS = 16 * WARPS + TOGETHER * PRODUCTS - 1, WORDS = (56 + WINDOW) / 4, PITCH = WINDOW == 16 ? 20 : 28;
+constexpr int TILE_ROWS = 16 * WARPS + TOGETHER * PRODUCTS - 1, WORDS = (56 + WINDOW) / 4,
+              PITCH = WINDOW == 16 ? 20 : 28;
 
-using byte_tile = unsigned[PLANES][ROWS][PITCH];
+using byte_tile = unsigned[PLANES][TILE_ROWS][PITCH];
 
 // Four elements from (y, x) on.
 __device__ __forceinline__ void load_four(const bytes_arguments &a, const STORE *in, long long y, long long x,
@@ -47,7 +48,7 @@ __device__ __forceinline__ void load_four(const bytes_arguments &a, const STORE 
 __device__ __forceinline__ void stage(const bytes_arguments &a, const STORE *in, long long y, long long x,
                                       byte_tile &tile) {
 #pragma unroll 4
-    for (int i = threadIdx.x; i < ROWS * WORDS; i += 32 * WARPS) {
+    for (int i = threadIdx.x; i < TILE_ROWS * WORDS; i += 32 * WARPS) {
         const int row = i / WORDS, column = i % WORDS;
         unsigned four[PLANES] = {};
         load_four(a, in, y - Y_LOW + row, x - PAD + 4 * column, four);

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "base/arith.h"
-#include "base/half.h"
 #include "host/stencil_step.h"
 #include "render/render.h"
 
@@ -17,9 +16,10 @@ enum {
     WARPS_A_MULTIPROCESSOR = 16
 };
 
-/* Cycles of a multiprocessor for a point, by bytes of an element: about 480 and 800 instructions of a
- * warp for 1024 points; and for each product of typed_box. */
+/* Cycles of a multiprocessor for a point, by bytes of an element: about 480 and 800 instructions of
+ * a warp for 1024 points; in typed_box, in addition, for staging and for each product. */
 static const double point_cycles[2] = {0.12, 0.2};
+#define STAGING_CYCLES 0.1
 #define PRODUCT_CYCLES 0.015
 
 /* Same as in bytes.cuh. */
@@ -221,8 +221,8 @@ typed_kernel typed_bytes_kernel(const stn_task *task, const stn_machine *machine
 double typed_bytes_seconds(const stn_task *task, const stn_machine *machine, typed_kernel kernel) {
     const double points = (double)stn_task_points(task);
     const int bytes = type_of(task).bytes;
-    const double cycles =
-        point_cycles[bytes - 1] + (kernel == TYPED_BOX ? PRODUCT_CYCLES * bytes * box_products(task) : 0);
+    const double cycles = point_cycles[bytes - 1] +
+                          (kernel == TYPED_BOX ? STAGING_CYCLES + PRODUCT_CYCLES * bytes * box_products(task) : 0);
     return fmax(2 * bytes * points / machine->copy_bandwidth,
                 points * cycles / ((double)machine->multiprocessors * machine->clock)) +
            machine->launch_seconds;

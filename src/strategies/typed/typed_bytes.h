@@ -1,5 +1,5 @@
-/* Taps of arrays of uint8, int8, uint16 or int16, on tensor cores: kernels typed_columns, typed_rows
- * (along one axis) and typed_box (along the last two). */
+/* Taps of arrays of uint8, int8, uint16 or int16, on tensor cores: kernels typed_columns and
+ * typed_rows (along one axis) and typed_box (along the last two). */
 #ifndef STN_STRATEGIES_TYPED_TYPED_BYTES_H
 #define STN_STRATEGIES_TYPED_TYPED_BYTES_H
 #include "context/kernel.h"

@@ -161,8 +161,8 @@ static void one_step(suite *s) {
     suite_report(s, done == count, "problems drawn", NULL);
 }
 
-/* Taps along one axis of small integers: a bell, random weights, integers, or weights whose sums are
- * often integers. */
+/* Taps along one axis of small integers: a bell, random weights, integers, or weights whose sums
+ * are often integers. */
 static stn_stencil *line_stencil(dice *d, int rank, int axis, double *divisor) {
     stn_tap taps[65];
     stn_stencil *stencil = NULL;
