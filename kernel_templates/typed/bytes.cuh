@@ -165,14 +165,15 @@ __device__ __forceinline__ void transpose_bytes(unsigned (&word)[4]) {
 // tells whether it is in doubt is appended to `unsure`.
 template <class SUM>
 __device__ __forceinline__ unsigned truncated(const bytes_arguments &a, SUM sum, unsigned &unsure) {
-    int low = 0, s = a.offset;
+    int low = 0;
+    unsigned total = static_cast<unsigned>(a.offset);  // terms may exceed 32 bits, but not their sum
 #pragma unroll
     for (int m = 0; m < LEVELS; m++)
         if (m < DROPPED)
             low = (low + sum(m)) >> 8;
         else
-            s += sum(m) << (8 * (m - DROPPED));
-    s += low;
+            total += static_cast<unsigned>(sum(m)) << (8 * (m - DROPPED));
+    const int s = static_cast<int>(total + static_cast<unsigned>(low));
     if (INTEGERS) {
         const unsigned q = __umulhi(2 * static_cast<unsigned>(s < 0 ? -s : s), a.multiplier) >> a.shift;
         return s < 0 ? 0u - q : q;
