@@ -134,7 +134,8 @@ static stn_status upload_taps(stn_plan *plan, stn_error *error) {
         typed_bytes_fill_table(task, state->which, table);
     const stn_status status = upload(plan, table, size, error);
     free(table);
-    if (!points) state->blocks = typed_bytes_fill_arguments(plan, state->which, state->table, &state->bytes);
+    if (!points && state->table)
+        state->blocks = typed_bytes_fill_arguments(plan, state->which, state->table, &state->bytes);
     return status;
 }
 

@@ -2,6 +2,7 @@
 #include "strategies/typed/typed_bytes.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/arith.h"
 #include "host/stencil_step.h"
@@ -13,7 +14,8 @@ enum {
     STEP = 32,
     RUN = 8,
     MOST_STEPS = 16,
-    WARPS_A_MULTIPROCESSOR = 16
+    WARPS_A_MULTIPROCESSOR = 16,
+    MOST_BOX_ROWS = 64
 };
 
 /* Cycles of a multiprocessor for a point, by bytes of an element: about 480 and 800 instructions of
@@ -118,7 +120,7 @@ static bool find_scale(const stn_task *task, bytes_scale *scale) {
         scale->offset = type.middle * sum;
         return range < 0x1p30;
     }
-    if (!(range > 0x1p-20) || !(range < 0x1p20)) return false;
+    if (!(range > 0x1p-20) || !(range < 0x1p24)) return false;
     const int dropped = 8 * type.bytes;
     scale->bits = dropped + 30 - ilogb(range) - 1;
     while (ldexp(most, scale->bits) > 127 * (ldexp(1, 8 * form.digits) - 1) / 255) scale->bits--;
@@ -268,12 +270,34 @@ size_t typed_bytes_table_size(const stn_task *task, typed_kernel kernel) {
     return band_words(task, kernel) * sizeof(uint32_t) + task->ntaps * sizeof(bytes_term);
 }
 
-static double weight_at(const stn_task *task, const int64_t *offset) {
-    for (size_t k = 0; k < task->ntaps; k++) {
-        const int64_t *at = task->taps[k].offset;
-        if (at[0] == offset[0] && at[1] == offset[1] && at[2] == offset[2]) return task->taps[k].weight;
+/* Weights by offset, from the taps' lowest on. */
+typedef struct weight_table {
+    int64_t low[3], size[3];
+    double weights[MOST_BOX_ROWS * (STEP - 7)];
+} weight_table;
+
+static void fill_weights(const stn_task *task, weight_table *table) {
+    memset(table->weights, 0, sizeof table->weights);
+    for (int axis = 0; axis < 3; axis++) {
+        table->low[axis] = -task->reach[axis][0];
+        table->size[axis] = task->reach[axis][0] + 1 + task->reach[axis][1];
     }
-    return 0;
+    for (size_t k = 0; k < task->ntaps; k++) {
+        int64_t at = 0;
+        for (int axis = 0; axis < 3; axis++)
+            at = at * table->size[axis] + task->taps[k].offset[axis] - table->low[axis];
+        table->weights[at] = task->taps[k].weight;
+    }
+}
+
+static double weight_at(const weight_table *table, const int64_t *offset) {
+    int64_t at = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        const int64_t index = offset[axis] - table->low[axis];
+        if (index < 0 || index >= table->size[axis]) return 0;
+        at = at * table->size[axis] + index;
+    }
+    return table->weights[at];
 }
 
 /* Signed byte number `digit`, from the lowest on. */
@@ -306,21 +330,21 @@ static void find_offset(const stn_task *task, typed_kernel kernel, int tile, int
 
 static void fill_bands(const stn_task *task, typed_kernel kernel, uint32_t *to) {
     const bytes_bands bands = bands_of(task, kernel);
+    const size_t words = (size_t)bands.registers * LANES; /* of a fragment */
     bytes_scale scale;
+    weight_table table;
     (void)find_scale(task, &scale);
-    for (int tile = 0; tile < bands.tiles; tile++)
-        for (int k = 0; k < bands.slices; k++)
-            for (int digit = 0; digit < scale.digits; digit++)
-                for (int lane = 0; lane < LANES; lane++)
-                    for (int r = 0; r < bands.registers; r++) {
-                        uint32_t word = 0;
-                        for (int e = 0; e < 4; e++) {
-                            int64_t offset[3];
-                            find_offset(task, kernel, tile, k, lane, r, e, offset);
-                            word |= digit_of(&scale, weight_at(task, offset), digit) << (8 * e);
-                        }
-                        *to++ = word;
-                    }
+    fill_weights(task, &table);
+    for (int slice = 0; slice < bands.tiles * bands.slices; slice++, to += words * (size_t)scale.digits)
+        for (size_t word = 0; word < words; word++)
+            for (int e = 0; e < 4; e++) {
+                int64_t offset[3];
+                find_offset(task, kernel, slice / bands.slices, slice % bands.slices, (int)word / bands.registers,
+                            (int)word % bands.registers, e, offset);
+                const double weight = weight_at(&table, offset);
+                for (int digit = 0; digit < scale.digits; digit++)
+                    to[(size_t)digit * words + word] |= digit_of(&scale, weight, digit) << (8 * e);
+            }
 }
 
 /* The host's terms, in its order. */
