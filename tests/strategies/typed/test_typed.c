@@ -349,9 +349,50 @@ static void new_weights(suite *s) {
     stn_stencil_destroy(stencil);
 }
 
+/* New weights of other forms than those that the kernel for small integers was compiled for. */
+static void other_weights(suite *s) {
+    enum { ROWS = 40, COLUMNS = 72, BYTES = ROWS * COLUMNS };
+    static const double sets[][3] = {{1, 2, 1}, {0.3, 0.4, 0.3}, {0.1, -0.7, 0.2}, {300, -5, 2}, {0.2, 0.7, 0.1}};
+    unsigned char in[BYTES], want[BYTES], got[BYTES];
+    const stn_tap taps[3] = {{{-1}, sets[0][0]}, {{0}, sets[0][1]}, {{1}, sets[0][2]}};
+    stn_problem p = STN_PROBLEM_INIT;
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    stn_context *host = NULL;
+    stn_stencil *stencil = NULL;
+    stn_plan *plan = NULL, *host_plan = NULL;
+    stn_error error = {STN_OK, ""};
+    void *from = NULL, *to = NULL;
+    dice d = {seed + 3};
+    fill_picture(&d, in, BYTES, 1);
+    options.device = STN_DEVICE_HOST, options.cache_dir = ":memory:";
+    p.extent[0] = ROWS, p.extent[1] = COLUMNS, p.in_element = p.out_element = STN_ELEMENT_U8;
+    bool good = stn_stencil_create(2, 3, taps, &stencil, &error) == STN_OK;
+    p.stencil = stencil;
+    good = good && stn_context_create(&options, &host, &error) == STN_OK &&
+           stn_plan_create(s->context, &p, NULL, &plan, &error) == STN_OK &&
+           stn_plan_create(host, &p, NULL, &host_plan, &error) == STN_OK &&
+           stn_memory_alloc(s->context, BYTES, &from, &error) == STN_OK &&
+           stn_memory_alloc(s->context, BYTES, &to, &error) == STN_OK &&
+           stn_memory_upload(s->context, from, in, BYTES, &error) == STN_OK;
+    for (size_t i = 0; good && i < sizeof sets / sizeof *sets; i++)
+        good = stn_plan_set_weights(plan, 3, sets[i], &error) == STN_OK &&
+               stn_plan_set_weights(host_plan, 3, sets[i], &error) == STN_OK &&
+               stn_plan_execute(plan, from, to, NULL, &error) == STN_OK &&
+               stn_plan_execute(host_plan, in, want, NULL, &error) == STN_OK &&
+               stn_memory_download(s->context, got, to, BYTES, &error) == STN_OK && !memcmp(want, got, BYTES);
+    suite_report(s, good, "weights of other forms", error.message);
+    stn_plan_destroy(plan), stn_plan_destroy(host_plan);
+    stn_memory_free(s->context, from), stn_memory_free(s->context, to);
+    stn_context_destroy(host);
+    stn_stencil_destroy(stencil);
+}
+
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {
-        {"one-step", one_step}, {"bytes", bytes}, {"converted", converted}, {"weights", new_weights}};
+    static const suite_part parts[] = {{"one-step", one_step},
+                                       {"bytes", bytes},
+                                       {"converted", converted},
+                                       {"weights", new_weights},
+                                       {"others", other_weights}};
     const char *given = getenv("STENTOR_TEST_SEED");
     seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
     printf("# seed %llu\n", (unsigned long long)seed);
