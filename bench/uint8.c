@@ -1,9 +1,9 @@
-/* Gaussian of sigma 3 of a uint8 image of 2160 x 3840 points, as from Python: a pass along each
+/* Gaussian of a uint8 image of 2160 x 3840 points, as from Python: a pass along each
  * axis, each truncated to uint8. Prints the time beside that of a copy of the image and beside the
  * time of its bytes at the copy bandwidth, for noise, a smooth picture and a flat one; the results
  * are compared with the host's. Exit status 77 without a GPU.
  *
- *     stentor-uint8 [--rows N] [--columns N] [--repeat N] */
+ *     stentor-uint8 [--rows N] [--columns N] [--sigma N] [--repeat N] */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,12 +14,12 @@
 #include "plan/plan.h"
 #include "stentor.h"
 
-enum { RADIUS = 12, RUNS = 7 };
+enum { MOST_SIGMA = 16, RUNS = 7 };
 
 typedef struct image {
     stn_context *gpu, *host;
     size_t rows, columns, bytes;
-    int repeat;
+    int sigma, repeat;
     unsigned char *in, *want, *between, *got;
     void *at[3]; /* device memory: input, after one pass, result */
     stn_plan *pass[2], *host_pass[2];
@@ -40,19 +40,21 @@ static void paint(image *m, int kind) {
 }
 
 static stn_status make_pass(stn_context *context, const image *m, int axis, stn_plan **plan, stn_error *error) {
-    stn_tap taps[2 * RADIUS + 1];
+    stn_tap taps[8 * MOST_SIGMA + 1];
+    const int radius = 4 * m->sigma;
+    const double scale = -0.5 / (m->sigma * m->sigma);
     double sum = 0;
     stn_stencil *stencil = NULL;
-    for (int i = -RADIUS; i <= RADIUS; i++) sum += exp(-0.5 / 9 * i * i);
-    for (int i = -RADIUS; i <= RADIUS; i++) {
-        taps[i + RADIUS] = (stn_tap){{0}, exp(-0.5 / 9 * i * i) / sum};
-        taps[i + RADIUS].offset[axis] = i;
+    for (int i = -radius; i <= radius; i++) sum += exp(scale * i * i);
+    for (int i = -radius; i <= radius; i++) {
+        taps[i + radius] = (stn_tap){{0}, exp(scale * i * i) / sum};
+        taps[i + radius].offset[axis] = i;
     }
     stn_problem p = STN_PROBLEM_INIT;
     p.extent[0] = m->rows, p.extent[1] = m->columns, p.in_element = p.out_element = STN_ELEMENT_U8;
     for (int a = 0; a < 2; a++)
         for (int side = 0; side < 2; side++) p.boundary[a][side].kind = STN_REFLECT;
-    stn_status status = stn_stencil_create(2, 2 * RADIUS + 1, taps, &stencil, error);
+    stn_status status = stn_stencil_create(2, (size_t)(2 * radius + 1), taps, &stencil, error);
     p.stencil = stencil;
     if (status == STN_OK) status = stn_plan_create(context, &p, NULL, plan, error);
     stn_stencil_destroy(stencil);
@@ -142,12 +144,17 @@ static size_t option(int argc, char **argv, const char *name, size_t otherwise) 
 int main(int argc, char **argv) {
     image m = {.rows = option(argc, argv, "--rows", 2160), .columns = option(argc, argv, "--columns", 3840)};
     m.repeat = (int)option(argc, argv, "--repeat", 200);
+    m.sigma = (int)option(argc, argv, "--sigma", 3);
+    if (m.sigma < 1 || m.sigma > MOST_SIGMA) {
+        fprintf(stderr, "--sigma is %d: give 1 to %d\n", m.sigma, MOST_SIGMA);
+        return 1;
+    }
     stn_error error = {STN_OK, ""};
     bool all = true;
     stn_status status = open_image(&m, &error);
     if (status == STN_OK) {
-        printf("%s, %.0f GB/s copy bandwidth; %zu x %zu uint8, sigma 3\n", m.gpu->machine.name,
-               m.gpu->machine.copy_bandwidth / 1e9, m.rows, m.columns);
+        printf("%s, %.0f GB/s copy bandwidth; %zu x %zu uint8, sigma %d\n", m.gpu->machine.name,
+               m.gpu->machine.copy_bandwidth / 1e9, m.rows, m.columns, m.sigma);
         for (int axis = 0; axis < 2; axis++) {
             char *text = NULL;
             if (stn_plan_describe(m.pass[axis], STN_TEXT, &text, NULL) == STN_OK && strstr(text, "kernel typed"))

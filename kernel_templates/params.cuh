@@ -68,11 +68,14 @@ constexpr int AXIS_SIDE_LOW = 3, AXIS_SIDE_HIGH = 3;  // boundary_kind of the ax
 constexpr int ALONG_X = 1;                            // 1: the axis is the fastest one
 constexpr int FROZEN = 0;                             // 1: points frozen by a fixed side are kept
 
-// ---- typed_columns, typed_rows: taps along one axis; WARPS and CHUNK as above
+// ---- typed_columns, typed_rows: taps along one axis; WARPS as above
 constexpr int TAPS_LOW = 8, TAPS_HIGH = 8;            // reach of the taps
 constexpr int TAPS_SIDE_LOW = 3, TAPS_SIDE_HIGH = 3;  // boundary_kind of the axis
-constexpr int KT = 1;                                 // slices of 16 points that the reach covers
+constexpr int ALIGNED = 1;                            // 1: rows are of aligned runs of 8 elements
+constexpr int UNSIGNED = 1;                           // 1: of the elements
+constexpr int DIGITS = 3;                             // bytes of a weight
 constexpr int INTEGERS = 0;                           // 1: weights are integers, sums exact
+constexpr int NEGATIVE = 0;                           // 1: sums may be negative
 
 // ---- lowrank_volume: the fused taps are the sum over terms r of (vector of sum TERM_SUM[r] along
 // z) (the term's own along y) (x factor TERM_X[r]); Z_LOW .. X_HIGH are theirs

@@ -36,13 +36,6 @@ __device__ __forceinline__ float half2_high(unsigned both) {
     return f;
 }
 
-// The differences of two pairs of halves, each rounded to nearest.
-__device__ __forceinline__ unsigned subtract_half2(unsigned a, unsigned b) {
-    unsigned c;
-    asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(c) : "r"(a), "r"(b));
-    return c;
-}
-
 // ---- sine and cosine of an angle in [-pi, pi], with an error of about 2^-20
 __device__ __forceinline__ float sin_approx(float angle) {
     float s;
@@ -286,6 +279,14 @@ __device__ __forceinline__ void mma_tf32_m16n8k4(float (&c)[4], const unsigned (
 __device__ __forceinline__ void mma_tf32_m16n8k8(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
     asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+// ---- products of signed bytes with 32-bit integer sums. A register holds four bytes, the lowest
+// column (a) or row (b) first.
+__device__ __forceinline__ void mma_s8_m16n8k32(int (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
+                 : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 

@@ -1,104 +1,147 @@
-// One step of taps along an axis across the rows of an array of bytes (bytes.cuh).
+// One step of taps along an axis across the rows of an array of small integers (bytes.cuh).
 //
 //     out(y, x) = trunc( sum over k of  w[k] * u(y + k, x) )
 //
-// A warp marches down 32 columns, 16 rows at a time. Sixteen rows of results are a band matrix
-// times a window of NK k-slices of 16 rows, the last of which is new in each iteration:
+// A warp marches down 32 columns, 32 rows at a time: two tiles of 16 rows of results are band
+// matrices times the window. Lane (g, t) loads columns 4g .. 4g + 3 of rows 4t .. 4t + 3 and
+// 4t + 16 .. 4t + 19 of a slice: column g of n-tile j is column 4g + j, so that a lane's results
+// are columns 8t .. 8t + 7 of rows g, g + 8, g + 16, g + 24.
 //
-//     16 x 16 NK          16 NK x 8, one of 4
-//     [w w w . . .]       [rows y - 16 KT ..     ]
-//     [. w w w . .]   x   [                      ]
-//     [. . w w w .]       [.. y + 16 (KT + 1) - 1]
-//
-// Lane (g, t) loads columns 4g .. 4g + 3 of rows 2t, 2t + 1, 2t + 8, 2t + 9: column g of n-tile j
-// is column 4g + j, so that a lane's results are 8 bytes of rows g and g + 8.
-//
-// Reads KT (k-slices that the taps reach to each side), WARPS, CHUNK (iterations of a warp),
-// INTEGERS, TAPS_LOW, TAPS_HIGH and their sides.
+// Reads STORE, UNSIGNED, DIGITS, INTEGERS, NEGATIVE, ALIGNED (rows of whole runs of 8 elements,
+// aligned to them), WARPS, TAPS_LOW, TAPS_HIGH and their sides.
 #include "typed/bytes.cuh"
 
-constexpr int NK = 1 + 2 * KT;
+constexpr int SLICES = (TAPS_LOW + 32 + TAPS_HIGH + 31) / 32;
 
-__device__ __forceinline__ unsigned word_at(const bytes_arguments &a, const unsigned char *in, long long y,
-                                            long long x) {
-    const long long at = source_index(y, a.n[1]);
-    if (x >= a.n[2]) return 0;
-    if (at < 0) return static_cast<unsigned>(a.past[at == PAST_HIGH]);
-    return *reinterpret_cast<const unsigned *>(in + at * a.in_stride[1] + x);
-}
-
-// The words of one k-slice, rows y to y + 15.
-__device__ __forceinline__ void load_words(const bytes_arguments &a, const unsigned char *in, long long y, long long x,
-                                           int t, unsigned (&word)[4]) {
-    if (y >= 0 && y + 16 <= a.n[1] && x < a.n[2]) {
-        const unsigned char *const at = in + (y + 2 * t) * a.in_stride[1] + x;
+// The words of a lane's eight rows of a slice that begins with row y.
+__device__ __forceinline__ void load_slice(const bytes_arguments &a, const STORE *in, long long y, long long x, int t,
+                                           unsigned (&word)[8][PLANES]) {
+    const bool whole = x + 4 <= a.n[2];
+    if (y >= 0 && y + 32 <= a.n[1] && whole) {
+        const STORE *const at = in + (y + 4 * t) * a.in_stride[1] + x;
 #pragma unroll
-        for (int i = 0; i < 4; i++)
-            word[i] = *reinterpret_cast<const unsigned *>(at + (i % 2 + i / 2 * 8) * a.in_stride[1]);
+        for (int i = 0; i < 8; i++) load_words(at + (i % 4 + i / 4 * 16) * a.in_stride[1], word[i]);
         return;
     }
 #pragma unroll 1
-    for (int i = 0; i < 4; i++) {
-        const unsigned one = word_at(a, in, y + 2 * t + i % 2 + i / 2 * 8, x);
+    for (int i = 0; i < 8; i++) {
+        const long long at = source_index(y + 4 * t + i % 4 + i / 4 * 16, a.n[1]);
+        const STORE *const row = in + at * a.in_stride[1];
+        unsigned one[PLANES] = {};
+        if (at < 0) {
 #pragma unroll
-        for (int k = 0; k < 4; k++) word[k] = i == k ? one : word[k];
+            for (int v = 0; v < PLANES; v++) one[v] = a.past[at == PAST_HIGH];
+        } else if (whole)
+            load_words(row + x, one);
+        else
+#pragma unroll
+            for (int k = 0; k < 4; k++) put_element(one, k, bits_at(row + (x + k < a.n[2] ? x + k : a.n[2] - 1)));
+#pragma unroll
+        for (int k = 0; k < 8; k++)
+#pragma unroll
+            for (int v = 0; v < PLANES; v++) word[k][v] = i == k ? one[v] : word[k][v];
     }
 }
 
-// Their fragments of four n-tiles.
-__device__ __forceinline__ void convert(const unsigned (&word)[4], unsigned (&slice)[4][2]) {
+// Their fragments, by n-tile and plane.
+__device__ __forceinline__ void convert(const unsigned (&word)[8][PLANES], unsigned (&slice)[4][PLANES][2]) {
 #pragma unroll
-    for (int j = 0; j < 4; j++)
+    for (int r = 0; r < 2; r++)
 #pragma unroll
-        for (int i = 0; i < 2; i++) {
-            const unsigned both =
-                __byte_perm(word[2 * i], word[2 * i + 1], 0x0400u + 0x0101u * static_cast<unsigned>(j));
-            slice[j][i] = centred((both & 0x00ff00ffu) | 0x64006400u);
+        for (int v = 0; v < PLANES; v++) {
+            unsigned four[4];
+#pragma unroll
+            for (int b = 0; b < 4; b++) four[b] = word[4 * r + b][v] ^ FLIP;
+            transpose_bytes(four);
+#pragma unroll
+            for (int i = 0; i < 4; i++) slice[(4 * v + i) / PLANES][i % PLANES][r] = four[i];
         }
 }
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS) typed_columns(const __grid_constant__ bytes_arguments a) {
     const bytes_tile tile = tile_of(a);
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-    const long long x0 = (tile.x * WARPS + threadIdx.x / 32) * 32, first = tile.y * CHUNK * 16;
-    unsigned band[PARTS][NK][4], slice[NK][4][2];
+    const long long x0 = (tile.x * WARPS + threadIdx.x / 32) * 32, first = tile.y * a.steps * 32;
+    if (x0 >= a.n[2]) return;
+    // Lanes past the row's end load its last columns.
+    const long long from = x0 + 4 * g < a.n[2] ? x0 + 4 * g : a.n[2] < 4 ? 0 : a.n[2] - 4, x = x0 + 8 * t;
+    unsigned band[2][SLICES][DIGITS][4], slice[SLICES][4][PLANES][2], word[8][PLANES] = {};
 #pragma unroll
-    for (int i = 0; i < PARTS * NK * 4; i++)
-        band[i / (4 * NK)][i / 4 % NK][i % 4] = a.bands[(i / 4 * 32 + lane) * 4 + i % 4];
-    unsigned word[4] = {};
+    for (int i = 0; i < 2 * SLICES * DIGITS; i++)
+        load_run(band[i / (SLICES * DIGITS)][i / DIGITS % SLICES][i % DIGITS], a.bands + (i * 32 + lane) * 4);
 #pragma unroll
-    for (int k = 1; k < NK; k++) {
-        load_words(a, tile.in, first + 16 * (k - 1 - KT), x0 + 4 * g, t, word);
-        convert(word, slice[k]);
+    for (int s = 1; s < SLICES; s++) {
+        load_slice(a, tile.in, first + 32 * (s - 1) - TAPS_LOW, from, t, word);
+        convert(word, slice[s]);
     }
-    load_words(a, tile.in, first + 16 * KT, x0 + 4 * g, t, word);
+    load_slice(a, tile.in, first + 32 * (SLICES - 1) - TAPS_LOW, from, t, word);
 #pragma unroll 1
-    for (int step = 0; step < CHUNK; step++) {
-        const long long y = first + 16 * step;
+    for (int step = 0; step < a.steps; step++) {
+        const long long y = first + 32 * step;
         if (y >= a.n[1]) break;
-        __syncwarp();  // lanes leave store_bytes one by one
+        __syncwarp();  // lanes leave `decide` one by one
 #pragma unroll
-        for (int k = 0; k + 1 < NK; k++)
+        for (int s = 0; s + 1 < SLICES; s++)
 #pragma unroll
-            for (int i = 0; i < 8; i++) slice[k][i / 2][i % 2] = slice[k + 1][i / 2][i % 2];
-        convert(word, slice[NK - 1]);
-        // The next iteration's words arrive during this one.
-        if (step + 1 < CHUNK) load_words(a, tile.in, y + 16 * (KT + 1), x0 + 4 * g, t, word);
-        float c[4][4] = {};
-        // The small parts of the weights first, while the sums are small.
+            for (int i = 0; i < 8 * PLANES; i++)
+                slice[s][i / (2 * PLANES)][i / 2 % PLANES][i % 2] =
+                    slice[s + 1][i / (2 * PLANES)][i / 2 % PLANES][i % 2];
+        convert(word, slice[SLICES - 1]);
+        // The next step's words arrive during this one.
+        if (step + 1 < a.steps) load_slice(a, tile.in, y + 32 * SLICES - TAPS_LOW, from, t, word);
+        unsigned unsure = 0;
 #pragma unroll
-        for (int part = PARTS - 1; part >= 0; part--)
+        for (int tall = 0; tall < 2; tall++) {
+            unsigned run[2][2 * PLANES] = {};
 #pragma unroll
-            for (int k = 0; k < NK; k++)
+            for (int j = 0; j < 4; j++) {
+                int c[LEVELS][4] = {};
 #pragma unroll
-                for (int j = 0; j < 4; j++) mma_f16_m16n8k16(c[j], band[part][k], slice[k][j]);
-        const long long x = x0 + 8 * t;
-        unsigned char *const to[2] = {tile.out + (y + g) * a.out_stride[1] + x,
-                                      tile.out + (y + g + 8) * a.out_stride[1] + x};
-        const bool stored[2] = {x < a.n[2] && y + g < a.n[1], x < a.n[2] && y + g + 8 < a.n[1]};
-        store_bytes<8 * NK>(
-            a, [&](int h, int i) { return c[i % 4][2 * h + i / 4]; }, to, stored,
-            [&](int i) { return slice[i / 8][i / 2 % 4][i % 2]; },
-            [&](int h, int i) { return exact_byte(a, tile.in + x + i, y + g + 8 * h, a.n[1], a.in_stride[1]); });
+                for (int s = 0; s < SLICES; s++)
+#pragma unroll
+                    for (int d = 0; d < DIGITS * PLANES; d++)
+                        if (reaches<TAPS_LOW>(tall, s))
+                            mma_s8_m16n8k32(c[d / PLANES + d % PLANES], band[tall][s][d / PLANES],
+                                            slice[s][j][d % PLANES]);
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    put_element(run[i / 2], i % 2 * 4 + j,
+                                truncated(
+                                    a, [&](int m) { return c[m][i]; }, unsure));
+            }
+#pragma unroll
+            for (int h = 0; h < 2; h++) {
+                const long long row = y + 16 * tall + 8 * h + g;
+                if (row < a.n[1]) store_words(tile.out + row * a.out_stride[1] + x, run[h], a.n[2] - x);
+            }
+        }
+        if (INTEGERS || !__any_sync(ALL, unsure != 0)) continue;
+        const bool flat = is_flat_warp<8 * SLICES>([&](int p, int i) { return slice[i / 8][i / 2 % 4][p][i % 2]; });
+        bool known = false;
+        STORE value;
+        unsure = __brev(unsure);  // by tall, j, h and half of a run
+#pragma unroll 1
+        for (int k = 0; k < 4; k++) {
+            const long long row = y + 8 * k + g;
+            unsigned doubted = 0;
+#pragma unroll
+            for (int i = 0; i < 8; i++) doubted |= (unsure >> (k / 2 * 16 + i % 4 * 4 + k % 2 * 2 + i / 4) & 1u) << i;
+            if (row >= a.n[1] || x >= a.n[2]) continue;
+            if (x + 8 > a.n[2]) doubted &= (1u << (a.n[2] - x)) - 1;
+            const STORE *const line = tile.in + x;
+            decide<8>(
+                doubted, tile.out + row * a.out_stride[1] + x,
+                [&] {
+                    if (flat) return true;
+                    if (row < TAPS_LOW || row + TAPS_HIGH >= a.n[1] || x + 8 > a.n[2]) return false;
+                    return are_flat<2 * PLANES>(TAPS_LOW + 1 + TAPS_HIGH, [&](int i, unsigned(&to)[2 * PLANES]) {
+                        load_words(line + (row - TAPS_LOW + i) * a.in_stride[1], to);
+                    });
+                },
+                [&](int i) {
+                    if (!known) value = exact_element(a, line + i, row, a.n[1], a.in_stride[1]), known = flat;
+                    return value;
+                });
+        }
     }
 }

@@ -1,9 +1,11 @@
 // Matrix products of a warp (mma and mma.sp). The layout of each register's elements is from the
-// PTX ISA's matrix fragments, with g = lane / 4 and t = lane % 4. Element i of a lane counts 16-bit
-// halves from the low one, or whole registers:
+// PTX ISA's matrix fragments, with g = lane / 4 and t = lane % 4. Element i of a lane counts bytes
+// or 16-bit halves from the low one, or whole registers:
 //
 //   16-bit a   row g + 8 (i / 2 % 2)   column 2t + i % 2 + 8 (i / 4)
 //          b   row 2t + i % 2 + 8 (i / 2)                column g
+//   8-bit  a   row g + 8 (i / 4 % 2)   column 4t + i % 4 + 16 (i / 8)
+//          b   row 4t + i % 4 + 16 (i / 4)               column g
 //   others a   row g + 8 (i % 2)       column t + 4 (i / 2)
 //          b   row t + 4 i                               column g
 //   c          row g + 8 (i / 2)       column 2t + i % 2
@@ -35,7 +37,7 @@
 
 namespace stn_emulator {
 
-enum class Type { F64, F16, BF16, TF32 };
+enum class Type { F64, F16, BF16, TF32, S8 };
 constexpr bool is_16_bit(Type type) { return type == Type::F16 || type == Type::BF16; }
 
 struct Shape {
@@ -46,19 +48,13 @@ struct Shape {
 };
 
 static const Shape shapes[MMA_COUNT] = {
-    {"mma_m8n8k4", Type::F64, 8, 4, false},
-    {"mma_m16n8k4", Type::F64, 16, 4, false},
-    {"mma_m16n8k8", Type::F64, 16, 8, false},
-    {"mma_m16n8k16", Type::F64, 16, 16, false},
-    {"mma_f16_m16n8k8", Type::F16, 16, 8, false},
-    {"mma_f16_m16n8k16", Type::F16, 16, 16, false},
-    {"mma_bf16_m16n8k8", Type::BF16, 16, 8, false},
-    {"mma_tf32_m16n8k4", Type::TF32, 16, 4, false},
-    {"mma_tf32_m16n8k8", Type::TF32, 16, 8, false},
-    {"mma_sp_f16_m16n8k16", Type::F16, 16, 16, true},
-    {"mma_sp_f16_m16n8k32", Type::F16, 16, 32, true},
-    {"mma_sp_tf32_m16n8k8", Type::TF32, 16, 8, true},
-    {"mma_sp_tf32_m16n8k16", Type::TF32, 16, 16, true},
+    {"mma_m8n8k4", Type::F64, 8, 4, false},           {"mma_m16n8k4", Type::F64, 16, 4, false},
+    {"mma_m16n8k8", Type::F64, 16, 8, false},         {"mma_m16n8k16", Type::F64, 16, 16, false},
+    {"mma_f16_m16n8k8", Type::F16, 16, 8, false},     {"mma_f16_m16n8k16", Type::F16, 16, 16, false},
+    {"mma_bf16_m16n8k8", Type::BF16, 16, 8, false},   {"mma_tf32_m16n8k4", Type::TF32, 16, 4, false},
+    {"mma_tf32_m16n8k8", Type::TF32, 16, 8, false},   {"mma_s8_m16n8k32", Type::S8, 16, 32, false},
+    {"mma_sp_f16_m16n8k16", Type::F16, 16, 16, true}, {"mma_sp_f16_m16n8k32", Type::F16, 16, 32, true},
+    {"mma_sp_tf32_m16n8k8", Type::TF32, 16, 8, true}, {"mma_sp_tf32_m16n8k16", Type::TF32, 16, 16, true},
 };
 
 constexpr int MAX_DEPTH = 32, COLUMNS = 8;
@@ -104,6 +100,7 @@ template <Type type>
 static double element(const void *registers, int i) {
     if (type == Type::F64) return static_cast<const double *>(registers)[i];
     if (type == Type::F16) return half_value(static_cast<const uint16_t *>(registers)[i]);
+    if (type == Type::S8) return static_cast<const int8_t *>(registers)[i];
     if (type == Type::BF16) return bf16_value(static_cast<const uint16_t *>(registers)[i]);
     return tf32_value(static_cast<const uint32_t *>(registers)[i]);
 }
@@ -115,18 +112,23 @@ static void gather(const Shape &s, const Lane *lanes, Operands *o) {
     for (int lane = 0; lane < 32; lane++) {
         int g = lane / 4, t = lane % 4;
         for (int i = 0; i < a_count; i++) {
-            int row = is_16_bit(type) ? g + 8 * (i / 2 % 2) : g + 8 * (i % 2);
-            int column = is_16_bit(type) ? 2 * t + i % 2 + 8 * (i / 4) : t + 4 * (i / 2);
+            const int row = g + 8 * (type == Type::S8 ? i / 4 % 2 : is_16_bit(type) ? i / 2 % 2 : i % 2);
+            const int column = type == Type::S8  ? 4 * t + i % 4 + 16 * (i / 8)
+                               : is_16_bit(type) ? 2 * t + i % 2 + 8 * (i / 4)
+                                                 : t + 4 * (i / 2);
             o->a[row][column] = element<type>(lanes[lane].a, i);
             o->k[row][column] = column;
         }
         for (int i = 0; i < b_count; i++) {
-            int row = is_16_bit(type) ? 2 * t + i % 2 + 8 * (i / 2) : t + 4 * i;
+            const int row = type == Type::S8  ? 4 * t + i % 4 + 16 * (i / 4)
+                            : is_16_bit(type) ? 2 * t + i % 2 + 8 * (i / 2)
+                                              : t + 4 * i;
             o->b[row][g] = element<type>(lanes[lane].b, i);
         }
         for (int i = 0; i < c_count; i++)
-            o->c[g + 8 * (i / 2)][2 * t + i % 2] = type == Type::F64 ? static_cast<const double *>(lanes[lane].c)[i]
-                                                                     : static_cast<const float *>(lanes[lane].c)[i];
+            o->c[g + 8 * (i / 2)][2 * t + i % 2] = type == Type::F64  ? static_cast<const double *>(lanes[lane].c)[i]
+                                                   : type == Type::S8 ? static_cast<const int *>(lanes[lane].c)[i]
+                                                                      : static_cast<const float *>(lanes[lane].c)[i];
     }
 }
 
@@ -222,7 +224,7 @@ TWICE void fuse_row(const Operands &o, int row, int count, double *c) {
 
 TWICE void multiply_rows_any(const Shape &s, int stored, Operands &o) {
     for (int row = 0; row < s.rows; row++)
-        if (s.type == Type::F64)
+        if (s.type == Type::F64 || s.type == Type::S8)
             fuse_row(o, row, stored, o.c[row]);
         else
             sum_row(o, row, stored, o.c[row]);
@@ -239,6 +241,7 @@ bool multiply(Mma which, Lane *lanes, std::string *message) {
     (s.type == Type::F64    ? gather<Type::F64>
      : s.type == Type::F16  ? gather<Type::F16>
      : s.type == Type::BF16 ? gather<Type::BF16>
+     : s.type == Type::S8   ? gather<Type::S8>
                             : gather<Type::TF32>)(s, lanes, &o);
     if (s.sparse && !spread(s, lanes, &o, message)) return false;
     (wide ? multiply_rows_wide : multiply_rows)(s, stored, o);
@@ -247,6 +250,8 @@ bool multiply(Mma which, Lane *lanes, std::string *message) {
             const double c = o.c[lane / 4 + 8 * (i / 2)][2 * (lane % 4) + i % 2];
             if (s.type == Type::F64)
                 static_cast<double *>(lanes[lane].c)[i] = c;
+            else if (s.type == Type::S8)
+                static_cast<int *>(lanes[lane].c)[i] = static_cast<int>(c);
             else
                 static_cast<float *>(lanes[lane].c)[i] = towards_zero(c);
         }

@@ -10,7 +10,7 @@ struct At {
 };
 using Map = At (*)(int lane, int i);
 
-enum class Element { F64, F16, BF16, TF32 };
+enum class Element { F64, F16, BF16, TF32, S8, S32 };
 
 struct ProductCase {
     const char *kernel;
@@ -56,6 +56,13 @@ static At b_f16_32x8(int lane, int i) {
     return {in_group(lane) * 2 + (i & 1) + block, group(lane)};
 }
 
+// bytes: four columns of a, or rows of b, in each register
+static At a_s8_16x32(int lane, int i) {
+    bool upper = i < 4 || (8 <= i && i < 12);
+    return {upper ? group(lane) : group(lane) + 8, in_group(lane) * 4 + (i & 3) + (i < 8 ? 0 : 16)};
+}
+static At b_s8_32x8(int lane, int i) { return {in_group(lane) * 4 + (i & 3) + (i < 4 ? 0 : 16), group(lane)}; }
+
 // tf32
 static At a_tf32_16x4(int lane, int i) { return {i == 0 ? group(lane) : group(lane) + 8, in_group(lane)}; }
 static At a_tf32_16x8(int lane, int i) {
@@ -74,6 +81,7 @@ static const ProductCase cases[] = {
     {"bf16_m16n8k8", Element::BF16, 16, 8, 4, 2, 4, a_f16_16x8, b_f16_8x8, c_16x8, -1, 80},
     {"tf32_m16n8k4", Element::TF32, 16, 4, 2, 1, 4, a_tf32_16x4, b_4x8, c_16x8, -1, 80},
     {"tf32_m16n8k8", Element::TF32, 16, 8, 4, 2, 4, a_tf32_16x8, b_tf32_8x8, c_16x8, -1, 80},
+    {"s8_m16n8k32", Element::S8, 16, 32, 16, 8, 4, a_s8_16x32, b_s8_32x8, c_16x8, -1, 80},
     {"sp_f16_m16n8k16_0", Element::F16, 16, 16, 4, 4, 4, a_f16_16x8, b_f16_16x8, c_16x8, 0, 80},
     {"sp_f16_m16n8k16_1", Element::F16, 16, 16, 4, 4, 4, a_f16_16x8, b_f16_16x8, c_16x8, 1, 80},
     {"sp_f16_m16n8k16_2", Element::F16, 16, 16, 4, 4, 4, a_f16_16x8, b_f16_16x8, c_16x8, 2, 80},
@@ -101,8 +109,14 @@ static unsigned half_bits(double v) {  // for values of small_number
            (static_cast<unsigned>(mantissa * 2048) & 0x3ffu);
 }
 
+// Values are multiples of 1/8, their products and sums of 1/64.
 static void store(Element element, std::vector<unsigned char> *bytes, int index, double v) {
-    if (element == Element::F64)
+    if (element == Element::S8)
+        (*bytes)[index] = static_cast<unsigned char>(static_cast<int>(8 * v));
+    else if (element == Element::S32) {
+        const int whole = static_cast<int>(64 * v);
+        memcpy(&(*bytes)[4 * index], &whole, 4);
+    } else if (element == Element::F64)
         memcpy(&(*bytes)[8 * index], &v, 8);
     else if (element == Element::F16) {
         unsigned short h = static_cast<unsigned short>(half_bits(v));
@@ -118,7 +132,10 @@ static void store(Element element, std::vector<unsigned char> *bytes, int index,
     }
 }
 static int bytes_of(Element element) {
-    return element == Element::F64 ? 8 : element == Element::F16 || element == Element::BF16 ? 2 : 4;
+    return element == Element::F64                               ? 8
+           : element == Element::F16 || element == Element::BF16 ? 2
+           : element == Element::S8                              ? 1
+                                                                 : 4;
 }
 
 struct Matrices {
@@ -175,8 +192,10 @@ static void check_product(CUmodule module, const ProductCase &p, unsigned seed) 
         for (int i = 0; i < p.b_count; i++)
             store(p.element, &b, lane * p.b_count + i, m.b[p.b(lane, i).row][p.b(lane, i).column]);
         for (int i = 0; i < p.c_count; i++)
-            store(wide ? Element::F64 : Element::TF32, &c, lane * p.c_count + i,
-                  m.c[p.c(lane, i).row][p.c(lane, i).column]);
+            store(wide                       ? Element::F64
+                  : p.element == Element::S8 ? Element::S32
+                                             : Element::TF32,
+                  &c, lane * p.c_count + i, m.c[p.c(lane, i).row][p.c(lane, i).column]);
     }
     Buffer<unsigned char> da(a), db(b), dc(c);
     Buffer<unsigned> dm(std::vector<unsigned>(m.metadata, m.metadata + 32));
@@ -194,7 +213,11 @@ static void check_product(CUmodule module, const ProductCase &p, unsigned seed) 
             for (int k = 0; k < p.depth; k++) want += m.a[at.row][k] * m.b[k][at.column];
             if (wide)
                 memcpy(&got, &out[8 * (lane * p.c_count + i)], 8);
-            else {
+            else if (p.element == Element::S8) {
+                int whole;
+                memcpy(&whole, &out[4 * (lane * p.c_count + i)], 4);
+                got = whole / 64.0;
+            } else {
                 float f;
                 memcpy(&f, &out[4 * (lane * p.c_count + i)], 4);
                 got = f;

@@ -19,8 +19,9 @@
 enum { THREADS = 256, MOST_BLOCKS = 1 << 20 };
 
 /* Instructions for each tap in addition to its product and its sum, as multiples of those: loads by
- * index, conversion, the loop. */
+ * index, conversion, the loop. Those for each point, as multiples of a tap's. */
 #define TAP_COST 6.0
+#define POINT_TAPS 4
 
 /* Same as in typed_point.cu. */
 typedef struct point_tap {
@@ -38,14 +39,16 @@ typedef struct point_arguments {
 } point_arguments;
 
 /* by typed_kernel */
-static const char *const names[] = {"typed_point", "typed_columns", "typed_rows"};
+static const char *const names[] = {"typed_point", "typed_columns", "typed_rows", "typed_box"};
 
 typedef struct typed_state {
     typed_kernel which;
-    bool integers; /* typed_bytes_integers of the compiled kernel */
+    typed_bytes_form form; /* of the compiled kernel */
     stn_kernel *kernel;
-    point_arguments arguments; /* all but the pointers in and out */
-    void *table;               /* device memory: of taps, or of typed_bytes.h */
+    point_arguments arguments;   /* all but the pointers in and out */
+    typed_bytes_arguments bytes; /* the same of typed_bytes.h */
+    unsigned blocks;             /* of those kernels */
+    void *table;                 /* device memory: of taps, or of typed_bytes.h */
 } typed_state;
 
 /* ---- choosing -------------------------------------------------------------------------------- */
@@ -74,10 +77,11 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
         stn_element_size(stn_task_element(task, false)) + stn_element_size(stn_task_element(task, true));
     *result = (stn_estimate){.unit = STN_UNIT_FMA_F64, .launches = 1, .stepping = true};
     result->bytes = points * (double)size;
-    result->flops = 2 * points * taps * TAP_COST;
+    result->flops = 2 * points * (taps + POINT_TAPS) * TAP_COST;
     result->seconds = stn_estimate_seconds(result, machine);
-    result->flops /= TAP_COST;
-    if (candidate->values[0] != TYPED_POINT) result->seconds = typed_bytes_seconds(task, machine);
+    result->flops = 2 * points * taps;
+    const typed_kernel which = (typed_kernel)candidate->values[0];
+    if (which != TYPED_POINT) result->seconds = typed_bytes_seconds(task, machine, which);
     result->error = stn_error_stepping(task);
 }
 
@@ -130,14 +134,18 @@ static stn_status upload_taps(stn_plan *plan, stn_error *error) {
         typed_bytes_fill_table(task, state->which, table);
     const stn_status status = upload(plan, table, size, error);
     free(table);
+    if (!points && state->table)
+        state->blocks = typed_bytes_fill_arguments(plan, state->which, state->table, &state->bytes);
     return status;
 }
 
-/* Sums of integers are compiled in, and other weights may be too large for typed_bytes.h. */
+/* The form of the weights is compiled in, and others may be too large for typed_bytes.h. */
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     const typed_state *state = plan->state;
-    if (state->which != TYPED_POINT && (typed_bytes_kernel(&plan->task, &plan->machine) != state->which ||
-                                        typed_bytes_integers(&plan->task) != state->integers))
+    const typed_bytes_form form = typed_bytes_form_of(&plan->task), old = state->form;
+    if (state->which != TYPED_POINT &&
+        (typed_bytes_kernel(&plan->task, &plan->machine) != state->which || form.digits != old.digits ||
+         form.integers != old.integers || form.negative > old.negative))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "the kernel for bytes does not serve the new weights");
     return upload_taps(plan, error);
 }
@@ -166,7 +174,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     typed_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     state->which = (typed_kernel)plan->candidate.values[0];
-    state->integers = typed_bytes_integers(&plan->task);
+    state->form = typed_bytes_form_of(&plan->task);
     stn_text params = STN_TEXT_EMPTY;
     stn_params_begin(&params);
     if (state->which == TYPED_POINT) {
@@ -194,12 +202,15 @@ static void release(stn_plan *plan) {
 
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     const typed_state *state = plan->state;
-    if (state->which != TYPED_POINT)
-        return typed_bytes_launch(&plan->task, state->which, state->kernel, state->table, run, error);
+    stn_launch how = {.grid = {state->blocks, 1, 1}, .block = {TYPED_BYTES_THREADS, 1, 1}, .stream = run->stream};
+    if (state->which != TYPED_POINT) {
+        typed_bytes_arguments bytes = state->bytes;
+        bytes.in = run->in, bytes.out = run->out;
+        return stn_module_launch(state->kernel->module, &how, &bytes, error);
+    }
     point_arguments a = state->arguments;
     a.in = run->in, a.out = run->out;
-    stn_launch how = {.grid = {1, 1, 1}, .block = {THREADS, 1, 1}, .stream = run->stream};
-    how.grid[0] = (unsigned)stn_min(stn_div_up(a.points, THREADS), MOST_BLOCKS);
+    how.block[0] = THREADS, how.grid[0] = (unsigned)stn_min(stn_div_up(a.points, THREADS), MOST_BLOCKS);
     return stn_module_launch(state->kernel->module, &how, &a, error);
 }
 
@@ -211,7 +222,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         stn_json_text(text, "kernel", names[which]);
     } else
         stn_text_printf(text, "kernel %s: %s to %s, %s", names[which], from, to,
-                        which == TYPED_POINT ? "a point a thread, sums in f64" : "products on tensor cores");
+                        which == TYPED_POINT ? "a point a thread, sums in f64" : "integer products on tensor cores");
 }
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {

@@ -2,46 +2,46 @@
 #include "strategies/typed/typed_bytes.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/arith.h"
-#include "base/half.h"
 #include "host/stencil_step.h"
 #include "render/render.h"
 
-enum { WARPS = 4, CHUNK = 8, MOST_SLICES = 2, LANES = 32 };
+enum {
+    LANES = 32,
+    WARPS = TYPED_BYTES_THREADS / LANES,
+    STEP = 32,
+    RUN = 8,
+    MOST_STEPS = 16,
+    WARPS_A_MULTIPROCESSOR = 16,
+    MOST_BOX_ROWS = 64
+};
 
-/* Cycles of a multiprocessor for a point: about 200 instructions for 512 points of a warp. */
-#define POINT_CYCLES 0.15
-/* The sums of integer weights are far below 2^24, so that they and their quotients are exact. */
-#define MOST_SUM 0x1p20
+/* Cycles of a multiprocessor for a point, by bytes of an element: about 480 and 800 instructions of
+ * a warp for 1024 points; in typed_box, in addition, for staging and for each product. */
+static const double point_cycles[2] = {0.12, 0.2};
+#define STAGING_CYCLES 0.1
+#define PRODUCT_CYCLES 0.015
 
 /* Same as in bytes.cuh. */
 typedef struct bytes_term {
     double weight;
-    int32_t first, second;
+    int32_t slow, fast;
 } bytes_term;
-typedef struct bytes_arguments {
-    const void *in;
-    void *out;
-    const void *bands, *terms;
-    int64_t n[3], in_stride[3], out_stride[3], in_batch, out_batch;
-    int32_t tiles_x, tiles_y, singles, terms_all, odd, past[2];
-    float scale, offset, doubt;
-    double constant[2], divisor;
-} bytes_arguments;
 
 /* ---- which tasks ----------------------------------------------------------------------------- */
 
-/* The only axis along which taps reach; -1: none or several. */
-static int axis_of(const stn_task *task) {
-    int found = -1;
-    for (int axis = 0; axis < 3; axis++) {
-        if (!stn_task_reach(task, axis)) continue;
-        if (found >= 0) return -1;
-        found = axis;
-    }
-    return found;
+/* The kernel for the axes along which taps reach. */
+static typed_kernel kernel_of(const stn_task *task) {
+    bool reaches[3];
+    for (int axis = 0; axis < 3; axis++) reaches[axis] = stn_task_reach(task, axis) > 0;
+    if (reaches[0] + reaches[1] + reaches[2] == 1) return reaches[2] ? TYPED_ROWS : TYPED_COLUMNS;
+    return !reaches[0] && reaches[1] && reaches[2] ? TYPED_BOX : TYPED_POINT;
 }
+
+/* The axis along which taps reach; typed_box: the last one. */
+static int axis_of(const stn_task *task) { return stn_task_reach(task, 2) ? 2 : stn_task_reach(task, 1) ? 1 : 0; }
 
 static double sum_of_sizes(const stn_task *task) {
     double sum = 0;
@@ -49,70 +49,184 @@ static double sum_of_sizes(const stn_task *task) {
     return sum;
 }
 
-bool typed_bytes_integers(const stn_task *task) {
-    for (size_t k = 0; k < task->ntaps; k++)
-        if (task->taps[k].weight != rint(task->taps[k].weight) || fabs(task->taps[k].weight) > 2048) return false;
-    return true;
+static double largest_weight(const stn_task *task) {
+    double most = 0;
+    for (size_t k = 0; k < task->ntaps; k++) most = fmax(most, fabs(task->taps[k].weight));
+    return most;
 }
+
+/* ---- number types ---------------------------------------------------------------------------- */
+
+/* The range of the elements, and the middle of the ranges of their bytes. */
+typedef struct bytes_type {
+    int bytes;
+    bool is_unsigned;
+    double low, high, middle;
+} bytes_type;
+
+/* bytes is 0 where both arrays are not of one of the types. */
+static bytes_type type_of(const stn_task *task) {
+    const stn_element element = stn_task_element(task, false);
+    if (element != stn_task_element(task, true)) return (bytes_type){0};
+    switch (element) {
+        case STN_ELEMENT_U8:
+            return (bytes_type){1, true, 0, 255, 128};
+        case STN_ELEMENT_I8:
+            return (bytes_type){1, false, -128, 127, 0};
+        case STN_ELEMENT_U16:
+            return (bytes_type){2, true, 0, 65535, 32896};
+        case STN_ELEMENT_I16:
+            return (bytes_type){2, false, -32768, 32767, 128};
+        default:
+            return (bytes_type){0};
+    }
+}
+
+/* ---- weights in fixed point ------------------------------------------------------------------ */
+
+/* Are the weights integers of at most two bytes? Integers that are not divided are exact in any
+ * case, but fewer bytes are faster. */
+static bool is_integral(const stn_task *task) {
+    for (size_t k = 0; k < task->ntaps; k++)
+        if (task->taps[k].weight != rint(task->taps[k].weight)) return false;
+    return largest_weight(task) <= 127 * 257;
+}
+
+typed_bytes_form typed_bytes_form_of(const stn_task *task) {
+    const bytes_type type = type_of(task);
+    typed_bytes_form form = {.integers = is_integral(task), .negative = !type.is_unsigned};
+    form.digits = !form.integers ? 2 + type.bytes : largest_weight(task) <= 127 ? 1 : 2;
+    for (size_t k = 0; k < task->ntaps; k++) form.negative = form.negative || task->taps[k].weight < 0;
+    return form;
+}
+
+/* Weights are multiples of 2^-bits, sums of 2^-fraction, and known to `doubt` of those. */
+typedef struct bytes_scale {
+    int digits, bits, fraction;
+    double doubt, offset;
+} bytes_scale;
+
+static double scaled(const bytes_scale *scale, double weight) { return rint(ldexp(weight, scale->bits)); }
+
+/* False where the sums are too large for 32 bits. */
+static bool find_scale(const stn_task *task, bytes_scale *scale) {
+    const bytes_type type = type_of(task);
+    const typed_bytes_form form = typed_bytes_form_of(task);
+    const double range = fmax(type.high, -type.low) * sum_of_sizes(task), most = largest_weight(task);
+    double sum = 0, lost = 0, low = 0;
+    *scale = (bytes_scale){.digits = form.digits};
+    if (form.integers) {
+        for (size_t k = 0; k < task->ntaps; k++) sum += task->taps[k].weight;
+        scale->offset = type.middle * sum;
+        return range < 0x1p30;
+    }
+    if (!(range > 0x1p-20) || !(range < 0x1p24)) return false;
+    const int dropped = 8 * type.bytes;
+    scale->bits = dropped + 30 - ilogb(range) - 1;
+    while (ldexp(most, scale->bits) > 127 * (ldexp(1, 8 * form.digits) - 1) / 255) scale->bits--;
+    scale->fraction = scale->bits - dropped;
+    for (size_t k = 0; k < task->ntaps; k++) {
+        const double weight = task->taps[k].weight, whole = scaled(scale, weight);
+        sum += weight, lost += fabs(ldexp(weight, scale->bits) - whole), low += fabs(fmod(whole, ldexp(1, dropped)));
+    }
+    /* Elements less the middle are at most half of the range and 128 in size; the host rounds each
+     * product and sum. */
+    const double error =
+        lost * ((type.high - type.low) / 2 + 129) + ldexp(range, scale->bits - 51) * (double)(task->ntaps + 1);
+    scale->doubt = lost == 0 && low == 0 ? 0 : ceil(ldexp(error, -dropped)) + 2;
+    scale->offset = floor(ldexp(type.middle * sum, scale->fraction)) + scale->doubt;
+    return scale->fraction > 3 && scale->doubt < ldexp(1, scale->fraction - 3);
+}
+
+/* ---- which tasks, continued ------------------------------------------------------------------ */
 
 static double past(const stn_task *task, int axis, int side) {
     const stn_boundary *boundary = &task->boundary[axis][side];
     return boundary->kind == STN_CONSTANT ? stn_task_constant_value(task, axis, side) : 0;
 }
 
-static bool has_byte_sides(const stn_task *task, int axis) {
+static bool has_whole_sides(const stn_task *task, int axis, const bytes_type *type) {
     for (int side = 0; side < 2; side++) {
         const double value = past(task, axis, side);
-        if (task->boundary[axis][side].kind == STN_FIXED || !(value >= 0 && value <= 255) || value != rint(value))
+        if (task->boundary[axis][side].kind == STN_FIXED || !(value >= type->low && value <= type->high) ||
+            value != rint(value))
             return false;
     }
     return true;
 }
 
-/* Rows of whole words of 8 bytes, at multiples of 8 bytes. */
+/* Rows of whole runs of 8 elements, at multiples of their size. */
 static bool is_aligned(const stn_task *task) {
-    if (task->in_stride[2] != 1 || task->out_stride[2] != 1 || task->n[2] % 8 || task->alignment < 8) return false;
+    if (task->n[2] % RUN || task->alignment < RUN * type_of(task).bytes) return false;
     for (int axis = 0; axis < 2; axis++)
-        if (task->n[axis] > 1 && (task->in_stride[axis] % 8 || task->out_stride[axis] % 8)) return false;
-    return task->batch == 1 || (task->in_batch_stride % 8 == 0 && task->out_batch_stride % 8 == 0);
+        if (task->n[axis] > 1 && (task->in_stride[axis] % RUN || task->out_stride[axis] % RUN)) return false;
+    return task->batch == 1 || (task->in_batch_stride % RUN == 0 && task->out_batch_stride % RUN == 0);
 }
 
-static int slices_of(const stn_task *task, int axis) { return (stn_task_reach(task, axis) + 15) / 16; }
+/* Points that the window of a step begins before its results. */
+static int pad_of(const stn_task *task, int axis) {
+    return axis == 2 ? (int)stn_round_up(task->reach[2][0], RUN) : (int)task->reach[axis][0];
+}
+static int slices_of(const stn_task *task, int axis) {
+    return (int)stn_div_up(pad_of(task, axis) + STEP + task->reach[axis][1], STEP);
+}
+
+/* typed_box: points that its window begins before its results, rows of a product, and products. */
+static int box_pad(const stn_task *task) { return (int)stn_round_up(task->reach[2][0], 4); }
+static int box_together(const stn_task *task) { return box_pad(task) + 8 + task->reach[2][1] <= 16 ? 2 : 1; }
+static int box_products(const stn_task *task) {
+    return (int)stn_div_up(task->reach[1][0] + 1 + task->reach[1][1], box_together(task));
+}
 
 typedef struct bytes_tiles {
-    int64_t x, y, all;
+    int64_t x, y, all, steps; /* steps: of a warp */
 } bytes_tiles;
 
 /* The other one of the two slow axes comes first, for typed_columns. */
 static int slow_axis(const stn_task *task, typed_kernel kernel) { return kernel == TYPED_COLUMNS ? axis_of(task) : 1; }
 
-static bytes_tiles tiles_of(const stn_task *task, typed_kernel kernel) {
+static bytes_tiles tiles_of(const stn_task *task, const stn_machine *machine, typed_kernel kernel) {
     const int y = slow_axis(task, kernel);
     const bool columns = kernel == TYPED_COLUMNS;
-    bytes_tiles tiles = {stn_div_up(task->n[2], 32 * (columns ? WARPS : CHUNK)),
-                         stn_div_up(task->n[y], 16 * (columns ? CHUNK : WARPS)), 0};
-    tiles.all = tiles.x * tiles.y * task->n[1 - y] * task->batch;
+    const int64_t x = stn_div_up(task->n[2], STEP), rows = stn_div_up(task->n[y], STEP),
+                  others = task->n[1 - y] * task->batch,
+                  warps = WARPS_A_MULTIPROCESSOR * stn_max(machine->multiprocessors, 1);
+    bytes_tiles tiles = {.steps = stn_max(stn_min(x * rows * others / warps, MOST_STEPS), 1)};
+    if (kernel == TYPED_BOX) {
+        tiles.x = stn_div_up(task->n[2], 2 * STEP), tiles.y = stn_div_up(task->n[1], STEP / 2 * WARPS);
+        tiles.all = tiles.x * tiles.y * others;
+        return tiles;
+    }
+    tiles.x = stn_div_up(x, columns ? WARPS : tiles.steps), tiles.y = stn_div_up(rows, columns ? tiles.steps : WARPS);
+    tiles.all = tiles.x * tiles.y * others;
     return tiles;
 }
 
 typed_kernel typed_bytes_kernel(const stn_task *task, const stn_machine *machine) {
     const int axis = axis_of(task);
-    if (axis < 0 || machine->sm < 80 || stn_task_element(task, false) != STN_ELEMENT_U8 ||
-        stn_task_element(task, true) != STN_ELEMENT_U8 || !is_aligned(task) || !has_byte_sides(task, axis))
+    const bytes_type type = type_of(task);
+    const typed_kernel kernel = kernel_of(task);
+    bytes_scale scale;
+    if (kernel == TYPED_POINT || machine->sm < 80 || !type.bytes || task->in_stride[2] != 1 ||
+        task->out_stride[2] != 1 || !has_whole_sides(task, axis, &type) || !find_scale(task, &scale))
         return TYPED_POINT;
-    const typed_kernel kernel = axis == 2 ? TYPED_ROWS : TYPED_COLUMNS;
-    if (255 * sum_of_sizes(task) > MOST_SUM || slices_of(task, axis) > (kernel == TYPED_ROWS ? 1 : MOST_SLICES) ||
-        (kernel == TYPED_ROWS && task->n[1] < 8) || tiles_of(task, kernel).all > INT32_MAX)
+    if (kernel == TYPED_BOX ? !has_whole_sides(task, 1, &type) || box_pad(task) + 8 + task->reach[2][1] > STEP ||
+                                  box_products(task) > 32
+                            : slices_of(task, axis) > 5 - type.bytes)
         return TYPED_POINT;
+    if ((axis == 2 && task->n[1] < 8) || tiles_of(task, machine, kernel).all > INT32_MAX) return TYPED_POINT;
     /* The kernels divide integers by integers. */
-    const bool whole = task->divisor >= 1 && task->divisor == rint(task->divisor);
-    return task->divisor == 1 || (whole && typed_bytes_integers(task)) ? kernel : TYPED_POINT;
+    const bool whole = task->divisor >= 1 && task->divisor == rint(task->divisor) && task->divisor < 0x1p31;
+    return task->divisor == 1 || (whole && is_integral(task)) ? kernel : TYPED_POINT;
 }
 
-double typed_bytes_seconds(const stn_task *task, const stn_machine *machine) {
+double typed_bytes_seconds(const stn_task *task, const stn_machine *machine, typed_kernel kernel) {
     const double points = (double)stn_task_points(task);
-    return fmax(2 * points / machine->copy_bandwidth,
-                points * POINT_CYCLES / ((double)machine->multiprocessors * machine->clock)) +
+    const int bytes = type_of(task).bytes;
+    const double cycles = point_cycles[bytes - 1] +
+                          (kernel == TYPED_BOX ? STAGING_CYCLES + PRODUCT_CYCLES * bytes * box_products(task) : 0);
+    return fmax(2 * bytes * points / machine->copy_bandwidth,
+                points * cycles / ((double)machine->multiprocessors * machine->clock)) +
            machine->launch_seconds;
 }
 
@@ -120,133 +234,174 @@ double typed_bytes_seconds(const stn_task *task, const stn_machine *machine) {
 
 void typed_bytes_params(const stn_task *task, typed_kernel kernel, stn_text *params) {
     const int axis = axis_of(task);
+    const typed_bytes_form form = typed_bytes_form_of(task);
+    stn_params_element(params, "STORE", stn_task_element(task, false));
+    stn_params_int(params, "UNSIGNED", type_of(task).is_unsigned);
+    stn_params_int(params, "DIGITS", form.digits);
+    stn_params_int(params, "INTEGERS", form.integers);
+    stn_params_int(params, "NEGATIVE", form.negative);
+    stn_params_int(params, "ALIGNED", is_aligned(task));
     stn_params_int(params, "TAPS_LOW", task->reach[axis][0]);
     stn_params_int(params, "TAPS_HIGH", task->reach[axis][1]);
     stn_params_int(params, "TAPS_SIDE_LOW", (int64_t)task->boundary[axis][0].kind);
     stn_params_int(params, "TAPS_SIDE_HIGH", (int64_t)task->boundary[axis][1].kind);
-    stn_params_int(params, "KT", kernel == TYPED_ROWS ? 1 : slices_of(task, axis));
+    if (kernel == TYPED_BOX) stn_params_axis(params, 1, task->reach[1], task->boundary[1]);
     stn_params_int(params, "WARPS", WARPS);
-    stn_params_int(params, "CHUNK", CHUNK);
-    stn_params_int(params, "INTEGERS", typed_bytes_integers(task));
-    stn_params_int(params, "EXPECTED_HEADER", sizeof(bytes_arguments));
+    stn_params_int(params, "EXPECTED_HEADER", sizeof(typed_bytes_arguments));
 }
 
-/* Words of the band matrix's fragments. */
+/* How the fragments of the bands are counted: tiles of results, k-slices, and registers of each. */
+typedef struct bytes_bands {
+    int tiles, slices, registers;
+} bytes_bands;
+
+static bytes_bands bands_of(const stn_task *task, typed_kernel kernel) {
+    if (kernel == TYPED_BOX) return (bytes_bands){1, box_products(task), 2};
+    const int slices = slices_of(task, axis_of(task));
+    return kernel == TYPED_COLUMNS ? (bytes_bands){2, slices, 4} : (bytes_bands){4, slices, 2};
+}
+
 static size_t band_words(const stn_task *task, typed_kernel kernel) {
-    const size_t parts = typed_bytes_integers(task) ? 1 : 2, slices = (size_t)slices_of(task, axis_of(task));
-    return parts * LANES * (kernel == TYPED_COLUMNS ? (1 + 2 * slices) * 4 : (size_t)4 * 4 * 2);
+    const bytes_bands bands = bands_of(task, kernel);
+    return (size_t)(bands.tiles * bands.slices * bands.registers * typed_bytes_form_of(task).digits) * LANES;
 }
 
 size_t typed_bytes_table_size(const stn_task *task, typed_kernel kernel) {
     return band_words(task, kernel) * sizeof(uint32_t) + task->ntaps * sizeof(bytes_term);
 }
 
-/* The power of two that brings the largest weight to 2^10 and above; 1 for integers. */
-static double scale_of(const stn_task *task) {
-    double most = 0;
-    int exponent;
-    if (typed_bytes_integers(task)) return 1;
-    for (size_t k = 0; k < task->ntaps; k++) most = fmax(most, fabs(task->taps[k].weight));
-    (void)frexp(most, &exponent);
-    return ldexp(1, 11 - exponent);
+/* Weights by offset, from the taps' lowest on. */
+typedef struct weight_table {
+    int64_t low[3], size[3];
+    double weights[MOST_BOX_ROWS * (STEP - 7)];
+} weight_table;
+
+static void fill_weights(const stn_task *task, weight_table *table) {
+    memset(table->weights, 0, sizeof table->weights);
+    for (int axis = 0; axis < 3; axis++) {
+        table->low[axis] = -task->reach[axis][0];
+        table->size[axis] = task->reach[axis][0] + 1 + task->reach[axis][1];
+    }
+    for (size_t k = 0; k < task->ntaps; k++) {
+        int64_t at = 0;
+        for (int axis = 0; axis < 3; axis++)
+            at = at * table->size[axis] + task->taps[k].offset[axis] - table->low[axis];
+        table->weights[at] = task->taps[k].weight;
+    }
 }
 
-static double weight_at(const stn_task *task, int axis, int64_t offset) {
-    for (size_t k = 0; k < task->ntaps; k++)
-        if (task->taps[k].offset[axis] == offset) return task->taps[k].weight;
-    return 0;
+static double weight_at(const weight_table *table, const int64_t *offset) {
+    int64_t at = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        const int64_t index = offset[axis] - table->low[axis];
+        if (index < 0 || index >= table->size[axis]) return 0;
+        at = at * table->size[axis] + index;
+    }
+    return table->weights[at];
 }
 
-/* Part 0 of a scaled weight is its rounding to f16, part 1 the rounding of the rest. */
-static uint16_t part_of(double weight, int part) {
-    const uint16_t high = stn_float_to_half((float)weight);
-    return part ? stn_float_to_half((float)(weight - (double)stn_half_to_float(high))) : high;
+/* Signed byte number `digit`, from the lowest on. */
+static uint32_t digit_of(const bytes_scale *scale, double weight, int digit) {
+    int64_t rest = (int64_t)scaled(scale, weight);
+    for (;; digit--) {
+        const int64_t lowest = ((rest + 128) & 255) - 128;
+        if (!digit) return (uint32_t)lowest & 255;
+        rest = (rest - lowest) / 256;
+    }
 }
 
-/* The offset of the weight in half `e` of register `r` of a fragment. typed_columns: row m and
- * column k of a 16 x 16 matrix. typed_rows: row k and column n of n-tile j, in the kernel's
- * order. */
-static int64_t columns_offset(int lane, int r, int e) {
-    const int g = lane / 4, t = lane % 4;
-    return 2 * t + e + r / 2 * 8 - (g + r % 2 * 8);
-}
-static int64_t rows_offset(int lane, int j, int r, int e) {
-    const int g = lane / 4, t = lane % 4;
-    return 4 * t + 2 * r + e - (8 * (g / 2) + 2 * j + g % 2);
+/* The offset of the weight in byte `e` of register `r` of the fragment of a k-slice. typed_columns:
+ * row m and column k of tile `tile` of 16 rows. typed_rows: row k and column n of n-tile `tile`, in
+ * the kernel's order. typed_box: row k and column n of any n-tile. */
+static void find_offset(const stn_task *task, typed_kernel kernel, int tile, int slice, int lane, int r, int e,
+                        int64_t offset[3]) {
+    const int g = lane / 4, t = lane % 4, axis = axis_of(task), begin = STEP * slice - pad_of(task, axis);
+    offset[0] = offset[1] = offset[2] = 0;
+    if (kernel == TYPED_COLUMNS)
+        offset[axis] = begin + 4 * t + e + r / 2 * 16 - (16 * tile + g + r % 2 * 8);
+    else if (kernel == TYPED_ROWS)
+        offset[2] = begin + 8 * t + 4 * r + e - (16 * (tile / 2) + 4 * (g / 2) + 2 * (tile % 2) + g % 2);
+    else {
+        const int together = box_together(task);
+        offset[1] = together * slice + (together == 2 ? r : 0) - task->reach[1][0];
+        offset[2] = 4 * t + e + (together == 2 ? 0 : 16 * r) - g - box_pad(task);
+    }
 }
 
 static void fill_bands(const stn_task *task, typed_kernel kernel, uint32_t *to) {
-    const int axis = axis_of(task), parts = typed_bytes_integers(task) ? 1 : 2;
-    const bool columns = kernel == TYPED_COLUMNS;
-    const int near = columns ? slices_of(task, axis) : 1, slices = (columns ? 1 : 2) + 2 * near;
-    const int tiles = columns ? 1 : 4, registers = columns ? 4 : 2;
-    const double scale = scale_of(task);
-    for (int part = 0; part < parts; part++)
-        for (int j = 0; j < tiles; j++)
-            for (int k = 0; k < slices; k++)
-                for (int lane = 0; lane < LANES; lane++)
-                    for (int r = 0; r < registers; r++) {
-                        uint32_t word = 0;
-                        for (int e = 0; e < 2; e++) {
-                            const int64_t offset =
-                                16 * (k - near) + (columns ? columns_offset(lane, r, e) : rows_offset(lane, j, r, e));
-                            word |= (uint32_t)part_of(scale * weight_at(task, axis, offset), part) << (16 * e);
-                        }
-                        *to++ = word;
-                    }
+    const bytes_bands bands = bands_of(task, kernel);
+    const size_t words = (size_t)bands.registers * LANES; /* of a fragment */
+    bytes_scale scale;
+    weight_table table;
+    (void)find_scale(task, &scale);
+    fill_weights(task, &table);
+    for (int slice = 0; slice < bands.tiles * bands.slices; slice++, to += words * (size_t)scale.digits)
+        for (size_t word = 0; word < words; word++)
+            for (int e = 0; e < 4; e++) {
+                int64_t offset[3];
+                find_offset(task, kernel, slice / bands.slices, slice % bands.slices, (int)word / bands.registers,
+                            (int)word % bands.registers, e, offset);
+                const double weight = weight_at(&table, offset);
+                for (int digit = 0; digit < scale.digits; digit++)
+                    to[(size_t)digit * words + word] |= digit_of(&scale, weight, digit) << (8 * e);
+            }
 }
 
-/* The host's terms, in its order; returns the number of single ones. */
-static size_t fill_terms(const stn_task *task, bytes_term *to) {
+/* The host's terms, in its order. */
+static void fill_terms(const stn_task *task, bytes_term *to) {
     const int axis = axis_of(task), pairing = stn_step_pairing(task);
     const size_t taps = task->ntaps, pairs = pairing ? taps / 2 : 0, singles = taps - 2 * pairs;
     for (size_t k = 0; k < singles + pairs; k++) {
         const size_t first = !pairing ? k : k < singles ? taps / 2 : k - singles;
-        to[k] = (bytes_term){task->taps[first].weight, (int32_t)task->taps[first].offset[axis],
-                             (int32_t)task->taps[taps - 1 - first].offset[axis]};
+        const int64_t *offset = task->taps[first].offset;
+        to[k] = (bytes_term){task->taps[first].weight, (int32_t)offset[1], (int32_t)offset[axis]};
     }
-    return singles;
 }
 
 void typed_bytes_fill_table(const stn_task *task, typed_kernel kernel, unsigned char *table) {
     fill_bands(task, kernel, (uint32_t *)table);
-    (void)fill_terms(task, (bytes_term *)(table + band_words(task, kernel) * sizeof(uint32_t)));
+    fill_terms(task, (bytes_term *)(table + band_words(task, kernel) * sizeof(uint32_t)));
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* A bound of the error of a sum. Tensor cores align 16 products and the sum, and cut off what is
- * below 2^-24 of the largest; values are at most 128 in size. Then the roundings of the weights, of
- * the sum's scaling and of its offset. */
-static double doubt_of(const stn_task *task) {
-    const double size = 128 * sum_of_sizes(task), slices = 2 + 2 * slices_of(task, axis_of(task));
-    return size * (slices * 18 * 0x1p-24 + 0x1p-22 + 0x1p-21);
+/* Sets the factor and the shift with which floor(n / divisor) = (2 n * multiplier / 2^32) >> shift
+ * for n below 2^30. */
+static void set_division(typed_bytes_arguments *a, double divisor) {
+    const uint64_t by = (uint64_t)divisor;
+    while ((uint64_t)1 << a->shift < by) a->shift++;
+    a->multiplier = (uint32_t)((((uint64_t)1 << (31 + a->shift)) + by - 1) / by);
 }
 
-stn_status typed_bytes_launch(const stn_task *task, typed_kernel kernel, const stn_kernel *loaded, void *table,
-                              const stn_execution *run, stn_error *error) {
+static uint32_t repeated(const stn_task *task, double element) {
+    const uint32_t bits = (uint32_t)(int32_t)element;
+    return type_of(task).bytes == 1 ? (bits & 0xff) * 0x01010101u : (bits & 0xffff) * 0x00010001u;
+}
+
+unsigned typed_bytes_fill_arguments(const stn_plan *plan, typed_kernel kernel, void *table, typed_bytes_arguments *a) {
+    const stn_task *task = &plan->task;
     const int axis = axis_of(task), y = slow_axis(task, kernel), order[3] = {1 - y, y, 2};
-    const bytes_tiles tiles = tiles_of(task, kernel);
+    const bytes_tiles tiles = tiles_of(task, &plan->machine, kernel);
     const int pairing = stn_step_pairing(task);
     const size_t pairs = pairing ? task->ntaps / 2 : 0;
-    unsigned char *const at = table;
-    bytes_arguments a = {.in = run->in, .out = run->out, .bands = at};
-    a.terms = at + band_words(task, kernel) * sizeof(uint32_t);
+    bytes_scale scale;
+    (void)find_scale(task, &scale);
+    *a = (typed_bytes_arguments){.bands = table};
+    a->terms = (unsigned char *)table + band_words(task, kernel) * sizeof(uint32_t);
     for (int i = 0; i < 3; i++) {
-        a.n[i] = task->n[order[i]];
-        a.in_stride[i] = task->in_stride[order[i]], a.out_stride[i] = task->out_stride[order[i]];
+        a->n[i] = task->n[order[i]];
+        a->in_stride[i] = task->in_stride[order[i]], a->out_stride[i] = task->out_stride[order[i]];
     }
-    a.in_batch = task->in_batch_stride, a.out_batch = task->out_batch_stride;
-    a.tiles_x = (int32_t)tiles.x, a.tiles_y = (int32_t)tiles.y;
-    a.singles = (int32_t)(task->ntaps - 2 * pairs), a.terms_all = (int32_t)(task->ntaps - pairs), a.odd = pairing < 0;
-    double sum = 0;
-    for (size_t k = 0; k < task->ntaps; k++) sum += task->taps[k].weight;
-    a.scale = (float)(1 / scale_of(task)), a.offset = (float)(128 * sum), a.divisor = task->divisor;
-    a.doubt = (float)(typed_bytes_integers(task) ? 1 / task->divisor : doubt_of(task));
+    a->in_batch = task->in_batch_stride, a->out_batch = task->out_batch_stride;
+    a->tiles_x = (int32_t)tiles.x, a->tiles_y = (int32_t)tiles.y, a->steps = (int32_t)tiles.steps;
+    a->singles = (int32_t)(task->ntaps - 2 * pairs), a->terms_all = (int32_t)(task->ntaps - pairs);
+    a->odd = pairing < 0;
+    a->offset = (int32_t)scale.offset, a->fraction = scale.fraction, a->limit = (int32_t)(2 * scale.doubt);
+    set_division(a, task->divisor);
     for (int side = 0; side < 2; side++) {
-        a.constant[side] = past(task, axis, side);
-        a.past[side] = (int32_t)((uint32_t)a.constant[side] * 0x01010101u);
+        a->constant[side] = past(task, axis, side);
+        a->past[side] = repeated(task, a->constant[side]);
+        if (kernel == TYPED_BOX) a->past_rows[side] = repeated(task, past(task, 1, side));
     }
-    stn_launch how = {.grid = {(unsigned)tiles.all, 1, 1}, .block = {LANES * WARPS, 1, 1}, .stream = run->stream};
-    return stn_module_launch(loaded->module, &how, &a, error);
+    return (unsigned)tiles.all;
 }

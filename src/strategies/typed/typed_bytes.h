@@ -1,22 +1,41 @@
-/* Taps along one axis of arrays of uint8, on tensor cores: kernels typed_columns and typed_rows. */
+/* Taps of arrays of uint8, int8, uint16 or int16, on tensor cores: kernels typed_columns and
+ * typed_rows (along one axis) and typed_box (along the last two). */
 #ifndef STN_STRATEGIES_TYPED_TYPED_BYTES_H
 #define STN_STRATEGIES_TYPED_TYPED_BYTES_H
 #include "context/kernel.h"
 #include "plan/plan.h"
 
 /* The kernels of strategy typed, as values[0] of its candidates. */
-typedef enum typed_kernel { TYPED_POINT, TYPED_COLUMNS, TYPED_ROWS } typed_kernel;
+typedef enum typed_kernel { TYPED_POINT, TYPED_COLUMNS, TYPED_ROWS, TYPED_BOX } typed_kernel;
 
-/* TYPED_POINT where neither of the other two serves the task. */
+/* TYPED_POINT where none of the others serves the task. */
 typed_kernel typed_bytes_kernel(const stn_task *task, const stn_machine *machine);
-/* Are the weights integers that f16 holds, so that sums are exact? It is compiled in. */
-bool typed_bytes_integers(const stn_task *task);
+
+/* What is compiled in of the weights: their bytes, whether they are integers, whose sums are exact,
+ * and whether sums may be negative. */
+typedef struct typed_bytes_form {
+    int digits;
+    bool integers, negative;
+} typed_bytes_form;
+typed_bytes_form typed_bytes_form_of(const stn_task *task);
 void typed_bytes_params(const stn_task *task, typed_kernel kernel, stn_text *params);
 
 /* Tables in device memory: fragments of the band matrix, then the host's terms. */
 size_t typed_bytes_table_size(const stn_task *task, typed_kernel kernel);
 void typed_bytes_fill_table(const stn_task *task, typed_kernel kernel, unsigned char *table);
-stn_status typed_bytes_launch(const stn_task *task, typed_kernel kernel, const stn_kernel *loaded, void *table,
-                              const stn_execution *run, stn_error *error);
-double typed_bytes_seconds(const stn_task *task, const stn_machine *machine);
+
+/* Same as in bytes.cuh. */
+typedef struct typed_bytes_arguments {
+    const void *in;
+    void *out;
+    const void *bands, *terms;
+    int64_t n[3], in_stride[3], out_stride[3], in_batch, out_batch;
+    int32_t tiles_x, tiles_y, steps, singles, terms_all, odd, offset, fraction, limit;
+    uint32_t multiplier, shift, past[2], past_rows[2], unused;
+    double constant[2];
+} typed_bytes_arguments;
+/* Sets all but `in` and `out`; returns the number of blocks. `table`: in device memory. */
+unsigned typed_bytes_fill_arguments(const stn_plan *plan, typed_kernel kernel, void *table, typed_bytes_arguments *a);
+enum { TYPED_BYTES_THREADS = 128 };
+double typed_bytes_seconds(const stn_task *task, const stn_machine *machine, typed_kernel kernel);
 #endif

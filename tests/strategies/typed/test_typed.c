@@ -161,11 +161,12 @@ static void one_step(suite *s) {
     suite_report(s, done == count, "problems drawn", NULL);
 }
 
-/* Taps along one axis of bytes: a bell, random weights or integers. */
+/* Taps along one axis of small integers: a bell, random weights, integers, or weights whose sums
+ * are often integers. */
 static stn_stencil *line_stencil(dice *d, int rank, int axis, double *divisor) {
     stn_tap taps[65];
     stn_stencil *stencil = NULL;
-    const int kind = dice_int(d, 0, 3), most = axis == rank - 1 ? 16 : 32;
+    const int kind = dice_int(d, 0, 4), most = dice_int(d, 0, 1) ? 4 : 32;
     const int low = kind ? dice_int(d, 0, dice_int(d, 1, most)) : dice_int(d, 1, most),
               high = kind ? dice_int(d, 1, most) : low;
     double sum = 0;
@@ -176,7 +177,8 @@ static stn_stencil *line_stencil(dice *d, int rank, int axis, double *divisor) {
                                 kind == 0   ? bell
                                 : kind == 1 ? dice_real(d) / 8
                                 : kind == 2 ? 1
-                                            : dice_int(d, -3, 9)};
+                                : kind == 3 ? dice_int(d, -3, dice_int(d, 0, 3) ? 9 : 300)
+                                            : dice_int(d, -3, 9) / (dice_int(d, 0, 3) ? 8.0 : 6.0)};
         taps[count].offset[axis] = i;
         sum += taps[count].weight;
     }
@@ -185,48 +187,75 @@ static stn_stencil *line_stencil(dice *d, int rank, int axis, double *divisor) {
     return stn_stencil_create(rank, (size_t)count, taps, &stencil, NULL) == STN_OK ? stencil : NULL;
 }
 
+/* Dense weights along the last two axes, of the same kinds. */
+static stn_stencil *plane_stencil(dice *d, int rank, double *divisor) {
+    stn_tap taps[9 * 17];
+    stn_stencil *stencil = NULL;
+    const int kind = dice_int(d, 0, 3), most[2] = {4, dice_int(d, 0, 3) ? 4 : 8};
+    int low[2], high[2], count = 0;
+    for (int a = 0; a < 2; a++) high[a] = dice_int(d, 1, most[a]), low[a] = kind ? dice_int(d, 0, most[a]) : high[a];
+    for (int y = -low[0]; y <= high[0]; y++)
+        for (int x = -low[1]; x <= high[1]; x++, count++) {
+            taps[count] = (stn_tap){{0},
+                                    kind == 0   ? exp(-0.3 * (x * x + y * y))
+                                    : kind == 1 ? dice_real(d) / 16
+                                    : kind == 2 ? 1.0 / ((low[0] + 1 + high[0]) * (low[1] + 1 + high[1]))
+                                                : dice_int(d, -3, 9)};
+            taps[count].offset[rank - 2] = y, taps[count].offset[rank - 1] = x;
+        }
+    *divisor = kind == 3 ? dice_int(d, 1, 30) : 0;
+    return stn_stencil_create(rank, (size_t)count, taps, &stencil, NULL) == STN_OK ? stencil : NULL;
+}
+
 /* Noise, with areas of one value, where sums of a bell are integers but for their rounding. */
-static void fill_picture(dice *d, unsigned char *to, size_t bytes) {
+static void fill_picture(dice *d, unsigned char *to, size_t bytes, size_t size) {
+    unsigned char value[2] = {0};
     for (size_t i = 0; i < bytes;) {
-        const int value = dice_int(d, 0, 1) ? dice_int(d, 0, 255) : -1;
-        for (int run = dice_int(d, 1, 200); run > 0 && i < bytes; run--)
-            to[i++] = (unsigned char)(value < 0 ? dice_int(d, 0, 255) : value);
+        const bool flat = dice_int(d, 0, 1);
+        for (size_t k = 0; k < size; k++) value[k] = (unsigned char)dice_int(d, 0, 255);
+        for (int run = dice_int(d, 1, dice_int(d, 0, 3) ? 200 : 20000); run > 0 && i < bytes; run--)
+            for (size_t k = 0; k < size; k++) to[i++] = flat ? value[k] : (unsigned char)dice_int(d, 0, 255);
     }
 }
 
-/* The kernels for bytes: the same bytes as the host's. */
+/* The kernels for small integers: the same bytes as the host's. */
 static void bytes(suite *s) {
-    const int count = s->full ? 600 : 24;
+    const int count = s->full ? 600 : 16;
     dice d = {seed + 2};
     int done = 0;
     char detail[1400];
     for (int i = 0; done < count && i < 20 * count; i++) {
         static const stn_boundary_kind kinds[] = {STN_CONSTANT, STN_NEAREST, STN_REFLECT, STN_MIRROR};
+        static const stn_element elements[] = {STN_ELEMENT_U8, STN_ELEMENT_I8, STN_ELEMENT_U16, STN_ELEMENT_I16};
+        const int type = dice_int(&d, 0, 3), narrow = dice_int(&d, 0, 2);
+        const size_t size = type < 2 ? 1 : 2;
         job j;
         memset(&j, 0, sizeof j);
         const int rank = dice_int(&d, 2, 3), axis = dice_int(&d, 0, rank - 1);
         j.p = (stn_problem)STN_PROBLEM_INIT;
-        j.p.stencil = line_stencil(&d, rank, axis, &j.p.divisor);
+        const bool plane = dice_int(&d, 0, 2) == 0;
+        j.p.stencil = plane ? plane_stencil(&d, rank, &j.p.divisor) : line_stencil(&d, rank, axis, &j.p.divisor);
         for (int a = 0; a < rank; a++) {
-            j.p.extent[a] = (size_t)(a == rank - 1            ? 8 * dice_int(&d, 1, 40)
-                                     : a == axis || rank == 2 ? dice_int(&d, 8, 170)
+            j.p.extent[a] = (size_t)(a == rank - 1            ? narrow ? 8 * dice_int(&d, 1, 40) : dice_int(&d, 1, 300)
+                                                : a == axis || rank == 2 ? dice_int(&d, 8, 170)
                                                               : dice_int(&d, 1, 20));
             const bool wraps = dice_int(&d, 0, 3) == 0;
             for (int side = 0; side < 2; side++)
                 j.p.boundary[a][side] =
-                    (stn_boundary){wraps ? STN_WRAP : kinds[dice_int(&d, 0, 3)], dice_int(&d, 0, 255)};
+                    (stn_boundary){wraps ? STN_WRAP : kinds[dice_int(&d, 0, 3)], dice_int(&d, 0, 127)};
         }
-        j.p.batch = (size_t)dice_int(&d, 1, 2), j.p.in_element = j.p.out_element = STN_ELEMENT_U8;
+        j.p.batch = (size_t)dice_int(&d, 1, 2), j.p.in_element = j.p.out_element = elements[type];
         j.p.dtype = dice_int(&d, 0, 1) ? STN_F64 : STN_F32;
         if (j.p.stencil && stn_task_make(&j.p, &j.task, NULL) == STN_OK && !stn_task_needs_host(&j.task)) {
             comparison c = {.error = {.status = STN_OK}};
             stn_plan *plan = NULL;
-            j.in_bytes = j.out_bytes = (size_t)stn_task_span(&j.task, false);
+            j.in_bytes = j.out_bytes = (size_t)stn_task_span(&j.task, false) * size;
             j.in = malloc(j.in_bytes), j.want = malloc(j.out_bytes), j.got = malloc(j.out_bytes);
-            fill_picture(&d, j.in, j.in_bytes);
+            fill_picture(&d, j.in, j.in_bytes, size);
             memset(j.want, POISON, j.out_bytes), memset(j.got, POISON, j.out_bytes);
-            snprintf(j.what, sizeof j.what, "%zu x %zu x %zu, axis %d, reach %d %d, sides %s %s, divisor %g",
-                     j.p.extent[0], j.p.extent[1], j.p.extent[2], axis, j.task.reach[3 - rank + axis][0],
+            snprintf(j.what, sizeof j.what, "%s, %zu x %zu x %zu, %s %d, reach %d %d, sides %s %s, divisor %g",
+                     stn_element_name(elements[type]), j.p.extent[0], j.p.extent[1], j.p.extent[2],
+                     plane ? "plane, not axis" : "axis", axis, j.task.reach[3 - rank + axis][0],
                      j.task.reach[3 - rank + axis][1], side_names[j.p.boundary[axis][0].kind],
                      side_names[j.p.boundary[axis][1].kind], j.p.divisor);
             bool good = run_both(s, &j, "typed", detail, sizeof detail);
@@ -239,7 +268,8 @@ static void bytes(suite *s) {
             }
             if (good && compare_plan(s->context, &j.p, NULL, -1, &plan, &c) == STN_OK &&
                 plan->candidate.values[0] == TYPED_POINT && j.p.divisor == rint(j.p.divisor) &&
-                (axis < rank - 1 || j.task.n[1] >= 8)) {
+                ((!plane && axis < rank - 1) || j.task.n[1] >= 8) &&
+                j.task.reach[3 - rank + axis][0] + j.task.reach[3 - rank + axis][1] <= 32) {
                 good = false;
                 snprintf(detail, sizeof detail, "seed %llu: typed_point was chosen", (unsigned long long)seed);
             }
@@ -319,9 +349,50 @@ static void new_weights(suite *s) {
     stn_stencil_destroy(stencil);
 }
 
+/* New weights of other forms than those that the kernel for small integers was compiled for. */
+static void other_weights(suite *s) {
+    enum { ROWS = 40, COLUMNS = 72, BYTES = ROWS * COLUMNS };
+    static const double sets[][3] = {{1, 2, 1}, {0.3, 0.4, 0.3}, {0.1, -0.7, 0.2}, {300, -5, 2}, {0.2, 0.7, 0.1}};
+    unsigned char in[BYTES], want[BYTES], got[BYTES];
+    const stn_tap taps[3] = {{{-1}, sets[0][0]}, {{0}, sets[0][1]}, {{1}, sets[0][2]}};
+    stn_problem p = STN_PROBLEM_INIT;
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    stn_context *host = NULL;
+    stn_stencil *stencil = NULL;
+    stn_plan *plan = NULL, *host_plan = NULL;
+    stn_error error = {STN_OK, ""};
+    void *from = NULL, *to = NULL;
+    dice d = {seed + 3};
+    fill_picture(&d, in, BYTES, 1);
+    options.device = STN_DEVICE_HOST, options.cache_dir = ":memory:";
+    p.extent[0] = ROWS, p.extent[1] = COLUMNS, p.in_element = p.out_element = STN_ELEMENT_U8;
+    bool good = stn_stencil_create(2, 3, taps, &stencil, &error) == STN_OK;
+    p.stencil = stencil;
+    good = good && stn_context_create(&options, &host, &error) == STN_OK &&
+           stn_plan_create(s->context, &p, NULL, &plan, &error) == STN_OK &&
+           stn_plan_create(host, &p, NULL, &host_plan, &error) == STN_OK &&
+           stn_memory_alloc(s->context, BYTES, &from, &error) == STN_OK &&
+           stn_memory_alloc(s->context, BYTES, &to, &error) == STN_OK &&
+           stn_memory_upload(s->context, from, in, BYTES, &error) == STN_OK;
+    for (size_t i = 0; good && i < sizeof sets / sizeof *sets; i++)
+        good = stn_plan_set_weights(plan, 3, sets[i], &error) == STN_OK &&
+               stn_plan_set_weights(host_plan, 3, sets[i], &error) == STN_OK &&
+               stn_plan_execute(plan, from, to, NULL, &error) == STN_OK &&
+               stn_plan_execute(host_plan, in, want, NULL, &error) == STN_OK &&
+               stn_memory_download(s->context, got, to, BYTES, &error) == STN_OK && !memcmp(want, got, BYTES);
+    suite_report(s, good, "weights of other forms", error.message);
+    stn_plan_destroy(plan), stn_plan_destroy(host_plan);
+    stn_memory_free(s->context, from), stn_memory_free(s->context, to);
+    stn_context_destroy(host);
+    stn_stencil_destroy(stencil);
+}
+
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {
-        {"one-step", one_step}, {"bytes", bytes}, {"converted", converted}, {"weights", new_weights}};
+    static const suite_part parts[] = {{"one-step", one_step},
+                                       {"bytes", bytes},
+                                       {"converted", converted},
+                                       {"weights", new_weights},
+                                       {"others", other_weights}};
     const char *given = getenv("STENTOR_TEST_SEED");
     seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
     printf("# seed %llu\n", (unsigned long long)seed);

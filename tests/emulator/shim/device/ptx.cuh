@@ -26,10 +26,6 @@ __device__ __forceinline__ unsigned floats_to_half2(float first, float second) {
 __device__ __forceinline__ float half2_low(unsigned both) { return half_to_float((half_t)both); }
 __device__ __forceinline__ float half2_high(unsigned both) { return half_to_float((half_t)(both >> 16)); }
 
-__device__ __forceinline__ unsigned subtract_half2(unsigned a, unsigned b) {
-    return floats_to_half2(half2_low(a) - half2_low(b), half2_high(a) - half2_high(b));
-}
-
 // ---- sine and cosine of an angle from -pi to pi, cut to about the precision of a GPU
 __device__ __forceinline__ float sin_approx(float angle) { return rintf(sinf(angle) * 0x1p20f) * 0x1p-20f; }
 __device__ __forceinline__ float cos_approx(float angle) { return rintf(cosf(angle) * 0x1p20f) * 0x1p-20f; }
@@ -126,6 +122,7 @@ __device__ __forceinline__ unsigned float_to_tf32(float f) {
 }
 STN_MMA_ONE_B(mma_tf32_m16n8k4, MMA_TF32_M16N8K4, float, 4, unsigned, 2, unsigned)
 STN_MMA(mma_tf32_m16n8k8, MMA_TF32_M16N8K8, float, 4, unsigned, 4, unsigned, 2)
+STN_MMA(mma_s8_m16n8k32, MMA_S8_M16N8K32, int, 4, unsigned, 4, unsigned, 2)
 STN_MMA_SPARSE(mma_sp_f16_m16n8k16, MMA_SP_F16_M16N8K16, 2, 2)
 STN_MMA_SPARSE(mma_sp_f16_m16n8k32, MMA_SP_F16_M16N8K32, 4, 4)
 STN_MMA_SPARSE(mma_sp_tf32_m16n8k8, MMA_SP_TF32_M16N8K8, 2, 2)
