@@ -193,7 +193,8 @@ __device__ __forceinline__ void raise(M &power, const M &step, unsigned long lon
 // where D = tr(A)^2 / 4 - det(A). Only squares of t and d amplify rounding errors, so that only
 // these are wide. Without rounding, errors are relative to the norm of the power: this serves the
 // levels of one field, not fields of which one may grow and another one decay.
-__device__ __forceinline__ plain power_by_trace(const matrix<wide> &step, unsigned long long steps) {
+template <class T>
+__device__ __forceinline__ matrix<double> power_by_trace(const matrix<T> &step, unsigned long long steps) {
     wide trace = plus(step.at[0][0], step.at[1][1]), determinant = {1.0, 0.0};
     if constexpr (!MODES_UNIT) {
         wide_sum sum;
@@ -225,13 +226,14 @@ __device__ __forceinline__ plain power_by_trace(const matrix<wide> &step, unsign
             if constexpr (!MODES_UNIT) determinant = {determinant.top * determinant.top, 0.0};
         }
     }
-    plain power;
+    matrix<double> power;
     power.at[0][0] = h + half * alpha, power.at[0][1] = upper * alpha;
     power.at[1][0] = lower * alpha, power.at[1][1] = h - half * alpha;
     return power;
 }
 
-__device__ __forceinline__ plain power_of(const exact &step, unsigned long long steps) {
+template <class T>
+__device__ __forceinline__ plain power_of(const matrix<T> &step, unsigned long long steps) {
     if constexpr (MODES_TRACE) {
         return power_by_trace(step, steps);
     } else {
@@ -242,7 +244,7 @@ __device__ __forceinline__ plain power_of(const exact &step, unsigned long long 
             raise(power, rounded, steps, from, 0);
             return power;
         } else {
-            exact power = step;
+            matrix<T> power = step;
             raise(power, step, steps, from, MODES_PLAIN);
             plain last = narrowed(power);
             raise(last, rounded, steps, from < MODES_PLAIN ? from : MODES_PLAIN - 1, 0);
