@@ -50,9 +50,16 @@ typedef struct grid_arguments {
  * batch, and its spectra. DIFFERENCES: of one array of differences in place. */
 enum { FORWARD, INVERSE, DIFFERENCES, TRANSFORMS };
 
+/* A candidate's values. planes: of the slowest axis that are transformed together, so that they stay
+ * in L2 from one pass over them to the next; 0: all. */
+typedef struct modes_choice {
+    modes_columns columns;
+    int planes;
+} modes_choice;
+
 typedef struct modes_device_state {
     modes_linear linear;
-    modes_columns columns;
+    modes_choice choice;
     modes_power power;
     bool direct;                     /* transforms read and write the caller's arrays */
     stn_plan *transform[TRANSFORMS]; /* owned; NULL where it is not needed, as the kernels */
@@ -104,20 +111,32 @@ static double times_of(const modes_linear *l, int which) {
     return which == FORWARD ? fields : states * l->width + records * fields;
 }
 
-static stn_status make_fft(const modes_linear *l, int which, bool planes, stn_fft *fft, stn_error *error) {
-    const bool direct = is_direct(l), dense = direct && which != DIFFERENCES;
+/* Points of the slowest axis. */
+static int64_t slowest(const modes_linear *l) { return l->axis[3 - l->task->rank].length; }
+/* Bytes of `planes` planes of the spectra, and of a level in the arithmetic type. */
+static int64_t planes_bytes(const modes_linear *l, int planes) {
+    return planes * (modes_grid(l) / slowest(l)) * 2 * (int64_t)stn_dtype_size(inner_of(l->task));
+}
+static int64_t level_planes_bytes(const modes_linear *l, int planes) {
+    return planes * (stn_system_task_points(l->task) / slowest(l)) * (int64_t)stn_dtype_size(l->task->dtype);
+}
+
+static stn_status make_fft(const modes_linear *l, int which, modes_choice choice, stn_fft *fft, stn_error *error) {
+    const bool direct = is_direct(l), dense = direct && which != DIFFERENCES, planes = choice.columns.columns > 0;
+    const int64_t grids = l->task->batch * (direct ? 1 : l->width);
+    const int64_t batch = choice.planes ? choice.planes : planes ? grids * slowest(l) : grids;
     const modes_layout layout = {.inverse = which == INVERSE,
                                  .in_place = !dense,
                                  .planes = planes,
                                  .dense = dense,
                                  .alignment = direct ? alignment_of(l) : 0};
-    return modes_transform(l, inner_of(l->task), layout, l->task->batch * (direct ? 1 : l->width), 1, fft, error);
+    return modes_transform(l, inner_of(l->task), layout, batch, 1, fft, error);
 }
 
-static bool estimate_fft(const modes_linear *l, int which, bool planes, const stn_machine *machine,
+static bool estimate_fft(const modes_linear *l, int which, modes_choice choice, const stn_machine *machine,
                          stn_estimate *result) {
     stn_fft fft;
-    return make_fft(l, which, planes, &fft, NULL) == STN_OK && stn_subplan_estimate_fft(&fft, machine, NULL, result);
+    return make_fft(l, which, choice, &fft, NULL) == STN_OK && stn_subplan_estimate_fft(&fft, machine, NULL, result);
 }
 
 /* ---- choosing ------------------------------------------------------------------------------- */
@@ -126,7 +145,7 @@ bool modes_device_fits(const modes_linear *l, const stn_machine *machine, char *
     stn_estimate unused;
     if (!modes_power_fits(l, machine, reason, size)) return false;
     for (int which = 0; which < TRANSFORMS; which++)
-        if (times_of(l, which) > 0 && !estimate_fft(l, which, false, machine, &unused)) {
+        if (times_of(l, which) > 0 && !estimate_fft(l, which, (modes_choice){{0, 0}, 0}, machine, &unused)) {
             snprintf(reason, size, "there is no transform of %lld x %lld x %lld points here",
                      (long long)l->axis[0].length, (long long)l->axis[1].length, (long long)l->axis[2].length);
             return false;
@@ -139,22 +158,40 @@ bool modes_device_fits(const modes_linear *l, const stn_machine *machine, char *
     return true;
 }
 
+/* The most planes of a 3D grid whose spectra fill at most this share of L2; 0: they are not transformed
+ * in such parts, because a part would be too small to keep the device busy, or not aligned. */
+static int planes_of_slab(const modes_linear *l, const stn_machine *machine, double share) {
+    const int64_t all = slowest(l);
+    int64_t planes = (int64_t)(share * (double)machine->l2_bytes / (double)planes_bytes(l, 1));
+    if (l->task->rank < 3 || !is_direct(l) || planes < 1 || 2 * planes > all) return 0;
+    while (all % planes) planes--;
+    const int64_t bytes = planes_bytes(l, (int)planes), both = bytes | level_planes_bytes(l, (int)planes);
+    return 16 * bytes < (int64_t)machine->l2_bytes || both % ALIGNED ? 0 : (int)planes;
+}
+
 size_t modes_device_candidates(const modes_linear *l, const stn_machine *machine, stn_candidate *list, size_t most) {
-    modes_columns columns[MODES_COLUMNS_CHOICES + 1] = {{0, 0}};
+    modes_columns columns[MODES_COLUMNS_CHOICES];
+    modes_choice choices[MODES_COLUMNS_CHOICES + 3];
     /* The kernel modes_columns has the spectra in no other place from which they are stored. */
     const int count = has_stage(l->task) ? 0 : modes_columns_list(l, machine, columns);
-    columns[count] = (modes_columns){0, 0};
-    size_t listed = 0;
-    for (; listed < most && listed <= (size_t)count; listed++)
-        list[listed] = stn_candidate_of(&columns[listed], sizeof columns[listed]);
-    return listed;
+    size_t all = 0;
+    for (int i = 0; i < count; i++) choices[all++] = (modes_choice){columns[i], 0};
+    for (int i = 1; i <= 2 && count; i++) {
+        const int planes = planes_of_slab(l, machine, 0.4 * i);
+        if (planes && planes != choices[all - 1].planes) choices[all++] = (modes_choice){columns[0], planes};
+    }
+    choices[all++] = (modes_choice){{0, 0}, 0};
+    if (all > most) all = most;
+    for (size_t i = 0; i < all; i++) list[i] = stn_candidate_of(&choices[i], sizeof choices[i]);
+    return all;
 }
 
 /* Fractions of the copy bandwidth that modes_load, modes_store, modes_power and modes_columns reach;
- * of that bandwidth, at which the blocks of a cluster exchange points; and of the rate of float64
- * that powers reach with matrices in registers and in local memory. The first was fitted to an H200
- * (512^3 in f32, 8192^2 in f64); the others are assumed. */
-static const struct { double moving, exchange, arithmetic, local; } rates = {0.85, 0.6, 0.5, 0.05};
+ * of that bandwidth, at which the blocks of a cluster exchange points; of the rate of float64 that
+ * powers reach with matrices in registers and in local memory; of the time of transforms, that they
+ * take by planes that stay in L2. The rate of registers is that at which an H200 took 5.4 ms for 1000
+ * steps of a wave on 8192^2 points in f64 by modes_power; the others are assumed. */
+static const struct { double moving, exchange, arithmetic, local, resident; } rates = {0.85, 0.6, 0.5, 0.05, 0.7};
 
 /* Seconds of a pass of modes_power or modes_columns over spectra of so many bytes. */
 static double power_seconds(const modes_linear *l, const stn_machine *machine, modes_columns columns, double spectra,
@@ -178,31 +215,34 @@ void modes_device_estimate(const modes_linear *l, const stn_machine *machine, co
     const double grids = (double)level_bytes(task) * l->width, spectra = (double)spectra_bytes(l);
     const double all = (double)task->steps * (double)task->states, chunks = all / (double)modes_chunk(task);
     const double differences = times_of(l, DIFFERENCES);
-    modes_columns columns;
-    memcpy(&columns, candidate->values, sizeof columns);
-    const double flops = modes_power_flops(l, columns.columns > 0);
+    modes_choice choice;
+    memcpy(&choice, candidate->values, sizeof choice);
+    const double flops = modes_power_flops(l, choice.columns.columns > 0);
+    const double slabs = choice.planes ? (double)(task->batch * slowest(l) / choice.planes) : 1;
     /* Passes of modes_load and modes_store, and their bytes. */
-    const double moves = is_direct(l) ? differences > 0 : 1 + times_of(l, INVERSE);
+    const double moves = is_direct(l) ? slabs * (differences > 0) : 1 + times_of(l, INVERSE);
     const double moved = is_direct(l) ? 2 * differences / l->width * grids : moves * (grids + spectra);
     double points = 1;
     for (int axis = 0; axis < 3; axis++) points *= (double)l->axis[axis].length;
     *result = (stn_estimate){.unit = STN_UNIT_FMA_F64};
     for (int which = 0; which < TRANSFORMS; which++) {
         stn_estimate each;
-        const double times = times_of(l, which);
+        const double times = times_of(l, which) * slabs;
         if (times == 0) continue;
-        if (!estimate_fft(l, which, columns.columns > 0, machine, &each)) {
+        if (!estimate_fft(l, which, choice, machine, &each)) {
             result->seconds = INFINITY;
             return;
         }
         result->bytes += times * each.bytes, result->flops += times * each.flops;
-        result->launches += times * each.launches, result->seconds += times * each.seconds;
+        const double started = times * each.launches * machine->launch_seconds;
+        const double moving = (choice.planes ? rates.resident : 1) * (times * each.seconds - started);
+        result->launches += times * each.launches, result->seconds += fmax(moving, 0) + started;
     }
     result->bytes += moved + 2 * spectra * chunks;
     result->flops += flops * chunks;
     result->launches += moves + chunks;
     result->seconds += moved / (rates.moving * machine->copy_bandwidth) +
-                       chunks * power_seconds(l, machine, columns, spectra, flops) +
+                       chunks * power_seconds(l, machine, choice.columns, spectra, flops) +
                        (moves + chunks) * machine->launch_seconds;
     result->memory = spectra * (has_stage(task) ? 2 : 1);
     result->grids = result->memory / grids;
@@ -252,11 +292,10 @@ static stn_status make_grid_kernel(stn_plan *plan, const modes_linear *l, bool l
 }
 
 static stn_status make_transforms(stn_plan *plan, modes_device_state *state, stn_error *error) {
-    const bool planes = state->columns.columns > 0;
     for (int which = 0; which < TRANSFORMS; which++) {
         stn_fft fft;
         if (times_of(&state->linear, which) == 0) continue;
-        STN_TRY(make_fft(&state->linear, which, planes, &fft, error));
+        STN_TRY(make_fft(&state->linear, which, state->choice, &fft, error));
         stn_error why = {STN_OK, ""};
         const stn_status status = stn_subplan_fft(plan, &fft, NULL, &state->transform[which], &why);
         if (status != STN_OK) /* cuFFT may not work here; strategies without transforms may */
@@ -288,13 +327,13 @@ stn_status modes_device_prepare(stn_plan *plan, stn_error *error) {
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
     state->chunk = modes_chunk(&plan->system);
-    memcpy(&state->columns, plan->candidate.values, sizeof state->columns);
+    memcpy(&state->choice, plan->candidate.values, sizeof state->choice);
     if (!modes_analyse(&plan->system, l, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s", reason);
     state->direct = is_direct(l);
     if (!state->direct || times_of(l, DIFFERENCES) > 0) STN_TRY(make_grid_kernel(plan, l, true, &state->load, error));
     if (!state->direct) STN_TRY(make_grid_kernel(plan, l, false, &state->store, error));
-    STN_TRY(modes_power_make(plan, l, state->columns, &state->power, error));
+    STN_TRY(modes_power_make(plan, l, state->choice.columns, &state->power, error));
     STN_TRY(make_transforms(plan, state, error));
     STN_TRY(stn_system_points_make(plan, false, &state->receivers, error));
     lay_out(plan, state);
@@ -321,20 +360,43 @@ typedef struct device_run {
 
 static void *at(const device_run *r, size_t offset) { return (char *)r->run->workspace + offset; }
 
+/* Planes of the slowest axis of all grids, from number `first` on. */
+typedef struct slab {
+    int64_t first, planes;
+} slab;
+/* How many there are, and number i of them. */
+static int64_t slabs_of(const device_run *r) {
+    const modes_linear *l = &r->state->linear;
+    return r->state->choice.planes ? l->task->batch * slowest(l) / r->state->choice.planes : 1;
+}
+static slab slab_at(const device_run *r, int64_t i) {
+    const int64_t planes = r->state->choice.planes;
+    return planes ? (slab){i * planes, planes} : (slab){0, r->state->linear.task->batch * slowest(&r->state->linear)};
+}
+static void *spectrum_at(const device_run *r, const void *spectrum, const slab *s) {
+    return (char *)spectrum + s->first * planes_bytes(&r->state->linear, 1);
+}
+static void *level_at(const device_run *r, const void *level, const slab *s) {
+    return (char *)level + s->first * level_planes_bytes(&r->state->linear, 1);
+}
+
 /* Launches modes_load or modes_store. */
-static stn_status move(const device_run *r, bool loads, const void *const *arrays, void *spectrum, stn_error *error) {
+static stn_status move(const device_run *r, bool loads, const void *const *arrays, void *spectrum, const slab *part,
+                       stn_error *error) {
     const modes_linear *l = &r->state->linear;
     const int64_t along = loads ? l->axis[2].length : l->axis[2].n;
-    grid_arguments a = {.spectrum = spectrum,
+    grid_arguments a = {.spectrum = spectrum_at(r, spectrum, part),
                         .row = 2 * (l->axis[2].length / 2 + 1),
                         .grid = 2 * modes_grid(l),
                         .grids = l->task->batch,
                         .chunks = stn_div_up(along, (int64_t)threads_along(along) * run_along(along))};
     _Alignas(16) unsigned char packed[sizeof a];
     const size_t pointers = (size_t)l->width * sizeof(void *), rest = offsetof(grid_arguments, spectrum);
+    for (int i = 0; i < l->width; i++) a.array[i] = arrays[i] ? level_at(r, arrays[i], part) : NULL;
     for (int axis = 0; axis < 3; axis++) a.n[axis] = l->axis[axis].n, a.length[axis] = l->axis[axis].length;
     a.rows = a.grids * (loads ? a.length[0] * a.length[1] : a.n[0] * a.n[1]);
-    memcpy(packed, arrays, pointers);
+    if (r->state->choice.planes) a.rows = part->planes * a.length[1]; /* of 3D grids without mirrors */
+    memcpy(packed, a.array, pointers);
     memcpy(packed + pointers, (const char *)&a + rest, sizeof a - rest);
     const int64_t groups = stn_div_up(a.rows, THREADS / threads_along(along));
     const stn_launch how = {
@@ -350,14 +412,17 @@ static stn_status transform(const device_run *r, int which, const void *in, void
 static stn_status load(const device_run *r, void *spectrum, stn_error *error) {
     const modes_linear *l = &r->state->linear;
     const void *const *in = r->run->system->in;
-    if (r->state->load) STN_TRY(move(r, true, in, spectrum, error));
-    if (!r->state->direct) return transform(r, FORWARD, spectrum, spectrum, error);
-    for (int f = 0; f < l->task->system->nfields; f++)
-        for (int level = 0; level < l->task->system->fields[f].levels; level++) {
-            const int i = l->first[f] + level;
-            void *const to = (char *)spectrum + (size_t)i * number_bytes(l);
-            STN_TRY(transform(r, level ? DIFFERENCES : FORWARD, level ? to : in[i], to, error));
-        }
+    for (int64_t part = 0; part < slabs_of(r); part++) {
+        const slab s = slab_at(r, part);
+        if (r->state->load) STN_TRY(move(r, true, in, spectrum, &s, error));
+        if (!r->state->direct) return transform(r, FORWARD, spectrum, spectrum, error);
+        for (int f = 0; f < l->task->system->nfields; f++)
+            for (int level = l->task->system->fields[f].levels - 1; level >= 0; level--) {
+                const int i = l->first[f] + level;
+                void *const to = spectrum_at(r, (char *)spectrum + (size_t)i * number_bytes(l), &s);
+                STN_TRY(transform(r, level ? DIFFERENCES : FORWARD, level ? to : level_at(r, in[i], &s), to, error));
+            }
+    }
     return STN_OK;
 }
 
@@ -366,12 +431,16 @@ static stn_status load(const device_run *r, void *spectrum, stn_error *error) {
 static stn_status store(const device_run *r, void *spectrum, const void *const *out, bool back, stn_error *error) {
     const modes_linear *l = &r->state->linear;
     if (!r->state->direct) {
+        const slab all = slab_at(r, 0);
         if (back) STN_TRY(transform(r, INVERSE, spectrum, spectrum, error));
-        return move(r, false, out, spectrum, error);
+        return move(r, false, out, spectrum, &all, error);
     }
     for (int i = 0; i < l->width; i++)
-        if (out[i])
-            STN_TRY(transform(r, INVERSE, (char *)spectrum + (size_t)i * number_bytes(l), (void *)out[i], error));
+        for (int64_t part = 0; part < slabs_of(r) && out[i]; part++) {
+            const slab s = slab_at(r, part);
+            const void *const from = spectrum_at(r, (char *)spectrum + (size_t)i * number_bytes(l), &s);
+            STN_TRY(transform(r, INVERSE, from, level_at(r, out[i], &s), error));
+        }
     return STN_OK;
 }
 
@@ -427,15 +496,18 @@ void modes_device_describe(const stn_plan *plan, stn_format format, stn_text *te
     const stn_plan *forward = state->transform[FORWARD];
     if (!forward) return;
     if (format == STN_JSON) {
-        stn_json_integer(text, "columns", state->columns.columns);
+        stn_json_integer(text, "columns", state->choice.columns.columns);
+        stn_json_integer(text, "planes", state->choice.planes);
         stn_json_key(text, "transforms");
         stn_json_string(text, forward->strategy->name);
         return;
     }
-    if (state->columns.columns)
+    const modes_choice *choice = &state->choice;
+    if (choice->columns.columns)
         stn_text_printf(text, ", transforms along %c in that kernel, of %d columns in %d block%s",
-                        'z' - (3 - plan->system.rank), state->columns.columns, state->columns.shares,
-                        state->columns.shares > 1 ? "s" : "");
+                        'z' - (3 - plan->system.rank), choice->columns.columns, choice->columns.shares,
+                        choice->columns.shares > 1 ? "s" : "");
+    if (choice->planes) stn_text_printf(text, ", of %d planes at a time along the others", choice->planes);
     stn_text_printf(text, ", transforms by %s: ", forward->strategy->name);
     forward->strategy->describe(forward, format, text);
 }

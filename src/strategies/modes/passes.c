@@ -31,10 +31,10 @@ stn_status modes_transform(const modes_linear *l, stn_dtype dtype, modes_layout 
                            stn_fft *fft, stn_error *error) {
     const int rank = l->task->rank - layout.planes;
     const int64_t pitch = l->axis[2].length / 2 + 1;
-    const int64_t planes = layout.planes ? l->axis[2 - rank].length : 1, grid = modes_grid(l) / planes;
+    const int64_t grid = modes_grid(l) / (layout.planes ? l->axis[2 - rank].length : 1);
     const bool inverse = layout.inverse;
     stn_transform t = STN_TRANSFORM_INIT;
-    t.rank = rank, t.batch = (size_t)(batch * planes), t.dtype = dtype, t.in_place = layout.in_place;
+    t.rank = rank, t.batch = (size_t)batch, t.dtype = dtype, t.in_place = layout.in_place;
     t.kind = inverse ? STN_C2R : STN_R2C;
     t.inverse_scale = scale;
     t.alignment = (size_t)layout.alignment;
