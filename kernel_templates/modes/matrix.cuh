@@ -203,7 +203,8 @@ __device__ __forceinline__ matrix<double> power_by_trace(const matrix<T> &step, 
     }
     const double half = 0.5 * plus(step.at[0][0], negated(step.at[1][1])).top, upper = step.at[0][1].top,
                  lower = step.at[1][0].top, quarter = half * half + upper * lower;  // D
-    double h = 1.0, alpha = 0.0, square = 1.0;                                      // square: alpha of A^(2^j)
+    double h = 1.0, alpha = 0.0;
+    double square = 1.0;  // alpha of A^(2^j)
     int squarings = 63 - __clzll(static_cast<long long>(steps));
 #pragma unroll 1
     for (unsigned long long left = steps;; left >>= 1, squarings--) {

@@ -85,6 +85,8 @@ __device__ __forceinline__ void store_cell(value *line, cell c, unsigned rank, v
     line[c.index] = z;
 }
 
+constexpr int UNROLLED_REACH = MODES_REACH <= 8 ? 8 : 1;
+
 // Powers for the levels of one field, whose products do not cancel, are applied in the data's type.
 using applied = chosen<MODES_TRACE, REAL, double>::type;
 using factors = matrix<chosen<MODES_REAL, applied, complex<applied>>::type>;
@@ -123,9 +125,11 @@ __device__ __forceinline__ void apply_powers(const columns_arguments &a, value *
         if (MODES_EVEN_LINE && k > mirror && k) continue;
         f.terms = terms[column];
         f.first = !k && !(first_column + column);
-#pragma unroll
+        int multiple = 0;
+#pragma unroll UNROLLED_REACH
         for (int o = 1; o <= MODES_REACH; o++) {
-            const wide_complex turn = root(a.tables.axis[2], static_cast<unsigned long long>(k) * o % N);
+            multiple += multiple + k < N ? k : k - N;
+            const wide_complex turn = root(a.tables.axis[2], multiple);
             f.cosine[o] = turn.re, f.sine[o] = turn.im;
         }
         exact step = {};

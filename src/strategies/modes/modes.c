@@ -162,6 +162,11 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     if (on_device) modes_device_describe(plan, format, text);
 }
 
+static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
+    (void)task;
+    modes_device_name(candidate, text);
+}
+
 const stn_strategy stn_system_strategy_modes = {
     .name = "modes",
     .system.applies = applies,
@@ -171,5 +176,6 @@ const stn_strategy stn_system_strategy_modes = {
     .execute = execute,
     .describe = describe,
     .release = release,
+    .name_candidate = name_candidate,
     .counts_steps = true,
 };

@@ -37,7 +37,7 @@
 
 /* Threads of a block of modes_load and modes_store; points of a thread on long rows. */
 enum { THREADS = 128, RUN = 4 };
-enum { MOST_WIDTH = 16, ALIGNED = 256 };
+enum { MOST_WIDTH = 16, ALIGNED = 256, SLABS = 3 /* all planes, and two sizes of slabs */ };
 
 /* Same as in modes_load.cu and modes_store.cu, where `array` is as long as the state. */
 typedef struct grid_arguments {
@@ -50,8 +50,8 @@ typedef struct grid_arguments {
  * batch, and its spectra. DIFFERENCES: of one array of differences in place. */
 enum { FORWARD, INVERSE, DIFFERENCES, TRANSFORMS };
 
-/* A candidate's values. planes: of the slowest axis that are transformed together, so that they stay
- * in L2 from one pass over them to the next; 0: all. */
+/* A candidate's values. planes: of the slowest axis, or rows of 2D grids, that are loaded and
+ * transformed together, so that they stay in L2 from one pass over them to the next; 0: all. */
 typedef struct modes_choice {
     modes_columns columns;
     int planes;
@@ -121,10 +121,16 @@ static int64_t level_planes_bytes(const modes_linear *l, int planes) {
     return planes * (stn_system_task_points(l->task) / slowest(l)) * (int64_t)stn_dtype_size(l->task->dtype);
 }
 
+/* Inverse transforms of rows are one pass. */
+static int planes_together(const modes_linear *l, modes_choice choice, bool inverse) {
+    return inverse && l->task->rank == 2 ? 0 : choice.planes;
+}
+
 static stn_status make_fft(const modes_linear *l, int which, modes_choice choice, stn_fft *fft, stn_error *error) {
     const bool direct = is_direct(l), dense = direct && which != DIFFERENCES, planes = choice.columns.columns > 0;
     const int64_t grids = l->task->batch * (direct ? 1 : l->width);
-    const int64_t batch = choice.planes ? choice.planes : planes ? grids * slowest(l) : grids;
+    const int64_t together = planes_together(l, choice, which == INVERSE);
+    const int64_t batch = together ? together : planes ? grids * slowest(l) : grids;
     const modes_layout layout = {.inverse = which == INVERSE,
                                  .in_place = !dense,
                                  .planes = planes,
@@ -158,12 +164,14 @@ bool modes_device_fits(const modes_linear *l, const stn_machine *machine, char *
     return true;
 }
 
-/* The most planes of a 3D grid whose spectra fill at most this share of L2; 0: they are not transformed
- * in such parts, because a part would be too small to keep the device busy, or not aligned. */
+/* The most planes whose spectra fill at most this share of L2; 0: all are transformed at once,
+ * because each is read and written once, or such a part is too small to keep the device busy, or
+ * not aligned. */
 static int planes_of_slab(const modes_linear *l, const stn_machine *machine, double share) {
     const int64_t all = slowest(l);
     int64_t planes = (int64_t)(share * (double)machine->l2_bytes / (double)planes_bytes(l, 1));
-    if (l->task->rank < 3 || !is_direct(l) || planes < 1 || 2 * planes > all) return 0;
+    const bool once = l->task->rank == 2 && times_of(l, DIFFERENCES) == 0;
+    if (once || !is_direct(l) || planes < 1 || 2 * planes > all) return 0;
     while (all % planes) planes--;
     const int64_t bytes = planes_bytes(l, (int)planes), both = bytes | level_planes_bytes(l, (int)planes);
     return 16 * bytes < (int64_t)machine->l2_bytes || both % ALIGNED ? 0 : (int)planes;
@@ -171,27 +179,28 @@ static int planes_of_slab(const modes_linear *l, const stn_machine *machine, dou
 
 size_t modes_device_candidates(const modes_linear *l, const stn_machine *machine, stn_candidate *list, size_t most) {
     modes_columns columns[MODES_COLUMNS_CHOICES];
-    modes_choice choices[MODES_COLUMNS_CHOICES + 3];
+    modes_choice choices[MODES_COLUMNS_CHOICES * SLABS + 1];
     /* The kernel modes_columns has the spectra in no other place from which they are stored. */
     const int count = has_stage(l->task) ? 0 : modes_columns_list(l, machine, columns);
     size_t all = 0;
-    for (int i = 0; i < count; i++) choices[all++] = (modes_choice){columns[i], 0};
-    for (int i = 1; i <= 2 && count; i++) {
-        const int planes = planes_of_slab(l, machine, 0.4 * i);
-        if (planes && planes != choices[all - 1].planes) choices[all++] = (modes_choice){columns[0], planes};
-    }
+    for (int i = 0; i < count; i++)
+        for (int j = 0, before = 0; j < SLABS; j++) {
+            const int planes = j ? planes_of_slab(l, machine, 0.3 * j) : 0;
+            if (!j || planes > before) choices[all++] = (modes_choice){columns[i], planes};
+            before = planes;
+        }
     choices[all++] = (modes_choice){{0, 0}, 0};
     if (all > most) all = most;
     for (size_t i = 0; i < all; i++) list[i] = stn_candidate_of(&choices[i], sizeof choices[i]);
     return all;
 }
 
-/* Fractions of the copy bandwidth that modes_load, modes_store, modes_power and modes_columns reach;
- * of that bandwidth, at which the blocks of a cluster exchange points; of the rate of float64 that
- * powers reach with matrices in registers and in local memory; of the time of transforms, that they
- * take by planes that stay in L2. The rate of registers is that at which an H200 took 5.4 ms for 1000
- * steps of a wave on 8192^2 points in f64 by modes_power; the others are assumed. */
-static const struct { double moving, exchange, arithmetic, local, resident; } rates = {0.85, 0.6, 0.5, 0.05, 0.7};
+/* Fractions of the copy bandwidth that modes_load, modes_store, modes_power and modes_columns
+ * reach; of that bandwidth, at which the blocks of a cluster exchange points; of the rate of
+ * float64 that powers reach with matrices in registers and in local memory; of the time of
+ * transforms, that they take by planes that stay in L2. The first is that of all passes of 1000
+ * steps of a wave on 512^3 points in f32 by modes_power on an H200; the others are assumed. */
+static const struct { double moving, exchange, arithmetic, local, resident; } rates = {0.76, 0.6, 0.4, 0.05, 0.7};
 
 /* Seconds of a pass of modes_power or modes_columns over spectra of so many bytes. */
 static double power_seconds(const modes_linear *l, const stn_machine *machine, modes_columns columns, double spectra,
@@ -202,11 +211,12 @@ static double power_seconds(const modes_linear *l, const stn_machine *machine, m
     if (!columns.columns) return fmax(moved, computed);
     /* What other blocks of a cluster have travels once in each direction. */
     const double exchanged = 2 * spectra * (1 - 1.0 / columns.shares) / (rates.exchange * machine->copy_bandwidth);
-    const bool wide = l->task->dtype == STN_F64;
+    const bool wide = l->task->dtype == STN_F64, parts = columns.columns * (wide ? 16 : 8) < MODES_SECTOR;
     const double numbers = spectra / (wide ? 16 : 8), length = (double)l->axis[3 - l->task->rank].length;
     const double unit = machine->flops[wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32];
     const double transformed = 2 * numbers * stn_shared_fft_work((int64_t)length) * 2 / (rates.arithmetic * unit);
-    return fmax(moved, computed + (wide ? transformed : 0)) + (wide ? 0 : 0.25 * transformed) + exchanged;
+    return fmax(parts ? 1.5 * moved : moved, computed + (wide ? transformed : 0)) + (wide ? 0 : 0.25 * transformed) +
+           exchanged;
 }
 
 void modes_device_estimate(const modes_linear *l, const stn_machine *machine, const stn_candidate *candidate,
@@ -219,6 +229,7 @@ void modes_device_estimate(const modes_linear *l, const stn_machine *machine, co
     memcpy(&choice, candidate->values, sizeof choice);
     const double flops = modes_power_flops(l, choice.columns.columns > 0);
     const double slabs = choice.planes ? (double)(task->batch * slowest(l) / choice.planes) : 1;
+    const double resident = choice.planes ? rates.resident : 1;
     /* Passes of modes_load and modes_store, and their bytes. */
     const double moves = is_direct(l) ? slabs * (differences > 0) : 1 + times_of(l, INVERSE);
     const double moved = is_direct(l) ? 2 * differences / l->width * grids : moves * (grids + spectra);
@@ -227,7 +238,8 @@ void modes_device_estimate(const modes_linear *l, const stn_machine *machine, co
     *result = (stn_estimate){.unit = STN_UNIT_FMA_F64};
     for (int which = 0; which < TRANSFORMS; which++) {
         stn_estimate each;
-        const double times = times_of(l, which) * slabs;
+        const bool together = planes_together(l, choice, which == INVERSE) > 0;
+        const double times = times_of(l, which) * (together ? slabs : 1);
         if (times == 0) continue;
         if (!estimate_fft(l, which, choice, machine, &each)) {
             result->seconds = INFINITY;
@@ -235,13 +247,13 @@ void modes_device_estimate(const modes_linear *l, const stn_machine *machine, co
         }
         result->bytes += times * each.bytes, result->flops += times * each.flops;
         const double started = times * each.launches * machine->launch_seconds;
-        const double moving = (choice.planes ? rates.resident : 1) * (times * each.seconds - started);
+        const double moving = (together ? resident : 1) * (times * each.seconds - started);
         result->launches += times * each.launches, result->seconds += fmax(moving, 0) + started;
     }
     result->bytes += moved + 2 * spectra * chunks;
     result->flops += flops * chunks;
     result->launches += moves + chunks;
-    result->seconds += moved / (rates.moving * machine->copy_bandwidth) +
+    result->seconds += resident * moved / (rates.moving * machine->copy_bandwidth) +
                        chunks * power_seconds(l, machine, choice.columns, spectra, flops) +
                        (moves + chunks) * machine->launch_seconds;
     result->memory = spectra * (has_stage(task) ? 2 : 1);
@@ -365,13 +377,15 @@ typedef struct slab {
     int64_t first, planes;
 } slab;
 /* How many there are, and number i of them. */
-static int64_t slabs_of(const device_run *r) {
+static int64_t slabs_of(const device_run *r, bool inverse) {
     const modes_linear *l = &r->state->linear;
-    return r->state->choice.planes ? l->task->batch * slowest(l) / r->state->choice.planes : 1;
+    const int planes = planes_together(l, r->state->choice, inverse);
+    return planes ? l->task->batch * slowest(l) / planes : 1;
 }
-static slab slab_at(const device_run *r, int64_t i) {
-    const int64_t planes = r->state->choice.planes;
-    return planes ? (slab){i * planes, planes} : (slab){0, r->state->linear.task->batch * slowest(&r->state->linear)};
+static slab slab_at(const device_run *r, bool inverse, int64_t i) {
+    const modes_linear *l = &r->state->linear;
+    const int64_t planes = l->task->batch * slowest(l) / slabs_of(r, inverse);
+    return (slab){i * planes, planes};
 }
 static void *spectrum_at(const device_run *r, const void *spectrum, const slab *s) {
     return (char *)spectrum + s->first * planes_bytes(&r->state->linear, 1);
@@ -395,7 +409,8 @@ static stn_status move(const device_run *r, bool loads, const void *const *array
     for (int i = 0; i < l->width; i++) a.array[i] = arrays[i] ? level_at(r, arrays[i], part) : NULL;
     for (int axis = 0; axis < 3; axis++) a.n[axis] = l->axis[axis].n, a.length[axis] = l->axis[axis].length;
     a.rows = a.grids * (loads ? a.length[0] * a.length[1] : a.n[0] * a.n[1]);
-    if (r->state->choice.planes) a.rows = part->planes * a.length[1]; /* of 3D grids without mirrors */
+    if (r->state->choice.planes) /* without mirrors */
+        a.rows = part->planes * (l->task->rank == 3 ? a.length[1] : 1);
     memcpy(packed, a.array, pointers);
     memcpy(packed + pointers, (const char *)&a + rest, sizeof a - rest);
     const int64_t groups = stn_div_up(a.rows, THREADS / threads_along(along));
@@ -412,8 +427,8 @@ static stn_status transform(const device_run *r, int which, const void *in, void
 static stn_status load(const device_run *r, void *spectrum, stn_error *error) {
     const modes_linear *l = &r->state->linear;
     const void *const *in = r->run->system->in;
-    for (int64_t part = 0; part < slabs_of(r); part++) {
-        const slab s = slab_at(r, part);
+    for (int64_t part = 0; part < slabs_of(r, false); part++) {
+        const slab s = slab_at(r, false, part);
         if (r->state->load) STN_TRY(move(r, true, in, spectrum, &s, error));
         if (!r->state->direct) return transform(r, FORWARD, spectrum, spectrum, error);
         for (int f = 0; f < l->task->system->nfields; f++)
@@ -431,13 +446,13 @@ static stn_status load(const device_run *r, void *spectrum, stn_error *error) {
 static stn_status store(const device_run *r, void *spectrum, const void *const *out, bool back, stn_error *error) {
     const modes_linear *l = &r->state->linear;
     if (!r->state->direct) {
-        const slab all = slab_at(r, 0);
+        const slab all = slab_at(r, true, 0);
         if (back) STN_TRY(transform(r, INVERSE, spectrum, spectrum, error));
         return move(r, false, out, spectrum, &all, error);
     }
     for (int i = 0; i < l->width; i++)
-        for (int64_t part = 0; part < slabs_of(r) && out[i]; part++) {
-            const slab s = slab_at(r, part);
+        for (int64_t part = 0; part < slabs_of(r, true) && out[i]; part++) {
+            const slab s = slab_at(r, true, part);
             const void *const from = spectrum_at(r, (char *)spectrum + (size_t)i * number_bytes(l), &s);
             STN_TRY(transform(r, INVERSE, from, level_at(r, out[i], &s), error));
         }
@@ -485,6 +500,18 @@ stn_status modes_device_execute(stn_plan *plan, const stn_execution *run, stn_er
     return STN_OK;
 }
 
+void modes_device_name(const stn_candidate *candidate, stn_text *text) {
+    modes_choice c;
+    memcpy(&c, candidate->values, sizeof c);
+    if (!c.columns.columns) {
+        stn_text_printf(text, "whole transforms");
+        return;
+    }
+    stn_text_printf(text, "%d column%s in %d block%s", c.columns.columns, c.columns.columns > 1 ? "s" : "",
+                    c.columns.shares, c.columns.shares > 1 ? "s" : "");
+    if (c.planes) stn_text_printf(text, ", %d planes at a time", c.planes);
+}
+
 /* ---- description ---------------------------------------------------------------------------- */
 
 const modes_linear *modes_device_linear(const stn_plan *plan) {
@@ -504,10 +531,12 @@ void modes_device_describe(const stn_plan *plan, stn_format format, stn_text *te
     }
     const modes_choice *choice = &state->choice;
     if (choice->columns.columns)
-        stn_text_printf(text, ", transforms along %c in that kernel, of %d columns in %d block%s",
-                        'z' - (3 - plan->system.rank), choice->columns.columns, choice->columns.shares,
-                        choice->columns.shares > 1 ? "s" : "");
-    if (choice->planes) stn_text_printf(text, ", of %d planes at a time along the others", choice->planes);
+        stn_text_printf(text, ", transforms along %c in that kernel, of %d column%s in %d block%s",
+                        'z' - (3 - plan->system.rank), choice->columns.columns, choice->columns.columns > 1 ? "s" : "",
+                        choice->columns.shares, choice->columns.shares > 1 ? "s" : "");
+    if (choice->planes)
+        stn_text_printf(text, ", of %d %s at a time along the others", choice->planes,
+                        plan->system.rank == 3 ? "planes" : "rows");
     stn_text_printf(text, ", transforms by %s: ", forward->strategy->name);
     forward->strategy->describe(forward, format, text);
 }

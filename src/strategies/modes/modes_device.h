@@ -10,6 +10,7 @@ size_t modes_device_candidates(const modes_linear *linear, const stn_machine *ma
                                size_t most);
 void modes_device_estimate(const modes_linear *linear, const stn_machine *machine, const stn_candidate *candidate,
                            stn_estimate *result);
+void modes_device_name(const stn_candidate *candidate, stn_text *text);
 const modes_linear *modes_device_linear(const stn_plan *plan);
 /* The strategy's functions of these names. */
 stn_status modes_device_prepare(stn_plan *plan, stn_error *error);

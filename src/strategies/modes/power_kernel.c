@@ -20,18 +20,18 @@ enum {
     ROWS_A_THREAD = 8, /* rows among which a thread's cosines and sines are shared */
     SHARED = 32 << 10, /* bytes of the terms of a block's rows */
     MOST_SLOTS = SHARED / 16,
-    MOST_NUMBERS = 400, /* pairs of an operation and a number of the state that it depends on */
+    MOST_NUMBERS = 400, /* numbers_of */
+    MOST_WIDE = 160,    /* of these and of products, in 106 bits: modes_columns compiles in 1 s */
     MOST_NODES = 1024,
     MOST_POINTS = 1 << 20,
     MOST_SHARES = 8, /* portable clusters have at most 8 blocks */
     MEMORY_LINE = 128,
-    SECTOR = 32,
     BLOCKS = 3,    /* that a multiprocessor should hold, so that some load while others compute */
     MOST_REAL = 8, /* rows of a matrix that a thread has in local memory */
     MOST_COMPLEX = 6,
-    /* The last squarings, in float64. Each of those after a rounding error at most quadruples it: for
-     * f64 to 16 roundings. For others, a run of so many squarings has an error below 4^12 roundings
-     * of float64, 2e-9. */
+    /* The last squarings, in float64. Each of those after a rounding error at most quadruples it:
+     * for f64 to 16 roundings. For others, a run of so many squarings has an error below 4^12
+     * roundings of float64, 2e-9. */
     PLAIN = 2,
     PLAIN_NARROW = 12
 };
@@ -159,6 +159,30 @@ static modes_power_shape shape_of(const modes_linear *l, const stn_machine *mach
     return s;
 }
 
+/* Registers hold small matrices only, as in modes_power.cu. */
+static int products_of(const modes_linear *l) {
+    const int n = size_of(l);
+    return n * n * n * (l->real ? 1 : 4);
+}
+bool modes_power_unrolls(const modes_linear *l) { return products_of(l) <= 128; }
+
+/* The levels of one field, whose matrix' power follows from its trace. */
+static bool by_trace(const modes_linear *l) {
+    return l->width == 2 && l->task->system->nfields == 1 && l->real && !l->affine;
+}
+static int squarings(uint64_t steps) { return 63 - __builtin_clzll(steps); }
+/* Have numbers 106 bits? */
+static bool is_wide(const modes_linear *l) {
+    return l->task->dtype == STN_F64 || squarings(modes_chunk(l->task)) > PLAIN_NARROW;
+}
+
+/* Pairs of an operation and a number of the state that it depends on. */
+static int numbers_of(const modes_linear *l) {
+    int numbers = 0;
+    for (int i = 0; i < l->count; i++) numbers += __builtin_popcountll(l->operations[i].columns);
+    return numbers;
+}
+
 /* The same of modes_columns; false: its lines do not fit. */
 static bool columns_shape(const modes_linear *l, const stn_machine *machine, modes_columns choice,
                           modes_power_shape *s) {
@@ -188,26 +212,23 @@ int modes_columns_list(const modes_linear *l, const stn_machine *machine, modes_
     int count = 0;
     if (axis == 2 || length < 2 || length > MOST_POINTS || !stn_shared_fft_good(length) || !modes_power_unrolls(l))
         return 0;
+    if (is_wide(l) && products_of(l) + numbers_of(l) > MOST_WIDE) return 0;
+    const double most = (double)machine->shared_per_multiprocessor / BLOCKS;
     for (int shares = 1; shares <= (machine->sm >= 90 ? MOST_SHARES : 1) && count < MODES_COLUMNS_CHOICES;
          shares *= 2) {
         /* Neighbouring columns fill sectors of 32 bytes, or if there is room lines of 128. */
         int columns = MEMORY_LINE / bytes;
         const double each = (double)l->width * ((double)(length / shares) * bytes * 17 / 16 + 16 * (double)slots);
-        while (columns > SECTOR / bytes && columns * each > (double)machine->shared_per_multiprocessor / BLOCKS)
-            columns /= 2;
+        while (columns > MODES_SECTOR / bytes && columns * each > most) columns /= 2;
+        if (columns * each > (double)machine->shared_per_block) columns /= 2;
         modes_power_shape unused;
         if (columns * each > (double)machine->shared_per_block || slots * columns * 16 > SHARED / 4) continue;
         if (!columns_shape(l, machine, (modes_columns){columns, shares}, &unused)) continue;
         list[count++] = (modes_columns){columns, shares};
-        if (shares == 1) break; /* clusters exchange points, which takes longer */
+        if (columns * each <= most && columns >= MODES_SECTOR / bytes)
+            break; /* blocks of a cluster exchange points, which takes longer */
     }
     return count;
-}
-
-/* Registers hold small matrices only, as in modes_power.cu. */
-bool modes_power_unrolls(const modes_linear *l) {
-    const int n = size_of(l);
-    return n * n * n * (l->real ? 1 : 4) <= 128;
 }
 
 /* The values in the order in which the rendered text reads them. */
@@ -226,8 +247,7 @@ static int list_values(const modes_linear *l, modes_power *to) {
 
 bool modes_power_fits(const modes_linear *l, const stn_machine *machine, char *reason, size_t size) {
     const int most = l->real ? MOST_REAL : MOST_COMPLEX, slots = list_slots(l, 2, NULL);
-    int numbers = 0;
-    for (int i = 0; i < l->count; i++) numbers += __builtin_popcountll(l->operations[i].columns);
+    const int numbers = numbers_of(l);
     if (size_of(l) > most)
         snprintf(reason, size, "a step's %s matrix has %d rows, and a GPU's thread holds at most %d",
                  l->real ? "real" : "complex", size_of(l), most);
@@ -242,32 +262,21 @@ bool modes_power_fits(const modes_linear *l, const stn_machine *machine, char *r
     return false;
 }
 
-/* The levels of one field, whose matrix' power follows from its trace. */
-static bool by_trace(const modes_linear *l) {
-    return l->width == 2 && l->task->system->nfields == 1 && l->real && !l->affine;
-}
-static int squarings(uint64_t steps) { return 63 - __builtin_clzll(steps); }
-/* Have numbers 106 bits? */
-static bool is_wide(const modes_linear *l) {
-    return l->task->dtype == STN_F64 || squarings(modes_chunk(l->task)) > PLAIN_NARROW;
-}
-
 double modes_power_flops(const modes_linear *l, bool columns) {
     const modes_power_shape s = shape_of(l, &(stn_machine){.multiprocessors = 1});
     const int64_t half = l->axis[2].length / 2 + 1;
     const int axis = 3 - l->task->rank;
-    const double n = size_of(l), bits = squarings(modes_chunk(l->task)), product = n * n * n * (l->real ? 1 : 4);
+    const double bits = squarings(modes_chunk(l->task));
     const double wide = is_wide(l) ? 13 : 2;
-    double frequencies = (double)(s.differ[0] * s.differ[1]) * (double)half, numbers = 0;
+    double frequencies = (double)(s.differ[0] * s.differ[1]) * (double)half;
     if (columns) frequencies = (double)modes_grid(l) * (l->even[axis] ? 0.5 : 1);
-    for (int i = 0; i < l->count; i++) numbers += __builtin_popcountll(l->operations[i].columns);
     const bool narrow = l->task->dtype != STN_F64;
     const double exact = fmax(0, bits - (narrow ? by_trace(l) ? PLAIN_NARROW : 64 : PLAIN));
     /* Operations of squarings in 106 bits and in float64, of products for half of the bits. */
-    double power = 1.5 * product * (13 * exact + 2 * (bits - exact));
+    double power = 1.5 * products_of(l) * (13 * exact + 2 * (bits - exact));
     if (by_trace(l)) power = (l->unit ? 16 : 28) * exact + 4 * (bits - exact) + 4 * bits;
     /* Of a symbol's term, of a factor. */
-    return frequencies * (power + wide * (s.slots + numbers));
+    return frequencies * (power + wide * (s.slots + numbers_of(l)));
 }
 
 /* ---- the kernel's text ---------------------------------------------------------------------- */

@@ -15,7 +15,7 @@
 typedef struct modes_columns {
     int columns, shares;
 } modes_columns;
-enum { MODES_COLUMNS_CHOICES = 2 };
+enum { MODES_COLUMNS_CHOICES = 3, MODES_SECTOR = 32 }; /* sector: bytes that are moved together */
 
 /* How threads lie on the frequencies of a spectrum. */
 typedef struct modes_power_shape {
@@ -33,7 +33,8 @@ typedef struct modes_power_shape {
 typedef struct modes_power {
     modes_power_shape shape;
     stn_kernel *kernel;
-    void *tables;                        /* device memory, owned: taps, roots of each axis, twiddle factors */
+    /* Device memory, owned: taps, roots of each axis, twiddle factors. */
+    void *tables;
     size_t coarse[3], fine[3], twiddles; /* byte offsets */
     int low[3];
     int nvalues, value[MODES_MOST_VALUES]; /* the node of each value */

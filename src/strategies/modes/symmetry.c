@@ -149,8 +149,8 @@ static bool keeps(const probe *p, int axis) {
     return true;
 }
 
-/* Is 1 the determinant of the matrix for u and u - u.prev? Its rows differ in their first number, by
- * 1, so that it is the factor of the second number. */
+/* Is 1 the determinant of the matrix for u and u - u.prev? Its rows differ in their first number,
+ * by 1, so that it is the factor of the second number. */
 static bool is_unit(const probe *p) {
     const int root = p->l->root[0];
     if (p->l->width != 2 || p->l->task->system->nfields != 1 || root < 0) return false;
