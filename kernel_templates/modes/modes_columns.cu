@@ -49,7 +49,8 @@ struct columns_arguments {
     wide values[MODES_VALUES];  // As in modes_power.cu.
 };
 static_assert(layout_matches(sizeof(columns_arguments)), "the arguments that are launched");
-static_assert(shared_bytes_match(sizeof(value) * padded_points<column_line>()), "the shared memory that is given");
+static_assert(shared_bytes_match(sizeof(value) * padded_points<column_line>() + sizeof(wide) * MODES_COLUMNS * SLOTS),
+              "the shared memory that is given");
 
 // Frequency k of a line in shared memory.
 struct cell {
@@ -112,9 +113,8 @@ __device__ __forceinline__ int frequency_at(int e, unsigned rank) {
 }
 // Applies the powers at all frequencies of the block, or at those up to N / 2 and their mirror
 // images.
-__device__ __forceinline__ void apply_powers(const columns_arguments &a, value *lines,
-                                             const wide (&terms)[MODES_COLUMNS][SLOTS], long long first_column,
-                                             unsigned rank) {
+__device__ __forceinline__ void apply_powers(const columns_arguments &a, value *lines, const wide *terms,
+                                             long long first_column, unsigned rank) {
     constexpr int COUNT = LINE_SHARES == 1 && MODES_EVEN_LINE ? N / 2 + 1 : N / LINE_SHARES;
     frequency f;
     f.values = a.values;
@@ -123,7 +123,7 @@ __device__ __forceinline__ void apply_powers(const columns_arguments &a, value *
     for (int i = static_cast<int>(threadIdx.x); i < COUNT * MODES_COLUMNS; i += THREADS) {
         const int column = i % MODES_COLUMNS, k = frequency_at(i / MODES_COLUMNS, rank), mirror = k ? N - k : 0;
         if (MODES_EVEN_LINE && k > mirror && k) continue;
-        f.terms = terms[column];
+        f.terms = terms + column * SLOTS;
         f.first = !k && !(first_column + column);
         int multiple = 0;
 #pragma unroll UNROLLED_REACH
@@ -143,9 +143,9 @@ __device__ __forceinline__ void apply_powers(const columns_arguments &a, value *
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     modes_columns(const __grid_constant__ columns_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
-    __shared__ wide terms[MODES_COLUMNS][SLOTS];
     const int lane = static_cast<int>(threadIdx.x) % LINE_COUNT, t = static_cast<int>(threadIdx.x) / LINE_COUNT;
     value *const lines = reinterpret_cast<value *>(stn_shared), *const line = lines + lane;
+    wide *const terms = reinterpret_cast<wide *>(lines + padded_points<column_line>());  // Of each column.
     const long long tile = blockIdx.x / LINE_SHARES, grid = tile / a.tiles,
                     first_column = tile % a.tiles * MODES_COLUMNS, own = first_column + lane % MODES_COLUMNS;
     const unsigned rank = LINE_SHARES > 1 ? cluster_rank() : 0u;
@@ -154,7 +154,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         reinterpret_cast<value *>(a.spectrum) + (lane / MODES_COLUMNS * a.grids + grid) * (N * a.columns) + own;
     for (int i = static_cast<int>(threadIdx.x); i < MODES_COLUMNS * MODES_TERMS; i += THREADS) {
         const long long c = first_column + i / SLOTS;
-        if (c < a.columns) terms[i / SLOTS][i % SLOTS] = term_of(a.tables, i % SLOTS, c / a.pitch, c % a.pitch);
+        if (c < a.columns) terms[i] = term_of(a.tables, i % SLOTS, c / a.pitch, c % a.pitch);
     }
     // Until all blocks have started.
     if (LINE_SHARES > 1) line_barrier_in_cluster<column_line>();

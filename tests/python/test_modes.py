@@ -368,7 +368,7 @@ class Columns(unittest.TestCase):
                  (affine, (9, 14), np.float64, 50, 'real 3 x 3 .*of 18 x 28 points, transforms along y'),
                  (MAXWELL, (16, 12), np.float64, 99, 'complex 3 x 3 .*along y in that kernel')]
         if 'STENTOR_EMULATOR_L2' in os.environ:  # bytes, so few that small grids are divided
-            cases += [(wave, (8192, 6), np.float64, 20, 'of 2 columns in 4 blocks,'), (wave, (4096, 2), np.float64, 21, 'of [12] columns? in [12] blocks?,'), (drag, (4096, 2), np.float32, 3, 'complex 2 x 2 .*of 4 columns in 2 blocks,'),
+            cases += [(wave, (8192, 6), np.float64, 20, 'of 2 columns in 4 blocks,'), (wave, (4096, 2), np.float64, 21, 'of [12] columns? in [12] blocks?,'), (drag, (8192, 2), np.float32, 3, r'complex 2 x 2 .*of [24] columns in [248] blocks,'),
                       (wave, (256, 48), np.float32, 40, 'of 64 rows at a time along the others'),
                       (deep, (16, 24, 32), np.float32, 40, 'along z in that kernel, .*of 4 planes at a time along the others')]
         for text, extent, dtype, steps, told in cases:

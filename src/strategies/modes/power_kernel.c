@@ -183,6 +183,11 @@ static int numbers_of(const modes_linear *l) {
     return numbers;
 }
 
+/* Of the terms of a block's columns. */
+static size_t terms_bytes(const modes_power_shape *s) {
+    return (size_t)stn_max(s->slots, 1) * (size_t)s->columns * sizeof(pair_of_doubles);
+}
+
 /* The same of modes_columns; false: its lines do not fit. */
 static bool columns_shape(const modes_linear *l, const stn_machine *machine, modes_columns choice,
                           modes_power_shape *s) {
@@ -198,7 +203,7 @@ static bool columns_shape(const modes_linear *l, const stn_machine *machine, mod
                                   .threads = wide ? 448 : 640,
                                   .shared = machine->shared_per_block,
                                   .total = machine->shared_per_multiprocessor,
-                                  .other_bytes = (size_t)stn_max(s->slots, 1) * (size_t)choice.columns * 16};
+                                  .other_bytes = terms_bytes(s)};
     stn_shared_fft_make(machine->found, (int)length, &needs, &s->line);
     s->chunks = stn_div_up(modes_grid(l) / length, choice.columns);
     s->blocks = s->chunks * l->task->batch;
@@ -426,6 +431,10 @@ static void put_roots(const modes_roots *from, int64_t count, int low, char *coa
  * frequency: all roots. */
 static int axis_of(const modes_power_shape *s, int i) { return i == 2 ? s->axis : i + (i >= s->axis); }
 
+static size_t columns_shared(const modes_linear *l, const modes_power_shape *s) {
+    return stn_shared_fft_bytes(&s->line, l->task->dtype == STN_F64) + terms_bytes(s);
+}
+
 static stn_status make_tables(const stn_plan *plan, const modes_linear *l, const slot *slots, modes_power *power,
                               stn_error *error) {
     const modes_power_shape *s = &power->shape;
@@ -467,7 +476,7 @@ stn_status modes_power_make(stn_plan *plan, const modes_linear *l, modes_columns
     if (!choice.columns)
         power->shape = shape_of(l, &plan->machine);
     else if (columns_shape(l, &plan->machine, choice, &power->shape))
-        shared = stn_shared_fft_bytes(&power->shape.line, l->task->dtype == STN_F64);
+        shared = columns_shared(l, &power->shape);
     else
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "a block has no room for columns of these spectra");
     power->nvalues = list_values(l, power);
@@ -531,8 +540,12 @@ stn_status modes_power_run(const modes_power *power, const modes_linear *l, cons
                        .scale = pass->scale,
                        .levels = pass->levels}};
         put_values(power, l, numbers, all.values);
-        return stn_shared_fft_launch(&s->line, l->task->dtype == STN_F64, power->kernel, s->blocks, &all, stream,
-                                     error);
+        const stn_launch how = {.grid = {(unsigned)(s->blocks * s->line.shares), 1, 1},
+                                .block = {(unsigned)(s->line.threads * s->line.lines), 1, 1},
+                                .shared = columns_shared(l, s),
+                                .stream = stream,
+                                .cluster = s->line.shares > 1 ? (unsigned)s->line.shares : 0};
+        return stn_module_launch(power->kernel->module, &how, &all, error);
     }
     struct {
         power_arguments a;
