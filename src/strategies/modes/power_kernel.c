@@ -21,7 +21,7 @@ enum {
     SHARED = 32 << 10, /* bytes of the terms of a block's rows */
     MOST_SLOTS = SHARED / 16,
     MOST_NUMBERS = 400, /* numbers_of */
-    MOST_WIDE = 160,    /* of these and of products, in 106 bits: modes_columns compiles in 1 s */
+    MOST_WIDE = 120,    /* of these and of products, in 106 bits: modes_columns compiles in 1 s */
     MOST_NODES = 1024,
     MOST_POINTS = 1 << 20,
     MOST_SHARES = 8, /* portable clusters have at most 8 blocks */
