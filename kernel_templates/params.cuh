@@ -195,8 +195,8 @@ struct equation {
     }
 };
 
-// ---- modes_load, modes_store, modes_power, modes_columns: all steps of a linear system at once;
-// here the wave equation u.next = 2*u - u.prev + c*lap(u) of order 2
+// ---- modes_grid, modes_power, modes_columns: all steps of a linear system at once; here the wave
+// equation u.next = 2*u - u.prev + c*lap(u) of order 2
 constexpr int MODES_WIDTH = 2;  // numbers of the state: the levels of all fields
 // Fields; the most levels of one; the first number of each, and the end.
 constexpr int MODES_FIELDS = 1;
@@ -207,6 +207,7 @@ constexpr int MODES_BEYOND[3] = {-1, -1, 1};
 // By field, axis and side, the sign of the image.
 constexpr int MODES_SIGN[6 * MODES_FIELDS] = {0, 0, 0, 0, 1, -1};
 constexpr int MODES_RUN = 4;               // points of a thread
+constexpr int MODES_STORES = 0;            // modes_grid: 0: levels to differences; 1: back
 constexpr int MODES_FROM = 0;              // the first level whose difference is written
 constexpr int MODES_AFFINE = 0;            // 1: a step adds constants
 constexpr int MODES_REAL = 1;              // 1: the matrix is real

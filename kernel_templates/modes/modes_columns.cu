@@ -145,7 +145,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     extern __shared__ __align__(16) unsigned char stn_shared[];
     const int lane = static_cast<int>(threadIdx.x) % LINE_COUNT, t = static_cast<int>(threadIdx.x) / LINE_COUNT;
     value *const lines = reinterpret_cast<value *>(stn_shared), *const line = lines + lane;
-    wide *const terms = reinterpret_cast<wide *>(lines + padded_points<column_line>());  // Of each column.
+    // Of each column.
+    wide *const terms = reinterpret_cast<wide *>(lines + padded_points<column_line>());
     const long long tile = blockIdx.x / LINE_SHARES, grid = tile / a.tiles,
                     first_column = tile % a.tiles * MODES_COLUMNS, own = first_column + lane % MODES_COLUMNS;
     const unsigned rank = LINE_SHARES > 1 ? cluster_rank() : 0u;

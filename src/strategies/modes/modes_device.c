@@ -1,14 +1,14 @@
 /* The strategy modes on a GPU: plans for transforms of real data, and kernels around and between
  * them.
  *
- *     modes_load    levels -> differences, extended past mirrors, in the arithmetic type
+ *     modes_grid    levels -> differences, extended past mirrors, in the arithmetic type
  *     transform     of all of them to spectra, in place
  *     modes_power   times the power of the step's matrix at each frequency
  *     inverse transform
- *     modes_store   differences -> levels
+ *     modes_grid    differences -> levels
  *
- * Without mirrors and conversions, transforms read and write the caller's arrays: modes_load writes
- * the differences alone, modes_power replaces differences by levels, and there is no modes_store.
+ * Without mirrors and conversions, transforms read and write the caller's arrays: modes_grid writes
+ * the differences alone, modes_power replaces differences by levels, and nothing follows.
  *
  * If columns of the spectra fit a block, modes_columns transforms them along the slowest axis,
  * before and after it multiplies by the power: two passes over the spectra less for each direction
@@ -35,11 +35,11 @@
 #include "strategies/modes/power_kernel.h"
 #include "strategies/modes/symmetry.h"
 
-/* Threads of a block of modes_load and modes_store; points of a thread on long rows. */
+/* Threads of a block of modes_grid; points of a thread on long rows. */
 enum { THREADS = 128, RUN = 4 };
 enum { MOST_WIDTH = 16, ALIGNED = 256, SLABS = 3 /* all planes, and two sizes of slabs */ };
 
-/* Same as in modes_load.cu and modes_store.cu, where `array` is as long as the state. */
+/* Same as in modes_grid.cu, where `array` is as long as the state. */
 typedef struct grid_arguments {
     void *array[MOST_WIDTH];
     void *spectrum;
@@ -195,11 +195,11 @@ size_t modes_device_candidates(const modes_linear *l, const stn_machine *machine
     return all;
 }
 
-/* Fractions of the copy bandwidth that modes_load, modes_store, modes_power and modes_columns
- * reach; of that bandwidth, at which the blocks of a cluster exchange points; of the rate of
- * float64 that powers reach with matrices in registers and in local memory; of the time of
- * transforms, that they take by planes that stay in L2. The first is that of all passes of 1000
- * steps of a wave on 512^3 points in f32 by modes_power on an H200; the others are assumed. */
+/* Fractions of the copy bandwidth that modes_grid, modes_power and modes_columns reach; of that
+ * bandwidth, at which the blocks of a cluster exchange points; of the rate of float64 that powers
+ * reach with matrices in registers and in local memory; of the time of transforms, that they take
+ * by planes that stay in L2. The first is that of all passes of 1000 steps of a wave on 512^3
+ * points in f32 by modes_power on an H200; the others are assumed. */
 static const struct { double moving, exchange, arithmetic, local, resident; } rates = {0.76, 0.6, 0.4, 0.05, 0.7};
 
 /* Seconds of a pass of modes_power or modes_columns over spectra of so many bytes. */
@@ -230,7 +230,7 @@ void modes_device_estimate(const modes_linear *l, const stn_machine *machine, co
     const double flops = modes_power_flops(l, choice.columns.columns > 0);
     const double slabs = choice.planes ? (double)(task->batch * slowest(l) / choice.planes) : 1;
     const double resident = choice.planes ? rates.resident : 1;
-    /* Passes of modes_load and modes_store, and their bytes. */
+    /* Passes of modes_grid, and their bytes. */
     const double moves = is_direct(l) ? slabs * (differences > 0) : 1 + times_of(l, INVERSE);
     const double moved = is_direct(l) ? 2 * differences / l->width * grids : moves * (grids + spectra);
     double points = 1;
@@ -290,6 +290,7 @@ static stn_status make_grid_kernel(stn_plan *plan, const modes_linear *l, bool l
     stn_params_elements(&params, l->task->dtype);
     modes_render_fields(l, &params);
     stn_params_int(&params, "MODES_LEVELS", levels);
+    stn_params_int(&params, "MODES_STORES", !loads);
     stn_params_int(&params, "MODES_FROM", is_direct(l));
     stn_params_ints(&params, "MODES_BEYOND", beyond, 3);
     stn_params_ints(&params, "MODES_SIGN", sign, 6 * (size_t)system->nfields);
@@ -298,7 +299,7 @@ static stn_status make_grid_kernel(stn_plan *plan, const modes_linear *l, bool l
     stn_params_int(&params, "THREADS_Y", THREADS / threads_along(n));
     stn_params_int(&params, "EXPECTED_HEADER",
                    (int64_t)(sizeof(grid_arguments) - (size_t)(MOST_WIDTH - l->width) * sizeof(void *)));
-    STN_TRY(stn_kernel_make(plan->context, loads ? "modes_load" : "modes_store", &params, 0, kernel, error));
+    STN_TRY(stn_kernel_make(plan->context, "modes_grid", &params, 0, kernel, error));
     stn_plan_list_kernel(plan, *kernel);
     return STN_OK;
 }
@@ -394,7 +395,7 @@ static void *level_at(const device_run *r, const void *level, const slab *s) {
     return (char *)level + s->first * level_planes_bytes(&r->state->linear, 1);
 }
 
-/* Launches modes_load or modes_store. */
+/* Launches modes_grid. */
 static stn_status move(const device_run *r, bool loads, const void *const *arrays, void *spectrum, const slab *part,
                        stn_error *error) {
     const modes_linear *l = &r->state->linear;
