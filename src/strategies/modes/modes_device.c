@@ -228,7 +228,8 @@ void modes_device_estimate(const modes_linear *l, const stn_machine *machine, co
     modes_choice choice;
     memcpy(&choice, candidate->values, sizeof choice);
     const double flops = modes_power_flops(l, choice.columns.columns > 0);
-    const double slabs = choice.planes ? (double)(task->batch * slowest(l) / choice.planes) : 1;
+    const int64_t parts = choice.planes ? task->batch * slowest(l) / choice.planes : 1;
+    const double slabs = (double)parts;
     const double resident = choice.planes ? rates.resident : 1;
     /* Passes of modes_grid, and their bytes. */
     const double moves = is_direct(l) ? slabs * (differences > 0) : 1 + times_of(l, INVERSE);

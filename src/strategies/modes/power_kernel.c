@@ -223,7 +223,8 @@ int modes_columns_list(const modes_linear *l, const stn_machine *machine, modes_
          shares *= 2) {
         /* Neighbouring columns fill sectors of 32 bytes, or if there is room lines of 128. */
         int columns = MEMORY_LINE / bytes;
-        const double each = (double)l->width * ((double)(length / shares) * bytes * 17 / 16 + 16 * (double)slots);
+        const int64_t points = length / shares; /* of a block */
+        const double each = (double)l->width * ((double)points * bytes * 17 / 16 + 16 * (double)slots);
         while (columns > MODES_SECTOR / bytes && columns * each > most) columns /= 2;
         if (columns * each > (double)machine->shared_per_block) columns /= 2;
         modes_power_shape unused;
