@@ -179,7 +179,7 @@ static stn_status run_once(void *user, stn_error *error) {
  * that is so large that its sides have no effect. */
 static stn_status expect(const rig *r, stn_context *host, const size_t at[3], int width, double *values,
                          stn_error *error) {
-    const int rank = r->c->rank;
+    const int rank = r->c->rank < 3 ? r->c->rank : 3;
     const size_t side = r->problem.extent[0];
     size_t points = 1, middle = 0;
     stn_system_problem p = r->problem;
@@ -196,7 +196,7 @@ static stn_status expect(const rig *r, stn_context *host, const size_t at[3], in
     for (int i = 0; i < 2 * r->arrays + r->coefficients && status == STN_OK; i++)
         status = stn_memory_alloc(host, points * 8, &arrays[i], error);
     for (int i = 0; i < r->arrays + r->coefficients && status == STN_OK; i++)
-        for (size_t k = 0; k < points; k++) {
+        for (size_t k = 0; k < points && arrays[i]; k++) {
             size_t index = 0, left = k, place[3];
             for (int axis = rank - 1; axis >= 0; axis--) {
                 place[axis] = (at[axis] + side * (size_t)width + left % (size_t)width - (size_t)(width / 2)) % side;
@@ -309,7 +309,7 @@ static stn_status expect_samples(const rig *r, stn_context *host, double expecte
             if (width < most) width = most;
         }
     for (int i = 0; i < SAMPLES; i++) {
-        size_t at[3];
+        size_t at[3] = {0};
         sample(r, i, at);
         STN_TRY(expect(r, host, at, width, expected + i * MOST_ARRAYS, error));
     }
