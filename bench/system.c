@@ -179,7 +179,7 @@ static stn_status run_once(void *user, stn_error *error) {
  * that is so large that its sides have no effect. */
 static stn_status expect(const rig *r, stn_context *host, const size_t at[3], int width, double *values,
                          stn_error *error) {
-    const int rank = r->c->rank;
+    const int rank = r->c->rank < 3 ? r->c->rank : 3;
     const size_t side = r->problem.extent[0];
     size_t points = 1, middle = 0;
     stn_system_problem p = r->problem;
@@ -196,7 +196,7 @@ static stn_status expect(const rig *r, stn_context *host, const size_t at[3], in
     for (int i = 0; i < 2 * r->arrays + r->coefficients && status == STN_OK; i++)
         status = stn_memory_alloc(host, points * 8, &arrays[i], error);
     for (int i = 0; i < r->arrays + r->coefficients && status == STN_OK; i++)
-        for (size_t k = 0; k < points; k++) {
+        for (size_t k = 0; k < points && arrays[i]; k++) {
             size_t index = 0, left = k, place[3];
             for (int axis = rank - 1; axis >= 0; axis--) {
                 place[axis] = (at[axis] + side * (size_t)width + left % (size_t)width - (size_t)(width / 2)) % side;
@@ -284,9 +284,11 @@ static stn_status measure(bench *machine, rig *r, stn_plan *like, const stn_stra
     if (status == STN_OK) {
         const double rate = (double)r->points * (double)r->c->steps / seconds;
         const double roof = machine->copy_bandwidth / ((double)r->c->arrays * (double)stn_dtype_size(r->c->dtype));
-        printf("%-34s %-6s %-42s %8.2f GPoint/s %6.1f%% of the roof (goal %3.0f%%), off by %.1e%s, plan in %.2f s\n",
-               r->c->name, strategy->name, name.data ? name.data : "", rate / 1e9, 100 * rate / roof, 100 * r->c->goal,
-               off, off <= (r->c->dtype == STN_F64 ? 1e-13 : 2e-5) ? "" : " WRONG", compiled);
+        printf(
+            "%-34s %-6s %-42s %8.2f GPoint/s %6.1f%% of the roof (goal %3.0f%%), %.6f s, off by %.1e%s, plan in %.2f "
+            "s\n",
+            r->c->name, strategy->name, name.data ? name.data : "", rate / 1e9, 100 * rate / roof, 100 * r->c->goal,
+            seconds, off, off <= (r->c->dtype == STN_F64 ? 1e-13 : 2e-5) ? "" : " WRONG", compiled);
     } else
         printf("%-34s %-6s %s: %s\n", r->c->name, strategy->name, name.data ? name.data : "", error->message);
     fflush(stdout);
@@ -295,26 +297,33 @@ static stn_status measure(bench *machine, rig *r, stn_plan *like, const stn_stra
     return status;
 }
 
+static stn_status expect_samples(const rig *r, stn_context *host, double expected[SAMPLES * MOST_ARRAYS],
+                                 stn_error *error) {
+    const int rank = r->c->rank;
+    int width = 1;
+    for (int axis = 0; axis < rank; axis++)
+        for (int side = 0; side < 2; side++) {
+            const int reach = stn_system_reach(r->system, rank, axis, side);
+            /* A later assignment may read next states of an earlier one: twice the reach. */
+            const int most = (stn_system_field_count(r->system) > 1 ? 4 : 2) * CHECKED_STEPS * reach + 3;
+            if (width < most) width = most;
+        }
+    for (int i = 0; i < SAMPLES; i++) {
+        size_t at[3] = {0};
+        sample(r, i, at);
+        STN_TRY(expect(r, host, at, width, expected + i * MOST_ARRAYS, error));
+    }
+    return STN_OK;
+}
+
 static stn_status run_case(bench *machine, stn_context *host, const settings *s, const system_case *c,
                            stn_error *error) {
     rig r;
     stn_plan *like = NULL;
     double expected[SAMPLES * MOST_ARRAYS];
-    int width = 1;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_status status = open_rig(machine, c, s->small ? (c->rank == 2 ? 200 : 70) : c->side, &r, error);
-    for (int axis = 0; axis < c->rank && status == STN_OK; axis++)
-        for (int side = 0; side < 2; side++) {
-            const int reach = stn_system_reach(r.system, c->rank, axis, side);
-            /* A later assignment may read next states of an earlier one: twice the reach. */
-            const int most = (stn_system_field_count(r.system) > 1 ? 4 : 2) * CHECKED_STEPS * reach + 3;
-            if (width < most) width = most;
-        }
-    for (int i = 0; i < SAMPLES && status == STN_OK; i++) {
-        size_t at[3];
-        sample(&r, i, at);
-        status = expect(&r, host, at, width, expected + i * MOST_ARRAYS, error);
-    }
+    if (status == STN_OK) status = expect_samples(&r, host, expected, error);
     for (const stn_strategy *const *row = stn_kind_system.strategies; *row && status == STN_OK; row++) {
         stn_candidate list[MOST_CANDIDATES];
         if (s->strategy && strcmp((*row)->name, s->strategy) != 0) continue;
@@ -369,7 +378,22 @@ static stn_status time_heat(bench *machine, rig *r, const char *name, double *se
     return status;
 }
 
-static stn_status run_long(bench *machine, const settings *s, size_t which, stn_error *error) {
+/* Measures all candidates of the chosen plan's strategy. */
+static stn_status measure_all(bench *machine, stn_context *host, rig *r, stn_error *error) {
+    double expected[SAMPLES * MOST_ARRAYS];
+    stn_candidate list[MOST_CANDIDATES];
+    stn_plan *const like = r->plan;
+    stn_memory_free(r->context, r->workspace);
+    r->plan = NULL, r->workspace = NULL;
+    const stn_status status = expect_samples(r, host, expected, error);
+    const size_t count = like->strategy->system.candidates(&like->system, &like->machine, list, MOST_CANDIDATES);
+    for (size_t i = 0; i < count && status == STN_OK; i++)
+        (void)measure(machine, r, like, like->strategy, &list[i], expected, error);
+    stn_plan_destroy(like);
+    return status;
+}
+
+static stn_status run_long(bench *machine, stn_context *host, const settings *s, size_t which, stn_error *error) {
     const system_case c = {long_runs[which].name,
                            long_runs[which].wave,
                            long_runs[which].rank,
@@ -394,6 +418,7 @@ static stn_status run_long(bench *machine, const settings *s, size_t which, stn_
     else
         printf("%-34s %s\n", c.name, error->message);
     fflush(stdout);
+    if (status == STN_OK && s->all) status = measure_all(machine, host, &r, error);
     drop(&r);
     close_rig(&r);
     return status;
@@ -439,7 +464,7 @@ int main(int argc, char **argv) {
         if (!s.only || strstr(cases[i].name, s.only))
             failed += run_case(&machine, host, &s, &cases[i], &error) != STN_OK;
     for (size_t i = 0; i < sizeof long_runs / sizeof *long_runs && status == STN_OK; i++)
-        if (!s.only || strstr(long_runs[i].name, s.only)) failed += run_long(&machine, &s, i, &error) != STN_OK;
+        if (!s.only || strstr(long_runs[i].name, s.only)) failed += run_long(&machine, host, &s, i, &error) != STN_OK;
     if (status != STN_OK) fprintf(stderr, "stentor-system: %s\n", error.message);
     stn_context_destroy(host);
     bench_close(&machine);

@@ -198,7 +198,7 @@ struct equation {
     }
 };
 
-// ---- modes_load, modes_store, modes_power: all steps of a linear system at once; here the wave
+// ---- modes_grid, modes_power, modes_columns: all steps of a linear system at once; here the wave
 // equation u.next = 2*u - u.prev + c*lap(u) of order 2
 constexpr int MODES_WIDTH = 2;  // numbers of the state: the levels of all fields
 // Fields; the most levels of one; the first number of each, and the end.
@@ -210,13 +210,18 @@ constexpr int MODES_BEYOND[3] = {-1, -1, 1};
 // By field, axis and side, the sign of the image.
 constexpr int MODES_SIGN[6 * MODES_FIELDS] = {0, 0, 0, 0, 1, -1};
 constexpr int MODES_RUN = 4;               // points of a thread
+constexpr int MODES_STORES = 0;            // modes_grid: 0: levels to differences; 1: back
 constexpr int MODES_FROM = 0;              // the first level whose difference is written
 constexpr int MODES_AFFINE = 0;            // 1: a step adds constants
 constexpr int MODES_REAL = 1;              // 1: the matrix is real
-constexpr int MODES_EXACT = 1;             // 1: powers in 106 bits
-constexpr int MODES_PLAIN = 3;             // the last squarings, in float64
+constexpr int MODES_WIDE = 1;              // 1: numbers of 106 bits; 0: float64
+constexpr int MODES_PLAIN = 2;             // the last squarings, in float64
+constexpr int MODES_TRACE = 1;             // 1: the power of a 2 x 2 matrix by its trace
+constexpr int MODES_UNIT = 1;              // 1: its determinant is 1
 constexpr int MODES_EVEN[2] = {1, 1};      // by axis z, y: the matrix at -k is that at k
 constexpr int MODES_REACH = 1;             // the largest offset along the rows
+constexpr int MODES_COLUMNS = 2;           // modes_columns: columns of a block
+constexpr int MODES_EVEN_LINE = 1;         // its matrices at -k are those at k
 constexpr int MODES_ROWS = 32;             // rows of frequencies of a block
 constexpr int MODES_TERMS = 2;             // terms of all stencils
 constexpr int MODES_PART[2] = {0, 0};      // by term: its real or its imaginary part

@@ -4,7 +4,10 @@
 // their operands, so that a factor that is real, imaginary or 1 costs no more than it must.
 //
 // Products and sums are rounded one by one: a contraction of both would break the exact sums.
+//
+// Without MODES_WIDE, rest is 0 and all arithmetic is that of float64.
 #pragma once
+#include "params.cuh"
 
 struct wide {
     double top, rest;
@@ -33,13 +36,17 @@ __device__ __forceinline__ wide two_sum(double a, double b) {
 struct wide_sum {
     double sum = 0, error = 0;
     __device__ __forceinline__ void add(wide a, wide b) {
+        if constexpr (!MODES_WIDE) {
+            sum += a.top * b.top;
+            return;
+        }
         const double product = __dmul_rn(a.top, b.top), lost = __fma_rn(a.top, b.top, -product);
         const wide both = two_sum(sum, product);
         sum = both.top;
         error = __dadd_rn(error, __fma_rn(a.top, b.rest, __fma_rn(a.rest, b.top, __dadd_rn(both.rest, lost))));
     }
     __device__ __forceinline__ void subtract(wide a, wide b) { add({-a.top, -a.rest}, b); }
-    __device__ __forceinline__ wide value() const { return renormalised(sum, error); }
+    __device__ __forceinline__ wide value() const { return MODES_WIDE ? renormalised(sum, error) : wide{sum, 0.0}; }
 };
 
 // ---- parts
@@ -72,6 +79,7 @@ __device__ __forceinline__ whole<A + B> plus(whole<A>, whole<B>) {
     return {};
 }
 __device__ __forceinline__ wide plus(wide a, wide b) {
+    if constexpr (!MODES_WIDE) return {a.top + b.top, 0.0};
     const wide both = two_sum(a.top, b.top);
     return renormalised(both.top, __dadd_rn(both.rest, __dadd_rn(a.rest, b.rest)));
 }
@@ -91,6 +99,7 @@ __device__ __forceinline__ wide_complex plus(A a, B b) {
 
 // ---- products
 __device__ __forceinline__ wide times(wide a, wide b) {
+    if constexpr (!MODES_WIDE) return {a.top * b.top, 0.0};
     const double product = __dmul_rn(a.top, b.top), lost = __fma_rn(a.top, b.top, -product);
     return renormalised(product, __fma_rn(a.top, b.rest, __fma_rn(a.rest, b.top, lost)));
 }

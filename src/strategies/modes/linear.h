@@ -60,6 +60,7 @@ typedef struct modes_linear {
     bool affine;                          /* steps add constants too */
     bool real;                            /* the matrix is real: symmetry.h */
     bool even[2];                         /* along axis 0, 1: the matrix at -k is that at k */
+    bool unit;                            /* two levels of one field: the determinant is 1 */
     modes_axis axis[3];
 } modes_linear;
 

@@ -1,14 +1,18 @@
 /* The strategy modes on a GPU: plans for transforms of real data, and kernels around and between
  * them.
  *
- *     modes_load    levels -> differences, extended past mirrors, in the arithmetic type
+ *     modes_grid    levels -> differences, extended past mirrors, in the arithmetic type
  *     transform     of all of them to spectra, in place
  *     modes_power   times the power of the step's matrix at each frequency
  *     inverse transform
- *     modes_store   differences -> levels
+ *     modes_grid    differences -> levels
  *
- * Without mirrors and conversions, transforms read and write the caller's arrays: modes_load writes
- * the differences alone, modes_power replaces differences by levels, and there is no modes_store.
+ * Without mirrors and conversions, transforms read and write the caller's arrays: modes_grid writes
+ * the differences alone, modes_power replaces differences by levels, and nothing follows.
+ *
+ * If columns of the spectra fit a block, modes_columns transforms them along the slowest axis,
+ * before and after it multiplies by the power: two passes over the spectra less for each direction
+ * of the transforms, which are of planes then.
  *
  * Snapshots and receivers divide the run into chunks, as on the host. The states before the last
  * one are transformed back from a copy, so that the spectra are kept. */
@@ -31,11 +35,11 @@
 #include "strategies/modes/power_kernel.h"
 #include "strategies/modes/symmetry.h"
 
-/* Threads of a block of modes_load and modes_store; points of a thread on long rows. */
+/* Threads of a block of modes_grid; points of a thread on long rows. */
 enum { THREADS = 128, RUN = 4 };
-enum { MOST_WIDTH = 16, ALIGNED = 256 };
+enum { MOST_WIDTH = 16, ALIGNED = 256, SLABS = 3 /* all planes, and two sizes of slabs */ };
 
-/* Same as in modes_load.cu and modes_store.cu, where `array` is as long as the state. */
+/* Same as in modes_grid.cu, where `array` is as long as the state. */
 typedef struct grid_arguments {
     void *array[MOST_WIDTH];
     void *spectrum;
@@ -46,8 +50,16 @@ typedef struct grid_arguments {
  * batch, and its spectra. DIFFERENCES: of one array of differences in place. */
 enum { FORWARD, INVERSE, DIFFERENCES, TRANSFORMS };
 
+/* A candidate's values. planes: of the slowest axis, or rows of 2D grids, that are loaded and
+ * transformed together, so that they stay in L2 from one pass over them to the next; 0: all. */
+typedef struct modes_choice {
+    modes_columns columns;
+    int planes;
+} modes_choice;
+
 typedef struct modes_device_state {
     modes_linear linear;
+    modes_choice choice;
     modes_power power;
     bool direct;                     /* transforms read and write the caller's arrays */
     stn_plan *transform[TRANSFORMS]; /* owned; NULL where it is not needed, as the kernels */
@@ -99,16 +111,38 @@ static double times_of(const modes_linear *l, int which) {
     return which == FORWARD ? fields : states * l->width + records * fields;
 }
 
-static stn_status make_fft(const modes_linear *l, int which, stn_fft *fft, stn_error *error) {
-    const bool direct = is_direct(l), dense = direct && which != DIFFERENCES;
-    const modes_layout layout = {
-        .inverse = which == INVERSE, .in_place = !dense, .dense = dense, .alignment = direct ? alignment_of(l) : 0};
-    return modes_transform(l, inner_of(l->task), layout, l->task->batch * (direct ? 1 : l->width), 1, fft, error);
+/* Points of the slowest axis. */
+static int64_t slowest(const modes_linear *l) { return l->axis[3 - l->task->rank].length; }
+/* Bytes of `planes` planes of the spectra, and of a level in the arithmetic type. */
+static int64_t planes_bytes(const modes_linear *l, int planes) {
+    return planes * (modes_grid(l) / slowest(l)) * 2 * (int64_t)stn_dtype_size(inner_of(l->task));
+}
+static int64_t level_planes_bytes(const modes_linear *l, int planes) {
+    return planes * (stn_system_task_points(l->task) / slowest(l)) * (int64_t)stn_dtype_size(l->task->dtype);
 }
 
-static bool estimate_fft(const modes_linear *l, int which, const stn_machine *machine, stn_estimate *result) {
+/* Inverse transforms of rows are one pass. */
+static int planes_together(const modes_linear *l, modes_choice choice, bool inverse) {
+    return inverse && l->task->rank == 2 ? 0 : choice.planes;
+}
+
+static stn_status make_fft(const modes_linear *l, int which, modes_choice choice, stn_fft *fft, stn_error *error) {
+    const bool direct = is_direct(l), dense = direct && which != DIFFERENCES, planes = choice.columns.columns > 0;
+    const int64_t grids = l->task->batch * (direct ? 1 : l->width);
+    const int64_t together = planes_together(l, choice, which == INVERSE);
+    const int64_t batch = together ? together : planes ? grids * slowest(l) : grids;
+    const modes_layout layout = {.inverse = which == INVERSE,
+                                 .in_place = !dense,
+                                 .planes = planes,
+                                 .dense = dense,
+                                 .alignment = direct ? alignment_of(l) : 0};
+    return modes_transform(l, inner_of(l->task), layout, batch, 1, fft, error);
+}
+
+static bool estimate_fft(const modes_linear *l, int which, modes_choice choice, const stn_machine *machine,
+                         stn_estimate *result) {
     stn_fft fft;
-    return make_fft(l, which, &fft, NULL) == STN_OK && stn_subplan_estimate_fft(&fft, machine, NULL, result);
+    return make_fft(l, which, choice, &fft, NULL) == STN_OK && stn_subplan_estimate_fft(&fft, machine, NULL, result);
 }
 
 /* ---- choosing ------------------------------------------------------------------------------- */
@@ -117,7 +151,7 @@ bool modes_device_fits(const modes_linear *l, const stn_machine *machine, char *
     stn_estimate unused;
     if (!modes_power_fits(l, machine, reason, size)) return false;
     for (int which = 0; which < TRANSFORMS; which++)
-        if (times_of(l, which) > 0 && !estimate_fft(l, which, machine, &unused)) {
+        if (times_of(l, which) > 0 && !estimate_fft(l, which, (modes_choice){{0, 0}, 0}, machine, &unused)) {
             snprintf(reason, size, "there is no transform of %lld x %lld x %lld points here",
                      (long long)l->axis[0].length, (long long)l->axis[1].length, (long long)l->axis[2].length);
             return false;
@@ -130,39 +164,98 @@ bool modes_device_fits(const modes_linear *l, const stn_machine *machine, char *
     return true;
 }
 
-/* Fractions of the copy bandwidth that modes_load, modes_store and modes_power reach, and of the
- * rate of float64 that the last reaches with matrices in registers and in local memory: assumed,
- * not measured. */
-static const struct { double moving, arithmetic, local; } rates = {0.75, 0.4, 0.05};
+/* The most planes whose spectra fill at most this share of L2; 0: all are transformed at once,
+ * because each is read and written once, or such a part is too small to keep the device busy, or
+ * not aligned. */
+static int planes_of_slab(const modes_linear *l, const stn_machine *machine, double share) {
+    const int64_t all = slowest(l);
+    int64_t planes = (int64_t)(share * (double)machine->l2_bytes / (double)planes_bytes(l, 1));
+    const bool once = l->task->rank == 2 && times_of(l, DIFFERENCES) == 0;
+    if (once || !is_direct(l) || planes < 1 || 2 * planes > all) return 0;
+    while (all % planes) planes--;
+    const int64_t bytes = planes_bytes(l, (int)planes), both = bytes | level_planes_bytes(l, (int)planes);
+    return 16 * bytes < (int64_t)machine->l2_bytes || both % ALIGNED ? 0 : (int)planes;
+}
 
-void modes_device_estimate(const modes_linear *l, const stn_machine *machine, stn_estimate *result) {
+size_t modes_device_candidates(const modes_linear *l, const stn_machine *machine, stn_candidate *list, size_t most) {
+    modes_columns columns[MODES_COLUMNS_CHOICES];
+    modes_choice choices[MODES_COLUMNS_CHOICES * SLABS + 1];
+    /* The kernel modes_columns has the spectra in no other place from which they are stored. */
+    const int count = has_stage(l->task) ? 0 : modes_columns_list(l, machine, columns);
+    size_t all = 0;
+    for (int i = 0; i < count; i++)
+        for (int j = 0, before = 0; j < SLABS; j++) {
+            const int planes = j ? planes_of_slab(l, machine, 0.3 * j) : 0;
+            if (!j || planes > before) choices[all++] = (modes_choice){columns[i], planes};
+            before = planes;
+        }
+    choices[all++] = (modes_choice){{0, 0}, 0};
+    if (all > most) all = most;
+    for (size_t i = 0; i < all; i++) list[i] = stn_candidate_of(&choices[i], sizeof choices[i]);
+    return all;
+}
+
+/* Fractions of the copy bandwidth that modes_grid, modes_power and modes_columns reach; of that
+ * bandwidth, at which the blocks of a cluster exchange points; of the rate of float64 that powers
+ * reach with matrices in registers and in local memory; of the time of transforms, that they take
+ * by planes that stay in L2. The first is that of all passes of 1000 steps of a wave on 512^3
+ * points in f32 by modes_power on an H200; the others are assumed. */
+static const struct { double moving, exchange, arithmetic, local, resident; } rates = {0.76, 0.6, 0.4, 0.05, 0.7};
+
+/* Seconds of a pass of modes_power or modes_columns over spectra of so many bytes. */
+static double power_seconds(const modes_linear *l, const stn_machine *machine, modes_columns columns, double spectra,
+                            double flops) {
+    const double f64 = machine->flops[STN_UNIT_FMA_F64];
+    const double computed = flops / ((modes_power_unrolls(l) ? rates.arithmetic : rates.local) * f64);
+    const double moved = 2 * spectra / (rates.moving * machine->copy_bandwidth);
+    if (!columns.columns) return fmax(moved, computed);
+    /* What other blocks of a cluster have travels once in each direction. */
+    const double exchanged = 2 * spectra * (1 - 1.0 / columns.shares) / (rates.exchange * machine->copy_bandwidth);
+    const bool wide = l->task->dtype == STN_F64, parts = columns.columns * (wide ? 16 : 8) < MODES_SECTOR;
+    const double numbers = spectra / (wide ? 16 : 8), length = (double)l->axis[3 - l->task->rank].length;
+    const double unit = machine->flops[wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32];
+    const double transformed = 2 * numbers * stn_shared_fft_work((int64_t)length) * 2 / (rates.arithmetic * unit);
+    return fmax(parts ? 1.5 * moved : moved, computed + (wide ? transformed : 0)) + (wide ? 0 : 0.25 * transformed) +
+           exchanged;
+}
+
+void modes_device_estimate(const modes_linear *l, const stn_machine *machine, const stn_candidate *candidate,
+                           stn_estimate *result) {
     const stn_system_task *task = l->task;
     const double grids = (double)level_bytes(task) * l->width, spectra = (double)spectra_bytes(l);
     const double all = (double)task->steps * (double)task->states, chunks = all / (double)modes_chunk(task);
-    const double flops = modes_power_flops(l, modes_chunk(task)), differences = times_of(l, DIFFERENCES);
-    /* Passes of modes_load and modes_store, and their bytes. */
-    const double moves = is_direct(l) ? differences > 0 : 1 + times_of(l, INVERSE);
+    const double differences = times_of(l, DIFFERENCES);
+    modes_choice choice;
+    memcpy(&choice, candidate->values, sizeof choice);
+    const double flops = modes_power_flops(l, choice.columns.columns > 0);
+    const int64_t parts = choice.planes ? task->batch * slowest(l) / choice.planes : 1;
+    const double slabs = (double)parts;
+    const double resident = choice.planes ? rates.resident : 1;
+    /* Passes of modes_grid, and their bytes. */
+    const double moves = is_direct(l) ? slabs * (differences > 0) : 1 + times_of(l, INVERSE);
     const double moved = is_direct(l) ? 2 * differences / l->width * grids : moves * (grids + spectra);
     double points = 1;
     for (int axis = 0; axis < 3; axis++) points *= (double)l->axis[axis].length;
     *result = (stn_estimate){.unit = STN_UNIT_FMA_F64};
     for (int which = 0; which < TRANSFORMS; which++) {
         stn_estimate each;
-        const double times = times_of(l, which);
+        const bool together = planes_together(l, choice, which == INVERSE) > 0;
+        const double times = times_of(l, which) * (together ? slabs : 1);
         if (times == 0) continue;
-        if (!estimate_fft(l, which, machine, &each)) {
+        if (!estimate_fft(l, which, choice, machine, &each)) {
             result->seconds = INFINITY;
             return;
         }
         result->bytes += times * each.bytes, result->flops += times * each.flops;
-        result->launches += times * each.launches, result->seconds += times * each.seconds;
+        const double started = times * each.launches * machine->launch_seconds;
+        const double moving = (together ? resident : 1) * (times * each.seconds - started);
+        result->launches += times * each.launches, result->seconds += fmax(moving, 0) + started;
     }
-    const double bandwidth = rates.moving * machine->copy_bandwidth;
-    const double rate = (modes_power_unrolls(l) ? rates.arithmetic : rates.local) * machine->flops[STN_UNIT_FMA_F64];
     result->bytes += moved + 2 * spectra * chunks;
     result->flops += flops * chunks;
     result->launches += moves + chunks;
-    result->seconds += moved / bandwidth + chunks * fmax(2 * spectra / bandwidth, flops / rate) +
+    result->seconds += resident * moved / (rates.moving * machine->copy_bandwidth) +
+                       chunks * power_seconds(l, machine, choice.columns, spectra, flops) +
                        (moves + chunks) * machine->launch_seconds;
     result->memory = spectra * (has_stage(task) ? 2 : 1);
     result->grids = result->memory / grids;
@@ -198,6 +291,7 @@ static stn_status make_grid_kernel(stn_plan *plan, const modes_linear *l, bool l
     stn_params_elements(&params, l->task->dtype);
     modes_render_fields(l, &params);
     stn_params_int(&params, "MODES_LEVELS", levels);
+    stn_params_int(&params, "MODES_STORES", !loads);
     stn_params_int(&params, "MODES_FROM", is_direct(l));
     stn_params_ints(&params, "MODES_BEYOND", beyond, 3);
     stn_params_ints(&params, "MODES_SIGN", sign, 6 * (size_t)system->nfields);
@@ -206,7 +300,7 @@ static stn_status make_grid_kernel(stn_plan *plan, const modes_linear *l, bool l
     stn_params_int(&params, "THREADS_Y", THREADS / threads_along(n));
     stn_params_int(&params, "EXPECTED_HEADER",
                    (int64_t)(sizeof(grid_arguments) - (size_t)(MOST_WIDTH - l->width) * sizeof(void *)));
-    STN_TRY(stn_kernel_make(plan->context, loads ? "modes_load" : "modes_store", &params, 0, kernel, error));
+    STN_TRY(stn_kernel_make(plan->context, "modes_grid", &params, 0, kernel, error));
     stn_plan_list_kernel(plan, *kernel);
     return STN_OK;
 }
@@ -215,7 +309,7 @@ static stn_status make_transforms(stn_plan *plan, modes_device_state *state, stn
     for (int which = 0; which < TRANSFORMS; which++) {
         stn_fft fft;
         if (times_of(&state->linear, which) == 0) continue;
-        STN_TRY(make_fft(&state->linear, which, &fft, error));
+        STN_TRY(make_fft(&state->linear, which, state->choice, &fft, error));
         stn_error why = {STN_OK, ""};
         const stn_status status = stn_subplan_fft(plan, &fft, NULL, &state->transform[which], &why);
         if (status != STN_OK) /* cuFFT may not work here; strategies without transforms may */
@@ -247,12 +341,13 @@ stn_status modes_device_prepare(stn_plan *plan, stn_error *error) {
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
     state->chunk = modes_chunk(&plan->system);
+    memcpy(&state->choice, plan->candidate.values, sizeof state->choice);
     if (!modes_analyse(&plan->system, l, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s", reason);
     state->direct = is_direct(l);
     if (!state->direct || times_of(l, DIFFERENCES) > 0) STN_TRY(make_grid_kernel(plan, l, true, &state->load, error));
     if (!state->direct) STN_TRY(make_grid_kernel(plan, l, false, &state->store, error));
-    STN_TRY(modes_power_make(plan, l, &state->power, error));
+    STN_TRY(modes_power_make(plan, l, state->choice.columns, &state->power, error));
     STN_TRY(make_transforms(plan, state, error));
     STN_TRY(stn_system_points_make(plan, false, &state->receivers, error));
     lay_out(plan, state);
@@ -279,20 +374,46 @@ typedef struct device_run {
 
 static void *at(const device_run *r, size_t offset) { return (char *)r->run->workspace + offset; }
 
-/* Launches modes_load or modes_store. */
-static stn_status move(const device_run *r, bool loads, const void *const *arrays, void *spectrum, stn_error *error) {
+/* Planes of the slowest axis of all grids, from number `first` on. */
+typedef struct slab {
+    int64_t first, planes;
+} slab;
+/* How many there are, and number i of them. */
+static int64_t slabs_of(const device_run *r, bool inverse) {
+    const modes_linear *l = &r->state->linear;
+    const int planes = planes_together(l, r->state->choice, inverse);
+    return planes ? l->task->batch * slowest(l) / planes : 1;
+}
+static slab slab_at(const device_run *r, bool inverse, int64_t i) {
+    const modes_linear *l = &r->state->linear;
+    const int64_t planes = l->task->batch * slowest(l) / slabs_of(r, inverse);
+    return (slab){i * planes, planes};
+}
+static void *spectrum_at(const device_run *r, const void *spectrum, const slab *s) {
+    return (char *)spectrum + s->first * planes_bytes(&r->state->linear, 1);
+}
+static void *level_at(const device_run *r, const void *level, const slab *s) {
+    return (char *)level + s->first * level_planes_bytes(&r->state->linear, 1);
+}
+
+/* Launches modes_grid. */
+static stn_status move(const device_run *r, bool loads, const void *const *arrays, void *spectrum, const slab *part,
+                       stn_error *error) {
     const modes_linear *l = &r->state->linear;
     const int64_t along = loads ? l->axis[2].length : l->axis[2].n;
-    grid_arguments a = {.spectrum = spectrum,
+    grid_arguments a = {.spectrum = spectrum_at(r, spectrum, part),
                         .row = 2 * (l->axis[2].length / 2 + 1),
                         .grid = 2 * modes_grid(l),
                         .grids = l->task->batch,
                         .chunks = stn_div_up(along, (int64_t)threads_along(along) * run_along(along))};
     _Alignas(16) unsigned char packed[sizeof a];
     const size_t pointers = (size_t)l->width * sizeof(void *), rest = offsetof(grid_arguments, spectrum);
+    for (int i = 0; i < l->width; i++) a.array[i] = arrays[i] ? level_at(r, arrays[i], part) : NULL;
     for (int axis = 0; axis < 3; axis++) a.n[axis] = l->axis[axis].n, a.length[axis] = l->axis[axis].length;
     a.rows = a.grids * (loads ? a.length[0] * a.length[1] : a.n[0] * a.n[1]);
-    memcpy(packed, arrays, pointers);
+    if (r->state->choice.planes) /* without mirrors */
+        a.rows = part->planes * (l->task->rank == 3 ? a.length[1] : 1);
+    memcpy(packed, a.array, pointers);
     memcpy(packed + pointers, (const char *)&a + rest, sizeof a - rest);
     const int64_t groups = stn_div_up(a.rows, THREADS / threads_along(along));
     const stn_launch how = {
@@ -308,14 +429,17 @@ static stn_status transform(const device_run *r, int which, const void *in, void
 static stn_status load(const device_run *r, void *spectrum, stn_error *error) {
     const modes_linear *l = &r->state->linear;
     const void *const *in = r->run->system->in;
-    if (r->state->load) STN_TRY(move(r, true, in, spectrum, error));
-    if (!r->state->direct) return transform(r, FORWARD, spectrum, spectrum, error);
-    for (int f = 0; f < l->task->system->nfields; f++)
-        for (int level = 0; level < l->task->system->fields[f].levels; level++) {
-            const int i = l->first[f] + level;
-            void *const to = (char *)spectrum + (size_t)i * number_bytes(l);
-            STN_TRY(transform(r, level ? DIFFERENCES : FORWARD, level ? to : in[i], to, error));
-        }
+    for (int64_t part = 0; part < slabs_of(r, false); part++) {
+        const slab s = slab_at(r, false, part);
+        if (r->state->load) STN_TRY(move(r, true, in, spectrum, &s, error));
+        if (!r->state->direct) return transform(r, FORWARD, spectrum, spectrum, error);
+        for (int f = 0; f < l->task->system->nfields; f++)
+            for (int level = l->task->system->fields[f].levels - 1; level >= 0; level--) {
+                const int i = l->first[f] + level;
+                void *const to = spectrum_at(r, (char *)spectrum + (size_t)i * number_bytes(l), &s);
+                STN_TRY(transform(r, level ? DIFFERENCES : FORWARD, level ? to : level_at(r, in[i], &s), to, error));
+            }
+    }
     return STN_OK;
 }
 
@@ -324,12 +448,16 @@ static stn_status load(const device_run *r, void *spectrum, stn_error *error) {
 static stn_status store(const device_run *r, void *spectrum, const void *const *out, bool back, stn_error *error) {
     const modes_linear *l = &r->state->linear;
     if (!r->state->direct) {
+        const slab all = slab_at(r, true, 0);
         if (back) STN_TRY(transform(r, INVERSE, spectrum, spectrum, error));
-        return move(r, false, out, spectrum, error);
+        return move(r, false, out, spectrum, &all, error);
     }
     for (int i = 0; i < l->width; i++)
-        if (out[i])
-            STN_TRY(transform(r, INVERSE, (char *)spectrum + (size_t)i * number_bytes(l), (void *)out[i], error));
+        for (int64_t part = 0; part < slabs_of(r, true) && out[i]; part++) {
+            const slab s = slab_at(r, true, part);
+            const void *const from = spectrum_at(r, (char *)spectrum + (size_t)i * number_bytes(l), &s);
+            STN_TRY(transform(r, INVERSE, from, level_at(r, out[i], &s), error));
+        }
     return STN_OK;
 }
 
@@ -374,6 +502,18 @@ stn_status modes_device_execute(stn_plan *plan, const stn_execution *run, stn_er
     return STN_OK;
 }
 
+void modes_device_name(const stn_candidate *candidate, stn_text *text) {
+    modes_choice c;
+    memcpy(&c, candidate->values, sizeof c);
+    if (!c.columns.columns) {
+        stn_text_printf(text, "whole transforms");
+        return;
+    }
+    stn_text_printf(text, "%d column%s in %d block%s", c.columns.columns, c.columns.columns > 1 ? "s" : "",
+                    c.columns.shares, c.columns.shares > 1 ? "s" : "");
+    if (c.planes) stn_text_printf(text, ", %d planes at a time", c.planes);
+}
+
 /* ---- description ---------------------------------------------------------------------------- */
 
 const modes_linear *modes_device_linear(const stn_plan *plan) {
@@ -381,13 +521,24 @@ const modes_linear *modes_device_linear(const stn_plan *plan) {
 }
 
 void modes_device_describe(const stn_plan *plan, stn_format format, stn_text *text) {
-    const stn_plan *forward = ((const modes_device_state *)plan->state)->transform[FORWARD];
+    const modes_device_state *state = plan->state;
+    const stn_plan *forward = state->transform[FORWARD];
     if (!forward) return;
     if (format == STN_JSON) {
+        stn_json_integer(text, "columns", state->choice.columns.columns);
+        stn_json_integer(text, "planes", state->choice.planes);
         stn_json_key(text, "transforms");
         stn_json_string(text, forward->strategy->name);
         return;
     }
+    const modes_choice *choice = &state->choice;
+    if (choice->columns.columns)
+        stn_text_printf(text, ", transforms along %c in that kernel, of %d column%s in %d block%s",
+                        'z' - (3 - plan->system.rank), choice->columns.columns, choice->columns.columns > 1 ? "s" : "",
+                        choice->columns.shares, choice->columns.shares > 1 ? "s" : "");
+    if (choice->planes)
+        stn_text_printf(text, ", of %d %s at a time along the others", choice->planes,
+                        plan->system.rank == 3 ? "planes" : "rows");
     stn_text_printf(text, ", transforms by %s: ", forward->strategy->name);
     forward->strategy->describe(forward, format, text);
 }

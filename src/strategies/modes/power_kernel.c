@@ -20,11 +20,20 @@ enum {
     ROWS_A_THREAD = 8, /* rows among which a thread's cosines and sines are shared */
     SHARED = 32 << 10, /* bytes of the terms of a block's rows */
     MOST_SLOTS = SHARED / 16,
-    MOST_NUMBERS = 400, /* pairs of an operation and a number of the state that it depends on */
+    MOST_NUMBERS = 400, /* numbers_of */
+    MOST_WIDE = 120,    /* of these and of products, in 106 bits: modes_columns compiles in 1 s */
     MOST_NODES = 1024,
+    MOST_POINTS = 1 << 20,
+    MOST_SHARES = 8, /* portable clusters have at most 8 blocks */
+    MEMORY_LINE = 128,
+    BLOCKS = 3,    /* that a multiprocessor should hold, so that some load while others compute */
     MOST_REAL = 8, /* rows of a matrix that a thread has in local memory */
     MOST_COMPLEX = 6,
-    PLAIN = 3 /* the last squarings, in float64: errors are doubled 3 times at most */
+    /* The last squarings, in float64. Each of those after a rounding error at most quadruples it:
+     * for f64 to 16 roundings. For others, a run of so many squarings has an error below 4^12
+     * roundings of float64, 2e-9. */
+    PLAIN = 2,
+    PLAIN_NARROW = 12
 };
 
 /* The sum of two doubles, as kernels have it. */
@@ -42,15 +51,29 @@ typedef struct device_roots {
     const void *coarse, *fine;
     int64_t n, low;
 } device_roots;
-typedef struct power_arguments {
-    void *spectrum, *to;
+typedef struct symbol_tables {
     const void *taps;
     device_roots axis[3];
+} symbol_tables;
+typedef struct power_arguments {
+    void *spectrum, *to;
+    symbol_tables tables;
     int64_t rows[2], pitch, grids, grid, chunks;
     uint64_t steps;
     double scale;
     int32_t keeps, levels;
 } power_arguments;
+
+/* Same as in modes_columns.cu; the values follow. */
+typedef struct columns_arguments {
+    void *spectrum;
+    const void *roots;
+    symbol_tables tables;
+    int64_t grids, columns, pitch, tiles;
+    uint64_t steps;
+    double scale;
+    int64_t levels;
+} columns_arguments;
 
 /* A term of a stencil's symbol, or its real or imaginary part: all taps with the same offset along
  * the rows. */
@@ -60,23 +83,28 @@ typedef struct slot {
 
 /* ---- terms ---------------------------------------------------------------------------------- */
 
-/* How modes_power.cu sums a symbol: 0 as a real number, 1 as an imaginary one, from cosines; 2 and
- * 3 likewise from sines; 4 as a complex one. */
-static int kind_of(const stn_system_stencil *taps) {
-    const modes_parity along = modes_stencil_parity(taps, 2), all = modes_stencil_parity(taps, 3);
+/* How kernels sum a symbol along lines of frequencies: 0 as a real number, 1 as an imaginary one,
+ * from cosines; 2 and 3 likewise from sines; 4 as a complex one. */
+static int kind_of(const stn_system_stencil *taps, int axis) {
+    const modes_parity along = modes_stencil_parity(taps, axis), all = modes_stencil_parity(taps, 3);
     if (along == MODES_NEITHER || all == MODES_NEITHER) return 4;
     return (all == MODES_ODD ? 1 : 0) + (along == MODES_ODD ? 2 : 0);
 }
 
+static bool has_offset(const stn_system_stencil *s, int axis, int offset) {
+    for (size_t k = 0; k < s->ntaps; k++)
+        if (s->taps[k].offset[axis] == offset) return true;
+    return false;
+}
+
 /* Terms of -x are merged with those of x but where the symbol is complex. list: NULL to count. */
-static int list_slots(const modes_linear *l, slot *list) {
+static int list_slots(const modes_linear *l, int axis, slot *list) {
     int count = 0;
     for (int i = 0; i < l->nstencils; i++) {
-        const modes_stencil *s = &l->stencils[i];
-        const int kind = kind_of(s->taps);
-        for (int t = s->first; t < s->first + s->count; t++) {
-            const int offset = l->term[t];
-            if (kind < 4 && (offset < 0 || (offset == 0 && kind >= 2))) continue;
+        const stn_system_stencil *taps = l->stencils[i].taps;
+        const int kind = kind_of(taps, axis), reach = l->reach[axis];
+        for (int offset = kind == 4 ? -reach : kind >= 2; offset <= reach; offset++) {
+            if (!has_offset(taps, axis, offset)) continue;
             for (int part = kind == 4 ? 0 : kind == 1 || kind == 2;
                  part < (kind == 4 || kind == 1 || kind == 2 ? 2 : 1); part++, count++)
                 if (list) list[count] = (slot){i, part, offset};
@@ -88,18 +116,18 @@ static int list_slots(const modes_linear *l, slot *list) {
 static int64_t residue(int64_t offset, int64_t length) { return (offset % length + length) % length; }
 
 /* to: NULL to count. */
-static int list_taps(const modes_linear *l, const slot *slot, device_tap *to) {
+static int list_taps(const modes_linear *l, int axis, const slot *slot, device_tap *to) {
     const stn_system_stencil *s = l->stencils[slot->stencil].taps;
-    const int kind = kind_of(s);
+    const int kind = kind_of(s, axis), row = axis == 0, column = axis == 2 ? 1 : 2;
     int count = 0;
     for (size_t k = 0; k < s->ntaps; k++) {
         const stn_tap *tap = &s->taps[k];
-        if ((int)tap->offset[2] != slot->offset) continue;
+        if ((int)tap->offset[axis] != slot->offset) continue;
         const double merged = kind < 4 && slot->offset > 0 ? 2 : 1, sign = kind == 2 ? -1 : 1;
         if (to)
-            to[count] =
-                (device_tap){sign * merged * modes_rounded(l, tap->weight), residue(tap->offset[0], l->axis[0].length),
-                             residue(tap->offset[1], l->axis[1].length)};
+            to[count] = (device_tap){sign * merged * modes_rounded(l, tap->weight),
+                                     residue(tap->offset[row], l->axis[row].length),
+                                     residue(tap->offset[column], l->axis[column].length)};
         count++;
     }
     return count;
@@ -116,7 +144,7 @@ static int power_of_two(int64_t n, int most) {
 }
 
 static modes_power_shape shape_of(const modes_linear *l, const stn_machine *machine) {
-    modes_power_shape s = {.slots = list_slots(l, NULL)};
+    modes_power_shape s = {.axis = 2, .slots = list_slots(l, 2, NULL)};
     const int64_t pitch = l->axis[2].length / 2 + 1;
     for (int i = 0; i < 2; i++) s.differ[i] = l->even[i] ? l->axis[i].length / 2 + 1 : l->axis[i].length;
     const int64_t rows = s.differ[0] * s.differ[1];
@@ -132,9 +160,81 @@ static modes_power_shape shape_of(const modes_linear *l, const stn_machine *mach
 }
 
 /* Registers hold small matrices only, as in modes_power.cu. */
-bool modes_power_unrolls(const modes_linear *l) {
+static int products_of(const modes_linear *l) {
     const int n = size_of(l);
-    return n * n * n * (l->real ? 1 : 4) <= 128;
+    return n * n * n * (l->real ? 1 : 4);
+}
+bool modes_power_unrolls(const modes_linear *l) { return products_of(l) <= 128; }
+
+/* The levels of one field, whose matrix' power follows from its trace. */
+static bool by_trace(const modes_linear *l) {
+    return l->width == 2 && l->task->system->nfields == 1 && l->real && !l->affine;
+}
+static int squarings(uint64_t steps) { return 63 - __builtin_clzll(steps); }
+/* Have numbers 106 bits? */
+static bool is_wide(const modes_linear *l) {
+    return l->task->dtype == STN_F64 || squarings(modes_chunk(l->task)) > PLAIN_NARROW;
+}
+
+/* Pairs of an operation and a number of the state that it depends on. */
+static int numbers_of(const modes_linear *l) {
+    int numbers = 0;
+    for (int i = 0; i < l->count; i++) numbers += __builtin_popcountll(l->operations[i].columns);
+    return numbers;
+}
+
+/* Of the terms of a block's columns. */
+static size_t terms_bytes(const modes_power_shape *s) {
+    return (size_t)stn_max(s->slots, 1) * (size_t)s->columns * sizeof(pair_of_doubles);
+}
+
+/* The same of modes_columns; false: its lines do not fit. */
+static bool columns_shape(const modes_linear *l, const stn_machine *machine, modes_columns choice,
+                          modes_power_shape *s) {
+    const bool wide = l->task->dtype == STN_F64;
+    const int axis = 3 - l->task->rank;
+    const int64_t length = l->axis[axis].length;
+    *s = (modes_power_shape){.axis = axis, .slots = list_slots(l, axis, NULL), .columns = choice.columns};
+    stn_shared_fft_needs needs = {.wide = wide,
+                                  .last = 16,
+                                  .lines = l->width * choice.columns,
+                                  .shares = choice.shares,
+                                  .fixed = choice.shares,
+                                  .threads = wide ? 448 : 640,
+                                  .shared = machine->shared_per_block,
+                                  .total = machine->shared_per_multiprocessor,
+                                  .other_bytes = terms_bytes(s)};
+    stn_shared_fft_make(machine->found, (int)length, &needs, &s->line);
+    s->chunks = stn_div_up(modes_grid(l) / length, choice.columns);
+    s->blocks = s->chunks * l->task->batch;
+    return s->line.points == length && s->line.lines == needs.lines && s->line.shares == choice.shares &&
+           s->blocks * choice.shares <= INT32_MAX;
+}
+
+int modes_columns_list(const modes_linear *l, const stn_machine *machine, modes_columns list[MODES_COLUMNS_CHOICES]) {
+    const int axis = 3 - l->task->rank, bytes = l->task->dtype == STN_F64 ? 16 : 8, slots = list_slots(l, axis, NULL);
+    const int64_t length = l->axis[axis].length;
+    int count = 0;
+    if (axis == 2 || length < 2 || length > MOST_POINTS || !stn_shared_fft_good(length) || !modes_power_unrolls(l))
+        return 0;
+    if (is_wide(l) && products_of(l) + numbers_of(l) > MOST_WIDE) return 0;
+    const double most = (double)machine->shared_per_multiprocessor / BLOCKS;
+    for (int shares = 1; shares <= (machine->sm >= 90 ? MOST_SHARES : 1) && count < MODES_COLUMNS_CHOICES;
+         shares *= 2) {
+        /* Neighbouring columns fill sectors of 32 bytes, or if there is room lines of 128. */
+        int columns = MEMORY_LINE / bytes;
+        const int64_t points = length / shares; /* of a block */
+        const double each = (double)l->width * ((double)points * bytes * 17 / 16 + 16 * (double)slots);
+        while (columns > MODES_SECTOR / bytes && columns * each > most) columns /= 2;
+        if (columns * each > (double)machine->shared_per_block) columns /= 2;
+        modes_power_shape unused;
+        if (columns * each > (double)machine->shared_per_block || slots * columns * 16 > SHARED / 4) continue;
+        if (!columns_shape(l, machine, (modes_columns){columns, shares}, &unused)) continue;
+        list[count++] = (modes_columns){columns, shares};
+        if (columns * each <= most && columns >= MODES_SECTOR / bytes)
+            break; /* blocks of a cluster exchange points, which takes longer */
+    }
+    return count;
 }
 
 /* The values in the order in which the rendered text reads them. */
@@ -152,9 +252,8 @@ static int list_values(const modes_linear *l, modes_power *to) {
 }
 
 bool modes_power_fits(const modes_linear *l, const stn_machine *machine, char *reason, size_t size) {
-    const int most = l->real ? MOST_REAL : MOST_COMPLEX, slots = list_slots(l, NULL);
-    int numbers = 0;
-    for (int i = 0; i < l->count; i++) numbers += __builtin_popcountll(l->operations[i].columns);
+    const int most = l->real ? MOST_REAL : MOST_COMPLEX, slots = list_slots(l, 2, NULL);
+    const int numbers = numbers_of(l);
     if (size_of(l) > most)
         snprintf(reason, size, "a step's %s matrix has %d rows, and a GPU's thread holds at most %d",
                  l->real ? "real" : "complex", size_of(l), most);
@@ -169,16 +268,21 @@ bool modes_power_fits(const modes_linear *l, const stn_machine *machine, char *r
     return false;
 }
 
-double modes_power_flops(const modes_linear *l, uint64_t steps) {
+double modes_power_flops(const modes_linear *l, bool columns) {
     const modes_power_shape s = shape_of(l, &(stn_machine){.multiprocessors = 1});
     const int64_t half = l->axis[2].length / 2 + 1;
-    const double n = size_of(l), frequencies = (double)(s.differ[0] * s.differ[1]) * (double)half;
-    const double product = n * n * n * (l->real ? 1 : 4), bits = floor(log2((double)steps)), each = 1.5 * bits;
-    const double exact = l->task->dtype == STN_F64 ? fmax(0, 1.5 * (bits - PLAIN)) : 0;
-    double numbers = 0;
-    for (int i = 0; i < l->count; i++) numbers += __builtin_popcountll(l->operations[i].columns);
-    /* Operations of a product in 106 bits and in float64, of a symbol's term, of a factor. */
-    return frequencies * (product * (13 * exact + 2 * (each - exact)) + 13 * s.slots + 10 * numbers);
+    const int axis = 3 - l->task->rank;
+    const double bits = squarings(modes_chunk(l->task));
+    const double wide = is_wide(l) ? 13 : 2;
+    double frequencies = (double)(s.differ[0] * s.differ[1]) * (double)half;
+    if (columns) frequencies = (double)modes_grid(l) * (l->even[axis] ? 0.5 : 1);
+    const bool narrow = l->task->dtype != STN_F64;
+    const double exact = fmax(0, bits - (narrow ? by_trace(l) ? PLAIN_NARROW : 64 : PLAIN));
+    /* Operations of squarings in 106 bits and in float64, of products for half of the bits. */
+    double power = 1.5 * products_of(l) * (13 * exact + 2 * (bits - exact));
+    if (by_trace(l)) power = (l->unit ? 16 : 28) * exact + 4 * (bits - exact) + 4 * bits;
+    /* Of a symbol's term, of a factor. */
+    return frequencies * (power + wide * (s.slots + numbers_of(l)));
 }
 
 /* ---- the kernel's text ---------------------------------------------------------------------- */
@@ -257,16 +361,17 @@ static void render_matrix(const modes_linear *l, stn_text *text) {
 
 static void render(const modes_linear *l, const modes_power *power, const slot *slots, int *numbers, stn_text *text) {
     const modes_power_shape *s = &power->shape;
+    const bool narrow = l->task->dtype != STN_F64;
     int *part = numbers, *offset = part + s->slots, *first = offset + s->slots, *kind = first + s->slots + 1,
         *slot_of = kind + l->nstencils + 1;
     const int even[2] = {l->even[0], l->even[1]};
     first[0] = 0, part[0] = offset[0] = kind[0] = slot_of[0] = slot_of[l->nstencils] = 0;
     for (int i = 0; i < s->slots; i++) {
         part[i] = slots[i].part, offset[i] = slots[i].offset;
-        first[i + 1] = first[i] + list_taps(l, &slots[i], NULL);
+        first[i + 1] = first[i] + list_taps(l, s->axis, &slots[i], NULL);
     }
     for (int i = 0, at = 0; i < l->nstencils; i++) {
-        kind[i] = kind_of(l->stencils[i].taps), slot_of[i] = at;
+        kind[i] = kind_of(l->stencils[i].taps, s->axis), slot_of[i] = at;
         while (at < s->slots && slots[at].stencil == i) at++;
         slot_of[i + 1] = at;
     }
@@ -276,11 +381,11 @@ static void render(const modes_linear *l, const modes_power *power, const slot *
     modes_render_fields(l, text);
     stn_params_int(text, "MODES_AFFINE", l->affine);
     stn_params_int(text, "MODES_REAL", l->real);
-    stn_params_int(text, "MODES_EXACT", l->task->dtype == STN_F64);
-    stn_params_int(text, "MODES_PLAIN", PLAIN);
-    stn_params_ints(text, "MODES_EVEN", even, 2);
-    stn_params_int(text, "MODES_REACH", l->reach[2]);
-    stn_params_int(text, "MODES_ROWS", s->rows);
+    stn_params_int(text, "MODES_WIDE", is_wide(l));
+    stn_params_int(text, "MODES_PLAIN", narrow ? by_trace(l) ? PLAIN_NARROW : 64 : PLAIN);
+    stn_params_int(text, "MODES_TRACE", by_trace(l));
+    stn_params_int(text, "MODES_UNIT", l->unit);
+    stn_params_int(text, "MODES_REACH", l->reach[s->axis]);
     stn_params_int(text, "MODES_TERMS", s->slots);
     stn_params_ints(text, "MODES_PART", part, count);
     stn_params_ints(text, "MODES_OFFSET", offset, count);
@@ -288,10 +393,19 @@ static void render(const modes_linear *l, const modes_power *power, const slot *
     stn_params_ints(text, "MODES_KIND", kind, stencils);
     stn_params_ints(text, "MODES_SLOT", slot_of, stencils + 1);
     stn_params_int(text, "MODES_VALUES", stn_max(power->nvalues, 1));
-    stn_params_int(text, "THREADS_X", s->threads_x);
-    stn_params_int(text, "THREADS_Y", s->threads_y);
+    if (s->columns) {
+        stn_params_int(text, "MODES_COLUMNS", s->columns);
+        stn_params_int(text, "MODES_EVEN_LINE", l->even[s->axis]);
+        stn_shared_fft_params(&s->line, text);
+    } else {
+        stn_params_ints(text, "MODES_EVEN", even, 2);
+        stn_params_int(text, "MODES_ROWS", s->rows);
+        stn_params_int(text, "THREADS_X", s->threads_x);
+        stn_params_int(text, "THREADS_Y", s->threads_y);
+    }
+    const size_t header = s->columns ? sizeof(columns_arguments) : sizeof(power_arguments);
     stn_params_int(text, "EXPECTED_HEADER",
-                   (int64_t)(sizeof(power_arguments) + (size_t)stn_max(power->nvalues, 1) * sizeof(pair_of_doubles)));
+                   (int64_t)(header + (size_t)stn_max(power->nvalues, 1) * sizeof(pair_of_doubles)));
     render_matrix(l, text);
 }
 
@@ -302,57 +416,82 @@ static pair_of_doubles pair_from(modes_wide x) {
     return (pair_of_doubles){top, (x.top - top) + x.rest};
 }
 
-static void put_roots(const modes_pair *from, size_t count, char *to) {
-    for (size_t i = 0; i < count; i++) {
-        const pair_of_doubles both[2] = {pair_from(from[i].re), pair_from(from[i].im)};
-        memcpy(to + i * sizeof both, both, sizeof both);
-    }
+static void put_root(modes_pair root, char *to) {
+    const pair_of_doubles both[2] = {pair_from(root.re), pair_from(root.im)};
+    memcpy(to, both, sizeof both);
+}
+/* Root k is the product of root k >> low of `coarse` and of one of 1 << low numbers of `fine`. */
+static void put_roots(const modes_roots *from, int64_t count, int low, char *coarse, char *fine) {
+    const size_t each = 2 * sizeof(pair_of_doubles);
+    for (int64_t i = 0; i < count; i++) put_root(modes_root(from, i << low), coarse + (size_t)i * each);
+    for (int64_t i = 0; i < INT64_C(1) << low; i++)
+        put_root(modes_root(from, i < from->n ? i : 0), fine + (size_t)i * each);
+}
+
+/* Tables of axis i of symbols: rows, columns, and lines, which modes_columns reads for each
+ * frequency: all roots. */
+static int axis_of(const modes_power_shape *s, int i) { return i == 2 ? s->axis : i + (i >= s->axis); }
+
+static size_t columns_shared(const modes_linear *l, const modes_power_shape *s) {
+    return stn_shared_fft_bytes(&s->line, l->task->dtype == STN_F64) + terms_bytes(s);
 }
 
 static stn_status make_tables(const stn_plan *plan, const modes_linear *l, const slot *slots, modes_power *power,
                               stn_error *error) {
-    const size_t taps = (size_t)power->shape.taps * sizeof(device_tap), each = 2 * sizeof(pair_of_doubles);
-    size_t bytes = (size_t)stn_round_up((int64_t)taps, 16), count[3][2];
+    const modes_power_shape *s = &power->shape;
+    const bool wide = l->task->dtype == STN_F64;
+    const size_t taps = (size_t)s->taps * sizeof(device_tap), each = 2 * sizeof(pair_of_doubles);
+    size_t bytes = (size_t)stn_round_up((int64_t)taps, 16), count[3];
     modes_roots roots[3] = {{0}};
     stn_status status = STN_OK;
     char *tables = NULL;
-    for (int axis = 0; axis < 3 && status == STN_OK; axis++) {
-        status = modes_roots_make(l->axis[axis].length, &roots[axis], error);
-        count[axis][0] = (size_t)((l->axis[axis].length - 1) >> roots[axis].low) + 1;
-        count[axis][1] = (size_t)1 << roots[axis].low;
-        power->low[axis] = roots[axis].low;
-        power->coarse[axis] = bytes, power->fine[axis] = bytes + count[axis][0] * each;
-        bytes = power->fine[axis] + count[axis][1] * each;
+    for (int i = 0; i < 3 && status == STN_OK; i++) {
+        const int64_t length = l->axis[axis_of(s, i)].length;
+        status = modes_roots_make(length, &roots[i], error);
+        power->low[i] = i == 2 && s->columns ? 0 : roots[i].low;
+        count[i] = (size_t)((length - 1) >> power->low[i]) + 1;
+        power->coarse[i] = bytes, power->fine[i] = bytes + count[i] * each;
+        bytes = power->fine[i] + ((size_t)1 << power->low[i]) * each;
     }
+    power->twiddles = bytes;
+    if (s->columns) bytes += stn_shared_fft_roots(&s->line, wide, NULL);
     if (status == STN_OK && !(tables = malloc(bytes))) status = stn_fail_memory(error, "the tables of a plan", bytes);
     if (status == STN_OK) {
         device_tap *to = (device_tap *)(void *)tables;
-        for (int i = 0; i < power->shape.slots; i++) to += list_taps(l, &slots[i], to);
-        for (int axis = 0; axis < 3; axis++) {
-            put_roots(roots[axis].coarse, count[axis][0], tables + power->coarse[axis]);
-            put_roots(roots[axis].fine, count[axis][1], tables + power->fine[axis]);
-        }
+        for (int i = 0; i < s->slots; i++) to += list_taps(l, s->axis, &slots[i], to);
+        for (int i = 0; i < 3; i++)
+            put_roots(&roots[i], (int64_t)count[i], power->low[i], tables + power->coarse[i], tables + power->fine[i]);
+        if (s->columns) (void)stn_shared_fft_roots(&s->line, wide, tables + power->twiddles);
         status = stn_device_alloc(plan->context->device, bytes, &power->tables, error);
     }
     if (status == STN_OK) status = stn_device_upload(plan->context->device, power->tables, tables, bytes, error);
-    for (int axis = 0; axis < 3; axis++) modes_roots_clear(&roots[axis]);
+    for (int i = 0; i < 3; i++) modes_roots_clear(&roots[i]);
     free(tables);
     return status;
 }
 
-stn_status modes_power_make(stn_plan *plan, const modes_linear *l, modes_power *power, stn_error *error) {
+stn_status modes_power_make(stn_plan *plan, const modes_linear *l, modes_columns choice, modes_power *power,
+                            stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
-    power->shape = shape_of(l, &plan->machine);
+    size_t shared = 0;
+    if (!choice.columns)
+        power->shape = shape_of(l, &plan->machine);
+    else if (columns_shape(l, &plan->machine, choice, &power->shape))
+        shared = columns_shared(l, &power->shape);
+    else
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "a block has no room for columns of these spectra");
     power->nvalues = list_values(l, power);
     const size_t count = (size_t)power->shape.slots + 1, numbers = 3 * count + 2 * (size_t)l->nstencils + 4;
     slot *slots = calloc(count, sizeof *slots);
     int *scratch = calloc(numbers, sizeof *scratch);
     stn_status status = STN_OK;
     if (slots && scratch) {
-        (void)list_slots(l, slots);
-        for (int i = 0; i < power->shape.slots; i++) power->shape.taps += list_taps(l, &slots[i], NULL);
+        (void)list_slots(l, power->shape.axis, slots);
+        for (int i = 0; i < power->shape.slots; i++)
+            power->shape.taps += list_taps(l, power->shape.axis, &slots[i], NULL);
         render(l, power, slots, scratch, &params);
-        status = stn_kernel_make(plan->context, "modes_power", &params, 0, &power->kernel, error);
+        status = stn_kernel_make(plan->context, choice.columns ? "modes_columns" : "modes_power", &params, shared,
+                                 &power->kernel, error);
     } else
         status = stn_fail_memory(error, "a kernel's parameters", count * sizeof *slots);
     if (status == STN_OK) stn_plan_list_kernel(plan, power->kernel);
@@ -369,19 +508,54 @@ void modes_power_clear(const stn_plan *plan, modes_power *power) {
 
 /* ---- the launch ----------------------------------------------------------------------------- */
 
+static void put_values(const modes_power *power, const modes_linear *l, const double *numbers, pair_of_doubles *to) {
+    double constants[MOST_NODES];
+    modes_constants(l, numbers, constants);
+    for (int i = 0; i < power->nvalues; i++) {
+        const double value = constants[power->value[i]];
+        to[i] = power->divides[i] ? pair_from(modes_reciprocal(value)) : (pair_of_doubles){value, 0};
+    }
+}
+
 stn_status modes_power_run(const modes_power *power, const modes_linear *l, const double *numbers,
                            const modes_power_pass *pass, void *stream, stn_error *error) {
     const modes_power_shape *s = &power->shape;
     const char *tables = power->tables;
-    double constants[MOST_NODES];
+    const int64_t pitch = l->axis[2].length / 2 + 1;
+    symbol_tables symbols = {.taps = tables};
+    for (int i = 0; i < 3; i++)
+        symbols.axis[i] = (device_roots){tables + power->coarse[i], tables + power->fine[i],
+                                         l->axis[axis_of(s, i)].length, power->low[i]};
+    if (s->columns) {
+        struct {
+            columns_arguments a;
+            pair_of_doubles values[MODES_MOST_VALUES];
+        } all = {.a = {.spectrum = pass->spectrum,
+                       .roots = tables + power->twiddles,
+                       .tables = symbols,
+                       .grids = l->task->batch,
+                       .columns = modes_grid(l) / l->axis[s->axis].length,
+                       .pitch = pitch,
+                       .tiles = s->chunks,
+                       .steps = pass->steps,
+                       .scale = pass->scale,
+                       .levels = pass->levels}};
+        put_values(power, l, numbers, all.values);
+        const stn_launch how = {.grid = {(unsigned)(s->blocks * s->line.shares), 1, 1},
+                                .block = {(unsigned)(s->line.threads * s->line.lines), 1, 1},
+                                .shared = columns_shared(l, s),
+                                .stream = stream,
+                                .cluster = s->line.shares > 1 ? (unsigned)s->line.shares : 0};
+        return stn_module_launch(power->kernel->module, &how, &all, error);
+    }
     struct {
         power_arguments a;
         pair_of_doubles values[MODES_MOST_VALUES];
     } all = {.a = {.spectrum = pass->spectrum,
                    .to = pass->to,
-                   .taps = tables,
+                   .tables = symbols,
                    .rows = {s->differ[0], s->differ[1]},
-                   .pitch = l->axis[2].length / 2 + 1,
+                   .pitch = pitch,
                    .grids = l->task->batch,
                    .grid = modes_grid(l),
                    .chunks = s->chunks,
@@ -389,14 +563,7 @@ stn_status modes_power_run(const modes_power *power, const modes_linear *l, cons
                    .scale = pass->scale,
                    .keeps = pass->keeps,
                    .levels = pass->levels}};
-    for (int axis = 0; axis < 3; axis++)
-        all.a.axis[axis] = (device_roots){tables + power->coarse[axis], tables + power->fine[axis],
-                                          l->axis[axis].length, power->low[axis]};
-    modes_constants(l, numbers, constants);
-    for (int i = 0; i < power->nvalues; i++) {
-        const double value = constants[power->value[i]];
-        all.values[i] = power->divides[i] ? pair_from(modes_reciprocal(value)) : (pair_of_doubles){value, 0};
-    }
+    put_values(power, l, numbers, all.values);
     const stn_launch how = {.grid = {(unsigned)s->blocks, 1, 1},
                             .block = {(unsigned)(s->threads_x * s->threads_y), 1, 1},
                             .stream = stream};

@@ -149,15 +149,25 @@ static bool keeps(const probe *p, int axis) {
     return true;
 }
 
+/* Is 1 the determinant of the matrix for u and u - u.prev? Its rows differ in their first number,
+ * by 1, so that it is the factor of the second number. */
+static bool is_unit(const probe *p) {
+    const int root = p->l->root[0];
+    if (p->l->width != 2 || p->l->task->system->nfields != 1 || root < 0) return false;
+    const modes_pair one = {modes_wide_of(1), modes_wide_of(0)};
+    return size_of(modes_pair_add(p->plain[root * 2 + 1], modes_pair_negate(one))) <= ALIKE;
+}
+
 /* The frequencies are arbitrary, so that no symmetry holds there by chance. */
 static bool find_symmetries(modes_linear *l, const probe *p, char *reason, size_t size) {
     static const double angles[2][3] = {{0.7316, 1.9271, 2.4173}, {2.7182, 0.3893, 1.1337}};
-    l->real = l->even[0] = l->even[1] = true;
+    l->real = l->even[0] = l->even[1] = l->unit = true;
     for (int round = 0; round < 2; round++) {
         modes_pair at[3], flipped[3];
         for (int axis = 0; axis < 3; axis++)
             at[axis] = (modes_pair){modes_wide_of(cos(angles[round][axis])), modes_wide_of(sin(angles[round][axis]))};
         forms_at(p, at, p->plain);
+        l->unit = l->unit && is_unit(p);
         for (int flip = 0; flip < FLIPS; flip++) {
             for (int axis = 0; axis < 3; axis++) {
                 flipped[axis] = at[axis];

@@ -1,0 +1,309 @@
+// The matrix of a step of a linear system at a frequency, and its power: of modes_power.cu and
+// modes_columns.cu.
+//
+// A stencil's symbol is a sum of terms, each of all taps with the same offset x along the lines of
+// frequencies that a kernel processes:
+//
+//     S(k) = sum over x of  term_x exp(i x theta),  theta = 2 pi k / n
+//
+// The terms belong to the line: they depend on the frequencies along the other two axes, `row` and
+// `column` (z and y of lines along x). Where a stencil is even or odd along the lines and as a
+// whole, terms of x and -x are merged, and are real or imaginary numbers.
+//
+// Numbers have 106 bits with MODES_WIDE (wide.cuh), else those of float64. The last MODES_PLAIN
+// squarings are in float64 in any case: a rounding error is at most doubled, or where two
+// eigenvalues meet quadrupled, by each of the squarings after it.
+//
+// Reads MODES_*, modes_matrix.
+#pragma once
+#include "device/complex.cuh"
+#include "device/unroll.cuh"
+#include "modes/wide.cuh"  // After params.cuh, whose modes_matrix includes it.
+#include "params.cuh"
+
+constexpr int SLOTS = MODES_TERMS > 0 ? MODES_TERMS : 1;  // C++ has no empty arrays.
+constexpr int SIZE = MODES_WIDTH + MODES_AFFINE;
+// Large matrices are multiplied by loops, in local memory.
+constexpr int UNROLLED_SIZE = SIZE * SIZE * SIZE * (MODES_REAL ? 1 : 4) <= 128 ? SIZE : 1;
+
+// exp(2 pi i j / n) = coarse[j >> low] * fine[j's low bits].
+struct roots {
+    const wide_complex *coarse, *fine;
+    long long n;
+    long long low;
+};
+struct tap {
+    double weight;
+    long long z, y;  // Offsets modulo the lengths of the axes.
+};
+struct symbol_tables {
+    const tap *taps;  // Of all terms, in their order.
+    roots axis[3];    // Of rows, of columns, of the lines.
+};
+
+__device__ __forceinline__ wide_complex root(const roots &r, unsigned long long j) {
+    if (!r.low) return r.coarse[j];  // A table of all roots.
+    return times(r.coarse[j >> r.low], r.fine[j & ((1ull << r.low) - 1)]);
+}
+
+// ---- the matrix of a step
+
+// Term `slot` of row (z, y): its real or its imaginary part.
+__device__ __forceinline__ wide term_of(const symbol_tables &a, int slot, long long z, long long y) {
+    wide_complex sum = {{0, 0}, {0, 0}};
+    for (int i = MODES_FIRST[slot]; i < MODES_FIRST[slot + 1]; i++) {
+        const tap t = a.taps[i];
+        const wide_complex turn = times(root(a.axis[0], static_cast<unsigned long long>(z * t.z) % a.axis[0].n),
+                                        root(a.axis[1], static_cast<unsigned long long>(y * t.y) % a.axis[1].n));
+        sum = plus(sum, times(wide{t.weight, 0.0}, turn));
+    }
+    return MODES_PART[slot] ? sum.im : sum.re;
+}
+
+// A loop whose index is constant if it is short.
+template <int FROM, int TO, class BODY>
+__device__ __forceinline__ void each(const BODY &body) {
+    if constexpr (TO - FROM <= 16)
+        unroll<FROM, TO>(body);
+    else
+        for (int i = FROM; i < TO; i++) body(i);
+}
+
+struct frequency {
+    const wide *terms;                                    // Of its line.
+    wide cosine[MODES_REACH + 1], sine[MODES_REACH + 1];  // Of the multiples of theta.
+    const wide *values;
+    bool first;  // It is frequency 0.
+
+    // The symbol of stencil S, as a real, an imaginary or a complex number.
+    template <int S>
+    __device__ __forceinline__ auto symbol() const {
+        constexpr int KIND = MODES_KIND[S], FROM = MODES_SLOT[S], TO = MODES_SLOT[S + 1];
+        if constexpr (KIND == 4) {
+            wide_sum re, im;
+            each<0, (TO - FROM) / 2>([&](int pair) {
+                const int s = FROM + 2 * pair, o = MODES_OFFSET[s];
+                const wide c = cosine[o < 0 ? -o : o], i = o < 0 ? negated(sine[-o]) : sine[o];
+                re.add(terms[s], c), re.subtract(terms[s + 1], i);
+                im.add(terms[s], i), im.add(terms[s + 1], c);
+            });
+            return wide_complex{re.value(), im.value()};
+        } else {
+            wide_sum sum;
+            each<FROM, TO>([&](int s) {
+                const int o = MODES_OFFSET[s];
+                sum.add(terms[s], KIND & 2 ? sine[o] : cosine[o]);
+            });
+            if constexpr (KIND & 1)
+                return wide_imaginary{sum.value()};
+            else
+                return sum.value();
+        }
+    }
+    template <int V>
+    __device__ __forceinline__ wide value() const {
+        return values[V];
+    }
+};
+
+__device__ __forceinline__ void put(wide &to, wide re, wide) { to = re; }
+__device__ __forceinline__ void put(wide_complex &to, wide re, wide im) { to = {re, im}; }
+
+template <class T>
+struct matrix {
+    T at[SIZE][SIZE];
+
+    template <class A>
+    __device__ __forceinline__ void set(int row, int column, A a) {
+        put(at[row][column], real_part(a), imaginary_part(a));
+    }
+    // A row of a difference: the row of the next lower order, minus that order at present.
+    __device__ __forceinline__ void difference(int row) {
+#pragma unroll UNROLLED_SIZE
+        for (int j = 0; j < SIZE; j++) at[row][j] = at[row - 1][j];
+        const wide minus = plus(real_part(at[row][row - 1]), wide{-1.0, 0.0});
+        put(at[row][row - 1], minus, imaginary_part(at[row][row - 1]));
+    }
+};
+
+using exact = matrix<typename chosen<MODES_REAL, wide, wide_complex>::type>;
+using plain = matrix<typename chosen<MODES_REAL, double, complex<double>>::type>;
+
+// ---- its power
+
+__device__ __forceinline__ double narrowed(wide a) { return a.top; }
+__device__ __forceinline__ complex<double> narrowed(wide_complex a) { return {a.re.top, a.im.top}; }
+__device__ __forceinline__ plain narrowed(const exact &a) {
+    plain to;
+#pragma unroll UNROLLED_SIZE
+    for (int i = 0; i < SIZE; i++)
+#pragma unroll UNROLLED_SIZE
+        for (int j = 0; j < SIZE; j++) to.at[i][j] = narrowed(a.at[i][j]);
+    return to;
+}
+
+__device__ __forceinline__ void dot(const matrix<wide> &a, const matrix<wide> &b, int i, int j, wide &to) {
+    wide_sum sum;
+#pragma unroll UNROLLED_SIZE
+    for (int m = 0; m < SIZE; m++) sum.add(a.at[i][m], b.at[m][j]);
+    to = sum.value();
+}
+__device__ __forceinline__ void dot(const matrix<wide_complex> &a, const matrix<wide_complex> &b, int i, int j,
+                                    wide_complex &to) {
+    wide_sum re, im;
+#pragma unroll UNROLLED_SIZE
+    for (int m = 0; m < SIZE; m++) {
+        const wide_complex x = a.at[i][m], y = b.at[m][j];
+        re.add(x.re, y.re), re.subtract(x.im, y.im);
+        im.add(x.re, y.im), im.add(x.im, y.re);
+    }
+    to = {re.value(), im.value()};
+}
+template <class T>
+__device__ __forceinline__ void dot(const matrix<T> &a, const matrix<T> &b, int i, int j, T &to) {
+    T sum = a.at[i][0] * b.at[0][j];
+#pragma unroll UNROLLED_SIZE
+    for (int m = 1; m < SIZE; m++) sum = sum + a.at[i][m] * b.at[m][j];
+    to = sum;
+}
+template <class T>
+__device__ __forceinline__ matrix<T> product(const matrix<T> &a, const matrix<T> &b) {
+    matrix<T> to;
+#pragma unroll UNROLLED_SIZE
+    for (int i = 0; i < SIZE; i++)
+#pragma unroll UNROLLED_SIZE
+        for (int j = 0; j < SIZE; j++) dot(a, b, i, j, to.at[i][j]);
+    return to;
+}
+// Squares for each bit `from` down to `to` of `steps`, and multiplies by the matrix if it is set.
+template <class M>
+__device__ __forceinline__ void raise(M &power, const M &step, unsigned long long steps, int from, int to) {
+#pragma unroll 1
+    for (int bit = from; bit >= to; bit--) {
+        power = product(power, power);
+        if (steps >> bit & 1) power = product(power, step);
+    }
+}
+// The power of a matrix A of two rows by its trace. With the trace t of A^m, its determinant d, and
+// h = t / 2,
+//
+//     A^m = h I + alpha (A - tr(A) / 2),  A^2m: t^2 - 2 d, d^2, alpha t
+//     A^(m + n): h = h_m h_n + D alpha_m alpha_n,  alpha = alpha_m h_n + h_m alpha_n
+//
+// where D = tr(A)^2 / 4 - det(A). Only squares of t and d amplify rounding errors, so that only
+// these are wide. Without rounding, errors are relative to the norm of the power: this serves the
+// levels of one field, not fields of which one may grow and another one decay.
+template <class T>
+__device__ __forceinline__ matrix<double> power_by_trace(const matrix<T> &step, unsigned long long steps) {
+    wide trace = plus(step.at[0][0], step.at[1][1]), determinant = {1.0, 0.0};
+    if constexpr (!MODES_UNIT) {
+        wide_sum sum;
+        sum.add(step.at[0][0], step.at[1][1]), sum.subtract(step.at[0][1], step.at[1][0]);
+        determinant = sum.value();
+    }
+    const double half = 0.5 * plus(step.at[0][0], negated(step.at[1][1])).top, upper = step.at[0][1].top,
+                 lower = step.at[1][0].top, quarter = half * half + upper * lower;  // D
+    double h = 1.0, alpha = 0.0;
+    double square = 1.0;  // alpha of A^(2^j)
+    int squarings = 63 - __clzll(static_cast<long long>(steps));
+#pragma unroll 1
+    for (unsigned long long left = steps;; left >>= 1, squarings--) {
+        const double own = 0.5 * trace.top;
+        if (left & 1) {
+            const double product = alpha * square;
+            alpha = alpha * own + h * square;
+            h = h * own + quarter * product;
+        }
+        if (left == 1) break;
+        square *= trace.top;
+        if (MODES_WIDE && squarings > MODES_PLAIN) {
+            wide_sum sum;
+            sum.sum = -2.0 * determinant.top, sum.error = -2.0 * determinant.rest;
+            sum.add(trace, trace);
+            trace = sum.value();
+            if constexpr (!MODES_UNIT) determinant = times(determinant, determinant);
+        } else {
+            trace = {trace.top * trace.top - 2.0 * determinant.top, 0.0};
+            if constexpr (!MODES_UNIT) determinant = {determinant.top * determinant.top, 0.0};
+        }
+    }
+    matrix<double> power;
+    power.at[0][0] = h + half * alpha, power.at[0][1] = upper * alpha;
+    power.at[1][0] = lower * alpha, power.at[1][1] = h - half * alpha;
+    return power;
+}
+
+template <class T>
+__device__ __forceinline__ plain power_of(const matrix<T> &step, unsigned long long steps) {
+    if constexpr (MODES_TRACE) {
+        return power_by_trace(step, steps);
+    } else {
+        const int from = 62 - __clzll(static_cast<long long>(steps));
+        const plain rounded = narrowed(step);
+        if constexpr (MODES_PLAIN >= 64) {
+            plain power = rounded;
+            raise(power, rounded, steps, from, 0);
+            return power;
+        } else {
+            matrix<T> power = step;
+            raise(power, step, steps, from, MODES_PLAIN);
+            plain last = narrowed(power);
+            raise(last, rounded, steps, from < MODES_PLAIN ? from : MODES_PLAIN - 1, 0);
+            return last;
+        }
+    }
+}
+
+// ---- applying it
+
+__device__ __forceinline__ complex<REAL> rounded(complex<double> a) {
+    return {static_cast<REAL>(a.re), static_cast<REAL>(a.im)};
+}
+__device__ __forceinline__ complex<float> rounded(complex<float> a) { return a; }
+
+// The power as numbers of type T, with `scale`, but for constants that steps add.
+template <class T>
+__device__ __forceinline__ matrix<T> scaled(const matrix<double> &power, double scale) {
+    matrix<T> to;
+#pragma unroll UNROLLED_SIZE
+    for (int i = 0; i < SIZE; i++)
+#pragma unroll UNROLLED_SIZE
+        for (int j = 0; j < SIZE; j++)
+            to.at[i][j] = static_cast<T>(j < MODES_WIDTH ? scale * power.at[i][j] : power.at[i][j]);
+    return to;
+}
+template <class T>
+__device__ __forceinline__ matrix<complex<T>> scaled(const matrix<complex<double>> &power, double scale) {
+    matrix<complex<T>> to;
+#pragma unroll UNROLLED_SIZE
+    for (int i = 0; i < SIZE; i++)
+#pragma unroll UNROLLED_SIZE
+        for (int j = 0; j < SIZE; j++) {
+            const complex<double> z = j < MODES_WIDTH ? scale * power.at[i][j] : power.at[i][j];
+            to.at[i][j] = {static_cast<T>(z.re), static_cast<T>(z.im)};
+        }
+    return to;
+}
+// The state after the steps. first: of frequency 0, where steps add constants.
+template <class M, class T>
+__device__ __forceinline__ void apply(const matrix<M> &power, const complex<T> (&in)[MODES_WIDTH], bool first,
+                                      complex<T> (&made)[MODES_WIDTH]) {
+#pragma unroll UNROLLED_SIZE
+    for (int i = 0; i < MODES_WIDTH; i++) {
+        made[i] = power.at[i][0] * in[0];
+#pragma unroll UNROLLED_SIZE
+        for (int j = 1; j < MODES_WIDTH; j++) made[i] = made[i] + power.at[i][j] * in[j];
+        if constexpr (MODES_AFFINE)
+            if (first) made[i] = made[i] + power.at[i][MODES_WIDTH] * complex<T>{T(1), T(0)};
+    }
+}
+// Replaces differences by levels.
+template <class T>
+__device__ __forceinline__ void to_levels(complex<T> (&state)[MODES_WIDTH]) {
+#pragma unroll
+    for (int f = 0; f < MODES_FIELDS; f++)
+#pragma unroll
+        for (int j = MODES_FIELD[f + 1] - 1; j > MODES_FIELD[f]; j--)
+#pragma unroll
+            for (int i = j; i < MODES_FIELD[f + 1]; i++) state[i] = state[i - 1] - state[i];
+}
