@@ -1,5 +1,5 @@
-/* Strategy fused: 2D systems on a GPU, several steps a launch, in tiles that march along axis 0 with
- * the rows of all steps in shared memory. */
+/* Strategy fused: 2D systems on a GPU, several steps a launch, in tiles that march along axis 0;
+ * shared memory holds the rows of all steps. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
