@@ -1,4 +1,4 @@
-"""Acoustic waves by Devito and by Stentor: velocity by place, a source and receivers between points.
+"""Acoustic waves by Devito and by Stentor: velocity by place, a source and receivers off the grid.
 
 Devito compiles its operators by gcc. Exits with 77 where it or gcc is not installed."""
 
@@ -19,7 +19,7 @@ stencil lap = laplace-{rank}d:order={order}
 boundary u = constant=0
 u.next = 2*u - u.prev + c2*lap(u)
 '''
-LIMIT = {np.float64: 1e-13, np.float32: 3e-5}  # for some tens of steps, relative to the largest value
+LIMIT = {np.float64: 1e-13, np.float32: 3e-5}  # for 30 steps, relative to the largest value
 
 
 def by_devito(devito, order, u, before, c2, steps, signal, at, heard):
