@@ -4,7 +4,9 @@ and a batch split into shares.
 Runs on emulated GPUs if there are several, and on the host named several times.
 """
 import copy
+import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,7 +21,18 @@ GPUS = ['cuda:0', 'cuda:1', 'cuda:2'] if os.environ.get('STENTOR_EMULATOR_DEVICE
 PROCESS = """
 import copy, sys
 import numpy as np, stentor
-team = stentor.Processes((sys.argv[1], int(sys.argv[2]), 2))
+by, path, *rank = sys.argv[1:]
+if by == 'torch':
+    stentor.to_device(np.zeros(1), 'cuda')  # the emulator cannot be opened after PyTorch
+    import torch
+    torch.distributed.init_process_group('gloo', init_method='file://' + path, rank=int(rank[0]), world_size=2)
+    team = stentor.Processes(torch.distributed, device='cuda:' + rank[0])
+elif by == 'mpi4py':
+    from mpi4py import MPI
+    team = stentor.Processes(MPI.COMM_WORLD)
+else:
+    team = stentor.Processes((path, int(rank[0]), 2))
+assert team.size == 2
 x = np.random.default_rng(3).random((2, 37, 20))
 given = dict(boundary='reflect', strategy='direct')
 plan = stentor.Plan(x.shape, 'box-2d9p', devices=team, **given)
@@ -89,14 +102,27 @@ class Teams(unittest.TestCase):
         self.assertEqual(plan.device, 'cuda:0,cuda:1,cuda:2')
 
     def test_processes(self):
-        """Two of them, by NCCL and a file; a copy of a plan; new weights."""
+        """Two of them, by NCCL; they find each other by a file, by PyTorch, and by mpi4py."""
         library = os.environ.get('STENTOR_CUDA_PATH', '').replace('libcuda', 'libnccl')
         if GPUS is None or not os.path.exists(library):
             self.skipTest('there are no emulated GPUs and NCCL')
-        with tempfile.TemporaryDirectory() as folder:
-            env = {**os.environ, 'STENTOR_NCCL_PATH': library, 'STENTOR_EMULATOR_NCCL': folder, 'STENTOR_MPI_SECONDS': '60'}
-            started = [subprocess.Popen([sys.executable, '-c', PROCESS, os.path.join(folder, 'id'), str(rank)], env=env) for rank in range(2)]
-            self.assertEqual([each.wait(120) for each in started], [0, 0])
+        for by, missing in (('file', False), ('torch', not importlib.util.find_spec('torch')),
+                            ('mpi4py', not importlib.util.find_spec('mpi4py') or not shutil.which('mpirun'))):
+            with self.subTest(by), tempfile.TemporaryDirectory() as folder:
+                if missing:
+                    self.skipTest(f'{by} is not installed')
+                self.run_processes(by, os.path.join(folder, 'id'),
+                                   {**os.environ, 'STENTOR_NCCL_PATH': library, 'STENTOR_EMULATOR_NCCL': folder, 'STENTOR_MPI_SECONDS': '60'})
+
+    def run_processes(self, by, path, env):
+        """A copy of a plan, and new weights, in two processes."""
+        command = [sys.executable, '-c', PROCESS, by, path]
+        if by == 'mpi4py':
+            flags = {'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1', 'OMPI_MCA_rmaps_base_oversubscribe': '1'}
+            started = [subprocess.Popen(['mpirun', '-np', '2', *command], env={**env, **flags})]
+        else:
+            started = [subprocess.Popen([*command, str(rank)], env=env) for rank in range(2)]
+        self.assertEqual([each.wait(120) for each in started], [0] * len(started))
 
     def test_sources_and_weights(self):
         x, source = self.rng.standard_normal((2, 30, 17))
