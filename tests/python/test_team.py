@@ -102,21 +102,25 @@ class Teams(unittest.TestCase):
         self.assertEqual(plan.device, 'cuda:0,cuda:1,cuda:2')
 
     def test_processes(self):
-        """Two of them, by NCCL; they find each other by a file, by PyTorch, and by mpi4py."""
+        self.run_processes('file')
+
+    @unittest.skipUnless(importlib.util.find_spec('torch'), 'PyTorch is not installed')
+    def test_processes_by_torch(self):
+        self.run_processes('torch')
+
+    @unittest.skipUnless(importlib.util.find_spec('mpi4py') and shutil.which('mpirun'), 'mpi4py is not installed')
+    def test_processes_by_mpi4py(self):
+        self.run_processes('mpi4py')
+
+    def run_processes(self, by):
+        """Two of them, by NCCL; a copy of a plan, and new weights. by: how they find each other."""
         library = os.environ.get('STENTOR_CUDA_PATH', '').replace('libcuda', 'libnccl')
         if GPUS is None or not os.path.exists(library):
             self.skipTest('there are no emulated GPUs and NCCL')
-        for by, missing in (('file', False), ('torch', not importlib.util.find_spec('torch')),
-                            ('mpi4py', not importlib.util.find_spec('mpi4py') or not shutil.which('mpirun'))):
-            with self.subTest(by), tempfile.TemporaryDirectory() as folder:
-                if missing:
-                    self.skipTest(f'{by} is not installed')
-                self.run_processes(by, os.path.join(folder, 'id'),
-                                   {**os.environ, 'STENTOR_NCCL_PATH': library, 'STENTOR_EMULATOR_NCCL': folder, 'STENTOR_MPI_SECONDS': '60'})
-
-    def run_processes(self, by, path, env):
-        """A copy of a plan, and new weights, in two processes."""
-        command = [sys.executable, '-c', PROCESS, by, path]
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        env = {**os.environ, 'STENTOR_NCCL_PATH': library, 'STENTOR_EMULATOR_NCCL': folder.name, 'STENTOR_MPI_SECONDS': '60'}
+        command = [sys.executable, '-c', PROCESS, by, os.path.join(folder.name, 'id')]
         if by == 'mpi4py':
             flags = {'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1', 'OMPI_MCA_rmaps_base_oversubscribe': '1'}
             started = [subprocess.Popen(['mpirun', '-np', '2', *command], env={**env, **flags})]
