@@ -1068,6 +1068,12 @@ STN_API stn_status stn_team_plan_execute_system(stn_team_plan *plan, const stn_s
 /* The same for whole arrays in host memory. STN_ERROR_UNSUPPORTED for a team of processes. */
 STN_API stn_status stn_team_plan_execute_system_host(stn_team_plan *plan, const stn_system_arrays *arrays,
                                                      stn_error *error);
+/* Executions of a plan of steps then call `progress` with the steps done and all steps, as
+ * stn_execution.progress; NULL: no longer. On GPUs an execution then waits about every 50 ms. A
+ * team of processes whose function cancels in one of them fails in all, and cannot be used again
+ * (by NCCL alone: the execution fails at its end). STN_ERROR_UNSUPPORTED: a transform. */
+STN_API stn_status stn_team_plan_set_progress(stn_team_plan *plan, stn_progress_fn progress, void *user,
+                                              stn_error *error);
 /* Describes the parts, the steps between exchanges, and each member's plan. *text is freed with
  * stn_text_free. */
 STN_API stn_status stn_team_plan_describe(const stn_team_plan *plan, char **text, stn_error *error);

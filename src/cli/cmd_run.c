@@ -219,7 +219,7 @@ static stn_status check_growth(const run_settings *settings, const cli_forecast 
                     forecast->max_symbol, forecast->log10_growth);
 }
 
-/* Reports a run on several devices, without progress or the ranking of candidates. */
+/* Reports a run on several devices, without the ranking of candidates. */
 static stn_status report_team(const run_settings *settings, const cli_job *job, const cli_team_run *team,
                               const run_arrays *arrays, stn_error *error) {
     char *description = NULL;
@@ -263,7 +263,7 @@ static stn_status run_team(const run_settings *settings, stn_error *error) {
         done);
     cli_warn_growth(&forecast, &job, &arrays.grid, &settings->report);
     STN_TRY_GOTO(status,
-                 cli_team_run_execute(&team, settings->repeat, arrays.grid.data,
+                 cli_team_run_execute(&team, show_of(settings), settings->repeat, arrays.grid.data,
                                       job.problem.has_source ? arrays.source.data : NULL, arrays.result.data, error),
                  done);
     STN_TRY_GOTO(status,

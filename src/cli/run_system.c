@@ -195,7 +195,7 @@ static stn_status execute(system_run *run, cli_show show, stn_error *error) {
 
 /* Runs a team on arrays in host memory: whole ones, or the rows of this process. begins: from the
  * fields, or from the state of a checkpoint; else the run goes on from where the last one ended. */
-static stn_status execute_team(system_run *run, bool begins, stn_error *error) {
+static stn_status execute_team(system_run *run, cli_show show, bool begins, stn_error *error) {
     stn_system_arrays arrays = STN_SYSTEM_ARRAYS_INIT;
     const stn_system_arrays *const own = &arrays;
     const void *in[STN_SYSTEM_MAX_ARRAYS], *coefficients[STN_SYSTEM_MAX_COEFFICIENTS];
@@ -207,11 +207,14 @@ static stn_status execute_team(system_run *run, bool begins, stn_error *error) {
     for (int i = 0; i < run->input.system->ncoefficients; i++) coefficients[i] = run->input.coefficients[i].data;
     if (begins) arrays.in = in, arrays.coefficients = coefficients;
     arrays.out = out, arrays.numbers = run->input.low;
+    STN_TRY(cli_team_progress_start(&run->progress, stn_team_rank(run->team) ? CLI_SHOW_NEVER : show,
+                                    run->problem.steps, run->team_plan, error));
     const double begin = stn_clock_seconds();
-    STN_TRY(run->team->ranks ? stn_team_plan_execute_system(run->team_plan, &own, error)
-                             : stn_team_plan_execute_system_host(run->team_plan, &arrays, error));
+    const stn_status status = run->team->ranks ? stn_team_plan_execute_system(run->team_plan, &own, error)
+                                               : stn_team_plan_execute_system_host(run->team_plan, &arrays, error);
     run->seconds += stn_clock_seconds() - begin;
-    return STN_OK;
+    cli_progress_end(&run->progress);
+    return status;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -354,7 +357,7 @@ static stn_status run_here(const cli_system_run_settings *s, system_run *run, st
     if (s->devices) {
         STN_TRY(cli_team_open(s->devices, s->device, s->report, &run->team, error));
         STN_TRY(stn_team_plan_create_system(run->team, &run->problem, &options, &run->team_plan, error));
-        STN_TRY(execute_team(run, true, error));
+        STN_TRY(execute_team(run, s->show, true, error));
     } else {
         STN_TRY(cli_open_context(s->device, s->report, &run->context, error));
         STN_TRY(stn_plan_create_system(run->context, &run->problem, &options, &run->plan, error));
@@ -493,7 +496,7 @@ static stn_status run_with_checkpoints(system_run *run, const cli_rows *rows, st
     const cli_rows all = rows_of_state(run, rows);
     const cli_checkpoint *c = &run->checkpoint;
     for (uint64_t done = c->begun; done < c->steps; done += c->every) {
-        STN_TRY(execute_team(run, done == c->begun, error));
+        STN_TRY(execute_team(run, CLI_SHOW_NEVER, done == c->begun, error));
         STN_TRY(cli_checkpoint_write(c, done + c->every, &all, &run->state, error));
     }
     return STN_OK;
@@ -515,7 +518,7 @@ static stn_status run_by_rows(const cli_system_run_settings *s, system_run *run,
     status = cli_rows_of_plan(&rows, run->team_plan, error);
     if (status == STN_OK) status = read_rows(s, run, &rows, error);
     STN_TRY(team_agree(run->team, status, 0, "its rows", NULL, 0, error));
-    STN_TRY(s->checkpoint ? run_with_checkpoints(run, &rows, error) : execute_team(run, true, error));
+    STN_TRY(s->checkpoint ? run_with_checkpoints(run, &rows, error) : execute_team(run, s->show, true, error));
     STN_TRY(write_rows(s, run, &rows, error));
     cli_checkpoint_remove(&run->checkpoint, run->team, s->files->out || s->system->keep[0]);
     return print_summary(run, s->report, s->files, error);

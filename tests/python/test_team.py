@@ -186,10 +186,35 @@ class Teams(unittest.TestCase):
             with self.assertRaises(ValueError):
                 stentor.fft.fftn(x, devices=wrong)
 
-    def test_progress_is_refused(self):
-        plan = stentor.Plan((40, 8), 'heat-2d', steps=4, devices=['host'] * 2)
-        with self.assertRaisesRegex(ValueError, 'progress'):
-            plan(np.ones((40, 8)), progress=lambda *_: None)
+    def test_progress(self):
+        """Of stencils and systems; an exception cancels, and the plan can be used again."""
+        heat = stentor.System('field u; stencil h = heat-2d; u.next = h(u)')
+        x, devices, steps = self.rng.random((30, 32)), GPUS or ['host'] * 3, 12 if GPUS else 400
+        plan = stentor.Plan(x.shape, 'heat-2d', steps=steps, devices=devices, strategy='direct' if GPUS else 'host')
+        for run in (plan, lambda u, **more: heat({'u': u}, steps=steps, devices=devices, strategy='host', **more)['u'])[:1 if GPUS else 2]:
+            told = []
+            want = run(x)
+            np.testing.assert_array_equal(run(x, progress=lambda *each: told.append(each)), want)
+            self.assertEqual(told[-1], (steps, steps))
+            self.assertTrue(all(a[0] <= b[0] <= steps for a, b in zip(told, told[1:])), told)
+            with self.assertRaises(KeyError):
+                run(x, progress=self.cancel)
+            np.testing.assert_array_equal(run(x), want)
+        with self.assertRaisesRegex(ValueError, 'share a batch'):
+            stentor.Plan((4, *x.shape), 'heat-2d', devices=['host'] * 2)(np.ones((4, *x.shape)), progress=print)
+
+    def cancel(self, done, total):
+        raise KeyError(done)
+
+    @unittest.skipIf(GPUS, 'long')
+    def test_cancelled_early(self):
+        x = self.rng.random((200, 300))
+        system = stentor.System('field u; stencil h = heat-2d; u.next = h(u)')
+        for run in (stentor.Plan(x.shape, 'heat-2d', steps=10**6, devices=['host'] * 2, strategy='host'),
+                    lambda u, progress: system({'u': u}, steps=10**6, devices=['host'] * 2, strategy='host', progress=progress)):
+            with self.assertRaises(KeyError) as raised:
+                run(x, progress=self.cancel)
+            self.assertLess(raised.exception.args[0], 10**6)
 
     def test_functions_that_fail(self):
         for wrong in ((3, np.ones(3), ['host']), (np.negative, np.float64(3), ['host']), (np.negative, np.ones((0, 2)), ['host']),
