@@ -1021,8 +1021,8 @@ STN_API stn_status stn_team_plan_create(stn_team *team, const stn_problem *probl
  * divided along its first axis, in and out: the members transform the other axes of their rows,
  * exchange blocks (each sends most of its data to the others, twice), and transform the first axis
  * between the two exchanges. On the host results are bit-identical to those of one device, except
- * for lines that one device computes in another order; else they agree to rounding. f16: only
- * batches of at least as many transforms as members. stn_team_plan_execute takes inputs and
+ * for lines that one device computes in another order; else they agree to rounding. f16 is rounded
+ * once more, since the exchanged blocks are f16 too. stn_team_plan_execute takes inputs and
  * outputs, both of them, which are the same pointers if, and only if, the transform is in place.
  * Errors: as stn_team_plan_create, with those of stn_plan_create_fft. */
 STN_API stn_status stn_team_plan_create_fft(stn_team *team, const stn_transform *transform,
