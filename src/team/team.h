@@ -144,11 +144,13 @@ int team_poll_ranks(void *user, uint64_t done, uint64_t total);
  * Progress of an execution of so many steps; all do nothing if the plan has no progress function.
  * team_watch_member sets `run->progress` of member m's run, and with or without such a function on
  * a host that of heartbeats. team_watch_reach: so many more steps are enqueued; returns
- * STN_ERROR_CANCELLED. team_watch_end takes the outcome of the execution and returns it. */
+ * STN_ERROR_CANCELLED. team_watch_cancelled and team_watch_end take the outcome of the steps, and
+ * of the execution, and return it: the former says how many of all steps a cancelled one made. */
 typedef struct team_watch team_watch;
 void team_watch_begin(const stn_team_plan *plan, uint64_t total);
 void team_watch_member(const stn_team_plan *plan, int m, stn_execution *run);
 stn_status team_watch_reach(const stn_team_plan *plan, uint64_t steps, stn_error *error);
+stn_status team_watch_cancelled(const stn_team_plan *plan, stn_status status, stn_error *error);
 stn_status team_watch_end(const stn_team_plan *plan, stn_status status, stn_error *error);
 
 /* ---- team_run.c */

@@ -170,7 +170,7 @@ static stn_status run_steps(stn_team_plan *plan, const grids *caller, stn_error 
 
 /* No process writes its output before all have computed all steps. */
 static stn_status run_all(stn_team_plan *plan, const grids *caller, stn_error *error) {
-    stn_status status = run_steps(plan, caller, error);
+    stn_status status = team_watch_cancelled(plan, run_steps(plan, caller, error), error);
     if (plan->team->ranks && status != STN_OK) return team_ranks_fail(plan->team->ranks, status, error);
     STN_TRY(status);
     if (plan->team->ranks && plan->team->own >= plan->members) /* it has no exchanges to wait for */

@@ -276,7 +276,7 @@ static stn_status run_states(stn_team_plan *plan, const caller *given, char **va
 }
 
 static stn_status run_all(stn_team_plan *plan, const caller *given, char **values, stn_error *error) {
-    const stn_status status = run_states(plan, given, values, error);
+    const stn_status status = team_watch_cancelled(plan, run_states(plan, given, values, error), error);
     if (plan->team->ranks && status != STN_OK) return team_ranks_fail(plan->team->ranks, status, error);
     STN_TRY(status);
     STN_TRY(team_agree(plan->team, plan->failed, 0, "the end of an execution", NULL, 0, error));

@@ -65,6 +65,14 @@ void team_watch_member(const stn_team_plan *plan, int m, stn_execution *run) {
         run->progress = team_poll_ranks, run->progress_user = plan->team->ranks;
 }
 
+stn_status team_watch_cancelled(const stn_team_plan *plan, stn_status status, stn_error *error) {
+    team_watch *w = plan->watch;
+    if (!w || status != STN_ERROR_CANCELLED || !atomic_load(&w->told.cancelled)) return status;
+    if (!w->ranks) return stn_watch_end(&w->told, STN_OK, error);
+    return stn_fail(error, status, "the progress function cancelled the execution after about %llu of %llu steps",
+                    (unsigned long long)w->told.done, (unsigned long long)w->told.total);
+}
+
 stn_status team_watch_reach(const stn_team_plan *plan, uint64_t steps, stn_error *error) {
     team_watch *w = plan->watch;
     if (!w) return STN_OK;
@@ -77,12 +85,10 @@ stn_status team_watch_reach(const stn_team_plan *plan, uint64_t steps, stn_error
         w->since = 0, w->begun = now;
     }
     w->told.done = w->reached;
-    return stn_watch_goes_on(&w->told) ? STN_OK : stn_watch_end(&w->told, STN_OK, error);
+    return stn_watch_goes_on(&w->told) ? STN_OK : team_watch_cancelled(plan, STN_ERROR_CANCELLED, error);
 }
 
 stn_status team_watch_end(const stn_team_plan *plan, stn_status status, stn_error *error) {
     team_watch *w = plan->watch;
-    /* The sentence of a cancelled member counts the steps of its own launch. */
-    const bool cancelled = status == STN_ERROR_CANCELLED && w && !w->ranks && atomic_load(&w->told.cancelled);
-    return w && (status == STN_OK || cancelled) ? stn_watch_end(&w->told, STN_OK, error) : status;
+    return w && status == STN_OK ? stn_watch_end(&w->told, status, error) : status;
 }

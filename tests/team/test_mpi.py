@@ -223,6 +223,12 @@ class Refusals(Mpi):
                 self.assertIn(says, err)
                 self.assertFalse((self.path / 'v.npy').exists())
 
+    def test_a_rank_that_cancels(self):
+        """By its progress function: all end, with one reason."""
+        rank = dice.randint(0, 2)
+        _, out, err = self.mpirun(3, RANKS, 'cancel', rank)
+        self.assertEqual(out.count(f'ended well: rank {rank} of 3 failed: the progress function cancelled'), 3, out + err)
+
     def test_a_file_that_one_rank_sees(self):
         for folder in ('a', 'b'):
             (self.path / folder).mkdir()
