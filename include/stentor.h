@@ -1021,8 +1021,8 @@ STN_API stn_status stn_team_plan_create(stn_team *team, const stn_problem *probl
  * divided along its first axis, in and out: the members transform the other axes of their rows,
  * exchange blocks (each sends most of its data to the others, twice), and transform the first axis
  * between the two exchanges. On the host results are bit-identical to those of one device, except
- * for lines that one device computes in another order; else they agree to rounding. f16: only
- * batches of at least as many transforms as members. stn_team_plan_execute takes inputs and
+ * for lines that one device computes in another order; else they agree to rounding. f16 is rounded
+ * once more, since the exchanged blocks are f16 too. stn_team_plan_execute takes inputs and
  * outputs, both of them, which are the same pointers if, and only if, the transform is in place.
  * Errors: as stn_team_plan_create, with those of stn_plan_create_fft. */
 STN_API stn_status stn_team_plan_create_fft(stn_team *team, const stn_transform *transform,
@@ -1068,6 +1068,12 @@ STN_API stn_status stn_team_plan_execute_system(stn_team_plan *plan, const stn_s
 /* The same for whole arrays in host memory. STN_ERROR_UNSUPPORTED for a team of processes. */
 STN_API stn_status stn_team_plan_execute_system_host(stn_team_plan *plan, const stn_system_arrays *arrays,
                                                      stn_error *error);
+/* Executions of a plan of steps then call `progress` with the steps done and all steps, as
+ * stn_execution.progress; NULL: no longer. On GPUs an execution then waits about every 50 ms. A
+ * team of processes whose function cancels in one of them fails in all, and cannot be used again
+ * (by NCCL alone: the execution fails at its end). STN_ERROR_UNSUPPORTED: a transform. */
+STN_API stn_status stn_team_plan_set_progress(stn_team_plan *plan, stn_progress_fn progress, void *user,
+                                              stn_error *error);
 /* Describes the parts, the steps between exchanges, and each member's plan. *text is freed with
  * stn_text_free. */
 STN_API stn_status stn_team_plan_describe(const stn_team_plan *plan, char **text, stn_error *error);

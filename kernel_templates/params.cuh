@@ -163,25 +163,24 @@ __device__ __forceinline__ REAL system_value(const AROUND &around, assigned<0>) 
     return around.number(0) * t0 - t1;
 }
 
-// ---- system_fused: SYSTEM_ARRAYS, SYSTEM_VALUES, SYSTEM_SIDES, SYSTEM_PAST, THREADS_X, THREADS_Y,
-// BLOCKS, and these; here one step of the same assignment in 3D
-constexpr int FUSED_MARCH = 0;  // axis along which blocks march: 0 in 3D, 1 in 2D
+// ---- system_fused: SYSTEM_ARRAYS, SYSTEM_VALUES, SYSTEM_SIDES, SYSTEM_PAST, THREADS_X, BLOCKS,
+// and these; here one step of the same assignment in 2D
 constexpr int FUSED_INPUTS = 1, FUSED_PASSES = 1, FUSED_OUTPUTS = 1, FUSED_EQUATIONS = 1;
-constexpr int FUSED_SLOTS = 2;                 // planes in shared memory
+constexpr int FUSED_SLOTS = 2;                 // rows in shared memory
 constexpr int FUSED_BEGIN = 0, FUSED_END = 0;  // first iteration; last one less those of a chunk
-constexpr int FUSED_PLANES = 1;                // planes of an iteration
-constexpr int FUSED_ROWS = 1;                  // rows of a thread
-// Points of a tile that are not stored, and reach of all assignments: z low, z high, y low...
-constexpr int FUSED_MARGIN[6] = {0, 0, 0, 0, 0, 1}, FUSED_REACH[6] = {0, 0, 0, 0, 0, 1};
+constexpr int FUSED_ROWS = 1;                  // rows of an iteration
+// Columns of a tile that are not stored, at its low and high end; reach of all assignments: z low,
+// z high, y low...
+constexpr int FUSED_MARGIN[2] = {0, 1}, FUSED_REACH[6] = {0, 0, 0, 0, 0, 1};
 // By axis: tiles continue past sides, since some array wraps; the same, and no read is folded, no
 // point frozen.
 constexpr int FUSED_CONTINUES[3] = {0, 0, 1}, FUSED_WHOLE[3] = {0, 0, 1};
 constexpr int FUSED_FREEZES[1] = {0};  // by assignment, as SYSTEM_FREEZES
-// By node, inputs before passes. Planes behind the iteration; planes in its ring, and before it;
+// By node, inputs before passes. Rows behind the iteration; rows in its ring, and before it;
 // first iteration, and last one as FUSED_END; place in the ring at FUSED_BEGIN, in iterations.
 constexpr int NODE_LAG[2] = {0, 0}, NODE_RING[2] = {2, 0}, NODE_AT[2] = {0, 2};
 constexpr int NODE_BEGIN[2] = {0, 0}, NODE_END[2] = {0, 0}, NODE_START[2] = {0, 0};
-constexpr int NODE_X[2][2] = {{0, 32}, {0, 31}}, NODE_Y[2][2] = {{0, 4}, {0, 4}};  // columns, rows
+constexpr int NODE_X[2][2] = {{0, 32}, {0, 31}};  // columns of the tile
 // An array with the same sides.
 constexpr int NODE_RULE[2] = {0, 0};
 // Of inputs, as SYSTEM_SHARED.

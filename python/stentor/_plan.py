@@ -260,8 +260,8 @@ class Plan:
             if out is not None:
                 raise ValueError('output and out are two names of one argument: give one')
             out = output
-        if progress is not None and self._devices is not None:
-            raise ValueError('progress is not told by a plan of several devices: leave it out')
+        if progress is not None and isinstance(self._handle, BatchHandle):
+            raise ValueError('progress is not told by a plan whose devices share a batch: leave it out')
         if progress is not None:
             return tell_of(progress, self, x, out, stream, source)
         if type(x) is np.ndarray and self._number == HOST and not self._source and source is None and out is None and self._type != 'bfloat16':

@@ -224,8 +224,8 @@ class System:
             The relative L2 error that is allowed for the whole run; 0 allows rounding errors only.
         devices : sequence, optional
             Several devices of this machine for one grid, such as ``[0, 1]``, as for `Plan`: all
-            arrays are divided along the grid's first axis. Arrays are on the host; `device`,
-            `stream` and `progress` are left out.
+            arrays are divided along the grid's first axis. Arrays are on the host; `device` and
+            `stream` are left out.
 
         Returns
         -------
@@ -233,8 +233,6 @@ class System:
             The state after all steps, by the names of `fields`. With receivers, a pair of the state
             and of records of shape ``(steps // record_every, [batch,] receivers)``.
         """
-        if progress is not None and devices is not None:
-            raise ValueError('progress is not told by several devices: leave it out')
         with watched(progress):
             return _Call(self, fields, coefficients or {}, rank, dtype, device, stream, devices).run(
                 whole(steps, 'steps', 1), whole(every, 'every', 0), sources, receivers, whole(record_every, 'record_every', 1), strategy, bool(overwrite),

@@ -2,7 +2,7 @@
 
 import os
 import time
-from typing import Any, Dict, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ._handle import plan_options
 from ._library import ffi, lib, take_text
 from ._locks import new_lock
 from ._problem import Request, Split, fill_problem
-from ._progress import warn_of_growth
+from ._progress import Watch, hears_signals, here, warn_of_growth
 from ._words import listed, said
 
 _teams: Dict[Tuple[int, ...], Any] = {}
@@ -41,6 +41,22 @@ def _team(devices: Tuple[int, ...]) -> Any:
         del kept  # not freed before this point
         _teams[devices] = made[0]
     return _teams[devices]
+
+
+def _execute(plan: Any, on_host: bool, execute: Callable[..., int], error: Any, *given: Any) -> None:
+    """Executes a plan of a team, with progress and on the host with Ctrl-C, as Handle.run_with."""
+    watch = Watch() if here.tell is not None or on_host and hears_signals() else None
+    with _lock:
+        if watch is not None:
+            check(lib.stn_team_plan_set_progress(plan, watch.function, ffi.NULL, error), error)
+        try:
+            status = execute(plan, *given, error)
+        finally:
+            if watch is not None:
+                lib.stn_team_plan_set_progress(plan, ffi.NULL, ffi.NULL, ffi.NULL)
+        if watch is not None:
+            watch.check()
+        check(status, error)
 
 
 def _through_file(path: str, rank: int, seconds: float) -> bytes:
@@ -159,6 +175,7 @@ class TeamHandle:
         del name, stencil  # not freed before this point
         self._plan = ffi.gc(made[0], lib.stn_team_plan_destroy)
         self._error = error
+        self._on_host = isinstance(devices, tuple) and HOST in devices
         first, rows = ffi.new('size_t *'), ffi.new('size_t *')
         check(lib.stn_team_plan_local(self._plan, lib.stn_team_rank(team), first, rows, error), error)
         # Of the process's member, or of the first one.
@@ -166,9 +183,8 @@ class TeamHandle:
 
     def _run(self, source: np.ndarray, target: np.ndarray, constant: Any) -> None:
         address = ffi.NULL if constant is None else ffi.cast('void *', constant.ctypes.data)
-        with _lock:
-            check(lib.stn_team_plan_execute_host(self._plan, ffi.cast('void *', source.ctypes.data),
-                                                 ffi.cast('void *', target.ctypes.data), address, self._error), self._error)
+        _execute(self._plan, self._on_host, lib.stn_team_plan_execute_host, self._error, ffi.cast('void *', source.ctypes.data),
+                 ffi.cast('void *', target.ctypes.data), address)
 
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
         self._run(np.ascontiguousarray(source), target, None)
@@ -205,10 +221,10 @@ class SystemTeamHandle:
         del name  # not freed before this point
         self._plan = ffi.gc(made[0], lib.stn_team_plan_destroy)
         self._error = error
+        self._on_host = HOST in devices
 
     def run_execution(self, execution: Any) -> None:
-        with _lock:
-            check(lib.stn_team_plan_execute_system_host(self._plan, execution.system, self._error), self._error)
+        _execute(self._plan, self._on_host, lib.stn_team_plan_execute_system_host, self._error, execution.system)
 
     describe = TeamHandle.describe
 

@@ -61,7 +61,7 @@ static const cli_option run_options[] = {
      "several GPUs of this machine, such as 0,1, for one grid; the reported\ntime then includes copies to and from "
      "them"},
     {"--checkpoint", "FILE", CLI_TEXT, offsetof(run_settings, checkpoint),
-     "with --every K: write the grid to FILE after each K steps, and continue\nfrom FILE if it exists; it is removed "
+     "with --every K: write the state to FILE after each K steps, and continue\nfrom FILE if it exists; it is removed "
      "when --out is written"},
     {"--stable", NULL, CLI_FLAG, offsetof(run_settings, stable),
      "fail instead of warning if the run grows (max |symbol| above 1)"},
@@ -219,7 +219,7 @@ static stn_status check_growth(const run_settings *settings, const cli_forecast 
                     forecast->max_symbol, forecast->log10_growth);
 }
 
-/* Reports a run on several devices, without progress or the ranking of candidates. */
+/* Reports a run on several devices, without the ranking of candidates. */
 static stn_status report_team(const run_settings *settings, const cli_job *job, const cli_team_run *team,
                               const run_arrays *arrays, stn_error *error) {
     char *description = NULL;
@@ -263,7 +263,7 @@ static stn_status run_team(const run_settings *settings, stn_error *error) {
         done);
     cli_warn_growth(&forecast, &job, &arrays.grid, &settings->report);
     STN_TRY_GOTO(status,
-                 cli_team_run_execute(&team, settings->repeat, arrays.grid.data,
+                 cli_team_run_execute(&team, show_of(settings), settings->repeat, arrays.grid.data,
                                       job.problem.has_source ? arrays.source.data : NULL, arrays.result.data, error),
                  done);
     STN_TRY_GOTO(status,
@@ -322,6 +322,7 @@ static stn_status run_system(const run_settings *settings, stn_error *error) {
                                                      .report = &settings->report,
                                                      .show = show_of(settings),
                                                      .stable = settings->stable,
+                                                     .checkpoint = settings->checkpoint,
                                                      .devices = settings->devices},
                           error);
 }
@@ -334,16 +335,16 @@ static stn_status check_no_system(const cli_system_settings *system, stn_error *
 
 /* As one of mpirun's processes, or with checkpoints. */
 static stn_status run_by_rows(const run_settings *settings, stn_error *error) {
-    if (settings->devices || (settings->system.text && settings->checkpoint))
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s is not offered %s: leave it out",
-                        settings->devices ? "--devices" : "--system",
-                        settings->checkpoint ? "with --checkpoint" : "by several processes");
+    if (settings->devices && cli_ranks_launched())
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "--devices is not offered by several processes: leave it out");
     if (settings->system.text) return run_system(settings, error);
     return cli_rank_run(&(cli_rank_settings){.problem = &settings->problem,
                                              .device = &settings->device,
                                              .report = &settings->report,
                                              .files = &settings->files,
                                              .checkpoint = settings->checkpoint,
+                                             .devices = settings->devices,
                                              .repeat = settings->repeat,
                                              .stable = settings->stable},
                         error);

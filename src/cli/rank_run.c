@@ -5,20 +5,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/checkpoint.h"
 #include "cli/command_output.h"
 #include "cli/forecast.h"
 #include "cli/progress.h"
-#include "cli/row_files.h"
-#include "io/output_path.h"
+#include "cli/team_run.h"
 #include "io/result.h"
-
-#define MARK "stentor checkpoint: step "
 
 typedef struct rank_run {
     stn_team *team;
@@ -27,8 +23,7 @@ typedef struct rank_run {
     cli_rows rows;
     /* Of this process's rows; the result is the grid but for --repeat */
     stn_array grid, source, result;
-    uint64_t hash;  /* of the problem and all its steps */
-    uint64_t begun; /* steps that the checkpoint has made already */
+    cli_checkpoint checkpoint;
     double seconds;
 } rank_run;
 
@@ -54,11 +49,12 @@ void cli_ranks_choose_part(const stn_team *team) {
 
 /* ---- before the run -------------------------------------------------------------------------- */
 
-stn_status cli_ranks_open(const cli_device_settings *settings, const cli_report_settings *report, stn_team **team,
-                          stn_error *error) {
+stn_status cli_ranks_open(const char *devices, const cli_device_settings *settings, const cli_report_settings *report,
+                          stn_team **team, stn_error *error) {
     stn_context_options options;
     STN_TRY(cli_context_options(settings, report, &options, error));
     if (cli_ranks_launched()) return stn_team_create_mpi(&options, NULL, 0, team, error);
+    if (devices) return cli_team_open(devices, settings, report, team, error);
     int device = options.device == STN_DEVICE_AUTO ? STN_DEVICE_CUDA(0) : options.device;
     const stn_status status = stn_team_create(&options, 1, &device, team, error);
     if (status != STN_ERROR_NO_DEVICE || options.device != STN_DEVICE_AUTO) return status;
@@ -68,14 +64,13 @@ stn_status cli_ranks_open(const cli_device_settings *settings, const cli_report_
 
 static stn_status check_offered(const cli_rank_settings *settings, stn_error *error) {
     const cli_problem_settings *problem = settings->problem;
-    const char *where = cli_ranks_launched() ? "by several processes" : "with --checkpoint";
+    const char *where = cli_by_rows();
     stn_file_format form;
     if (settings->files->png)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--png is not offered %s: draw --out afterwards", where);
     if (problem->in && !strcmp(problem->in, "-"))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--in - is not offered %s: name a file", where);
-    if (settings->checkpoint && !problem->every)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--checkpoint wants --every K, the steps between two");
+    STN_TRY(cli_checkpoint_check_options(settings->checkpoint, problem->every, error));
     if (problem->every && !settings->checkpoint)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "--every is offered %s with --checkpoint FILE alone: snapshots are not kept", where);
@@ -93,12 +88,7 @@ static stn_status check_offered(const cli_rank_settings *settings, stn_error *er
 static stn_status check_checkpoint(const cli_rank_settings *settings, stn_error *error) {
     const char *const others[] = {settings->files->out, settings->problem->in, settings->problem->source,
                                   settings->problem->taps};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (others[i] && stn_output_path_same(settings->checkpoint, others[i]))
-            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                            "--checkpoint '%s' would overwrite '%s': give it a file of its own", settings->checkpoint,
-                            others[i]);
-    return stn_output_probe(settings->checkpoint, error);
+    return cli_checkpoint_check_file(settings->checkpoint, sizeof others / sizeof *others, others, error);
 }
 
 static stn_status make_job(const cli_rank_settings *settings, rank_run *run, stn_error *error) {
@@ -123,38 +113,11 @@ static stn_status make_job(const cli_rank_settings *settings, rank_run *run, stn
     return STN_OK;
 }
 
-/* A run goes on from a checkpoint only with the files that it began with. */
-static void add_file(const char *path, uint64_t *hash) {
-    struct stat about;
-    if (!path || stat(path, &about)) return;
-    const uint64_t of_file[] = {(uint64_t)about.st_size, (uint64_t)about.st_mtim.tv_sec,
-                                (uint64_t)about.st_mtim.tv_nsec};
-    for (size_t i = 0; i < sizeof of_file / sizeof *of_file; i++) *hash = (*hash ^ of_file[i]) * 0x9e3779b97f4a7c15u;
-}
-
-/* Steps that the checkpoint's file has made; 0 where there is no such file. */
 static stn_status look_for_checkpoint(const cli_rank_settings *settings, rank_run *run, stn_error *error) {
-    char start[1024] = "";
-    unsigned long long steps = 0, hash = 0;
-    FILE *file = settings->checkpoint ? fopen(settings->checkpoint, "rbe") : NULL;
-    run->begun = 0;
-    add_file(settings->problem->in, &run->hash);
-    add_file(settings->problem->source, &run->hash);
-    run->hash ^= settings->problem->random * 0x100000001b3u;
-    if (!file) return STN_OK;
-    const size_t size = fread(start, 1, sizeof start - 1, file);
-    fclose(file);
-    const char *mark = memmem(start, size, MARK, strlen(MARK));
-    if (!mark || sscanf(mark + strlen(MARK), "%llu of problem %llx", &steps, &hash) != 2)
-        return stn_fail(error, STN_ERROR_FORMAT,
-                        "--checkpoint '%s' is there and no checkpoint: name another file, or remove it",
-                        settings->checkpoint);
-    if (hash != run->hash || steps > settings->problem->steps || steps % settings->problem->every)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "the checkpoint '%s' is of another problem, or of other files: name another file, or remove it",
-                        settings->checkpoint);
-    run->begun = steps;
-    return STN_OK;
+    cli_checkpoint_add_file(&run->checkpoint, settings->problem->in);
+    cli_checkpoint_add_file(&run->checkpoint, settings->problem->source);
+    cli_checkpoint_add(&run->checkpoint, settings->problem->random);
+    return cli_checkpoint_find(&run->checkpoint, error);
 }
 
 static stn_status make_plan(const cli_rank_settings *settings, rank_run *run, stn_error *error) {
@@ -162,7 +125,10 @@ static stn_status make_plan(const cli_rank_settings *settings, rank_run *run, st
     char words[8];
     stn_problem problem = run->job.problem;
     STN_TRY(cli_plan_options(settings->device, &options, error)); /* the same on all processes */
-    run->hash = team_digest(&problem, &options, words, sizeof words);
+    run->checkpoint = (cli_checkpoint){.path = settings->checkpoint,
+                                       .every = settings->problem->every,
+                                       .steps = settings->problem->steps,
+                                       .hash = team_digest(&problem, &options, words, sizeof words)};
     if (settings->checkpoint) {
         problem.steps = settings->problem->every;
         problem.tolerance *= (double)problem.steps / (double)settings->problem->steps;
@@ -172,7 +138,7 @@ static stn_status make_plan(const cli_rank_settings *settings, rank_run *run, st
 
 static stn_status read_rows(const cli_rank_settings *settings, rank_run *run, stn_error *error) {
     cli_rows *rows = &run->rows;
-    const bool goes_on = run->begun > 0;
+    const bool goes_on = run->checkpoint.begun > 0;
     const char *path = goes_on ? settings->checkpoint : settings->problem->in;
     STN_TRY(cli_rows_read(rows, path, run->job.is_raw && !goes_on ? &run->job.raw : NULL, settings->problem->random,
                           &run->grid, error));
@@ -192,9 +158,10 @@ static stn_status prepare(const cli_rank_settings *settings, rank_run *run, stn_
     run->rows = (cli_rows){.team = run->team, .axis = job->rank - run->plan->rank};
     run->rows.whole = (stn_array){.rank = job->rank, .count = job->points, .dtype = job->problem.dtype};
     memcpy(run->rows.whole.extent, job->extent, sizeof job->extent);
-    status = stn_team_plan_local(run->plan, stn_team_rank(run->team), &run->rows.first, &run->rows.rows, error);
+    status = cli_rows_of_plan(&run->rows, run->plan, error);
     if (status == STN_OK && !stn_team_rank(run->team)) status = look_for_checkpoint(settings, run, error);
-    STN_TRY(team_agree(run->team, status, 0, "a checkpoint", &run->begun, sizeof run->begun, error));
+    STN_TRY(
+        team_agree(run->team, status, 0, "a checkpoint", &run->checkpoint.begun, sizeof run->checkpoint.begun, error));
     status = read_rows(settings, run, error);
     return team_agree(run->team, status, 0, "its rows", NULL, 0, error);
 }
@@ -209,19 +176,12 @@ static stn_status execute(rank_run *run, bool begins, stn_error *error) {
     return STN_OK;
 }
 
-static stn_status write_checkpoint(const cli_rank_settings *settings, rank_run *run, uint64_t steps, stn_error *error) {
-    char comment[120];
-    snprintf(comment, sizeof comment, MARK "%llu of problem %016llx", (unsigned long long)steps,
-             (unsigned long long)run->hash);
-    return cli_rows_write(&run->rows, settings->checkpoint, comment, &run->result, error);
-}
-
 static stn_status run_with_checkpoints(const cli_rank_settings *settings, rank_run *run, stn_error *error) {
     const uint64_t steps = settings->problem->steps, every = settings->problem->every;
     double seconds = 0;
-    for (uint64_t done = run->begun; done < steps; done += every) {
-        STN_TRY(execute(run, done == run->begun, error));
-        STN_TRY(write_checkpoint(settings, run, done + every, error));
+    for (uint64_t done = run->checkpoint.begun; done < steps; done += every) {
+        STN_TRY(execute(run, done == run->checkpoint.begun, error));
+        STN_TRY(cli_checkpoint_write(&run->checkpoint, done + every, &run->rows, &run->result, error));
         seconds += run->seconds;
     }
     run->seconds = seconds;
@@ -247,7 +207,7 @@ static stn_status run_repeats(const cli_rank_settings *settings, rank_run *run, 
 
 static stn_status report(const cli_rank_settings *settings, const rank_run *run, stn_error *error) {
     char *words = NULL;
-    const uint64_t steps = settings->problem->steps - run->begun;
+    const uint64_t steps = settings->problem->steps - run->checkpoint.begun;
     const size_t nonfinite = stn_array_nonfinite(&run->result);
     const double rate = run->seconds > 0 ? (double)run->job.points * (double)steps / run->seconds / 1e9 : 0;
     if (nonfinite && !settings->report->quiet)
@@ -258,7 +218,7 @@ static stn_status report(const cli_rank_settings *settings, const rank_run *run,
         stn_text text = STN_TEXT_EMPTY;
         stn_text_printf(&text, "{\"members\":%d,\"points\":%zu,\"steps\":%llu,\"begun\":%llu,\"seconds\":",
                         stn_team_size(run->team), run->job.points, (unsigned long long)settings->problem->steps,
-                        (unsigned long long)run->begun);
+                        (unsigned long long)run->checkpoint.begun);
         stn_json_number(&text, run->seconds);
         stn_json_key(&text, "gstencil_per_second"), stn_json_number(&text, rate);
         stn_json_key(&text, "out"), stn_json_string(&text, settings->files->out);
@@ -268,7 +228,8 @@ static stn_status report(const cli_rank_settings *settings, const rank_run *run,
     } else if (!settings->report->quiet) {
         STN_TRY(stn_team_plan_describe(run->plan, &words, error));
         printf("%s\n", words);
-        if (run->begun) printf("checkpoint goes on after %llu steps\n", (unsigned long long)run->begun);
+        if (run->checkpoint.begun)
+            printf("checkpoint goes on after %llu steps\n", (unsigned long long)run->checkpoint.begun);
         printf("time       %.4g s\nspeed      %.4g GStencil/s\n", run->seconds, rate);
         printf(settings->files->out ? "wrote      %s\n" : "kept       nothing: name a file with --out%s\n",
                settings->files->out ? settings->files->out : "");
@@ -284,13 +245,13 @@ static stn_status run_all(const cli_rank_settings *settings, rank_run *run, stn_
     else
         STN_TRY(run_repeats(settings, run, error));
     if (settings->files->out) STN_TRY(cli_rows_write(&run->rows, settings->files->out, NULL, &run->result, error));
-    if (settings->checkpoint && settings->files->out && !stn_team_rank(run->team)) (void)unlink(settings->checkpoint);
+    cli_checkpoint_remove(&run->checkpoint, run->team, settings->files->out != NULL);
     return report(settings, run, error);
 }
 
 stn_status cli_rank_run(const cli_rank_settings *settings, stn_error *error) {
     rank_run run = {.team = NULL};
-    stn_status status = cli_ranks_open(settings->device, settings->report, &run.team, error);
+    stn_status status = cli_ranks_open(settings->devices, settings->device, settings->report, &run.team, error);
     if (status != STN_OK) return status;
     status = run_all(settings, &run, error);
     if (status != STN_OK) cli_ranks_choose_part(run.team);

@@ -10,16 +10,16 @@ typedef struct cli_rank_settings {
     const cli_device_settings *device;
     const cli_report_settings *report;
     const cli_run_files *files;
-    const char *checkpoint; /* NULL: none */
+    const char *checkpoint, *devices; /* --checkpoint and --devices; NULL: none */
     uint64_t repeat;
     bool stable;
 } cli_rank_settings;
 
 /* Was this process started by mpirun, as one of several? */
 bool cli_ranks_launched(void);
-/* The team of mpirun's processes, or of this one alone. *team is the caller's. */
-stn_status cli_ranks_open(const cli_device_settings *device, const cli_report_settings *report, stn_team **team,
-                          stn_error *error);
+/* The team of mpirun's processes, else of --devices (NULL: one). *team is the caller's. */
+stn_status cli_ranks_open(const char *devices, const cli_device_settings *device, const cli_report_settings *report,
+                          stn_team **team, stn_error *error);
 /* Chooses which process says why they all failed. */
 void cli_ranks_choose_part(const stn_team *team);
 stn_status cli_rank_run(const cli_rank_settings *settings, stn_error *error);

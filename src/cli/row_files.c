@@ -29,6 +29,12 @@ static size_t outer_of(const cli_rows *rows) {
     return count;
 }
 
+stn_status cli_rows_of_plan(cli_rows *rows, const stn_team_plan *plan, stn_error *error) {
+    rows->first = 0, rows->rows = rows->whole.extent[rows->axis];
+    return rows->team->ranks ? stn_team_plan_local(plan, stn_team_rank(rows->team), &rows->first, &rows->rows, error)
+                             : STN_OK;
+}
+
 stn_status cli_rows_make(const cli_rows *rows, stn_array *array, stn_error *error) {
     const stn_array *whole = &rows->whole;
     size_t extent[STN_ARRAY_RANK];

@@ -1,5 +1,5 @@
 /* Files of grids that several processes read and write by rows, each its own; no process holds the
- * grid. Without processes (a team within this one) the one part is the grid. */
+ * grid. Without processes (a team of this one's devices) the one part is the grid. */
 #ifndef STN_CLI_ROW_FILES_H
 #define STN_CLI_ROW_FILES_H
 #include "cli/shared_options.h"
@@ -12,6 +12,8 @@ typedef struct cli_rows {
     size_t first, rows; /* this process's, from stn_team_plan_local */
 } cli_rows;
 
+/* Sets first and rows: those of this process in a plan, or all where it holds the whole grid. */
+stn_status cli_rows_of_plan(cli_rows *rows, const stn_team_plan *plan, stn_error *error);
 /* Memory for this process's rows of a grid, set to zero; *array is the caller's. */
 stn_status cli_rows_make(const cli_rows *rows, stn_array *array, stn_error *error);
 /* They are read from a file, or with path NULL drawn from --random's seed. */

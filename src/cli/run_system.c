@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cli/checkpoint.h"
 #include "cli/command_output.h"
 #include "cli/progress.h"
 #include "cli/rank_run.h"
-#include "cli/row_files.h"
 #include "cli/team_run.h"
 #include "io/result.h"
 
@@ -32,6 +32,8 @@ typedef struct system_run { /* all owned */
     cli_job job; /* describes the first field, for its outputs */
     stn_system_problem problem;
     stn_array out[STN_SYSTEM_MAX_ARRAYS];
+    stn_array state; /* with checkpoints: all arrays of `out`, which then do not own their data */
+    cli_checkpoint checkpoint;
     void *in_memory[STN_SYSTEM_MAX_ARRAYS], *out_memory[STN_SYSTEM_MAX_ARRAYS];
     void *coefficient_memory[STN_SYSTEM_MAX_COEFFICIENTS];
     stn_panel before;
@@ -191,20 +193,28 @@ static stn_status execute(system_run *run, cli_show show, stn_error *error) {
     return status;
 }
 
-/* Runs a team on arrays in host memory: whole ones, or the rows of this process. */
-static stn_status execute_team(system_run *run, stn_error *error) {
+/* Runs a team on arrays in host memory: whole ones, or the rows of this process. begins: from the
+ * fields, or from the state of a checkpoint; else the run goes on from where the last one ended. */
+static stn_status execute_team(system_run *run, cli_show show, bool begins, stn_error *error) {
     stn_system_arrays arrays = STN_SYSTEM_ARRAYS_INIT;
     const stn_system_arrays *const own = &arrays;
     const void *in[STN_SYSTEM_MAX_ARRAYS], *coefficients[STN_SYSTEM_MAX_COEFFICIENTS];
     void *out[STN_SYSTEM_MAX_ARRAYS];
-    for (int i = 0; i < run->input.count; i++) in[i] = run->input.fields[i].data, out[i] = run->out[i].data;
+    for (int i = 0; i < run->input.count; i++) {
+        out[i] = run->out[i].data;
+        in[i] = run->checkpoint.begun ? out[i] : run->input.fields[i].data;
+    }
     for (int i = 0; i < run->input.system->ncoefficients; i++) coefficients[i] = run->input.coefficients[i].data;
-    arrays.in = in, arrays.out = out, arrays.coefficients = coefficients, arrays.numbers = run->input.low;
+    if (begins) arrays.in = in, arrays.coefficients = coefficients;
+    arrays.out = out, arrays.numbers = run->input.low;
+    STN_TRY(cli_team_progress_start(&run->progress, stn_team_rank(run->team) ? CLI_SHOW_NEVER : show,
+                                    run->problem.steps, run->team_plan, error));
     const double begin = stn_clock_seconds();
-    STN_TRY(run->team->ranks ? stn_team_plan_execute_system(run->team_plan, &own, error)
-                             : stn_team_plan_execute_system_host(run->team_plan, &arrays, error));
-    run->seconds = stn_clock_seconds() - begin;
-    return STN_OK;
+    const stn_status status = run->team->ranks ? stn_team_plan_execute_system(run->team_plan, &own, error)
+                                               : stn_team_plan_execute_system_host(run->team_plan, &arrays, error);
+    run->seconds += stn_clock_seconds() - begin;
+    cli_progress_end(&run->progress);
+    return status;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -223,7 +233,8 @@ static stn_status write_kept(const system_run *run, const cli_system_settings *g
 static stn_status print_summary(const system_run *run, const cli_report_settings *report, const cli_run_files *files,
                                 stn_error *error) {
     char extents[128], *words = NULL;
-    const double rate = (double)run->job.points * (double)run->problem.steps / fmax(run->seconds, 1e-9);
+    const double rate =
+        (double)run->job.points * (double)(run->problem.steps - run->checkpoint.begun) / fmax(run->seconds, 1e-9);
     const size_t lost = stn_array_nonfinite(&run->out[0]);
     cli_warn_nonfinite(lost, run->out[0].count, report);
     if (run->team && stn_team_rank(run->team)) return STN_OK;
@@ -236,6 +247,7 @@ static stn_status print_summary(const system_run *run, const cli_report_settings
                            run->input.fields[0].dtype);
         stn_json_integer(&text, "steps", (int64_t)run->problem.steps);
         stn_json_integer(&text, "every", (int64_t)run->problem.every);
+        if (run->checkpoint.path) stn_json_integer(&text, "begun", (int64_t)run->checkpoint.begun);
         stn_json_key(&text, "seconds"), stn_json_number(&text, run->seconds);
         stn_json_key(&text, "gpoint_per_second"), stn_json_number(&text, rate * 1e-9);
         stn_json_key(&text, "step_growth"), stn_json_number(&text, run->growth);
@@ -261,10 +273,13 @@ static stn_status print_summary(const system_run *run, const cli_report_settings
     printf("points     %zu (%s), %s, %d field%s\n", run->job.points, extents,
            stn_dtype_name(run->input.fields[0].dtype), run->input.system->nfields,
            run->input.system->nfields == 1 ? "" : "s");
+    if (run->checkpoint.begun)
+        printf("checkpoint goes on after %llu steps\n", (unsigned long long)run->checkpoint.begun);
     printf("steps      %llu\ntime       %.4g s\nspeed      %.4g GPoint/s\n", (unsigned long long)run->problem.steps,
            run->seconds, rate * 1e-9);
     if (isnan(run->growth))
-        printf("growth     not known%s\n", run->team && run->team->ranks ? "" : ": the system is not linear");
+        printf("growth     not known%s\n",
+               run->team && (run->team->ranks || run->checkpoint.path) ? "" : ": the system is not linear");
     else
         printf("growth     %s%.7g a step at most\n", run->growth > 1 + STN_SYSTEM_GROWTH_ERROR ? "" : "none: ",
                fmin(run->growth, fmax(1, run->growth - STN_SYSTEM_GROWTH_ERROR)));
@@ -274,12 +289,13 @@ static stn_status print_summary(const system_run *run, const cli_report_settings
 
 static void clear(system_run *run) {
     for (int i = 0; i < STN_SYSTEM_MAX_ARRAYS; i++) {
-        stn_array_clear(&run->out[i]);
+        if (!run->checkpoint.path) stn_array_clear(&run->out[i]);
         if (run->in_memory[i]) stn_memory_free(run->context, run->in_memory[i]);
         if (run->out_memory[i]) stn_memory_free(run->context, run->out_memory[i]);
     }
     for (int i = 0; i < STN_SYSTEM_MAX_COEFFICIENTS; i++)
         if (run->coefficient_memory[i]) stn_memory_free(run->context, run->coefficient_memory[i]);
+    stn_array_clear(&run->state);
     stn_panel_clear(&run->before);
     stn_plan_destroy(run->plan);
     stn_context_destroy(run->context);
@@ -317,6 +333,15 @@ static stn_status check_files(const cli_system_run_settings *s, const system_run
     return STN_OK;
 }
 
+static stn_status check_checkpoint(const cli_system_run_settings *s, const system_run *run, stn_error *error) {
+    const char *others[STN_SYSTEM_MAX_ARRAYS + CLI_LIST_MAX + 1] = {s->files->out};
+    size_t count = 1;
+    for (int i = 0; i < run->input.count; i++) others[count++] = cli_system_field_path(s->system, run->input.system, i);
+    for (int k = 0; s->system->keep[k]; k++) others[count++] = strchr(s->system->keep[k], '=') + 1;
+    STN_TRY(check_inputs(s, "--checkpoint", s->checkpoint, error));
+    return cli_checkpoint_check_file(s->checkpoint, count, others, error);
+}
+
 /* On one device, or on several of this process. */
 static stn_status run_here(const cli_system_run_settings *s, system_run *run, stn_error *error) {
     stn_plan_options options;
@@ -332,7 +357,7 @@ static stn_status run_here(const cli_system_run_settings *s, system_run *run, st
     if (s->devices) {
         STN_TRY(cli_team_open(s->devices, s->device, s->report, &run->team, error));
         STN_TRY(stn_team_plan_create_system(run->team, &run->problem, &options, &run->team_plan, error));
-        STN_TRY(execute_team(run, error));
+        STN_TRY(execute_team(run, s->show, true, error));
     } else {
         STN_TRY(cli_open_context(s->device, s->report, &run->context, error));
         STN_TRY(stn_plan_create_system(run->context, &run->problem, &options, &run->plan, error));
@@ -349,27 +374,55 @@ static stn_status run_here(const cli_system_run_settings *s, system_run *run, st
 static stn_status check_row_file(const char *option, const char *path, stn_error *error) {
     stn_file_format form;
     if (!strcmp(path, "-"))
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s - is not offered by several processes: name a file",
-                        option);
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s - is not offered %s: name a file", option,
+                        cli_by_rows());
     STN_TRY(stn_file_format_of(option, path, &form, error));
     return form == STN_FILE_NPY ? STN_OK
-                                : stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                                           "%s '%s': by several processes only .npy is written", option, path);
+                                : stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s '%s': %s only .npy is written",
+                                           option, path, cli_by_rows());
 }
 
 static stn_status prepare_rows(const cli_system_run_settings *s, system_run *run, stn_error *error) {
     STN_TRY(check_alone(s->problem, error));
     if (s->files->png)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "--png is not offered by several processes: draw --out afterwards");
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--png is not offered %s: draw --out afterwards",
+                        cli_by_rows());
+    STN_TRY(cli_checkpoint_check_options(s->checkpoint, s->problem->every, error));
     if (s->files->out) STN_TRY(check_row_file("--out", s->files->out, error));
     for (int k = 0; s->system->keep[k]; k++)
         STN_TRY(check_row_file("--keep", strchr(s->system->keep[k], '=') + 1, error));
     STN_TRY(cli_system_read(s->system, s->problem->dtype, true, &run->input, error));
     STN_TRY(make_problem(run, s->problem, error));
+    run->checkpoint = (cli_checkpoint){.path = s->checkpoint, .every = s->problem->every, .steps = s->problem->steps};
+    if (s->checkpoint) run->problem.every = run->job.problem.every = 0, run->job.snapshots = 1;
     if (stn_team_rank(run->team)) return STN_OK; /* rank 0 writes, and warns */
     STN_TRY(check_files(s, run, error));
+    if (s->checkpoint) STN_TRY(check_checkpoint(s, run, error));
     return warn(run, s->report, s->stable, error);
+}
+
+/* The rows of all arrays of the state, one after the other. */
+static cli_rows rows_of_state(const system_run *run, const cli_rows *rows) {
+    cli_rows all = *rows;
+    memmove(all.whole.extent + 1, rows->whole.extent, (size_t)rows->whole.rank * sizeof *rows->whole.extent);
+    all.whole.extent[0] = (size_t)run->input.count, all.whole.rank++, all.axis++;
+    return all;
+}
+
+/* Reads the state of a checkpoint, or makes memory for that of the first one. */
+static stn_status make_state(system_run *run, const cli_rows *rows, stn_error *error) {
+    const cli_rows all = rows_of_state(run, rows);
+    if (run->checkpoint.begun)
+        STN_TRY(cli_rows_read(&all, run->checkpoint.path, NULL, 0, &run->state, error));
+    else
+        STN_TRY(cli_rows_make(&all, &run->state, error));
+    const size_t count = run->state.count / (size_t)run->input.count;
+    for (int i = 0; i < run->input.count; i++) {
+        run->out[i] = (stn_array){.rank = rows->whole.rank, .count = count, .dtype = run->state.dtype};
+        memcpy(run->out[i].extent, run->state.extent + 1, (size_t)rows->whole.rank * sizeof *run->state.extent);
+        run->out[i].data = (char *)run->state.data + (size_t)i * count * stn_dtype_size(run->state.dtype);
+    }
+    return STN_OK;
 }
 
 /* Reads this process's rows of all inputs. */
@@ -377,7 +430,7 @@ static stn_status read_rows(const cli_system_run_settings *s, system_run *run, c
     cli_rows of_grid = *rows; /* of a coefficient */
     of_grid.whole.rank = run->problem.rank, of_grid.axis = 0;
     memcpy(of_grid.whole.extent, run->problem.extent, (size_t)run->problem.rank * sizeof *of_grid.whole.extent);
-    for (int i = 0; i < run->input.count; i++)
+    for (int i = 0; i < run->input.count && !run->checkpoint.begun; i++)
         STN_TRY(cli_rows_read(rows, cli_system_field_path(s->system, run->input.system, i), NULL, 0,
                               &run->input.fields[i], error));
     for (int i = 0; i < run->input.system->ncoefficients; i++)
@@ -385,7 +438,7 @@ static stn_status read_rows(const cli_system_run_settings *s, system_run *run, c
             STN_TRY(cli_rows_read(&of_grid,
                                   cli_system_given(s->system->coefficients, run->input.system->coefficients[i].name),
                                   NULL, 0, &run->input.coefficients[i], error));
-    return make_outputs(run, s->system, rows->rows, error);
+    return s->checkpoint ? make_state(run, rows, error) : make_outputs(run, s->system, rows->rows, error);
 }
 
 /* Writes the outputs by rows, each with its states along a first axis if there are several. */
@@ -407,30 +460,74 @@ static stn_status write_rows(const cli_system_run_settings *s, system_run *run, 
     return STN_OK;
 }
 
-/* As one of mpirun's processes. */
+/* Finds how far a checkpoint of this problem, with these files, has come. */
+static stn_status look_for_checkpoint(const cli_system_run_settings *s, system_run *run,
+                                      const stn_plan_options *options, stn_error *error) {
+    stn_system_task task;
+    char words[8];
+    STN_TRY(stn_system_task_make(&run->problem, &task, error));
+    run->checkpoint.hash = team_digest_system(&task, options, words, sizeof words);
+    stn_system_task_clear(&task);
+    for (int i = 0; i < run->input.count; i++)
+        cli_checkpoint_add_file(&run->checkpoint, cli_system_field_path(s->system, run->input.system, i));
+    for (int i = 0; i < run->input.system->ncoefficients; i++) {
+        const char *given = cli_system_given(s->system->coefficients, run->input.system->coefficients[i].name);
+        uint64_t bits;
+        memcpy(&bits, &run->input.low[i], sizeof bits);
+        if (run->input.is_number[i])
+            cli_checkpoint_add(&run->checkpoint, bits);
+        else
+            cli_checkpoint_add_file(&run->checkpoint, given);
+    }
+    return cli_checkpoint_find(&run->checkpoint, error);
+}
+
+/* The plan of all steps, or of those between two checkpoints. */
+static stn_status make_team_plan(system_run *run, const stn_plan_options *options, stn_error *error) {
+    stn_system_problem problem = run->problem;
+    if (run->checkpoint.path) {
+        problem.steps = run->checkpoint.every;
+        problem.tolerance *= (double)problem.steps / (double)run->problem.steps;
+    }
+    return stn_team_plan_create_system(run->team, &problem, options, &run->team_plan, error);
+}
+
+static stn_status run_with_checkpoints(system_run *run, const cli_rows *rows, stn_error *error) {
+    const cli_rows all = rows_of_state(run, rows);
+    const cli_checkpoint *c = &run->checkpoint;
+    for (uint64_t done = c->begun; done < c->steps; done += c->every) {
+        STN_TRY(execute_team(run, CLI_SHOW_NEVER, done == c->begun, error));
+        STN_TRY(cli_checkpoint_write(c, done + c->every, &all, &run->state, error));
+    }
+    return STN_OK;
+}
+
+/* As one of mpirun's processes, or with checkpoints. */
 static stn_status run_by_rows(const cli_system_run_settings *s, system_run *run, stn_error *error) {
     stn_plan_options options;
-    size_t first, count;
-    STN_TRY(cli_ranks_open(s->device, s->report, &run->team, error));
+    STN_TRY(cli_ranks_open(s->devices, s->device, s->report, &run->team, error));
     stn_status status = prepare_rows(s, run, error);
     if (status == STN_OK) status = cli_plan_options(s->device, &options, error);
-    STN_TRY(team_agree(run->team, status, 0, "a job", NULL, 0, error));
-    STN_TRY(stn_team_plan_create_system(run->team, &run->problem, &options, &run->team_plan, error));
-    status = stn_team_plan_local(run->team_plan, stn_team_rank(run->team), &first, &count, error);
-    cli_rows rows = {.team = run->team, .axis = run->job.rank - run->problem.rank, .first = first, .rows = count};
+    if (status == STN_OK && s->checkpoint && !stn_team_rank(run->team))
+        status = look_for_checkpoint(s, run, &options, error);
+    STN_TRY(team_agree(run->team, status, 0, "a job", &run->checkpoint.begun, sizeof run->checkpoint.begun, error));
+    STN_TRY(make_team_plan(run, &options, error));
+    cli_rows rows = {.team = run->team, .axis = run->job.rank - run->problem.rank};
     rows.whole = (stn_array){.rank = run->job.rank, .dtype = run->job.problem.dtype};
     memcpy(rows.whole.extent, run->job.extent, (size_t)run->job.rank * sizeof *run->job.extent);
+    status = cli_rows_of_plan(&rows, run->team_plan, error);
     if (status == STN_OK) status = read_rows(s, run, &rows, error);
     STN_TRY(team_agree(run->team, status, 0, "its rows", NULL, 0, error));
-    STN_TRY(execute_team(run, error));
+    STN_TRY(s->checkpoint ? run_with_checkpoints(run, &rows, error) : execute_team(run, s->show, true, error));
     STN_TRY(write_rows(s, run, &rows, error));
+    cli_checkpoint_remove(&run->checkpoint, run->team, s->files->out || s->system->keep[0]);
     return print_summary(run, s->report, s->files, error);
 }
 
 stn_status cli_run_system(const cli_system_run_settings *settings, stn_error *error) {
     system_run *run = calloc(1, sizeof *run);
     if (!run) return stn_fail_memory(error, "a system's run", sizeof *run);
-    const bool by_rows = cli_ranks_launched();
+    const bool by_rows = settings->checkpoint || cli_ranks_launched();
     const stn_status status = by_rows ? run_by_rows(settings, run, error) : run_here(settings, run, error);
     if (status != STN_OK && by_rows && run->team) cli_ranks_choose_part(run->team);
     clear(run);

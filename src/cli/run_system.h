@@ -17,10 +17,11 @@ typedef struct cli_system_run_settings {
     const cli_report_settings *report;
     cli_show show;
     bool stable;
-    const char *devices; /* --devices; NULL: one */
+    const char *checkpoint, *devices; /* --checkpoint and --devices; NULL: none */
 } cli_system_run_settings;
 
 /* Runs the whole command: on one device, on several of this process, or as one of mpirun's
- * processes, each of which reads, computes and writes its own rows. */
+ * processes, each of which reads, computes and writes its own rows. With a checkpoint, --out and
+ * --keep get the last state alone. */
 stn_status cli_run_system(const cli_system_run_settings *settings, stn_error *error);
 #endif

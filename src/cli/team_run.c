@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "cli/command_output.h"
 #include "cli/option_values.h"
-#include "cli/progress.h"
+#include "team/team.h"
 
 enum { MOST = 64, NAME = 40 };
 
@@ -63,16 +63,31 @@ stn_status cli_team_run_make(const char *devices, const stn_problem *problem, co
                    : stn_team_plan_create_fft(run->team, transform, &options, &run->plan, error);
 }
 
-stn_status cli_team_run_execute(cli_team_run *run, uint64_t repeat, const void *grid, const void *source, void *result,
-                                stn_error *error) {
+static int update_progress(void *user, uint64_t done, uint64_t total) {
+    (void)total;
+    cli_progress_update(user, done);
+    return 0;
+}
+
+stn_status cli_team_progress_start(cli_progress *progress, cli_show show, uint64_t steps, stn_team_plan *plan,
+                                   stn_error *error) {
+    const bool shown = show == CLI_SHOW_ALWAYS || (show == CLI_SHOW_AUTO && plan->predicted >= 1);
+    cli_progress_start(progress, shown, steps);
+    return shown ? stn_team_plan_set_progress(plan, update_progress, progress, error) : STN_OK;
+}
+
+stn_status cli_team_run_execute(cli_team_run *run, cli_show show, uint64_t repeat, const void *grid, const void *source,
+                                void *result, stn_error *error) {
+    cli_progress progress;
     double *seconds = calloc(repeat, sizeof *seconds);
     if (!seconds) return stn_fail_memory(error, "the times", repeat * sizeof *seconds);
-    stn_status status = STN_OK;
+    stn_status status = cli_team_progress_start(&progress, show, run->plan->steps, run->plan, error);
     for (uint64_t i = 0; i < repeat && status == STN_OK; i++) {
         const double begin = stn_clock_seconds();
         status = stn_team_plan_execute_host(run->plan, grid, result, source, error);
         seconds[i] = stn_clock_seconds() - begin;
     }
+    cli_progress_end(&progress);
     run->seconds = cli_median(seconds, repeat);
     free(seconds);
     return status;

@@ -1,6 +1,8 @@
 /* --devices: a run or a transform on several devices of this process. */
 #ifndef STN_CLI_TEAM_RUN_H
 #define STN_CLI_TEAM_RUN_H
+#include "cli/progress.h"
+#include "cli/runner.h"
 #include "cli/shared_options.h"
 
 typedef struct cli_team_run {
@@ -17,7 +19,10 @@ stn_status cli_team_open(const char *devices, const cli_device_settings *setting
 stn_status cli_team_run_make(const char *devices, const stn_problem *problem, const stn_transform *transform,
                              const cli_device_settings *settings, const cli_report_settings *report, cli_team_run *run,
                              stn_error *error);
-stn_status cli_team_run_execute(cli_team_run *run, uint64_t repeat, const void *grid, const void *source, void *result,
-                                stn_error *error);
+stn_status cli_team_run_execute(cli_team_run *run, cli_show show, uint64_t repeat, const void *grid, const void *source,
+                                void *result, stn_error *error);
+/* Shows the progress of a plan's executions, which take `steps` in all, where wanted. */
+stn_status cli_team_progress_start(cli_progress *progress, cli_show show, uint64_t steps, stn_team_plan *plan,
+                                   stn_error *error);
 void cli_team_run_clear(cli_team_run *run);
 #endif

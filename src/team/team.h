@@ -96,6 +96,7 @@ struct stn_team_plan {
      * (team_fft.h); else NULL. */
     struct team_spectral *spectral;
     struct team_fft *fft;
+    struct team_watch *watch; /* owned; of a plan with a progress function, else NULL */
 };
 
 /* An edge of a part has EDGE times as many rows as a halo: the halo, and twice as many own rows. */
@@ -139,7 +140,26 @@ stn_status team_agree(const stn_team *team, stn_status status, uint64_t hash, co
  * ranks; a failure of one ends this computation. */
 int team_poll_ranks(void *user, uint64_t done, uint64_t total);
 
+/* ---- team_watch.c
+ * Progress of an execution of so many steps; all do nothing if the plan has no progress function.
+ * team_watch_member sets `run->progress` of member m's run, and with or without such a function on
+ * a host that of heartbeats. team_watch_reach: so many more steps are enqueued; returns
+ * STN_ERROR_CANCELLED. team_watch_cancelled and team_watch_end take the outcome of the steps, and
+ * of the execution, and return it: the former says how many of all steps a cancelled one made. */
+typedef struct team_watch team_watch;
+void team_watch_begin(const stn_team_plan *plan, uint64_t total);
+void team_watch_member(const stn_team_plan *plan, int m, stn_execution *run);
+stn_status team_watch_reach(const stn_team_plan *plan, uint64_t steps, stn_error *error);
+stn_status team_watch_cancelled(const stn_team_plan *plan, stn_status status, stn_error *error);
+stn_status team_watch_end(const stn_team_plan *plan, stn_status status, stn_error *error);
+
 /* ---- team_run.c */
+/* A status of this process in a run that goes on, for the others, where these cannot be told. */
+stn_status team_note(stn_team_plan *plan, stn_status status);
+/* Steps of launch number i. */
+static inline uint64_t team_steps_of(const stn_team_plan *plan, uint64_t launch) {
+    return launch < plan->steps / plan->between ? plan->between : plan->steps % plan->between;
+}
 /* Copies bytes of one member: to (comes) or from its device, on its stream; `whole`: the other
  * memory is that of the host. */
 stn_status team_copy_rows(const team_member *member, bool whole, bool comes, void *to, const void *from, size_t bytes,

@@ -240,10 +240,6 @@ static stn_status begin_plan(stn_team *team, const stn_fft *whole, stn_team_plan
     fft->by_batch = whole->rank == 1 || whole->batch >= team->count;
     divide(team, made);
     *plan = made;
-    if (whole->dtype == STN_F16 && !fft->by_batch)
-        return stn_fail(error, STN_ERROR_UNSUPPORTED,
-                        "a transform of f16 is not divided over a team: use f32, or a batch of at least %d transforms",
-                        team->count);
     return STN_OK;
 }
 

@@ -481,6 +481,7 @@ void stn_team_plan_destroy(stn_team_plan *plan) {
     }
     if (plan->kind) plan->kind->destroy(plan);
     team_spectral_destroy(plan, plan->spectral);
+    free(plan->watch);
     free(plan->part);
     free(plan);
 }

@@ -52,7 +52,7 @@ static stn_status move_part(const stn_team_plan *plan, int m, bool whole, const 
 
 /* Notes a failure of this process. By NCCL alone no other process can be told of it, so that the
  * exchanges go on, without computation, until the agreement at the end of the run. */
-static stn_status note(stn_team_plan *plan, stn_status status) {
+stn_status team_note(stn_team_plan *plan, stn_status status) {
     const team_ranks *ranks = plan->team->ranks;
     if (!ranks || ranks->has_mpi || ranks->broken) return status;
     if (status != STN_OK) plan->failed = status;
@@ -73,7 +73,7 @@ static stn_status load_parts(stn_team_plan *plan, const grids *caller, stn_error
 static stn_status load(stn_team_plan *plan, const grids *caller, stn_error *error) {
     if (caller->in) plan->at = 0;
     plan->failed = STN_OK;
-    STN_TRY(note(plan, load_parts(plan, caller, error)));
+    STN_TRY(team_note(plan, load_parts(plan, caller, error)));
     STN_TRY(team_mark(plan, error));
     return plan->has_source ? team_exchange(plan, 2, error) : STN_OK;
 }
@@ -85,8 +85,7 @@ static stn_status run_plan(const stn_team_plan *plan, int m, stn_plan *own, int6
     const int64_t offset = team_offset(plan, part, 0, row);
     stn_execution run = STN_EXECUTION_INIT;
     if (plan->kind) return plan->kind->run(plan, m, own, lane, error);
-    if (plan->team->ranks && !plan->team->ranks->nccl)
-        run.progress = team_poll_ranks, run.progress_user = plan->team->ranks;
+    team_watch_member(plan, m, &run);
     run.in = (unsigned char *)part->grid[plan->at] + offset, run.out = out;
     run.source = part->source ? (unsigned char *)part->source + offset : NULL;
     run.stream = lane ? stn_lane_stream(lane) : NULL;
@@ -99,8 +98,8 @@ stn_status team_step(stn_team_plan *plan, bool is_rest, stn_error *error) {
     for (int m = 0; m < plan->members; m++) {
         const team_part *part = &plan->part[m];
         if (team_is_here(plan->team, m) && plan->failed == STN_OK)
-            STN_TRY(note(plan, run_plan(plan, m, part->plan[is_rest], -part->halo[0], part->grid[!from],
-                                        plan->team->member[m].lane, error)));
+            STN_TRY(team_note(plan, run_plan(plan, m, part->plan[is_rest], -part->halo[0], part->grid[!from],
+                                             plan->team->member[m].lane, error)));
     }
     plan->at = !from;
     return team_mark(plan, error);
@@ -160,16 +159,18 @@ static stn_status run_steps(stn_team_plan *plan, const grids *caller, stn_error 
         plan->at = !plan->at;
     }
     if (plan->overlaps) STN_TRY(begin_overlap(plan, error));
-    for (uint64_t i = 0; i < all && !plan->spectral; i++)
+    for (uint64_t i = 0; i < all && !plan->spectral; i++) {
         STN_TRY(plan->overlaps ? overlapped_step(plan, i == launches, (int)(i % 2), error)
                                : team_step(plan, i == launches, error));
+        STN_TRY(team_note(plan, team_watch_reach(plan, team_steps_of(plan, i), error)));
+    }
     /* Downloads are not ordered after other streams. */
     return caller->whole || plan->team->ranks ? team_wait(plan, error) : STN_OK;
 }
 
 /* No process writes its output before all have computed all steps. */
 static stn_status run_all(stn_team_plan *plan, const grids *caller, stn_error *error) {
-    stn_status status = run_steps(plan, caller, error);
+    stn_status status = team_watch_cancelled(plan, run_steps(plan, caller, error), error);
     if (plan->team->ranks && status != STN_OK) return team_ranks_fail(plan->team->ranks, status, error);
     STN_TRY(status);
     if (plan->team->ranks && plan->team->own >= plan->members) /* it has no exchanges to wait for */
@@ -185,7 +186,8 @@ static stn_status run_all(stn_team_plan *plan, const grids *caller, stn_error *e
 }
 
 static stn_status run_and_wait(stn_team_plan *plan, const grids *caller, stn_error *error) {
-    const stn_status status = run_all(plan, caller, error);
+    team_watch_begin(plan, plan->steps);
+    const stn_status status = team_watch_end(plan, run_all(plan, caller, error), error);
     plan->has_grids = status == STN_OK;
     const stn_status waited = team_wait(plan, status == STN_OK ? error : NULL);
     return status == STN_OK ? waited : status;

@@ -337,8 +337,7 @@ static stn_status run_part(const stn_team_plan *plan, int m, stn_plan *own, cons
             (const char *)points->amplitudes + system->launch * team_system_amplitude_bytes(plan, points);
     if (points->nreceivers)
         arrays.records = (char *)points->records + system->launch * team_system_record_bytes(plan, points);
-    if (plan->team->ranks && !plan->team->ranks->nccl)
-        run.progress = team_poll_ranks, run.progress_user = plan->team->ranks;
+    team_watch_member(plan, m, &run);
     run.system = &arrays;
     run.stream = lane ? stn_lane_stream(lane) : NULL;
     return stn_plan_run(own, &run, error);

@@ -265,8 +265,10 @@ static stn_status run_states(stn_team_plan *plan, const caller *given, char **va
     const stn_system_task *task = &plan->system->task;
     STN_TRY(load(plan, given, error));
     for (uint64_t state = 0; state < task->states; state++) {
-        for (uint64_t i = 0; i < team_system_launches(plan); i++, plan->system->launch++)
+        for (uint64_t i = 0; i < team_system_launches(plan); i++, plan->system->launch++) {
             STN_TRY(team_step(plan, i == plan->steps / plan->between, error));
+            STN_TRY(team_note(plan, team_watch_reach(plan, team_steps_of(plan, i), error)));
+        }
         if (given->whole || plan->team->ranks) STN_TRY(team_wait(plan, error));
         if (task->stack) STN_TRY(store(plan, given, (int64_t)state, error));
     }
@@ -274,7 +276,7 @@ static stn_status run_states(stn_team_plan *plan, const caller *given, char **va
 }
 
 static stn_status run_all(stn_team_plan *plan, const caller *given, char **values, stn_error *error) {
-    const stn_status status = run_states(plan, given, values, error);
+    const stn_status status = team_watch_cancelled(plan, run_states(plan, given, values, error), error);
     if (plan->team->ranks && status != STN_OK) return team_ranks_fail(plan->team->ranks, status, error);
     STN_TRY(status);
     STN_TRY(team_agree(plan->team, plan->failed, 0, "the end of an execution", NULL, 0, error));
@@ -287,7 +289,8 @@ static stn_status run_and_wait(stn_team_plan *plan, const caller *given, stn_err
     char **values = calloc((size_t)plan->members, sizeof *values);
     stn_status status = values ? STN_OK : stn_fail_memory(error, "records", (size_t)plan->members * sizeof *values);
     status = team_agree(plan->team, status, 0, "memory of records", NULL, 0, error);
-    if (status == STN_OK) status = run_all(plan, given, values, error);
+    team_watch_begin(plan, plan->steps * plan->system->task.states);
+    if (status == STN_OK) status = team_watch_end(plan, run_all(plan, given, values, error), error);
     plan->has_grids = status == STN_OK;
     if (status != STN_OK) plan->system->has_coefficients = false;
     plan->system->numbers = NULL;

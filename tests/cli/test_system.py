@@ -74,6 +74,24 @@ class System(CommandTest):
         self.refuse(2, 'take smaller steps', *self.given, '--coefficient', 'c2=1.2', '--steps', 3, '--stable')
         self.assertNotIn('grows', self.succeed(*self.given, '--coefficient', 'c2=0.9', '--steps', 3, '--stable').stderr)
 
+    def test_checkpoints(self):
+        """A run of other numbers or files does not continue from one; no other file is written."""
+        run = (*self.given, '--steps', 4, '--every', 2, '--checkpoint', 'c.npy')
+        self.succeed(*run, '--coefficient', 'c2=1')
+        shape, _, values = npy_values(self.path / 'c.npy')
+        self.assertEqual((shape, values), ((2, 6), [x for state in by_hand(START, START, [1] * 6, 4) for x in state]))
+        self.refuse(2, 'is of another problem', *run, '--coefficient', 'c2=0.5')
+        self.put_npy('u.npy', [6], STATES[0])
+        self.refuse(2, 'or of other files', *run, '--coefficient', 'c2=1')
+        self.put_npy('c.npy', [6], START)
+        self.refuse(10, 'is there and no checkpoint', *run, '--coefficient', 'c2=1')
+        for says, more in (('would overwrite', ('--out', './c.npy')), ('would overwrite', ('--keep', 'u.prev=c.npy')),
+                           ('--png is not offered with --checkpoint', ('--png', 'x.png')), ('only .npy is written', ('--out', 'v.png'))):
+            self.refuse(2, says, *run, '--coefficient', 'c2=1', *more)
+        self.refuse(2, 'wants --every', *self.given, '--coefficient', 'c2=1', '--steps', 4, '--checkpoint', 'd.npy')
+        self.refuse(2, 'would overwrite', *self.given, '--coefficient', 'c2=1', '--steps', 4, '--every', 2, '--checkpoint', 'u.npy')
+        self.assertEqual(npy_values(self.path / 'u.npy')[2], STATES[0])
+
     def test_refusals(self):
         self.put('bad.stn', 'field u\nu.next = u + w\n')
         self.put('long.stn', 'field u\nu.next = u' + '+u' * 50000)

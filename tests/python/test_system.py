@@ -55,7 +55,7 @@ class Random(unittest.TestCase):
             if seed >= SEED + COUNT // 6 and ran or seed > SEED + 100:
                 break
             rng, system, extent, batch, dtype, state, coefficients = draw(seed)
-            if system.rank == 1:
+            if system.rank != 2:
                 continue
             with self.subTest(seed=seed):
                 ran += self.check_fused(rng, system, extent, state, coefficients)
@@ -173,7 +173,7 @@ class Exact(unittest.TestCase):
 
     def test_standing_waves(self):
         """cos(k.x) cos(w t) is a solution with 2 cos w - 2 = c2 * symbol(k)."""
-        for order in (2, 4, 6, 8):
+        for order in range(2, 18, 2 if DEVICE == 'host' else 6):
             for rank, extent in ((1, (96,)), (2, (36, 44)), (3, (16, 18, 20))):
                 c2, steps = 0.1, 60
                 k = [2 * np.pi * 2 / n for n in extent]

@@ -4,7 +4,9 @@ and a batch split into shares.
 Runs on emulated GPUs if there are several, and on the host named several times.
 """
 import copy
+import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,7 +21,18 @@ GPUS = ['cuda:0', 'cuda:1', 'cuda:2'] if os.environ.get('STENTOR_EMULATOR_DEVICE
 PROCESS = """
 import copy, sys
 import numpy as np, stentor
-team = stentor.Processes((sys.argv[1], int(sys.argv[2]), 2))
+by, path, *rank = sys.argv[1:]
+if by == 'torch':
+    stentor.to_device(np.zeros(1), 'cuda')  # the emulator cannot be opened after PyTorch
+    import torch
+    torch.distributed.init_process_group('gloo', init_method='file://' + path, rank=int(rank[0]), world_size=2)
+    team = stentor.Processes(torch.distributed, device='cuda:' + rank[0])
+elif by == 'mpi4py':
+    from mpi4py import MPI
+    team = stentor.Processes(MPI.COMM_WORLD)
+else:
+    team = stentor.Processes((path, int(rank[0]), 2))
+assert team.size == 2
 x = np.random.default_rng(3).random((2, 37, 20))
 given = dict(boundary='reflect', strategy='direct')
 plan = stentor.Plan(x.shape, 'box-2d9p', devices=team, **given)
@@ -89,14 +102,31 @@ class Teams(unittest.TestCase):
         self.assertEqual(plan.device, 'cuda:0,cuda:1,cuda:2')
 
     def test_processes(self):
-        """Two of them, by NCCL and a file; a copy of a plan; new weights."""
+        self.run_processes('file')
+
+    @unittest.skipUnless(importlib.util.find_spec('torch'), 'PyTorch is not installed')
+    def test_processes_by_torch(self):
+        self.run_processes('torch')
+
+    @unittest.skipUnless(importlib.util.find_spec('mpi4py') and shutil.which('mpirun'), 'mpi4py is not installed')
+    def test_processes_by_mpi4py(self):
+        self.run_processes('mpi4py')
+
+    def run_processes(self, by):
+        """Two of them, by NCCL; a copy of a plan, and new weights. by: how they find each other."""
         library = os.environ.get('STENTOR_CUDA_PATH', '').replace('libcuda', 'libnccl')
         if GPUS is None or not os.path.exists(library):
             self.skipTest('there are no emulated GPUs and NCCL')
-        with tempfile.TemporaryDirectory() as folder:
-            env = {**os.environ, 'STENTOR_NCCL_PATH': library, 'STENTOR_EMULATOR_NCCL': folder, 'STENTOR_MPI_SECONDS': '60'}
-            started = [subprocess.Popen([sys.executable, '-c', PROCESS, os.path.join(folder, 'id'), str(rank)], env=env) for rank in range(2)]
-            self.assertEqual([each.wait(120) for each in started], [0, 0])
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        env = {**os.environ, 'STENTOR_NCCL_PATH': library, 'STENTOR_EMULATOR_NCCL': folder.name, 'STENTOR_MPI_SECONDS': '60'}
+        command = [sys.executable, '-c', PROCESS, by, os.path.join(folder.name, 'id')]
+        if by == 'mpi4py':
+            flags = {'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1', 'OMPI_MCA_rmaps_base_oversubscribe': '1'}
+            started = [subprocess.Popen(['mpirun', '-np', '2', *command], env={**env, **flags})]
+        else:
+            started = [subprocess.Popen([*command, str(rank)], env=env) for rank in range(2)]
+        self.assertEqual([each.wait(120) for each in started], [0] * len(started))
 
     def test_sources_and_weights(self):
         x, source = self.rng.standard_normal((2, 30, 17))
@@ -156,10 +186,35 @@ class Teams(unittest.TestCase):
             with self.assertRaises(ValueError):
                 stentor.fft.fftn(x, devices=wrong)
 
-    def test_progress_is_refused(self):
-        plan = stentor.Plan((40, 8), 'heat-2d', steps=4, devices=['host'] * 2)
-        with self.assertRaisesRegex(ValueError, 'progress'):
-            plan(np.ones((40, 8)), progress=lambda *_: None)
+    def test_progress(self):
+        """Of stencils and systems; an exception cancels, and the plan can be used again."""
+        heat = stentor.System('field u; stencil h = heat-2d; u.next = h(u)')
+        x, devices, steps = self.rng.random((30, 32)), GPUS or ['host'] * 3, 12 if GPUS else 400
+        plan = stentor.Plan(x.shape, 'heat-2d', steps=steps, devices=devices, strategy='direct' if GPUS else 'host')
+        for run in (plan, lambda u, **more: heat({'u': u}, steps=steps, devices=devices, strategy='host', **more)['u'])[:1 if GPUS else 2]:
+            told = []
+            want = run(x)
+            np.testing.assert_array_equal(run(x, progress=lambda *each: told.append(each)), want)
+            self.assertEqual(told[-1], (steps, steps))
+            self.assertTrue(all(a[0] <= b[0] <= steps for a, b in zip(told, told[1:])), told)
+            with self.assertRaises(KeyError):
+                run(x, progress=self.cancel)
+            np.testing.assert_array_equal(run(x), want)
+        with self.assertRaisesRegex(ValueError, 'share a batch'):
+            stentor.Plan((4, *x.shape), 'heat-2d', devices=['host'] * 2)(np.ones((4, *x.shape)), progress=print)
+
+    def cancel(self, done, total):
+        raise KeyError(done)
+
+    @unittest.skipIf(GPUS, 'long')
+    def test_cancelled_early(self):
+        x = self.rng.random((200, 300))
+        system = stentor.System('field u; stencil h = heat-2d; u.next = h(u)')
+        for run in (stentor.Plan(x.shape, 'heat-2d', steps=10**6, devices=['host'] * 2, strategy='host'),
+                    lambda u, progress: system({'u': u}, steps=10**6, devices=['host'] * 2, strategy='host', progress=progress)):
+            with self.assertRaises(KeyError) as raised:
+                run(x, progress=self.cancel)
+            self.assertLess(raised.exception.args[0], 10**6)
 
     def test_functions_that_fail(self):
         for wrong in ((3, np.ones(3), ['host']), (np.negative, np.float64(3), ['host']), (np.negative, np.ones((0, 2)), ['host']),

@@ -292,6 +292,27 @@ static void lose(rig *r, int lost, bool leaves) {
     free_grids(r, in, out);
 }
 
+static int refuse_progress(void *user, uint64_t done, uint64_t total) { return (void)user, done < total; }
+
+/* The progress function of one rank cancels a run that would take hours: all fail. */
+static void cancel(rig *r, int rank) {
+    stn_error error = {0};
+    stn_team_plan *plan;
+    const void *in;
+    void *out;
+    make_grids(r, &in, &out);
+    set_mark(r, out);
+    stn_status status = plan_heat(r, 64, UINT64_C(1000000000), &plan, &error);
+    if (status == STN_OK && r->rank == rank) status = stn_team_plan_set_progress(plan, refuse_progress, NULL, &error);
+    if (status == STN_OK) status = stn_team_plan_execute(plan, &in, &out, NULL, &error);
+    const bool good = status == STN_ERROR_CANCELLED && has_mark(r, out) && strstr(error.message, "cancelled");
+    printf("rank %d ended %s: %s\n", r->rank, good ? "well" : "badly", error.message), fflush(stdout);
+    sleep(1); /* mpirun kills all ranks when one exits like this */
+    r->failed += !good;
+    stn_team_plan_destroy(plan);
+    free_grids(r, in, out);
+}
+
 /* The others must not wait forever for a rank that stopped. */
 static int absent(int lost) {
     stn_mpi mpi;
@@ -354,6 +375,8 @@ int main(int argc, char **argv) {
         unequal(&r);
     else if (!strcmp(argv[1], "faults"))
         lose(&r, -1, false);
+    else if (argc > 2 && !strcmp(argv[1], "cancel"))
+        cancel(&r, atoi(argv[2]));
     else if (argc > 2 && (!strcmp(argv[1], "stop") || !strcmp(argv[1], "leave")))
         lose(&r, atoi(argv[2]), !strcmp(argv[1], "leave"));
     else if (systems)

@@ -223,6 +223,12 @@ class Refusals(Mpi):
                 self.assertIn(says, err)
                 self.assertFalse((self.path / 'v.npy').exists())
 
+    def test_a_rank_that_cancels(self):
+        """By its progress function: all end, with one reason."""
+        rank = dice.randint(0, 2)
+        _, out, err = self.mpirun(3, RANKS, 'cancel', rank)
+        self.assertEqual(out.count(f'ended well: rank {rank} of 3 failed: the progress function cancelled'), 3, out + err)
+
     def test_a_file_that_one_rank_sees(self):
         for folder in ('a', 'b'):
             (self.path / folder).mkdir()
@@ -340,7 +346,7 @@ class Lost(Mpi):
 
 class Checkpoints(Mpi):
     STEPS = 12000
-    RUN = ('--size', '60x50', *HEAT, '--boundary', 'fixed', '--steps', STEPS, '--out', 'v.npy')
+    RUN = ('--steps', STEPS, '--out', 'v.npy', '--strategy', 'host')
 
     def steps_of(self, name):
         """That a checkpoint has made; 0: there is none."""
@@ -349,27 +355,48 @@ class Checkpoints(Mpi):
         return int(found.group(1)) if found else 0
 
     def test_killed_and_begun_again(self):
-        """By another number of ranks, and in one process."""
-        self.alone(*self.RUN)
-        want = (self.path / 'v.npy').read_bytes()
-        (self.path / 'v.npy').unlink()
-        checkpointed = (BINARY, 'run', *self.RUN, '--every', 100, '--checkpoint', 'c.npy')
-        process = self.start(2, *checkpointed)
+        self.kill_and_begin_again('--size', '60x50', '--stencil', 'heat-2d', '--boundary', 'fixed')
+
+    def test_systems_killed_and_begun_again(self):
+        """Two levels, two fields, a batch, a coefficient: one file has all of the state."""
+        self.put('wave.stn', 'field u(2), v; coefficient k, g; stencil lap = laplace-2d\nboundary u = reflect\n'
+                             'u.next = 1.9*u - 0.9*u.prev + k*lap(u)\nv.next = 0.9*v + g*u.next')
+        for name, shape in (('u', (2, 60, 9)), ('b', (2, 60, 9)), ('k', (60, 9))):
+            self.put_npy(f'{name}.npy', shape, [dice.uniform(0, 0.5) for _ in range(math.prod(shape))])
+        self.kill_and_begin_again('--system', 'wave.stn', '--field', 'u=u.npy', '--field', 'v=b.npy', '--coefficient', 'k=k.npy',
+                                  '--coefficient', 'g=0.01', '--keep', 'u.prev=p.npy', '--keep', 'v=w.npy')
+
+    def results(self):
+        return [(self.path / name).read_bytes() for name in ('v.npy', 'p.npy', 'w.npy') if (self.path / name).exists()]
+
+    def kill_and_begin_again(self, *problem):
+        """By another number of ranks, in one process, and on several devices of it."""
+        run = ('run', *problem, *self.RUN)
+        before = set(os.listdir(self.path))
+        self.succeed(*run, '--device', 'host', '--quiet')
+        want, made = self.results(), set(os.listdir(self.path)) - before
+        for name in made:
+            (self.path / name).unlink()
+        checkpointed = (*run, '--every', 100, '--checkpoint', 'c.npy')
+        process = self.start(2, BINARY, *checkpointed)
         victim = dice.choice(list(self.members(2).values()))
         while self.steps_of('c.npy') < self.STEPS / 2 and process.poll() is None:
             time.sleep(0.002)
         os.kill(victim, signal.SIGKILL)
         self.finish(process)
-        self.assertFalse((self.path / 'v.npy').exists())
+        self.assertEqual(set(os.listdir(self.path)) - before, {'c.npy'})
         state, steps = (self.path / 'c.npy').read_bytes(), self.steps_of('c.npy')
         self.assertGreaterEqual(steps, self.STEPS / 2)
-        for count in (3, 1):
+        for count in (3, 1, 0):
             self.put('c.npy', state)
-            code, out, err = self.mpirun(count, *checkpointed)
-            self.assertEqual(code, 0, err)
+            if count:
+                code, out, err = self.mpirun(count, BINARY, *checkpointed)
+                self.assertEqual(code, 0, err)
+            else:
+                out = self.succeed(*checkpointed, '--devices', 'host,host').stdout
             self.assertIn(f'goes on after {steps} steps', out)
-            self.assertEqual((self.path / 'v.npy').read_bytes(), want)
-            self.assertFalse((self.path / 'c.npy').exists())
+            self.assertEqual(self.results(), want)
+            self.assertEqual(set(os.listdir(self.path)) - before, made)
 
     def test_refusals(self):
         run = ('run', '--size', '8x8', *HEAT, '--steps', 4, '--device', 'host')

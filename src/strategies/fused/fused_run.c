@@ -36,26 +36,15 @@ size_t fused_argument_bytes(const stn_system_task *task, const fused_reads *read
 
 /* ---- kernel text */
 
-static void render_pairs(stn_text *text, const char *name, int (*pairs)[2], int count) {
-    stn_text_printf(text, "constexpr int %s[%d][2] = {", name, count);
-    for (int i = 0; i < count; i++) stn_text_printf(text, "%s{%d, %d}", i ? ", " : "", pairs[i][0], pairs[i][1]);
-    stn_text_printf(text, "};\n");
-}
-
-/* The columns and rows of the tile that a node has. */
 static void render_nodes(const stn_system_task *task, const fused_reads *reads, const fused_schedule *s,
                          const fused_shape *shape, stn_text *text) {
     int lag[FUSED_MOST_NODES] = {0}, ring[FUSED_MOST_NODES], at[FUSED_MOST_NODES], begin[FUSED_MOST_NODES],
-        end[FUSED_MOST_NODES], start[FUSED_MOST_NODES], shared[FUSED_MOST_INPUTS], x[FUSED_MOST_NODES][2],
-        y[FUSED_MOST_NODES][2];
-    const int count = s->ninputs + s->npasses, width = shape->x, height = s->march ? 1 : shape->y * shape->rows;
+        end[FUSED_MOST_NODES], start[FUSED_MOST_NODES], shared[FUSED_MOST_INPUTS], rule[FUSED_MOST_NODES];
+    const int count = s->ninputs + s->npasses;
     for (int n = 0; n < count; n++) {
         const fused_node *node = &s->nodes[n];
         lag[n] = node->lag, ring[n] = node->ring, at[n] = node->at, start[n] = node->start;
         begin[n] = node->begin, end[n] = node->end;
-        x[n][0] = s->margin[2][0] - node->need[2][0], x[n][1] = width - (s->margin[2][1] - node->need[2][1]);
-        y[n][0] = s->march ? 0 : s->margin[1][0] - node->need[1][0];
-        y[n][1] = s->march ? 1 : height - (s->margin[1][1] - node->need[1][1]);
         if (n < s->ninputs) shared[n] = !s->inputs[n].is_field;
     }
     stn_params_ints(text, "NODE_LAG", lag, (size_t)count);
@@ -65,7 +54,6 @@ static void render_nodes(const stn_system_task *task, const fused_reads *reads, 
     stn_params_ints(text, "NODE_END", end, (size_t)count);
     stn_params_ints(text, "NODE_START", start, (size_t)count);
     stn_params_ints(text, "NODE_SHARED", shared, (size_t)s->ninputs);
-    int rule[FUSED_MOST_NODES];
     for (int n = 0; n < count; n++) {
         const bool is_field = n >= s->ninputs || s->inputs[n].is_field;
         const int index =
@@ -75,8 +63,11 @@ static void render_nodes(const stn_system_task *task, const fused_reads *reads, 
             if (reads->reads.arrays[a].is_field == is_field && reads->reads.arrays[a].index == index) rule[n] = a;
     }
     stn_params_ints(text, "NODE_RULE", rule, (size_t)count);
-    render_pairs(text, "NODE_X", x, count);
-    render_pairs(text, "NODE_Y", y, count);
+    stn_text_printf(text, "constexpr int NODE_X[%d][2] = {", count);
+    for (int n = 0; n < count; n++)
+        stn_text_printf(text, "%s{%d, %d}", n ? ", " : "", s->margin[0] - s->nodes[n].columns[0],
+                        shape->x - (s->margin[1] - s->nodes[n].columns[1]));
+    stn_text_printf(text, "};\n");
 }
 
 static void render_passes(const fused_schedule *s, int arrays, stn_text *text) {
@@ -116,17 +107,15 @@ static stn_status render_equations(const stn_system_task *task, fused_reads *rea
 static stn_status render(const stn_system_task *task, fused_reads *reads, const fused_kernel *k, stn_text *text,
                          stn_error *error) {
     const fused_schedule *s = &k->schedule;
-    int reach[6] = {0}, freezes[STN_SYSTEM_MAX_FIELDS], continues[3], whole[3], margin[6];
+    int reach[6] = {0}, freezes[STN_SYSTEM_MAX_FIELDS], continues[3], whole[3];
     for (int e = 0; e < task->system->nequations; e++) {
         freezes[e] = reads->freezes[e];
         for (int i = 0; i < 6; i++) reach[i] = (int)stn_max(reach[i], task->system->equations[e].reach[i / 2][i % 2]);
     }
     for (int axis = 0; axis < 3; axis++) continues[axis] = reads->continues[axis], whole[axis] = reads->whole[axis];
-    for (int i = 0; i < 6; i++) margin[i] = s->margin[i / 2][i % 2];
     stn_params_begin(text);
     stn_params_elements(text, task->dtype);
     stn_system_render_sides(task, &reads->reads, text);
-    stn_params_int(text, "FUSED_MARCH", s->march);
     stn_params_int(text, "FUSED_INPUTS", s->ninputs);
     stn_params_int(text, "FUSED_PASSES", s->npasses);
     stn_params_int(text, "FUSED_OUTPUTS", s->noutputs);
@@ -134,9 +123,8 @@ static stn_status render(const stn_system_task *task, fused_reads *reads, const 
     stn_params_int(text, "FUSED_SLOTS", s->slots);
     stn_params_int(text, "FUSED_BEGIN", s->begin);
     stn_params_int(text, "FUSED_END", s->end);
-    stn_params_int(text, "FUSED_PLANES", k->shape.planes);
     stn_params_int(text, "FUSED_ROWS", k->shape.rows);
-    stn_params_ints(text, "FUSED_MARGIN", margin, 6);
+    stn_params_ints(text, "FUSED_MARGIN", s->margin, 2);
     stn_params_ints(text, "FUSED_REACH", reach, 6);
     stn_params_ints(text, "FUSED_CONTINUES", continues, 3);
     stn_params_ints(text, "FUSED_WHOLE", whole, 3);
@@ -144,7 +132,6 @@ static stn_status render(const stn_system_task *task, fused_reads *reads, const 
     render_nodes(task, reads, s, &k->shape, text);
     render_passes(s, reads->reads.narrays, text);
     stn_params_int(text, "THREADS_X", k->shape.x);
-    stn_params_int(text, "THREADS_Y", k->shape.y);
     stn_params_int(text, "BLOCKS", k->shape.blocks);
     stn_params_int(text, "EXPECTED_HEADER", (int64_t)argument_offsets_of(task, reads, s).values);
     return render_equations(task, reads, text, error);
@@ -156,12 +143,10 @@ static void fill_header(const stn_system_task *task, const fused_reads *reads, f
     const argument_offsets p = argument_offsets_of(task, reads, &k->schedule);
     const fused_shape *shape = &k->shape;
     const int64_t extents[4] = {task->n[0], task->n[1], task->n[2], stn_system_task_points(task)};
-    const fused_schedule *s = &k->schedule;
-    const int64_t across = shape->y * shape->rows - s->margin[1][0] - s->margin[1][1];
-    const int32_t blocks[4] = {(int32_t)stn_div_up(task->n[2], shape->x - s->margin[2][0] - s->margin[2][1]),
-                               s->march ? 1 : (int32_t)stn_div_up(task->n[1], across),
-                               (int32_t)stn_div_up(task->n[s->march], shape->chunk), (int32_t)shape->chunk};
-    k->blocks = (int64_t)blocks[0] * blocks[1] * blocks[2] * task->batch;
+    const int32_t blocks[4] = {
+        (int32_t)stn_div_up(task->n[2], shape->x - k->schedule.margin[0] - k->schedule.margin[1]),
+        (int32_t)stn_div_up(task->n[1], shape->chunk), (int32_t)shape->chunk, 0};
+    k->blocks = (int64_t)blocks[0] * blocks[1] * task->batch;
     memcpy(k->header + p.extents, extents, sizeof extents);
     memcpy(k->header + p.blocks, blocks, sizeof blocks);
     for (int e = 0; e < task->system->nequations; e++) {
@@ -179,12 +164,12 @@ stn_status fused_kernel_make(stn_plan *plan, fused_reads *reads, const fused_sha
     stn_text params = STN_TEXT_EMPTY;
     k->shape = *shape;
     if (!fused_schedule_make(task, reads, shape, &k->schedule))
-        return stn_fail(error, STN_ERROR_UNSUPPORTED, "a tile of %d x %d points is too small for %d steps",
-                        shape->y * shape->rows, shape->x, shape->depth);
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "a tile of %d points is too small for %d steps", shape->x,
+                        shape->depth);
     k->arguments = fused_argument_bytes(task, reads, &k->schedule);
     if (k->arguments > STN_SYSTEM_MOST_ARGUMENTS)
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "%d steps need more arguments than a kernel has", shape->depth);
-    k->shared = (size_t)k->schedule.slots * (size_t)(shape->x * shape->y * shape->rows) * stn_dtype_size(task->dtype);
+    k->shared = (size_t)k->schedule.slots * (size_t)shape->x * stn_dtype_size(task->dtype);
     stn_status status = render(task, reads, k, &params, error);
     if (status != STN_OK) {
         stn_text_clear(&params);
@@ -215,7 +200,7 @@ stn_status fused_kernel_run(const fused_kernel *k, const stn_system_task *task, 
     }
     stn_system_put_numbers(task, &reads->reads, arrays->numbers, arguments + p.values);
     const stn_launch launch = {.grid = {(unsigned)k->blocks, 1, 1},
-                               .block = {(unsigned)k->shape.x, (unsigned)k->shape.y, 1},
+                               .block = {(unsigned)k->shape.x, 1, 1},
                                .shared = k->shared,
                                .stream = stream};
     return stn_module_launch(k->kernel->module, &launch, arguments, error);

@@ -160,15 +160,14 @@ static void find_waits(const fused_reads *r, fused_schedule *s) {
 
 /* ---- times and places */
 
-/* Lags are whole iterations, so that the planes of an iteration are adjacent in shared memory. */
+/* Lags are whole iterations, so that the rows of an iteration are adjacent in shared memory. */
 static void find_lags(const fused_reads *r, const fused_shape *shape, fused_schedule *s) {
     for (int j = 0; j < s->npasses; j++) {
         fused_node *node = &s->nodes[s->ninputs + j];
         for (int a = 0; a < r->reads.narrays; a++)
             if (s->node_of[j][a] >= 0)
-                node->lag =
-                    (int)stn_max(node->lag, s->nodes[s->node_of[j][a]].lag + r->reach[s->equation[j]][a][s->march][1]);
-        node->lag = (int)stn_round_up(node->lag, shape->planes);
+                node->lag = (int)stn_max(node->lag, s->nodes[s->node_of[j][a]].lag + r->reach[s->equation[j]][a][1][1]);
+        node->lag = (int)stn_round_up(node->lag, shape->rows);
     }
     /* Inputs are loaded as late as their first reader allows. */
     for (int i = 0; i < s->ninputs; i++) {
@@ -176,43 +175,40 @@ static void find_lags(const fused_reads *r, const fused_shape *shape, fused_sche
         for (int j = 0; j < s->npasses; j++)
             for (int a = 0; a < r->reads.narrays; a++)
                 if (s->node_of[j][a] == i)
-                    least =
-                        (int)stn_min(least, s->nodes[s->ninputs + j].lag - r->reach[s->equation[j]][a][s->march][1]);
-        s->nodes[i].lag = least == INT32_MAX ? 0 : least / shape->planes * shape->planes;
+                    least = (int)stn_min(least, s->nodes[s->ninputs + j].lag - r->reach[s->equation[j]][a][1][1]);
+        s->nodes[i].lag = least == INT32_MAX ? 0 : least / shape->rows * shape->rows;
     }
 }
 
 static int floor_div(int a, int b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 
-/* Makes the needed points of a node whole rows of threads and whole iterations. */
-static void round_needs(const fused_schedule *s, const fused_shape *shape, fused_node *node) {
-    int *const march = node->need[s->march];
-    node->begin = floor_div(node->lag - march[0], shape->planes);
-    node->end = -floor_div(-(march[1] + node->lag), shape->planes);
-    march[0] = node->lag - node->begin * shape->planes;
-    march[1] = node->end * shape->planes - node->lag;
-    if (s->march == 0)
-        for (int side = 0; side < 2; side++) node->need[1][side] = (int)stn_round_up(node->need[1][side], shape->rows);
+/* Makes the needed rows of a node whole iterations. */
+static void round_rows(const fused_shape *shape, fused_node *node) {
+    node->begin = floor_div(node->lag - node->rows[0], shape->rows);
+    node->end = -floor_div(-(node->rows[1] + node->lag), shape->rows);
+    node->rows[0] = node->lag - node->begin * shape->rows;
+    node->rows[1] = node->end * shape->rows - node->lag;
 }
 
-/* From the last pass back: what is needed of each node, and how long its planes are. */
+/* From the last pass back: what is needed of each node, and how long its rows are. */
 static void find_needs(const fused_reads *r, const fused_shape *shape, fused_schedule *s) {
     for (int j = s->npasses - 1; j >= 0; j--) {
         fused_node *node = &s->nodes[s->ninputs + j];
-        round_needs(s, shape, node);
+        round_rows(shape, node);
         for (int a = 0; a < r->reads.narrays; a++) {
             if (s->node_of[j][a] < 0) continue;
             fused_node *from = &s->nodes[s->node_of[j][a]];
             const int(*const reach)[2] = r->reach[s->equation[j]][a];
-            for (int i = 0; i < 6; i++)
-                from->need[i / 2][i % 2] =
-                    (int)stn_max(from->need[i / 2][i % 2], node->need[i / 2][i % 2] + reach[i / 2][i % 2]);
-            from->ring = (int)stn_max(from->ring, shape->planes + node->lag - from->lag + reach[s->march][0]);
+            for (int side = 0; side < 2; side++) {
+                from->rows[side] = (int)stn_max(from->rows[side], node->rows[side] + reach[1][side]);
+                from->columns[side] = (int)stn_max(from->columns[side], node->columns[side] + reach[2][side]);
+            }
+            from->ring = (int)stn_max(from->ring, shape->rows + node->lag - from->lag + reach[1][0]);
         }
     }
     for (int i = 0; i < s->ninputs; i++) {
-        round_needs(s, shape, &s->nodes[i]);
-        s->nodes[i].ring += shape->planes; /* those of the next iteration */
+        round_rows(shape, &s->nodes[i]);
+        s->nodes[i].ring += shape->rows; /* those of the next iteration */
     }
 }
 
@@ -221,18 +217,16 @@ static void place(const fused_shape *shape, fused_schedule *s) {
     s->begin = INT32_MAX, s->end = INT32_MIN;
     for (int n = 0; n < count; n++) {
         fused_node *node = &s->nodes[n];
-        node->ring = (int)stn_round_up(node->ring, shape->planes);
+        node->ring = (int)stn_round_up(node->ring, shape->rows);
         node->at = s->slots;
         s->slots += node->ring;
         s->begin = (int)stn_min(s->begin, node->begin);
         s->end = (int)stn_max(s->end, node->end);
-        for (int i = 0; i < 6; i++)
-            s->margin[i / 2][i % 2] = (int)stn_max(s->margin[i / 2][i % 2], node->need[i / 2][i % 2]);
+        for (int side = 0; side < 2; side++) s->margin[side] = (int)stn_max(s->margin[side], node->columns[side]);
     }
-    s->margin[s->march][0] = s->margin[s->march][1] = 0;
     for (int n = 0; n < count; n++) {
         fused_node *node = &s->nodes[n];
-        const int iterations = node->ring / shape->planes;
+        const int iterations = node->ring / shape->rows;
         node->start = iterations ? s->begin - floor_div(s->begin, iterations) * iterations : 0;
     }
 }
@@ -241,7 +235,6 @@ bool fused_schedule_make(const stn_system_task *task, const fused_reads *r, cons
                          fused_schedule *s) {
     memset(s, 0, sizeof *s);
     const int equations = task->system->nequations;
-    s->march = task->rank == 3 ? 0 : 1;
     s->npasses = equations * shape->depth;
     if (s->npasses > FUSED_MOST_PASSES || !find_nodes(task, r, s)) return false;
     find_waits(r, s);
@@ -254,6 +247,5 @@ bool fused_schedule_make(const stn_system_task *task, const fused_reads *r, cons
         if (s->out[j] < 0) continue;
         s->outputs[s->noutputs].field = field, s->outputs[s->noutputs++].level = level;
     }
-    return s->margin[2][0] + s->margin[2][1] < shape->x &&
-           (task->rank == 2 || s->margin[1][0] + s->margin[1][1] < shape->y * shape->rows);
+    return s->margin[0] + s->margin[1] < shape->x;
 }

@@ -1,4 +1,4 @@
-/* The schedule of a fused launch of a system: which planes of which arrays a block holds, and when
+/* The schedule of a fused launch of a system: which rows of which arrays a block holds, and when
  * it computes them, as system_fused.cu reads it. */
 #ifndef STN_STRATEGIES_FUSED_SCHEDULE_H
 #define STN_STRATEGIES_FUSED_SCHEDULE_H
@@ -11,17 +11,17 @@
 /* What a candidate holds. The last members are what its cost depends on, so that estimates need no
  * schedule. */
 typedef struct fused_shape {
-    int depth;        /* steps of a launch */
-    int x, y;         /* threads of a block */
-    int rows, planes; /* of a thread: rows of a tile's plane, planes of an iteration */
-    int chunk;        /* planes that a block stores */
-    int blocks;       /* resident on a multiprocessor */
-    int columns;      /* points of a row that a tile stores */
-    int tiles;        /* blocks of a launch */
-    int extra;        /* planes that a block computes besides its chunk */
-    int moved;        /* per 1000 points of the grid: elements that a launch loads and stores */
-    int operations;   /* per point of the grid, of all passes, with recomputed points */
-    int fetched;      /* per point: elements that passes load from shared memory */
+    int depth;      /* steps of a launch */
+    int x;          /* threads of a block, and columns of its tile */
+    int rows;       /* of an iteration */
+    int chunk;      /* rows that a block stores */
+    int blocks;     /* resident on a multiprocessor */
+    int columns;    /* points of a row that a tile stores */
+    int tiles;      /* blocks of a launch */
+    int extra;      /* rows that a block computes besides its chunk */
+    int moved;      /* per 1000 points of the grid: elements that a launch loads and stores */
+    int operations; /* per point of the grid, of all passes, with recomputed points */
+    int fetched;    /* per point: elements that passes load from shared memory */
 } fused_shape;
 
 /* The arrays that a system's assignments read, and how far: by assignment, array, axis and side. */
@@ -36,18 +36,17 @@ typedef struct fused_reads {
     bool whole[3];
 } fused_reads;
 
-/* An array in shared memory. Planes and iterations are counted from the block's first plane. */
+/* An array in shared memory. Rows and iterations are counted from the block's first row. */
 typedef struct fused_node {
-    int lag;        /* planes behind the iteration's */
-    int ring;       /* planes in shared memory; 0: none */
-    int at;         /* planes before it in shared memory */
-    int begin, end; /* first iteration, and last one less the iterations of a chunk */
-    int start;      /* place in the ring of the first iteration, in iterations */
-    int need[3][2]; /* points outside of the block's own ones, by axis and side */
+    int lag;                 /* rows behind the iteration's */
+    int ring;                /* rows in shared memory; 0: none */
+    int at;                  /* rows before it in shared memory */
+    int begin, end;          /* first iteration, and last one less the iterations of a chunk */
+    int start;               /* place in the ring of the first iteration, in iterations */
+    int rows[2], columns[2]; /* needed outside of the block's own ones, by side */
 } fused_node;
 
 typedef struct fused_schedule {
-    int march; /* axis */
     int ninputs, npasses, noutputs, slots;
     stn_system_array inputs[FUSED_MOST_INPUTS]; /* node i */
     struct {
@@ -56,8 +55,8 @@ typedef struct fused_schedule {
     fused_node nodes[FUSED_MOST_NODES];                     /* inputs, then passes */
     int node_of[FUSED_MOST_PASSES][STN_SYSTEM_MOST_ARRAYS]; /* by array of fused_reads; -1: none */
     int equation[FUSED_MOST_PASSES], out[FUSED_MOST_PASSES], present[FUSED_MOST_PASSES], waits[FUSED_MOST_PASSES];
-    int margin[3][2]; /* of tiles, by axis and side; 0 along the march */
-    int begin, end;   /* of all nodes */
+    int margin[2];  /* columns of a tile that are not stored, by side */
+    int begin, end; /* of all nodes */
 } fused_schedule;
 
 /* UNSUPPORTED where the assignments are too long or read too many arrays. */

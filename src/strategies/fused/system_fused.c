@@ -1,5 +1,5 @@
-/* Strategy fused: systems on a GPU, several steps a launch, in tiles that march along the slowest
- * axis with the planes of all steps in shared memory. */
+/* Strategy fused: 2D systems on a GPU, several steps a launch, in tiles that march along axis 0;
+ * shared memory holds the rows of all steps. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,15 +21,10 @@ enum {
     MOST_CANDIDATES = 8
 };
 
-/* Fractions of the peak rates that kernels reach; instructions for each element that a launch
- * moves, and for each that a pass loads from shared memory, addresses and arithmetic included.
- * Those of planes were measured on an H200, those of rows counted in the machine code. */
-static const struct {
-    double memory, arithmetic;
-    struct {
-        double moved, fetched;
-    } rows, planes;
-} rates = {0.8, 0.4, {15, 6}, {40, 18}};
+/* Fractions of the peak rates that kernels reach; instructions, counted in the machine code, for
+ * each element that a launch moves, and for each that a pass loads from shared memory, addresses
+ * and arithmetic included. */
+static const struct { double memory, arithmetic, moved, fetched; } rates = {0.8, 0.4, 15, 6};
 
 typedef struct fused_state {
     fused_reads reads;
@@ -67,8 +62,8 @@ static bool applies(const stn_system_task *task, const stn_machine *machine, cha
         snprintf(reason, size, "it needs a GPU and this context is for the host");
         return false;
     }
-    if (task->rank < 2) {
-        snprintf(reason, size, "it serves grids of 2 and 3 axes");
+    if (task->rank != 2) {
+        snprintf(reason, size, "it serves grids of 2 axes");
         return false;
     }
     if (stn_system_task_numbers(task) / 64 > INT64_C(0x7fffffff)) {
@@ -88,13 +83,13 @@ static bool applies(const stn_system_task *task, const stn_machine *machine, cha
     return fits;
 }
 
-/* The number of planes of a block: few planes keep all multiprocessors busy, many have less to
- * compute again. */
-static int fit_chunk(int64_t n, int64_t tiles, int64_t resident, int extra, int planes) {
+/* The number of rows of a block: few rows keep all multiprocessors busy, many have less to compute
+ * again. */
+static int fit_chunk(int64_t n, int64_t tiles, int64_t resident, int extra, int rows) {
     int best = 0;
     double least = INFINITY;
     for (int64_t chunks = 1; chunks <= 64 && chunks <= n; chunks++) {
-        const int64_t chunk = stn_round_up(stn_div_up(n, chunks), planes);
+        const int64_t chunk = stn_round_up(stn_div_up(n, chunks), rows);
         const double cost = (double)stn_div_up(tiles * stn_div_up(n, chunk), resident) * (double)(chunk + extra);
         if (cost < least) least = cost, best = (int)chunk;
     }
@@ -102,11 +97,9 @@ static int fit_chunk(int64_t n, int64_t tiles, int64_t resident, int extra, int 
 }
 
 /* The points of a node that a block computes, by its own points. */
-static double work_of(const fused_schedule *s, const fused_node *node, const fused_shape *shape, double own_y) {
-    const double own_x = shape->columns, chunk = shape->chunk;
-    const double x = (own_x + node->need[2][0] + node->need[2][1]) / own_x;
-    const double y = s->march ? 1 : (own_y + node->need[1][0] + node->need[1][1]) / own_y;
-    return x * y * (chunk + node->need[s->march][0] + node->need[s->march][1]) / chunk;
+static double work_of(const fused_node *node, const fused_shape *shape) {
+    const double columns = shape->columns, chunk = shape->chunk;
+    return (columns + node->columns[0] + node->columns[1]) / columns * (chunk + node->rows[0] + node->rows[1]) / chunk;
 }
 
 /* Completes a shape whose threads are known; false if it does not fit the machine. */
@@ -115,29 +108,24 @@ static bool complete_shape(const stn_system_task *task, const stn_machine *machi
     fused_schedule s;
     if (!fused_schedule_make(task, reads, shape, &s)) return false;
     if (fused_argument_bytes(task, reads, &s) > STN_SYSTEM_MOST_ARGUMENTS) return false;
-    const int threads = shape->x * shape->y, height = shape->y * shape->rows;
-    const size_t shared = (size_t)s.slots * (size_t)(shape->x * height) * stn_dtype_size(task->dtype);
+    const size_t shared = (size_t)s.slots * (size_t)shape->x * stn_dtype_size(task->dtype);
     if (shared > machine->shared_per_block) return false;
     shape->blocks =
-        (int)stn_max(1, stn_min((int64_t)(machine->shared_per_multiprocessor / (shared + 1024)), 1024 / threads));
-    shape->columns = shape->x - s.margin[2][0] - s.margin[2][1];
-    const int own_y = s.march ? 1 : height - s.margin[1][0] - s.margin[1][1];
-    const int64_t n = task->n[s.march];
-    const int64_t tiles =
-        stn_div_up(task->n[2], shape->columns) * (s.march ? 1 : stn_div_up(task->n[1], own_y)) * task->batch;
-    shape->extra = (s.end - s.begin) * shape->planes;
-    shape->chunk = fit_chunk(n, tiles, (int64_t)machine->multiprocessors * shape->blocks, shape->extra, shape->planes);
+        (int)stn_max(1, stn_min((int64_t)(machine->shared_per_multiprocessor / (shared + 1024)), 1024 / shape->x));
+    shape->columns = shape->x - s.margin[0] - s.margin[1];
+    const int64_t n = task->n[1], tiles = stn_div_up(task->n[2], shape->columns) * task->batch;
+    shape->extra = (s.end - s.begin) * shape->rows;
+    shape->chunk = fit_chunk(n, tiles, (int64_t)machine->multiprocessors * shape->blocks, shape->extra, shape->rows);
     const int64_t blocks = tiles * stn_div_up(n, shape->chunk);
     if (blocks > INT32_MAX || n + shape->chunk > INT32_MAX / 2) return false;
     shape->tiles = (int)blocks;
     double moved = s.noutputs, operations = 0, fetched = 0, instructions = 0;
-    for (int i = 0; i < s.ninputs; i++) moved += work_of(&s, &s.nodes[i], shape, own_y);
+    for (int i = 0; i < s.ninputs; i++) moved += work_of(&s.nodes[i], shape);
     for (int j = 0; j < s.npasses; j++) {
-        const double work = work_of(&s, &s.nodes[s.ninputs + j], shape, own_y);
+        const double work = work_of(&s.nodes[s.ninputs + j], shape);
         operations += work * reads->operations[s.equation[j]];
-        fetched += work * reads->fetched[s.equation[j]] * (1 + shape->planes * shape->rows) /
-                   (2 * shape->planes * shape->rows);
-        instructions += reads->count[s.equation[j]] * (1 + shape->planes * shape->rows);
+        fetched += work * reads->fetched[s.equation[j]] * (1 + shape->rows) / (2 * shape->rows);
+        instructions += reads->count[s.equation[j]] * (1 + shape->rows);
     }
     shape->moved = (int)fmin(1000 * moved, INT32_MAX);
     shape->operations = (int)operations, shape->fetched = (int)fetched;
@@ -160,11 +148,10 @@ static void estimate(const stn_system_task *task, const stn_machine *machine, co
     result->halo_waste = (double)shape.x / shape.columns - 1;
     const double memory = result->bytes / (machine->copy_bandwidth * rates.memory);
     const double arithmetic = result->flops / (machine->flops[result->unit] * rates.arithmetic);
-    const double moved = task->rank == 2 ? rates.rows.moved : rates.planes.moved;
-    const double fetched = task->rank == 2 ? rates.rows.fetched : rates.planes.fetched;
     const double issued = machine->clock * machine->multiprocessors * machine->lanes;
     const double issue =
-        issued > 0 ? launches * points * (moved * shape.moved / 1000 + fetched * shape.fetched) / issued : 0;
+        issued > 0 ? launches * points * (rates.moved * shape.moved / 1000 + rates.fetched * shape.fetched) / issued
+                   : 0;
     result->seconds = fmax(memory, fmax(arithmetic, issue)) / even + launches * machine->launch_seconds;
 }
 
@@ -189,25 +176,17 @@ static void consider(search *s, fused_shape shape) {
 }
 
 static size_t candidates(const stn_system_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
-    static const struct {
-        int x, y, rows, planes;
-    } flat[] = {{256, 1, 1, 4}, {512, 1, 1, 4}, {128, 1, 1, 4}, {512, 1, 1, 2}},
-      volume[] = {{64, 16, 2, 1}, {32, 16, 2, 1}, {64, 8, 4, 1}, {32, 8, 4, 1}};
-    const bool is_flat = task->rank == 2;
+    /* Threads, and rows of an iteration. */
+    static const int blocks[][2] = {{256, 4}, {512, 4}, {128, 4}, {512, 2}};
     static const int depths[] = {1, 2, 3, 4, 6, 8};
-    const size_t count = is_flat ? sizeof flat / sizeof *flat : sizeof volume / sizeof *volume;
     search *s = calloc(1, sizeof *s);
     stn_error ignored = {STN_OK, ""};
     if (!s) return 0;
     s->task = task, s->machine = machine, s->list = list, s->most = (size_t)stn_min((int64_t)most, MOST_CANDIDATES);
     if (fused_reads_make(task, &s->reads, &ignored) == STN_OK)
         for (size_t d = 0; d < sizeof depths / sizeof *depths; d++)
-            for (size_t i = 0; i < count; i++)
-                consider(s, (fused_shape){.depth = depths[d],
-                                          .x = is_flat ? flat[i].x : volume[i].x,
-                                          .y = is_flat ? flat[i].y : volume[i].y,
-                                          .rows = is_flat ? flat[i].rows : volume[i].rows,
-                                          .planes = is_flat ? flat[i].planes : volume[i].planes});
+            for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+                consider(s, (fused_shape){.depth = depths[d], .x = blocks[i][0], .rows = blocks[i][1]});
     const size_t made = s->count;
     free(s);
     return made;
@@ -316,13 +295,9 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
 
 /* ---- description */
 
-static void name_shape(const fused_shape *shape, bool is_flat, stn_text *text) {
-    stn_text_printf(text, "%d step%s a launch, ", shape->depth, shape->depth > 1 ? "s" : "");
-    if (is_flat)
-        stn_text_printf(text, "tiles of %d columns, %d rows an iteration", shape->x, shape->planes);
-    else
-        stn_text_printf(text, "tiles of %d x %d, %d threads", shape->y * shape->rows, shape->x, shape->x * shape->y);
-    stn_text_printf(text, ", chunks of %d", shape->chunk);
+static void name_shape(const fused_shape *shape, stn_text *text) {
+    stn_text_printf(text, "%d step%s a launch, tiles of %d columns, %d rows an iteration, chunks of %d", shape->depth,
+                    shape->depth > 1 ? "s" : "", shape->x, shape->rows, shape->chunk);
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
@@ -330,19 +305,17 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     if (format == STN_JSON) {
         stn_json_integer(text, "steps_per_launch", shape.depth);
         stn_json_integer(text, "threads_x", shape.x);
-        stn_json_integer(text, "threads_y", shape.y);
         stn_json_integer(text, "rows", shape.rows);
-        stn_json_integer(text, "planes", shape.planes);
         stn_json_integer(text, "chunk", shape.chunk);
         return;
     }
-    name_shape(&shape, plan->system.rank == 2, text);
+    name_shape(&shape, text);
 }
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
     const fused_shape shape = shape_of(candidate);
     (void)task;
-    name_shape(&shape, shape.y == 1, text);
+    name_shape(&shape, text);
 }
 
 static void release(stn_plan *plan) {
