@@ -37,7 +37,7 @@
 
 /* Threads of a block of modes_grid; points of a thread on long rows. */
 enum { THREADS = 128, RUN = 4 };
-enum { MOST_WIDTH = 16, ALIGNED = 256, SLABS = 3 /* all planes, and two sizes of slabs */ };
+enum { MOST_WIDTH = 16, ALIGNED = 256 };
 
 /* Same as in modes_grid.cu, where `array` is as long as the state. */
 typedef struct grid_arguments {
@@ -50,16 +50,9 @@ typedef struct grid_arguments {
  * batch, and its spectra. DIFFERENCES: of one array of differences in place. */
 enum { FORWARD, INVERSE, DIFFERENCES, TRANSFORMS };
 
-/* A candidate's values. planes: of the slowest axis, or rows of 2D grids, that are loaded and
- * transformed together, so that they stay in L2 from one pass over them to the next; 0: all. */
-typedef struct modes_choice {
-    modes_columns columns;
-    int planes;
-} modes_choice;
-
 typedef struct modes_device_state {
     modes_linear linear;
-    modes_choice choice;
+    modes_columns columns; /* the candidate */
     modes_power power;
     bool direct;                     /* transforms read and write the caller's arrays */
     stn_plan *transform[TRANSFORMS]; /* owned; NULL where it is not needed, as the kernels */
@@ -113,24 +106,10 @@ static double times_of(const modes_linear *l, int which) {
 
 /* Points of the slowest axis. */
 static int64_t slowest(const modes_linear *l) { return l->axis[3 - l->task->rank].length; }
-/* Bytes of `planes` planes of the spectra, and of a level in the arithmetic type. */
-static int64_t planes_bytes(const modes_linear *l, int planes) {
-    return planes * (modes_grid(l) / slowest(l)) * 2 * (int64_t)stn_dtype_size(inner_of(l->task));
-}
-static int64_t level_planes_bytes(const modes_linear *l, int planes) {
-    return planes * (stn_system_task_points(l->task) / slowest(l)) * (int64_t)stn_dtype_size(l->task->dtype);
-}
-
-/* Inverse transforms of rows are one pass. */
-static int planes_together(const modes_linear *l, modes_choice choice, bool inverse) {
-    return inverse && l->task->rank == 2 ? 0 : choice.planes;
-}
-
-static stn_status make_fft(const modes_linear *l, int which, modes_choice choice, stn_fft *fft, stn_error *error) {
-    const bool direct = is_direct(l), dense = direct && which != DIFFERENCES, planes = choice.columns.columns > 0;
+static stn_status make_fft(const modes_linear *l, int which, modes_columns columns, stn_fft *fft, stn_error *error) {
+    const bool direct = is_direct(l), dense = direct && which != DIFFERENCES, planes = columns.columns > 0;
     const int64_t grids = l->task->batch * (direct ? 1 : l->width);
-    const int64_t together = planes_together(l, choice, which == INVERSE);
-    const int64_t batch = together ? together : planes ? grids * slowest(l) : grids;
+    const int64_t batch = planes ? grids * slowest(l) : grids;
     const modes_layout layout = {.inverse = which == INVERSE,
                                  .in_place = !dense,
                                  .planes = planes,
@@ -139,10 +118,10 @@ static stn_status make_fft(const modes_linear *l, int which, modes_choice choice
     return modes_transform(l, inner_of(l->task), layout, batch, 1, fft, error);
 }
 
-static bool estimate_fft(const modes_linear *l, int which, modes_choice choice, const stn_machine *machine,
+static bool estimate_fft(const modes_linear *l, int which, modes_columns columns, const stn_machine *machine,
                          stn_estimate *result) {
     stn_fft fft;
-    return make_fft(l, which, choice, &fft, NULL) == STN_OK && stn_subplan_estimate_fft(&fft, machine, NULL, result);
+    return make_fft(l, which, columns, &fft, NULL) == STN_OK && stn_subplan_estimate_fft(&fft, machine, NULL, result);
 }
 
 /* ---- choosing ------------------------------------------------------------------------------- */
@@ -151,7 +130,7 @@ bool modes_device_fits(const modes_linear *l, const stn_machine *machine, char *
     stn_estimate unused;
     if (!modes_power_fits(l, machine, reason, size)) return false;
     for (int which = 0; which < TRANSFORMS; which++)
-        if (times_of(l, which) > 0 && !estimate_fft(l, which, (modes_choice){{0, 0}, 0}, machine, &unused)) {
+        if (times_of(l, which) > 0 && !estimate_fft(l, which, (modes_columns){0, 0}, machine, &unused)) {
             snprintf(reason, size, "there is no transform of %lld x %lld x %lld points here",
                      (long long)l->axis[0].length, (long long)l->axis[1].length, (long long)l->axis[2].length);
             return false;
@@ -164,43 +143,24 @@ bool modes_device_fits(const modes_linear *l, const stn_machine *machine, char *
     return true;
 }
 
-/* The most planes whose spectra fill at most this share of L2; 0: all are transformed at once,
- * because each is read and written once, or such a part is too small to keep the device busy, or
- * not aligned. */
-static int planes_of_slab(const modes_linear *l, const stn_machine *machine, double share) {
-    const int64_t all = slowest(l);
-    int64_t planes = (int64_t)(share * (double)machine->l2_bytes / (double)planes_bytes(l, 1));
-    const bool once = l->task->rank == 2 && times_of(l, DIFFERENCES) == 0;
-    if (once || !is_direct(l) || planes < 1 || 2 * planes > all) return 0;
-    while (all % planes) planes--;
-    const int64_t bytes = planes_bytes(l, (int)planes), both = bytes | level_planes_bytes(l, (int)planes);
-    return 16 * bytes < (int64_t)machine->l2_bytes || both % ALIGNED ? 0 : (int)planes;
-}
-
 size_t modes_device_candidates(const modes_linear *l, const stn_machine *machine, stn_candidate *list, size_t most) {
-    modes_columns columns[MODES_COLUMNS_CHOICES];
-    modes_choice choices[MODES_COLUMNS_CHOICES * SLABS + 1];
+    modes_columns choices[MODES_COLUMNS_CHOICES + 1];
     /* The kernel modes_columns has the spectra in no other place from which they are stored. */
-    const int count = has_stage(l->task) ? 0 : modes_columns_list(l, machine, columns);
-    size_t all = 0;
-    for (int i = 0; i < count; i++)
-        for (int j = 0, before = 0; j < SLABS; j++) {
-            const int planes = j ? planes_of_slab(l, machine, 0.3 * j) : 0;
-            if (!j || planes > before) choices[all++] = (modes_choice){columns[i], planes};
-            before = planes;
-        }
-    choices[all++] = (modes_choice){{0, 0}, 0};
+    size_t all = has_stage(l->task) ? 0 : (size_t)modes_columns_list(l, machine, choices);
+    choices[all++] = (modes_columns){0, 0};
     if (all > most) all = most;
     for (size_t i = 0; i < all; i++) list[i] = stn_candidate_of(&choices[i], sizeof choices[i]);
     return all;
 }
 
-/* Fractions of the copy bandwidth that modes_grid, modes_power and modes_columns reach; of that
+/* Fractions of the copy bandwidth that modes_grid and modes_power reach, and modes_columns with
+ * little shared memory; the bytes of a block of modes_columns that double its time; of the copy
  * bandwidth, at which the blocks of a cluster exchange points; of the rate of float64 that powers
- * reach with matrices in registers and in local memory; of the time of transforms, that they take
- * by planes that stay in L2. The first is that of all passes of 1000 steps of a wave on 512^3
- * points in f32 by modes_power on an H200; the others are assumed. */
-static const struct { double moving, exchange, arithmetic, local, resident; } rates = {0.76, 0.6, 0.4, 0.05, 0.7};
+ * reach with matrices in registers and in local memory. Those of memory are fitted to 1000 steps of
+ * waves on 512^3 points in f32 and 8192^2 in f64 on an H200; the others are assumed. */
+static const struct {
+    double moving, columns, block, exchange, arithmetic, local;
+} rates = {0.76, 0.26, 218e3, 0.6, 0.4, 0.05};
 
 /* Seconds of a pass of modes_power or modes_columns over spectra of so many bytes. */
 static double power_seconds(const modes_linear *l, const stn_machine *machine, modes_columns columns, double spectra,
@@ -213,9 +173,12 @@ static double power_seconds(const modes_linear *l, const stn_machine *machine, m
     const double exchanged = 2 * spectra * (1 - 1.0 / columns.shares) / (rates.exchange * machine->copy_bandwidth);
     const bool wide = l->task->dtype == STN_F64, parts = columns.columns * (wide ? 16 : 8) < MODES_SECTOR;
     const double numbers = spectra / (wide ? 16 : 8), length = (double)l->axis[3 - l->task->rank].length;
+    const double numbers_of_block = columns.columns * length / columns.shares;
     const double unit = machine->flops[wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32];
     const double transformed = 2 * numbers * stn_shared_fft_work((int64_t)length) * 2 / (rates.arithmetic * unit);
-    return fmax(parts ? 1.5 * moved : moved, computed + (wide ? transformed : 0)) + (wide ? 0 : 0.25 * transformed) +
+    const double block = numbers_of_block * (wide ? 16 : 8);
+    const double passed = moved * rates.moving / rates.columns * (1 + block / rates.block);
+    return fmax(parts ? 1.5 * passed : passed, computed + (wide ? transformed : 0)) + (wide ? 0 : 0.25 * transformed) +
            exchanged;
 }
 
@@ -225,37 +188,31 @@ void modes_device_estimate(const modes_linear *l, const stn_machine *machine, co
     const double grids = (double)level_bytes(task) * l->width, spectra = (double)spectra_bytes(l);
     const double all = (double)task->steps * (double)task->states, chunks = all / (double)modes_chunk(task);
     const double differences = times_of(l, DIFFERENCES);
-    modes_choice choice;
-    memcpy(&choice, candidate->values, sizeof choice);
-    const double flops = modes_power_flops(l, choice.columns.columns > 0);
-    const int64_t parts = choice.planes ? task->batch * slowest(l) / choice.planes : 1;
-    const double slabs = (double)parts;
-    const double resident = choice.planes ? rates.resident : 1;
+    modes_columns columns;
+    memcpy(&columns, candidate->values, sizeof columns);
+    const double flops = modes_power_flops(l, columns.columns > 0);
     /* Passes of modes_grid, and their bytes. */
-    const double moves = is_direct(l) ? slabs * (differences > 0) : 1 + times_of(l, INVERSE);
+    const double moves = is_direct(l) ? (differences > 0) : 1 + times_of(l, INVERSE);
     const double moved = is_direct(l) ? 2 * differences / l->width * grids : moves * (grids + spectra);
     double points = 1;
     for (int axis = 0; axis < 3; axis++) points *= (double)l->axis[axis].length;
     *result = (stn_estimate){.unit = STN_UNIT_FMA_F64};
     for (int which = 0; which < TRANSFORMS; which++) {
         stn_estimate each;
-        const bool together = planes_together(l, choice, which == INVERSE) > 0;
-        const double times = times_of(l, which) * (together ? slabs : 1);
+        const double times = times_of(l, which);
         if (times == 0) continue;
-        if (!estimate_fft(l, which, choice, machine, &each)) {
+        if (!estimate_fft(l, which, columns, machine, &each)) {
             result->seconds = INFINITY;
             return;
         }
         result->bytes += times * each.bytes, result->flops += times * each.flops;
-        const double started = times * each.launches * machine->launch_seconds;
-        const double moving = (together ? resident : 1) * (times * each.seconds - started);
-        result->launches += times * each.launches, result->seconds += fmax(moving, 0) + started;
+        result->launches += times * each.launches, result->seconds += times * each.seconds;
     }
     result->bytes += moved + 2 * spectra * chunks;
     result->flops += flops * chunks;
     result->launches += moves + chunks;
-    result->seconds += resident * moved / (rates.moving * machine->copy_bandwidth) +
-                       chunks * power_seconds(l, machine, choice.columns, spectra, flops) +
+    result->seconds += moved / (rates.moving * machine->copy_bandwidth) +
+                       chunks * power_seconds(l, machine, columns, spectra, flops) +
                        (moves + chunks) * machine->launch_seconds;
     result->memory = spectra * (has_stage(task) ? 2 : 1);
     result->grids = result->memory / grids;
@@ -309,7 +266,7 @@ static stn_status make_transforms(stn_plan *plan, modes_device_state *state, stn
     for (int which = 0; which < TRANSFORMS; which++) {
         stn_fft fft;
         if (times_of(&state->linear, which) == 0) continue;
-        STN_TRY(make_fft(&state->linear, which, state->choice, &fft, error));
+        STN_TRY(make_fft(&state->linear, which, state->columns, &fft, error));
         stn_error why = {STN_OK, ""};
         const stn_status status = stn_subplan_fft(plan, &fft, NULL, &state->transform[which], &why);
         if (status != STN_OK) /* cuFFT may not work here; strategies without transforms may */
@@ -341,13 +298,13 @@ stn_status modes_device_prepare(stn_plan *plan, stn_error *error) {
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
     state->chunk = modes_chunk(&plan->system);
-    memcpy(&state->choice, plan->candidate.values, sizeof state->choice);
+    memcpy(&state->columns, plan->candidate.values, sizeof state->columns);
     if (!modes_analyse(&plan->system, l, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s", reason);
     state->direct = is_direct(l);
     if (!state->direct || times_of(l, DIFFERENCES) > 0) STN_TRY(make_grid_kernel(plan, l, true, &state->load, error));
     if (!state->direct) STN_TRY(make_grid_kernel(plan, l, false, &state->store, error));
-    STN_TRY(modes_power_make(plan, l, state->choice.columns, &state->power, error));
+    STN_TRY(modes_power_make(plan, l, state->columns, &state->power, error));
     STN_TRY(make_transforms(plan, state, error));
     STN_TRY(stn_system_points_make(plan, false, &state->receivers, error));
     lay_out(plan, state);
@@ -374,45 +331,20 @@ typedef struct device_run {
 
 static void *at(const device_run *r, size_t offset) { return (char *)r->run->workspace + offset; }
 
-/* Planes of the slowest axis of all grids, from number `first` on. */
-typedef struct slab {
-    int64_t first, planes;
-} slab;
-/* How many there are, and number i of them. */
-static int64_t slabs_of(const device_run *r, bool inverse) {
-    const modes_linear *l = &r->state->linear;
-    const int planes = planes_together(l, r->state->choice, inverse);
-    return planes ? l->task->batch * slowest(l) / planes : 1;
-}
-static slab slab_at(const device_run *r, bool inverse, int64_t i) {
-    const modes_linear *l = &r->state->linear;
-    const int64_t planes = l->task->batch * slowest(l) / slabs_of(r, inverse);
-    return (slab){i * planes, planes};
-}
-static void *spectrum_at(const device_run *r, const void *spectrum, const slab *s) {
-    return (char *)spectrum + s->first * planes_bytes(&r->state->linear, 1);
-}
-static void *level_at(const device_run *r, const void *level, const slab *s) {
-    return (char *)level + s->first * level_planes_bytes(&r->state->linear, 1);
-}
-
 /* Launches modes_grid. */
-static stn_status move(const device_run *r, bool loads, const void *const *arrays, void *spectrum, const slab *part,
-                       stn_error *error) {
+static stn_status move(const device_run *r, bool loads, const void *const *arrays, void *spectrum, stn_error *error) {
     const modes_linear *l = &r->state->linear;
     const int64_t along = loads ? l->axis[2].length : l->axis[2].n;
-    grid_arguments a = {.spectrum = spectrum_at(r, spectrum, part),
+    grid_arguments a = {.spectrum = spectrum,
                         .row = 2 * (l->axis[2].length / 2 + 1),
                         .grid = 2 * modes_grid(l),
                         .grids = l->task->batch,
                         .chunks = stn_div_up(along, (int64_t)threads_along(along) * run_along(along))};
     _Alignas(16) unsigned char packed[sizeof a];
     const size_t pointers = (size_t)l->width * sizeof(void *), rest = offsetof(grid_arguments, spectrum);
-    for (int i = 0; i < l->width; i++) a.array[i] = arrays[i] ? level_at(r, arrays[i], part) : NULL;
+    for (int i = 0; i < l->width; i++) a.array[i] = (void *)arrays[i];
     for (int axis = 0; axis < 3; axis++) a.n[axis] = l->axis[axis].n, a.length[axis] = l->axis[axis].length;
     a.rows = a.grids * (loads ? a.length[0] * a.length[1] : a.n[0] * a.n[1]);
-    if (r->state->choice.planes) /* without mirrors */
-        a.rows = part->planes * (l->task->rank == 3 ? a.length[1] : 1);
     memcpy(packed, a.array, pointers);
     memcpy(packed + pointers, (const char *)&a + rest, sizeof a - rest);
     const int64_t groups = stn_div_up(a.rows, THREADS / threads_along(along));
@@ -429,17 +361,14 @@ static stn_status transform(const device_run *r, int which, const void *in, void
 static stn_status load(const device_run *r, void *spectrum, stn_error *error) {
     const modes_linear *l = &r->state->linear;
     const void *const *in = r->run->system->in;
-    for (int64_t part = 0; part < slabs_of(r, false); part++) {
-        const slab s = slab_at(r, false, part);
-        if (r->state->load) STN_TRY(move(r, true, in, spectrum, &s, error));
-        if (!r->state->direct) return transform(r, FORWARD, spectrum, spectrum, error);
-        for (int f = 0; f < l->task->system->nfields; f++)
-            for (int level = l->task->system->fields[f].levels - 1; level >= 0; level--) {
-                const int i = l->first[f] + level;
-                void *const to = spectrum_at(r, (char *)spectrum + (size_t)i * number_bytes(l), &s);
-                STN_TRY(transform(r, level ? DIFFERENCES : FORWARD, level ? to : level_at(r, in[i], &s), to, error));
-            }
-    }
+    if (r->state->load) STN_TRY(move(r, true, in, spectrum, error));
+    if (!r->state->direct) return transform(r, FORWARD, spectrum, spectrum, error);
+    for (int f = 0; f < l->task->system->nfields; f++)
+        for (int level = l->task->system->fields[f].levels - 1; level >= 0; level--) {
+            const int i = l->first[f] + level;
+            void *const to = (char *)spectrum + (size_t)i * number_bytes(l);
+            STN_TRY(transform(r, level ? DIFFERENCES : FORWARD, level ? to : in[i], to, error));
+        }
     return STN_OK;
 }
 
@@ -448,16 +377,12 @@ static stn_status load(const device_run *r, void *spectrum, stn_error *error) {
 static stn_status store(const device_run *r, void *spectrum, const void *const *out, bool back, stn_error *error) {
     const modes_linear *l = &r->state->linear;
     if (!r->state->direct) {
-        const slab all = slab_at(r, true, 0);
         if (back) STN_TRY(transform(r, INVERSE, spectrum, spectrum, error));
-        return move(r, false, out, spectrum, &all, error);
+        return move(r, false, out, spectrum, error);
     }
     for (int i = 0; i < l->width; i++)
-        for (int64_t part = 0; part < slabs_of(r, true) && out[i]; part++) {
-            const slab s = slab_at(r, true, part);
-            const void *const from = spectrum_at(r, (char *)spectrum + (size_t)i * number_bytes(l), &s);
-            STN_TRY(transform(r, INVERSE, from, level_at(r, out[i], &s), error));
-        }
+        if (out[i])
+            STN_TRY(transform(r, INVERSE, (char *)spectrum + (size_t)i * number_bytes(l), (void *)out[i], error));
     return STN_OK;
 }
 
@@ -503,15 +428,13 @@ stn_status modes_device_execute(stn_plan *plan, const stn_execution *run, stn_er
 }
 
 void modes_device_name(const stn_candidate *candidate, stn_text *text) {
-    modes_choice c;
+    modes_columns c;
     memcpy(&c, candidate->values, sizeof c);
-    if (!c.columns.columns) {
+    if (!c.columns)
         stn_text_printf(text, "whole transforms");
-        return;
-    }
-    stn_text_printf(text, "%d column%s in %d block%s", c.columns.columns, c.columns.columns > 1 ? "s" : "",
-                    c.columns.shares, c.columns.shares > 1 ? "s" : "");
-    if (c.planes) stn_text_printf(text, ", %d planes at a time", c.planes);
+    else
+        stn_text_printf(text, "%d column%s in %d block%s", c.columns, c.columns > 1 ? "s" : "", c.shares,
+                        c.shares > 1 ? "s" : "");
 }
 
 /* ---- description ---------------------------------------------------------------------------- */
@@ -525,20 +448,16 @@ void modes_device_describe(const stn_plan *plan, stn_format format, stn_text *te
     const stn_plan *forward = state->transform[FORWARD];
     if (!forward) return;
     if (format == STN_JSON) {
-        stn_json_integer(text, "columns", state->choice.columns.columns);
-        stn_json_integer(text, "planes", state->choice.planes);
+        stn_json_integer(text, "columns", state->columns.columns);
         stn_json_key(text, "transforms");
         stn_json_string(text, forward->strategy->name);
         return;
     }
-    const modes_choice *choice = &state->choice;
-    if (choice->columns.columns)
+    const modes_columns *columns = &state->columns;
+    if (columns->columns)
         stn_text_printf(text, ", transforms along %c in that kernel, of %d column%s in %d block%s",
-                        'z' - (3 - plan->system.rank), choice->columns.columns, choice->columns.columns > 1 ? "s" : "",
-                        choice->columns.shares, choice->columns.shares > 1 ? "s" : "");
-    if (choice->planes)
-        stn_text_printf(text, ", of %d %s at a time along the others", choice->planes,
-                        plan->system.rank == 3 ? "planes" : "rows");
+                        'z' - (3 - plan->system.rank), columns->columns, columns->columns > 1 ? "s" : "",
+                        columns->shares, columns->shares > 1 ? "s" : "");
     stn_text_printf(text, ", transforms by %s: ", forward->strategy->name);
     forward->strategy->describe(forward, format, text);
 }

@@ -18,9 +18,14 @@
 
 #define MOST_QUEUE 96      /* registers of an array's queue */
 #define MOST_REGISTERS 176 /* of a thread with several assignments */
-#define MOST_AHEAD 4       /* more planes in flight gain nothing */
-#define DRIFT 0.0025       /* what a longer march costs by plane: blocks drift apart (H200) */
-#define START 2.0          /* planes in whose time a block begins */
+/* Measured on an H200. Planes in flight: a third one gains 2 to 3% where queues are deep, since
+ * blocks then hold fewer of them, and loses as much elsewhere. What each plane of a march costs
+ * all others, as blocks drift apart; planes in whose time a plane of a queue is loaded first. */
+#define AHEAD 2
+#define DEEP_AHEAD 3
+#define DEEP_QUEUES 8
+#define DRIFT 0.0025
+#define REFILL 1.2
 
 /* Byte offsets of the parts of the arguments. */
 typedef struct argument_offsets {
@@ -105,7 +110,8 @@ static void storage_of(const stn_system_task *task, const stn_machine *machine, 
     storage->blocks = (int)stn_max(1, stn_min((int)by_registers, machine->threads / threads));
     for (; storage->blocks; storage->blocks--) {
         const int64_t share = stn_max(0, (int64_t)machine->shared_per_multiprocessor / storage->blocks - 1024);
-        for (storage->ahead = MOST_AHEAD; storage->ahead > 1; storage->ahead--) {
+        for (storage->ahead = storage->refill < DEEP_QUEUES ? AHEAD : DEEP_AHEAD; storage->ahead > 1;
+             storage->ahead--) {
             place_rings(reads, block, slot, (size_t)stn_min(share, (int64_t)machine->shared_per_block), storage);
             if (storage->complete) return;
         }
@@ -125,7 +131,7 @@ int64_t step_planes(const stn_system_task *task, const step_block *block, const 
         const int64_t planes = stn_div_up(n, chunks);
         if (stn_div_up(n, planes) != chunks) continue;
         const double rounds = ceil((double)(tiles * chunks) / (double)resident);
-        const double cost = rounds * ((double)planes + START + storage->refill / 4.0) * (1 + DRIFT * (double)planes);
+        const double cost = rounds * ((double)planes + 1 + REFILL * storage->refill) * (1 + DRIFT * (double)planes);
         if (cost < least) least = cost, best = planes;
     }
     return best;
