@@ -197,7 +197,7 @@ struct equation {
     }
 };
 
-// ---- modes_grid, modes_power, modes_columns: all steps of a linear system at once; here the wave
+// ---- modes_grid, modes_power: all steps of a linear system at once; here the wave
 // equation u.next = 2*u - u.prev + c*lap(u) of order 2
 constexpr int MODES_WIDTH = 2;  // numbers of the state: the levels of all fields
 // Fields; the most levels of one; the first number of each, and the end.
@@ -219,8 +219,6 @@ constexpr int MODES_TRACE = 1;             // 1: the power of a 2 x 2 matrix by 
 constexpr int MODES_UNIT = 1;              // 1: its determinant is 1
 constexpr int MODES_EVEN[2] = {1, 1};      // by axis z, y: the matrix at -k is that at k
 constexpr int MODES_REACH = 1;             // the largest offset along the rows
-constexpr int MODES_COLUMNS = 2;           // modes_columns: columns of a block
-constexpr int MODES_EVEN_LINE = 1;         // its matrices at -k are those at k
 constexpr int MODES_ROWS = 32;             // rows of frequencies of a block
 constexpr int MODES_TERMS = 2;             // terms of all stencils
 constexpr int MODES_PART[2] = {0, 0};      // by term: its real or its imaginary part

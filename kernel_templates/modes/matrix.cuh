@@ -1,14 +1,13 @@
-// The matrix of a step of a linear system at a frequency, and its power: of modes_power.cu and
-// modes_columns.cu.
+// The matrix of a step of a linear system at a frequency, and its power: of modes_power.cu.
 //
 // A stencil's symbol is a sum of terms, each of all taps with the same offset x along the lines of
 // frequencies that a kernel processes:
 //
 //     S(k) = sum over x of  term_x exp(i x theta),  theta = 2 pi k / n
 //
-// The terms belong to the line: they depend on the frequencies along the other two axes, `row` and
-// `column` (z and y of lines along x). Where a stencil is even or odd along the lines and as a
-// whole, terms of x and -x are merged, and are real or imaginary numbers.
+// The terms belong to the line: they depend on the frequencies along z and y. Where a stencil is
+// even or odd along the lines and as a whole, terms of x and -x are merged, and are real or
+// imaginary numbers.
 //
 // Numbers have 106 bits with MODES_WIDE (wide.cuh), else those of float64. The last MODES_PLAIN
 // squarings are in float64 in any case: a rounding error is at most doubled, or where two
@@ -38,11 +37,10 @@ struct tap {
 };
 struct symbol_tables {
     const tap *taps;  // Of all terms, in their order.
-    roots axis[3];    // Of rows, of columns, of the lines.
+    roots axis[3];    // z, y, x
 };
 
 __device__ __forceinline__ wide_complex root(const roots &r, unsigned long long j) {
-    if (!r.low) return r.coarse[j];  // A table of all roots.
     return times(r.coarse[j >> r.low], r.fine[j & ((1ull << r.low) - 1)]);
 }
 
@@ -259,7 +257,6 @@ __device__ __forceinline__ plain power_of(const matrix<T> &step, unsigned long l
 __device__ __forceinline__ complex<REAL> rounded(complex<double> a) {
     return {static_cast<REAL>(a.re), static_cast<REAL>(a.im)};
 }
-__device__ __forceinline__ complex<float> rounded(complex<float> a) { return a; }
 
 // The power as numbers of type T, with `scale`, but for constants that steps add.
 template <class T>

@@ -23,7 +23,6 @@ ChipFacts chip_facts() {
     else if (settings.sm >= 100)
         f = {148, 232448, 233472, 132644864, 2048, 32, 1965000, 3996000, 8192, "Emulated B200"};
     if (settings.multiprocessors > 0) f.multiprocessors = settings.multiprocessors;
-    if (settings.l2_bytes > 0) f.l2_bytes = settings.l2_bytes;
     return f;
 }
 

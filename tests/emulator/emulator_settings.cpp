@@ -23,7 +23,6 @@ Settings read_settings() {
     Settings s;
     s.sm = (int)number("STENTOR_EMULATOR_SM", 90);
     s.multiprocessors = (int)number("STENTOR_EMULATOR_MULTIPROCESSORS", 0);
-    s.l2_bytes = (int)number("STENTOR_EMULATOR_L2", 0);
     s.devices = (int)number("STENTOR_EMULATOR_DEVICES", 1);
     s.driver_version = (int)number("STENTOR_EMULATOR_DRIVER_VERSION", 13000);
     s.memory = number("STENTOR_EMULATOR_MEMORY", s.memory);

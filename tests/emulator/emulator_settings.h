@@ -9,7 +9,6 @@ namespace stn_emulator {
 struct Settings {
     int sm = 90;                   // STENTOR_EMULATOR_SM: 80, 90, 100, ...
     int multiprocessors = 0;       // 0: as many as the chip has
-    int l2_bytes = 0;              // likewise
     int devices = 1;               // STENTOR_EMULATOR_DEVICES
     int driver_version = 13000;    // STENTOR_EMULATOR_DRIVER_VERSION
     uint64_t memory = 4ull << 30;  // STENTOR_EMULATOR_MEMORY, bytes of each device

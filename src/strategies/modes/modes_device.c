@@ -10,10 +10,6 @@
  * Without mirrors and conversions, transforms read and write the caller's arrays: modes_grid writes
  * the differences alone, modes_power replaces differences by levels, and nothing follows.
  *
- * If columns of the spectra fit a block, modes_columns transforms them along the slowest axis,
- * before and after it multiplies by the power: two passes over the spectra less for each direction
- * of the transforms, which are of planes then.
- *
  * Snapshots and receivers divide the run into chunks, as on the host. The states before the last
  * one are transformed back from a copy, so that the spectra are kept. */
 #include "strategies/modes/modes_device.h"
@@ -52,7 +48,6 @@ enum { FORWARD, INVERSE, DIFFERENCES, TRANSFORMS };
 
 typedef struct modes_device_state {
     modes_linear linear;
-    modes_columns columns; /* the candidate */
     modes_power power;
     bool direct;                     /* transforms read and write the caller's arrays */
     stn_plan *transform[TRANSFORMS]; /* owned; NULL where it is not needed, as the kernels */
@@ -104,24 +99,17 @@ static double times_of(const modes_linear *l, int which) {
     return which == FORWARD ? fields : states * l->width + records * fields;
 }
 
-/* Points of the slowest axis. */
-static int64_t slowest(const modes_linear *l) { return l->axis[3 - l->task->rank].length; }
-static stn_status make_fft(const modes_linear *l, int which, modes_columns columns, stn_fft *fft, stn_error *error) {
-    const bool direct = is_direct(l), dense = direct && which != DIFFERENCES, planes = columns.columns > 0;
+static stn_status make_fft(const modes_linear *l, int which, stn_fft *fft, stn_error *error) {
+    const bool direct = is_direct(l), dense = direct && which != DIFFERENCES;
     const int64_t grids = l->task->batch * (direct ? 1 : l->width);
-    const int64_t batch = planes ? grids * slowest(l) : grids;
-    const modes_layout layout = {.inverse = which == INVERSE,
-                                 .in_place = !dense,
-                                 .planes = planes,
-                                 .dense = dense,
-                                 .alignment = direct ? alignment_of(l) : 0};
-    return modes_transform(l, inner_of(l->task), layout, batch, 1, fft, error);
+    const modes_layout layout = {
+        .inverse = which == INVERSE, .in_place = !dense, .dense = dense, .alignment = direct ? alignment_of(l) : 0};
+    return modes_transform(l, inner_of(l->task), layout, grids, 1, fft, error);
 }
 
-static bool estimate_fft(const modes_linear *l, int which, modes_columns columns, const stn_machine *machine,
-                         stn_estimate *result) {
+static bool estimate_fft(const modes_linear *l, int which, const stn_machine *machine, stn_estimate *result) {
     stn_fft fft;
-    return make_fft(l, which, columns, &fft, NULL) == STN_OK && stn_subplan_estimate_fft(&fft, machine, NULL, result);
+    return make_fft(l, which, &fft, NULL) == STN_OK && stn_subplan_estimate_fft(&fft, machine, NULL, result);
 }
 
 /* ---- choosing ------------------------------------------------------------------------------- */
@@ -130,7 +118,7 @@ bool modes_device_fits(const modes_linear *l, const stn_machine *machine, char *
     stn_estimate unused;
     if (!modes_power_fits(l, machine, reason, size)) return false;
     for (int which = 0; which < TRANSFORMS; which++)
-        if (times_of(l, which) > 0 && !estimate_fft(l, which, (modes_columns){0, 0}, machine, &unused)) {
+        if (times_of(l, which) > 0 && !estimate_fft(l, which, machine, &unused)) {
             snprintf(reason, size, "there is no transform of %lld x %lld x %lld points here",
                      (long long)l->axis[0].length, (long long)l->axis[1].length, (long long)l->axis[2].length);
             return false;
@@ -143,54 +131,24 @@ bool modes_device_fits(const modes_linear *l, const stn_machine *machine, char *
     return true;
 }
 
-size_t modes_device_candidates(const modes_linear *l, const stn_machine *machine, stn_candidate *list, size_t most) {
-    modes_columns choices[MODES_COLUMNS_CHOICES + 1];
-    /* The kernel modes_columns has the spectra in no other place from which they are stored. */
-    size_t all = has_stage(l->task) ? 0 : (size_t)modes_columns_list(l, machine, choices);
-    choices[all++] = (modes_columns){0, 0};
-    if (all > most) all = most;
-    for (size_t i = 0; i < all; i++) list[i] = stn_candidate_of(&choices[i], sizeof choices[i]);
-    return all;
-}
+/* Fractions of the copy bandwidth that modes_grid and modes_power reach (H200, 1000 steps of a wave
+ * on 512^3 points in f32), and of the rate of float64 that powers reach with matrices in registers
+ * and in local memory (assumed). */
+static const struct { double moving, arithmetic, local; } rates = {0.76, 0.4, 0.05};
 
-/* Fractions of the copy bandwidth that modes_grid and modes_power reach, and modes_columns with
- * little shared memory; the bytes of a block of modes_columns that double its time; of the copy
- * bandwidth, at which the blocks of a cluster exchange points; of the rate of float64 that powers
- * reach with matrices in registers and in local memory. Those of memory are fitted to 1000 steps of
- * waves on 512^3 points in f32 and 8192^2 in f64 on an H200; the others are assumed. */
-static const struct {
-    double moving, columns, block, exchange, arithmetic, local;
-} rates = {0.76, 0.26, 218e3, 0.6, 0.4, 0.05};
-
-/* Seconds of a pass of modes_power or modes_columns over spectra of so many bytes. */
-static double power_seconds(const modes_linear *l, const stn_machine *machine, modes_columns columns, double spectra,
-                            double flops) {
+/* Seconds of a pass of modes_power over spectra of so many bytes. */
+static double power_seconds(const modes_linear *l, const stn_machine *machine, double spectra, double flops) {
     const double f64 = machine->flops[STN_UNIT_FMA_F64];
     const double computed = flops / ((modes_power_unrolls(l) ? rates.arithmetic : rates.local) * f64);
-    const double moved = 2 * spectra / (rates.moving * machine->copy_bandwidth);
-    if (!columns.columns) return fmax(moved, computed);
-    /* What other blocks of a cluster have travels once in each direction. */
-    const double exchanged = 2 * spectra * (1 - 1.0 / columns.shares) / (rates.exchange * machine->copy_bandwidth);
-    const bool wide = l->task->dtype == STN_F64, parts = columns.columns * (wide ? 16 : 8) < MODES_SECTOR;
-    const double numbers = spectra / (wide ? 16 : 8), length = (double)l->axis[3 - l->task->rank].length;
-    const double numbers_of_block = columns.columns * length / columns.shares;
-    const double unit = machine->flops[wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32];
-    const double transformed = 2 * numbers * stn_shared_fft_work((int64_t)length) * 2 / (rates.arithmetic * unit);
-    const double block = numbers_of_block * (wide ? 16 : 8);
-    const double passed = moved * rates.moving / rates.columns * (1 + block / rates.block);
-    return fmax(parts ? 1.5 * passed : passed, computed + (wide ? transformed : 0)) + (wide ? 0 : 0.25 * transformed) +
-           exchanged;
+    return fmax(2 * spectra / (rates.moving * machine->copy_bandwidth), computed);
 }
 
-void modes_device_estimate(const modes_linear *l, const stn_machine *machine, const stn_candidate *candidate,
-                           stn_estimate *result) {
+void modes_device_estimate(const modes_linear *l, const stn_machine *machine, stn_estimate *result) {
     const stn_system_task *task = l->task;
     const double grids = (double)level_bytes(task) * l->width, spectra = (double)spectra_bytes(l);
     const double all = (double)task->steps * (double)task->states, chunks = all / (double)modes_chunk(task);
     const double differences = times_of(l, DIFFERENCES);
-    modes_columns columns;
-    memcpy(&columns, candidate->values, sizeof columns);
-    const double flops = modes_power_flops(l, columns.columns > 0);
+    const double flops = modes_power_flops(l);
     /* Passes of modes_grid, and their bytes. */
     const double moves = is_direct(l) ? (differences > 0) : 1 + times_of(l, INVERSE);
     const double moved = is_direct(l) ? 2 * differences / l->width * grids : moves * (grids + spectra);
@@ -201,7 +159,7 @@ void modes_device_estimate(const modes_linear *l, const stn_machine *machine, co
         stn_estimate each;
         const double times = times_of(l, which);
         if (times == 0) continue;
-        if (!estimate_fft(l, which, columns, machine, &each)) {
+        if (!estimate_fft(l, which, machine, &each)) {
             result->seconds = INFINITY;
             return;
         }
@@ -212,8 +170,7 @@ void modes_device_estimate(const modes_linear *l, const stn_machine *machine, co
     result->flops += flops * chunks;
     result->launches += moves + chunks;
     result->seconds += moved / (rates.moving * machine->copy_bandwidth) +
-                       chunks * power_seconds(l, machine, columns, spectra, flops) +
-                       (moves + chunks) * machine->launch_seconds;
+                       chunks * power_seconds(l, machine, spectra, flops) + (moves + chunks) * machine->launch_seconds;
     result->memory = spectra * (has_stage(task) ? 2 : 1);
     result->grids = result->memory / grids;
     result->halo_waste = points / (double)stn_system_task_points(task) - 1;
@@ -266,7 +223,7 @@ static stn_status make_transforms(stn_plan *plan, modes_device_state *state, stn
     for (int which = 0; which < TRANSFORMS; which++) {
         stn_fft fft;
         if (times_of(&state->linear, which) == 0) continue;
-        STN_TRY(make_fft(&state->linear, which, state->columns, &fft, error));
+        STN_TRY(make_fft(&state->linear, which, &fft, error));
         stn_error why = {STN_OK, ""};
         const stn_status status = stn_subplan_fft(plan, &fft, NULL, &state->transform[which], &why);
         if (status != STN_OK) /* cuFFT may not work here; strategies without transforms may */
@@ -298,13 +255,12 @@ stn_status modes_device_prepare(stn_plan *plan, stn_error *error) {
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
     state->chunk = modes_chunk(&plan->system);
-    memcpy(&state->columns, plan->candidate.values, sizeof state->columns);
     if (!modes_analyse(&plan->system, l, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s", reason);
     state->direct = is_direct(l);
     if (!state->direct || times_of(l, DIFFERENCES) > 0) STN_TRY(make_grid_kernel(plan, l, true, &state->load, error));
     if (!state->direct) STN_TRY(make_grid_kernel(plan, l, false, &state->store, error));
-    STN_TRY(modes_power_make(plan, l, state->columns, &state->power, error));
+    STN_TRY(modes_power_make(plan, l, &state->power, error));
     STN_TRY(make_transforms(plan, state, error));
     STN_TRY(stn_system_points_make(plan, false, &state->receivers, error));
     lay_out(plan, state);
@@ -427,16 +383,6 @@ stn_status modes_device_execute(stn_plan *plan, const stn_execution *run, stn_er
     return STN_OK;
 }
 
-void modes_device_name(const stn_candidate *candidate, stn_text *text) {
-    modes_columns c;
-    memcpy(&c, candidate->values, sizeof c);
-    if (!c.columns)
-        stn_text_printf(text, "whole transforms");
-    else
-        stn_text_printf(text, "%d column%s in %d block%s", c.columns, c.columns > 1 ? "s" : "", c.shares,
-                        c.shares > 1 ? "s" : "");
-}
-
 /* ---- description ---------------------------------------------------------------------------- */
 
 const modes_linear *modes_device_linear(const stn_plan *plan) {
@@ -448,16 +394,10 @@ void modes_device_describe(const stn_plan *plan, stn_format format, stn_text *te
     const stn_plan *forward = state->transform[FORWARD];
     if (!forward) return;
     if (format == STN_JSON) {
-        stn_json_integer(text, "columns", state->columns.columns);
         stn_json_key(text, "transforms");
         stn_json_string(text, forward->strategy->name);
         return;
     }
-    const modes_columns *columns = &state->columns;
-    if (columns->columns)
-        stn_text_printf(text, ", transforms along %c in that kernel, of %d column%s in %d block%s",
-                        'z' - (3 - plan->system.rank), columns->columns, columns->columns > 1 ? "s" : "",
-                        columns->shares, columns->shares > 1 ? "s" : "");
     stn_text_printf(text, ", transforms by %s: ", forward->strategy->name);
     forward->strategy->describe(forward, format, text);
 }

@@ -29,9 +29,8 @@ static size_t rounded(size_t bytes) { return (size_t)stn_round_up((int64_t)bytes
 
 stn_status modes_transform(const modes_linear *l, stn_dtype dtype, modes_layout layout, int64_t batch, double scale,
                            stn_fft *fft, stn_error *error) {
-    const int rank = l->task->rank - layout.planes;
-    const int64_t pitch = l->axis[2].length / 2 + 1;
-    const int64_t grid = modes_grid(l) / (layout.planes ? l->axis[2 - rank].length : 1);
+    const int rank = l->task->rank;
+    const int64_t pitch = l->axis[2].length / 2 + 1, grid = modes_grid(l);
     const bool inverse = layout.inverse;
     stn_transform t = STN_TRANSFORM_INIT;
     t.rank = rank, t.batch = (size_t)batch, t.dtype = dtype, t.in_place = layout.in_place;

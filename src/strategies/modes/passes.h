@@ -32,7 +32,6 @@ static inline int64_t modes_grid(const modes_linear *linear) {
 }
 typedef struct modes_layout {
     bool inverse, in_place;
-    bool planes;   /* of planes of the slowest axis, along the others, in place of grids */
     bool dense;    /* the real side is a dense grid; else its rows are padded as in place */
     int alignment; /* of the arrays; 0: of one number */
 } modes_layout;

@@ -21,12 +21,7 @@ enum {
     SHARED = 32 << 10, /* bytes of the terms of a block's rows */
     MOST_SLOTS = SHARED / 16,
     MOST_NUMBERS = 400, /* numbers_of */
-    MOST_WIDE = 120,    /* of these and of products, in 106 bits: modes_columns compiles in 1 s */
     MOST_NODES = 1024,
-    MOST_POINTS = 1 << 20,
-    MOST_SHARES = 8, /* portable clusters have at most 8 blocks */
-    MEMORY_LINE = 128,
-    BLOCKS = 3,    /* that a multiprocessor should hold, so that some load while others compute */
     MOST_REAL = 8, /* rows of a matrix that a thread has in local memory */
     MOST_COMPLEX = 6,
     /* The last squarings, in float64. Each of those after a rounding error at most quadruples it:
@@ -63,17 +58,6 @@ typedef struct power_arguments {
     double scale;
     int32_t keeps, levels;
 } power_arguments;
-
-/* Same as in modes_columns.cu; the values follow. */
-typedef struct columns_arguments {
-    void *spectrum;
-    const void *roots;
-    symbol_tables tables;
-    int64_t grids, columns, pitch, tiles;
-    uint64_t steps;
-    double scale;
-    int64_t levels;
-} columns_arguments;
 
 /* A term of a stencil's symbol, or its real or imaginary part: all taps with the same offset along
  * the rows. */
@@ -144,7 +128,7 @@ static int power_of_two(int64_t n, int most) {
 }
 
 static modes_power_shape shape_of(const modes_linear *l, const stn_machine *machine) {
-    modes_power_shape s = {.axis = 2, .slots = list_slots(l, 2, NULL)};
+    modes_power_shape s = {.slots = list_slots(l, 2, NULL)};
     const int64_t pitch = l->axis[2].length / 2 + 1;
     for (int i = 0; i < 2; i++) s.differ[i] = l->even[i] ? l->axis[i].length / 2 + 1 : l->axis[i].length;
     const int64_t rows = s.differ[0] * s.differ[1];
@@ -183,60 +167,6 @@ static int numbers_of(const modes_linear *l) {
     return numbers;
 }
 
-/* Of the terms of a block's columns. */
-static size_t terms_bytes(const modes_power_shape *s) {
-    return (size_t)stn_max(s->slots, 1) * (size_t)s->columns * sizeof(pair_of_doubles);
-}
-
-/* The same of modes_columns; false: its lines do not fit. */
-static bool columns_shape(const modes_linear *l, const stn_machine *machine, modes_columns choice,
-                          modes_power_shape *s) {
-    const bool wide = l->task->dtype == STN_F64;
-    const int axis = 3 - l->task->rank;
-    const int64_t length = l->axis[axis].length;
-    *s = (modes_power_shape){.axis = axis, .slots = list_slots(l, axis, NULL), .columns = choice.columns};
-    stn_shared_fft_needs needs = {.wide = wide,
-                                  .last = 16,
-                                  .lines = l->width * choice.columns,
-                                  .shares = choice.shares,
-                                  .fixed = choice.shares,
-                                  .threads = wide ? 448 : 640,
-                                  .shared = machine->shared_per_block,
-                                  .total = machine->shared_per_multiprocessor,
-                                  .other_bytes = terms_bytes(s)};
-    stn_shared_fft_make(machine->found, (int)length, &needs, &s->line);
-    s->chunks = stn_div_up(modes_grid(l) / length, choice.columns);
-    s->blocks = s->chunks * l->task->batch;
-    return s->line.points == length && s->line.lines == needs.lines && s->line.shares == choice.shares &&
-           s->blocks * choice.shares <= INT32_MAX;
-}
-
-int modes_columns_list(const modes_linear *l, const stn_machine *machine, modes_columns list[MODES_COLUMNS_CHOICES]) {
-    const int axis = 3 - l->task->rank, bytes = l->task->dtype == STN_F64 ? 16 : 8, slots = list_slots(l, axis, NULL);
-    const int64_t length = l->axis[axis].length;
-    int count = 0;
-    if (axis == 2 || length < 2 || length > MOST_POINTS || !stn_shared_fft_good(length) || !modes_power_unrolls(l))
-        return 0;
-    if (is_wide(l) && products_of(l) + numbers_of(l) > MOST_WIDE) return 0;
-    const double most = (double)machine->shared_per_multiprocessor / BLOCKS;
-    for (int shares = 1; shares <= (machine->sm >= 90 ? MOST_SHARES : 1) && count < MODES_COLUMNS_CHOICES;
-         shares *= 2) {
-        /* Neighbouring columns fill sectors of 32 bytes, or if there is room lines of 128. */
-        int columns = MEMORY_LINE / bytes;
-        const int64_t points = length / shares; /* of a block */
-        const double each = (double)l->width * ((double)points * bytes * 17 / 16 + 16 * (double)slots);
-        while (columns > MODES_SECTOR / bytes && columns * each > most) columns /= 2;
-        if (columns * each > (double)machine->shared_per_block) columns /= 2;
-        modes_power_shape unused;
-        if (columns * each > (double)machine->shared_per_block || slots * columns * 16 > SHARED / 4) continue;
-        if (!columns_shape(l, machine, (modes_columns){columns, shares}, &unused)) continue;
-        list[count++] = (modes_columns){columns, shares};
-        if (columns * each <= most && columns >= MODES_SECTOR / bytes)
-            break; /* blocks of a cluster exchange points, which takes longer */
-    }
-    return count;
-}
-
 /* The values in the order in which the rendered text reads them. */
 static int list_values(const modes_linear *l, modes_power *to) {
     int count = 0;
@@ -268,14 +198,12 @@ bool modes_power_fits(const modes_linear *l, const stn_machine *machine, char *r
     return false;
 }
 
-double modes_power_flops(const modes_linear *l, bool columns) {
+double modes_power_flops(const modes_linear *l) {
     const modes_power_shape s = shape_of(l, &(stn_machine){.multiprocessors = 1});
     const int64_t half = l->axis[2].length / 2 + 1;
-    const int axis = 3 - l->task->rank;
     const double bits = squarings(modes_chunk(l->task));
     const double wide = is_wide(l) ? 13 : 2;
-    double frequencies = (double)(s.differ[0] * s.differ[1]) * (double)half;
-    if (columns) frequencies = (double)modes_grid(l) * (l->even[axis] ? 0.5 : 1);
+    const double frequencies = (double)(s.differ[0] * s.differ[1]) * (double)half;
     const bool narrow = l->task->dtype != STN_F64;
     const double exact = fmax(0, bits - (narrow ? by_trace(l) ? PLAIN_NARROW : 64 : PLAIN));
     /* Operations of squarings in 106 bits and in float64, of products for half of the bits. */
@@ -368,10 +296,10 @@ static void render(const modes_linear *l, const modes_power *power, const slot *
     first[0] = 0, part[0] = offset[0] = kind[0] = slot_of[0] = slot_of[l->nstencils] = 0;
     for (int i = 0; i < s->slots; i++) {
         part[i] = slots[i].part, offset[i] = slots[i].offset;
-        first[i + 1] = first[i] + list_taps(l, s->axis, &slots[i], NULL);
+        first[i + 1] = first[i] + list_taps(l, 2, &slots[i], NULL);
     }
     for (int i = 0, at = 0; i < l->nstencils; i++) {
-        kind[i] = kind_of(l->stencils[i].taps, s->axis), slot_of[i] = at;
+        kind[i] = kind_of(l->stencils[i].taps, 2), slot_of[i] = at;
         while (at < s->slots && slots[at].stencil == i) at++;
         slot_of[i + 1] = at;
     }
@@ -385,7 +313,7 @@ static void render(const modes_linear *l, const modes_power *power, const slot *
     stn_params_int(text, "MODES_PLAIN", narrow ? by_trace(l) ? PLAIN_NARROW : 64 : PLAIN);
     stn_params_int(text, "MODES_TRACE", by_trace(l));
     stn_params_int(text, "MODES_UNIT", l->unit);
-    stn_params_int(text, "MODES_REACH", l->reach[s->axis]);
+    stn_params_int(text, "MODES_REACH", l->reach[2]);
     stn_params_int(text, "MODES_TERMS", s->slots);
     stn_params_ints(text, "MODES_PART", part, count);
     stn_params_ints(text, "MODES_OFFSET", offset, count);
@@ -393,19 +321,12 @@ static void render(const modes_linear *l, const modes_power *power, const slot *
     stn_params_ints(text, "MODES_KIND", kind, stencils);
     stn_params_ints(text, "MODES_SLOT", slot_of, stencils + 1);
     stn_params_int(text, "MODES_VALUES", stn_max(power->nvalues, 1));
-    if (s->columns) {
-        stn_params_int(text, "MODES_COLUMNS", s->columns);
-        stn_params_int(text, "MODES_EVEN_LINE", l->even[s->axis]);
-        stn_shared_fft_params(&s->line, text);
-    } else {
-        stn_params_ints(text, "MODES_EVEN", even, 2);
-        stn_params_int(text, "MODES_ROWS", s->rows);
-        stn_params_int(text, "THREADS_X", s->threads_x);
-        stn_params_int(text, "THREADS_Y", s->threads_y);
-    }
-    const size_t header = s->columns ? sizeof(columns_arguments) : sizeof(power_arguments);
+    stn_params_ints(text, "MODES_EVEN", even, 2);
+    stn_params_int(text, "MODES_ROWS", s->rows);
+    stn_params_int(text, "THREADS_X", s->threads_x);
+    stn_params_int(text, "THREADS_Y", s->threads_y);
     stn_params_int(text, "EXPECTED_HEADER",
-                   (int64_t)(header + (size_t)stn_max(power->nvalues, 1) * sizeof(pair_of_doubles)));
+                   (int64_t)(sizeof(power_arguments) + (size_t)stn_max(power->nvalues, 1) * sizeof(pair_of_doubles)));
     render_matrix(l, text);
 }
 
@@ -428,40 +349,28 @@ static void put_roots(const modes_roots *from, int64_t count, int low, char *coa
         put_root(modes_root(from, i < from->n ? i : 0), fine + (size_t)i * each);
 }
 
-/* Tables of axis i of symbols: rows, columns, and lines, which modes_columns reads for each
- * frequency: all roots. */
-static int axis_of(const modes_power_shape *s, int i) { return i == 2 ? s->axis : i + (i >= s->axis); }
-
-static size_t columns_shared(const modes_linear *l, const modes_power_shape *s) {
-    return stn_shared_fft_bytes(&s->line, l->task->dtype == STN_F64) + terms_bytes(s);
-}
-
 static stn_status make_tables(const stn_plan *plan, const modes_linear *l, const slot *slots, modes_power *power,
                               stn_error *error) {
     const modes_power_shape *s = &power->shape;
-    const bool wide = l->task->dtype == STN_F64;
     const size_t taps = (size_t)s->taps * sizeof(device_tap), each = 2 * sizeof(pair_of_doubles);
     size_t bytes = (size_t)stn_round_up((int64_t)taps, 16), count[3];
     modes_roots roots[3] = {{0}};
     stn_status status = STN_OK;
     char *tables = NULL;
     for (int i = 0; i < 3 && status == STN_OK; i++) {
-        const int64_t length = l->axis[axis_of(s, i)].length;
+        const int64_t length = l->axis[i].length;
         status = modes_roots_make(length, &roots[i], error);
-        power->low[i] = i == 2 && s->columns ? 0 : roots[i].low;
+        power->low[i] = roots[i].low;
         count[i] = (size_t)((length - 1) >> power->low[i]) + 1;
         power->coarse[i] = bytes, power->fine[i] = bytes + count[i] * each;
         bytes = power->fine[i] + ((size_t)1 << power->low[i]) * each;
     }
-    power->twiddles = bytes;
-    if (s->columns) bytes += stn_shared_fft_roots(&s->line, wide, NULL);
     if (status == STN_OK && !(tables = malloc(bytes))) status = stn_fail_memory(error, "the tables of a plan", bytes);
     if (status == STN_OK) {
         device_tap *to = (device_tap *)(void *)tables;
-        for (int i = 0; i < s->slots; i++) to += list_taps(l, s->axis, &slots[i], to);
+        for (int i = 0; i < s->slots; i++) to += list_taps(l, 2, &slots[i], to);
         for (int i = 0; i < 3; i++)
             put_roots(&roots[i], (int64_t)count[i], power->low[i], tables + power->coarse[i], tables + power->fine[i]);
-        if (s->columns) (void)stn_shared_fft_roots(&s->line, wide, tables + power->twiddles);
         status = stn_device_alloc(plan->context->device, bytes, &power->tables, error);
     }
     if (status == STN_OK) status = stn_device_upload(plan->context->device, power->tables, tables, bytes, error);
@@ -470,28 +379,19 @@ static stn_status make_tables(const stn_plan *plan, const modes_linear *l, const
     return status;
 }
 
-stn_status modes_power_make(stn_plan *plan, const modes_linear *l, modes_columns choice, modes_power *power,
-                            stn_error *error) {
+stn_status modes_power_make(stn_plan *plan, const modes_linear *l, modes_power *power, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
-    size_t shared = 0;
-    if (!choice.columns)
-        power->shape = shape_of(l, &plan->machine);
-    else if (columns_shape(l, &plan->machine, choice, &power->shape))
-        shared = columns_shared(l, &power->shape);
-    else
-        return stn_fail(error, STN_ERROR_UNSUPPORTED, "a block has no room for columns of these spectra");
+    power->shape = shape_of(l, &plan->machine);
     power->nvalues = list_values(l, power);
     const size_t count = (size_t)power->shape.slots + 1, numbers = 3 * count + 2 * (size_t)l->nstencils + 4;
     slot *slots = calloc(count, sizeof *slots);
     int *scratch = calloc(numbers, sizeof *scratch);
     stn_status status = STN_OK;
     if (slots && scratch) {
-        (void)list_slots(l, power->shape.axis, slots);
-        for (int i = 0; i < power->shape.slots; i++)
-            power->shape.taps += list_taps(l, power->shape.axis, &slots[i], NULL);
+        (void)list_slots(l, 2, slots);
+        for (int i = 0; i < power->shape.slots; i++) power->shape.taps += list_taps(l, 2, &slots[i], NULL);
         render(l, power, slots, scratch, &params);
-        status = stn_kernel_make(plan->context, choice.columns ? "modes_columns" : "modes_power", &params, shared,
-                                 &power->kernel, error);
+        status = stn_kernel_make(plan->context, "modes_power", &params, 0, &power->kernel, error);
     } else
         status = stn_fail_memory(error, "a kernel's parameters", count * sizeof *slots);
     if (status == STN_OK) stn_plan_list_kernel(plan, power->kernel);
@@ -524,30 +424,8 @@ stn_status modes_power_run(const modes_power *power, const modes_linear *l, cons
     const int64_t pitch = l->axis[2].length / 2 + 1;
     symbol_tables symbols = {.taps = tables};
     for (int i = 0; i < 3; i++)
-        symbols.axis[i] = (device_roots){tables + power->coarse[i], tables + power->fine[i],
-                                         l->axis[axis_of(s, i)].length, power->low[i]};
-    if (s->columns) {
-        struct {
-            columns_arguments a;
-            pair_of_doubles values[MODES_MOST_VALUES];
-        } all = {.a = {.spectrum = pass->spectrum,
-                       .roots = tables + power->twiddles,
-                       .tables = symbols,
-                       .grids = l->task->batch,
-                       .columns = modes_grid(l) / l->axis[s->axis].length,
-                       .pitch = pitch,
-                       .tiles = s->chunks,
-                       .steps = pass->steps,
-                       .scale = pass->scale,
-                       .levels = pass->levels}};
-        put_values(power, l, numbers, all.values);
-        const stn_launch how = {.grid = {(unsigned)(s->blocks * s->line.shares), 1, 1},
-                                .block = {(unsigned)(s->line.threads * s->line.lines), 1, 1},
-                                .shared = columns_shared(l, s),
-                                .stream = stream,
-                                .cluster = s->line.shares > 1 ? (unsigned)s->line.shares : 0};
-        return stn_module_launch(power->kernel->module, &how, &all, error);
-    }
+        symbols.axis[i] =
+            (device_roots){tables + power->coarse[i], tables + power->fine[i], l->axis[i].length, power->low[i]};
     struct {
         power_arguments a;
         pair_of_doubles values[MODES_MOST_VALUES];
