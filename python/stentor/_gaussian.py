@@ -9,7 +9,7 @@ from ._apply import apply
 from ._arguments import axes_of, check_reach, each_axis, frozen, number, one_of_three, settled
 from ._boundary import Argument, one_name, sides_of
 from ._complex import by_parts, is_complex, without_halves
-from ._composed import checked_nan
+from ._composed import checked_nan, is_composed
 from ._filter import Pass
 from ._library import lib
 from ._progress import tell_of
@@ -105,7 +105,10 @@ def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]]
         passes = [Pass(taps, (axis,), [side]) for axis, taps, side in zip(where, lines, sides) if taps is not None]
         smooth = all(o == 0 for o in each_axis(order, len(where), 'order'))
         frozen_side = any(side[0] == lib.STN_FIXED for each in passes for side in each.sides[0])
-        return _together(passes) if len(passes) > 1 and smooth and (on_device and not whole_result or frozen_side) else passes
+        # One plan of all axes, which tensor cores serve, but for single steps, which have a cost for each tap.
+        stepping = local is True or local is None and is_composed(passes, nan == 'ignore')
+        at_once = on_device and not whole_result and not stepping
+        return _together(passes) if len(passes) > 1 and smooth and (at_once or frozen_side) else passes
 
     return apply(input, key, make, output, out, steps, local, checked_nan(nan), line)
 
