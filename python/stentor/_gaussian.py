@@ -105,7 +105,7 @@ def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]]
         passes = [Pass(taps, (axis,), [side]) for axis, taps, side in zip(where, lines, sides) if taps is not None]
         smooth = all(o == 0 for o in each_axis(order, len(where), 'order'))
         frozen_side = any(side[0] == lib.STN_FIXED for each in passes for side in each.sides[0])
-        # One plan of all axes, which tensor cores serve, but for single steps, which have a cost for each tap.
+        # Tensor cores serve one plan of all axes; single steps have a cost for each tap.
         stepping = local is True or local is None and is_composed(passes, nan == 'ignore')
         at_once = on_device and not whole_result and not stepping
         return _together(passes) if len(passes) > 1 and smooth and (at_once or frozen_side) else passes
