@@ -128,7 +128,7 @@ Test(sources, are_required_if_declared) {
     p.has_source = 1;
     OK(stn_plan_create(context, &p, NULL, &plan, &error));
     cr_expect_eq(stn_plan_run(plan, &run, &error), STN_ERROR_INVALID_ARGUMENT);
-    cr_expect(strstr(error.message, "none is given"), "%s", error.message);
+    cr_expect(strstr(error.message, "needs source and got NULL"), "%s", error.message);
     cr_expect_eq(stn_plan_execute(plan, in, out, NULL, &error), STN_ERROR_INVALID_ARGUMENT);
     source[NX + 1] = 0.5, run.source = source;
     OK(stn_plan_run(plan, &run, &error));
