@@ -118,7 +118,7 @@ static void multiply_taps(const power *a, const power *b, int64_t count, long do
 /* Error bounds of these taps. Searches spend most of their time here, in vectorisable loops. */
 static bool multiply_errors(const power *a, const power *b, int64_t count, double *to) {
     const double rounding = (double)(stn_min(a->count, b->count) + 2) * (double)LDBL_EPSILON;
-    double *own = malloc(2 * (size_t)b->count * sizeof *own), *size = own + (own ? b->count : 0);
+    double *own = malloc(2 * (size_t)stn_max(b->count, 1) * sizeof *own), *size = own + (own ? b->count : 0);
     if (!own) return false;
     for (int64_t j = 0; j < b->count; j++) {
         const double tap = (double)fabsl(b->tap[j]);

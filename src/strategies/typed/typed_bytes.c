@@ -222,7 +222,7 @@ typed_kernel typed_bytes_kernel(const stn_task *task, const stn_machine *machine
 
 double typed_bytes_seconds(const stn_task *task, const stn_machine *machine, typed_kernel kernel) {
     const double points = (double)stn_task_points(task);
-    const int bytes = type_of(task).bytes;
+    const int bytes = (int)stn_max(type_of(task).bytes, 1);
     const double cycles = point_cycles[bytes - 1] +
                           (kernel == TYPED_BOX ? STAGING_CYCLES + PRODUCT_CYCLES * bytes * box_products(task) : 0);
     return fmax(2 * bytes * points / machine->copy_bandwidth,
