@@ -37,10 +37,13 @@ static bool has_words(const char *name, const char *words) {
     return true;
 }
 
-int suite_candidate(const suite *s, const stn_problem *problem, const char *strategy, const char *words) {
+/* The place in the ranking of the first candidate with these words; `is_ranked`: there is one. */
+static int place_of(const suite *s, const stn_problem *problem, const char *strategy, const char *words,
+                    bool *is_ranked) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_plan *plan = NULL;
     size_t found = 0;
+    *is_ranked = false;
     options.strategy = strategy, options.estimate_only = 1;
     if (stn_plan_create(s->context, problem, &options, &plan, NULL) != STN_OK)
         return COMPARE_MEASURED + STN_PLAN_RANKING;
@@ -52,8 +55,20 @@ int suite_candidate(const suite *s, const stn_problem *problem, const char *stra
         is = stn_text_take(&text, &name, NULL) == STN_OK && has_words(name, words);
         stn_text_free(name);
     }
+    *is_ranked = found < plan->ranked;
     stn_plan_destroy(plan);
     return COMPARE_MEASURED + (int)found;
+}
+
+int suite_candidate(const suite *s, const stn_problem *problem, const char *strategy, const char *words) {
+    bool unused;
+    return place_of(s, problem, strategy, words, &unused);
+}
+
+bool suite_ranks(const suite *s, const stn_problem *problem, const char *strategy, const char *words) {
+    bool is_ranked;
+    (void)place_of(s, problem, strategy, words, &is_ranked);
+    return is_ranked;
 }
 
 void suite_detail(const comparison *c, char *detail, size_t size) {

@@ -34,6 +34,8 @@ void suite_compare(suite *s, const char *strategy, bool fused, const char *what,
 /* For compare_candidate_with_host: the index of the first candidate whose name contains all of
  * `words`, separated by |; if there is none, an index past the last one, which fails. */
 int suite_candidate(const suite *s, const stn_problem *problem, const char *strategy, const char *words);
+/* Whether there is such a candidate. */
+bool suite_ranks(const suite *s, const stn_problem *problem, const char *strategy, const char *words);
 /* suite_compare with that candidate. */
 void suite_compare_words(suite *s, const char *strategy, const char *words, const char *what,
                          const stn_problem *problem, uint64_t seed);
