@@ -258,45 +258,28 @@ __device__ __forceinline__ complex<REAL> rounded(complex<double> a) {
     return {static_cast<REAL>(a.re), static_cast<REAL>(a.im)};
 }
 
-// The power as numbers of type T, with `scale`, but for constants that steps add.
-template <class T>
-__device__ __forceinline__ matrix<T> scaled(const matrix<double> &power, double scale) {
-    matrix<T> to;
+// The power times `scale`, but for constants that steps add.
+__device__ __forceinline__ plain scaled(plain power, double scale) {
 #pragma unroll UNROLLED_SIZE
     for (int i = 0; i < SIZE; i++)
 #pragma unroll UNROLLED_SIZE
-        for (int j = 0; j < SIZE; j++)
-            to.at[i][j] = static_cast<T>(j < MODES_WIDTH ? scale * power.at[i][j] : power.at[i][j]);
-    return to;
-}
-template <class T>
-__device__ __forceinline__ matrix<complex<T>> scaled(const matrix<complex<double>> &power, double scale) {
-    matrix<complex<T>> to;
-#pragma unroll UNROLLED_SIZE
-    for (int i = 0; i < SIZE; i++)
-#pragma unroll UNROLLED_SIZE
-        for (int j = 0; j < SIZE; j++) {
-            const complex<double> z = j < MODES_WIDTH ? scale * power.at[i][j] : power.at[i][j];
-            to.at[i][j] = {static_cast<T>(z.re), static_cast<T>(z.im)};
-        }
-    return to;
+        for (int j = 0; j < MODES_WIDTH; j++) power.at[i][j] = scale * power.at[i][j];
+    return power;
 }
 // The state after the steps. first: of frequency 0, where steps add constants.
-template <class M, class T>
-__device__ __forceinline__ void apply(const matrix<M> &power, const complex<T> (&in)[MODES_WIDTH], bool first,
-                                      complex<T> (&made)[MODES_WIDTH]) {
+__device__ __forceinline__ void apply(const plain &power, const complex<double> (&in)[MODES_WIDTH], bool first,
+                                      complex<double> (&made)[MODES_WIDTH]) {
 #pragma unroll UNROLLED_SIZE
     for (int i = 0; i < MODES_WIDTH; i++) {
         made[i] = power.at[i][0] * in[0];
 #pragma unroll UNROLLED_SIZE
         for (int j = 1; j < MODES_WIDTH; j++) made[i] = made[i] + power.at[i][j] * in[j];
         if constexpr (MODES_AFFINE)
-            if (first) made[i] = made[i] + power.at[i][MODES_WIDTH] * complex<T>{T(1), T(0)};
+            if (first) made[i] = made[i] + power.at[i][MODES_WIDTH] * complex<double>{1.0, 0.0};
     }
 }
 // Replaces differences by levels.
-template <class T>
-__device__ __forceinline__ void to_levels(complex<T> (&state)[MODES_WIDTH]) {
+__device__ __forceinline__ void to_levels(complex<double> (&state)[MODES_WIDTH]) {
 #pragma unroll
     for (int f = 0; f < MODES_FIELDS; f++)
 #pragma unroll

@@ -80,7 +80,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) modes_power(const __grid_c
         f.first = !row && !kx;
         exact step = {};
         modes_matrix(f, step);
-        const plain power = scaled<double>(power_of(step, a.steps), a.scale);
+        const plain power = scaled(power_of(step, a.steps), a.scale);
         const long long mirror_z = MODES_EVEN[0] && z ? a.tables.axis[0].n - z : z;
         const long long mirror_y = MODES_EVEN[1] && y0 ? a.tables.axis[1].n - y0 : y0;
         for (long long g = 0; g < a.grids; g++)

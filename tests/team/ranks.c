@@ -196,9 +196,14 @@ static stn_status plan_heat(rig *r, size_t rows, uint64_t steps, stn_team_plan *
     return status;
 }
 
+enum { MARK = 7 };
+static void set_mark(const rig *r, void *grid) {
+    const double mark = MARK;
+    if (stn_memory_upload(stn_team_context(r->team, r->rank), grid, &mark, sizeof mark, NULL) != STN_OK) abort();
+}
+
 /* Two grids in the memory of this rank's device: the second begins with MARK, which a failed run
  * must leave there. */
-enum { MARK = 7 };
 static void make_grids(const rig *r, const void **in, void **out) {
     static const double zeros[64 * 64];
     stn_context *context = stn_team_context(r->team, r->rank);
@@ -207,12 +212,8 @@ static void make_grids(const rig *r, const void **in, void **out) {
         if (stn_memory_alloc(context, sizeof zeros, &made[i], NULL) != STN_OK ||
             stn_memory_upload(context, made[i], zeros, sizeof zeros, NULL) != STN_OK)
             abort();
+    set_mark(r, made[1]);
     *in = made[0], *out = made[1];
-}
-
-static void set_mark(const rig *r, void *grid) {
-    const double mark = MARK;
-    if (stn_memory_upload(stn_team_context(r->team, r->rank), grid, &mark, sizeof mark, NULL) != STN_OK) abort();
 }
 
 static bool has_mark(const rig *r, const void *grid) {
@@ -242,7 +243,6 @@ static void unequal(rig *r) {
     void *out;
     make_grids(r, &grid, &out);
     in = is_last ? NULL : grid;
-    set_mark(r, out);
     if (status == STN_OK) status = stn_team_plan_execute(plan, &in, &out, NULL, &error);
     printf("rank %d: %s: %s\n", r->rank, stn_status_string(status), error.message);
     r->failed += status != STN_ERROR_INVALID_ARGUMENT || !has_mark(r, out);
@@ -266,7 +266,6 @@ static void lose(rig *r, int lost, bool leaves) {
     const void *in;
     void *out;
     make_grids(r, &in, &out);
-    set_mark(r, out);
     if (leaves && r->rank == lost) _exit(0);
     stn_status status = plan_heat(r, 64, 4, &plan, &error);
     for (int i = 0; i < (lost < 0 ? 5 : 1000) && status == STN_OK; i++) {
@@ -301,7 +300,6 @@ static void cancel(rig *r, int rank) {
     const void *in;
     void *out;
     make_grids(r, &in, &out);
-    set_mark(r, out);
     stn_status status = plan_heat(r, 64, UINT64_C(1000000000), &plan, &error);
     if (status == STN_OK && r->rank == rank) status = stn_team_plan_set_progress(plan, refuse_progress, NULL, &error);
     if (status == STN_OK) status = stn_team_plan_execute(plan, &in, &out, NULL, &error);

@@ -26,6 +26,8 @@
 #define DEEP_QUEUES 8
 #define DRIFT 0.0025
 #define REFILL 1.2
+#define SHORTEST 8   /* planes of a march */
+#define LONGEST 1024 /* at which drift takes 2.5 times as long as the planes themselves */
 
 /* Byte offsets of the parts of the arguments. */
 typedef struct argument_offsets {
@@ -125,11 +127,11 @@ int64_t step_planes(const stn_system_task *task, const step_block *block, const 
     const int march = stn_system_march(task);
     const int64_t n = task->n[march], tiles = stn_div_up(task->n[2], block->x * block->vector) *
                                               stn_div_up(task->n[1 - march], block->y) * task->batch;
-    int64_t best = n;
+    int64_t best = stn_min(n, SHORTEST);
     double least = INFINITY;
-    for (int64_t chunks = 1; chunks <= stn_max(1, n / 8); chunks++) {
-        const int64_t planes = stn_div_up(n, chunks);
-        if (stn_div_up(n, planes) != chunks) continue;
+    for (int64_t planes = stn_min(n, LONGEST); planes >= stn_min(n, SHORTEST); planes--) {
+        const int64_t chunks = stn_div_up(n, planes);
+        if (stn_div_up(n, chunks) != planes) continue;
         const double rounds = ceil((double)(tiles * chunks) / (double)resident);
         const double cost = rounds * ((double)planes + 1 + REFILL * storage->refill) * (1 + DRIFT * (double)planes);
         if (cost < least) least = cost, best = planes;
