@@ -49,7 +49,8 @@ constexpr bool UNALIGNED = VECTOR == 1;  // rows begin at any element
 constexpr int COLUMNS = WIDE - 16 + 8 * HALVES * POINTS_OF_WORD, SLOTS = COLUMNS / SLOT;
 // Pitch of lines modulo 128 bytes.
 constexpr int BANKS = (HALVES % 8 == 4 ? 8 : 16) * POINTS_OF_WORD;
-using lines = unaligned_lines<STORED, COLUMNS, RING_CHUNK, THREADS, X_SIDE_LOW, X_SIDE_HIGH>;
+using lines = unaligned_lines<STORED, COLUMNS, RING_CHUNK, THREADS, X_HIGH, X_SIDE_LOW, X_SIDE_HIGH>;
+using grid = grid_lines<STORED, Y_SIDE_LOW, Y_SIDE_HIGH>;
 constexpr int PITCH = round_up(COLUMNS + (UNALIGNED ? lines::SPARE : 0) - BANKS, 32 * POINTS_OF_WORD) + BANKS;
 constexpr int STAGE = RING_CHUNK * PITCH, RING_SIZE = STAGES * STAGE;
 // Rows from the first half of U's window to the second.
@@ -63,7 +64,8 @@ static_assert(LEAD % SLOT == 0, "copies of 16 bytes");
 static_assert(HALVES_Y % 2 == 0, "products of one size, which the blocks of rows share");
 static_assert(AHEAD >= 1, "the next chunk arrives while this one is computed on");
 // UNALIGNED: outputs of 16 rows, of this iteration and the previous one. Neighbouring rows are in
-// different banks.
+// different banks; unused elements lie before and after each.
+static_assert(WARPS % 2 == 0, "rows of a warp begin at the same place in words");
 constexpr int LEAVING_PITCH = WIDE + 16, LEAVING = 16 * LEAVING_PITCH, LEAVING_BLOCKS = 2 * RING_CHUNK / 16;
 
 struct chain_arguments {
@@ -119,18 +121,12 @@ using copies = line_copies<STORED, SLOTS, THREADS>;
 __device__ __forceinline__ void load_chunk(const chain_arguments &a, const copies &mine, const STORED *in, long long y0,
                                            long long x0, STORED *stage) {
     const auto place = [](int line) { return line * PITCH; };
-    const auto row = [&](int line) { return in + fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(y0 + line, a.ny) * a.in_y; };
+    const grid g = {in, a.in_y, a.ny, a.nx, y0};
     if constexpr (UNALIGNED)
-        lines::copy<PITCH>(stage, row, x0, a.nx);
+        lines::copy<PITCH>(stage, g, x0);
     else if (!take_lines<RING_CHUNK, Y_SIDE_LOW, Y_SIDE_HIGH>(mine, stage, place, in, a.in_y, y0, a.ny))
-        load_lines<RING_CHUNK, SLOTS, THREADS, VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(stage, place, row, x0, a.nx);
-}
-
-// UNALIGNED: moves the lines of chunk c that have arrived to where they are read.
-__device__ __forceinline__ void move_chunk(const chain_arguments &a, const STORED *in, long long y0, long long x0,
-                                           STORED *stage) {
-    lines::move<PITCH>(
-        stage, [&](int line) { return in + fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(y0 + line, a.ny) * a.in_y; }, x0);
+        load_lines<RING_CHUNK, SLOTS, THREADS, VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(
+            stage, place, [&](int line) { return g.line(line); }, x0, a.nx);
 }
 
 // UNALIGNED: leaves a warp's block of 16 x 16 outputs in shared memory, at column 16 warp + 4 t.
@@ -148,12 +144,13 @@ __device__ __forceinline__ void leave_block(STORED *leaving, float scale, int wa
     }
 }
 
-// UNALIGNED: stores the rows that all warps left, from row y of the grid on.
-__device__ __forceinline__ void store_rows(const chain_arguments &a, STORED *out, const STORED *leaving, long long y,
-                                           long long x0, int warp, int lane) {
-#pragma unroll 2
-    for (int r = warp; r < 16; r += WARPS)
-        if (y + r < a.ny) store_line<WIDE>(out + (y + r) * a.out_y + x0, leaving + r * LEAVING_PITCH, a.nx - x0, lane);
+// UNALIGNED: stores the rows that all warps left, `rows` of them in the grid and of `columns` columns.
+// The warp's first one begins at `to`, and all of them have its place in words.
+__device__ __forceinline__ void store_rows(STORED *to, long long pitch, int place, const STORED *leaving, int rows,
+                                           int columns, int warp, int lane) {
+#pragma unroll
+    for (int r = 0; r < 16; r += WARPS, to += WARPS * pitch)
+        if (warp + r < rows) store_line<WIDE>(to, place, leaving + (warp + r) * LEAVING_PITCH, columns, lane);
 }
 
 constexpr int ALIGNMENT_PAD = late<STORED>(LEAD);
@@ -181,14 +178,21 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
     const int line = first_line<STORED>(g, HALVES_Y), column = first_column<STORED>(t, HALVES) + 16 * warp;
     int at = line * PITCH + column, next = 0, filled = 0,
         step = 0;  // `filled`: the chunk of the ring that is filled next
-    STORED *const leaving = shared + RING_SIZE;
-    // UNALIGNED: chunks that were moved, and steps whose outputs were stored.
-    int moved = 0, stored = 0;
+    STORED *const leaving = shared + RING_SIZE + SLOT;
+    // UNALIGNED: chunks whose lines are in place, and steps whose outputs were stored; the warp's
+    // first row that is stored next.
+    int moved = 0, arrived = 0, stored = 0;
+    const long long first_row = first * TALL;
+    STORED *row = out + (first_row + warp) * a.out_y + x0;
+    const int place = place_in_word(row);
+    const int columns = static_cast<int>(a.nx - x0 < WIDE ? a.nx - x0 : WIDE);
+    int rows = static_cast<int>(a.ny - first_row < 16 * steps ? a.ny - first_row : 16 * steps);
     const auto store_left = [&] {
-        for (; stored < step; stored++)
-            if (stored >= DEPTH - 1)
-                store_rows(a, out, leaving + stored % LEAVING_BLOCKS * LEAVING,
-                           first * TALL + 16LL * (stored - (DEPTH - 1)), x0, warp, lane);
+        for (; stored < step; stored++) {
+            if (stored < DEPTH - 1) continue;
+            store_rows(row, a.out_y, place, leaving + stored % LEAVING_BLOCKS * LEAVING, rows, columns, warp, lane);
+            row += 16 * a.out_y, rows -= 16;
+        }
     };
     float sum[DEPTH][2][4] = {};
 #pragma unroll 1
@@ -197,9 +201,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
             copy_async_wait<AHEAD - 1>();
             if constexpr (UNALIGNED)
 #pragma unroll 1
-                for (; moved < chunk + WINDOW && moved < chunks; moved++)
-                    move_chunk(a, in, first * TALL - Y_LOW + RING_CHUNK * moved, x0 - LEAD,
-                               shared + moved % STAGES * STAGE);
+                for (; moved < chunk + WINDOW && moved < chunks; moved++) {
+                    const grid g = {in, a.in_y, a.ny, a.nx, first_row - Y_LOW + RING_CHUNK * moved};
+                    lines::arrange<PITCH>(shared + arrived * STAGE, g, x0 - LEAD);
+                    arrived = arrived + 1 == STAGES ? 0 : arrived + 1;
+                }
             __syncthreads();  // also: all threads have finished with the chunk that is filled next
         }
         if (next < chunks)

@@ -6,8 +6,14 @@
 //
 //     copied   | . x0 | x1 x2 | x3 x4 | ..         moved   | x0 x1 | x2 x3 | x4 x5 | ..
 //
-// A warp copies and moves LINES / warps adjacent lines of a stage, so that it waits only for its
-// own copies, and half of every warp's lines are moved where the pitch is odd.
+// Where a line reaches past a side of the grid, words of the nearest columns of the grid are copied
+// instead, and the columns past the side are filled when these have arrived, mostly from columns
+// that the line has: no thread waits for a load while others could compute. The word that holds the
+// first or last point of a grid's line may hold an element of the line before or after it, too;
+// only the elements before the first line and after the last one are never read.
+//
+// A warp copies, moves and fills LINES / warps adjacent lines of a stage, so that it waits only for
+// its own copies.
 #pragma once
 #include "device/boundary.cuh"
 #include "device/element.cuh"
@@ -19,8 +25,25 @@ __device__ __forceinline__ int place_in_word(const STORED *at) {
     return static_cast<int>(reinterpret_cast<unsigned long long>(at) / sizeof(STORED) % (4 / sizeof(STORED)));
 }
 
-// LOW, HIGH: sides of the axis along x.
-template <class STORED, int COLUMNS, int LINES, int THREADS, int LOW, int HIGH>
+// Lines y0, y0 + 1, .. of a grid of ny x nx points, `pitch` elements apart, the first at `grid`.
+template <class STORED, int LOW, int HIGH>
+struct grid_lines {
+    const STORED *grid;
+    long long pitch, ny, nx, y0;
+
+    // Whether `count` lines from y0 on need no fold; the same for all threads.
+    __device__ __forceinline__ bool inside(int count) const { return y0 >= 0 && y0 + count <= ny; }
+    __device__ __forceinline__ long long index(int line) const { return fold_far<LOW, HIGH>(y0 + line, ny); }
+    __device__ __forceinline__ const STORED *line(int line) const { return grid + index(line) * pitch; }
+    // place_in_word() of a line of the grid.
+    __device__ __forceinline__ int place(long long index) const {
+        return (place_in_word(grid) + static_cast<int>(index) * static_cast<int>(pitch)) & (4 / sizeof(STORED) - 1);
+    }
+};
+
+// Columns x0 .. x0 + COLUMNS - 1 of LINES lines; x0 is a multiple of the elements of a word. LOW,
+// HIGH: sides of the axis along x; RIGHT: columns past its high side that are filled.
+template <class STORED, int COLUMNS, int LINES, int THREADS, int RIGHT, int LOW, int HIGH>
 struct unaligned_lines {
     static constexpr int POINTS = 4 / sizeof(STORED), WARPS_OF = THREADS / 32, EACH = LINES / WARPS_OF;
     // Words of a line that begins at the last element of one.
@@ -29,28 +52,34 @@ struct unaligned_lines {
     static constexpr int SPARE = POINTS > 1 ? POINTS : 0;
     static_assert(LINES % WARPS_OF == 0 && COLUMNS % UNIT == 0, "each warp has as many lines, of whole units");
 
-    // The column from which the word at column x is copied: x, or where all of the word lies past a
-    // side at which the axis ends, a column of an inner word; -1 if its elements are loaded singly.
-    static __device__ __forceinline__ long long copied_from(long long x, long long nx) {
-        if (x >= 0 && x + POINTS <= nx) return x;
-        if (repeats<LOW, HIGH>() || nx < 2 * POINTS || (x < 0 && x + POINTS > 0) || (x < nx && x + POINTS > nx))
-            return -1;
-        const long long odd = x & (POINTS - 1), last = nx - POINTS;
-        return x < 0 ? odd : last - ((last - odd) & (POINTS - 1));
+    static __device__ __forceinline__ bool inside(long long x0, long long nx) {
+        return x0 > 0 && x0 + POINTS * WORDS <= nx;
     }
-    // Copies columns x0 .. x0 + COLUMNS - 1 of nx; line i begins at line(i), and goes to stage +
-    // i * PITCH.
-    template <int PITCH, class LINE>
-    static __device__ __forceinline__ void copy(STORED *stage, LINE line, long long x0, long long nx) {
+    // Whether lines may hold no whole word: all of their columns are filled then.
+    static __device__ __forceinline__ bool short_lines(long long nx) { return nx < 2 * POINTS; }
+    // The grid's first column and the one after its last, relative to x0, or columns outside the words
+    // that are copied.
+    static __device__ __forceinline__ int begin_of(long long x0) {
+        return static_cast<int>(x0 < POINTS ? -x0 : -POINTS);
+    }
+    static __device__ __forceinline__ int end_of(long long x0, long long nx) {
+        constexpr int FAR = POINTS * (WORDS + 2);
+        return static_cast<int>(nx - x0 < FAR ? nx - x0 : FAR);
+    }
+    // Whether the word at a column holds the first or last point of a line and an element beside it.
+    static __device__ __forceinline__ bool holds_end(int column, int begin, int end) {
+        return (column < begin && column + POINTS > begin) || (column < end && column + POINTS > end);
+    }
+    // Line i goes to stage + i * PITCH.
+    template <int PITCH, class GRID>
+    static __device__ __forceinline__ void copy(STORED *stage, const GRID &g, long long x0) {
         const int lane = threadIdx.x % 32, first = threadIdx.x / 32 * EACH;
         STORED *const to = stage + first * PITCH + POINTS * lane;
-        const STORED *row[EACH];
+        if (inside(x0, g.nx) && g.inside(LINES)) {
+            const STORED *at = g.grid + (g.y0 + first) * g.pitch + x0;
 #pragma unroll
-        for (int i = 0; i < EACH; i++) row[i] = line(first + i);
-        if (x0 > 0 && x0 + POINTS * WORDS <= nx) {
-#pragma unroll
-            for (int i = 0; i < EACH; i++) {
-                const STORED *const at = row[i] + x0, *const from = at - place_in_word(at) + POINTS * lane;
+            for (int i = 0; i < EACH; i++, at += g.pitch) {
+                const STORED *const from = at - place_in_word(at) + POINTS * lane;
 #pragma unroll
                 for (int k = 0; k < WORDS; k += 32)
                     if (k + 32 <= WORDS || lane < WORDS - k)
@@ -58,84 +87,137 @@ struct unaligned_lines {
             }
             return;
         }
-#pragma unroll 1
-        for (int k = 0; k < WORDS; k += 32) {
-            const bool present = lane < WORDS - k;
-            const long long column = x0 + POINTS * (lane + k);
-            unsigned single = 0;  // bit i: the word of line i
+        if (short_lines(g.nx)) return;
+        // For a line that begins at each place in a word: the columns, relative to x0, of the words that
+        // this lane copies. Words past a side are replaced by the outermost ones that lie in the line.
+        constexpr int TURNS = (WORDS + 31) / 32;
+        const int begin = begin_of(x0), end = end_of(x0, g.nx);
+        int column[POINTS][TURNS];
 #pragma unroll
-            for (int i = 0; i < EACH; i++) {
-                const long long from = copied_from(column - place_in_word(row[i] + x0), nx);
-                if (present && from >= 0) copy_async_4(to + i * PITCH + POINTS * k, row[i] + from);
-                single |= (present && from < 0 ? 1u : 0u) << i;
-            }
-            if (!__any_sync(0xffffffffu, single)) continue;
-            // All loads before the first store, so that they are waited for together.
-            long long folded[2 * POINTS - 1];
-            STORED run[EACH][POINTS];
+        for (int place = 0; place < POINTS; place++) {
+            const int last = end - POINTS - ((end - place) & (POINTS - 1));
 #pragma unroll
-            for (int e = 0; e < 2 * POINTS - 1; e++) folded[e] = fold_far<LOW, HIGH>(column + e - (POINTS - 1), nx);
-#pragma unroll
-            for (int i = 0; i < EACH; i++) {
-                const bool odd = place_in_word(row[i] + x0) > 0;
-#pragma unroll
-                for (int e = 0; e < POINTS; e++) run[i][e] = row[i][odd ? folded[e] : folded[POINTS - 1 + e]];
-            }
-#pragma unroll
-            for (int i = 0; i < EACH; i++) {
-                if (!(single >> i & 1)) continue;
-#pragma unroll
-                for (int e = 0; e < POINTS; e++) to[i * PITCH + POINTS * k + e] = run[i][e];
+            for (int k = 0; k < TURNS; k++) {
+                const int c = POINTS * (lane + 32 * k) - place;
+                column[place][k] = holds_end(c, begin, end) ? c : min(max(c, begin + place), last);
             }
         }
-    }
-    // Moves the lines of this warp whose copies have arrived.
-    template <int PITCH, class LINE>
-    static __device__ __forceinline__ void move(STORED *stage, LINE line, long long x0) {
-        if constexpr (POINTS > 1) {
-            const int lane = threadIdx.x % 32, first = threadIdx.x / 32 * EACH;
-            __syncwarp();
-#pragma unroll 2
-            for (int i = 0; i < EACH; i++) {
-                if (!place_in_word(line(first + i) + x0)) continue;  // the same for all lanes
-                STORED *const at = stage + (first + i) * PITCH + UNIT * lane;
+        // `bare`: the grid begins, or ends, with the line: what is beside it is not read.
+        const auto copy_line = [&](int i, const STORED *at, bool bare_begin, bool bare_end) {
+            const int place = place_in_word(at);
 #pragma unroll
-                for (int k = 0; k < COLUMNS; k += 32 * UNIT) {
-                    const bool present = UNIT * lane < COLUMNS - k;
-                    word_run<4> run = {};
-                    unsigned next = 0;
-                    if (present) {
-                        run = *reinterpret_cast<const word_run<4> *>(at + k);
-                        next = *reinterpret_cast<const unsigned *>(at + k + UNIT);
-                    }
-                    __syncwarp();
-#pragma unroll
-                    for (int e = 0; e < 4; e++)
-                        run.e[e] = __byte_perm(run.e[e], e < 3 ? run.e[e < 3 ? e + 1 : 0] : next, 0x5432);
-                    if (present) *reinterpret_cast<word_run<4> *>(at + k) = run;
-                }
+            for (int k = 0; k < TURNS; k++) {
+                const int c = place ? column[POINTS - 1][k] : column[0][k];
+                if ((32 * k + 32 <= WORDS || lane < WORDS - 32 * k) && !(bare_begin && c < begin) &&
+                    !(bare_end && c + POINTS > end))
+                    copy_async_4(to + i * PITCH + 32 * POINTS * k, at + c);
             }
+        };
+        if (g.y0 > 0 && g.y0 + LINES < g.ny) {
+            const STORED *at = g.grid + (g.y0 + first) * g.pitch + x0;
+#pragma unroll
+            for (int i = 0; i < EACH; i++, at += g.pitch) copy_line(i, at, false, false);
+        } else
+#pragma unroll 1
+            for (int i = 0; i < EACH; i++) {
+                const long long index = g.index(first + i);
+                copy_line(i, g.grid + index * g.pitch + x0, index == 0, index + 1 == g.ny);
+            }
+    }
+    // Moves the lines of this warp, whose copies have arrived, and fills columns past sides.
+    template <int PITCH, class GRID>
+    static __device__ __forceinline__ void arrange(STORED *stage, const GRID &g, long long x0) {
+        const int first = threadIdx.x / 32 * EACH;
+        STORED *const to = stage + first * PITCH;
+        if constexpr (POINTS > 1) {
+            __syncwarp();
+            if (g.inside(LINES)) {
+                const int place = g.place(g.y0 + first), next = static_cast<int>(g.pitch) & 1;
+#pragma unroll 1
+                for (int i = next ? 1 - place : place ? 0 : EACH; i < EACH; i += 1 + next) move_line(to + i * PITCH);
+            } else
+#pragma unroll 1
+                for (int i = 0; i < EACH; i++)
+                    if (g.place(g.index(first + i))) move_line(to + i * PITCH);
+        }
+        if (inside(x0, g.nx)) return;
+        __syncwarp();
+        fill<PITCH>(to, g, first, x0);
+    }
+    // Moves a line by one element.
+    static __device__ __forceinline__ void move_line(STORED *line) {
+        const int lane = threadIdx.x % 32;
+        STORED *const at = line + UNIT * lane;
+#pragma unroll
+        for (int k = 0; k < COLUMNS; k += 32 * UNIT) {
+            const bool present = UNIT * lane < COLUMNS - k;
+            word_run<4> run = {};
+            unsigned next = 0;
+            if (present) {
+                run = *reinterpret_cast<const word_run<4> *>(at + k);
+                next = *reinterpret_cast<const unsigned *>(at + k + UNIT);
+            }
+            __syncwarp();
+#pragma unroll
+            for (int e = 0; e < 4; e++)
+                run.e[e] = __byte_perm(run.e[e], e < 3 ? run.e[e < 3 ? e + 1 : 0] : next, 0x5432);
+            if (present) *reinterpret_cast<word_run<4> *>(at + k) = run;
+        }
+    }
+    // Fills columns of EACH lines past sides, and the first and last points of the grid. Past a side at
+    // which the axis ends only the neighbour of the last point needs a value: other columns have those
+    // of the line's points.
+    template <int PITCH, class GRID>
+    static __device__ __forceinline__ void fill(STORED *lines, const GRID &g, int first, long long x0) {
+        const int lane = threadIdx.x % 32, begin = begin_of(x0), end = min(end_of(x0, g.nx), COLUMNS);
+        const bool all = short_lines(g.nx);
+        if (POINTS > 1 && !all && (g.y0 <= 0 || g.y0 + LINES >= g.ny)) {
+#pragma unroll 1
+            for (int i = lane; i < EACH; i += 32) {
+                const long long index = g.index(first + i);
+                const STORED *const row = g.grid + index * g.pitch;
+                if (index == 0 && x0 <= 0) lines[i * PITCH + begin] = row[0];
+                if (index + 1 == g.ny && g.nx - x0 <= COLUMNS) lines[i * PITCH + end - 1] = row[g.nx - 1];
+            }
+            __syncwarp();
+        }
+        if (!repeats<LOW, HIGH>() && !all) {
+            static_assert(2 * EACH <= 32, "a lane for each end of each line");
+            const bool high = lane >= EACH;
+            STORED *const line = lines + lane % EACH * PITCH;
+            if (lane < 2 * EACH && (high ? end < COLUMNS : begin > 0))
+                line[high ? end : begin - 1] = line[high ? end - 1 : begin];
+            return;
+        }
+        const int low = all ? end : max(begin, 0), each = low + min(all ? COLUMNS : RIGHT, COLUMNS - end);
+#pragma unroll 1
+        for (int k = lane; k < EACH * each; k += 32) {
+            const int i = k / each, n = k % each, column = n < low ? n : end + n - low;
+            STORED *const line = lines + i * PITCH;
+            const long long from = fold_far<LOW, HIGH>(x0 + column, g.nx);
+            line[column] = from >= x0 && from - x0 < COLUMNS && !all ? line[from - x0] : g.line(first + i)[from];
         }
     }
 };
 
-// A warp stores the first `count` of WIDE elements from shared memory to a line of the grid.
+// A warp stores the first `count` of WIDE elements from shared memory to a line of the grid whose
+// place_in_word() is `place`. The element before `from` can be read, too.
 template <int WIDE, class STORED>
-__device__ __forceinline__ void store_line(STORED *to, const STORED *from, long long count, int lane) {
-    constexpr int POINTS = 4 / sizeof(STORED);
+__device__ __forceinline__ void store_line(STORED *to, int place, const STORED *from, int count, int lane) {
+    constexpr int POINTS = 4 / sizeof(STORED), WORDS = WIDE / POINTS;
     if (count < WIDE) {
+#pragma unroll 1
         for (int k = lane; k < count; k += 32) to[k] = from[k];
         return;
     }
-    const int odd = place_in_word(to);
+    unsigned *const words = reinterpret_cast<unsigned *>(to - place) + lane;
+    const unsigned *const left = reinterpret_cast<const unsigned *>(from) + lane;
+    const unsigned halves = place ? 0x5432 : 0x7654;  // of the word before and this one
 #pragma unroll
-    for (int k = 0; k < WIDE; k += 32 * POINTS) {
-        const int at = k + POINTS * lane - odd;
-        if (at < 0 || at + POINTS > WIDE) continue;
-        STORED run[POINTS];
-#pragma unroll
-        for (int e = 0; e < POINTS; e++) run[e] = from[at + e];
-        store_run(to + at, run);
+    for (int k = 0; k < WORDS; k += 32) {
+        if (k + 32 > WORDS && lane >= WORDS - k) break;
+        const unsigned word = POINTS > 1 ? __byte_perm(left[k - 1], left[k], halves) : left[k];
+        if (k > 0 || place == 0 || lane > 0) words[k] = word;
     }
-    if (odd && lane < 2) to[lane ? WIDE - 1 : 0] = from[lane ? WIDE - 1 : 0];
+    if (place && lane < 2) to[lane ? WIDE - 1 : 0] = from[lane ? WIDE - 1 : 0];
 }

@@ -302,7 +302,10 @@ static void unaligned(suite *s) {
     int compared = 0;
     for (int drawn = 0; compared < wanted && drawn < 4 * wanted; drawn++) {
         static const char *const names[] = {"heat-2d", "box-2d9p", "star-2d13p"};
-        const int n[3] = {dice_int(&d, 30, 200), dice_int(&d, 290, 600), 0}, name = dice_int(&d, 0, 5);
+        const bool small = dice_int(&d, 0, 3) == 0;
+        const int n[3] = {small ? dice_int(&d, 1, 40) : dice_int(&d, 30, 200),
+                          small ? dice_int(&d, 1, 150) : dice_int(&d, 290, 600), 0};
+        const int name = dice_int(&d, 0, 5);
         stn_stencil *stencil = NULL;
         if (name < 3)
             stn_stencil_parse(names[name], &stencil, NULL);
