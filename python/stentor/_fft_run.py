@@ -28,7 +28,9 @@ from ._sweep import Sweep
 from ._team import TeamTransform, team_devices
 from ._words import listed, said, whole
 
-KINDS = {'c2c': lib.STN_C2C, 'r2c': lib.STN_R2C, 'c2r': lib.STN_C2R}
+# Of cosine and sine transforms, real to real, kinds may also be 'dct2 orthogonal' and so on.
+KINDS = {'c2c': lib.STN_C2C, 'r2c': lib.STN_R2C, 'c2r': lib.STN_C2R, 'dct2': lib.STN_DCT2, 'dct3': lib.STN_DCT3, 'dst2': lib.STN_DST2,
+         'dst3': lib.STN_DST3}
 REAL = {'complex64': 'float32', 'complex128': 'float64', 'float32': 'float32', 'float64': 'float64'}
 COMPLEX = {'float32': 'complex64', 'float64': 'complex128'}
 
@@ -36,6 +38,11 @@ COMPLEX = {'float32': 'complex64', 'float64': 'complex128'}
 def real_of(dtype: str) -> str:
     """The dtype of computation for an array's number type, by its name, as in scipy."""
     return REAL.get(dtype) or ('float64' if is_whole(dtype) else 'float32')
+
+
+def pairs_of(kind: str) -> Tuple[bool, bool]:
+    """Whether the input and the output of a kind of transform are complex."""
+    return kind in ('c2c', 'c2r'), kind in ('c2c', 'r2c')
 
 
 TURN_POINTS = 512  # of a loop's iteration on the host: with fewer, copying the arrays is faster
@@ -81,7 +88,9 @@ class Transform:
             work.extent[i] = long.shape[axis]
             work.in_stride[i], work.out_stride[i] = piece.source.strides[axis], piece.target.strides[axis]
         batch_of(work, split.batch, piece.source, piece.target)
-        work.kind, work.direction = KINDS[piece.kind], lib.STN_INVERSE if inverse else lib.STN_FORWARD
+        name, _, orthogonal = piece.kind.partition(' ')
+        work.kind, work.orthogonal = KINDS[name], bool(orthogonal)
+        work.direction = lib.STN_INVERSE if inverse else lib.STN_FORWARD
         work.dtype, work.alignment = DTYPES[real], 2 * ITEM_SIZES[real] if split.loop else alignment
         work.forward_scale = work.inverse_scale = piece.scale
         self.handle: Any  # a Handle or a TeamTransform
@@ -89,7 +98,7 @@ class Transform:
             self.handle = TeamTransform(device, work)
         else:
             self.handle = make_plan(context(device), lib.stn_plan_create_fft, work, tune='estimate')
-        sizes = [ITEM_SIZES[real] * (1 if piece.kind == side else 2) for side in ('r2c', 'c2r')]
+        sizes = [ITEM_SIZES[real] * (2 if pairs else 1) for pairs in pairs_of(piece.kind)]
         self.workspace = self.handle.workspace
         turns = [(a * sizes[0], b * sizes[1]) for a, b in zip(loop_offsets(split.loop, piece.source),
                                                               loop_offsets(split.loop, piece.target))]
@@ -135,7 +144,7 @@ class Job:
         self.real = REAL[dtype]
         self.pieces = _pieces(source, sizes, axes, kind, scale)
         self.parts = [Transform(device, piece, self.real, inverse, alignment) for piece in self.pieces]
-        self.dtypes = [self.real if piece.kind == 'c2r' else COMPLEX[self.real] for piece in self.pieces]
+        self.dtypes = [COMPLEX[self.real] if pairs_of(piece.kind)[1] else self.real for piece in self.pieces]
 
     def on_host(self, x: np.ndarray, out: Optional[np.ndarray] = None) -> np.ndarray:
         """The transform, in a new array or in `out`, which has the result's layout and dtype."""
@@ -172,7 +181,7 @@ class DeviceJob(Prepared):
         self._sizes.append(rounded(int(np.prod(made.shape)) * ITEM_SIZES[real] * (2 if pairs else 1)))
 
     def _add_piece(self, device: int, piece: Piece, part: Transform, real: str) -> None:
-        pairs = piece.kind != 'r2c', piece.kind != 'c2r'
+        pairs = pairs_of(piece.kind)
         if part.order is not None:
             self._add(_mover(device, _permuted(piece.source, part.order), part.piece.source, real, pairs[0]), part.piece.source, real,
                       pairs[0])
@@ -215,7 +224,7 @@ def _pieces(source: Layout, sizes: Tuple[int, ...], axes: Tuple[int, ...], kind:
     The group with the halved axis is the first of a real-to-complex transform, and the last of a
     complex-to-real one."""
     groups = [tuple(axes[max(0, i - 3):i]) for i in range(len(axes), 0, -3)]
-    kinds = ['c2c'] * len(groups)
+    kinds = ['c2c' if kind in ('r2c', 'c2r') else kind] * len(groups)
     if kind == 'r2c':
         kinds[0] = kind
     if kind == 'c2r':
@@ -272,10 +281,10 @@ def transform(x: Any, s: Any, axes: Any, norm: Any, kind: str, inverse: bool, wo
     if isinstance(opened, View):
         if not where:
             raise ValueError('axes is empty: on a GPU, leave out None')
-        other = _ready_for(x, opened, _input_sizes(sizes, kind), where, kind)
+        other = ready_for(x, opened, _input_sizes(sizes, kind), where, kind)
         if other is not None:
             return transform(other, s, axes, norm, kind, inverse, None, None, out, single)
-        return _on_device(x, opened, key, sizes, where, kind, inverse, scale, out)
+        return on_device(x, opened, key, sizes, where, kind, inverse, scale, out)
     if out is None:
         return opened.back(_on_host(opened.array, key, sizes, where, kind, inverse, scale, team))
     given = open_target(out)
@@ -438,13 +447,13 @@ def resized(x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], dtype
     return made
 
 
-def _ready_for(x: Any, view: View, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str) -> Any:
+def ready_for(x: Any, view: View, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str) -> Any:
     """The array converted to the transform's dtype and padded with zeros, by its own library.
 
     Of other libraries, real numbers are converted for a transform of real ones. None if nothing is
     to be done, or cannot be."""
     real = real_of(view.dtype)
-    dtype = view.dtype if view.dtype.startswith('complex') else real if kind == 'r2c' else COMPLEX[real]
+    dtype = view.dtype if view.dtype.startswith('complex') else COMPLEX[real] if pairs_of(kind)[0] else real
     extra = [0] * len(view.layout.shape)
     for n, axis in zip(sizes, where):
         extra[axis] = max(0, n - view.layout.shape[axis])
@@ -456,15 +465,16 @@ def _ready_for(x: Any, view: View, sizes: Tuple[int, ...], where: Tuple[int, ...
     return made
 
 
-def _on_device(x: Any, view: View, key: Tuple, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, inverse: bool,
-               scale: float, out: Any = None) -> Any:
+def on_device(x: Any, view: View, key: Tuple, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, inverse: bool,
+              scale: float, out: Any = None) -> Any:
+    """Transforms an array on a GPU that has the transform's dtype and enough points; `key` is the call's key in the cache."""
     shape = list(view.layout.shape)
     for n, axis in zip(_input_sizes(sizes, kind), where):
         if n > shape[axis]:
             raise ValueError(f'{n} points are asked for along axis {axis}, but x has {shape[axis]}: fill it with zeros first')
         shape[axis] = n
-    if (kind == 'r2c') == view.dtype.startswith('complex') or view.dtype not in REAL:
-        needed = 'real numbers: float32 or float64' if kind == 'r2c' else 'complex64 or complex128'
+    if pairs_of(kind)[0] != view.dtype.startswith('complex') or view.dtype not in REAL:
+        needed = 'complex64 or complex128' if pairs_of(kind)[0] else 'real numbers: float32 or float64'
         raise ValueError(f'x has dtype {view.dtype} on a GPU, but this transform takes {needed}')
     if 0 in shape:
         raise ValueError('x has no points: nothing to transform')

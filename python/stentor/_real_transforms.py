@@ -1,8 +1,10 @@
 """dct, dst, their inverses and versions for several axes, with the arguments of scipy.fft.
 
-Axes are transformed one after the other by the algorithms of _trigonometric.py.
+On a GPU a plan of the library runs types II and III where it can. Otherwise axes are transformed one
+after the other by the algorithms of _trigonometric.py.
 """
 
+import math
 from typing import Any, Optional, Sequence, Tuple
 
 import numpy as np
@@ -10,10 +12,19 @@ import numpy as np
 from ._arguments import settled
 from ._arrays import Host, open_array
 from ._convert import converted
-from ._fft_run import REAL, check_unused, real_of, resized, size_and_axis, sizes_and_axes
+from ._errors import StentorError
+from ._fft_run import REAL, check_unused, on_device, ready_for, real_of, resized, size_and_axis, sizes_and_axes
+from ._memo import recall, remember
 from ._namespace import COLUMNS, NUMPY, namespace_of
 from ._trigonometric import Kind, lines, logical_length
 from ._words import said, whole
+
+class _Refused:
+    """A mark in the cache: no plan runs a transform."""
+
+    def finish(self) -> None:
+        """A mark has no work to wait for."""
+
 
 Sizes = Optional[Sequence[int]]
 BLOCK = 1 << 17  # numbers that are transformed together, so that they stay in cache between steps
@@ -291,7 +302,8 @@ def _run(x: Any, opened: Any, sizes: Tuple[int, ...], where: Tuple[int, ...], ki
         kinds.append(Kind(number, sine, factor, norm == 'ortho' if orthogonal is None else bool(orthogonal)))
     if isinstance(opened, Host):
         return opened.back(_on_host(opened.array, sizes, where, kinds))
-    return _on_device(x, opened, sizes, where, kinds)
+    key = ('cosine', sizes, where, tuple(kinds))
+    return _on_device(x, opened, sizes, where, kinds, key)
 
 
 def _on_host(x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], kinds: Sequence[Kind]) -> np.ndarray:
@@ -336,11 +348,34 @@ def _along(x: np.ndarray, axis: int, kind: Kind) -> np.ndarray:
     return made
 
 
-def _on_device(x: Any, view: Any, sizes: Tuple[int, ...], where: Tuple[int, ...], kinds: Sequence[Kind]) -> Any:
-    """Transforms a GPU array, with the arithmetic of its own library around the plans."""
-    space = namespace_of(x, 'a real transform')
+def _on_device(x: Any, view: Any, sizes: Tuple[int, ...], where: Tuple[int, ...], kinds: Sequence[Kind], key: Tuple) -> Any:
+    """Transforms a GPU array: by one plan, or with the arithmetic of its own library around plans."""
     if view.dtype.startswith('complex'):
-        return space.pair(*(_on_device(part, open_array(part, 'x'), sizes, where, kinds) for part in (x.real, x.imag)))
+        space = namespace_of(x, 'a real transform of complex numbers')
+        return space.pair(*(_on_device(part, open_array(part, 'x'), sizes, where, kinds, key) for part in (x.real, x.imag)))
+    kind = _kind_of_plan(kinds)
+    refused = ('refused', key, view.layout)
+    if kind and recall(refused) is None:
+        other = ready_for(x, view, sizes, where, kind)
+        ready = x if other is None else other
+        try:
+            return on_device(ready, open_array(ready, 'x'), key, sizes, where, kind, False, math.prod(each.factor for each in kinds))
+        except StentorError as error:  # for instance an odd or a prime length
+            if error.status != 'STN_ERROR_UNSUPPORTED':
+                raise
+            remember(refused, _Refused())
+    return _by_arithmetic(x, view, sizes, where, kinds)
+
+
+def _kind_of_plan(kinds: Sequence[Kind]) -> Optional[str]:
+    """The kind of transform of a plan for all axes; None if plans have no such kind."""
+    alike = {(each.type, each.sine, each.orthogonal) for each in kinds}
+    number, sine, orthogonal = alike.pop() if len(alike) == 1 else (0, False, False)
+    return f"{'dst' if sine else 'dct'}{number}{' orthogonal' if orthogonal else ''}" if number in (2, 3) else None
+
+
+def _by_arithmetic(x: Any, view: Any, sizes: Tuple[int, ...], where: Tuple[int, ...], kinds: Sequence[Kind]) -> Any:
+    space = namespace_of(x, 'this real transform')
     if space.name == 'torch':
         x = x.detach()
     if view.dtype not in REAL:
