@@ -17,9 +17,10 @@
 // then reads V[n-k] in the shared memory of another one.
 //
 // COSINE_ROWS 1: lines of n = 2N adjacent numbers, transformed as N complex points z: v[2j] and
-// v[2j + 1] are real and imaginary parts of z[j]. Four adjacent numbers of x are two points:
+// v[2j + 1] are real and imaginary parts of z[j], and four adjacent numbers of x are two points,
+// which are brought in order in shared memory:
 //
-//     x[4p .. 4p+3] = Re z[p], Im z[q], Im z[p], Re z[q],   q = N - 1 - p,   2p < N
+//     x[4p .. 4p+3] = Re z[p], Im z[q], Im z[p], Re z[q],   q = N - 1 - p
 //
 // Reads STORE, REAL, BLOCKS, THREADS_X, LINE_*, FFT_LOOPS, COSINE_*.
 #include "device/launch_checks.cuh"
@@ -154,51 +155,23 @@ __device__ __forceinline__ void store_frequencies(const line_work &w, long long 
 }
 
 // ---- rows
-// Points p and q = N - 1 - p are at 4 adjacent numbers, in butterflies j and S0 - 1 - j of the first
-// stage; the middle point of an odd number is at two.
-__device__ __forceinline__ void load_row(const line_work &w, const REAL *roots) {
-#pragma unroll 1
-    for (int j = w.t; 2 * j < S0; j += THREADS_X) {
-        value x[R0], y[R0];
-#pragma unroll
-        for (int r = 0; r < R0; r++) {
-            const int p = j + r * S0, q = N - 1 - p, low = p < q ? p : q;
-            value a = {REAL(0), REAL(0)}, b = a;
-            if (w.active) a = load_pair(w.in + 4 * low);
-            if (w.active && p != q) b = load_pair(w.in + 4 * low + 2);
-            if (COSINE_SINE) a.im = -a.im, b.im = -b.im;
-            const value even = {a.re, p == q ? a.im : b.re}, odd = {b.im, a.im};
-            x[r] = p > q ? odd : even, y[R0 - 1 - r] = p < q ? odd : even;
-        }
-        dft<R0>(x);
-        apply_twiddles<line_shape, 0>(x, j, roots);
-        store_butterfly<line_shape, 0>(x, w.line, j);
-        if (2 * j == S0 - 1) continue;  // this butterfly is its own partner
-        dft<R0>(y);
-        apply_twiddles<line_shape, 0>(y, S0 - 1 - j, roots);
-        store_butterfly<line_shape, 0>(y, w.line, S0 - 1 - j);
+// Pair m of adjacent numbers of a row is in the points p = m / 2 and N - 1 - p: the real part of one
+// and the imaginary part of the other.
+__device__ __forceinline__ REAL &part_of(const line_work &w, int point, int part) {
+    return reinterpret_cast<REAL *>(w.line + padded<line_shape>(point) * LINE_COUNT)[part];
+}
+__device__ __forceinline__ void load_row(const line_work &w) {
+    for (int m = w.t; m < N; m += THREADS_X) {
+        const value pair = w.active ? load_pair(w.in + 2 * m) : value{REAL(0), REAL(0)};
+        part_of(w, m / 2, m % 2) = pair.re;
+        part_of(w, N - 1 - m / 2, 1 - m % 2) = COSINE_SINE ? -pair.im : pair.im;
     }
 }
-__device__ __forceinline__ void store_row(const line_work &w, const REAL *roots) {
-#pragma unroll 1
-    for (int j = w.t; 2 * j < S0; j += THREADS_X) {
-        value x[R0], y[R0];
-        load_butterfly<line_shape, 0>(x, w.line, j);
-        apply_twiddles<line_shape, 0>(x, j, roots);
-        dft<R0>(x);
-        load_butterfly<line_shape, 0>(y, w.line, S0 - 1 - j);
-        apply_twiddles<line_shape, 0>(y, S0 - 1 - j, roots);
-        dft<R0>(y);
-        if (!w.active) continue;
-#pragma unroll
-        for (int r = 0; r < R0; r++) {
-            const int p = j + r * S0, q = N - 1 - p, low = p < q ? p : q;
-            if (2 * j == S0 - 1 && p > q) continue;  // done with point q
-            const value mine = swapped(x[r]), other = swapped(y[R0 - 1 - r]);
-            const value even = p <= q ? mine : other, odd = p <= q ? other : mine;
-            store_pair(w.out + 4 * low, value{even.re, COSINE_SINE ? -odd.im : odd.im});
-            if (p != q) store_pair(w.out + 4 * low + 2, value{even.im, COSINE_SINE ? -odd.re : odd.re});
-        }
+// After the inverse, which exchanges real and imaginary parts.
+__device__ __forceinline__ void store_row(const line_work &w) {
+    for (int m = w.t; m < N && w.active; m += THREADS_X) {
+        const REAL even = part_of(w, m / 2, 1 - m % 2), odd = part_of(w, N - 1 - m / 2, m % 2);
+        store_pair(w.out + 2 * m, value{even, COSINE_SINE ? -odd : odd});
     }
 }
 __device__ __forceinline__ void put_number(const line_work &w, int k, REAL number) {
@@ -268,21 +241,21 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fft_cosine(const _
     if constexpr (COSINE_ROWS && COSINE_TYPE == 3) {
         load_row_frequencies(w);
         __syncthreads();
-        inverse_stages<line_shape, LAST, 1>(w.line, w.t, a.roots);
-        store_row(w, a.roots);
+        inverse_stages<line_shape, LAST, 0>(w.line, w.t, a.roots);
+        store_row(w);
+    } else if constexpr (COSINE_ROWS) {
+        load_row(w);
+        __syncthreads();
+        forward_stages<line_shape, 0, LAST>(w.line, w.t, a.roots);
+        store_row_frequencies(w);
     } else {
         if (LINE_SHARES > 1) line_barrier_in_cluster<line_shape>();  // all blocks have started
-        if constexpr (COSINE_ROWS)
-            load_row(w, a.roots);
-        else
-            load_points(w, a.in_stride, a.roots);
+        load_points(w, a.in_stride, a.roots);
         line_barrier_in_cluster<line_shape>();
         forward_stages<line_shape, 1, LAST>(w.line, w.t, a.roots);
-        if constexpr (COSINE_ROWS)
-            store_row_frequencies(w);
-        else if constexpr (COSINE_TYPE == 3)
+        if constexpr (COSINE_TYPE == 3) {
             store_points(w, a.out_stride);
-        else {
+        } else {
             if (LINE_SHARES > 1) line_barrier_in_cluster<line_shape>();  // all blocks' frequencies are there
             store_frequencies(w, a.out_stride);
             if (LINE_SHARES > 1) line_barrier_in_cluster<line_shape>();  // no block reads in another one
