@@ -45,6 +45,7 @@ def pairs_of(kind: str) -> Tuple[bool, bool]:
     return kind in ('c2c', 'c2r'), kind in ('c2c', 'r2c')
 
 
+MOST_TURNS = 64  # of a loop's iterations on a GPU, each of them a launch or more
 TURN_POINTS = 512  # of a loop's iteration on the host: with fewer, copying the arrays is faster
 
 
@@ -71,7 +72,8 @@ class Transform:
         split = split_axes(piece.axes, piece.source, piece.target, spare=False, slowest=device == HOST)
         # The offsets of the loop's iterations are multiples of real numbers, at which complex
         # numbers would be misaligned, so that the arrays are copied instead.
-        move = bool(split.loop) and (self._few_points(piece, split) if device == HOST else piece.kind != 'c2c')
+        on_device = piece.kind != 'c2c' and not self._few_even_turns(piece, split)
+        move = bool(split.loop) and (self._few_points(piece, split) if device == HOST else on_device)
         try:
             self._plan(device, self._move(piece) if move else piece, real, inverse, 16 if move and device != HOST else alignment)
         except StentorError:  # without cuFFT, strided arrays may fail where dense copies succeed
@@ -116,6 +118,13 @@ class Transform:
             return True
         layouts = [layout for layout, kind in ((piece.source, 'r2c'), (piece.target, 'c2r')) if kind == piece.kind]
         return any(layout.strides[axis] % 2 for layout in layouts for axis in split.loop)
+
+    @staticmethod
+    def _few_even_turns(piece: Piece, split: Split) -> bool:
+        """Whether a cosine or sine transform runs in few iterations of a loop, at pairs of numbers."""
+        strides = [layout.strides[axis] for layout in (piece.source, piece.target) for axis in split.loop]
+        few = math.prod(piece.source.shape[axis] for axis in split.loop) <= MOST_TURNS
+        return few and not any(pairs_of(piece.kind)) and not any(stride % 2 for stride in strides)
 
     def _move(self, piece: Piece) -> Piece:
         """The piece with the transformed axes moved last, for arrays that are copied."""
@@ -487,7 +496,8 @@ def on_device(x: Any, view: View, key: Tuple, sizes: Tuple[int, ...], where: Tup
     full = (key, view.layout, view.dtype, view.device, alignment)
     prepared = recall(full)
     if prepared is None:
-        prepared = remember(full, DeviceJob(view.device, layout, view.dtype, sizes, where, kind, inverse, scale, alignment))
+        job = DeviceJob(view.device, layout, view.dtype, sizes, where, kind, inverse, scale, alignment)
+        prepared = remember(full, job.used_by(view))
     remember_tensor(key, x, prepared)
     if out is not None:
         prepared(view, _device_target(view, out, prepared))

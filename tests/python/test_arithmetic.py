@@ -8,6 +8,7 @@ import sys
 import time
 import types
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -110,6 +111,13 @@ class Composed(unittest.TestCase):
                     self.same(getattr(stentor.fft, name + 'n'), self.x.astype('f4'), kind, s=(8, 9), close=1e-5)
         self.same(stentor.fft.dct, self.x + 1j)
         self.same(stentor.fft.dct, self.x, n=5)
+
+    def test_real_transforms_by_plans(self):
+        x = RNG.standard_normal((6, 10))
+        for name in ('dctn', 'dstn'):
+            for kind in (2, 3):
+                with self.subTest(name=name, kind=kind), unittest.mock.patch('stentor._real_transforms._by_arithmetic', None):
+                    self.same(getattr(stentor.fft, name), x, kind, norm='ortho')
 
     def test_hermitian_and_helpers(self):
         self.same(stentor.fft.hfft, self.x + 1j)
