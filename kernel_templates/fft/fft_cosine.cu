@@ -155,8 +155,8 @@ __device__ __forceinline__ void store_frequencies(const line_work &w, long long 
 }
 
 // ---- rows
-// Pair m of adjacent numbers of a row is in the points p = m / 2 and N - 1 - p: the real part of one
-// and the imaginary part of the other.
+// Pair m of adjacent numbers of a row is in the points p = m / 2 and N - 1 - p: the real part of
+// one and the imaginary part of the other.
 __device__ __forceinline__ REAL &part_of(const line_work &w, int point, int part) {
     return reinterpret_cast<REAL *>(w.line + padded<line_shape>(point) * LINE_COUNT)[part];
 }
@@ -256,9 +256,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fft_cosine(const _
         if constexpr (COSINE_TYPE == 3) {
             store_points(w, a.out_stride);
         } else {
-            if (LINE_SHARES > 1) line_barrier_in_cluster<line_shape>();  // all blocks' frequencies are there
+            // Blocks read in others, when all are done and before one ends.
+            if (LINE_SHARES > 1) line_barrier_in_cluster<line_shape>();
             store_frequencies(w, a.out_stride);
-            if (LINE_SHARES > 1) line_barrier_in_cluster<line_shape>();  // no block reads in another one
+            if (LINE_SHARES > 1) line_barrier_in_cluster<line_shape>();
         }
     }
 }

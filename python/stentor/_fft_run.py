@@ -121,7 +121,7 @@ class Transform:
 
     @staticmethod
     def _few_even_turns(piece: Piece, split: Split) -> bool:
-        """Whether a cosine or sine transform runs in few iterations of a loop, at pairs of numbers."""
+        """Whether a cosine or sine transform runs in few turns of a loop, at pairs of numbers."""
         strides = [layout.strides[axis] for layout in (piece.source, piece.target) for axis in split.loop]
         few = math.prod(piece.source.shape[axis] for axis in split.loop) <= MOST_TURNS
         return few and not any(pairs_of(piece.kind)) and not any(stride % 2 for stride in strides)
@@ -476,7 +476,9 @@ def ready_for(x: Any, view: View, sizes: Tuple[int, ...], where: Tuple[int, ...]
 
 def on_device(x: Any, view: View, key: Tuple, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, inverse: bool,
               scale: float, out: Any = None) -> Any:
-    """Transforms an array on a GPU that has the transform's dtype and enough points; `key` is the call's key in the cache."""
+    """Transforms an array on a GPU that has the transform's dtype and enough points.
+
+    `key` is the call's key in the cache."""
     shape = list(view.layout.shape)
     for n, axis in zip(_input_sizes(sizes, kind), where):
         if n > shape[axis]:

@@ -1,7 +1,7 @@
 """dct, dst, their inverses and versions for several axes, with the arguments of scipy.fft.
 
-On a GPU a plan of the library runs types II and III where it can. Otherwise axes are transformed one
-after the other by the algorithms of _trigonometric.py.
+On a GPU a plan of the library runs types II and III where it can. Otherwise axes are transformed
+one after the other by the algorithms of _trigonometric.py.
 """
 
 import math
@@ -355,7 +355,7 @@ def _along(x: np.ndarray, axis: int, kind: Kind) -> np.ndarray:
 
 
 def _on_device(x: Any, view: Any, sizes: Tuple[int, ...], where: Tuple[int, ...], kinds: Sequence[Kind], key: Tuple) -> Any:
-    """Transforms a GPU array: by one plan, or with the arithmetic of its own library around plans."""
+    """Transforms a GPU array: by a plan, or with its own library's arithmetic around plans."""
     if view.dtype.startswith('complex'):
         space = namespace_of(x, 'a real transform of complex numbers')
         return space.pair(*(_on_device(part, open_array(part, 'x'), sizes, where, kinds, key) for part in (x.real, x.imag)))

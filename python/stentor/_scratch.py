@@ -35,7 +35,7 @@ class Prepared:
 
     @property
     def held(self) -> int:
-        """Bytes on the GPU between calls: scratch memory for one stream, if it is kept, and tables."""
+        """Bytes on the GPU between calls: a stream's scratch memory, if kept, and tables."""
         return min(self.bytes, TABLES) if self.ordered else 2 * self.bytes
 
     def used_by(self, view: Any) -> Any:

@@ -34,9 +34,9 @@ def drawn(rng):
     rank = int(rng.integers(1, 4))
     longest = {1: 20000, 2: 4000, 3: 40}[rank]
     shape = [smooth(rng, longest) for _ in range(rank)]
-    shape[-1] += shape[-1] % 2 * shape[-1]  # even rows
     if rank == 2:
-        shape[rng.integers(2)] = 2 * int(rng.integers(2, 20))
+        shape[rng.integers(2)] = smooth(rng, 40)
+    shape[-1] += shape[-1] % 2 * shape[-1]  # even rows
     where = sorted(int(a) for a in rng.permutation(rank)[:rng.integers(1, rank + 1)])
     x = rng.standard_normal(shape).astype(rng.choice(['f4', 'f8']))
     return x, where

@@ -1,8 +1,9 @@
 /* The fft strategy: batched transforms (after tcFFT), as passes over memory (fft_passes.c). A pass
  * is a launch of fft_line (fft_line_kernel.c), which can run any; of fft_warp on tensor cores
- * (fft_warp_kernel.c); of fft_shared for lines that fill shared memory, or fft_cosine for cosine and
- * sine transforms of such lines (fft_shared_kernel.c); of fft_image or fft_long in clusters of blocks (fft_cluster_kernels.c); or, for real data in several
- * passes, of fft_real (fft_real_kernel.c). */
+ * (fft_warp_kernel.c); of fft_shared for lines that fill shared memory, or fft_cosine for cosine
+ * and sine transforms (fft_shared_kernel.c); of fft_image or fft_long in clusters of blocks
+ * (fft_cluster_kernels.c); or, for real data in several passes, of fft_real (fft_real_kernel.c).
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
