@@ -137,6 +137,15 @@ class Composed(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, 'one device'):
             stentor.signal.fftconvolve(there(self.x), kernel)
 
+    def test_plans_are_kept(self):
+        """Plans whose scratch memory is allocated by the library stay cached, however large it is."""
+        x, kernel = there(RNG.standard_normal((62, 62))), there(RNG.standard_normal((3, 3)))
+        with unittest.mock.patch('stentor._memo.MOST_BYTES', 4096), unittest.mock.patch('stentor._scratch.TABLES', 256):
+            stentor.clear_cache()
+            stentor.signal.fftconvolve(x, kernel)
+            with unittest.mock.patch('stentor._fft_run.make_plan', None):
+                stentor.signal.fftconvolve(x, kernel)
+
     def test_types(self):
         """Numbers of all types are transformed as on the host, and so as in scipy."""
         seed = time.time_ns() % 2**32
