@@ -365,7 +365,8 @@ def _on_device(x: Any, view: Any, sizes: Tuple[int, ...], where: Tuple[int, ...]
         other = ready_for(x, view, sizes, where, kind)
         ready = x if other is None else other
         try:
-            return on_device(ready, open_array(ready, 'x'), key, sizes, where, kind, False, math.prod(each.factor for each in kinds))
+            opened: Any = open_array(ready, 'x')
+            return on_device(ready, opened, key, sizes, where, kind, False, math.prod(each.factor for each in kinds))
         except StentorError as error:  # for instance an odd or a prime length
             if error.status != 'STN_ERROR_UNSUPPORTED':
                 raise
