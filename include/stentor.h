@@ -594,11 +594,27 @@ STN_API stn_status stn_plan_kernel(const stn_plan *plan, size_t index, stn_kerne
  * On the host, a NaN or infinity makes its line's whole transform NaN or infinite and affects no
  * other line; intermediate sums never exceed the results, so a result that fits the dtype is right.
  * GPU kernels sum before they scale, and sums of real transforms may be four times the largest
- * unscaled result: keep that below a quarter of the dtype's largest number. */
+ * unscaled result: keep that below a quarter of the dtype's largest number.
+ *
+ * Cosine and sine transforms are real to real (REDFT10, REDFT01, RODFT10, RODFT01 of FFTW), along
+ * each axis of n points:
+ *
+ *     DCT2:  out[k] = 2 sum over j of  in[j] * cos(pi (2j+1) k / 2n)
+ *     DST2:  out[k] = 2 sum over j of  in[j] * sin(pi (2j+1) (k+1) / 2n)
+ *     DCT3:  out[k] = in[0] + 2 sum over j > 0 of  in[j] * cos(pi (2k+1) j / 2n)
+ *     DST3:  out[k] = (-1)^k in[n-1] + 2 sum over j < n-1 of  in[j] * sin(pi (2k+1) (j+1) / 2n)
+ *
+ * They run on GPUs, in f64 and f32: extents have the prime factors 2, 3, 5 and 7, and a line fits
+ * into a block's shared memory. Numbers are adjacent (stride 1) in pairs along one axis, of even
+ * extent, or along the batch, and other strides are even. They are always forward. */
 typedef enum stn_transform_kind {
     STN_C2C, /* complex to complex */
     STN_R2C, /* real to half spectrum: elements 0 to n/2 of the last axis; always forward */
-    STN_C2R  /* half spectrum to real, n real numbers along the last axis; always inverse */
+    STN_C2R, /* half spectrum to real, n real numbers along the last axis; always inverse */
+    STN_DCT2,
+    STN_DCT3,
+    STN_DST2,
+    STN_DST3
 } stn_transform_kind;
 
 typedef enum stn_direction { STN_FORWARD, STN_INVERSE } stn_direction;
@@ -627,6 +643,10 @@ typedef struct stn_transform {
     double forward_scale, inverse_scale;
     int in_place;  /* non-zero: in and out will be the same pointer (C2C: same strides) */
     int alignment; /* alignment in bytes of in and out, a power of two; 0 means 16 */
+    /* Non-zero, cosine and sine transforms only: out[0] of DCT2 and out[n-1] of DST2 are multiplied
+     * by sqrt(1/2), in[0] of DCT3 and in[n-1] of DST3 by sqrt(2). With the scale sqrt(1/2n) along
+     * each axis the transform is then orthogonal. */
+    int orthogonal;
 } stn_transform;
 #define STN_TRANSFORM_INIT STN_INIT_OF(stn_transform)
 

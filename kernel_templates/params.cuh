@@ -280,6 +280,11 @@ constexpr int LINE_PAD = 8;    // one element of padding after so many; 0: none
 constexpr int LINE_TABLE = 1024;
 constexpr int LINE_SHARES = 1;  // blocks of a cluster that hold a line together
 
+// ---- fft_cosine: LINE_*, FFT_LOOPS and these
+constexpr int COSINE_TYPE = 2;  // or 3
+constexpr int COSINE_SINE = 0;
+constexpr int COSINE_ROWS = 0;  // 1: lines of adjacent numbers, otherwise of pairs of numbers
+
 // ---- fft_block: small grids as a whole; inverse, scale and real sides as for fft_line
 constexpr int GRID_EXTENT[3] = {1, 16, 16};
 constexpr int GRID_RADICES = 1;                            // at most, for an axis

@@ -174,7 +174,7 @@ def _on_device(x: Any, view: View, key: Tuple, make: Maker, target: Any, dtype: 
             if given is None:
                 return result
             return apply(result, ('converted',), lambda *_: [], None, target)
-        prepared = remember(full, DeviceFilter(view, layout, dtype, alignment, passes, steps, overlap, local))
+        prepared = remember(full, DeviceFilter(view, layout, dtype, alignment, passes, steps, overlap, local).used_by(view))
     if given is None and dtype == view.dtype:
         remember_tensor(key, x, prepared)
     prepared(view, pointer)

@@ -28,7 +28,9 @@ from ._sweep import Sweep
 from ._team import TeamTransform, team_devices
 from ._words import listed, said, whole
 
-KINDS = {'c2c': lib.STN_C2C, 'r2c': lib.STN_R2C, 'c2r': lib.STN_C2R}
+# Of cosine and sine transforms, real to real, kinds may also be 'dct2 orthogonal' and so on.
+KINDS = {'c2c': lib.STN_C2C, 'r2c': lib.STN_R2C, 'c2r': lib.STN_C2R, 'dct2': lib.STN_DCT2, 'dct3': lib.STN_DCT3, 'dst2': lib.STN_DST2,
+         'dst3': lib.STN_DST3}
 REAL = {'complex64': 'float32', 'complex128': 'float64', 'float32': 'float32', 'float64': 'float64'}
 COMPLEX = {'float32': 'complex64', 'float64': 'complex128'}
 
@@ -38,6 +40,12 @@ def real_of(dtype: str) -> str:
     return REAL.get(dtype) or ('float64' if is_whole(dtype) else 'float32')
 
 
+def pairs_of(kind: str) -> Tuple[bool, bool]:
+    """Whether the input and the output of a kind of transform are complex."""
+    return kind in ('c2c', 'c2r'), kind in ('c2c', 'r2c')
+
+
+MOST_TURNS = 64  # of a loop's iterations on a GPU, each of them a launch or more
 TURN_POINTS = 512  # of a loop's iteration on the host: with fewer, copying the arrays is faster
 
 
@@ -64,7 +72,8 @@ class Transform:
         split = split_axes(piece.axes, piece.source, piece.target, spare=False, slowest=device == HOST)
         # The offsets of the loop's iterations are multiples of real numbers, at which complex
         # numbers would be misaligned, so that the arrays are copied instead.
-        move = bool(split.loop) and (self._few_points(piece, split) if device == HOST else piece.kind != 'c2c')
+        on_device = piece.kind != 'c2c' and not self._few_even_turns(piece, split)
+        move = bool(split.loop) and (self._few_points(piece, split) if device == HOST else on_device)
         try:
             self._plan(device, self._move(piece) if move else piece, real, inverse, 16 if move and device != HOST else alignment)
         except StentorError:  # without cuFFT, strided arrays may fail where dense copies succeed
@@ -81,7 +90,9 @@ class Transform:
             work.extent[i] = long.shape[axis]
             work.in_stride[i], work.out_stride[i] = piece.source.strides[axis], piece.target.strides[axis]
         batch_of(work, split.batch, piece.source, piece.target)
-        work.kind, work.direction = KINDS[piece.kind], lib.STN_INVERSE if inverse else lib.STN_FORWARD
+        name, _, orthogonal = piece.kind.partition(' ')
+        work.kind, work.orthogonal = KINDS[name], bool(orthogonal)
+        work.direction = lib.STN_INVERSE if inverse else lib.STN_FORWARD
         work.dtype, work.alignment = DTYPES[real], 2 * ITEM_SIZES[real] if split.loop else alignment
         work.forward_scale = work.inverse_scale = piece.scale
         self.handle: Any  # a Handle or a TeamTransform
@@ -89,7 +100,7 @@ class Transform:
             self.handle = TeamTransform(device, work)
         else:
             self.handle = make_plan(context(device), lib.stn_plan_create_fft, work, tune='estimate')
-        sizes = [ITEM_SIZES[real] * (1 if piece.kind == side else 2) for side in ('r2c', 'c2r')]
+        sizes = [ITEM_SIZES[real] * (2 if pairs else 1) for pairs in pairs_of(piece.kind)]
         self.workspace = self.handle.workspace
         turns = [(a * sizes[0], b * sizes[1]) for a, b in zip(loop_offsets(split.loop, piece.source),
                                                               loop_offsets(split.loop, piece.target))]
@@ -107,6 +118,13 @@ class Transform:
             return True
         layouts = [layout for layout, kind in ((piece.source, 'r2c'), (piece.target, 'c2r')) if kind == piece.kind]
         return any(layout.strides[axis] % 2 for layout in layouts for axis in split.loop)
+
+    @staticmethod
+    def _few_even_turns(piece: Piece, split: Split) -> bool:
+        """Whether a cosine or sine transform runs in few turns of a loop, at pairs of numbers."""
+        strides = [layout.strides[axis] for layout in (piece.source, piece.target) for axis in split.loop]
+        few = math.prod(piece.source.shape[axis] for axis in split.loop) <= MOST_TURNS
+        return few and not any(pairs_of(piece.kind)) and not any(stride % 2 for stride in strides)
 
     def _move(self, piece: Piece) -> Piece:
         """The piece with the transformed axes moved last, for arrays that are copied."""
@@ -135,7 +153,7 @@ class Job:
         self.real = REAL[dtype]
         self.pieces = _pieces(source, sizes, axes, kind, scale)
         self.parts = [Transform(device, piece, self.real, inverse, alignment) for piece in self.pieces]
-        self.dtypes = [self.real if piece.kind == 'c2r' else COMPLEX[self.real] for piece in self.pieces]
+        self.dtypes = [COMPLEX[self.real] if pairs_of(piece.kind)[1] else self.real for piece in self.pieces]
 
     def on_host(self, x: np.ndarray, out: Optional[np.ndarray] = None) -> np.ndarray:
         """The transform, in a new array or in `out`, which has the result's layout and dtype."""
@@ -172,7 +190,7 @@ class DeviceJob(Prepared):
         self._sizes.append(rounded(int(np.prod(made.shape)) * ITEM_SIZES[real] * (2 if pairs else 1)))
 
     def _add_piece(self, device: int, piece: Piece, part: Transform, real: str) -> None:
-        pairs = piece.kind != 'r2c', piece.kind != 'c2r'
+        pairs = pairs_of(piece.kind)
         if part.order is not None:
             self._add(_mover(device, _permuted(piece.source, part.order), part.piece.source, real, pairs[0]), part.piece.source, real,
                       pairs[0])
@@ -215,7 +233,7 @@ def _pieces(source: Layout, sizes: Tuple[int, ...], axes: Tuple[int, ...], kind:
     The group with the halved axis is the first of a real-to-complex transform, and the last of a
     complex-to-real one."""
     groups = [tuple(axes[max(0, i - 3):i]) for i in range(len(axes), 0, -3)]
-    kinds = ['c2c'] * len(groups)
+    kinds = ['c2c' if kind in ('r2c', 'c2r') else kind] * len(groups)
     if kind == 'r2c':
         kinds[0] = kind
     if kind == 'c2r':
@@ -272,10 +290,10 @@ def transform(x: Any, s: Any, axes: Any, norm: Any, kind: str, inverse: bool, wo
     if isinstance(opened, View):
         if not where:
             raise ValueError('axes is empty: on a GPU, leave out None')
-        other = _ready_for(x, opened, _input_sizes(sizes, kind), where, kind)
+        other = ready_for(x, opened, _input_sizes(sizes, kind), where, kind)
         if other is not None:
             return transform(other, s, axes, norm, kind, inverse, None, None, out, single)
-        return _on_device(x, opened, key, sizes, where, kind, inverse, scale, out)
+        return on_device(x, opened, key, sizes, where, kind, inverse, scale, out)
     if out is None:
         return opened.back(_on_host(opened.array, key, sizes, where, kind, inverse, scale, team))
     given = open_target(out)
@@ -438,13 +456,13 @@ def resized(x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], dtype
     return made
 
 
-def _ready_for(x: Any, view: View, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str) -> Any:
+def ready_for(x: Any, view: View, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str) -> Any:
     """The array converted to the transform's dtype and padded with zeros, by its own library.
 
     Of other libraries, real numbers are converted for a transform of real ones. None if nothing is
     to be done, or cannot be."""
     real = real_of(view.dtype)
-    dtype = view.dtype if view.dtype.startswith('complex') else real if kind == 'r2c' else COMPLEX[real]
+    dtype = view.dtype if view.dtype.startswith('complex') else COMPLEX[real] if pairs_of(kind)[0] else real
     extra = [0] * len(view.layout.shape)
     for n, axis in zip(sizes, where):
         extra[axis] = max(0, n - view.layout.shape[axis])
@@ -456,15 +474,18 @@ def _ready_for(x: Any, view: View, sizes: Tuple[int, ...], where: Tuple[int, ...
     return made
 
 
-def _on_device(x: Any, view: View, key: Tuple, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, inverse: bool,
-               scale: float, out: Any = None) -> Any:
+def on_device(x: Any, view: View, key: Tuple, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, inverse: bool,
+              scale: float, out: Any = None) -> Any:
+    """Transforms an array on a GPU that has the transform's dtype and enough points.
+
+    `key` is the call's key in the cache."""
     shape = list(view.layout.shape)
     for n, axis in zip(_input_sizes(sizes, kind), where):
         if n > shape[axis]:
             raise ValueError(f'{n} points are asked for along axis {axis}, but x has {shape[axis]}: fill it with zeros first')
         shape[axis] = n
-    if (kind == 'r2c') == view.dtype.startswith('complex') or view.dtype not in REAL:
-        needed = 'real numbers: float32 or float64' if kind == 'r2c' else 'complex64 or complex128'
+    if pairs_of(kind)[0] != view.dtype.startswith('complex') or view.dtype not in REAL:
+        needed = 'complex64 or complex128' if pairs_of(kind)[0] else 'real numbers: float32 or float64'
         raise ValueError(f'x has dtype {view.dtype} on a GPU, but this transform takes {needed}')
     if 0 in shape:
         raise ValueError('x has no points: nothing to transform')
@@ -477,7 +498,8 @@ def _on_device(x: Any, view: View, key: Tuple, sizes: Tuple[int, ...], where: Tu
     full = (key, view.layout, view.dtype, view.device, alignment)
     prepared = recall(full)
     if prepared is None:
-        prepared = remember(full, DeviceJob(view.device, layout, view.dtype, sizes, where, kind, inverse, scale, alignment))
+        job = DeviceJob(view.device, layout, view.dtype, sizes, where, kind, inverse, scale, alignment)
+        prepared = remember(full, job.used_by(view))
     remember_tensor(key, x, prepared)
     if out is not None:
         prepared(view, _device_target(view, out, prepared))

@@ -1,19 +1,31 @@
 """dct, dst, their inverses and versions for several axes, with the arguments of scipy.fft.
 
-Axes are transformed one after the other by the algorithms of _trigonometric.py.
+On a GPU a plan of the library runs types II and III where it can. Otherwise axes are transformed
+one after the other by the algorithms of _trigonometric.py.
 """
 
-from typing import Any, Optional, Sequence, Tuple
+import math
+from typing import Any, Callable, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ._arguments import settled
+from ._arguments import frozen, settled
 from ._arrays import Host, open_array
 from ._convert import converted
-from ._fft_run import REAL, check_unused, real_of, resized, size_and_axis, sizes_and_axes
+from ._errors import StentorError
+from ._fft_run import REAL, check_unused, on_device, ready_for, real_of, resized, size_and_axis, sizes_and_axes
+from ._memo import recall, remember
 from ._namespace import COLUMNS, NUMPY, namespace_of
+from ._quick import quick
 from ._trigonometric import Kind, lines, logical_length
 from ._words import said, whole
+
+class _Refused:
+    """A mark in the cache: no plan runs a transform."""
+
+    def finish(self) -> None:
+        """A mark has no work to wait for."""
+
 
 Sizes = Optional[Sequence[int]]
 BLOCK = 1 << 17  # numbers that are transformed together, so that they stay in cache between steps
@@ -255,17 +267,23 @@ def idstn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] 
 
 
 def _one(x: Any, kind: Any, n: Any, axis: Any, norm: Any, workers: Any, orthogonal: Any, sine: bool, inverse: bool) -> Any:
-    opened, kind = open_array(x, 'x'), _checked(kind, norm, workers)
-    shape = opened.array.shape if isinstance(opened, Host) else opened.layout.shape
-    sizes, where = size_and_axis(shape, n, axis, 'c2c')
-    return _run(x, opened, sizes, where, kind, norm, orthogonal, sine, inverse)
+    return _found(x, _checked(kind, norm, workers), n, axis, norm, orthogonal, sine, inverse, size_and_axis)
 
 
 def _several(x: Any, kind: Any, s: Any, axes: Any, norm: Any, workers: Any, orthogonal: Any, sine: bool, inverse: bool) -> Any:
-    opened, kind = open_array(x, 'x'), _checked(kind, norm, workers)
+    return _found(x, _checked(kind, norm, workers), settled(s), settled(axes), norm, orthogonal, sine, inverse, sizes_and_axes)
+
+
+def _found(x: Any, kind: int, s: Any, axes: Any, norm: Any, orthogonal: Any, sine: bool, inverse: bool, given: Callable) -> Any:
+    """Runs a cached transform of a GPU array, or the call; `given` checks its sizes and axes."""
+    key = ('cosine', kind, frozen(s), frozen(axes), norm, orthogonal, sine, inverse, given)
+    made = None if isinstance(x, np.ndarray) else quick(key, x)
+    if made is not None:
+        return made
+    opened = open_array(x, 'x')
     shape = opened.array.shape if isinstance(opened, Host) else opened.layout.shape
-    sizes, where = sizes_and_axes(shape, settled(s), settled(axes), 'c2c')
-    return _run(x, opened, sizes, where, kind, norm, orthogonal, sine, inverse)
+    sizes, where = given(shape, s, axes, 'c2c')
+    return _run(x, opened, sizes, where, kind, norm, orthogonal, sine, inverse, key)
 
 
 def _checked(kind: Any, norm: Any, workers: Any) -> int:
@@ -279,7 +297,7 @@ def _checked(kind: Any, norm: Any, workers: Any) -> int:
 
 
 def _run(x: Any, opened: Any, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: int, norm: Any, orthogonal: Any, sine: bool,
-         inverse: bool) -> Any:
+         inverse: bool, key: Tuple) -> Any:
     kinds = []
     for points, axis in zip(sizes, where):
         length = logical_length(kind, sine, points)
@@ -291,7 +309,7 @@ def _run(x: Any, opened: Any, sizes: Tuple[int, ...], where: Tuple[int, ...], ki
         kinds.append(Kind(number, sine, factor, norm == 'ortho' if orthogonal is None else bool(orthogonal)))
     if isinstance(opened, Host):
         return opened.back(_on_host(opened.array, sizes, where, kinds))
-    return _on_device(x, opened, sizes, where, kinds)
+    return _on_device(x, opened, sizes, where, kinds, key)
 
 
 def _on_host(x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], kinds: Sequence[Kind]) -> np.ndarray:
@@ -336,11 +354,35 @@ def _along(x: np.ndarray, axis: int, kind: Kind) -> np.ndarray:
     return made
 
 
-def _on_device(x: Any, view: Any, sizes: Tuple[int, ...], where: Tuple[int, ...], kinds: Sequence[Kind]) -> Any:
-    """Transforms a GPU array, with the arithmetic of its own library around the plans."""
-    space = namespace_of(x, 'a real transform')
+def _on_device(x: Any, view: Any, sizes: Tuple[int, ...], where: Tuple[int, ...], kinds: Sequence[Kind], key: Tuple) -> Any:
+    """Transforms a GPU array: by a plan, or with its own library's arithmetic around plans."""
     if view.dtype.startswith('complex'):
-        return space.pair(*(_on_device(part, open_array(part, 'x'), sizes, where, kinds) for part in (x.real, x.imag)))
+        space = namespace_of(x, 'a real transform of complex numbers')
+        return space.pair(*(_on_device(part, open_array(part, 'x'), sizes, where, kinds, key) for part in (x.real, x.imag)))
+    kind = _kind_of_plan(kinds)
+    refused = ('refused', key, view.layout)
+    if kind and recall(refused) is None:
+        other = ready_for(x, view, sizes, where, kind)
+        ready = x if other is None else other
+        try:
+            opened: Any = open_array(ready, 'x')
+            return on_device(ready, opened, key, sizes, where, kind, False, math.prod(each.factor for each in kinds))
+        except StentorError as error:  # for instance an odd or a prime length
+            if error.status != 'STN_ERROR_UNSUPPORTED':
+                raise
+            remember(refused, _Refused())
+    return _by_arithmetic(x, view, sizes, where, kinds)
+
+
+def _kind_of_plan(kinds: Sequence[Kind]) -> Optional[str]:
+    """The kind of transform of a plan for all axes; None if plans have no such kind."""
+    alike = {(each.type, each.sine, each.orthogonal) for each in kinds}
+    number, sine, orthogonal = alike.pop() if len(alike) == 1 else (0, False, False)
+    return f"{'dst' if sine else 'dct'}{number}{' orthogonal' if orthogonal else ''}" if number in (2, 3) else None
+
+
+def _by_arithmetic(x: Any, view: Any, sizes: Tuple[int, ...], where: Tuple[int, ...], kinds: Sequence[Kind]) -> Any:
+    space = namespace_of(x, 'this real transform')
     if space.name == 'torch':
         x = x.detach()
     if view.dtype not in REAL:

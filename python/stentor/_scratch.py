@@ -9,6 +9,7 @@ from ._device import DeviceArray
 from ._locks import new_lock
 from ._memo import pin
 
+TABLES = 1 << 18  # an estimate of the bytes of a prepared object's tables, at most
 STREAMS = 16  # the largest number of streams whose scratch memory is kept
 _lock = new_lock()
 
@@ -27,14 +28,20 @@ class Prepared:
 
     def __init__(self, device: int, scratch: int):
         self.device, self.bytes, self.lock = device, scratch, new_lock()
+        self.ordered = False  # the library of the arrays allocates in stream order
         # The function that runs the whole call, if that is a single plan.
         self.single: Optional[Callable[[int, int, int, int], None]] = None
         self._own: Dict[int, DeviceArray] = {}  # scratch memory of the last STREAMS streams
 
     @property
     def held(self) -> int:
-        """Bytes on the GPU: scratch memory for one stream, and tables, which are no larger."""
-        return 2 * self.bytes
+        """Bytes on the GPU between calls: a stream's scratch memory, if kept, and tables."""
+        return min(self.bytes, TABLES) if self.ordered else 2 * self.bytes
+
+    def used_by(self, view: Any) -> Any:
+        """The object, which from now on runs on arrays that allocate as the one of `view`."""
+        self.ordered = view.ordered
+        return self
 
     def scratch(self, view: Any) -> Tuple[int, Any]:
         """The address of a call's scratch memory, and the object that keeps it alive.

@@ -329,8 +329,9 @@ def _has_few_primes(a: Any, b: Any, space: Namespace) -> bool:
 
 
 def _product(a: Any, b: Any, space: Namespace) -> Any:
-    if space.name == 'numpy' and np.broadcast_shapes(a.shape, b.shape) == a.shape and a.dtype == np.result_type(a, b):
-        return np.multiply(a, b, out=a)
+    if tuple(np.broadcast_shapes(a.shape, b.shape)) == tuple(a.shape) and type_name(a) == np.result_type(type_name(a), type_name(b)):
+        a *= b  # in place, where arrays can be changed
+        return a
     return a * b
 
 

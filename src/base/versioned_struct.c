@@ -1,6 +1,7 @@
 /* See versioned_struct.h: the known layouts, and the copy into the newest one. */
 #include "base/versioned_struct.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -8,13 +9,14 @@
 /* The layouts of release 0.2.0, the first one with a tag. */
 #define LAYOUT(name) const stn_layout stn_layout_##name = {"stn_" #name, {sizeof(stn_##name)}}
 LAYOUT(problem);
-LAYOUT(transform);
 LAYOUT(spectral_conv);
 LAYOUT(context_options);
 LAYOUT(plan_options);
 LAYOUT(execution);
 LAYOUT(system_problem);
 LAYOUT(system_arrays);
+/* With a member since then. */
+const stn_layout stn_layout_transform = {"stn_transform", {offsetof(stn_transform, orthogonal), sizeof(stn_transform)}};
 
 stn_status stn_read_versioned_struct(const stn_layout *layout, const void *given, void *into, stn_error *error) {
     size_t size = layout->sizes[0], newest = size, released = 0;

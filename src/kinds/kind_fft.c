@@ -1,4 +1,6 @@
 /* Transforms as a kind of work: the operations that plans need on a stn_fft. */
+#include <stdio.h>
+
 #include "base/arith.h"
 #include "kinds/kinds.h"
 #include "plan/calibration.h"
@@ -53,6 +55,10 @@ static stn_points points(const stn_plan *plan, stn_work_side side, const void *f
 /* ---- choosing -------------------------------------------------------------------------------- */
 
 static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
+    if (stn_fft_is_cosine(&plan->fft) && row != &stn_fft_strategy_fft) {
+        snprintf(reason, size, "it has no cosine and sine transforms");
+        return false;
+    }
     return row->fft.applies(&plan->fft, &plan->machine, reason, size);
 }
 
@@ -92,6 +98,7 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
     to->number(to->user, "f16 sums", fft->f16_sums);
     to->number(to->user, "scaled", fft->scale != 1);
     to->number(to->user, "in place", fft->in_place);
+    if (stn_fft_is_cosine(fft)) to->number(to->user, "orthogonal", fft->orthogonal);
     to->number(to->user, "alignment", fft->alignment);
 }
 

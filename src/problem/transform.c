@@ -15,9 +15,11 @@ static stn_status canonical_scalars(const stn_transform *t, stn_fft *fft, stn_er
     if (t->rank < 1 || t->rank > STN_MAX_RANK)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the transform's rank is %d: 1 to %d axes can be transformed", t->rank, STN_MAX_RANK);
-    if (t->kind < STN_C2C || t->kind > STN_C2R)
+    if (t->kind < STN_C2C || t->kind > STN_DST3)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "the transform's kind %d is unknown: use STN_C2C, STN_R2C or STN_C2R", (int)t->kind);
+                        "the transform's kind %d is unknown: use STN_C2C, STN_R2C, STN_C2R, STN_DCT2, STN_DCT3, "
+                        "STN_DST2 or STN_DST3",
+                        (int)t->kind);
     if (t->kind == STN_C2C && t->direction != STN_FORWARD && t->direction != STN_INVERSE)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the transform's direction %d is unknown: use STN_FORWARD or STN_INVERSE", (int)t->direction);
@@ -34,8 +36,9 @@ static stn_status canonical_scalars(const stn_transform *t, stn_fft *fft, stn_er
     fft->dtype = t->dtype;
     fft->f16_sums = t->f16_sums != 0;
     fft->in_place = t->in_place != 0;
-    fft->in.real = t->kind == STN_R2C;
-    fft->out.real = t->kind == STN_C2R;
+    fft->in.real = t->kind == STN_R2C || t->kind >= STN_DCT2;
+    fft->out.real = t->kind >= STN_C2R;
+    fft->orthogonal = t->orthogonal != 0 && t->kind >= STN_DCT2;
     fft->scale = fft->inverse ? t->inverse_scale : t->forward_scale;
     if (!isfinite(fft->scale))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the %s_scale is %g: it must be finite, or 0 for 1",
@@ -45,7 +48,7 @@ static stn_status canonical_scalars(const stn_transform *t, stn_fft *fft, stn_er
 }
 
 static stn_status canonical_alignment(const stn_transform *t, stn_fft *fft, stn_error *error) {
-    int least = (int)stn_max((int64_t)stn_fft_element(fft, &fft->in), (int64_t)stn_fft_element(fft, &fft->out));
+    int least = 2 * (int)stn_dtype_size(t->dtype);
     int alignment = t->alignment ? t->alignment : 16;
     if (alignment < least || alignment > 4096 || (alignment & (alignment - 1)))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
@@ -93,7 +96,7 @@ static stn_status canonical_side(stn_fft *fft, bool of_output, const ptrdiff_t *
     bool dense = true;
     for (int axis = 0; axis < fft->rank; axis++) dense = dense && stride[axis] == 0;
     /* each real row is padded to the size of its half spectrum */
-    if (dense && side->real && fft->in_place) {
+    if (dense && side->real && fft->in_place && !stn_fft_is_cosine(fft)) {
         ptrdiff_t next = 2 * (fft->n[2] / 2 + 1);
         padded[fft->rank - 1] = 1;
         for (int axis = fft->rank - 2; axis >= 0; axis--) {
@@ -122,13 +125,13 @@ static stn_status check_in_place(const stn_fft *fft, stn_error *error) {
     bool good = fft->batch == 1 || in->batch_stride * (2 - in->real) == out->batch_stride * (2 - out->real);
     for (int axis = 0; axis < 2; axis++)
         good = good && (fft->n[axis] == 1 || in->stride[axis] * (2 - in->real) == out->stride[axis] * (2 - out->real));
-    if (fft->kind == STN_C2C)
+    if (fft->kind == STN_C2C || stn_fft_is_cosine(fft))
         good = good && (fft->n[2] == 1 || in->stride[2] == out->stride[2]);
     else
         good = good && (in->n[2] == 1 || in->stride[2] == 1) && (out->n[2] == 1 || out->stride[2] == 1);
     if (good) return STN_OK;
     return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                    fft->kind == STN_C2C
+                    fft->kind == STN_C2C || stn_fft_is_cosine(fft)
                         ? "the transform is in place but its input and output strides differ: make them equal"
                         : "the transform is in place, so its last axis must have stride 1 on both sides and every "
                           "other real stride must be twice the complex one: leave all strides 0 for that layout");
@@ -181,7 +184,8 @@ double stn_fft_flops(const stn_fft *fft) {
 /* ---- description ----------------------------------------------------------------------------- */
 
 const char *stn_transform_kind_name(stn_transform_kind kind) {
-    return kind == STN_C2C ? "c2c" : kind == STN_R2C ? "r2c" : "c2r";
+    static const char *const names[] = {"c2c", "r2c", "c2r", "dct2", "dct3", "dst2", "dst3"};
+    return names[kind];
 }
 
 static bool is_dense(const stn_fft_side *side) {
@@ -194,6 +198,7 @@ void stn_fft_print(const stn_fft *fft, stn_text *text) {
     for (int axis = 3 - fft->rank; axis < 3; axis++)
         stn_text_printf(text, "%s%" PRId64, axis > 3 - fft->rank ? " x " : "", fft->n[axis]);
     stn_text_printf(text, " %s", stn_transform_kind_name(fft->kind));
+    if (fft->orthogonal) stn_text_printf(text, " orthogonal");
     if (fft->kind == STN_C2C) stn_text_printf(text, " %s", fft->inverse ? "inverse" : "forward");
     if (fft->batch > 1) stn_text_printf(text, " in batches of %" PRId64, fft->batch);
     stn_text_printf(text, ", %s%s", stn_dtype_name(fft->dtype), fft->f16_sums ? " with f16 sums" : "");
@@ -207,6 +212,10 @@ void stn_fft_json(const stn_fft *fft, stn_text *text) {
     stn_text_append(text, "{", 1);
     stn_json_text(text, "transform", stn_transform_kind_name(fft->kind));
     stn_json_text(text, "direction", fft->inverse ? "inverse" : "forward");
+    if (stn_fft_is_cosine(fft)) {
+        stn_json_key(text, "orthogonal");
+        stn_text_printf(text, "%s", fft->orthogonal ? "true" : "false");
+    }
     stn_json_integer(text, "rank", fft->rank);
     stn_json_integers(text, "extent", fft->n + first, fft->rank);
     stn_json_integer(text, "batch", fft->batch);

@@ -20,7 +20,8 @@ typedef struct stn_fft_side {
 
 typedef struct stn_fft {
     stn_transform_kind kind;
-    bool inverse; /* the sign of the exponent is + */
+    bool inverse;    /* the sign of the exponent is + */
+    bool orthogonal; /* of cosine and sine transforms */
     int rank;
     int64_t n[3]; /* points of the transform, of its real side if there is one */
     int64_t batch;
@@ -34,6 +35,8 @@ typedef struct stn_fft {
 
 stn_status stn_fft_make(const stn_transform *transform, stn_fft *fft, stn_error *error);
 
+/* Whether it is a cosine or sine transform, which GPUs run only. */
+static inline bool stn_fft_is_cosine(const stn_fft *fft) { return fft->kind >= STN_DCT2; }
 /* Bytes of one element of a side. */
 size_t stn_fft_element(const stn_fft *fft, const stn_fft_side *side);
 /* Elements from the first to one past the last that a side touches, all batches. */

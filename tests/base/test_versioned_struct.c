@@ -58,9 +58,10 @@ Test(versioned_struct, sizes_of_no_release_are_refused) {
     }
 }
 
-Test(versioned_struct, the_library_has_one_release) {
-    const stn_layout *all[] = {&stn_layout_problem,         &stn_layout_transform,    &stn_layout_spectral_conv,
-                               &stn_layout_context_options, &stn_layout_plan_options, &stn_layout_execution,
-                               &stn_layout_system_problem,  &stn_layout_system_arrays};
+Test(versioned_struct, one_release_and_members_since_then) {
+    const stn_layout *all[] = {&stn_layout_problem,      &stn_layout_spectral_conv, &stn_layout_context_options,
+                               &stn_layout_plan_options, &stn_layout_execution,     &stn_layout_system_problem,
+                               &stn_layout_system_arrays};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) cr_expect(all[i]->sizes[0] && !all[i]->sizes[1]);
+    cr_expect(stn_layout_transform.sizes[0] < stn_layout_transform.sizes[1] && !stn_layout_transform.sizes[2]);
 }

@@ -1,6 +1,7 @@
 /* Canonicalisation of transforms: defaults, invalid layouts, descriptions. */
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stddef.h>
 
 #include "problem/transform.h"
 #include "refusal.h"
@@ -56,6 +57,23 @@ Test(transform, dense_layouts) {
     lies(&fft.out, 10, 12, 80);
 }
 
+Test(transform, cosines) {
+    stn_transform t = plane();
+    t.kind = STN_DCT2, t.in_place = t.orthogonal = 1;
+    stn_fft fft = made(&t);
+    lies(&fft.in, 10, 10, 60);
+    lies(&fft.out, 10, 10, 60);
+    cr_expect(!fft.inverse && fft.orthogonal && fft.in.real && fft.out.real);
+    t.struct_size = offsetof(stn_transform, orthogonal); /* as compiled before it had the member */
+    cr_expect(!made(&t).orthogonal);
+    stn_text text = STN_TEXT_EMPTY;
+    stn_fft_print(&fft, &text);
+    cr_expect_str_eq(text.data, "2D 6 x 10 dct2 orthogonal in batches of 3, f32, in place");
+    stn_text_clear(&text);
+    t = plane(), t.orthogonal = 1; /* means nothing for other kinds */
+    cr_expect(!made(&t).orthogonal);
+}
+
 Test(transform, a_line_in_place_is_padded) {
     stn_transform t = STN_TRANSFORM_INIT;
     t.rank = 1, t.extent[0] = 7, t.batch = 4, t.kind = STN_R2C, t.in_place = 1;
@@ -99,7 +117,7 @@ Test(transform, refusals) {
     refused(NULL, "transform is NULL", "pass");
     t.rank = 0, refused(&t, "rank is 0", "1 to 3");
     t.rank = 4, refused(&t, "rank is 4", "1 to 3");
-    t = plane(), t.kind = (stn_transform_kind)3, refused(&t, "kind 3", "STN_C2C");
+    t = plane(), t.kind = (stn_transform_kind)7, refused(&t, "kind 7", "STN_C2C");
     t = plane(), t.direction = (stn_direction)2, refused(&t, "direction 2", "STN_FORWARD");
     t = plane(), t.dtype = (stn_dtype)5, refused(&t, "dtype 5", "STN_F64");
     t = plane(), t.f16_sums = 1, refused(&t, "f16_sums", "f32");

@@ -8,6 +8,7 @@ import sys
 import time
 import types
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -111,6 +112,12 @@ class Composed(unittest.TestCase):
         self.same(stentor.fft.dct, self.x + 1j)
         self.same(stentor.fft.dct, self.x, n=5)
 
+    def test_real_transforms_by_plans(self):
+        x = RNG.standard_normal((40, 120))
+        for function, kind in ((stentor.fft.dctn, 2), (stentor.fft.dstn, 3)):
+            with self.subTest(function=function), unittest.mock.patch('stentor._real_transforms._by_arithmetic', None):
+                self.same(function, x, kind, norm='ortho')
+
     def test_hermitian_and_helpers(self):
         self.same(stentor.fft.hfft, self.x + 1j)
         self.same(stentor.fft.ihfft, self.x, norm='ortho')
@@ -128,6 +135,15 @@ class Composed(unittest.TestCase):
             self.same(stentor.signal.oaconvolve, RNG.standard_normal((3, 90)), kernel, mode)
         with self.assertRaisesRegex(ValueError, 'one device'):
             stentor.signal.fftconvolve(there(self.x), kernel)
+
+    def test_plans_are_kept(self):
+        """Plans whose scratch memory the library allocates stay cached, however large it is."""
+        x, kernel = there(RNG.standard_normal((62, 62))), there(RNG.standard_normal((3, 3)))
+        with unittest.mock.patch('stentor._memo.MOST_BYTES', 4096), unittest.mock.patch('stentor._scratch.TABLES', 256):
+            stentor.clear_cache()
+            stentor.signal.fftconvolve(x, kernel)
+            with unittest.mock.patch('stentor._fft_run.make_plan', None):
+                stentor.signal.fftconvolve(x, kernel)
 
     def test_types(self):
         """Numbers of all types are transformed as on the host, and so as in scipy."""

@@ -1,8 +1,9 @@
 /* The fft strategy: batched transforms (after tcFFT), as passes over memory (fft_passes.c). A pass
  * is a launch of fft_line (fft_line_kernel.c), which can run any; of fft_warp on tensor cores
- * (fft_warp_kernel.c); of fft_shared for lines that fill shared memory (fft_shared_kernel.c); of
- * fft_image or fft_long in clusters of blocks (fft_cluster_kernels.c); or, for real data in several
- * passes, of fft_real (fft_real_kernel.c). */
+ * (fft_warp_kernel.c); of fft_shared for lines that fill shared memory, or fft_cosine for cosine
+ * and sine transforms (fft_shared_kernel.c); of fft_image or fft_long in clusters of blocks
+ * (fft_cluster_kernels.c); or, for real data in several passes, of fft_real (fft_real_kernel.c).
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -25,8 +26,9 @@
 #include "strategies/table.h"
 
 static const char *const kernel_names[] = {
-    [BY_LINE] = "fft_line",   [BY_WARP] = "fft_warp", [BY_REAL] = "fft_real",
-    [BY_IMAGE] = "fft_image", [BY_LONG] = "fft_long", [BY_SHARED_MEMORY] = "fft_shared"};
+    [BY_LINE] = "fft_line",    [BY_WARP] = "fft_warp", [BY_REAL] = "fft_real",
+    [BY_IMAGE] = "fft_image",  [BY_LONG] = "fft_long", [BY_SHARED_MEMORY] = "fft_shared",
+    [BY_COSINE] = "fft_cosine"};
 
 /* ---- the estimate */
 
@@ -34,7 +36,7 @@ static double pass_seconds(const stn_fft *fft, const stn_machine *machine, const
     const fft_pass *pass = &state->passes.pass[i];
     if (state->by[i] == BY_LINE) return fft_line_seconds(pass, &state->shape[i], fft->dtype, machine);
     if (state->by[i] == BY_WARP) return fft_warp_seconds(pass, machine);
-    if (state->by[i] == BY_SHARED_MEMORY) return fft_shared_seconds(pass, &state->shared_shape[i], fft->dtype, machine);
+    if (fft_by_shared_memory(state, i)) return fft_shared_seconds(pass, &state->shared_shape[i], fft->dtype, machine);
     if (fft_by_cluster(state, i)) return fft_cluster_seconds(pass, machine);
     return fft_real_seconds(pass, fft->dtype, machine);
 }
@@ -64,7 +66,7 @@ static fft_tables tables_of(const stn_plan *plan, const fft_state *state, int i,
     if (state->by[i] == BY_LINE) return fft_line_tables(pass, &state->shape[i], plan->fft.dtype, to);
     if (state->by[i] == BY_REAL) return (fft_tables){.twiddles = fft_real_roots(pass, plan->fft.dtype, to)};
     if (fft_by_cluster(state, i)) return (fft_tables){0};
-    if (state->by[i] == BY_SHARED_MEMORY)
+    if (fft_by_shared_memory(state, i))
         return (fft_tables){.twiddles = fft_shared_roots(pass, &state->shared_shape[i], plan->fft.dtype, to)};
     if (to) fft_warp_roots(pass, to);
     return (fft_tables){.twiddles = (size_t)pass->length};
@@ -95,7 +97,7 @@ static stn_status prepare_pass(stn_plan *plan, fft_state *state, int i, stn_erro
     if (state->by[i] == BY_LINE) {
         fft_line_params(&state->passes.pass[i], &state->shape[i], plan->fft.dtype, &params);
         shared = fft_line_shared(&state->passes.pass[i], &state->shape[i], plan->fft.dtype);
-    } else if (state->by[i] == BY_SHARED_MEMORY) {
+    } else if (fft_by_shared_memory(state, i)) {
         fft_shared_params(&state->passes.pass[i], &state->shared_shape[i], plan->fft.dtype, &params);
         shared = fft_shared_bytes(&state->shared_shape[i], plan->fft.dtype);
     } else if (state->by[i] == BY_WARP)
@@ -133,7 +135,7 @@ static stn_status launch(const stn_plan *plan, int i, const void *from, void *to
     const fft_pass *pass = &state->passes.pass[i];
     const unsigned char *twiddle = (const unsigned char *)state->roots + state->first[i] * root_bytes(plan);
     if (state->by[i] == BY_REAL) return fft_real_launch(state->kernel[i], pass, from, to, twiddle, stream, error);
-    if (state->by[i] == BY_SHARED_MEMORY)
+    if (fft_by_shared_memory(state, i))
         return fft_shared_launch(state->kernel[i], pass, &state->shared_shape[i], plan->fft.dtype, from, to, twiddle,
                                  stream, error);
     if (state->by[i] == BY_IMAGE) return fft_image_launch(state->kernel[i], pass, from, to, stream, error);
@@ -171,7 +173,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     for (int i = 0; i < state->passes.count; i++) {
         const fft_line_shape *shape = &state->shape[i];
         const stn_shared_fft *shared_shape = &state->shared_shape[i];
-        if (state->by[i] == BY_SHARED_MEMORY) {
+        if (fft_by_shared_memory(state, i)) {
             stn_text_printf(text, "%s %d points in shared memory by radix", i ? ";" : "", shared_shape->points);
             for (int s = 0; s < shared_shape->stages; s++)
                 stn_text_printf(text, "%s%d", s ? " x " : " ", shared_shape->radix[s]);

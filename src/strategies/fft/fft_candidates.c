@@ -28,8 +28,31 @@ static bool line_is_faster(const stn_fft *fft, const stn_machine *machine, const
                fft_shared_seconds(pass, &state->shared_shape[i], fft->dtype, machine);
 }
 
+/* The passes of a cosine or sine transform: in shared memory, columns in clusters' or not. */
+static bool find_cosine_shapes(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate,
+                               fft_state *state, char *reason, size_t size) {
+    const int way = candidate->values[IN_SHARED_MEMORY];
+    const bool plain = !candidate->values[IN_CLUSTERS] && !candidate->values[ON_TENSOR_CORES] &&
+                       !candidate->values[PADDED] && !candidate->values[WIDTH];
+    snprintf(reason, size, "cosine transforms are done in shared memory");
+    if (!plain || (way != ALL_LINES && way != CLUSTER_COLUMNS)) return false;
+    if (!fft_cosine_passes_of(fft, &state->passes, reason, size)) return false;
+    for (int i = 0; i < state->passes.count; i++) {
+        const fft_pass *pass = &state->passes.pass[i];
+        state->by[i] = BY_COSINE;
+        if (!fft_cosine_shape_for(pass, fft->dtype, machine, way == CLUSTER_COLUMNS, &state->shared_shape[i]) ||
+            fft_shared_blocks(pass, &state->shared_shape[i]) > INT32_MAX) {
+            snprintf(reason, size, "it has no kernel for cosine transforms of such lines of %" PRId64 " %s",
+                     pass->length * (pass->rows ? 2 : 1), stn_dtype_name(fft->dtype));
+            return false;
+        }
+    }
+    return true;
+}
+
 bool fft_find_shapes(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate, fft_state *state,
                      char *reason, size_t size) {
+    if (stn_fft_is_cosine(fft)) return find_cosine_shapes(fft, machine, candidate, state, reason, size);
     bool clusters = candidate->values[IN_CLUSTERS];
     if (clusters && fft_cluster_image(fft, machine, &state->passes)) {
         state->by[0] = BY_IMAGE;
@@ -98,7 +121,7 @@ static bool kernel_holds(const stn_task *none, const stn_machine *machine, void 
     (void)none, (void)machine;
     bool any = !values[ON_TENSOR_CORES] && !values[IN_CLUSTERS] && !values[IN_SHARED_MEMORY];
     for (int i = 0; i < f->state.passes.count; i++)
-        any = any || f->state.by[i] == BY_WARP || f->state.by[i] == BY_SHARED_MEMORY || fft_by_cluster(&f->state, i);
+        any = any || f->state.by[i] == BY_WARP || fft_by_shared_memory(&f->state, i) || fft_by_cluster(&f->state, i);
     return any;
 }
 
@@ -121,7 +144,7 @@ static bool is_distinct(const stn_task *none, const stn_machine *machine, void *
     if (values[IN_SHARED_MEMORY] == CLUSTER_COLUMNS) {
         bool any = false;
         for (int i = 0; i < f->state.passes.count; i++)
-            any = any || (f->state.by[i] == BY_SHARED_MEMORY && f->state.shared_shape[i].shares > 1);
+            any = any || (fft_by_shared_memory(&f->state, i) && f->state.shared_shape[i].shares > 1);
         return any;
     }
     /* no fft_line */
@@ -173,7 +196,7 @@ bool fft_applies(const stn_fft *fft, const stn_machine *machine, char *reason, s
     fft_state state;
     for (size_t i = 0; i < sizeof default_candidates / sizeof *default_candidates; i++)
         if (is_valid(fft, machine, &default_candidates[i])) return true;
-    stn_candidate plain = {{0}};
+    const stn_candidate plain = {{[IN_SHARED_MEMORY] = stn_fft_is_cosine(fft) ? ALL_LINES : 0}};
     return fft_find_shapes(fft, machine, &plain, &state, reason, reason_size);
 }
 

@@ -8,12 +8,12 @@
 
 struct stn_kernel;
 
-typedef enum pass_kernel { BY_LINE, BY_WARP, BY_REAL, BY_IMAGE, BY_LONG, BY_SHARED_MEMORY } pass_kernel;
+typedef enum pass_kernel { BY_LINE, BY_WARP, BY_REAL, BY_IMAGE, BY_LONG, BY_SHARED_MEMORY, BY_COSINE } pass_kernel;
 typedef struct fft_state {
     fft_passes passes;
     pass_kernel by[FFT_MAX_PASSES];
     fft_line_shape shape[FFT_MAX_PASSES];        /* of passes by fft_line */
-    stn_shared_fft shared_shape[FFT_MAX_PASSES]; /* of passes by fft_shared */
+    stn_shared_fft shared_shape[FFT_MAX_PASSES]; /* of passes by fft_shared and fft_cosine */
     struct stn_kernel *kernel[FFT_MAX_PASSES];
     fft_tables tables[FFT_MAX_PASSES];
     size_t first[FFT_MAX_PASSES]; /* offset of the pass's tables, in complex numbers */
@@ -36,6 +36,9 @@ enum { ALL_LINES = 1, ONLY_ROWS = 2, CLUSTER_COLUMNS = 3 };
 
 static inline bool fft_by_cluster(const fft_state *state, int i) {
     return state->by[i] == BY_IMAGE || state->by[i] == BY_LONG;
+}
+static inline bool fft_by_shared_memory(const fft_state *state, int i) {
+    return state->by[i] == BY_SHARED_MEMORY || state->by[i] == BY_COSINE;
 }
 /* Finds the passes and their shapes; false, with the reason, if there are none. */
 bool fft_find_shapes(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate, fft_state *state,

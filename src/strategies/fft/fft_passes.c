@@ -371,3 +371,53 @@ bool fft_passes_of(const stn_fft *fft, const fft_lengths *lengths, fft_passes *p
     share_scale(fft->scale, passes);
     return true;
 }
+
+/* ---- cosine and sine transforms */
+
+/* Finds the axis, or 3 for the batch, along which adjacent numbers are paired; -1 if there is
+ * none. */
+static int paired_axis(const stn_fft *fft) {
+    int paired = -1;
+    for (int i = 3; i >= 0; i--) {
+        const int64_t n = i < 3 ? fft->n[i] : fft->batch;
+        const int64_t in = i < 3 ? fft->in.stride[i] : fft->in.batch_stride;
+        const int64_t out = i < 3 ? fft->out.stride[i] : fft->out.batch_stride;
+        if (n == 1) continue;
+        if (paired < 0 && in == 1 && out == 1 && n % 2 == 0)
+            paired = i;
+        else if (in % 2 || out % 2)
+            return -1;
+    }
+    return paired;
+}
+
+/* A side in pairs of numbers. */
+static layout paired_layout(const stn_fft_side *side, fft_place place, int paired) {
+    layout l = {.place = place, .batch = paired == 3 ? 1 : side->batch_stride / 2};
+    for (int axis = 0; axis < 3; axis++) l.stride[axis] = axis == paired ? 1 : side->stride[axis] / 2;
+    return l;
+}
+
+bool fft_cosine_passes_of(const stn_fft *fft, fft_passes *passes, char *reason, size_t size) {
+    memset(passes, 0, sizeof *passes);
+    const int paired = paired_axis(fft);
+    if (paired < 0) return refuse(reason, size, "its numbers are not adjacent in pairs");
+    stn_fft pairs = *fft; /* as a Fourier transform of as many complex numbers */
+    pairs.kind = STN_C2C;
+    if (paired == 3) pairs.batch /= 2;
+    step s = {.fft = &pairs, .from = paired_layout(&fft->in, FFT_IN, paired)};
+    s.to = paired_layout(&fft->out, FFT_OUT, paired);
+    for (int axis = 0; axis < 3; axis++) s.n[axis] = fft->n[axis] / (axis == paired ? 2 : 1);
+    for (s.axis = 2; s.axis >= 3 - fft->rank; s.axis--) {
+        s.length = s.n[s.axis];
+        if (s.length < 2) return refuse(reason, size, "it is too short");
+        if (!one_pass(&s, passes)) return refuse(reason, size, uneven);
+        fft_pass *pass = &passes->pass[passes->count - 1];
+        pass->cosine = fft->kind == STN_DCT2 || fft->kind == STN_DST2 ? 2 : 3;
+        pass->sine = fft->kind == STN_DST2 || fft->kind == STN_DST3;
+        pass->orthogonal = fft->orthogonal, pass->rows = s.axis == paired;
+        s.from = s.to;
+    }
+    share_scale(fft->scale, passes);
+    return true;
+}

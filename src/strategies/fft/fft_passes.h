@@ -28,6 +28,9 @@ typedef struct fft_pass {
     int64_t outer;  /* M: outputs are multiplied by w_M^(k * index of a loop); 0: not */
     int outer_loop; /* which loop */
     double scale;
+    int cosine; /* type of a cosine or sine transform, 2 or 3; 0: it is a Fourier transform */
+    bool sine, orthogonal;
+    bool rows; /* of a cosine transform: `length` pairs of adjacent numbers, as one real line */
 } fft_pass;
 
 typedef struct fft_passes {
@@ -51,6 +54,8 @@ typedef struct fft_lengths {
 /* False if the transform cannot be split so; then `reason` says why. */
 bool fft_passes_of(const stn_fft *fft, const fft_lengths *lengths, fft_passes *passes, char *reason,
                    size_t reason_size);
+/* The passes of a cosine or sine transform, one an axis. */
+bool fft_cosine_passes_of(const stn_fft *fft, fft_passes *passes, char *reason, size_t reason_size);
 /* Whether neighbouring threads read (write) neighbouring lines instead of points of a line. */
 static inline bool fft_fast_in(const fft_pass *pass) {
     return pass->loop[0].n > 1 && pass->in_stride > pass->loop[0].in;

@@ -1,11 +1,14 @@
-/* fft_shared, lines that fill shared memory; see fft_shared_kernel.h and the kernel template. */
+/* fft_shared and fft_cosine, lines that fill shared memory; see fft_shared_kernel.h and the kernel
+ * templates. */
 #include "strategies/fft/fft_shared_kernel.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/arith.h"
 #include "context/kernel.h"
 #include "render/render.h"
+#include "strategies/common/roots.h"
 #include "strategies/fft/fft_line_kernel.h"
 
 /* In points: shorter lines, and up to these lengths rows and columns of powers of two, are faster
@@ -14,7 +17,7 @@ enum { SHORTEST = 48, LONG_ROW = 4096, LONG_COLUMN = 1024 };
 enum { SHARES = 4, MOST_SHARES = 8 }; /* blocks of a cluster: by default, at most */
 
 static bool is_wide(stn_dtype dtype) { return dtype == STN_F64; }
-static bool is_real(const fft_pass *pass) { return pass->load_real || pass->store_real; }
+static bool is_real(const fft_pass *pass) { return pass->load_real || pass->store_real || pass->rows; }
 static bool across(const fft_pass *pass) { return fft_fast_in(pass) || fft_fast_out(pass); }
 
 int64_t fft_shared_longest(stn_dtype dtype, const stn_machine *machine) {
@@ -64,8 +67,10 @@ bool fft_shared_shape_in_cluster(const fft_pass *pass, stn_dtype dtype, const st
         return false;
     if (!fft_fast_in(pass) || !fft_fast_out(pass) || pass->outer || pass->only_real || is_real(pass)) return false;
     const int point_size = is_wide(dtype) ? 16 : 8;
-    stn_shared_fft_needs needs = {
-        .wide = is_wide(dtype), .last = 16, .copies = 1, .total = machine->shared_per_multiprocessor};
+    stn_shared_fft_needs needs = {.wide = is_wide(dtype),
+                                  .last = pass->cosine ? 8 : 16,
+                                  .copies = 1,
+                                  .total = machine->shared_per_multiprocessor};
     needs.threads = needs.wide ? 512 : 1024;
     needs.shared = machine->shared_per_block;
     for (int room = 3; room >= 1; room--) /* resident blocks per multiprocessor */
@@ -78,6 +83,23 @@ bool fft_shared_shape_in_cluster(const fft_pass *pass, stn_dtype dtype, const st
                 if (shape->stages >= 2) return true;
             }
     return false;
+}
+
+bool fft_cosine_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, bool cluster,
+                          stn_shared_fft *shape) {
+    const bool wide = is_wide(dtype);
+    if (dtype == STN_F16 || !stn_shared_fft_good(pass->length)) return false;
+    if (cluster && fft_shared_shape_in_cluster(pass, dtype, machine, shape)) return true;
+    if (pass->length > stn_shared_fft_most_points(wide, machine->shared_per_block)) return false;
+    const stn_shared_fft_needs needs = {.wide = wide,
+                                        .last = 8,
+                                        .lines = lines_for(pass, wide),
+                                        .copies = 1,
+                                        .threads = wide ? 512 : 1024,
+                                        .shared = machine->shared_per_block,
+                                        .total = machine->shared_per_multiprocessor};
+    stn_shared_fft_make(machine->found, (int)pass->length, &needs, shape);
+    return shape->stages >= 2;
 }
 
 int64_t fft_shared_blocks(const fft_pass *pass, const stn_shared_fft *shape) {
@@ -93,13 +115,38 @@ size_t fft_shared_bytes(const stn_shared_fft *shape, stn_dtype dtype) {
 
 static size_t pair_bytes(stn_dtype dtype) { return is_wide(dtype) ? 16 : 8; }
 
+/* scale * exp(-pi i k / 2n), k = 0 .. length, of lines of n numbers or, unless they are rows, pairs
+ * of numbers. */
+static void store_cosines(const fft_pass *pass, bool wide, void *to) {
+    const int64_t circle = 4 * pass->length * (pass->rows ? 2 : 1);
+    const double first = !pass->orthogonal ? 1 : pass->cosine == 2 ? sqrt(0.5) : sqrt(2);
+    for (int64_t k = 0; k <= pass->length; k++) {
+        double c[2];
+        stn_root_pair(k, circle, c);
+        for (int i = 0; i < 2; i++) {
+            const double value = c[i] * pass->scale * (k ? 1 : first);
+            if (wide)
+                ((double *)to)[2 * k + i] = value;
+            else
+                ((float *)to)[2 * k + i] = (float)value;
+        }
+    }
+}
+
 size_t fft_shared_roots(const fft_pass *pass, const stn_shared_fft *shape, stn_dtype dtype, void *to) {
-    size_t bytes = stn_shared_fft_roots(shape, is_wide(dtype), to);
-    if (is_real(pass)) bytes += stn_shared_fft_half_roots(shape, is_wide(dtype), to ? (char *)to + bytes : NULL);
+    const bool wide = is_wide(dtype);
+    size_t bytes = stn_shared_fft_roots(shape, wide, to);
+    if (pass->cosine) {
+        const size_t points = (size_t)pass->length + 1;
+        if (to) store_cosines(pass, wide, (char *)to + bytes);
+        bytes += points * pair_bytes(dtype);
+    }
+    if (is_real(pass)) bytes += stn_shared_fft_half_roots(shape, wide, to ? (char *)to + bytes : NULL);
     return bytes / pair_bytes(dtype);
 }
 
-/* The arguments that fft_shared.cu declares; the scale follows in its arithmetic type. */
+/* The arguments that fft_shared.cu declares; the scale follows in its arithmetic type. Those of
+ * fft_cosine.cu end before it, and `half` is its table of twiddle factors. */
 typedef struct shared_arguments {
     const void *in;
     void *out;
@@ -113,11 +160,17 @@ void fft_shared_params(const fft_pass *pass, const stn_shared_fft *shape, stn_dt
     stn_params_elements(params, dtype);
     stn_shared_fft_params(shape, params);
     stn_params_int(params, "FFT_LOOPS", pass->loops);
+    stn_params_int(params, "EXPECTED_HEADER", sizeof(shared_arguments));
+    if (pass->cosine) {
+        stn_params_int(params, "COSINE_TYPE", pass->cosine);
+        stn_params_int(params, "COSINE_SINE", pass->sine);
+        stn_params_int(params, "COSINE_ROWS", pass->rows);
+        return;
+    }
     stn_params_int(params, "FFT_INVERSE", pass->inverse);
     stn_params_int(params, "FFT_SCALE", pass->scale != 1);
     stn_params_int(params, "FFT_LOAD_REAL", pass->load_real);
     stn_params_int(params, "FFT_STORE_REAL", pass->store_real);
-    stn_params_int(params, "EXPECTED_HEADER", sizeof(shared_arguments));
 }
 
 /* Fractions of the copy bandwidth, measured on an H200: of rows by length; of columns by the bytes

@@ -1,5 +1,5 @@
-/* The kernel fft_shared: FFTs of f64 and f32 lines that fill the shared memory of a block or
- * cluster. */
+/* The kernels fft_shared and fft_cosine: FFTs, and cosine and sine transforms, of f64 and f32 lines
+ * that fill the shared memory of a block or cluster. */
 #ifndef STN_STRATEGIES_FFT_FFT_SHARED_KERNEL_H
 #define STN_STRATEGIES_FFT_FFT_SHARED_KERNEL_H
 #include "plan/plan.h"
@@ -17,6 +17,9 @@ bool fft_shared_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machi
 /* The same for columns shared by a cluster, with whole cache lines per block. */
 bool fft_shared_shape_in_cluster(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine,
                                  stn_shared_fft *shape);
+/* The shape of a pass of fft_cosine; `cluster`: columns that a cluster shares, where possible. */
+bool fft_cosine_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, bool cluster,
+                          stn_shared_fft *shape);
 int64_t fft_shared_blocks(const fft_pass *pass, const stn_shared_fft *shape);
 size_t fft_shared_bytes(const stn_shared_fft *shape, stn_dtype dtype);
 /* Fills the tables and returns their size in complex numbers; if `to` is NULL, only the size. */

@@ -1,0 +1,265 @@
+// Cosine and sine transforms of types II and III (Makhoul 1980) of lines in shared memory, each of
+// which is read once and written once: the FFT of the line's points in another order, and twiddle
+// factors c_k = scale * exp(-pi i k / 2n) for a line of n numbers.
+//
+//     v[j] = x[2j] for 2j < n, otherwise x[2n - 1 - 2j]
+//     type II    y[k] = c_k V[k] + c_k* V[n-k],  V = FFT of v                  V[n] = V[0]
+//     type III   v = inverse FFT of V, V[k] = c_k* (x[k] - i x[n-k]), y by v   x[n] = 0
+//     sine       type II: x[2j + 1] is negated, y is reversed; type III: the other way round
+//
+// COSINE_ROWS 0: lines of n = N strided points. A point is a pair of neighbouring numbers, whose
+// transforms are the real and the imaginary part.
+//
+//                column pair 0 1 2 ..   LINE_COUNT lines of a block, THREADS_X threads for each
+//     points     | | | |  -> stage 0 -> shared memory -> stage 1 -> .. -> last stage -> frequencies
+//
+// A line may be shared by a cluster of LINE_SHARES blocks, as in fft_shared. In type II a block
+// then reads V[n-k] in the shared memory of another one.
+//
+// COSINE_ROWS 1: lines of n = 2N adjacent numbers, transformed as N complex points z: v[2j] and
+// v[2j + 1] are real and imaginary parts of z[j], and four adjacent numbers of x are two points,
+// which are brought in order in shared memory:
+//
+//     x[4p .. 4p+3] = Re z[p], Im z[q], Im z[p], Re z[q],   q = N - 1 - p
+//
+// Reads STORE, REAL, BLOCKS, THREADS_X, LINE_*, FFT_LOOPS, COSINE_*.
+#include "device/launch_checks.cuh"
+#include "device/shared_fft.cuh"
+#include "params.cuh"
+
+struct line_shape {
+    static constexpr int N = LINE_POINTS, STAGES = LINE_STAGES, THREADS = THREADS_X, LINES = LINE_COUNT, PAD = LINE_PAD,
+                         TABLE = LINE_TABLE, SHARES = LINE_SHARES;
+    static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
+};
+constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
+static_assert(COSINE_TYPE == 2 || COSINE_TYPE == 3, "a type that has a kernel");
+static_assert(LINE_SHARES == 1 || !COSINE_ROWS, "a row lies in one block");
+static_assert(LINE_STAGES >= 2, "the first stage loads from global memory, the last one stores to it");
+using value = complex<REAL>;
+using first_stage = fft_stage<line_shape, 0>;
+using last_stage = fft_stage<line_shape, LAST>;
+constexpr int R0 = first_stage::R, S0 = first_stage::STRIDE;
+constexpr int R = last_stage::R, P = N / R;  // points of a last butterfly are P frequencies apart
+
+struct cosine_arguments {
+    const STORE *in;
+    STORE *out;
+    const REAL *roots;                  // twiddle factors of device/shared_fft.cuh
+    const REAL *cosines;                // c_k for k <= N, then of rows exp(-pi i k / N)
+    long long in_stride, out_stride;    // pairs of numbers between points
+    long long in_line[3], out_line[3];  // between lines: innermost loop, then two outer loops
+    long long lines;                    // of the innermost loop
+    unsigned tiles, rows;               // blocks per innermost loop; length of the second loop
+};
+static_assert(layout_matches(sizeof(cosine_arguments), 0), "the arguments match the launcher's struct");
+static_assert(shared_bytes_match(padded_points<line_shape>() * sizeof(value)),
+              "the launcher gives the shared memory that this takes");
+
+// A thread's share of a line.
+struct line_work {
+    value *line;  // in shared memory
+    const STORE *in;
+    STORE *out;
+    const REAL *cosines;
+    int t, share;
+    bool active;  // there is such a line
+};
+
+__device__ __forceinline__ value cosine_root(const line_work &w, int k) { return load_pair(w.cosines + 2 * k); }
+__device__ __forceinline__ value half_root(const line_work &w, int k) { return load_pair(w.cosines + 2 * (N + 1 + k)); }
+__device__ __forceinline__ value negated(value z) { return {-z.re, -z.im}; }
+// The number of x (type III: y) that is v[j]; those from odd places are negated in sine transforms.
+__device__ __forceinline__ int place_of(int j) { return 2 * j < N ? 2 * j : 2 * N - 1 - 2 * j; }
+__device__ __forceinline__ value signed_by(value z, int place) { return COSINE_SINE && place % 2 ? negated(z) : z; }
+// Where number k of the frequencies of a line of n numbers is.
+__device__ __forceinline__ int frequency_place(int k, int n) { return COSINE_SINE ? n - 1 - k : k; }
+
+// The butterfly with the frequencies t + r P, of whichever block of the cluster holds it.
+__device__ __forceinline__ void load_last(value (&x)[R], const value *line, int t) {
+    const int first = digit_reversed_first<line_shape>(t);
+    if constexpr (LINE_SHARES == 1) {
+        load_butterfly<line_shape, LAST>(x, line, first);
+    } else {
+        const unsigned block = static_cast<unsigned>(t % R0 / (R0 / LINE_SHARES));
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            words_of<REAL> words;
+            cluster_load(words.word,
+                         reinterpret_cast<const unsigned *>(line + shared_index<line_shape, LAST>(first, r)), block);
+            x[r] = from_words<REAL>(words.word);
+        }
+    }
+    dft<R>(x);
+}
+
+// ---- lines of strided points
+// V[k] of type III, with real and imaginary part exchanged for the inverse.
+__device__ __forceinline__ value load_frequency(const line_work &w, long long stride, int k) {
+    const value x = load_pair(w.in + 2 * (frequency_place(k, N) * stride));
+    if (k == 0) return swapped(conjugate(cosine_root(w, 0)) * x);
+    const value mirror = load_pair(w.in + 2 * (frequency_place(N - k, N) * stride));
+    return swapped(conjugate(cosine_root(w, k)) * (x + minus_i(mirror)));
+}
+__device__ __forceinline__ void load_points(const line_work &w, long long stride, const REAL *roots) {
+#pragma unroll 1
+    for (int j = w.t; j < first_stage::COUNT; j += THREADS_X) {
+        value x[R0];
+        const int q = j + w.share * first_stage::COUNT;
+#pragma unroll
+        for (int r = 0; r < R0; r++) {
+            const int k = q + r * S0, place = place_of(k);
+            x[r] = {REAL(0), REAL(0)};
+            if (!w.active) continue;
+            x[r] = COSINE_TYPE == 3 ? load_frequency(w, stride, k)
+                                    : signed_by(load_pair(w.in + 2 * (place * stride)), place);
+        }
+        dft<R0>(x);
+        apply_twiddles<line_shape, 0>(x, q, roots);
+        store_butterfly_in_cluster<line_shape>(x, w.line, q);
+    }
+}
+__device__ __forceinline__ void store_points(const line_work &w, long long stride) {
+#pragma unroll 1
+    for (int j = w.t; j < last_stage::COUNT; j += THREADS_X) {
+        value x[R];
+        const int t = frequency_of<line_shape>(j, static_cast<unsigned>(w.share));
+        load_butterfly<line_shape, LAST>(x, w.line, digit_reversed_first<line_shape>(t));
+        dft<R>(x);
+        if (!w.active) continue;
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            const int place = place_of(t + r * P);
+            store_pair(w.out + 2 * (place * stride), signed_by(swapped(x[r]), place));
+        }
+    }
+}
+// With a = c_k V[k] and b = c_k* V[n-k]: y[k] = a + b, y[n-k] = i (a - b).
+__device__ __forceinline__ void store_frequencies(const line_work &w, long long stride) {
+#pragma unroll 1
+    for (int j = w.t; j < last_stage::COUNT; j += THREADS_X) {
+        value x[R], y[R];
+        const int t = frequency_of<line_shape>(j, static_cast<unsigned>(w.share));
+        if (2 * t > P) break;  // done with its mirror image
+        load_last(x, w.line, t);
+        load_last(y, w.line, t ? P - t : 0);
+        if (!w.active) continue;
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            const int k = t + r * P;
+            const value c = cosine_root(w, k), a = c * x[r], b = conjugate(c) * (t ? y[R - 1 - r] : y[(R - r) % R]);
+            store_pair(w.out + 2 * (frequency_place(k, N) * stride), a + b);
+            if (t && 2 * t != P) store_pair(w.out + 2 * (frequency_place(N - k, N) * stride), minus_i(b - a));
+        }
+    }
+}
+
+// ---- rows
+// Pair m of adjacent numbers of a row is in the points p = m / 2 and N - 1 - p: the real part of
+// one and the imaginary part of the other.
+__device__ __forceinline__ REAL &part_of(const line_work &w, int point, int part) {
+    return reinterpret_cast<REAL *>(w.line + padded<line_shape>(point) * LINE_COUNT)[part];
+}
+__device__ __forceinline__ void load_row(const line_work &w) {
+    for (int m = w.t; m < N; m += THREADS_X) {
+        const value pair = w.active ? load_pair(w.in + 2 * m) : value{REAL(0), REAL(0)};
+        part_of(w, m / 2, m % 2) = pair.re;
+        part_of(w, N - 1 - m / 2, 1 - m % 2) = COSINE_SINE ? -pair.im : pair.im;
+    }
+}
+// After the inverse, which exchanges real and imaginary parts.
+__device__ __forceinline__ void store_row(const line_work &w) {
+    for (int m = w.t; m < N && w.active; m += THREADS_X) {
+        const REAL even = part_of(w, m / 2, 1 - m % 2), odd = part_of(w, N - 1 - m / 2, m % 2);
+        store_pair(w.out + 2 * m, value{even, COSINE_SINE ? -odd : odd});
+    }
+}
+__device__ __forceinline__ void put_number(const line_work &w, int k, REAL number) {
+    w.out[frequency_place(k, 2 * N)] = narrow<STORE>(number);
+}
+__device__ __forceinline__ REAL get_number(const line_work &w, int k) { return widen(w.in[frequency_place(k, 2 * N)]); }
+// From Z[k] and Z[N-k]: V[k] and V[N-k] as in fft_shared, times 2, and so y[k], y[2N-k], y[N-k] and
+// y[N+k], by y[k] = Re a, y[2N-k] = -Im a for a = c_k 2 V[k].
+__device__ __forceinline__ void store_row_frequencies(const line_work &w) {
+#pragma unroll 1
+    for (int t = w.t; 2 * t <= P; t += THREADS_X) {
+        value x[R], y[R];
+        load_last(x, w.line, t);
+        load_last(y, w.line, t ? P - t : 0);
+        if (!w.active) continue;
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            const int k = t + r * P;
+            const value z = x[r], mirror = conjugate(t ? y[R - 1 - r] : y[(R - r) % R]);
+            const value s = z + mirror, d = minus_i(half_root(w, k) * (z - mirror));
+            const value a = cosine_root(w, k) * (s + d), b = cosine_root(w, N - k) * conjugate(s - d);
+            put_number(w, k, a.re);
+            if (k) put_number(w, 2 * N - k, -a.im);
+            if (k == 0 || (t && 2 * t != P)) put_number(w, N - k, b.re);
+            if (t && 2 * t != P) put_number(w, N + k, -b.im);
+        }
+    }
+}
+__device__ __forceinline__ value row_frequency(const line_work &w, int k) {
+    const value x = {get_number(w, k), k ? -get_number(w, 2 * N - k) : REAL(0)};
+    return conjugate(cosine_root(w, k)) * x;
+}
+__device__ __forceinline__ void load_row_frequencies(const line_work &w) {
+#pragma unroll 1
+    for (int t = w.t; 2 * t <= P; t += THREADS_X) {
+        value x[R], y[R];
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            const int k = t + r * P;
+            value z = {REAL(0), REAL(0)}, mirror = z;
+            if (w.active) z = row_frequency(w, k), mirror = conjugate(row_frequency(w, N - k));
+            const value s = z + mirror, d = conjugate(half_root(w, k)) * (z - mirror);
+            x[r] = swapped(s - minus_i(d)), y[R - 1 - r] = swapped(conjugate(s + minus_i(d)));
+        }
+        dft<R>(x);
+        store_butterfly<line_shape, LAST>(x, w.line, digit_reversed_first<line_shape>(t));
+        if (t == 0 || 2 * t == P) continue;  // this butterfly is its own partner
+        dft<R>(y);
+        store_butterfly<line_shape, LAST>(y, w.line, digit_reversed_first<line_shape>(P - t));
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fft_cosine(const __grid_constant__ cosine_arguments a) {
+    extern __shared__ __align__(16) unsigned char stn_shared[];
+    const unsigned block = blockIdx.x / LINE_SHARES, row = FFT_LOOPS > 1 ? block / a.tiles : 0,
+                   row2 = FFT_LOOPS > 2 ? row / a.rows : 0;
+    const int lane = static_cast<int>(threadIdx.x) % LINE_COUNT;
+    const long long row1 = row - row2 * a.rows;
+    const long long number = static_cast<long long>(block - row * a.tiles) * LINE_COUNT + lane;
+    const line_work w = {reinterpret_cast<value *>(stn_shared) + lane,
+                         a.in + 2 * (row2 * a.in_line[2] + row1 * a.in_line[1] + number * a.in_line[0]),
+                         a.out + 2 * (row2 * a.out_line[2] + row1 * a.out_line[1] + number * a.out_line[0]),
+                         a.cosines,
+                         static_cast<int>(threadIdx.x) / LINE_COUNT,
+                         LINE_SHARES > 1 ? static_cast<int>(cluster_rank()) : 0,
+                         number < a.lines};
+    if constexpr (COSINE_ROWS && COSINE_TYPE == 3) {
+        load_row_frequencies(w);
+        __syncthreads();
+        inverse_stages<line_shape, LAST, 0>(w.line, w.t, a.roots);
+        store_row(w);
+    } else if constexpr (COSINE_ROWS) {
+        load_row(w);
+        __syncthreads();
+        forward_stages<line_shape, 0, LAST>(w.line, w.t, a.roots);
+        store_row_frequencies(w);
+    } else {
+        if (LINE_SHARES > 1) line_barrier_in_cluster<line_shape>();  // all blocks have started
+        load_points(w, a.in_stride, a.roots);
+        line_barrier_in_cluster<line_shape>();
+        forward_stages<line_shape, 1, LAST>(w.line, w.t, a.roots);
+        if constexpr (COSINE_TYPE == 3) {
+            store_points(w, a.out_stride);
+        } else {
+            // Blocks read in others, when all are done and before one ends.
+            if (LINE_SHARES > 1) line_barrier_in_cluster<line_shape>();
+            store_frequencies(w, a.out_stride);
+            if (LINE_SHARES > 1) line_barrier_in_cluster<line_shape>();
+        }
+    }
+}
