@@ -72,8 +72,6 @@ STORED = [
     ('compile', 'compile --arch sm_90 --size 30x30 --stencil heat-2d --cache-dir cache', False),
     ('run-gpu', 'run --in in.npy --out out.npy --stencil heat-2d:alpha=0.2 --dtype f32 --device cuda --cache-dir cache', False),
 ]
-# Faults that break the C library itself.
-EXCLUDED = {('doctor', 'malloc'): 'glob of glibc 2.36 frees twice where its malloc fails'}
 OUTPUTS = ('out.npy', 'out.png', 'out.stnpack', 'out.txt', 'a.stnpack.sig')
 
 
@@ -207,9 +205,6 @@ def try_command(bench, options, name, words, stable, wrong, within=''):
         sys.exit(f'{name} fails without a fault: {clean.stdout}{clean.stderr}')
     good, printed, tried = bench.outputs(), clean.stdout, 0
     for kind in KINDS if options.all else random.sample(KINDS, options.kinds):
-        if (name, kind) in EXCLUDED:
-            print(f'{name}, {kind}: not tried: {EXCLUDED[name, kind]}')
-            continue
         bench.start(words, kind, 0, within=within)
         for at in drawn(options, bench.calls()):
             for always in (False, True) if not python and (options.all or random.random() < 0.3) else (False,):
