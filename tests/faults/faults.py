@@ -99,6 +99,7 @@ class Bench:
         # A folder without NVIDIA's libraries, whose own allocations would fail too.
         absent = {f'STENTOR_{name}_PATH': str(self.inputs) for name in ('NVRTC', 'CUFFT', 'CUBLAS', 'NCCL')}
         self.env = {**absent, **os.environ, 'STENTOR_CACHE_DIR': ':memory:', 'LC_ALL': 'C.UTF-8'}
+        (self.inputs / 'libnvrtc.so.12').write_bytes(b'none')
         self.run('run --size 20x24 --stencil heat-2d:alpha=0.1 --device host --out in.npy', cwd=self.inputs)
         self.run('run --size 20x24 --stencil heat-2d:alpha=0.1 --device host --out grey.png', cwd=self.inputs)
         self.run('run --size 2x16 --stencil heat-1d:alpha=0.1 --device host --dtype f32 --out layer.npy', cwd=self.inputs)
