@@ -147,7 +147,9 @@ class Build:
     def run(self, test, arguments, seconds):
         """The exit status, None past `seconds`, and what was printed."""
         with tempfile.TemporaryDirectory(prefix='stentor-mutant-') as folder:
-            env = {**os.environ, **test['env'], 'HOME': folder, 'TMPDIR': folder, 'XDG_CACHE_HOME': folder,
+            lists = {name: os.pathsep.join([test['env'][name], os.environ[name]]) for name in ('PYTHONPATH', 'LD_LIBRARY_PATH')
+                     if test['env'].get(name) and os.environ.get(name)}
+            env = {**os.environ, **test['env'], **lists, 'HOME': folder, 'TMPDIR': folder, 'XDG_CACHE_HOME': folder,
                    'MESON_TEST_ITERATION': '1', 'PYTHONDONTWRITEBYTECODE': '1'}
             who = {}
             if os.geteuid() == 0:
@@ -230,11 +232,11 @@ class Verdicts:
 
 def try_all(mutants, work, jobs, verdicts):
     """Tries the faults that have no verdict yet, `jobs` at a time, each in a copy of one build."""
-    left = [each for each in mutants if not verdicts.known(each)]
     base = Build(work / 'tree', os.cpu_count())
-    for mutant in left:
+    for mutant in mutants:
         if mutant.test not in base.tests:
-            sys.exit(f'there is no test {mutant.test}')
+            verdicts.add(mutant, 'has no test here', 0)
+    left = [each for each in mutants if not verdicts.known(each)]
     if not base.make(*(base.tests[each.test] for each in left)):
         sys.exit('the tests do not compile without a fault')
     idle = queue.SimpleQueue()
@@ -256,7 +258,8 @@ def try_all(mutants, work, jobs, verdicts):
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         seconds = {key: pool.submit(in_idle, seconds_alone, key[0], key[1:]) for key in {(each.test, *each.arguments) for each in left}}
         concurrent.futures.wait(seconds.values())
-        left.sort(key=lambda each: -(seconds[each.test, *each.arguments].result() or 0))  # the longest first
+        # The longest first.
+        left.sort(key=lambda each: -(seconds[each.test, *each.arguments].result() or 0))
         for done in [pool.submit(try_one, each) for each in left]:
             done.result()
 
