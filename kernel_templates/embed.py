@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes the kernel templates as one C table: embed.py OUTPUT.c VERSION.h FORMAT.h FOLDER NAME...
+"""Writes the kernel templates as one C table: embed.py OUTPUT.c VERSION.h FORMAT.h NAME...
 
-Each NAME is a file of FOLDER, and the name by which kernels include it. The texts become arrays of
-bytes, since compilers limit the length of string literals, and end in a NUL that their sizes do not
-count. The table also has the key over all of them that cache/FORMAT.md defines, because hashing
-them would take each process a millisecond. The two headers contain the versions that are the first
-field of every key.
+Each NAME is a file beside this script, and the name by which kernels include it. The texts become
+arrays of bytes, since compilers limit the length of string literals, and end in a NUL that their
+sizes do not count. The table also has the key over all of them that cache/FORMAT.md defines,
+because hashing them would take each process a millisecond. The two headers contain the versions
+that are the first field of every key.
 """
 import hashlib
 import re
@@ -37,8 +37,8 @@ def key(version: Path, entries: Path, texts: list) -> bytes:
 
 
 def main() -> None:
-    output, version, entries, folder = (Path(path) for path in sys.argv[1:5])
-    names = sorted(sys.argv[5:])
+    output, version, entries = (Path(path) for path in sys.argv[1:4])
+    folder, names = Path(__file__).parent, sorted(sys.argv[4:])
     for name in {each for each in names if names.count(each) > 1}:
         sys.exit(f"{name} is listed twice: NVRTC takes no header twice")
     parts = ["/* Written by kernel_templates/embed.py: do not edit. */", '#include "render/render.h"', ""]

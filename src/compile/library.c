@@ -1,8 +1,8 @@
 /* Searches for CUDA's libraries; see library.h. */
 #include "compile/library.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
-#include <glob.h>
 #include <limits.h>
 #include <link.h>
 #include <stdio.h>
@@ -65,33 +65,39 @@ static bool below(const search *s, const char *folder, const char *name) {
     return join(path, folder, name) && in_folder(s, path);
 }
 
-/* Tries every folder that matches a pattern. */
-static bool in_folders(const search *s, const char *pattern, bool (*look)(const search *s, const char *folder)) {
-    glob_t found;
-    bool done = false;
-    if (glob(pattern, 0, NULL, &found)) return false;
-    for (size_t i = 0; i < found.gl_pathc && !done; i++) done = look(s, found.gl_pathv[i]);
-    globfree(&found);
-    return done;
+/* Tries a folder's entries whose names begin with `prefix`, the newest version first. Needs no
+ * memory beside opendir's: glob() of glibc 2.36 frees memory twice where it has none left. */
+static bool in_entries(const search *s, const char *folder, const char *prefix,
+                       bool (*look)(const search *s, const char *path)) {
+    char last[NAME_MAX + 1] = "", next[NAME_MAX + 1], path[PATH_MAX];
+    for (;; memcpy(last, next, sizeof last)) {
+        DIR *items = opendir(folder);
+        *next = '\0';
+        for (const struct dirent *item; items && (item = readdir(items));) {
+            const char *name = item->d_name;
+            if (!strncmp(name, prefix, strlen(prefix)) && strverscmp(name, next) > 0 &&
+                (!*last || strverscmp(name, last) < 0))
+                snprintf(next, sizeof next, "%s", name);
+        }
+        if (items) closedir(items);
+        if (!*next) return false;
+        if (join(path, folder, next) && look(s, path)) return true;
+    }
 }
 
-static int newest_first(const void *a, const void *b) { return strverscmp(*(char *const *)b, *(char *const *)a); }
+static bool visit_version(const search *s, const char *path) {
+    const char *version = strrchr(path, '/') + 1 + strlen(s->spec->stem) + 1;
+    return *version >= '0' && *version <= '9' && s->visit(s->user, path);
+}
 
 /* Tries the file that the environment variable names, or all versions in the folder that it
  * names. */
 static bool in_variable(const search *s, const char *value) {
     struct stat info;
-    char pattern[PATH_MAX];
+    char prefix[64];
     if (stat(value, &info) || !S_ISDIR(info.st_mode)) return s->visit(s->user, value);
-    glob_t found;
-    bool done = false;
-    if (snprintf(pattern, sizeof pattern, "%s/%s.[0-9]*", value, s->spec->stem) >= (int)sizeof pattern ||
-        glob(pattern, GLOB_NOSORT, NULL, &found))
-        return false;
-    qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, newest_first);
-    for (size_t i = 0; i < found.gl_pathc && !done; i++) done = s->visit(s->user, found.gl_pathv[i]);
-    globfree(&found);
-    return done;
+    snprintf(prefix, sizeof prefix, "%s.", s->spec->stem);
+    return in_entries(s, value, prefix, visit_version);
 }
 
 static bool already_loaded(const search *s) {
@@ -120,8 +126,8 @@ static bool in_packages(const search *s, const char *python) {
 }
 
 static bool in_prefix(const search *s, const char *prefix) {
-    char pattern[PATH_MAX];
-    return join(pattern, prefix, "lib/python3*") && in_folders(s, pattern, in_packages);
+    char folder[PATH_MAX];
+    return join(folder, prefix, "lib") && in_entries(s, folder, "python3", in_packages);
 }
 
 /* The next folder of a list with colons; false at its end. */
@@ -170,7 +176,7 @@ static bool in_toolkit(const search *s, const char *root) {
 
 static bool in_toolkits(const search *s) {
     return in_toolkit(s, secure_getenv("CUDA_HOME")) || in_toolkit(s, secure_getenv("CUDA_PATH")) ||
-           in_toolkit(s, "/usr/local/cuda") || in_folders(s, "/usr/local/cuda-*", in_toolkit) ||
+           in_toolkit(s, "/usr/local/cuda") || in_entries(s, "/usr/local", "cuda-", in_toolkit) ||
            in_toolkit(s, "/opt/cuda");
 }
 

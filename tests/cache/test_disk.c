@@ -143,16 +143,18 @@ Test(disk, a_source_key_finds_the_newest_compilers_entry) {
     stn_cache *cache = open_cache(dir, NULL);
     stn_key source = key_of_number(100), absent = key_of_number(101), found;
     stn_entry entry;
-    for (unsigned compiler = 1; compiler <= 3; compiler++) {
+    enum { COMPILERS = 6 }; /* enough that the newest is not the first of the folder by chance */
+    for (unsigned compiler = 1; compiler <= COMPILERS + 1; compiler++) {
+        const bool other = compiler > COMPILERS; /* of another source */
         stn_key key = key_of_compiler(&source, compiler);
         char *path = entry_path(dir, &key);
         entry = entry_of_number(compiler, 8);
-        entry.source = compiler == 3 ? absent : source; /* the third one is of another source */
+        entry.source = other ? absent : source;
         stn_cache_store(cache, &key, &entry);
         stn_entry_clear(&entry);
-        set_age(path, compiler == 3 ? 1 : 50 - 10 * (long)compiler);
+        set_age(path, other ? 1 : 90 - 10 * (long)compiler);
         free(path);
-        const unsigned newest = compiler == 3 ? 2 : compiler;
+        const unsigned newest = other ? COMPILERS : compiler;
         cr_assert_eq(stn_cache_find_source(cache, &source, &found, &entry), STN_CACHE_DISK);
         cr_assert(entry_is_of_number(&entry, newest));
         stn_entry_clear(&entry);
@@ -162,12 +164,12 @@ Test(disk, a_source_key_finds_the_newest_compilers_entry) {
     stn_key none;
     cr_assert_eq(stn_cache_find_source(cache, &absent, &none, &entry), STN_CACHE_NONE);
     cr_assert_eq(stn_cache_find(cache, &source, &entry), STN_CACHE_NONE, "a source key is no key");
-    for (unsigned left = 2; left-- > 0;) {
+    for (unsigned left = COMPILERS; left-- > 0;) {
         stn_cache_reject(cache, &found);
         const stn_cache_source from = stn_cache_find_source(cache, &source, &found, &entry);
         cr_assert_eq(from, left ? STN_CACHE_DISK : STN_CACHE_NONE);
         if (!left) break;
-        cr_assert(entry_is_of_number(&entry, 1), "the older one, as the newest is gone");
+        cr_assert(entry_is_of_number(&entry, left), "the older one, as the newest is gone");
         stn_entry_clear(&entry);
     }
     stn_cache_close(cache);

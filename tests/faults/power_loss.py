@@ -17,7 +17,6 @@ Usage: power_loss.py [--all] [--count N] [--seed N]. By default --count random s
 prefix with each single operation missing, each torn file, and random sets."""
 import argparse
 import collections
-import hashlib
 import json
 import os
 import pathlib
@@ -28,27 +27,19 @@ import sys
 import tempfile
 import time
 
+from faults import key_of, wisdom_text
+
 COMMAND, RECORDER = os.environ['STENTOR_COMMAND'], os.environ['RECORDER_LIBRARY']
 COMPILE = 'compile --arch sm_90 --size 100x100 --quiet --stencil '
 
 
-def wisdom_text(*numbers):
-    """A text of wisdom with one entry for each number."""
-    text = 'stentor wisdom 3\n'
-    for number in numbers:
-        key = hashlib.sha256(str(number).encode()).hexdigest()
-        text += f'entry: {key} {key}\nproblem: number {number}\ndevice: D, driver 1\ncandidate: direct 0.5' + 20 * ' 1' + '\n'
-    return text + f'sha256 {hashlib.sha256(text.encode()).hexdigest()}\n'
-
-
 # The commands that are recorded, and the numbers of the entries of wisdom after each.
-KEY_OF_1 = hashlib.sha256(b'1').hexdigest()
 COMMANDS = [
     ('wisdom import w1', {1}),
     ('wisdom import w23', {1, 2, 3}),
     (COMPILE + 'heat-2d', {1, 2, 3}),
     (COMPILE + 'box-2d9p', {1, 2, 3}),
-    (f'wisdom forget {KEY_OF_1[:16]}', {2, 3}),
+    (f'wisdom forget {key_of(1)[:16]}', {2, 3}),
     ('wisdom import w4', {2, 3, 4}),
     ('cache gc --max-files 1 --spare-hours 0', {2, 3, 4}),
     (COMPILE + 'heat-2d', {2, 3, 4}),

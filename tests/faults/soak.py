@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Soak test: calls of changing shapes, plans, new weights, systems, threads, forks, for some time.
+"""Soak test: calls of changing shapes, plans, new weights, systems, threads, forks, workers and
+spawned processes, for some time.
 
 Memory, open files and threads must not grow: the most of the last third of the time is compared
 with the most of the second third. Usage: soak.py [--seconds N] [--device host|cuda] [--seed N]. The
@@ -19,9 +20,32 @@ import numpy as np
 
 import stentor
 
+try:
+    from torch.utils.data import DataLoader
+except ImportError:
+    DataLoader = None
+
 MODES = ['reflect', 'wrap', 'mirror', 'nearest', 'constant']
 WAVE = 'field u(2)\ncoefficient c2\nstencil lap = laplace-2d\nu.next = 2*u - u.prev + c2*lap(u)\n'
+EXECUTIONS = 1000
 SLACK = 8 << 20  # bytes of memory by which the allocator's own use may vary
+
+
+def filtered(x):
+    return stentor.gaussian_filter(x, 1.5)
+
+
+class Rows:
+    """What a DataLoader reads: the filter of each row."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, at):
+        return filtered(self.rows[at])
 
 
 class Work:
@@ -33,6 +57,9 @@ class Work:
         self.plan = stentor.Plan((64, 64), 'heat-2d:alpha=0.2', boundary='reflect', steps=4, device=device)
         self.given = self.array((64, 64))
         self.expected = self.host(self.plan(self.given))
+        self.plan_of_host = stentor.Plan((64, 64), 'heat-2d:alpha=0.2', boundary='reflect', steps=4, device='host')
+        self.given_on_host = self.host(self.given)
+        self.expected_on_host = self.plan_of_host(self.given_on_host)
 
     def array(self, shape, dtype='float64'):
         made = self.rng.standard_normal(shape).astype(dtype)
@@ -95,19 +122,47 @@ class Work:
         for each in others:
             each.join()
 
+    def again(self):
+        """Many executions of one plan."""
+        out = self.plan(self.given)
+        for _ in range(EXECUTIONS):
+            self.plan(self.given, out=out)
+        self.counts['executions'] = self.counts.get('executions', 0) + EXECUTIONS
+
     def forks(self):
-        """A child uses the parent's plan; on a GPU a child may use nothing of it."""
+        """A child uses the parent's plan; on a GPU, where it may use nothing of it, one of the host."""
         child = os.fork()
         if child == 0:
             signal.alarm(60)
-            good = self.device != 'host' or np.array_equal(self.plan(self.given), self.expected)
-            os._exit(0 if good else 1)
+            os._exit(0 if np.array_equal(self.plan_of_host(self.given_on_host), self.expected_on_host) else 1)
         if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
             raise AssertionError('a forked child hung or has another result')
 
+    def workers(self):
+        """Forked workers, as those of a DataLoader of PyTorch, which is used if it is installed."""
+        if DataLoader:
+            made = [np.asarray(each[0]) for each in DataLoader(Rows(self.given_on_host), num_workers=2)]
+        else:
+            with multiprocessing.get_context('fork').Pool(2) as pool:
+                made = pool.map(filtered, self.given_on_host)
+                pool.close()
+                pool.join()
+        if not np.allclose(made, [filtered(each) for each in self.given_on_host], atol=1e-12):
+            raise AssertionError('a worker has another result')
+
+    def spawns(self):
+        """A new process imports the package and uses it."""
+        child = multiprocessing.get_context('spawn').Process(target=spawned, args=(self.device,))
+        child.start()
+        child.join(120)
+        if child.exitcode:
+            raise AssertionError(f'a spawned process ended with {child.exitcode}')
+        child.close()
+
     def step(self):
-        kinds = [self.filters] * 12 + [self.transforms] * 4 + [self.plans] * 6 + [self.systems] * 2 + [self.mistakes, self.threads]
-        kind = self.one_of(kinds) if self.rng.random() > 0.002 else self.forks
+        kinds = [self.filters] * 12 + [self.transforms] * 4 + [self.plans] * 6 + [self.systems] * 2 + [self.mistakes, self.threads, self.again]
+        chance = self.rng.random()
+        kind = self.spawns if chance < 0.0001 else self.workers if chance < 0.0004 else self.forks if chance < 0.002 else self.one_of(kinds)
         kind()
         self.counts[kind.__name__] = self.counts.get(kind.__name__, 0) + 1
         if not np.array_equal(self.host(self.plan(self.given)), self.expected):
@@ -129,8 +184,7 @@ def free_on_device(device):
 
 
 def measure(device):
-    """Bytes of memory, open files, threads, and bytes used on the GPU."""
-    stentor.clear_cache()
+    """Bytes of memory, open files, threads, and bytes used on the GPU. Caches are not emptied, as they are bounded."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     with open('/proc/self/statm') as file:
@@ -140,8 +194,10 @@ def measure(device):
 
 def spawned(device):
     """Of a new process: imports the package and uses it."""
-    stentor.laplace(np.ones((4, 4)))
-    os._exit(0 if device else 1)
+    plan = stentor.Plan((16, 16), 'heat-2d:alpha=0.2', device=device)
+    x = np.ones((16, 16))
+    made = Work.host(plan(x if device == 'host' else stentor.to_device(x, device)))
+    sys.exit(0 if np.allclose(made, 1) else 1)
 
 
 def main():
@@ -158,23 +214,21 @@ def main():
         print(f'no such device here: {error}')
         sys.exit(77)
     begin, thirds, calls = time.monotonic(), [[], [], []], 0
+    work.workers()
+    work.spawns()
     while (past := time.monotonic() - begin) < options.seconds:
         for _ in range(100):
             work.step()
         calls += 100
         thirds[int(3 * past / options.seconds)].append(measure(options.device))
-    child = multiprocessing.get_context('spawn').Process(target=spawned, args=(options.device,))
-    child.start()
-    child.join(120)
     first, second = (np.max(third, axis=0) for third in thirds[1:])
     names = ('memory', 'open files', 'threads', 'memory of the GPU')
     allowed = np.maximum(np.array([SLACK, 0, 0, SLACK]), [0.02 * first[0], 0, 0, 0])
     larger = [f'{name} grew from {a} to {b}' for name, a, b, most in zip(names, first, second, allowed) if b > a + most]
-    if child.exitcode:
-        larger.append(f'a spawned process ended with {child.exitcode}')
     print('\n'.join(larger))
     print(f'{calls} calls in {time.monotonic() - begin:.0f} s ({", ".join(f"{n} {name}" for name, n in sorted(work.counts.items()))}): '
-          f'memory {first[0] / 2**20:.1f} then {second[0] / 2**20:.1f} MiB, {second[1]} open files, {second[2]} threads')
+          f'memory {first[0] / 2**20:.1f} then {second[0] / 2**20:.1f} MiB, {second[1]} open files, {second[2]} threads'
+          + (f', of the GPU {-first[3] / 2**20:.1f} then {-second[3] / 2**20:.1f} MiB free' if options.device != 'host' else ''))
     sys.exit(1 if larger else 0)
 
 

@@ -4,6 +4,7 @@ import fractions
 import gc
 import inspect
 import os
+import sys
 import time
 import traceback
 import unittest
@@ -16,6 +17,7 @@ from stentor import _dlpack
 from stentor._problem import Layout
 
 COUNT = int(os.environ.get('STENTOR_TEST_COUNT', '60')) * 20
+FUZZ_SECONDS = float(os.environ.get('STENTOR_FUZZ_SECONDS', '300')) if 'STENTOR_TEST_FUZZ' in os.environ else 0
 # scipy raises exceptions of these types.
 ALLOWED = (ValueError, MemoryError, OSError, RuntimeError, IndexError, TypeError)
 
@@ -235,9 +237,10 @@ class Foreign:
 class Capsules(unittest.TestCase):
     def test_by_chance(self):
         """A capsule of another library is read, or refused with one sentence."""
-        read = 0
+        number = read = 0
+        end = time.monotonic() + FUZZ_SECONDS
         seed = int(os.environ.get('STENTOR_TEST_SEED', time.time_ns() % 2**32))
-        for number in range(COUNT):
+        while number < COUNT or time.monotonic() < end:
             said = f'STENTOR_TEST_SEED={seed}, number {number}'
             given = Foreign(np.random.default_rng([seed, number]))
             try:
@@ -255,7 +258,9 @@ class Capsules(unittest.TestCase):
                 self.fail(f'{said} raises {error!r}, {traceback.format_exc()}')
             gc.collect(0)
             self.assertLessEqual(given.deleted, 1, said)
-        self.assertTrue(COUNT // 40 < read < COUNT, read)
+            number += 1
+        print(f'{number} capsules, {read} of which were read', file=sys.stderr)
+        self.assertTrue(number // 40 < read < number, read)
 
 
 class ManySteps(unittest.TestCase):

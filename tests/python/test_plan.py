@@ -125,7 +125,12 @@ class Runs(unittest.TestCase):
                                                   np.trunc(floats).astype('i8').astype(dtype))
                 constant = np.full((9, 11), 7).astype(dtype)
                 if x.dtype.kind in 'biu' and x.itemsize < 8:
-                    np.testing.assert_array_equal(stentor.Plan((9, 11), np.full((3, 3), 1 / 9), dtype=dtype, steps=9, device='host')(constant), constant)
+                    means = np.full((3, 3), 1 / 9)
+                    plan = stentor.Plan((9, 11), means, dtype=dtype, steps=9, device='host')
+                    np.testing.assert_array_equal(plan(constant), constant)
+                    plan.weights = means / 2
+                    plan.weights = means
+                    np.testing.assert_array_equal(plan(constant), constant)
         for more in (dict(every=1), dict(source=True), dict(devices=['host'])):
             with self.assertRaisesRegex(ValueError, 'goes with neither'):
                 stentor.Plan((4, 5), HEAT, dtype='uint8', **more)
