@@ -65,6 +65,7 @@ struct column_line {
     static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
 };
 constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
+constexpr bool ROLLED = DIRECTION == 2 && (SYMBOL == 1 || (SYMBOL == 0 && SOURCES));
 constexpr bool IN_PARTS = COLUMN_PARTS > 1;
 // The line of taps: one for each column, or one for all parts of a column, computed by all threads.
 struct taps_line : column_line {
@@ -316,6 +317,15 @@ __device__ __forceinline__ void source_at_last_stage(const spectral_columns_argu
         store_butterfly<column_line, LAST>(x, line, digit_reversed_first<column_line>(t));
     }
 }
+// The value of frequency k after all steps, swapped.
+template <class SOURCE>
+__device__ __forceinline__ value times_factors(const spectral_columns_arguments &a, value x, const symbol_line &symbol,
+                                               const SOURCE &source, int k) {
+    if constexpr (SOURCES)
+        return swapped(times_symbol_with<N>(x, source_at(a, source, k), symbol, k, a.symbol));
+    else
+        return swapped(times_symbol<N>(x, symbol, k, a.symbol));
+}
 // The last stage, and the processing of its frequencies.
 __device__ __forceinline__ void transform_last_stage(const spectral_columns_arguments &a, value *line, int t0,
                                                      int share, value *column, const value *taps,
@@ -358,11 +368,18 @@ __device__ __forceinline__ void transform_last_stage(const spectral_columns_argu
                 if (active && index >= 0) x[r] = swapped(load_pair(cell_at(column, index, a.pitch)));
             } else if constexpr (SYMBOL == 2)
                 x[r] = swapped(static_cast<REAL>(a.symbol.scale) * (x[r] * factor[r]));
-            else if constexpr (SOURCES)
-                x[r] = swapped(times_symbol_with<N>(x[r], source_at(a, source, k), symbol, k, a.symbol));
-            else
-                x[r] = swapped(times_symbol<N>(x[r], symbol, k, a.symbol));
+            else if constexpr (DIRECTION == 2 && !ROLLED)
+                x[r] = times_factors(a, x[r], symbol, source, k);
         }
+        // One copy of the code of a complex power: each turn takes x[0] and appends its product.
+        if constexpr (ROLLED)
+#pragma unroll 1
+            for (int k = t; k < N; k += N / last_stage::R) {
+                const value product = times_factors(a, x[0], symbol, source, k);
+#pragma unroll
+                for (int r = 1; r < last_stage::R; r++) x[r - 1] = x[r];
+                x[last_stage::R - 1] = product;
+            }
         if constexpr (DIRECTION != 0) {
             dft<last_stage::R>(x);
             store_butterfly<column_line, LAST>(x, line, first);
