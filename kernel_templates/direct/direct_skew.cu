@@ -87,8 +87,14 @@ __device__ __forceinline__ int place_of(int i, int offset, int n) {
     return offset ? fold_once<LOW, HIGH>(i + offset, n) : i;
 }
 
-__device__ __forceinline__ void save_point(const skew_arguments &a, const STORE *grid, STORE *out, int z, int y,
-                                           int x) {
+struct grid_point {
+    int z, y, x;
+};
+constexpr grid_point NO_POINT = {-1, 0, 0};
+
+// The only call of this long function is in the kernel, so that it is compiled once.
+__device__ __forceinline__ void save_point(const skew_arguments &a, const STORE *grid, STORE *out, grid_point at) {
+    const int z = at.z, y = at.y, x = at.x;
     STORE *const to = out + z * a.out_z + y * a.out_y + x;
     if ((Z_SIDE_LOW == FIXED && z < Z_LOW) || (Z_SIDE_HIGH == FIXED && z >= a.nz - Z_HIGH) ||
         (Y_SIDE_LOW == FIXED && y < Y_LOW) || (Y_SIDE_HIGH == FIXED && y >= a.ny - Y_HIGH) ||
@@ -117,30 +123,29 @@ __device__ __forceinline__ int near_side(int i, int n) {
     return i < LOW ? i : n - LOW - HIGH + i;
 }
 
-__device__ __forceinline__ void save_face_point(const skew_arguments &a, const STORE *grid, STORE *out, long long i) {
+// Point i of the faces normal to z.
+__device__ __forceinline__ grid_point face_point(const skew_arguments &a, long long i) {
     const int x = static_cast<int>(i % a.nx);
     i /= a.nx;
     const int y = static_cast<int>(i % a.ny);
     i /= a.ny;
-    if (i < Z_LOW + Z_HIGH) save_point(a, grid, out, near_side<Z_LOW, Z_HIGH>(static_cast<int>(i), a.nz), y, x);
+    if (i >= Z_LOW + Z_HIGH) return NO_POINT;
+    return {near_side<Z_LOW, Z_HIGH>(static_cast<int>(i), a.nz), y, x};
 }
 
 // Point i of a tile of planes among those near the sides along y and x. Rows near a side along y
 // come first.
-__device__ __forceinline__ void save_side_point(const skew_arguments &a, const STORE *grid, STORE *out, int z0,
-                                                long long i) {
+__device__ __forceinline__ grid_point side_point(const skew_arguments &a, int z0, long long i) {
     constexpr int OF_Y = Y_LOW + Y_HIGH, OF_X = X_LOW + X_HIGH;
     const long long whole = static_cast<long long>(OF_Y) * a.nx,
                     plane = whole + static_cast<long long>(a.ny - OF_Y) * OF_X;
     const int z = z0 + static_cast<int>(i / plane);
     i %= plane;
-    if (z >= z0 + BZ || z < Z_LOW || z >= a.nz - Z_HIGH) return;
-    if (i < whole)
-        save_point(a, grid, out, z, near_side<Y_LOW, Y_HIGH>(static_cast<int>(i / a.nx), a.ny),
-                   static_cast<int>(i % a.nx));
-    else if (OF_X)
-        save_point(a, grid, out, z, Y_LOW + static_cast<int>((i - whole) / (OF_X ? OF_X : 1)),
-                   near_side<X_LOW, X_HIGH>(static_cast<int>((i - whole) % (OF_X ? OF_X : 1)), a.nx));
+    if (z >= z0 + BZ || z < Z_LOW || z >= a.nz - Z_HIGH) return NO_POINT;
+    if (i < whole) return {z, near_side<Y_LOW, Y_HIGH>(static_cast<int>(i / a.nx), a.ny), static_cast<int>(i % a.nx)};
+    if (!OF_X) return NO_POINT;
+    return {z, Y_LOW + static_cast<int>((i - whole) / (OF_X ? OF_X : 1)),
+            near_side<X_LOW, X_HIGH>(static_cast<int>((i - whole) % (OF_X ? OF_X : 1)), a.nx)};
 }
 
 // ---- words
@@ -225,15 +230,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_skew(const 
     thread_word t;
     t.grid = a.in + batch * a.in_batch;
     STORE *const out = a.out + batch * a.out_batch;
-    if (block < a.face_blocks) {
-        save_face_point(a, t.grid, out, static_cast<long long>(block) * THREADS + threadIdx.x);
-        return;
-    }
-    block -= a.face_blocks;
+    const bool of_face = block < a.face_blocks;
+    if (!of_face) block -= a.face_blocks;
     const int z0 = block / of_tile * BZ;
-    block %= of_tile;
-    if (block < a.side_blocks) {
-        save_side_point(a, t.grid, out, z0, static_cast<long long>(block) * THREADS + threadIdx.x);
+    if (!of_face) block %= of_tile;
+    if (of_face || block < a.side_blocks) {
+        const long long i = static_cast<long long>(block) * THREADS + threadIdx.x;
+        const grid_point at = of_face ? face_point(a, i) : side_point(a, z0, i);
+        if (at.z >= 0) save_point(a, t.grid, out, at);
         return;
     }
     block -= a.side_blocks;

@@ -31,6 +31,9 @@
 //     wrap  unchanged    nearest  one element repeated    reflect  reversed    constant  the value
 //     mirror  reversed and shifted by one, so a second slot is read
 //
+// COLUMN_LOOP: blocks at an edge along x only have an unrolled loop of their own; 2: all blocks are
+// at an edge along x, and the loop of the interior is left out.
+//
 // Rows that do not begin and end on 16 bytes are read faster by direct_skew.
 #include "direct/plane_sums.cuh"
 
@@ -266,10 +269,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_tile(const 
     STORE *const out = a.out + batch * a.out_batch + b.z * a.out_z + b.y * a.out_y + b.x;
     const bool inside_x = x0 >= CENTRE && x0 + BX + HIGH_SLOTS * VECTOR <= a.nx;
     const bool inside_yz = y0 >= Y_LOW && y0 + BY + Y_HIGH <= a.ny && z0 >= Z_LOW && z0 + BZ + Z_HIGH <= a.nz;
-    if (inside_x && inside_yz) {
-        march<false, false>(a, b, out);
-        return;
-    }
+    if constexpr (COLUMN_LOOP < 2)
+        if (inside_x && inside_yz) {
+            march<false, false>(a, b, out);
+            return;
+        }
     if (b.x >= a.nx || b.y >= a.ny || b.z >= a.nz) return;
     b.frozen = 0;
 #pragma unroll

@@ -65,6 +65,14 @@ struct column_line {
     static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
 };
 constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
+// Frequencies of a butterfly whose powers are unrolled at a time: the code of a complex power or of
+// a source is long, and each turn of the loop moves the butterfly's values.
+constexpr int together(int radix) {
+    if (SYMBOL == 1 || SOURCES) return radix % 2 ? 1 : 2;
+    for (int count = 5; count > 2; count--)
+        if (radix % count == 0) return count;
+    return radix % 7 ? radix : 7;
+}
 constexpr bool IN_PARTS = COLUMN_PARTS > 1;
 // The line of taps: one for each column, or one for all parts of a column, computed by all threads.
 struct taps_line : column_line {
@@ -316,6 +324,15 @@ __device__ __forceinline__ void source_at_last_stage(const spectral_columns_argu
         store_butterfly<column_line, LAST>(x, line, digit_reversed_first<column_line>(t));
     }
 }
+// The value of frequency k after all steps, swapped.
+template <class SOURCE>
+__device__ __forceinline__ value times_factors(const spectral_columns_arguments &a, value x, const symbol_line &symbol,
+                                               const SOURCE &source, int k) {
+    if constexpr (SOURCES)
+        return swapped(times_symbol_with<N>(x, source_at(a, source, k), symbol, k, a.symbol));
+    else
+        return swapped(times_symbol<N>(x, symbol, k, a.symbol));
+}
 // The last stage, and the processing of its frequencies.
 __device__ __forceinline__ void transform_last_stage(const spectral_columns_arguments &a, value *line, int t0,
                                                      int share, value *column, const value *taps,
@@ -358,10 +375,19 @@ __device__ __forceinline__ void transform_last_stage(const spectral_columns_argu
                 if (active && index >= 0) x[r] = swapped(load_pair(cell_at(column, index, a.pitch)));
             } else if constexpr (SYMBOL == 2)
                 x[r] = swapped(static_cast<REAL>(a.symbol.scale) * (x[r] * factor[r]));
-            else if constexpr (SOURCES)
-                x[r] = swapped(times_symbol_with<N>(x[r], source_at(a, source, k), symbol, k, a.symbol));
-            else
-                x[r] = swapped(times_symbol<N>(x[r], symbol, k, a.symbol));
+        }
+        if constexpr (DIRECTION == 2 && SYMBOL != 2) {
+            constexpr int EACH = together(last_stage::R), STEP = N / last_stage::R;
+#pragma unroll 1
+            for (int first_r = 0; first_r < last_stage::R; first_r += EACH) {
+                value product[EACH];
+#pragma unroll
+                for (int r = 0; r < EACH; r++)
+                    product[r] = times_factors(a, x[r], symbol, source, t + (first_r + r) * STEP);
+#pragma unroll
+                for (int r = 0; r < last_stage::R; r++)
+                    x[r] = r + EACH < last_stage::R ? x[r + EACH] : product[r + EACH - last_stage::R];
+            }
         }
         if constexpr (DIRECTION != 0) {
             dft<last_stage::R>(x);

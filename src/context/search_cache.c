@@ -1,4 +1,4 @@
-/* Cache of search results: a table of fixed size, with LRU replacement. */
+/* Cache of search results: a set-associative table of fixed size, with LRU replacement. */
 #include "context/search_cache.h"
 
 #include <pthread.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ENTRIES = 256 };
+enum { SETS = 64, WAYS = 8, ENTRIES = SETS * WAYS };
 
 typedef struct entry {
     uint64_t hash;        /* of kind and key */
@@ -35,21 +35,22 @@ void stn_search_cache_destroy(stn_search_cache *found) {
     free(found);
 }
 
+/* Keys may hold hundreds of taps. */
 static uint64_t hash_of(stn_search_cache_kind kind, const unsigned char *key, size_t size) {
-    uint64_t hash = kind;
-    for (size_t i = 0; i < size; i += sizeof hash) {
-        uint64_t word = 0;
-        memcpy(&word, key + i, size - i < sizeof word ? size - i : sizeof word);
-        hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-        hash ^= hash >> 32;
-    }
+    uint64_t hash = kind, word = 0;
+    const size_t whole = size / sizeof word * sizeof word;
+#define MIX hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15), hash ^= hash >> 32
+    for (size_t i = 0; i < whole; i += sizeof word) memcpy(&word, key + i, sizeof word), MIX;
+    word = 0;
+    memcpy(&word, key + whole, size - whole), MIX;
+#undef MIX
     return hash;
 }
 
-/* The entry of this key, or the least recently used one. */
+/* The entry of this key, or the least recently used one of its set. */
 static entry *entry_of(stn_search_cache *found, const entry *wanted, const void *key, bool *present) {
-    entry *oldest = found->entries;
-    for (entry *each = found->entries; each < found->entries + ENTRIES; each++) {
+    entry *const set = found->entries + wanted->hash % SETS * WAYS, *oldest = set;
+    for (entry *each = set; each < set + WAYS; each++) {
         *present = each->used && each->hash == wanted->hash && each->kind == wanted->kind &&
                    each->key_size == wanted->key_size && !memcmp(each->bytes, key, wanted->key_size);
         if (*present) return each;

@@ -67,6 +67,30 @@ static void sum_others(scan *s, double angle) {
     }
 }
 
+/* The largest |line[0] + line[1] z + ..|^2 of `count` z, by Horner's scheme for all of them
+ * together, which is vectorised. */
+enum { TOGETHER = 64 };
+static double largest_square(const double complex *line, int width, const double complex *z, int64_t count) {
+    double re[TOGETHER], im[TOGETHER], z_re[TOGETHER], z_im[TOGETHER], most = 0;
+    for (int64_t k = 0; k < count; k++) {
+        z_re[k] = creal(z[k]), z_im[k] = cimag(z[k]);
+        re[k] = creal(line[width - 1]), im[k] = cimag(line[width - 1]);
+    }
+    for (int i = width - 2; i >= 0; i--) {
+        const double own_re = creal(line[i]), own_im = cimag(line[i]);
+        for (int64_t k = 0; k < count; k++) {
+            const double x = re[k], y = im[k];
+            re[k] = own_re + (x * z_re[k] - y * z_im[k]);
+            im[k] = own_im + (x * z_im[k] + y * z_re[k]);
+        }
+    }
+    for (int64_t k = 0; k < count; k++) {
+        const double square = re[k] * re[k] + im[k] * im[k];
+        most = square > most ? square : most;
+    }
+    return most;
+}
+
 /* The largest sampled |K| at one frequency of the axis. K(-k) is the conjugate of K(k), but not at
  * a fixed frequency of the axis, so the whole circle is sampled. */
 static double largest_sample(const scan *s) {
@@ -78,13 +102,8 @@ static double largest_sample(const scan *s) {
             double complex root = s->roots[0][(int64_t)j * r % s->samples[0]];
             for (int i = 0; i < width; i++) line[i] += root * s->sums[r * width + i];
         }
-        for (int k = 0; k < s->samples[1]; k++) {
-            double complex z = s->roots[1][k], value = line[width - 1];
-            for (int i = width - 2; i >= 0; i--)
-                value = line[i] + __builtin_complex(creal(value) * creal(z) - cimag(value) * cimag(z),
-                                                    creal(value) * cimag(z) + cimag(value) * creal(z));
-            most = fmax(most, creal(value) * creal(value) + cimag(value) * cimag(value));
-        }
+        for (int k = 0; k < s->samples[1]; k += TOGETHER)
+            most = fmax(most, largest_square(line, width, s->roots[1] + k, stn_min(TOGETHER, s->samples[1] - k)));
     }
     return sqrt(most);
 }

@@ -1,6 +1,7 @@
 /* Writes params.cuh for the direct kernels, and names and describes their shapes. */
 #include "strategies/direct/direct_params.h"
 
+#include "base/arith.h"
 #include "render/render.h"
 #include "strategies/direct/direct_skew.h"
 #include "strategies/direct/tap_order.h"
@@ -40,6 +41,13 @@ static void skew_params(const stn_task *task, const direct_shape *shape, stn_tex
     stn_params_int(params, "SKEW_ALIGN", direct_skew_alignment(task, shape));
 }
 
+/* Is every block of direct_tile at an edge along x, as where a row has two tiles? */
+static bool lacks_interior(const stn_task *task, const direct_shape *shape) {
+    const int64_t tile = (int64_t)shape->threads[2] * shape->vector;
+    const int64_t before = task->reach[2][0] > 0 ? tile : 0;
+    return before + tile + stn_round_up(task->reach[2][1], shape->vector) > task->n[2];
+}
+
 void direct_params(const stn_task *task, const direct_shape *shape, stn_text *params) {
     stn_params_begin(params);
     stn_params_elements(params, task->dtype);
@@ -59,7 +67,7 @@ void direct_params(const stn_task *task, const direct_shape *shape, stn_text *pa
     stn_params_int(params, "THREADS_Z", shape->threads[0]);
     stn_params_int(params, "BLOCKS", shape->blocks);
     stn_params_int(params, "UNROLL", shape->unroll);
-    stn_params_int(params, "COLUMN_LOOP", shape->column_loop);
+    stn_params_int(params, "COLUMN_LOOP", shape->column_loop ? 1 + lacks_interior(task, shape) : 0);
     if (shape->fused > 1) time_params(task, shape, params);
 }
 

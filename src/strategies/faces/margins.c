@@ -1,12 +1,14 @@
 /* Runs the margins of a fused launch as tiles or as strips, whichever is cheaper. */
 #include "strategies/faces/margins.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/arith.h"
 #include "base/error.h"
 #include "context/context.h"
 #include "context/kernel.h"
+#include "context/search_cache.h"
 #include "strategies/faces/strips.h"
 #include "strategies/faces/tile/faces_tile.h"
 
@@ -37,8 +39,29 @@ static choice choose(const stn_task *task, const stn_machine *machine, int fused
     return (choice){STN_FACES_STRIPS, {.fused = fused}, faces_strips_seconds(task, machine, fused)};
 }
 
+/* Strategies ask for the same again: for each of their candidates, and for each length of chunks.
+ * The key is all that tiles depend on. */
+static double tile_seconds(const stn_task *task, const stn_machine *machine, int fused) {
+    int64_t numbers[13] = {fused, task->dtype, task->rank, task->n[0], task->n[1], task->n[2], task->batch};
+    for (int side = 0; side < 6; side++) numbers[7 + side] = task->boundary[side / 2][side % 2].kind;
+    stn_text key = STN_TEXT_EMPTY;
+    stn_text_append(&key, (const char *)numbers, sizeof numbers);
+    stn_text_append(&key, (const char *)task->taps, task->ntaps * sizeof *task->taps);
+    stn_search_cache *found = key.failed ? NULL : machine->found;
+    double seconds;
+    if (!stn_search_cache_lookup(found, STN_SEARCH_CACHE_FACES, key.data, key.size, &seconds, sizeof seconds)) {
+        faces_tile tile;
+        seconds = faces_tile_choose(task, machine, fused, &tile) ? tile.seconds : INFINITY;
+        stn_search_cache_store(found, STN_SEARCH_CACHE_FACES, key.data, key.size, &seconds, sizeof seconds);
+    }
+    stn_text_clear(&key);
+    return seconds;
+}
+
 double stn_faces_seconds(const stn_task *task, const stn_machine *machine, int fused) {
-    return any_face(task) ? choose(task, machine, fused, STN_FACES_CHEAPEST).seconds : 0;
+    if (!any_face(task)) return 0;
+    const double seconds = tile_seconds(task, machine, fused);
+    return seconds < INFINITY ? seconds : faces_strips_seconds(task, machine, fused);
 }
 
 static stn_status build(stn_plan *plan, stn_faces *faces, stn_error *error) {

@@ -32,10 +32,9 @@ bool segment_fft_tile_search(const stn_task *task, const stn_machine *machine, s
                              const char **why);
 void segment_fft_tile_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
                            stn_estimate *e);
-/* The same with the seconds per launch that the margins take, which are slow to estimate
- * (milliseconds). */
-void segment_fft_tile_cost_with_faces(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
-                                      double faces, stn_estimate *e);
+/* Its seconds alone. faces: seconds per launch that the margins take. */
+double segment_fft_tile_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
+                                double faces);
 double segment_fft_tile_faces(const stn_task *task, const stn_machine *machine, const segment_shape *shape);
 /* Sets the number of threads that takes the least time. */
 void segment_fft_tile_choose_threads(const stn_task *task, const stn_machine *machine, segment_shape *shape);

@@ -205,8 +205,16 @@ double segment_fft_tile_faces(const stn_task *task, const stn_machine *machine, 
     return shape->margins ? stn_faces_seconds(task, machine, shape->fused) : 0;
 }
 
-void segment_fft_tile_cost_with_faces(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
-                                      double faces, stn_estimate *e) {
+double segment_fft_tile_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
+                                double faces) {
+    double flops, seconds = shape->launches * (seconds_of(task, machine, shape, &flops) + faces) *
+                            (shape->margins ? part_of_margins(task, machine, shape) : 1);
+    if (shape->shares) seconds *= part_of_clusters(task, machine, shape);
+    return seconds;
+}
+
+void segment_fft_tile_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
+                           stn_estimate *e) {
     const double launches = shape->launches;
     double flops;
     memset(e, 0, sizeof *e);
@@ -214,17 +222,11 @@ void segment_fft_tile_cost_with_faces(const stn_task *task, const stn_machine *m
     e->error = predicted_error(task, shape);
     e->launches = launches;
     e->bytes = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task) * launches;
-    e->seconds = launches * (seconds_of(task, machine, shape, &flops) + faces) *
-                 (shape->margins ? part_of_margins(task, machine, shape) : 1);
-    if (shape->shares) e->seconds *= part_of_clusters(task, machine, shape);
+    e->seconds = segment_fft_tile_seconds(task, machine, shape, segment_fft_tile_faces(task, machine, shape));
+    (void)seconds_of(task, machine, shape, &flops);
     e->flops = launches * flops;
     e->halo_waste = segment_fft_tile_count(task, shape) * segment_fft_tile_points(shape, 0) *
                         segment_fft_tile_points(shape, 1) / (double)stn_task_points(task) -
                     1;
     e->stepping = shape->margins;
-}
-
-void segment_fft_tile_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
-                           stn_estimate *e) {
-    segment_fft_tile_cost_with_faces(task, machine, shape, segment_fft_tile_faces(task, machine, shape), e);
 }

@@ -132,10 +132,9 @@ static bool add_tile(const search *s, const launches_of *l, int y, int x, int in
     if (shape.launches > 1 && segment_fft_tile_holds_plane(s->task, &shape)) return true;
     if (!STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, &shape)) return false;
     segment_fft_tile_choose_threads(s->task, s->machine, &shape);
-    stn_estimate e;
-    segment_fft_tile_cost_with_faces(s->task, s->machine, &shape, l->faces, &e);
+    const double seconds = segment_fft_tile_seconds(s->task, s->machine, &shape, l->faces);
     segment_fft_tiles_found *to = &s->lists[in > 0];
-    segment_shape *at = stn_cheapest_insert(to->best, to->costs, sizeof *to->best, &to->found, to->most, e.seconds);
+    segment_shape *at = stn_cheapest_insert(to->best, to->costs, sizeof *to->best, &to->found, to->most, seconds);
     if (at) *at = shape;
     return true;
 }

@@ -154,22 +154,26 @@ static bool search(const stn_task *task, const stn_machine *machine, const line 
     find_sides(machine->found, &l, wide, &both);
     const side *columns = &both.columns, *rows = &both.rows;
     const double all = 0.999 * (double)line->n;
-    double least = INFINITY;
-    for (int w = 0; w < rows->count; w++)
-        for (int r = 0; r < columns->count; r++) {
-            spectral_four_step_choice c = {
-                .mark = SPECTRAL_FOUR_STEP, .rows = columns->points[r], .width = rows->points[w]};
-            int64_t windows, length = (int64_t)c.rows * c.width;
-            if (length > longest) break; /* Columns are in ascending order. */
+    double least = INFINITY, least_penalty = INFINITY;
+    for (int r = 0; r < columns->count; r++) least_penalty = fmin(least_penalty, columns->penalty[r]);
+    for (int w = 0; w < rows->count; w++) {
+        const double at_least = 2 * least_penalty + rows->penalty[w];
+        for (int r = 0; r < columns->count && all * at_least < least; r++) {
+            int64_t windows, length = (int64_t)columns->points[r] * rows->points[w];
+            /* Columns are in ascending order. */
+            if (length > longest || (double)length * at_least >= least) break;
             const double penalty = 2 * columns->penalty[r] + rows->penalty[w];
             if (((double)length > all ? (double)length : all) * penalty >= least) continue;
             if (windows_at_least(line, length) * (double)length * penalty >= least) continue;
+            spectral_four_step_choice c = {
+                .mark = SPECTRAL_FOUR_STEP, .rows = columns->points[r], .width = rows->points[w]};
             if (!windows_of(line, length, &c, &windows)) continue;
             const double cost = (double)windows * (double)length * penalty;
             if (cost >= least) continue;
             least = cost, *choice = c;
             choice->pairs = pairs_of(&l, c.rows, wide);
         }
+    }
     return least < INFINITY;
 }
 
