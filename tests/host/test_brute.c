@@ -92,11 +92,11 @@ static bool pairs(const stn_task *task, double ratio) {
     return task->ntaps > 1;
 }
 
-static double evaluate(const stn_task *task, const padded *p, const int64_t x[3]) {
+/* The sum at a point; ratio: of the weights that are summed in pairs, or 0. */
+static double evaluate(const stn_task *task, const padded *p, const int64_t x[3], double ratio) {
     const size_t n = task->ntaps;
     double sum = 0;
     if (frozen(task, x)) return *at(p, x[0], x[1], x[2]);
-    double ratio = pairs(task, 1) ? 1 : pairs(task, -1) && n % 2 == 0 ? -1 : 0;
     if (ratio && n % 2) sum = task->taps[n / 2].weight * seen(p, x, &task->taps[n / 2]);
     for (size_t t = 0; t < (ratio ? n / 2 : n); t++)
         sum += task->taps[t].weight * (ratio ? seen(p, x, &task->taps[t]) + ratio * seen(p, x, &task->taps[n - 1 - t])
@@ -107,6 +107,7 @@ static double evaluate(const stn_task *task, const padded *p, const int64_t x[3]
 /* All steps for one grid, in place in dense[]. */
 static void brute(const stn_task *task, double *dense) {
     padded p;
+    const double ratio = pairs(task, 1) ? 1 : pairs(task, -1) && task->ntaps % 2 == 0 ? -1 : 0;
     for (int a = 0; a < 3; a++) {
         p.pad[a] = task->reach[a][0] > task->reach[a][1] ? task->reach[a][0] : task->reach[a][1];
         p.size[a] = task->n[a] + 2 * p.pad[a];
@@ -121,7 +122,7 @@ static void brute(const stn_task *task, double *dense) {
         index = 0;
         for (x[0] = 0; x[0] < task->n[0]; x[0]++)
             for (x[1] = 0; x[1] < task->n[1]; x[1]++)
-                for (x[2] = 0; x[2] < task->n[2]; x[2]++) dense[index++] = evaluate(task, &p, x);
+                for (x[2] = 0; x[2] < task->n[2]; x[2]++) dense[index++] = evaluate(task, &p, x, ratio);
     }
     free(p.u);
 }
