@@ -108,15 +108,17 @@ __device__ __forceinline__ void fetch_input(const tile &t, const int (&at)[NODES
     const STORE *const array = t.a.input[N] + (NODE_SHARED[N] ? 0 : t.grid);
     const int first = t.first + iteration * FUSED_ROWS - NODE_LAG[N];
     const int x = FUSED_CONTINUES[2] ? wrapped(from.x, t.nx) : from.x;
-    const bool inside = first >= 0 && first + FUSED_ROWS <= t.ny;
+    STORE *to = row_of<N>(t, at, AHEAD * FUSED_ROWS - NODE_LAG[N]) + t.column;
+    if (first >= 0 && first + FUSED_ROWS <= t.ny && from.constant < 0 && from.sign > 0) {
+        const STORE *place = array + index_of(t, first, x);
 #pragma unroll
-    for (int k = 0; k < FUSED_ROWS; k++) {
-        int row = first + k;
-        if (!inside) {
-            if (FUSED_CONTINUES[1]) row = wrapped(row, t.ny);
-            if (!lies_in(row, t.ny)) continue;
-        }
-        STORE *const to = row_of<N>(t, at, AHEAD * FUSED_ROWS - NODE_LAG[N] + k) + t.column;
+        for (int k = 0; k < FUSED_ROWS; k++, place += t.nx) copy_element(to + k * WIDTH, place);
+        return;
+    }
+#pragma unroll 1
+    for (int k = 0; k < FUSED_ROWS; k++, to += WIDTH) {
+        const int row = FUSED_CONTINUES[1] ? wrapped(first + k, t.ny) : first + k;
+        if (!lies_in(row, t.ny)) continue;
         if (from.constant >= 0)
             *to = narrow<STORE>(t.a.values[from.constant]);
         else if (from.sign < 0)
@@ -186,15 +188,22 @@ struct near_side {
 
 // ---- passes
 
-// Stores a result of pass J: row d of the iteration, `row` of the block.
-template <int J>
-__device__ __forceinline__ void put(const tile &t, const int (&at)[NODES], int d, int row, STORE value) {
+// Stores results of pass J: COUNT rows of the iteration from row d on, `row` of the block.
+template <int J, int COUNT>
+__device__ __forceinline__ void put(const tile &t, const int (&at)[NODES], int d, int row,
+                                    const STORE (&value)[COUNT]) {
     constexpr int N = FUSED_INPUTS + J;
     const int x = t.x + t.column;
-    if (NODE_RING[N]) row_of<N>(t, at, d)[t.column] = value;
-    if (PASS_OUT[J] < 0 || !lies_in(row, t.own)) return;
-    if (t.column < FUSED_MARGIN[0] || t.column >= WIDTH - FUSED_MARGIN[1] || x >= t.nx) return;
-    t.a.output[PASS_OUT[J] < 0 ? 0 : PASS_OUT[J]][t.grid + index_of(t, t.first + row, x)] = value;
+    if (NODE_RING[N]) {
+        STORE *const to = row_of<N>(t, at, d) + t.column;
+#pragma unroll
+        for (int k = 0; k < COUNT; k++) to[k * WIDTH] = value[k];
+    }
+    if (PASS_OUT[J] < 0 || t.column < FUSED_MARGIN[0] || t.column >= WIDTH - FUSED_MARGIN[1] || x >= t.nx) return;
+    STORE *to = t.a.output[PASS_OUT[J] < 0 ? 0 : PASS_OUT[J]] + t.grid + index_of(t, t.first + row, x);
+#pragma unroll
+    for (int k = 0; k < COUNT; k++, to += t.nx)
+        if (lies_in(row + k, t.own)) *to = value[k];
 }
 
 template <int E>
@@ -213,7 +222,7 @@ __device__ __forceinline__ void compute_point(const tile &t, const int (&at)[NOD
     const int y = FUSED_CONTINUES[1] ? wrapped(t.first + row, t.ny) : t.first + row;
     if (!lies_in(y, t.ny) || !from.exists) return;
     if (from.constant >= 0) {
-        put<J>(t, at, d, row, narrow<STORE>(t.a.values[from.constant]));
+        put<J, 1>(t, at, d, row, {narrow<STORE>(t.a.values[from.constant])});
         return;
     }
     if (column < NODE_X[N][0] || column >= NODE_X[N][1]) return;  // this pass does not compute it
@@ -224,7 +233,7 @@ __device__ __forceinline__ void compute_point(const tile &t, const int (&at)[NOD
     else
         value = narrow<STORE>(equation<E>::value(inside<J>{t, at, column, k}));
     if (!is_live<E>(t.a, y, x)) value = row_of<PRESENT>(t, at, d)[column];
-    put<J>(t, at, d, row, from.sign < 0 ? narrow<STORE>(-widen(value)) : value);
+    put<J, 1>(t, at, d, row, {from.sign < 0 ? narrow<STORE>(-widen(value)) : value});
 }
 
 template <int J>
@@ -239,8 +248,7 @@ __device__ __forceinline__ void compute(const tile &t, const int (&at)[NODES], i
 #pragma unroll
         for (int k = 0; k < FUSED_ROWS; k++)
             value[k] = narrow<STORE>(equation<E>::value(inside<J>{t, at, t.column, k}));
-#pragma unroll
-        for (int k = 0; k < FUSED_ROWS; k++) put<J>(t, at, k - NODE_LAG[N], row + k, value[k]);
+        put<J>(t, at, -NODE_LAG[N], row, value);
         return;
     }
     if (inside_march && !MIXES) {
