@@ -21,10 +21,10 @@ enum {
     MOST_CANDIDATES = 8
 };
 
-/* Fractions of the peak rates that kernels reach; instructions, counted in the machine code, for
- * each element that a launch moves, and for each that a pass loads from shared memory, addresses
- * and arithmetic included. */
-static const struct { double memory, arithmetic, moved, fetched; } rates = {0.8, 0.4, 15, 6};
+/* The fraction of the copy bandwidth that kernels reach; instructions of a thread, counted in the
+ * machine code: for each operation on a point, and in each iteration for each array that a launch
+ * moves and each element that a pass loads from shared memory. */
+static const struct { double memory, operation, moved, fetched; } rates = {0.8, 0.6, 48, 5.6};
 
 typedef struct fused_state {
     fused_reads reads;
@@ -119,20 +119,23 @@ static bool complete_shape(const stn_system_task *task, const stn_machine *machi
     const int64_t blocks = tiles * stn_div_up(n, shape->chunk);
     if (blocks > INT32_MAX || n + shape->chunk > INT32_MAX / 2) return false;
     shape->tiles = (int)blocks;
-    double moved = s.noutputs, operations = 0, fetched = 0, instructions = 0;
+    double moved = s.noutputs, operations = 0, fetched = 0, text = 0;
     for (int i = 0; i < s.ninputs; i++) moved += work_of(&s.nodes[i], shape);
     for (int j = 0; j < s.npasses; j++) {
         const double work = work_of(&s.nodes[s.ninputs + j], shape);
         operations += work * reads->operations[s.equation[j]];
-        fetched += work * reads->fetched[s.equation[j]] * (1 + shape->rows) / (2 * shape->rows);
-        instructions += reads->count[s.equation[j]] * (1 + shape->rows);
+        fetched += work * reads->fetched[s.equation[j]];
+        text += reads->count[s.equation[j]] * (1 + shape->rows);
     }
+    const double executed =
+        rates.operation * operations + (rates.moved * moved + rates.fetched * fetched) / shape->rows;
     shape->moved = (int)fmin(1000 * moved, INT32_MAX);
-    shape->operations = (int)operations, shape->fetched = (int)fetched;
-    return instructions <= MOST_INSTRUCTIONS;
+    shape->operations = (int)operations, shape->instructions = (int)fmin(1000 * executed, INT32_MAX);
+    return text <= MOST_INSTRUCTIONS;
 }
 
-/* Fills bytes, flops and seconds. */
+/* Fills bytes, flops and seconds. A warp waits for one cycle after each instruction, or for two in
+ * f64, in which other resident warps issue theirs (measured on an H200). */
 static void estimate(const stn_system_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
     const fused_shape shape = shape_of(candidate);
@@ -147,12 +150,10 @@ static void estimate(const stn_system_task *task, const stn_machine *machine, co
     result->flops = launches * points * shape.operations;
     result->halo_waste = (double)shape.x / shape.columns - 1;
     const double memory = result->bytes / (machine->copy_bandwidth * rates.memory);
-    const double arithmetic = result->flops / (machine->flops[result->unit] * rates.arithmetic);
     const double issued = machine->clock * machine->multiprocessors * machine->lanes;
-    const double issue =
-        issued > 0 ? launches * points * (rates.moved * shape.moved / 1000 + rates.fetched * shape.fetched) / issued
-                   : 0;
-    result->seconds = fmax(memory, fmax(arithmetic, issue)) / even + launches * machine->launch_seconds;
+    const double waits = (wide ? 2.0 : 1.0) * machine->lanes / (shape.blocks * shape.x);
+    const double issue = issued > 0 ? launches * points * shape.instructions / 1000 * (1 + waits) / issued : 0;
+    result->seconds = fmax(memory, issue) / even + launches * machine->launch_seconds;
 }
 
 typedef struct search {
