@@ -103,8 +103,9 @@ static step_block block_of(const stn_candidate *candidate) {
 }
 
 /* Seconds of one launch. A block loads the planes of its queues first, which its predecessor has
- * read as well; the last blocks leave multiprocessors idle; few loads in flight wait for memory;
- * arrays without a ring are read again by each tap. */
+ * read as well, and computes nothing meanwhile: other resident blocks do; the last blocks leave
+ * multiprocessors idle; few loads in flight wait for memory; arrays without a ring are read again
+ * by each tap. */
 static double launch_seconds(const stn_system_task *task, const stn_machine *machine, const step_group *group,
                              const step_block *block, double *again) {
     const step_storage *storage = &group->storage;
@@ -121,8 +122,10 @@ static double launch_seconds(const stn_system_task *task, const stn_machine *mac
     const double in_flight = (double)resident * threads * slot * storage->copies * storage->ahead;
     const double rate = fmin(rates.memory * machine->copy_bandwidth, in_flight / rates.latency);
     const double slots = tiles * chunks * threads * (loads + (double)planes * group->count);
+    const double fills = ceil(rounds) * 2 * rates.latency / storage->blocks;
     return slots * slot / rate * fmin(fmax(1, ceil(rounds) / rounds), 2) *
-           (1 + rates.narrow * (16 / fmin(slot, 16) - 1)) * (storage->complete ? 1 : 4);
+               (1 + rates.narrow * (16 / fmin(slot, 16) - 1)) * (storage->complete ? 1 : 4) +
+           fills;
 }
 
 static void estimate(const stn_system_task *task, const stn_machine *machine, const stn_candidate *candidate,
