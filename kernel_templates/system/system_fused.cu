@@ -87,20 +87,20 @@ __device__ __forceinline__ source_point source_of(const tile &t) {
 }
 
 // Row d of node N, counted from the iteration's first one. Lags and rings are whole iterations, so
-// that the rows of an iteration are adjacent; at[N] is the place of this one's in the ring.
+// that the rows of an iteration are adjacent; at[N] is the place of this one's in the ring, in
+// elements.
 template <int N>
-__device__ __forceinline__ STORE *row_of(const tile &t, const int (&at)[NODES], int d) {
-    constexpr int COUNT = NODE_RING[N] > 0 ? NODE_RING[N] / FUSED_ROWS : 1, MANY = 4096;
+__device__ __forceinline__ STORE *row_of(const tile &t, const unsigned (&at)[NODES], int d) {
+    constexpr int COUNT = NODE_RING[N] > 0 ? NODE_RING[N] / FUSED_ROWS : 1, MANY = 4096, SLOT = FUSED_ROWS * WIDTH;
     const int by = (d + MANY * FUSED_ROWS) / FUSED_ROWS - MANY, within = d - by * FUSED_ROWS;
-    int slot = at[N] + (by % COUNT + COUNT) % COUNT;
-    slot = slot >= COUNT ? slot - COUNT : slot;
-    return t.shared + (NODE_AT[N] + slot * FUSED_ROWS + within) * WIDTH;
+    const unsigned place = at[N] + (by % COUNT + COUNT) % COUNT * SLOT;
+    return t.shared + (NODE_AT[N] + within) * WIDTH + min(place, place - COUNT * SLOT);
 }
 
 // ---- inputs
 
 template <int N, int AHEAD>
-__device__ __forceinline__ void fetch_input(const tile &t, const int (&at)[NODES], int iteration) {
+__device__ __forceinline__ void fetch_input(const tile &t, const unsigned (&at)[NODES], int iteration) {
     if (iteration < NODE_BEGIN[N] || iteration >= NODE_END[N] + t.iterations) return;
     if (t.column < NODE_X[N][0] || t.column >= NODE_X[N][1]) return;
     const source_point from = source_of<N>(t);
@@ -129,14 +129,14 @@ __device__ __forceinline__ void fetch_input(const tile &t, const int (&at)[NODES
 }
 template <int N, int AHEAD>
 struct inputs {
-    __device__ __forceinline__ static void fetch(const tile &t, const int (&at)[NODES], int iteration) {
+    __device__ __forceinline__ static void fetch(const tile &t, const unsigned (&at)[NODES], int iteration) {
         inputs<N - 1, AHEAD>::fetch(t, at, iteration);
         fetch_input<N, AHEAD>(t, at, iteration);
     }
 };
 template <int AHEAD>
 struct inputs<-1, AHEAD> {
-    __device__ __forceinline__ static void fetch(const tile &, const int (&)[NODES], int) {}
+    __device__ __forceinline__ static void fetch(const tile &, const unsigned (&)[NODES], int) {}
 };
 
 // ---- what an assignment reads
@@ -145,7 +145,7 @@ struct inputs<-1, AHEAD> {
 template <int J>
 struct inside {
     const tile &t;
-    const int (&at)[NODES];
+    const unsigned (&at)[NODES];
     int column, k;  // within the tile; row of the iteration
 
     template <int A>
@@ -164,7 +164,7 @@ struct inside {
 template <int J>
 struct near_side {
     const tile &t;
-    const int (&at)[NODES];
+    const unsigned (&at)[NODES];
     int y, x, by_row, by_column;
 
     template <int A>
@@ -190,7 +190,7 @@ struct near_side {
 
 // Stores results of pass J: COUNT rows of the iteration from row d on, `row` of the block.
 template <int J, int COUNT>
-__device__ __forceinline__ void put(const tile &t, const int (&at)[NODES], int d, int row,
+__device__ __forceinline__ void put(const tile &t, const unsigned (&at)[NODES], int d, int row,
                                     const STORE (&value)[COUNT]) {
     constexpr int N = FUSED_INPUTS + J;
     const int x = t.x + t.column;
@@ -215,7 +215,7 @@ __device__ __forceinline__ bool is_live(const fused_arguments &a, int y, int x) 
 // One point of pass J, which may lie past a side, on row k of the iteration. NEAR: its source is
 // near a side, so that each read is folded.
 template <int J, bool NEAR>
-__device__ __forceinline__ void compute_point(const tile &t, const int (&at)[NODES], int row, int k) {
+__device__ __forceinline__ void compute_point(const tile &t, const unsigned (&at)[NODES], int row, int k) {
     constexpr int N = FUSED_INPUTS + J, E = PASS_EQUATION[J], PRESENT = PASS_PRESENT[J] < 0 ? 0 : PASS_PRESENT[J];
     const source_point from = source_of<N>(t);
     const int d = k - NODE_LAG[N], column = from.x - t.x;
@@ -237,7 +237,7 @@ __device__ __forceinline__ void compute_point(const tile &t, const int (&at)[NOD
 }
 
 template <int J>
-__device__ __forceinline__ void compute(const tile &t, const int (&at)[NODES], int iteration) {
+__device__ __forceinline__ void compute(const tile &t, const unsigned (&at)[NODES], int iteration) {
     constexpr int N = FUSED_INPUTS + J, E = PASS_EQUATION[J];
     if (iteration < NODE_BEGIN[N] || iteration >= NODE_END[N] + t.iterations) return;
     if (t.column < NODE_X[N][0] || t.column >= NODE_X[N][1]) return;
@@ -261,7 +261,7 @@ __device__ __forceinline__ void compute(const tile &t, const int (&at)[NODES], i
 }
 template <int J>
 struct passes {
-    __device__ __forceinline__ static void run(const tile &t, const int (&at)[NODES], int iteration) {
+    __device__ __forceinline__ static void run(const tile &t, const unsigned (&at)[NODES], int iteration) {
         passes<J - 1>::run(t, at, iteration);
         if (PASS_WAITS[J]) __syncthreads();
         compute<J>(t, at, iteration);
@@ -269,7 +269,7 @@ struct passes {
 };
 template <>
 struct passes<-1> {
-    __device__ __forceinline__ static void run(const tile &, const int (&)[NODES], int) {}
+    __device__ __forceinline__ static void run(const tile &, const unsigned (&)[NODES], int) {}
 };
 
 static_assert(shared_bytes_match(sizeof(STORE) * FUSED_SLOTS * WIDTH, 15), "the launcher gives as much shared memory");
@@ -295,9 +295,9 @@ extern "C" __global__ void __launch_bounds__(THREADS_X, BLOCKS)
                  nx,
                  is_inside,
                  !FUSED_CONTINUES[2] && !lies_in(x + column, nx)};
-    int at[NODES];
+    unsigned at[NODES];
 #pragma unroll
-    for (int n = 0; n < NODES; n++) at[n] = NODE_START[n];
+    for (int n = 0; n < NODES; n++) at[n] = NODE_START[n] * FUSED_ROWS * WIDTH;
     inputs<FUSED_INPUTS - 1, 0>::fetch(t, at, FUSED_BEGIN);
     copy_async_commit();
 #pragma unroll 1
@@ -309,8 +309,8 @@ extern "C" __global__ void __launch_bounds__(THREADS_X, BLOCKS)
         passes<FUSED_PASSES - 1>::run(t, at, iteration);
 #pragma unroll
         for (int n = 0; n < NODES; n++) {
-            at[n]++;
-            if (at[n] >= NODE_RING[n] / FUSED_ROWS) at[n] = 0;
+            at[n] += FUSED_ROWS * WIDTH;
+            if (at[n] >= NODE_RING[n] * WIDTH) at[n] = 0;
         }
     }
 }

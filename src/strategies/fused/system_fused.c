@@ -24,7 +24,7 @@ enum {
 /* The fraction of the copy bandwidth that kernels reach; instructions of a thread, counted in the
  * machine code: for each operation on a point, and in each iteration for each array that a launch
  * moves and each element that a pass loads from shared memory. */
-static const struct { double memory, operation, moved, fetched; } rates = {0.8, 0.6, 48, 5.6};
+static const struct { double memory, operation, moved, fetched; } rates = {0.8, 0.53, 45, 5};
 
 typedef struct fused_state {
     fused_reads reads;
@@ -96,10 +96,13 @@ static int fit_chunk(int64_t n, int64_t tiles, int64_t resident, int extra, int 
     return best;
 }
 
-/* The points of a node that a block computes, by its own points. */
+/* The rows of a node that a block computes, by its own rows; and its points, by its own points. */
+static double rows_of(const fused_node *node, const fused_shape *shape) {
+    return (double)(shape->chunk + node->rows[0] + node->rows[1]) / shape->chunk;
+}
+
 static double work_of(const fused_node *node, const fused_shape *shape) {
-    const double columns = shape->columns, chunk = shape->chunk;
-    return (columns + node->columns[0] + node->columns[1]) / columns * (chunk + node->rows[0] + node->rows[1]) / chunk;
+    return rows_of(node, shape) * (shape->columns + node->columns[0] + node->columns[1]) / shape->columns;
 }
 
 /* Completes a shape whose threads are known; false if it does not fit the machine. */
@@ -119,16 +122,20 @@ static bool complete_shape(const stn_system_task *task, const stn_machine *machi
     const int64_t blocks = tiles * stn_div_up(n, shape->chunk);
     if (blocks > INT32_MAX || n + shape->chunk > INT32_MAX / 2) return false;
     shape->tiles = (int)blocks;
-    double moved = s.noutputs, operations = 0, fetched = 0, text = 0;
-    for (int i = 0; i < s.ninputs; i++) moved += work_of(&s.nodes[i], shape);
-    for (int j = 0; j < s.npasses; j++) {
-        const double work = work_of(&s.nodes[s.ninputs + j], shape);
-        operations += work * reads->operations[s.equation[j]];
-        fetched += work * reads->fetched[s.equation[j]];
-        text += reads->count[s.equation[j]] * (1 + shape->rows);
+    double moved = s.noutputs, operations = 0, text = 0, executed = rates.moved * s.noutputs / shape->rows;
+    for (int i = 0; i < s.ninputs; i++) {
+        moved += work_of(&s.nodes[i], shape);
+        executed += rows_of(&s.nodes[i], shape) * rates.moved / shape->rows;
     }
-    const double executed =
-        rates.operation * operations + (rates.moved * moved + rates.fetched * fetched) / shape->rows;
+    for (int j = 0; j < s.npasses; j++) {
+        const fused_node *node = &s.nodes[s.ninputs + j];
+        const int e = s.equation[j];
+        operations += work_of(node, shape) * reads->operations[e];
+        executed += rows_of(node, shape) *
+                    (rates.operation * reads->operations[e] + rates.fetched * reads->fetched[e] / shape->rows);
+        text += reads->count[e] * (1 + shape->rows);
+    }
+    executed *= (double)shape->x / shape->columns; /* warps execute for all columns */
     shape->moved = (int)fmin(1000 * moved, INT32_MAX);
     shape->operations = (int)operations, shape->instructions = (int)fmin(1000 * executed, INT32_MAX);
     return text <= MOST_INSTRUCTIONS;
