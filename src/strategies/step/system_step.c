@@ -17,6 +17,7 @@
 #include "strategies/table.h"
 
 enum { ROTATED = 256 /* threads of a block of system_rotate */ };
+#define MEMORY_PART 0.8
 
 /* Measured on an H200 (waves of orders 4 and 8, diffusion, Maxwell's equations): the fraction of
  * the copy bandwidth that a kernel reaches with enough loads in flight; what a slot of a halo
@@ -68,10 +69,14 @@ static int widest(const stn_system_task *task) {
     return vector;
 }
 
-/* Whether some launch of these blocks is chained. */
+/* Whether some launch of these blocks is chained, and the memory has room for the buffers of next
+ * states that this takes, beside the caller's arrays. */
 static bool is_chained(const stn_system_task *task, const stn_machine *machine, const step_block *block) {
+    const int fields = task->system->nfields, arrays = task->arrays * (task->in_place ? 1 : 2) + fields;
+    const double bytes = (double)stn_system_level_bytes(task) * (arrays + task->system->ncoefficients);
     char reason[200];
     step_group group;
+    if (machine->memory_bytes && bytes > MEMORY_PART * (double)machine->memory_bytes) return false;
     for (int e = 0; e < task->system->nequations; e += group.count) {
         if (!step_group_from(task, machine, block, e, &group, reason, sizeof reason)) return false;
         if (group.later) return true;
