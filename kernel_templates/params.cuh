@@ -153,7 +153,11 @@ constexpr int SYSTEM_RING[SYSTEM_ARRAYS] = {3}, SYSTEM_BEFORE[SYSTEM_ARRAYS] = {
 constexpr int SYSTEM_HALO[SYSTEM_ARRAYS][4] = {{0, 0, 0, 1}};
 constexpr int SYSTEM_CORNERS[SYSTEM_ARRAYS] = {0};
 constexpr int SYSTEM_AHEAD = 2;  // planes that are copied while one is computed
-constexpr int SYSTEM_ADDS = 1;   // system_points: 1 adds amplitudes, 0 records
+// Chained launches: the first assignment that reads others' next states, its planes behind them,
+// planes computed before a chunk; the assignment that computes an array, or -1.
+constexpr int SYSTEM_LATER = SYSTEM_OUTPUTS, SYSTEM_LAG = 0, SYSTEM_BACK = 0;
+constexpr int SYSTEM_MADE[SYSTEM_ARRAYS] = {-1};
+constexpr int SYSTEM_ADDS = 1;  // system_points: 1 adds amplitudes, 0 records
 template <int I>
 struct assigned {};
 template <class AROUND>

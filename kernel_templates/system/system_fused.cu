@@ -87,20 +87,20 @@ __device__ __forceinline__ source_point source_of(const tile &t) {
 }
 
 // Row d of node N, counted from the iteration's first one. Lags and rings are whole iterations, so
-// that the rows of an iteration are adjacent; at[N] is the place of this one's in the ring.
+// that the rows of an iteration are adjacent; at[N] is the place of this one's in the ring, in
+// elements.
 template <int N>
-__device__ __forceinline__ STORE *row_of(const tile &t, const int (&at)[NODES], int d) {
-    constexpr int COUNT = NODE_RING[N] > 0 ? NODE_RING[N] / FUSED_ROWS : 1, MANY = 4096;
+__device__ __forceinline__ STORE *row_of(const tile &t, const unsigned (&at)[NODES], int d) {
+    constexpr int COUNT = NODE_RING[N] > 0 ? NODE_RING[N] / FUSED_ROWS : 1, MANY = 4096, SLOT = FUSED_ROWS * WIDTH;
     const int by = (d + MANY * FUSED_ROWS) / FUSED_ROWS - MANY, within = d - by * FUSED_ROWS;
-    int slot = at[N] + (by % COUNT + COUNT) % COUNT;
-    slot = slot >= COUNT ? slot - COUNT : slot;
-    return t.shared + (NODE_AT[N] + slot * FUSED_ROWS + within) * WIDTH;
+    const unsigned place = at[N] + (by % COUNT + COUNT) % COUNT * SLOT;
+    return t.shared + (NODE_AT[N] + within) * WIDTH + min(place, place - COUNT * SLOT);
 }
 
 // ---- inputs
 
 template <int N, int AHEAD>
-__device__ __forceinline__ void fetch_input(const tile &t, const int (&at)[NODES], int iteration) {
+__device__ __forceinline__ void fetch_input(const tile &t, const unsigned (&at)[NODES], int iteration) {
     if (iteration < NODE_BEGIN[N] || iteration >= NODE_END[N] + t.iterations) return;
     if (t.column < NODE_X[N][0] || t.column >= NODE_X[N][1]) return;
     const source_point from = source_of<N>(t);
@@ -108,15 +108,17 @@ __device__ __forceinline__ void fetch_input(const tile &t, const int (&at)[NODES
     const STORE *const array = t.a.input[N] + (NODE_SHARED[N] ? 0 : t.grid);
     const int first = t.first + iteration * FUSED_ROWS - NODE_LAG[N];
     const int x = FUSED_CONTINUES[2] ? wrapped(from.x, t.nx) : from.x;
-    const bool inside = first >= 0 && first + FUSED_ROWS <= t.ny;
+    STORE *to = row_of<N>(t, at, AHEAD * FUSED_ROWS - NODE_LAG[N]) + t.column;
+    if (first >= 0 && first + FUSED_ROWS <= t.ny && from.constant < 0 && from.sign > 0) {
+        const STORE *place = array + index_of(t, first, x);
 #pragma unroll
-    for (int k = 0; k < FUSED_ROWS; k++) {
-        int row = first + k;
-        if (!inside) {
-            if (FUSED_CONTINUES[1]) row = wrapped(row, t.ny);
-            if (!lies_in(row, t.ny)) continue;
-        }
-        STORE *const to = row_of<N>(t, at, AHEAD * FUSED_ROWS - NODE_LAG[N] + k) + t.column;
+        for (int k = 0; k < FUSED_ROWS; k++, place += t.nx) copy_element(to + k * WIDTH, place);
+        return;
+    }
+#pragma unroll 1
+    for (int k = 0; k < FUSED_ROWS; k++, to += WIDTH) {
+        const int row = FUSED_CONTINUES[1] ? wrapped(first + k, t.ny) : first + k;
+        if (!lies_in(row, t.ny)) continue;
         if (from.constant >= 0)
             *to = narrow<STORE>(t.a.values[from.constant]);
         else if (from.sign < 0)
@@ -127,14 +129,14 @@ __device__ __forceinline__ void fetch_input(const tile &t, const int (&at)[NODES
 }
 template <int N, int AHEAD>
 struct inputs {
-    __device__ __forceinline__ static void fetch(const tile &t, const int (&at)[NODES], int iteration) {
+    __device__ __forceinline__ static void fetch(const tile &t, const unsigned (&at)[NODES], int iteration) {
         inputs<N - 1, AHEAD>::fetch(t, at, iteration);
         fetch_input<N, AHEAD>(t, at, iteration);
     }
 };
 template <int AHEAD>
 struct inputs<-1, AHEAD> {
-    __device__ __forceinline__ static void fetch(const tile &, const int (&)[NODES], int) {}
+    __device__ __forceinline__ static void fetch(const tile &, const unsigned (&)[NODES], int) {}
 };
 
 // ---- what an assignment reads
@@ -143,7 +145,7 @@ struct inputs<-1, AHEAD> {
 template <int J>
 struct inside {
     const tile &t;
-    const int (&at)[NODES];
+    const unsigned (&at)[NODES];
     int column, k;  // within the tile; row of the iteration
 
     template <int A>
@@ -162,7 +164,7 @@ struct inside {
 template <int J>
 struct near_side {
     const tile &t;
-    const int (&at)[NODES];
+    const unsigned (&at)[NODES];
     int y, x, by_row, by_column;
 
     template <int A>
@@ -186,15 +188,22 @@ struct near_side {
 
 // ---- passes
 
-// Stores a result of pass J: row d of the iteration, `row` of the block.
-template <int J>
-__device__ __forceinline__ void put(const tile &t, const int (&at)[NODES], int d, int row, STORE value) {
+// Stores results of pass J: COUNT rows of the iteration from row d on, `row` of the block.
+template <int J, int COUNT>
+__device__ __forceinline__ void put(const tile &t, const unsigned (&at)[NODES], int d, int row,
+                                    const STORE (&value)[COUNT]) {
     constexpr int N = FUSED_INPUTS + J;
     const int x = t.x + t.column;
-    if (NODE_RING[N]) row_of<N>(t, at, d)[t.column] = value;
-    if (PASS_OUT[J] < 0 || !lies_in(row, t.own)) return;
-    if (t.column < FUSED_MARGIN[0] || t.column >= WIDTH - FUSED_MARGIN[1] || x >= t.nx) return;
-    t.a.output[PASS_OUT[J] < 0 ? 0 : PASS_OUT[J]][t.grid + index_of(t, t.first + row, x)] = value;
+    if (NODE_RING[N]) {
+        STORE *const to = row_of<N>(t, at, d) + t.column;
+#pragma unroll
+        for (int k = 0; k < COUNT; k++) to[k * WIDTH] = value[k];
+    }
+    if (PASS_OUT[J] < 0 || t.column < FUSED_MARGIN[0] || t.column >= WIDTH - FUSED_MARGIN[1] || x >= t.nx) return;
+    STORE *to = t.a.output[PASS_OUT[J] < 0 ? 0 : PASS_OUT[J]] + t.grid + index_of(t, t.first + row, x);
+#pragma unroll
+    for (int k = 0; k < COUNT; k++, to += t.nx)
+        if (lies_in(row + k, t.own)) *to = value[k];
 }
 
 template <int E>
@@ -206,14 +215,14 @@ __device__ __forceinline__ bool is_live(const fused_arguments &a, int y, int x) 
 // One point of pass J, which may lie past a side, on row k of the iteration. NEAR: its source is
 // near a side, so that each read is folded.
 template <int J, bool NEAR>
-__device__ __forceinline__ void compute_point(const tile &t, const int (&at)[NODES], int row, int k) {
+__device__ __forceinline__ void compute_point(const tile &t, const unsigned (&at)[NODES], int row, int k) {
     constexpr int N = FUSED_INPUTS + J, E = PASS_EQUATION[J], PRESENT = PASS_PRESENT[J] < 0 ? 0 : PASS_PRESENT[J];
     const source_point from = source_of<N>(t);
     const int d = k - NODE_LAG[N], column = from.x - t.x;
     const int y = FUSED_CONTINUES[1] ? wrapped(t.first + row, t.ny) : t.first + row;
     if (!lies_in(y, t.ny) || !from.exists) return;
     if (from.constant >= 0) {
-        put<J>(t, at, d, row, narrow<STORE>(t.a.values[from.constant]));
+        put<J, 1>(t, at, d, row, {narrow<STORE>(t.a.values[from.constant])});
         return;
     }
     if (column < NODE_X[N][0] || column >= NODE_X[N][1]) return;  // this pass does not compute it
@@ -224,11 +233,11 @@ __device__ __forceinline__ void compute_point(const tile &t, const int (&at)[NOD
     else
         value = narrow<STORE>(equation<E>::value(inside<J>{t, at, column, k}));
     if (!is_live<E>(t.a, y, x)) value = row_of<PRESENT>(t, at, d)[column];
-    put<J>(t, at, d, row, from.sign < 0 ? narrow<STORE>(-widen(value)) : value);
+    put<J, 1>(t, at, d, row, {from.sign < 0 ? narrow<STORE>(-widen(value)) : value});
 }
 
 template <int J>
-__device__ __forceinline__ void compute(const tile &t, const int (&at)[NODES], int iteration) {
+__device__ __forceinline__ void compute(const tile &t, const unsigned (&at)[NODES], int iteration) {
     constexpr int N = FUSED_INPUTS + J, E = PASS_EQUATION[J];
     if (iteration < NODE_BEGIN[N] || iteration >= NODE_END[N] + t.iterations) return;
     if (t.column < NODE_X[N][0] || t.column >= NODE_X[N][1]) return;
@@ -239,8 +248,7 @@ __device__ __forceinline__ void compute(const tile &t, const int (&at)[NODES], i
 #pragma unroll
         for (int k = 0; k < FUSED_ROWS; k++)
             value[k] = narrow<STORE>(equation<E>::value(inside<J>{t, at, t.column, k}));
-#pragma unroll
-        for (int k = 0; k < FUSED_ROWS; k++) put<J>(t, at, k - NODE_LAG[N], row + k, value[k]);
+        put<J>(t, at, -NODE_LAG[N], row, value);
         return;
     }
     if (inside_march && !MIXES) {
@@ -253,7 +261,7 @@ __device__ __forceinline__ void compute(const tile &t, const int (&at)[NODES], i
 }
 template <int J>
 struct passes {
-    __device__ __forceinline__ static void run(const tile &t, const int (&at)[NODES], int iteration) {
+    __device__ __forceinline__ static void run(const tile &t, const unsigned (&at)[NODES], int iteration) {
         passes<J - 1>::run(t, at, iteration);
         if (PASS_WAITS[J]) __syncthreads();
         compute<J>(t, at, iteration);
@@ -261,7 +269,7 @@ struct passes {
 };
 template <>
 struct passes<-1> {
-    __device__ __forceinline__ static void run(const tile &, const int (&)[NODES], int) {}
+    __device__ __forceinline__ static void run(const tile &, const unsigned (&)[NODES], int) {}
 };
 
 static_assert(shared_bytes_match(sizeof(STORE) * FUSED_SLOTS * WIDTH, 15), "the launcher gives as much shared memory");
@@ -287,9 +295,9 @@ extern "C" __global__ void __launch_bounds__(THREADS_X, BLOCKS)
                  nx,
                  is_inside,
                  !FUSED_CONTINUES[2] && !lies_in(x + column, nx)};
-    int at[NODES];
+    unsigned at[NODES];
 #pragma unroll
-    for (int n = 0; n < NODES; n++) at[n] = NODE_START[n];
+    for (int n = 0; n < NODES; n++) at[n] = NODE_START[n] * FUSED_ROWS * WIDTH;
     inputs<FUSED_INPUTS - 1, 0>::fetch(t, at, FUSED_BEGIN);
     copy_async_commit();
 #pragma unroll 1
@@ -301,8 +309,8 @@ extern "C" __global__ void __launch_bounds__(THREADS_X, BLOCKS)
         passes<FUSED_PASSES - 1>::run(t, at, iteration);
 #pragma unroll
         for (int n = 0; n < NODES; n++) {
-            at[n]++;
-            if (at[n] >= NODE_RING[n] / FUSED_ROWS) at[n] = 0;
+            at[n] += FUSED_ROWS * WIDTH;
+            if (at[n] >= NODE_RING[n] * WIDTH) at[n] = 0;
         }
     }
 }

@@ -27,9 +27,21 @@
 //
 // Arrays for which shared memory does not suffice are read from memory.
 //
+// In a chained launch assignments from number SYSTEM_LATER on read next states that the ones before
+// it compute. They follow SYSTEM_LAG planes behind in the same march:
+//
+//     plane m              by assignments 0 to SYSTEM_LATER - 1, on the tile and on the halo that
+//                          later ones read, from rings in shared memory into such rings
+//     plane m - LAG        by the other ones
+//
+// The halo's points, and SYSTEM_BACK planes before a chunk and LAG after it, are computed by
+// neighbouring blocks as well; only their own blocks store them. All arrays that are read at
+// offsets wrap along the axes of these halos, so that a point past a side is its own source.
+//
 // Reads STORE, REAL, VECTOR, SYSTEM_ARRAYS, SYSTEM_OUTPUTS, SYSTEM_VALUES, SYSTEM_FREEZES,
 // SYSTEM_SIDES, SYSTEM_PAST, SYSTEM_SHARED, SYSTEM_MARCH, SYSTEM_LOW, SYSTEM_HIGH, SYSTEM_BEFORE,
-// SYSTEM_RING, SYSTEM_HALO, SYSTEM_CORNERS, SYSTEM_AHEAD, THREADS_X, THREADS_Y, BLOCKS, assigned,
+// SYSTEM_RING, SYSTEM_HALO, SYSTEM_CORNERS, SYSTEM_AHEAD, SYSTEM_LATER, SYSTEM_LAG, SYSTEM_BACK,
+// SYSTEM_MADE, THREADS_X, THREADS_Y, BLOCKS, assigned,
 // system_value.
 #include "device/element.cuh"
 #include "device/launch_checks.cuh"
@@ -38,6 +50,7 @@
 
 constexpr int THREADS = THREADS_X * THREADS_Y;
 constexpr int ACROSS = 1 - SYSTEM_MARCH;  // the axis of a tile's rows
+constexpr bool CHAINED = SYSTEM_LATER < SYSTEM_OUTPUTS;
 
 struct system_arguments {
     const STORE *array[SYSTEM_ARRAYS];
@@ -92,7 +105,7 @@ struct place {
 // The queues of arrays 0 to A.
 template <int A>
 struct columns : columns<A - 1> {
-    slot held[SYSTEM_LOW[A] + 1 + SYSTEM_HIGH[A]];
+    slot held[CHAINED ? 1 : SYSTEM_LOW[A] + 1 + SYSTEM_HIGH[A]];
 };
 template <>
 struct columns<-1> {};
@@ -164,7 +177,7 @@ __device__ __forceinline__ slot own_slot(const place &t, int m) {
 template <int A>
 __device__ __forceinline__ slot *ring_plane(const place &t, int m) {
     constexpr unsigned RING = SYSTEM_RING[A] ? SYSTEM_RING[A] : 1;
-    return t.shared + ring_begin(A) + static_cast<int>((m + RING) % RING) * plane_of(A);
+    return t.shared + ring_begin(A) + static_cast<int>((m + 4096 * RING) % RING) * plane_of(A);
 }
 template <int A>
 __device__ __forceinline__ slot *own_place(const place &t, int m) {
@@ -230,7 +243,7 @@ __device__ __forceinline__ void copy_plane(const place &t, int m) {
 template <int A>
 __device__ __forceinline__ void copy_ahead(const place &t, int m) {
     copy_ahead<A - 1>(t, m);
-    if (SYSTEM_RING[A]) copy_plane<A>(t, m + SYSTEM_HIGH[A]);
+    if (SYSTEM_RING[A] && SYSTEM_MADE[A] < 0) copy_plane<A>(t, m + SYSTEM_HIGH[A]);
 }
 template <>
 __device__ __forceinline__ void copy_ahead<-1>(const place &, int) {}
@@ -240,9 +253,10 @@ template <int A>
 __device__ __forceinline__ void begin(const place &t, int m, columns<A> &c) {
     begin(t, m, static_cast<columns<A - 1> &>(c));
     constexpr int QUEUE = SYSTEM_LOW[A] + 1 + SYSTEM_HIGH[A];
+    if constexpr (!CHAINED)
 #pragma unroll
-    for (int k = 1; k < QUEUE; k++) c.held[k] = own_slot<A>(t, m - 1 - SYSTEM_LOW[A] + k);
-    if (!SYSTEM_RING[A]) return;
+        for (int k = 1; k < QUEUE; k++) c.held[k] = own_slot<A>(t, m - 1 - SYSTEM_LOW[A] + k);
+    if (!SYSTEM_RING[A] || SYSTEM_MADE[A] >= 0) return;
 #pragma unroll 1
     for (int p = m - SYSTEM_BEFORE[A]; p < m + SYSTEM_HIGH[A]; p++) copy_plane<A>(t, p);
 }
@@ -293,17 +307,59 @@ struct around_point {
     __device__ __forceinline__ REAL number(int i) const { return t.a.values[i]; }
 };
 
-// The values that assignment I assigns to points V to VECTOR - 1.
+struct own_points {
+    const place &t;
+    const all_columns &c;
+    int m;
+    template <int V>
+    __device__ __forceinline__ around_point<V> point() const {
+        return {t, c, m};
+    }
+};
+
+// Around point V of any slot of the tile or its halo, in plane m: all from rings.
+template <int V>
+struct around_held {
+    const place &t;
+    int m, row, column;  // row and slot, counted from the tile's first ones
+
+    template <int A>
+    __device__ __forceinline__ REAL field(int dz, int dy, int dx) const {
+        const int along = SYSTEM_MARCH ? dy : dz, across = SYSTEM_MARCH ? dz : dy;
+        const int which = (V + dx + 64 * VECTOR) / VECTOR - 64, i = V + dx - which * VECTOR;
+        return widen(
+            ring_plane<A>(
+                t, m + along)[(row + across + SYSTEM_HALO[A][0]) * width_of(A) + column + which + SYSTEM_HALO[A][2]]
+                .of[i]);
+    }
+    template <int A>
+    __device__ __forceinline__ REAL shared(int dz, int dy, int dx) const {
+        return field<A>(dz, dy, dx);
+    }
+    __device__ __forceinline__ REAL number(int i) const { return t.a.values[i]; }
+};
+struct held_points {
+    const place &t;
+    int m, row, column;
+    template <int V>
+    __device__ __forceinline__ around_held<V> point() const {
+        return {t, m, row, column};
+    }
+};
+
+// The values that assignment I assigns to points V to VECTOR - 1 of a slot.
 template <int I, int V>
 struct evaluate {
-    __device__ __forceinline__ static void run(const place &t, const all_columns &c, int m, slot &result) {
-        result.of[V] = narrow<STORE>(system_value(around_point<V>{t, c, m}, assigned<I>{}));
-        evaluate<I, V + 1>::run(t, c, m, result);
+    template <class POINTS>
+    __device__ __forceinline__ static void run(const POINTS &points, slot &result) {
+        result.of[V] = narrow<STORE>(system_value(points.template point<V>(), assigned<I>{}));
+        evaluate<I, V + 1>::run(points, result);
     }
 };
 template <int I>
 struct evaluate<I, VECTOR> {
-    __device__ __forceinline__ static void run(const place &, const all_columns &, int, slot &) {}
+    template <class POINTS>
+    __device__ __forceinline__ static void run(const POINTS &, slot &) {}
 };
 
 // Points that a fixed side freezes keep their value.
@@ -325,7 +381,7 @@ template <int I>
 struct assign {
     __device__ __forceinline__ static void run(const place &t, const all_columns &c, int m) {
         slot result;
-        evaluate<I, 0>::run(t, c, m, result);
+        evaluate<I, 0>::run(own_points{t, c, m}, result);
         if (SYSTEM_FREEZES[I]) freeze<I>(t, m, result);
         store_run(t.a.out[I] + t.grid + m * t.pitch + t.own, result.of);
         assign<I + 1>::run(t, c, m);
@@ -335,6 +391,83 @@ template <>
 struct assign<SYSTEM_OUTPUTS> {
     __device__ __forceinline__ static void run(const place &, const all_columns &, int) {}
 };
+
+// ---- a chained launch
+
+// Assignments I to END - 1 of the thread's own slot in plane m, which it stores or not.
+template <int I, int END>
+struct chain {
+    __device__ __forceinline__ static void evaluate_own(const place &t, int m, slot (&result)[END]) {
+        evaluate<I, 0>::run(held_points{t, m, static_cast<int>(threadIdx.y), static_cast<int>(threadIdx.x)}, result[I]);
+        chain<I + 1, END>::evaluate_own(t, m, result);
+    }
+    __device__ __forceinline__ static void store(const place &t, int m, const slot (&result)[END]) {
+        store_run(t.a.out[I] + t.grid + m * t.pitch + t.own, result[I].of);
+        chain<I + 1, END>::store(t, m, result);
+    }
+};
+template <int END>
+struct chain<END, END> {
+    __device__ __forceinline__ static void evaluate_own(const place &, int, slot (&)[END]) {}
+    __device__ __forceinline__ static void store(const place &, int, const slot (&)[END]) {}
+};
+
+// Warps that compute halos of the arrays before array `a`: each halo begins with another warp.
+__device__ constexpr int halo_begin(int a) {
+    return a ? halo_begin(a - 1) + (SYSTEM_MADE[a - 1] < 0 ? 0 : (halo_of(a - 1) + 31) / 32 * 32) : 0;
+}
+// Puts plane m of the next states among arrays 0 to A into their rings.
+template <int A>
+__device__ __forceinline__ void make_planes(const place &t, int m, const slot (&own)[SYSTEM_LATER]) {
+    make_planes<A - 1>(t, m, own);
+    if constexpr (SYSTEM_MADE[A] >= 0) {
+        *own_place<A>(t, m) = own[SYSTEM_MADE[A]];
+        slot *const ring = ring_plane<A>(t, m);
+#pragma unroll 1
+        for (int i = (t.thread + THREADS - halo_begin(A) % THREADS) % THREADS; i < halo_of(A); i += THREADS) {
+            int row, column;
+            halo_place<A>(i, row, column);
+            evaluate<SYSTEM_MADE[A], 0>::run(held_points{t, m, row - SYSTEM_HALO[A][0], column - SYSTEM_HALO[A][2]},
+                                             ring[row * width_of(A) + column]);
+        }
+    }
+}
+template <>
+__device__ __forceinline__ void make_planes<-1>(const place &, int, const slot (&)[SYSTEM_LATER]) {}
+
+// Planes first to end - 1.
+template <bool IS_CHAINED>
+__device__ __forceinline__ void march(const place &t, int first, int end) {
+    all_columns c;
+    const int begins = first - SYSTEM_BACK, ends = end + SYSTEM_LAG;
+    begin(t, begins, c);
+#pragma unroll
+    for (int k = 0; k < SYSTEM_AHEAD; k++) {
+        if (begins + k < ends) copy_ahead<SYSTEM_ARRAYS - 1>(t, begins + k);
+        copy_async_commit();
+    }
+#pragma unroll 1
+    for (int m = begins; m < ends; m++) {
+        copy_async_wait<SYSTEM_AHEAD - 1>();
+        __syncthreads();
+        if (m + SYSTEM_AHEAD < ends) copy_ahead<SYSTEM_ARRAYS - 1>(t, m + SYSTEM_AHEAD);
+        copy_async_commit();
+        if constexpr (IS_CHAINED) {
+            slot made[SYSTEM_LATER], later[SYSTEM_OUTPUTS];
+            chain<0, SYSTEM_LATER>::evaluate_own(t, m, made);
+            if (t.inside && m >= first && m < end) chain<0, SYSTEM_LATER>::store(t, m, made);
+            make_planes<SYSTEM_ARRAYS - 1>(t, m, made);
+            __syncthreads();
+            if (!t.inside || m - SYSTEM_LAG < first || m - SYSTEM_LAG >= end) continue;
+            chain<SYSTEM_LATER, SYSTEM_OUTPUTS>::evaluate_own(t, m - SYSTEM_LAG, later);
+            chain<SYSTEM_LATER, SYSTEM_OUTPUTS>::store(t, m - SYSTEM_LAG, later);
+        } else {
+            if (!t.inside) continue;
+            advance(t, m, c);
+            assign<0>::run(t, c, m);
+        }
+    }
+}
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) system_step(const __grid_constant__ system_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
@@ -360,21 +493,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) system_step(const 
                   row * width + column,
                   static_cast<int>(threadIdx.y * THREADS_X + threadIdx.x),
                   row < rows && column < width};
-    all_columns c;
-    begin(t, first, c);
-#pragma unroll
-    for (int k = 0; k < SYSTEM_AHEAD; k++) {
-        if (first + k < end) copy_ahead<SYSTEM_ARRAYS - 1>(t, first + k);
-        copy_async_commit();
-    }
-#pragma unroll 1
-    for (int m = first; m < end; m++) {
-        copy_async_wait<SYSTEM_AHEAD - 1>();
-        __syncthreads();
-        if (m + SYSTEM_AHEAD < end) copy_ahead<SYSTEM_ARRAYS - 1>(t, m + SYSTEM_AHEAD);
-        copy_async_commit();
-        if (!t.inside) continue;
-        advance(t, m, c);
-        assign<0>::run(t, c, m);
-    }
+    march<CHAINED>(t, first, end);
 }

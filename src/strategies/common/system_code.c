@@ -161,7 +161,8 @@ void stn_system_render_sides(const stn_system_task *task, const stn_system_reads
         stn_text_printf(text, "%s{", i ? ", " : "");
         for (unsigned side = 0; side < 6; side++) {
             const stn_system_side *s = &stn_system_array_variable(task, &reads->arrays[i])->side[side / 2][side % 2];
-            bits |= ((uint32_t)s->kind | (s->odd ? 8u : 0u)) << 4 * side;
+            const bool wraps = reads->arrays[i].wraps[side / 2];
+            bits |= (wraps ? (uint32_t)STN_WRAP : (uint32_t)s->kind | (s->odd ? 8u : 0u)) << 4 * side;
             stn_text_printf(text, "%s%d", side ? ", " : "", s->kind == STN_CONSTANT ? value++ : 0);
         }
         stn_text_printf(text, "}");

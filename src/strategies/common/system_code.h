@@ -18,6 +18,7 @@ typedef struct stn_system_array {
      * Planes are those along axis stn_system_march. */
     int own[2], other[2], rows[2], points[2];
     bool others, corners; /* other columns are read; some that differ in both row and point */
+    bool wraps[3];        /* whatever its sides: it is rendered as if it wrapped along the axis */
 } stn_system_array;
 
 /* The kernel's values are the numbers, then for each array the constants of its sides. */

@@ -11,17 +11,17 @@
 /* What a candidate holds. The last members are what its cost depends on, so that estimates need no
  * schedule. */
 typedef struct fused_shape {
-    int depth;      /* steps of a launch */
-    int x;          /* threads of a block, and columns of its tile */
-    int rows;       /* of an iteration */
-    int chunk;      /* rows that a block stores */
-    int blocks;     /* resident on a multiprocessor */
-    int columns;    /* points of a row that a tile stores */
-    int tiles;      /* blocks of a launch */
-    int extra;      /* rows that a block computes besides its chunk */
-    int moved;      /* per 1000 points of the grid: elements that a launch loads and stores */
-    int operations; /* per point of the grid, of all passes, with recomputed points */
-    int fetched;    /* per point: elements that passes load from shared memory */
+    int depth;        /* steps of a launch */
+    int x;            /* threads of a block, and columns of its tile */
+    int rows;         /* of an iteration */
+    int chunk;        /* rows that a block stores */
+    int blocks;       /* resident on a multiprocessor */
+    int columns;      /* points of a row that a tile stores */
+    int tiles;        /* blocks of a launch */
+    int extra;        /* rows that a block computes besides its chunk */
+    int moved;        /* per 1000 points of the grid: elements that a launch loads and stores */
+    int operations;   /* per point of the grid, of all passes, with recomputed points */
+    int instructions; /* of a thread, per 1000 points */
 } fused_shape;
 
 /* The arrays that a system's assignments read, and how far: by assignment, array, axis and side. */

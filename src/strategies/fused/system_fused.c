@@ -21,10 +21,10 @@ enum {
     MOST_CANDIDATES = 8
 };
 
-/* Fractions of the peak rates that kernels reach; instructions, counted in the machine code, for
- * each element that a launch moves, and for each that a pass loads from shared memory, addresses
- * and arithmetic included. */
-static const struct { double memory, arithmetic, moved, fetched; } rates = {0.8, 0.4, 15, 6};
+/* The fraction of the copy bandwidth that kernels reach; instructions of a thread, counted in the
+ * machine code: for each operation on a point, and in each iteration for each array that a launch
+ * moves and each element that a pass loads from shared memory. */
+static const struct { double memory, operation, moved, fetched; } rates = {0.8, 0.53, 45, 5};
 
 typedef struct fused_state {
     fused_reads reads;
@@ -96,10 +96,13 @@ static int fit_chunk(int64_t n, int64_t tiles, int64_t resident, int extra, int 
     return best;
 }
 
-/* The points of a node that a block computes, by its own points. */
+/* The rows of a node that a block computes, by its own rows; and its points, by its own points. */
+static double rows_of(const fused_node *node, const fused_shape *shape) {
+    return (double)(shape->chunk + node->rows[0] + node->rows[1]) / shape->chunk;
+}
+
 static double work_of(const fused_node *node, const fused_shape *shape) {
-    const double columns = shape->columns, chunk = shape->chunk;
-    return (columns + node->columns[0] + node->columns[1]) / columns * (chunk + node->rows[0] + node->rows[1]) / chunk;
+    return rows_of(node, shape) * (shape->columns + node->columns[0] + node->columns[1]) / shape->columns;
 }
 
 /* Completes a shape whose threads are known; false if it does not fit the machine. */
@@ -119,20 +122,27 @@ static bool complete_shape(const stn_system_task *task, const stn_machine *machi
     const int64_t blocks = tiles * stn_div_up(n, shape->chunk);
     if (blocks > INT32_MAX || n + shape->chunk > INT32_MAX / 2) return false;
     shape->tiles = (int)blocks;
-    double moved = s.noutputs, operations = 0, fetched = 0, instructions = 0;
-    for (int i = 0; i < s.ninputs; i++) moved += work_of(&s.nodes[i], shape);
-    for (int j = 0; j < s.npasses; j++) {
-        const double work = work_of(&s.nodes[s.ninputs + j], shape);
-        operations += work * reads->operations[s.equation[j]];
-        fetched += work * reads->fetched[s.equation[j]] * (1 + shape->rows) / (2 * shape->rows);
-        instructions += reads->count[s.equation[j]] * (1 + shape->rows);
+    double moved = s.noutputs, operations = 0, text = 0, executed = rates.moved * s.noutputs / shape->rows;
+    for (int i = 0; i < s.ninputs; i++) {
+        moved += work_of(&s.nodes[i], shape);
+        executed += rows_of(&s.nodes[i], shape) * rates.moved / shape->rows;
     }
+    for (int j = 0; j < s.npasses; j++) {
+        const fused_node *node = &s.nodes[s.ninputs + j];
+        const int e = s.equation[j];
+        operations += work_of(node, shape) * reads->operations[e];
+        executed += rows_of(node, shape) *
+                    (rates.operation * reads->operations[e] + rates.fetched * reads->fetched[e] / shape->rows);
+        text += reads->count[e] * (1 + shape->rows);
+    }
+    executed *= (double)shape->x / shape->columns; /* warps execute for all columns */
     shape->moved = (int)fmin(1000 * moved, INT32_MAX);
-    shape->operations = (int)operations, shape->fetched = (int)fetched;
-    return instructions <= MOST_INSTRUCTIONS;
+    shape->operations = (int)operations, shape->instructions = (int)fmin(1000 * executed, INT32_MAX);
+    return text <= MOST_INSTRUCTIONS;
 }
 
-/* Fills bytes, flops and seconds. */
+/* Fills bytes, flops and seconds. A warp waits for one cycle after each instruction, or for two in
+ * f64, in which other resident warps issue theirs (measured on an H200). */
 static void estimate(const stn_system_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
     const fused_shape shape = shape_of(candidate);
@@ -147,12 +157,10 @@ static void estimate(const stn_system_task *task, const stn_machine *machine, co
     result->flops = launches * points * shape.operations;
     result->halo_waste = (double)shape.x / shape.columns - 1;
     const double memory = result->bytes / (machine->copy_bandwidth * rates.memory);
-    const double arithmetic = result->flops / (machine->flops[result->unit] * rates.arithmetic);
     const double issued = machine->clock * machine->multiprocessors * machine->lanes;
-    const double issue =
-        issued > 0 ? launches * points * (rates.moved * shape.moved / 1000 + rates.fetched * shape.fetched) / issued
-                   : 0;
-    result->seconds = fmax(memory, fmax(arithmetic, issue)) / even + launches * machine->launch_seconds;
+    const double waits = (wide ? 2.0 : 1.0) * machine->lanes / (shape.blocks * shape.x);
+    const double issue = issued > 0 ? launches * points * shape.instructions / 1000 * (1 + waits) / issued : 0;
+    result->seconds = fmax(memory, issue) / even + launches * machine->launch_seconds;
 }
 
 typedef struct search {

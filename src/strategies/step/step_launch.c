@@ -56,7 +56,7 @@ static int halo_slots(const stn_system_array *array, const step_block *block, co
 
 static step_array hold(const stn_system_array *array, const step_block *block, int words) {
     const int v = block->vector;
-    step_array held = {.low = -array->own[0], .high = array->own[1]};
+    step_array held = {.low = -array->own[0], .high = array->own[1], .made = -1};
     if ((held.low + 1 + held.high) * words > MOST_QUEUE) held.low = held.high = 0;
     if (array->others) {
         held.before = -array->other[0];
@@ -82,7 +82,7 @@ static void place_rings(const stn_system_reads *reads, const step_block *block, 
     storage->complete = true;
     for (int i = 0; i < reads->narrays; i++) {
         step_array *held = &storage->arrays[i];
-        held->ring = held->before + held->high + 1 + storage->ahead;
+        held->ring = held->before + held->high + 1 + (held->made < 0 ? storage->ahead : 0);
         const size_t bytes = ring_bytes(held, block, slot);
         if (storage->shared + bytes > most) {
             held->ring = 0;
@@ -92,22 +92,28 @@ static void place_rings(const stn_system_reads *reads, const step_block *block, 
     }
 }
 
-/* As many planes ahead as shared memory suffices for, for as many resident blocks as registers
- * allow; else fewer blocks; else some arrays have no ring. A kernel may keep fewer values in
- * registers than are counted. */
-static void storage_of(const stn_system_task *task, const stn_machine *machine, const stn_system_reads *reads,
-                       const step_block *block, step_storage *storage) {
-    const size_t slot = (size_t)block->vector * stn_dtype_size(task->dtype);
-    const int words = (int)stn_div_up((int64_t)slot, 4), threads = block->x * block->y;
+/* What a block holds of each array, and how much that is. */
+static void hold_arrays(const stn_system_task *task, const stn_system_reads *reads, const step_block *block,
+                        step_storage *storage) {
+    const int words = (int)stn_div_up((int64_t)block->vector * (int64_t)stn_dtype_size(task->dtype), 4);
     /* Addresses and loop counters; values that an evaluation needs at the same time. */
-    *storage = (step_storage){.registers = 36 + 4 * words};
+    *storage = (step_storage){.registers = 36 + 4 * words, .copied = reads->narrays};
     for (int i = 0; i < reads->narrays; i++) {
         const step_array *held = &storage->arrays[i];
         storage->arrays[i] = hold(&reads->arrays[i], block, words);
         storage->registers += words * (held->low + 1 + held->high);
         storage->refill += held->low + held->high;
-        storage->copies += 1 + (double)halo_slots(&reads->arrays[i], block, held->halo) / threads;
+        storage->copies += 1 + (double)halo_slots(&reads->arrays[i], block, held->halo) / (block->x * block->y);
     }
+}
+
+/* As many planes ahead as shared memory suffices for, for as many resident blocks as registers
+ * allow; else fewer blocks; else some arrays have no ring. A kernel may keep fewer values in
+ * registers than are counted. */
+static void fit_storage(const stn_system_task *task, const stn_machine *machine, const stn_system_reads *reads,
+                        const step_block *block, step_storage *storage) {
+    const size_t slot = (size_t)block->vector * stn_dtype_size(task->dtype);
+    const int threads = block->x * block->y;
     const double by_registers = (double)machine->registers_per_multiprocessor / storage->registers / threads + 0.25;
     storage->blocks = (int)stn_max(1, stn_min((int)by_registers, machine->threads / threads));
     for (; storage->blocks; storage->blocks--) {
@@ -168,39 +174,6 @@ static bool joins(const stn_system_task *task, const step_group *group, int e, c
     return true;
 }
 
-bool step_group_from(const stn_system_task *task, const stn_machine *machine, const step_block *block, int first,
-                     step_group *group, char *reason, size_t size) {
-    int operations = 0;
-    *group = (step_group){.first = first};
-    stn_system_reads_begin(&group->reads);
-    for (int e = first; e < task->system->nequations; e++) {
-        const stn_system_equation *equation = &task->system->equations[e];
-        stn_system_program program;
-        stn_system_reads reads = group->reads;
-        step_storage storage = {.blocks = 0};
-        stn_error why = {STN_OK, ""};
-        bool fits = stn_system_code_program(task, equation, &program, &why) == STN_OK;
-        if (!fits)
-            snprintf(reason, size, "%.150s", why.message);
-        else if (!add_reads(task, equation, &program, group->count + 1, &reads)) {
-            snprintf(reason, size, "an assignment reads more arrays than a kernel has arguments for");
-            fits = false;
-        }
-        operations += program.count;
-        stn_system_program_clear(&program);
-        if (fits) storage_of(task, machine, &reads, block, &storage);
-        if (fits && group->count)
-            fits = operations <= STN_SYSTEM_MOST_OPERATIONS && joins(task, group, e, &reads) && storage.complete &&
-                   storage.registers <= MOST_REGISTERS;
-        if (!fits) break;
-        group->reads = reads, group->storage = storage;
-        group->count++;
-    }
-    return group->count > 0;
-}
-
-/* ---- kernel text */
-
 static bool freezes(const stn_system_task *task, const stn_system_equation *equation) {
     int64_t begin[3], end[3];
     stn_system_updated_range(task, equation, begin, end);
@@ -209,15 +182,175 @@ static bool freezes(const stn_system_task *task, const stn_system_equation *equa
     return !all;
 }
 
+/* ---- chained groups */
+
+/* The assignment of the group whose next state the array is, counted from the first; -1: none. */
+static int maker_of(const stn_system_task *task, const step_group *group, const stn_system_array *array) {
+    for (int k = 0; k < group->count && array->is_field && array->level == STN_SYSTEM_NEXT; k++)
+        if (task->system->equations[group->first + k].field == array->index) return k;
+    return -1;
+}
+
+static bool reads_made(const stn_system_task *task, const step_group *group, const stn_system_reads *reads) {
+    for (int i = 0; i < reads->narrays; i++)
+        if (maker_of(task, group, &reads->arrays[i]) >= 0) return true;
+    return false;
+}
+
+bool step_group_needs_spare(const stn_system_task *task, const step_group *group, int index) {
+    bool assigned = false, read = false;
+    for (int k = 0; k < group->count; k++) assigned |= task->system->equations[group->first + k].field == index;
+    for (int i = 0; i < group->reads.narrays; i++) {
+        const stn_system_array *array = &group->reads.arrays[i];
+        read |= array->is_field && array->index == index && array->level == task->system->fields[index].levels - 1;
+    }
+    return group->later && assigned && read;
+}
+
+/* How far an array is read along the march, across it and along x, by side. */
+static void reach_of(const stn_system_array *array, int reach[3][2]) {
+    reach[0][0] = -(int)stn_min(array->own[0], array->other[0]);
+    reach[0][1] = (int)stn_max(array->own[1], array->other[1]);
+    reach[1][0] = -array->rows[0], reach[1][1] = array->rows[1];
+    reach[2][0] = -array->points[0], reach[2][1] = array->points[1];
+}
+
+/* Whether all arrays that are read at an offset along an axis, on which points outside of a block's
+ * own ones are computed, wrap there, on a grid so long that each point is folded at most once. */
+static bool wraps_where_computed(const stn_system_task *task, step_group *group, int computed[3][2]) {
+    const int march = stn_system_march(task), axes[3] = {march, 1 - march, 2};
+    for (int i = 0; i < group->reads.narrays; i++) {
+        stn_system_array *array = &group->reads.arrays[i];
+        int reach[3][2];
+        reach_of(array, reach);
+        for (int k = 0; k < 3; k++) {
+            const int64_t most = stn_max(reach[k][0], reach[k][1]), beyond = stn_max(computed[k][0], computed[k][1]);
+            if (!beyond) continue;
+            if (most + beyond > task->n[axes[k]]) return false;
+            if (most && stn_system_array_variable(task, array)->side[axes[k]][0].kind != STN_WRAP) return false;
+            array->wraps[axes[k]] = true;
+        }
+    }
+    return true;
+}
+
+static const stn_system_array *find_array(const stn_system_reads *reads, const stn_system_array *array) {
+    for (int i = 0; i < reads->narrays; i++) {
+        const stn_system_array *each = &reads->arrays[i];
+        if (each->is_field == array->is_field && each->index == array->index && each->level == array->level)
+            return each;
+    }
+    return NULL;
+}
+
+/* Extends what is held of an array by what one part of a chained group reads, `behind` planes
+ * behind, on the tile and `computed` points outside of it. */
+static void hold_more(const stn_system_array *read, const step_block *block, int behind, int computed[3][2],
+                      step_array *held) {
+    int reach[3][2];
+    reach_of(read, reach);
+    held->before = (int)stn_max(held->before, reach[0][0] + behind);
+    held->high = (int)stn_max(held->high, held->made < 0 ? reach[0][1] - behind : 0);
+    for (int side = 0; side < 2; side++) {
+        const int slots =
+            (int)(stn_div_up(computed[2][side], block->vector) + stn_div_up(reach[2][side], block->vector));
+        held->halo[side] = (int)stn_max(held->halo[side], computed[1][side] + reach[1][side]);
+        held->halo[2 + side] = (int)stn_max(held->halo[2 + side], slots);
+    }
+}
+
+/* What a block of a chained launch holds: all in rings. `parts`: what the assignments before and
+ * after group->later read. False if the launch cannot be chained. */
+static bool hold_chain(const stn_system_task *task, const stn_system_reads parts[2], const step_block *block,
+                       step_group *group) {
+    int none[3][2] = {{0}};
+    step_storage *storage = &group->storage;
+    int computed[3][2] = {{0}};
+    *storage = (step_storage){.registers = 64 + 8 * block->vector};
+    for (int i = 0; i < group->reads.narrays; i++) {
+        int reach[3][2];
+        storage->arrays[i] = (step_array){.before = -STN_SYSTEM_MOST_OPERATIONS, .high = -STN_SYSTEM_MOST_OPERATIONS};
+        storage->arrays[i].made = maker_of(task, group, &group->reads.arrays[i]);
+        if (storage->arrays[i].made >= group->later) return false;
+        if (storage->arrays[i].made < 0) continue;
+        reach_of(&group->reads.arrays[i], reach);
+        for (int k = 0; k < 6; k++) computed[k / 2][k % 2] = (int)stn_max(computed[k / 2][k % 2], reach[k / 2][k % 2]);
+    }
+    for (int k = 0; k < group->count; k++)
+        if (freezes(task, &task->system->equations[group->first + k])) return false;
+    if (task->nsources || !wraps_where_computed(task, group, computed)) return false;
+    group->back = computed[0][0], group->lag = computed[0][1];
+    for (int i = 0; i < group->reads.narrays; i++) {
+        stn_system_array *array = &group->reads.arrays[i];
+        step_array *held = &storage->arrays[i];
+        const stn_system_array *early = find_array(&parts[0], array), *later = find_array(&parts[1], array);
+        if (early) hold_more(early, block, 0, computed, held);
+        if (later) hold_more(later, block, group->lag, none, held);
+        array->corners = array->corners || early;
+        if (held->made >= 0) continue;
+        storage->copied++;
+        storage->copies += 1 + (double)halo_slots(array, block, held->halo) / (block->x * block->y);
+        storage->refill += held->before + held->high;
+    }
+    return true;
+}
+
+/* Adds equation first + count to the group, and what it reads to its part. */
+static bool extend(const stn_system_task *task, const stn_machine *machine, const step_block *block,
+                   const stn_system_program *program, stn_system_reads parts[2], step_group *group) {
+    const int e = group->first + group->count;
+    if (block->chained && !group->later && reads_made(task, group, &group->reads)) group->later = group->count;
+    (void)stn_system_reads_add(task, program, &parts[group->later > 0]);
+    group->count++;
+    if (group->later && !hold_chain(task, parts, block, group)) return false;
+    if (!group->later) hold_arrays(task, &group->reads, block, &group->storage);
+    fit_storage(task, machine, &group->reads, block, &group->storage);
+    return group->count == 1 || ((group->later || joins(task, group, e, &group->reads)) && group->storage.complete &&
+                                 group->storage.registers <= MOST_REGISTERS);
+}
+
+bool step_group_from(const stn_system_task *task, const stn_machine *machine, const step_block *block, int first,
+                     step_group *group, char *reason, size_t size) {
+    int operations = 0;
+    stn_system_reads parts[2];
+    *group = (step_group){.first = first};
+    stn_system_reads_begin(&group->reads);
+    for (int part = 0; part < 2; part++) stn_system_reads_begin(&parts[part]);
+    for (int e = first; e < task->system->nequations; e++) {
+        const stn_system_equation *equation = &task->system->equations[e];
+        stn_system_program program;
+        step_group more = *group;
+        stn_error why = {STN_OK, ""};
+        bool fits = stn_system_code_program(task, equation, &program, &why) == STN_OK;
+        if (!fits)
+            snprintf(reason, size, "%.150s", why.message);
+        else if (!add_reads(task, equation, &program, group->count + 1, &more.reads)) {
+            snprintf(reason, size, "an assignment reads more arrays than a kernel has arguments for");
+            fits = false;
+        }
+        operations += program.count;
+        fits = fits && (!group->count || operations <= STN_SYSTEM_MOST_OPERATIONS) &&
+               extend(task, machine, block, &program, parts, &more);
+        stn_system_program_clear(&program);
+        if (!fits) break;
+        *group = more;
+    }
+    return group->count > 0;
+}
+
+/* ---- kernel text */
+
 static void render_storage(const step_group *g, stn_text *text) {
     int shared[STN_SYSTEM_MOST_ARRAYS], low[STN_SYSTEM_MOST_ARRAYS], high[STN_SYSTEM_MOST_ARRAYS];
     int ring[STN_SYSTEM_MOST_ARRAYS], before[STN_SYSTEM_MOST_ARRAYS], corners[STN_SYSTEM_MOST_ARRAYS];
+    int made[STN_SYSTEM_MOST_ARRAYS];
     const size_t count = (size_t)g->reads.narrays;
     stn_text_printf(text, "constexpr int SYSTEM_HALO[%zu][4] = {", count);
     for (size_t i = 0; i < count; i++) {
         const step_array *held = &g->storage.arrays[i];
         shared[i] = !g->reads.arrays[i].is_field, corners[i] = g->reads.arrays[i].corners;
         low[i] = held->low, high[i] = held->high, before[i] = held->before, ring[i] = held->ring;
+        made[i] = held->made;
         stn_text_printf(text, "%s{%d, %d, %d, %d}", i ? ", " : "", held->halo[0], held->halo[1], held->halo[2],
                         held->halo[3]);
     }
@@ -228,6 +361,10 @@ static void render_storage(const step_group *g, stn_text *text) {
     stn_params_ints(text, "SYSTEM_BEFORE", before, count);
     stn_params_ints(text, "SYSTEM_RING", ring, count);
     stn_params_ints(text, "SYSTEM_CORNERS", corners, count);
+    stn_params_ints(text, "SYSTEM_MADE", made, count);
+    stn_params_int(text, "SYSTEM_LATER", g->later ? g->later : g->count);
+    stn_params_int(text, "SYSTEM_LAG", g->lag);
+    stn_params_int(text, "SYSTEM_BACK", g->back);
     stn_params_int(text, "SYSTEM_AHEAD", g->storage.ahead);
 }
 

@@ -7,17 +7,19 @@
 #include "problem/system_state.h"
 #include "strategies/common/system_code.h"
 
-/* Threads of a block along x and across, and the points of a thread along x. */
+/* Threads of a block along x and across, and the points of a thread along x. chained: assignments
+ * may share a launch with ones whose next states they read. */
 typedef struct step_block {
-    int x, y, vector;
+    int x, y, vector, chained;
 } step_block;
 
 /* Where a block holds an array, as system_step.cu says: in registers, the planes of a thread's
  * column from `low` before the point's to `high` after it; in shared memory, a ring of so many
  * planes of the tile from `before` on, with a halo of rows before and after it and slots of points
- * on its two sides. ring 0: reads go to memory. */
+ * on its two sides. ring 0: reads go to memory. made: the
+ * assignment of a chained launch that computes the array; -1: none, it is copied from memory. */
 typedef struct step_array {
-    int low, high, before, ring, halo[4];
+    int low, high, before, ring, halo[4], made;
 } step_array;
 
 typedef struct step_storage {
@@ -27,14 +29,18 @@ typedef struct step_storage {
     int ahead;     /* planes that are being copied while one is computed */
     int registers; /* estimated, of a thread */
     int blocks;    /* of a multiprocessor, for which registers and shared memory suffice */
+    int copied;    /* arrays that are copied from memory */
     double copies; /* slots, of all arrays, that a block copies for each slot of its tile */
     int refill;    /* planes of all queues but the point's own, which each block loads first */
 } step_storage;
 
 /* Equations first to first + count - 1, which one kernel computes: none of them reads a next state
- * that another of them assigns, or overwrites values that another block reads. */
+ * that another of them assigns, or overwrites values that another block reads. In a chained launch
+ * (later > 0) those from first + later on read next states that the ones before assign, `lag`
+ * planes behind them, and no next state is written over an oldest one that the launch reads. */
 typedef struct step_group {
-    int first, count;
+    int first, count, later;
+    int lag, back; /* planes after and before a chunk that are computed for it */
     stn_system_reads reads;
     step_storage storage;
 } step_group;
@@ -42,6 +48,10 @@ typedef struct step_group {
 /* The longest group that begins with equation `first`; if there is none, writes the reason. */
 bool step_group_from(const stn_system_task *task, const stn_machine *machine, const step_block *block, int first,
                      step_group *group, char *reason, size_t size);
+
+/* Whether the group has the assignment of field `index`, and reads its oldest level, in a chained
+ * launch: then the next state needs a buffer of its own. */
+bool step_group_needs_spare(const stn_system_task *task, const step_group *group, int index);
 
 /* The planes that a block marches through, if so many blocks are resident on the device. */
 int64_t step_planes(const stn_system_task *task, const step_block *block, const step_storage *storage,

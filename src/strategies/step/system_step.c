@@ -17,6 +17,7 @@
 #include "strategies/table.h"
 
 enum { ROTATED = 256 /* threads of a block of system_rotate */ };
+#define MEMORY_PART 0.8
 
 /* Measured on an H200 (waves of orders 4 and 8, diffusion, Maxwell's equations): the fraction of
  * the copy bandwidth that a kernel reaches with enough loads in flight; what a slot of a halo
@@ -53,7 +54,7 @@ static bool applies(const stn_system_task *task, const stn_machine *machine, cha
         snprintf(reason, size, "a plane of its grid has more than 2^31 - 1 points");
         return false;
     }
-    const step_block block = {.x = 128, .y = 1, .vector = 1};
+    const step_block block = {.x = 128, .y = 1, .vector = 1, .chained = 0};
     step_group group;
     for (int e = 0; e < task->system->nequations; e += group.count)
         if (!step_group_from(task, machine, &block, e, &group, reason, size)) return false;
@@ -68,6 +69,21 @@ static int widest(const stn_system_task *task) {
     return vector;
 }
 
+/* Whether some launch of these blocks is chained, and the memory has room for the buffers of next
+ * states that this takes, beside the caller's arrays. */
+static bool is_chained(const stn_system_task *task, const stn_machine *machine, const step_block *block) {
+    const int fields = task->system->nfields, arrays = task->arrays * (task->in_place ? 1 : 2) + fields;
+    const double bytes = (double)stn_system_level_bytes(task) * (arrays + task->system->ncoefficients);
+    char reason[200];
+    step_group group;
+    if (machine->memory_bytes && bytes > MEMORY_PART * (double)machine->memory_bytes) return false;
+    for (int e = 0; e < task->system->nequations; e += group.count) {
+        if (!step_group_from(task, machine, block, e, &group, reason, sizeof reason)) return false;
+        if (group.later) return true;
+    }
+    return false;
+}
+
 static size_t candidates(const stn_system_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     /* Lines, whose planes are single points; planes; volumes. */
     static const struct {
@@ -75,12 +91,13 @@ static size_t candidates(const stn_system_task *task, const stn_machine *machine
     } shapes[3][4] = {{{256, 1}, {128, 1}}, {{128, 1}, {256, 1}, {64, 1}}, {{16, 16}, {32, 8}, {16, 8}, {32, 4}}};
     const int rank = task->n[0] > 1 ? 2 : task->n[1] > 1 ? 1 : 0;
     size_t made = 0;
-    (void)machine;
     for (int points = widest(task); points > 0; points /= 2)
-        for (int i = 0; i < 4 && shapes[rank][i].x && made < most; i++) {
-            const step_block block = {shapes[rank][i].x, shapes[rank][i].y, points};
-            list[made++] = stn_candidate_of(&block, sizeof block);
-        }
+        for (int i = 0; i < 4 && shapes[rank][i].x; i++)
+            for (int chained = 0; chained < 2 && made < most; chained++) {
+                const step_block block = {shapes[rank][i].x, shapes[rank][i].y, points, chained};
+                if (!chained || is_chained(task, machine, &block))
+                    list[made++] = stn_candidate_of(&block, sizeof block);
+            }
     return made;
 }
 
@@ -91,8 +108,9 @@ static step_block block_of(const stn_candidate *candidate) {
 }
 
 /* Seconds of one launch. A block loads the planes of its queues first, which its predecessor has
- * read as well; the last blocks leave multiprocessors idle; few loads in flight wait for memory;
- * arrays without a ring are read again by each tap. */
+ * read as well, and computes nothing meanwhile: other resident blocks do; the last blocks leave
+ * multiprocessors idle; few loads in flight wait for memory; arrays without a ring are read again
+ * by each tap. */
 static double launch_seconds(const stn_system_task *task, const stn_machine *machine, const step_group *group,
                              const step_block *block, double *again) {
     const step_storage *storage = &group->storage;
@@ -103,14 +121,16 @@ static double launch_seconds(const stn_system_task *task, const stn_machine *mac
     const double tiles = (double)(stn_div_up(task->n[2], block->x * block->vector) *
                                   stn_div_up(task->n[1 - march], block->y) * task->batch);
     const double chunks = (double)stn_div_up(task->n[march], planes), rounds = tiles * chunks / (double)resident;
-    const double arrays = group->reads.narrays, halo = storage->copies - arrays;
-    const double loads = (double)planes * (arrays + rates.halo * halo) + storage->refill;
+    const double arrays = storage->copied, halo = storage->copies - arrays;
+    const double loads = (double)(planes + group->lag + group->back) * (arrays + rates.halo * halo) + storage->refill;
     *again = tiles * threads * block->vector * loads * chunks / (arrays * (double)stn_system_task_numbers(task));
     const double in_flight = (double)resident * threads * slot * storage->copies * storage->ahead;
     const double rate = fmin(rates.memory * machine->copy_bandwidth, in_flight / rates.latency);
     const double slots = tiles * chunks * threads * (loads + (double)planes * group->count);
+    const double fills = ceil(rounds) * 2 * rates.latency / storage->blocks;
     return slots * slot / rate * fmin(fmax(1, ceil(rounds) / rounds), 2) *
-           (1 + rates.narrow * (16 / fmin(slot, 16) - 1)) * (storage->complete ? 1 : 4);
+               (1 + rates.narrow * (16 / fmin(slot, 16) - 1)) * (storage->complete ? 1 : 4) +
+           fills;
 }
 
 static void estimate(const stn_system_task *task, const stn_machine *machine, const stn_candidate *candidate,
@@ -155,6 +175,9 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     const step_block block = block_of(&plan->candidate);
     for (int e = 0; e < task->system->nequations; e += state->launches[state->count++].group.count)
         STN_TRY(step_launch_make(plan, e, &block, &state->launches[state->count], error));
+    for (int i = 0; i < state->count; i++)
+        for (int f = 0; f < task->system->nfields; f++)
+            if (step_group_needs_spare(task, &state->launches[i].group, f)) plan->system.spare[f] = true;
     STN_TRY(stn_system_points_make(plan, true, &state->sources, error));
     STN_TRY(stn_system_points_make(plan, false, &state->receivers, error));
     STN_TRY(make_rotate(plan, state, error));
@@ -233,6 +256,7 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
 static void name_block(const step_block *block, stn_text *text) {
     stn_text_printf(text, "blocks of %d x %d threads", block->y, block->x);
     if (block->vector > 1) stn_text_printf(text, " of %d points", block->vector);
+    if (block->chained) stn_text_printf(text, ", chained");
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
@@ -241,6 +265,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         stn_json_integer(text, "threads_x", block.x);
         stn_json_integer(text, "threads_y", block.y);
         stn_json_integer(text, "vector", block.vector);
+        stn_json_integer(text, "chained", block.chained);
         return;
     }
     const step_state *state = plan->state;

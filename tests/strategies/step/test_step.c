@@ -67,6 +67,24 @@ static const system_case cases[] = {
      2,
      7,
      1},
+    {"a chain, forwards and across",
+     "field e, f, h\nstencil zf = taps z [0, 1] (-1 1), zb = taps z [-1, 0] (-1 1), xf = taps x [0, 1] (-1 1), "
+     "yf = taps [0 0 0, 0 2 -1] (-1 1), yb = taps y [-1, 0] (-1 1)\ne.next = e + 0.3*(yb(h) - zb(h))\n"
+     "f.next = f + 0.2*xf(h)\nh.next = h - 0.3*(yf(f.next) - zf(e.next)) + 0.1*xf(e.next)",
+     3,
+     {37, 19, 72},
+     2,
+     3,
+     0},
+    {"a chain, backwards, in place",
+     "field v, w, p(2)\ncoefficient b\nstencil xf = taps x [0, 1] (-1 1), xb = taps x [-2, 0] (-1 1), "
+     "yf = taps [0 0, 1 0] (-1 1), yb = taps [-1 0, 0 0] (-1 1)\nv.next = v - 0.2*b*xf(p)\n"
+     "w.next = w - 0.2*b*yf(p)\np.next = 2*p - p.prev - 0.1*b*(xb(v.next) + yb(w.next))",
+     2,
+     {45, 150},
+     2,
+     4,
+     1},
     {"a plane",
      "field u\nstencil h = box-2d9p\nboundary u = constant=-1:odd-mirror\nu.next = h(h(u))",
      2,
