@@ -55,18 +55,33 @@ def quick(key: Tuple, x: Any, small: bool = False, weights: Optional[np.ndarray]
     return None if call is None else call(x)
 
 
-def remember_tensor(key: Tuple, x: Any, prepared: Any) -> None:
-    """Caches `prepared` under the attributes of a CUDA tensor as well."""
-    full = _tensor_key(key, x)
+def quick_into(key: Tuple, x: Any, out: Any, weights: Optional[np.ndarray] = None) -> Any:
+    """As `quick`, with a tensor that receives the result, if it is one."""
+    torch = sys.modules.get('torch')
+    if torch is None or type(out) is not torch.Tensor:
+        return None
+    full = _tensor_key(completed(key, weights), x, out)
+    call = None if full is None else recall(full)
+    return None if call is None else call(x, out)
+
+
+def remember_tensor(key: Tuple, x: Any, prepared: Any, out: Any = None) -> None:
+    """Caches `prepared` under the attributes of a CUDA tensor as well, and of a dense one `out`."""
+    full = _tensor_key(key, x, out)
     if full is not None:
         remember(full, TensorCall(sys.modules['torch'], prepared, x))
 
 
-def _tensor_key(key: Tuple, x: Any) -> Optional[Tuple]:
+def _tensor_key(key: Tuple, x: Any, out: Any = None) -> Optional[Tuple]:
     torch = sys.modules.get('torch')
     if torch is None or type(x) is not torch.Tensor or not x.is_cuda or x.is_neg() or x.is_conj() or x.requires_grad:
         return None
-    return (key, x.shape, x.stride(), x.dtype, x.get_device(), x.data_ptr() % 16)
+    full = (key, x.shape, x.stride(), x.dtype, x.get_device(), x.data_ptr() % 16)
+    return full if out is None else (full, _tensor_key((), out))
+
+
+def _address(x: Any) -> int:
+    return x.data_ptr()
 
 
 class TensorCall:
@@ -79,9 +94,16 @@ class TensorCall:
         self._like = x.is_contiguous() and x.dtype == self._dtype and tuple(x.shape) == tuple(prepared.shape)
         self._kept: Dict[int, Any] = {}  # small scratch memory, by stream
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Any, out: Any = None) -> Any:
+        """The result, in `out` if that is given; None if it overlaps x."""
         torch, prepared = self._torch, self.prepared
-        made = torch.empty_like(x) if self._like else torch.empty(prepared.shape, dtype=self._dtype, device=self._device)
+        if out is not None:
+            first, second = sorted((x, out), key=_address)
+            if first.data_ptr() + first.nbytes > second.data_ptr():
+                return None
+            made = out
+        else:
+            made = torch.empty_like(x) if self._like else torch.empty(prepared.shape, dtype=self._dtype, device=self._device)
         stream = raw_stream(torch, prepared.device)
         captured = capturing(torch, stream)
         if captured:
