@@ -59,26 +59,43 @@ __device__ __forceinline__ normalized_pair load_pair(const axis_arguments &a, co
     return {a.past[i == PAST_HIGH][0], a.past[i == PAST_HIGH][1]};
 }
 
-// The sums of ROWS points; point 0 reads places from 0 on.
+// Loads the pairs of a line that a tile needs into its places, STEP threads side by side, several
+// before the first is stored.
+template <bool INSIDE, int STEP>
+__device__ __forceinline__ void fill(const axis_arguments &a, const STORE *line, int thread, long long first,
+                                     long long n, long long stride, normalized_pair *tile) {
+    constexpr int AHEAD = 6;
+#pragma unroll 1
+    for (int begin = thread; begin < TILE + HALO; begin += AHEAD * STEP) {
+        normalized_pair held[AHEAD];
+#pragma unroll
+        for (int t = 0; t < AHEAD; t++)
+            if (begin + t * STEP < TILE + HALO)
+                held[t] = load_pair<INSIDE>(a, line, first - TAPS_LOW + begin + t * STEP, n, stride);
+#pragma unroll
+        for (int t = 0; t < AHEAD; t++)
+            if (begin + t * STEP < TILE + HALO) tile[place(begin + t * STEP)] = held[t];
+    }
+}
+
+// The sums of ROWS points; point 0 reads places from 0 on. Many taps are added in groups, to
+// bound the time of compilation.
 __device__ __forceinline__ void add_taps(const axis_arguments &a, const normalized_pair *from,
                                          normalized_pair (&sum)[ROWS]) {
+    constexpr int GROUP = HALO < 48 ? HALO + 1 : ROWS;
+#pragma unroll 1
+    for (int first = 0; first <= HALO; first += GROUP) {
 #pragma unroll
-    for (int i = 0; i < ROWS + HALO; i++) {
-        const normalized_pair point = from[place(i)];
+        for (int i = 0; i < ROWS + GROUP - 1; i++) {
+            if (first + i >= ROWS + HALO) continue;
+            const normalized_pair point = from[place(first) + place(i)];
 #pragma unroll
-        for (int j = 0; j < ROWS; j++)
-            if (i >= j && i - j <= HALO) add_tap(sum[j], a.weight[i - j], point);
+            for (int j = 0; j < ROWS; j++)
+                if (i >= j && i - j < GROUP && first + i - j <= HALO) add_tap(sum[j], a.weight[first + i - j], point);
+        }
     }
 #pragma unroll
     for (int j = 0; j < ROWS; j++) sum[j].share *= a.scale;
-}
-
-template <bool INSIDE>
-__device__ __forceinline__ void load_columns(const axis_arguments &a, const STORE *column, bool live, long long first,
-                                             normalized_pair *tile) {
-#pragma unroll 6
-    for (int i = threadIdx.x / LANES; i < TILE + HALO; i += WARPS)
-        if (INSIDE || live) tile[place(i)] = load_pair<INSIDE>(a, column, first - TAPS_LOW + i, a.n[1], a.in_stride[1]);
 }
 
 __device__ __forceinline__ void columns(const axis_arguments &a, normalized_pair *shared) {
@@ -93,9 +110,9 @@ __device__ __forceinline__ void columns(const axis_arguments &a, normalized_pair
     const STORE *const column = a.in + grid * a.in_batch + other * a.in_stride[0] + x * a.in_stride[2];
     const bool live = x < a.n[2];
     if (first >= TAPS_LOW && first + TILE + TAPS_HIGH <= a.n[1] && x - lane + LANES <= a.n[2])
-        load_columns<true>(a, column, live, first, shared + lane);
-    else
-        load_columns<false>(a, column, live, first, shared + lane);
+        fill<true, WARPS>(a, column, warp, first, a.n[1], a.in_stride[1], shared + lane);
+    else if (live)
+        fill<false, WARPS>(a, column, warp, first, a.n[1], a.in_stride[1], shared + lane);
     __syncthreads();
     const long long begin = first + warp * ROWS;
     if (!live || begin >= a.n[1]) return;
@@ -107,14 +124,6 @@ __device__ __forceinline__ void columns(const axis_arguments &a, normalized_pair
         if (begin + j < a.n[1]) put_pair(to + (begin + j) * a.out_stride[1], sum[j]);
 }
 
-template <bool INSIDE>
-__device__ __forceinline__ void load_row(const axis_arguments &a, const STORE *row, long long first,
-                                         normalized_pair *tile) {
-#pragma unroll 6
-    for (int i = threadIdx.x % LANES; i < TILE + HALO; i += LANES)
-        tile[place(i)] = load_pair<INSIDE>(a, row, first - TAPS_LOW + i, a.n[2], a.in_stride[2]);
-}
-
 __device__ __forceinline__ void rows(const axis_arguments &a, normalized_pair *shared) {
     const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
     const long long first = blockIdx.x % static_cast<unsigned>(a.tiles) * static_cast<long long>(TILE);
@@ -124,9 +133,9 @@ __device__ __forceinline__ void rows(const axis_arguments &a, normalized_pair *s
     const STORE *const row = a.in + grid * a.in_batch + z * a.in_stride[0] + y * a.in_stride[1];
     normalized_pair *const tile = shared + warp * (PLACES / WARPS);
     if (first >= TAPS_LOW && first + TILE + TAPS_HIGH <= a.n[2])
-        load_row<true>(a, row, first, tile);
+        fill<true, LANES>(a, row, lane, first, a.n[2], a.in_stride[2], tile);
     else
-        load_row<false>(a, row, first, tile);
+        fill<false, LANES>(a, row, lane, first, a.n[2], a.in_stride[2], tile);
     __syncwarp();
     normalized_pair sum[ROWS] = {};
     add_taps(a, tile + place(lane * ROWS), sum);
