@@ -13,7 +13,7 @@ from ._convert import handed_back
 from ._filter import DeviceFilter, HostFilter, Pass, apart, arithmetic_of, cast_whole, is_whole, work_dtype
 from ._memo import recall, remember, remember_again
 from ._problem import DTYPES, ELEMENTS, ITEM_SIZES, WRAP, Layout
-from ._quick import completed, quick, quick_into, remember_tensor, small_layout
+from ._quick import completed, quick_for, remember_tensor, small_layout
 from ._small import small_filter
 from ._stencil import Taps
 from ._words import brief, said
@@ -53,10 +53,7 @@ def apply(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = None, 
 
     `key` identifies the call's arguments in the cache; `weights` complete it, and are those of the
     taps of every pass, in order. If `nan`, NaN values are left out."""
-    if output is None and out is None:
-        result = quick(key, x, True, weights)
-    else:
-        result = quick_into(key, x, output if out is None else out, weights) if output is None or out is None else None
+    result = quick_for(key, x, output, out, weights)
     return apply_new(x, key, make, output, out, steps, local, nan, weights) if result is None else result
 
 

@@ -57,9 +57,12 @@ def quick(key: Tuple, x: Any, small: bool = False, weights: Optional[np.ndarray]
     return None if call is None else call(x)
 
 
-def quick_into(key: Tuple, x: Any, out: Any, weights: Optional[np.ndarray] = None) -> Any:
-    """As `quick`, with a tensor that receives the result, if it is one."""
+def quick_for(key: Tuple, x: Any, output: Any, out: Any, weights: Optional[np.ndarray]) -> Any:
+    """As `quick`, for a call with `output` and `out`, one of which may be a tensor for the result."""
+    if output is None and out is None:
+        return quick(key, x, True, weights)
     torch = sys.modules.get('torch')
+    out = output if out is None else out if output is None else None
     if torch is None or type(out) is not torch.Tensor:
         return None
     full = _tensor_key(completed(key, weights), x, out)
