@@ -618,8 +618,9 @@ class DeviceFilter(Prepared):
 
     @property
     def held(self) -> int:
-        """Bytes on the GPU: tables, which are no larger than the plans' workspace, and scratch memory,
-        unless the caller's library has it."""
+        """Bytes on the GPU: tables, which are no larger than the plans' workspace, and scratch.
+
+        Scratch memory that the caller's library allocates for each call does not count."""
         return self._held
 
     def __call__(self, view: View, pointer: int) -> None:

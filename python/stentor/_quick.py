@@ -58,7 +58,7 @@ def quick(key: Tuple, x: Any, small: bool = False, weights: Optional[np.ndarray]
 
 
 def quick_for(key: Tuple, x: Any, output: Any, out: Any, weights: Optional[np.ndarray]) -> Any:
-    """As `quick`, for a call with `output` and `out`, one of which may be a tensor for the result."""
+    """As `quick`, for a call with `output` and `out`; one of them may be a tensor to write to."""
     if output is None and out is None:
         return quick(key, x, True, weights)
     torch = sys.modules.get('torch')

@@ -152,6 +152,12 @@ static stn_status check_weight(const stn_task *task, size_t index, double weight
     return STN_OK;
 }
 
+static stn_status check_total(const stn_task *task, double total, stn_error *error) {
+    if (!task->normalized || total != 0) return STN_OK;
+    return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                    "the weights have the sum 0, to which a normalized problem cannot scale them: leave normalized 0");
+}
+
 static stn_pattern find_pattern(const stn_task *task) {
     bool star = true;
     int64_t box = 1;
@@ -187,6 +193,9 @@ static stn_status canonical_taps(const stn_stencil *stencil, stn_task *task, stn
     if (!task->taps) return stn_fail_memory(error, "the taps of a problem", stencil->ntaps * sizeof *task->taps);
     task->ntaps = stencil->ntaps;
     int missing = 3 - task->rank;
+    double total = 0;
+    for (size_t i = 0; i < task->ntaps; i++) total += stencil->taps[i].weight;
+    STN_TRY(check_total(task, total, error));
     for (size_t i = 0; i < task->ntaps; i++) {
         STN_TRY(check_weight(task, i, stencil->taps[i].weight, error));
         task->taps[i].weight = stencil->taps[i].weight;
@@ -306,7 +315,12 @@ stn_status stn_task_set_weights(stn_task *task, size_t count, const double *weig
                         "stn_stencil_taps",
                         count, task->ntaps);
     if (!weights) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the new weights are NULL: pass an array");
-    for (size_t i = 0; i < count; i++) STN_TRY(check_weight(task, i, weights[i], error));
+    double total = 0;
+    for (size_t i = 0; i < count; i++) {
+        STN_TRY(check_weight(task, i, weights[i], error));
+        total += weights[i];
+    }
+    STN_TRY(check_total(task, total, error));
     for (size_t i = 0; i < count; i++) task->taps[i].weight = weights[i];
     return STN_OK;
 }

@@ -64,11 +64,9 @@ static double total_of(const stn_task *task) {
 }
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
-    const char *why = !machine->is_device      ? "it needs a GPU and this context is for the host"
-                      : !(total_of(task) != 0) ? "the sum of the weights is 0, to which no weights can be scaled"
-                                               : NULL;
-    if (why) snprintf(reason, reason_size, "%s", why);
-    return !why;
+    (void)task;
+    if (!machine->is_device) snprintf(reason, reason_size, "it needs a GPU and this context is for the host");
+    return machine->is_device;
 }
 
 /* The axis of the taps, of which all within the reach must be there; -1: they have several. */
@@ -195,9 +193,6 @@ static stn_status upload_taps(stn_plan *plan, stn_error *error) {
 
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     normalized_state *state = plan->state;
-    if (!(total_of(&plan->task) != 0))
-        return stn_fail(error, STN_ERROR_UNSUPPORTED,
-                        "the sum of the new weights is 0: a normalized problem divides by it");
     if (state->which == NORMALIZED_POINT) STN_TRY(upload_taps(plan, error));
     if (state->which == NORMALIZED_POINT)
         fill_point(&plan->task, state);

@@ -14,8 +14,10 @@ import numpy as np
 
 import stentor
 import stentor.signal
+from stentor._context import HOST, context
 from stentor._fft_run import real_of
-from stentor._problem import ELEMENT_OF
+from stentor._problem import ELEMENT_OF, WRAP, Layout, Request, split_axes, stencil_plan
+from stentor._stencil import taps_of
 from test_kinds import module, pretending
 
 RNG = np.random.default_rng(0)
@@ -178,7 +180,7 @@ class Composed(unittest.TestCase):
         seed = time.time_ns() % 2**32
         print('seed', seed)
         rng = np.random.default_rng(seed)
-        for _ in range(int(os.environ.get('STENTOR_TEST_COUNT', 12))):
+        for _ in range(int(os.environ.get('STENTOR_TEST_COUNT', 12)) // 3):
             ndim, name = int(rng.integers(1, 5)), str(rng.choice(['gaussian_filter', 'uniform_filter', 'correlate', 'gaussian_filter1d']))
             # Rows shorter and longer than a warp's 512 points, columns than a block's 128.
             shape = tuple(int(n) for n in rng.integers(9, 12 if ndim == 4 else 20, ndim))
@@ -211,6 +213,22 @@ class Composed(unittest.TestCase):
                 self.assertIs(getattr(stentor, name)(there(x), output=out, **argument, **named), out)
                 theirs = getattr(stentor, name)(x, output=np.float32, **argument, **named)
                 np.testing.assert_allclose(plain(out), theirs, rtol=4e-3, atol=4e-3 * 100 if x.dtype == np.float16 else 1e-3)
+
+    def test_new_weights_of_a_normalized_plan(self):
+        values = np.where(RNG.random((40, 50)) < 0.2, np.nan, RNG.standard_normal((40, 50)))
+        x, out, layout = stentor.to_device(values), stentor.to_device(np.zeros((40, 50))), Layout.dense((40, 50))
+        for first in (np.array([[1.0, 2, 4]]), np.array([[1.0, 2], [3, 4]])):  # along an axis, and not
+            request = Request(taps_of(first, [n // 2 for n in first.shape]), (0, 1), [WRAP] * 2, layout, layout, 'float64', 8, local=True, normalized=3)
+            handle = stencil_plan(context(0), request, split_axes((0, 1), layout, layout))
+            self.assertEqual(handle.strategy(), 'normalized')
+            for weights in (first, first[::-1, ::-1] + 0.5):
+                handle.set_weights(np.ascontiguousarray(weights.ravel()))
+                handle.run(x.pointer, out.pointer)
+                np.testing.assert_allclose(out.numpy(), stentor.correlate(values, weights, mode='wrap', nan='ignore'), rtol=1e-12, atol=1e-12)
+            with self.assertRaisesRegex(ValueError, 'have the sum 0'):
+                handle.set_weights(np.array([1.0, -1] + [0] * (first.size - 2)))
+        with self.assertRaisesRegex(stentor.StentorError, 'host'):
+            stencil_plan(context(HOST), request, split_axes((0, 1), layout, layout))
 
     def test_an_array_without_arithmetic(self):
         x = stentor.to_device(self.x)

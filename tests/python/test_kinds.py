@@ -213,7 +213,7 @@ class Kinds(unittest.TestCase):
                     wrong()
 
     def test_calls_like_earlier_ones_only_launch(self):
-        """They make no plan, allocate nothing, copy nothing and wait for nothing, in few Python functions."""
+        """They make no plan, allocate, copy and await nothing, and call few Python functions."""
         driver = ctypes.CDLL(os.environ.get('STENTOR_CUDA_PATH', 'libcuda.so.1'))
         if not hasattr(driver, 'stentor_emulator_calls'):
             self.skipTest('the emulator counts calls of the driver')
