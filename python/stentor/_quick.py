@@ -82,7 +82,10 @@ def _tensor_key(key: Tuple, x: Any, out: Any = None) -> Optional[Tuple]:
     if torch is None or type(x) is not torch.Tensor or not x.is_cuda or x.is_neg() or x.is_conj() or x.requires_grad:
         return None
     full = (key, x.shape, x.stride(), x.dtype, x.get_device(), x.data_ptr() % 16)
-    return full if out is None else (full, _tensor_key((), out))
+    if out is None:
+        return full
+    other = _tensor_key((), out)
+    return None if other is None else (full, other)
 
 
 class TensorCall:
