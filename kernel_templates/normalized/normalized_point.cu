@@ -13,8 +13,9 @@
 
 struct point_tap {
     long long offset;  // elements from the point to the tap's point
-    double weight;
-    int z, y, x, unused;
+    alignas(8) REAL weight;
+    alignas(8) int z;
+    int y, x, unused;
 };
 struct point_arguments {
     const STORE *in;
@@ -41,7 +42,7 @@ extern "C" __global__ void __launch_bounds__(THREADS_X) normalized_point(const _
         for (int k = 0; k < a.all; k++) {
             const point_tap &tap = a.taps[k];
             const long long at[3] = {p.at[0] + tap.z, p.at[1] + tap.y, p.at[2] + tap.x};
-            add_tap(sum, static_cast<REAL>(tap.weight),
+            add_tap(sum, tap.weight,
                     p.inside ? pair_of(grid[p.from + tap.offset])
                              : read_past_sides<normalized_pair>(
                                    a, at, [&](long long offset) { return pair_of(grid[offset]); }));

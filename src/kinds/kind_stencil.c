@@ -246,8 +246,8 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
         to->number(to->user, "from", task->in_element);
         to->number(to->user, "to", task->out_element);
         to->number(to->user, "divides", task->divisor != 1);
-        to->number(to->user, "normalized", task->normalized);
     }
+    if (task->normalized) to->number(to->user, "normalized", task->normalized);
     to->number(to->user, "steps", (int64_t)task->steps);
     if (task->snapshots > 1) /* Some strategies compute a whole stack at once. */
         to->number(to->user, "snapshots", (int64_t)task->snapshots);

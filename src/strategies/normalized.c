@@ -36,7 +36,7 @@ typedef struct point_header {
 } point_header;
 typedef struct point_tap {
     int64_t offset;
-    double weight;
+    unsigned char weight[sizeof(double)]; /* a number of the dtype */
     int32_t z, y, x, unused;
 } point_tap;
 
@@ -161,7 +161,7 @@ static void fill_point(const stn_task *task, normalized_state *state) {
             to += put_past(task, axis, side, to);
         }
     }
-    to += stn_put_real(task->dtype, 1 / total_of(task), to);
+    stn_put_real(task->dtype, 1 / total_of(task), to);
     state->launch.grid[0] = (unsigned)stn_min(stn_div_up(h->points, THREADS), MOST_BLOCKS);
     state->launch.block[0] = THREADS;
 }
@@ -176,10 +176,10 @@ static stn_status upload_taps(stn_plan *plan, stn_error *error) {
     for (size_t k = 0; k < task->ntaps; k++) {
         const int64_t *o = task->taps[k].offset, *stride = task->in_stride;
         table[k] = (point_tap){.offset = o[0] * stride[0] + o[1] * stride[1] + o[2] * stride[2],
-                               .weight = task->taps[k].weight,
                                .z = (int32_t)o[0],
                                .y = (int32_t)o[1],
                                .x = (int32_t)o[2]};
+        stn_put_real(task->dtype, task->taps[k].weight, table[k].weight);
     }
     stn_status status = STN_OK;
     if (!state->taps)

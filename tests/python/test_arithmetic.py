@@ -180,7 +180,7 @@ class Composed(unittest.TestCase):
         seed = time.time_ns() % 2**32
         print('seed', seed)
         rng = np.random.default_rng(seed)
-        for _ in range(int(os.environ.get('STENTOR_TEST_COUNT', 12)) // 3):
+        for _ in range(int(os.environ.get('STENTOR_TEST_COUNT', 12)) // 6):
             ndim, name = int(rng.integers(1, 5)), str(rng.choice(['gaussian_filter', 'uniform_filter', 'correlate', 'gaussian_filter1d']))
             # Rows shorter and longer than a warp's 512 points, columns than a block's 128.
             shape = tuple(int(n) for n in rng.integers(9, 12 if ndim == 4 else 20, ndim))
