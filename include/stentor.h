@@ -331,6 +331,22 @@ typedef enum stn_accuracy {
     STN_ACCURACY_LOCAL
 } stn_accuracy;
 
+/* Normalized convolution: points may be missing, and the weights of those that are there are scaled
+ * to the sum of all weights:
+ *
+ *     out(p) = (sum of w * in) / (share of the weights),   share = (sum of w) / (sum of all w)
+ *
+ * with both sums over points that are not missing; NaN where none is left. Separable weights are
+ * a problem for each axis: all but the last write pairs of the weighted sum and the share, two
+ * numbers of the dtype side by side, and all but the first read them. Strides are then in pairs,
+ * which are aligned to their size. */
+typedef enum stn_normalized {
+    STN_NORMALIZED = 1,          /* what lies past a constant side whose value is NaN is missing */
+    STN_NORMALIZED_NAN = 2,      /* and so are points that are NaN */
+    STN_NORMALIZED_PAIRS_IN = 4, /* the array in has pairs */
+    STN_NORMALIZED_PAIRS_OUT = 8 /* the array out has pairs */
+} stn_normalized;
+
 typedef struct stn_problem {
     size_t struct_size;
     const stn_stencil *stencil; /* borrowed during the call only; plans copy it */
@@ -376,6 +392,9 @@ typedef struct stn_problem {
     /* The values of the last step are divided by it before they are converted, so that weights can
      * be integers and sums exact; 0 means 1. Only with an out_element that is an integer. */
     double divisor;
+    /* Bits of stn_normalized, for one step in f64 or f32 on a GPU; 0: none. in_element and
+     * out_element may be any, without pairs. No side may be fixed. */
+    int normalized;
 } stn_problem;
 #define STN_PROBLEM_INIT STN_INIT_OF(stn_problem)
 

@@ -77,6 +77,10 @@ constexpr int DIGITS = 3;                             // bytes of a weight
 constexpr int INTEGERS = 0;                           // 1: weights are integers, sums exact
 constexpr int NEGATIVE = 0;                           // 1: sums may be negative
 
+// ---- normalized_axis, normalized_point: STORE and WRITTEN may be struct normalized_pair; of the
+// first TAPS_*, ALONG_X, WARPS and ROWS as above
+constexpr int NAN_IS_MISSING = 1;  // 1: points that are NaN are missing
+
 // ---- lowrank_volume: the fused taps are the sum over terms r of (vector of sum TERM_SUM[r] along
 // z) (the term's own along y) (x factor TERM_X[r]); Z_LOW .. X_HIGH are theirs
 constexpr int X_FACTORS = 2, SUMS = 2, CORE_TERMS = 3;  // vectors along x, along z, and their pairs

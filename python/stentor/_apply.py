@@ -8,12 +8,12 @@ from typing import Any, Callable, List, Optional, Tuple
 import numpy as np
 
 from ._arrays import Host, View, address_of, may_overlap, open_array, open_target
-from ._composed import is_composed, run_composed
-from ._convert import converted, handed_back
+from ._composed import is_composed, normalized, run_composed
+from ._convert import handed_back
 from ._filter import DeviceFilter, HostFilter, Pass, apart, arithmetic_of, cast_whole, is_whole, work_dtype
 from ._memo import recall, remember, remember_again
 from ._problem import DTYPES, ELEMENTS, ITEM_SIZES, WRAP, Layout
-from ._quick import completed, quick, remember_tensor, small_layout
+from ._quick import completed, quick_for, remember_tensor, small_layout
 from ._small import small_filter
 from ._stencil import Taps
 from ._words import brief, said
@@ -53,7 +53,7 @@ def apply(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = None, 
 
     `key` identifies the call's arguments in the cache; `weights` complete it, and are those of the
     taps of every pass, in order. If `nan`, NaN values are left out."""
-    result = quick(key, x, True, weights) if output is None and out is None else None
+    result = quick_for(key, x, output, out, weights)
     return apply_new(x, key, make, output, out, steps, local, nan, weights) if result is None else result
 
 
@@ -166,17 +166,19 @@ def _on_device(x: Any, view: View, key: Tuple, make: Maker, target: Any, dtype: 
     prepared = recall(full)
     if prepared is None:
         passes = make(len(shape), True, whole) or [_as_it_is(len(shape))]
-        if is_composed(passes, nan):
+        scaled = normalized(passes, nan, local) if is_composed(passes, nan) and not whole else None
+        if is_composed(passes, nan) and scaled is None:
             work = view.dtype if view.dtype in DTYPES and not whole else arithmetic_of(view.dtype, dtype)
-            result = run_composed(apply, x if work == view.dtype else converted(x, work, (0,) * len(shape)), key, passes, steps, local, nan)
+            result = run_composed(apply, x if work == view.dtype else apply(x, ('converted',), lambda *_: [], work), key, passes, steps, local, nan)
             if given is None and work != dtype:
                 return apply(result, ('converted',), lambda *_: [], dtype)
             if given is None:
                 return result
             return apply(result, ('converted',), lambda *_: [], None, target)
-        prepared = remember(full, DeviceFilter(view, layout, dtype, alignment, passes, steps, overlap, local).used_by(view))
-    if given is None and dtype == view.dtype:
-        remember_tensor(key, x, prepared)
+        passes, bits = scaled or (passes, 0)
+        prepared = remember(full, DeviceFilter(view, layout, dtype, alignment, passes, steps, overlap, local, bits).used_by(view))
+    if given is None and dtype == view.dtype or given is not None and not overlap and view.layout.is_dense() and layout.is_dense():
+        remember_tensor(key, x, prepared, target)
     prepared(view, pointer)
     return made if given is not None else view.finish(made, view.stream)
 

@@ -1,11 +1,12 @@
 """Filters composed of several runs of the library: nan='ignore', boundaries 'ignore' and 'odd'.
 
 Where points are left out (NaN, or points past an 'ignore' side), normalized convolution applies:
-filter(values, missing = 0) * sum(weights) / filter(1, missing = 0). An 'odd' side is extended by
+filter(values, missing = 0) * sum(weights) / filter(1, missing = 0). On a GPU this is one pass an
+axis, by plans (`normalized`). An 'odd' side is extended by
 2 * edge - mirror image, as in numpy.pad with reflect_type='odd'.
 """
 
-from typing import Any, Callable, List, Sequence, Tuple
+from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -36,21 +37,20 @@ def run_composed(apply: Callable, x: Any, key: Tuple, passes: List[Pass], steps:
 
     The result is NaN where all points under the weights are missing."""
     passes = [each.without_zeros() for each in passes]
-    space = namespace_of(x, "nan='ignore' and the sides 'odd' and 'ignore'")
-    scaled = ignore_nan or any(side[0] == IGNORE for each in passes for sides in each.sides for side in sides)
-    total, size = (float(np.prod([part(each.taps.weights).sum() for each in passes])) for part in (np.asarray, np.abs))
-    if scaled and abs(total) <= 1e-12 * size:
-        raise ValueError("the sum of the weights is 0, so that what is left of them cannot be scaled to it: use neither nan='ignore' nor the "
-                         "boundary 'ignore' with them")
-    if scaled and any(side[0] == lib.STN_FIXED for each in passes for sides in each.sides for side in sides):
-        raise ValueError("a side is 'fixed', which keeps values: use another one with nan='ignore' and the boundary 'ignore'")
+    scaled, total, size = _checked(passes, ignore_nan)
+    reach, inner = _odd_reach(passes, len(x.shape)), [_without_odd(each) for each in passes]
+    # On a GPU kernels scale the sums, without arithmetic of the array's library.
+    by_kernels = not isinstance(x, np.ndarray) and normalized(inner, ignore_nan, local) is not None
+    if not by_kernels or any(map(any, reach)):
+        space = namespace_of(x, "nan='ignore' with local=False, and the side 'odd',")
     local = True if local is None else local
     limit = 0.0 if local else NOISE * size * (1e-7 if str(x.dtype).endswith('32') else 2e-16)
     values, mask = ([_replaced(each, ignore_nan, of_mask) for each in passes] for of_mask in (False, True))
-    reach = _odd_reach(passes, len(x.shape))
     for _ in range(steps):
-        wide = _extended(space, x, reach)
-        if not scaled:
+        wide = _extended(space, x, reach) if any(map(any, reach)) else x
+        if by_kernels:
+            made = apply(wide, (key, 'inner'), lambda *_: inner, local=local, nan=ignore_nan)
+        elif not scaled:
             made = apply(wide, (key, 'values'), lambda *_: values, local=local)
         else:
             valid = wide == wide
@@ -63,8 +63,44 @@ def run_composed(apply: Callable, x: Any, key: Tuple, passes: List[Pass], steps:
             with np.errstate(divide='ignore', invalid='ignore'):
                 made = made * (total / left)
                 made = made if not limit else space.module.where(left != 0, made, zeros / zeros)
-        x = made[tuple(slice(low, low + n) for n, (low, _) in zip(x.shape, reach))]
+        x = made[tuple(slice(low, low + n) for n, (low, _) in zip(x.shape, reach))] if any(map(any, reach)) else made
     return x
+
+
+def _sides(passes: Sequence[Pass]) -> List[Side]:
+    return [side for each in passes for sides in each.sides for side in sides]
+
+
+def _checked(passes: Sequence[Pass], ignore_nan: bool) -> Tuple[bool, float, float]:
+    """Whether points may be missing, the sum of all weights, and that of their absolute values."""
+    scaled = ignore_nan or any(kind == IGNORE for kind, _ in _sides(passes))
+    total, size = (float(np.prod([part(each.taps.weights).sum() for each in passes])) for part in (np.asarray, np.abs))
+    if scaled and abs(total) <= 1e-12 * size:
+        raise ValueError("the sum of the weights is 0, so that what is left of them cannot be scaled to it: use neither nan='ignore' nor the "
+                         "boundary 'ignore' with them")
+    if scaled and any(kind == lib.STN_FIXED for kind, _ in _sides(passes)):
+        raise ValueError("a side is 'fixed', which keeps values: use another one with nan='ignore' and the boundary 'ignore'")
+    return scaled, total, size
+
+
+def normalized(passes: Sequence[Pass], ignore_nan: bool, local: Any) -> Optional[Tuple[List[Pass], int]]:
+    """The passes on a GPU and their stn_normalized bits; None if plain passes do not serve.
+
+    There a missing side is one of the constant NaN, which must not be a value at the same time."""
+    scaled, sides = _checked(passes, ignore_nan)[0], _sides(passes)
+    values = not ignore_nan and any(kind == lib.STN_CONSTANT and value != value for kind, value in sides)
+    if not scaled or local is False or values or any(kind == ODD for kind, _ in sides):
+        return None
+    missing = Side(lib.STN_CONSTANT, float('nan'))
+    made = [each._replace(sides=[tuple(missing if side[0] == IGNORE else side for side in pair) for pair in each.sides])  # type: ignore[misc]
+            for each in passes]
+    return made, lib.STN_NORMALIZED | (lib.STN_NORMALIZED_NAN if ignore_nan else 0)
+
+
+def _without_odd(each: Pass) -> Pass:
+    """The pass over an array extended past its odd sides, which is cropped afterwards."""
+    sides = [tuple(Side(lib.STN_NEAREST, 0.0) if side[0] == ODD else side for side in pair) for pair in each.sides]
+    return each._replace(sides=sides)  # type: ignore[arg-type]
 
 
 def _replaced(each: Pass, ignore_nan: bool, of_mask: bool) -> Pass:

@@ -578,34 +578,38 @@ class DeviceFilter(Prepared):
 
     `dtype` is that of the output. If it is of whole numbers, so are the results of all passes, as
     on the host and in scipy; otherwise they keep the dtype of the arithmetic. `overlap` says that
-    the output may share memory with the input."""
+    the output may share memory with the input. With `normalized`, bits of stn_normalized, the
+    passes of a step hand pairs to one another; the output is then of floating-point numbers."""
 
     def __init__(self, view: View, target: Layout, dtype: str, alignment: int, passes: List[Pass], steps: int, overlap: bool,
-                 local: Optional[bool] = None):
+                 local: Optional[bool] = None, normalized: int = 0):
         passes = [each.without_zeros() for each in passes]
         self.shape, self.dtype = view.layout.shape, dtype
-        work, whole = arithmetic_of(view.dtype, dtype), is_whole(dtype)
+        work, whole, step = arithmetic_of(view.dtype, dtype), is_whole(dtype), len(passes)
+        if normalized:
+            work, local = 'float32' if work == 'float16' else work, True
         between = dtype if whole else work
         if whole:
             local = True
             keeps = is_whole(view.dtype) and max(ITEM_SIZES[view.dtype], ITEM_SIZES[dtype]) <= 4
             passes = [of_integers(each, keeps) for each in passes]
-        dense, single = Layout.dense(self.shape), len(passes) == 1 and not (whole and steps > 1)
+        dense, single = Layout.dense(self.shape), len(passes) == 1 and not ((whole or normalized) and steps > 1)
         passes = passes if single else passes * steps
         last = len(passes) - 1 + (overlap and len(passes) == 1)
         requests = []
         for i, each in enumerate(passes):
             source, result = view.dtype if i == 0 else between, dtype if i == last else between
             least = max(alignment, min(ITEM_SIZES[source], ITEM_SIZES[result]))
+            pairs = (lib.STN_NORMALIZED_PAIRS_IN if i % step else 0) | (lib.STN_NORMALIZED_PAIRS_OUT if (i + 1) % step else 0)
             requests.append(Request(each.taps, each.axes, each.sides, view.layout if i == 0 else dense,
                                     target if i == last else dense, work, least if i in (0, last) else 16,
                                     steps if single else 1, local=local, source_type=source, target_type=result,
-                                    divisor=each.divisor if whole else 1.0))
+                                    divisor=each.divisor if whole else 1.0, normalized=normalized and normalized | pairs))
         if last == len(passes):  # the output may overlap the input: a last pass copies the result
             least = max(alignment, min(ITEM_SIZES[between], ITEM_SIZES[dtype]))
             requests.append(moving(dense, target, work)._replace(source_type=between, target_type=dtype, alignment=least))
         self.sweeps = [Sweep(view.device, request) for request in requests]
-        grid = rounded(math.prod(self.shape) * ITEM_SIZES[between])
+        grid = rounded(math.prod(self.shape) * ITEM_SIZES[between] * (2 if normalized and step > 1 else 1))
         space = rounded(max(sweep.workspace for sweep in self.sweeps))
         self._between = [space, space + grid]  # offsets of the two ping-pong buffers
         super().__init__(view.device, space + grid * min(last, 2))

@@ -12,7 +12,7 @@ from ._complex import by_parts, by_weights, check_cval, is_complex, without_halv
 from ._composed import checked_nan
 from ._filter import Pass
 from ._progress import tell_of
-from ._quick import quick
+from ._quick import quick_for
 from ._stencil import taps_of
 from ._words import step_count, whole
 
@@ -126,9 +126,8 @@ def convolve(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflect
 def _weighted(name: str, input: Any, weights: Any, output: Any, mode: Any, mode_name: str, cval: Any, origin: Any, axes: Any,
               steps: Any, out: Any, local: Any, nan: bool) -> Any:
     key = (name, getattr(weights, 'shape', None), frozen(mode), frozen(cval), frozen(origin), frozen(axes), frozen(steps), one_of_three(local), nan)
-    tried = type(weights) is _ndarray and weights.dtype.kind in 'fiub' and output is None and out is None
-    if tried:
-        result = quick(key, input, True, _in_order(name, weights))
+    if type(weights) is _ndarray and weights.dtype.kind in 'fiub':
+        result = quick_for(key, input, output, out, _in_order(name, weights))
         if result is not None:
             return result
     dense = weights_of(weights)

@@ -167,10 +167,14 @@ class Request(NamedTuple):
     source_type: str = ''
     target_type: str = ''
     divisor: float = 1.0
+    normalized: int = 0  # bits of stn_normalized
 
     def sizes(self) -> Tuple[int, int]:
         """The bytes of an element of both arrays."""
-        return ITEM_SIZES[self.source_type or self.dtype], ITEM_SIZES[self.target_type or self.dtype]
+        pairs = self.normalized & lib.STN_NORMALIZED_PAIRS_IN, self.normalized & lib.STN_NORMALIZED_PAIRS_OUT
+        source, target = (ITEM_SIZES[name or self.dtype] * (2 if pair else 1)
+                          for name, pair in zip((self.source_type, self.target_type), pairs))
+        return source, target
 
 
 def fill_problem(request: Request, split: Split):
@@ -196,7 +200,7 @@ def fill_problem(request: Request, split: Split):
     problem.steps, problem.every = request.steps, request.every
     problem.has_source, problem.tolerance = request.has_source, request.tolerance
     problem.in_element, problem.out_element = (ELEMENTS[name] if name else 0 for name in (request.source_type, request.target_type))
-    problem.divisor = request.divisor
+    problem.divisor, problem.normalized = request.divisor, request.normalized
     problem.accuracy = lib.STN_ACCURACY_LOCAL if request.local else lib.STN_ACCURACY_GLOBAL
     return problem, stencil
 

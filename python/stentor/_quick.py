@@ -3,13 +3,15 @@
 It serves NumPy arrays and PyTorch's CUDA tensors, without opening them.
 """
 
+import math
 import sys
 from typing import Any, Dict, Optional, Tuple
 
 import numpy as np
 
-from ._arrays import capturing, raw_stream
+from ._arrays import capturing, raw_stream, type_name
 from ._memo import pin, recall, remember
+from ._problem import ITEM_SIZES
 from ._scratch import STREAMS
 
 KEPT_BYTES = 1 << 16  # the largest scratch memory, in bytes, that is kept between calls
@@ -55,39 +57,65 @@ def quick(key: Tuple, x: Any, small: bool = False, weights: Optional[np.ndarray]
     return None if call is None else call(x)
 
 
-def remember_tensor(key: Tuple, x: Any, prepared: Any) -> None:
-    """Caches `prepared` under the attributes of a CUDA tensor as well."""
-    full = _tensor_key(key, x)
+def quick_for(key: Tuple, x: Any, output: Any, out: Any, weights: Optional[np.ndarray]) -> Any:
+    """As `quick`, for a call with `output` and `out`; one of them may be a tensor to write to."""
+    if output is None and out is None:
+        return quick(key, x, True, weights)
+    torch = sys.modules.get('torch')
+    out = output if out is None else out if output is None else None
+    if torch is None or type(out) is not torch.Tensor:
+        return None
+    full = _tensor_key(completed(key, weights), x, out)
+    call = None if full is None else recall(full)
+    return None if call is None else call(x, out)
+
+
+def remember_tensor(key: Tuple, x: Any, prepared: Any, out: Any = None) -> None:
+    """Caches `prepared` under the attributes of a CUDA tensor as well, and of a dense one `out`."""
+    full = _tensor_key(key, x, out)
     if full is not None:
-        remember(full, TensorCall(sys.modules['torch'], prepared, x))
+        remember(full, TensorCall(sys.modules['torch'], prepared, x, out))
 
 
-def _tensor_key(key: Tuple, x: Any) -> Optional[Tuple]:
+def _tensor_key(key: Tuple, x: Any, out: Any = None) -> Optional[Tuple]:
     torch = sys.modules.get('torch')
     if torch is None or type(x) is not torch.Tensor or not x.is_cuda or x.is_neg() or x.is_conj() or x.requires_grad:
         return None
-    return (key, x.shape, x.stride(), x.dtype, x.get_device(), x.data_ptr() % 16)
+    full = (key, x.shape, x.stride(), x.dtype, x.get_device(), x.data_ptr() % 16)
+    if out is None:
+        return full
+    other = _tensor_key((), out)
+    return None if other is None else (full, other)
 
 
 class TensorCall:
     """A filter or transform prepared for a GPU, called on tensors like an earlier one."""
 
-    def __init__(self, torch: Any, prepared: Any, x: Any):
+    def __init__(self, torch: Any, prepared: Any, x: Any, out: Any = None):
         self.prepared, self._torch, self._device = prepared, torch, x.device
         self._dtype = getattr(torch, prepared.dtype)
         self._enqueue = prepared.single or prepared.enqueue
         self._like = x.is_contiguous() and x.dtype == self._dtype and tuple(x.shape) == tuple(prepared.shape)
+        # Of both dense arrays, if the result is given.
+        self._bytes = [math.prod(each.shape) * ITEM_SIZES[type_name(each)] for each in (x, out) if out is not None]
         self._kept: Dict[int, Any] = {}  # small scratch memory, by stream
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Any, out: Any = None) -> Any:
+        """The result, in `out` if that is given; None if it overlaps x."""
         torch, prepared = self._torch, self.prepared
-        made = torch.empty_like(x) if self._like else torch.empty(prepared.shape, dtype=self._dtype, device=self._device)
+        source = x.data_ptr()
+        if out is not None:
+            made, target = out, out.data_ptr()
+            if source < target + self._bytes[1] and target < source + self._bytes[0]:
+                return None
+        else:
+            made = torch.empty_like(x) if self._like else torch.empty(prepared.shape, dtype=self._dtype, device=self._device)
         stream = raw_stream(torch, prepared.device)
         captured = capturing(torch, stream)
         if captured:
             pin(prepared)
         memory = self._memory(stream, captured) if prepared.bytes else None
-        self._enqueue(x.data_ptr(), made.data_ptr(), stream, 0 if memory is None else memory.data_ptr())
+        self._enqueue(source, made.data_ptr(), stream, 0 if memory is None else memory.data_ptr())
         return made
 
     def _memory(self, stream: int, captured: bool) -> Any:

@@ -11,7 +11,8 @@ from ._problem import ITEM_SIZES, Request, Split, in_turns, loop_offsets, merged
 
 # With local=None, transforms are used if they are predicted to be this many times as fast.
 GAIN = 3.0
-STEPPING = ('host', 'direct', 'typed')  # strategies whose results are accurate locally
+# Strategies whose results are accurate locally.
+STEPPING = ('host', 'direct', 'typed', 'normalized')
 
 
 def _steps_serve(work: Context, request: Request, split: Split) -> bool:

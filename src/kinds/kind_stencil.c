@@ -132,6 +132,11 @@ static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason,
         snprintf(reason, size, "it reads and writes numbers of the dtype alone");
         return false;
     }
+    if (!task->normalized != !row->normalizes) {
+        snprintf(reason, size,
+                 row->normalizes ? "no points are missing" : "it does not scale weights by missing points");
+        return false;
+    }
     const bool sources = !task->source || row->sources, sums = !task->sum || row->sums;
     if (sources && sums) return row->applies(task, &plan->machine, reason, size);
     snprintf(reason, size, sources ? "it sums no powers of steps" : "it adds no constant source");
@@ -242,6 +247,7 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
         to->number(to->user, "to", task->out_element);
         to->number(to->user, "divides", task->divisor != 1);
     }
+    if (task->normalized) to->number(to->user, "normalized", task->normalized);
     to->number(to->user, "steps", (int64_t)task->steps);
     if (task->snapshots > 1) /* Some strategies compute a whole stack at once. */
         to->number(to->user, "snapshots", (int64_t)task->snapshots);

@@ -122,6 +122,7 @@ typedef struct stn_strategy {
     bool local;
     bool sources;      /* it adds a constant source itself */
     bool converts;     /* it serves other number types than the dtype's (stn_task_converts) */
+    bool normalizes;   /* it serves task->normalized, and nothing else */
     bool sums;         /* it supports task->sum */
     bool counts_steps; /* host: its progress is reported in steps, not in launches */
     bool stacks;       /* execute and estimate cover all snapshots; else the plan repeats the run */

@@ -79,6 +79,7 @@ static void put_task(const stn_task *task, stn_text *key) {
                                task->dtype,
                                task->in_element,
                                task->out_element,
+                               task->normalized,
                                task->batch,
                                task->in_batch_stride,
                                task->out_batch_stride,

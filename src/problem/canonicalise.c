@@ -34,6 +34,30 @@ static int64_t narrowest(const stn_task *task) {
                    (int64_t)stn_element_size(stn_task_element(task, true)));
 }
 
+/* The dtype, element types and divisor of the task must be set. */
+static stn_status canonical_normalized(const stn_problem *problem, stn_task *task, stn_error *error) {
+    const unsigned given = task->normalized = (unsigned)problem->normalized;
+    const bool pairs[] = {given & STN_NORMALIZED_PAIRS_IN, given & STN_NORMALIZED_PAIRS_OUT};
+    const bool mixed = (pairs[0] && task->in_element) || (pairs[1] && task->out_element);
+    const unsigned all = STN_NORMALIZED | STN_NORMALIZED_NAN | STN_NORMALIZED_PAIRS_IN | STN_NORMALIZED_PAIRS_OUT;
+    if (!given) return STN_OK;
+    if ((given & ~all) || !(given & STN_NORMALIZED))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the problem's normalized is %u: give STN_NORMALIZED, with other bits of stn_normalized",
+                        given);
+    if (problem->steps > 1 || task->divisor != 1 || mixed || task->dtype == STN_F16)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "a normalized problem is one step in f64 or f32, without a divisor, and pairs are of the "
+                        "dtype: leave steps, divisor and the element type of pairs 0");
+    for (int axis = 0; axis < problem->stencil->rank; axis++)
+        for (int side = 0; side < 2; side++)
+            if (problem->boundary[axis][side].kind == STN_FIXED)
+                return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                                "boundary[%d][%d] of a normalized problem is fixed, which keeps values: use another",
+                                axis, side);
+    return STN_OK;
+}
+
 /* The dtype of the task must be set. */
 static stn_status canonical_elements(const stn_problem *problem, stn_task *task, stn_error *error) {
     const struct {
@@ -57,10 +81,11 @@ static stn_status canonical_elements(const stn_problem *problem, stn_task *task,
                         "the problem's divisor is %g with an output of %s: it must be finite, and only integers are "
                         "divided; scale the weights",
                         task->divisor, stn_element_name(to));
+    STN_TRY(canonical_normalized(problem, task, error));
     if (stn_task_converts(task) && (problem->in_place || problem->has_source || problem->every))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the problem converts %s to %s and is in place, has a source or keeps snapshots: these keep "
-                        "the dtype, so leave in_element, out_element and divisor 0",
+                        "the dtype, so leave in_element, out_element, divisor and normalized 0",
                         stn_element_name(from), stn_element_name(to));
     return STN_OK;
 }
@@ -127,6 +152,12 @@ static stn_status check_weight(const stn_task *task, size_t index, double weight
     return STN_OK;
 }
 
+static stn_status check_total(const stn_task *task, double total, stn_error *error) {
+    if (!task->normalized || total != 0) return STN_OK;
+    return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                    "the weights have the sum 0, to which a normalized problem cannot scale them: leave normalized 0");
+}
+
 static stn_pattern find_pattern(const stn_task *task) {
     bool star = true;
     int64_t box = 1;
@@ -162,6 +193,9 @@ static stn_status canonical_taps(const stn_stencil *stencil, stn_task *task, stn
     if (!task->taps) return stn_fail_memory(error, "the taps of a problem", stencil->ntaps * sizeof *task->taps);
     task->ntaps = stencil->ntaps;
     int missing = 3 - task->rank;
+    double total = 0;
+    for (size_t i = 0; i < task->ntaps; i++) total += stencil->taps[i].weight;
+    STN_TRY(check_total(task, total, error));
     for (size_t i = 0; i < task->ntaps; i++) {
         STN_TRY(check_weight(task, i, stencil->taps[i].weight, error));
         task->taps[i].weight = stencil->taps[i].weight;
@@ -281,7 +315,12 @@ stn_status stn_task_set_weights(stn_task *task, size_t count, const double *weig
                         "stn_stencil_taps",
                         count, task->ntaps);
     if (!weights) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the new weights are NULL: pass an array");
-    for (size_t i = 0; i < count; i++) STN_TRY(check_weight(task, i, weights[i], error));
+    double total = 0;
+    for (size_t i = 0; i < count; i++) {
+        STN_TRY(check_weight(task, i, weights[i], error));
+        total += weights[i];
+    }
+    STN_TRY(check_total(task, total, error));
     for (size_t i = 0; i < count; i++) task->taps[i].weight = weights[i];
     return STN_OK;
 }

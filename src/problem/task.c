@@ -38,7 +38,9 @@ stn_element stn_element_of(stn_dtype dtype) {
 
 bool stn_element_is_whole(stn_element element) { return element >= STN_ELEMENT_I8; }
 
-bool stn_task_converts(const stn_task *task) { return task->in_element || task->out_element || task->divisor != 1; }
+bool stn_task_converts(const stn_task *task) {
+    return task->in_element || task->out_element || task->divisor != 1 || task->normalized;
+}
 
 stn_element stn_task_element(const stn_task *task, bool of_output) {
     const stn_element given = of_output ? task->out_element : task->in_element;

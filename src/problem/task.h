@@ -22,6 +22,7 @@ typedef struct stn_task {
     stn_dtype dtype;
     /* The number types of the input and of the output; STN_ELEMENT_DTYPE if it is the dtype's. */
     stn_element in_element, out_element;
+    unsigned normalized;     /* stn_normalized bits; 0: none */
     double divisor;          /* of the last step's values; 1: none */
     uint64_t steps;          /* at least 1: steps of the run, or between two snapshots */
     uint64_t snapshots;      /* states kept, one after each `steps` steps; 1: only the last */
@@ -83,7 +84,7 @@ bool stn_task_has_extension(const stn_task *task);
 #define STN_TASK_FACTORS 65 /* the most factors of an axis */
 bool stn_task_is_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS]);
 
-/* Does the task read or write another number type than its dtype, or divide? */
+/* Does the task read or write another number type than its dtype, divide, or normalize? */
 bool stn_task_converts(const stn_task *task);
 stn_element stn_element_of(stn_dtype dtype);
 /* The number type of the input or of the output. */

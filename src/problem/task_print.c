@@ -65,6 +65,7 @@ void stn_task_print(const stn_task *task, stn_text *text) {
     if (stn_task_converts(task))
         stn_text_printf(text, ", from %s to %s", stn_element_name(stn_task_element(task, false)),
                         stn_element_name(stn_task_element(task, true)));
+    if (task->normalized) stn_text_printf(text, ", normalized");
     if (task->local) stn_text_printf(text, ", accurate locally");
     if (task->sum) stn_text_printf(text, ", summed");
     if (!is_dense(task, task->in_stride, task->in_batch_stride) ||
@@ -112,6 +113,7 @@ void stn_task_json(const stn_task *task, stn_text *text) {
         stn_json_text(text, "in_element", stn_element_name(stn_task_element(task, false)));
         stn_json_text(text, "out_element", stn_element_name(stn_task_element(task, true)));
         stn_json_value(text, "divisor", task->divisor);
+        stn_json_integer(text, "normalized", task->normalized);
     }
     stn_json_key(text, "steps");
     stn_text_printf(text, "%" PRIu64, task->steps * task->snapshots);

@@ -14,6 +14,7 @@ const stn_strategy *const stn_stencil_strategies[] = {
     &stn_strategy_cufft_spectral,
     &stn_strategy_typed,
     &stn_strategy_converted,
+    &stn_strategy_normalized,
     &stn_strategy_chunked, /* last: it composes runs of those before it */
     NULL,
 };

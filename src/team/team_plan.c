@@ -276,9 +276,11 @@ static stn_status check_problem(const stn_problem *problem, stn_error *error) {
     if (strides)
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
                         "a team's grids are packed, and the problem has strides: leave them 0 and bring packed parts");
-    if (problem->in_element || problem->out_element || (problem->divisor != 0 && problem->divisor != 1))
-        return stn_fail(error, STN_ERROR_UNSUPPORTED,
-                        "a team's grids hold numbers of the dtype: leave in_element, out_element and divisor 0");
+    if (problem->in_element || problem->out_element || problem->normalized ||
+        (problem->divisor != 0 && problem->divisor != 1))
+        return stn_fail(
+            error, STN_ERROR_UNSUPPORTED,
+            "a team's grids hold numbers of the dtype: leave in_element, out_element, divisor and normalized 0");
     if (problem->every && problem->every != (problem->steps ? problem->steps : 1))
         return stn_fail(
             error, STN_ERROR_UNSUPPORTED,

@@ -67,6 +67,33 @@ Test(task, is_canonical_with_every_default_filled_in) {
     cr_expect_null(task.taps);
 }
 
+Test(task, normalizes_one_step_of_floats) {
+    stn_problem problem = good();
+    problem.normalized = STN_NORMALIZED_NAN;
+    refused(&problem, "normalized is 2", "STN_NORMALIZED");
+    problem.normalized = STN_NORMALIZED | 16;
+    refused(&problem, "normalized is 17", "STN_NORMALIZED");
+    problem.normalized = STN_NORMALIZED | STN_NORMALIZED_PAIRS_OUT;
+    problem.in_element = STN_ELEMENT_U8;
+    stn_task task = made(&problem);
+    cr_expect(task.normalized == 9 && stn_task_converts(&task));
+    stn_task_clear(&task);
+    problem.out_element = STN_ELEMENT_F32;
+    refused(&problem, "pairs", "element type");
+    problem.out_element = STN_ELEMENT_DTYPE;
+    problem.steps = 2;
+    refused(&problem, "one step", "steps");
+    problem.steps = 1;
+    problem.dtype = STN_F16;
+    refused(&problem, "f64 or f32", "pairs");
+    problem.dtype = STN_F32;
+    problem.in_place = 1;
+    refused(&problem, "in place", "normalized");
+    problem.in_place = 0;
+    problem.boundary[1][0].kind = STN_FIXED;
+    refused(&problem, "boundary[1][0]", "fixed");
+}
+
 Test(task, keeps_what_is_given) {
     stn_problem problem = good();
     problem.batch = 3;

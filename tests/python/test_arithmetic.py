@@ -4,6 +4,7 @@ The library is a stand-in for CuPy over the memory of a real or emulated GPU, wh
 done by NumPy. Results must equal those on the host.
 """
 import contextlib
+import os
 import sys
 import time
 import types
@@ -14,8 +15,10 @@ import numpy as np
 
 import stentor
 import stentor.signal
+from stentor._context import HOST, context
 from stentor._fft_run import real_of
-from stentor._problem import ELEMENT_OF
+from stentor._problem import ELEMENT_OF, WRAP, Layout, Request, split_axes, stencil_plan
+from stentor._stencil import taps_of
 from test_kinds import module, pretending
 
 RNG = np.random.default_rng(0)
@@ -188,9 +191,66 @@ class Composed(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, 'there must be more'):
             stentor.gaussian_filter(there(self.x), 3, mode='odd')
 
+    def test_random_missing_points(self):
+        """Kernels for missing points, of any rank, type, boundary and taps, agree with the host."""
+        seed = time.time_ns() % 2**32
+        print('seed', seed)
+        rng = np.random.default_rng(seed)
+        for _ in range(int(os.environ.get('STENTOR_TEST_COUNT', 12)) // 6):
+            ndim, name = int(rng.integers(1, 5)), str(rng.choice(['gaussian_filter', 'uniform_filter', 'correlate', 'gaussian_filter1d']))
+            # Rows shorter and longer than a warp's 512 points, columns than a block's 128.
+            shape = tuple(int(n) for n in rng.integers(9, 12 if ndim == 4 else 20, ndim))
+            longer = int(rng.integers(0, ndim))
+            if ndim < 4:
+                shape = tuple(int(rng.choice([n, 130, 530])) if axis == longer else n for axis, n in enumerate(shape))
+            x = (40 * rng.standard_normal(shape)).astype(rng.choice(['f2', 'f4', 'f8', 'u1', 'i4']))
+            if x.dtype.kind == 'f':
+                x[rng.random(shape) < rng.choice([0.0, 0.2, 0.7])] = np.nan
+            kinds = ['reflect', 'constant', 'constant=nan', 'nearest', 'mirror', 'ignore', 'ignore:mirror', 'ignore:constant', 'wrap']
+            named = {'mode': tuple(str(each) for each in rng.choice(kinds, ndim)), 'cval': float(rng.choice([0, 2])), 'nan': 'ignore',
+                     'steps': int(rng.choice([1, 1, 2]))}
+            if name == 'correlate':
+                argument = {'weights': rng.random(tuple(int(n) for n in rng.integers(1, 4, ndim))) + 0.1}
+                if ndim == 4:
+                    argument['weights'] = argument['weights'][:1]
+            elif name == 'gaussian_filter1d':
+                named['mode'] = named['mode'][0]
+                # Kernels add more than 48 taps in groups.
+                argument = {'sigma': float(rng.uniform(0.4, 14 if shape[longer] > 100 else 2)), 'axis': longer}
+            else:
+                argument = {'sigma': float(rng.uniform(0.4, 2))} if name == 'gaussian_filter' else {'size': int(rng.integers(2, 9))}
+            whole = x.dtype.kind in 'ui'
+            close = 1.5 if whole else {2: 4e-3, 4: 1e-5, 8: 1e-11}[x.dtype.itemsize]
+            with self.subTest(name=name, shape=shape, dtype=x.dtype, **argument, **named), np.errstate(all='ignore'):
+                theirs = getattr(stentor, name)(x, **argument, **named)
+                plain_array = getattr(stentor, name)(stentor.to_device(x), **argument, **named).numpy()
+                self.assertEqual((plain_array.dtype, plain_array.shape), (theirs.dtype, theirs.shape))
+                np.testing.assert_allclose(plain_array.astype('f8'), theirs.astype('f8'), rtol=0 if whole else close, atol=close * (1 if whole else 100))
+                out = Array(np.zeros(shape, 'f4'))
+                self.assertIs(getattr(stentor, name)(there(x), output=out, **argument, **named), out)
+                theirs = getattr(stentor, name)(x, output=np.float32, **argument, **named)
+                np.testing.assert_allclose(plain(out), theirs, rtol=4e-3, atol=4e-3 * 100 if x.dtype == np.float16 else 1e-3)
+
+    def test_new_weights_of_a_normalized_plan(self):
+        values = np.where(RNG.random((40, 50)) < 0.2, np.nan, RNG.standard_normal((40, 50)))
+        x, out, layout = stentor.to_device(values), stentor.to_device(np.zeros((40, 50))), Layout.dense((40, 50))
+        for first in (np.array([[1.0, 2, 4]]), np.array([[1.0, 2], [3, 4]])):
+            request = Request(taps_of(first, [n // 2 for n in first.shape]), (0, 1), [WRAP] * 2, layout, layout, 'float64', 8, local=True, normalized=3)
+            handle = stencil_plan(context(0), request, split_axes((0, 1), layout, layout))
+            self.assertEqual(handle.strategy(), 'normalized')
+            for weights in (first, first[::-1, ::-1] + 0.5):
+                handle.set_weights(np.ascontiguousarray(weights.ravel()))
+                handle.run(x.pointer, out.pointer)
+                np.testing.assert_allclose(out.numpy(), stentor.correlate(values, weights, mode='wrap', nan='ignore'), rtol=1e-12, atol=1e-12)
+            with self.assertRaisesRegex(ValueError, 'have the sum 0'):
+                handle.set_weights(np.array([1.0, -1] + [0] * (first.size - 2)))
+        with self.assertRaisesRegex(stentor.StentorError, 'host'):
+            stencil_plan(context(HOST), request, split_axes((0, 1), layout, layout))
+
     def test_an_array_without_arithmetic(self):
         x = stentor.to_device(self.x)
-        for call in (lambda: stentor.fft.dct(x), lambda: stentor.gaussian_laplace(x, 1), lambda: stentor.gaussian_filter(x, 1, nan='ignore'),
+        for call in (lambda: stentor.fft.dct(x), lambda: stentor.gaussian_laplace(x, 1),
+                     lambda: stentor.gaussian_filter(x, 1, nan='ignore', local=False), lambda: stentor.gaussian_filter(x, 1, mode='odd'),
                      lambda: stentor.fft.fftshift(x), lambda: stentor.signal.fftconvolve(x, x)):
             with self.assertRaisesRegex(ValueError, 'arithmetic'):
                 call()

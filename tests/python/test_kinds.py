@@ -4,6 +4,7 @@ The stand-ins have only documented members of those libraries, so that Stentor's
 tested without a GPU.
 """
 import contextlib
+import ctypes
 import os
 import sys
 import types
@@ -210,6 +211,33 @@ class Kinds(unittest.TestCase):
                                 ('on the host', lambda: self.plan(self.x))):
                 with self.assertRaisesRegex(ValueError, said):
                     wrong()
+
+    def test_calls_like_earlier_ones_only_launch(self):
+        """They make no plan, allocate, copy and await nothing, and call few Python functions."""
+        driver = ctypes.CDLL(os.environ.get('STENTOR_CUDA_PATH', 'libcuda.so.1'))
+        if not hasattr(driver, 'stentor_emulator_calls'):
+            self.skipTest('the emulator counts calls of the driver')
+        holes = np.where(self.x > 1, np.nan, self.x).astype('f4')
+        # Function, arguments, launches.
+        cases = [('gaussian_filter', (self.x.astype('u1'), 0.7), 2, {}), ('gaussian_filter', (self.x.astype('f4'), 0.7), 1, {}),
+                 ('gaussian_filter', (holes, 0.7), 2, {'nan': 'ignore'}), ('correlate', (self.x.astype('u1'), np.ones((3, 3))), 1, {})]
+        waits = ['cuMemAlloc', 'cuMemFree', 'cuMemcpyHtoD', 'cuMemcpyDtoH', 'cuCtxSynchronize', 'cuStreamSynchronize', 'cuModuleLoadDataEx']
+
+        def counts():
+            return [driver.stentor_emulator_calls(each.encode()) for each in ('cuLaunchKernel', 'cuLaunchKernelEx', *waits)]
+
+        with pretending(torch=fake_torch([])):
+            for name, (array, given), launches, named in cases:
+                x, out = Tensor(array), Tensor(np.zeros_like(array))
+                for _ in range(3):  # the second call may wait for a compiled kernel
+                    before, seen = counts(), []
+                    sys.setprofile(lambda frame, event, _, to=seen: to.append(event == 'call'))
+                    getattr(stentor, name)(x, given, output=out, **named)
+                    sys.setprofile(None)
+                made = [b - a for a, b in zip(before, counts())]
+                with self.subTest(name=name, dtype=array.dtype, **named):
+                    self.assertEqual((sum(made[:2]), made[2:]), (launches, [0] * len(waits)))
+                    self.assertLess(sum(seen), 80)
 
     def test_cupy(self):
         asked = []
