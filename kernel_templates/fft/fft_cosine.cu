@@ -112,8 +112,8 @@ __device__ __forceinline__ void load_frequencies(const line_work &w, long long s
         for (int i = 0; i < MANY; i++) {
             const int r = r0 + i, k = q + r * S0;
             if (r >= R0) break;
-            const value turned = minus_i(mirror[i]), zero = {REAL(0), REAL(0)};
-            x[r] = swapped(conjugate(cosine_root(w, k)) * (x[r] + (k ? turned : zero)));
+            const value rotated = minus_i(mirror[i]), zero = {REAL(0), REAL(0)};
+            x[r] = swapped(conjugate(cosine_root(w, k)) * (x[r] + (k ? rotated : zero)));
         }
     }
 }
