@@ -94,12 +94,28 @@ __device__ __forceinline__ void load_last(value (&x)[R], const value *line, int 
 }
 
 // ---- lines of strided points
-// V[k] of type III, with real and imaginary part exchanged for the inverse.
-__device__ __forceinline__ value load_frequency(const line_work &w, long long stride, int k) {
-    const value x = load_pair(w.in + 2 * (frequency_place(k, N) * stride));
-    if (k == 0) return swapped(conjugate(cosine_root(w, 0)) * x);
-    const value mirror = load_pair(w.in + 2 * (frequency_place(N - k, N) * stride));
-    return swapped(conjugate(cosine_root(w, k)) * (x + minus_i(mirror)));
+// x[r] = V[q + r S0] of type III, with real and imaginary part exchanged for the inverse. Loads are
+// issued together, eight points at a time.
+__device__ __forceinline__ void load_frequencies(const line_work &w, long long stride, int q, value (&x)[R0]) {
+    constexpr int MANY = R0 < 8 ? R0 : 8;
+#pragma unroll
+    for (int r0 = 0; r0 < R0; r0 += MANY) {
+        value mirror[MANY];
+#pragma unroll
+        for (int i = 0; i < MANY; i++) {
+            const int r = r0 + i, k = q + r * S0, other = k ? N - k : N - 1;
+            if (r >= R0) break;
+            x[r] = load_pair(w.in + 2 * (frequency_place(k, N) * stride));
+            mirror[i] = load_pair(w.in + 2 * (frequency_place(other, N) * stride));
+        }
+#pragma unroll
+        for (int i = 0; i < MANY; i++) {
+            const int r = r0 + i, k = q + r * S0;
+            if (r >= R0) break;
+            const value rotated = minus_i(mirror[i]), zero = {REAL(0), REAL(0)};
+            x[r] = swapped(conjugate(cosine_root(w, k)) * (x[r] + (k ? rotated : zero)));
+        }
+    }
 }
 __device__ __forceinline__ void load_points(const line_work &w, long long stride, const REAL *roots) {
 #pragma unroll 1
@@ -107,13 +123,14 @@ __device__ __forceinline__ void load_points(const line_work &w, long long stride
         value x[R0];
         const int q = j + w.share * first_stage::COUNT;
 #pragma unroll
-        for (int r = 0; r < R0; r++) {
-            const int k = q + r * S0, place = place_of(k);
-            x[r] = {REAL(0), REAL(0)};
-            if (!w.active) continue;
-            x[r] = COSINE_TYPE == 3 ? load_frequency(w, stride, k)
-                                    : signed_by(load_pair(w.in + 2 * (place * stride)), place);
-        }
+        for (int r = 0; r < R0; r++) x[r] = {REAL(0), REAL(0)};
+        if (w.active && COSINE_TYPE == 3) load_frequencies(w, stride, q, x);
+        if (w.active && COSINE_TYPE == 2)
+#pragma unroll
+            for (int r = 0; r < R0; r++) {
+                const int place = place_of(q + r * S0);
+                x[r] = signed_by(load_pair(w.in + 2 * (place * stride)), place);
+            }
         dft<R0>(x);
         apply_twiddles<line_shape, 0>(x, q, roots);
         store_butterfly_in_cluster<line_shape>(x, w.line, q);
@@ -200,22 +217,30 @@ __device__ __forceinline__ void store_row_frequencies(const line_work &w) {
         }
     }
 }
-__device__ __forceinline__ value row_frequency(const line_work &w, int k) {
-    const value x = {get_number(w, k), k ? -get_number(w, 2 * N - k) : REAL(0)};
-    return conjugate(cosine_root(w, k)) * x;
-}
 __device__ __forceinline__ void load_row_frequencies(const line_work &w) {
 #pragma unroll 1
     for (int t = w.t; 2 * t <= P; t += THREADS_X) {
-        value x[R], y[R];
+        value x[R], y[R];  // x[k] and x[2N-k], x[N-k] and x[N+k]
+#pragma unroll
+        for (int r = 0; r < R; r++) x[r] = y[r] = {REAL(0), REAL(0)};
+        if (w.active)
+#pragma unroll
+            for (int r = 0; r < R; r++) {
+                const int k = t + r * P;
+                x[r] = {get_number(w, k), get_number(w, k ? 2 * N - k : N)};
+                y[r] = {get_number(w, N - k), get_number(w, N + k)};
+            }
+        value mirrored[R];
 #pragma unroll
         for (int r = 0; r < R; r++) {
             const int k = t + r * P;
-            value z = {REAL(0), REAL(0)}, mirror = z;
-            if (w.active) z = row_frequency(w, k), mirror = conjugate(row_frequency(w, N - k));
+            const value z = conjugate(cosine_root(w, k)) * value{x[r].re, k ? -x[r].im : REAL(0)};
+            const value mirror = cosine_root(w, N - k) * y[r];
             const value s = z + mirror, d = conjugate(half_root(w, k)) * (z - mirror);
-            x[r] = swapped(s - minus_i(d)), y[R - 1 - r] = swapped(conjugate(s + minus_i(d)));
+            x[r] = swapped(s - minus_i(d)), mirrored[R - 1 - r] = swapped(conjugate(s + minus_i(d)));
         }
+#pragma unroll
+        for (int r = 0; r < R; r++) y[r] = mirrored[r];
         dft<R>(x);
         store_butterfly<line_shape, LAST>(x, w.line, digit_reversed_first<line_shape>(t));
         if (t == 0 || 2 * t == P) continue;  // this butterfly is its own partner

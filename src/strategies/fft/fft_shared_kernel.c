@@ -85,6 +85,18 @@ bool fft_shared_shape_in_cluster(const fft_pass *pass, stn_dtype dtype, const st
     return false;
 }
 
+/* Halves the threads of a line while all stages keep them busy, for more blocks on a
+ * multiprocessor. In the last stage of rows and of type II a thread does two butterflies. */
+static void halve_threads(const fft_pass *pass, const stn_shared_fft_needs *needs, stn_shared_fft *shape) {
+    const int each = pass->rows || pass->cosine == 2 ? 2 : 1;
+    int most = shape->points / shape->radix[shape->stages - 1] / each;
+    for (int s = 0; s + 1 < shape->stages; s++) most = (int)stn_max(most, shape->points / shape->radix[s]);
+    const size_t bytes = stn_shared_fft_bytes(shape, needs->wide) + 1024;
+    while (shape->threads / 2 >= most && shape->threads * shape->lines % 64 == 0 &&
+           2 * bytes * (size_t)shape->blocks <= needs->total)
+        shape->threads /= 2, shape->blocks *= 2;
+}
+
 bool fft_cosine_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, bool cluster,
                           stn_shared_fft *shape) {
     const bool wide = is_wide(dtype);
@@ -99,6 +111,7 @@ bool fft_cosine_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machi
                                         .shared = machine->shared_per_block,
                                         .total = machine->shared_per_multiprocessor};
     stn_shared_fft_make(machine->found, (int)pass->length, &needs, shape);
+    halve_threads(pass, &needs, shape);
     return shape->stages >= 2;
 }
 
