@@ -34,7 +34,8 @@ constexpr int THREADS_Y = 4;
 constexpr int THREADS_Z = 8;
 constexpr int BLOCKS = 1;   // blocks that must fit on a multiprocessor (limits registers)
 constexpr int UNROLL = 16;  // planes unrolled in the marching loop
-// 1: blocks at an edge along x only have an unrolled loop of their own (3D: one block in six).
+// 1: blocks at an edge along x only have an unrolled loop of their own (3D: one block in six); 2:
+// all blocks are at an edge along x.
 constexpr int COLUMN_LOOP = 0;
 
 // ---- direct_skew: elements by which a plane, and a row, begins later within 16 bytes than the one

@@ -192,19 +192,16 @@ stn_background_compile *stn_compile_batch_start(stn_compile_batch *batch) {
     return NULL;
 }
 
-static stn_compile_batch *join(stn_background_compile *background) {
+stn_compile_batch *stn_background_compile_wait(stn_background_compile *background) {
+    if (!background) return NULL;
     stn_compile_batch *batch = background->batch;
     if (background->owner == getpid()) pthread_join(background->thread, NULL);
     free(background);
     return batch;
 }
 
-void stn_background_compile_wait(stn_background_compile *background) {
-    if (background) stn_compile_batch_free(join(background));
-}
-
 void stn_background_compile_end(stn_background_compile *background) {
     if (!background) return;
     stn_compile_batch_cancel(background->batch);
-    stn_compile_batch_free(join(background));
+    stn_compile_batch_free(stn_background_compile_wait(background));
 }

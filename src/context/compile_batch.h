@@ -55,8 +55,8 @@ bool stn_compile_batch_failed(const stn_compile_batch *batch, stn_error *error);
 typedef struct stn_background_compile stn_background_compile;
 /* NULL when no thread could be started; the batch then still belongs to the caller. */
 stn_background_compile *stn_compile_batch_start(stn_compile_batch *batch);
-/* Waits until all kernels are compiled or one has failed, then frees the batch. NULL is fine. */
-void stn_background_compile_wait(stn_background_compile *background);
+/* Waits for the end of the compile, and gives the batch back; NULL is fine. */
+stn_compile_batch *stn_background_compile_wait(stn_background_compile *background);
 /* Cancels the batch, waits for the thread to end, and frees the batch. NULL is fine. */
 void stn_background_compile_end(stn_background_compile *background);
 
