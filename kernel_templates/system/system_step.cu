@@ -177,7 +177,8 @@ __device__ __forceinline__ slot own_slot(const place &t, int m) {
 template <int A>
 __device__ __forceinline__ slot *ring_plane(const place &t, int m) {
     constexpr unsigned RING = SYSTEM_RING[A] ? SYSTEM_RING[A] : 1;
-    constexpr unsigned MANY = CHAINED ? 4096 * RING : RING;  // chained launches begin far before the grid
+    // Planes of chained launches begin farther before the grid than a ring is long.
+    constexpr unsigned MANY = CHAINED ? 4096 * RING : RING;
     return t.shared + ring_begin(A) + static_cast<int>((m + MANY) % RING) * plane_of(A);
 }
 template <int A>
