@@ -177,7 +177,9 @@ __device__ __forceinline__ slot own_slot(const place &t, int m) {
 template <int A>
 __device__ __forceinline__ slot *ring_plane(const place &t, int m) {
     constexpr unsigned RING = SYSTEM_RING[A] ? SYSTEM_RING[A] : 1;
-    return t.shared + ring_begin(A) + static_cast<int>((m + 4096 * RING) % RING) * plane_of(A);
+    // Planes of chained launches begin farther before the grid than a ring is long.
+    constexpr unsigned MANY = CHAINED ? 4096 * RING : RING;
+    return t.shared + ring_begin(A) + static_cast<int>((m + MANY) % RING) * plane_of(A);
 }
 template <int A>
 __device__ __forceinline__ slot *own_place(const place &t, int m) {
@@ -307,16 +309,6 @@ struct around_point {
     __device__ __forceinline__ REAL number(int i) const { return t.a.values[i]; }
 };
 
-struct own_points {
-    const place &t;
-    const all_columns &c;
-    int m;
-    template <int V>
-    __device__ __forceinline__ around_point<V> point() const {
-        return {t, c, m};
-    }
-};
-
 // Around point V of any slot of the tile or its halo, in plane m: all from rings.
 template <int V>
 struct around_held {
@@ -338,28 +330,20 @@ struct around_held {
     }
     __device__ __forceinline__ REAL number(int i) const { return t.a.values[i]; }
 };
-struct held_points {
-    const place &t;
-    int m, row, column;
-    template <int V>
-    __device__ __forceinline__ around_held<V> point() const {
-        return {t, m, row, column};
-    }
-};
-
-// The values that assignment I assigns to points V to VECTOR - 1 of a slot.
-template <int I, int V>
+// The values that assignment I assigns to points V to VECTOR - 1 of a slot. AROUND<V> is made of
+// `where`.
+template <int I, int V, template <int> class AROUND>
 struct evaluate {
-    template <class POINTS>
-    __device__ __forceinline__ static void run(const POINTS &points, slot &result) {
-        result.of[V] = narrow<STORE>(system_value(points.template point<V>(), assigned<I>{}));
-        evaluate<I, V + 1>::run(points, result);
+    template <class... WHERE>
+    __device__ __forceinline__ static void run(slot &result, const WHERE &...where) {
+        result.of[V] = narrow<STORE>(system_value(AROUND<V>{where...}, assigned<I>{}));
+        evaluate<I, V + 1, AROUND>::run(result, where...);
     }
 };
-template <int I>
-struct evaluate<I, VECTOR> {
-    template <class POINTS>
-    __device__ __forceinline__ static void run(const POINTS &, slot &) {}
+template <int I, template <int> class AROUND>
+struct evaluate<I, VECTOR, AROUND> {
+    template <class... WHERE>
+    __device__ __forceinline__ static void run(slot &, const WHERE &...) {}
 };
 
 // Points that a fixed side freezes keep their value.
@@ -381,7 +365,7 @@ template <int I>
 struct assign {
     __device__ __forceinline__ static void run(const place &t, const all_columns &c, int m) {
         slot result;
-        evaluate<I, 0>::run(own_points{t, c, m}, result);
+        evaluate<I, 0, around_point>::run(result, t, c, m);
         if (SYSTEM_FREEZES[I]) freeze<I>(t, m, result);
         store_run(t.a.out[I] + t.grid + m * t.pitch + t.own, result.of);
         assign<I + 1>::run(t, c, m);
@@ -398,7 +382,7 @@ struct assign<SYSTEM_OUTPUTS> {
 template <int I, int END>
 struct chain {
     __device__ __forceinline__ static void evaluate_own(const place &t, int m, slot (&result)[END]) {
-        evaluate<I, 0>::run(held_points{t, m, static_cast<int>(threadIdx.y), static_cast<int>(threadIdx.x)}, result[I]);
+        evaluate<I, 0, around_held>::run(result[I], t, m, static_cast<int>(threadIdx.y), static_cast<int>(threadIdx.x));
         chain<I + 1, END>::evaluate_own(t, m, result);
     }
     __device__ __forceinline__ static void store(const place &t, int m, const slot (&result)[END]) {
@@ -427,8 +411,8 @@ __device__ __forceinline__ void make_planes(const place &t, int m, const slot (&
         for (int i = (t.thread + THREADS - halo_begin(A) % THREADS) % THREADS; i < halo_of(A); i += THREADS) {
             int row, column;
             halo_place<A>(i, row, column);
-            evaluate<SYSTEM_MADE[A], 0>::run(held_points{t, m, row - SYSTEM_HALO[A][0], column - SYSTEM_HALO[A][2]},
-                                             ring[row * width_of(A) + column]);
+            evaluate<SYSTEM_MADE[A], 0, around_held>::run(ring[row * width_of(A) + column], t, m,
+                                                          row - SYSTEM_HALO[A][0], column - SYSTEM_HALO[A][2]);
         }
     }
 }
