@@ -237,6 +237,8 @@ def try_all(mutants, work, jobs, verdicts):
         if mutant.test not in base.tests:
             verdicts.add(mutant, 'has no test here', 0)
     left = [each for each in mutants if not verdicts.known(each)]
+    if not left:
+        return
     if not base.make(*(base.tests[each.test] for each in left)):
         sys.exit('the tests do not compile without a fault')
     idle = queue.SimpleQueue()
