@@ -152,7 +152,7 @@ Test(disk, a_source_key_finds_the_newest_compilers_entry) {
         entry.source = other ? absent : source;
         stn_cache_store(cache, &key, &entry);
         stn_entry_clear(&entry);
-        set_age(path, other ? 1 : 90 - 10 * (long)compiler);
+        set_age(path, other ? 1 : 50 - 7 * (long)compiler);
         free(path);
         const unsigned newest = other ? COMPILERS : compiler;
         cr_assert_eq(stn_cache_find_source(cache, &source, &found, &entry), STN_CACHE_DISK);
