@@ -1,6 +1,6 @@
 /* Many executions of one plan, then many plans of changing problems: memory, open files and threads
- * must not grow. soak.py has calls of all kinds, forks and workers. Results of executions are compared
- * with the first one.
+ * must not grow. soak.py has calls of all kinds, forks and workers. Results of executions are
+ * compared with the first one.
  *
  *     soak [EXECUTIONS PLANS [host|cuda]]     10^6 and 10^5 on the host by default */
 #include <dirent.h>

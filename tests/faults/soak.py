@@ -73,7 +73,8 @@ class Work:
         return values[int(self.rng.integers(len(values)))]
 
     def shape(self):
-        least = 3 if self.device == 'host' else 26  # on a GPU taps reach no further than an axis is long
+        # On a GPU taps reach no further than an axis is long.
+        least = 3 if self.device == 'host' else 26
         return tuple(int(n) for n in self.rng.integers(least, 70, int(self.rng.integers(1, 4))))
 
     def filters(self):
@@ -131,7 +132,7 @@ class Work:
         self.counts['executions'] = self.counts.get('executions', 0) + EXECUTIONS
 
     def forks(self):
-        """A child uses the parent's plan; on a GPU, where it may use nothing of it, one of the host."""
+        """A child uses a plan of its parent for the host: of a GPU it may use nothing."""
         child = os.fork()
         if child == 0:
             signal.alarm(60)
@@ -180,12 +181,12 @@ def free_on_device(device):
     driver.cuCtxPushCurrent_v2(context)
     driver.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total))
     driver.cuCtxPopCurrent_v2(ctypes.byref(context))
-    driver.cuDevicePrimaryCtxRelease(0)
+    driver.cuDevicePrimaryCtxRelease_v2(0)
     return free.value
 
 
 def measure(device):
-    """Bytes of memory, open files, threads, and bytes used on the GPU. Caches are not emptied, as they are bounded."""
+    """Bytes of memory, open files, threads, bytes used on the GPU; caches are bounded, so they stay."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     with open('/proc/self/statm') as file:

@@ -131,7 +131,7 @@ class Build:
         self.outputs = {each['id']: each['filename'] for each in targets}
 
     def copy(self, tree, jobs):
-        """A copy with all that is built: ninja's commands name the sources relative to the build folder."""
+        """A copy with all that is built, as ninja's commands name the sources by relative paths."""
         shutil.rmtree(tree, ignore_errors=True)
         subprocess.run(['cp', '-a', self.tree, tree], check=True)
         return Build(tree, jobs, self.tree)
