@@ -186,7 +186,7 @@ def free_on_device(device):
 
 
 def measure(device):
-    """Bytes of memory, open files, threads, bytes used on the GPU; caches are bounded, so they stay."""
+    """Bytes of memory, open files, threads, bytes used on the GPU. Bounded caches stay."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     with open('/proc/self/statm') as file:
