@@ -219,7 +219,7 @@ def main():
     warnings.simplefilter('ignore')
     print(f'soak.py --seconds {options.seconds:g} --device {options.device} --seed {options.seed}', flush=True)
     try:
-        # All kernels of a GPU, which stay in memory, and caches in a short time fill in the first third.
+        # What stays in memory is complete after the first third: kernels of a GPU, and caches.
         host, seconds = options.device == 'host', options.seconds
         work = Work(options.seed, options.device, 0 if host and seconds >= 60 else 1 + int(seconds * (20 if host else 0.25)))
     except stentor.StentorError as error:
