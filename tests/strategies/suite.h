@@ -26,7 +26,8 @@ extern const char *const taps_names[3]; /* by taps_kind */
 
 /* Every pair of kinds of sides on every axis of grids of up to three axes, the other sides random
  * (a side that wraps only with itself): each call finds the next pair, and random numbers that
- * belong to it; false: there is none. Without --full one pair in `share`, in 3D one in `share_3d`. */
+ * belong to it; false: there is none. Without --full one pair in `share`, in 3D one in
+ * `share_3d`. */
 typedef struct side_pair {
     int rank, axis, next; /* set rank to the first one, and next to 0 */
     stn_boundary sides[2];
