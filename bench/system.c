@@ -138,7 +138,7 @@ static stn_status fill(bench *machine, const rig *r, bool is_field, int array, v
 
 static stn_status open_rig(bench *machine, const system_case *c, size_t side, rig *r, stn_error *error) {
     *r = (rig){.c = c, .problem = STN_SYSTEM_PROBLEM_INIT, .points = 1, .context = machine->context};
-    r->checked_steps = machine->quick ? 3 : 9; /* the host's boxes grow by their steps along every axis */
+    r->checked_steps = machine->quick ? 3 : 9; /* a box of the host grows with them */
     STN_TRY(stn_system_parse(c->text, &r->system, error));
     r->problem.system = r->system, r->problem.dtype = c->dtype, r->problem.rank = c->rank, r->problem.steps = c->steps;
     for (int axis = 0; axis < c->rank; axis++) r->points *= r->problem.extent[axis] = side;

@@ -13,9 +13,9 @@
 //
 // Planes arrive in shared memory by asynchronous copies, SYSTEM_AHEAD iterations before they are
 // needed: each slot of a tile is copied by its own thread, those of its halo by all threads in
-// turn. Slots past sides hold what the rules of the sides make of them, so that reads need no
-// folding. There an array has a ring of planes. Its planes in a thread's own column of slots move
-// through a queue in registers as well:
+// turn. Slots outside of the grid are filled by the rules of its sides, so that reads need no
+// folding. Each array has a ring of planes in shared memory, and each thread a queue in registers
+// of the planes of its own column of slots:
 //
 //     plane     -LOW . . . 0 . . . HIGH               +------------------------+
 //     queue     [ held . . . . . . held ]             |  rows before           |   The corners are
@@ -77,8 +77,8 @@ struct alignas(VECTOR * sizeof(STORE)) slot {
 __device__ constexpr int rows_of(int a) { return THREADS_Y + SYSTEM_HALO[a][0] + SYSTEM_HALO[a][1]; }
 __device__ constexpr int width_of(int a) { return THREADS_X + SYSTEM_HALO[a][2] + SYSTEM_HALO[a][3]; }
 __device__ constexpr int plane_of(int a) { return rows_of(a) * width_of(a); }
-// Of the halo: slots of a row before or after the tile, of all these rows, next to one of the
-// tile's own rows, and all slots.
+// Slots of the halo: in one row before or after the tile, in all those rows, next to one row of the
+// tile, and in total.
 __device__ constexpr int line_of(int a) { return SYSTEM_CORNERS[a] ? width_of(a) : THREADS_X; }
 __device__ constexpr int row_slots_of(int a) { return (SYSTEM_HALO[a][0] + SYSTEM_HALO[a][1]) * line_of(a); }
 __device__ constexpr int side_slots_of(int a) { return SYSTEM_HALO[a][2] + SYSTEM_HALO[a][3]; }
@@ -129,8 +129,8 @@ __device__ __forceinline__ slot times(REAL sign, slot s) {
     for (int i = 0; i < VECTOR; i++) s.of[i] = narrow<STORE>(sign * widen(s.of[i]));
     return s;
 }
-// The index that a read at i takes its value from, times `sign`; or that it is a constant. Slots
-// that no read uses may lie farther outside than an index can be folded.
+// The index inside of the grid whose value, times `sign`, a read at i gets; PAST_LOW or PAST_HIGH:
+// it gets that side's constant. Slots that no read uses may lie too far outside to be folded.
 template <int A, int AXIS>
 __device__ __forceinline__ int folded(int i, int n, REAL &sign) {
     if (i >= 0 && i < n) return i;
@@ -139,8 +139,8 @@ __device__ __forceinline__ int folded(int i, int n, REAL &sign) {
     return i < n ? i : n - 1;
 }
 
-// The slot at plane m that begins at a row and column, wherever it lies. A constant past a side has
-// the signs of earlier axes only.
+// The slot that begins at any plane, row and column, inside or outside of the grid. A side's
+// constant is multiplied by the signs of those axes only that are folded before its own.
 template <int A>
 __device__ __noinline__ slot far_slot(const system_arguments &a, const STORE *array, int m, int row, int column) {
     const int *const past = SYSTEM_PAST[A];
@@ -241,7 +241,7 @@ __device__ __forceinline__ void copy_plane(const place &t, int m) {
 
 // ---- a step of the march
 
-// Copies what iteration m needs and the one before it does not.
+// Copies the planes that iteration m is the first to need.
 template <int A>
 __device__ __forceinline__ void copy_ahead(const place &t, int m) {
     copy_ahead<A - 1>(t, m);
@@ -360,7 +360,7 @@ __device__ __forceinline__ void freeze(const place &t, int m, slot &result) {
         if (!live || t.column + v < box.low[2] || t.column + v >= box.high[2]) result.of[v] = frozen.of[v];
 }
 
-// Assignments I to SYSTEM_OUTPUTS - 1. A thread has read all that it stores over.
+// Assignments I to SYSTEM_OUTPUTS - 1. A thread overwrites only values that are in its queues.
 template <int I>
 struct assign {
     __device__ __forceinline__ static void run(const place &t, const all_columns &c, int m) {

@@ -14,6 +14,28 @@ const char *const taps_names[3] = {"star", "box", "random"};
 
 /* On a GPU the ranking may end before the candidate that a test names: that subtest is skipped. On
  * the emulator, whose ranking is always the same, it fails. */
+bool suite_side_pair(const suite *s, int last_rank, int share, int share_3d, side_pair *pair) {
+    for (; pair->rank <= last_rank; pair->rank++, pair->next = 0)
+        while (pair->next < 36 * pair->rank) {
+            const int rank = pair->rank, i = pair->next++, axis = i % rank, low = i / rank / 6, high = i / rank % 6;
+            if ((low == STN_WRAP) != (high == STN_WRAP)) continue;
+            if (!s->full && (low * 7 + high * 3 + axis + rank) % (rank == 3 ? share_3d : share)) continue;
+            pair->axis = axis;
+            pair->sides[0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.3 : 0};
+            pair->sides[1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.1 : 0};
+            pair->d = (dice){(uint64_t)(rank * 1000 + low * 100 + high * 10 + axis)};
+            snprintf(pair->what, sizeof pair->what, "%dD %s:%s on axis %d", rank, side_names[low], side_names[high],
+                     axis);
+            return true;
+        }
+    return false;
+}
+
+void suite_set_sides(side_pair *pair, stn_problem *p) {
+    random_sides(&pair->d, p, pair->rank);
+    memcpy(p->boundary[pair->axis], pair->sides, sizeof pair->sides);
+}
+
 void suite_report(suite *s, bool good, const char *what, const char *detail) {
     const bool missing =
         !good && detail && strstr(detail, "there is no candidate") && !getenv("STENTOR_TESTS_MUST_RUN");

@@ -24,6 +24,20 @@ typedef struct suite_part {
 extern const char *const side_names[6]; /* by stn_boundary_kind */
 extern const char *const taps_names[3]; /* by taps_kind */
 
+/* Every pair of kinds of sides on every axis of grids of up to three axes, the other sides random
+ * (a side that wraps only with itself): each call finds the next pair, and random numbers that
+ * belong to it; false: there is none. Without --full one pair in `share`, in 3D one in
+ * `share_3d`. */
+typedef struct side_pair {
+    int rank, axis, next; /* set rank to the first one, and next to 0 */
+    stn_boundary sides[2];
+    dice d;
+    char what[64];
+} side_pair;
+bool suite_side_pair(const suite *s, int last_rank, int share, int share_3d, side_pair *pair);
+/* Gives the problem the pair, and random other sides. */
+void suite_set_sides(side_pair *pair, stn_problem *p);
+
 /* Prints one line of TAP; detail (may be NULL) follows a failure. */
 void suite_report(suite *s, bool good, const char *what, const char *detail);
 /* The problem with the dtype and tolerance of the command line, if any. */

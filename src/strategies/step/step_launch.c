@@ -18,14 +18,14 @@
 
 #define MOST_QUEUE 96      /* registers of an array's queue */
 #define MOST_REGISTERS 176 /* of a thread with several assignments */
-/* Measured on an H200. Planes in flight: a third one gains 2 to 3% where queues are deep, since
- * blocks then hold fewer of them, and loses as much elsewhere. What each plane of a march costs
- * all others, as blocks drift apart; planes in whose time a plane of a queue is loaded first. */
+/* Measured on an H200. Planes that are copied ahead: a third one gains 2 to 3% where the queues
+ * have DEEP_QUEUES planes or more, so that fewer blocks are resident, and loses as much
+ * elsewhere. */
 #define AHEAD 2
 #define DEEP_AHEAD 3
 #define DEEP_QUEUES 8
-#define DRIFT 0.0025
-#define REFILL 1.2
+#define DRIFT 0.0025 /* slowdown of a march for each of its planes, as blocks drift apart */
+#define REFILL 1.2   /* time of loading a plane of a queue before a march, in planes of the march */
 #define SHORTEST 8   /* planes of a march */
 #define LONGEST 1024 /* at which drift takes 2.5 times as long as the planes themselves */
 

@@ -20,9 +20,9 @@ enum { ROTATED = 256 /* threads of a block of system_rotate */ };
 #define MEMORY_PART 0.8
 
 /* Measured on an H200 (waves of orders 4 and 8, diffusion, Maxwell's equations): the fraction of
- * the copy bandwidth that a kernel reaches with enough loads in flight; what a slot of a halo
- * costs, relative to one from memory; what narrower slots cost; seconds between a load and its use
- * on a loaded machine. */
+ * the copy bandwidth that a kernel reaches with enough loads in flight; the cost of a slot of the
+ * halo, relative to one of the tile; the added cost of slots of 8 bytes, relative to 16; the
+ * latency of a load from busy memory, in seconds. */
 static const struct { double memory, halo, narrow, latency; } rates = {0.9, 0.5, 0.06, 1.1e-6};
 
 typedef struct step_state {

@@ -49,30 +49,23 @@ static void random_extents(dice *d, int rank, int radius, int extent[3]) {
 }
 
 static void boundary_pairs(suite *s) {
-    for (int rank = 1; rank <= 3; rank++)
-        for (int low = 0; low < 6; low++)
-            for (int high = low ? 1 : 0; high < (low ? 6 : 1); high++)
-                for (int axis = 0; axis < rank; axis++) {
-                    if (!s->full && (low * 7 + high * 3 + axis + rank) % 3) continue;
-                    dice d = {(uint64_t)(rank * 1000 + low * 100 + high * 10 + axis + 7)};
-                    stn_dtype dtype = (stn_dtype)dice_int(&d, 0, 2);
-                    int extent[3], radius = dice_int(&d, 1, rank == 3 ? 2 : 3);
-                    taps_kind taps = (taps_kind)dice_int(&d, 0, 2);
-                    stn_stencil *stencil = random_stencil(&d, rank, taps, radius);
-                    random_extents(&d, rank, radius, extent);
-                    stn_problem p = grid_problem(stencil, extent, dtype, 1);
-                    random_sides(&d, &p, rank);
-                    p.boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.3 : 0};
-                    p.boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.1 : 0};
-                    /* f16 loses precision as random weights shrink the values. */
-                    p.steps = (uint64_t)dice_int(&d, 2, dtype == STN_F16 ? 4 : 23);
-                    char what[160];
-                    snprintf(what, sizeof what, "%dD %s:%s on axis %d, %s radius %d, %s, %llu steps", rank,
-                             side_names[low], side_names[high], axis, taps_names[taps], radius, stn_dtype_name(dtype),
-                             (unsigned long long)p.steps);
-                    check(s, &d, what, &p);
-                    stn_stencil_destroy(stencil);
-                }
+    for (side_pair at = {.rank = 1}; suite_side_pair(s, 3, 3, 3, &at);) {
+        at.d.state += 7;
+        stn_dtype dtype = (stn_dtype)dice_int(&at.d, 0, 2);
+        int extent[3], radius = dice_int(&at.d, 1, at.rank == 3 ? 2 : 3);
+        taps_kind taps = (taps_kind)dice_int(&at.d, 0, 2);
+        stn_stencil *stencil = random_stencil(&at.d, at.rank, taps, radius);
+        random_extents(&at.d, at.rank, radius, extent);
+        stn_problem p = grid_problem(stencil, extent, dtype, 1);
+        suite_set_sides(&at, &p);
+        /* f16 loses precision as random weights shrink the values. */
+        p.steps = (uint64_t)dice_int(&at.d, 2, dtype == STN_F16 ? 4 : 23);
+        char what[160];
+        snprintf(what, sizeof what, "%s, %s radius %d, %s, %llu steps", at.what, taps_names[taps], radius,
+                 stn_dtype_name(dtype), (unsigned long long)p.steps);
+        check(s, &at.d, what, &p);
+        stn_stencil_destroy(stencil);
+    }
 }
 
 static void radii(suite *s) {

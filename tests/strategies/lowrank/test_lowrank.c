@@ -18,27 +18,19 @@ static void check(suite *s, const char *what, const stn_problem *problem, uint64
 
 /* Every pair of sides on every axis, the other axis random: fused launches and faces. */
 static void boundaries(suite *s) {
-    for (int rank = 1; rank <= 2; rank++)
-        for (int low = 0; low < 6; low++)
-            for (int high = low ? 1 : 0; high < (low ? 6 : 1); high++)
-                for (int axis = 0; axis < rank; axis++) {
-                    if (!s->full && (low * 7 + high * 3 + axis + rank) % 3) continue;
-                    dice d = {(uint64_t)(rank * 1000 + low * 100 + high * 10 + axis)};
-                    int radius = dice_int(&d, 1, 2);
-                    stn_stencil *stencil = random_stencil(&d, rank, (taps_kind)dice_int(&d, 0, 2), radius);
-                    stn_problem p = grid_problem(
-                        stencil,
-                        (int[]){rank == 1 ? dice_int(&d, 600, 9000) : dice_int(&d, 65, 130), dice_int(&d, 65, 150)},
-                        STN_F64, (uint64_t)dice_int(&d, 1, 20));
-                    random_sides(&d, &p, rank);
-                    p.boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.3 : 0};
-                    p.boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.1 : 0};
-                    char what[160];
-                    snprintf(what, sizeof what, "%dD %s:%s on axis %d, radius %d, %llu steps", rank, side_names[low],
-                             side_names[high], axis, radius, (unsigned long long)p.steps);
-                    check(s, what, &p, d.state);
-                    stn_stencil_destroy(stencil);
-                }
+    for (side_pair at = {.rank = 1}; suite_side_pair(s, 2, 3, 3, &at);) {
+        int radius = dice_int(&at.d, 1, 2);
+        stn_stencil *stencil = random_stencil(&at.d, at.rank, (taps_kind)dice_int(&at.d, 0, 2), radius);
+        stn_problem p = grid_problem(
+            stencil,
+            (int[]){at.rank == 1 ? dice_int(&at.d, 600, 9000) : dice_int(&at.d, 65, 130), dice_int(&at.d, 65, 150)},
+            STN_F64, (uint64_t)dice_int(&at.d, 1, 20));
+        suite_set_sides(&at, &p);
+        char what[160];
+        snprintf(what, sizeof what, "%s, radius %d, %llu steps", at.what, radius, (unsigned long long)p.steps);
+        check(s, what, &p, at.d.state);
+        stn_stencil_destroy(stencil);
+    }
 }
 
 /* Symmetric taps between mirrors: no faces, folds far past the faces. */

@@ -85,26 +85,19 @@ static stn_problem random_problem(dice *d, int rank, int least, int most, const 
 
 /* Every pair of sides on every axis, the other sides random. */
 static void boundaries(suite *s) {
-    for (int rank = 2; rank <= 3; rank++)
-        for (int low = 0; low < 6; low++)
-            for (int high = low ? 1 : 0; high < (low ? 6 : 1); high++)
-                for (int axis = 0; axis < rank; axis++) {
-                    if (!s->full && (low * 5 + high * 3 + axis + rank) % 4) continue;
-                    dice d = {(uint64_t)(rank * 1000 + low * 100 + high * 10 + axis)};
-                    int least = rank == 2 ? 9 : 3, far = rank == 2 ? 40 : 9, reach[2][3];
-                    for (int i = 0; i < 6; i++) reach[i / 3][i % 3] = dice_int(&d, least, far);
-                    reach[0][axis] = reach[1][axis] = far;
-                    stn_stencil *stencil = wide_stencil(&d, rank, reach[0], reach[1], false);
-                    stn_problem p = random_problem(&d, rank, far, rank == 2 ? 100 : 25, stencil);
-                    p.boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.3 : 0};
-                    p.boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.1 : 0};
-                    p.steps = (uint64_t)dice_int(&d, 1, 3);
-                    char what[160];
-                    snprintf(what, sizeof what, "%dD %s:%s on axis %d, %llu steps", rank, side_names[low],
-                             side_names[high], axis, (unsigned long long)p.steps);
-                    check(s, what, &p, d.state);
-                    stn_stencil_destroy(stencil);
-                }
+    for (side_pair at = {.rank = 2}; suite_side_pair(s, 3, 4, 4, &at);) {
+        int least = at.rank == 2 ? 9 : 3, far = at.rank == 2 ? 40 : 9, reach[2][3];
+        for (int i = 0; i < 6; i++) reach[i / 3][i % 3] = dice_int(&at.d, least, far);
+        reach[0][at.axis] = reach[1][at.axis] = far;
+        stn_stencil *stencil = wide_stencil(&at.d, at.rank, reach[0], reach[1], false);
+        stn_problem p = random_problem(&at.d, at.rank, far, at.rank == 2 ? 100 : 25, stencil);
+        suite_set_sides(&at, &p);
+        p.steps = (uint64_t)dice_int(&at.d, 1, 3);
+        char what[160];
+        snprintf(what, sizeof what, "%s, %llu steps", at.what, (unsigned long long)p.steps);
+        check(s, what, &p, at.d.state);
+        stn_stencil_destroy(stencil);
+    }
 }
 
 /* Radii up to the largest, to one side or both, along one axis or all, with holes. */

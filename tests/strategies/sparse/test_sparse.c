@@ -38,25 +38,17 @@ static void random_size(dice *d, int rank, int n[3]) {
 /* Every pair of sides on every axis, the others random: fused launches and faces. */
 static void boundaries(suite *s) {
     int variant = 0;
-    for (int rank = 1; rank <= 3; rank++)
-        for (int low = 0; low < 6; low++)
-            for (int high = low ? 1 : 0; high < (low ? 6 : 1); high++)
-                for (int axis = 0; axis < rank; axis++) {
-                    if (!s->full && (low * 7 + high * 3 + axis + rank) % (rank == 3 ? 37 : 17)) continue;
-                    dice d = {(uint64_t)(rank * 1000 + low * 100 + high * 10 + axis)};
-                    int n[3], radius = dice_int(&d, 1, rank == 3 ? 1 : 2);
-                    random_size(&d, rank, n);
-                    stn_stencil *stencil = random_stencil(&d, rank, (taps_kind)dice_int(&d, 0, 2), radius);
-                    stn_problem p = problem_of(stencil, n, (uint64_t)dice_int(&d, 1, rank == 3 ? 4 : 12));
-                    random_sides(&d, &p, rank);
-                    p.boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.3 : 0};
-                    p.boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.1 : 0};
-                    char what[160];
-                    snprintf(what, sizeof what, "%dD %s:%s on axis %d, radius %d, %llu steps", rank, side_names[low],
-                             side_names[high], axis, radius, (unsigned long long)p.steps);
-                    check(s, what, p, variant++, d.state);
-                    stn_stencil_destroy(stencil);
-                }
+    for (side_pair at = {.rank = 1}; suite_side_pair(s, 3, 17, 37, &at);) {
+        int n[3], radius = dice_int(&at.d, 1, at.rank == 3 ? 1 : 2);
+        random_size(&at.d, at.rank, n);
+        stn_stencil *stencil = random_stencil(&at.d, at.rank, (taps_kind)dice_int(&at.d, 0, 2), radius);
+        stn_problem p = problem_of(stencil, n, (uint64_t)dice_int(&at.d, 1, at.rank == 3 ? 4 : 12));
+        suite_set_sides(&at, &p);
+        char what[160];
+        snprintf(what, sizeof what, "%s, radius %d, %llu steps", at.what, radius, (unsigned long long)p.steps);
+        check(s, what, p, variant++, at.d.state);
+        stn_stencil_destroy(stencil);
+    }
 }
 
 /* Every radius and tap pattern, one step and a few. */

@@ -303,8 +303,8 @@ static void converted(suite *s) {
             for (size_t at = 0, size = stn_element_size(to); good && at < j.out_bytes; at += size) {
                 double want, got;
                 kernels->load[to](&want, j.want + at, 1), kernels->load[to](&got, j.got + at, 1);
-                /* Of all values, those that overflow too: the rounding errors of large terms remain where these
-                 * cancel. */
+                /* Of all values, those that overflow too: the rounding errors of large terms
+                 * remain where these cancel. */
                 if (!isnan(want)) most = fmax(most, fabs(want));
                 if (memcmp(j.want + at, j.got + at, size) != 0) off = fmax(off, fabs(want - got));
             }
