@@ -67,6 +67,7 @@ static_assert(AHEAD >= 1, "the next chunk arrives while this one is computed on"
 // different banks; unused elements lie before and after each.
 static_assert(WARPS % 2 == 0, "rows of a warp begin at the same place in words");
 constexpr int LEAVING_PITCH = WIDE + 16, LEAVING = 16 * LEAVING_PITCH, LEAVING_BLOCKS = 2 * RING_CHUNK / 16;
+static_assert(RING_CHUNK == 32, "an iteration leaves two blocks, or one at the end");
 
 struct chain_arguments {
     const STORED *in;
@@ -144,15 +145,6 @@ __device__ __forceinline__ void leave_block(STORED *leaving, float scale, int wa
     }
 }
 
-// UNALIGNED: stores the rows that all warps left, `rows` of them in the grid and of `columns` columns.
-// The warp's first one begins at `to`, and all of them have its place in words.
-__device__ __forceinline__ void store_rows(STORED *to, long long pitch, int place, const STORED *leaving, int rows,
-                                           int columns, int warp, int lane) {
-#pragma unroll
-    for (int r = 0; r < 16; r += WARPS, to += WARPS * pitch)
-        if (warp + r < rows) store_line<WIDE>(to, place, leaving + (warp + r) * LEAVING_PITCH, columns, lane);
-}
-
 constexpr int ALIGNMENT_PAD = late<STORED>(LEAD);
 static_assert(shared_bytes_match((ALIGNMENT_PAD + RING_SIZE + (UNALIGNED ? LEAVING_BLOCKS * LEAVING : 0)) *
                                  sizeof(STORED)),
@@ -179,20 +171,25 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
     int at = line * PITCH + column, next = 0, filled = 0,
         step = 0;  // `filled`: the chunk of the ring that is filled next
     STORED *const leaving = shared + RING_SIZE + SLOT;
-    // UNALIGNED: chunks whose lines are in place, and steps whose outputs were stored; the warp's
-    // first row that is stored next.
+    // UNALIGNED: chunks whose lines are in place, and steps whose outputs were stored. Step s
+    // leaves 16 rows from row 16 (s - DEPTH + 1) of the block on, of which each warp stores every
+    // WARPS-th.
     int moved = 0, arrived = 0, stored = 0;
     const long long first_row = first * TALL;
-    STORED *row = out + (first_row + warp) * a.out_y + x0;
-    const int place = place_in_word(row);
-    const int columns = static_cast<int>(a.nx - x0 < WIDE ? a.nx - x0 : WIDE);
-    int rows = static_cast<int>(a.ny - first_row < 16 * steps ? a.ny - first_row : 16 * steps);
+    const int rows = static_cast<int>(a.ny - first_row < 16 * steps ? a.ny - first_row : 16 * steps);
+    line_stores<STORED, WIDE> stores;
+    stores.begin(out + (first_row - 16 * (DEPTH - 1) + warp) * a.out_y + x0,
+                 static_cast<int>(a.nx - x0 < WIDE ? a.nx - x0 : WIDE), lane);
     const auto store_left = [&] {
-        for (; stored < step; stored++) {
-            if (stored < DEPTH - 1) continue;
-            store_rows(row, a.out_y, place, leaving + stored % LEAVING_BLOCKS * LEAVING, rows, columns, warp, lane);
-            row += 16 * a.out_y, rows -= 16;
+        if (stored == step) return;
+        const STORED *const from = leaving + stored % LEAVING_BLOCKS * LEAVING + warp * LEAVING_PITCH;
+        const int before = 16 * (stored - DEPTH + 1) + warp, end = min(rows, 16 * (step - DEPTH + 1));
+#pragma unroll
+        for (int r = 0; r < RING_CHUNK; r += WARPS) {
+            if (before + r >= 0 && before + r < end) stores.store(from + r * LEAVING_PITCH, lane);
+            stores.advance(WARPS * a.out_y);
         }
+        stored = step;
     };
     float sum[DEPTH][2][4] = {};
 #pragma unroll 1

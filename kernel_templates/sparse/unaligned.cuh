@@ -57,8 +57,8 @@ struct unaligned_lines {
     }
     // Whether lines may hold no whole word: all of their columns are filled then.
     static __device__ __forceinline__ bool short_lines(long long nx) { return nx < 2 * POINTS; }
-    // The grid's first column and the one after its last, relative to x0, or columns outside the words
-    // that are copied.
+    // The grid's first column and the one after its last, relative to x0, or columns outside the
+    // words that are copied.
     static __device__ __forceinline__ int begin_of(long long x0) {
         return static_cast<int>(x0 < POINTS ? -x0 : -POINTS);
     }
@@ -66,7 +66,8 @@ struct unaligned_lines {
         constexpr int FAR = POINTS * (WORDS + 2);
         return static_cast<int>(nx - x0 < FAR ? nx - x0 : FAR);
     }
-    // Whether the word at a column holds the first or last point of a line and an element beside it.
+    // Whether the word at a column holds the first or last point of a line and an element beside
+    // it.
     static __device__ __forceinline__ bool holds_end(int column, int begin, int end) {
         return (column < begin && column + POINTS > begin) || (column < end && column + POINTS > end);
     }
@@ -88,8 +89,9 @@ struct unaligned_lines {
             return;
         }
         if (short_lines(g.nx)) return;
-        // For a line that begins at each place in a word: the columns, relative to x0, of the words that
-        // this lane copies. Words past a side are replaced by the outermost ones that lie in the line.
+        // For a line that begins at each place in a word: the columns, relative to x0, of the words
+        // that this lane copies. Words past a side are replaced by the outermost ones that lie in
+        // the line.
         constexpr int TURNS = (WORDS + 31) / 32;
         const int begin = begin_of(x0), end = end_of(x0, g.nx);
         int column[POINTS][TURNS];
@@ -164,9 +166,9 @@ struct unaligned_lines {
             if (present) *reinterpret_cast<word_run<4> *>(at + k) = run;
         }
     }
-    // Fills columns of EACH lines past sides, and the first and last points of the grid. Past a side at
-    // which the axis ends only the neighbour of the last point needs a value: other columns have those
-    // of the line's points.
+    // Fills columns of EACH lines past sides, and the first and last points of the grid. Past a
+    // side at which the axis ends only the neighbour of the last point needs a value: other columns
+    // have those of the line's points.
     template <int PITCH, class GRID>
     static __device__ __forceinline__ void fill(STORED *lines, const GRID &g, int first, long long x0) {
         const int lane = threadIdx.x % 32, begin = begin_of(x0), end = min(end_of(x0, g.nx), COLUMNS);
@@ -200,24 +202,40 @@ struct unaligned_lines {
     }
 };
 
-// A warp stores the first `count` of WIDE elements from shared memory to a line of the grid whose
-// place_in_word() is `place`. The element before `from` can be read, too.
-template <int WIDE, class STORED>
-__device__ __forceinline__ void store_line(STORED *to, int place, const STORED *from, int count, int lane) {
-    constexpr int POINTS = 4 / sizeof(STORED), WORDS = WIDE / POINTS;
-    if (count < WIDE) {
-#pragma unroll 1
-        for (int k = lane; k < count; k += 32) to[k] = from[k];
-        return;
-    }
-    unsigned *const words = reinterpret_cast<unsigned *>(to - place) + lane;
-    const unsigned *const left = reinterpret_cast<const unsigned *>(from) + lane;
-    const unsigned halves = place ? 0x5432 : 0x7654;  // of the word before and this one
+// Stores lines of a block's outputs from shared memory to the grid, a line in a warp: words of 4
+// bytes, and single elements where a line begins or ends within a word. All lines that a warp
+// stores begin at the same place in a word. WIDE: elements of a line.
+template <class STORED, int WIDE>
+struct line_stores {
+    static constexpr int POINTS = 4 / sizeof(STORED), TURNS = (WIDE / POINTS + 31) / 32;
+    unsigned *words;  // the lane's first word of the next line in the grid
+    STORED *single;   // the lane's single element of it
+    int element;      // place in the line of the first word
+    int alone;        // place in the line of the single element
+    unsigned halves;  // which of those of the word before and the lane's own are in its word
+    bool whole[TURNS], stores_single;
+
+    // `to`: the first line; `count`: elements of each that are stored.
+    __device__ __forceinline__ void begin(STORED *to, int count, int lane) {
+        const int place = place_in_word(to);
+        element = POINTS * lane - place, alone = lane ? count - 1 : 0;
+        words = reinterpret_cast<unsigned *>(to - place) + lane, single = to + alone;
+        halves = place ? 0x5432 : 0x7654;
 #pragma unroll
-    for (int k = 0; k < WORDS; k += 32) {
-        if (k + 32 > WORDS && lane >= WORDS - k) break;
-        const unsigned word = POINTS > 1 ? __byte_perm(left[k - 1], left[k], halves) : left[k];
-        if (k > 0 || place == 0 || lane > 0) words[k] = word;
+        for (int k = 0; k < TURNS; k++) whole[k] = (k > 0 || element >= 0) && element + (32 * k + 1) * POINTS <= count;
+        stores_single = POINTS > 1 && lane < 2 && (lane ? count + place & 1 : place);
     }
-    if (place && lane < 2) to[lane ? WIDE - 1 : 0] = from[lane ? WIDE - 1 : 0];
-}
+    // Stores the next line, `from` in shared memory; the element before it can be read, too.
+    __device__ __forceinline__ void store(const STORED *from, int lane) {
+        const unsigned *const left = reinterpret_cast<const unsigned *>(from) + lane;
+#pragma unroll
+        for (int k = 0; k < TURNS; k++) {
+            if (whole[k])
+                words[32 * k] = POINTS > 1 ? __byte_perm(left[32 * k - 1], left[32 * k], halves) : left[32 * k];
+        }
+        if (stores_single) *single = from[alone];
+    }
+    __device__ __forceinline__ void advance(long long elements) {
+        words = reinterpret_cast<unsigned *>(reinterpret_cast<STORED *>(words) + elements), single += elements;
+    }
+};

@@ -40,8 +40,7 @@ static const struct {
     double shared_row_fraction;
     double copy_factor_3d;      /* further factor on the copy bandwidth in 3D */
     double element_load_factor; /* factor for loads of single elements instead of 16 bytes */
-    /* Factor for a chain whose lines are moved in shared memory. H200, heat-2d in f16, ten steps:
-     * 3.3; less here, since chunks on padded rows are estimated too fast and take longer. */
+    /* Factor for a chain whose lines are moved in shared memory (H200, heat-2d in f16, ten steps). */
     double unaligned_chain_factor;
     double split_narrow_factor; /* factor for f32 in two parts in narrow tiles */
 } rates = {.sparse_rate_per_dense_rate = 1.45,
@@ -63,7 +62,7 @@ static const struct {
            .shared_row_fraction = 0.135,
            .copy_factor_3d = 0.72,
            .element_load_factor = 6,
-           .unaligned_chain_factor = 1.25,
+           .unaligned_chain_factor = 1.35,
            .split_narrow_factor = 1.2};
 #define FULL_WARPS 16.0 /* warps of a multiprocessor */
 #define MEMORY_LINE 128 /* bytes */
