@@ -127,12 +127,15 @@ class Transform:
         return few and not any(pairs_of(piece.kind)) and not any(stride % 2 for stride in strides)
 
     def _move(self, piece: Piece) -> Piece:
-        """The piece with the transformed axes moved last, for arrays that are copied."""
-        rest = [a for a in range(len(piece.source.shape)) if a not in piece.axes]
-        self.order = rest + list(piece.axes)
+        """The piece with the transformed axes moved last, for arrays that are copied.
+
+        Cosine and sine transforms of odd lines have plans only for lines beside each other: their
+        axes are moved first."""
+        rest, axes = [a for a in range(len(piece.source.shape)) if a not in piece.axes], list(piece.axes)
+        first = not any(pairs_of(piece.kind)) and piece.source.shape[axes[-1]] % 2 == 1
+        self.order = axes + rest if first else rest + axes
         moved = [Layout.dense([layout.shape[a] for a in self.order]) for layout in (piece.source, piece.target)]
-        axes = tuple(range(len(rest), len(self.order)))
-        return piece._replace(axes=axes, source=moved[0], target=moved[1])
+        return piece._replace(axes=tuple(self.order.index(a) for a in axes), source=moved[0], target=moved[1])
 
     def on_host(self, x: np.ndarray, result: np.ndarray) -> None:
         if self.order is None:

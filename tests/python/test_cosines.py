@@ -42,6 +42,13 @@ def drawn(rng):
     return x, where
 
 
+class Between(unittest.TestCase):
+    def test_odd_lines_between_other_axes(self):
+        x = np.random.default_rng(3).standard_normal((20, 5, 10))
+        ours = stentor.fft.dctn(stentor.to_device(x, 'cuda'), 3, axes=[1])
+        np.testing.assert_allclose(ours.numpy(), scipy.fft.dctn(x, 3, axes=[1]), atol=1e-13)
+
+
 class Random(unittest.TestCase):
     def test_random(self):
         print('seed', SEED)
