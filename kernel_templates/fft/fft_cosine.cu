@@ -14,7 +14,7 @@
 //     points     | | | |  -> stage 0 -> shared memory -> stage 1 -> .. -> last stage -> frequencies
 //
 // A line may be shared by a cluster of LINE_SHARES blocks, as in fft_shared. In type II a block
-// then reads V[n-k] in the shared memory of another one.
+// then has both V[k] and V[n-k].
 //
 // COSINE_ROWS 1: lines of n = 2N adjacent numbers, transformed as N complex points z: v[2j] and
 // v[2j + 1] are real and imaginary parts of z[j], and four adjacent numbers of x are two points,
@@ -41,6 +41,8 @@ using first_stage = fft_stage<line_shape, 0>;
 using last_stage = fft_stage<line_shape, LAST>;
 constexpr int R0 = first_stage::R, S0 = first_stage::STRIDE;
 constexpr int R = last_stage::R, P = N / R;  // points of a last butterfly are P frequencies apart
+static_assert(LINE_SHARES == 1 || COSINE_TYPE == 3 || R0 % (2 * LINE_SHARES) == 0,
+              "a block has a result's mirror image");
 
 struct cosine_arguments {
     const STORE *in;
@@ -75,21 +77,15 @@ __device__ __forceinline__ value signed_by(value z, int place) { return COSINE_S
 // Where number k of the frequencies of a line of n numbers is.
 __device__ __forceinline__ int frequency_place(int k, int n) { return COSINE_SINE ? n - 1 - k : k; }
 
-// The butterfly with the frequencies t + r P, of whichever block of the cluster holds it.
+// Result r of stage 0 is put at slot_of(r), so that a block of a cluster holds the frequencies of
+// r and R0 - r, which type II combines.
+__device__ __forceinline__ constexpr int slot_of(int r) {
+    if (LINE_SHARES == 1 || COSINE_TYPE == 3) return r;
+    return r == 0 || 2 * r == R0 ? r != 0 : 2 * r < R0 ? 2 * r : 2 * (R0 - r) + 1;
+}
+// The butterfly with the frequencies t + r P, which this block holds.
 __device__ __forceinline__ void load_last(value (&x)[R], const value *line, int t) {
-    const int first = digit_reversed_first<line_shape>(t);
-    if constexpr (LINE_SHARES == 1) {
-        load_butterfly<line_shape, LAST>(x, line, first);
-    } else {
-        const unsigned block = static_cast<unsigned>(t % R0 / (R0 / LINE_SHARES));
-#pragma unroll
-        for (int r = 0; r < R; r++) {
-            words_of<REAL> words;
-            cluster_load(words.word,
-                         reinterpret_cast<const unsigned *>(line + shared_index<line_shape, LAST>(first, r)), block);
-            x[r] = from_words<REAL>(words.word);
-        }
-    }
+    load_butterfly<line_shape, LAST>(x, line, digit_reversed_first<line_shape>(t - t % R0 + slot_of(t % R0)));
     dft<R>(x);
 }
 
@@ -133,7 +129,10 @@ __device__ __forceinline__ void load_points(const line_work &w, long long stride
             }
         dft<R0>(x);
         apply_twiddles<line_shape, 0>(x, q, roots);
-        store_butterfly_in_cluster<line_shape>(x, w.line, q);
+        value results[R0];
+#pragma unroll
+        for (int r = 0; r < R0; r++) results[slot_of(r)] = x[r];
+        store_butterfly_in_cluster<line_shape>(results, w.line, q);
     }
 }
 __device__ __forceinline__ void store_points(const line_work &w, long long stride) {
@@ -152,21 +151,33 @@ __device__ __forceinline__ void store_points(const line_work &w, long long strid
     }
 }
 // With a = c_k V[k] and b = c_k* V[n-k]: y[k] = a + b, y[n-k] = i (a - b).
+// The butterflies t and P - t together; in a cluster also 0 and P / 2, their own mirror images. A
+// block of it has those t that are multiples of R0 / 2, or have one remainder by R0.
 __device__ __forceinline__ void store_frequencies(const line_work &w, long long stride) {
+    constexpr int PAIRS = LINE_SHARES == 1 ? P / 2 + 1 : last_stage::COUNT / 2, EACH = (R0 / LINE_SHARES + 1) / 2;
 #pragma unroll 1
-    for (int j = w.t; j < last_stage::COUNT; j += THREADS_X) {
+    for (int j = w.t; j < PAIRS; j += THREADS_X) {
         value x[R], y[R];
-        const int t = frequency_of<line_shape>(j, static_cast<unsigned>(w.share));
-        if (2 * t > P) break;  // done with its mirror image
+        int t = j;
+        if constexpr (LINE_SHARES > 1) {
+            const int first = w.share * EACH + j % EACH, i = j / EACH;
+            t = first ? first + R0 * i : R0 / 2 * i;
+        }
         load_last(x, w.line, t);
-        load_last(y, w.line, t ? P - t : 0);
+        load_last(y, w.line, t ? P - t : LINE_SHARES > 1 ? P / 2 : 0);
         if (!w.active) continue;
 #pragma unroll
         for (int r = 0; r < R; r++) {
             const int k = t + r * P;
-            const value c = cosine_root(w, k), a = c * x[r], b = conjugate(c) * (t ? y[R - 1 - r] : y[(R - r) % R]);
+            const value c = cosine_root(w, k), a = c * x[r], b = conjugate(c) * (t ? y[R - 1 - r] : x[(R - r) % R]);
             store_pair(w.out + 2 * (frequency_place(k, N) * stride), a + b);
-            if (t && 2 * t != P) store_pair(w.out + 2 * (frequency_place(N - k, N) * stride), minus_i(b - a));
+            if (t && (LINE_SHARES > 1 || 2 * t != P))
+                store_pair(w.out + 2 * (frequency_place(N - k, N) * stride), minus_i(b - a));
+            if (t || LINE_SHARES == 1) continue;
+            const int half = k + P / 2;
+            const value middle = cosine_root(w, half);
+            store_pair(w.out + 2 * (frequency_place(half, N) * stride),
+                       middle * y[r] + conjugate(middle) * y[R - 1 - r]);
         }
     }
 }
@@ -281,10 +292,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fft_cosine(const _
         if constexpr (COSINE_TYPE == 3) {
             store_points(w, a.out_stride);
         } else {
-            // Blocks read in others, when all are done and before one ends.
-            if (LINE_SHARES > 1) line_barrier_in_cluster<line_shape>();
             store_frequencies(w, a.out_stride);
-            if (LINE_SHARES > 1) line_barrier_in_cluster<line_shape>();
         }
     }
 }

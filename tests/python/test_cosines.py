@@ -42,11 +42,18 @@ def drawn(rng):
     return x, where
 
 
-class Between(unittest.TestCase):
+class Given(unittest.TestCase):
+    def check(self, shape, axes):
+        x = np.random.default_rng(3).standard_normal(shape)
+        for name in 'dctn', 'idstn':
+            ours = getattr(stentor.fft, name)(stentor.to_device(x, 'cuda'), axes=axes, norm='ortho').numpy()
+            np.testing.assert_allclose(ours, getattr(scipy.fft if MODERN else stentor.fft, name)(x, axes=axes, norm='ortho'), atol=1e-13)
+
     def test_odd_lines_between_other_axes(self):
-        x = np.random.default_rng(3).standard_normal((20, 5, 10))
-        ours = stentor.fft.dctn(stentor.to_device(x, 'cuda'), 3, axes=[1])
-        np.testing.assert_allclose(ours.numpy(), scipy.fft.dctn(x, 3, axes=[1]), atol=1e-13)
+        self.check((20, 5, 10), [1])
+
+    def test_columns_that_clusters_share(self):
+        self.check((4096, 112), [0])
 
 
 class Random(unittest.TestCase):

@@ -301,6 +301,7 @@ static void divide(search *s, int rest, int stages) {
         /* The first stage's results are exchanged between the blocks of a cluster, which also share
          * its butterflies. */
         if (s->now.stages == 0 && (radix % s->now.shares || rest / radix % s->now.shares)) continue;
+        if (s->now.stages == 0 && s->needs->first && radix % s->needs->first) continue;
         if (stages == 1 && (radix != rest || radix > s->needs->last)) continue;
         s->now.radix[s->now.stages++] = radix;
         divide(s, rest / radix, stages - 1);
@@ -353,6 +354,7 @@ void stn_shared_fft_make(stn_search_cache *found, int points, const stn_shared_f
                            needs->lines,
                            needs->shares,
                            needs->fixed,
+                           needs->first,
                            needs->copies,
                            needs->common,
                            needs->threads,

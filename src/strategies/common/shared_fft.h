@@ -35,6 +35,7 @@ typedef struct stn_shared_fft_needs {
     /* Maximum blocks for a line; 0: one; more than one only for lines that do not fit one block. */
     int shares;
     int fixed;   /* exact number of blocks for a line of any length; 0: free */
+    int first;   /* divides the first radix; 0: any */
     int copies;  /* copies of each line in shared memory; 0: one */
     int common;  /* lines besides those of a block */
     int threads; /* threads for which a multiprocessor has registers */

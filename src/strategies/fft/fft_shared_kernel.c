@@ -68,7 +68,7 @@ bool fft_shared_shape_in_cluster(const fft_pass *pass, stn_dtype dtype, const st
     if (!fft_fast_in(pass) || !fft_fast_out(pass) || pass->outer || pass->only_real || is_real(pass)) return false;
     const int point_size = is_wide(dtype) ? 16 : 8;
     stn_shared_fft_needs needs = {.wide = is_wide(dtype),
-                                  .last = pass->cosine ? 8 : 16,
+                                  .last = pass->cosine == 2 ? 8 : 16,
                                   .copies = 1,
                                   .total = machine->shared_per_multiprocessor};
     needs.threads = needs.wide ? 512 : 1024;
@@ -77,6 +77,7 @@ bool fft_shared_shape_in_cluster(const fft_pass *pass, stn_dtype dtype, const st
         for (needs.lines = CACHE_LINE / point_size; needs.lines >= CACHE_LINE / point_size / 2; needs.lines /= 2)
             for (needs.fixed = 1; needs.fixed <= MOST_SHARES; needs.fixed *= 2) {
                 if (n % (needs.fixed * needs.fixed)) continue;
+                needs.first = pass->cosine == 2 && needs.fixed > 1 ? 2 * needs.fixed : 0;
                 size_t bytes = (size_t)(n / needs.fixed * point_size * needs.lines) * 17 / 16 + 1024;
                 if (bytes > needs.shared || bytes * (size_t)room > needs.total) continue;
                 stn_shared_fft_make(machine->found, (int)n, &needs, shape);
