@@ -151,8 +151,9 @@ __device__ __forceinline__ void store_points(const line_work &w, long long strid
     }
 }
 // With a = c_k V[k] and b = c_k* V[n-k]: y[k] = a + b, y[n-k] = i (a - b).
-// The butterflies t and P - t together; in a cluster also 0 and P / 2, their own mirror images. A
-// block of it has those t that are multiples of R0 / 2, or have one remainder by R0.
+// A thread does the butterflies t and P - t together; in a cluster also 0 and P / 2, their own
+// mirror images. A block of it has EACH of the remainders below R0 / 2 of t by R0, and their mirror
+// images; with remainder 0 go all multiples of R0 / 2.
 __device__ __forceinline__ void store_frequencies(const line_work &w, long long stride) {
     constexpr int PAIRS = LINE_SHARES == 1 ? P / 2 + 1 : last_stage::COUNT / 2, EACH = (R0 / LINE_SHARES + 1) / 2;
 #pragma unroll 1

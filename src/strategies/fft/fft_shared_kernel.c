@@ -77,6 +77,7 @@ bool fft_shared_shape_in_cluster(const fft_pass *pass, stn_dtype dtype, const st
         for (needs.lines = CACHE_LINE / point_size; needs.lines >= CACHE_LINE / point_size / 2; needs.lines /= 2)
             for (needs.fixed = 1; needs.fixed <= MOST_SHARES; needs.fixed *= 2) {
                 if (n % (needs.fixed * needs.fixed)) continue;
+                /* A block has a frequency's mirror image too. */
                 needs.first = pass->cosine == 2 && needs.fixed > 1 ? 2 * needs.fixed : 0;
                 size_t bytes = (size_t)(n / needs.fixed * point_size * needs.lines) * 17 / 16 + 1024;
                 if (bytes > needs.shared || bytes * (size_t)room > needs.total) continue;
