@@ -40,7 +40,7 @@ static const struct {
     double shared_row_fraction;
     double copy_factor_3d;      /* further factor on the copy bandwidth in 3D */
     double element_load_factor; /* factor for loads of single elements instead of 16 bytes */
-    /* Factor for a chain whose lines are moved in shared memory (H200, heat-2d in f16, ten steps). */
+    /* Factor for a chain whose lines are moved in shared memory: heat-2d, f16, ten steps, H200. */
     double unaligned_chain_factor;
     double split_narrow_factor; /* factor for f32 in two parts in narrow tiles */
 } rates = {.sparse_rate_per_dense_rate = 1.45,
