@@ -62,7 +62,7 @@ static const struct {
            .shared_row_fraction = 0.135,
            .copy_factor_3d = 0.72,
            .element_load_factor = 6,
-           .unaligned_chain_factor = 1.35,
+           .unaligned_chain_factor = 1.9,
            .split_narrow_factor = 1.2};
 #define FULL_WARPS 16.0 /* warps of a multiprocessor */
 #define MEMORY_LINE 128 /* bytes */
