@@ -122,7 +122,7 @@ class Build:
         """Makes a build in `tree`, or describes the copy of one that was made in another folder."""
         self.tree, self.folder, self.jobs = tree, tree / 'build', jobs
         if not made_in and not (self.folder / 'build.ninja').exists():
-            subprocess.run(['meson', 'setup', self.folder, self.tree], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(['meson', 'setup', self.folder, self.tree], check=True, stdout=sys.stderr)
         if not made_in:
             subprocess.run(['ninja', '-C', self.folder, 'build.ninja'], check=True, stdout=subprocess.DEVNULL)
         described = [(self.folder / 'meson-info' / f'intro-{name}.json').read_text() for name in ('tests', 'targets')]
