@@ -57,13 +57,16 @@ struct unaligned_lines {
     }
     // Whether lines may hold no whole word: all of their columns are filled then.
     static __device__ __forceinline__ bool short_lines(long long nx) { return nx < 2 * POINTS; }
-    // The grid's first column and the one after its last, relative to x0, or columns outside the
-    // words that are copied.
+    // The columns that one instruction of a warp copies.
+    static constexpr int RUN = 32 * POINTS;
+    // The grid's first column and the one after its last, relative to x0, or columns that lie more
+    // than a run outside of the words that are copied.
     static __device__ __forceinline__ int begin_of(long long x0) {
-        return static_cast<int>(x0 < POINTS ? -x0 : -POINTS);
+        constexpr int FAR = RUN + POINTS;
+        return static_cast<int>(x0 < FAR ? -x0 : -FAR);
     }
     static __device__ __forceinline__ int end_of(long long x0, long long nx) {
-        constexpr int FAR = POINTS * (WORDS + 2);
+        constexpr int FAR = POINTS * (WORDS + 2) + RUN;
         return static_cast<int>(nx - x0 < FAR ? nx - x0 : FAR);
     }
     // Whether the word at a column holds the first or last point of a line and an element beside
@@ -90,8 +93,8 @@ struct unaligned_lines {
         }
         if (short_lines(g.nx)) return;
         // For a line that begins at each place in a word: the columns, relative to x0, of the words
-        // that this lane copies. Words past a side are replaced by the outermost ones that lie in
-        // the line.
+        // that this lane copies. Words past a side are replaced by words near that side, where
+        // possible by a different one for each lane: lanes that read one word may take a turn each.
         constexpr int TURNS = (WORDS + 31) / 32;
         const int begin = begin_of(x0), end = end_of(x0, g.nx);
         int column[POINTS][TURNS];
@@ -101,7 +104,9 @@ struct unaligned_lines {
 #pragma unroll
             for (int k = 0; k < TURNS; k++) {
                 const int c = POINTS * (lane + 32 * k) - place;
-                column[place][k] = holds_end(c, begin, end) ? c : min(max(c, begin + place), last);
+                const int past = c + POINTS - end;
+                const int near = c < begin ? c + begin : past > 0 ? c - (past + RUN - 1) / RUN * RUN : c;
+                column[place][k] = holds_end(c, begin, end) ? c : min(max(near, begin + place), last);
             }
         }
         // `bare`: the grid begins, or ends, with the line: what is beside it is not read.
