@@ -85,8 +85,9 @@ stn_status stn_kernel_verify(const stn_context *context, const stn_key *key, con
     (void)stn_entry_field(entry, "arch", arch, sizeof arch);
     (void)stn_entry_field(entry, "compiler", compiler, sizeof compiler);
     print_metadata(&text, name, arch, compiler);
-    const bool same = !text.failed && !strcmp(text.data, entry->metadata);
+    const bool failed = text.failed, same = !failed && !strcmp(text.data, entry->metadata);
     stn_text_clear(&text);
+    if (failed) return stn_fail_memory(error, "the metadata of a kernel", sizeof compiler);
     if (!same || sscanf(arch, "sm_%d", &sm) != 1)
         return stn_fail(error, STN_ERROR_FORMAT,
                         "its metadata (kernel %.60s) are not as this library's version and options make them: build it "
