@@ -1,5 +1,5 @@
-/* Memoization: a list of slots, which are few hundred in practice. The first thread to ask for a
- * key makes its value; the others wait. */
+/* Memoization: a linked list of slots, of which there are a few hundred in practice. The first
+ * thread to ask for a key makes its value; the others wait. */
 #include "cache/memo.h"
 
 #include <pthread.h>
@@ -65,14 +65,14 @@ stn_status stn_memo_get(stn_memo *memo, const stn_key *key, stn_memo_make make, 
                         bool *hit, stn_error *error) {
     pthread_mutex_lock(&memo->lock);
     slot **link = find(memo, key), *found = *link;
-    const bool there = found != NULL;
+    const bool existed = found != NULL;
     if (!found && !(found = *link = calloc(1, sizeof *found))) {
         pthread_mutex_unlock(&memo->lock);
         return stn_fail_memory(error, "a kernel in memory", sizeof *found);
     }
-    if (!there) found->key = *key;
+    if (!existed) found->key = *key;
     found->users++;
-    if (!there) slot_make(memo, found, make, make_user);
+    if (!existed) slot_make(memo, found, make, make_user);
     while (found->state == SLOT_MAKING) pthread_cond_wait(&memo->made, &memo->lock);
     found->users--;
     stn_status status = found->status;
@@ -80,10 +80,10 @@ stn_status stn_memo_get(stn_memo *memo, const stn_key *key, stn_memo_make make, 
         *value = found->value;
     else {
         if (error) *error = found->error;
-        if (!found->users) free(found); /* It was removed from the table when it failed. */
+        if (!found->users) free(found); /* It was removed from the list when it failed. */
     }
     pthread_mutex_unlock(&memo->lock);
-    if (hit) *hit = there && status == STN_OK;
+    if (hit) *hit = existed && status == STN_OK;
     return status;
 }
 

@@ -197,8 +197,8 @@ static stn_status fail_not_stored(const stn_plan *plan, const stn_error *why, st
     return status;
 }
 
-/* Prepares one candidate; its missing kernels, and those of its inner plans, are compiled as one
- * batch (context/compile_batch.h). */
+/* Prepares a candidate. The first `prepare` records missing kernels, also of inner plans; they are
+ * compiled as one batch (context/compile_batch.h), and the second `prepare` finds them. */
 static stn_status prepare_row(stn_plan *plan, const stn_ranked *row, stn_error *error) {
     stn_compile_batch *batch = plan->machine.is_device && !plan->inner ? stn_compile_batch_begin(plan->context) : NULL;
     stn_plan_take(plan, row);
@@ -249,9 +249,9 @@ static bool prepare_generic(stn_plan *plan) {
     return true;
 }
 
-/* Prepares the first candidate of the ranking for which that succeeds. Without a compiler, the
- * cheapest one whose kernels are stored: the kernels of a pack were chosen for a typical GPU of the
- * architecture, whose ranking may differ from that of this GPU. */
+/* Prepares the first candidate of the ranking for which that succeeds. Without a compiler, this is
+ * the cheapest candidate whose kernels are stored: the kernels of a pack were chosen for a typical
+ * GPU of the architecture, whose ranking may differ from that of this GPU. */
 stn_status stn_plan_prepare(stn_plan *plan, stn_error *error) {
     stn_error first = {0}, why = {0};
     for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies; i++) {

@@ -1,5 +1,6 @@
-/* Strategy normalized: one step of a normalized convolution (stn_normalized) on a GPU, from numbers
- * of any type or pairs to numbers or pairs. Separable weights are a step along each axis. */
+/* Strategy normalized: one step of a normalized convolution (stn_normalized) on a GPU. Points are
+ * numbers of any type, or pairs of a weighted sum and its share of the weights. Separable weights
+ * take one such step along each axis. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 enum { THREADS = 256, MOST_BLOCKS = 1 << 20, LANES = 32, WARPS = 8, ROWS = 16, LEAST_COLUMNS = 8 };
 enum { MOST_VALUES = 6 + 2 * STN_MAX_RADIUS }; /* numbers of the dtype in the arguments */
 
-/* Instructions for each tap of normalized_point, as multiples of its two products. */
+/* Cost of a tap in normalized_point, relative to its two products. */
 #define TAP_COST 6.0
 
 /* The arguments before the numbers of the dtype, the same as in normalized_axis.cu and
@@ -31,7 +32,7 @@ typedef struct point_header {
     const void *in;
     void *out;
     const void *taps;
-    int64_t n[3], in_stride[3], out_stride[3], in_batch, out_batch, points, all;
+    int64_t n[3], in_stride[3], out_stride[3], in_batch, out_batch, points, ntaps;
     int32_t reach[3][2], side[3][2];
 } point_header;
 typedef struct point_tap {
@@ -41,10 +42,10 @@ typedef struct point_tap {
 } point_tap;
 
 typedef enum normalized_kernel { NORMALIZED_POINT, NORMALIZED_AXIS } normalized_kernel;
-static const char *const names[] = {"normalized_point", "normalized_axis"}; /* by kernel */
+static const char *const kernel_names[] = {"normalized_point", "normalized_axis"}; /* by kernel */
 
 typedef struct normalized_state {
-    normalized_kernel which;
+    normalized_kernel kernel_kind;
     stn_kernel *kernel;
     stn_launch launch;
     void *taps; /* of normalized_point, in device memory */
@@ -69,7 +70,8 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
     return machine->is_device;
 }
 
-/* The axis of the taps, of which all within the reach must be there; -1: they have several. */
+/* Returns the only axis along which taps have offsets, if each offset within the reach has a tap;
+ * otherwise -1. */
 static int axis_of(const stn_task *task) {
     int found = 2, count = 0;
     for (int axis = 0; axis < 3; axis++)
@@ -114,13 +116,14 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     result->bytes = points * (double)(bytes_of(task, false) + bytes_of(task, true));
     result->flops = 4 * points * (double)task->ntaps * cost;
     result->seconds = stn_estimate_seconds(result, machine);
-    result->flops = 4 * points * (double)task->ntaps;
+    result->flops = 4 * points * (double)task->ntaps; /* reported: only products and sums */
     result->error = stn_error_stepping(task);
 }
 
 /* ---- preparing ------------------------------------------------------------------------------- */
 
-/* Value and share past a side. */
+/* Appends the value past a side and its share 1, or 0 and 0 if the value is NaN (missing); returns
+ * the bytes. */
 static size_t put_past(const stn_task *task, int axis, int side, unsigned char *to) {
     const double value = stn_task_constant_value(task, axis, side);
     const size_t size = stn_put_real(task->dtype, isnan(value) ? 0 : value, to);
@@ -130,11 +133,10 @@ static size_t put_past(const stn_task *task, int axis, int side, unsigned char *
 static void fill_axis(const stn_task *task, int axis, normalized_state *state) {
     axis_header *h = &state->arguments.axis;
     unsigned char *to = state->arguments.bytes + sizeof *h;
-    const int order[3] = {axis == 0, axis == 2 ? 1 : axis, 2};
+    const int order[3] = {axis == 0, axis != 0, 2}; /* the axis goes second, x stays last */
     for (int i = 0; i < 3; i++) {
-        const int from = axis == 2 ? i : order[i];
-        h->n[i] = task->n[from];
-        h->in_stride[i] = task->in_stride[from], h->out_stride[i] = task->out_stride[from];
+        h->n[i] = task->n[order[i]];
+        h->in_stride[i] = task->in_stride[order[i]], h->out_stride[i] = task->out_stride[order[i]];
     }
     h->in_batch = task->in_batch_stride, h->out_batch = task->out_batch_stride;
     h->lines = task->batch * task->n[0] * task->n[1];
@@ -150,7 +152,7 @@ static void fill_axis(const stn_task *task, int axis, normalized_state *state) {
 static void fill_point(const stn_task *task, normalized_state *state) {
     point_header *h = &state->arguments.point;
     unsigned char *to = state->arguments.bytes + sizeof *h;
-    h->points = stn_task_points(task), h->all = (int64_t)task->ntaps, h->taps = state->taps;
+    h->points = stn_task_points(task), h->ntaps = (int64_t)task->ntaps, h->taps = state->taps;
     h->in_batch = task->in_batch_stride, h->out_batch = task->out_batch_stride;
     for (int axis = 0; axis < 3; axis++) {
         h->n[axis] = task->n[axis];
@@ -193,8 +195,8 @@ static stn_status upload_taps(stn_plan *plan, stn_error *error) {
 
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     normalized_state *state = plan->state;
-    if (state->which == NORMALIZED_POINT) STN_TRY(upload_taps(plan, error));
-    if (state->which == NORMALIZED_POINT)
+    if (state->kernel_kind == NORMALIZED_POINT) STN_TRY(upload_taps(plan, error));
+    if (state->kernel_kind == NORMALIZED_POINT)
         fill_point(&plan->task, state);
     else
         fill_axis(&plan->task, axis_of(&plan->task), state);
@@ -212,7 +214,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     normalized_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     const stn_task *task = &plan->task;
-    state->which = (normalized_kernel)plan->candidate.values[0];
+    state->kernel_kind = (normalized_kernel)plan->candidate.values[0];
     for (int i = 0; i < 3; i++) state->launch.grid[i] = state->launch.block[i] = 1;
     STN_TRY(set_weights(plan, error));
     stn_text params = STN_TEXT_EMPTY;
@@ -221,7 +223,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     put_array(&params, "WRITTEN", task, true);
     stn_params_type(&params, "REAL", task->dtype == STN_F64 ? "double" : "float");
     stn_params_int(&params, "NAN_IS_MISSING", (task->normalized & STN_NORMALIZED_NAN) != 0);
-    if (state->which == NORMALIZED_POINT) {
+    if (state->kernel_kind == NORMALIZED_POINT) {
         stn_params_int(&params, "THREADS_X", THREADS);
         stn_params_int(&params, "EXPECTED_HEADER", sizeof(point_header));
     } else {
@@ -235,7 +237,8 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
         stn_params_int(&params, "ROWS", ROWS);
         stn_params_int(&params, "EXPECTED_HEADER", sizeof(axis_header));
     }
-    STN_TRY(stn_kernel_make(plan->context, names[state->which], &params, state->launch.shared, &state->kernel, error));
+    STN_TRY(stn_kernel_make(plan->context, kernel_names[state->kernel_kind], &params, state->launch.shared,
+                            &state->kernel, error));
     stn_plan_list_kernel(plan, state->kernel);
     return STN_OK;
 }
@@ -255,7 +258,7 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
-    const char *name = names[plan->candidate.values[0]];
+    const char *name = kernel_names[plan->candidate.values[0]];
     if (format == STN_JSON)
         stn_json_text(text, "kernel", name);
     else
@@ -264,7 +267,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
     (void)task;
-    stn_text_printf(text, "%s", names[candidate->values[0]]);
+    stn_text_printf(text, "%s", kernel_names[candidate->values[0]]);
 }
 
 const stn_strategy stn_strategy_normalized = {

@@ -11,10 +11,12 @@
 #include "strategies/common/roots.h"
 #include "strategies/fft/fft_line_kernel.h"
 
-/* In points: shorter lines, and up to these lengths rows and columns of powers of two, are faster
- * with fft_line. */
+/* Lengths in points. fft_line is faster below SHORTEST and, for powers of two, for rows up to
+ * LONG_ROW and columns up to LONG_COLUMN. */
 enum { SHORTEST = 48, LONG_ROW = 4096, LONG_COLUMN = 1024 };
-enum { SHARES = 4, MOST_SHARES = 8 }; /* blocks of a cluster: by default, at most */
+/* The most blocks that share a line: SHARES if it is too long for one block, MOST_SHARES for tiles
+ * of columns in a cluster. */
+enum { SHARES = 4, MOST_SHARES = 8 };
 
 static bool is_wide(stn_dtype dtype) { return dtype == STN_F64; }
 static bool is_real(const fft_pass *pass) { return pass->load_real || pass->store_real || pass->rows; }
@@ -25,8 +27,8 @@ int64_t fft_shared_longest(stn_dtype dtype, const stn_machine *machine) {
     return dtype == STN_F16 ? 0 : machine->sm >= 90 ? SHARES * one : one;
 }
 
-/* Lines of a block: whole cache lines where that leaves room for more than one block, otherwise
- * whole sectors where possible. */
+/* The lines of a block. Strided lines fill a cache line, or less as they get longer, so that a
+ * block with several holds at most 128 KiB. */
 static int lines_for(const fft_pass *pass, bool wide) {
     int point_size = wide ? 16 : 8, length = (int)pass->length;
     if (!across(pass)) return length <= 256 ? 4 : length <= 1024 ? 2 : 1;
@@ -56,6 +58,7 @@ enum { CACHE_LINE = 128, SHORTEST_SHARED = 1024 };
 
 int64_t fft_shared_longest_in_cluster(stn_dtype dtype, const stn_machine *machine) {
     if (dtype == STN_F16 || machine->sm < 90) return 0;
+    /* A tile has at least half a cache line of columns. */
     return MOST_SHARES * stn_shared_fft_most_points(is_wide(dtype), machine->shared_per_block) /
            (is_wide(dtype) ? 4 : 8);
 }
@@ -77,8 +80,10 @@ bool fft_shared_shape_in_cluster(const fft_pass *pass, stn_dtype dtype, const st
         for (needs.lines = CACHE_LINE / point_size; needs.lines >= CACHE_LINE / point_size / 2; needs.lines /= 2)
             for (needs.fixed = 1; needs.fixed <= MOST_SHARES; needs.fixed *= 2) {
                 if (n % (needs.fixed * needs.fixed)) continue;
-                /* A block has a frequency's mirror image too. */
+                /* In type II a block holds each frequency and its mirror image, so that twice the
+                 * number of blocks must divide the first radix. */
                 needs.first = pass->cosine == 2 && needs.fixed > 1 ? 2 * needs.fixed : 0;
+                /* Bytes with padding, and 1024 that the GPU reserves for each block. */
                 size_t bytes = (size_t)(n / needs.fixed * point_size * needs.lines) * 17 / 16 + 1024;
                 if (bytes > needs.shared || bytes * (size_t)room > needs.total) continue;
                 stn_shared_fft_make(machine->found, (int)n, &needs, shape);
@@ -87,8 +92,9 @@ bool fft_shared_shape_in_cluster(const fft_pass *pass, stn_dtype dtype, const st
     return false;
 }
 
-/* Halves the threads of a line while all stages keep them busy, for more blocks on a
- * multiprocessor. In the last stage of rows and of type II a thread does two butterflies. */
+/* Halves the threads of a line while half of them still suffice for all butterflies of a stage at
+ * once, so that more blocks fit. In the last stage of rows and of type II a thread does two
+ * butterflies. */
 static void halve_threads(const fft_pass *pass, const stn_shared_fft_needs *needs, stn_shared_fft *shape) {
     const int each = pass->rows || pass->cosine == 2 ? 2 : 1;
     int most = shape->points / shape->radix[shape->stages - 1] / each;
@@ -130,8 +136,8 @@ size_t fft_shared_bytes(const stn_shared_fft *shape, stn_dtype dtype) {
 
 static size_t pair_bytes(stn_dtype dtype) { return is_wide(dtype) ? 16 : 8; }
 
-/* scale * exp(-pi i k / 2n), k = 0 .. length, of lines of n numbers or, unless they are rows, pairs
- * of numbers. */
+/* Stores scale * exp(-pi i k / 2n), k = 0 .. length; n is `length`, or 2 * length for rows. If the
+ * transform is orthogonal, entry 0 has a factor of its own. */
 static void store_cosines(const fft_pass *pass, bool wide, void *to) {
     const int64_t circle = 4 * pass->length * (pass->rows ? 2 : 1);
     const double first = !pass->orthogonal ? 1 : pass->cosine == 2 ? sqrt(0.5) : sqrt(2);
@@ -160,8 +166,8 @@ size_t fft_shared_roots(const fft_pass *pass, const stn_shared_fft *shape, stn_d
     return bytes / pair_bytes(dtype);
 }
 
-/* The arguments that fft_shared.cu declares; the scale follows in its arithmetic type. Those of
- * fft_cosine.cu end before it, and `half` is its table of twiddle factors. */
+/* The arguments of fft_shared.cu; the scale follows in its arithmetic type. fft_cosine.cu has no
+ * scale, and its table of cosines takes the place of `half`. */
 typedef struct shared_arguments {
     const void *in;
     void *out;
@@ -188,19 +194,20 @@ void fft_shared_params(const fft_pass *pass, const stn_shared_fft *shape, stn_dt
     stn_params_int(params, "FFT_STORE_REAL", pass->store_real);
 }
 
-/* Fractions of the copy bandwidth, measured on an H200: of rows by length; of columns by the bytes
- * that are contiguous. Columns written to another array are faster or slower by `moved`. */
+/* Fractions of the copy bandwidth, measured on an H200: of rows by length; of columns by the number
+ * of contiguous bytes; for columns that are written to another array, column[i] is multiplied by
+ * moved[i]. */
 static const struct {
     double row_short, row, row_real[2]; /* up to 1024 points; longer; real data, f64 and f32 */
-    double column[5], moved[5];         /* 8, 16, 32, 64 and more contiguous bytes */
-    /* factor if sectors are read in part, unless whole cache lines are: f64, f32 */
+    double column[5], moved[5];         /* 8, 16, 32, 64, and 128 or more contiguous bytes */
+    /* factor for tiles narrower than a cache line if the stride between points is no multiple of a
+     * sector: f64, f32 */
     double uneven[2];
     /* factor if whole cache lines are spread over a large grid */
     double far;
-    double cluster; /* factor if a cluster shares a line; */
-    double shared;  /* if whole cache lines are contiguous; */
-    /* and if there are TALL to TALLEST points in whole tiles, as measured */
-    double tall;
+    double cluster; /* factor if a cluster shares a line, below 64 contiguous bytes */
+    double shared;  /* factor if a cluster shares a line, with 64 or more */
+    double tall;    /* in place of `shared`, for TALL to TALLEST points in whole tiles */
 } rates = {.row_short = 0.72,
            .row = 0.65,
            .row_real = {0.62, 0.52},

@@ -1,8 +1,7 @@
 /* Groups assignments into launches, decides what blocks hold, renders kernels, and packs their
- * arguments, as system_step.cu declares them:
- *
- *     pointers to the arrays, the outputs, and the values that frozen points keep
- *     extents, points, each assignment's box that is not frozen     blocks along axes     values */
+ * arguments, as system_step.cu declares them. The arguments, in order: array pointers; output
+ * pointers; pointers to the values that frozen points keep; extents and number of points; each
+ * assignment's box of updated points; blocks along the axes, and planes of a block; values. */
 #include "strategies/step/step_launch.h"
 
 #include <math.h>
@@ -24,10 +23,10 @@
 #define AHEAD 2
 #define DEEP_AHEAD 3
 #define DEEP_QUEUES 8
-#define DRIFT 0.0025 /* slowdown of a march for each of its planes, as blocks drift apart */
+#define DRIFT 0.0025 /* relative slowdown for each plane of a march, as blocks drift apart */
 #define REFILL 1.2   /* time of loading a plane of a queue before a march, in planes of the march */
 #define SHORTEST 8   /* planes of a march */
-#define LONGEST 1024 /* at which drift takes 2.5 times as long as the planes themselves */
+#define LONGEST 1024 /* planes; at this length drift adds 2.6 times the time of the planes */
 
 /* Byte offsets of the parts of the arguments. */
 typedef struct argument_offsets {
@@ -75,7 +74,8 @@ static size_t ring_bytes(const step_array *held, const step_block *block, size_t
     return (size_t)held->ring * rows * width * slot;
 }
 
-/* Gives arrays rings, in their order, as long as `most` bytes suffice. */
+/* Gives arrays rings in their order. An array that exceeds what is left of `most` bytes gets none;
+ * a later, smaller one still may. */
 static void place_rings(const stn_system_reads *reads, const step_block *block, size_t slot, size_t most,
                         step_storage *storage) {
     storage->shared = 0;
@@ -107,9 +107,10 @@ static void hold_arrays(const stn_system_task *task, const stn_system_reads *rea
     }
 }
 
-/* As many planes ahead as shared memory suffices for, for as many resident blocks as registers
- * allow; else fewer blocks; else some arrays have no ring. A kernel may keep fewer values in
- * registers than are counted. */
+/* Tries the most resident blocks that registers allow, each with the most planes ahead, then fewer
+ * planes, then fewer blocks, until all rings fit. Otherwise one block remains, with one plane
+ * ahead, and some arrays may have no ring. A kernel may keep fewer values in registers than are
+ * counted. */
 static void fit_storage(const stn_system_task *task, const stn_machine *machine, const stn_system_reads *reads,
                         const step_block *block, step_storage *storage) {
     const size_t slot = (size_t)block->vector * stn_dtype_size(task->dtype);
@@ -151,14 +152,15 @@ int64_t step_planes(const stn_system_task *task, const step_block *block, const 
 static bool add_reads(const stn_system_task *task, const stn_system_equation *equation,
                       const stn_system_program *program, int outputs, stn_system_reads *reads) {
     if (!stn_system_reads_add(task, program, reads)) return false;
-    /* C++ has no empty arrays. */
+    /* C++ has no empty arrays, so a kernel that reads no array lists its own field. */
     if (!reads->narrays) (void)stn_system_reads_array(reads, true, equation->field, 0);
     stn_system_reads_end(task, reads);
     return argument_offsets_of(reads, outputs, task->dtype).end <= STN_SYSTEM_MOST_ARGUMENTS;
 }
 
-/* Whether equation `e` can be in one launch with the group before it. `reads`: what all read. A
- * thread's own reads precede its stores, and those of other threads' points must not see them. */
+/* True if equation `e` may share an unchained launch with the group before it; `reads` lists all
+ * reads. Such a launch must not read a next state that it assigns, nor, at an offset, an oldest
+ * level that it overwrites: another thread may have stored there. */
 static bool joins(const stn_system_task *task, const step_group *group, int e, const stn_system_reads *reads) {
     for (int i = 0; i < reads->narrays; i++) {
         const stn_system_array *array = &reads->arrays[i];
@@ -184,7 +186,7 @@ static bool freezes(const stn_system_task *task, const stn_system_equation *equa
 
 /* ---- chained groups */
 
-/* The assignment of the group whose next state the array is, counted from the first; -1: none. */
+/* Returns which assignment of the group, counted from 0, computes this array; -1: none. */
 static int maker_of(const stn_system_task *task, const step_group *group, const stn_system_array *array) {
     for (int k = 0; k < group->count && array->is_field && array->level == STN_SYSTEM_NEXT; k++)
         if (task->system->equations[group->first + k].field == array->index) return k;
@@ -215,8 +217,8 @@ static void reach_of(const stn_system_array *array, int reach[3][2]) {
     reach[2][0] = -array->points[0], reach[2][1] = array->points[1];
 }
 
-/* Whether all arrays that are read at an offset along an axis, on which points outside of a block's
- * own ones are computed, wrap there, on a grid so long that each point is folded at most once. */
+/* True if, along each axis on which a block computes neighbours' points, every array read at an
+ * offset wraps and no index is folded twice. Marks all arrays as wrapping there. */
 static bool wraps_where_computed(const stn_system_task *task, step_group *group, int computed[3][2]) {
     const int march = stn_system_march(task), axes[3] = {march, 1 - march, 2};
     for (int i = 0; i < group->reads.narrays; i++) {
@@ -243,8 +245,8 @@ static const stn_system_array *find_array(const stn_system_reads *reads, const s
     return NULL;
 }
 
-/* Extends what is held of an array by what one part of a chained group reads, `behind` planes
- * behind, on the tile and `computed` points outside of it. */
+/* Extends `held` to cover what one part of a chained group reads. That part runs `behind` planes
+ * after the march, on the tile and `computed` points around it. */
 static void hold_more(const stn_system_array *read, const step_block *block, int behind, int computed[3][2],
                       step_array *held) {
     int reach[3][2];
@@ -259,8 +261,9 @@ static void hold_more(const stn_system_array *read, const step_block *block, int
     }
 }
 
-/* What a block of a chained launch holds: all in rings. `parts`: what the assignments before and
- * after group->later read. False if the launch cannot be chained. */
+/* Decides what a block of a chained launch holds; every array is in a ring. parts[0], parts[1]: the
+ * reads of the assignments before group->later, and from it on. False if the launch cannot be
+ * chained. */
 static bool hold_chain(const stn_system_task *task, const stn_system_reads parts[2], const step_block *block,
                        step_group *group) {
     int none[3][2] = {{0}};
@@ -295,7 +298,8 @@ static bool hold_chain(const stn_system_task *task, const stn_system_reads parts
     return true;
 }
 
-/* Adds equation first + count to the group, and what it reads to its part. */
+/* Adds equation first + count to the group, and its reads to its part. Returns false if the larger
+ * group cannot be one launch. */
 static bool extend(const stn_system_task *task, const stn_machine *machine, const step_block *block,
                    const stn_system_program *program, stn_system_reads parts[2], step_group *group) {
     const int e = group->first + group->count;

@@ -13,13 +13,15 @@ typedef struct step_block {
     int x, y, vector, chained;
 } step_block;
 
-/* Where a block holds an array, as system_step.cu says: in registers, the planes of a thread's
- * column from `low` before the point's to `high` after it; in shared memory, a ring of so many
- * planes of the tile from `before` on, with a halo of rows before and after it and slots of points
- * on its two sides. ring 0: reads go to memory. made: the
- * assignment of a chained launch that computes the array; -1: none, it is copied from memory. */
+/* Where a block holds an array; system_step.cu draws it. */
 typedef struct step_array {
-    int low, high, before, ring, halo[4], made;
+    /* Planes before and after the point's. Except in chained launches, a thread's registers hold
+     * these planes of its column. */
+    int low, high;
+    int before;  /* the ring begins so many planes before the point's; negative: after it */
+    int ring;    /* planes of the ring in shared memory; 0: there is none, and reads go to memory */
+    int halo[4]; /* of the ring: rows before and after the tile, slots of points on its two sides */
+    int made;    /* the assignment of a chained launch that computes it; -1: copied from memory */
 } step_array;
 
 typedef struct step_storage {

@@ -1,5 +1,5 @@
-/* Strategy step: systems on a GPU, one launch for each assignment of each step. The kernel of an
- * assignment is rendered from its text. */
+/* Strategy step: systems on a GPU, one launch for each group of assignments in each step. A group's
+ * kernel is rendered from the text of its assignments. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "strategies/step/step_launch.h"
 #include "strategies/table.h"
 
-enum { ROTATED = 256 /* threads of a block of system_rotate */ };
+enum { ROTATE_THREADS = 256 /* threads of a block of system_rotate */ };
 #define MEMORY_PART 0.8
 
 /* Measured on an H200 (waves of orders 4 and 8, diffusion, Maxwell's equations): the fraction of
@@ -69,8 +69,8 @@ static int widest(const stn_system_task *task) {
     return vector;
 }
 
-/* Whether some launch of these blocks is chained, and the memory has room for the buffers of next
- * states that this takes, beside the caller's arrays. */
+/* True if blocks of this shape chain some launch and device memory holds the caller's arrays and
+ * the extra buffers of next states that chaining may need. */
 static bool is_chained(const stn_system_task *task, const stn_machine *machine, const step_block *block) {
     const int fields = task->system->nfields, arrays = task->arrays * (task->in_place ? 1 : 2) + fields;
     const double bytes = (double)stn_system_level_bytes(task) * (arrays + task->system->ncoefficients);
@@ -85,7 +85,7 @@ static bool is_chained(const stn_system_task *task, const stn_machine *machine, 
 }
 
 static size_t candidates(const stn_system_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
-    /* Lines, whose planes are single points; planes; volumes. */
+    /* Threads of a block along x and across, for grids of one, two and three dimensions. */
     static const struct {
         int x, y;
     } shapes[3][4] = {{{256, 1}, {128, 1}}, {{128, 1}, {256, 1}, {64, 1}}, {{16, 16}, {32, 8}, {16, 8}, {32, 4}}};
@@ -107,13 +107,12 @@ static step_block block_of(const stn_candidate *candidate) {
     return block;
 }
 
-/* Seconds of one launch. A block loads the planes of its queues first, which its predecessor has
- * read as well; the last blocks leave multiprocessors idle; few loads in flight wait for memory;
- * arrays without a ring are read again by each tap. Chained groups begin one after another, and
- * only other resident blocks compute meanwhile (fitted to Maxwell's equations; without chains such
- * a term ranks 3D diffusion wrongly). */
+/* Seconds of one launch. Counts the planes loaded before a march, idle multiprocessors of the last
+ * round, too few loads in flight, and arrays without a ring (factor 4). Chained candidates pay two
+ * latencies per round, divided by the resident blocks (fitted to Maxwell's equations); in others
+ * this term ranks 3D diffusion wrongly. */
 static double launch_seconds(const stn_system_task *task, const stn_machine *machine, const step_group *group,
-                             const step_block *block, double *again) {
+                             const step_block *block, double *load_factor) {
     const step_storage *storage = &group->storage;
     const int march = stn_system_march(task), threads = block->x * block->y;
     const double slot = (double)block->vector * (double)stn_dtype_size(task->dtype);
@@ -124,20 +123,20 @@ static double launch_seconds(const stn_system_task *task, const stn_machine *mac
     const double chunks = (double)stn_div_up(task->n[march], planes), rounds = tiles * chunks / (double)resident;
     const double arrays = storage->copied, halo = storage->copies - arrays;
     const double loads = (double)(planes + group->lag + group->back) * (arrays + rates.halo * halo) + storage->refill;
-    *again = tiles * threads * block->vector * loads * chunks / (arrays * (double)stn_system_task_numbers(task));
+    *load_factor = tiles * threads * block->vector * loads * chunks / (arrays * (double)stn_system_task_numbers(task));
     const double in_flight = (double)resident * threads * slot * storage->copies * storage->ahead;
     const double rate = fmin(rates.memory * machine->copy_bandwidth, in_flight / rates.latency);
     const double slots = tiles * chunks * threads * (loads + (double)planes * group->count);
-    const double fills = block->chained ? ceil(rounds) * 2 * rates.latency / storage->blocks : 0;
+    const double chain_latency = block->chained ? ceil(rounds) * 2 * rates.latency / storage->blocks : 0;
     return slots * slot / rate * fmin(fmax(1, ceil(rounds) / rounds), 2) *
                (1 + rates.narrow * (16 / fmin(slot, 16) - 1)) * (storage->complete ? 1 : 4) +
-           fills;
+           chain_latency;
 }
 
 static void estimate(const stn_system_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
     const step_block block = block_of(candidate);
-    double seconds = 0, again = 1;
+    double seconds = 0, load_factor = 1;
     char reason[200];
     step_group group;
     const double steps = (double)task->steps * (double)task->states;
@@ -145,11 +144,11 @@ static void estimate(const stn_system_task *task, const stn_machine *machine, co
     result->launches = 0;
     for (int e = 0; e < task->system->nequations; e += group.count) {
         if (!step_group_from(task, machine, &block, e, &group, reason, sizeof reason)) return;
-        seconds += launch_seconds(task, machine, &group, &block, &again);
+        seconds += launch_seconds(task, machine, &group, &block, &load_factor);
         result->launches += steps;
     }
     const double arithmetic = result->flops / machine->flops[result->unit];
-    result->halo_waste = fmax(0, again - 1);
+    result->halo_waste = fmax(0, load_factor - 1);
     result->seconds = fmax(seconds * steps, arithmetic) + result->launches * machine->launch_seconds;
 }
 
@@ -162,7 +161,7 @@ static stn_status make_rotate(stn_plan *plan, step_state *state, stn_error *erro
     if (!rotates) return STN_OK;
     stn_params_begin(&params);
     stn_params_elements(&params, plan->system.dtype);
-    stn_params_int(&params, "THREADS_X", ROTATED);
+    stn_params_int(&params, "THREADS_X", ROTATE_THREADS);
     STN_TRY(stn_kernel_make(plan->context, "system_rotate", &params, 0, &state->rotate, error));
     stn_plan_list_kernel(plan, state->rotate);
     return STN_OK;
@@ -194,7 +193,8 @@ static stn_status copy_level(stn_plan *plan, const stn_system_state *s, int f, i
                            stn_system_level_bytes(s->task), stream, error);
 }
 
-/* Copies levels that are older than the run, and those of a snapshot stack after state `number`. */
+/* Copies to the outputs the levels that still are the input's because the run is short; for a stack
+ * of snapshots, the levels of state `number` that are kept, to their place in the stack. */
 static stn_status copy_levels(stn_plan *plan, const stn_system_state *s, int64_t number, void *stream,
                               stn_error *error) {
     const stn_system_task *task = s->task;
@@ -216,8 +216,9 @@ static stn_status rotate(const step_state *state, const stn_system_state *s, voi
             .points = points, .count = stn_system_buffers(s->task, f), .by = stn_system_rotation(s->task, f)};
         if (!a.by) continue;
         memcpy(a.buffer, s->buffers[f], sizeof a.buffer);
-        const stn_launch shape = {
-            .grid = {(unsigned)stn_div_up(points, ROTATED), 1, 1}, .block = {ROTATED, 1, 1}, .stream = stream};
+        const stn_launch shape = {.grid = {(unsigned)stn_div_up(points, ROTATE_THREADS), 1, 1},
+                                  .block = {ROTATE_THREADS, 1, 1},
+                                  .stream = stream};
         STN_TRY(stn_module_launch(state->rotate->module, &shape, &a, error));
     }
     return STN_OK;
