@@ -17,14 +17,15 @@
 //     z = 1      |. 0 1 2|3 4 5 6|7 8 . .|
 //     z = 2      |. . 0 1|2 3 4 5|6 7 8 .|
 //
-// A thread computes one such word of ROWS rows and CHUNK planes, as in direct_tile: plane z
-// contributes to the outputs z-Z_HIGH .. z+Z_LOW, whose partial sums stay in registers. Words may
-// hold elements of the rows before and after; they only contribute to points that are not stored.
+// A word is VECTOR elements from an aligned address on. A thread computes one word of each of ROWS
+// rows and CHUNK planes, as in direct_tile: plane z contributes to the outputs z-Z_HIGH .. z+Z_LOW,
+// whose partial sums stay in registers. Words may hold elements of the rows before and after; they
+// only contribute to points that are not stored.
 //
 // Points whose taps reach past a side are computed one by one, by blocks of their own:
 //
 //     blocks of a grid   | faces normal to z | tile of planes | tile of planes | ..
-//     blocks of a tile   | points near the other sides | words |
+//     blocks of a tile   | points near the other sides | tiles of words | rests of rows |
 //
 // The threads of a block cover THREADS_X words by THREADS_Y groups of ROWS rows, so that they share
 // rows in L1. A rest of few words of a row has blocks of its own, whose threads are numbered along
@@ -45,7 +46,9 @@ constexpr skewed_taps skew_taps() {
         const int x = TAP_X[k] + SKEW_Z * TAP_Z[k] + SKEW_Y * TAP_Y[k];
         t.x[k] = x;
         for (int r = 0; r < ROWS; r++) {
-            // Columns are those of the thread's first row, so line i is i - Y_LOW rows further.
+            // A thread's words have the same skewed columns in all rows, so x is the same for each,
+            // and the row only selects the line: line i of the window is row i - Y_LOW, counted
+            // from the thread's first one.
             const int line = r + TAP_Y[k] + Y_LOW;
             if (x < t.from[line]) t.from[line] = x;
             if (x + VECTOR > t.past[line]) t.past[line] = x + VECTOR;
@@ -71,8 +74,8 @@ struct skew_arguments {
     // Words of a row, wherever it begins: tiles of THREADS_X words, and a rest.
     int tiles_x, rest;
     int tiles_z;
-    // Blocks for points of the faces normal to z; of a tile of planes, for points near the other
-    // sides, for tiles of words and for all words.
+    // Blocks for points of the faces normal to z; then for each tile of planes: those for points
+    // near the other sides, those for tiles of words, and those for all words, with the rests.
     int face_blocks, side_blocks, tile_blocks, word_blocks;
     REAL constant[3][2];  // value past each side, axes z, y, x
     REAL weight[NTAPS];
@@ -117,7 +120,7 @@ __device__ __forceinline__ void save_point(const skew_arguments &a, const STORE 
     *to = narrow<STORE>(sum);
 }
 
-// The i-th index of an axis among those within LOW and HIGH of its ends.
+// The i-th index among the first LOW and the last HIGH ones of an axis of n points.
 template <int LOW, int HIGH>
 __device__ __forceinline__ int near_side(int i, int n) {
     return i < LOW ? i : n - LOW - HIGH + i;
@@ -253,7 +256,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_skew(const 
     t.y = group * ROWS;
     t.z = z0 + threadIdx.x / PLANE_THREADS * CHUNK;
     if (t.y >= a.ny || t.z >= a.nz) return;
-    // The first column of all rows of this thread's group, moved back to an aligned address.
+    // The least skewed column at which a row of this thread's group begins in any of its planes; it
+    // is then moved back to an aligned address.
     const int origin =
         SKEW_Z * t.z + SKEW_Y * t.y + (SKEW_Z < 0 ? SKEW_Z * (CHUNK - 1) : 0) + (SKEW_Y < 0 ? SKEW_Y * (ROWS - 1) : 0);
     const int aligned = static_cast<int>(reinterpret_cast<unsigned long long>(t.grid) / sizeof(STORE) % SKEW_ALIGN);

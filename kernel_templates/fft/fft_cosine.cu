@@ -1,20 +1,22 @@
-// Cosine and sine transforms of types II and III (Makhoul 1980) of lines in shared memory, each of
-// which is read once and written once: the FFT of the line's points in another order, and twiddle
-// factors c_k = scale * exp(-pi i k / 2n) for a line of n numbers.
+// Cosine and sine transforms (DCT, DST) of types II and III (Makhoul 1980). A line is read once and
+// written once; between, in shared memory, its points in another order are transformed by an FFT.
+// For a line of n numbers the twiddle factors are c_k = scale * exp(-pi i k / 2n).
 //
 //     v[j] = x[2j] for 2j < n, otherwise x[2n - 1 - 2j]
 //     type II    y[k] = c_k V[k] + c_k* V[n-k],  V = FFT of v                  V[n] = V[0]
-//     type III   v = inverse FFT of V, V[k] = c_k* (x[k] - i x[n-k]), y by v   x[n] = 0
+//     type III   v = inverse FFT of V, V[k] = c_k* (x[k] - i x[n-k])           x[n] = 0
+//                y[2j] = v[j] for 2j < n, otherwise y[2n - 1 - 2j] = v[j]
 //     sine       type II: x[2j + 1] is negated, y is reversed; type III: the other way round
 //
-// COSINE_ROWS 0: lines of n = N strided points. A point is a pair of neighbouring numbers, whose
-// transforms are the real and the imaginary part.
+// COSINE_ROWS 0: lines of n = N strided points. A point is a pair of neighbouring numbers: one
+// line in its real parts and one in its imaginary parts, which are transformed together.
 //
 //                column pair 0 1 2 ..   LINE_COUNT lines of a block, THREADS_X threads for each
 //     points     | | | |  -> stage 0 -> shared memory -> stage 1 -> .. -> last stage -> frequencies
 //
-// A line may be shared by a cluster of LINE_SHARES blocks, as in fft_shared. In type II a block
-// then has both V[k] and V[n-k].
+// This is type II; type III runs through the same stages from frequencies to points. A line may be
+// shared by a cluster of LINE_SHARES blocks, as in fft_shared. In type II a block then has both
+// V[k] and V[n-k].
 //
 // COSINE_ROWS 1: lines of n = 2N adjacent numbers, transformed as N complex points z: v[2j] and
 // v[2j + 1] are real and imaginary parts of z[j], and four adjacent numbers of x are two points,
@@ -50,7 +52,7 @@ struct cosine_arguments {
     const REAL *roots;                  // twiddle factors of device/shared_fft.cuh
     const REAL *cosines;                // c_k for k <= N, then of rows exp(-pi i k / N)
     long long in_stride, out_stride;    // pairs of numbers between points
-    long long in_line[3], out_line[3];  // between lines: innermost loop, then two outer loops
+    long long in_line[3], out_line[3];  // pairs between lines: innermost loop, then two outer loops
     long long lines;                    // of the innermost loop
     unsigned tiles, rows;               // blocks per innermost loop; length of the second loop
 };
@@ -71,7 +73,7 @@ struct line_work {
 __device__ __forceinline__ value cosine_root(const line_work &w, int k) { return load_pair(w.cosines + 2 * k); }
 __device__ __forceinline__ value half_root(const line_work &w, int k) { return load_pair(w.cosines + 2 * (N + 1 + k)); }
 __device__ __forceinline__ value negated(value z) { return {-z.re, -z.im}; }
-// The number of x (type III: y) that is v[j]; those from odd places are negated in sine transforms.
+// The index in x (type III: in y) of number v[j]; sine transforms negate numbers at odd indices.
 __device__ __forceinline__ int place_of(int j) { return 2 * j < N ? 2 * j : 2 * N - 1 - 2 * j; }
 __device__ __forceinline__ value signed_by(value z, int place) { return COSINE_SINE && place % 2 ? negated(z) : z; }
 // Where number k of the frequencies of a line of n numbers is.
@@ -151,9 +153,9 @@ __device__ __forceinline__ void store_points(const line_work &w, long long strid
     }
 }
 // With a = c_k V[k] and b = c_k* V[n-k]: y[k] = a + b, y[n-k] = i (a - b).
-// A thread does the butterflies t and P - t together; in a cluster also 0 and P / 2, their own
-// mirror images. A block of it has EACH of the remainders below R0 / 2 of t by R0, and their mirror
-// images; with remainder 0 go all multiples of R0 / 2.
+// A thread does the butterflies t and P - t together; in a cluster also 0 and P / 2, each of which
+// is its own mirror image. A block of a cluster does those t of which t % R0 is one of EACH
+// remainders below R0 / 2, and their mirror images; all multiples of R0 / 2 go with remainder 0.
 __device__ __forceinline__ void store_frequencies(const line_work &w, long long stride) {
     constexpr int PAIRS = LINE_SHARES == 1 ? P / 2 + 1 : last_stage::COUNT / 2, EACH = (R0 / LINE_SHARES + 1) / 2;
 #pragma unroll 1
@@ -184,8 +186,8 @@ __device__ __forceinline__ void store_frequencies(const line_work &w, long long 
 }
 
 // ---- rows
-// Pair m of adjacent numbers of a row is in the points p = m / 2 and N - 1 - p: the real part of
-// one and the imaginary part of the other.
+// Numbers 2m and 2m + 1 of a row are Re z[p] and Im z[q] for even m, otherwise Im z[p] and Re z[q],
+// where p = m / 2, rounded down, and q = N - 1 - p.
 __device__ __forceinline__ REAL &part_of(const line_work &w, int point, int part) {
     return reinterpret_cast<REAL *>(w.line + padded<line_shape>(point) * LINE_COUNT)[part];
 }
@@ -196,7 +198,7 @@ __device__ __forceinline__ void load_row(const line_work &w) {
         part_of(w, N - 1 - m / 2, 1 - m % 2) = COSINE_SINE ? -pair.im : pair.im;
     }
 }
-// After the inverse, which exchanges real and imaginary parts.
+// Stores a row after the inverse, whose results have real and imaginary parts exchanged.
 __device__ __forceinline__ void store_row(const line_work &w) {
     for (int m = w.t; m < N && w.active; m += THREADS_X) {
         const REAL even = part_of(w, m / 2, 1 - m % 2), odd = part_of(w, N - 1 - m / 2, m % 2);

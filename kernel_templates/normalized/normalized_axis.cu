@@ -1,10 +1,11 @@
 // One step of a normalized convolution with adjacent taps along one axis.
 //
-//     value(i) = sum over taps k of  w[k] * value(i + k)
-//     share(i) = (sum over taps k of  w[k] * share(i + k)) * scale         scale = 1 / sum of w
+//     value'(i) = sum over taps k of  w[k] * value(i + k)           k = -TAPS_LOW .. TAPS_HIGH
+//     share'(i) = (sum over taps k of  w[k] * share(i + k)) * scale         scale = 1 / sum of w
 //
-// A thread computes ROWS points along the axis from pairs in shared memory, which the threads load
-// side by side; each pair is read once for all sums that it contributes to.
+// A thread computes ROWS points along the axis from pairs (value, share), see pair.cuh, in shared
+// memory, which the threads load side by side; each pair is read once for all sums that it
+// contributes to.
 //
 //     ALONG_X 0: a block                          ALONG_X 1: a warp
 //          32 columns, a lane each                  lane 0       lane 1           lane 31
@@ -59,8 +60,8 @@ __device__ __forceinline__ normalized_pair load_pair(const axis_arguments &a, co
     return {a.past[i == PAST_HIGH][0], a.past[i == PAST_HIGH][1]};
 }
 
-// Loads the pairs of a line that a tile needs into its places, STEP threads side by side, several
-// before the first is stored.
+// Loads the pairs of a line that a tile needs. Each of STEP threads takes every STEP-th pair, and
+// loads AHEAD of them before it stores the first.
 template <bool INSIDE, int STEP>
 __device__ __forceinline__ void fill(const axis_arguments &a, const STORE *line, int thread, long long first,
                                      long long n, long long stride, normalized_pair *tile) {
@@ -88,6 +89,7 @@ __device__ __forceinline__ void add_taps(const axis_arguments &a, const normaliz
 #pragma unroll
         for (int i = 0; i < ROWS + GROUP - 1; i++) {
             if (first + i >= ROWS + HALO) continue;
+            // Groups begin at multiples of ROWS, so place(first) + place(i) = place(first + i).
             const normalized_pair point = from[place(first) + place(i)];
 #pragma unroll
             for (int j = 0; j < ROWS; j++)

@@ -1,5 +1,6 @@
-// Points of a normalized convolution: a weighted sum of values, and the share of the weights whose
-// points are there, from 0 to 1. Arrays have pairs, or numbers: the value, or value / share.
+// A point of a normalized convolution is a pair: a weighted sum of values, and the share, from 0 to
+// 1, of the weights whose points are not missing. An array has pairs or numbers. A number that is
+// read has share 1, or 0 if it is missing; the number that is written is value / share.
 #pragma once
 #include "device/number.cuh"
 #include "params.cuh"
@@ -9,7 +10,7 @@ struct alignas(2 * sizeof(REAL)) normalized_pair {
 };
 
 __device__ __forceinline__ normalized_pair pair_of(const normalized_pair &pair) { return pair; }
-// A number counts whole, or, if it is NaN and NaN is missing, not at all.
+// A number is missing if it is NaN and NAN_IS_MISSING is set.
 template <class STORED>
 __device__ __forceinline__ normalized_pair pair_of(const STORED &number) {
     const REAL value = static_cast<REAL>(to_double(number));
@@ -18,7 +19,7 @@ __device__ __forceinline__ normalized_pair pair_of(const STORED &number) {
 }
 
 __device__ __forceinline__ void put_pair(normalized_pair *to, const normalized_pair &sum) { *to = sum; }
-// Where no point is there, 0 / 0: NaN.
+// If all points are missing, the number is 0 / 0, NaN.
 template <class STORED>
 __device__ __forceinline__ void put_pair(STORED *to, const normalized_pair &sum) {
     put(to, sum.value / sum.share);

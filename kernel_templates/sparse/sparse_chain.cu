@@ -1,11 +1,12 @@
-// Several steps of 2D taps at once, a sum of few separable terms, as chains of two 2:4 sparse
-// products on the tensor cores.
+// Several steps of a 2D stencil at once. Their taps together are a sum of a few separable terms,
+// each of which is a chain of two 2:4 sparse products on the tensor cores.
 //
 //     out(y, x) = sum over q, i, j of  u[q][i] v[q][j] in(y + i - Y_LOW, x + j - X_LOW)
 //
 // that is, transposed, T_q = V_q X^T and out = sum over q of U_q T_q^T, where U and V are banded
-// matrices of 16 outputs, half zeros, encoded by the launcher. A block marches down WIDE columns,
-// 16 for each warp, 16 rows an iteration. Eight rows make a right factor of V; its sums, 16 columns
+// matrices with one row for each of 16 outputs. The launcher orders their columns so that at most
+// half of each group is nonzero, and encodes them (encode.h). A block marches down WIDE columns, 16
+// for each warp, 16 rows an iteration. Eight rows make a right factor of V; its sums, 16 columns
 // x of those eight rows y, are directly words of the right factor of U:
 //
 //            row y ->
@@ -13,25 +14,27 @@
 //     ..    |  8 rows   ..    8 rows                                 (x g + 8, the same)
 //     x 15  |     |     |     |     |     of U's right factor:       column g, words of t
 //
-// Rows are assigned to the eight columns as U's groups need them (device/sparse.cuh), so nothing
-// moves between lanes. x is ordered so that a lane ends with four adjacent outputs of rows g and g
-// + 8. Product K of U for a block of 16 rows takes the same words as product K - SETS for the next
-// block: T is computed once, and added to the sums of DEPTH blocks, of which sum[d] still needs
-// DEPTH - 1 - d iterations:
+// The eight rows are not adjacent: they are chosen so that each lane computes the very words that
+// it needs for U (device/sparse.cuh), and nothing moves between lanes. x is ordered so that a lane
+// ends with four adjacent outputs of rows g and g + 8. Product K of U for a block of 16 rows takes
+// the same words as product K - SETS for the next block. So an iteration's words, of 16 rows from
+// each half of U's window (in f16 one set, in f32 two), are computed once and added to the sums of
+// DEPTH blocks; each row of T is computed twice, once in either half. In iteration s, sum[d]
+// belongs to block s - d, which then lacks DEPTH - 1 - d iterations:
 //
 //     iteration s    sum[0], block s, += U(0) T(s)     sum[1], block s - 1, += U(1) T(s)
 //                    ..    sum[DEPTH - 1] is complete
 //
-// Rows arrive in a ring of STAGES chunks of shared memory, each row once; AHEAD chunks arrive while
-// WINDOW are computed on:
+// Rows arrive in a ring of STAGES chunks of 32 rows in shared memory, each row once; AHEAD chunks
+// arrive while WINDOW chunks are computed on. A row of a chunk:
 //
-//     chunk:   LEAD | WIDE outputs | columns right of them | unused
+//     LEAD | WIDE outputs | columns right of them | unused
 //
 // Lines are padded so that the words of two neighbouring lines are in different banks.
 //
 // Where rows begin at any element (VECTOR 1), lines are copied and moved as in unaligned.cuh, and
-// outputs leave by shared memory, an iteration later, as whole rows of the block: words of a row
-// that two warps store are stored in parts, which takes the time of several.
+// outputs go through shared memory, from which each warp stores whole rows of the block later: a
+// word that two warps share would be stored in parts, which takes as long as several words.
 //
 // For 1024 points in windows of 64 (15 steps of reach 1, f16): 48 products a term, 96 cycles; 32
 // reads of 512 bytes for all terms, 128 cycles of shared memory; memory takes 220.
@@ -47,11 +50,12 @@ constexpr int THREADS = 32 * WARPS, SLOT = 16 / sizeof(STORED), POINTS_OF_WORD =
 constexpr int TALL = 64, WIDE = 16 * WARPS, RING_CHUNK = 32;
 constexpr bool UNALIGNED = VECTOR == 1;  // rows begin at any element
 constexpr int COLUMNS = WIDE - 16 + 8 * HALVES * POINTS_OF_WORD, SLOTS = COLUMNS / SLOT;
-// Pitch of lines modulo 128 bytes.
-constexpr int BANKS = (HALVES % 8 == 4 ? 8 : 16) * POINTS_OF_WORD;
+// Pitch of lines modulo 128 bytes, in elements.
+constexpr int PITCH_REMAINDER = (HALVES % 8 == 4 ? 8 : 16) * POINTS_OF_WORD;
 using lines = unaligned_lines<STORED, COLUMNS, RING_CHUNK, THREADS, X_HIGH, X_SIDE_LOW, X_SIDE_HIGH>;
 using grid = grid_lines<STORED, Y_SIDE_LOW, Y_SIDE_HIGH>;
-constexpr int PITCH = round_up(COLUMNS + (UNALIGNED ? lines::SPARE : 0) - BANKS, 32 * POINTS_OF_WORD) + BANKS;
+constexpr int PITCH =
+    round_up(COLUMNS + (UNALIGNED ? lines::SPARE : 0) - PITCH_REMAINDER, 32 * POINTS_OF_WORD) + PITCH_REMAINDER;
 constexpr int STAGE = RING_CHUNK * PITCH, RING_SIZE = STAGES * STAGE;
 // Rows from the first half of U's window to the second.
 constexpr int SECOND = 4 * HALVES_Y * POINTS_OF_WORD;
@@ -63,11 +67,11 @@ constexpr int DEPTH = (PRODUCTS_Y + SETS - 1) / SETS;
 static_assert(LEAD % SLOT == 0, "copies of 16 bytes");
 static_assert(HALVES_Y % 2 == 0, "products of one size, which the blocks of rows share");
 static_assert(AHEAD >= 1, "the next chunk arrives while this one is computed on");
-// UNALIGNED: outputs of 16 rows, of this iteration and the previous one. Neighbouring rows are in
-// different banks; unused elements lie before and after each.
 static_assert(WARPS % 2 == 0, "rows of a warp begin at the same place in words");
+// UNALIGNED: blocks of 16 rows of outputs, of this chunk and the previous one. Neighbouring rows
+// are in different banks; unused elements lie before and after each.
 constexpr int LEAVING_PITCH = WIDE + 16, LEAVING = 16 * LEAVING_PITCH, LEAVING_BLOCKS = 2 * RING_CHUNK / 16;
-static_assert(RING_CHUNK == 32, "an iteration leaves two blocks, or one at the end");
+static_assert(RING_CHUNK == 32, "a chunk leaves two blocks, or one at the end");
 
 struct chain_arguments {
     const STORED *in;
@@ -130,9 +134,9 @@ __device__ __forceinline__ void load_chunk(const chain_arguments &a, const copie
             stage, place, [&](int line) { return g.line(line); }, x0, a.nx);
 }
 
-// UNALIGNED: leaves a warp's block of 16 x 16 outputs in shared memory, at column 16 warp + 4 t.
-__device__ __forceinline__ void leave_block(STORED *leaving, float scale, int warp, int g, int t,
-                                            const float (&sum)[2][4]) {
+// UNALIGNED: puts a warp's block of 16 x 16 outputs into shared memory, at column 16 warp + 4 t.
+__device__ __forceinline__ void put_block(STORED *leaving, float scale, int warp, int g, int t,
+                                          const float (&sum)[2][4]) {
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         const four_outputs<STORED> four = gather(leaving, sum[0][2 * half] * scale, sum[0][2 * half + 1] * scale,
@@ -154,8 +158,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
     extern __shared__ __align__(128) unsigned char stn_shared[];
     STORED *const shared = reinterpret_cast<STORED *>(stn_shared) + ALIGNMENT_PAD;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
-    const long long block = blockIdx.x, x0 = block % a.tiles_x * WIDE, iterations = block / a.tiles_x % a.march_blocks;
-    const long long first = iterations * a.iterations,
+    const long long block = blockIdx.x, x0 = block % a.tiles_x * WIDE, march_block = block / a.tiles_x % a.march_blocks;
+    const long long first = march_block * a.iterations,
                     last = first + a.iterations < a.steps ? first + a.iterations : a.steps;
     const STORED *const in = a.in + block / a.tiles_x / a.march_blocks * a.in_batch;
     STORED *const out = a.out + block / a.tiles_x / a.march_blocks * a.out_batch;
@@ -168,13 +172,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
     wait_for_previous_launch();
 
     const int line = first_line<STORED>(g, HALVES_Y), column = first_column<STORED>(t, HALVES) + 16 * warp;
-    int at = line * PITCH + column, next = 0, filled = 0,
-        step = 0;  // `filled`: the chunk of the ring that is filled next
+    // `fill_place`: the chunk of the ring that is filled next.
+    int at = line * PITCH + column, next = 0, fill_place = 0, step = 0;
     STORED *const leaving = shared + RING_SIZE + SLOT;
-    // UNALIGNED: chunks whose lines are in place, and steps whose outputs were stored. Step s
-    // leaves 16 rows from row 16 (s - DEPTH + 1) of the block on, of which each warp stores every
-    // WARPS-th.
-    int moved = 0, arrived = 0, stored = 0;
+    // UNALIGNED: chunks whose lines are in place (the next one is chunk `move_place` of the ring),
+    // and steps whose outputs were stored. Step s leaves 16 rows from row 16 (s - DEPTH + 1) of the
+    // block on, of which each warp stores every WARPS-th.
+    int moved = 0, move_place = 0, stored = 0;
     const long long first_row = first * TALL;
     const int rows = static_cast<int>(a.ny - first_row < 16 * steps ? a.ny - first_row : 16 * steps);
     line_stores<STORED, WIDE> stores;
@@ -200,15 +204,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
 #pragma unroll 1
                 for (; moved < chunk + WINDOW && moved < chunks; moved++) {
                     const grid g = {in, a.in_y, a.ny, a.nx, first_row - Y_LOW + RING_CHUNK * moved};
-                    lines::arrange<PITCH>(shared + arrived * STAGE, g, x0 - LEAD);
-                    arrived = arrived + 1 == STAGES ? 0 : arrived + 1;
+                    lines::arrange<PITCH>(shared + move_place * STAGE, g, x0 - LEAD);
+                    move_place = move_place + 1 == STAGES ? 0 : move_place + 1;
                 }
             __syncthreads();  // also: all threads have finished with the chunk that is filled next
         }
         if (next < chunks)
-            load_chunk(a, mine, in, first * TALL - Y_LOW + RING_CHUNK * next, x0 - LEAD, shared + filled * STAGE);
+            load_chunk(a, mine, in, first * TALL - Y_LOW + RING_CHUNK * next, x0 - LEAD, shared + fill_place * STAGE);
         copy_async_commit();
-        next++, filled = filled + 1 == STAGES ? 0 : filled + 1;
+        next++, fill_place = fill_place + 1 == STAGES ? 0 : fill_place + 1;
         if (chunk < 0) continue;
         if constexpr (UNALIGNED) store_left();
 #pragma unroll 1
@@ -221,8 +225,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
             at += 16 * PITCH;
             if (at >= RING_SIZE) at -= RING_SIZE;
             if constexpr (UNALIGNED)
-                leave_block(leaving + step % LEAVING_BLOCKS * LEAVING, static_cast<float>(a.scale), warp, g, t,
-                            sum[DEPTH - 1]);
+                put_block(leaving + step % LEAVING_BLOCKS * LEAVING, static_cast<float>(a.scale), warp, g, t,
+                          sum[DEPTH - 1]);
             else if (step >= DEPTH - 1)
                 store_block<VECTOR>(out, a.out_y, a.ny, a.nx, static_cast<float>(a.scale),
                                     first * TALL + 16LL * (step - (DEPTH - 1)), x0 + 16 * warp, g, t, sum[DEPTH - 1]);

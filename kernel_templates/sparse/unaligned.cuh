@@ -1,16 +1,16 @@
-// Copies of grid lines that may begin at any element into shared memory, and stores of such lines,
-// in words of 4 bytes, for sparse_chain.
+// For sparse_chain: copies of grid lines, which may begin at any element, into shared memory, and
+// stores of such lines, in words of 4 bytes.
 //
-// In f16 a line's first column may be the second half of a word. Its words are then copied from the
-// element before it on, and moved by one element when they have arrived:
+// In f16 a line's first column may be the second half of a word. The line is then copied as whole
+// words, beginning with the element before it, and moved by one element once they have arrived:
 //
 //     copied   | . x0 | x1 x2 | x3 x4 | ..         moved   | x0 x1 | x2 x3 | x4 x5 | ..
 //
-// Where a line reaches past a side of the grid, words of the nearest columns of the grid are copied
-// instead, and the columns past the side are filled when these have arrived, mostly from columns
-// that the line has: no thread waits for a load while others could compute. The word that holds the
-// first or last point of a grid's line may hold an element of the line before or after it, too;
-// only the elements before the first line and after the last one are never read.
+// Where a line reaches past a side, words inside of the grid are copied instead, and the columns
+// past the side are filled afterwards, mostly from shared memory, where no thread waits for a load.
+// A word that holds a line's first or last point may hold an element beside the line (of a
+// neighbouring one, or between them), which is read too; elements before the grid's first line and
+// after its last one are never read.
 //
 // A warp copies, moves and fills LINES / warps adjacent lines of a stage, so that it waits only for
 // its own copies.
@@ -19,7 +19,7 @@
 #include "device/element.cuh"
 #include "device/sparse.cuh"
 
-// Elements from the beginning of the word that holds *at to it: 0 or 1.
+// The element's index within its word of 4 bytes: 0 or 1, in f32 always 0.
 template <class STORED>
 __device__ __forceinline__ int place_in_word(const STORED *at) {
     return static_cast<int>(reinterpret_cast<unsigned long long>(at) / sizeof(STORED) % (4 / sizeof(STORED)));
@@ -35,7 +35,7 @@ struct grid_lines {
     __device__ __forceinline__ bool inside(int count) const { return y0 >= 0 && y0 + count <= ny; }
     __device__ __forceinline__ long long index(int line) const { return fold_far<LOW, HIGH>(y0 + line, ny); }
     __device__ __forceinline__ const STORED *line(int line) const { return grid + index(line) * pitch; }
-    // place_in_word() of a line of the grid.
+    // place_in_word() of the first point of line `index`, of which the lowest bits suffice.
     __device__ __forceinline__ int place(long long index) const {
         return (place_in_word(grid) + static_cast<int>(index) * static_cast<int>(pitch)) & (4 / sizeof(STORED) - 1);
     }
@@ -45,12 +45,12 @@ struct grid_lines {
 // HIGH: sides of the axis along x; RIGHT: columns past its high side that are filled.
 template <class STORED, int COLUMNS, int LINES, int THREADS, int RIGHT, int LOW, int HIGH>
 struct unaligned_lines {
-    static constexpr int POINTS = 4 / sizeof(STORED), WARPS_OF = THREADS / 32, EACH = LINES / WARPS_OF;
-    // Words of a line that begins at the last element of one.
-    static constexpr int WORDS = COLUMNS / POINTS + POINTS - 1, UNIT = 16 / sizeof(STORED);
-    // Further elements of a line in shared memory.
+    static constexpr int POINTS = 4 / sizeof(STORED), BLOCK_WARPS = THREADS / 32, WARP_LINES = LINES / BLOCK_WARPS;
+    // The most words that COLUMNS columns span: those of a line that begins within a word.
+    static constexpr int WORDS = COLUMNS / POINTS + POINTS - 1, SLOT = 16 / sizeof(STORED);
+    // Elements of shared memory that a line takes beyond COLUMNS, for the word more that it spans.
     static constexpr int SPARE = POINTS > 1 ? POINTS : 0;
-    static_assert(LINES % WARPS_OF == 0 && COLUMNS % UNIT == 0, "each warp has as many lines, of whole units");
+    static_assert(LINES % BLOCK_WARPS == 0 && COLUMNS % SLOT == 0, "each warp has as many lines, of whole slots");
 
     static __device__ __forceinline__ bool inside(long long x0, long long nx) {
         return x0 > 0 && x0 + POINTS * WORDS <= nx;
@@ -77,12 +77,12 @@ struct unaligned_lines {
     // Line i goes to stage + i * PITCH.
     template <int PITCH, class GRID>
     static __device__ __forceinline__ void copy(STORED *stage, const GRID &g, long long x0) {
-        const int lane = threadIdx.x % 32, first = threadIdx.x / 32 * EACH;
+        const int lane = threadIdx.x % 32, first = threadIdx.x / 32 * WARP_LINES;
         STORED *const to = stage + first * PITCH + POINTS * lane;
         if (inside(x0, g.nx) && g.inside(LINES)) {
             const STORED *at = g.grid + (g.y0 + first) * g.pitch + x0;
 #pragma unroll
-            for (int i = 0; i < EACH; i++, at += g.pitch) {
+            for (int i = 0; i < WARP_LINES; i++, at += g.pitch) {
                 const STORED *const from = at - place_in_word(at) + POINTS * lane;
 #pragma unroll
                 for (int k = 0; k < WORDS; k += 32)
@@ -92,9 +92,10 @@ struct unaligned_lines {
             return;
         }
         if (short_lines(g.nx)) return;
-        // For a line that begins at each place in a word: the columns, relative to x0, of the words
-        // that this lane copies. Words past a side are replaced by words near that side, where
-        // possible by a different one for each lane: lanes that read one word may take a turn each.
+        // column[p]: of lines that begin at place p of a word, the columns, counted from x0, of the
+        // words that this lane copies. Words past a side are replaced by words near that side,
+        // where possible by a different one for each lane: lanes that read one word may take a turn
+        // each.
         constexpr int TURNS = (WORDS + 31) / 32;
         const int begin = begin_of(x0), end = end_of(x0, g.nx);
         int column[POINTS][TURNS];
@@ -123,10 +124,10 @@ struct unaligned_lines {
         if (g.y0 > 0 && g.y0 + LINES < g.ny) {
             const STORED *at = g.grid + (g.y0 + first) * g.pitch + x0;
 #pragma unroll
-            for (int i = 0; i < EACH; i++, at += g.pitch) copy_line(i, at, false, false);
+            for (int i = 0; i < WARP_LINES; i++, at += g.pitch) copy_line(i, at, false, false);
         } else
 #pragma unroll 1
-            for (int i = 0; i < EACH; i++) {
+            for (int i = 0; i < WARP_LINES; i++) {
                 const long long index = g.index(first + i);
                 copy_line(i, g.grid + index * g.pitch + x0, index == 0, index + 1 == g.ny);
             }
@@ -134,17 +135,19 @@ struct unaligned_lines {
     // Moves the lines of this warp, whose copies have arrived, and fills columns past sides.
     template <int PITCH, class GRID>
     static __device__ __forceinline__ void arrange(STORED *stage, const GRID &g, long long x0) {
-        const int first = threadIdx.x / 32 * EACH;
+        const int first = threadIdx.x / 32 * WARP_LINES;
         STORED *const to = stage + first * PITCH;
         if constexpr (POINTS > 1) {
             __syncwarp();
             if (g.inside(LINES)) {
+                // With an odd pitch every second line begins within a word, otherwise all or none.
                 const int place = g.place(g.y0 + first), next = static_cast<int>(g.pitch) & 1;
 #pragma unroll 1
-                for (int i = next ? 1 - place : place ? 0 : EACH; i < EACH; i += 1 + next) move_line(to + i * PITCH);
+                for (int i = next ? 1 - place : place ? 0 : WARP_LINES; i < WARP_LINES; i += 1 + next)
+                    move_line(to + i * PITCH);
             } else
 #pragma unroll 1
-                for (int i = 0; i < EACH; i++)
+                for (int i = 0; i < WARP_LINES; i++)
                     if (g.place(g.index(first + i))) move_line(to + i * PITCH);
         }
         if (inside(x0, g.nx)) return;
@@ -154,15 +157,15 @@ struct unaligned_lines {
     // Moves a line by one element.
     static __device__ __forceinline__ void move_line(STORED *line) {
         const int lane = threadIdx.x % 32;
-        STORED *const at = line + UNIT * lane;
+        STORED *const at = line + SLOT * lane;
 #pragma unroll
-        for (int k = 0; k < COLUMNS; k += 32 * UNIT) {
-            const bool present = UNIT * lane < COLUMNS - k;
+        for (int k = 0; k < COLUMNS; k += 32 * SLOT) {
+            const bool present = SLOT * lane < COLUMNS - k;
             word_run<4> run = {};
             unsigned next = 0;
             if (present) {
                 run = *reinterpret_cast<const word_run<4> *>(at + k);
-                next = *reinterpret_cast<const unsigned *>(at + k + UNIT);
+                next = *reinterpret_cast<const unsigned *>(at + k + SLOT);
             }
             __syncwarp();
 #pragma unroll
@@ -171,16 +174,17 @@ struct unaligned_lines {
             if (present) *reinterpret_cast<word_run<4> *>(at + k) = run;
         }
     }
-    // Fills columns of EACH lines past sides, and the first and last points of the grid. Past a
-    // side at which the axis ends only the neighbour of the last point needs a value: other columns
-    // have those of the line's points.
+    // Fills the columns past sides, and the grid's first and last point where copy() left them
+    // out. Where the axis ends at a side, only the column next to it is set, to the line's first or
+    // last point: its word may hold an element of another line. Further columns hold points of the
+    // line already.
     template <int PITCH, class GRID>
     static __device__ __forceinline__ void fill(STORED *lines, const GRID &g, int first, long long x0) {
         const int lane = threadIdx.x % 32, begin = begin_of(x0), end = min(end_of(x0, g.nx), COLUMNS);
         const bool all = short_lines(g.nx);
         if (POINTS > 1 && !all && (g.y0 <= 0 || g.y0 + LINES >= g.ny)) {
 #pragma unroll 1
-            for (int i = lane; i < EACH; i += 32) {
+            for (int i = lane; i < WARP_LINES; i += 32) {
                 const long long index = g.index(first + i);
                 const STORED *const row = g.grid + index * g.pitch;
                 if (index == 0 && x0 <= 0) lines[i * PITCH + begin] = row[0];
@@ -189,16 +193,16 @@ struct unaligned_lines {
             __syncwarp();
         }
         if (!repeats<LOW, HIGH>() && !all) {
-            static_assert(2 * EACH <= 32, "a lane for each end of each line");
-            const bool high = lane >= EACH;
-            STORED *const line = lines + lane % EACH * PITCH;
-            if (lane < 2 * EACH && (high ? end < COLUMNS : begin > 0))
+            static_assert(2 * WARP_LINES <= 32, "a lane for each end of each line");
+            const bool high = lane >= WARP_LINES;
+            STORED *const line = lines + lane % WARP_LINES * PITCH;
+            if (lane < 2 * WARP_LINES && (high ? end < COLUMNS : begin > 0))
                 line[high ? end : begin - 1] = line[high ? end - 1 : begin];
             return;
         }
         const int low = all ? end : max(begin, 0), each = low + min(all ? COLUMNS : RIGHT, COLUMNS - end);
 #pragma unroll 1
-        for (int k = lane; k < EACH * each; k += 32) {
+        for (int k = lane; k < WARP_LINES * each; k += 32) {
             const int i = k / each, n = k % each, column = n < low ? n : end + n - low;
             STORED *const line = lines + i * PITCH;
             const long long from = fold_far<LOW, HIGH>(x0 + column, g.nx);
@@ -230,7 +234,8 @@ struct line_stores {
         for (int k = 0; k < TURNS; k++) whole[k] = (k > 0 || element >= 0) && element + (32 * k + 1) * POINTS <= count;
         stores_single = POINTS > 1 && lane < 2 && (lane ? count + place & 1 : place);
     }
-    // Stores the next line, `from` in shared memory; the element before it can be read, too.
+    // Stores the next line, which begins at `from` in shared memory; in f16 also reads the word
+    // before it.
     __device__ __forceinline__ void store(const STORED *from, int lane) {
         const unsigned *const left = reinterpret_cast<const unsigned *>(from) + lane;
 #pragma unroll

@@ -5,10 +5,10 @@
 //     a block      marches with its tile through a chunk of planes
 //     blocks       x fastest, then rows, then chunks, then the batch
 //
-// Planes are those along axis SYSTEM_MARCH: z of a 3D grid; y of a 2D grid, whose planes are single
-// rows. system_value is rendered from the text of an assignment as a sequence of
-// `const REAL tN = ...;`, which reads arrays by around.field<A>(z, y, x) and
-// around.shared<A>(z, y, x) (a coefficient that all grids of a batch share), and numbers by
+// Planes are perpendicular to axis SYSTEM_MARCH: z of a 3D grid; y of a 2D grid, where a plane is
+// one row. system_value is rendered from the text of an assignment as a sequence of
+// `const REAL tN = ...;`, which reads arrays by around.field<A>(dz, dy, dx) and
+// around.shared<A>(dz, dy, dx) (a coefficient that all grids of a batch share), and numbers by
 // around.number(I).
 //
 // Planes arrive in shared memory by asynchronous copies, SYSTEM_AHEAD iterations before they are
@@ -19,24 +19,24 @@
 //
 //     plane     -LOW . . . 0 . . . HIGH               +------------------------+
 //     queue     [ held . . . . . . held ]             |  rows before           |   The corners are
-//                                                     |    +--------------+    |   copied if some
-//     ring         [BEFORE . . . . HIGH . HIGH+AHEAD] |slot|     tile     |slot|   read needs them.
-//                                                     |    +--------------+    |
+//                                                     |     +------------+     |   copied if some
+//     ring        [-BEFORE . . . . HIGH . HIGH+AHEAD] |slots|    tile    |slots|   read needs them.
+//                                                     |     +------------+     |
 //                                                     |  rows after            |
 //                                                     +------------------------+
 //
 // Arrays for which shared memory does not suffice are read from memory.
 //
-// In a chained launch assignments from number SYSTEM_LATER on read next states that the ones before
-// it compute. They follow SYSTEM_LAG planes behind in the same march:
+// In a chained launch, assignments from number SYSTEM_LATER on read next states that earlier ones
+// compute. They follow SYSTEM_LAG planes behind in the same march:
 //
 //     plane m              by assignments 0 to SYSTEM_LATER - 1, on the tile and on the halo that
 //                          later ones read, from rings in shared memory into such rings
 //     plane m - LAG        by the other ones
 //
 // The halo's points, and SYSTEM_BACK planes before a chunk and LAG after it, are computed by
-// neighbouring blocks as well; only their own blocks store them. All arrays that are read at
-// offsets wrap along the axes of these halos, so that a point past a side is its own source.
+// neighbouring blocks as well; only their own blocks store them. Along the axes of these halos all
+// arrays that are read at offsets wrap, so that points past a side can be computed like any others.
 //
 // Reads STORE, REAL, VECTOR, SYSTEM_ARRAYS, SYSTEM_OUTPUTS, SYSTEM_VALUES, SYSTEM_FREEZES,
 // SYSTEM_SIDES, SYSTEM_PAST, SYSTEM_SHARED, SYSTEM_MARCH, SYSTEM_LOW, SYSTEM_HIGH, SYSTEM_BEFORE,
@@ -378,7 +378,7 @@ struct assign<SYSTEM_OUTPUTS> {
 
 // ---- a chained launch
 
-// Assignments I to END - 1 of the thread's own slot in plane m, which it stores or not.
+// Assignments I to END - 1 of the thread's own slot in plane m: evaluated first, stored separately.
 template <int I, int END>
 struct chain {
     __device__ __forceinline__ static void evaluate_own(const place &t, int m, slot (&result)[END]) {
@@ -396,7 +396,7 @@ struct chain<END, END> {
     __device__ __forceinline__ static void store(const place &, int, const slot (&)[END]) {}
 };
 
-// Warps that compute halos of the arrays before array `a`: each halo begins with another warp.
+// Threads, in whole warps, for the halos of arrays before `a`: each halo begins with another warp.
 __device__ constexpr int halo_begin(int a) {
     return a ? halo_begin(a - 1) + (SYSTEM_MADE[a - 1] < 0 ? 0 : (halo_of(a - 1) + 31) / 32 * 32) : 0;
 }
