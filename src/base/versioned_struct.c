@@ -8,7 +8,6 @@
 
 /* The layouts of release 0.2.0, the first one with a tag. */
 #define LAYOUT(name) const stn_layout stn_layout_##name = {"stn_" #name, {sizeof(stn_##name)}}
-LAYOUT(problem);
 LAYOUT(spectral_conv);
 LAYOUT(context_options);
 LAYOUT(plan_options);
@@ -16,6 +15,7 @@ LAYOUT(execution);
 LAYOUT(system_problem);
 LAYOUT(system_arrays);
 /* With a member since then. */
+const stn_layout stn_layout_problem = {"stn_problem", {offsetof(stn_problem, normalized), sizeof(stn_problem)}};
 const stn_layout stn_layout_transform = {"stn_transform", {offsetof(stn_transform, orthogonal), sizeof(stn_transform)}};
 
 stn_status stn_read_versioned_struct(const stn_layout *layout, const void *given, void *into, stn_error *error) {
