@@ -23,7 +23,7 @@ struct point_arguments {
     const point_tap *taps;
     long long n[3], in_stride[3], out_stride[3];  // axes z, y, x; strides in elements
     long long in_batch, out_batch;
-    long long points, all;           // points in all grids of the batch; taps
+    long long points, ntaps;         // points in all grids of the batch; taps
     int reach[3][2];                 // reach of the taps towards each side
     int side[3][2];                  // boundary_kind
     normalized_pair constant[3][2];  // past each side
@@ -39,7 +39,7 @@ extern "C" __global__ void __launch_bounds__(THREADS_X) normalized_point(const _
         const point_place p = place_of(a, i);
         const STORE *const grid = a.in + p.grid_number * a.in_batch;
         normalized_pair sum = {};
-        for (int k = 0; k < a.all; k++) {
+        for (int k = 0; k < a.ntaps; k++) {
             const point_tap &tap = a.taps[k];
             const long long at[3] = {p.at[0] + tap.z, p.at[1] + tap.y, p.at[2] + tap.x};
             add_tap(sum, tap.weight,

@@ -41,6 +41,17 @@ stn_status stn_device_upload(stn_device *device, void *to, const void *from, siz
     return status;
 }
 
+stn_status stn_device_replace(stn_device *device, void **table, size_t held, const void *from, size_t bytes,
+                              stn_error *error) {
+    if (*table) STN_TRY(stn_device_synchronize_all(device, error));
+    if (*table && bytes > held) {
+        stn_device_free(device, *table);
+        *table = NULL;
+    }
+    if (!*table) STN_TRY(stn_device_alloc(device, bytes, table, error));
+    return stn_device_upload(device, *table, from, bytes, error);
+}
+
 stn_status stn_device_download(stn_device *device, void *to, const void *from, size_t bytes, stn_error *error) {
     if (!bytes) return STN_OK;
     STN_TRY(stn_device_enter(device, error));

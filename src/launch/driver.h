@@ -63,6 +63,11 @@ bool stn_machine_for_arch(const char *arch, stn_machine *machine);
 stn_status stn_device_alloc(stn_device *device, size_t bytes, void **pointer, stn_error *error);
 void stn_device_free(stn_device *device, void *pointer);
 stn_status stn_device_upload(stn_device *device, void *to, const void *from, size_t bytes, stn_error *error);
+/* Uploads a table that launches read, of which *table has `held` bytes, or is NULL: then memory is
+ * allocated. Otherwise waits for all work of the device, which may still read the old one, and
+ * allocates again if that is too small. *table is NULL if there is no memory. */
+stn_status stn_device_replace(stn_device *device, void **table, size_t held, const void *from, size_t bytes,
+                              stn_error *error);
 stn_status stn_device_download(stn_device *device, void *to, const void *from, size_t bytes, stn_error *error);
 stn_status stn_device_copy(stn_device *device, void *to, const void *from, size_t bytes, void *stream,
                            stn_error *error);

@@ -183,12 +183,7 @@ static stn_status upload_taps(stn_plan *plan, stn_error *error) {
                                .x = (int32_t)o[2]};
         stn_put_real(task->dtype, task->taps[k].weight, table[k].weight);
     }
-    stn_status status = STN_OK;
-    if (!state->taps)
-        status = stn_device_alloc(plan->context->device, size, &state->taps, error);
-    else /* running executions still read the old weights */
-        status = stn_device_synchronize_all(plan->context->device, error);
-    if (!status) status = stn_device_upload(plan->context->device, state->taps, table, size, error);
+    const stn_status status = stn_device_replace(plan->context->device, &state->taps, size, table, size, error);
     free(table);
     return status;
 }

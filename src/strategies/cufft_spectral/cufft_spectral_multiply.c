@@ -75,21 +75,6 @@ static stn_status fill_parts(const stn_task *task, const cufft_spectral_range *r
     return good ? STN_OK : stn_fail_memory(error, "the roots of a symbol", (size_t)lines * 32);
 }
 
-static stn_status upload(stn_device *device, cufft_spectral_multiply *m, const double *tables, size_t size,
-                         stn_error *error) {
-    /* executions may still read them */
-    if (m->tables) STN_TRY(stn_device_synchronize_all(device, error));
-    if (m->tables && size > m->size) {
-        stn_device_free(device, m->tables);
-        m->tables = NULL;
-    }
-    if (!m->tables) {
-        STN_TRY(stn_device_alloc(device, size, &m->tables, error));
-        m->size = size;
-    }
-    return stn_device_upload(device, m->tables, tables, size, error);
-}
-
 static stn_status make_tables(stn_context *context, const stn_task *task, const cufft_spectral_range *range,
                               cufft_spectral_multiply *m, stn_error *error) {
     const int64_t angles = stn_min(range->count[2], CHUNK), turns = stn_div_up(range->count[2], CHUNK);
@@ -106,7 +91,8 @@ static stn_status make_tables(stn_context *context, const stn_task *task, const 
     fill_turns(task->n[2], 0, 1, angles, tables + first);
     fill_turns(task->n[2], range->first[2], CHUNK, turns, tables + first + 2 * angles);
     stn_status status = fill_parts(task, range, &m->symbol, tables, error);
-    if (status == STN_OK) status = upload(context->device, m, tables, size, error);
+    if (status == STN_OK) status = stn_device_replace(context->device, &m->tables, m->size, tables, size, error);
+    if (status == STN_OK && size > m->size) m->size = size;
     free(tables);
     return status;
 }

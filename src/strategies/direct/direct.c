@@ -176,12 +176,8 @@ static stn_status upload_taps(stn_plan *plan, direct_state *state, stn_error *er
     fill_taps(&plan->task, weights, &state->at.out, tables + size);
     fill_taps(&plan->task, weights, &state->at.work, tables + 2 * size);
     free(weights);
-    stn_status status = STN_OK;
-    if (!state->taps)
-        status = stn_device_alloc(plan->context->device, 3 * size, &state->taps, error);
-    else /* running executions still read the old weights */
-        status = stn_device_synchronize_all(plan->context->device, error);
-    if (status == STN_OK) status = stn_device_upload(plan->context->device, state->taps, tables, 3 * size, error);
+    const stn_status status =
+        stn_device_replace(plan->context->device, &state->taps, 3 * size, tables, 3 * size, error);
     free(tables);
     return status;
 }

@@ -445,14 +445,7 @@ static stn_status make_tables(stn_plan *plan, spectral_four_step_state *state, s
     if (!tables) return stn_fail_memory(error, "the tables of a plan", size);
     stn_status status = STN_OK;
     if (!fill(&plan->task, state, tables)) status = stn_fail_memory(error, "the roots of a symbol", size);
-    if (status == STN_OK && state->tables) /* Pending executions read the old ones. */
-        status = stn_device_synchronize_all(device, error);
-    if (status == STN_OK && state->tables && size > before) {
-        stn_device_free(device, state->tables);
-        state->tables = NULL;
-    }
-    if (status == STN_OK && !state->tables) status = stn_device_alloc(device, size, &state->tables, error);
-    if (status == STN_OK) status = stn_device_upload(device, state->tables, tables, size, error);
+    if (status == STN_OK) status = stn_device_replace(device, &state->tables, before, tables, size, error);
     if (status == STN_OK) state->size = size;
     free(tables);
     return status;

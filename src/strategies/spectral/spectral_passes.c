@@ -200,19 +200,6 @@ static void place_tables(const stn_task *task, spectral_state *state) {
     state->parts = allocated(&state->size, (size_t)(shape->columns * shape->symbol.parts) * sizeof(double));
 }
 
-static stn_status upload(stn_plan *plan, spectral_state *state, const void *tables, size_t size, stn_error *error) {
-    stn_device *device = plan->context->device;
-    if (state->tables) { /* Pending executions still read the old ones. */
-        STN_TRY(stn_device_synchronize_all(device, error));
-        if (size > state->size) {
-            stn_device_free(device, state->tables);
-            state->tables = NULL;
-        }
-    }
-    if (!state->tables) STN_TRY(stn_device_alloc(device, size, &state->tables, error));
-    return stn_device_upload(device, state->tables, tables, size, error);
-}
-
 stn_status spectral_make_tables(stn_plan *plan, spectral_state *state, stn_error *error) {
     const spectral_shape *shape = &state->shape;
     bool wide = spectral_wide(&plan->task);
@@ -228,10 +215,9 @@ stn_status spectral_make_tables(stn_plan *plan, spectral_state *state, stn_error
     stn_shared_fft_half_roots(&shape->line[2], wide, tables + state->half);
     stn_symbol_angles(&shape->symbol, (double *)(void *)(tables + state->angles));
     stn_status status = fill_parts(plan, shape, (double *)(void *)(tables + state->parts), error);
-    size_t size = state->size;
-    state->size = before;
-    if (status == STN_OK) status = upload(plan, state, tables, size, error);
-    state->size = size;
+    const size_t size = state->size;
+    if (status == STN_OK)
+        status = stn_device_replace(plan->context->device, &state->tables, before, tables, size, error);
     free(tables);
     return status;
 }

@@ -113,12 +113,9 @@ static void order_taps(const stn_task *task, point_arguments *a, point_tap *to) 
 static stn_status upload(stn_plan *plan, const void *table, size_t size, stn_error *error) {
     typed_state *state = plan->state;
     if (!plan->machine.present) return STN_OK;
-    if (!state->table)
-        STN_TRY(stn_device_alloc(plan->context->device, size, &state->table, error));
-    else /* running executions still read the old weights */
-        STN_TRY(stn_device_synchronize_all(plan->context->device, error));
+    const stn_status status = stn_device_replace(plan->context->device, &state->table, size, table, size, error);
     state->arguments.taps = state->table;
-    return stn_device_upload(plan->context->device, state->table, table, size, error);
+    return status;
 }
 
 static stn_status upload_taps(stn_plan *plan, stn_error *error) {
