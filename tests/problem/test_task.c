@@ -198,7 +198,8 @@ Test(task, one_state_has_no_stride_of_snapshots) {
 
 Test(task, structs_of_other_sizes) {
     stn_problem problem = good();
-    const size_t released[] = {0, offsetof(stn_problem, normalized), sizeof problem}; /* 0.2.0, and now */
+    /* None, the size in release 0.2.0, and the size now. */
+    const size_t released[] = {0, offsetof(stn_problem, normalized), sizeof problem};
     for (size_t i = 0; i < sizeof released / sizeof *released; i++) {
         problem.struct_size = released[i];
         stn_task task = made(&problem);
