@@ -19,6 +19,10 @@ static stn_status check(const stn_problem *problem, const stn_filter_taps *taps,
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the problem of a filter has a stencil, several steps, a source or snapshots, or is in place: "
                         "make a plan for it");
+    if (problem->normalized)
+        return stn_fail(error, STN_ERROR_UNSUPPORTED,
+                        "the problem of a filter is normalized, which only plans on GPUs are: filter the values and a "
+                        "mask of the points that are there, and divide");
     if (taps->rank < 1 || taps->rank > STN_MAX_RANK || taps->axes < 1 || taps->axes > taps->rank)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the taps of a filter have %d of %d axes: give 1 to 3 axes, and 1 or more of them to the taps",
@@ -89,6 +93,7 @@ stn_status stn_filter_run(stn_context *context, const stn_problem *problem, cons
         goto done;
     }
     copy.in_element = copy.out_element;
+    copy.alignment = 0; /* the first filter's result, whose numbers may be wider, is never in memory */
     STN_TRY_GOTO(status, make_task(&copy, taps->next, &next, error), done);
     if (taps->next->next || taps->next->rank != taps->rank || !stn_host_separable_applies(&task, &next))
         status =

@@ -212,6 +212,8 @@ Test(strategy, a_filter_has_the_result_of_a_plan) {
     filter.axes = 2;
     filter.count = 0;
     refused(stn_filter_run(context, &problem, &filter, in, out, &error), &error, "0 taps");
+    problem.normalized = STN_NORMALIZED_NAN;
+    cr_expect_eq(stn_filter_run(context, &problem, &filter, in, out, &error), STN_ERROR_UNSUPPORTED);
     problem.steps = 2;
     refused(stn_filter_run(context, &problem, &filter, in, out, &error), &error, "make a plan");
     stn_plan_destroy(plan);
@@ -277,6 +279,7 @@ Test(strategy, two_filters_at_once_are_one_after_the_other) {
         cr_assert_eq(stn_filter_run(context, &problem, &second, between, expected, &error), STN_OK, "%s",
                      error.message);
         problem.in_element = round % 6 >= 3 ? from : STN_ELEMENT_DTYPE;
+        problem.alignment = (int)stn_element_size(stn_element_size(from) < stn_element_size(to) ? from : to);
         first.next = &second;
         cr_assert_eq(stn_filter_run(context, &problem, &first, in, got, &error), STN_OK, "%s", error.message);
         cr_assert_arr_eq(got, expected, sizeof got, "round %d", round);
