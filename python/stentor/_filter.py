@@ -407,10 +407,11 @@ def raised(weights: np.ndarray) -> np.ndarray:
 
     Sums that are truncated to integers then keep constants: 7, not 6.999 and so 6. Weights that are
     multiples of 2^-16, such as whole numbers, have exact sums and are unchanged: increased, they
-    would round some sums of both signs down, 4 to 3.999."""
+    would round some sums of both signs down, 4 to 3.999. Weights of 0 change nothing, since only
+    some filters leave them out before."""
     if abs(math.fsum(weights) - 1) > 1e-14 or not np.any(weights * 65536 % 1):
         return weights
-    return weights * (1 + (len(weights) + 2) * np.abs(weights).sum() * 2.0 ** -52)
+    return weights * (1 + (np.count_nonzero(weights) + 2) * math.fsum(np.abs(weights)) * 2.0 ** -52)
 
 
 def _narrow(shape: Tuple[int, ...], passes: List[Pass]) -> int:

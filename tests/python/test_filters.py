@@ -96,6 +96,17 @@ class Random(unittest.TestCase):
                       getattr(ndimage, name)(x, wide, mode=mode, cval=cval))
         self.each(16, body)
 
+    def test_integers_have_one_result_in_all_layouts(self):
+        """Small, large and strided arrays are filtered in different ways, also to wider types."""
+        def body(rng):
+            w, output = rng.permutation([0.1, -0.1, 0.3, 0.3, -0.1, 0.3, 0, -0.1, 0.3]), str(rng.choice(['i2', 'i4', 'i8']))
+            x = rng.integers(-999, 999, (200, 160)).astype('i2')
+            expected, few = stentor.correlate1d(x, w, output=output), slice(50, 150)
+            for given, rows in ((x[::-1], slice(None, None, -1)), (x[few], few), (np.repeat(x[few], 2, 1)[:, ::2], few)):
+                np.testing.assert_array_equal(stentor.correlate1d(given, w, output=output), expected[rows])
+            agree(self, stentor.gaussian_filter(x, 1.3, output=output), ndimage.gaussian_filter(x, 1.3, output=output), slack=2)
+        self.each(4, body)
+
     def test_outputs_of_the_other_byte_order(self):
         x = np.arange(12).reshape(3, 4) * 10
         for dtype in ('>i4', '>u2', '>f4'):
