@@ -42,12 +42,15 @@ struct grid_lines {
 };
 
 // Columns x0 .. x0 + COLUMNS - 1 of LINES lines; x0 is a multiple of the elements of a word. LOW,
-// HIGH: sides of the axis along x; RIGHT: columns past its high side that are filled.
+// HIGH: sides of the axis along x; RIGHT: columns past its high side that taps reach.
 template <class STORED, int COLUMNS, int LINES, int THREADS, int RIGHT, int LOW, int HIGH>
 struct unaligned_lines {
     static constexpr int POINTS = 4 / sizeof(STORED), BLOCK_WARPS = THREADS / 32, WARP_LINES = LINES / BLOCK_WARPS;
     // The most words that COLUMNS columns span: those of a line that begins within a word.
     static constexpr int WORDS = COLUMNS / POINTS + POINTS - 1, SLOT = 16 / sizeof(STORED);
+    // Columns past the high side that are set: also the one whose word may hold an element beside
+    // the line, since that may be infinite or NaN, which a weight of 0 does not take away.
+    static constexpr int FILLED = RIGHT > 0 ? RIGHT : POINTS - 1;
     // Elements of shared memory that a line takes beyond COLUMNS, for the word more that it spans.
     static constexpr int SPARE = POINTS > 1 ? POINTS : 0;
     static_assert(LINES % BLOCK_WARPS == 0 && COLUMNS % SLOT == 0, "each warp has as many lines, of whole slots");
@@ -200,7 +203,7 @@ struct unaligned_lines {
                 line[high ? end : begin - 1] = line[high ? end - 1 : begin];
             return;
         }
-        const int low = all ? end : max(begin, 0), each = low + min(all ? COLUMNS : RIGHT, COLUMNS - end);
+        const int low = all ? end : max(begin, 0), each = low + min(all ? COLUMNS : FILLED, COLUMNS - end);
 #pragma unroll 1
         for (int k = lane; k < WARP_LINES * each; k += 32) {
             const int i = k / each, n = k % each, column = n < low ? n : end + n - low;
