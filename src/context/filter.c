@@ -93,7 +93,7 @@ stn_status stn_filter_run(stn_context *context, const stn_problem *problem, cons
         goto done;
     }
     copy.in_element = copy.out_element;
-    copy.alignment = 0; /* the first filter's result, whose numbers may be wider, is never in memory */
+    copy.alignment = 0; /* the intermediate result, which may be wider, is never in memory */
     STN_TRY_GOTO(status, make_task(&copy, taps->next, &next, error), done);
     if (taps->next->next || taps->next->rank != taps->rank || !stn_host_separable_applies(&task, &next))
         status =
