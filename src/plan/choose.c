@@ -104,19 +104,39 @@ static void rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t m
     insert_ranked(plan, &entry);
 }
 
+/* Whether no candidate of the strategy can become the first row. */
+static bool is_dominated(const stn_plan *plan, const stn_strategy *strategy) {
+    return strategy->least_seconds && plan->ranked && plan->ranking[0].applies &&
+           plan->kind->least_seconds(plan, strategy) > stn_estimate_cost(&plan->ranking[0].estimate);
+}
+
+/* best: only the first row is of interest. The strategies with a lower bound come last then, when
+ * the best of the others is known. */
+static void rank_strategies(stn_plan *plan, const char *name, size_t most, double given, bool best, double *least) {
+    const stn_strategy *strategy;
+    for (int bounded = 0; bounded <= best; bounded++)
+        for (size_t i = 0; (strategy = plan->kind->strategies[i]); i++)
+            if (is_named(name, strategy) && (!best || bounded == (strategy->least_seconds != NULL)) &&
+                !(best && is_dominated(plan, strategy)))
+                rank_strategy(plan, strategy, most, given, least);
+}
+
 /* The first turn admits candidates within the error bound. If there are none, the second turn
  * admits those with about the least predicted error, which the plan's description reports. */
-void stn_plan_rank(stn_plan *plan, const char *name, size_t most) {
-    const stn_strategy *strategy;
-    if (most > MOST_CANDIDATES) most = MOST_CANDIDATES;
+static void rank(stn_plan *plan, const char *name, size_t most, bool best) {
     double given = 0, least = INFINITY;
     for (int turn = 0; turn < 2; turn++, given = ABOUT_LEAST * least) {
         plan->ranked = 0;
-        for (size_t i = 0; (strategy = plan->kind->strategies[i]); i++)
-            if (is_named(name, strategy)) rank_strategy(plan, strategy, most, given, &least);
+        rank_strategies(plan, name, most, given, best, &least);
         if (plan->ranked && plan->ranking[0].applies) return;
     }
 }
+
+void stn_plan_rank(stn_plan *plan, const char *name, size_t most) {
+    rank(plan, name, most < MOST_CANDIDATES ? most : MOST_CANDIDATES, false);
+}
+
+void stn_plan_rank_best(stn_plan *plan, const char *name) { rank(plan, name, STN_CANDIDATES, true); }
 
 void stn_plan_take(stn_plan *plan, const stn_ranked *row) {
     plan->strategy = row->strategy;

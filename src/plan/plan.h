@@ -142,6 +142,9 @@ stn_plan_mode stn_plan_mode_of(const stn_plan_options *options);
 /* Fills the ranking, by estimate. name: NULL or "auto" for all strategies; most: candidates of each
  * strategy. */
 void stn_plan_rank(stn_plan *plan, const char *name, size_t most);
+/* The same where only the first row is of interest: strategies whose lower bound is above the cost
+ * of another one are left out. */
+void stn_plan_rank_best(stn_plan *plan, const char *name);
 /* Ranks the candidates, by wisdom or else by estimate, and takes the first one. Fails where no
  * strategy applies. */
 stn_status stn_plan_choose(stn_plan *plan, const stn_plan_options *options, stn_error *error);

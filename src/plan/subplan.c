@@ -55,11 +55,16 @@ bool stn_subplan_estimate_generic(const stn_task *task, const stn_machine *machi
 }
 
 /* The plan only borrows its work, so it is never destroyed. */
-static bool estimate(stn_plan *plan, const stn_machine *machine, const char *name, stn_estimate *result) {
-    plan->machine = *machine;
-    stn_plan_rank(plan, name, STN_CANDIDATES);
-    if (!plan->ranked || !plan->ranking[0].applies) return false;
-    *result = plan->ranking[0].estimate;
+static bool estimate(const stn_kind *kind, const void *work, const stn_machine *machine, const char *name,
+                     stn_estimate *result) {
+    stn_plan plan = {.kind = kind, .machine = *machine};
+    if (kind == stn_kinds[STN_KIND_STENCIL])
+        plan.task = *(const stn_task *)work;
+    else
+        plan.fft = *(const stn_fft *)work;
+    stn_plan_rank_best(&plan, name);
+    if (!plan.ranked || !plan.ranking[0].applies) return false;
+    *result = plan.ranking[0].estimate;
     return true;
 }
 
@@ -122,8 +127,8 @@ static void put_fft(const stn_fft *fft, stn_text *key) {
 }
 
 /* Strategies that divide a run ask for the same parts again, for each of their candidates. */
-static bool estimate_once(stn_plan *plan, const stn_machine *machine, const char *name, stn_text *key,
-                          stn_estimate *result) {
+static bool estimate_once(const stn_kind *kind, const void *work, const stn_machine *machine, const char *name,
+                          stn_text *key, stn_estimate *result) {
     struct {
         stn_estimate estimate;
         bool served;
@@ -132,7 +137,7 @@ static bool estimate_once(stn_plan *plan, const stn_machine *machine, const char
     stn_search_cache *found = key->failed ? NULL : machine->found;
     if (!stn_search_cache_lookup(found, STN_SEARCH_CACHE_SUBPLAN, key->data, key->size, &known, sizeof known)) {
         memset(&known, 0, sizeof known);
-        known.served = estimate(plan, machine, name, &known.estimate);
+        known.served = estimate(kind, work, machine, name, &known.estimate);
         stn_search_cache_store(found, STN_SEARCH_CACHE_SUBPLAN, key->data, key->size, &known, sizeof known);
     }
     stn_text_clear(key);
@@ -141,17 +146,15 @@ static bool estimate_once(stn_plan *plan, const stn_machine *machine, const char
 }
 
 bool stn_subplan_estimate(const stn_task *task, const stn_machine *machine, const char *name, stn_estimate *result) {
-    stn_plan plan = {.kind = stn_kinds[STN_KIND_STENCIL], .task = *task};
     stn_text key = STN_TEXT_EMPTY;
     put_task(task, &key);
-    return estimate_once(&plan, machine, name, &key, result);
+    return estimate_once(stn_kinds[STN_KIND_STENCIL], task, machine, name, &key, result);
 }
 
 bool stn_subplan_estimate_fft(const stn_fft *fft, const stn_machine *machine, const char *name, stn_estimate *result) {
-    stn_plan plan = {.kind = stn_kinds[STN_KIND_FFT], .fft = *fft};
     stn_text key = STN_TEXT_EMPTY;
     put_fft(fft, &key);
-    return estimate_once(&plan, machine, name, &key, result);
+    return estimate_once(stn_kinds[STN_KIND_FFT], fft, machine, name, &key, result);
 }
 
 stn_status stn_subplan_set_weights(stn_plan *plan, const stn_task *from, stn_error *error) {
