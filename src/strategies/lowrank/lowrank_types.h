@@ -6,6 +6,13 @@
 #include "launch/machine.h"
 #include "problem/task.h"
 
+/* A decomposition of the power of a task's taps, kept in the context's cache: chunks of other lengths
+ * need it again. `numbers` are everything besides the taps that the result depends on. The lookup is
+ * false where nothing is there. */
+#define LOWRANK_KEY_NUMBERS 5
+bool lowrank_lookup(const stn_task *task, const double numbers[LOWRANK_KEY_NUMBERS], void *result, size_t size);
+void lowrank_store(const stn_task *task, const double numbers[LOWRANK_KEY_NUMBERS], const void *result, size_t size);
+
 /* One phrase for all ranks that says why there is no candidate. */
 extern const char lowrank_none[];
 
