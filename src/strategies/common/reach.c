@@ -124,7 +124,8 @@ static void multiply_taps(const power *a, const power *b, int64_t count, long do
     }
 }
 
-/* Error bounds of these taps. Searches spend most of their time here, in vectorisable loops. */
+/* Error bounds of these taps, of each pair once for a square, whose sums are symmetric in i and j.
+ * Searches spend most of their time here, in vectorisable loops. */
 static bool multiply_errors(const power *a, const power *b, int64_t count, double *to) {
     const double rounding = (double)(stn_min(a->count, b->count) + 2) * (double)LDBL_EPSILON;
     double *own = malloc(2 * (size_t)stn_max(b->count, 1) * sizeof *own), *size = own + (own ? b->count : 0);
@@ -134,10 +135,12 @@ static bool multiply_errors(const power *a, const power *b, int64_t count, doubl
         own[j] = b->error[j] + rounding * tap, size[j] = tap + b->error[j];
     }
     for (int64_t i = 0; i < a->count && i < count; i++) {
-        const double tap = (double)fabsl(a->tap[i]), error = a->error[i];
+        const int twice = a == b ? 2 : 1;
+        const double tap = twice * (double)fabsl(a->tap[i]), error = twice * a->error[i];
         const int64_t end = stn_min(b->count, count - i);
         double *const at = to + i;
-        for (int64_t j = 0; j < end; j++) at[j] += tap * own[j] + error * size[j];
+        if (a == b && 2 * i < count) at[i] += (tap * own[i] + error * size[i]) / 2;
+        for (int64_t j = a == b ? i + 1 : 0; j < end; j++) at[j] += tap * own[j] + error * size[j];
     }
     for (int64_t i = 0; i < count; i++) to[i] *= ABOVE;
     free(own);
