@@ -76,7 +76,8 @@ static void insert_ranked(stn_plan *plan, const stn_ranked *entry) {
 static void rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t most, double given, double *least) {
     const stn_kind *kind = plan->kind;
     stn_ranked entry = {.strategy = strategy};
-    stn_candidate list[MOST_CANDIDATES] = {0};
+    stn_candidate list[MOST_CANDIDATES];
+    memset(list, 0, most * sizeof *list); /* candidates are compared as bytes */
     double own = INFINITY, asked = 0;
     entry.applies = kind->applies(plan, strategy, entry.reason, sizeof entry.reason);
     size_t count = entry.applies ? kind->candidates(plan, strategy, list, most) : 0, met = 0;

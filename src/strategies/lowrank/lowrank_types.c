@@ -29,8 +29,7 @@ static stn_search_cache *key_of(const stn_task *task, const double numbers[LOWRA
 bool lowrank_lookup(const stn_task *task, const double numbers[LOWRANK_KEY_NUMBERS], void *result, size_t size) {
     stn_text key = STN_TEXT_EMPTY;
     stn_search_cache *found = key_of(task, numbers, &key);
-    const bool known =
-        stn_search_cache_lookup(found, STN_SEARCH_CACHE_LOWRANK, key.data, key.size, result, size);
+    const bool known = stn_search_cache_lookup(found, STN_SEARCH_CACHE_LOWRANK, key.data, key.size, result, size);
     stn_text_clear(&key);
     return known;
 }

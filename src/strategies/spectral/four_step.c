@@ -185,8 +185,8 @@ static bool search(const stn_task *task, const stn_machine *machine, const line 
                    spectral_four_step_choice *choice) {
     const limits l = limits_of(task, machine);
     const bool wide = spectral_wide(task);
-    const lengths_key key = {line->n, line->period,    {line->reach[0], line->reach[1]}, longest, (int64_t)l.most,
-                             (int64_t)l.shares, wide};
+    const lengths_key key = {
+        line->n, line->period, {line->reach[0], line->reach[1]}, longest, (int64_t)l.most, (int64_t)l.shares, wide};
     struct {
         spectral_four_step_choice choice;
         bool any;
