@@ -134,10 +134,10 @@ static void add(stn_estimate *sum, const stn_estimate *one, double times) {
 
 /* roughly: the last chunk is estimated as a chunk like the first, which saves a ranking of all
  * strategies. This does not apply where it reads padded rows and writes others, which may rule out
- * the strategy of the first. False where some chunk has no strategy, or the chunks take `most`
- * seconds or more. */
+ * the strategy of the first. */
 static bool estimate_chunks(const stn_task *task, const stn_machine *machine, division by, bool roughly, double most,
                             stn_estimate *result) {
+    /* Returns false where a chunk has no strategy, or the chunks take `most` seconds or more. */
     const double times[CHUNKS] = {1, (double)later_chunks(task, by), has_last(task, by)};
     stn_estimate first = {0}, one;
     *result = (stn_estimate){.stepping = false};

@@ -28,12 +28,12 @@ typedef struct rates {
     stn_unit unit;
 } rates;
 
-/* The transform of the whole grid by which transforms are estimated. */
-stn_task aperiodic_cost_sample(const shape *s);
 /* The cheapest strategy for this task among those that transform whole grids, or that step; NULL if
  * none serves it. */
 const char *aperiodic_cost_transforms(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
 const char *aperiodic_cost_steps(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
+/* The transform of the whole grid by which transforms are estimated. */
+stn_task aperiodic_cost_sample(const shape *s);
 
 /* False if no strategy transforms this grid, or none steps it. */
 bool aperiodic_cost_rates(const shape *s, const stn_machine *machine, rates *made);
