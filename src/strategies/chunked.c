@@ -135,8 +135,8 @@ static void add(stn_estimate *sum, const stn_estimate *one, double times) {
 /* roughly: the last chunk is estimated as a chunk like the first, which saves a ranking of all
  * strategies. This does not apply where it reads padded rows and writes others, which may rule out
  * the strategy of the first. */
-static bool estimate_chunks(const stn_task *task, const stn_machine *machine, division by, bool roughly, double most,
-                            stn_estimate *result) {
+static bool estimate_chunks(const stn_task *task, const stn_machine *machine, division by, bool roughly,
+                            stn_estimate *result, double most) {
     /* Returns false where a chunk has no strategy, or the chunks take `most` seconds or more. */
     const double times[CHUNKS] = {1, (double)later_chunks(task, by), has_last(task, by)};
     stn_estimate first = {0}, one;
@@ -160,7 +160,7 @@ static bool estimate_chunks(const stn_task *task, const stn_machine *machine, di
 
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
-    if (!estimate_chunks(task, machine, division_of(candidate), false, INFINITY, result)) result->seconds = INFINITY;
+    if (!estimate_chunks(task, machine, division_of(candidate), false, result, INFINITY)) result->seconds = INFINITY;
 }
 
 typedef struct search {
@@ -183,7 +183,7 @@ static void try_division(search *s, division by) {
     }
     if (chunks < 2 || by.steps > INT32_MAX || (double)chunks * s->least >= s->cost) return;
     if (even && chunks % 2) return;
-    if (!estimate_chunks(task, &s->plan->machine, by, true, s->cost, &all) || all.error > stn_error_bound(task)) return;
+    if (!estimate_chunks(task, &s->plan->machine, by, true, &all, s->cost) || all.error > stn_error_bound(task)) return;
     if (stn_estimate_cost(&all) < s->cost) s->cost = stn_estimate_cost(&all), s->best = by;
 }
 
