@@ -15,10 +15,16 @@ static bool is_named(const char *name, const stn_strategy *strategy) {
     return !name || !strcmp(name, "auto") || !strcmp(name, strategy->name);
 }
 
-stn_status stn_plan_check_name(const stn_kind *kind, const char *name, stn_error *error) {
+stn_status stn_plan_find_strategy(const stn_kind *kind, const char *name, const stn_strategy **strategy,
+                                  stn_error *error) {
     char known[256] = "auto";
+    *strategy = NULL;
+    if (!name || !strcmp(name, "auto")) return STN_OK;
     for (size_t i = 0; kind->strategies[i]; i++) {
-        if (is_named(name, kind->strategies[i])) return STN_OK;
+        if (!strcmp(name, kind->strategies[i]->name)) {
+            *strategy = kind->strategies[i];
+            return STN_OK;
+        }
         strncat(known, ", ", sizeof known - strlen(known) - 1);
         strncat(known, kind->strategies[i]->name, sizeof known - strlen(known) - 1);
     }

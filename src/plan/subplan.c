@@ -3,13 +3,22 @@
 #include "context/search_cache.h"
 #include "plan/plan.h"
 
+static stn_status choose_generic(stn_plan *plan, stn_error *error) {
+    stn_ranked row;
+    if (!stn_plan_generic(plan, &row))
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "no strategy has a kernel for all problems that serves this one");
+    stn_plan_take(plan, &row);
+    return plan->strategy->prepare(plan, error);
+}
+
 static stn_status build(const stn_plan *parent, const stn_kind *kind, const void *work, uint64_t steps,
-                        const char *name, stn_plan **result, stn_error *error) {
+                        const char *name, bool generic, stn_plan **result, stn_error *error) {
     stn_plan *plan;
     *result = NULL;
     STN_TRY(stn_plan_copy(parent, kind, work, steps, &plan, error));
-    stn_status status = stn_plan_choose(plan, &(stn_plan_options){.strategy = name}, error);
-    if (status == STN_OK) status = stn_plan_prepare(plan, error);
+    stn_status status =
+        generic ? choose_generic(plan, error) : stn_plan_choose(plan, &(stn_plan_options){.strategy = name}, error);
+    if (status == STN_OK && !generic) status = stn_plan_prepare(plan, error);
     if (status == STN_OK)
         *result = plan;
     else
@@ -19,31 +28,16 @@ static stn_status build(const stn_plan *parent, const stn_kind *kind, const void
 
 stn_status stn_subplan(const stn_plan *parent, const stn_task *task, const char *name, stn_plan **plan,
                        stn_error *error) {
-    return build(parent, stn_kinds[STN_KIND_STENCIL], task, task->steps, name, plan, error);
+    return build(parent, stn_kinds[STN_KIND_STENCIL], task, task->steps, name, false, plan, error);
 }
 
 stn_status stn_subplan_fft(const stn_plan *parent, const stn_fft *fft, const char *name, stn_plan **plan,
                            stn_error *error) {
-    return build(parent, stn_kinds[STN_KIND_FFT], fft, 1, name, plan, error);
+    return build(parent, stn_kinds[STN_KIND_FFT], fft, 1, name, false, plan, error);
 }
 
-stn_status stn_subplan_generic(const stn_plan *parent, const stn_task *task, stn_plan **result, stn_error *error) {
-    stn_plan *plan;
-    stn_ranked row;
-    *result = NULL;
-    STN_TRY(stn_plan_copy(parent, stn_kinds[STN_KIND_STENCIL], task, task->steps, &plan, error));
-    stn_status status = STN_OK;
-    if (stn_plan_generic(plan, &row)) {
-        stn_plan_take(plan, &row);
-        status = plan->strategy->prepare(plan, error);
-    } else
-        status =
-            stn_fail(error, STN_ERROR_UNSUPPORTED, "no strategy has a kernel for all problems that serves this one");
-    if (status == STN_OK)
-        *result = plan;
-    else
-        stn_plan_destroy(plan);
-    return status;
+stn_status stn_subplan_generic(const stn_plan *parent, const stn_task *task, stn_plan **plan, stn_error *error) {
+    return build(parent, stn_kinds[STN_KIND_STENCIL], task, task->steps, NULL, true, plan, error);
 }
 
 bool stn_subplan_estimate_generic(const stn_task *task, const stn_machine *machine, stn_estimate *result) {
