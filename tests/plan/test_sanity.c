@@ -1,7 +1,8 @@
 /* Invariants of every choice, on random problems. By its own predictions a plan of more steps or
  * points takes no less time, a run takes no more than the runs it can be divided into, and choosing
  * twice gives the same plan. A strategy's lower bound is at most its estimates, and leaving out
- * strategies by their bounds leaves the choice as it was. Needs no GPU: plans are estimated for an architecture.
+ * strategies by their bounds leaves the choice as it was. Needs no GPU: plans are estimated for an
+ * architecture.
  *
  *     test_sanity [--count N] [--seed S] [--arch sm_90]
  *
