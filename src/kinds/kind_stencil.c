@@ -160,6 +160,17 @@ static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_ca
     result->error *= runs; /* of the last snapshot: each run continues from the one before */
 }
 
+static double least_seconds(const stn_plan *plan, const stn_strategy *row) {
+    const double model = row->least_seconds(&plan->task, &plan->machine);
+    double least = model;
+    for (int fused = 0; fused < 2; fused++) {
+        stn_estimate bound = {.seconds = model};
+        stn_calibrate(row->name, plan->task.rank, plan->task.dtype, fused, &bound);
+        least = fmin(least, bound.seconds);
+    }
+    return row->stacks ? least : least * (double)plan->task.snapshots;
+}
+
 /* ---- description ----------------------------------------------------------------------------- */
 
 static void print(const stn_plan *plan, stn_text *text) { stn_task_print(&plan->task, text); }
@@ -333,6 +344,7 @@ const stn_kind stn_kind_stencil = {
     .applies = applies,
     .candidates = candidates,
     .estimate = estimate,
+    .least_seconds = least_seconds,
     .error_bound = error_bound,
     .print = print,
     .json = json,

@@ -15,10 +15,16 @@ static bool is_named(const char *name, const stn_strategy *strategy) {
     return !name || !strcmp(name, "auto") || !strcmp(name, strategy->name);
 }
 
-stn_status stn_plan_check_name(const stn_kind *kind, const char *name, stn_error *error) {
+stn_status stn_plan_find_strategy(const stn_kind *kind, const char *name, const stn_strategy **strategy,
+                                  stn_error *error) {
     char known[256] = "auto";
+    *strategy = NULL;
+    if (!name || !strcmp(name, "auto")) return STN_OK;
     for (size_t i = 0; kind->strategies[i]; i++) {
-        if (is_named(name, kind->strategies[i])) return STN_OK;
+        if (!strcmp(name, kind->strategies[i]->name)) {
+            *strategy = kind->strategies[i];
+            return STN_OK;
+        }
         strncat(known, ", ", sizeof known - strlen(known) - 1);
         strncat(known, kind->strategies[i]->name, sizeof known - strlen(known) - 1);
     }
@@ -71,12 +77,13 @@ static void insert_ranked(stn_plan *plan, const stn_ranked *entry) {
 #define ABOUT_LEAST 1.5
 
 /* Inserts the strategy's candidates whose predicted error is at most the problem's bound or
- * `given`, whichever is larger. If it has none, the strategy is inserted as not applicable, and
- * *least becomes the minimum of itself and the errors of the rejected candidates. */
-static void rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t most, double given, double *least) {
+ * `given`, whichever is larger. If it has none, the strategy is inserted as not applicable. Returns
+ * the least error of the rejected candidates; infinity if none was rejected. */
+static double rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t most, double given) {
     const stn_kind *kind = plan->kind;
     stn_ranked entry = {.strategy = strategy};
-    stn_candidate list[MOST_CANDIDATES] = {0};
+    stn_candidate list[MOST_CANDIDATES];
+    memset(list, 0, most * sizeof *list); /* candidates are compared as bytes */
     double own = INFINITY, asked = 0;
     entry.applies = kind->applies(plan, strategy, entry.reason, sizeof entry.reason);
     size_t count = entry.applies ? kind->candidates(plan, strategy, list, most) : 0, met = 0;
@@ -93,8 +100,7 @@ static void rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t m
         insert_ranked(plan, &entry);
         met++;
     }
-    *least = fmin(*least, own);
-    if (entry.applies && met) return;
+    if (entry.applies && met) return own;
     if (entry.applies && !count)
         snprintf(entry.reason, sizeof entry.reason, "it finds no way to run a problem of this size");
     else if (entry.applies)
@@ -102,21 +108,49 @@ static void rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t m
                  asked);
     entry.applies = false;
     insert_ranked(plan, &entry);
+    return own;
+}
+
+/* Whether no candidate of the strategy can become the first row. */
+static bool is_dominated(const stn_plan *plan, const stn_strategy *strategy) {
+    return strategy->least_seconds && plan->ranked && plan->ranking[0].applies &&
+           plan->kind->least_seconds(plan, strategy) > stn_estimate_cost(&plan->ranking[0].estimate);
+}
+
+/* best: only the first row is of interest. Strategies with a lower bound come last then, when the
+ * best of the others is known, and those whose candidates would be rejected again are left out.
+ * errors: what rank_strategy returned for each strategy in the turn before, or zeros. Returns the
+ * least error of the rejected candidates. */
+static double rank_strategies(stn_plan *plan, const char *name, size_t most, double given, bool best, double *errors) {
+    const stn_strategy *strategy;
+    double least = INFINITY;
+    for (int bounded = 0; bounded <= best; bounded++)
+        for (size_t i = 0; (strategy = plan->kind->strategies[i]); i++) {
+            if (!is_named(name, strategy)) continue;
+            if (best && (bounded != (strategy->least_seconds != NULL) || errors[i] > given)) continue;
+            if (best && is_dominated(plan, strategy)) continue;
+            errors[i] = rank_strategy(plan, strategy, most, given);
+            least = fmin(least, errors[i]);
+        }
+    return least;
 }
 
 /* The first turn admits candidates within the error bound. If there are none, the second turn
  * admits those with about the least predicted error, which the plan's description reports. */
-void stn_plan_rank(stn_plan *plan, const char *name, size_t most) {
-    const stn_strategy *strategy;
-    if (most > MOST_CANDIDATES) most = MOST_CANDIDATES;
-    double given = 0, least = INFINITY;
-    for (int turn = 0; turn < 2; turn++, given = ABOUT_LEAST * least) {
+static void rank(stn_plan *plan, const char *name, size_t most, bool best) {
+    double given = 0, errors[STN_PLAN_RANKING] = {0};
+    for (int turn = 0; turn < 2; turn++) {
         plan->ranked = 0;
-        for (size_t i = 0; (strategy = plan->kind->strategies[i]); i++)
-            if (is_named(name, strategy)) rank_strategy(plan, strategy, most, given, &least);
+        given = ABOUT_LEAST * rank_strategies(plan, name, most, given, best, errors);
         if (plan->ranked && plan->ranking[0].applies) return;
     }
 }
+
+void stn_plan_rank(stn_plan *plan, const char *name, size_t most) {
+    rank(plan, name, most < MOST_CANDIDATES ? most : MOST_CANDIDATES, false);
+}
+
+void stn_plan_rank_best(stn_plan *plan, const char *name) { rank(plan, name, STN_CANDIDATES, true); }
 
 void stn_plan_take(stn_plan *plan, const stn_ranked *row) {
     plan->strategy = row->strategy;

@@ -1,26 +1,26 @@
-/* options.first_result: while the chosen kernels are compiled in the background, the generic kernel
- * runs one execution.
+/* options.first_result: the generic kernel runs one execution while the chosen kernels are compiled
+ * in the background.
  *
  *     generic kernel   |execute ......|
  *     chosen kernels   |compile .............|execute|execute|execute
  *
- * This pays where the generic kernel is predicted to be compiled and to finish the whole execution
- * before the chosen kernels would be compiled. The second
- * execution waits for them and runs them. A stream that is captured gets the generic kernel, since
- * loading a module would end the capture.
- */
+ * This is done where the generic kernel is predicted to be compiled and to finish the whole
+ * execution before the chosen kernels are compiled. The second execution waits for the chosen
+ * kernels and runs them. During a capture of the stream the generic kernel runs, since loading a
+ * module would end the capture. */
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "context/context.h"
 #include "plan/plan.h"
 
-/* Of compiling the generic kernel where it is not stored, which is hardly known before. */
+/* Seconds of compiling the generic kernel where it is not stored. It always counts, since whether
+ * the kernel is stored is not known here. */
 #define GENERIC_COMPILE_SECONDS 0.12
 
 bool stn_first_result_begin(stn_plan *plan, stn_compile_batch *batch, size_t workspace) {
     stn_ranked row;
-    plan->first_result = NULL; /* only once */
+    plan->first_result = NULL; /* it is called only once */
     const bool pays = stn_plan_generic(plan, &row) &&
                       row.estimate.seconds + GENERIC_COMPILE_SECONDS < stn_compile_batch_seconds(batch);
     struct stn_first *first = pays ? calloc(1, sizeof *first) : NULL;
@@ -60,9 +60,7 @@ static void make_ready(stn_plan *plan) {
     atomic_store(&first->ended, true);
 }
 
-static stn_plan *running(stn_plan *plan) {
-    return atomic_load(&plan->first->ended) && !plan->first->failed.status ? plan : plan->first->generic;
-}
+static stn_plan *running(stn_plan *plan) { return stn_first_result_now(plan) == plan ? plan : plan->first->generic; }
 
 stn_plan *stn_first_result_next(stn_plan *plan, bool ends, void *stream) {
     struct stn_first *first = plan->first;

@@ -71,6 +71,9 @@ typedef struct stn_kind {
     size_t (*candidates)(const stn_plan *plan, const stn_strategy *strategy, stn_candidate *list, size_t most);
     void (*estimate)(const stn_plan *plan, const stn_strategy *strategy, const stn_candidate *candidate,
                      stn_estimate *estimate);
+    /* A lower bound on the predicted seconds of all candidates of a strategy that has
+     * least_seconds. */
+    double (*least_seconds)(const stn_plan *plan, const stn_strategy *strategy);
 
     /* The largest predicted error that a candidate may have; NULL: any. */
     double (*error_bound)(const stn_plan *plan);

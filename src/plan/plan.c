@@ -2,7 +2,6 @@
 #include "plan/plan.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/versioned_struct.h"
@@ -23,13 +22,6 @@ static bool wants_first_result(const stn_plan *plan, const stn_plan_options *opt
     const stn_plan_mode mode = stn_plan_mode_of(options);
     return options->first_result && is_free(plan, options) && !plan->named_strategy && !plan->kind->shape(plan).stack &&
            (mode == STN_MODE_AUTO || mode == STN_MODE_ESTIMATE);
-}
-
-static const stn_strategy *find_strategy(const stn_kind *kind, const char *name) {
-    const stn_strategy *strategy;
-    for (size_t i = 0; name && (strategy = kind->strategies[i]); i++)
-        if (!strcmp(name, strategy->name)) return strategy;
-    return NULL;
 }
 
 static stn_status allocate(stn_plan *plan, stn_error *error) {
@@ -56,7 +48,8 @@ stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void 
     if (!context) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "a plan needs a context");
     stn_plan_options options;
     STN_TRY(stn_read_versioned_struct(&stn_layout_plan_options, given, &options, error));
-    STN_TRY(stn_plan_check_name(kind, options.strategy, error));
+    const stn_strategy *named;
+    STN_TRY(stn_plan_find_strategy(kind, options.strategy, &named, error));
     STN_TRY(stn_plan_check_mode(&options, error));
     stn_plan *plan = calloc(1, sizeof *plan);
     if (!plan) return stn_fail_memory(error, "a plan", sizeof *plan);
@@ -70,7 +63,7 @@ stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void 
 
     stn_status status;
     STN_TRY_GOTO(status, kind->make(plan, work, error), failed);
-    plan->named_strategy = find_strategy(kind, options.strategy);
+    plan->named_strategy = named;
     plan->may_be_chunked = true;
     if (wants_first_result(plan, &options)) plan->first_result = stn_first_result_begin;
     STN_TRY_GOTO(status, stn_plan_choose(plan, &options, error), failed);

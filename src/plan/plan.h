@@ -135,13 +135,17 @@ static inline stn_status stn_plan_run_whole(stn_plan *plan, const stn_execution 
 }
 
 /* ---- choose.c
- * Fails unless `name` is NULL, "auto" or one of the kind's strategies. */
-stn_status stn_plan_check_name(const stn_kind *kind, const char *name, stn_error *error);
+ * The kind's strategy of this name; NULL where `name` is NULL or "auto". Fails for another name. */
+stn_status stn_plan_find_strategy(const stn_kind *kind, const char *name, const stn_strategy **strategy,
+                                  stn_error *error);
 stn_status stn_plan_check_mode(const stn_plan_options *options, stn_error *error);
 stn_plan_mode stn_plan_mode_of(const stn_plan_options *options);
 /* Fills the ranking, by estimate. name: NULL or "auto" for all strategies; most: candidates of each
  * strategy. */
 void stn_plan_rank(stn_plan *plan, const char *name, size_t most);
+/* The same where only the first row is of interest: strategies whose lower bound is above the cost
+ * of another one are left out. */
+void stn_plan_rank_best(stn_plan *plan, const char *name);
 /* Ranks the candidates, by wisdom or else by estimate, and takes the first one. Fails where no
  * strategy applies. */
 stn_status stn_plan_choose(stn_plan *plan, const stn_plan_options *options, stn_error *error);

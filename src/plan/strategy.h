@@ -86,6 +86,10 @@ typedef struct stn_strategy {
     /* For a strategy whose runs are composed of other strategies' runs, in place of `candidates`:
      * candidates that depend on the ranking of the strategies before it in the table. */
     size_t (*compose)(const stn_plan *plan, stn_candidate *list, size_t most);
+    /* Stencils: a lower bound on the predicted seconds of every candidate, which takes a small part
+     * of the time of `candidates`. Where another strategy is known to be faster than the bound, the
+     * candidates are not searched. NULL: the search takes little time, or has no such bound. */
+    double (*least_seconds)(const stn_task *task, const stn_machine *machine);
     /* Makes the kernels and tables of plan->candidate and stores them in plan->state; sets
      * plan->workspace_size. After STN_ERROR_NO_COMPILER, STN_ERROR_UNSUPPORTED or a lack of
      * resources (skips.c), the next candidate is tried. */

@@ -3,13 +3,22 @@
 #include "context/search_cache.h"
 #include "plan/plan.h"
 
+static stn_status choose_generic(stn_plan *plan, stn_error *error) {
+    stn_ranked row;
+    if (!stn_plan_generic(plan, &row))
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "no strategy has a kernel for all problems that serves this one");
+    stn_plan_take(plan, &row);
+    return plan->strategy->prepare(plan, error);
+}
+
 static stn_status build(const stn_plan *parent, const stn_kind *kind, const void *work, uint64_t steps,
-                        const char *name, stn_plan **result, stn_error *error) {
+                        const char *name, bool generic, stn_plan **result, stn_error *error) {
     stn_plan *plan;
     *result = NULL;
     STN_TRY(stn_plan_copy(parent, kind, work, steps, &plan, error));
-    stn_status status = stn_plan_choose(plan, &(stn_plan_options){.strategy = name}, error);
-    if (status == STN_OK) status = stn_plan_prepare(plan, error);
+    stn_status status =
+        generic ? choose_generic(plan, error) : stn_plan_choose(plan, &(stn_plan_options){.strategy = name}, error);
+    if (status == STN_OK && !generic) status = stn_plan_prepare(plan, error);
     if (status == STN_OK)
         *result = plan;
     else
@@ -19,31 +28,16 @@ static stn_status build(const stn_plan *parent, const stn_kind *kind, const void
 
 stn_status stn_subplan(const stn_plan *parent, const stn_task *task, const char *name, stn_plan **plan,
                        stn_error *error) {
-    return build(parent, stn_kinds[STN_KIND_STENCIL], task, task->steps, name, plan, error);
+    return build(parent, stn_kinds[STN_KIND_STENCIL], task, task->steps, name, false, plan, error);
 }
 
 stn_status stn_subplan_fft(const stn_plan *parent, const stn_fft *fft, const char *name, stn_plan **plan,
                            stn_error *error) {
-    return build(parent, stn_kinds[STN_KIND_FFT], fft, 1, name, plan, error);
+    return build(parent, stn_kinds[STN_KIND_FFT], fft, 1, name, false, plan, error);
 }
 
-stn_status stn_subplan_generic(const stn_plan *parent, const stn_task *task, stn_plan **result, stn_error *error) {
-    stn_plan *plan;
-    stn_ranked row;
-    *result = NULL;
-    STN_TRY(stn_plan_copy(parent, stn_kinds[STN_KIND_STENCIL], task, task->steps, &plan, error));
-    stn_status status = STN_OK;
-    if (stn_plan_generic(plan, &row)) {
-        stn_plan_take(plan, &row);
-        status = plan->strategy->prepare(plan, error);
-    } else
-        status =
-            stn_fail(error, STN_ERROR_UNSUPPORTED, "no strategy has a kernel for all problems that serves this one");
-    if (status == STN_OK)
-        *result = plan;
-    else
-        stn_plan_destroy(plan);
-    return status;
+stn_status stn_subplan_generic(const stn_plan *parent, const stn_task *task, stn_plan **plan, stn_error *error) {
+    return build(parent, stn_kinds[STN_KIND_STENCIL], task, task->steps, NULL, true, plan, error);
 }
 
 bool stn_subplan_estimate_generic(const stn_task *task, const stn_machine *machine, stn_estimate *result) {
@@ -55,11 +49,16 @@ bool stn_subplan_estimate_generic(const stn_task *task, const stn_machine *machi
 }
 
 /* The plan only borrows its work, so it is never destroyed. */
-static bool estimate(stn_plan *plan, const stn_machine *machine, const char *name, stn_estimate *result) {
-    plan->machine = *machine;
-    stn_plan_rank(plan, name, STN_CANDIDATES);
-    if (!plan->ranked || !plan->ranking[0].applies) return false;
-    *result = plan->ranking[0].estimate;
+static bool estimate(const stn_kind *kind, const void *work, const stn_machine *machine, const char *name,
+                     stn_estimate *result) {
+    stn_plan plan = {.kind = kind, .machine = *machine};
+    if (kind == stn_kinds[STN_KIND_STENCIL])
+        plan.task = *(const stn_task *)work;
+    else
+        plan.fft = *(const stn_fft *)work;
+    stn_plan_rank_best(&plan, name);
+    if (!plan.ranked || !plan.ranking[0].applies) return false;
+    *result = plan.ranking[0].estimate;
     return true;
 }
 
@@ -122,8 +121,8 @@ static void put_fft(const stn_fft *fft, stn_text *key) {
 }
 
 /* Strategies that divide a run ask for the same parts again, for each of their candidates. */
-static bool estimate_once(stn_plan *plan, const stn_machine *machine, const char *name, stn_text *key,
-                          stn_estimate *result) {
+static bool estimate_once(const stn_kind *kind, const void *work, const stn_machine *machine, const char *name,
+                          stn_text *key, stn_estimate *result) {
     struct {
         stn_estimate estimate;
         bool served;
@@ -132,7 +131,7 @@ static bool estimate_once(stn_plan *plan, const stn_machine *machine, const char
     stn_search_cache *found = key->failed ? NULL : machine->found;
     if (!stn_search_cache_lookup(found, STN_SEARCH_CACHE_SUBPLAN, key->data, key->size, &known, sizeof known)) {
         memset(&known, 0, sizeof known);
-        known.served = estimate(plan, machine, name, &known.estimate);
+        known.served = estimate(kind, work, machine, name, &known.estimate);
         stn_search_cache_store(found, STN_SEARCH_CACHE_SUBPLAN, key->data, key->size, &known, sizeof known);
     }
     stn_text_clear(key);
@@ -141,17 +140,15 @@ static bool estimate_once(stn_plan *plan, const stn_machine *machine, const char
 }
 
 bool stn_subplan_estimate(const stn_task *task, const stn_machine *machine, const char *name, stn_estimate *result) {
-    stn_plan plan = {.kind = stn_kinds[STN_KIND_STENCIL], .task = *task};
     stn_text key = STN_TEXT_EMPTY;
     put_task(task, &key);
-    return estimate_once(&plan, machine, name, &key, result);
+    return estimate_once(stn_kinds[STN_KIND_STENCIL], task, machine, name, &key, result);
 }
 
 bool stn_subplan_estimate_fft(const stn_fft *fft, const stn_machine *machine, const char *name, stn_estimate *result) {
-    stn_plan plan = {.kind = stn_kinds[STN_KIND_FFT], .fft = *fft};
     stn_text key = STN_TEXT_EMPTY;
     put_fft(fft, &key);
-    return estimate_once(&plan, machine, name, &key, result);
+    return estimate_once(stn_kinds[STN_KIND_FFT], fft, machine, name, &key, result);
 }
 
 stn_status stn_subplan_set_weights(stn_plan *plan, const stn_task *from, stn_error *error) {

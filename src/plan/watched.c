@@ -5,7 +5,7 @@
  *     enqueued   |chunk 0|chunk 1|       |chunk 2|
  *     GPU        |chunk 0        |chunk 1        |chunk 2
  *                        wait for 0      wait for 1
- * / */
+ */
 #include <math.h>
 
 #include "base/clock.h"

@@ -136,22 +136,20 @@ static void add(stn_estimate *sum, const stn_estimate *one, double times) {
  * strategies. This does not apply where it reads padded rows and writes others, which may rule out
  * the strategy of the first. */
 static bool estimate_chunks(const stn_task *task, const stn_machine *machine, division by, bool roughly,
-                            stn_estimate *result) {
-    const double later = (double)later_chunks(task, by);
-    stn_estimate first, one;
-    stn_task own = chunk_task(task, FIRST, by);
+                            stn_estimate *result, double most) {
+    /* Returns false where a chunk has no strategy, or the chunks take `most` seconds or more. */
+    const double times[CHUNKS] = {1, (double)later_chunks(task, by), has_last(task, by)};
+    stn_estimate first = {0}, one;
     *result = (stn_estimate){.stepping = false};
-    if (!stn_subplan_estimate(&own, machine, NULL, &first)) return false;
-    add(result, &first, 1);
-    one = first;
-    own = chunk_task(task, LATER, by);
-    if (later > 0 && !first_serves(task, by) && !stn_subplan_estimate(&own, machine, NULL, &one)) return false;
-    if (later > 0) add(result, &one, later);
-    one = first;
-    if (has_last(task, by)) {
-        own = chunk_task(task, LAST, by);
-        if ((!roughly || pads(task)) && !stn_subplan_estimate(&own, machine, NULL, &one)) return false;
-        add(result, &one, 1);
+    for (int which = FIRST; which < CHUNKS; which++) {
+        const stn_task own = chunk_task(task, which, by);
+        const bool like_first = which == LATER ? first_serves(task, by) : which == LAST && roughly && !pads(task);
+        one = first;
+        if (!(times[which] > 0)) continue;
+        if (!like_first && !stn_subplan_estimate(&own, machine, NULL, &one)) return false;
+        if (which == FIRST) first = one;
+        add(result, &one, times[which]);
+        if (result->seconds >= most) return false;
     }
     result->error *= stn_error_of_runs((double)chunks_of(task, by));
     result->model = result->seconds;
@@ -162,7 +160,7 @@ static bool estimate_chunks(const stn_task *task, const stn_machine *machine, di
 
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
-    if (!estimate_chunks(task, machine, division_of(candidate), false, result)) result->seconds = INFINITY;
+    if (!estimate_chunks(task, machine, division_of(candidate), false, result, INFINITY)) result->seconds = INFINITY;
 }
 
 typedef struct search {
@@ -185,7 +183,7 @@ static void try_division(search *s, division by) {
     }
     if (chunks < 2 || by.steps > INT32_MAX || (double)chunks * s->least >= s->cost) return;
     if (even && chunks % 2) return;
-    if (!estimate_chunks(task, &s->plan->machine, by, true, &all) || all.error > stn_error_bound(task)) return;
+    if (!estimate_chunks(task, &s->plan->machine, by, true, &all, s->cost) || all.error > stn_error_bound(task)) return;
     if (stn_estimate_cost(&all) < s->cost) s->cost = stn_estimate_cost(&all), s->best = by;
 }
 

@@ -1,6 +1,8 @@
 /* Invariants of every choice, on random problems. By its own predictions a plan of more steps or
  * points takes no less time, a run takes no more than the runs it can be divided into, and choosing
- * twice gives the same plan. Needs no GPU: plans are estimated for an architecture.
+ * twice gives the same plan. A strategy's lower bound is at most its estimates, and leaving out
+ * strategies by their bounds leaves the choice as it was. Needs no GPU: plans are estimated for an
+ * architecture.
  *
  *     test_sanity [--count N] [--seed S] [--arch sm_90]
  *
@@ -108,6 +110,30 @@ static bool too_thin(const stn_problem *p, int axis) {
     return axis < rank && p->extent[axis] < 2 * (size_t)reach + 2;
 }
 
+/* The plan of a chunk: stn_plan_rank_best is for plans that are not chunked themselves. */
+static void check_bounds(const drawing *d, const stn_problem *problem) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_plan *plan = NULL;
+    answer a = {.words = "a lower bound, or the best by bounds"}, b = {.words = "an estimate, or the best of all"};
+    options.estimate_only = 1;
+    if (stn_plan_create(d->context, problem, &options, &plan, NULL) != STN_OK) return;
+    plan->may_be_chunked = false;
+    stn_plan_rank(plan, NULL, STN_CANDIDATES);
+    for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies; i++) {
+        const stn_ranked *row = &plan->ranking[i];
+        if (!row->strategy->least_seconds) continue;
+        a.seconds = plan->kind->least_seconds(plan, row->strategy), b.seconds = row->estimate.seconds;
+        report(d, a.seconds <= b.seconds, row->strategy->name, &a, &b, INFINITY);
+    }
+    const stn_ranked all = plan->ranking[0];
+    stn_plan_rank_best(plan, NULL);
+    const stn_ranked *best = &plan->ranking[0];
+    a.seconds = best->estimate.seconds, b.seconds = all.estimate.seconds;
+    const bool same = best->strategy == all.strategy && !memcmp(&best->candidate, &all.candidate, sizeof all.candidate);
+    report(d, best->applies == all.applies && (!all.applies || same), "the best", &a, &b, INFINITY);
+    stn_plan_destroy(plan);
+}
+
 static void check(drawing *d) {
     stn_problem p = d->r.problem, other;
     answer a, b, rest;
@@ -117,6 +143,7 @@ static void check(drawing *d) {
         report(d, false, "a plan", &a, &a, NAN);
         return;
     }
+    check_bounds(d, &p);
     ask(d, &p, &b);
     report(d, a.seconds == b.seconds && !strcmp(a.words, b.words), "chosen twice", &a, &b, NAN);
     static const uint64_t parts[] = {2, 3, 10, 100};

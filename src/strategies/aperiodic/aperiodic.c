@@ -122,6 +122,18 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     return count && most > STN_CANDIDATES ? add_measured(&s, &r, list, count, most) : count;
 }
 
+/* A run has at least one transform of the whole grid. */
+static double least_seconds(const stn_task *task, const stn_machine *machine) {
+    char reason[160];
+    stn_estimate transformed;
+    shape s;
+    if (!aperiodic_shape_sides(task, &s, reason, sizeof reason)) return INFINITY;
+    aperiodic_shape_guess(&s);
+    const stn_task once = aperiodic_cost_sample(&s);
+    /* `choice` has its seconds as a float. */
+    return aperiodic_cost_transforms(&once, machine, &transformed) ? transformed.seconds * (1 - 1e-6) : INFINITY;
+}
+
 /* Bands are stepped, so their error is that of stepping. */
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
@@ -223,6 +235,7 @@ const stn_strategy stn_strategy_aperiodic = {
     .applies = applies,
     .candidates = candidates,
     .estimate = estimate,
+    .least_seconds = least_seconds,
     .prepare = prepare,
     .execute = execute,
     .set_weights = set_weights,

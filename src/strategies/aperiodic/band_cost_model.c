@@ -33,6 +33,11 @@ const char *aperiodic_cost_transforms(const stn_task *task, const stn_machine *m
     return cheapest(names, task, machine, estimate);
 }
 
+stn_task aperiodic_cost_sample(const shape *s) {
+    const box whole = aperiodic_shape_whole(s);
+    return aperiodic_shape_by_transforms(s, &whole, s->steps[s->halvings / 2]);
+}
+
 /* Factor on estimates of `direct` for narrow boxes with one step a launch; up to 2.8 measured.
  * Estimates of lowrank need no factor. */
 #define NARROW_BOX_FACTOR 1.5
@@ -99,8 +104,7 @@ bool aperiodic_cost_rates(const shape *s, const stn_machine *machine, rates *mad
     const box whole = aperiodic_shape_whole(s);
     const double points = points_of(s, &whole), launch = machine->launch_seconds;
     const uint64_t sampled = s->task->steps < SAMPLED_STEPS ? s->task->steps : SAMPLED_STEPS;
-    const stn_task steps = aperiodic_shape_by_steps(s, &whole, sampled),
-                   once = aperiodic_shape_by_transforms(s, &whole, s->steps[s->halvings / 2]);
+    const stn_task steps = aperiodic_shape_by_steps(s, &whole, sampled), once = aperiodic_cost_sample(s);
     stn_estimate stepped = {.seconds = 0}, transformed = {.seconds = 0};
     const char *transforms = aperiodic_cost_transforms(&once, machine, &transformed);
     if (!transforms || !aperiodic_cost_steps(&steps, machine, &stepped)) return false;

@@ -32,6 +32,8 @@ typedef struct rates {
  * none serves it. */
 const char *aperiodic_cost_transforms(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
 const char *aperiodic_cost_steps(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
+/* The transform of the whole grid by which transforms are estimated. */
+stn_task aperiodic_cost_sample(const shape *s);
 
 /* False if no strategy transforms this grid, or none steps it. */
 bool aperiodic_cost_rates(const shape *s, const stn_machine *machine, rates *made);

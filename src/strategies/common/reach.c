@@ -34,31 +34,40 @@ typedef struct line {
     double norm; /* lower bound on the f-th root of the sum of |taps| of S^f */
 } line;
 
-/* Logarithm of (sum of |w| exp(t o)) / norm, with o counted towards `side`. */
-static double log_moment(const line *l, int side, double t) {
-    double most = -INFINITY, sum = 0;
+/* L(t), the logarithm of (sum of |w| exp(t o)) / norm, with o counted towards `side`, and its first
+ * two derivatives. */
+typedef struct log_moment {
+    double value, first, second;
+} log_moment;
+static log_moment log_moment_of(const line *l, int side, double t) {
+    double most = -INFINITY, sum = 0, sum1 = 0, sum2 = 0;
     for (int i = 0; i < l->count; i++)
         if (l->weight[i] != 0) most = fmax(most, (side ? i - l->low : l->low - i) * t);
-    for (int i = 0; i < l->count; i++) sum += fabs(l->weight[i]) * exp((side ? i - l->low : l->low - i) * t - most);
-    return most + log(sum / l->norm);
-}
-
-/* R + 1 of the bound for this t. */
-static double chernoff_reach(const line *l, int side, double steps, double tail, double t) {
-    return (steps * log_moment(l, side, t) - log(tail)) / t;
-}
-
-/* The bound is unimodal in t: minimises it by ternary search in log t. */
-static double bound(const line *l, int side, double steps, double tail) {
-    double from = log(1e-9), to = log(60);
-    for (int i = 0; i < 90; i++) {
-        double a = from + (to - from) / 3, b = to - (to - from) / 3;
-        if (chernoff_reach(l, side, steps, tail, exp(a)) < chernoff_reach(l, side, steps, tail, exp(b)))
-            to = b;
-        else
-            from = a;
+    for (int i = 0; i < l->count; i++) {
+        if (l->weight[i] == 0) continue;
+        const double o = side ? i - l->low : l->low - i, part = fabs(l->weight[i]) * exp(o * t - most);
+        sum += part, sum1 += o * part, sum2 += o * o * part;
     }
-    return fmax(0, ceil(chernoff_reach(l, side, steps, tail, exp(0.5 * (from + to)))) - 1);
+    return (log_moment){most + log(sum / l->norm), sum1 / sum, sum2 / sum - sum1 / sum * (sum1 / sum)};
+}
+
+/* R + 1 of the bound for t is (steps L(t) - log(tail)) / t, which is least where t L'(t) - L(t),
+ * which grows with t, is -log(tail) / steps. Newton's method for the logarithms of both finds
+ * log t; where a step leaves the interval that is known to hold it, the interval is halved. */
+static double bound(const line *l, int side, double steps, double tail) {
+    const double wanted = -log(tail) / steps;
+    double from = log(1e-9), to = log(60), at = 0.5 * (from + to);
+    while (to - from > 1e-7) {
+        const double t = exp(at);
+        const log_moment m = log_moment_of(l, side, t);
+        const double found = t * m.first - m.value;
+        *(found < wanted ? &from : &to) = at;
+        const double next = at + log(wanted / found) * found / (t * t * m.second);
+        if (fabs(next - at) < 1e-7) break;
+        at = next > from && next < to ? next : 0.5 * (from + to);
+    }
+    const double t = exp(at);
+    return fmax(0, ceil((steps * log_moment_of(l, side, t).value - log(tail)) / t) - 1);
 }
 
 /* ---- the power */
@@ -115,7 +124,8 @@ static void multiply_taps(const power *a, const power *b, int64_t count, long do
     }
 }
 
-/* Error bounds of these taps. Searches spend most of their time here, in vectorisable loops. */
+/* Error bounds of these taps, of each pair once for a square, whose sums are symmetric in i and j.
+ * Searches spend most of their time here, in vectorisable loops. */
 static bool multiply_errors(const power *a, const power *b, int64_t count, double *to) {
     const double rounding = (double)(stn_min(a->count, b->count) + 2) * (double)LDBL_EPSILON;
     double *own = malloc(2 * (size_t)stn_max(b->count, 1) * sizeof *own), *size = own + (own ? b->count : 0);
@@ -125,10 +135,12 @@ static bool multiply_errors(const power *a, const power *b, int64_t count, doubl
         own[j] = b->error[j] + rounding * tap, size[j] = tap + b->error[j];
     }
     for (int64_t i = 0; i < a->count && i < count; i++) {
-        const double tap = (double)fabsl(a->tap[i]), error = a->error[i];
+        const int twice = a == b ? 2 : 1;
+        const double tap = twice * (double)fabsl(a->tap[i]), error = twice * a->error[i];
         const int64_t end = stn_min(b->count, count - i);
         double *const at = to + i;
-        for (int64_t j = 0; j < end; j++) at[j] += tap * own[j] + error * size[j];
+        if (a == b && 2 * i < count) at[i] += (tap * own[i] + error * size[i]) / 2;
+        for (int64_t j = a == b ? i + 1 : 0; j < end; j++) at[j] += tap * own[j] + error * size[j];
     }
     for (int64_t i = 0; i < count; i++) to[i] *= ABOVE;
     free(own);

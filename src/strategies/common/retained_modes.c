@@ -91,12 +91,13 @@ static double largest_square(const double complex *line, int width, const double
     return most;
 }
 
-/* The largest sampled |K| at one frequency of the axis. K(-k) is the conjugate of K(k), but not at
+/* The largest sampled |K| at one frequency of the axis, or an earlier sample that is `enough` when
+ * multiplied by the bound: most often one of the first. K(-k) is the conjugate of K(k), but not at
  * a fixed frequency of the axis, so the whole circle is sampled. */
-static double largest_sample(const scan *s) {
+static double largest_sample(const scan *s, double enough) {
     int rows = s->width[s->others[0]], width = s->width[s->others[1]];
     double most = 0;
-    for (int j = 0; j < s->samples[0]; j++) {
+    for (int j = 0; j < s->samples[0] && sqrt(most) * s->bound < enough; j++) {
         double complex line[WIDEST] = {0};
         for (int r = 0; r < rows; r++) {
             double complex root = s->roots[0][(int64_t)j * r % s->samples[0]];
@@ -134,7 +135,7 @@ int64_t stn_symbol_retained(const stn_task *task, int axis, int64_t length, doub
         while (kept > 1) {
             sum_others(&s, 2 * M_PI * (double)(kept - 1) / (double)length);
             double below = threshold - most_possible(&s);
-            if (!(below > 0)) below = (threshold - largest_sample(&s) * s.bound) / s.bound;
+            if (!(below > 0)) below = (threshold - largest_sample(&s, threshold) * s.bound) / s.bound;
             if (!(below > 0)) break;
             kept = stn_max(1, kept - 1 - (int64_t)fmin(below / change, (double)length));
         }

@@ -2,6 +2,8 @@
  * transforms; see stencil_symbol.h. */
 #include <math.h>
 
+#include "base/text.h"
+#include "context/search_cache.h"
 #include "plan/error_bound.h"
 #include "strategies/common/reach.h"
 #include "strategies/common/stencil_symbol.h"
@@ -21,13 +23,28 @@ static double size_at(const stn_task *task, const int64_t length[3], const int64
     return hypot(re, im);
 }
 
-double stn_symbol_largest(const stn_task *task, const int64_t length[3]) {
-    double points = (double)length[0] * (double)length[1] * (double)length[2], most = 0;
-    if (points * (double)task->ntaps > FEW) return stn_reach_max_symbol(task->found, task->ntaps, task->taps);
+static double largest_of_all(const stn_task *task, const int64_t length[3]) {
+    double most = 0;
     for (int64_t z = 0; z < length[0]; z++)
         for (int64_t y = 0; y < length[1]; y++)
             for (int64_t x = 0; x <= length[2] / 2; x++) /* K(-k) is the conjugate of K(k) */
                 most = fmax(most, size_at(task, length, (int64_t[3]){z, y, x}));
+    return most;
+}
+
+double stn_symbol_largest(const stn_task *task, const int64_t length[3]) {
+    const double points = (double)length[0] * (double)length[1] * (double)length[2];
+    stn_text key = STN_TEXT_EMPTY;
+    double most;
+    if (points * (double)task->ntaps > FEW) return stn_reach_max_symbol(task->found, task->ntaps, task->taps);
+    stn_text_append(&key, (const char *)length, 3 * sizeof *length);
+    stn_text_append(&key, (const char *)task->taps, task->ntaps * sizeof *task->taps);
+    stn_search_cache *found = key.failed ? NULL : task->found;
+    if (!stn_search_cache_lookup(found, STN_SEARCH_CACHE_SYMBOL, key.data, key.size, &most, sizeof most)) {
+        most = largest_of_all(task, length);
+        stn_search_cache_store(found, STN_SEARCH_CACHE_SYMBOL, key.data, key.size, &most, sizeof most);
+    }
+    stn_text_clear(&key);
     return most;
 }
 

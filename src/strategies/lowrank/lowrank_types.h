@@ -6,6 +6,13 @@
 #include "launch/machine.h"
 #include "problem/task.h"
 
+/* A decomposition of the power of a task's taps, kept in the context's cache because chunks of
+ * other lengths need it again. `numbers` and the taps are all that the result depends on. The
+ * lookup returns false where nothing is kept. */
+#define LOWRANK_KEY_NUMBERS 5
+bool lowrank_lookup(const stn_task *task, const double numbers[LOWRANK_KEY_NUMBERS], void *result, size_t size);
+void lowrank_store(const stn_task *task, const double numbers[LOWRANK_KEY_NUMBERS], const void *result, size_t size);
+
 /* One phrase for all ranks that says why there is no candidate. */
 extern const char lowrank_none[];
 

@@ -36,8 +36,10 @@ void segment_fft_tile_cost(const stn_task *task, const stn_machine *machine, con
 double segment_fft_tile_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
                                 double faces);
 double segment_fft_tile_faces(const stn_task *task, const stn_machine *machine, const segment_shape *shape);
-/* Sets the number of threads that takes the least time. */
-void segment_fft_tile_choose_threads(const stn_task *task, const stn_machine *machine, segment_shape *shape);
+/* Sets the number of threads that takes the least time. False, early, where all of them take `most`
+ * seconds or more. */
+bool segment_fft_tile_choose_threads(const stn_task *task, const stn_machine *machine, double faces, double most,
+                                     segment_shape *shape);
 /* Tiles of all grids. */
 double segment_fft_tile_count(const stn_task *task, const segment_shape *shape);
 /* Points of a tile along y (0) and x (1), the number of blocks that share it, and the shared memory

@@ -146,13 +146,22 @@ static double seconds_of(const stn_task *task, const stn_machine *machine, const
     return seconds_with(task, machine, shape, &c);
 }
 
-void segment_fft_tile_choose_threads(const stn_task *task, const stn_machine *machine, segment_shape *shape) {
+/* A lower bound of seconds_with for any number of threads: the units and memory are never idle. */
+static double least_seconds(const stn_task *task, const stn_machine *machine, const tile_costs *c) {
+    return 0.999 * fmax(c->each * c->units / machine->clock, c->move / machine->copy_bandwidth) +
+           rates[task->dtype].start + machine->launch_seconds;
+}
+
+bool segment_fft_tile_choose_threads(const stn_task *task, const stn_machine *machine, double faces, double most,
+                                     segment_shape *shape) {
     static const uint8_t warps[] = {4, 6, 8, 10, 12, 14, 16};
     const int64_t registers = segment_fft_tile_registers(task->dtype, shape);
     double least = INFINITY;
     uint8_t best = warps[0];
     tile_costs c;
     costs_of(task, machine, shape, &c);
+    const double least_factor = shape->margins ? fmin(1, rates[task->dtype].stepped) : 1;
+    if (shape->launches * (least_seconds(task, machine, &c) + faces) * least_factor >= most) return false;
     for (size_t i = 0; i < sizeof warps; i++) {
         shape->tile = warps[i];
         if ((size_t)(32 * warps[i] * registers) > machine->registers_per_multiprocessor) continue;
@@ -160,6 +169,7 @@ void segment_fft_tile_choose_threads(const stn_task *task, const stn_machine *ma
         if (seconds < least) least = seconds, best = warps[i];
     }
     shape->tile = best;
+    return true;
 }
 
 /* As for lines (segment_cost_model.c), with two short passes; an upper bound of the errors measured

@@ -98,6 +98,7 @@ typedef struct search {
     segment_axis axes[2];
     bool systematic; /* The taps reach equally far along both axes. */
     segment_fft_tiles_found *lists;
+    bool single;    /* Only whether there is any tile is asked. */
     double largest; /* Largest absolute value of the symbol; 0: not known yet. */
 } search;
 
@@ -131,9 +132,10 @@ static bool add_tile(const search *s, const launches_of *l, int y, int x, int in
     /* One launch suffices then. */
     if (shape.launches > 1 && segment_fft_tile_holds_plane(s->task, &shape)) return true;
     if (!STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, &shape)) return false;
-    segment_fft_tile_choose_threads(s->task, s->machine, &shape);
-    const double seconds = segment_fft_tile_seconds(s->task, s->machine, &shape, l->faces);
     segment_fft_tiles_found *to = &s->lists[in > 0];
+    const double most = to->found == to->most && to->most ? to->costs[to->found - 1] : INFINITY;
+    if (!segment_fft_tile_choose_threads(s->task, s->machine, l->faces, most, &shape)) return true;
+    const double seconds = segment_fft_tile_seconds(s->task, s->machine, &shape, l->faces);
     segment_shape *at = stn_cheapest_insert(to->best, to->costs, sizeof *to->best, &to->found, to->most, seconds);
     if (at) *at = shape;
     return true;
@@ -143,7 +145,8 @@ static bool add_tile(const search *s, const launches_of *l, int y, int x, int in
 static bool add_tiles(const search *s, const launches_of *l) {
     bool any = false;
     for (int y = 0; y < SIDES; y++)
-        for (int x = 0; x < SIDES; x++) any |= add_tile(s, l, sixteenths[y], sixteenths[x], 0);
+        for (int x = 0; x < SIDES && !(any && s->single); x++) any |= add_tile(s, l, sixteenths[y], sixteenths[x], 0);
+    if (any && s->single) return true;
     for (size_t i = 0; i < sizeof cluster_sides / sizeof *cluster_sides && s->lists[1].most; i++)
         for (size_t k = 0; k < sizeof shares; k++) {
             int radices[2];
@@ -196,7 +199,7 @@ bool segment_fft_tile_search(const stn_task *task, const stn_machine *machine, s
     if (!is_served(task, why)) return false;
     *why = "its taps reach too far, or its symbol grows past the data's range";
     search s = {task, machine, {segment_fft_tile_axis(task, 0), segment_fft_tile_axis(task, 1)}, .lists = lists};
-    s.systematic = stn_reach_similar(task, 1, 2);
+    s.systematic = stn_reach_similar(task, 1, 2), s.single = lists[0].most == 1;
     const bool single = lists[0].most == 1, one = single || task->ntaps > MANY_TAPS;
     /* Launches of fewer steps have less reach and growth: if they do not fit, no longer ones do. */
     bool any = false;
@@ -205,6 +208,7 @@ bool segment_fft_tile_search(const stn_task *task, const stn_machine *machine, s
         if (launches * (launches > FEW_LAUNCHES ? FEWEST_FUSED : 1) > (int64_t)task->steps) continue;
         if (!add_launches(&s, launches)) break;
         any = true;
+        if (single) break;
     }
     return any || (task->ntaps <= MANY_TAPS && add_many(&s, single ? 1 : MOST_FITS));
 }

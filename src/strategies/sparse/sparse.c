@@ -330,6 +330,7 @@ const stn_strategy stn_strategy_sparse = {
     .applies = applies,
     .candidates = candidates,
     .estimate = estimate,
+    .least_seconds = sparse_least_seconds,
     .prepare = prepare,
     .set_weights = set_weights,
     .describe = describe,

@@ -1,6 +1,7 @@
 /* Searches steps a launch, terms and kernel for sparse's cheapest shapes. */
 #include "strategies/sparse/sparse_search.h"
 
+#include <limits.h>
 #include <math.h>
 
 #include "base/arith.h"
@@ -24,18 +25,23 @@ typedef struct search {
     sparse_shape *best;
     double costs[STN_CANDIDATES];
     size_t count, most;
-    stn_power taps; /* of the current number of fused steps */
+    bool costs_alone; /* errors are not predicted: `best` is at most as expensive as with them */
+    stn_power taps;   /* of the current number of fused steps; made by fuse_taps */
     sparse_spectrum spectrum;
     int faces_fused; /* fused steps of a launch whose faces take `faces` seconds */
     double faces;
 } search;
 
-static void insert(search *s, sparse_shape shape) {
+static double cost_of(search *s, const sparse_shape *shape) {
     stn_estimate e = {0};
-    if (!shape.extended && s->faces_fused != shape.fused)
-        s->faces_fused = shape.fused, s->faces = sparse_faces_seconds(s->task, s->machine, &shape);
-    sparse_cost_with_faces(s->task, s->machine, &shape, shape.extended ? 0 : s->faces, &e);
-    sparse_shape *to = stn_cheapest_insert(s->best, s->costs, sizeof shape, &s->count, s->most, e.seconds);
+    if (!shape->extended && s->faces_fused != shape->fused)
+        s->faces_fused = shape->fused, s->faces = sparse_faces_seconds(s->task, s->machine, shape);
+    sparse_cost_with_faces(s->task, s->machine, shape, shape->extended ? 0 : s->faces, &e);
+    return e.seconds;
+}
+
+static void insert(search *s, sparse_shape shape) {
+    sparse_shape *to = stn_cheapest_insert(s->best, s->costs, sizeof shape, &s->count, s->most, cost_of(s, &shape));
     if (to) *to = shape;
 }
 
@@ -60,7 +66,10 @@ static bool fits(const search *s, int fused, int terms, sparse_shape *shape, boo
     return true;
 }
 
+/* Makes the power of the taps; starts again where it has more steps. */
 static bool fuse_taps(search *s, int fused) {
+    if (s->taps.fused > fused) stn_power_clear(&s->taps);
+    if (!s->taps.fused && stn_power_make(s->task, &s->taps, NULL) != STN_OK) return false;
     while (s->taps.fused < fused)
         if (stn_power_fuse(s->task, &s->taps, NULL) != STN_OK) return false;
     return true;
@@ -75,40 +84,65 @@ static void insert_tiles(search *s, const sparse_shape *shape) {
     }
 }
 
+/* The cost does not depend on the errors, which take most of the time: they are predicted at last,
+ * for the cheapest shapes alone (add_errors). */
 static void search_tiles(search *s, int most_fused) {
     sparse_shape shape;
     bool cheaper;
     for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++) {
         if (!fits(s, fused, 0, &shape, &cheaper)) return;
         if (cheaper) continue;
-        /* Two-part weights have random errors. */
-        if (!sparse_splits(s->task) && !fuse_taps(s, fused)) return;
-        for (int parts = sparse_splits(s->task) ? 2 : 1; parts <= 2; parts++) {
-            if (!sparse_fit(s->task, s->machine, fused, 0, parts, &shape)) continue;
-            shape.rounding = (float)sparse_rounding(s->task, &s->taps, false, parts, shape.launches);
-            shape.noise = (float)sparse_noise(s->task, &s->spectrum, &shape, NULL);
-            insert_tiles(s, &shape);
-        }
+        for (int parts = sparse_splits(s->task) ? 2 : 1; parts <= 2; parts++)
+            if (sparse_fit(s->task, s->machine, fused, 0, parts, &shape)) insert_tiles(s, &shape);
     }
 }
 
 /* Chains for separable taps. */
 static void search_chains(search *s, int most_fused) {
     sparse_shape shape;
-    sparse_terms terms;
     bool cheaper;
     for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++) {
         if (!fits(s, fused, 1, &shape, &cheaper)) return;
-        if (cheaper) continue;
-        for (int parts = 1; parts <= 2; parts++) {
-            if (!sparse_fit(s->task, s->machine, fused, 1, parts, &shape)) continue;
-            if (sparse_terms_make(s->task, NULL, fused, 1, parts, &terms, NULL) != STN_OK) return;
-            shape.rounding = (float)sparse_terms_rounding(s->task, NULL, &terms, parts, shape.launches);
-            shape.noise = (float)sparse_noise(s->task, &s->spectrum, &shape, &terms);
-            sparse_terms_clear(&terms);
-            insert(s, shape);
-        }
+        for (int parts = 1; parts <= 2 && !cheaper; parts++)
+            if (sparse_fit(s->task, s->machine, fused, 1, parts, &shape)) insert(s, shape);
     }
+}
+
+/* Predicts the errors of all shapes with these steps, weights in so many parts, and 0 or 1 term. A
+ * ring has those of the tiles that it is made of. */
+static bool add_errors(search *s, int fused, int terms, int parts) {
+    sparse_shape shape = {0};
+    sparse_terms chain;
+    bool any = false;
+    for (size_t i = 0; i < s->count; i++)
+        any = any || (s->best[i].fused == fused && s->best[i].terms == terms && s->best[i].parts == parts);
+    if (!any) return true;
+    sparse_fit(s->task, s->machine, fused, terms, parts, &shape);
+    if (terms) {
+        if (sparse_terms_make(s->task, NULL, fused, 1, parts, &chain, NULL) != STN_OK) return false;
+        shape.rounding = (float)sparse_terms_rounding(s->task, NULL, &chain, parts, shape.launches);
+        shape.noise = (float)sparse_noise(s->task, &s->spectrum, &shape, &chain);
+        sparse_terms_clear(&chain);
+    } else {
+        /* Two-part weights have random errors, which do not depend on the taps. */
+        if (parts == 1 && !fuse_taps(s, fused)) return false;
+        shape.rounding = (float)sparse_rounding(s->task, &s->taps, false, parts, shape.launches);
+        shape.noise = (float)sparse_noise(s->task, &s->spectrum, &shape, NULL);
+    }
+    for (size_t i = 0; i < s->count; i++)
+        if (s->best[i].fused == fused && s->best[i].terms == terms && s->best[i].parts == parts)
+            s->best[i].rounding = shape.rounding, s->best[i].noise = shape.noise;
+    return true;
+}
+
+static bool add_all_errors(search *s) {
+    int most_fused = 0;
+    for (size_t i = 0; i < s->count; i++) most_fused = (int)stn_max(most_fused, s->best[i].fused);
+    for (int fused = 1; fused <= most_fused; fused++)
+        for (int parts = 1; parts <= 2; parts++)
+            for (int terms = 0; terms <= 1; terms++)
+                if (!add_errors(s, fused, terms, parts)) return false;
+    return true;
 }
 
 #define FEWEST 2 /* terms of a sum; search_chains handles one */
@@ -117,7 +151,7 @@ static void search_chains(search *s, int most_fused) {
 typedef struct sum_errors {
     double rounding[SPARSE_MOST_TERMS + 1], noise[SPARSE_MOST_TERMS + 1];
 } sum_errors;
-static bool add_errors(search *s, int fused, int launches, sum_errors *errors) {
+static bool add_sum_errors(search *s, int fused, int launches, sum_errors *errors) {
     sparse_shape shapes[SPARSE_MOST_TERMS + 1];
     sparse_terms terms;
     double rounding[SPARSE_MOST_TERMS + 1];
@@ -138,13 +172,24 @@ static bool add_errors(search *s, int fused, int launches, sum_errors *errors) {
     return good;
 }
 
-/* Inserts the fewest terms that are accurate enough in launches of both lengths. */
+/* Inserts the fewest terms that are accurate enough in launches of both lengths, if any number of
+ * terms can be among the best. */
 static bool insert_sum(search *s, sparse_shape shape) {
+    sparse_shape cheapest = shape;
+    double least = INFINITY;
+    for (int count = FEWEST; count <= SPARSE_MOST_TERMS; count++) {
+        sparse_shape each;
+        if (!sparse_fit(s->task, s->machine, shape.fused, count, 1, &each)) break;
+        const double cost = cost_of(s, &each);
+        if (cost < least) least = cost, cheapest = each;
+    }
+    if (s->costs_alone) insert(s, cheapest);
+    if (s->costs_alone || (s->count == s->most && least >= s->costs[s->count - 1])) return true;
     int fused = shape.fused, launches = shape.launches;
     sum_errors errors = {{0}, {0}};
     bool uneven = s->task->steps % (uint64_t)launches != 0;
-    if (uneven && !add_errors(s, fused - 1, launches, &errors)) return false;
-    if (!add_errors(s, fused, launches, &errors)) return false;
+    if (uneven && !add_sum_errors(s, fused - 1, launches, &errors)) return false;
+    if (!add_sum_errors(s, fused, launches, &errors)) return false;
     for (int count = FEWEST; count <= SPARSE_MOST_TERMS; count++) {
         if (!sparse_fit(s->task, s->machine, fused, count, 1, &shape)) break;
         shape.rounding = (float)errors.rounding[count];
@@ -161,7 +206,10 @@ static bool insert_sum(search *s, sparse_shape shape) {
 static void search_sums(search *s, int most_fused) {
     sparse_shape shape, more;
     bool cheaper, unused;
-    if (s->task->rank != 2 || sparse_terms_residual(&s->taps, SPARSE_MOST_TERMS) > MAX_ONE_STEP_RESIDUAL) return;
+    if (s->task->rank != 2) return;
+    if (!s->costs_alone &&
+        (!fuse_taps(s, 1) || sparse_terms_residual(&s->taps, SPARSE_MOST_TERMS) > MAX_ONE_STEP_RESIDUAL))
+        return;
     for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++) {
         if (!fits(s, fused, FEWEST, &shape, &cheaper)) return;
         bool last =
@@ -180,23 +228,30 @@ bool sparse_search_any(const stn_task *task, const stn_machine *machine) {
            (!sparse_splits(task) && sparse_separable(task, factors) && fits(&s, 1, 1, &shape, &cheaper));
 }
 
+static void search_all(search *s, int most_fused) {
+    double factors[3][STN_TASK_FACTORS];
+    search_tiles(s, most_fused);
+    if (sparse_splits(s->task)) return; /* chains are not available for two-part elements */
+    if (sparse_separable(s->task, factors))
+        search_chains(s, most_fused);
+    else
+        search_sums(s, most_fused);
+}
+
+double sparse_least_seconds(const stn_task *task, const stn_machine *machine) {
+    sparse_shape best;
+    search s = {.task = task, .machine = machine, .best = &best, .most = 1, .costs_alone = true};
+    search_all(&s, INT_MAX);
+    return s.count ? s.costs[0] : INFINITY;
+}
+
 size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_fused, sparse_shape *best,
                      size_t most) {
-    search s = {.task = task, .machine = machine, .best = best, .most = most};
-    double factors[3][STN_TASK_FACTORS];
-    if (most > STN_CANDIDATES) s.most = STN_CANDIDATES;
-    if (!sparse_splits(task) && !sparse_spectrum_make(task, &s.spectrum)) return 0;
-    if (stn_power_make(task, &s.taps, NULL) != STN_OK) return sparse_spectrum_clear(&s.spectrum), 0;
-    search_tiles(&s, most_fused);
+    search s = {.task = task, .machine = machine, .best = best, .most = stn_min(most, STN_CANDIDATES)};
+    bool good = sparse_splits(task) || sparse_spectrum_make(task, &s.spectrum);
+    if (good) search_all(&s, most_fused);
+    good = good && add_all_errors(&s);
     stn_power_clear(&s.taps);
-    if (sparse_splits(task))
-        ; /* chains are not available for two-part elements */
-    else if (sparse_separable(task, factors))
-        search_chains(&s, most_fused);
-    else if (stn_power_make(task, &s.taps, NULL) == STN_OK) {
-        search_sums(&s, most_fused);
-        stn_power_clear(&s.taps);
-    }
     sparse_spectrum_clear(&s.spectrum);
-    return s.count;
+    return good ? s.count : 0;
 }

@@ -144,14 +144,17 @@ static void find_sides(stn_search_cache *found, const limits *l, bool wide, side
     stn_search_cache_store(found, STN_SEARCH_CACHE_FOUR_STEP, key, sizeof key, s, sizeof *s);
 }
 
+/* The arguments of search_lengths, besides what follows from the machine. */
+typedef struct lengths_key {
+    int64_t n, period, reach[2], longest, most, shares, wide;
+} lengths_key;
+
 /* Finds the cheapest matrix of at most `longest` points. Of a hundred thousand pairs of lengths,
  * most are rejected by a lower bound of the cost. */
-static bool search(const stn_task *task, const stn_machine *machine, const line *line, int64_t longest,
-                   spectral_four_step_choice *choice) {
-    const limits l = limits_of(task, machine);
-    const bool wide = spectral_wide(task);
+static bool search_lengths(const limits *l, bool wide, const stn_machine *machine, const line *line, int64_t longest,
+                           spectral_four_step_choice *choice) {
     sides both;
-    find_sides(machine->found, &l, wide, &both);
+    find_sides(machine->found, l, wide, &both);
     const side *columns = &both.columns, *rows = &both.rows;
     const double all = 0.999 * (double)line->n;
     double least = INFINITY, least_penalty = INFINITY;
@@ -171,10 +174,30 @@ static bool search(const stn_task *task, const stn_machine *machine, const line 
             const double cost = (double)windows * (double)length * penalty;
             if (cost >= least) continue;
             least = cost, *choice = c;
-            choice->pairs = pairs_of(&l, c.rows, wide);
+            choice->pairs = pairs_of(l, c.rows, wide);
         }
     }
     return least < INFINITY;
+}
+
+/* The same from the context's cache: `applies` and `candidates` both need it. */
+static bool search(const stn_task *task, const stn_machine *machine, const line *line, int64_t longest,
+                   spectral_four_step_choice *choice) {
+    const limits l = limits_of(task, machine);
+    const bool wide = spectral_wide(task);
+    const lengths_key key = {
+        line->n, line->period, {line->reach[0], line->reach[1]}, longest, (int64_t)l.most, (int64_t)l.shares, wide};
+    struct {
+        spectral_four_step_choice choice;
+        bool any;
+    } known;
+    if (!stn_search_cache_lookup(machine->found, STN_SEARCH_CACHE_FOUR_STEP, &key, sizeof key, &known, sizeof known)) {
+        memset(&known, 0, sizeof known);
+        known.any = search_lengths(&l, wide, machine, line, longest, &known.choice);
+        stn_search_cache_store(machine->found, STN_SEARCH_CACHE_FOUR_STEP, &key, sizeof key, &known, sizeof known);
+    }
+    if (known.any) *choice = known.choice;
+    return known.any;
 }
 
 /* Approximate number of images of the points next to sides: two in each mirror image of the

@@ -8,6 +8,7 @@
 #include "base/arith.h"
 #include "base/cheapest.h"
 #include "strategies/faces/margins.h"
+#include "strategies/lowrank/lowrank_types.h"
 
 /* When the taps of so many consecutive f cannot be split in one way, those of more steps cannot
  * either. */
@@ -135,6 +136,49 @@ static bool fuse(search *s, int fused) {
     return true;
 }
 
+/* In numbers of lowrank_lookup. */
+enum { EXCEEDS = -1 };
+
+/* Whether the SVD of the fused taps has more than `most` terms. */
+static bool svd_exceeds(search *s, const lowrank_shape *shape, int most) {
+    const double tolerance = lowrank_term_tolerance(s->task, shape),
+                 numbers[] = {EXCEEDS, shape->fused, tolerance, most, shape->even};
+    bool exceeds;
+    if (lowrank_lookup(s->task, numbers, &exceeds, sizeof exceeds)) return exceeds;
+    if (!fuse(s, shape->fused)) return true;
+    exceeds = lowrank_svd_exceeds(&s->taps, shape->even, tolerance, most);
+    lowrank_store(s->task, numbers, &exceeds, sizeof exceeds);
+    return exceeds;
+}
+
+/* The fused taps as a sum of terms; `terms` is 0 where they cannot be split in this way. */
+typedef struct sum_of_terms {
+    int terms;
+    lowrank_pattern pattern;
+    double residual, growth, inner;
+} sum_of_terms;
+
+static sum_of_terms split_taps(search *s, const lowrank_shape *shape, lowrank_split split) {
+    const double tolerance = lowrank_term_tolerance(s->task, shape), numbers[] = {split, shape->fused, tolerance, 0, 0};
+    sum_of_terms sum;
+    lowrank_terms terms;
+    int slot[LOWRANK_MAX_TERMS];
+    bool changed;
+    if (lowrank_lookup(s->task, numbers, &sum, sizeof sum)) return sum;
+    memset(&sum, 0, sizeof sum);
+    if (!fuse(s, shape->fused) || lowrank_terms_make(s->task, &s->taps, split, tolerance, &terms, NULL) != STN_OK)
+        return sum;
+    if (terms.count && lowrank_pattern_cover(&sum.pattern, &terms, slot, &changed)) {
+        sum.terms = terms.count;
+        sum.residual = terms.residual;
+        sum.growth = lowrank_terms_growth(&terms, &s->taps);
+        sum.inner = lowrank_terms_inner(&terms, &s->taps);
+    }
+    lowrank_terms_clear(&terms);
+    lowrank_store(s->task, numbers, &sum, sizeof sum);
+    return sum;
+}
+
 /* Whether this shape can win with taps split in this way. Terms of stars do not become fewer or
  * narrower with more steps; those of the SVD may, so the expensive splitting is done only after a
  * cheap bound. */
@@ -143,38 +187,29 @@ static bool can_win(search *s, const lowrank_shape *shape, lowrank_split split) 
     if (a->failures == MOST_FAILURES) return false;
     if (split != LOWRANK_SVD) return !a->pattern.count || pattern_may_win(s, shape, split, &a->pattern);
     int most = affordable_terms(s, shape);
-    if (!most || shorter_terms(s, shape, split) > most || !fuse(s, shape->fused)) return false;
-    if (!lowrank_svd_exceeds(&s->taps, shape->even, lowrank_term_tolerance(s->task, shape), most)) return true;
+    if (!most || shorter_terms(s, shape, split) > most) return false;
+    if (!svd_exceeds(s, shape, most)) return true;
     a->fused = shape->fused, a->terms = most + 1;
     return false;
 }
 
-/* Tries the kernels for s->taps, split in one way. */
+/* Tries the kernels for the fused taps, split in one way. */
 static void try_split(search *s, const lowrank_shape *shape, lowrank_split split) {
     attempt *a = &s->attempts[split];
-    lowrank_terms terms;
-    lowrank_pattern pattern = {0};
+    sum_of_terms sum = split_taps(s, shape, split);
     lowrank_shape shapes[2];
-    int slot[LOWRANK_MAX_TERMS];
-    bool changed;
     a->failures++;
-    if (lowrank_terms_make(s->task, &s->taps, split, lowrank_term_tolerance(s->task, shape), &terms, NULL) != STN_OK)
-        return;
-    if (terms.count && lowrank_pattern_cover(&pattern, &terms, slot, &changed)) {
-        int least = (int)stn_min(shorter_terms(s, shape, split), LOWRANK_MAX_TERMS);
-        while (pattern.count < least) pattern.term[pattern.count++] = pattern.term[0];
-        unsigned fits = fit_kernels(s, shape, split, &pattern, shapes);
-        for (int mixed = 0; mixed < 2; mixed++) {
-            shapes[mixed].residual = (float)terms.residual;
-            shapes[mixed].growth = (float)lowrank_terms_growth(&terms, &s->taps);
-            shapes[mixed].inner = (float)lowrank_terms_inner(&terms, &s->taps);
-            if (fits >> mixed & 1) insert_candidate(s, &shapes[mixed]);
-        }
-        a->pattern = pattern;
-        a->failures = 0;
-        a->fused = shape->fused, a->terms = terms.count;
+    if (!sum.terms) return;
+    const int least = (int)stn_min(shorter_terms(s, shape, split), LOWRANK_MAX_TERMS);
+    while (sum.pattern.count < least) sum.pattern.term[sum.pattern.count++] = sum.pattern.term[0];
+    const unsigned fits = fit_kernels(s, shape, split, &sum.pattern, shapes);
+    for (int mixed = 0; mixed < 2; mixed++) {
+        shapes[mixed].residual = (float)sum.residual;
+        shapes[mixed].growth = (float)sum.growth;
+        shapes[mixed].inner = (float)sum.inner;
+        if (fits >> mixed & 1) insert_candidate(s, &shapes[mixed]);
     }
-    lowrank_terms_clear(&terms);
+    *a = (attempt){.pattern = sum.pattern, .fused = shape->fused, .terms = sum.terms};
 }
 
 /* Tries all kernels for this shape's steps; false if none can win. */
@@ -182,7 +217,6 @@ static bool try_plane(search *s, const lowrank_shape *shape) {
     bool tried = false;
     for (int split = 0; split < LOWRANK_SPLITS; split++) {
         if (!can_win(s, shape, (lowrank_split)split)) continue;
-        if (!fuse(s, shape->fused)) return false;
         try_split(s, shape, (lowrank_split)split);
         tried = true;
     }

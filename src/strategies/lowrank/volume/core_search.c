@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "strategies/lowrank/lowrank_types.h"
 #include "strategies/lowrank/volume/pair_split.h"
 #include "strategies/lowrank/volume/spanning_slices.h"
 
@@ -95,10 +96,7 @@ static bool make_sliced(const stn_power *taps, bool outer_first, lowrank_core *c
     return made;
 }
 
-bool lowrank_core_make(const stn_task *task, const stn_power *taps, lowrank_core_method method, lowrank_core *core) {
-    memset(core, 0, sizeof *core);
-    for (int axis = 0; axis < 3; axis++)
-        if (taps->size[axis] > SIDE) return false;
+static bool make(const stn_task *task, const stn_power *taps, lowrank_core_method method, lowrank_core *core) {
     bool made = method == LOWRANK_CORE_PAIR ? lowrank_pair_make(task, taps, core)
                                             : make_sliced(taps, method == LOWRANK_CORE_OUTER, core);
     if (!made) return false;
@@ -108,4 +106,22 @@ bool lowrank_core_make(const stn_task *task, const stn_power *taps, lowrank_core
         core->sums * taps->size[0] + (core->x_factors - core->identity) * taps->size[2] + core->terms * taps->size[1];
     return core->residual <= EXACT && core->growth <= most_growth(task->dtype) &&
            values + taps->size[2] <= LOWRANK_CORE_VALUES;
+}
+
+bool lowrank_core_make(const stn_task *task, const stn_power *taps, lowrank_core_method method, lowrank_core *core) {
+    const double numbers[LOWRANK_KEY_NUMBERS] = {method, taps->fused, task->dtype};
+    struct {
+        lowrank_core core;
+        bool made;
+    } known;
+    memset(core, 0, sizeof *core);
+    for (int axis = 0; axis < 3; axis++)
+        if (taps->size[axis] > SIDE) return false;
+    if (!lowrank_lookup(task, numbers, &known, sizeof known)) {
+        memset(&known, 0, sizeof known);
+        known.made = make(task, taps, method, &known.core);
+        lowrank_store(task, numbers, &known, sizeof known);
+    }
+    *core = known.core;
+    return known.made;
 }
