@@ -40,7 +40,7 @@ tests() {
 # A tool's findings are its exit status; the slices are those that take seconds without it.
 sanitize() {
     local tool slice
-    for slice in ${SLICES:-segment_segment segment_axes segment_sources segment_tiles segment_tori segment_long spectral sparse sourced large axes:radii faces chain fft:scales}; do
+    for slice in ${SLICES:-segment_segment segment_axes segment_sources segment_tiles segment_dense_tiles spectral sparse sourced large axes:radii faces fft:scales}; do
         for tool in memcheck racecheck; do
             echo "# $tool over test_$slice"
             # shellcheck disable=SC2046 # the part is an option and its value
