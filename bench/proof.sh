@@ -4,16 +4,15 @@
 #     bench/proof.sh BUILD PART...
 #
 #   random     random problems, every strategy against the host: COUNT (2000), SEED (today's date)
-#   tests      the suites named in SUITES (those of every strategy), without repeated tests
-#   sanitize   compute-sanitizer, memcheck and racecheck, over CI's slices of every strategy's tests
-#   speed      stentor-bench: the groups named in GROUPS, medians of 7
-#   layers     Fourier layers: the cases of the paper and the grid of real ones, and PyTorch's
+#   tests      the GPU tests of the suites named in SUITES (default: all strategies)
+#   sanitize   compute-sanitizer (memcheck and racecheck) on the short tests of each strategy
+#   speed      stentor-bench on the groups in GROUPS_TO_TIME, medians of 7 runs
+#   layers     Fourier layers: the paper's cases and a range of real sizes, compared with PyTorch
 #   python     the Python package's tests on the GPU, the time of a call, comparison with PyTorch
-#   torch      the same work by PyTorch
-#   pictures   one pass over memory by both forms; cost against steps, for bench/studies/envelope.py
+#   pictures   both forms of segment (--forms); time against the number of steps, as a picture
 #   plans      quality of plans, and time to a first result (bench/planner.py)
-#   limits     Nsight Compute's counters of a case of each strategy
-#   rates      predicted and measured times, the input of bench/fit_rates.py
+#   limits     Nsight Compute's counters for the slowest cases
+#   rates      predicted and measured times, as input of bench/fit_rates.py
 #
 # Each part ends after LIMIT seconds (540), writes OUT/PART.log (BUILD/proof), and prints one line
 # with its outcome; the script fails if a part failed. A part that reached its limit is reported as
@@ -37,7 +36,7 @@ tests() {
     done
 }
 
-# A tool's findings are its exit status; the slices are those that take seconds without it.
+# compute-sanitizer exits with 9 if it finds an error. The tests named take seconds without it.
 sanitize() {
     local tool slice
     for slice in ${SLICES:-segment_segment segment_axes segment_sources segment_tiles segment_dense_tiles spectral sparse sourced large axes:radii faces fft:scales}; do
@@ -62,8 +61,6 @@ speed() {
         "$build/bench/stentor-bench" --group "$group" --repeat 7 || return 1
     done
 }
-
-torch() { python3 "$here/studies/spectral_torch.py" && python3 "$here/studies/filters_torch.py" "$build/bench/stentor-bench"; }
 
 layers() {
     local table status
@@ -94,7 +91,7 @@ plans() {
     python3 "$here/planner.py" regret --stentor "$stentor" --limit $((limit / 2)) --json "$out/regret.json"
 }
 
-# One launch of each kernel; the cases that miss their bars first.
+# Measures one launch of each kernel.
 limits() {
     local each
     for each in 'sparse heat-2d-1 f16' 'sparse heat-1d-1 f16' 'sparse box-2d49p-1 f32' 'sparse box-2d9p f16' \
@@ -116,7 +113,7 @@ mkdir -p "$out"
 failed=0
 for part; do
     case $part in
-        random | tests | sanitize | speed | layers | python | torch | pictures | plans | limits | rates) ;;
+        random | tests | sanitize | speed | layers | python | pictures | plans | limits | rates) ;;
         *) echo "bench/proof.sh: there is no part named $part" >&2 && exit 2 ;;
     esac
     started=$SECONDS
