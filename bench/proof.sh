@@ -11,7 +11,7 @@
 #   python     the Python package's tests on the GPU, the time of a call, comparison with PyTorch
 #   pictures   both forms of segment (--forms); time against the number of steps, as a picture
 #   plans      quality of plans, and time to a first result (bench/planner.py)
-#   limits     Nsight Compute's counters for the slowest cases
+#   limits     Nsight Compute's counters of selected cases
 #   rates      predicted and measured times, as input of bench/fit_rates.py
 #
 # Each part ends after LIMIT seconds (540), writes OUT/PART.log (BUILD/proof), and prints one line
