@@ -32,10 +32,11 @@
  *            start with struct_size: initialise them with their _INIT macro, which sets it. Members
  *            that the caller's header lacks get their defaults. A struct_size of 0 means the layout
  *            of release 0.2.0; any other size that is not that of a release is an error.
- *   Errors   Every call that can fail returns a stn_status and takes a stn_error (or NULL) of the
- *            caller, for a one-sentence message: what is wrong, where, what to do. After a failure
- *            outputs are NULL or untouched, and nothing leaks. The library never prints, aborts
- *            or keeps global state (but for MPI, if stn_team_create_mpi initialises it).
+ *   Errors   Every call that can fail returns a stn_status and takes a pointer to the caller's
+ *            stn_error, or NULL, for a one-sentence message: what is wrong, where, what to do.
+ *            After a failure outputs are NULL or untouched, and nothing leaks. The library never
+ *            prints, aborts or keeps global state (except MPI's, if stn_team_create_mpi initialises
+ *            MPI).
  *   Threads  Different objects may be used from different threads. One stn_context may create
  *            plans from many threads at once. A stn_stencil is immutable. One stn_plan may be
  *            executed from several threads at once only with separate workspaces
@@ -46,8 +47,8 @@
  *            even if other threads were executing such plans at the fork. Everything else that
  *            needs the GPU fails with STN_ERROR_DRIVER. The child must not use a context if
  *            another thread was creating or destroying one of its objects at the fork.
- *   Exit     Idle host threads end after two seconds; a program whose main thread ends by
- *            pthread_exit ends up to that much later. */
+ *   Exit     Idle host threads end after two seconds; a program whose main thread calls
+ *            pthread_exit may therefore end two seconds later. */
 #ifndef STENTOR_H
 #define STENTOR_H
 
@@ -125,9 +126,9 @@ typedef enum stn_log_level { STN_LOG_DEBUG, STN_LOG_INFO, STN_LOG_WARNING, STN_L
 /* Receives log messages. May be called from any thread that is inside a call on the context. */
 typedef void (*stn_log_fn)(void *user, stn_log_level level, const char *message);
 
-/* Receives the number of steps done and the total; for transforms, layers and strategies that make
- * all steps at once, `done` is 0 until the end. A non-zero result cancels the execution. The
- * function must not use the plan or another plan of its context. */
+/* Receives the number of steps done and the total. For transforms, layers and strategies that
+ * compute all steps at once, `done` is 0 until the end. A non-zero result cancels the execution.
+ * The function must not use any plan of the context. */
 typedef int (*stn_progress_fn)(void *user, uint64_t done, uint64_t total);
 
 STN_API const char *stn_version(void);
@@ -147,22 +148,23 @@ typedef struct stn_context_options {
     size_t struct_size;
     int device;  /* STN_DEVICE_AUTO, STN_DEVICE_HOST or STN_DEVICE_CUDA(n) */
     int threads; /* host threads; 0: all that this process may use */
-    /* Folder of stored kernels and measurements. NULL or "": $STENTOR_CACHE_DIR,
-     * $XDG_CACHE_HOME/stentor or ~/.cache/stentor; ":memory:": none. */
+    /* Folder of stored kernels and measurements. NULL or "": $STENTOR_CACHE_DIR, else
+     * $XDG_CACHE_HOME/stentor, else ~/.cache/stentor. ":memory:": nothing is stored. */
     const char *cache_dir;
     stn_log_fn log; /* NULL: no messages */
     void *log_user;
-    /* "sm_90": plan and compile for an absent GPU, without execution; NULL: the device's */
+    /* An architecture such as "sm_90": plans are made and compiled for an absent GPU, and cannot be
+     * executed. NULL: the architecture of the device. */
     const char *arch;
     int cache_shared; /* non-zero: accept a cache folder that others own or may write */
     /* files of compiled kernels, searched first; NULL-terminated, or NULL */
     const char *const *packs;
     const void *pack_data; /* a pack in memory, borrowed while the context lives, or NULL */
     size_t pack_size;
-    /* The public key of `stentor pack keys`, as 64 hex digits or the name of a file that begins
-     * with them: every file of `packs` must have a signature by it, FILE.sig, made by
-     * `stentor pack sign`. NULL or "": packs need no signature. pack_data is the caller's memory
-     * and is not checked. */
+    /* A public key made by `stentor pack keys`, as 64 hex digits or the name of a file that begins
+     * with them. Every file FILE of `packs` must then have a signature FILE.sig, made with the
+     * secret key by `stentor pack sign`. NULL or "": packs need no signature. The signature of
+     * pack_data is not checked. */
     const char *trust;
 } stn_context_options;
 #define STN_CONTEXT_OPTIONS_INIT STN_INIT_OF(stn_context_options)
@@ -183,7 +185,7 @@ STN_API int stn_context_is_device(const stn_context *context);
 typedef enum stn_format { STN_TEXT, STN_JSON } stn_format;
 STN_API stn_status stn_context_describe(stn_context *context, stn_format format, char **text, stn_error *error);
 
-/* Counters since the context was created. */
+/* Counts of kernels, bytes and seconds since the context was created. */
 typedef struct stn_cache_stats {
     uint64_t memory_hits, pack_hits, disk_hits, misses; /* numbers of kernels */
     uint64_t rejected;                                  /* damaged or foreign entries dropped */
@@ -192,9 +194,10 @@ typedef struct stn_cache_stats {
 } stn_cache_stats;
 STN_API void stn_context_cache_stats(stn_context *context, stn_cache_stats *stats);
 
-/* Memory of the context: device memory on a GPU, else host memory. Any other device pointer of the
- * device's primary context serves as well. upload and download return when the bytes have arrived.
- * Errors: out of memory, driver. */
+/* Allocate, free and copy `bytes` bytes of the context's memory: device memory on a GPU, else host
+ * memory. Plans also accept memory from other allocators of the device's primary context
+ * (cudaMalloc). upload and download return when the bytes have arrived. Errors:
+ * STN_ERROR_OUT_OF_MEMORY, STN_ERROR_DRIVER. */
 STN_API stn_status stn_memory_alloc(stn_context *context, size_t bytes, void **pointer, stn_error *error);
 STN_API void stn_memory_free(stn_context *context, void *pointer);
 STN_API stn_status stn_memory_upload(stn_context *context, void *to, const void *from_host, size_t bytes,
@@ -203,19 +206,17 @@ STN_API stn_status stn_memory_download(stn_context *context, void *to_host, cons
                                        stn_error *error);
 /* Waits for all work on a stream (NULL: the default stream). */
 STN_API stn_status stn_synchronize(stn_context *context, void *stream, stn_error *error);
-/* The same; `progress` is called about every 50 ms, with 0 of 1. A non-zero result ends the wait,
- * not the work, with STN_ERROR_CANCELLED. */
+/* Waits for all work on a stream, and calls `progress` about every 50 ms with done = 0 and total =
+ * 1. If that returns non-zero, this call returns STN_ERROR_CANCELLED, and the work continues. */
 STN_API stn_status stn_synchronize_told(stn_context *context, void *stream, stn_progress_fn progress, void *user,
                                         stn_error *error);
 
 /* ---- Stencils -------------------------------------------------------------------------------- */
 
 #define STN_MAX_RANK 3
-/* The largest |offset| of a tap along an axis: on GPUs and in systems; and on the
- * host, whose strategy alone serves larger ones. */
-#define STN_MAX_RADIUS 64
-#define STN_MAX_HOST_RADIUS 1024
-#define STN_MAX_TAPS 35937 /* 33^3 */
+#define STN_MAX_RADIUS 64        /* largest |offset| along an axis, on GPUs and in systems */
+#define STN_MAX_HOST_RADIUS 1024 /* largest |offset| along an axis for the strategy `host` */
+#define STN_MAX_TAPS 35937       /* 33^3 */
 
 typedef struct stn_tap {
     int64_t offset[STN_MAX_RANK]; /* along axes 0, 1, 2; entries past the rank must be 0 */
@@ -250,8 +251,8 @@ STN_API const stn_tap *stn_stencil_taps(const stn_stencil *stencil);
 
 /* The largest absolute value of the symbol, max over k of |K(k)|, K(k) = sum_o w_o exp(2 pi i k.o):
  * above 1 a long run grows without bound. Sampled densely and refined around the largest sample, to
- * about 1e-6. Of stencils that are too wide to be sampled in seconds: the sum of |weights|, an
- * upper bound. */
+ * about 1e-6. For stencils that are too wide to be sampled in seconds, the sum of |weights|, which
+ * is an upper bound. */
 STN_API double stn_stencil_max_symbol(const stn_stencil *stencil);
 
 /* ---- Problems -------------------------------------------------------------------------------- */
@@ -264,10 +265,10 @@ STN_API size_t stn_dtype_size(stn_dtype dtype);
 STN_API const char *stn_dtype_name(stn_dtype dtype);
 STN_API stn_status stn_dtype_parse(const char *name, stn_dtype *dtype, stn_error *error);
 
-/* The number type of an array's elements, where it is not the dtype: stn_problem.in_element and
- * out_element. BF16 is bfloat16, and a BOOL is a byte, 0 or 1. */
+/* The number type of an array's elements, if it differs from the dtype of the computation
+ * (stn_problem.in_element, out_element). BF16 is bfloat16, and a BOOL is a byte, 0 or 1. */
 typedef enum stn_element {
-    STN_ELEMENT_DTYPE, /* that of the dtype */
+    STN_ELEMENT_DTYPE, /* the dtype */
     STN_ELEMENT_F64,
     STN_ELEMENT_F32,
     STN_ELEMENT_F16,
@@ -283,7 +284,7 @@ typedef enum stn_element {
     STN_ELEMENT_BOOL
 } stn_element;
 
-/* Bytes and name ("u8", "bf16", "bool") of a number type; 0 and "unknown" of STN_ELEMENT_DTYPE. */
+/* Bytes and name ("u8", "bf16", "bool") of a number type; 0 and "unknown" for STN_ELEMENT_DTYPE. */
 STN_API size_t stn_element_size(stn_element element);
 STN_API const char *stn_element_name(stn_element element);
 
@@ -331,20 +332,20 @@ typedef enum stn_accuracy {
     STN_ACCURACY_LOCAL
 } stn_accuracy;
 
-/* Normalized convolution: points may be missing, and the weights of those that are there are scaled
- * to the sum of all weights:
+/* Normalized convolution: points may be missing, and the weights of the others are scaled to the
+ * sum of all weights:
  *
  *     out(p) = (sum of w * in) / (share of the weights),   share = (sum of w) / (sum of all w)
  *
- * with both sums over points that are not missing; NaN where none is left. Separable weights are
- * a problem for each axis: all but the last write pairs of the weighted sum and the share, two
- * numbers of the dtype side by side, and all but the first read them. Strides are then in pairs,
- * which are aligned to their size. */
+ * where the sums of w * in and of w are over points that are not missing; out is NaN if there are
+ * none. Separable weights take one problem for each axis. All problems but the last write pairs of
+ * the weighted sum and the share, two adjacent numbers of the dtype, and all but the first read
+ * such pairs. Strides then count pairs, and a pair is aligned to its size. */
 typedef enum stn_normalized {
-    STN_NORMALIZED = 1,          /* what lies past a constant side whose value is NaN is missing */
-    STN_NORMALIZED_NAN = 2,      /* and so are points that are NaN */
-    STN_NORMALIZED_PAIRS_IN = 4, /* the array in has pairs */
-    STN_NORMALIZED_PAIRS_OUT = 8 /* the array out has pairs */
+    STN_NORMALIZED = 1,          /* points past a constant side whose value is NaN are missing */
+    STN_NORMALIZED_NAN = 2,      /* points that are NaN are missing too */
+    STN_NORMALIZED_PAIRS_IN = 4, /* the array `in` has pairs */
+    STN_NORMALIZED_PAIRS_OUT = 8 /* the array `out` has pairs */
 } stn_normalized;
 
 typedef struct stn_problem {
@@ -368,15 +369,16 @@ typedef struct stn_problem {
     int in_place;  /* non-zero: in and out will be the same pointer (same strides) */
     int alignment; /* alignment in bytes of the pointers in and out, a power of two; 0 means 16 */
     /* Snapshots: with every = k the output is a stack of steps / k states, after k, 2 k, ...,
-     * `steps` steps, each with all grids of the batch and snapshot_stride elements behind the
-     * previous one (0: batch * the batch stride). k must divide steps; not in place. 0: only the
-     * last state. */
+     * `steps` steps. A state has all grids of the batch and begins snapshot_stride elements after
+     * the previous one (0: batch * the batch stride). k must divide steps, and the problem must not
+     * be in place. 0: only the last state is written. */
     uint64_t every;
     ptrdiff_t snapshot_stride;
-    /* Non-zero: a constant source b, u[t+1] = S u[t] + b. Executions supply its values
-     * (stn_execution) in the layout of in: in_stride, in_batch_stride, dtype, alignment. Points
-     * frozen by a fixed side keep their value. If transforms make many steps at once, the source
-     * about doubles the time, for any number of steps, without more workspace. */
+    /* Non-zero: a constant source b is added in each step, u[t+1] = K u[t] + b for the stencil K.
+     * Executions supply its values (stn_execution) in the layout of `in`: in_stride,
+     * in_batch_stride, dtype, alignment. Points frozen by a fixed side keep their value. If
+     * transforms compute many steps at once, the source about doubles the time, and needs no more
+     * workspace. */
     int has_source;
     /* A stn_accuracy. A constant side whose value is not finite in the dtype implies
      * STN_ACCURACY_LOCAL. */
@@ -386,14 +388,15 @@ typedef struct stn_problem {
      * C and SciPy: integers are truncated towards zero, then reduced modulo their range (values
      * outside the range of int64 count as its least number), and a bool is whether the truncated
      * value is not 0. One step that writes integers is summed in float64, in the host's order, on
-     * GPUs too, so that all devices give the same integers. Frozen points are converted likewise.
-     * Strides are in elements of each array. Not with a source, with snapshots or in place. */
+     * GPUs too, so that all devices give the same integers. Frozen points are converted in the same
+     * way. Strides count elements of each array. No source, snapshots or in_place are allowed. */
     int in_element, out_element;
-    /* The values of the last step are divided by it before they are converted, so that weights can
-     * be integers and sums exact; 0 means 1. Only with an out_element that is an integer. */
+    /* The values of the last step are divided by `divisor` before they are converted, so that
+     * weights can be integers and sums exact; 0 means 1. Allowed only if out_element is an integer
+     * type. */
     double divisor;
-    /* Bits of stn_normalized, for one step in f64 or f32 on a GPU; 0: none. in_element and
-     * out_element may be any, without pairs. No side may be fixed. */
+    /* Bits of stn_normalized, for one step in f64 or f32 on a GPU; 0: no points are missing.
+     * in_element and out_element may be given for arrays without pairs. No side may be fixed. */
     int normalized;
 } stn_problem;
 #define STN_PROBLEM_INIT STN_INIT_OF(stn_problem)
@@ -407,11 +410,11 @@ STN_API stn_status stn_problem_validate(const stn_problem *problem, stn_error *e
 
 typedef struct stn_plan stn_plan;
 
-/* How a plan is chosen among all strategies and their candidates. All modes use times measured
- * before (wisdom) if there are any, except with stn_plan_options.deterministic. */
+/* How a plan is chosen among all strategies and their candidates. All modes use stored measurements
+ * (wisdom) if there are any, except with stn_plan_options.deterministic. */
 typedef enum stn_plan_mode {
     STN_MODE_AUTO,     /* the same as ESTIMATE */
-    STN_MODE_ESTIMATE, /* the cheapest by estimate, or by wisdom */
+    STN_MODE_ESTIMATE, /* the cheapest by predicted time, or by wisdom */
     /* the likely candidates are measured first, on the plan's own grids: seconds */
     STN_MODE_MEASURE,
     /* all candidates are measured, without a time limit unless tune_seconds is set */
@@ -431,7 +434,8 @@ typedef struct stn_plan_options {
     int tune; /* non-zero: measure, and store the times: STN_MODE_MEASURE */
     /* non-zero: choose and describe only; needs no compiler, cannot be executed */
     int estimate_only;
-    /* with MEASURE and PATIENT: about the most seconds; 0: 10 seconds, PATIENT: no limit */
+    /* With MEASURE and PATIENT: the approximate limit of the measurements in seconds. 0: 10 seconds
+     * with MEASURE, no limit with PATIENT. */
     double tune_seconds;
     int mode; /* a stn_plan_mode */
     /* Non-zero: one choice by estimate alone, which never changes: no wisdom, no measurements. */
@@ -513,9 +517,9 @@ STN_API stn_status stn_plan_execute(stn_plan *plan, const void *in, void *out, v
  * whose executions do not overlap may share it. */
 STN_API stn_status stn_plan_execute_with(stn_plan *plan, const void *in, void *out, void *workspace, void *stream,
                                          stn_error *error);
-/* Strategies that transform need about one grid, less if frequencies decay over many steps, twice
- * that for snapshots; in 3D between fixed or constant sides up to 2.5 grids, since lines are
- * extended by the taps' reach along two axes (src/strategies/README.md). */
+/* The workspace of an execution in bytes. Strategies that transform need about one grid, less if
+ * frequencies decay over many steps, twice that for snapshots, and in 3D between fixed or constant
+ * sides up to 2.5 grids (src/strategies/README.md). */
 STN_API size_t stn_plan_workspace_size(const stn_plan *plan);
 
 struct stn_system_arrays; /* see "Systems" */
@@ -540,8 +544,9 @@ typedef struct stn_execution {
      * and once at the end. A non-zero result cancels: the call returns STN_ERROR_CANCELLED, usually
      * within 0.2 s, the output is undefined, and the plan may be executed again. On a GPU the call
      * then returns when the work is done: it enqueues a part of the launches at a time, and a
-     * cancellation waits for the enqueued ones, about 0.1 s. A strategy that makes all steps at
-     * once has one part and is waited for as a whole. An error while the stream is captured. */
+     * cancellation waits for the enqueued launches, about 0.1 s. A strategy that computes all steps
+     * at once cannot be cancelled in between. While the stream is captured, progress must be
+     * NULL. */
     stn_progress_fn progress;
     void *progress_user;
     /* of systems, which leave in and out NULL; NULL for all other plans */
@@ -549,8 +554,8 @@ typedef struct stn_execution {
 } stn_execution;
 #define STN_EXECUTION_INIT STN_INIT_OF(stn_execution)
 
-/* Executes any plan. Further errors than those of stn_plan_execute: a pointer that the plan needs
- * is missing, or one that it does not take is given. */
+/* Executes any plan. Errors: those of stn_plan_execute, and STN_ERROR_INVALID_ARGUMENT if a pointer
+ * that the plan needs is NULL, or a pointer that it does not use is given. */
 STN_API stn_status stn_plan_run(stn_plan *plan, const stn_execution *execution, stn_error *error);
 
 /* Replaces the weights, one for each tap in the order of stn_stencil_taps; they must be finite.
@@ -569,13 +574,14 @@ STN_API stn_status stn_plan_set_weights(stn_plan *plan, size_t count, const doub
  * stn_text_free. JSON members about stability:
  *   max_symbol             the largest |K|: the largest factor of a wave in one step
  *   overflow_step          first step after which values of about 1 may exceed the dtype, or null
- *   step_growth            bounds of the factor of a grid's norm, in one step and (as log10) in
- *   log10_growth           this run; above max_symbol if sides fold asymmetric taps
+ *   step_growth            upper bound of the factor by which one step multiplies a grid's norm;
+ *                          above max_symbol if sides fold asymmetric taps
+ *   log10_growth           log10 of the upper bound of that factor for this run
  *   lasting_growth         bound of the factor per step of a long run, when waves have left
  *                          through constant and fixed sides; no eigenvalue is above it
- *   log10_above_eigenvalues  log10 of how far this run may exceed that factor's power, and errors
- *                          their predictions
- *   nearly_defective       eigenvectors are parallel to rounding: eigenvalues predict nothing */
+ *   log10_above_eigenvalues  log10 of the factor by which this run may exceed the power of
+ *                          lasting_growth, and errors their predictions
+ *   nearly_defective       eigenvectors are parallel up to rounding: eigenvalues predict nothing */
 STN_API stn_status stn_plan_describe(const stn_plan *plan, stn_format format, char **text, stn_error *error);
 
 STN_API const char *stn_plan_strategy(const stn_plan *plan); /* owned by the plan */
@@ -811,7 +817,7 @@ STN_API void stn_system_destroy(stn_system *system); /* NULL is fine */
  * the same order; it parses to this system again. The caller's, freed with stn_text_free. */
 STN_API stn_status stn_system_print(const stn_system *system, char **text, stn_error *error);
 
-/* The rank that stencils and boundaries imply; 0: any rank from stn_system_least_rank on. */
+/* The rank that stencils and boundaries imply; 0: any rank of at least stn_system_least_rank. */
 STN_API int stn_system_rank(const stn_system *system);
 STN_API int stn_system_least_rank(const stn_system *system);
 STN_API size_t stn_system_field_count(const stn_system *system);
@@ -826,7 +832,8 @@ STN_API int stn_system_coefficient_value(const stn_system *system, size_t coeffi
  * a grid of this rank. A grid needs more points than that along the axis. */
 STN_API int stn_system_reach(const stn_system *system, int rank, int axis, int side);
 
-/* A weighted grid point of a field, as a source or receiver. Several of one channel interpolate. */
+/* A weighted grid point of a field, as a source or receiver. A source or receiver between grid
+ * points is several of these points with the same channel. */
 typedef struct stn_system_point {
     size_t channel;              /* index of the amplitude added here, or of the record */
     size_t field;                /* in the order of declaration */
@@ -843,8 +850,8 @@ typedef struct stn_system_problem {
     size_t batch;
     stn_dtype dtype;
     uint64_t steps; /* 0 means 1 */
-    /* Outputs are stacks of the states after k, 2 k, ... `steps` steps; k must divide steps. 0:
-     * only the last. */
+    /* With every = k outputs are stacks of the states after k, 2 k, ... `steps` steps; k must
+     * divide steps. 0: only the last state is written. */
     uint64_t every;
     int in_place;  /* non-zero: out will be the same pointers as in */
     int alignment; /* alignment in bytes of all arrays, a power of two; 0 means 16 */
@@ -888,12 +895,12 @@ typedef struct stn_system_arrays {
 /* Checks a problem without planning it. Needs no device. */
 STN_API stn_status stn_system_problem_validate(const stn_system_problem *problem, stn_error *error);
 
-/* The largest factor by which a step multiplies a plane wave (von Neumann analysis), to 1e-5, for a
- * linear system with constant coefficients between low and high (one entry each per coefficient;
- * NULL: the numbers of the text, which all must have): the largest eigenvalue over frequencies and
- * over the corners of those bounds. For coefficients that vary in space it is an estimate. Above 1
- * by more than 1e-5, long runs overflow. NaN: the system is not linear, or its coefficients are not
- * known. */
+/* Computes the largest factor by which a step multiplies a plane wave (von Neumann analysis), to
+ * 1e-5: the largest absolute eigenvalue over all frequencies. low and high have bounds of each
+ * coefficient, and the result is the maximum over all combinations of bounds; NULL: the numbers of
+ * the text, which must have one for each coefficient. For coefficients that vary in space the
+ * result is an estimate. If it exceeds 1 by more than 1e-5, long runs overflow. *growth is NaN if
+ * the system is not linear, or its coefficients are not known. */
 STN_API stn_status stn_system_growth(const stn_system *system, int rank, const double *low, const double *high,
                                      double *growth, stn_error *error);
 
@@ -906,9 +913,9 @@ STN_API stn_status stn_plan_create_system(stn_context *context, const stn_system
 
 /* Sums over a sliding box along one axis of dense arrays in host memory, divided by `divisor`:
  * `outer` x `points` x `inner` numbers in C order, filtered along the middle axis. The box of point
- * i is the `size` points from i - before on. Rounding errors depend on the box only, not on the
- * length of the axis; a value that is not finite affects only boxes that contain it, and sums of
- * f64 that overflow still give their mean. */
+ * i is the points i - before to i - before + size - 1. Rounding errors depend only on the box, not
+ * on the length of the axis; a value that is not finite affects only boxes that contain it, and a
+ * mean in f64 is right even if the sum overflows. */
 typedef struct stn_box_filter {
     size_t struct_size; /* sizeof(stn_box_filter) */
     stn_dtype dtype;    /* STN_F64, STN_F32, STN_F16; summed in f64 */
@@ -933,8 +940,9 @@ typedef struct stn_filter_taps {
     size_t count;
     const int64_t *offsets; /* [count][axes] */
     const double *weights;  /* [count] */
-    /* Another filter, of the result, or NULL. Both then have at most 129 taps, this one along any
-     * axis but the last, the next one along the last; arrays are dense, and no side is fixed. */
+    /* A second filter that is applied to the result, or NULL. Both then have at most 129 taps,
+     * along the last axis in the second filter and along another axis in the first one; arrays are
+     * dense, and no side is fixed. */
     const struct stn_filter_taps *next;
 } stn_filter_taps;
 
@@ -980,9 +988,9 @@ STN_API stn_status stn_wisdom_forget(stn_context *context, const char *key, stn_
  * in addition to its own rows, copies of its neighbours' nearest rows, the halos, and takes several
  * steps between two halo exchanges: with f steps between them a halo is f times the stencil's reach
  * deep. The plan chooses f by the predicted cost of steps and exchanges, and whether GPUs exchange
- * halos while they compute. If one device and the members take single steps by the same strategy
- * and kernels (direct, host), results are bit-identical to those of one device; else they agree to
- * rounding. In f16 on GPUs direct, too, rounds once in several steps, whose number may differ.
+ * halos while they compute. Results are bit-identical to those of one device if both take single
+ * steps by the same strategy and kernels (direct, host); else they agree to rounding, as they do in
+ * f16 on GPUs, where direct rounds once per launch of several steps.
  * Runs of many steps with periodic sides may be computed by Fourier transforms of the divided grid.
  *
  * A team and its plans must not be used by two threads at once. */
@@ -1067,7 +1075,8 @@ STN_API stn_status stn_team_plan_create(stn_team *team, const stn_problem *probl
 STN_API stn_status stn_team_plan_create_fft(stn_team *team, const stn_transform *transform,
                                             const stn_plan_options *options, stn_team_plan **plan, stn_error *error);
 STN_API void stn_team_plan_destroy(stn_team_plan *plan); /* NULL is fine */
-/* A member's part: `rows` indices of the slowest axis from `first` on; 0 rows: it has none. */
+/* A member's part of the grid: the rows first to first + rows - 1 of the slowest axis; with 0 rows
+ * the member has no part. */
 STN_API stn_status stn_team_plan_local(const stn_team_plan *plan, int member, size_t *first, size_t *rows,
                                        stn_error *error);
 /* Runs all steps and returns when they are done. in[m], out[m], and with a source source[m] (else
@@ -1107,10 +1116,11 @@ STN_API stn_status stn_team_plan_execute_system(stn_team_plan *plan, const stn_s
 /* The same for whole arrays in host memory. STN_ERROR_UNSUPPORTED for a team of processes. */
 STN_API stn_status stn_team_plan_execute_system_host(stn_team_plan *plan, const stn_system_arrays *arrays,
                                                      stn_error *error);
-/* Executions of a plan of steps then call `progress` with the steps done and all steps, as
- * stn_execution.progress; NULL: no longer. On GPUs an execution then waits about every 50 ms. A
- * team of processes whose function cancels in one of them fails in all, and cannot be used again
- * (by NCCL alone: the execution fails at its end). STN_ERROR_UNSUPPORTED: a transform. */
+/* Sets the function that later executions of a stencil or system call with the steps done and the
+ * number of all steps, as stn_execution.progress; NULL removes it. On GPUs an execution then waits
+ * for the work about every 50 ms. If the function cancels in one process of a team, the execution
+ * fails in all processes, and the team cannot be used again (with NCCL and without MPI, the
+ * execution fails at its end). STN_ERROR_UNSUPPORTED: the plan is a transform. */
 STN_API stn_status stn_team_plan_set_progress(stn_team_plan *plan, stn_progress_fn progress, void *user,
                                               stn_error *error);
 /* Describes the parts, the steps between exchanges, and each member's plan. *text is freed with
