@@ -6,17 +6,17 @@ Usage: planner.py list|compile|first|regret|replay|online|cold|survey [--stentor
                   [--limit SECONDS] [--runs FILE] [--times FILE...]
                   [--missing FILE...] [--json FILE]
 
-  list     prints the problems, five words a line: stencil, size, type, boundary, steps
+  list     prints a line for each problem: stencil, size, type, boundary, steps
   compile  needs no GPU: NVRTC's seconds for each kernel of each problem's plan, compiled one after
-           the other for --arch; ends with the median and longest time of each template, which are
-           stored in src/context/compile_cost.c
+           the other for --arch; ends with the median and longest time of each template, the source
+           of src/context/compile_cost.c
   first    on a GPU: seconds to the first result (context, plan, first execution, without the
            driver's start) with an empty cache folder, or with a pack only (--pack), and the time
            of a second process in addition to the run itself (stentor-first, --first PATH)
-  regret   on a GPU: seconds of the estimate's choice over those of the fastest candidate of all
-           (`stentor tune --mode patient`), without those predicted to take --within times as long
-           as the best (0: all; the best of each strategy is always measured), and the same for the
-           choice of MEASURE; ends with how many are within 15%, 35% and, for MEASURE, 3%.
+  regret   on a GPU: the time of the choices of ESTIMATE and MEASURE, divided by that of the fastest
+           of all candidates (`stentor tune --mode patient`). Candidates predicted to take over
+           --within times as long as the best are skipped (0: none; the best of each strategy is
+           always measured). Ends with the numbers of problems within 15%, 35% and, for MEASURE, 3%.
            --runs FILE stores the input of bench/fit_rates.py, --times FILE every time, for replay;
            --no-measure skips MEASURE; --missing FILE... selects the problems of which these files
            of an earlier --times have fewer than two times, to continue where those runs ended

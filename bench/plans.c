@@ -1,17 +1,17 @@
-/* The quality of plans, and the wait for them, on random problems that nobody has seen:
+/* The quality of plans, and the time to make them, on new random problems:
  *
  *     stentor-plans regret|cold|survey [--seed S] [--first I] [--count N] [--limit SECONDS]
  *                                      [--least SECONDS] [--most SECONDS] [--arch sm_90]
  *                                      [--threads N] [--no-measure] [--small]
  *
- *   regret  on a GPU: the time of the estimate's choice and of MEASURE's choice, over that of the
- *           fastest of them and of every strategy that applies, forced by name
- *   cold    on a GPU, each problem with an empty cache folder: seconds of a plan, its first
- *           executions beside those of a plan from stored kernels, and first_result
+ *   regret  on a GPU: times of the choices of ESTIMATE and MEASURE, divided by the least time of
+ *           these two and of each strategy that applies, selected by name
+ *   cold    on a GPU, each problem with an empty cache folder: seconds to make a plan, times of its
+ *           first executions and of those with stored kernels, and of first_result
  *   survey  needs no GPU: the ranking of all candidates by estimate, for --arch
  *
- * Only problems are taken whose choice is predicted to run for --least to --most seconds (--small:
- * grids for the emulator). Prints a JSON object for each problem; bench/planner.py reads them.
+ * Problems whose predicted time is outside of --least to --most seconds are skipped (--small: grids
+ * for the emulator). Prints a JSON object for each problem; bench/planner.py reads them.
  * Threads compile the kernels of the next problems while the GPU measures. By default the seed is
  * the time. */
 #include "plans.h"

@@ -42,7 +42,7 @@ static stn_status run_to(plans_device *d, const drawn_problem *p, stn_plan *plan
     return STN_OK;
 }
 
-/* A plan in a context of its own on a cache folder, and its executions. */
+/* Makes a plan in a new context with the given cache folder, and executes it. */
 static stn_status time_plan(plans_device *d, const drawn_problem *p, const char *folder, bool first_result, double each,
                             times *t, stn_error *error) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;

@@ -84,7 +84,7 @@ def page_of(folder):
         if headlines:
             copy = sorted({round(1e-12 * line['copy_bytes_per_second'], 2) for line in headlines})
             text += (f"\nCopy, read and write: {' to '.join(map(str, copy))} TB/s.\n\n"
-                     '| headline | measured | beside | command | date, commit |\n|---|--:|--:|---|---|\n')
+                     '| headline | measured | compared with | command | date, commit |\n|---|--:|--:|---|---|\n')
             for line in headlines:
                 text += (f"| {line['headline']} | {line['result']} | {line['beside']} | `{line['command']}` "
                          f"| {line['date']}, {line['commit']} |\n")

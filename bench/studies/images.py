@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Image filters and transforms from Python beside their bars: DCT-II and rfft2, a convolution with
-255 x 255 weights, a Gaussian that leaves out NaN, and Gaussians of uint8 images.
+"""Times of image filters and transforms from Python, compared with required times.
+
+The cases are DCT-II and rfft2, a convolution with 255 x 255 weights, a Gaussian that leaves out
+NaN, and Gaussians of uint8 images.
 
     PYTHONPATH=build/python python3 bench/studies/images.py [--device cuda] [--tiny] [--seconds 0.3]
 

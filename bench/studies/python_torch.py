@@ -90,7 +90,7 @@ def calls(bench):
         difference(stentor.torch.stencil(x, weights, 'constant'), expected))
 
 
-# ---- steps beside torch.compile ------------------------------------------------------------------
+# ---- steps by torch.compile ---------------------------------------------------------------------
 
 
 def heat_step(x):

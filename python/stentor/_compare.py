@@ -1,4 +1,4 @@
-"""The command bench: one problem in Stentor, beside the other libraries of this machine.
+"""The command bench: the time of one problem with Stentor and other installed libraries.
 
 Libraries are imported only by this command. A library that cannot run the problem is listed with
 the reason.
@@ -21,7 +21,7 @@ from ._stencil import named_taps
 USAGE = """usage: python3 -m stentor bench [--compare] (--stencil NAME | --taps FILE.npy | --gaussian SIGMA | --uniform SIZE |
                                      --fft | --rfft | --dct) (--in FILE.npy | --size 4096x4096)
                                     [--dtype f32] [--boundary reflect] [--steps 1] [--device auto] [--seconds 0.5]"""
-# Stentor's boundaries in the words of the others; one that is missing is one that they lack.
+# Names of Stentor's boundaries in other libraries, which lack the boundaries that are not listed.
 SCIPY = {'wrap': 'grid-wrap', 'reflect': 'reflect', 'mirror': 'mirror', 'nearest': 'nearest', 'constant': 'constant'}
 TORCH = {'wrap': 'circular', 'mirror': 'reflect', 'nearest': 'replicate', 'constant': 'constant'}
 CV2 = {'reflect': 'BORDER_REFLECT', 'mirror': 'BORDER_REFLECT_101', 'nearest': 'BORDER_REPLICATE', 'constant': 'BORDER_CONSTANT'}
@@ -33,7 +33,7 @@ class Unable(Exception):
 
 
 class Problem(NamedTuple):
-    """What is run: `kind` is 'stencil', 'gaussian', 'uniform', 'fft', 'rfft' or 'dct'."""
+    """The measured problem: `kind` is 'stencil', 'gaussian', 'uniform', 'fft', 'rfft' or 'dct'."""
     kind: str
     x: np.ndarray
     weights: Optional[np.ndarray]
@@ -219,7 +219,7 @@ def row(name: str, module: str, prepare: Callable[[Problem], Prepared], p: Probl
         return {'name': name, 'reason': 'it is not installed'}
     except Unable as reason:
         return {'name': name, 'reason': str(reason)}
-    except Exception as error:  # other libraries raise what they like
+    except Exception as error:  # other libraries may raise any exception
         return {'name': name, 'reason': f'{type(error).__name__}: {str(error).splitlines()[0] if str(error) else "no message"}'}
 
 

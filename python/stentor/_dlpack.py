@@ -61,7 +61,7 @@ def capsule(owner: Any, pointer: int, layout: Layout, dtype: np.dtype, device: T
 
 
 def _layout_of(tensor: Any) -> Layout:
-    """The layout of a tensor of another library; refuses one that cannot be."""
+    """The layout of another library's tensor; refuses inconsistent ones."""
     if not 0 <= tensor.ndim <= MOST_AXES or (tensor.ndim and not tensor.shape):
         raise ValueError(f'its DLPack tensor has {tensor.ndim} axes' + ('' if tensor.shape else ' and no shape') + f': give 0 to {MOST_AXES}')
     shape = tuple(tensor.shape[a] for a in range(tensor.ndim))

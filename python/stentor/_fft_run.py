@@ -129,8 +129,8 @@ class Transform:
     def _move(self, piece: Piece) -> Piece:
         """The piece with the transformed axes moved last, for arrays that are copied.
 
-        Cosine and sine transforms of odd lines have plans only for lines beside each other: their
-        axes are moved first."""
+        Cosine and sine transforms of odd length have plans only for adjacent lines (stride 1 from
+        line to line): their axes are moved first."""
         rest, axes = [a for a in range(len(piece.source.shape)) if a not in piece.axes], list(piece.axes)
         first = not any(pairs_of(piece.kind)) and piece.source.shape[axes[-1]] % 2 == 1
         self.order = axes + rest if first else rest + axes

@@ -22,7 +22,7 @@ _ndarray = np.ndarray
 
 
 def small_layout(x: np.ndarray) -> Optional[Tuple]:
-    """What a filter without a plan needs to know of a small dense array; None for other arrays."""
+    """Rank and dtype of a small dense array, for a filter without a plan; None for others."""
     flags, size = x.flags, x.size
     if size > SMALL and (size > SMALL_ROWS or min(x.shape) < LINE) or not size or not flags.c_contiguous or not flags.aligned:
         return None

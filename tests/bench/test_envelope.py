@@ -48,7 +48,7 @@ def main():
     assert code == 0 and '0 of 4' in text and marks == 7, (code, text, marks)
     fixed = [run_of(steps, name, name == 'spectral', 1e-3 * (1 + steps * (name == 'direct')), stencil='heat-3d', boundary='fixed')
              for steps in (1, 1000) for name in ('direct', 'spectral')]
-    code, text, marks = outcome(every + fixed)  # and one more beside the solid that wraps
+    code, text, marks = outcome(every + fixed)  # and one more for the periodic 3D case
     assert code == 0 and '0 of 6' in text and marks == 11, (code, text, marks)
 
 

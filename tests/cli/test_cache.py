@@ -87,7 +87,7 @@ class Cache(CommandTest):
         self.cache('gc', '--max-files', 1)
         self.assertEqual(len(self.listed()), 2, 'what was used today is spared')
         self.assertFalse(oldest.exists())
-        # What was used two hours ago is spared for three, and not for one.
+        # A limit of three hours keeps an entry used two hours ago; a limit of one deletes it.
         for kernel in self.listed():
             os.utime(self.file_of(kernel['key']), 2 * (time.time() - 2 * 3600,))
         self.cache('gc', '--max-files', 1, '--spare-hours', 3)

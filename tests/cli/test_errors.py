@@ -79,7 +79,7 @@ class Problem(CommandTest):
     def test_more_memory_than_there_is(self):
         sanitizer = os.environ.get('ASAN_OPTIONS', '') + ':allocator_may_return_null=1'
         done = self.stentor('run', '--size', '1000000000x1000000', *HEAT, '--device', 'host', ASAN_OPTIONS=sanitizer)
-        self.assertEqual(done.returncode, 3)  # a sanitizer adds a line of its own
+        self.assertEqual(done.returncode, 3)  # a sanitizer adds a line
         self.assertIn('stentor: the grid needs 8000000000000000 bytes', done.stderr)
 
     def test_radius_past_the_grid(self):

@@ -71,7 +71,7 @@ class Readme(unittest.TestCase):
         self.assertEqual({name for name in set(re.findall(r'STENTOR_[A-Z_]+', TEXT)) if not name.endswith('_')} - named, set())
 
     def test_the_page_for_the_index(self):
-        """The page stands alone, without relative links; files that pyproject.toml names exist."""
+        """The page has no relative links; files that pyproject.toml names exist."""
         project = (ROOT / 'pyproject.toml').read_text(encoding='utf-8')
         page = re.search(r"^readme = '(.+)'$", project, re.MULTILINE).group(1)
         text = (ROOT / page).read_text(encoding='utf-8')

@@ -16,7 +16,7 @@ HEAT_1D = {(-1,): 0.2, (0,): 0.6, (1,): 0.2}
 
 
 def fold(i, n, low, high):
-    """The grid index that an index past an edge stands for; None past a constant side."""
+    """The grid index that is read for an index past an edge; None past a constant side."""
     while i < 0 or i >= n:
         side = low if i < 0 else high
         if side == 'wrap':

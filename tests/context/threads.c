@@ -55,7 +55,7 @@ static stn_stencil *heat;
 static stn_plan *shared;
 static double input[N * N], expected[N * N];
 
-/* What a progress function saw; it is called on the thread that executes. */
+/* The arguments that a progress function got; it is called on the executing thread. */
 typedef struct teller {
     pthread_t thread;
     int calls, cancels_at;

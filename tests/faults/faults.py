@@ -176,7 +176,7 @@ def check(bench, done, kind, good, printed, stable):
 
 
 def check_wisdom(bench, name, succeeded):
-    """What was known before is known, but for what was to be forgotten; so is what was imported."""
+    """Earlier wisdom remains, except forgotten entries, and imported wisdom is there."""
     done = subprocess.run([COMMAND, 'wisdom', 'export', '--cache-dir', 'known'], cwd=bench.work, env=bench.env, capture_output=True, text=True,
                           timeout=60)
     known = {int(number) for number in re.findall('problem: number (.)', done.stdout)}

@@ -4,14 +4,14 @@ power may leave behind.
 
 `record.c` records creates, writes, renames, removals and fsyncs. A state is the folder after a
 prefix of these operations, some of which did not reach the disk. Any set of them may be missing,
-but for these:
+except:
 
-    - what was written to a file before its fsync is there
-    - changes of a folder's names before the folder's fsync are there
+    - data written to a file before its fsync
+    - changes of a folder's names before the folder's fsync
 
-A file whose data were not synced may be empty, cut short or of zeros. A rename is atomic. Each
-state must open: no kernel is damaged, and wisdom is whole; of what was acknowledged (by the exit of
-a command), kernels are there or missing, and wisdom is there. Then the folder must take new wisdom.
+A file whose data were not synced may be empty, cut short or zero. A rename is atomic. In each state
+no kernel may be damaged, wisdom must be readable, and all wisdom must be there that a command has
+acknowledged by its exit; kernels may be missing. Then the folder must take new wisdom.
 
 Usage: power_loss.py [--all] [--count N] [--seed N]. By default --count random states; --all: each
 prefix with each single operation missing, each torn file, and random sets."""
@@ -173,7 +173,7 @@ class Bench:
                               stdin=subprocess.DEVNULL, timeout=120)
 
     def record(self):
-        """Runs all commands; returns the operations, and what was acknowledged after how many."""
+        """Runs all commands; returns the operations, and the wisdom acknowledged by each."""
         self.cache.mkdir(mode=0o700)
         file, acknowledged = self.folder / 'records', [(0, set(), set())]
         file.touch()
@@ -197,7 +197,7 @@ class Bench:
                 if line.startswith('problem: ')}
 
     def check(self, state, must, may):
-        """must: the acknowledged wisdom; may: what the next command, under way, writes."""
+        """must: the acknowledged wisdom; may: wisdom that the interrupted command writes."""
         state.make(self.copy, self.cache)
         found = self.numbers_of(self.copy)
         if found not in (must, may):

@@ -36,7 +36,7 @@ def filtered(x):
 
 
 class Rows:
-    """What a DataLoader reads: the filter of each row."""
+    """The data set of a DataLoader, whose items are filtered rows."""
 
     def __init__(self, rows):
         self.rows = rows

@@ -1,5 +1,5 @@
-/* The host strategy behind the public interface: when it applies, what it costs, and concurrent use
- * of one plan. */
+/* The host strategy behind the public interface: when it applies, its cost, and concurrent use of
+ * one plan. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdlib.h>

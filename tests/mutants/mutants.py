@@ -119,7 +119,7 @@ class Build:
     """A copy of the sources, its build, and its tests."""
 
     def __init__(self, tree, jobs, made_in=None):
-        """Makes a build in `tree`, or describes the copy of one that was made in another folder."""
+        """Makes a build folder in `tree`, or returns the one copied from another folder."""
         self.tree, self.folder, self.jobs = tree, tree / 'build', jobs
         if not made_in and not (self.folder / 'build.ninja').exists():
             subprocess.run(['meson', 'setup', self.folder, self.tree], check=True, stdout=sys.stderr)
@@ -137,7 +137,7 @@ class Build:
         return Build(tree, jobs, self.tree)
 
     def make(self, *tests):
-        """Builds what the tests need. False: it does not compile."""
+        """Builds the targets that the tests need; False if a file does not compile."""
         files = [name for test in tests for name in [name for each in test['depends'] for name in self.outputs[each]] + test['cmd']]
         wanted = sorted({os.path.relpath(name, self.folder) for name in files if name.startswith(f'{self.folder}/') and not name.endswith('/..')})
         known = [name for name in wanted if not name.startswith('..') and '/../' not in name]
@@ -145,7 +145,7 @@ class Build:
         return done.returncode == 0
 
     def run(self, test, arguments, seconds):
-        """The exit status, None past `seconds`, and what was printed."""
+        """The exit status (None after a timeout of `seconds`) and the output."""
         with tempfile.TemporaryDirectory(prefix='stentor-mutant-') as folder:
             lists = {name: os.pathsep.join([test['env'][name], os.environ[name]]) for name in ('PYTHONPATH', 'LD_LIBRARY_PATH')
                      if test['env'].get(name) and os.environ.get(name)}
@@ -210,7 +210,7 @@ def verdict(build, mutant, seconds):
 
 
 class Verdicts:
-    """What was found, in a file after each fault: a run that was ended goes on where it was."""
+    """Verdicts, written to a file after each fault, so that an interrupted run can continue."""
 
     def __init__(self, path, digest):
         self.path, self.found, self.lock = path, {'sources': digest, 'verdicts': {}}, threading.Lock()

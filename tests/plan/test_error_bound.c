@@ -81,7 +81,7 @@ Test(accuracy, candidates_above_the_bound_are_not_ranked) {
     stn_context_destroy(context);
 }
 
-/* A strategy that was asked for by name is used, and reports its predicted error. */
+/* A strategy that is selected by name is used, and reports its predicted error. */
 Test(accuracy, a_named_strategy_reports_a_large_error) {
     stn_context *context = context_of_h200();
     stn_plan *plan = plan_of(context, "lowrank", 100000, 0);
@@ -91,7 +91,7 @@ Test(accuracy, a_named_strategy_reports_a_large_error) {
     stn_context_destroy(context);
 }
 
-/* The error of chunks is that of all chunks together. */
+/* The predicted error of a chunked run is the error of all chunks together. */
 Test(accuracy, of_chunks_is_that_of_the_run) {
     stn_context *context = context_of_h200();
     stn_plan *plan = plan_of(context, "chunked", 1000, 0);

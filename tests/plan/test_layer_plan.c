@@ -73,7 +73,7 @@ Test(layer_plan, gradients_must_not_overlap) {
     FAILS(stn_plan_run(plan, &run, &e), "overlap");
     run.bias_gradient = bias, run.gradient = w;
     FAILS(stn_plan_run(plan, &run, &e), "overlap");
-    /* each output with what is only read */
+    /* each output with each input */
     run.gradient = g, run.skip_gradient = g;
     FAILS(stn_plan_run(plan, &run, &e), "overlap");
     run.skip_gradient = skip, run.bias_gradient = x;

@@ -1,5 +1,5 @@
-/* The ranking of candidates: costs, order, and what is dropped. Candidates are those of a strategy
- * defined here. */
+/* The ranking of candidates: costs, order, and dropped candidates. The strategy is defined in this
+ * file. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 

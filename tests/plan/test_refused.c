@@ -11,22 +11,22 @@
 
 enum { CANDIDATES = 4, TAPS = 3, WORKSPACE = 4096 };
 
-/* What the strategy was told to do, and what was asked of it. */
+/* The behaviour that the test prescribes for the strategy, and counts of the calls. */
 static struct {
     stn_status answers[CANDIDATES]; /* of prepare, for each candidate */
     const char *why[CANDIDATES];    /* NULL: it will not do */
     int prepared, released, unclean;
     int last_prepared;
-    int weights_refused; /* this many times new weights are taken by half */
+    int weights_refused; /* number of times that an update of weights fails halfway */
     int weights_asked;
     stn_status refusal; /* with this status */
-    size_t more;        /* bytes of workspace that prepare asks for beyond WORKSPACE */
+    size_t more;        /* bytes of workspace that prepare requests beyond WORKSPACE */
     /* predicted error of the first candidate with a weight of 2 or more */
     double error;
     int deterministic;
 } told;
 
-/* What it builds: weights as a kernel's table would hold them. */
+/* The state that the strategy builds: weights, as in a kernel's table. */
 typedef struct built {
     double weights[TAPS];
     int candidate;
@@ -167,8 +167,8 @@ Test(refused, for_want_of_memory_no_other_is_tried) {
     end();
 }
 
-/* What a multiprocessor has too little of for one candidate, it may have enough of for the next;
- * any other failure is the plan's. */
+/* A candidate that needs more resources than a multiprocessor has is dropped, and the next one is
+ * tried; any other failure makes the plan fail. */
 Test(refused, resources_of_a_multiprocessor_are_counted_and_the_next_is_tried) {
     told.answers[0] = STN_ERROR_COMPILE, told.why[0] = "ptxas: function 'k' uses too much shared data (0xd000 bytes)";
     told.answers[1] = STN_ERROR_DRIVER, told.why[1] = "cuLaunchKernel failed: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701";
@@ -249,8 +249,8 @@ Test(refused, where_choosing_again_fails_the_plan_is_as_it_was) {
     cr_expect_eq(told.prepared, told.released);
 }
 
-/* New weights whose predicted error is above the bound: the candidate is not kept, where another
- * one is within it, and what was asked for still holds. */
+/* If the predicted error of new weights is above the bound, a candidate within the bound replaces
+ * the current one, and the plan's options still apply. */
 Test(refused, by_the_error_with_new_weights_the_plan_chooses_again) {
     double other[TAPS] = {0.5, 2, 0.25}, small[TAPS] = {0.5, 0.25, 0.25};
     told.error = 1e-10; /* the bound of one step in f64 is 1e-13 */

@@ -1,4 +1,4 @@
-"""The command bench: a problem of the user's, beside other libraries."""
+"""The command bench: a problem with Stentor and with other libraries."""
 import contextlib
 import io
 import pathlib

@@ -1,4 +1,4 @@
-"""Cosine and sine transforms of types II and III on a GPU, on random problems, beside scipy.fft.
+"""Cosine and sine transforms of types II and III on a GPU, compared with scipy.fft.
 
 Problems whose lengths plans do not serve are refused, since these arrays have no arithmetic.
 """

@@ -49,7 +49,7 @@ def wrong_figures(root):
         yield f'cache/FORMAT.md:1: a candidate has {values} values, not V0 ... V{last} and {said}'
 
 
-# Where the version stands besides meson.build, and the form in which it stands there.
+# The files other than meson.build that name the version, and a pattern for each.
 VERSIONS = {
     'CITATION.cff': r'^version: (\S+)$',
     'docs/CHANGELOG.md': r'^## (\d\S+)',

@@ -258,8 +258,8 @@ static void stop(void) {
     raise(SIGSTOP);
 }
 
-/* One rank stops or leaves; the others must end with a message that names it, or by NCCL alone one
- * that they wait for. lost: -1: any failure is allowed, at any call. */
+/* One rank stops or exits; the others must end with a message that names this rank (with NCCL and
+ * without MPI: a rank that they wait for). lost = -1: any failure is allowed, at any call. */
 static void lose(rig *r, int lost, bool leaves) {
     stn_error error = {0};
     stn_team_plan *plan;

@@ -325,7 +325,7 @@ class Lost(Mpi):
 
 
     def test_a_rank_killed_while_it_writes(self):
-        """A file is whole or not there, and nothing is left beside it."""
+        """A file is complete or absent, and no temporary file remains."""
         if not IS_OPEN_MPI:
             self.skipTest('this mpirun kills all others at once')
         process = self.start(3, BINARY, 'run', '--size', '3000x4000', '--out', 'v.npy', *HEAT)

@@ -119,7 +119,7 @@ class Lost(Nccl):
         self.assertIn('not all 2 ranks came to make a team within 2 s', out[0])
 
     def test_a_kernel_that_fails_on_one_rank(self):
-        """Is told to all at the end of the run."""
+        """All processes report the error at the end of the run."""
         codes, out = self.together(3, 'faults', own={1: {'STENTOR_EMULATOR_FAIL': 'cuLaunchKernelEx:2,cuLaunchKernel:2'}})
         self.assertEqual(codes, [0, 0, 0], out)
         self.assertEqual(''.join(out).count('rank 1 of 3: cuLaunchKernel'), 3, out)

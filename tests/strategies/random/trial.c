@@ -17,7 +17,7 @@
 /* A grid on both sides: `offset` elements, the grid's span, a tail. */
 typedef struct grid {
     size_t element, before, span, bytes;
-    unsigned char *host, *sent; /* sent: what was uploaded */
+    unsigned char *host, *sent; /* sent: the uploaded bytes */
     void *device;
 } grid;
 

@@ -66,7 +66,7 @@ static stn_stencil *even_box(dice *d, int rank, int radius, bool positive, bool 
 static void tiles(suite *s) {
     for (int i = 0; i < 24; i++) {
         const int rank = i % 8 < 4 ? 2 : 3, kind = i / 8, number = i % 4;
-        /* It has a kernel of its own: segment_dense_plane. */
+        /* These planes are computed by the kernel segment_dense_plane. */
         const bool own = kind == 1 && rank == 2 && number == 1;
         if (!s->full && (kind + number) % 3 == 2 && !own) continue;
         dice d = {(uint64_t)i + 100};

@@ -1,5 +1,5 @@
-/* Tests of the workspace size; see check_workspace.h. Nothing runs: plans are made without a
- * workspace, and asked for its size. */
+/* Tests of the workspace size; see check_workspace.h. Plans are made without a
+ * workspace, and are not executed. */
 #include "check_workspace.h"
 
 #include <stdio.h>
