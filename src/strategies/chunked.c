@@ -187,12 +187,19 @@ static void try_division(search *s, division by) {
     if (stn_estimate_cost(&all) < s->cost) s->cost = stn_estimate_cost(&all), s->best = by;
 }
 
-static void try_steps(search *s, uint64_t steps) { try_division(s, (division){steps, steps}); }
+/* Tries equal chunks. Where rows are padded it also tries a single first step and about equal chunks
+ * after it, so long that the last one, which writes to the caller's rows, has few steps. */
+static void try_steps(search *s, uint64_t steps) {
+    try_division(s, (division){steps, steps});
+    if (!pads(&s->plan->task) || !steps) return;
+    const int64_t between = (int64_t)s->plan->task.steps - 2;
+    try_division(s, (division){(uint64_t)(between / stn_div_up(between, (int64_t)steps)), 1});
+}
 
-/* Tries two and three chunks, then chunks of 4, 16, 64, ... steps until they are 16 times as long
- * as the best; then 2 and 1/2 times the best, and 3/2 and 3/4 times the best of those. Where rows
- * are padded, it also tries a single first step, followed by one or two chunks or by the best
- * number of them. Each size needs a ranking of all strategies, which takes some milliseconds. */
+/* Tries two to four chunks, then chunks of 4, 16, 64, ... steps, then 2 and 1/2 times the best, and
+ * 3/2 and 3/4 times the best of those. Each size needs a ranking of all strategies, which takes some
+ * milliseconds. Whether a strategy serves a size, and how well, follows no order: the search does
+ * not stop at the first size that is worse than another. */
 static size_t compose(const stn_plan *plan, stn_candidate *list, size_t most) {
     const stn_task *task = &plan->task;
     const double grid = (double)stn_task_points(task) * (double)stn_dtype_size(task->dtype);
@@ -200,18 +207,13 @@ static size_t compose(const stn_plan *plan, stn_candidate *list, size_t most) {
     s.least = 2 * grid / plan->machine.copy_bandwidth + plan->machine.launch_seconds;
     if (!most || plan->inner || !plan->may_be_chunked) return 0;
     if (plan->ranked && plan->ranking[0].applies) s.cost = stn_estimate_cost(&plan->ranking[0].estimate);
-    try_steps(&s, (task->steps + 1) / 2), try_steps(&s, (task->steps + 2) / 3);
-    for (uint64_t steps = 4; steps <= task->steps / 2 && !(s.best.steps && steps > 16 * s.best.steps); steps *= 4)
-        try_steps(&s, steps);
+    for (uint64_t chunks = pads(task) ? 1 : 2; chunks <= 4; chunks++)
+        try_steps(&s, (task->steps + chunks - 1) / chunks);
+    for (uint64_t steps = 4; steps <= task->steps / 2; steps *= 4) try_steps(&s, steps);
     const uint64_t best = s.best.steps;
     try_steps(&s, 2 * best), try_steps(&s, best / 2);
     const uint64_t finer = s.best.steps;
     try_steps(&s, finer + finer / 2), try_steps(&s, finer - finer / 4);
-    if (pads(task)) {
-        try_division(&s, (division){task->steps - 2, 1});
-        try_division(&s, (division){(task->steps - 1) / 2, 1});
-        try_division(&s, (division){s.best.steps, 1});
-    }
     if (!s.best.steps) return 0;
     list[0] = (stn_candidate){{(int)s.best.steps, (int)s.best.first}};
     return 1;
