@@ -376,8 +376,8 @@ static stn_status compile_listed(stn_context *context, const char *name, const c
 
 /* ---- holders --------------------------------------------------------------------------------- */
 
-/* Kernels that nobody holds. The soak test on a GPU saw 0.26 MB of device memory a plan, so that 256
- * take some 67 MB. When there are KEPT_MOST, all but KEPT_LEAST are unloaded: the wait for the
+/* Kernels that nobody holds. A soak on a GPU grew by 0.26 MB of memory a plan: 256 take some 67 MB
+ * or less. When there are KEPT_MOST, all but KEPT_LEAST are unloaded: the wait for the
  * device is rare, and the kernels of a few compile batches stay. */
 enum { KEPT_MOST = 256, KEPT_LEAST = 192 };
 

@@ -19,8 +19,8 @@ stn_status stn_kernel_get(stn_context *context, const char *name, const char *pa
  * dynamic shared memory of its launches. */
 stn_status stn_kernel_make(stn_context *context, const char *name, stn_text *params, size_t shared, stn_kernel **kernel,
                            stn_error *error);
-/* Kernels that stay loaded for their holder, such as a plan. Others may be unloaded. Zero-initialised;
- * one thread at a time. */
+/* Kernels that stay loaded for their holder, such as a plan. Others may be unloaded. Starts as
+ * zeroes; one thread at a time. */
 typedef struct stn_held_kernels {
     stn_kernel **list; /* owned; with repetitions */
     size_t count, capacity;
