@@ -3,8 +3,10 @@
 #include "cache/memo.h"
 
 #include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 
@@ -13,7 +15,9 @@ typedef enum slot_state { SLOT_MAKING, SLOT_READY, SLOT_FAILED } slot_state;
 typedef struct slot {
     stn_key key;
     slot_state state;
-    size_t users; /* threads inside stn_memo_get that use this slot */
+    size_t users;      /* threads inside stn_memo_get that use this slot */
+    size_t holds;      /* of the value */
+    uint64_t released; /* time of the last release, in releases; 0: never */
     void *value;
     stn_status status; /* of a failure, with its message, for the waiting threads */
     stn_error error;
@@ -24,6 +28,9 @@ struct stn_memo {
     pthread_mutex_t lock;
     pthread_cond_t made;
     slot *slots;
+    pid_t owner;   /* in its forked children the lock may be held for ever */
+    size_t unheld; /* values without a hold */
+    uint64_t releases;
     stn_memo_free free_value;
     void *user;
 };
@@ -35,6 +42,7 @@ stn_status stn_memo_create(stn_memo_free free_value, void *user, stn_memo **memo
     pthread_cond_init(&made->made, NULL);
     made->free_value = free_value;
     made->user = user;
+    made->owner = getpid();
     *memo = made;
     return STN_OK;
 }
@@ -76,15 +84,62 @@ stn_status stn_memo_get(stn_memo *memo, const stn_key *key, stn_memo_make make, 
     while (found->state == SLOT_MAKING) pthread_cond_wait(&memo->made, &memo->lock);
     found->users--;
     stn_status status = found->status;
-    if (status == STN_OK)
+    if (status == STN_OK) {
         *value = found->value;
-    else {
+        if (!found->holds++ && found->released) memo->unheld--;
+    } else {
         if (error) *error = found->error;
         if (!found->users) free(found); /* It was removed from the list when it failed. */
     }
     pthread_mutex_unlock(&memo->lock);
     if (hit) *hit = existed && status == STN_OK;
     return status;
+}
+
+void stn_memo_release(stn_memo *memo, const void *value) {
+    if (memo->owner != getpid()) return;
+    pthread_mutex_lock(&memo->lock);
+    slot *each = memo->slots;
+    while (each && (each->state != SLOT_READY || each->value != value)) each = each->next;
+    if (each && !--each->holds) {
+        each->released = ++memo->releases;
+        memo->unheld++;
+    }
+    pthread_mutex_unlock(&memo->lock);
+}
+
+size_t stn_memo_unheld(stn_memo *memo) {
+    pthread_mutex_lock(&memo->lock);
+    const size_t unheld = memo->unheld;
+    pthread_mutex_unlock(&memo->lock);
+    return unheld;
+}
+
+/* Removes the slot that was released first of those without a hold. Call locked. */
+static slot *remove_oldest(stn_memo *memo) {
+    slot **oldest = NULL;
+    for (slot **link = &memo->slots; *link; link = &(*link)->next)
+        if ((*link)->state == SLOT_READY && !(*link)->users && !(*link)->holds && (*link)->released &&
+            (!oldest || (*link)->released < (*oldest)->released))
+            oldest = link;
+    if (!oldest) return NULL;
+    slot *removed = *oldest;
+    *oldest = removed->next;
+    memo->unheld--;
+    return removed;
+}
+
+void stn_memo_trim(stn_memo *memo, size_t most) {
+    slot *removed = NULL;
+    pthread_mutex_lock(&memo->lock);
+    for (slot *next; memo->unheld > most && (next = remove_oldest(memo));) next->next = removed, removed = next;
+    pthread_mutex_unlock(&memo->lock);
+    while (removed) {
+        slot *next = removed->next;
+        if (memo->free_value) memo->free_value(memo->user, removed->value);
+        free(removed);
+        removed = next;
+    }
 }
 
 bool stn_memo_is_making(stn_memo *memo, const stn_key *key) {

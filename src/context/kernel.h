@@ -2,6 +2,7 @@
  * render -> key -> memory -> packs -> disk -> NVRTC -> driver. */
 #ifndef STN_CONTEXT_KERNEL_H
 #define STN_CONTEXT_KERNEL_H
+#include <pthread.h>
 #include <stdbool.h>
 
 #include "base/text.h"
@@ -18,6 +19,25 @@ stn_status stn_kernel_get(stn_context *context, const char *name, const char *pa
  * dynamic shared memory of its launches. */
 stn_status stn_kernel_make(stn_context *context, const char *name, stn_text *params, size_t shared, stn_kernel **kernel,
                            stn_error *error);
+/* Kernels that stay loaded for their holder, such as a plan. Others may be unloaded. Starts as
+ * zeroes; one thread at a time. */
+typedef struct stn_held_kernels {
+    stn_kernel **list; /* owned; with repetitions */
+    size_t count, capacity;
+} stn_held_kernels;
+/* Between begin and end, `holder` holds the kernels that the calling thread gets. Scopes nest; the
+ * inner one counts. A kernel that is got outside of all scopes stays loaded until the context ends.
+ * The caller owns `scope`. */
+typedef struct stn_kernel_scope {
+    stn_held_kernels *holder;
+    pthread_t thread;
+    struct stn_kernel_scope *next; /* in the context's list */
+} stn_kernel_scope;
+void stn_kernel_scope_begin(stn_context *context, stn_kernel_scope *scope, stn_held_kernels *holder);
+void stn_kernel_scope_end(stn_context *context, const stn_kernel_scope *scope);
+/* Ends the holds. Kernels that nobody holds are unloaded when later ones are loaded, after a wait
+ * for the device's work, which may still use them. */
+void stn_held_kernels_release(stn_context *context, stn_held_kernels *held);
 /* The number of blocks of `threads` threads and `shared` bytes of shared memory that are resident
  * at once on `multiprocessors` multiprocessors; 1 where the kernel is not loaded. */
 int64_t stn_kernel_resident(const stn_kernel *kernel, int multiprocessors, int threads, size_t shared);

@@ -31,12 +31,28 @@ stn_status stn_plan_build(const stn_plan *like, uint64_t steps, const stn_strate
     plan->strategy = strategy;
     plan->candidate = *candidate;
     plan->kind->estimate(plan, strategy, candidate, &plan->estimate);
-    stn_status status = strategy->prepare(plan, error);
+    stn_status status = stn_plan_call_prepare(plan, error);
     if (status == STN_OK)
         *result = plan;
     else
         stn_plan_destroy(plan);
     return status;
+}
+
+static stn_status call(stn_plan *plan, stn_status (*function)(stn_plan *plan, stn_error *error), stn_error *error) {
+    stn_kernel_scope scope;
+    stn_kernel_scope_begin(plan->context, &scope, &plan->held);
+    const stn_status status = function(plan, error);
+    stn_kernel_scope_end(plan->context, &scope);
+    return status;
+}
+
+stn_status stn_plan_call_prepare(stn_plan *plan, stn_error *error) {
+    return call(plan, plan->strategy->prepare, error);
+}
+
+stn_status stn_plan_call_set_weights(stn_plan *plan, stn_error *error) {
+    return call(plan, plan->strategy->set_weights, error);
 }
 
 static void free_first_result(struct stn_first *first) {
@@ -52,6 +68,7 @@ void stn_plan_unprepare(stn_plan *plan) {
     free(plan->state);
     plan->state = NULL;
     plan->nkernels = 0;
+    stn_held_kernels_release(plan->context, &plan->held);
     plan->workspace_size = 0;
 }
 

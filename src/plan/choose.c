@@ -236,13 +236,13 @@ static stn_status fail_not_stored(const stn_plan *plan, const stn_error *why, st
 static stn_status prepare_row(stn_plan *plan, const stn_ranked *row, stn_error *error) {
     stn_compile_batch *batch = plan->machine.is_device && !plan->inner ? stn_compile_batch_begin(plan->context) : NULL;
     stn_plan_take(plan, row);
-    stn_status status = plan->strategy->prepare(plan, error);
+    stn_status status = stn_plan_call_prepare(plan, error);
     if (stn_compile_batch_end(batch)) {
         const size_t workspace = plan->workspace_size;
         stn_plan_unprepare(plan);
         if (status == STN_OK && plan->first_result && plan->first_result(plan, batch, workspace)) return STN_OK;
         (void)stn_compile_batch_try(batch, NULL);
-        status = plan->strategy->prepare(plan, error);
+        status = stn_plan_call_prepare(plan, error);
     }
     stn_compile_batch_free(batch);
     return status;

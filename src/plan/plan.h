@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "context/compile_batch.h"
+#include "context/kernel.h"
 #include "plan/kind.h"
 
 #define STN_PLAN_KERNELS 16
@@ -98,6 +99,7 @@ struct stn_plan {
         /* Borrowed from the context, for stn_plan_kernel. */
         struct stn_kernel *kernels[STN_PLAN_KERNELS];
         size_t nkernels;
+        stn_held_kernels held; /* all kernels that the plan may launch */
         size_t workspace_size;
         void *workspace;         /* owned; NULL where none is needed or the caller brings it */
         struct stn_first *first; /* owned; NULL: the plan itself runs */
@@ -110,6 +112,9 @@ struct stn_plan {
 };
 /* The address of the work, as a kind's `adopt` takes it. */
 static inline const void *stn_plan_work(const stn_plan *plan) { return &plan->task; }
+/* Calls the strategy's `prepare` or `set_weights`; the plan holds the kernels that it gets. */
+stn_status stn_plan_call_prepare(stn_plan *plan, stn_error *error);
+stn_status stn_plan_call_set_weights(stn_plan *plan, stn_error *error);
 /* For a strategy's `prepare`: adds a kernel to plan->kernels, unless it is there already. */
 void stn_plan_list_kernel(stn_plan *plan, struct stn_kernel *kernel);
 /* For kinds of work: makes a plan for `problem`, the struct that the kind's `make` reads. */

@@ -8,7 +8,7 @@ static stn_status choose_generic(stn_plan *plan, stn_error *error) {
     if (!stn_plan_generic(plan, &row))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "no strategy has a kernel for all problems that serves this one");
     stn_plan_take(plan, &row);
-    return plan->strategy->prepare(plan, error);
+    return stn_plan_call_prepare(plan, error);
 }
 
 static stn_status build(const stn_plan *parent, const stn_kind *kind, const void *work, uint64_t steps,
@@ -153,7 +153,7 @@ bool stn_subplan_estimate_fft(const stn_fft *fft, const stn_machine *machine, co
 
 stn_status stn_subplan_set_weights(stn_plan *plan, const stn_task *from, stn_error *error) {
     for (size_t i = 0; i < plan->task.ntaps; i++) plan->task.taps[i].weight = from->taps[i].weight;
-    return plan->strategy->set_weights(plan, error);
+    return stn_plan_call_set_weights(plan, error);
 }
 
 void stn_subplan_list_kernels(stn_plan *parent, const stn_plan *plan) {

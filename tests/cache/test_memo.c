@@ -52,6 +52,36 @@ Test(memo, makes_once_and_keeps) {
     stn_memo_destroy(NULL);
 }
 
+static void *get_number(stn_memo *memo, maker *m, unsigned number, bool *hit) {
+    const stn_key key = key_of_number(number);
+    void *value = NULL;
+    cr_assert_eq(stn_memo_get(memo, &key, make, m, &value, hit, NULL), STN_OK);
+    return value;
+}
+
+Test(memo, trims_what_was_released_first) {
+    maker m = {0};
+    stn_memo *memo;
+    bool hit;
+    void *value[6];
+    cr_assert_eq(stn_memo_create(free_value, &m, &memo, NULL), STN_OK);
+    for (unsigned i = 0; i < 6; i++) value[i] = get_number(memo, &m, i, &hit);
+    (void)get_number(memo, &m, 0, &hit); /* two holds */
+    for (unsigned i = 0; i < 5; i++) stn_memo_release(memo, value[i]);
+    cr_expect_eq(stn_memo_unheld(memo), 4, "1 to 4");
+    (void)get_number(memo, &m, 1, &hit);
+    stn_memo_release(memo, value[1]);
+    stn_memo_trim(memo, 2);
+    cr_expect(m.frees == 2 && stn_memo_unheld(memo) == 2, "2 and 3");
+    const bool kept[] = {true, true, false, false, true, true};
+    for (unsigned i = 0; i < 6; i++) {
+        (void)get_number(memo, &m, i, &hit);
+        cr_expect_eq(hit, kept[i], "%u", i);
+    }
+    stn_memo_destroy(memo);
+    cr_expect_eq(m.frees, 8);
+}
+
 typedef struct asking {
     stn_memo *memo;
     maker *maker;

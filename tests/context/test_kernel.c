@@ -63,6 +63,67 @@ Test(kernel, compiled_once_then_remembered_then_stored) {
     cr_expect_eq(stand_ins_compiles(), 2);
     close_context();
 }
+/* A kernel with a holder stays; of the others a bounded number does. */
+Test(kernel, unloaded_when_nobody_holds_it) {
+    open_with((stn_context_options){.device = STN_DEVICE_CUDA(0), .cache_dir = ":memory:"});
+    stn_held_kernels kept = {0};
+    stn_kernel_scope outer, inner;
+    stn_kernel_scope_begin(context, &outer, &kept);
+    expect_kernel(params);
+    stn_kernel *first = kernel;
+    for (int i = 0; i < 1000; i++) {
+        char text[64];
+        stn_held_kernels brief = {0};
+        snprintf(text, sizeof text, "constexpr int ANSWER = %d;\n", i);
+        stn_kernel_scope_begin(context, &inner, &brief);
+        expect_kernel(text);
+        expect_kernel(text);
+        stn_kernel_scope_end(context, &inner);
+        cr_expect_eq(brief.count, 2);
+        stn_held_kernels_release(context, &brief);
+        cr_assert_leq(fake->modules, 258);
+    }
+    cr_expect_eq(kept.count, 1);
+    expect_kernel(params);
+    cr_expect_eq(kernel, first, "the held kernel stayed");
+    stn_kernel_scope_end(context, &outer);
+    expect_kernel("constexpr int ANSWER = 999;\n");
+    cr_expect_eq(stand_ins_compiles(), 1001);
+    expect_kernel("constexpr int ANSWER = 0;\n");
+    cr_expect_eq(stand_ins_compiles(), 1002, "an unloaded kernel is made again");
+    stn_held_kernels_release(context, &kept);
+    close_context();
+}
+
+/* Plans hold what they launch, until they are destroyed. */
+Test(kernel, plans_hold_their_kernels) {
+    open_with((stn_context_options){.device = STN_DEVICE_CUDA(0), .cache_dir = ":memory:"});
+    stn_stencil *stencil;
+    cr_assert_eq(stn_stencil_parse("heat-2d", &stencil, &error), STN_OK);
+    stn_plan *old = NULL, *plan;
+    stn_kernel_info before, now;
+    for (size_t n = 8; n < 700; n++) {
+        stn_problem p = STN_PROBLEM_INIT;
+        p.stencil = stencil, p.steps = 100, p.extent[0] = p.extent[1] = n;
+        stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+        options.strategy = "spectral";
+        if (stn_plan_create(context, &p, &options, &plan, &error) != STN_OK) continue;
+        if (!old) {
+            old = plan;
+            cr_assert_eq(stn_plan_kernel(old, 0, &before, &error), STN_OK);
+        } else
+            stn_plan_destroy(plan);
+        cr_assert_leq(fake->modules, 300);
+    }
+    cr_assert_gt(stand_ins_compiles(), 300, "%d", (int)stand_ins_compiles());
+    cr_assert_eq(stn_plan_kernel(old, 0, &now, &error), STN_OK);
+    cr_expect_eq(now.cubin, before.cubin);
+    cr_expect_str_eq(now.ptx, "PTX made up");
+    stn_plan_destroy(old);
+    stn_stencil_destroy(stencil);
+    close_context();
+}
+
 Test(kernel, inputs_that_change_the_kernel) {
     open_gpu();
     expect_kernel(params);
