@@ -23,7 +23,7 @@ stn_status cli_checkpoint_check_file(const char *path, size_t count, const char 
  * with. path NULL: none. */
 void cli_checkpoint_add(cli_checkpoint *checkpoint, uint64_t bits);
 void cli_checkpoint_add_file(cli_checkpoint *checkpoint, const char *path);
-/* Sets `begun`: 0 where there is no file. */
+/* Sets checkpoint->begun; 0 if there is no file. */
 stn_status cli_checkpoint_find(cli_checkpoint *checkpoint, stn_error *error);
 /* Writes the state after so many steps, complete or not at all: cli_rows_write. */
 stn_status cli_checkpoint_write(const cli_checkpoint *checkpoint, uint64_t steps, const cli_rows *rows,
