@@ -79,7 +79,7 @@ stn_status stn_device_synchronize_all(stn_device *device, stn_error *error);
 typedef struct stn_timer stn_timer;
 stn_status stn_timer_create(stn_device *device, stn_timer **timer, stn_error *error);
 stn_status stn_timer_start(stn_timer *timer, void *stream, stn_error *error);
-/* waits */
+/* Records the end event and waits for it. */
 stn_status stn_timer_stop(stn_timer *timer, void *stream, double *seconds, stn_error *error);
 /* The same without waiting: mark records the end event, read gives the time once the event has
  * completed. *seconds is 0 if it has not completed and `wait` is false. */

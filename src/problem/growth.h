@@ -11,8 +11,8 @@
  *                    |S^T| <= exp(|s| (n - 1)) (max over k of |K(k - i s)|)^T
  *         The s with the least maximum gives the growth of long runs. No eigenvalue exceeds that
  *         maximum, and |S^T| exceeds their powers by up to the first factor, which measures how
- *         far from orthogonal the eigenvectors are. Beyond 2^52, S is nearly defective in float64: then no
- *         eigenvalue tells the growth of T steps or of their rounding errors.
+ *         far from orthogonal the eigenvectors are. Beyond 2^52, S is nearly defective in
+ *         float64: then no eigenvalue tells the growth of T steps or of their rounding errors.
  * folding Sides that fold asymmetric taps (reflect, mirror; nearest past one point) are not bounded
  *         by K: a reflected wave may be larger. In the maximum norm |S^T| <= (sum of |w|)^T.
  *

@@ -226,7 +226,7 @@ static const struct {
         again,                   /* bytes per second of weights, loaded for every item */
         overlap,                 /* gain of a further resident block: phases overlap */
         begin,                   /* seconds of the first loads and last stores of a block */
-        draw,                    /* read bandwidth of one multiprocessor, as a multiple of its share of the GPU's */
+        draw,                    /* bandwidth of one multiprocessor over its share of the GPU's */
         not_hidden,              /* fno_split: part of the shorter work that is not hidden */
         works, paired,           /* fno_split: busy fraction of one block, of two */
         tall, longer,            /* factors for lines longer than TALL, than LONG */

@@ -51,7 +51,7 @@ typedef struct fno_line_shape {
     int threads;            /* per block */
     int warps[2], tiles[2]; /* of the product: along modes, along outputs */
     int held;               /* channels whose weights stay in shared memory */
-    int whole;              /* fno_split: number of channels, whose modes are all held at once; otherwise 0 */
+    int whole;              /* fno_split: channels, whose modes are all held at once; else 0 */
     int mixers;             /* threads that multiply while the others transform; 0: all do both */
 } fno_line_shape;
 
