@@ -348,7 +348,7 @@ constexpr int DFT_PARTS = 0;
 constexpr int DFT_REAL = 0;  // 1: taps are symmetric along each axis, so matrices are real
 // segment_dense_tile: 1: an argument is subtracted from inputs and added to outputs.
 constexpr int TILE_SHIFTED = 0;
-constexpr int SLICE_GAP = 6, LANE_TURN = 4;  // elements between slices; place_of
+constexpr int SLICE_GAP = 6, LANE_TURN = 4;  // elements between slices
 constexpr int SEGMENT_LINES = 0;             // segment_line: 1: there are several lines
 // segment_columns: pairs of columns of a tile: 1, 2, 4 or 8.
 constexpr int SEGMENT_PAIRS = 4;

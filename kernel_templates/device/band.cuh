@@ -59,8 +59,8 @@ __device__ __forceinline__ void fill_band(ENTRY *padded, int size, const REAL *w
 //     sum over j of  in(j) band(j, i)
 //         = sum over j of  (in(j) - middle) band(j, i)  +  middle * (sum over j of  band(j, i))
 //
-// The last sum depends on w alone, and its product is an ordinary rounded multiplication. Used
-// where APART: f32 as three products.
+// The last sum depends on w alone, and its product is an ordinary rounded multiplication. Used for
+// f32 as three products (SEPARATE_SUMS).
 constexpr int MIDDLE = 4;  // index in the block of the point that is subtracted
 constexpr int sums_size(bool apart, int blocks) { return apart ? 8 * blocks : 1; }
 

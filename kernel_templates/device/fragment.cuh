@@ -8,8 +8,8 @@
 //
 // The summation index is split into blocks of 8; one instruction takes STEP blocks. Of every block
 // a lane (g = lane / 4, t = lane % 4) holds elements 2t and 2t+1: of rows g (top) and g + 8
-// (bottom) of the left factor, of column g of the right factor. Where the PTX fragment says t and t
-// + 4, both factors are permuted alike, which leaves the product unchanged. An accumulator, (g,2t)
+// (bottom) of the left factor, of column g of the right factor. PTX has t and t + 4 instead: both
+// factors are permuted in the same way, which leaves the product unchanged. An accumulator, (g,2t)
 // (g,2t+1) (g+8,2t) (g+8,2t+1), therefore is the left factor of a following product without any
 // shuffle.
 #pragma once

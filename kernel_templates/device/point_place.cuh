@@ -3,7 +3,7 @@
 #pragma once
 #include "device/boundary.cuh"
 
-// Same as fold of device/boundary.cuh, with boundary kinds that are data.
+// The same as fold() of device/boundary.cuh, for boundary kinds known at run time.
 __device__ long long fold_by(const int (&side)[2], long long i, long long n) {
 #pragma unroll 1
     for (int turn = 0; turn < 3 && (i < 0 || i >= n); turn++) {

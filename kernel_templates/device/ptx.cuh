@@ -202,7 +202,7 @@ __device__ __forceinline__ void copy_async_wait() {
 #endif
 }
 
-// Prefetches `bytes` (a multiple of 16, at an address that is one) into L2 without waiting. Does
+// Prefetches `bytes` into L2 without waiting; `bytes` and the address are multiples of 16. Does
 // nothing before sm_90.
 __device__ __forceinline__ void prefetch_l2(const void *from, unsigned bytes) {
 #if __CUDA_ARCH__ >= 900

@@ -5,8 +5,8 @@
 #include "device/element.cuh"
 
 // The block's threads copy columns x to x + 15 of all LINES rows asynchronously: row i begins at
-// grid + row_start[i] and goes to stage + place(i). Copies are of 16 bytes, or of single elements
-// where rows are not aligned (VECTOR 1) or past a mirrored side or the end of a row within 16
+// grid + row_start[i] and goes to stage + place(i). Copies are of 16 bytes; of single elements
+// where rows are not aligned (VECTOR 1), past a mirrored side, and where a row ends within 16
 // bytes.
 template <int LINES, int THREADS, int VECTOR, int LOW, int HIGH, class STORE, class PLACE>
 __device__ __forceinline__ void load_stage(STORE *stage, PLACE place, const STORE *grid, const long long *row_start,
@@ -24,7 +24,8 @@ __device__ __forceinline__ void load_stage(STORE *stage, PLACE place, const STOR
     const int row = threadIdx.x / SLOTS, column = threadIdx.x % SLOTS * (16 / SLOTS);
     STORE *const to = stage + place(row) + column;
     const STORE *const from = grid + (inside ? x + column : fold_column<LOW, HIGH>(x + column, nx));
-    // Row starts are loaded in groups of 5: no later load can overtake a copy.
+    // Row starts are loaded in groups of 5, before their copies: a load cannot overtake an earlier
+    // copy.
     constexpr int AT_ONCE = 5 * SKIP;
 #pragma unroll
     for (int first = 0; first < LINES; first += AT_ONCE) {

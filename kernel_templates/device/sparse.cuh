@@ -20,7 +20,7 @@ template <>
 struct sparse_words<float> {
     static constexpr int POINTS = 1;  // per word
     static __device__ __forceinline__ unsigned read(unsigned word) { return float_to_tf32(__uint_as_float(word)); }
-    // The remainder after `read`.
+    // What rounding the word to `high` leaves.
     static __device__ __forceinline__ unsigned rest(unsigned word, unsigned high) {
         return float_to_tf32(__uint_as_float(word) - __uint_as_float(high));
     }

@@ -5,10 +5,9 @@
 //     taps (device memory)   [offset w z y x] [offset w z y x] ...     read in this order
 //     one thread a point     x fastest, then y, z, batch; a grid-stride loop covers the rest
 //
-// Only the types are compiled in, so one kernel each for f64, f32 and f16 serves all problems; it
-// compiles in less than 0.1 s and is usually in the cache already. A run starts with it while
-// better kernels compile. Therefore hardly anything is unrolled, and boundary kinds are tested at
-// run time.
+// One kernel for each dtype serves all problems. It compiles in less than 0.1 s, because hardly
+// anything is unrolled, and is usually in the cache already: a run starts with it while faster
+// kernels compile.
 #include "device/element.cuh"
 #include "device/launch_checks.cuh"
 #include "device/point_place.cuh"

@@ -2,10 +2,10 @@
 //
 //     out(z, y, x) = sum over taps k of  w[k] * in(z + tap.z, y + tap.y, x + tap.x)
 //
-// One thread a point, one iteration a tap; all threads read the table of taps in device memory in
-// step. Where no tap reaches an edge, the table's linear offset suffices; near an edge every index
-// is folded (device/boundary.cuh). It serves stencils too large to unroll and grids whose fastest
-// axis is strided.
+// Each thread computes one point, with one iteration for each tap; the taps are a table in device
+// memory. Where no tap reaches past a side, the table's linear offset suffices; elsewhere every
+// index is folded (device/boundary.cuh). This kernel serves stencils too large to unroll, and grids
+// whose fastest axis is strided.
 #include "device/boundary.cuh"
 #include "device/element.cuh"
 #include "device/launch_checks.cuh"

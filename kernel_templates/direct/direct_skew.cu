@@ -2,15 +2,15 @@
 //
 //     out(z, y, x) = sum over taps k of  w[k] * in(z + TAP_Z[k], y + TAP_Y[k], x + TAP_X[k])
 //
-// The first elements of rows lie anywhere within 16 bytes, but from one row to the next, and from
-// one plane to the next, that place moves by a constant, SKEW_Y and SKEW_Z elements. In skewed
+// Rows may begin at any element of a 16-byte word. From one row to the next, and from one plane to
+// the next, this place within the word moves by constants, SKEW_Y and SKEW_Z elements. In skewed
 // columns
 //
 //     X = x + SKEW_Z z + SKEW_Y y
 //
 // the same memory is a grid whose pitches, in_z - SKEW_Z and in_y - SKEW_Y, are multiples of 16
-// bytes, and the taps reach TAP_X + SKEW_Z TAP_Z + SKEW_Y TAP_Y columns: constants too. So every
-// access of VECTOR elements is aligned, and no element is shifted in registers.
+// bytes, and the taps' skewed offsets TAP_X + SKEW_Z TAP_Z + SKEW_Y TAP_Y are constants too. So
+// every access of VECTOR elements is aligned, and no element is shifted in registers.
 //
 //     X =         0       4       8             rows of 9 points, VECTOR 4, SKEW_Z 1;
 //     z = 0      |0 1 2 3|4 5 6 7|8 . . .|      numbers are x, dots the rows before and after
@@ -19,8 +19,8 @@
 //
 // A word is VECTOR elements from an aligned address on. A thread computes one word of each of ROWS
 // rows and CHUNK planes, as in direct_tile: plane z contributes to the outputs z-Z_HIGH .. z+Z_LOW,
-// whose partial sums stay in registers. Words may hold elements of the rows before and after; they
-// only contribute to points that are not stored.
+// whose partial sums stay in registers. Words may also hold elements of the rows before and after,
+// which only contribute to points that are not stored.
 //
 // Points whose taps reach past a side are computed one by one, by blocks of their own:
 //
@@ -35,9 +35,10 @@
 constexpr int PLANE_THREADS = THREADS_X * THREADS_Y;
 
 struct skewed_taps {
-    int x[NTAPS];                  // skewed offset along x
-    int low, high;                 // the least and the greatest, or 0
-    int from[LINES], past[LINES];  // range of skewed offsets that each line of a window needs
+    int x[NTAPS];   // skewed offset along x
+    int low, high;  // the least and the greatest, or 0
+    // Range [from, past) of skewed offsets that each line of a window needs
+    int from[LINES], past[LINES];
 };
 constexpr skewed_taps skew_taps() {
     skewed_taps t{};
@@ -71,7 +72,7 @@ struct skew_arguments {
     long long in_z, in_y, out_z, out_y;
     long long in_batch, out_batch;
     int nz, ny, nx;  // each at least as long as the taps reach to both sides
-    // Words of a row, wherever it begins: tiles of THREADS_X words, and a rest.
+    // A row, wherever it begins, has tiles_x tiles of THREADS_X words and `rest` further words.
     int tiles_x, rest;
     int tiles_z;
     // Blocks for points of the faces normal to z; then for each tile of planes: those for points

@@ -31,8 +31,8 @@
 //     wrap  unchanged    nearest  one element repeated    reflect  reversed    constant  the value
 //     mirror  reversed and shifted by one, so a second slot is read
 //
-// COLUMN_LOOP: blocks at an edge along x only have an unrolled loop of their own; 2: all blocks are
-// at an edge along x, and the loop of the interior is left out.
+// COLUMN_LOOP 1: blocks that meet an edge along x but none along y or z have an unrolled loop of
+// their own. 2: all blocks are at an edge along x, and the interior's loop is left out.
 //
 // Rows that do not begin and end on 16 bytes are read faster by direct_skew.
 #include "direct/plane_sums.cuh"
@@ -81,10 +81,10 @@ constexpr span_table needed_spans() {
 }
 constexpr span_table NEEDED = needed_spans();
 
-// So many weights are read from shared memory for every plane (`held_weights` of the cost model).
-// From the arguments, the compiler would load all of them before the marching loop, and keep those
-// that registers do not hold in local memory: 343 taps in f32 took 17 ms for 36 million points.
-// Volatile, because it moves other loads from shared memory out of the loop too.
+// With more weights than this, they are read from shared memory for every plane (`held_weights` of
+// the cost model). The compiler loads weights of the arguments before the marching loop and keeps
+// those for which there are no registers in local memory: 343 taps in f32 took 17 ms for 36 million
+// points. They are volatile, because it would move loads from shared memory out of the loop too.
 constexpr bool SHARED_WEIGHTS = NTAPS > 128;
 
 // A thread's position and, near an edge, the positions that it reads.
@@ -100,7 +100,8 @@ struct thread_tile {
     unsigned frozen;
 };
 
-// For the slot (x, x + VECTOR) past the low or high edge: the first of the elements it folds to.
+// The slot of x .. x + VECTOR - 1 lies past the low or high edge: returns the first x of the slot
+// that is read for it.
 template <int KIND>
 __device__ __forceinline__ int fold_slot_low(int x, int nx) {
     if (KIND == WRAP) return x + nx;

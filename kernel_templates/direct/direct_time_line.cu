@@ -9,8 +9,8 @@
 //     | MARGIN |        OWN points, stored        | MARGIN |
 //                                          | MARGIN |        OWN points of the next warp  ...
 //
-// Shared memory only transposes between coalesced accesses and a lane's own run of points. A tile
-// at an edge refreshes the points past it before every step from the points that they fold to;
+// Shared memory only transposes between coalesced accesses and a lane's run of points. In a tile at
+// an edge, points past the edge take the values of the points that they fold to before every step;
 // frozen points keep their value.
 #include "device/arith.cuh"
 #include "device/boundary.cuh"
@@ -104,8 +104,8 @@ __device__ __forceinline__ int cut(long long i) {
     return i < -FAR ? -FAR : i > FAR ? FAR : static_cast<int>(i);
 }
 
-// Points past an edge take the value of the point that they fold to. Only lanes near an edge hold
-// either.
+// Points past an edge take the value of the point that they fold to; only lanes near an edge hold
+// such points.
 __device__ __forceinline__ void refresh(const line_arguments &a, line_ends line, REAL *cells, REAL (&u)[POINTS]) {
     const int own = threadIdx.x * POINTS;
     const bool near_low = own <= line.low + X_REACH && own + POINTS > line.low - X_REACH;

@@ -7,8 +7,8 @@
 // stages in flight:
 //
 //     plane z           of level 0   read from memory, PREFETCH iterations ahead
-//     plane z -   REACH of level 1   complete once plane z of level 0 is added to its partial sums
-//     plane z - 2 REACH of level 2   ... and so on; the plane of level FUSED is stored
+//     plane z -   Z_REACH of level 1   complete once plane z of level 0 is added to its sums
+//     plane z - 2 Z_REACH of level 2   ... and so on; the plane of level FUSED is stored
 //
 // Between iterations a stage keeps its 2 * Z_REACH planes of incomplete partial sums in registers.
 // The lanes cover the tile as LANES_X by STACK, each with ROWS by POINTS points:
@@ -24,12 +24,12 @@
 // along y by whole rows in shared memory, with corners if a tap is diagonal in the plane.
 //
 // A 2D problem's axes are z and x: a plane is a row, STACK and ROWS are 1, a block is one warp, and
-// there is no barrier. In 3D, if all taps with a z offset are on the z axis (ONE_BARRIER), a
-// point's own value completes its sum: all levels' planes are then known before any neighbour is
-// needed, and an iteration has one barrier. Otherwise every stage waits for its neighbours' rows.
+// there is no barrier. In 3D, if all taps with a z offset are on the z axis (ONE_BARRIER), a lane
+// completes its sums with its own points: the planes of all levels are then known before any
+// neighbour's value is needed, and an iteration has one barrier. Otherwise every stage waits for
+// its neighbours' rows.
 //
-// Boundaries: iterations that meet an edge add these steps, so that every level is right at every
-// point.
+// Boundaries: iterations that meet an edge do more, so that every level is correct at every point.
 //   x, y   a plane passes through shared memory, and points past an edge take the value of their
 //          fold; frozen points keep theirs; wrap: margins are read from the other end
 //   z      device/edge.cuh

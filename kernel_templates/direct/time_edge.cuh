@@ -12,9 +12,9 @@ __device__ __forceinline__ int source(int i, int n, int reach) {
     return static_cast<int>(i < 0 ? fold_low<LOW>(i, n) : fold_high<HIGH>(i, n));
 }
 
-// For each of this lane's points, the index in `exchange` that it is read from in every plane: its
-// own, or past an edge along x or y that of its fold, or the entry for what lies past that side.
-// Computed once, because these decisions cost many times what a step does.
+// Finds, for each of this lane's points, the index in `exchange` from which every plane reads it:
+// its own; for a point past an edge along x or y that of the point that it folds to, or of the
+// side's constant value. This is computed once, because it takes many times as long as a step.
 __device__ __forceinline__ void find_fold_sources(const tile_arguments &a, const tile &t, shared_type &shared) {
     const int lane_x = threadIdx.x % LANES_X * POINTS, lane_y = threadIdx.x / LANES_X * ROWS;
     const int first_x = t.x - lane_x, first_y = t.y - lane_y;

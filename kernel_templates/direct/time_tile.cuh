@@ -23,8 +23,8 @@ struct tile_arguments {
     long long in_z, in_y, out_z, out_y;
     long long in_batch, out_batch;
     long long
-        // In all grids of the batch; x fastest, then y, z; but the first and last along x before
-        // all others.
+        // Tiles of all grids of the batch: first those at the ends along x, then the others, x
+        // fastest.
         tiles;
     int tiles_x, tiles_y, tiles_z;
     int chunk;                           // planes along z of a tile
@@ -40,8 +40,8 @@ struct tap_map {
     bool has[DEPTH][SIDE_Y][SIDE_X];
     unsigned planes[SIDE_Y][SIDE_X];  // bit d: a tap in plane d
     bool plane[DEPTH];                // the plane has a tap
-    bool corner;                      // a tap is off both x and y
-    bool axis;                        // every tap off z is on the z axis
+    bool corner;                      // a tap has offsets along both x and y
+    bool axis;                        // every tap with a z offset is on the z axis
 };
 constexpr tap_map find_taps() {
     tap_map m{};
@@ -79,7 +79,8 @@ struct alignas(VECTOR * sizeof(STORE)) run {
     STORE at[VECTOR];
 };
 constexpr bool TRANSPOSED = RUNS > 1;
-// Runs between those of all lanes: the RUNS runs that a lane holds lie in different banks.
+// Pad, in runs, after the runs of all lanes, so that the RUNS runs of a lane lie in different
+// banks.
 constexpr int BANKS = 32, GAP = TRANSPOSED ? BANKS * 4 / (POINTS * sizeof(STORE)) : 0;
 // A plane: run s of row r of every lane.
 typedef run slot_type[ROWS][RUNS][THREADS + GAP];
@@ -142,8 +143,8 @@ __device__ __forceinline__ run &copied_run(slot_type &slot, int r, int s) {
     return slot[r][j % RUNS][threadIdx.x / LANES_X * LANES_X + j / RUNS];
 }
 
-// Starts the copies of a level 0 plane into its slot; points that no boundary rule uses stay as
-// they are.
+// Starts the copies of a level 0 plane into its slot. Points outside the grid that no boundary rule
+// uses are not copied.
 __device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile &t, int z, slot_type &slot) {
     const int nz = static_cast<int>(a.nz), ny = static_cast<int>(a.ny), nx = static_cast<int>(a.nx);
     if (!lies_in(z, nz)) {

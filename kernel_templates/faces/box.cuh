@@ -37,8 +37,8 @@ static_assert(layout_matches(sizeof(face_arguments), sizeof(face_arguments::cons
 
 // The box of a tile at a face normal to AXIS, and its layout in shared memory. Where a row has
 // fewer patches than there are banks, SKEW unused elements after each row of patches place the next
-// row in the following banks. Patches at the rim read past it, for points that are not needed; at
-// both ends they read elements that are never written.
+// row in the following banks. Patches at the rim also read beyond the box, for points that are not
+// needed: these elements, RIM at both ends, are never written.
 constexpr int BANKS = 128 / sizeof(REAL);
 constexpr int find_skew(int lanes_x) {  // the least skew that avoids bank conflicts
     for (int skew = 0; lanes_x < BANKS && skew < BANKS; skew++) {
@@ -118,8 +118,8 @@ __device__ __forceinline__ tile locate_tile(const face_arguments &a, const piece
     return t;
 }
 
-// For index i of the box along axis A: the grid index whose value it has before the first step;
-// PAST_LOW, PAST_HIGH past a constant or fixed side; ABSENT where nothing depends on it.
+// Index i of the box along axis A: returns the grid index whose value it has before the first step;
+// PAST_LOW or PAST_HIGH past a constant or fixed side; ABSENT if nothing depends on it.
 constexpr grid_index ABSENT = -3;
 template <int A>
 __device__ __forceinline__ grid_index source(grid_index i, grid_index n) {
@@ -144,7 +144,7 @@ __device__ __forceinline__ REAL first_value(const face_arguments &a, const STORE
 template <int PLANES, int HEIGHT, int WIDTH, class VISIT>
 __device__ __forceinline__ void for_points(const long long (&stride)[3], long long where, const VISIT &visit) {
     constexpr int LANES = WIDTH < THREADS_X ? WIDTH : THREADS_X, AT_ONCE = THREADS_X / LANES;
-    // From one row of a thread to its next: planes, rows.
+    // The distance from one of a thread's rows to its next: UP planes and DOWN rows.
     constexpr int UP = AT_ONCE / HEIGHT, DOWN = AT_ONCE % HEIGHT;
     const int lane = threadIdx.x % LANES, first = threadIdx.x / LANES;
     if (first >= AT_ONCE) return;

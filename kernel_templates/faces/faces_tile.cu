@@ -1,5 +1,6 @@
-// FUSED steps of the margins at the faces of a grid, which one operator for FUSED steps computes
-// incorrectly. The launch starts while the operator's launch ends.
+// FUSED steps of the margins at the faces of a grid, which a launch of another strategy, the
+// operator, computes incorrectly, as it makes FUSED steps at once. This launch starts while the
+// operator's ends.
 //
 //     u(t+1, p) = sum over taps k of  w[k] * u(t, p + TAP[k]),   t = 0 .. FUSED-1,   p in a margin:
 //
@@ -116,7 +117,7 @@ __device__ __forceinline__ void step_separably(const face_arguments &a, const RE
     }
 }
 
-// Whether i is no point past a face of axis A.
+// Whether index i of axis A is not past a face.
 template <int A>
 __device__ __forceinline__ bool lies_within(const tile &t, int i) {
     return SIDE[A][0] == WRAP || t.grid[A].has(i);
@@ -142,11 +143,12 @@ __device__ __forceinline__ void refresh_axis(const face_arguments &a, const tile
         int to[3] = {A == 0 ? 0 : i % LAYER / (HEIGHT * WIDTH), i / WIDTH % HEIGHT, i % WIDTH};
         to[A] = layer < LOW ? t.grid[A].low + layer - LOW : t.grid[A].end + layer - LOW;
         if (!folds(SIDE[A][layer >= LOW])) continue;
-        // Zero along slower axes, or the point is refreshed already.
+        // A point past a face of a slower axis is refreshed already.
         bool here = (A < 1 || lies_within<0>(t, to[0])) && (A < 2 || lies_within<1>(t, to[1]));
         const int by[3] = {A < 1 ? shift<0>(a, t, to[0]) : 0, A < 2 ? shift<1>(a, t, to[1]) : 0, shift<2>(a, t, to[2])};
 #pragma unroll
-        // Nothing depends on the other points, or they lie past a constant side as well.
+        // Nothing depends on points that fold to outside the box, or they lie past a constant side
+        // too.
         for (int k = 0; k < 3; k++) {
             const range extent = {0, box<AXIS>::extent(k)};
             here = here && extent.has(to[k]) && extent.has(to[k] + by[k]);

@@ -30,7 +30,7 @@ struct fft_arguments {
     unsigned *out;
     long long in_row, out_row;      // points between rows
     long long in_image, out_image;  // points between images
-    float share;                    // square root of the scale: applied twice
+    float share;                    // square root of the scale, which is applied in two steps
     int unused;
 };
 static_assert(layout_matches(sizeof(fft_arguments)), "the arguments match the launcher's struct");

@@ -66,7 +66,8 @@ constexpr int most_points() {
     return most;
 }
 constexpr int E = most_points();
-// A thread's points are E, spaced by T, so the roots between them are 64th roots of unity.
+// A thread has exactly E points, T apart, so that the ratios of their roots are 64th roots of
+// unity.
 constexpr bool REGULAR = N == E * T && 32 % E == 0;
 static_assert(FFT_STAGES > 1 || !TRANSPOSES, "threads change places at an exchange");
 
@@ -219,8 +220,8 @@ struct line_position {
     long long line, row1;
     bool there;
 };
-// FFT_SHIFT: output rows begin at different offsets from a cache line of FFT_SHIFT elements; the
-// tiles of a row begin earlier by that offset, so that they write whole cache lines. FFT_MERGED: a
+// FFT_SHIFT: output rows begin at different offsets within a cache line of FFT_SHIFT elements. The
+// tiles of a row begin earlier by this offset, so that they write whole cache lines. FFT_MERGED: a
 // tile continues in the next row where a row of lines ends.
 __device__ __forceinline__ line_position line_of(const fft_arguments &a, long long tile, long long row1, long long row2,
                                                  int line) {

@@ -11,7 +11,7 @@
 //     FFT_OUTER 0: lines are contiguous; block b has two whole lines, l = 0, 1 (columns below: n3)
 //
 //     1. over n1, for each n2     in place, times w256^(k1 n2)
-//     2. over n2, for each k1     in place, times those of the roots above and of w_M that do not
+//     2. over n2, for each k1     in place, times those factors above, and of w_M, that do not
 //                                 depend on k3
 //                                 ---- cluster barrier ----
 //     3. over n3, for each k1 and k2 with k1 = 2b, 2b + 1: read from all blocks, stored to memory,
@@ -37,7 +37,8 @@ struct fft_arguments {
     long long in_batch, out_batch;
     unsigned tiles;  // groups of 16 lines in a batch
     unsigned outer;  // 2^32 / M
-    float share;     // square root of the scale; with FFT_OUTER its cube root
+    // Square root of the scale, or with FFT_OUTER its cube root, applied in two or three steps
+    float share;
     int unused;
 };
 static_assert(layout_matches(sizeof(fft_arguments)), "the arguments match the launcher's struct");

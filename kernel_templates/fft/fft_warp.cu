@@ -118,7 +118,7 @@ __device__ __forceinline__ void merge(unsigned (&x)[R], complex<float> root, com
 struct warp_roots {
     root_fragment<4> left;
     root_fragment<2> right[2];
-    // outer: w_N^m at a = 2t; the others differ from it by constant roots
+    // outer: w_N^m at a = 2t; its ratios to other points are constants
     complex<float> between[2][4], outer[2];
 };
 __device__ __forceinline__ void load_roots(warp_roots &f, const fft_arguments &a, int g, int t) {

@@ -5,7 +5,7 @@
 #pragma once
 #include "fno/arguments.cuh"
 
-// ---- input points of the line whose first channel is c; get(j, apart) loads point j + apart
+// ---- input points of the line whose first channel is c; get(j, offset) loads point j + offset
 struct line_points {
     const FNO_FROM *first, *second;  // real points: two channels
     bool one, two;                   // whether each channel exists
@@ -25,8 +25,8 @@ struct line_points {
     }
 };
 
-// ---- output points of the line whose first channel is o; put(j, apart, z) finishes and stores
-// point j + apart
+// ---- output points of the line whose first channel is o; put(j, offset, z) finishes and stores
+// point j + offset
 struct line_targets {
     static constexpr int NUMBERS = FNO_REAL ? 1 : 2;
     FNO_TO *line;

@@ -11,7 +11,7 @@
 // For lengths without butterflies, and for few modes of any length: 2 m multiply-adds per point,
 // whatever the factors of the length.
 //
-//                  columns 8 8 | 8 8 |  WARPS_N, then the next sweep over as many columns
+//                  columns 8 8 | 8 8 |  WARPS_N, then the next pass over as many columns
 //     lines 16 | sum sum | ..                         in: DEPTH terms in shared memory, the next
 //           16 | sum sum | ..  <- a warp                  are copied meanwhile
 //              WARPS_M                                table: in fragment order, from the L1 cache

@@ -7,9 +7,9 @@
 //     y[b][o][p] = activation(sum over k of  S[b][o][k] * exp(2 pi i k p / N)
 //                             +  bias[o]  +  added[b][o][p])                           FNO_BACK
 //
-// With the product, a block processes all modes and outputs of several batch items in turn;
-// channels are processed in groups, the k-slices of the product. Without it, a block has one group
-// of channels of one item.
+// With the product, a block processes all modes and outputs of several batch items one after
+// another, and channels in groups, which are terms of the product's sum. Without it, a block has
+// one group of channels of one item.
 //
 //     x [c][p]  -> FFT -> tile [mode][c]  \                  sums in registers
 //     x [c'][p] -> FFT -> tile [mode][c'] -- * weight[c][o] -> [mode][o] -> tile [mode][o] -> FFT

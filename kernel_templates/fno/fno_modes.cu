@@ -65,8 +65,8 @@ __device__ __forceinline__ void take_points(value *to, const FROM *from, int poi
     *to = {there && points > 0 ? load_number(from) : REAL(0), there && points > 1 ? load_number(from + 1) : REAL(0)};
 }
 // Loops over 0 .. FAST * MIDDLE * SLOW - 1, shared by the threads, as three coordinates. All sizes
-// are powers of two, so that a coordinate is the sum of one that depends on the thread and one that
-// depends on the iteration, which is a constant.
+// are powers of two, so a coordinate is the sum of a number that depends on the thread and a
+// constant of the iteration.
 struct triple {
     int fast, middle, slow;
 };

@@ -38,7 +38,8 @@ template <class T>
 struct item_iterator {
     T *at;
     int inner;
-    long long along, back;  // to the next item; after the inner loop, to the next outer one
+    // Distance to the next item; after the inner loop, to the next outer one
+    long long along, back;
     __device__ __forceinline__ item_iterator(const line_arguments &a, T *first, long long item, long long outer_step,
                                              long long inner_step)
         : at(first + PART * (item / a.inner * outer_step + item % a.inner * inner_step)),
@@ -55,8 +56,8 @@ struct item_iterator {
 // Barrier of both kinds of warps.
 __device__ __forceinline__ void block_barrier() { __syncthreads(); }
 
-// ---- the transforming warps Whether a thread has at most one first-stage butterfly per line: its
-// points are then prefetched into registers.
+// ---- the transforming warps. If a thread has at most one first-stage butterfly per line, its
+// points are prefetched into registers.
 constexpr bool PREFETCHES = first_stage::COUNT <= THREADS_X && sizeof(REAL) == 4;
 struct prefetched_points {
     value x[first_stage::R];

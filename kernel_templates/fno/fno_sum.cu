@@ -1,6 +1,6 @@
 // Strided sums: of partial results, or of one frequency over all items.
 //
-//     out[i] = sum over j of  in[i / PER * apart + i % PER  +  j * step]
+//     out[i] = sum over j of  in[i / PER * stride + i % PER  +  j * step]
 //
 //              THREADS_X outputs
 //              | | | | |    THREADS_Y partial sums of each output, then a tree reduction in

@@ -51,8 +51,8 @@ __device__ __forceinline__ constexpr bool is_low(int r, int f) {
     return (r + 1) * P > N - BELOW && (r * P >= N - BELOW || f >= N - BELOW);
 }
 
-// Indices in the tile of the modes of butterfly j of the last stage. If P is a multiple of 4, the
-// chunks of all its rows are swizzled alike, so that one address serves them all.
+// Indices in the tile of the modes of butterfly j of the last stage. If P is a multiple of 4, all
+// its rows have the same swizzle, so that one address serves them all.
 struct tile_column {
     const int pitch, channel, j;
     const int up = tile_index(pitch, j + LOW, channel), down = tile_index(pitch, N - j, channel + 1);
@@ -105,9 +105,9 @@ __device__ __forceinline__ void apply_first_twiddles(value (&x)[first_stage::R],
     for (int r = 1; r < first_stage::R; r++) x[r] = x[r] * roots.w[r - 1];
 }
 
-// ---- forward. get(j, apart) loads point j + apart of this thread's line; `apart` is a constant
-// once loops are unrolled, so that one address serves a butterfly. Barriers before and after each
-// function.
+// ---- forward. get(j, offset) loads point j + offset of this thread's line; `offset` is a constant
+// once loops are unrolled, so that one address serves a butterfly. The caller puts barriers before
+// and after each function.
 template <class GET>
 __device__ __forceinline__ void take_butterfly(value (&x)[first_stage::R], int j, const GET &get) {
 #pragma unroll
@@ -157,7 +157,7 @@ __device__ __forceinline__ void shared_to_tile(const value *line, value *tile, i
     }
 }
 
-// ---- inverse. put(j, apart, z) stores point j + apart.
+// ---- inverse. put(j, offset, z) stores point j + offset.
 __device__ __forceinline__ void tile_to_shared(const value *tile, int pitch, int channel, value *line, int t) {
 #pragma unroll 1
     for (int j = t; j < last_stage::COUNT; j += THREADS_X) {

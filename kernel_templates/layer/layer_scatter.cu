@@ -23,7 +23,7 @@ struct scatter_arguments {
 };
 static_assert(layout_matches(sizeof(scatter_arguments)), "the arguments match the launcher's struct");
 
-// The modes that a frequency's value is computed from (-1: none), and whether it is their average.
+// The modes from which a frequency's value is computed (-1: none), and whether it is their average.
 struct source {
     int here, opposite;
     bool alone;

@@ -32,6 +32,6 @@ __device__ __forceinline__ int mode_at(const layer_axes &a, int z, int y, int x)
     const int i = mode_along(a, 0, z), j = mode_along(a, 1, y), k = mode_along(a, 2, x);
     return i < 0 || j < 0 || k < 0 ? -1 : (i * a.modes[1] + j) * a.modes[2] + k;
 }
-// Whether index x of the last axis of a half spectrum stands for one frequency only (0 and n/2) and
-// not for -x too.
+// Whether index x of the last axis of a half spectrum represents only one frequency (0 and n/2),
+// not -x too.
 __device__ __forceinline__ bool stands_alone(const layer_axes &a, int x) { return x == 0 || 2 * x == a.n[2]; }

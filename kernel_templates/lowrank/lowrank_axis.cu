@@ -3,20 +3,19 @@
 //
 //     out(p, q) = sum over j of  w[j] * in(p + j - AXIS_LOW, q),   p along the axis, q across it
 //
-// Past a side `in` continues by that side's rule, read through the folded index: one step needs no
-// other margins. A warp owns 16 lines q and marches along p, 16 points at a time; it shares only
-// the band with other warps:
+// Points past a side are read through the folded index. A warp owns 16 lines q and marches along p,
+// 16 points at a time; it shares only the band with other warps:
 //
 //     p ->    8 points   8 points        16 lines, 8 outputs a tile
 //     line 0  |  2s    |  2s+1  |        sum[e] is tile 2s+1-e:
 //      ..     |        |        |        sum[e] += X(2s) band(e-1) + X(2s+1) band(e)
 //     line 15 |        |        |
 //
-// Tiles SEEN and SEEN-1 are then complete, and all others move on by two. So every point is read
-// once, whatever the reach of the taps. Points arrive in shared memory 16 x 16 at a time, STAGES -
-// 1 stages ahead, in memory order: a row of a stage is a line along x (ALONG_X), otherwise 16
-// adjacent lines. The last pass of a step keeps points frozen by a fixed side (FROZEN). Types and
-// their parts: device/fragment.cuh.
+// The sums of tiles 2s+1-SEEN and 2s-SEEN+2 are then complete, and all others move up by two. So
+// every point is read once, whatever the reach of the taps. Points arrive in shared memory 16 x 16
+// at a time, STAGES - 1 stages ahead, in memory order: a row of a stage is a line along x
+// (ALONG_X), otherwise 16 adjacent lines. The last pass of a step keeps points frozen by a fixed
+// side (FROZEN). Types and their parts: device/fragment.cuh.
 #include "device/band.cuh"
 #include "params.cuh"
 
@@ -83,7 +82,7 @@ __device__ __forceinline__ void load_stage(const axis_arguments &a, const warp_s
         const int row = i / 16, column = i % 16;
         const long long p = first + (ALONG_X ? column : row), q = w.q0 + (ALONG_X ? row : column);
         STORE *const to = stage + row * PITCH + column;
-        // Points further out only meet weights that are zero.
+        // Points further out are multiplied by weights of zero.
         const bool seen = p >= -AXIS_LOW && p < a.n + AXIS_HIGH;
         const long long at = seen ? fold<AXIS_SIDE_LOW, AXIS_SIDE_HIGH>(p, a.n) : PAST_LOW;
         if (at >= 0)

@@ -3,7 +3,7 @@
 //
 //     out(x) = sum over j of  w[j] * in(x + j - X_LOW)
 //
-// w is the stencil convolved with itself, X_LOW + X_HIGH + 1 long. A block copies INPUTS
+// w, the stencil convolved with itself, has X_LOW + X_HIGH + 1 weights. A block copies INPUTS
 // consecutive points to shared memory while it computes on the previous chunk. A warp owns 16
 // neighbouring segments of SEGMENT points, one for each row of the product; a tile is WIDTH points
 // of each:
@@ -18,10 +18,10 @@
 //
 // Eight points j of all segments are one left factor, used for every tile of the segment as soon as
 // it is loaded; the band stays in registers. Types and their parts: device/fragment.cuh. Eight
-// points are 1/2, 1/4 or 1/8 of a 128-byte line; as many neighbouring segments place theirs at
-// different offsets of it and have no bank conflicts. PAIRED tiles are 16 wide, two products whose
-// columns 2t and 2t+1 are outputs 4t, 4t+1 and 4t+2, 4t+3: a lane stores four adjacent outputs at
-// once.
+// points take 1/2 (f64), 1/4 or 1/8 (f16) of a 128-byte line. Those of 2, 4 or 8 neighbouring
+// segments lie at different offsets within a line, which avoids bank conflicts. PAIRED tiles are 16
+// wide, two products whose columns 2t and 2t+1 are outputs 4t, 4t+1 and 4t+2, 4t+3: a lane stores
+// four adjacent outputs at once.
 #include "device/arith.cuh"
 #include "device/band.cuh"
 #include "device/launch_checks.cuh"
@@ -117,7 +117,7 @@ __device__ __forceinline__ void add_products(REAL (&sum)[SEGMENT_TILES][4], int 
             add_tile(sum[first + i], separate[i]);
 #pragma unroll
             for (int s = 0; s < TURN; s++) {
-                const int k = block + s - (first + i);  // f32's tiles are one block wide
+                const int k = block + s - (first + i);  // tiles of f32 are one block wide
                 if (k < 0 || k >= BLOCKS_IN) continue;
                 const float even = sums[8 * k], odd = sums[8 * k + 1], weights[4] = {even, odd, even, odd};
                 const REAL middles[4] = {middle[s][0], middle[s][0], middle[s][1], middle[s][1]};

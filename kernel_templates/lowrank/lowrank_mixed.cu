@@ -7,8 +7,8 @@
 //
 // In the sums x is fixed, so a lane needs its own column only; the products have banded Toeplitz
 // matrices V_q of the weights. A term without a reach along x adds T_q directly. Along y the middle
-// weight is 1 where possible. Of every 4 columns a lane (g = lane / 4, t = lane % 4) holds two rows
-// of one:
+// weight is 1 where possible. Of every 4 columns, a lane (g = lane / 4, t = lane % 4) holds two
+// rows of column t:
 //
 //              x ->    t=0 1 2 3 | 0 1 2 3 |
 //     g = 0    row 0     . . . . | . . . . |
@@ -49,7 +49,7 @@ struct mixed_arguments {
     REAL u[TERMS][WEIGHTS_Y], v[TERMS][WEIGHTS_X];
 };
 
-// Where a row of a stage begins.
+// The index at which a row of a stage begins.
 struct row_offset {
     __device__ __forceinline__ constexpr int operator()(int row) const { return row / 2 * GROUP + row % 2 * 16; }
 };
@@ -123,7 +123,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_mixed(cons
     }
     __syncthreads();
     double band[TERMS][BANDS];
-    const int column = t - g / 2 - g % 2 * 4;  // of the window, less the sum's column
+    const int column = t - g / 2 - g % 2 * 4;  // column of the window less that of the sum
     unroll<0, TERMS>([&](auto q) {
         unroll<0, BANDS>([&](auto block) {
             if (meets(q, block + FIRST_BAND)) band[q][block] = bands[q][14 + X_LOW + 4 * (block + FIRST_BAND) + column];

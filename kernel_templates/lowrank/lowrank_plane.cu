@@ -139,7 +139,7 @@ __device__ __forceinline__ void add_term(REAL (&sum)[BLOCKS_X + 1][4], const dat
     for (int h = 0; h < 2; h++) {
         if (SEPARATE_SUMS)
 #pragma unroll
-            for (int e = 0; e < 4; e++) {  // of a row, from the lane that has it
+            for (int e = 0; e < 4; e++) {  // the row's sum comes from the lane that has it
                 if (e % 2 == 0) middles[h][e] = __shfl_sync(0xffffffffu, rows[h][e], 4 * g + MIDDLE / 2);
                 if (e % 2) middles[h][e] = middles[h][e - 1];
                 rows[h][e] -= middles[h][e];
@@ -165,7 +165,7 @@ __device__ __forceinline__ void add_term(REAL (&sum)[BLOCKS_X + 1][4], const dat
         }
 }
 
-// Where a row of a stage begins.
+// The index at which a row of a stage begins.
 struct row_offset {
     __device__ __forceinline__ constexpr int operator()(int row) const { return row * PITCH; }
 };

@@ -25,11 +25,11 @@
 // 0 .. 3 of 8 rows y, half 1 the rows 4 .. 7, so that each half is directly the left factor of one
 // product. Other types, K_SLICE 8: all rows belong to one product.
 //
-// V_r with a single weight in its middle costs no product: T's own registers are added. T's blocks
-// then begin a multiple of K_SLICE rows before the tile; where that is 4 and not 8, the halves are
-// exchanged (SWAPPED). Planes arrive in shared memory with their margins, STAGES - 1 ahead; rows
-// are PITCH elements long: see row_of. Types and their parts: device/fragment.cuh; constants:
-// lowrank/volume_constants.cuh.
+// If V_r has a single weight, in its middle, no product is needed: T's own registers are added. T's
+// blocks then begin a multiple of K_SLICE rows before the tile; if that is an odd multiple of 4,
+// the halves are exchanged (SWAPPED). Planes arrive in shared memory with their margins, STAGES - 1
+// ahead; rows are PITCH elements long: see row_of. Types and their parts: device/fragment.cuh;
+// constants: lowrank/volume_constants.cuh.
 //
 // Reads STORE, DATA_PARTS, BAND_PARTS, X_FACTORS, CORE_TERMS, SUMS, IDENTITY, TERM_*, SUM_USED,
 // Z_LOW .. X_HIGH (of the fused taps), the sides, VECTOR, TILES, WARPS_X, WARPS_Y, STAGES, RING,
@@ -254,7 +254,7 @@ __device__ __forceinline__ void add_outer(const volume_arguments &a, tile_sums (
     }
 }
 
-// This block's region: its origin and number of planes.
+// The block's outputs: their origin and the number of planes.
 struct volume_block {
     long long x0, y0, z0, batch, planes;
 };

@@ -30,7 +30,7 @@ static_assert(layout_matches(sizeof(plane_grids)), "the launcher's mirrored stru
 struct plane_block {
     const STORE *grid;
     STORE *out;
-    long long y0, x0, columns;  // columns: of outputs
+    long long y0, x0, columns;  // columns: number of output columns
 };
 __device__ __forceinline__ plane_block find_block(const plane_grids &a) {
     const long long tile_x = blockIdx.x % a.tiles_x, rest = blockIdx.x / a.tiles_x;

@@ -13,7 +13,8 @@ constexpr int SIDE_Y = Y_LOW + Y_HIGH + 1, SIDE_X = X_LOW + X_HIGH + 1;
 constexpr int BANDS = larger(X_FACTORS - IDENTITY, 1);  // x factors that are bands
 constexpr int WARP_ROWS = 8 * TILES;                    // rows of a warp
 
-// Rows of T past the tile that the terms need, and whether any term adds T's own registers.
+// Rows of T before and after the tile that the terms need, and whether any term adds T's own
+// registers.
 struct reach {
     int low, high;
     bool banded, single;
@@ -70,8 +71,8 @@ constexpr int DELAY_T = LAST_T / K_SLICES, DELAY_PLAIN = LAST_PLAIN / K_SLICES;
 constexpr int TILE_X = 16 * WARPS_X, TILE_Y = WARP_ROWS * WARPS_Y;
 // Rows in shared memory before the block's.
 constexpr int ROW_FIRST = larger(LEAD_Y, larger(LEAD_PLAIN, Y_LOW));
-// Rows past the tile: those of whole k-slices, and all that the taps reach, also where no v does
-// (taps of weight 0).
+// Rows past the tile: those of whole k-slices, and all that the taps reach, even if no v does (taps
+// of weight 0).
 constexpr int ROWS_PAST =
     larger(larger(K_SLICES_T * K_SLICE - LEAD_Y, K_SLICES_X *K_SLICE - LEAD_PLAIN) - WARP_ROWS, Y_HIGH);
 constexpr int LINES = ROW_FIRST + TILE_Y + ROWS_PAST;
@@ -79,7 +80,8 @@ constexpr int SLOT = 16 / sizeof(STORE);  // elements of one copy
 // Columns in shared memory before LEAD_X.
 constexpr int SKIP_X = round_up(X_LOW, SLOT) - round_up(X_LOW, 2);
 constexpr int WIDTH = round_up(SKIP_X + TILE_X - 16 + K_SLICE * STEPS, SLOT);
-constexpr int BEYOND = sizeof(STORE) == 8 ? 4 : 8;  // places rows in different banks: see row_of
+// Elements of padding that place rows in different banks: see row_of
+constexpr int BEYOND = sizeof(STORE) == 8 ? 4 : 8;
 constexpr int PITCH = round_up(WIDTH - BEYOND, 16) + BEYOND, STAGE = LINES * PITCH;
 constexpr int COPIED = TILE_Y + Y_LOW + Y_HIGH;  // copied rows; the others are zeros
 constexpr int SLOTS = WIDTH / SLOT, ROWS_AT_ONCE = THREADS / SLOTS;

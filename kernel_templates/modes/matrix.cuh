@@ -10,8 +10,8 @@
 // imaginary numbers.
 //
 // Numbers have 106 bits with MODES_WIDE (wide.cuh), else those of float64. The last MODES_PLAIN
-// squarings are in float64 in any case: a rounding error is at most doubled, or where two
-// eigenvalues meet quadrupled, by each of the squarings after it.
+// squarings are in float64 in any case: each later squaring at most doubles a rounding error
+// (quadruples it where two eigenvalues meet).
 //
 // Reads MODES_*, modes_matrix.
 #pragma once
@@ -115,7 +115,8 @@ struct matrix {
     __device__ __forceinline__ void set(int row, int column, A a) {
         put(at[row][column], real_part(a), imaginary_part(a));
     }
-    // A row of a difference: the row of the next lower order, minus that order at present.
+    // The row of a difference is the row of the difference of the next lower order, minus that
+    // difference at present.
     __device__ __forceinline__ void difference(int row) {
 #pragma unroll UNROLLED_SIZE
         for (int j = 0; j < SIZE; j++) at[row][j] = at[row - 1][j];
@@ -258,7 +259,7 @@ __device__ __forceinline__ complex<REAL> rounded(complex<double> a) {
     return {static_cast<REAL>(a.re), static_cast<REAL>(a.im)};
 }
 
-// The power times `scale`, but for constants that steps add.
+// The power times `scale`, except for the constants that steps add.
 __device__ __forceinline__ plain scaled(plain power, double scale) {
 #pragma unroll UNROLLED_SIZE
     for (int i = 0; i < SIZE; i++)

@@ -1,5 +1,6 @@
-// The state of a linear system for transforms, and back: of each field the backward differences of
-// its levels, continued past mirrors to a whole period of each axis.
+// Converts levels of a linear system's fields to the state that is transformed, or back. The state
+// has the backward differences of each field's levels, continued past mirrors to a whole period of
+// each axis.
 //
 //     levels u, u.prev, u.prev2   ->   u, u - u.prev, (u - u.prev) - (u.prev - u.prev2)
 //

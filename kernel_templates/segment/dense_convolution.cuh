@@ -29,13 +29,12 @@
 //                    half of the products. Taps that are symmetric along each axis have the same
 //                    factor for k and -k, so Hartley coefficients are multiplied by it too.
 //
-// f64 is multiplied in f64, in fragments of DFT_ROWS x 8 x DFT_DEPTH. f32 and f16 take
-// three products of tf32, of the upper and lower 11 bits of either operand (3xTF32), or with
-// DFT_PARTS products of f16 with f32 accumulation, of operands in 1 part of 11 bits, or in 2,
-// which takes three products. Inputs are scaled then, because the range of f16 ends at 65504: by a
-// power of two that brings the largest absolute value of both arrays between 1 and 2. The matrices
-// are divided by the power of two nearest to sqrt(N_i), so that values grow by little more than
-// sqrt(N).
+// f64 is multiplied in f64, in fragments of DFT_ROWS x 8 x DFT_DEPTH. f32 and f16 take three
+// products of tf32, of the upper and lower 11 bits of either operand (3xTF32). With DFT_PARTS 1 or
+// 2 they take one or three products of f16 with f32 accumulation, of operands in so many parts of
+// 11 bits. Inputs are then scaled by a power of two that brings the largest absolute value of both
+// arrays between 1 and 2, because the range of f16 ends at 65504. The matrices are divided by the
+// power of two nearest to sqrt(N_i), so that values grow by little more than sqrt(N).
 #pragma once
 #include "segment/dense_dft.cuh"
 
@@ -70,7 +69,7 @@ __device__ __forceinline__ void put_transposed(const tile (&c)[BLOCKS_2], REAL *
             re[cell] = c[n].re[k], im[cell] = c[n].im[k];
         }
 }
-// The work of a warp: slice after slice, or one strip of the only slice.
+// A warp has slices one after another, or with N3 = 1 one strip of the only slice.
 __device__ __forceinline__ int strip_of(int warp) { return N3 == 1 ? warp : 0; }
 __device__ __forceinline__ int first_slice(int warp) { return N3 == 1 ? 0 : warp; }
 // Transforms a slice along n2.
@@ -169,7 +168,8 @@ __device__ __forceinline__ void transform_third(matrices &f, const REAL *symbol,
         }
     }
 }
-// The rest of a chain after F1 X. The inverse has re and im exchanged, as times_symbol leaves them.
+// The other products of a chain after F1 X. The inverse has re and im exchanged, as times_symbol
+// leaves them.
 template <int BLOCKS_N>
 __device__ __forceinline__ void chain(tile (&c)[BLOCKS_N], matrices &f, const REAL *symbol, REAL *work, int lane) {
     transform_transposed(c, f.across);
@@ -204,8 +204,8 @@ __device__ __forceinline__ void wait_for_all() {
     else
         __syncwarp();
 }
-// The rest after `forward`, once all warps have completed it: called by all of the block, with a
-// barrier at the end.
+// The transforms after forward(). All threads of the block call it once all warps have completed
+// forward(); it ends with a barrier.
 __device__ __forceinline__ void finish(matrices &f, const REAL *symbol, REAL *work, tile (&c)[BLOCKS_2], int lane,
                                        int warp) {
     if (N3 > 1) {
@@ -227,8 +227,8 @@ constexpr int MAXIMA = SCALED ? WARPS : 0;  // Elements in shared memory behind 
 struct scales {
     REAL in, out;  // Factors of the inputs and of the outputs.
 };
-// Powers of two, which all threads compute from all inputs. The symbol's own scale is stored behind
-// the matrices. One infinite input makes all outputs NaN.
+// Returns powers of two, which all threads compute from all inputs. The symbol's own scale is
+// stored behind the matrices. One infinite input makes all outputs NaN.
 __device__ __forceinline__ scales find_scales(const REAL *operands, const REAL *raw, REAL *maxima, int t) {
     if (!SCALED) return {REAL(1), REAL(1)};
     float most = 0;

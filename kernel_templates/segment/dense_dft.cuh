@@ -37,15 +37,15 @@ static_assert(N3 > 1 || WARPS == ROW_STRIPS, "a warp has a strip of a tile of tw
 // Two factors that fit one warp: all four products are transposed and stay in registers, see
 // dense_convolution.cuh.
 constexpr bool CHAINED = N3 == 1 && BLOCKS_1 == 2 && BLOCKS_2 == 2;
-// In these cases, rows 2t and 2t+1 of each eight are stored where fragments have t and t + 4, and
-// the columns of left factors are permuted likewise.
+// If so, rows 2t and 2t+1 of each eight are stored where fragments have t and t + 4, and the
+// columns of left factors are permuted likewise.
 constexpr bool PERMUTED = TRANSPOSED || CHAINED;
 constexpr int row_of(int n1) { return PERMUTED ? n1 / 8 * 8 + n1 % 8 / 2 + n1 % 2 * 4 : n1; }
 constexpr int row_at(int n1) { return row_of(n1) * PITCH; }
 constexpr int slice_at(int n3) { return (EVEN_FIRST ? n3 / 2 + n3 % 2 * ((N3 + 1) / 2) : n3) * SLICE; }
-// The transposed slices have no gaps. Instead, the columns of a row are permuted: four rows by four
-// columns (f32: by eight), which a warp accesses together, then cover all banks, and so do these
-// columns of a row in every second of eight slices.
+// Transposed slices have no gaps. Instead, the columns of a row are permuted so that the elements
+// that a warp accesses together cover all banks: those of four rows by four columns (f32: eight),
+// and those of the same columns of a row in every second of eight slices.
 constexpr int column_permutation(int row, int slice) {
     return sizeof(REAL) == 8 ? 4 * ((row ^ slice / 2) % 4) : 8 * ((row / 2 % 2) ^ (slice / 2 % 4));
 }
@@ -99,7 +99,7 @@ __device__ __forceinline__ void multiply(float (&c)[4], const float (&a)[4], con
     mma_tf32_m16n8k8(sum, low, high_b), mma_tf32_m16n8k8(sum, high, low_b), mma_tf32_m16n8k8(sum, high, high_b);
     add_tile(c, sum);
 }
-// With halves a lane has two neighbours along the sum where tf32 has indices t and t + 4: both
+// With halves a lane has two neighbouring terms of the sum where tf32 has terms t and t + 4: both
 // operands are permuted in the same way.
 __device__ __forceinline__ void multiply_halves(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
     mma_f16_m16n8k16(c, a, b);
@@ -171,12 +171,12 @@ __device__ __forceinline__ void load_four(REAL (&to)[4], const REAL *from) {
 // ---- transforms
 
 constexpr int STEP = DFT_PARTS || DFT_DEPTH == 16 ? 2 : 1;  // Blocks of a product.
-// Of products whose right operand is an accumulator, unchanged.
+// The same for products whose right operand is an unchanged accumulator.
 constexpr int STEP_TRANSPOSED = DFT_PARTS ? 2 : 1;
 
-// Small matrices stay in registers: those of slices (KEPT) for the whole run if there is one slice
-// or both axes share a matrix, else through a phase of several slices. Others are read where they
-// are used, from L1, which shares its data path with shared memory.
+// Small matrices stay in registers: for the whole run (KEPT) if there is one slice or all axes
+// share a matrix, otherwise during a phase over several slices. Large ones are read from L1 where
+// they are used, although L1 shares its data path with shared memory.
 constexpr bool SMALL = BLOCKS_1 <= 2 && BLOCKS_2 <= 2 && BLOCKS_3 <= 2;
 constexpr bool KEPT = SMALL && (N3 == 1 || TRANSPOSED);
 template <int D>

@@ -7,8 +7,8 @@ constexpr bool ODD_LOW = is_odd(X_SIDE_LOW), ODD_HIGH = is_odd(X_SIDE_HIGH);
 constexpr int LOW_MIRROR = low_mirror(X_SIDE_LOW), HIGH_MIRROR = high_mirror(X_SIDE_HIGH);
 
 __device__ __forceinline__ folded extend(long long i, long long n) { return extend_by<X_SIDE_LOW, X_SIDE_HIGH>(i, n); }
-// Inputs first to last - 1, of `length` inputs from point i on, that are points of the grid,
-// unchanged. None: both are 0.
+// Of `length` inputs from point i on, those from first to last - 1 are points of the grid,
+// unchanged. If there are none, both are 0.
 struct run {
     int first, last;
 };

@@ -23,9 +23,9 @@
 // SEGMENT_WHOLE = 0) as two halves in sequence, which needs half the memory. The buffer of one p
 // has 16 x 17 elements: no two of 16 neighbours fall in the same bank.
 //
-// SEGMENT_SINGLE: the two parts of a convolution are the even and the odd points of one segment of
-// twice the length (times_single). 2: two teams of THREADS threads (TEAMS) share one of four times
-// the length; the second team has the odd frequencies:
+// SEGMENT_SINGLE 1: the two parts of a convolution are the even and the odd points of one segment
+// of twice the length (times_single). 2: two teams of THREADS threads share one segment of four
+// times the length; the second team has the odd frequencies:
 //
 //     stage 0    sum or difference of points j and j + N of both teams; the twiddle factors are
 //                included in the second team's w of stages 1 to 3, where p is p + 1/2
@@ -187,7 +187,7 @@ __device__ __forceinline__ int natural(int j) {
 __device__ __forceinline__ point shuffled(point z, int lane) {
     return {__shfl_sync(~0u, z.re, lane), __shfl_sync(~0u, z.im, lane)};
 }
-// The p of a thread: a warp has p and F - p; the first one 0 and F / 2.
+// The p of a thread: a warp has p and F - p, but the first warp 0 and F / 2.
 __device__ __forceinline__ int half_of(int t, int team) {
     const int warp = t / 32, second = t / 16 % 2;
     if (!SEGMENT_COSINES && !SINGLE) return t / 16;
@@ -271,9 +271,10 @@ __device__ __forceinline__ void combine_teams(point (&x)[16], cell *buffer, cons
 }
 
 // x[i] is point point_of(first, i), before and after. All threads of the block must call it;
-// THREADS threads do one convolution, and t is this thread's number within it. `columns` and `room`
-// are the buffers of the convolutions to which it belongs at the first and last stages, and in
-// between. They must be unused by all threads on entry, and may still be in use on return.
+// THREADS threads do one convolution, and t is this thread's number within it. `columns` and
+// `buffer` are the buffers of the convolutions to which the thread belongs at the first and last
+// stages, and in between. No thread may use them on entry; other threads may still use them on
+// return.
 __device__ __forceinline__ void convolve(point (&x)[16], cell *columns, int first, cell *buffer, int t,
                                          const REAL *roots, const REAL *symbol, int team = 0) {
     const int p = half_of(t, team), lane = t % 16, from = team * ONE_TEAM;

@@ -10,7 +10,8 @@ struct line_arguments {
     STORE *out;
     const REAL *roots;   // In the order of root_of; segment_prime_factor: the DFT matrices.
     const REAL *symbol;  // Divided by LENGTH, in the order of times_symbol.
-    // The low side's from its first point on, then the high side's from the last point backwards.
+    // The profile of the low side from the first point on, then that of the high side from the last
+    // point backwards.
     const REAL *profile;
     long long n;          // Points of a line.
     long long in_far[3];  // Strides, in elements, of lines along y and z, and of grids.

@@ -156,9 +156,9 @@ __device__ __forceinline__ void take(const columns_arguments &a, unsigned i, STO
     for (int e = 0; e < 16; e++) x[e] = raw_pair(raw + WIDTH * point_of(first, e));
 }
 
-// PROFILES: the weights sum to 1 and all constant sides have the same value. Along each axis alone,
-// a point loses 1 - P of its value, P being the profile, so the side's value times 1 - (1 - P)(1 -
-// P').. is added. This combines two profiles:
+// PROFILES: the weights sum to 1 and all constant sides have the same value, which is added times 1
+// - (1 - P)(1 - P').., where P, P' are the profiles of the axes (along one axis alone, P). This
+// combines two profiles:
 __device__ __forceinline__ REAL joined(REAL p, REAL q) { return p + q - p * q; }
 // The table of P has the points near the low side, one 0 if there are points in between, and those
 // near the high side.
@@ -166,9 +166,9 @@ __device__ __forceinline__ REAL profile_at(const REAL *profile, int width, long 
     return width ? profile[min(i, max(i - skip, static_cast<long long>(width)))] : REAL(0);
 }
 
-// The terms added to the outputs of a thread's columns: the value times the other axes' part, and
-// times P along the axis of the rest. Output j uses entry min(ahead + j, max(back + j, width)) of
-// the table.
+// The terms added to the outputs of a thread's columns: `offset` for the other axes, plus `rest`
+// times P along the axis. Output j uses entry min(ahead + j, max(back + j, width)) of the table of
+// P.
 struct addition {
     point offset, rest;
     int ahead, back;

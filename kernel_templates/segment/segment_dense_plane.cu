@@ -39,9 +39,9 @@ __device__ __forceinline__ square load_matrix(const REAL *operands, int lane) {
 
 // ---- products
 
-// The position, among 32 elements, of the one that a lane copies and reads: row t, column g. Four
-// elements of a row are adjacent, so that copies fill whole sectors and half a warp has no bank
-// conflicts.
+// The position, among 32 elements, of the element (row t, column g) that a lane copies and reads.
+// Four elements of a row are adjacent, so that copies fill whole sectors and half a warp has no
+// bank conflicts.
 __device__ __forceinline__ int own_cell(int lane) { return lane % 4 * 8 + (lane / 4 ^ lane % 4 / 2 * 4); }
 // F X of a buffer.
 __device__ __forceinline__ square transform_inputs(const square &f, const REAL *buffer, int lane) {

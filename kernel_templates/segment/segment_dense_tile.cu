@@ -20,7 +20,7 @@
 
 static_assert(shared_bytes_match(((IN_PLACE ? 2 : 4) * BUFFER + MAXIMA) * sizeof(REAL)),
               "segment_dense_tile_shared of segment/dense_dft.c");
-// There are padding elements that are read; with f16 all are read, to find the largest value.
+// Some padding elements are read; in f16 all are, to find the largest value.
 constexpr bool PADDED = SCALED || N1 % 16 || N2 % 8 || (N3 > 1 && N3 % 8);
 
 // A warp's slices, including empty ones, so that all warps have the same number of pending copies.
@@ -68,8 +68,8 @@ __device__ __forceinline__ unsigned next_descriptor(unsigned current) {
     return current == DESCRIPTORS - 1 ? 0 : current + 1;
 }
 
-// Whether this warp is the first of its block to arrive here in this iteration. `arrived` starts at
-// 0.
+// Whether this warp is the first of its block to arrive here in this iteration. `arrived` is
+// initially 0.
 __device__ __forceinline__ bool arrives_first(unsigned &arrived) {
     unsigned before = 0;
     if (threadIdx.x % 32 == 0) before = atomicAdd(&arrived, 1u);
@@ -98,7 +98,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_dense_tile
     for (; is_pair(pairs[current]); current = next_descriptor(current)) {
         scales scale = {REAL(1), REAL(1)};
         hide_from_optimizer(t);
-        if (SCALED) {  // All threads search the largest value.
+        if (SCALED) {  // All threads search for the largest value.
             for (int slice = first_slice(warp); slice < N3; slice += WARPS)
                 receive(a, pairs[current], raw + slice_at(slice), slice, t);
             __syncthreads();
@@ -110,7 +110,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_dense_tile
             const int at = slice_at(slice);
             if (!SCALED) {
                 receive(a, pairs[current], raw + at, slice, t);
-                wait_for_team();  // And the last outputs are written.
+                wait_for_team();  // Also waits until the previous outputs are written.
             }
             forward_slice(f, a.symbol, raw + at, work + at, held, slice, lane, warp, scale.in);
         }

@@ -42,7 +42,7 @@ using value = complex<REAL>;
 constexpr int A = TILE_A, T = TILE_T, R = TILE_R, THREADS = THREADS_X, SHARES = TILE_SHARES;
 constexpr int N = 8 * A, HEIGHT = T * R, PITCH = N + 1;
 constexpr int EACH = R / SHARES, OWN = T * EACH;  // OWN: rows of a block.
-// Groups of 8 columns whose mirror images are in other groups or in the same one.
+// Groups of 8 columns, without the mirror images of others.
 constexpr int GROUPS = A / 2 + 1, UNITS = 8 * GROUPS;
 static_assert(T % 2 == 0 && R % 2 == 0 && THREADS % 32 == 0,
               "mirrored frequencies lie in other lanes, other registers");
@@ -270,7 +270,7 @@ __device__ __forceinline__ void convolve_columns(const tile_arguments &a, const 
     for (int group_of_16 = threadIdx.x / 32 * SHARES + s.rank; group_of_16 < T * UNITS / 16; group_of_16 += step) {
         const int i = 16 * group_of_16 + threadIdx.x % 16, unit = i % UNITS, t = i / UNITS, d = unit / 8, e = unit % 8;
         const bool middle = 2 * d == A, among = d == 0 || middle;
-        // The mirrored column's; its group is A - d.
+        // The mirrored column is in group A - d.
         const int to_e = d == 0 ? (8 - e) % 8 : 7 - e;
         const bool same_rows = t == 0 || 2 * t == T, active = !among || (same_rows ? e <= to_e : 2 * t < T);
         const bool writes = active && !(second && among && same_rows && e == to_e);

@@ -44,8 +44,8 @@ __device__ __forceinline__ images images_of(const line_arguments &a, const segme
 
 // SEGMENT_ROTATED: a segment inside its line is stored rotated: index 0 has input `rotation`, which
 // lies at a whole memory line, and the inputs before it follow the last one. Circular convolution
-// commutes with rotation, so outputs are rotated likewise. Except at these ends, neighbouring
-// threads then load and store whole memory lines wherever segments begin.
+// commutes with rotation, so outputs are rotated likewise. Except at the ends of the line,
+// neighbouring threads then load and store whole memory lines wherever segments begin.
 constexpr int MEMORY_LINE = 128 / sizeof(STORE);
 __device__ __forceinline__ int rotation_of(const segment_position &s) {
     if (!SEGMENT_ROTATED || !inside(s, SPAN)) return 0;
@@ -59,8 +59,8 @@ __device__ __forceinline__ bool may_wrap(int i) {
 
 // ---- inputs
 
-// Copies the inputs of `all` before `first` and from `last` on one by one, from their images in the
-// line's extension. Signs are applied later.
+// Copies one by one the inputs of `all` before `first`, and from `last` on, from their images in
+// the line's extension. Signs are applied later.
 __device__ __forceinline__ void fetch_folded(const line_arguments &a, const segment_position &s, STORE *raw, run all,
                                              int first, int last, int t) {
     const int gap = last - first;

@@ -94,7 +94,7 @@ __device__ __forceinline__ void negate_images(const line_arguments &a, unsigned 
 
 // ---- outputs
 
-// Points of either segment that a thread reads before it writes them.
+// Points of either segment that a thread reads before it writes any.
 constexpr int DIRECT_INPUTS = 8;
 
 __device__ __forceinline__ REAL scaled(REAL value, REAL scale) { return SCALED ? value * scale : value; }

@@ -55,8 +55,8 @@ __device__ __forceinline__ double boundary_at(const source_arguments &a, const S
     if (x < 0) return a.constant[2][x == PAST_HIGH];
     return frozen(a, z, y, x) ? static_cast<double>(widen(grid[z * a.in_z + y * a.in_y + x])) : 0.0;
 }
-// The odd sides of an axis so near that a tap towards them may reach a frozen point, or past a
-// constant side. Other taps add nothing.
+// The odd sides of an axis that are so near that a tap may reach a frozen point, or past a constant
+// side. Taps towards other sides add nothing.
 template <int LOW, int HIGH, int SIDE_LOW, int SIDE_HIGH>
 __device__ __forceinline__ int near(long long i, int n) {
     constexpr bool ODD_LOW = SIDE_LOW == FIXED || SIDE_LOW == CONSTANT,

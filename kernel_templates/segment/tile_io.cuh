@@ -30,12 +30,13 @@ constexpr bool ENDS = ends(Z_SIDE_LOW) || ends(Z_SIDE_HIGH) || ends(Y_SIDE_LOW) 
                       ends(X_SIDE_LOW) || ends(X_SIDE_HIGH);
 constexpr int NONE = -1, PLACES = N3 + N1 + N2;
 struct tile_descriptor {
-    // Element offset of its first point in the input; NONE: it reaches past a side, or there is no
-    // tile.
+    // Element offset of the tile's first point in the input; NONE: the tile reaches past a side, or
+    // there is no tile.
     long long from;
-    long long to;         // The same in the output.
-    long long grid;       // Element offset of its grid's first point in the input.
-    long long rows_from;  // From there to the tile's first row; NONE: rows lie past a side.
+    long long to;    // The same in the output.
+    long long grid;  // Element offset of its grid's first point in the input.
+    // Elements from there to the tile's first row; NONE: rows lie past a side.
+    long long rows_from;
     // Outputs are columns from left to right - 1, rows and slices below the others; all 0 for no
     // tile.
     int left, right, rows, slices;
@@ -286,7 +287,7 @@ __device__ __forceinline__ void store_quad(const tile_arguments &a, const pair &
     for (int k = 0; k < 4; k++) {
         const int row = k / 2 * 8 + k % 2;
         REAL value = SCALED ? values.row[k] * scale : values.row[k];
-        // Sums of f64 wait for its products.
+        // The addition is unconditional, because sums in f64 wait for its products.
         if (TILE_SHIFTED) value += sees_side ? a.past : REAL(0);
         store_if(first + row >= a.lead[1] && first + row < end, to + row * a.out_far[1], narrow<STORE>(value));
     }

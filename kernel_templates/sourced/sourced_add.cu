@@ -1,7 +1,7 @@
 // Adds a grid and a source into a third grid, each with its own layout; f16 is widened on load and
 // rounded once on store.
 //
-//     out(p) = x(p) + c(p)      p inside the live box, where no fixed side freezes points
+//     out(p) = x(p) + c(p)      p inside the box in which no fixed side freezes points
 //     out(p) = x(p)             elsewhere              HAS_GRID 0: x is 0, HAS_SOURCE 0: c is 0
 //
 //     row    |<- COVERED ->|<- COVERED ->|<-    |

@@ -40,7 +40,8 @@ struct tile_position {
     long long first, last;  // iterations, or planes
 };
 __device__ __forceinline__ tile_position find_tile(const tile_arguments &a) {
-    // There are fewer than 2^31 blocks, and 32-bit divisions take a quarter of the time.
+    // There are fewer than 2^31 blocks, so 32-bit divisions suffice, which take a quarter of the
+    // time.
     const unsigned across = static_cast<unsigned>(a.tiles_x), along = static_cast<unsigned>(a.tiles_y),
                    march_blocks = static_cast<unsigned>(a.march_blocks);
     unsigned b = blockIdx.x;
@@ -69,8 +70,8 @@ __device__ __forceinline__ void read_fragments(fragments<COUNT> &to, const unsig
                          table + 32 * REGISTERS + (((row + i) * PRODUCTS + k) * PARTS + part) * FRAGMENT + 4 * lane);
 }
 
-// A lane's words of a window. SPLIT: f32 elements are split into two parts of 11 bits like weights;
-// three of the four cross products suffice for f32's accuracy, because the fourth is too small.
+// A lane's words of a window. SPLIT: f32 elements are split into two parts of 11 bits, as weights
+// are; three of the four products are computed, because the fourth is below f32's accuracy.
 constexpr bool SPLIT = SPARSE_SPLIT;
 static_assert(!SPLIT || (PARTS == 2 && sizeof(STORED) == 4), "f32 in two parts");
 template <int WORDS>

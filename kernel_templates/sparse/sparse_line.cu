@@ -2,19 +2,19 @@
 //
 //     out(x) = sum over i of  w[i] in(x + i - X_LOW)  =  K X(x)
 //
-// K is w as a banded matrix of 16 outputs, half zeros, encoded by the launcher. A block has a tile
-// of WIDE points, each warp 8 segments of 128. The eight columns of its right factors are blocks of
-// 16 points. ADJACENT_COLUMNS of the blocks are adjacent, and a column's next block is 16
-// ADJACENT_COLUMNS points further on, so a warp stores 64 or more adjacent bytes. Product k of a
-// block uses the words that product k - NEXT uses of the column's next block: each set of words is
-// read once and added to the sums of all blocks that depend on it. With ADJACENT_COLUMNS 2:
+// K is w as a banded matrix with a row for each of 16 outputs, half of it zeros, which the launcher
+// encodes (encode.h). A block has a tile of WIDE points, each warp 8 segments of 128. The eight
+// columns of its right factors are blocks of 16 points. ADJACENT_COLUMNS of the blocks are
+// adjacent, and a column's next block is 16 ADJACENT_COLUMNS points further on, so a warp stores 64
+// or more adjacent bytes. Product k of a block uses the words that product k - NEXT uses of the
+// column's next block: each set of words is read once and added to the sums of all blocks that
+// depend on it. With ADJACENT_COLUMNS 2:
 //
 //     points            | g 0 | g 1 | g 0 | g 1 | ..  c = 0, 0, 1, 1, ..    256 points on: g 2, g 3
 //     set s             sum[0] += K(s) set s,   sum[1] += K(s - NEXT) set s,  ..
 //
 // ADJACENT: all eight columns are adjacent, and sum[c] belongs to segment c. Then a warp stores
-// whole memory lines; no words are shared between blocks, so this suits windows that each block
-// reads for itself: PRODUCTS = SETS.
+// whole memory lines, but each block reads its own words.
 //
 // Each tile, with the reach of the taps, is one stage of shared memory, point after point, while
 // AHEAD of them arrive. A stage begins at a memory line, SKIP points before its window, so that
@@ -23,8 +23,8 @@
 //
 //     stage:   SKIP | LEAD | WIDE outputs | points right of them
 //
-// A block's tiles are as many tiles apart as there are blocks, so that all concurrent loads are
-// adjacent, as in a coalesced copy.
+// A block takes every n-th tile, n being the number of blocks, so that concurrent loads of all
+// blocks are adjacent, as in a coalesced copy.
 #include "device/arith.cuh"
 #include "device/launch_checks.cuh"
 #include "device/sparse.cuh"
@@ -37,7 +37,7 @@ constexpr int HALVES = SPARSE_HALVES, LEAD = SPARSE_LEAD, PARTS = SPARSE_PARTS;
 constexpr int THREADS = 32 * WARPS, SLOT = 16 / sizeof(STORED), POINTS_OF_WORD = sparse_words<STORED>::POINTS;
 constexpr int BLOCKS_OF_SEGMENT = 8, SEGMENT_POINTS = 16 * BLOCKS_OF_SEGMENT, WIDE = 8 * SEGMENT_POINTS * WARPS;
 constexpr int PRODUCTS = HALVES / 2, REGISTERS = (PRODUCTS + 1) / 2, FRAGMENT = 128;  // words
-// Sets of a block.
+// SETS: sets of words in a block of 16 points.
 constexpr int POINTS_OF_SET = 8 * POINTS_OF_WORD, SETS = 16 / POINTS_OF_SET;
 constexpr bool ADJACENT = SPARSE_ADJACENT_COLUMNS == 8;
 // Points to a column's next block.
@@ -58,7 +58,7 @@ struct line_arguments {
     const STORED *in;
     STORED *out;
     const unsigned *table;  // metadata, then left factors of all products and parts
-    // used: nx and the batches.
+    // Only nx and the batch strides are used.
     long long nz, ny, nx, in_z, in_y, in_batch, out_z, out_y, out_batch;
     // Tiles of a block; blocks of a line; tiles of all of them.
     long long iterations, march_blocks, steps;
@@ -129,7 +129,7 @@ struct factor {
 
 // Adds all sets of a warp's segments. `begin`: the lane's first word.
 __device__ __forceinline__ void add_sets(float (&sum)[BLOCKS_OF_SEGMENT][4], const factor &f, const STORED *begin) {
-    // Of a column's blocks.
+    // Sets from a column's block to its next one, and from the first to the last.
     constexpr int NEXT = NEXT_BLOCK / POINTS_OF_SET, LAST = NEXT * (BLOCKS_OF_SEGMENT - 1);
     unroll<0, LAST + PRODUCTS>([&](auto set) {
         constexpr int S = set;

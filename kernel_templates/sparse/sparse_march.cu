@@ -9,9 +9,8 @@
 //            16 columns | 16 columns | ..    column g: row s, columns from 16 g on
 //     row m  |  g = 0   |  g = 1     | ..    sum m: row m
 //
-// ACROSS warps are adjacent along x, the others are below: wider tiles have a smaller fraction of
-// columns that two blocks read, which take a request for each row and side, and longer pieces of
-// rows.
+// ACROSS warps are adjacent along x, the others are below. In wider tiles, fewer of the columns are
+// read by two blocks (these take a request for each row and side), and pieces of rows are longer.
 //
 // Rows are in a ring: an iteration reads the TALL rows below those of the previous one, and the
 // first iteration also the reach of the taps.
@@ -22,22 +21,22 @@
 // and some wait while others compute.
 //
 // The outputs' own columns are copied separately: they begin at a memory line, and eight threads
-// load one line. A row of the ring begins with them, and the columns left of them come last, so
-// that a memory line keeps its alignment:
+// load one line. A row of the ring begins with them, and the columns to their left come last, so
+// that memory lines keep their alignment:
 //
 //     row of the ring:   WIDE outputs | columns right of them | .. | LEAD
 //
 // If source and target of copies differ in alignment within 32 bytes, L2 delivers a sector for each
 // 16 bytes: with rows that began with LEAD, L2 delivered 2.2 to 2.7 times the bytes of the grid,
-// and one step of radius 3 took 0.126 ms instead of 0.113. In f16 rows are whole memory lines too;
-// in f32 shared memory does not hold so many.
+// and one step of radius 3 took 0.126 ms instead of 0.113. In f16 whole rows of the ring are a
+// multiple of memory lines; in f32 shared memory is too small for that.
 //
-// Banks: in f32, lanes that read together begin 0, 12, 4 and 16 words on for each g (windows of 24
-// points), so two of g = 0 and 1 are 32 apart. Therefore in every second run of 128 bytes of a row
-// the 16-byte pieces are exchanged, FLIP apart.
+// Banks: in f32, with windows of 24 points, the lanes of one g read at 0, 12, 4 and 16 words, and
+// those of g + 1 16 words further on, so two lanes of g = 0 and 1 are 32 words apart. Therefore in
+// every second run of 128 bytes of a row the 16-byte pieces are exchanged, FLIP apart.
 #include "sparse/rows.cuh"
 
-// Slots of a row besides the outputs' own, and those left of them.
+// Slots of a row besides those of the outputs, and how many of these are to the left.
 constexpr int HALO = SLOTS - WIDE / SLOT, BEFORE = LEAD / SLOT;
 constexpr int REACH = Y_LOW + Y_HIGH, COUNT = SPARSE_ROW_COUNT[0], AHEAD = STAGES - 1;
 constexpr int LINE_SLOTS = 128 / 16;  // slots of a memory line
@@ -170,7 +169,7 @@ __device__ __forceinline__ void add_rows(float (&sum)[RUN][4], const fragments<C
     });
 }
 
-// The index in a row of the ring of the window's point where a lane begins to read.
+// The index in a row of the ring of a point of the window.
 __device__ __forceinline__ int column_at(int point) { return index_of(point / SLOT) + point % SLOT; }
 
 static_assert(shared_bytes_match(RING_SIZE * sizeof(STORED)), "the launcher gives as much shared memory");

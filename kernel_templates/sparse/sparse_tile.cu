@@ -3,10 +3,10 @@
 //
 //     out(z, y, x) = sum over d, i of  K(d, i) X(z + d - Z_LOW, y + i - Y_LOW)
 //
-// K(d, i): a row of taps as a banded matrix of 16 outputs, half zeros, encoded by the launcher; X:
-// a window of HALVES * 8 words for each of 8 rows. A block has a tile of WIDE columns and 64 rows,
-// each warp 16 of the columns and all rows; products take rows that are 8 apart, so that a window
-// read once serves every tap that reads its rows:
+// K(d, i): a row of taps as a banded matrix with a row for each of 16 outputs, half of it zeros,
+// which the launcher encodes (encode.h). X: a window of HALVES * 8 words of each of 8 rows. A block
+// has a tile of WIDE columns and 64 rows, each warp 16 of the columns and all rows; products take
+// rows that are 8 apart, so that a window read once serves every tap that reads its rows:
 //
 //            16 columns                     column g of the right factor: row s + 8 g
 //     row 0  |  m = 0  |                    X of row s, times K(i), is added to sum m = s - i
@@ -32,7 +32,7 @@
 #include "sparse/rows.cuh"
 
 constexpr int PLANES = Z_LOW + Z_HIGH + 1, AHEAD = STAGES - PLANES;
-// As many columns of a product as warps, so the tile is the same.
+// With as many warps as columns of a product, the transposed tile has the same size.
 constexpr bool ADJACENT = SPARSE_ADJACENT_COLUMNS == 8 && WARPS == 8;
 // Elements from a row to the row 8 below.
 constexpr int GROUP_STRIDE = 8 * COLUMNS + (ADJACENT ? 0 : HALVES % 8 == 4 ? 8 : 16) * POINTS_OF_WORD;
@@ -95,7 +95,7 @@ __device__ __forceinline__ void add_plane(float (&sum)[RUN][4], const fragments<
             constexpr int FIRST = chunk * SPARSE_HELD, LEFT = SPARSE_ROW_COUNT[PLANE] - FIRST;
             fragments<(LEFT < SPARSE_HELD ? LEFT : SPARSE_HELD)> read;
             int again = lane;
-            // stops the compiler from hoisting these loads, which would spill
+            // This stops the compiler from hoisting these loads, which would spill registers.
             hide_from_optimizer(again);
             read_fragments(read, table, rows_before(PLANE) + FIRST, again);
             add_rows<SPARSE_ROW_FIRST[PLANE] + FIRST>(sum, read, meta, start);

@@ -5,14 +5,14 @@
 // (1024 points of f16 in and out) in some 220 cycles of a multiprocessor, which issues 4
 // instructions in each. Grid ends are tested once for all copies and stores of a thread: this takes
 // 76 instructions for the copies and 95 for the stores, 290 in all; tests for each copy and store
-// took 820. Shared memory serves a tile's reads in 40 cycles and takes its copies in 20, without
-// bank conflicts; 10 windows, 24 products. (f32: 8 stores of 16 bytes; windows of 24 points have
-// two-way conflicts, 120 cycles of 440.)
+// took 820. A tile has 10 windows and 24 products; shared memory takes 40 cycles for its reads and
+// 20 for its copies, without bank conflicts. (In f32 windows of 24 points have two-way conflicts:
+// 120 of 440 cycles.)
 //
 //     line 0  | threads 0 .. SLOTS - 1            |
 //     line 1  | threads SLOTS .. 2 SLOTS - 1      |
 //
-// A thread copies the same 16 bytes of every AT_ONCE-th line (SLOTS of 16 bytes in a line); the
+// A thread copies the same slot of 16 bytes in every AT_ONCE-th line; a line has SLOTS slots. The
 // remaining threads copy nothing.
 #pragma once
 #include "device/boundary.cuh"

@@ -62,8 +62,8 @@ struct unaligned_lines {
     static __device__ __forceinline__ bool short_lines(long long nx) { return nx < 2 * POINTS; }
     // The columns that one instruction of a warp copies.
     static constexpr int RUN = 32 * POINTS;
-    // The grid's first column and the one after its last, relative to x0, or columns that lie more
-    // than a run outside of the words that are copied.
+    // The grid's first column and the one after its last, relative to x0; columns more than a run
+    // outside of the copied words are replaced by nearer ones.
     static __device__ __forceinline__ int begin_of(long long x0) {
         constexpr int FAR = RUN + POINTS;
         return static_cast<int>(x0 < FAR ? -x0 : -FAR);
@@ -113,7 +113,8 @@ struct unaligned_lines {
                 column[place][k] = holds_end(c, begin, end) ? c : min(max(near, begin + place), last);
             }
         }
-        // `bare`: the grid begins, or ends, with the line: what is beside it is not read.
+        // bare_begin, bare_end: the grid begins, or ends, with this line, so that elements beside
+        // it are not read.
         const auto copy_line = [&](int i, const STORED *at, bool bare_begin, bool bare_end) {
             const int place = place_in_word(at);
 #pragma unroll

@@ -27,8 +27,8 @@
 // contributes, and the forward FFT is omitted. COLUMNS_DECAYED 2: spectral_decayed_modes.cu
 // computes them, and blocks here have only columns with points.
 //
-// SPECTRUM_ELSEWHERE: the results are written elsewhere, for each snapshot of a stack; 2: with
-// strides result_pitch and result_plane of rows and planes.
+// SPECTRUM_ELSEWHERE: each snapshot's results are written to another array; 2: whose rows and
+// planes have strides result_pitch and result_plane.
 //
 // COLUMN_SLABS: the columns are those of a slab, some neighbouring frequencies along x from `first`
 // on with all frequencies along y, in rows of slab_width.
@@ -38,9 +38,9 @@
 //
 // A column longer than a block holds is shared by LINE_SHARES blocks of a cluster.
 //
-// COLUMN_PARTS above 1: a block has one column, and its lines are parts of it, each transformed as
-// a periodic line with COLUMN_STEP outputs (overlap-save). Shorter lines have fewer stages, and
-// share one line of taps. All parts are read before any is written:
+// COLUMN_PARTS above 1: a block has one column, and its lines are parts of that column, each
+// transformed as a periodic line with COLUMN_STEP outputs (overlap-save). Such lines have fewer
+// stages, and share one line of taps. All parts are read before any is written:
 //
 //     part 0   |before|   step   |after|               before, after: reach of the taps
 //     part 1              |before|   step   |after|
@@ -65,8 +65,8 @@ struct column_line {
     static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
 };
 constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
-// Frequencies of a butterfly whose powers are unrolled at a time: the code of a complex power or of
-// a source is long, and each turn of the loop moves the butterfly's values.
+// Frequencies of a butterfly whose powers are computed in one iteration of a loop. The code of a
+// complex power or of a source is long, but each iteration moves the butterfly's values.
 constexpr int together(int radix) {
     if (SYMBOL == 1 || SOURCES) return radix % 2 ? 1 : 2;
     for (int count = 5; count > 2; count--)
@@ -107,7 +107,7 @@ struct spectral_columns_arguments {
     symbol_arguments symbol;
     // Columns; stride of planes (or of grids, for the slowest axis), in complex numbers.
     long long pitch, plane;
-    int columns, tiles;  // Columns to be done in a plane, and the blocks for them.
+    int columns, tiles;  // Columns of a plane that are computed, and blocks for them.
     // kept: frequencies |k| < kept are retained. with_points: DIRECTION 0: |k| < with_points are
     // stored; 2: see has_points.
     int kept, with_points;
@@ -306,8 +306,8 @@ __device__ __forceinline__ numbered_column column_of(const spectral_columns_argu
     if (COLUMN_SLABS) return {y * a.width + a.first + x, x < count, static_cast<long long>(y) * a.slab_width + x};
     return {y * a.width + x, x < count, static_cast<long long>(y * a.width + x) * SPECTRUM_GROUP};
 }
-// The last stage of columns without points: only the source contributes. Without the loop of a
-// power, many loads are in flight at once.
+// The last stage of columns without points: only the source contributes. There is no loop for a
+// power, so many loads are in flight at once.
 template <class SOURCE>
 __device__ __forceinline__ void source_at_last_stage(const spectral_columns_arguments &a, value *line, int t0,
                                                      int share, const symbol_line &symbol, const SOURCE &source) {
@@ -431,7 +431,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     for (int i = 0; COLUMNS_DECAYED == 1 && i < LINE_COUNT; i++)
         decay_bound = decay_bound && !has_points(a, c - lane + i);  // All columns of the block.
     if (DIRECTION != 1 && !decay_bound) {
-        // Until all blocks have started.
+        // Waits until all blocks have started.
         if (LINE_SHARES > 1) line_barrier_in_cluster<column_line>();
         load_points(a, line, t, share, column, active && has_points(a, c), before);
         if constexpr (SYMBOL == 2) {
@@ -451,7 +451,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         inverse_stages<column_line, LAST, 1>(line, t, a.roots);
         if (LINE_SHARES > 1) line_barrier_in_cluster<column_line>();
         store_points(a, line, t, share, to, active, before);
-        // Until no block reads this block's memory.
+        // Waits until no block reads this block's memory.
         if (LINE_SHARES > 1) line_barrier_in_cluster<column_line>();
     }
 }

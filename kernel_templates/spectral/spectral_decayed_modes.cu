@@ -12,9 +12,9 @@
 //     backward   h[z] = f[z] + lambda h[z + 1]
 //
 // K^T = 0 implies 0 < D and 0 < D + 4 p, so |lambda| < 1 for either sign of p. A thread has
-// DECAYED_EACH points of one of DECAYED_COLUMNS columns in registers. The value that enters at its
-// first point, lambda f, is a sum over other threads' ends, each with a weight smaller by
-// lambda^DECAYED_EACH than the nearer one's, so only few matter. At its last point lambda g enters
+// DECAYED_EACH points of one of DECAYED_COLUMNS columns in registers. The value lambda f that
+// enters at its first point is a sum over the last points of preceding threads, weighted by powers
+// of lambda^DECAYED_EACH, so that only few threads matter. At its last point lambda g enters
 // likewise, g[z] = b[z] + lambda g[z + 1], and the backward recursion begins with h[z] = (f[z] +
 // lambda g[z + 1]) / (1 - lambda^2).
 //
@@ -22,16 +22,17 @@
 //               |b b b .. b b|b b b .. b b|                     neighbouring columns
 //                   lambda f ->|<- lambda g
 //
-// DECAYED_ROWS: a block does the same columns of several rows of columns. The contribution of the
-// faces across to a thread's points is the same for all rows and stays in shared memory, as do
-// lambda and the factors derived from it, for all rows and columns. DECAYED_PREFETCH: the values of
-// the next row's faces are prefetched to shared memory.
+// DECAYED_ROWS: a block computes the same columns of several rows of columns. Shared memory keeps,
+// for all rows, the contribution of the faces across to a thread's points, which is the same for
+// each, and lambda with the factors derived from it. DECAYED_PREFETCH: the values of the next row's
+// faces are prefetched to shared memory.
 //
 // All inputs are older than the previous launch, which may still read the memory that is written
 // here; so the kernel waits for it only before the first store. Past the column's ends b is
-// mirrored: f enters at the low end as an image of g there, and g at the high end as one of f.
+// mirrored, so the value f that enters at the low end is g there, and the g that enters at the high
+// end is f there.
 //
-// Reads REAL, BLOCKS, EXTEND_*, SETTLE_*.
+// Reads REAL, BLOCKS, EXTEND_*, DECAYED_*.
 #include "device/complex.cuh"
 #include "device/launch_checks.cuh"
 #include "params.cuh"
@@ -238,9 +239,9 @@ __device__ __forceinline__ incoming gather(const value *ends, int q, REAL lambda
     }
     return in;
 }
-// The ends of a column, mirrored: lambda g of point 1 if that is the mirror image of -1 (EXTEND_LOW
-// 0), lambda^2 g[0] (2), else lambda g[0]; likewise f at the high end. Without the values that
-// enter there.
+// The value that enters at an end of a column, from its mirror image: at the low end lambda g[1] if
+// point 1 is the image of -1 (EXTEND_LOW 0), lambda^2 g[0] (EXTEND_LOW 2), otherwise lambda g[0];
+// likewise f at the high end. Contributions of other threads are excluded.
 template <int FROM, int WAY, int COUNT, int BEYOND>
 __device__ __forceinline__ value seen_at_end(const value (&b)[EACH], value in, REAL lambda) {
 #pragma unroll
@@ -326,8 +327,7 @@ __device__ __forceinline__ void solve_row(const spectral_decayed_arguments &a, c
                        a.point);
 }
 
-// Whether a row of columns has any to be done by this block, and whether the thread's own is one of
-// them.
+// Whether this block computes any column of a row of columns, and whether it computes the thread's.
 __device__ __forceinline__ bool row_has_points(const spectral_decayed_arguments &a, int slow) {
     return slow < a.with_points_across || slow > a.across - a.with_points_across;
 }

@@ -20,7 +20,7 @@
 // A grid may consist of several such windows (overlap-save): each has FOUR_STEP_USEFUL output
 // points, preceded and followed by the points within reach of the taps of all steps.
 //
-// Reads STORE, REAL, VECTOR, BLOCKS, THREADS_X, LINE_*, SHEET_*, SPECTRUM_BACK, EXTEND_*,
+// Reads STORE, REAL, VECTOR, BLOCKS, THREADS_X, LINE_*, FOUR_STEP_*, SPECTRUM_BACK, EXTEND_*,
 // FROZEN_LOW, FROZEN_HIGH.
 #include "device/launch_checks.cuh"
 #include "device/shared_fft.cuh"

@@ -4,9 +4,9 @@
 //     v[y] <- (1 / ..) sum over k of  K(k)^T V[k] exp(2 pi i k y / N)
 //     V: the FFT of the N points from y0 - MARCH_BEFORE on
 //
-// MARCH_STEP points of a segment are outputs: those not reached from beyond the segment's ends. A
-// block marches down LINE_COUNT columns, and keeps the points that two segments share, so that
-// every point is read once and written once, in place:
+// MARCH_STEP points of a segment are outputs: the taps at these points do not reach beyond its
+// ends. A block marches down LINE_COUNT columns, and keeps the points that two segments share, so
+// that every point is read once and written once, in place:
 //
 //     segment s     |before|        step        |after|             carry: the last N - MARCH_STEP
 //     segment s+1                         |before|        step ..   input points of segment s,
@@ -127,8 +127,8 @@ __device__ __forceinline__ value point_at(const march &w, int p) {
         return from_halo(w.past, y - w.end + MARCH_BEFORE, w.pitch);
     return y >= 0 && y < w.n ? from_memory(w, y) : point_past(w, y);
 }
-// For a butterfly's points j + r STRIDE, j < STRIDE: whether one can lie before, or from, point p
-// on.
+// For a butterfly's points j + r STRIDE, j < STRIDE: whether any j gives a point before p, or one
+// from p on.
 __device__ __forceinline__ constexpr bool may_precede(int r, int p) { return r * first_stage::STRIDE < p; }
 __device__ __forceinline__ constexpr bool may_follow(int r, int p) { return (r + 1) * first_stage::STRIDE > p; }
 // Loads a segment that begins with the carry and lies within the chunk, as most do.
@@ -152,8 +152,9 @@ __device__ __forceinline__ void load_segment(const march &w, value *line, int t,
         if (active && within)
             load_within(w, x, j);
         else {
-            // Few segments; one copy of this code for all points compiles faster. The points pass
-            // through the cells that the butterfly is stored to.
+            // Few segments come here, so one copy of this code for all points suffices, which
+            // compiles faster. The points pass through the elements that the butterfly is stored
+            // to.
 #pragma unroll 1
             for (int r = 0; r < first_stage::R; r++)
                 line[shared_index<column_line, 0>(j, r)] =
@@ -272,7 +273,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const bool active = c < a.across && k < a.kept;
     const int parts = (active ? k : 0) * SYMBOL_PARTS;
     symbol_line symbol = {a.symbol.parts + parts, {1.0, 0.0}};
-    // In registers, for all segments' frequencies.
+    // The coefficients stay in registers for all segments.
     double coefficients[SYMBOL_FEW ? SYMBOL_PARTS : 1];
     if constexpr (SYMBOL_FEW) {
 #pragma unroll
@@ -280,10 +281,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         symbol.parts = coefficients;
     }
 
-    if constexpr (SYMBOL == 2)  // Of the data's own type.
+    if constexpr (SYMBOL == 2)  // The taps have the data's own type.
         transform_taps(line + LINE_CELLS, t, reinterpret_cast<const REAL *>(a.symbol.parts) + parts, a.roots);
     factor *const factors = reinterpret_cast<factor *>(kept - lane + KEPT_POINTS) + lane;
-    // Read after a barrier.
+    // The factors are read after a barrier.
     if constexpr (MARCH_FACTORS) make_factors(a.symbol, factors, t, symbol);
     march w = {reinterpret_cast<value *>(a.spectrum) + plane * a.plane + c, a.pitch, a.n};
     w.from = chunk * a.segments * MARCH_STEP - MARCH_BEFORE, w.end = NO_END;
@@ -306,7 +307,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         w.fresh = s == 0;
         w.carry = kept + s % 2 * CARRY * LINE_COUNT;
         w.next = kept + (s + 1) % 2 * CARRY * LINE_COUNT;
-        // To the elements from which this thread stored its own butterflies.
+        // This overwrites the elements from which this thread stored its own butterflies.
         load_segment(w, line, t, a.roots, active);
         __syncthreads();
         forward_stages<column_line, 1, LAST>(line, t, a.roots);

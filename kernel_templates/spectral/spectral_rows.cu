@@ -18,8 +18,8 @@
 // A block has LINE_COUNT rows side by side, THREADS_X threads each. The inverse runs in reverse
 // order; only points of the grid are stored.
 //
-// Points and rows frozen by fixed sides keep the input's values, or with SPECTRUM_ADDS, where
-// results are added to the output, the output's.
+// Points and rows frozen by fixed sides keep the values of the input, or of the output with
+// SPECTRUM_ADDS, which adds results to the output.
 //
 // STRIPS: a row is divided into strips of `step` points (overlap-save), each transformed as a
 // periodic line with the points that reach into it. The spectra of a row's strips lie side by side.

@@ -102,8 +102,8 @@ __device__ __forceinline__ power<complex<double>> power_of(complex<double> one_m
     if (!near) one_minus = {1.0 - value.re, -value.im};
     return {value, one_minus};
 }
-// K^T alone. A few steps are a few products, whose rounding errors do not exceed those of powers of
-// 1 - K.
+// K^T alone. For few steps it is a product of few factors, whose rounding error does not exceed
+// that of the power of 1 - K.
 constexpr unsigned long long FEW_STEPS = 8;
 __device__ __forceinline__ double k_of(double one_minus_k) { return 1.0 - one_minus_k; }
 __device__ __forceinline__ complex<double> k_of(complex<double> one_minus_k) {

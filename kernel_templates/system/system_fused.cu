@@ -67,9 +67,9 @@ __device__ __forceinline__ long long index_of(const tile &t, int row, int column
     return static_cast<long long>(row) * t.nx + column;
 }
 
-// Where a point past a side along x takes its value from: `sign` times that of column x, or a
-// constant. Only points that assignments can read exist. Along an axis on which the tile continues,
-// a point is its own source.
+// The value of a point past a side along x: `sign` times that of column x, or a constant. Only
+// points that assignments can read have one. Along an axis on which the tile continues, a point is
+// its own source.
 struct source_point {
     int x, constant;  // constant: index in values; negative: none
     REAL sign;
@@ -87,8 +87,8 @@ __device__ __forceinline__ source_point source_of(const tile &t) {
 }
 
 // Row d of node N, counted from the iteration's first one. Lags and rings are whole iterations, so
-// that the rows of an iteration are adjacent; at[N] is the place of this one's in the ring, in
-// elements.
+// that the rows of an iteration are adjacent; at[N] is the place of the iteration's first row in
+// the ring, in elements.
 template <int N>
 __device__ __forceinline__ STORE *row_of(const tile &t, const unsigned (&at)[NODES], int d) {
     constexpr int COUNT = NODE_RING[N] > 0 ? NODE_RING[N] / FUSED_ROWS : 1, MANY = 4096, SLOT = FUSED_ROWS * WIDTH;
@@ -160,7 +160,7 @@ struct inside {
     __device__ __forceinline__ REAL number(int i) const { return t.a.values[i]; }
 };
 
-// Any point of the grid: (y, x), which the tile holds at its place plus `by`.
+// Any point (y, x) of the grid; the tile holds it at row y + by_row and column x + by_column.
 template <int J>
 struct near_side {
     const tile &t;

@@ -6,7 +6,7 @@
 //                      one thread for each channel
 //
 // in the order of the list, so that sums are deterministic. Thread i has the points first[i] ..
-// first[i + 1]; grids of the batch follow each other.
+// first[i + 1] - 1; grids of the batch follow each other.
 //
 // Reads STORE, REAL, SYSTEM_ADDS, THREADS_X.
 #include "device/element.cuh"

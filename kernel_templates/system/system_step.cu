@@ -177,7 +177,7 @@ __device__ __forceinline__ slot own_slot(const place &t, int m) {
 template <int A>
 __device__ __forceinline__ slot *ring_plane(const place &t, int m) {
     constexpr unsigned RING = SYSTEM_RING[A] ? SYSTEM_RING[A] : 1;
-    // Planes of chained launches begin farther before the grid than a ring is long.
+    // In chained launches planes may begin more than a ring's length before the grid.
     constexpr unsigned MANY = CHAINED ? 4096 * RING : RING;
     return t.shared + ring_begin(A) + static_cast<int>((m + MANY) % RING) * plane_of(A);
 }
@@ -241,7 +241,7 @@ __device__ __forceinline__ void copy_plane(const place &t, int m) {
 
 // ---- a step of the march
 
-// Copies the planes that iteration m is the first to need.
+// Copies the planes that iteration m needs and earlier ones do not.
 template <int A>
 __device__ __forceinline__ void copy_ahead(const place &t, int m) {
     copy_ahead<A - 1>(t, m);

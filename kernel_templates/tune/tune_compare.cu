@@ -14,7 +14,7 @@
 //
 //     threads  | s s s s s s s s |  ->  | s s s s |  ->  | s s |  ->  | s |  ->  out[block]
 //
-// Of every `every` (a power of two) chunks of THREADS_X elements one is compared:
+// Of each group of `every` chunks (a power of two) of THREADS_X elements, one is compared:
 //
 //     every = 4:   |C . . .|. . C .|. C . .|. . C|
 //

@@ -5,9 +5,9 @@
 //
 // A scaled weight is the sum of DIGITS signed bytes times powers of 256, and an element, less the
 // middle c of the bytes' ranges, of PLANES signed bytes. Products of equal power share an exact
-// 32-bit sum; the lowest DROPPED powers only carry into the others. Where s is closer to an integer
-// than the rounding of the weights allows to decide, truncation is decided by the host's own sum in
-// double, computed from memory. With INTEGERS weights are not scaled, and sums are divided exactly.
+// 32-bit sum; the lowest DROPPED powers only carry into the others. If s is so close to an integer
+// that the rounding of the weights matters, the host's sum in double, computed from memory, decides
+// the truncation. With INTEGERS weights are not scaled, and sums are divided exactly.
 //
 // Taps along one axis: 32 results are a band matrix times SLICES slices of 32 points, of which each
 // step loads a new one.
@@ -44,7 +44,7 @@ struct bytes_arguments {
     long long n[3], in_stride[3], out_stride[3], in_batch, out_batch;
     int tiles_x, tiles_y, steps;  // steps: of a warp
     int singles, terms_all, odd;
-    // In units of 2^-fraction; the doubt is added to the offset, and limit is twice the doubt.
+    // In units of 2^-fraction. `offset` includes the doubt; `limit` is twice the doubt.
     int offset, fraction, limit;
     unsigned multiplier, shift;  // of the division by a multiplication
     // Elements past the sides, repeated to a word: of the axis of the taps, or of axes 2 and 1.
@@ -59,7 +59,7 @@ struct bytes_tile {
     long long x, y;  // the tile's place, in tiles
 };
 __device__ __forceinline__ bytes_tile tile_of(const bytes_arguments &a) {
-    // Of 32 bits, which divide faster: there are as many blocks.
+    // 32 bits suffice for numbers of blocks, and divide faster.
     const unsigned tiles_x = static_cast<unsigned>(a.tiles_x), tiles_y = static_cast<unsigned>(a.tiles_y),
                    others = static_cast<unsigned>(a.n[0]), row = blockIdx.x / tiles_x, plane = row / tiles_y;
     const long long other = plane % others, batch = plane / others;
@@ -184,7 +184,8 @@ __device__ __forceinline__ unsigned truncated(const bytes_arguments &a, SUM sum,
     return static_cast<unsigned>((NEGATIVE && s < 0 ? s + mask : s) >> a.fraction);
 }
 
-// The host's sum; `value` gives the element at an offset. LOADED terms are loaded at once.
+// The host's sum; `value` returns the element at an offset. LOADED terms are loaded before the
+// first is added.
 template <int LOADED, class VALUE>
 __device__ __forceinline__ double exact_sum(const bytes_arguments &a, VALUE value) {
     double sum = -0.0;
@@ -254,9 +255,9 @@ __device__ __forceinline__ bool are_flat(int runs, LOAD load) {
     return !differs;
 }
 
-// Decides the results in doubt: bit i of `unsure` is that of element i of a run of WIDTH results at
-// `to`. `exact(i)` gives the host's. Where the results have the same window of one value, as in
-// masks and white paper, they are the same.
+// Decides the results in doubt: bit i of `unsure` belongs to element i of a run of WIDTH results at
+// `to`, and exact(i) gives the host's result. Results whose windows have one common value, as in
+// masks and blank paper, are equal.
 template <int WIDTH, class FLAT, class EXACT>
 __device__ __forceinline__ void decide(unsigned unsure, STORE *to, FLAT flat, EXACT exact) {
     const bool same = (unsure & (unsure - 1)) && flat();

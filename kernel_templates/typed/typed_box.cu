@@ -20,7 +20,8 @@
 constexpr int PAD = (TAPS_LOW + 3) / 4 * 4, WINDOW = PAD + 8 + TAPS_HIGH <= 16 ? 16 : 32, TOGETHER = 32 / WINDOW;
 static_assert(PAD + 8 + TAPS_HIGH <= 32, "the columns of a k-slice");
 constexpr int PRODUCTS = (Y_LOW + 1 + Y_HIGH + TOGETHER - 1) / TOGETHER;
-// Words of a row: those that are read, and a distance of which eight rows meet all banks.
+// WORDS: words of a row that are read; PITCH: distance of rows, such that eight rows are in
+// different banks.
 constexpr int TILE_ROWS = 16 * WARPS + TOGETHER * PRODUCTS - 1, WORDS = (56 + WINDOW) / 4,
               PITCH = WINDOW == 16 ? 20 : 28;
 

@@ -37,7 +37,7 @@ struct point_arguments {
 };
 static_assert(layout_matches(sizeof(point_arguments)), "the launcher's mirrored struct of the arguments");
 
-// The sum over the taps; `value` gives the value that a tap reads.
+// The sum over the taps; `value` returns the value that a tap reads.
 template <class VALUE>
 __device__ __forceinline__ double sum_of(const point_arguments &a, VALUE value) {
     double sum = -0.0;

@@ -1,5 +1,5 @@
-/* stentor bench: measures a problem beside other libraries, which are Python's; so the Python
- * package does it. */
+/* stentor bench: runs the Python package, which measures a problem with Stentor and with other
+ * libraries. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,8 +11,9 @@
 #include "team/nccl.h"
 #include "team/team.h"
 
-/* A GPU beside the first one: its name, the bandwidth at which the first reads its memory, and the
- * seconds of an exchange of halos that are too short for the bandwidth to matter. */
+/* One of the GPUs other than the first: its name, the bandwidth at which the first reads its
+ * memory, and the seconds of an exchange of halos that are too short for the bandwidth to
+ * matter. */
 static void print_gpu(const stn_team *team, int number, const stn_error *why, stn_text *json) {
     const char *const name = team ? stn_team_context(team, 1)->machine.name : NULL;
     if (!json && team)
@@ -30,7 +31,7 @@ static void print_gpu(const stn_team *team, int number, const stn_error *why, st
     stn_text_append(json, "}", 1);
 }
 
-/* The GPUs beside the first one, as text, or as members of a JSON array. */
+/* The GPUs other than the first, as text, or as members of a JSON array. */
 static stn_status print_gpus(const cli_device_settings *device, const cli_report_settings *report,
                              const stn_context *context, stn_text *json, stn_error *error) {
     const int count = context->driver ? stn_driver_device_count(context->driver) : 0;

@@ -271,7 +271,7 @@ static stn_status sign_one(const pack_settings *settings, const char *path, stn_
     stn_status status;
     STN_TRY_GOTO(status, stn_signature_read_file(path, &bytes, &size, error), done);
     STN_TRY_GOTO(status, stn_pack_open_memory(bytes, size, &pack, error), done);
-    STN_TRY_GOTO(status, stn_pack_verify(pack, error), done); /* nothing damaged is signed */
+    STN_TRY_GOTO(status, stn_pack_verify(pack, error), done); /* a damaged pack is not signed */
     STN_TRY_GOTO(status, stn_signature_make(settings->key, bytes, size, &text, error), done);
     STN_TRY_GOTO(status, stn_text_take(&text, &signature, error), done);
     if (asprintf(&name, "%s" STN_SIGNATURE_SUFFIX, path) < 0) {

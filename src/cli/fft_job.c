@@ -193,7 +193,7 @@ static void permute(const stn_array *from, const int *order, stn_array *to) {
     }
     for (size_t i = 0; i < from->count; i++) {
         memcpy((char *)to->data + i * element, (const char *)from->data + at * element, element);
-        /* advances the index in `to` and the position in `from` */
+        /* Advances the index in `to`, and `at`, the position in `from`. */
         for (int axis = to->rank - 1; axis >= 0; axis--) {
             at += stride[order[axis]];
             if (++index[axis] < to->extent[axis]) break;

@@ -24,10 +24,7 @@ stn_status cli_ranks_open(const char *devices, const cli_device_settings *device
 void cli_ranks_choose_part(const stn_team *team);
 stn_status cli_rank_run(const cli_rank_settings *settings, stn_error *error);
 
-/* May this process say why it failed? Of several one does: rank 0, or where that is the one that
- * failed, another. Where it is not known that it can, this waits for it, and mpirun ends the others
- * meanwhile. */
+/* Whether this process prints why it failed. One of several processes does. If this one does
+ * not know that another does, it first waits for 2 s, and mpirun may end it meanwhile. */
 bool cli_ranks_may_say_why(void);
-/* After a failure of a team of processes: whether this one may say why. */
-void cli_ranks_choose_part(const stn_team *team);
 #endif

@@ -8,7 +8,7 @@
 typedef struct cli_rows {
     const stn_team *team;
     stn_array whole;    /* the whole grid's extents and dtype, without data */
-    int axis;           /* that is cut: the stencil's slowest */
+    int axis;           /* the axis that is cut: the stencil's slowest */
     size_t first, rows; /* this process's, from stn_team_plan_local */
 } cli_rows;
 
@@ -16,7 +16,7 @@ typedef struct cli_rows {
 stn_status cli_rows_of_plan(cli_rows *rows, const stn_team_plan *plan, stn_error *error);
 /* Memory for this process's rows of a grid, set to zero; *array is the caller's. */
 stn_status cli_rows_make(const cli_rows *rows, stn_array *array, stn_error *error);
-/* They are read from a file, or with path NULL drawn from --random's seed. */
+/* Reads this process's rows from a file. If path is NULL, draws them from --random's seed. */
 stn_status cli_rows_read(const cli_rows *rows, const char *path, const stn_raw *raw, uint64_t seed, stn_array *array,
                          stn_error *error);
 

@@ -47,7 +47,7 @@ typedef struct stn_compile_request {
     const char *const *options; /* besides the architecture */
     size_t option_count;
     int sm; /* 90: cubin for sm_90 and PTX for compute_90 */
-    /* NULL, or: once true, the compile fails soon (from NVRTC 12.9 on). */
+    /* May be NULL. Once it is true, the compile fails soon (from NVRTC 12.9 on). */
     const atomic_bool *cancel;
 } stn_compile_request;
 

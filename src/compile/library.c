@@ -239,7 +239,7 @@ void stn_library_advice(const stn_library_spec *spec, stn_text *text) {
     }
     char package[64];
     snprintf(package, sizeof package, "nvidia-%s%s", strcmp(spec->name, "NVRTC") ? "" : "cuda-", spec->stem + 3);
-    /* Without ".so"; the package of NCCL is named by its CUDA. */
+    /* Cuts off ".so". The name of NCCL's package ends with the CUDA version. */
     snprintf(package + strlen(package) - 3, sizeof "-cu13", "%s", strcmp(spec->name, "NCCL") ? "" : "-cu13");
     stn_text_printf(text,
                     "looked at the libraries already loaded, pip's nvidia folders, the loader's path and the toolkits "

@@ -8,8 +8,8 @@
 
 #include "base/half.h"
 
-/* Addresses of a group of lines: point k of line l has its real part at first[l] + k * step and its
- * imaginary part `turn` further on (0: none), in numbers. */
+/* Addresses of a group of lines: point k of line l has its real part at number first[l] + k * step
+ * and its imaginary part imag_offset numbers further on (0: none). */
 typedef struct addresses {
     int64_t first[STN_FFT_LANES], step, imag_offset, points;
 } addresses;

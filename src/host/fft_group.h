@@ -23,8 +23,8 @@ typedef struct stn_fft_group {
 void stn_fft_group_load(const stn_fft_view *view, const stn_fft_group *group, const stn_fft_kernels *words,
                         stn_planes x, int64_t lanes);
 /* Prevents overflow: a line whose largest magnitude times 4n might overflow is multiplied by a
- * power of two below 1. Returns whether any line was; `back` then has the factor that restores each
- * line. */
+ * power of two below 1. Returns whether any line was; `back` is then filled with the factors that
+ * restore the lines. */
 bool stn_fft_group_scale_down(const stn_fft_kernels *words, stn_planes x, int64_t points, int64_t n, int64_t lanes,
                               stn_fft_number back[STN_FFT_LANES]);
 /* Multiplies each line by its own factor and by `factor`. */

@@ -87,7 +87,7 @@ INLINE void radix_5(const stn_fft_stage *g, stn_planes x, stn_planes y, const in
     })
 }
 
-/* Two of radix 4 and four of radix 2, with eighth roots of unity in between. */
+/* Two butterflies of radix 4 and four of radix 2, with eighth roots of unity in between. */
 INLINE void radix_8(const stn_fft_stage *g, stn_planes x, stn_planes y, const int64_t width, const bool twiddled) {
     const stn_fft_number h = 0.70710678118654752440;
     EACH_BUTTERFLY(8, {
@@ -189,8 +189,8 @@ INLINE void stage(const stn_fft_stage *g, stn_planes x, stn_planes y, int64_t la
 
 /* ---- points */
 
-/* Explicit vectors where lanes fill them, as compilers do not see that one root serves all
- * lanes. */
+/* Explicit vectors if lanes fill them, because compilers do not see that all lanes have the same
+ * root. */
 #define EACH_VECTOR(l) for (int64_t l = 0; lanes % V == 0 && l < lanes; l += V)
 #define EACH_OTHER(l) for (int64_t l = 0; lanes % V != 0 && l < lanes; l++)
 

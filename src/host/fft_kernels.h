@@ -39,15 +39,15 @@ typedef struct stn_fft_kernels {
      * 2. */
     void (*to_half)(stn_planes z, int64_t h, const stn_fft_number *roots, int64_t lanes);
     void (*from_half)(stn_planes z, int64_t h, const stn_fft_number *roots, int64_t lanes);
-    /* Complex numbers from memory to planes and back, times a factor. across: points are `step`
-     * apart and lines are contiguous. along: points are contiguous and lines are `apart`. */
+    /* Complex numbers from memory to planes, and back times a factor. Across: lines are contiguous,
+     * their points `step` apart. Along: points are contiguous, lines `stride` apart. */
     void (*load_across)(stn_planes to, const stn_fft_number *from, int64_t points, int64_t step, int64_t lanes);
     void (*load_along)(stn_planes to, const stn_fft_number *from, int64_t points, int64_t stride, int64_t lanes);
     void (*store_across)(stn_fft_number *to, stn_planes from, int64_t points, int64_t step, int64_t lanes,
                          stn_fft_number factor);
     void (*store_along)(stn_fft_number *to, stn_planes from, int64_t points, int64_t stride, int64_t lanes,
                         stn_fft_number factor);
-    /* Contiguous real numbers in memory, lines `apart`: to real parts, and back. */
+    /* Contiguous real numbers in memory, in lines `stride` apart: to real parts, and back. */
     void (*load_reals)(stn_planes to, const stn_fft_number *from, int64_t points, int64_t stride, int64_t lanes);
     void (*store_reals)(stn_fft_number *to, stn_planes from, int64_t points, int64_t stride, int64_t lanes,
                         stn_fft_number factor);

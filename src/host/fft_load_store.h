@@ -121,7 +121,7 @@ INLINE void load_along(stn_planes to, const stn_fft_number *from, int64_t points
         }
 }
 
-/* Contiguous real numbers, lines `apart`; imaginary parts become zero. */
+/* Contiguous real numbers, in lines `stride` apart; imaginary parts become zero. */
 INLINE void load_reals(stn_planes to, const stn_fft_number *from, int64_t points, int64_t stride, const int64_t lanes) {
     const int64_t whole = lanes % V == 0 ? points - points % V : 0;
     for (int64_t k = 0; k < whole; k += V)

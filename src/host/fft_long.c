@@ -16,8 +16,9 @@
 #include "host/fft_group.h"
 #include "host/fft_line.h"
 
-#define SHORTEST_LINE 8192 /* points; shorter lines end before a second thread has started */
-#define MANY_POINTS 40000  /* points; caches do not hold several lines of this length */
+/* Points; shorter lines are finished before a second thread has started */
+#define SHORTEST_LINE 8192
+#define MANY_POINTS 40000 /* points; caches do not hold several lines of this length */
 #define LEAST_SIDE 16
 #define PLANE_PADDING 136 /* as in fft_axes.c */
 #define PAIRS_PER_TASK 4096

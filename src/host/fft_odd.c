@@ -18,7 +18,8 @@
 #include "host/fft_line.h"
 
 #define SHORTEST_LINE 500
-#define SHARED_LINE 40000 /* points; shorter lines end before a second thread has started */
+/* Points; shorter lines are finished before a second thread has started */
+#define SHARED_LINE 40000
 #define MANY_POINTS 40000 /* points; caches do not hold several lines of this length */
 #define LEAST_SIDE 7
 #define PLANE_PADDING 136 /* as in fft_axes.c */

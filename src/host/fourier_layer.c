@@ -93,8 +93,8 @@ static void narrow(const layer_run *j, stn_pool *pool, const double *from, int64
 
 /* ---- retained modes */
 
-/* Whether mode j of the last axis stands only for its own frequency (0 and n/2) and not for the
- * conjugate one as well. */
+/* Whether mode j of the last axis represents only its own frequency (0 and n/2), not the conjugate
+ * one as well. */
 static bool is_self_conjugate(const stn_layer *layer, int64_t j) { return j == 0 || 2 * j == layer->n[2]; }
 
 /* Iterates over the rows of retained modes along the last axis, with their indices in the spectrum

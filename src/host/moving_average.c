@@ -90,7 +90,8 @@ static bool write_points(const box_run *run, const box_lanes *lanes, int64_t i, 
     return check == 0 || run->box->dtype != STN_F64;
 }
 
-/* All boxes of some lanes, of points times `scale`. ends: memory for size * COLUMNS suffix sums. */
+/* Averages all boxes of some lanes, of points times `scale`. ends: memory for size * COLUMNS suffix
+ * sums. */
 static bool run_lanes(const box_run *run, const box_lanes *lanes, double scale, double *ends) {
     static const double nothing[COLUMNS] = {0};
     const int64_t points = (int64_t)run->box->points, size = (int64_t)run->box->size;

@@ -41,13 +41,14 @@ typedef struct separable_run {
     atomic_bool failed; /* out of memory */
 } separable_run;
 
-/* A strip: columns x .. + count of the result. A row of the ring has the columns from window[0] to
- * window[1], then `extra` columns that points past the sides stand for. */
+/* A strip: columns x to x + count - 1 of the result. A row of the ring has the columns from
+ * window[0] to window[1] - 1, then `extra` columns from which points past the sides take their
+ * values. */
 typedef struct strip {
     int64_t x, count, window[2], extra;
     int64_t columns[2 * STN_SEPARABLE_TAPS];
-    /* Where in a row of the ring the value of each point before and past the window is; -1, -2: it
-     * is the constant of the low, the high side. */
+    /* The index in a row of the ring of each point before and past the window; -1, -2: the point
+     * has the constant of the low, the high side. */
     int64_t ghost[2][STN_SEPARABLE_TAPS];
 } strip;
 
@@ -150,8 +151,7 @@ static void add_ghosts(const separable_run *run, const strip *at, double *sum, d
         }
 }
 
-/* Asks for the rows AHEAD of the next ones: the parts of rows in a strip are too short for the CPU
- * to foresee the next one. */
+/* Prefetches later rows: the parts of rows in a strip are too short for hardware prefetchers. */
 static void prefetch(const separable_run *run, const strip *at, const char *in, const char *out, int64_t i) {
     const stn_task *task = run->first;
     const int64_t from = i + run->along[0].high + AHEAD,

@@ -6,12 +6,12 @@
 
 #define STN_SEPARABLE_TAPS 129 /* maximum number of taps of either filter */
 
-/* Can the two be run at once? They are one step of the same dense grids, without fixed sides,
- * source or divisor; the taps of the first lie along axis 0 or 1, those of the second along axis
- * 2. */
+/* Whether the two can be run at once: they must be one step of the same dense grids, without fixed
+ * sides, source or divisor, with the taps of the first along axis 0 or 1 and those of the second
+ * along axis 2. */
 bool stn_host_separable_applies(const stn_task *first, const stn_task *second);
-/* The result of `first` from in, rounded to the output's type, and `second` of that, bit for bit.
- * in and out must not overlap. */
+/* Computes the bits of `second` applied to the result of `first`, rounded to the output's type.
+ * `in` and `out` must not overlap. */
 stn_status stn_host_separable(const stn_task *first, const stn_task *second, stn_pool *pool, const void *in, void *out,
                               stn_error *error);
 #endif

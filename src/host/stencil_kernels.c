@@ -1,6 +1,7 @@
 /* The inner loops of host stencils. Each is written once, in stencil_sums.h, and compiled for each
- * instruction set; the CPU decides at run time which is used. Multiplications and additions are
- * fused (-ffp-contract=off) only where that does not change a result: all are bit-identical. */
+ * instruction set; the CPU decides at run time which is used. The compiler fuses no multiplications
+ * and additions (-ffp-contract=off), and MULTIPLY_ADD is used only where fusing does not change the
+ * result, so that all sets are bit-identical. */
 #include "host/stencil_kernels.h"
 
 #include <math.h>

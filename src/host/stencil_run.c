@@ -9,8 +9,9 @@
 
 /* Small grids of a batch run all their steps together, about this many points at once. */
 #define CHUNK_POINTS (1 << 20)
-/* Target for the rows that the taps of the next row read again. Where they exceed the L2 cache, L3
- * has them; narrower boxes cost more, since the CPU foresees their short rows less well. */
+/* Target size of the rows that the taps of the next row read again. They may exceed the L2 cache:
+ * L3 holds them, and narrower boxes take longer, because prefetchers handle short rows less
+ * well. */
 #define CACHED_BYTES (1 << 21)
 /* Minimum number of boxes per thread, unless they are small, so that a delayed thread delays
  * little. */
@@ -36,7 +37,7 @@ static int64_t chunk_grids(const stn_task *task) {
     return stn_min(task->batch, stn_max(1, CHUNK_POINTS / points));
 }
 
-/* Where the output has another type than the dtype, its memory is no buffer between steps. */
+/* The output's memory cannot be a buffer between steps if its type is not the dtype. */
 static size_t buffers_of(const stn_task *task) {
     if (task->steps == 1 && !task->in_place) return 0;
     return stn_task_converts(task) && task->steps > 2 ? 2 : 1;

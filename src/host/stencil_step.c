@@ -24,7 +24,7 @@
 #define BUFFER_SIZE (1 << 14) /* doubles in a tile's buffer */
 #define CACHED_ROWS 256       /* rows that a tile can remember, in a hash table by their indices */
 #define MAX_DENSE_TAPS 2048   /* maximum number of taps of a dense box */
-/* up to this many taps, converting floats is cheaper than lines of doubles */
+/* Up to this many taps, converting floats as they are added is faster than lines of doubles. */
 #define MAX_FLOAT_TAPS 9
 /* The largest error of sums of bytes: up to it, one vector in 16 is summed again. */
 #define MAX_BYTE_ERROR 2e-3
@@ -91,8 +91,8 @@ static void fill_line(const stn_step *step, double value, int64_t count, char *t
     for (int64_t k = 0; k < count; k++) step->kernels->store[step->line](to + k * step->line_size, &value, 1);
 }
 
-/* Points [begin, end) of a row, past its sides. `line` holds points x to `past`, often the ones
- * needed. */
+/* Copies points [begin, end) of a row, past its sides. `line` holds points x to past - 1 of the
+ * row, among which their sources often are. */
 static void copy_ghosts(const stn_step *step, const char *row, int64_t begin, int64_t end, const char *line, int64_t x,
                         int64_t past, char *to) {
     for (int64_t i = begin; i < end; i++, to += step->line_size) {
@@ -245,7 +245,7 @@ static void sum_row(stn_tile *tile, int64_t i1, double *sum) {
         sum_terms(tile, &g.terms, sum);
         return;
     }
-    /* Sums that are rounded must be made in one call: make room for all their lines. */
+    /* A rounded sum must be made in one call, so the buffer must have room for all its lines. */
     if (step->line != STN_ELEMENT_F64 && tile->gathered + ntaps * doubles_of(step, longest) > BUFFER_SIZE)
         clear_cache(tile);
     g.terms.weights = g.weights;

@@ -27,9 +27,9 @@ typedef float NAME(floats) __attribute__((vector_size(BYTES / 2), aligned(4), ma
 #define PUT_rounded(to, u) PUT_double(to, (NAME(vector))WIDEN(NARROW(u)))
 #define PUT_float(to, u) (*(NAME(floats) *)(to) = (NAME(floats))NARROW(u))
 
-/* sum_block: sums of `blocks` vectors from point x on. Sums start from -0, since -0 plus a number
- * is that number, including zeros of both signs. A remainder of less than a vector is summed as a
- * full vector that overlaps the previous one. */
+/* NAME_block sums `blocks` vectors from point x on. Sums start from -0, since -0 plus a number is
+ * that number, including zeros of both signs. A remainder of less than a vector is summed as a full
+ * vector that overlaps the previous one. */
 #define DEFINE_SUM(name, real, out, put)                                                                               \
     TARGET INLINE void NAME(name##_block)(out * sum, const stn_terms *terms, size_t x, const int blocks) {             \
         NAME(vector) u[BLOCKS];                                                                                        \
@@ -68,8 +68,8 @@ DEFINE_SUM(sum_to_float, double, float, float)
 /* Vectors per row: with four rows, this leaves registers for a line and its weights. */
 #define ROW_BLOCKS (BYTES / 16)
 
-/* line: adds the taps of one line to rows r0 to r1. weights: those for row r1; those for the
- * previous row are `width` further on. block: `blocks` vectors of each row. */
+/* NAME_line adds the taps of one line to rows r0 to r1. weights: those for row r1; those for row r1
+ * - 1 follow `width` numbers later. NAME_block sums `blocks` vectors of each row. */
 #define DEFINE_ROWS(name, real)                                                                                        \
     TARGET INLINE void NAME(name##_line)(NAME(vector)(*u)[ROW_BLOCKS], const void *line, size_t x,                     \
                                          const double *weights, size_t width, const int r0, const int r1,              \
@@ -169,8 +169,8 @@ TARGET static void NAME(store_bf16)(void *to, const double *restrict from, size_
     for (size_t x = 0; x < count; x++) at[x] = stn_float_to_bfloat((float)from[x]);
 }
 
-/* Sums of bytes, truncated to bytes. They are made of floats with errors below terms->error, which
- * decides a truncated sum but where it is that close to a whole number. Such points are often those
+/* Sums of bytes, truncated to bytes. Sums of floats have errors below terms->error, so that
+ * truncation is certain unless a sum is that close to a whole number. Such points are often those
  * of constant areas, where all lines have the same byte; other vectors with such a point are summed
  * in doubles. */
 #define BYTE_LANES (BYTES / 4) /* points of a vector of floats; a block has four */
@@ -277,8 +277,8 @@ TARGET static void NAME(sum_byte)(uint8_t *sum, const stn_terms *terms, size_t c
         for (; x + lanes <= count; x += lanes) *(words *)(sum + x) += *(const words *)(at + x);                        \
         for (; x < count; x++) sum[x] = (wide)(sum[x] + at[x]);                                                        \
     }
-/* The half that is added exceeds the rounding error of a quotient, and is less than the distance of
- * a quotient to the next whole number. */
+/* The number that is added exceeds the rounding error of a quotient, and is less than the distance
+ * from a quotient to the next whole number. */
 #define DEFINE_QUOTIENTS(name, type)                                                                                   \
     TARGET static void NAME(quotients_##name)(void *to, const void *from, size_t count, double divisor) {              \
         type *restrict at = to;                                                                                        \

@@ -204,8 +204,8 @@ static void rotate(const stn_system_state *state, int field, int by) {
     }
 }
 
-/* Copies levels older than the run to the output; for a stack, the levels kept after state
- * `number`. */
+/* Copies to the outputs the levels that are older than the run; for a stack, the levels that are
+ * kept after state `number`. */
 static void copy_levels(const stn_system_state *state, int64_t number) {
     const stn_system_task *task = state->task;
     const size_t bytes = stn_system_level_bytes(task);

@@ -25,8 +25,8 @@ typedef struct stn_watch {
 
 /* Starts watching the calling thread. */
 void stn_watch_begin(stn_watch *watch, const stn_execution *run, uint64_t total);
-/* Calls the caller's function, at most every 50 ms and only on the watch's own thread. Returns
- * false if the execution is cancelled, so that the rest may be skipped; NULL: true. */
+/* Calls the caller's function if this is the watch's thread, at most every 50 ms. Returns false if
+ * the execution is cancelled, so that the rest may be skipped; NULL: true. */
 bool stn_watch_goes_on(stn_watch *watch);
 /* Records that the current run has completed `passes` of `of` passes. */
 void stn_watch_reach(stn_watch *watch, uint64_t passes, uint64_t of);

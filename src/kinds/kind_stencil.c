@@ -238,7 +238,7 @@ static void more(const stn_plan *plan, stn_format format, stn_text *text) {
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
-/* Of the weights, only their mirror symmetry along each axis matters. */
+/* The key holds the mirror symmetry of the weights along each axis, not their values. */
 static void key(const stn_plan *plan, const stn_key_sink *to) {
     const stn_task *task = &plan->task;
     to->number(to->user, "rank", task->rank);
@@ -271,7 +271,7 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
     stn_number_format(task->tolerance, tolerance);
     to->text(to->user, "tolerance", tolerance);
     if (task->local) to->number(to->user, "local", 1);
-    /* Offsets of less than half of the base are packed into one number. */
+    /* Each tap's offsets, less than base / 2 in magnitude, are packed into one number. */
     const int64_t base = widest(task) <= STN_MAX_RADIUS ? 1024 : 4 * STN_MAX_HOST_RADIUS;
     for (size_t k = 0; k < task->ntaps; k++) {
         int64_t packed = 0;

@@ -10,9 +10,9 @@
 #define MIB ((size_t)1 << 20)
 #define GIB ((size_t)1 << 30)
 
-/* Part of the peak memory rate that a copy reaches (4.26 of 4.9 TB/s, measured on an H200). */
+/* Fraction of the peak memory rate that a copy reaches (4.26 of 4.9 TB/s, measured on an H200). */
 #define COPY_PART 0.87
-/* per multiprocessor, from sm_50 on */
+/* Registers of a multiprocessor, from sm_50 on. */
 #define REGISTERS 65536
 /* Seconds from one launch to the next dependent one on a stream. */
 #define LAUNCH_SECONDS 2.2e-6

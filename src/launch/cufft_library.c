@@ -140,7 +140,8 @@ static bool power_of_two(int64_t n) { return !(n & (n - 1)); }
 
 /* A c2r transform with rows of odd length writes one number past each row if there is padding
  * between rows (seen in cuFFT 12.0: 27 x 32 x 11 in f64, rows of 12). Rows of one number are
- * assumed to behave the same. In place the padding belongs to the spectrum. */
+ * assumed to behave likewise. In place this does not matter, because the padding belongs to the
+ * spectrum. */
 static bool writes_past_rows(const stn_fft *fft) {
     const stn_fft_side *out = &fft->out;
     if (!out->real || fft->in_place || fft->n[2] % 2 == 0 || out->stride[2] != 1) return false;

@@ -35,7 +35,7 @@ stn_status stn_device_upload(stn_device *device, void *to, const void *from, siz
     STN_TRY(stn_device_enter(device, error));
     stn_status status = STN_CU(device->driver, cuMemcpyHtoD, (address(to), from, bytes), error);
     /* The call may return while the last part is still in a staging buffer; streams that do not
-     * synchronize with the default stream would read old bytes. */
+     * synchronize with the default stream would then read old bytes. */
     if (status == STN_OK) status = STN_CU(device->driver, cuStreamSynchronize, (NULL), error);
     stn_device_leave(device);
     return status;

@@ -43,8 +43,8 @@ void stn_device_close(stn_device *device);
  * this themselves. */
 stn_status stn_device_enter(stn_device *device, stn_error *error);
 void stn_device_leave(stn_device *device);
-/* Seconds that any thread spent between enter and leave so far, without launches: the driver's
- * share of a caller's waiting time. NULL: 0. */
+/* Seconds so far during which some thread was between enter and leave, without launches: the
+ * driver's share of a caller's waiting time. NULL: 0. */
 double stn_device_seconds(stn_device *device);
 /* "GPU-" and 32 hexadecimal digits; owned by the device. */
 const char *stn_device_uuid(const stn_device *device);
@@ -63,23 +63,23 @@ bool stn_machine_for_arch(const char *arch, stn_machine *machine);
 stn_status stn_device_alloc(stn_device *device, size_t bytes, void **pointer, stn_error *error);
 void stn_device_free(stn_device *device, void *pointer);
 stn_status stn_device_upload(stn_device *device, void *to, const void *from, size_t bytes, stn_error *error);
-/* Uploads a table that launches read, of which *table has `held` bytes, or is NULL: then memory is
- * allocated. Otherwise waits for all work of the device, which may still read the old one, and
- * allocates again if that is too small. *table is NULL if there is no memory. */
+/* Uploads a table that launches read. *table has `held` bytes; if it is NULL, memory is allocated.
+ * Otherwise waits for all work of the device, which may still read the old table, and allocates
+ * again if the old table is too small. *table is NULL after a failed allocation. */
 stn_status stn_device_replace(stn_device *device, void **table, size_t held, const void *from, size_t bytes,
                               stn_error *error);
 stn_status stn_device_download(stn_device *device, void *to, const void *from, size_t bytes, stn_error *error);
 stn_status stn_device_copy(stn_device *device, void *to, const void *from, size_t bytes, void *stream,
                            stn_error *error);
 stn_status stn_device_synchronize(stn_device *device, void *stream, stn_error *error);
-/* all streams of the device */
+/* Waits for all streams of the device. */
 stn_status stn_device_synchronize_all(stn_device *device, stn_error *error);
 
 /* Timing on a stream with two events. */
 typedef struct stn_timer stn_timer;
 stn_status stn_timer_create(stn_device *device, stn_timer **timer, stn_error *error);
 stn_status stn_timer_start(stn_timer *timer, void *stream, stn_error *error);
-/* waits */
+/* Records the end event and waits for it. */
 stn_status stn_timer_stop(stn_timer *timer, void *stream, double *seconds, stn_error *error);
 /* The same without waiting: mark records the end event, read gives the time once the event has
  * completed. *seconds is 0 if it has not completed and `wait` is false. */
@@ -107,12 +107,12 @@ stn_status stn_fork_begin(stn_fork *fork, void *stream, stn_error *error);
 stn_status stn_fork_join(stn_fork *fork, int branch, void *stream, stn_error *error);
 
 /* A stream of a device and an event in it, for work on several devices. Not thread-safe. urgent:
- * blocks of its kernels start before waiting blocks of other streams' kernels. */
+ * blocks of its kernels start before blocks of other streams' kernels that are waiting to start. */
 typedef struct stn_lane stn_lane;
 stn_status stn_lane_create(stn_device *device, bool urgent, stn_lane **lane, stn_error *error);
 void stn_lane_destroy(stn_lane *lane); /* NULL is fine; waits for nothing */
 void *stn_lane_stream(const stn_lane *lane);
-/* Enables peer access to the other's device, if the two are linked; without it copies go through
+/* Enables peer access to the device of `other` if the two are linked; without it copies go through
  * the host. */
 void stn_lane_link(const stn_lane *lane, const stn_lane *other);
 /* mark records the event in the lane's stream; await makes this lane's stream wait for it. */

@@ -1,5 +1,5 @@
-/* What a plan is made for: the device (or the host) and its ceilings. A value, so plans for absent
- * GPUs work too. */
+/* The device (or the host) for which a plan is made, and its peak rates. It is a value, so plans
+ * can be made for absent GPUs too. */
 #ifndef STN_LAUNCH_MACHINE_H
 #define STN_LAUNCH_MACHINE_H
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 
 #include "stentor.h"
 
-/* units that do arithmetic, each with its own ceiling */
+/* Units that do arithmetic, each with its own peak rate. */
 #define STN_UNIT_LIST(X)                                                                                               \
     X(STN_UNIT_FMA_F64, "f64 fma")                                                                                     \
     X(STN_UNIT_FMA_F32, "f32 fma")                                                                                     \
@@ -28,7 +28,7 @@ typedef struct stn_search_cache stn_search_cache; /* the search cache: context/s
 
 typedef struct stn_machine {
     bool is_device; /* false: the host */
-    bool present;   /* false: planned for (--arch), not here */
+    bool present;   /* false: plans are made for an absent device (--arch) */
     char name[128];
     char arch[16]; /* "sm_90"; "" on the host */
     int sm;        /* 90; 0 on the host */
@@ -37,7 +37,7 @@ typedef struct stn_machine {
     size_t shared_per_block, shared_per_multiprocessor, registers_per_multiprocessor, l2_bytes, memory_bytes;
     /* Device: f32 and f64 FMAs that a multiprocessor begins in a cycle */
     int lanes, wide_lanes;
-    /* Device: Hz that kernels reach, which flops[STN_UNIT_FMA_F32] stands for */
+    /* Device: the clock in Hz that kernels reach, to which flops[STN_UNIT_FMA_F32] belongs */
     double clock;
     /* Bytes/s, read + write, measured once per device (or assumed, see measured) */
     double copy_bandwidth;

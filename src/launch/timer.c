@@ -94,7 +94,8 @@ void stn_timer_destroy(stn_timer *timer) {
     free(timer);
 }
 
-/* A single copy would begin microseconds after its event, an error of 8% on an H200. */
+/* Copies in a row: a single one would begin microseconds after its event, an error of 8% on an
+ * H200. */
 enum { COPIES = 3, IN_A_ROW = 4 };
 
 static int by_value(const void *a, const void *b) {
@@ -103,7 +104,7 @@ static int by_value(const void *a, const void *b) {
 }
 
 stn_status stn_device_measure_copy(stn_device *device, double *bytes_per_second, stn_error *error) {
-    /* For each buffer, so that the next copy finds nothing in the L2 cache. */
+    /* Each buffer is larger than the L2 cache, so that the next copy finds nothing there. */
     size_t bytes = 4 * device->machine.l2_bytes;
     void *from = NULL, *to = NULL;
     stn_timer *timer = NULL;

@@ -17,7 +17,7 @@ static const char *const kinds[] = {
 
 const char *stn_boundary_name(stn_boundary_kind kind) { return (size_t)kind < KINDS ? kinds[kind] : "unknown"; }
 
-/* The names of scipy.ndimage that differ. */
+/* Names of scipy.ndimage that differ from ours. */
 static const struct {
     const char *name;
     stn_boundary_kind kind;

@@ -24,7 +24,7 @@ static stn_status read_problem(const stn_problem *given, stn_problem *problem, s
     return STN_OK;
 }
 
-/* Bytes of the wider one of the arrays' number types, or of the narrower one. */
+/* Bytes of the wider, and of the narrower, of the two arrays' number types. */
 static int64_t widest(const stn_task *task) {
     return stn_max((int64_t)stn_element_size(stn_task_element(task, false)),
                    (int64_t)stn_element_size(stn_task_element(task, true)));
@@ -235,7 +235,7 @@ static stn_status canonical_boundaries(const stn_problem *problem, stn_task *tas
             stn_boundary *canonical = &task->boundary[3 - task->rank + axis][side];
             canonical->kind = sides[side].kind;
             canonical->value = sides[side].kind == STN_CONSTANT ? sides[side].value : 0;
-            /* transforms would spread it over the whole grid */
+            /* transforms would spread an infinite value over the whole grid */
             if (!is_finite_in(task->dtype, canonical->value)) task->local = true;
         }
         if ((sides[0].kind == STN_WRAP) != (sides[1].kind == STN_WRAP))

@@ -15,7 +15,7 @@ typedef struct stn_layer {
     int64_t batch;
     int64_t c_in, c_out; /* channels of the forward pass, for all passes */
     int64_t modes[3];    /* modes kept along each axis */
-    /* frequency of mode 0, which may be negative; mode j has the frequency first + j */
+    /* first frequency along each axis, at most 0; mode j has frequency first + j */
     int64_t first[3];
     /* x and y are real; axis 2 then keeps modes 0 to modes[2] - 1 of the half spectrum */
     bool real;
@@ -62,8 +62,8 @@ static inline int64_t stn_layer_mode_index(const stn_layer *layer, int axis, int
     int64_t k = layer->first[axis] + j;
     return k < 0 ? k + layer->n[axis] : k;
 }
-/* Numbers of the dtype in the arrays in and out, and in each other array of an execution; 0: the
- * pass does not use it. */
+/* Numbers of the dtype in the arrays `in` and `out`, and in each other array of an execution (0:
+ * the pass does not use that array). */
 int64_t stn_layer_in_numbers(const stn_layer *layer);
 int64_t stn_layer_out_numbers(const stn_layer *layer);
 void stn_layer_operands(const stn_layer *layer, int64_t numbers[STN_OPERANDS]);

@@ -1,4 +1,4 @@
-/* See growth.h: the exponential shifts that minimise the bound, and what follows from it. */
+/* Finds the shifts s of growth.h that minimise the bound, and evaluates the bound. */
 #include "problem/growth.h"
 
 #include <math.h>
@@ -7,10 +7,10 @@
 
 #include "problem/stencil.h"
 
-/* Exponent of the largest scaling of a tap: exp(-40) is negligible. One-sided taps have no best
- * shift. */
+/* Exponent of the largest scaling of a tap: exp(-40) is negligible. It limits the shift of
+ * one-sided taps, for which no shift is best. */
 #define MAX_SHIFT 40.0
-#define NEGLIGIBLE 1e-9 /* relative difference of growth factors that counts as none */
+#define NEGLIGIBLE 1e-9 /* relative difference of growth factors that is neglected */
 #define DEFECTIVE (52 * M_LN2 / M_LN10)
 enum { ROUNDS = 12, HALVINGS = 60, SECTIONS = 200, MANY_TAPS = 64 /* taps */ };
 

@@ -1,7 +1,7 @@
 /* Upper bounds of the growth of a grid's norm over many steps, for stability reports.
  *
  * One step is a matrix S on the grid's points. On a periodic grid, and between sides that mirror
- * symmetric taps, its eigenvectors are orthogonal (but for the weights of `mirror` sides), its
+ * symmetric taps, its eigenvectors are orthogonal (except for the weights of `mirror` sides), its
  * eigenvalues are the symbol K(k), and T steps multiply the L2 norm by at most max |K|^T. Two kinds
  * of sides break this:
  *
@@ -9,10 +9,10 @@
  *         most max |K|^T, which a short run attains; but waves leave through the sides. Scaled by
  *         exp(s x), S has the symbol K(k - i s), so that for any shift s
  *                    |S^T| <= exp(|s| (n - 1)) (max over k of |K(k - i s)|)^T
- *         The s of least |K| gives the growth of long runs. All eigenvalues are below that |K|, and
- *         |S^T| exceeds their powers by up to the first factor, which measures how far from
- *         orthogonal the eigenvectors are. Beyond 2^52, S is nearly defective in float64: then no
- *         eigenvalue tells the growth of T steps or of their rounding errors.
+ *         The s with the least maximum gives the growth of long runs. No eigenvalue exceeds that
+ *         maximum, and |S^T| exceeds their powers by up to the first factor, which measures how
+ *         far from orthogonal the eigenvectors are. Beyond 2^52, S is nearly defective in
+ *         float64: then no eigenvalue tells the growth of T steps or of their rounding errors.
  * folding Sides that fold asymmetric taps (reflect, mirror; nearest past one point) are not bounded
  *         by K: a reflected wave may be larger. In the maximum norm |S^T| <= (sum of |w|)^T.
  *
@@ -30,9 +30,10 @@ typedef struct stn_growth {
     double step; /* one step multiplies the norm by at most this factor */
     /* The factor per step of a long run, at most `step`; no eigenvalue is above it. */
     double lasting;
-    double excess; /* log10 of the most by which T steps exceed lasting^T; 0: they do not */
-    /* For fractions of the shift of `lasting`: log10 of |K| (each step), and of exp(|s| (n - 1))
-     * (once). */
+    /* Log10 of the largest ratio of |S^T| to lasting^T; 0: |S^T| is bounded by lasting^T */
+    double excess;
+    /* The bound for several shifts s, from 0 to that of `lasting`: log10 of the largest |K(k - i
+     * s)|, which counts in each step, and of exp(|s| (n - 1)), which counts once. */
     struct {
         double each, once;
     } shift[STN_GROWTH_SHIFTS];

@@ -14,9 +14,9 @@
 #include "problem/stencil.h"
 
 #define PEAKS 8
-/* complex multiply-adds, about 50 ms: limits the time of wide 3D stencils */
+/* Complex multiply-adds of a scan, about 50 ms; limits the time of wide 3D stencils. */
 #define SCAN_BUDGET 3e7
-/* complex multiply-adds, a few seconds: a stencil that needs more is not sampled */
+/* Complex multiply-adds, a few seconds; a stencil that needs more is not sampled. */
 #define MOST_WORK 3e9
 #define CLIMB_STEPS 400
 

@@ -90,7 +90,7 @@ static void slices_reaching(const stn_points *cut, int axis, const stn_points *o
     *end = stn_min(cut->n[axis], stn_div_up(ahead + span(other), stride));
 }
 
-/* Each call decrements *looks; at 0 the search gives up and returns false. */
+/* Each call decrements *budget; at 0 the search gives up and returns false. */
 static bool overlap(const stn_points *a, const stn_points *b, int64_t *budget) {
     bool b_is_wider = span(b) > span(a);
     const stn_points *cut = b_is_wider ? b : a, *other = b_is_wider ? a : b;

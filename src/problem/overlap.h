@@ -1,5 +1,5 @@
-/* Overlap check: do two strided grids share memory? Asked before an execution that would overwrite
- * its own input. */
+/* Overlap check: whether two strided grids share memory, so that an execution would overwrite its
+ * own input. */
 #ifndef STN_PROBLEM_OVERLAP_H
 #define STN_PROBLEM_OVERLAP_H
 #include "problem/task.h"
@@ -22,9 +22,9 @@ stn_points stn_points_of_source(const stn_task *task, const void *first);
 stn_points stn_points_contiguous(const void *first, int64_t numbers, stn_dtype dtype);
 stn_points stn_points_of_side(const stn_fft *fft, const stn_fft_side *side, const void *first);
 
-/* True if a point of `a` and a point of `b` are found to share a byte. Interleaved grids (the even
- * and the odd elements of an array, two halves of each row) do not overlap. Disjoint spans take a
- * few comparisons; otherwise at most `looks` slices are compared, and the answer is false if no
- * common byte is found by then. */
+/* True if a search finds a byte that a point of `a` and a point of `b` share. Interleaved grids
+ * (the even and the odd elements of an array, two halves of each row) do not overlap. Disjoint
+ * spans take a few comparisons; otherwise at most `budget` slices are compared, and the result is
+ * false if no common byte is found by then. */
 bool stn_points_overlap(const stn_points *a, const stn_points *b, int64_t budget);
 #endif

@@ -108,8 +108,8 @@ stn_status stn_system_copy(const stn_system *system, stn_system **copy, stn_erro
  * system. Errors name the equation's line and column. */
 stn_status stn_system_check(stn_system *system, stn_error *error);
 
-/* The index inside an axis of n points that index i, at most n - 1 past a side, stands for. *sign
- * is multiplied by -1 at each odd side. Negative: the point has the value *constant of a constant
- * side. */
+/* Folds index i, at most n - 1 points past a side, to an index inside an axis of n points. *sign is
+ * multiplied by -1 at each odd side. Returns a negative number if the point has the value *constant
+ * of a constant side. */
 int64_t stn_system_fold(int64_t i, int64_t n, const stn_system_side sides[2], double *sign, double *constant);
 #endif

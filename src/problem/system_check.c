@@ -79,7 +79,7 @@ static stn_status check_equation(const stn_system *system, stn_system_equation *
     return STN_OK;
 }
 
-/* Makes "reflect" and "reflect, reflect" the same in 2D. */
+/* Sets the sides of unused axes, so that "reflect" and "reflect, reflect" are equal in 2D. */
 static void fill_unused_axes(const stn_system *system, stn_system_variable *v) {
     for (int axis = 0; system->rank && axis < 3 - system->rank; axis++)
         memcpy(v->side[axis], v->side[2], sizeof v->side[2]);

@@ -10,7 +10,7 @@
 #include "problem/system_task.h"
 
 enum {
-    /* of the matrix: the norm of its 2^30-th power gives the spectral radius to 1e-5 */
+    /* squarings of the matrix: the norm of its 2^30-th power gives the spectral radius to 1e-5 */
     SQUARINGS = 30,
     MAX_CORNERS = 8 /* coefficients for which all combinations of bounds are tried */
 };
@@ -19,7 +19,7 @@ enum {
 typedef double complex cplx;
 
 /* At one frequency each node is an affine form: a constant plus a linear combination of the `width`
- * present levels, whose first factor is NaN if the node is not linear. */
+ * present levels. The first factor is NaN if the node is not linear. */
 typedef struct symbol {
     const stn_system *system;
     double values[STN_SYSTEM_MAX_COEFFICIENTS];

@@ -7,7 +7,8 @@
 
 #include "base/error.h"
 
-/* State of the compilation: instructions in order of discovery, users before operands. */
+/* State of the compilation. Instructions are listed in the order in which they are found, users
+ * before operands. */
 typedef struct compiler {
     const stn_system *system;
     stn_system_program *program;

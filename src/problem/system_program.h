@@ -25,8 +25,8 @@ typedef struct stn_system_program {
     int count, noperands;
 } stn_system_program;
 
-/* Makes at most `most` instructions, else STN_ERROR_UNSUPPORTED. The caller clears the program,
- * also on failure. */
+/* Makes at most max_count instructions; STN_ERROR_UNSUPPORTED if more are needed. The caller clears
+ * the program, also on failure. */
 stn_status stn_system_program_make(const stn_system *system, const stn_system_equation *equation, bool rows,
                                    int max_count, stn_system_program *program, stn_error *error);
 void stn_system_program_clear(stn_system_program *program);

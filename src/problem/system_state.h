@@ -26,10 +26,11 @@ size_t stn_system_state_bytes(const stn_system_task *task);
 
 void stn_system_state_begin(stn_system_state *state, const stn_system_task *task, const stn_system_arrays *arrays,
                             void *workspace);
-/* Where a field's state is read from, and where a computed state is written. */
+/* The buffer from which a field's state is read, and the one to which a computed state is
+ * written. */
 const void *stn_system_state_of(const stn_system_state *state, int field, int64_t number);
 void *stn_system_state_next(const stn_system_state *state, int field, int64_t number);
-/* In place: by how many buffers a field's levels are rotated after the run; 0: they are in
- * order. */
+/* In place: the number of buffers by which a field's levels must be rotated after the run; 0: they
+ * are in order. */
 int stn_system_rotation(const stn_system_task *task, int field);
 #endif

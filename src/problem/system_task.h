@@ -27,7 +27,8 @@ typedef struct stn_system_task {
     bool local;                       /* STN_ACCURACY_LOCAL: only strategies that step */
     int arrays;                       /* number of arrays of all fields and levels */
     int first[STN_SYSTEM_MAX_FIELDS]; /* index of the array of each field's level 0 */
-    /* The next state cannot be written over the oldest level: the field needs a spare buffer. */
+    /* The field needs a spare buffer, because the next state cannot be written over the oldest
+     * level. */
     bool spare[STN_SYSTEM_MAX_FIELDS];
 } stn_system_task;
 
@@ -38,7 +39,7 @@ void stn_system_task_clear(stn_system_task *task);
 int64_t stn_system_task_points(const stn_system_task *task);  /* points of one grid */
 int64_t stn_system_task_numbers(const stn_system_task *task); /* points of all grids of the batch */
 /* The range [begin, end) along each axis of the points that an equation updates. Points outside of
- * it keep their value, since the equation would read past a fixed side. */
+ * it keep their value, because the equation would read past a fixed side there. */
 void stn_system_updated_range(const stn_system_task *task, const stn_system_equation *equation, int64_t begin[3],
                               int64_t end[3]);
 /* A value rounded to the dtype, as the grid would store it. */

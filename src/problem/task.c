@@ -75,7 +75,7 @@ static bool is_whole_box(const stn_task *task, size_t size[3], size_t stride[3])
     return task->ntaps == taps;
 }
 
-/* In a whole box, a tap's mirror image is `further` taps behind it. */
+/* Whether the taps of a whole box are symmetric along an axis. */
 static bool is_box_mirrored(const stn_task *task, int axis, int64_t size, int64_t stride) {
     if (task->reach[axis][0] != task->reach[axis][1]) return false;
     for (int64_t k = 0; k < (int64_t)task->ntaps; k++) {

@@ -30,13 +30,14 @@ typedef struct stn_task {
     /* A constant source is added at each step; its layout is that of the problem's input. */
     bool source;
     int64_t source_stride[3], source_batch_stride;
-    /* The output is increased by the effect of a source in all steps, (1 + S + ... + S^(steps-1))
-     * in, with zeros past the sides, except at frozen points. For strategies with `sums`; no public
-     * problem sets it. */
+    /* The input is a constant source b: its effect over all steps, (1 + S + ... + S^(steps-1)) b,
+     * with zeros past the sides, is added to the output except at frozen points. Only strategies
+     * with `sums` (plan/strategy.h) support it; no public problem sets it. */
     bool sum;
     double tolerance;
     bool local; /* STN_ACCURACY_LOCAL: only strategies that take single steps */
-    /* borrowed: results of earlier searches (launch/machine.h); NULL: none are kept */
+    /* Borrowed from the context: results of earlier searches (launch/machine.h); NULL: none are
+     * kept. */
     struct stn_search_cache *found;
     bool in_place;
     int alignment; /* bytes, a power of two, at least the dtype's size */
@@ -62,9 +63,9 @@ int64_t stn_task_points(const stn_task *task); /* batch * n0 * n1 * n2 */
 /* Elements from the first to one past the last that a grid's layout touches, batches included. */
 int64_t stn_task_span(const stn_task *task, bool of_output);
 
-/* The index inside an axis of extent n that index i outside of it stands for: folded by the side's
- * rule, repeatedly if the result lies past the other side. Returns -1 past a constant or fixed low
- * side, -2 past such a high side. kernel_templates/device/boundary.cuh is the same function for
+/* Folds index i to an index inside an axis of n points, by the rule of the side past which it lies,
+ * repeatedly if the result lies past the other side. Returns -1 past a constant or fixed low side,
+ * -2 past such a high side. kernel_templates/device/boundary.cuh is the same function for
  * kernels. */
 int64_t stn_fold(int64_t i, int64_t n, const stn_boundary sides[2]);
 

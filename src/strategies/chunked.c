@@ -5,7 +5,7 @@
  *
  * It is used where the composed stencil of T steps has too long a reach or too large an error for a
  * strategy that is fast for k steps. The spare grid, in the workspace, has the layout of the
- * output. The chunks write to the spare grid and to the output in turns, such that the last one
+ * output. The chunks write alternately to the spare grid and to the output, such that the last one
  * writes to the output.
  *
  * Rows whose length is no multiple of 16 bytes are padded: there are two spare grids, between which
@@ -27,15 +27,17 @@
 
 enum { ALIGNMENT = 256, LEAST_STEPS = 4 };
 
-/* FIRST reads the caller's input, LATER the output of another chunk; LAST has fewer steps, or it
- * reads a padded grid and writes to the caller's. */
+/* FIRST reads the caller's input, LATER the output of another chunk. LAST is needed if the last
+ * chunk has fewer steps, or reads a padded grid and writes the caller's. */
 enum { FIRST, LATER, LAST, CHUNKS };
 
 typedef struct chunked_state {
-    stn_plan *chunk[CHUNKS]; /* owned; LATER may be NULL: FIRST serves; LAST: as the others */
-    size_t inner;            /* bytes of the chunks' workspace; the spare grids follow it */
-    size_t spare;            /* bytes of a spare grid */
-    uint64_t all;            /* number of chunks */
+    /* Owned. LATER is NULL if FIRST serves those chunks too; LAST is NULL if there is no such
+     * chunk */
+    stn_plan *chunk[CHUNKS];
+    size_t inner; /* bytes of the chunks' workspace; the spare grids follow it */
+    size_t spare; /* bytes of a spare grid */
+    uint64_t all; /* number of chunks */
     bool pads;
 } chunked_state;
 
@@ -132,9 +134,9 @@ static void add(stn_estimate *sum, const stn_estimate *one, double times) {
     sum->memory = fmax(sum->memory, one->memory);
 }
 
-/* roughly: the last chunk is estimated as a chunk like the first, which saves a ranking of all
- * strategies. This does not apply where it reads padded rows and writes others, which may rule out
- * the strategy of the first. */
+/* If `roughly`, the last chunk is estimated like the first, which saves a ranking of all
+ * strategies, unless it reads padded rows and writes others: the first chunk's strategy may not
+ * support that. */
 static bool estimate_chunks(const stn_task *task, const stn_machine *machine, division by, bool roughly,
                             stn_estimate *result, double most) {
     /* Returns false where a chunk has no strategy, or the chunks take `most` seconds or more. */
@@ -167,7 +169,7 @@ typedef struct search {
     const stn_plan *plan;
     double least;  /* lower bound on the seconds of a chunk: it reads and writes each point */
     double cost;   /* of the best run found so far (stn_estimate_cost) */
-    division best; /* of that run; 0 steps: it is not a run of chunks */
+    division best; /* of that run; 0 steps: the best run has no chunks */
 } search;
 
 /* Without padding the number of chunks in place must be even, so that the first chunk does not

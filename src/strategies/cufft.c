@@ -1,5 +1,5 @@
-/* The cufft strategy: transforms by NVIDIA's cuFFT, for those that our kernels do not support.
- * Scale factors are applied by a kernel of ours afterwards. There are three ways:
+/* The cufft strategy: transforms by NVIDIA's cuFFT, where our kernels do not support them. Scale
+ * factors are applied by a kernel of ours afterwards. There are three ways:
  *
  *     as it is    cuFFT reads the input and writes the output.
  *     staged      A kernel copies the input into the workspace, densely, and in f32 where cuFFT has
@@ -124,7 +124,7 @@ static size_t side_bytes(const stn_fft *fft, const stn_fft_side *side) {
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-/* In the order in which they are tried: the next one is used where cuFFT's planner refuses one. */
+/* Candidates are tried in this order until cuFFT's planner accepts one. */
 static size_t candidates(const stn_fft *fft, const stn_machine *machine, stn_candidate *list, size_t most) {
     static const stn_candidate all[] = {
         {{[WAY] = AS_IS}}, {{[WAY] = SPLIT}}, {{[WAY] = STAGED}}, {{[WAY] = STAGED, [WIDENED] = 1}}};
@@ -176,13 +176,14 @@ static double moved_bytes(const stn_fft *fft, const stn_candidate *candidate) {
 /* cuFFT's times on an H200, in dense copies of the data. Pairs: f64, f32. */
 static const struct {
     struct axis_rate {
-        int64_t to;                 /* the longest axis of this row */
+        int64_t to;                 /* the longest axis for which this row holds */
         double power[2], others[2]; /* powers of two, other lengths */
     } axis[7];                      /* of a grid */
-    /* Factors for R2C and C2R: of powers of two, of other lengths, of other lengths in a C2R of two
-     * axes, of LONG powers of two in one axis. */
+    /* Factors for R2C and C2R: powers of two; other lengths; other lengths in a C2R of two axes;
+     * powers of two in a C2R of two axes of at least LONG points each. */
     double real[4][2];
-    /* A single line in one, two or more passes (each of them); powers of two, other lengths. */
+    /* Each pass over a single line, if there are one, two or more passes: powers of two, other
+     * lengths. */
     double line[3][2];
     double half[2]; /* f16: fraction of the copy bandwidth, with one pass and with more */
 } rates = {.axis = {{256, {1.15, 1.22}, {1.45, 1.50}},
@@ -225,7 +226,7 @@ static double copies_of(const stn_fft *fft) {
     return copies * rates.real[power ? (plane_back && is_long ? 3 : 0) : plane_back ? 2 : 1][narrow];
 }
 
-/* A pass takes at least 3 us. */
+/* A launch takes at least 3 us. */
 static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *estimate) {
     double passes = 0, slow = 1, moved = moved_bytes(fft, candidate);

@@ -58,7 +58,8 @@ static bool axis_of(int64_t n, int *stages, int *radix) {
     return false;
 }
 
-/* Grids of a block: enough for its threads, while every multiprocessor has a block. */
+/* Grids of a block: enough for its threads, but few enough that every multiprocessor gets a
+ * block. */
 static int grids_of(const stn_fft *fft, const stn_machine *machine, int64_t points, size_t available) {
     int64_t grids = 1;
     while (2 * grids * points <= LEAST_POINTS && fft->batch / (2 * grids) >= machine->multiprocessors &&
@@ -117,9 +118,9 @@ static size_t candidates(const stn_fft *fft, const stn_machine *machine, stn_can
 
 /* ---- the estimate ---------------------------------------------------------------------------- */
 
-/* Assumed, on the high side, not measured. A stage waits for shared memory, arithmetic and a
- * barrier; a launch waits for memory twice; `part` is the fraction of the copy bandwidth that many
- * grids reach. */
+/* These times are assumed (rather too long), not measured. A stage waits for shared memory,
+ * arithmetic and a barrier; a launch waits for memory twice; `part` is the fraction of the copy
+ * bandwidth that many grids reach. */
 static const struct {
     double wait, stage; /* seconds of a wait for memory, and of a stage */
     double point;       /* cycles of a multiprocessor for one f32 point of a stage */
@@ -133,7 +134,7 @@ static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_c
     *result = (stn_estimate){.unit = is_wide(fft) ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32, .seconds = INFINITY};
     if (!shape_of(fft, machine, candidate, &shape, reason, sizeof reason)) return;
     const double blocks = (double)stn_div_up(fft->batch, shape.grids), elements = (double)shape.points * shape.grids;
-    /* 2: loading, storing. */
+    /* The 2 further stages are loading and storing. */
     const double stages = shape.stages[0] + shape.stages[1] + shape.stages[2] + 2;
     const size_t available = machine->shared_per_multiprocessor / (shape.shared + 1024);
     const double resident = fmin(8, (double)available);

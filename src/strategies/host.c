@@ -17,7 +17,7 @@
 #include "strategies/common/system_cost.h"
 #include "strategies/table.h"
 
-/* One of the three pointers is set, none for stencils. */
+/* One of the pointers to runs is set, none for stencils. */
 typedef struct host_state {
     stn_pool *pool; /* the context's */
     stn_host_fft *fft;
@@ -92,7 +92,7 @@ static const struct {
     double cached_bytes; /* grids of fewer bytes fit */
     /* Seconds of overhead: */
     double sum; /* for the sums of up to 9 taps over one row */
-    /* For one input row at an end of the axis, where part of it lies outside of the grid. */
+    /* for one input row at an end of the axis, part of which lies outside of the grid */
     double end;
     double gathered; /* for one byte of a short row, which is copied together with its halo */
     double half;     /* for converting one number from half precision */

@@ -6,7 +6,7 @@
  *
  * In one process a member's copies wait for its neighbours' events, recorded after the steps that
  * wrote the rows. A neighbour overwrites the grid that was read only after its own next exchange,
- * which waits for this member's next event: so two grids are enough.
+ * which waits for this member's next event; so two grids suffice.
  *
  * Between processes the rows are messages of host memory. Those of several grids, or of a GPU, are
  * packed into separate host memory. By NCCL they are messages of device memory, one for each grid,
@@ -32,8 +32,8 @@ static unsigned char *grid_of(const team_part *part, int which) {
     return which == 2 ? part->source : part->grid[which];
 }
 
-/* A halo: `depth` rows of the member `m` on its `side`, and those of its neighbour that they are
- * copies of. */
+/* A halo: rows of member `m` on its `side`, and the rows of its neighbour of which they are
+ * copies. */
 typedef struct halo {
     int m, side, neighbour;
     int64_t depth, to_row, from_row;
@@ -161,7 +161,7 @@ static stn_status copy_rows(const stn_lane *to_lane, void *to, const stn_lane *f
     return STN_OK;
 }
 
-/* The rows of grid `batch` that are right in an edge: the middle third. */
+/* The correct rows of grid `batch` in an edge: the middle third. */
 static const unsigned char *right_rows(const stn_team_plan *plan, const void *edge, int64_t depth, int64_t batch) {
     return (const unsigned char *)edge + (TEAM_EDGE * batch + 1) * depth * plan->row_bytes;
 }

@@ -138,8 +138,8 @@ static stn_nccl_result state_of(const team_nccl *n) {
     return result == STN_NCCL_SUCCESS ? state : result;
 }
 
-/* Waits until a call is complete that may go on in NCCL's threads: until `end`, or as long as the
- * ranks answer. */
+/* Waits for a call that NCCL's threads may still be executing: until `end`, or as long as the ranks
+ * answer. */
 static stn_status complete(team_nccl *n, const char *function, stn_nccl_result result, double end, stn_error *error) {
     const double begin = stn_clock_seconds();
     for (unsigned polls = 0; result == STN_NCCL_IN_PROGRESS; polls++) {
@@ -188,8 +188,8 @@ stn_status team_nccl_open(team_ranks *ranks, const stn_nccl_id *id, double secon
     return status;
 }
 
-/* The other ranks may not have received the last messages yet, so that the communicator is not
- * aborted here unless they take too long. */
+/* Closes the communicator. It is aborted only if this takes too long, because other ranks may not
+ * have received the last messages yet. */
 static void finalize(team_nccl *n) {
     stn_error why;
     if (!n->comm || stn_device_enter(n->device, NULL) != STN_OK) return;
@@ -264,7 +264,7 @@ stn_status team_nccl_end(team_nccl *n, stn_error *error) {
 
 stn_status team_nccl_wait(team_nccl *n, stn_error *error) {
     if (!n->comm || team_ranks_broken(n->ranks)) {
-        abort_comm(n); /* so that the rest of the work ends without the others */
+        abort_comm(n); /* ends the remaining work without the other ranks */
         return stn_device_synchronize(n->device, n->stream, error);
     }
     stn_timer *const last = n->done[n->exchanges++ % AHEAD];

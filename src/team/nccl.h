@@ -53,7 +53,8 @@ int team_nccl_version(const team_nccl *nccl);
 
 /* An exchange on the stream: messages of device memory between begin and end. Those between two
  * ranks are in the same order on both. begin waits for older exchanges, so that few are in the
- * driver's queue: a full one would block the process. After its success end must be called. */
+ * driver's queue, because a full queue would block the process. After begin succeeds, end must be
+ * called. */
 stn_status team_nccl_begin(team_nccl *nccl, stn_error *error);
 void team_nccl_add(team_nccl *nccl, const team_message *message);
 stn_status team_nccl_end(team_nccl *nccl, stn_error *error);

@@ -91,7 +91,7 @@ bool team_ranks_poll(team_ranks *ranks) {
     return !ranks->broken;
 }
 
-/* Sends the failure to all ranks but the failed one, and waits a short time for it to leave. */
+/* Sends the failure to all ranks but the failed one, and waits for the messages a short time. */
 static void tell_failure(team_ranks *ranks) {
     if (!ranks->has_mpi) return;
     stn_mpi_handle *requests = calloc((size_t)ranks->size, sizeof *requests);
@@ -155,7 +155,7 @@ static stn_status check_time(team_ranks *ranks, const pending *list, int count, 
     return STN_OK;
 }
 
-/* Without heartbeats, a rank that waits for another one looks as one that has died. */
+/* Without heartbeats, a rank that waits for another rank cannot be told from one that has died. */
 static stn_status lose_one_of(team_ranks *ranks, const bool *awaited, stn_error *error) {
     stn_text names = STN_TEXT_EMPTY;
     stn_error why = {0};

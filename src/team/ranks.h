@@ -2,11 +2,11 @@
  * and agreements, which give all of them the same status.
  *
  * A process that waits or computes sends a heartbeat to all others several times within the limit.
- * A process that is waited for and sends nothing for as long as the limit has died or hangs: the
- * process that notices tells all others, and every call fails from then on.
+ * If a process that another one waits for sends nothing within the limit, it has died or hangs. The
+ * process that notices this tells all others, and every call fails from then on.
  *
- * NCCL alone has no heartbeats and tells nobody: a process fails that waits for longer than the
- * limit. With MPI, NCCL may carry the exchanges between GPUs. */
+ * With NCCL alone there are no heartbeats, and nobody is told: a process that waits for longer than
+ * the limit fails. With MPI, NCCL may carry the exchanges between GPUs. */
 #ifndef STN_TEAM_RANKS_H
 #define STN_TEAM_RANKS_H
 #include "team/mpi.h"
@@ -42,7 +42,7 @@ stn_status team_ranks_transfer(team_ranks *ranks, const team_message *messages, 
  * False: another rank failed, so stop; team_ranks_transfer and team_ranks_agree return why. */
 bool team_ranks_poll(team_ranks *ranks);
 
-/* For a wait since `begin` for those ranks r for which awaited[r] is true: fails if one of them has
+/* Checks a wait, which began at `begin`, for the ranks r with awaited[r]: fails if one of them has
  * been silent for longer than the limit, or if another rank failed. */
 stn_status team_ranks_check(team_ranks *ranks, const bool *awaited, double begin, stn_error *error);
 /* The pause between two polls: none at first, then a yield, then a sleep. */
@@ -52,17 +52,16 @@ void team_rest(unsigned polls);
  * status. */
 stn_status team_ranks_fail(team_ranks *ranks, stn_status status, stn_error *error);
 
-/* All ranks call it, and all get the same result: STN_OK, or the status and sentence of the lowest
- * rank whose `status` is a failure (its sentence is in *error), or, where `hash` differs from rank
- * 0's, STN_ERROR_INVALID_ARGUMENT with both ranks' `words`. shared: rank 0's bytes become all
- * ranks'; NULL: none. */
+/* All ranks call it, and all get the same result: the status and sentence of the lowest rank whose
+ * `status` is a failure (its sentence is in *error); STN_ERROR_INVALID_ARGUMENT with the `words` of
+ * rank 0 and of a rank whose `hash` differs from that of rank 0; otherwise STN_OK. shared: rank 0's
+ * bytes become all ranks'; NULL: none. */
 stn_status team_ranks_agree(team_ranks *ranks, stn_status status, uint64_t hash, const char *words, void *shared,
                             size_t bytes, stn_error *error);
 
 /* ---- what ranks.c (messages) and agree.c (agreements) share ---------------------------------- */
 
-/* Tags of MPI, and those of messages, which are added to TAG_USER; halos have their side's, 0 or
- * 1. */
+/* Tags of MPI. A message's own tag is added to TAG_USER; that of a halo is its side, 0 or 1. */
 enum { TAG_CONTROL = 1, TAG_USER = 16 };
 enum { TAG_VOTE = 2, TAG_DECISION, WORDS = 320 };
 

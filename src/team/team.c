@@ -17,8 +17,8 @@
 /* Assumed bytes/s of a copy between members on the host. */
 #define HOST_BANDWIDTH 5e9
 #define LATENCY 20e-6 /* assumed seconds of an exchange between members on the host */
-/* Exchanges that are timed together, and the bytes of each: the link's bandwidth does not
- * matter. */
+/* Exchanges that are timed together, and the bytes of each, so few that the link's bandwidth does
+ * not matter. */
 enum { EXCHANGES = 32, EXCHANGED = 64, TRIES = 3 };
 #define NCCL_SECONDS 60.0 /* at most, for NCCL to start in processes that have MPI, too */
 
@@ -210,7 +210,7 @@ static stn_status measure_ranks(stn_team *team, stn_error *error) {
     double few, many;
     /* There is a team, but the static analyser cannot see that. */
     if (!team || team->count == 1) return STN_OK;
-    /* In the memory that is exchanged. */
+    /* The exchange is measured in memory of the kind that halos use. */
     stn_device *const device = team->ranks->nccl ? team->member[team->own].context->device : NULL;
     void *memory = NULL;
     stn_status status = STN_OK;

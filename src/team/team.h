@@ -62,7 +62,7 @@ typedef struct team_part {
     void *edge[2][2];
 } team_part;
 
-/* What members' plans are made for, if not a stencil (team_system.c). */
+/* Functions for plans of other work than a stencil (team_system.c). */
 typedef struct team_kind {
     /* The plan of member m's part with its halos. */
     stn_status (*plan_part)(const stn_team_plan *plan, stn_context *context, int m, uint64_t steps,
@@ -88,7 +88,8 @@ struct stn_team_plan {
     double predicted;         /* seconds */
     int at;                   /* index of the grids with the last result */
     bool has_grids;           /* a run has succeeded */
-    stn_status failed;        /* of this process in a run that goes on for the others */
+    /* The failure of this process in a run that continues for the other processes */
+    stn_status failed;
     /* Owned; one per member. Only this process's members have grids and plans. */
     team_part *part;
     struct team_system *system; /* owned; of a system (team_system.h), else NULL */
@@ -140,12 +141,12 @@ stn_status team_agree(const stn_team *team, stn_status status, uint64_t hash, co
  * ranks; a failure of one ends this computation. */
 int team_poll_ranks(void *user, uint64_t done, uint64_t total);
 
-/* ---- team_watch.c
- * Progress of an execution of so many steps; all do nothing if the plan has no progress function.
- * team_watch_member sets `run->progress` of member m's run, and with or without such a function on
- * a host that of heartbeats. team_watch_reach: so many more steps are enqueued; returns
- * STN_ERROR_CANCELLED. team_watch_cancelled and team_watch_end take the outcome of the steps, and
- * of the execution, and return it: the former says how many of all steps a cancelled one made. */
+/* ---- team_watch.c Progress of an execution of so many steps; all do nothing if the plan has no
+ * progress function. team_watch_member sets `run->progress` of member m's run; on the host it also
+ * sends heartbeats, even without a progress function. team_watch_reach records that so many more
+ * steps are enqueued, and may return STN_ERROR_CANCELLED. team_watch_cancelled and team_watch_end
+ * take the status of the steps, and of the execution, and return it; the message of the former says
+ * how many of all steps a cancelled execution made. */
 typedef struct team_watch team_watch;
 void team_watch_begin(const stn_team_plan *plan, uint64_t total);
 void team_watch_member(const stn_team_plan *plan, int m, stn_execution *run);
@@ -154,7 +155,7 @@ stn_status team_watch_cancelled(const stn_team_plan *plan, stn_status status, st
 stn_status team_watch_end(const stn_team_plan *plan, stn_status status, stn_error *error);
 
 /* ---- team_run.c */
-/* A status of this process in a run that goes on, for the others, where these cannot be told. */
+/* Records a failure of this process; the run continues if the other processes cannot be told. */
 stn_status team_note(stn_team_plan *plan, stn_status status);
 /* Steps of launch number i. */
 static inline uint64_t team_steps_of(const stn_team_plan *plan, uint64_t launch) {

@@ -74,8 +74,8 @@ stn_status team_fft_forth(const stn_team_plan *plan, const team_fft_grids *grids
 stn_status team_fft_back(const stn_team_plan *plan, const team_fft_grids *grids, stn_error *error);
 
 /* ---- team_fft_exchange.c */
-/* A range of the indices of every member's rows or columns, relative to its first one; members with
- * fewer have less. */
+/* A range of the indices of every member's rows or columns, relative to its first one; it ends
+ * early in members with fewer. */
 typedef struct team_fft_range {
     int64_t first, count;
 } team_fft_range;

@@ -13,7 +13,7 @@
 #include "plan/plan.h"
 #include "team/team_fft.h"
 
-/* Bytes of a chunk at least: a link takes several times as long for them as the host's calls. */
+/* Least bytes of a chunk: a link takes several times as long for them as the host's calls take. */
 #define CHUNK_BYTES ((int64_t)16 << 20)
 enum { MOST_CHUNKS = 8, ALIGNMENT = 256 };
 
@@ -191,7 +191,8 @@ static double stage_seconds(const team_stage *stage, int64_t times) {
     return (double)times * seconds;
 }
 
-/* As if no exchange overlapped with transforms: those before it take less time than it does. */
+/* Assumes that no exchange overlaps with transforms, because transforms take less time than an
+ * exchange. */
 static double predict(const stn_team_plan *plan) {
     team_fft *fft = plan->fft;
     const int own = plan->team->own < plan->members ? plan->team->own : 0;

@@ -75,8 +75,8 @@ static stn_status await_copies(const stn_team_plan *plan, stn_error *error) {
     return await_marks(plan, error);
 }
 
-/* From rows to transformed columns if these have not been sent yet, and back: one chunk of columns
- * after the other, each sent out while the one before it is transformed. */
+/* Sends rows to columns (unless this is done already), transforms these, and sends them back: one
+ * chunk of columns after another, each sent out while the one before it is transformed. */
 static stn_status columns_stage(const stn_team_plan *plan, const team_fft_grids *grids, bool receives,
                                 stn_error *error) {
     const team_fft *fft = plan->fft;

@@ -8,9 +8,9 @@
  *         exchange halos
  *         every member computes f steps of its part and halos
  *
- * After f steps the halos are wrong, from the outside inwards, and the part's own rows are right,
- * since a step propagates values no further than its taps reach. So any boundary condition serves
- * at the outer ends of halos, and members' plans are ordinary plans.
+ * After f steps the halos are wrong, but the part's own rows are correct, because a step propagates
+ * values no further than its taps reach. So any boundary condition serves at the outer ends of
+ * halos, and members' plans are ordinary plans.
  *
  * Exchanges may overlap with computation. Then each part has an interior, which needs no halos, and
  * an edge at each side between parts, which is computed first, on a stream of its own. With halos
@@ -42,7 +42,8 @@
 #include "team/team_fft.h"
 #include "team/team_spectral.h"
 
-/* ALIGNMENT: bytes. DESCRIBED: the largest team whose description has other processes' parts. */
+/* ALIGNMENT: bytes. DESCRIBED: the largest team for which the parts of other processes are
+ * described. */
 enum { ALIGNMENT = 256, DESCRIBED = 16 };
 /* An overlap is considered if an exchange takes longer than this fraction of the computation
  * between two of them; edges cost about as much. */
@@ -159,7 +160,7 @@ static stn_estimate estimate_of(search *s, region which) {
     return estimate;
 }
 
-/* The sides of the member that predictions are made for at which there is a neighbour. */
+/* The number of neighbours of the member for which predictions are made. */
 static int sides_of(const stn_team_plan *plan) {
     const team_part *part = &plan->part[plan->members / 2];
     return (part->neighbour[0] >= 0) + (part->neighbour[1] >= 0);

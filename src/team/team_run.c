@@ -50,7 +50,7 @@ static stn_status move_part(const stn_team_plan *plan, int m, bool whole, const 
     return STN_OK;
 }
 
-/* Notes a failure of this process. By NCCL alone no other process can be told of it, so that the
+/* Records a failure of this process. By NCCL alone no other process can be told of it, so that the
  * exchanges go on, without computation, until the agreement at the end of the run. */
 stn_status team_note(stn_team_plan *plan, stn_status status) {
     const team_ranks *ranks = plan->team->ranks;
@@ -119,11 +119,12 @@ static stn_status run_edges(const stn_team_plan *plan, int m, bool is_rest, int 
     return STN_OK;
 }
 
-/* The halos of grid plan->at are filled, and those of the other grid are filled here.
+/* On entry the halos of grid plan->at are filled; this fills those of the other grid.
  *
  * Of the two sets of edges one is read, by the neighbours and by the own main stream, while the
- * other is written: before a stream of edges writes a set again, it has waited for the neighbours'
- * edges of the launch between, which follow their copies from that set, and for its main stream. */
+ * other is written: before a stream of edges writes a set again, it has waited for its main stream,
+ * and for the neighbours' edges of the launch in between, which follow their copies from that
+ * set. */
 static stn_status overlapped_step(stn_team_plan *plan, bool is_rest, int parity, stn_error *error) {
     const int from = plan->at;
     for (int m = 0; m < plan->members; m++) STN_TRY(run_edges(plan, m, is_rest, parity, error));
@@ -173,7 +174,8 @@ static stn_status run_all(stn_team_plan *plan, const grids *caller, stn_error *e
     stn_status status = team_watch_cancelled(plan, run_steps(plan, caller, error), error);
     if (plan->team->ranks && status != STN_OK) return team_ranks_fail(plan->team->ranks, status, error);
     STN_TRY(status);
-    if (plan->team->ranks && plan->team->own >= plan->members) /* it has no exchanges to wait for */
+    /* A process without a part waits for no exchanges */
+    if (plan->team->ranks && plan->team->own >= plan->members)
         plan->team->ranks->patience = 1 + ceil((double)plan->steps / (double)plan->between);
     status = team_agree(plan->team, plan->failed, 0, "the end of an execution", NULL, 0, error);
     if (plan->team->ranks) plan->team->ranks->patience = 1;

@@ -1,8 +1,8 @@
-/* Plans of systems for teams: how far a step reaches along the divided axis, and each member's part
- * as a system of its own, whose sides between parts are ordinary ones (as in team_plan.c).
+/* Plans of systems for teams: the reach of a step along the divided axis, and each member's part as
+ * a system of its own, in which sides between parts are ordinary sides (as in team_plan.c).
  *
- * Of f steps, each of several assignments, a halo is f times the reach of all assignments of a step
- * together: an assignment that reads another's .next reaches as far as both.
+ * A halo for f steps is f times the reach of a step. If an assignment reads the .next of another
+ * one, their reaches add up.
  *
  * Where fields wrap along the divided axis, the first and the last member are neighbours. A
  * coefficient with another rule that is read past the side has two values there: the one that the
@@ -40,8 +40,8 @@ static range range_of_taps(const stn_system_stencil *stencil, int axis) {
     return of;
 }
 
-/* The reach of an assignment with those whose .next it reads; reach: of the earlier ones, by their
- * fields. */
+/* The reach of an assignment, including that of assignments whose .next it reads. reach: of earlier
+ * assignments, by field. */
 static int64_t reach_of_equation(team_system *system, const stn_system_equation *equation, range *ranges,
                                  const int64_t *reach) {
     const stn_system *text = system->task.system;
@@ -82,8 +82,8 @@ static stn_status find_reach(stn_team_plan *plan, stn_error *error) {
 
 /* ---- whether the axis can be divided --------------------------------------------------------- */
 
-/* A field at whose sides the axis ends, so that it cannot wrap there: another rule that is read, or
- * fixed points. */
+/* Whether the axis ends at the sides of a field: assignments read past sides that do not wrap, or
+ * fixed sides keep points. */
 static bool ends(const team_system *system, int field) {
     const stn_system *text = system->task.system;
     const stn_system_side *side = text->fields[field].side[system->axis];
@@ -246,7 +246,7 @@ static uint64_t record_every_of(const stn_team_plan *plan) {
     return common_divisor(every, plan->steps % plan->between);
 }
 
-/* Points of the caller's rank have their indices from axis 0 on. */
+/* Moves the indices of points, which begin at axis 0 in the caller's rank. */
 static void make_own_axes(stn_system_point *points, size_t count, int axis) {
     for (size_t k = 0; k < count; k++)
         memmove(points[k].index, points[k].index + axis, (size_t)(STN_MAX_RANK - axis) * sizeof *points[k].index);

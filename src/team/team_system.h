@@ -13,7 +13,7 @@ typedef struct team_system_part {
     size_t nsources, nreceivers;
     stn_system_point *sources;   /* channel: index into `channels` */
     stn_system_point *receivers; /* one channel each */
-    size_t *channels;            /* of the task, that the sources use */
+    size_t *channels;            /* channels of the task that the sources use */
     size_t nchannels;
     size_t *record_of; /* of each receiver: its index among the receivers of the whole task */
     /* On the member's device, for each launch: [steps][nchannels], and
@@ -25,7 +25,8 @@ typedef struct team_system_part {
 typedef struct team_system {
     stn_system_task task; /* of the whole grid; .steps: steps between two kept states */
     int axis;             /* canonical axis that is divided */
-    /* Read by some assignment at another index of that axis than the assigned one. */
+    /* Whether some assignment reads the field or coefficient at another index of that axis than the
+     * assigned one. */
     bool spreads[STN_SYSTEM_MAX_FIELDS], coefficient_spreads[STN_SYSTEM_MAX_COEFFICIENTS];
     bool chains;            /* an assignment reads the .next of another one there */
     uint64_t record_every;  /* of the members: divides the task's and a launch's steps */

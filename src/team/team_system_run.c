@@ -173,7 +173,7 @@ static stn_status load(stn_team_plan *plan, const caller *given, stn_error *erro
     return team_mark(plan, error);
 }
 
-/* State number `state` of those that are kept goes to the caller. */
+/* Stores the kept state number `state` in the caller's arrays. */
 static stn_status store(const stn_team_plan *plan, const caller *given, int64_t state, stn_error *error) {
     const stn_system_task *task = &plan->system->task;
     for (int m = 0; m < plan->members; m++) {
@@ -345,7 +345,7 @@ static stn_status check_given(const stn_team_plan *plan, const caller *given, st
     return STN_OK;
 }
 
-/* What all processes must bring alike. */
+/* A hash of the arguments that must be equal in all processes. */
 static uint64_t hash_of(const stn_team_plan *plan, const stn_system_arrays *arrays) {
     const stn_system_task *task = &plan->system->task;
     const size_t amplitudes =

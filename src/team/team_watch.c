@@ -8,7 +8,7 @@
 #include "host/watch.h"
 #include "team/team.h"
 
-#define CHUNK_SECONDS 0.05 /* between two waits for launches of GPUs */
+#define CHUNK_SECONDS 0.05 /* seconds between two waits for launches of GPUs */
 
 struct team_watch {
     stn_progress_fn progress;

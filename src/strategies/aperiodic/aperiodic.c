@@ -1,23 +1,24 @@
 /* Strategy aperiodic: many steps at once with sides that no symmetric extension serves: several
  * taps past a fixed or constant side, or taps that are not symmetric. Far from such a side T steps
  * do not depend on it, and transforms of the whole grid by `spectral` or `host-spectral` compute
- * them. Points nearer than the taps of T steps reach, a band, are recomputed in a box twice as
- * wide:
+ * them. Points within reach of T steps' taps from such a side, a band, are recomputed in a box
+ * twice as wide:
  *
  *     +----------------------------+
  *     | band |              | band |
  *     |======|==----------==|======|
  *     +----------------------------+
  *
- * f steps at once by transforms, as if the grid were periodic, are right except in the bands. Each
- * band is computed from a box whose other half only supplies its dependencies: by f single steps,
- * or like the grid itself, with fewer steps at once and narrower bands. This repeats T / f times.
+ * Transforms make f steps at once as if the grid were periodic; the result is correct except in the
+ * bands. Each band is computed from a box whose other half only supplies its dependencies: by f
+ * single steps, or like the grid itself, with fewer steps at once and narrower bands. This repeats
+ * T / f times.
  *
- * Band width grows like the square root of f, or at least more slowly than f, so most points are
- * hardly ever stepped. The candidate says f at each level. Narrow bands leave a GPU idle, because
- * launches wait for each other: therefore the bands of both sides of an axis share a box, with
- * their outer halves adjacent, and those of different axes run concurrently. All parts are plans
- * made through stn_subplan, so the strategy serves host and GPU. After R. Ahmad et al., Fast
+ * Band width grows like the square root of f, or at least more slowly than f, so few points are
+ * computed by single steps. The candidate contains f for each level. Narrow bands leave a GPU idle,
+ * because launches wait for each other: therefore the bands of both sides of an axis share a box,
+ * with their outer halves adjacent, and those of different axes run concurrently. All parts are
+ * plans made through stn_subplan, so the strategy serves host and GPU. After R. Ahmad et al., Fast
  * Stencil Computations using Fast Fourier Transforms (arXiv 2105.06676), who treat the aperiodic
  * case. */
 #include <math.h>

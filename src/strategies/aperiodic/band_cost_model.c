@@ -78,7 +78,7 @@ static double seconds_at(const curve *c, double points) {
 }
 
 /* Samples the run's own bands, and bands of a band: most of their time is launch latency, which the
- * many blocks of the whole grid hide. 130 launches on bands of 1D lines took 13 and 15 us each. */
+ * many blocks of the whole grid hide. Launches on bands of 1D lines took 13 to 15 us each. */
 static void sample_bands(const shape *s, const stn_machine *machine, uint64_t sampled, const char *transforms,
                          rates *r) {
     box at = aperiodic_shape_whole(s);
@@ -123,8 +123,8 @@ bool aperiodic_cost_rates(const shape *s, const stn_machine *machine, rates *mad
 
 /* ---- boxes */
 
-/* The first level with fewer steps than these, or (divided) as many: one level may take a whole
- * run. */
+/* The steps of the first level with fewer steps than `steps`. divided: with as many, too, because
+ * one level may take a whole run. */
 static uint64_t next_steps(const levels *l, uint64_t steps, bool divided) {
     for (int i = 0; i < SHAPE_LEVELS; i++)
         if (l->steps[i] > 0 && ((uint64_t)l->steps[i] < steps || (divided && (uint64_t)l->steps[i] == steps)))

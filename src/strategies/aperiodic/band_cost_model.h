@@ -28,14 +28,14 @@ typedef struct rates {
     stn_unit unit;
 } rates;
 
-/* The cheapest strategy for this task among those that transform whole grids, or that step; NULL if
- * none serves it. */
+/* The cheapest strategy for this task among those that transform whole grids, or those that compute
+ * single steps; NULL if none serves it. */
 const char *aperiodic_cost_transforms(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
 const char *aperiodic_cost_steps(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
 /* The transform of the whole grid by which transforms are estimated. */
 stn_task aperiodic_cost_sample(const shape *s);
 
-/* False if no strategy transforms this grid, or none steps it. */
+/* False if no strategy transforms this grid, or none computes its single steps. */
 bool aperiodic_cost_rates(const shape *s, const stn_machine *machine, rates *made);
 
 /* How a box's steps are made: `rounds` rounds of `steps` steps at once, then `rest` steps at once;
@@ -46,8 +46,8 @@ typedef struct division {
     double passes;  /* transform passes, in box points: of everything, with bands */
     double launches;
 } division;
-/* Estimates the cheapest way for a box whose own bands are at `level`. divided: stepping the whole
- * box is excluded. */
+/* Estimates the cheapest division of a box. divided: computing the whole box by single steps is
+ * excluded. */
 division aperiodic_cost_divide(const shape *s, const rates *r, const levels *l, const box *of, uint64_t steps,
                                bool divided);
 

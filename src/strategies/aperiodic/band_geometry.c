@@ -36,8 +36,8 @@ bool aperiodic_shape_sides(const stn_task *task, shape *s, char *reason, size_t 
 /* ---- depths */
 
 /* A wrong value at a side affects, t steps later, the points within reach of t steps' taps. This
- * reach need not grow with t where taps drift. The errors of all steps add up, so each may
- * contribute only its share. */
+ * reach need not grow with t if taps drift. The errors of all steps add up, so each may contribute
+ * only its share. */
 static void depths_of(shape *s, int axis, double tail) {
     const bool drifts = !stn_task_is_symmetric(s->task, axis);
     int64_t most[2] = {0, 0};
@@ -169,7 +169,8 @@ static bool make_shared_band(const shape *s, const box *of, int k, int axis, ban
     return wide < n;
 }
 
-/* A source stays in the caller's grid, so its box is a box of that grid. */
+/* A shared band needs two boxes of the source, which is not copied; so a task with a source has a
+ * band for each side. */
 int aperiodic_shape_bands(const shape *s, const box *of, uint64_t steps, band bands[6]) {
     int count = 0, k = s->halvings - 1;
     while (k > 0 && s->steps[k] < steps) k--;

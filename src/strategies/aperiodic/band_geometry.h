@@ -6,12 +6,12 @@
 
 /* Maximum number of step counts tried: the run's, a half, a quarter, ... */
 #define SHAPE_HALVINGS 24
-/* Maximum nesting of bands; the candidate says the steps at each level. */
+/* Maximum nesting of bands; the candidate contains the steps of each level. */
 #define SHAPE_LEVELS 3
 
 typedef struct shape {
     const stn_task *task;
-    /* Sides that transforms cannot serve: points near them are advanced by steps. */
+    /* Sides that transforms cannot serve: bands near them are recomputed. */
     bool stepped[3][2];
     double growth; /* per step, of the bound that aperiodic_shape_guess uses */
     int halvings;
@@ -32,14 +32,15 @@ typedef struct rows {
     int64_t from, at, count;
 } rows;
 
-/* The points near a side that a run of the box leaves wrong, with the points that they depend on;
- * or those near both sides of an axis in one box, where each half acts as the other's cut: wrong
- * values cross the seam between them as far as they would enter from a cut. This halves the number
- * of launches and doubles their blocks. */
+/* The points near a side that a run of the box leaves wrong, with the points that they depend on.
+ * One band may serve both sides of an axis: its two halves are adjacent, and wrong values cross the
+ * seam between them as far as they would enter from a cut. This halves the number of launches and
+ * doubles their blocks. */
 typedef struct band {
     box box;
-    int axis, parts;        /* parts 1: one side; 2: both sides */
-    rows seen[2], right[2]; /* rows copied into its box; rows that it corrects */
+    int axis, parts; /* parts 1: one side; 2: both sides */
+    /* Seen: rows copied into the band's box; right: rows that the band corrects */
+    rows seen[2], right[2];
 } band;
 
 /* False if the strategy has nothing to do; the reason is one phrase. */

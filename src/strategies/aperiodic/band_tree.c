@@ -1,8 +1,8 @@
 /* Plans and runs a tree of boxes. A box has two packed grids for ping-pong. The first round of the
  * whole grid reads the caller's input if that is packed too, and the last one writes the caller's
  * output, so that the workspace only holds every other round's result. A band's box is copied into
- * a grid of its own and its corrected points are copied back; a band that is only stepped is read
- * in place. Copies are plans too: a stencil of one tap. */
+ * a grid of its own and its corrected points are copied back; a band that is computed by single
+ * steps only is read in place. Copies are plans too: a stencil of one tap. */
 #include "strategies/aperiodic/band_tree.h"
 
 #include <stdint.h>
@@ -23,7 +23,7 @@ typedef struct maker {
     const levels *l;
     tree *tree;
     size_t *used; /* workspace bytes of the boxes that are in use at the same time */
-    int branch;   /* the branch that this is made for, from 1 on; 0: none */
+    int branch;   /* the branch (stream) of the boxes that are made, from 1 on; 0: none */
 } maker;
 
 /* ---- plans */
@@ -127,7 +127,7 @@ static stn_status make_stage(const maker *m, node *n, uint64_t steps, uint64_t r
         edge *e = &at->edges[at->count++];
         maker own = *m;
         if (forks) own.branch = 1 + i % STN_FORK_BRANCHES;
-        /* Otherwise bands run one after another and share memory. */
+        /* Bands that run one after another share memory. */
         *m->used = m->tree->grids = concurrent_end;
         e->band = bands[i];
         STN_TRY(make_edge(&own, n, steps, e, depth + 1, error));
@@ -182,7 +182,7 @@ static int first_grid(const maker *m, const division *d, const band *from) {
     return m->tree->rounds > 1 || copies ? 1 : 2;
 }
 
-/* from: the parent's band that this is; NULL, like the parent, for the root. */
+/* from: the band of `parent` that becomes this node; both are NULL for the root. */
 static stn_status make_node(const maker *m, const box *of, const int64_t origin[3], uint64_t steps, const node *parent,
                             const band *from, int depth, node **made, stn_error *error) {
     tree *t = m->tree;

@@ -21,7 +21,7 @@ typedef struct edge {
 /* `rounds` rounds of the same steps. */
 typedef struct stage {
     uint64_t rounds;
-    /* Owned; for the whole box, by transforms or, if nothing else is left, by steps. */
+    /* Owned; for the whole box, by transforms, or by steps if the box is not divided. */
     stn_plan *plan;
     edge edges[6];
     int count;
@@ -33,7 +33,8 @@ struct node {
     stn_grid_layout layout;
     stage stages[2];
     int count;
-    bool reads_other; /* it is stepped as a whole, reading the enclosing box in place */
+    /* The box is computed by single steps, and reads the enclosing box in place */
+    bool reads_other;
     /* Byte offsets of its two grids in the workspace; of the root: those that the caller's grids do
      * not replace. */
     size_t place[2];

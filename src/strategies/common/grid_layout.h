@@ -15,8 +15,8 @@ typedef struct stn_layouts {
 
 /* Packed, with rows padded to a multiple of 16 bytes. */
 stn_grid_layout stn_packed_layout(const int64_t n[3], stn_dtype dtype);
-/* Layouts for a run of `launches` launches. The workspace grid is packed; in place it has the
- * caller's layout, because it starts as a copy. */
+/* Layouts for a run of `launches` launches. The workspace grid is packed, but in place it has the
+ * caller's layout, because the run begins with a copy of the caller's grid. */
 stn_layouts stn_task_layouts(const stn_task *task, uint64_t launches);
 /* Elements of a 16-byte access along x if every row of every plane and grid is aligned to it,
  * otherwise 1. */

@@ -19,7 +19,7 @@
 
 #define CUT 0x1p-120L                  /* fraction of a power's sum that is cut off at either end */
 #define LEAST_TAIL 1e-300              /* smallest tail that a power can resolve */
-#define ABOVE (1 + 0x1p-40)            /* exceeds the rounding error of a sum of that many bounds */
+#define ABOVE (1 + 0x1p-40)            /* a factor above the rounding error of a sum of bounds */
 #define FEW_STEPS 32                   /* up to so many steps, reaches grow in jumps */
 #define MOST_POINTS 2048               /* longest power: squaring it takes a millisecond */
 #define MOST_STEPS (UINT64_C(1) << 40) /* steps times a radius must stay in 64 bits */
@@ -203,7 +203,7 @@ static int64_t cut_off(const power *p, int side, double tail, double *left) {
 
 /* ---- both methods */
 
-/* power_tail: the tail for S^f relative to the sum of `line` instead of norm; 0: no S^f is
+/* power_tail: the tail for S^f, relative to the sum of `line` instead of its norm; 0: S^f is not
  * computed. */
 static stn_reach search(const line *l, uint64_t steps, double tail, double power_tail) {
     stn_reach reach = {{(int64_t)l->low * (int64_t)steps, (int64_t)(l->count - 1 - l->low) * (int64_t)steps}, {0, 0}};

@@ -19,9 +19,9 @@ double stn_reach_tail(stn_dtype dtype);
  * and 3D from the |taps| summed over the other axes, which is exact for taps of one sign and never
  * too short. Cannot fail: at worst it returns steps * r. */
 stn_reach stn_reach_find(const stn_task *task, int axis, uint64_t steps, double tail);
-/* The largest reach over `each`, 2 each, .. count * each steps: drifting taps may reach further to
- * one side after some of them. Some of these step counts are evaluated, with a small margin for
- * those in between: test_reach.c has such taps. */
+/* The largest reach over `each`, 2 * each, .., count * each steps: the reach of taps that drift
+ * need not grow with the number of steps. Only some of these numbers are evaluated, with a small
+ * margin for those in between (test_reach.c has such taps). */
 stn_reach stn_reach_of_all(const stn_task *task, int axis, uint64_t each, uint64_t count, double tail);
 /* Whether the taps have the same reach along both axes, because their sums agree to rounding. */
 bool stn_reach_similar(const stn_task *task, int a, int b);

@@ -125,7 +125,7 @@ static double most_change(const stn_task *task, int axis, int64_t length) {
     return 2 * M_PI / (double)length * slope;
 }
 
-/* Most frequencies are far below the threshold, so their neighbours are below it as well and are
+/* Where |K| is far below the threshold, it is below it at neighbouring frequencies too, which are
  * skipped. */
 int64_t stn_symbol_retained(const stn_task *task, int axis, int64_t length, double decay_threshold) {
     scan s;

@@ -1,9 +1,9 @@
 /* Rounding error accumulated over many launches on few points.
  *
- * One step on few points is a matrix A. A launch's rounding errors are noise; i further launches
- * leave P(i) = |A^i|^2 / n of its square, relative to the data, which are scaled by the largest
- * eigenvalue. P decreases, so its sum over 2^j <= i < 2^(j+1) is at most 2^j P(2^j), which j
- * squarings of the matrix give.
+ * One step on n points, if they are few, is a matrix A, scaled by its largest eigenvalue. A
+ * launch's rounding errors are noise. After i further launches, P(i) = |A^i|^2 / n of their square
+ * is left, relative to the data. P decreases, so its sum over 2^j <= i < 2^(j+1) is at most 2^j
+ * P(2^j), which j squarings of the matrix give.
  *
  * Rows of A^i that become equal, or each other's negative, are points that hold the same number
  * from then on and have the same rounding errors. */
@@ -13,11 +13,11 @@
 #include <string.h>
 
 #define FEW 32 /* largest number of points of a matrix */
-/* Of the number of launches; afterwards only the dominant eigenvector remains. */
+/* Doublings of the number of launches; afterwards only the dominant eigenvector remains. */
 #define DOUBLINGS 16
 #define UNIT 0x1p-11           /* largest relative rounding error */
 #define ROUNDING (0.58 * UNIT) /* typical relative rounding error: stn_error_rounding */
-/* Error of a launch on stationary values; of two products the first one rounds too. */
+/* Error of a launch on stationary values: the first of two products rounds too. */
 #define STATIONARY_ERROR (1.3 * UNIT)
 /* A factor this close to a power of two changes values by few units. */
 #define STATIONARY_FACTOR 0x1p-8
@@ -191,9 +191,10 @@ static double off_from_two(double factor) {
 }
 
 /* Points that hold the same number v get s v in each launch. If s is a power of two, that is exact;
- * near one, v stays constant and its error is the same in all launches. Further off, v changes by a
- * whole number of units plus a fraction, which drifts from -1/2 to 1/2 in some 2 UNIT / off^2
- * launches and then repeats: the accumulated error is at most an eighth of them. */
+ * near one, v stays constant and its error is the same in all launches. Further off, v changes in
+ * each launch by a whole number of units plus a fraction, which drifts from -1/2 to 1/2 in some 2
+ * UNIT / off^2 launches and then repeats: the accumulated error is at most an eighth of that number
+ * of units. */
 static double error_of_equal_points(double factor, double launches) {
     const double off = off_from_two(factor);
     if (!(off > 0)) return 0;
@@ -221,10 +222,9 @@ static double sum_of_shares(const history *h, double end, bool roots) {
     return total;
 }
 
-/* Points that become stationary, between constant values or as a mean with a factor that is a power
- * of two, do not move when they should by less than half a unit: then all launches have the same
- * error, up to that size. Other errors are random, as are those of points that hold the same value.
- */
+/* Points become stationary between constant values, or as a mean with a factor that is a power of
+ * two. They then ignore changes of less than half a unit, and all launches have the same error, up
+ * to that size. Other errors are random, as are those of points that hold the same value. */
 static double error_of_few_points(const stn_task *task, int fused, double launches) {
     history h;
     const int points = (int)stn_mixed_points(task);
@@ -241,7 +241,7 @@ static double error_of_few_points(const stn_task *task, int fused, double launch
 double stn_rounding_accumulated(const stn_task *task, double launches, double many) {
     const double points = stn_mixed_points(task), steps = (double)task->steps;
     if (!(launches > 1)) return many;
-    /* The mean is one frequency of as many as there are points. */
+    /* The mean is one of as many frequencies as there are points. */
     if (points > FEW) return many + launches / points;
     const int fused = (int)fmin(fmax(1, rint(steps / launches)), 1 << 30);
     const double runs = fmax(1, steps / fused); /* a step may be a launch for each axis */

@@ -1,7 +1,7 @@
 /* Rounding error accumulated over many launches. On a grid of many points each launch's errors are
- * random and later launches smooth them. On few points they do not: of two points that converge to
- * the same value half of a launch's squared errors remain, and once they are equal, so are their
- * rounding errors, which averaging does not reduce. */
+ * random and later launches smooth them. On few points they do not: if two points converge to the
+ * same value, half of a launch's squared errors remains, and equal points have equal rounding
+ * errors, which averaging does not reduce. */
 #ifndef STN_STRATEGIES_COMMON_ROUNDING_ACCUMULATION_H
 #define STN_STRATEGIES_COMMON_ROUNDING_ACCUMULATION_H
 #include "problem/task.h"

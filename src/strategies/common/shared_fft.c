@@ -92,8 +92,8 @@ double stn_shared_fft_work(int64_t n) {
 
 enum { LANES_LOOKED_AT = 96, PADS = 6 };
 
-/* First elements of the accesses of each group of sixteen or eight lanes in a stage, and the line
- * of each lane; padding does not change them. */
+/* First elements of the accesses of each group of sixteen lanes (f64: eight) in a stage, and the
+ * line of each lane, without padding. */
 typedef struct lanes {
     int groups, busy, count[LANES_LOOKED_AT / 8]; /* busy: groups of lanes that have a butterfly */
     int base[LANES_LOOKED_AT], column[LANES_LOOKED_AT];
@@ -102,7 +102,7 @@ typedef struct lanes {
 static void fill_lanes(const stn_shared_fft *line, const int *stride, int stage, bool wide, lanes *to) {
     const int threads = (int)stn_min(line->threads * line->lines, LANES_LOOKED_AT), units = wide ? 8 : 16;
     const fft_stage here = stage_of(line, stage);
-    const bool foot = stage == line->stages - 1;
+    const bool is_last = stage == line->stages - 1;
     to->groups = to->busy = 0;
     for (int first = 0; first < threads; first += units) {
         int count = 0;
@@ -110,7 +110,7 @@ static void fill_lanes(const stn_shared_fft *line, const int *stride, int stage,
             const int j = lane / line->lines;
             if (j >= here.count) continue;
             to->base[first + count] =
-                foot ? last_stage_offset(line, stride, j) : j / here.stride * here.block + j % here.stride;
+                is_last ? last_stage_offset(line, stride, j) : j / here.stride * here.block + j % here.stride;
             to->column[first + count++] = lane % line->lines;
         }
         to->count[to->groups++] = count;

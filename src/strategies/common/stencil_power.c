@@ -30,8 +30,8 @@ stn_status stn_power_make(const stn_task *task, stn_power *power, stn_error *err
     return STN_OK;
 }
 
-/* Sums over the taps for `count` consecutive elements, four at a time, because each sum depends on
- * its own last addition. */
+/* Sums over the taps for `count` consecutive elements, four at a time: the additions of one sum
+ * wait for each other. */
 static void sum_row(const stn_task *task, const ptrdiff_t *back, const long double *place, int count, long double *to) {
     int x = 0;
     for (; x + 3 < count; x += 4) {

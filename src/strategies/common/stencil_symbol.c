@@ -104,11 +104,11 @@ typedef struct line {
     long double chebyshev[MOST_PLAIN + 1][MOST_PLAIN + 1];
 } line;
 
-/* A group of taps that differ only in their offset along the first of the other axes, a frequency
- * of which many lines share. With 1 - (1 - a)(1 - b) = b + a (1 - b), where a and b are the
- * distances of the two axes' factors from 1, the sum over the group is computed once for all these
- * lines. Where weights are symmetric along an axis, one group represents its mirror images too: b
- * and its conjugate leave the real part. */
+/* A group of taps that differ only in their offset along the first of the other axes. Many lines
+ * share a frequency of that axis, and the sum over the group is computed once for all of them: 1 -
+ * (1 - a)(1 - b) = b + a (1 - b), where a and b are the distances of the two axes' factors from 1.
+ * Where weights are symmetric along an axis, one group represents its mirror images too: b and its
+ * conjugate leave the real part. */
 typedef struct tap_group {
     int64_t across; /* offset along the second of the other axes */
     int number;     /* index of that offset */

@@ -43,16 +43,17 @@ size_t stn_symbol_angles(const stn_symbol *symbol, double *to);
  * frequencies. */
 double stn_symbol_largest(const stn_task *task, const int64_t length[3]);
 /* The threshold of 1 - |K| beyond which |K|^steps is below 2^-bits of the largest: such modes have
- * decayed. At most 0 where |K| grows that far. */
+ * decayed. At most 0 if no mode decays. */
 double stn_symbol_decay_threshold(double largest, uint64_t steps, int bits);
-/* The same where 1 - K^steps is needed as well: what is negligible relative to a growing maximum
- * may matter relative to 1. */
+/* The same if 1 - K^steps is needed as well: a mode that is negligible relative to a growing
+ * maximum may matter relative to 1. */
 double stn_symbol_decay_threshold_of_sum(double largest, uint64_t steps, int bits);
 /* Factors below 2^-bits of the largest count as 0 in the arithmetic of a dtype. */
 int stn_symbol_bits(stn_dtype dtype);
-/* The error of K^steps where |K| is small, because 1 - K has the absolute accuracy of 1. The
- * largest |K| is at least its root mean square over all frequencies, which follows from the
- * weights' squares. Where it is certainly below one half, each step has this error. */
+/* The error of K^steps if |K| is small: 1 - K is accurate relative to 1, not to K. The largest |K|
+ * is at least |K(0)|, and at least the root mean square over all frequencies, which is the root of
+ * the sum of squared weights. If the weights' magnitudes sum to less than one half, the errors of
+ * all steps add up. */
 double stn_symbol_cancellation_error(const stn_task *task);
 /* The predicted error of forward and inverse transforms of so many points, and of the power of a
  * symbol in the plain form or not. */

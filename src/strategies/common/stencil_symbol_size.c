@@ -78,9 +78,8 @@ static double lowest_corner(const stn_task *task) {
 }
 
 /* A transform's rounding errors are equally large at every frequency, so one step multiplies them
- * by the root mean square of K, which equals the root of the sum of the squared weights. Of data
- * from 0 to 1 the mean has three quarters of the sum of squares, and a step multiplies it by K at
- * 0. */
+ * by the root mean square of K, the root of the sum of the squared weights. In random data from 0
+ * to 1 the mean has three quarters of the sum of squares; a step multiplies it by K(0). */
 static double cancelling(const stn_task *task) {
     double sum = 0, squares = 0;
     if (task->steps > 1 || task->snapshots > 1 || task->sum) return stn_error_cancellation(task);
@@ -100,10 +99,10 @@ double stn_symbol_cancellation_error(const stn_task *task) {
     return sizes > 0 ? stn_error_rounding(STN_F64) * often / least : 0;
 }
 
-/* Two transforms, each with log2 N random rounding errors, and those of their roots (largest for
- * long lines in f32), not below measured errors (tests/strategies/test_errors.c); the symbol's
- * power, whose error grows with the logarithm of T where K is real and above -1, otherwise with T;
- * one rounding on store. */
+/* The sum of the errors of two transforms, each with log2 N random rounding errors and those of its
+ * roots (largest for long lines in f32; tests/strategies/test_errors.c measures them); of the
+ * symbol's power, which grows with the logarithm of T if K is real and above -1, otherwise with T;
+ * and of one rounding on store. */
 double stn_symbol_error(const stn_task *task, double points, bool plain) {
     const bool wide = task->dtype == STN_F64;
     double levels = log2(points + 1), steps = (double)task->steps * (double)task->snapshots;

@@ -1,5 +1,5 @@
-/* What kernels of a system's assignments read, and their text: the assignment as straight-line code
- * of CUDA. */
+/* Arrays and numbers that the kernels of a system's assignments read, and the assignments as
+ * straight-line CUDA code. */
 #ifndef STN_STRATEGIES_COMMON_SYSTEM_CODE_H
 #define STN_STRATEGIES_COMMON_SYSTEM_CODE_H
 #include "plan/plan.h"
@@ -29,15 +29,16 @@ typedef struct stn_system_reads {
     int number_of[STN_SYSTEM_MAX_COEFFICIENTS];
 } stn_system_reads;
 
-/* The program of an assignment, a value an instruction. The caller clears it, also on failure. */
+/* The program of an assignment: each instruction computes one value. The caller clears it, also on
+ * failure. */
 stn_status stn_system_code_program(const stn_system_task *task, const stn_system_equation *equation,
                                    stn_system_program *program, stn_error *error);
 
 /* The axis along which blocks march: the slowest one of more than one point, z or y. */
 int stn_system_march(const stn_system_task *task);
 
-/* Begins an empty list; adds what a program reads to it (false: it is full); counts the values of
- * the complete list. */
+/* begin makes an empty list, add adds all that a program reads (false: the list is full), end
+ * counts the values of the complete list. */
 void stn_system_reads_begin(stn_system_reads *reads);
 bool stn_system_reads_add(const stn_system_task *task, const stn_system_program *program, stn_system_reads *reads);
 void stn_system_reads_end(const stn_system_task *task, stn_system_reads *reads);
@@ -52,7 +53,7 @@ void stn_system_render_sides(const stn_system_task *task, const stn_system_reads
 /* Renders the body of a function of `around` that returns the assigned value. */
 void stn_system_render_program(const stn_system_task *task, stn_system_reads *reads, const stn_system_program *program,
                                stn_text *text);
-/* Stores in the values the constants of sides, behind the numbers, or an execution's numbers. */
+/* Store the constants of sides in the values, after the numbers; store an execution's numbers. */
 void stn_system_put_constants(const stn_system_task *task, const stn_system_reads *reads, unsigned char *values);
 void stn_system_put_numbers(const stn_system_task *task, const stn_system_reads *reads, const double *numbers,
                             unsigned char *values);

@@ -183,7 +183,7 @@ static stn_status make_transforms(stn_plan *plan, cublas_state *state, const stn
         STN_TRY(cublas_transform(s, i == FORWARD ? s->from : s->to, i == BACK && !sums, &fft, error));
         stn_status status =
             stn_cufft_plan_create(cufft, plan->context->device, &fft, &state->transform[i], &own, error);
-        /* a driver too old for it: ours may do */
+        /* The driver is too old for the library; our kernels may run. */
         if (status == STN_ERROR_DRIVER) status = STN_ERROR_UNSUPPORTED;
         if (status != STN_OK) return status;
         if (own > *work) *work = own;

@@ -84,7 +84,7 @@ static stn_status launch(const stn_kernel *kernel, int64_t blocks, unsigned x, u
     return stn_module_launch(kernel->module, &how, arguments, error);
 }
 
-/* A block keeps its column of tiles; BUSY blocks are enough to keep a GPU busy. */
+/* A block keeps its column of tiles; BUSY blocks suffice to use the whole GPU. */
 static stn_status launch_tiles(const stn_kernel *kernel, const void *from, void *to, int64_t rows, int64_t along,
                                const cublas_axes *axes, void *stream, stn_error *error) {
     enum { BUSY = 1 << 12 };

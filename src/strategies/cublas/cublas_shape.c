@@ -111,7 +111,7 @@ stn_gemm cublas_sum(const cublas_shape *s) {
     return g;
 }
 
-/* For each item: Y^T (points x to) = X^T (points x from) S; backward: the adjoint of S. */
+/* For each item: Y^T (points x to) = X^T (points x from) S; backward to x: times conj(S)^T. */
 stn_gemm cublas_skip(const cublas_shape *s) {
     const stn_layer *layer = s->layer;
     stn_gemm g = product(s, !layer->real, s->points, s->to, s->from, layer->batch);

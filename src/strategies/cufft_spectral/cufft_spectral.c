@@ -135,7 +135,7 @@ static stn_status make_transform(const stn_plan *plan, const stn_cufft *cufft, c
     size_t bytes;
     stn_error why;
     const stn_status status = stn_cufft_plan_create(cufft, plan->context->device, fft, made, &bytes, &why);
-    if (status == STN_ERROR_DRIVER) /* the driver is too old; others may do */
+    if (status == STN_ERROR_DRIVER) /* the driver is too old for cuFFT; other strategies may run */
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s", why.message);
     if (status != STN_OK) return stn_fail(error, status, "%s", why.message);
     if (bytes > *own) *own = bytes;

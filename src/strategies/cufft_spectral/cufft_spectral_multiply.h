@@ -16,8 +16,8 @@ typedef struct cufft_spectral_multiply {
 
 /* The form of a task's symbol along its rows. */
 stn_symbol cufft_spectral_symbol(const stn_task *task);
-/* The frequencies that are multiplied, [batch][count[0]][count[1]][count[2]], dense: all of a half
- * spectrum, or some of those along the last two axes. */
+/* The frequencies that are multiplied, a dense array [batch][count[0]][count[1]][count[2]]: a half
+ * spectrum, or a part of it along the last two axes. */
 typedef struct cufft_spectral_range {
     stn_dtype inner; /* arithmetic type */
     int64_t first[3], count[3];

@@ -125,7 +125,7 @@ static size_t gather_arguments(const stn_task *task, const direct_shape *shape, 
     h.nz = task->n[0], h.ny = task->n[1], h.nx = task->n[2];
     h.in_z = in->stride[0], h.in_y = in->stride[1], h.in_x = in->stride[2], h.in_batch = in->batch;
     h.out_z = out->stride[0], h.out_y = out->stride[1], h.out_x = out->stride[2], h.out_batch = out->batch;
-    /* Each thread continues in a grid-stride loop. */
+    /* Fewer blocks suffice: each thread continues in a grid-stride loop. */
     *blocks = stn_min(stn_div_up(points, shape->threads[2]), INT64_C(1) << 30);
     memcpy(arguments, &h, sizeof h);
     return sizeof h;

@@ -24,13 +24,13 @@ typedef struct direct_shape {
     int threads[3];  /* threads of a block along z, y, x */
     int blocks;      /* blocks that must fit on a multiprocessor */
     int unroll;      /* planes unrolled in the marching loop */
-    int column_loop; /* blocks at an edge along x only have a marching loop of their own */
+    int column_loop; /* COLUMN_LOOP of direct_tile.cu */
     int rank;        /* rank in the list of shapes for the problem, best first */
     int fused;       /* steps a launch */
-    int points;      /* direct_time_*: points along x of a lane */
+    int points;      /* direct_time_*: points of a lane along x */
     int mirror;      /* direct_time_*: DIRECT_MIRROR_* bits */
     int operations;  /* direct_time_*: arithmetic instructions a point and step */
-    int skewed;      /* DIRECT_TILE: by direct_skew, on rows of any length */
+    int skewed;      /* DIRECT_TILE: 1 if direct_skew computes it, on rows of any length */
 } direct_shape;
 _Static_assert(sizeof(direct_shape) <= sizeof(stn_candidate), "a shape is a candidate");
 

@@ -5,7 +5,7 @@
 
 #include "base/arith.h"
 
-/* Rows begin at lines of memory where that moves them by a small part of a row. */
+/* Rows begin at cache lines or sectors if that moves them by at most 1 / LEAST_PARTS of a row. */
 enum { SECTOR_BYTES = 32, LINE_BYTES = 128, LEAST_PARTS = 64 };
 
 static int64_t element_bytes(const stn_task *task) { return (int64_t)stn_dtype_size(task->dtype); }

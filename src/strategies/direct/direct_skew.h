@@ -6,10 +6,10 @@
 /* Whether one skew serves the input and the output: their rows have the same offsets within words
  * of `vector` elements. */
 bool direct_skew_serves(const stn_task *task, int vector);
-/* Elements by which a row begins later in a word than the row before it, along kernel axes z and y:
- * at most half a word in either direction. */
+/* Place of a row's first element within a word, less that of the row before it along kernel axes z
+ * and y, in elements: at most half a word in either direction. */
 void direct_skew(const stn_task *task, const direct_shape *shape, int skew[2]);
-/* Elements, from a word to 128 bytes, that pitches of the skewed grid are multiples of. */
+/* The alignment of the skewed grid's pitches in elements, from a word to 128 bytes. */
 int direct_skew_alignment(const stn_task *task, const direct_shape *shape);
 /* Least and greatest skewed offset of the taps along x; at most and at least 0. */
 void direct_skewed_reach(const stn_task *task, const direct_shape *shape, int64_t reach[2]);

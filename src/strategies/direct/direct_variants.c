@@ -37,7 +37,7 @@ static bool make_variant(const stn_task *task, const stn_machine *machine, const
                          direct_shape *to) {
     *to = *from;
     bool one_step = from->fused == 1, is_block = from->kernel == DIRECT_TIME_TILE && from->threads[1] > 1;
-    /* Smallest change of blocks that matters. */
+    /* The smallest change of the number of blocks that has an effect. */
     int some = one_step ? (from->blocks + 3) / 4 : is_block ? 1 : 4;
     to->blocks += by.blocks * some;
     to->chunk = times_power(from->chunk, by.chunk);

@@ -1,6 +1,6 @@
 /* Shapes of the one-step kernels. The rules were tuned on an H200: in 2D short marching loops of
- * many small blocks reach 93-99% of the copy bandwidth; too few resident threads cost most, so
- * blocks are as many as registers allow. */
+ * many small blocks reach 93-99% of the copy bandwidth; too few resident threads cost most, so a
+ * multiprocessor gets as many blocks as registers allow. */
 #include "strategies/direct/one_step.h"
 
 #include "base/arith.h"
@@ -8,7 +8,7 @@
 #include "strategies/direct/direct_skew.h"
 #include "strategies/direct/tap_order.h"
 
-#define ARGUMENT_BYTES 3900 /* of the 4 KiB of kernel arguments, less the header */
+#define ARGUMENT_BYTES 3900 /* bytes of the 4 KiB of kernel arguments that follow the header */
 #define UNROLLED_FMAS 6000  /* more FMAs than this take seconds to compile */
 #define LINE_REACH 32
 #define SAME_RANK (-1) /* rank of a shape that shares the rank of its predecessor */
@@ -81,7 +81,7 @@ static bool extents_hold(const stn_task *task, const stn_machine *machine, void 
     for (int axis = 0; axis < 3; axis++) {
         int64_t reach = stn_max(task->reach[axis][0], task->reach[axis][1]);
         int64_t least = axis < 2 ? reach + 1 : stn_round_up(reach, shape->vector) + shape->vector;
-        /* Points near both sides are counted apart. */
+        /* Points near the low and the high side must be different ones. */
         if (shape->skewed) least = stn_max(least, task->reach[axis][0] + task->reach[axis][1]);
         if (shape->skewed && axis < 2 && task->n[axis] > MOST_SKEWED_ROWS) return false;
         if (task->n[axis] < (reach ? least : 1) || task->n[axis] > INT32_MAX / 2) return false;
@@ -209,8 +209,8 @@ static size_t shapes_of_vector(const stn_task *task, const stn_machine *machine,
     return count;
 }
 
-/* Whether shapes with half as many points an access are candidates too: eight points a thread spill
- * in 3D (512^3, 7 taps: 0.216 ms; with two points an access 0.208 ms). */
+/* Whether shapes with fewer points an access are candidates too: eight points a thread spill
+ * registers in 3D (512^3, 7 taps: 0.216 ms; with two points an access 0.208 ms). */
 static bool may_spill(const stn_task *task, int vector) {
     return task->rank == 3 && task->dtype == STN_F16 && vector == 8;
 }
@@ -219,8 +219,8 @@ static size_t tile_shapes(const stn_task *task, const stn_machine *machine, dire
     const int full = 16 / (int)stn_dtype_size(task->dtype), widest = direct_widest_vector(task);
     size_t count = 0;
     direct_shape tried[4];
-    /* Uneven rows by direct_skew, with fewer points an access where that has no shape; then aligned
-     * accesses, as wide as they can be. */
+    /* First direct_skew for uneven rows, with fewer points an access if it has no shape; then
+     * aligned accesses, as wide as possible. */
     for (int uneven = widest < full; uneven >= 0; uneven--) {
         const size_t own = count;
         int vector = uneven ? full : widest;

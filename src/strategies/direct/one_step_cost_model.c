@@ -7,7 +7,7 @@
 
 /* Fitted to some 110 measured candidates of direct_tile and 13 of direct_line on an H200. Cycles
  * are those of a multiprocessor. Memory time and warp time overlap: they are combined by a p-norm.
- * Fixed launch time is added to it. */
+ * The launch time is added. */
 static const struct {
     /* Exponent p of the norm; seconds a launch, besides machine->launch_seconds. */
     double overlap_exponent, launch_seconds;
@@ -16,20 +16,20 @@ static const struct {
     double l2_fraction, l2_copy_factor;
     double reread_copy_factor; /* L2 bandwidth for overlapping windows, in copy bandwidths */
     double fma, convert;       /* relative to the FMA rate; f16 is also converted */
-    /* Cycles of a resident warp: an access to one of its own planes, to a halo plane. */
+    /* Cycles of one of many resident warps: of an access to its own planes, and to a halo plane. */
     double load_cycles, halo_cycles;
-    /* Factor for accesses of two bytes a lane, half a wavefront (14313 x 2325, f16, 29 taps: 0.151
-     * ms). */
+    /* Factor for accesses of two bytes a lane (14313 x 2325, f16, 29 taps: 0.151 ms). */
     double narrow_factor;
-    /* Cycles of a lone warp: a plane, and each further 16-byte access of a lane. */
+    /* Cycles of a warp that waits alone: of a plane, and of each further 16-byte access of a
+     * lane. */
     double plane_cycles, access_cycles;
     /* Cycles where a block folds points past a side back into the grid: for each plane past the
      * first two, and for each element of an access there. */
     double fold_cycles, fold_element_cycles;
     double edge_factor; /* factor for blocks at an edge */
-    /* Factor for direct_skew in 2D and 3D in f64, f32, f16, for points near sides and words of halo
-     * planes: measured with 8191 to 8194 columns in 2D, 511 to 514 in 3D; 3D in f64 is an
-     * estimate. */
+    /* Factor for the additional work of direct_skew (points near sides, words of halo planes), in
+     * 2D and 3D, in f64, f32, f16: measured with 8191 to 8194 columns in 2D, 511 to 514 in 3D; 3D
+     * in f64 is an estimate. */
     double skewed_factor[2][3];
     /* Factor for accesses of 8 and 4 bytes in 2D in f64 and f32; of 1, 2, 4 and 8 points in 3D in
      * f16, where 8 spill (511 to 514 columns, 7 taps: 0.285, 0.208, 0.168 and 0.216 ms). */
@@ -64,7 +64,7 @@ static const struct {
 static const struct {
     double fma, convert, load_cycles; /* load_cycles: cycles of a 16-byte access of each lane */
     double runs_factor;               /* factor for several runs a thread */
-    /* Cycles of a tap of a warp in f64, f32, f16; in 3D, whose planes are far apart. */
+    /* Cycles of a warp's tap in f64, f32, f16; and in 3D, where planes are far apart. */
     double gather_cycles[3], gather_3d_cycles;
     /* Per-point overhead in taps; cycles of a tap where little hides latency. */
     double gather_overhead_taps, gather_chain_cycles;
@@ -73,8 +73,8 @@ static const struct {
      * four in f64. */
     double any_point_cycles, any_axis_cycles, any_tap_cycles, any_f64_tap_cycles;
     /* direct_any in 3D, whose planes are far apart: cycles of a tap between fixed sides, past any
-     * other side (each index is folded), and the factor for more than a hundred taps. Fitted to
-     * runs of 7 to 729 taps. */
+     * other side (each index is folded), and with the factor for more than a hundred taps. Fitted
+     * to runs of 7 to 729 taps. */
     double any_3d_fixed_cycles, any_3d_cycles, any_many_taps_factor;
 } other = {.fma = 1,
            .convert = 4.2,

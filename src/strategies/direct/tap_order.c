@@ -49,7 +49,7 @@ int direct_time_operations(const stn_task *task, const direct_shape *shape, int 
             plane += o[key[0]] == z && (!mx || o[key[1]] >= 0);
         }
         count += plane;
-        /* Added to two outputs; for the newest one it initialises the sum. */
+        /* The plane's sum is added to two outputs; the newest output begins with it. */
         if (mz && z && plane) count += z == -reach ? 1 : 2;
     }
     for (int64_t x = 1; mx && x <= direct_reach(task, shape, 2);

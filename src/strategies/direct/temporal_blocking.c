@@ -67,8 +67,8 @@ static bool refreshes(const stn_task *task, const direct_shape *shape) {
 
 /* Rates of these kernels on an H200. */
 static const struct {
-    /* Instructions a point and step: a * (arithmetic instructions) + fixed + of_launch / (steps a
-     * launch). */
+    /* Instructions for each point and step: a * (arithmetic instructions) + fixed + of_launch /
+     * (steps of a launch). Rows: 1D, 2D, 3D. */
     double a, fixed, of_launch;
 } spent[] = {{0.95, 0.3, 0}, {0.65, 0, 37}, {0.9, 3, 30}};
 enum { SPENT_LINE, SPENT_F64_3D, SPENT_3D };
@@ -81,10 +81,9 @@ static const struct {
     /* Delay of a wave's last tile, in tiles; factor for whole waves. */
     double late_tiles, wave_factor;
     double copy_fraction; /* fraction of the copy bandwidth */
-    /* Fraction of the copy bandwidth for 1D tiles, which are read, stepped and written one
-         * after another. */
+    /* Fraction of the copy bandwidth in 1D, where a warp reads, computes and writes in turn. */
     double line_copy_fraction;
-    /* Cycles a point of a lane, in tiles at an edge, which read point by point. */
+    /* Cycles for each point of a lane in tiles at an edge, which are read point by point. */
     double line_edge_cycles;
 } rates = {3, 0.6, 40, 20, 150, 0.3, 1.07, 0.88, 0.5, 220};
 /* Rates in 2D, fitted to 40 measured candidates. Cycles are those of a warp scheduler for a warp's
@@ -94,7 +93,8 @@ static const struct {
     double instruction_cycles, stage_issue_cycles;
     /* Cycles of an iteration: load and store of each point of a lane; each spilled word. */
     double point_cycles, spill_cycles;
-    /* Cycles of a stage that waits for its own chain: for each instruction, and fixed. */
+    /* Cycles of a stage that waits for its own dependency chain: for each instruction, and in
+     * addition. */
     double chain_cycles, stage_cycles;
     double late_tiles; /* time of the last tile, alone and at an edge, in tiles */
     /* Fraction of the edge cost that shows when there are several waves (10240^2, 9 taps, 10
@@ -139,7 +139,7 @@ static load load_of(const stn_task *task, const stn_machine *machine, const dire
     l.tiles = (double)(tiles[0] * tiles[1] * tiles[2] * task->batch);
     l.iterations = line ? 1 : shape->chunk + 2.0 * shape->fused * direct_reach(task, shape, 0);
     l.iteration_seconds = points * spent / rate;
-    /* Four warps issue at once. */
+    /* A multiprocessor has four warp schedulers. */
     int warps = shape->threads[1] * shape->threads[2] / DIRECT_TIME_LANES;
     double instructions = count * shape->points * shape->rows * (double)stn_div_up(warps, 4);
     l.latency = shape->fused *
@@ -150,7 +150,7 @@ static load load_of(const stn_task *task, const stn_machine *machine, const dire
     return l;
 }
 
-/* Words of partial sums and addresses of a lane that exceed its registers, in 2D. */
+/* In 2D, the words of a lane's partial sums and addresses that its registers do not hold. */
 static double spilled(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
     const int words = task->dtype == STN_F64 ? 2 : 1, sums = 2 * direct_reach(task, shape, 0) * shape->points;
     const double room = fmin(255, (double)machine->registers_per_multiprocessor / (DIRECT_TIME_LANES * shape->blocks));
@@ -179,7 +179,7 @@ static double plane_seconds(const stn_task *task, const stn_machine *machine, co
     const double left = (l->tiles - whole * at_once) / machine->multiprocessors;
     const double full = plane_iteration(task, machine, shape, shape->blocks);
     const double rest = left > 0 ? plane_iteration(task, machine, shape, left) : 0;
-    /* Edge tiles are in all waves, not only in the last. */
+    /* Edge tiles occur in all waves, not only in the last. */
     const double spread = whole > 0 ? plane.edge_fraction : 1;
     const double settling = refreshes(task, shape) ? spread * shape->fused * rates.refresh_cycles : 0;
     const double last = plane.late_tiles * ((whole > 0 ? full : rest) + settling);
@@ -199,8 +199,9 @@ static double work_seconds(const stn_task *task, const stn_machine *machine, con
 }
 
 /* Sets shape->chunk to the cheapest number of rows of a tile: long tiles recompute fewer rows,
- * short tiles fill the last wave. 2D tiles that recompute more than a fifth pay only where the grid
- * has hardly a wave of tiles (4096^2 in f32, 10 steps: 53 rows 0.115 ms, 106 rows 0.148 ms). */
+ * short tiles fill the last wave. 2D tiles that recompute more than a fifth of their rows are fast
+ * only if the grid has about one wave of tiles (4096^2 in f32, 10 steps: 53 rows 0.115 ms, 106 rows
+ * 0.148 ms). */
 enum { LEAST_PART = 10, LEAST_PART_OF_FEW = 5, MANY_WAVES = 2 };
 static void fit_chunk(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
     const int reach = direct_reach(task, shape, 0);
@@ -349,7 +350,7 @@ static bool blocks_hold(const stn_task *task, const stn_machine *machine, void *
 
 static stn_constraint *const constraints[] = {
     steps_hold,      /* a launch makes two steps or more, and no more than the run has */
-    reach_holds,     /* the points and rows of a lane reach as far as the taps */
+    reach_holds,     /* taps reach no further than the points and rows of one neighbouring lane */
     own_points_hold, /* a tile is wider than the margins that its neighbours compute too */
     registers_hold,  /* the sums of all fused steps stay in a lane's registers */
     shared_holds,    /* the planes of a tile fit a block's shared memory */
@@ -362,7 +363,7 @@ static bool fits(const stn_task *task, const stn_machine *machine, direct_shape 
 }
 
 bool direct_time_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, bool chunk) {
-    /* Not a valid shape. */
+    /* A change may have made the shape invalid. */
     if (shape->blocks < 1 || shape->chunk < 1 || shape->points < shape->vector) return false;
     if (!fits(task, machine, shape)) return false;
     if (chunk && shape->kernel != DIRECT_TIME_LINE) fit_chunk(task, machine, shape);

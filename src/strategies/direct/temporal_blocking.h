@@ -13,8 +13,8 @@ size_t direct_time_shapes(const stn_task *task, const stn_machine *machine, dire
 /* Revalidates a shape after its points, blocks or fused changed; false when no kernel takes it.
  * chunk: also choose shape->chunk again. */
 bool direct_time_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, bool chunk);
-/* Seconds of one launch of shape->fused steps. *computed: points computed in each step, with points
- * that several tiles compute counted for each of them. */
+/* Seconds of one launch of shape->fused steps. *computed: points computed in each step; a point
+ * counts once for each tile that computes it. */
 double direct_time_launch_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape,
                                   double *computed);
 

@@ -39,7 +39,7 @@ static choice choose(const stn_task *task, const stn_machine *machine, int fused
     return (choice){STN_FACES_STRIPS, {.fused = fused}, faces_strips_seconds(task, machine, fused)};
 }
 
-/* Strategies ask for the same again: for each of their candidates, and for each length of chunks.
+/* Results are cached, because strategies need them for each candidate and each length of chunks.
  * The key is all that tiles depend on. */
 static double tile_seconds(const stn_task *task, const stn_machine *machine, int fused) {
     int64_t numbers[13] = {fused, task->dtype, task->rank, task->n[0], task->n[1], task->n[2], task->batch};

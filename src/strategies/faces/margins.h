@@ -2,8 +2,8 @@
  *
  * A launch that fuses f steps into one operator is correct only where no tap of the f steps reaches
  * past a face: f * reach points inside each side that does not wrap. After the strategy's own
- * launch, another launch steps these margins, f steps in shared memory (faces_tile.cu); with too
- * many taps, they are small tasks of strategy direct (strips.h).
+ * launch, another launch computes the f steps of these margins in shared memory (faces_tile.cu),
+ * or, for stencils with too many taps, small tasks of strategy direct do (strips.h).
  *
  * This header is the folder's only interface: strategies include nothing else of it. */
 #ifndef STN_STRATEGIES_FACES_MARGINS_H

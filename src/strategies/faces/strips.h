@@ -1,6 +1,6 @@
 /* Strips: margins of fused steps at the faces of a grid, for stencils with too many taps for
  * faces_tile.cu. The two margins of an axis form one small task for strategy direct, on a grid that
- * keeps only the points along that axis which f steps of the margins depend on:
+ * has only the points on which f steps of the margins depend:
  *
  *     0    m0   depth0            n - depth1   m1   n
  *     |####|.....|                     |.....|####|

@@ -153,7 +153,7 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
     for (int i = 0; i < state->passes.count; i++) {
         const fft_pass *pass = &state->passes.pass[i];
         const void *from = pass->from == FFT_IN ? in : pass->from == FFT_OUT ? out : workspace;
-        /* passes that work in place do so in `out` */
+        /* In-place passes work in `out`. */
         void *to = pass->to == FFT_WORK ? workspace : out;
         STN_TRY(launch(plan, i, from, to, stream, error));
     }

@@ -17,7 +17,7 @@
 
 enum { SHORT_COLUMN = 2048 }; /* points; with ONLY_ROWS, longer columns take two passes */
 
-/* Whether fft_line is estimated to be faster at a pass that fft_shared can take. */
+/* Whether fft_line is estimated to run a pass faster than fft_shared can. */
 static bool line_is_faster(const stn_fft *fft, const stn_machine *machine, const fft_state *state, int i) {
     const fft_pass *pass = &state->passes.pass[i];
     fft_line_shape shape;
@@ -28,7 +28,7 @@ static bool line_is_faster(const stn_fft *fft, const stn_machine *machine, const
                fft_shared_seconds(pass, &state->shared_shape[i], fft->dtype, machine);
 }
 
-/* The passes of a cosine or sine transform: in shared memory, columns in clusters' or not. */
+/* The passes of a cosine or sine transform, by fft_cosine; columns in clusters of blocks or not. */
 static bool find_cosine_shapes(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate,
                                fft_state *state, char *reason, size_t size) {
     const int way = candidate->values[IN_SHARED_MEMORY];
@@ -113,8 +113,7 @@ static bool passes_hold(const stn_task *none, const stn_machine *machine, void *
     return fft_find_shapes(f->fft, machine, f->candidate, &f->state, reason, sizeof reason);
 }
 
-/* Whether any pass uses the kernels that the candidate asks for: fft_line is the default for
- * others. */
+/* Whether any pass uses the kernels that the candidate asks for; fft_line runs all other passes. */
 static bool kernel_holds(const stn_task *none, const stn_machine *machine, void *of) {
     const trial *f = of;
     const int *values = f->candidate->values;
@@ -147,7 +146,7 @@ static bool is_distinct(const stn_task *none, const stn_machine *machine, void *
             any = any || (fft_by_shared_memory(&f->state, i) && f->state.shared_shape[i].shares > 1);
         return any;
     }
-    /* no fft_line */
+    /* A candidate without a pass by fft_line is not distinct. */
     if (values[FASTER_OF_BOTH] && !changes_passes(f, machine, FASTER_OF_BOTH, 0, true)) return false;
     if (values[IN_SHARED_MEMORY] != ONLY_ROWS) return true;
     /* Is there a column that ONLY_ROWS splits? */

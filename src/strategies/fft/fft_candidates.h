@@ -27,11 +27,12 @@ enum {
     WIDTH,            /* 1 and -1: longer and shorter accesses of fft_line */
     IN_SHARED_MEMORY, /* fft_shared runs lines that fill shared memory: which ones, see below */
     PADDED,           /* half spectra have padded rows between passes */
-    /* of these lines, fft_line runs those at which it is estimated to be faster */
+    /* of the lines that IN_SHARED_MEMORY names, fft_line runs those for which it is estimated to be
+     * faster */
     FASTER_OF_BOTH
 };
-/* All lines; only contiguous ones (accesses of columns are short); columns in clusters of
- * blocks. */
+/* Values of IN_SHARED_MEMORY: all lines; only contiguous ones (accesses of columns are short); all
+ * lines, columns in clusters of blocks. */
 enum { ALL_LINES = 1, ONLY_ROWS = 2, CLUSTER_COLUMNS = 3 };
 
 static inline bool fft_by_cluster(const fft_state *state, int i) {
@@ -43,7 +44,7 @@ static inline bool fft_by_shared_memory(const fft_state *state, int i) {
 /* Finds the passes and their shapes; false, with the reason, if there are none. */
 bool fft_find_shapes(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate, fft_state *state,
                      char *reason, size_t size);
-/* The strategy's operations of these names. */
+/* The strategy's members `applies` and `candidates`. */
 bool fft_applies(const stn_fft *fft, const stn_machine *machine, char *reason, size_t reason_size);
 size_t fft_candidates(const stn_fft *fft, const stn_machine *machine, stn_candidate *list, size_t most);
 #endif

@@ -92,7 +92,7 @@ size_t fft_line_shared(const fft_pass *pass, const fft_line_shape *shape, stn_dt
 
 /* ---- the shape */
 
-/* Registers per thread, tuned on an H200. A real transform holds its points twice. */
+/* Registers per thread, tuned on an H200. In a real transform a thread holds its points twice. */
 static int registers(const fft_pass *pass, const fft_line_shape *shape, stn_dtype dtype) {
     int words = fft_points_per_thread(shape) * (dtype == STN_F64 ? 4 : 2);
     bool real = pass->load_real || pass->store_real;
@@ -132,9 +132,9 @@ static int threads_for(const fft_pass *pass, int least) {
     return pass->load_real || pass->store_real ? (int)stn_min(least, 128) : least;
 }
 
-/* The output columns of a block begin at one offset from a cache line, which differs between
- * blocks. If a tile begins earlier by that offset, it writes whole cache lines. This is so for rows
- * of a half spectrum, which have an odd number of elements, when a block has every 16th row. */
+/* Returns the elements of a cache line if tiles begin earlier, so as to write whole cache lines;
+ * otherwise 0. This requires that all output columns of a block have the same offset from a cache
+ * line: rows of a half spectrum have an odd number of elements, so a block takes every 16th row. */
 static int shift_of(const fft_pass *pass, stn_dtype dtype) {
     const int unit = 128 / 2 / (int)stn_dtype_size(dtype);
     const fft_loop *l = pass->loop;
@@ -178,10 +178,10 @@ bool fft_line_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine
 
 /* Factors for columns whose points are spread over a large grid: rows begin at whole sectors; not
  * so on one side; on neither side. Measured on an H200. */
-/* bytes of a large grid */
+/* Grids of more bytes are large. */
 #define LARGE_GRID 64e6
 static const double spread_rates[2][3] = {{0.9, 0.77, 0.6}, {0.93, 0.8, 0.6}}; /* f64, f32 */
-/* output rows of a large grid begin inside sectors; a low guess */
+/* Factor if output rows of a large grid begin inside sectors; a low guess. */
 static const double unaligned_rows = 0.97;
 
 bool fft_is_spread(const fft_pass *pass, stn_dtype dtype) {
@@ -208,8 +208,8 @@ static int unaligned_sides(const fft_pass *pass, const fft_line_shape *shape, in
     return uneven(pass->in_stride, l[1].in, l[2].in, sector) + uneven(pass->out_stride, l[1].out, l[2].out, sector);
 }
 
-/* Measured: roots between launches cost a seventh; transposing from input to output gains a
- * twentieth. */
+/* Measured: twiddle factors between launches take a seventh of the bandwidth; transposing from
+ * input to output is a twentieth faster. */
 double fft_line_bandwidth(const fft_pass *pass, const fft_line_shape *shape, stn_dtype dtype) {
     double part = shape->part;
     int64_t sector = 32 / 2 / (int64_t)stn_dtype_size(dtype);

@@ -13,8 +13,8 @@
  * Rows of a half spectrum have an odd number of elements, so that its columns are not aligned to
  * cache lines. With `padded`, only the first pass of a C2R or the last of an R2C reads or writes
  * such rows: in between, the half spectrum is in the workspace with padded rows. Columns of a C2R
- * in two passes then stay in place there, X[k1 + N1 k2] at row N2 k1 + k2, and the pass along the
- * rows restores the order. */
+ * in two passes then stay in place there, X[k1 + N1 k2] at row N2 k1 + k2, and the pass along x
+ * restores the order. */
 #include "strategies/fft/fft_passes.h"
 
 #include <math.h>
@@ -91,8 +91,8 @@ static void add_loop(loops *l, int64_t n, int64_t in, int64_t out) {
     if (n > 1) l->loop[l->count++] = (fft_loop){n, in, out};
 }
 
-/* A loop over an axis that is not transformed; on the way out of the workspace it restores the
- * order. */
+/* Adds loops over an axis that is not transformed; if its frequencies are mixed in the workspace,
+ * they restore the order. */
 static void add_axis(loops *l, const step *s, int axis) {
     int64_t n = s->n[axis], n1 = s->mixed[axis], in = s->from.stride[axis], out = s->to.stride[axis];
     if (!n1 || s->to.place == FFT_WORK) {
@@ -109,7 +109,7 @@ static loops other_loops(const step *s) {
     for (int axis = 2; axis >= 0; axis--)
         if (axis != s->axis) add_axis(&all, s, axis);
     add_loop(&all, s->fft->batch, s->from.batch, s->to.batch);
-    for (int i = 1; i < all.count; i++) /* by stride: insertion */
+    for (int i = 1; i < all.count; i++) /* insertion sort by stride */
         for (int j = i; j > 0 && all.loop[j].in < all.loop[j - 1].in; j--) {
             fft_loop t = all.loop[j];
             all.loop[j] = all.loop[j - 1], all.loop[j - 1] = t;

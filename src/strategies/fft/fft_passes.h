@@ -30,7 +30,8 @@ typedef struct fft_pass {
     double scale;
     int cosine; /* type of a cosine or sine transform, 2 or 3; 0: it is a Fourier transform */
     bool sine, orthogonal;
-    bool rows; /* of a cosine transform: `length` pairs of adjacent numbers, as one real line */
+    /* A cosine transform of one line of 2 * length adjacent numbers; otherwise of pairs of lines */
+    bool rows;
 } fft_pass;
 
 typedef struct fft_passes {

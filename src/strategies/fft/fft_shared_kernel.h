@@ -17,7 +17,7 @@ bool fft_shared_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machi
 /* The same for columns shared by a cluster, with whole cache lines per block. */
 bool fft_shared_shape_in_cluster(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine,
                                  stn_shared_fft *shape);
-/* The shape of a pass of fft_cosine; `cluster`: columns that a cluster shares, where possible. */
+/* The shape of a pass of fft_cosine. `cluster`: clusters share columns where possible. */
 bool fft_cosine_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, bool cluster,
                           stn_shared_fft *shape);
 int64_t fft_shared_blocks(const fft_pass *pass, const stn_shared_fft *shape);

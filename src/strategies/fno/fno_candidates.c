@@ -7,8 +7,8 @@
 #include "plan/constraint.h"
 #include "plan/plan.h"
 
-#define TF32_FROM 5e-4 /* tolerance from which products of f32 may use TF32, */
-#define BF16_FROM 5e-3 /* and bf16 */
+#define TF32_FROM 5e-4 /* tolerance from which products of f32 may use TF32 */
+#define BF16_FROM 5e-3 /* tolerance from which they may use bf16 */
 
 /* f16 is multiplied as TF32 too, which represents it exactly. */
 static fno_numbers numbers_of(const stn_layer *layer) {
@@ -143,7 +143,7 @@ static bool is_distinct(const stn_task *none, const stn_machine *machine, void *
 
 static stn_constraint *const constraints[] = {
     passes_hold, /* shared memory and registers hold the lines and modes of each pass */
-    is_distinct, /* it does otherwise than the plain way of what is fused, and may be better */
+    is_distinct, /* it differs from the default way of the same fusion, and may be faster */
 };
 
 /* All fusions by default; then the other ways, of full fusion and of no fusion. */

@@ -7,7 +7,7 @@
 #include "base/arith.h"
 #include "render/render.h"
 
-/* MOST_TERMS: longer f32 sums lose more precision than an FFT does; MOST_TABLE: limit of the
+/* MOST_TERMS: longer f32 sums lose more precision than an FFT does. MOST_TABLE: most numbers of the
  * table. */
 enum { MOST_TERMS = 2048, MOST_TABLE = 1 << 25 };
 
@@ -50,7 +50,8 @@ static double entry(const fno_pass *pass, int64_t term, int64_t column) {
     if (modes / 2 >= pass->modes || p >= n) return 0;
     const bool point_im = !pass->real && points % 2, mode_im = modes % 2, self_conjugate = f == 0 || 2 * f == n;
     const double angle = 6.283185307179586476925 * (double)(f * p % n) / (double)n;
-    /* forward (x)(c - i s): re to re c, re to im -s, im to re s, im to im c; back: the adjoint */
+    /* Forward, a point times c - i s contributes c of re to re, -s of re to im, s of im to re, c of
+     * im to im; back, the adjoint. */
     double w = point_im == mode_im ? cos(angle) : point_im ? sin(angle) : -sin(angle);
     if (pass->forward) return w * pass->scale * (pass->real ? 2 : 1) * (pass->doubled && !self_conjugate ? 2 : 1);
     if (!pass->real) return w;
@@ -60,7 +61,8 @@ static double entry(const fno_pass *pass, int64_t term, int64_t column) {
 
 size_t fno_dense_table(const fno_pass *pass, fno_numbers numbers, const fno_dense_shape *shape, void *to) {
     const int64_t tiles = tiles_of(pass, shape), steps = steps_of(pass), used = steps * tiles * 64;
-    for (int64_t i = 0; to && i < used + tiles * 64; i++) { /* one step more: it is prefetched */
+    /* One step more, because the kernel prefetches it */
+    for (int64_t i = 0; to && i < used + tiles * 64; i++) {
         const int64_t lane = i / 2 % 32, step = i / 64 / tiles, tile = i / 64 % tiles;
         const double e = i < used ? entry(pass, 8 * step + 2 * (lane % 4) + i % 2, 8 * tile + lane / 4) : 0;
         if (fno_wide(numbers))

@@ -7,8 +7,8 @@
 #include "base/arith.h"
 #include "render/render.h"
 
-/* MOST_FREQUENCIES: that a thread sums in registers; LEAST_ACROSS: neighbouring butterflies, so
- * that neighbouring threads read whole sectors. */
+/* MOST_FREQUENCIES: the most that a thread sums in registers. LEAST_ACROSS: the least number of
+ * neighbouring butterflies, so that neighbouring threads read whole sectors. */
 enum { MOST_FREQUENCIES = 33, LEAST_ACROSS = 16, THREADS = 128 };
 
 static int64_t per_line(const fno_pass *pass, const fno_few_shape *shape) { /* channels */
@@ -134,7 +134,8 @@ double fno_few_cost(const fno_pass *pass, fno_numbers numbers, const fno_few_sha
            rates.launch_start_seconds + machine->launch_seconds;
 }
 
-/* Registers of a thread: a butterfly, half of the powers of a root, and forward all sums. */
+/* Registers of a thread: a butterfly, half of the powers of a root, and in a forward pass all
+ * sums. */
 static int registers_of(const fno_pass *pass, fno_numbers numbers, const fno_few_shape *shape) {
     const int f = frequencies_of(pass, shape), held = 2 * shape->radix + (pass->forward ? 2 * f : 0) + f / 2;
     return 40 + held * (fno_wide(numbers) ? 2 : 1);
@@ -157,8 +158,8 @@ static bool fits(const fno_pass *pass, fno_numbers numbers, const stn_machine *m
     return shape->blocks > 0;
 }
 
-/* Whether fno_few_modes can run the pass: each frequency once; of real lines, only 0 is its own
- * negative. */
+/* Whether fno_few_modes can run the pass: retained frequencies must be distinct, and 0 the only one
+ * of a real line that is its own negative. */
 static bool few(const fno_pass *pass) {
     return !pass->product && pass->forward != pass->back && (pass->real ? 2 * pass->modes - 1 : pass->modes) <= pass->n;
 }

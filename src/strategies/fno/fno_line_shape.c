@@ -70,7 +70,7 @@ static int power_from(int64_t n) {
     return power;
 }
 
-/* ---- shared memory; must agree with CELLS in fno_line.cu */
+/* ---- shared memory; must agree with SHARED_VALUES in fno_line.cu */
 
 static int64_t pitch(int64_t channels) { return stn_round_up(channels, 16); }
 static int64_t group_channels(const fno_pass *pass, const fno_line_shape *shape) {
@@ -116,8 +116,8 @@ static int64_t fitting(const search *s, size_t shared) {
                                                  : (int64_t)(s->machine->shared_per_multiprocessor / (shared + 1024));
 }
 
-/* Rates the current shape and keeps it if it is the best. Weights stay in shared memory if that
- * does not reduce the number of resident blocks. */
+/* Estimates the cost of the current shape and keeps the shape if it is the best. Weights stay in
+ * shared memory if that does not reduce the number of resident blocks. */
 static void consider(search *s, double waste, int by_registers) {
     fno_line_shape *now = &s->now;
     const int64_t channels = group_channels(s->pass, now);
@@ -226,7 +226,7 @@ static const struct {
         again,                   /* bytes per second of weights, loaded for every item */
         overlap,                 /* gain of a further resident block: phases overlap */
         begin,                   /* seconds of the first loads and last stores of a block */
-        draw,                    /* read bandwidth of a multiprocessor, over its fair share */
+        draw,                    /* bandwidth of one multiprocessor over its share of the GPU's */
         not_hidden,              /* fno_split: part of the shorter work that is not hidden */
         works, paired,           /* fno_split: busy fraction of one block, of two */
         tall, longer,            /* factors for lines longer than TALL, than LONG */

@@ -19,7 +19,7 @@ typedef struct fno_pass {
     bool forward, product, back;
     bool store_in, store_out; /* elements of the layer's type, otherwise arithmetic type */
     bool conjugate;           /* of the weights */
-    /* of a gradient's half spectrum: modes that stand for two count twice */
+    /* in a gradient's half spectrum, modes that represent two frequencies count twice */
     bool doubled;
     int bias;   /* 0: none, 1: by channel, 2: by item of the inner loop */
     bool added; /* adds the skip product, which is in the output array */
@@ -51,13 +51,14 @@ typedef struct fno_line_shape {
     int threads;            /* per block */
     int warps[2], tiles[2]; /* of the product: along modes, along outputs */
     int held;               /* channels whose weights stay in shared memory */
-    int whole;              /* fno_split: all channels, whose modes are held at once; else 0 */
+    int whole;              /* fno_split: channels, whose modes are all held at once; else 0 */
     int mixers;             /* threads that multiply while the others transform; 0: all do both */
 } fno_line_shape;
 
-/* How the launch with the product holds modes. BY_GROUPS: those of a group of lines; SPLIT: of all
- * channels of two items, which some warps transform while others multiply (fno_split), in one block
- * of 512 threads; SPLIT_IN_TWO: the same in two blocks of 256. */
+/* Modes that a block of the launch with the product holds at once. FNO_BY_GROUPS: those of a group
+ * of lines. FNO_SPLIT: those of all channels of two items, one of which some warps transform while
+ * other warps multiply the other one (fno_split), in one block of 512 threads. FNO_SPLIT_IN_TWO:
+ * the same in two blocks of 256. */
 typedef enum fno_form { FNO_BY_GROUPS, FNO_SPLIT, FNO_SPLIT_IN_TWO } fno_form;
 
 /* Finds a shape; false, with the reason, if no block can hold what the pass needs. */

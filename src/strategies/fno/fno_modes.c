@@ -88,8 +88,9 @@ static const struct {
     double copy_fraction, tensor_fraction; /* of the peak rates */
     double reread_byte_cost;               /* of a byte that is read again from L2 */
     double block_start_seconds;            /* of a block's first loads and last stores */
-    double bandwidth_shares;               /* a multiprocessor reads as fast as so many shares */
-    double partial_sector_factor;          /* for a matrix whose sectors are read in parts */
+    /* Read bandwidth of one multiprocessor, as a multiple of its share of the GPU's */
+    double bandwidth_shares;
+    double partial_sector_factor; /* for a matrix whose sectors are read in parts */
 } rates = {0.7, 0.4, 0.6, 1e-6, 3, 2};
 
 double fno_modes_cost(const fno_modes *modes, fno_numbers numbers, const fno_modes_shape *shape,

@@ -28,7 +28,7 @@ static fno_pass along(const builder *b, int axis) {
     const stn_layer *l = b->layer;
     const bool real = l->real && axis == 2;
     fno_pass pass = {.n = l->n[axis], .modes = l->modes[axis], .low = -l->first[axis], .real = real};
-    /* two real channels form a line; separated modes are doubled */
+    /* Two real channels form a line, and separating their modes doubles these. */
     pass.scale = (real ? 0.5 : 1.0);
     return pass;
 }
@@ -60,8 +60,9 @@ static int64_t first_points_count(const builder *b, int64_t c) {
 }
 static int64_t modes_count(const builder *b, int64_t c) { return b->layer->batch * stn_layer_modes(b->layer) * c; }
 
-/* Passes from points in `from` up to the first axis; returns where the points along the first axis
- * then are. The forward transform, but not the gradient's, is scaled by 1/n. */
+/* Adds the passes along all axes but the first, from points in `from`; returns the place of the
+ * resulting points along the first axis. The forward transform is scaled by 1/n, except that of a
+ * gradient. */
 static fno_place add_forward_passes(builder *b, fno_place from, int64_t c, bool gradient) {
     for (int axis = 2; axis > b->first; axis--) {
         fno_stage *stage = next_stage(b->route);
@@ -127,7 +128,7 @@ static fno_place multiply(builder *b, fno_place from, bool forward, bool back) {
     return stage->to;
 }
 
-/* The same as a separate product for each mode, or one for all modes. */
+/* The same by separate launches: a product for each mode, or one for all modes. */
 static fno_place multiply_modes(builder *b, fno_place from) {
     const stn_layer *l = b->layer;
     const int64_t c = stn_layer_channels_in(l), o = stn_layer_channels_out(l), all = stn_layer_modes(l),

@@ -18,8 +18,8 @@ typedef struct fused_kernel {
 size_t fused_argument_bytes(const stn_system_task *task, const fused_reads *reads, const fused_schedule *schedule);
 stn_status fused_kernel_make(stn_plan *plan, fused_reads *reads, const fused_shape *shape, fused_kernel *made,
                              stn_error *error);
-/* from, to: all levels of all fields, in the order of a task's arrays. Levels that are not older
- * than the launch's first state are copied by the caller. */
+/* from, to: all levels of all fields, in the order of a task's arrays. The caller copies levels of
+ * states that the launch does not compute. */
 stn_status fused_kernel_run(const fused_kernel *kernel, const stn_system_task *task, const fused_reads *reads,
                             const stn_system_arrays *arrays, const void *const *from, void *const *to, void *stream,
                             stn_error *error);

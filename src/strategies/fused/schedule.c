@@ -19,7 +19,7 @@ static void note_reach(int reach[3][2], const int offset[3]) {
     }
 }
 
-/* A read that is folded back may lie as far on the other side. */
+/* A read past a side that is folded back may lie as far towards the other side. */
 static void widen_reach(const stn_system_task *task, fused_reads *r, int e, int array) {
     int(*const reach)[2] = r->reach[e][array];
     for (int axis = 0; axis < 3; axis++) {
@@ -115,8 +115,7 @@ static int equation_of(const stn_system_task *task, int field) {
     return 0;
 }
 
-/* Finds the node of every read; passes are FUSED_MOST_INPUTS + their number until inputs are
- * counted. */
+/* Finds the node of every read. Until inputs are counted, pass j is node FUSED_MOST_INPUTS + j. */
 static bool find_nodes(const stn_system_task *task, const fused_reads *r, fused_schedule *s) {
     const int equations = task->system->nequations;
     for (int j = 0; j < s->npasses; j++) {
@@ -126,7 +125,7 @@ static bool find_nodes(const stn_system_task *task, const fused_reads *r, fused_
             const stn_system_array *array = &r->reads.arrays[a];
             s->node_of[j][a] = -1;
             if (r->reach[s->equation[j]][a][0][0] < 0) continue;
-            const int state = step - array->level; /* for the level `next`, -1, one later */
+            const int state = step - array->level; /* the level of `next` is -1 */
             s->node_of[j][a] = !array->is_field ? input_of(s, array, 0)
                                : state <= 0
                                    ? input_of(s, array, -state)
@@ -148,7 +147,8 @@ static bool find_nodes(const stn_system_task *task, const fused_reads *r, fused_
     return true;
 }
 
-/* A block synchronises before a pass that reads what passes since the last such point computed. */
+/* A block synchronises before a pass that reads results of passes after the last
+ * synchronisation. */
 static void find_waits(const fused_reads *r, fused_schedule *s) {
     int since = s->ninputs;
     for (int j = 0; j < s->npasses; j++) {
@@ -190,7 +190,7 @@ static void round_rows(const fused_shape *shape, fused_node *node) {
     node->rows[1] = node->end * shape->rows - node->lag;
 }
 
-/* From the last pass back: what is needed of each node, and how long its rows are. */
+/* From the last pass back, finds the rows and columns that are needed of each node. */
 static void find_needs(const fused_reads *r, const fused_shape *shape, fused_schedule *s) {
     for (int j = s->npasses - 1; j >= 0; j--) {
         fused_node *node = &s->nodes[s->ninputs + j];
@@ -208,7 +208,7 @@ static void find_needs(const fused_reads *r, const fused_shape *shape, fused_sch
     }
     for (int i = 0; i < s->ninputs; i++) {
         round_rows(shape, &s->nodes[i]);
-        s->nodes[i].ring += shape->rows; /* those of the next iteration */
+        s->nodes[i].ring += shape->rows; /* inputs of the next iteration arrive meanwhile */
     }
 }
 

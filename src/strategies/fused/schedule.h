@@ -8,7 +8,7 @@
 #define FUSED_MOST_INPUTS 64
 #define FUSED_MOST_NODES (FUSED_MOST_PASSES + FUSED_MOST_INPUTS)
 
-/* What a candidate holds. The last members are what its cost depends on, so that estimates need no
+/* The values of a candidate. The last members determine its cost, so that estimates need no
  * schedule. */
 typedef struct fused_shape {
     int depth;        /* steps of a launch */
@@ -32,7 +32,7 @@ typedef struct fused_reads {
     int operations[STN_SYSTEM_MAX_FIELDS], fetched[STN_SYSTEM_MAX_FIELDS], count[STN_SYSTEM_MAX_FIELDS];
     bool freezes[STN_SYSTEM_MAX_FIELDS];
     bool continues[3]; /* tiles continue past the sides of the axis: some array wraps there */
-    /* The same, no other array is read at an offset along it, and no point is frozen. */
+    /* All arrays that are read at an offset along the axis wrap, and no point is frozen. */
     bool whole[3];
 } fused_reads;
 
@@ -43,7 +43,7 @@ typedef struct fused_node {
     int at;                  /* rows before it in shared memory */
     int begin, end;          /* first iteration, and last one less the iterations of a chunk */
     int start;               /* place in the ring of the first iteration, in iterations */
-    int rows[2], columns[2]; /* needed outside of the block's own ones, by side */
+    int rows[2], columns[2]; /* needed beyond the block's own, by side */
 } fused_node;
 
 typedef struct fused_schedule {
@@ -59,7 +59,7 @@ typedef struct fused_schedule {
     int begin, end; /* of all nodes */
 } fused_schedule;
 
-/* UNSUPPORTED where the assignments are too long or read too many arrays. */
+/* STN_ERROR_UNSUPPORTED: the assignments are too long or read too many arrays. */
 stn_status fused_reads_make(const stn_system_task *task, fused_reads *reads, stn_error *error);
 /* False if the shape has too many passes, or tiles without points of their own. */
 bool fused_schedule_make(const stn_system_task *task, const fused_reads *reads, const fused_shape *shape,

@@ -52,7 +52,7 @@ static bool reads_sources(const stn_system_task *task, const fused_reads *reads)
     return false;
 }
 
-/* Whether launches of so many steps end where sources and receivers need the state. */
+/* Whether sources and receivers need states only at the ends of launches of so many steps. */
 static bool ends_at_points(const stn_system_task *task, int depth) {
     return depth == 1 || (!task->nsources && (!task->nreceivers || task->record_every % (uint64_t)depth == 0));
 }
@@ -83,8 +83,8 @@ static bool applies(const stn_system_task *task, const stn_machine *machine, cha
     return fits;
 }
 
-/* The number of rows of a block: few rows keep all multiprocessors busy, many have less to compute
- * again. */
+/* The number of rows of a block: with few, all multiprocessors are busy; with many, fewer rows are
+ * computed twice. */
 static int fit_chunk(int64_t n, int64_t tiles, int64_t resident, int extra, int rows) {
     int best = 0;
     double least = INFINITY;
@@ -96,7 +96,7 @@ static int fit_chunk(int64_t n, int64_t tiles, int64_t resident, int extra, int 
     return best;
 }
 
-/* The rows of a node that a block computes, by its own rows; and its points, by its own points. */
+/* Ratio of the rows of a node that a block computes to the block's own rows; likewise of points. */
 static double rows_of(const fused_node *node, const fused_shape *shape) {
     return (double)(shape->chunk + node->rows[0] + node->rows[1]) / shape->chunk;
 }

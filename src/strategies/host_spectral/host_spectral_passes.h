@@ -19,7 +19,7 @@ typedef struct grid_batch {
     /* Snapshots: the stored frequencies of all groups of columns; else NULL. */
     double *stored;
     int64_t kept; /* Retained frequencies along x; later snapshots have fewer. */
-    /* Steps from `in` to `out`; for a snapshot this includes those of earlier snapshots. */
+    /* Steps from `in` to `out`; of a snapshot, counted from the run's beginning. */
     uint64_t steps;
     double *planes; /* Scratch planes of all threads. */
 } grid_batch;
@@ -36,9 +36,9 @@ void host_spectral_symbol_apply(const shape *s, uint64_t steps, stn_planes x, st
 void host_spectral_symbol_coefficients(const shape *s, int which, int64_t line, stn_planes to, int64_t lanes);
 
 /* host_spectral_passes.c: each function runs one group of lines with the calling thread's scratch
- * planes. ..lines is a whole 1D problem; ..middle_* transform y of a 3D grid; ..store_spectrum
- * stores the frequencies of the last axis; ..last transforms the last axis and applies the symbol.
- */
+ * planes. ..lines computes whole 1D lines; ..middle_* transform along y of a 3D grid;
+ * ..store_spectrum stores the frequencies of the last axis; ..last transforms along the last axis
+ * and applies the symbol. */
 typedef void pass_work(const grid_batch *w, int64_t group, double *planes);
 pass_work host_spectral_pass_added, host_spectral_pass_rows_forward, host_spectral_pass_rows_back,
     host_spectral_pass_lines, host_spectral_pass_middle_forward, host_spectral_pass_middle_back,

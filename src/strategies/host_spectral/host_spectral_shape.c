@@ -10,7 +10,8 @@
 
 enum { PADDING = 136 }; /* Doubles of padding, so that planes do not map to the same cache sets. */
 #define BATCH_POINTS (1 << 20)
-/* For smaller grids, finding the retained frequencies takes longer than it saves. */
+/* In smaller grids, finding the retained frequencies takes longer than omitting the others
+ * saves. */
 #define SMALL_GRID 100000
 #define LONG_LINE 40000 /* Points. */
 #define LONGEST ((int64_t)1 << 36)
@@ -60,8 +61,8 @@ static stn_reach reach_of(const stn_task *task, int axis) {
 }
 
 /* Whether a line that holds the grid and the reach of all steps can be cheaper than a full period.
- * Computing the exact reach is slow just where it is large, so it is bounded first: it is usually 8
- * standard deviations to each side, and 5 suffice for this test. */
+ * Computing the reach takes longest if it is large, so it is bounded first: it is usually 8
+ * standard deviations to each side, and this test uses 5. */
 static bool may_be_shorter(const stn_task *task, int axis, const stn_extension *e) {
     double sum = 0, first = 0, second = 0;
     for (size_t i = 0; i < task->ntaps; i++) {

@@ -23,8 +23,8 @@ typedef struct periodic_domain {
 /* Chooses a domain. False: no periodic extension serves these boundaries and taps; `reason` is one
  * phrase. Cheap except for the search for the reach. */
 bool host_spectral_domain_choose(const stn_task *task, periodic_domain *chosen, char *reason, size_t reason_size);
-/* Whether a domain chosen for other weights serves these. It is then as accurate, if not the
- * cheapest. */
+/* Whether a domain chosen for other weights serves these. The result is then as accurate, although
+ * another domain may be cheaper. */
 bool host_spectral_domain_serves(const stn_task *task, const periodic_domain *chosen);
 /* Whether fixed or constant boundaries, or the problem's source, add a term at each step. */
 bool host_spectral_task_has_source(const stn_task *task);
@@ -50,15 +50,16 @@ typedef struct shape {
     /* The polynomials of the symbol are long and are evaluated by FFT. */
     bool transforms_polynomials;
     double largest; /* Largest |K| over all frequencies. */
-    /* As domain.kept, for the steps of 1, 2, 4, .. snapshots. More snapshots than the last entry's
-     * keep as many as that entry says. */
+    /* Like domain.kept, for the steps of 1, 2, 4, .. snapshots; the last entry also holds for
+     * more. */
     int64_t kept[SHAPE_DOUBLINGS];
     int lanes[3];
-    int64_t capacity;       /* Doubles in one scratch plane of a thread. */
-    stn_fft_line *line[3];  /* Owned; axes of equal length share one. */
-    double *half_twiddles;  /* exp(-2 pi i k / length), for halved rows. */
-    int64_t *image[3];      /* For each point of the periodic line, the grid point that it shows, */
-    double *sign[3];        /* and its factor: 1, -1 or 0. */
+    int64_t capacity;      /* Doubles in one scratch plane of a thread. */
+    stn_fft_line *line[3]; /* Owned; axes of equal length share one. */
+    double *half_twiddles; /* exp(-2 pi i k / length), for halved rows. */
+    /* Image: for each point of the periodic line, the grid point of which it is an image */
+    int64_t *image[3];
+    double *sign[3];        /* sign: the factor of that image, 1, -1 or 0 */
     double *parts, *angles; /* Coefficients and angles of common/stencil_symbol.h. */
 } shape;
 

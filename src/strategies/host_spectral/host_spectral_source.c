@@ -1,6 +1,6 @@
 /* The terms added at each step: the problem's constant source and, near fixed and constant
- * boundaries, the taps applied to boundary values alone. Everything else past such a boundary comes
- * from the odd extension. Frozen points get nothing. */
+ * boundaries, the taps applied to boundary values alone. The odd extension gives everything else
+ * past such a boundary. Nothing is added to frozen points. */
 #include <string.h>
 
 #include "strategies/host_spectral/element_access.h"

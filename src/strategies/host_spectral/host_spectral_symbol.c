@@ -86,7 +86,7 @@ static void apply_complex(const powers *p, cdouble one_minus_k, double *re, doub
 void host_spectral_symbol_apply(const shape *s, uint64_t steps, stn_planes x, stn_planes b, const stn_planes sums[2],
                                 int64_t line, int64_t count, int64_t lanes) {
     const stn_symbol *form = &s->symbol;
-    /* apart: stride of the coefficients; all rows share those of one line. */
+    /* stride: of the coefficients; in 1D and along x, all rows share those of one line. */
     const int64_t length = s->axis[s->last].length, stride = s->last < 2 ? form->parts : 0;
     const double *parts = s->parts + line * stride;
     const bool adds = b.re != NULL;

@@ -20,8 +20,8 @@
 const char lowrank_none[] =
     "its taps need too many separable terms, or their margins cover the grid, or the batch is too large";
 
-/* The ratio of a step's effect on rounding errors to that on smooth data: the root of the squares
- * of its weights over their sum. Below 1 it smooths; limited to 4. */
+/* The ratio of a step's effect on rounding errors to that on smooth data: the root of the sum of
+ * the squared weights over the sum of the weights, at most 4. Below 1 the step smooths errors. */
 static double smoothing(const stn_task *task) {
     double sum = 0, squares = 0;
     for (size_t i = 0; i < task->ntaps; i++)
@@ -29,9 +29,9 @@ static double smoothing(const stn_task *task) {
     return squares < 16 * sum * sum ? sqrt(squares) / fabs(sum) : 4;
 }
 
-/* The relative error of 11-bit elements passes to the result as long as the result is not much
- * smaller than they are. Weights that cancel damp smooth data more than rounding errors, and few
- * points may cancel by chance; for those, more products cost little. */
+/* The result has the relative error of its 11-bit elements unless it is much smaller than they are.
+ * Weights that cancel damp smooth data more than rounding errors. Few points may cancel by chance,
+ * and for these more products take little time. */
 static bool needs_full_precision(const stn_task *task) {
     return smoothing(task) > 1 || stn_task_points(task) < FEW_POINTS;
 }
@@ -113,7 +113,7 @@ static double accumulated_error(const stn_task *task, double launches) {
 double lowrank_error(const stn_task *task, int products, double launches, double growth, double systematic) {
     const double factors = task->rank > 1 ? 2 : 1, cancelling = stn_error_cancellation(task);
     const double own = stn_error_rounding(task->dtype) * cancelling;
-    /* Includes the reference's own steps, whose rounding errors are correlated. */
+    /* The bound includes the errors of the reference's steps, which are correlated. */
     if (task->dtype == STN_F64)
         return hypot(stn_error_of(0.3 * 0x1p-53 * growth, 8 * own * growth, launches),
                      0.6 * 0x1p-53 * (double)task->steps);

@@ -17,11 +17,11 @@ void lowrank_store(const stn_task *task, const double numbers[LOWRANK_KEY_NUMBER
 extern const char lowrank_none[];
 
 /* Tensor-core products for one product of elements, in a run of so many launches. f64: 1. f32: 3,
- * of upper and lower halves, with f32's error. f16: 2, the weights in halves. Fewer where the
- * task's tolerance allows. Rounding errors of elements to 11 bits are random and hardly accumulate,
- * except in 3D, where terms and launches are many and the rows of a smooth grid have the same
- * errors. The rounding error of a weight, at most 2^-11, is the same in every launch and
- * accumulates. */
+ * of upper and lower parts of both factors, with f32's error. f16: 2, with weights in two parts.
+ * Fewer if the task's tolerance permits. Rounding errors of elements to 11 bits are random and
+ * hardly accumulate, except in 3D, where terms and launches are many and the rows of a smooth grid
+ * have the same errors. The rounding error of a weight, at most 2^-11, is the same in every launch
+ * and accumulates. */
 int lowrank_products(const stn_task *task, int launches);
 /* Parts into which the kernels split an element and a weight: DATA_PARTS and BAND_PARTS. */
 int lowrank_data_parts(int products);

@@ -4,29 +4,30 @@
 #define STN_STRATEGIES_MODES_LANES_H
 #include "strategies/modes/linear.h"
 
-/* Where the complex numbers lie that matrices are applied to. Number i of the state
- * of grid g lies at from + ((i * grids + g) * grid + row[r] + first); frequencies follow
- * each other, and `rows` rows share the matrices. */
+/* The addresses of the complex numbers to which matrices are applied. Number i of the state of grid
+ * g lies at from + ((i * grids + g) * grid + row[r] + first); frequencies follow each other, and
+ * `rows` rows share the matrices. */
 typedef struct modes_target {
     double *from;
     int64_t grids, grid, row[4], first;
     int rows, count; /* count: frequencies, as many as there are lanes at most */
-    double ones;     /* of frequency 0 of an affine system: the spectrum of 1 there; else 0 */
+    /* In an affine system, the spectrum of the constant 1 at frequency 0; otherwise 0 */
+    double ones;
 } modes_target;
 
 typedef struct modes_lanes {
     int lanes;
-    /* Bytes of what the other functions keep; aligned to 64. */
+    /* Bytes of the scratch memory that the other functions use; aligned to 64. */
     size_t (*scratch)(const modes_linear *linear);
     /* The matrices of the frequencies z, one for each lane, along the last axis. affine: with the
      * constants that a step adds, for frequency 0. */
     void (*fill)(const modes_linear *linear, const double *constants, const modes_pair *terms, const modes_pair *z,
                  bool affine, void *scratch);
-    /* How an operation depends on a number of the state, at the first lane's frequency. */
+    /* The factor of number `column` of the state in an operation, at the first lane's frequency. */
     modes_pair (*form)(const modes_linear *linear, int operation, int column, const void *scratch);
-    /* Their power; narrow: in float64. */
+    /* Raises these matrices to a power; narrow: in float64. */
     void (*raise)(const modes_linear *linear, uint64_t steps, bool narrow, bool affine, void *scratch);
-    /* The power, to and from memory of so many bytes. */
+    /* Copy the power to and from memory of power_bytes() bytes. */
     size_t (*power_bytes)(const modes_linear *linear);
     void (*save)(const modes_linear *linear, bool affine, const void *scratch, void *to);
     void (*restore)(const modes_linear *linear, bool affine, const void *from, void *scratch);

@@ -132,8 +132,8 @@ static const char *kind_name(const stn_system_side *side) {
     return side->odd && side->kind == STN_MIRROR ? "odd-mirror" : names[side->kind];
 }
 
-/* The position of the mirror that has the effect of a side, in half points beyond the outer point;
- * -1 if no mirror has. */
+/* The position of the mirror that is equivalent to a side, in half points beyond the outer point;
+ * -1 if there is none. */
 static int mirror_of(const stn_system_side *side, int reach) {
     if (side->kind == STN_REFLECT) return 1;
     if (side->kind == STN_MIRROR && !side->odd) return 0;
@@ -149,7 +149,7 @@ static bool set_axis(modes_linear *l, int axis, char *reason, size_t size) {
     for (int e = 0; e < system->nequations; e++)
         for (int side = 0; side < 2; side++)
             if (system->equations[e].reach[axis][side] > reach) reach = system->equations[e].reach[axis][side];
-    if (!reach) return true; /* its sides are never seen */
+    if (!reach) return true; /* its sides are never read */
     for (int f = 0; f < system->nfields; f++) wraps += system->fields[f].side[axis][0].kind == STN_WRAP;
     if (wraps == system->nfields) return true;
     bool twice = false;
@@ -294,7 +294,7 @@ static double generic(int i) { return 0.5 + fmod(0.6180339887498949 * (i + 1), 1
 
 static void evaluate(const modes_linear *l, const double *numbers, bool is_generic, double *constants) {
     const stn_system *system = l->task->system;
-    constants[0] = 0; /* which stands for operands that a node does not have */
+    constants[0] = 0; /* the value of operands that a node does not have */
     for (int i = 0; i < system->nnodes; i++) {
         const stn_system_node *node = &system->nodes[i];
         const double a = constants[node->operand[0]], b = constants[node->operand[1]], c = constants[node->operand[2]];

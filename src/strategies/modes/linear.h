@@ -2,7 +2,8 @@
  *
  * The state at a frequency is one number for each level of each field: its backward differences u,
  * u - u.prev, u - 2 u.prev + u.prev2, ... (the same numbers are the levels again when they are
- * differenced once more). Of slow waves those of higher order are small, and stay exact. */
+ * differenced once more). For slow waves, differences of higher order are small, and lose no
+ * digits. */
 #ifndef STN_STRATEGIES_MODES_LINEAR_H
 #define STN_STRATEGIES_MODES_LINEAR_H
 #include "problem/system_task.h"
@@ -28,8 +29,8 @@ typedef struct modes_operation {
     uint64_t columns; /* bit c is set if the expression may depend on number c of the state */
 } modes_operation;
 
-/* A stencil's taps that share an offset along the last axis are one term of a row of frequencies:
- * the terms `first` to first + count - 1. */
+/* A stencil's taps that share an offset along the last axis are one term. The terms of a stencil
+ * are numbers `first` to first + count - 1. */
 typedef struct modes_stencil {
     const stn_system_stencil *taps;
     int first, count;
@@ -49,7 +50,7 @@ typedef struct modes_linear {
     const stn_system_task *task; /* borrowed */
     int width, first[STN_SYSTEM_MAX_FIELDS];
     int count, nstencils, nterms;
-    modes_operation *operations; /* owned, as what follows */
+    modes_operation *operations; /* owned, like the following pointers */
     modes_stencil *stencils;
     int *term;         /* of each term, the offset along the last axis */
     int *operation_of; /* of each node; -1: it is constant */
@@ -69,7 +70,7 @@ typedef struct modes_linear {
 bool modes_linear_make(const stn_system_task *task, modes_linear *linear, char *reason, size_t size);
 void modes_linear_clear(modes_linear *linear);
 
-/* A number as the arithmetic of the dtype has it. */
+/* A number rounded to the arithmetic type of the dtype. */
 double modes_rounded(const modes_linear *linear, double number);
 /* The constant part of each node, in the arithmetic of the dtype, with these numbers for the
  * coefficients. */

@@ -42,8 +42,9 @@ typedef struct grid_arguments {
     int64_t n[3], length[3], row, grid, grids, rows, chunks;
 } grid_arguments;
 
-/* FORWARD and INVERSE: of all arrays in place, or between one of the caller's arrays, with its
- * batch, and its spectra. DIFFERENCES: of one array of differences in place. */
+/* FORWARD and INVERSE transform all arrays in place, or (direct) between one of the caller's
+ * arrays, with its batch, and its spectra. DIFFERENCES transforms one array of differences in
+ * place. */
 enum { FORWARD, INVERSE, DIFFERENCES, TRANSFORMS };
 
 typedef struct modes_device_state {
@@ -64,7 +65,7 @@ static size_t level_bytes(const stn_system_task *task) {
     return (size_t)stn_system_task_numbers(task) * stn_dtype_size(task->dtype);
 }
 
-/* Of the spectra of one number of the state, all grids. */
+/* Bytes of the spectra of one number of the state, for all grids. */
 static size_t number_bytes(const modes_linear *l) {
     return (size_t)(l->task->batch * modes_grid(l)) * 2 * stn_dtype_size(inner_of(l->task));
 }
@@ -75,14 +76,15 @@ static bool has_stage(const stn_system_task *task) { return modes_chunk(task) < 
 
 /* ---- transforms ----------------------------------------------------------------------------- */
 
-/* Of the arrays of a direct transform: states of a stack, and spectra of numbers of the state,
- * follow each other without gaps. */
+/* The alignment of the arrays of a direct transform: states of a stack follow each other without
+ * gaps, and so do the spectra of numbers of the state. */
 static int alignment_of(const modes_linear *l) {
     const int64_t level = l->task->stack ? (int64_t)level_bytes(l->task) : ALIGNED, number = (int64_t)number_bytes(l);
     return (int)stn_min(l->task->alignment, stn_min(level & -level, number & -number));
 }
 
-/* Transforms of real data read pairs. */
+/* Whether transforms read and write the caller's arrays; transforms of real data access pairs of
+ * numbers. */
 static bool is_direct(const modes_linear *l) {
     bool direct = l->task->dtype != STN_F16 && alignment_of(l) >= 2 * (int)stn_dtype_size(inner_of(l->task));
     for (int axis = 0; axis < 3; axis++) direct = direct && !l->axis[axis].mirrored;
@@ -175,7 +177,7 @@ void modes_device_estimate(const modes_linear *l, const stn_machine *machine, st
     result->grids = result->memory / grids;
     result->halo_waste = points / (double)stn_system_task_points(task) - 1;
     const double transformed = stn_error_of(0, 2.5 * stn_error_rounding(inner_of(task)), 2 * log2(points + 1) + 4);
-    /* Of the powers, which are rounded to float64 a few times; of storing. */
+    /* Errors of the powers, which are rounded to float64 a few times, and of storing. */
     const double others = (task->dtype == STN_F64 ? 16 : 1) * stn_error_rounding(task->dtype);
     result->error = hypot(transformed, others);
 }

@@ -17,7 +17,7 @@
 #include "strategies/modes/symmetry.h"
 
 enum {
-    SHARES = 4, /* shares of the pieces, for each thread */
+    SHARES = 4, /* parts into which the pieces are divided, for each thread */
     PIECE = 128 /* the most frequencies of a row in one piece */
 };
 #define ALIGNED 256
@@ -151,10 +151,10 @@ typedef struct pass {
     const stn_system_arrays *arrays;
     double *constants, *spectra, *stage;
     char *powers, *shared;
-    bool again; /* the powers are there from the chunk before */
+    bool again; /* the powers of the previous chunk are used again */
     int64_t pieces, shares;
-    int field;      /* that is stored; -1: all are */
-    uint64_t state; /* of a stack, that is stored next */
+    int field;      /* the field that is stored; -1: all */
+    uint64_t state; /* the state of a stack that is stored next */
 } pass;
 
 static void read_row(stn_dtype dtype, const void *from, int64_t at, int64_t n, int sign, double *to) {
@@ -311,7 +311,8 @@ static double stored(stn_dtype dtype, double value) {
     return (double)(dtype == STN_F32 ? (float)value : stn_half_to_float(stn_float_to_half((float)value)));
 }
 
-/* Adds up what the receivers of a field see of its present level, which is in `stage`. */
+/* Adds the values of a field's present level, which is in `stage`, to the records of its
+ * receivers. */
 static void record_field(const pass *r, int field, int64_t row) {
     const modes_passes *p = r->p;
     const stn_system_task *task = p->linear.task;

@@ -11,13 +11,13 @@ typedef struct modes_passes {
     modes_linear linear;
     const modes_lanes *lanes;
     modes_roots roots[3];
-    /* Of all arrays in place; of one array to another. */
+    /* forward, inverse: of all arrays in place. inverse_one: of one array into another. */
     stn_host_fft *forward, *inverse, *inverse_one;
     /* Complex numbers of a row, of a grid's spectrum. */
     int64_t pitch, grid;
     /* Rows of frequencies that differ, and pieces of one. */
     int64_t rows[2], chunks;
-    /* Of the pieces of all rows, each with a scratch memory. */
+    /* Parts into which the pieces of all rows are divided, each with its own scratch memory. */
     int shares;
     size_t constants, spectra, stage, scratch; /* bytes */
     size_t powers;                             /* bytes of powers kept between chunks */

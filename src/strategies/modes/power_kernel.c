@@ -24,14 +24,14 @@ enum {
     MOST_NODES = 1024,
     MOST_REAL = 8, /* rows of a matrix that a thread has in local memory */
     MOST_COMPLEX = 6,
-    /* The last squarings, in float64. Each of those after a rounding error at most quadruples it:
-     * for f64 to 16 roundings. For others, a run of so many squarings has an error below 4^12
-     * roundings of float64, 2e-9. */
+    /* The last squarings are in float64. Each squaring at most quadruples an earlier rounding
+     * error: for f64 to 16 roundings; for other types the error stays below 4^12 roundings of
+     * float64, 2e-9. */
     PLAIN = 2,
     PLAIN_NARROW = 12
 };
 
-/* The sum of two doubles, as kernels have it. */
+/* The sum of two doubles: `wide` of the kernels. */
 typedef struct pair_of_doubles {
     double top, rest;
 } pair_of_doubles;
@@ -81,7 +81,8 @@ static bool has_offset(const stn_system_stencil *s, int axis, int offset) {
     return false;
 }
 
-/* Terms of -x are merged with those of x but where the symbol is complex. list: NULL to count. */
+/* Lists the terms; those of x and -x are merged unless the symbol is complex. list: NULL to count
+ * only. */
 static int list_slots(const modes_linear *l, int axis, slot *list) {
     int count = 0;
     for (int i = 0; i < l->nstencils; i++) {
@@ -99,7 +100,7 @@ static int list_slots(const modes_linear *l, int axis, slot *list) {
 
 static int64_t residue(int64_t offset, int64_t length) { return (offset % length + length) % length; }
 
-/* to: NULL to count. */
+/* Lists the taps of a term; to: NULL to count only. */
 static int list_taps(const modes_linear *l, int axis, const slot *slot, device_tap *to) {
     const stn_system_stencil *s = l->stencils[slot->stencil].taps;
     const int kind = kind_of(s, axis), row = axis == 0, column = axis == 2 ? 1 : 2;
@@ -143,14 +144,14 @@ static modes_power_shape shape_of(const modes_linear *l, const stn_machine *mach
     return s;
 }
 
-/* Registers hold small matrices only, as in modes_power.cu. */
+/* Multiplications of a matrix product. */
 static int products_of(const modes_linear *l) {
     const int n = size_of(l);
     return n * n * n * (l->real ? 1 : 4);
 }
 bool modes_power_unrolls(const modes_linear *l) { return products_of(l) <= 128; }
 
-/* The levels of one field, whose matrix' power follows from its trace. */
+/* Whether the matrix is that of two levels of one field, whose power follows from its trace. */
 static bool by_trace(const modes_linear *l) {
     return l->width == 2 && l->task->system->nfields == 1 && l->real && !l->affine;
 }
@@ -206,10 +207,10 @@ double modes_power_flops(const modes_linear *l) {
     const double frequencies = (double)(s.differ[0] * s.differ[1]) * (double)half;
     const bool narrow = l->task->dtype != STN_F64;
     const double exact = fmax(0, bits - (narrow ? by_trace(l) ? PLAIN_NARROW : 64 : PLAIN));
-    /* Operations of squarings in 106 bits and in float64, of products for half of the bits. */
+    /* Operations of squarings in 106 bits and in float64, and of products, for half of the bits. */
     double power = 1.5 * products_of(l) * (13 * exact + 2 * (bits - exact));
     if (by_trace(l)) power = (l->unit ? 16 : 28) * exact + 4 * (bits - exact) + 4 * bits;
-    /* Of a symbol's term, of a factor. */
+    /* `wide` is the operations of a symbol's term and of a factor. */
     return frequencies * (power + wide * (s.slots + numbers_of(l)));
 }
 

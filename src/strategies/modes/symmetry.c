@@ -2,9 +2,10 @@
  *
  * The factor of a number of the state in an expression is even, odd or neither in the frequency.
  * Levels are even; the parities of sums, multiples and stencils follow from those of their
- * operands. Where they do not, as for a one-sided difference of a one-sided difference, the factor
- * is compared at two arbitrary frequencies and their mirror images. The tolerance is relative to
- * the operands that are neither even nor odd, since the others may be larger by any factor. */
+ * operands. Where they do not follow, as for a one-sided difference of a one-sided difference, the
+ * factor is compared at two arbitrary frequencies and their mirror images. The tolerance is
+ * relative to the operands that are neither even nor odd, since the others may be larger by any
+ * factor. */
 #include "strategies/modes/symmetry.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@
 
 #include "strategies/modes/lanes.h"
 
-#define ALIKE 1e-20 /* relative, of numbers that are the same but for rounding */
+#define ALIKE 1e-20 /* numbers whose relative difference is smaller are equal except for rounding */
 #define FLIPS 4     /* of the axes one by one, and of all */
 
 typedef struct dependence {

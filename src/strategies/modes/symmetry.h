@@ -8,8 +8,8 @@ typedef enum modes_parity { MODES_ABSENT, MODES_EVEN, MODES_ODD, MODES_NEITHER }
 /* The parity of a stencil under a change of sign of the offsets along an axis; 3: along all. */
 modes_parity modes_stencil_parity(const stn_system_stencil *stencil, int flip);
 
-/* Fills the value as modes_linear_make does, and its symmetries. Returns false, with the reason in
- * one phrase, where the strategy cannot serve the system; the stencils must keep the symmetry of
+/* Does what modes_linear_make does, and finds the symmetries. Returns false, with the reason in one
+ * phrase, where the strategy cannot serve the system; the stencils must keep the symmetry of
  * mirrored axes. The caller clears it in any case. */
 bool modes_analyse(const stn_system_task *task, modes_linear *linear, char *reason, size_t size);
 #endif

@@ -41,8 +41,8 @@ bool segment_has_source(const stn_task *task) {
 
 bool segment_only_along_x(const stn_task *task) { return !has_taps(task, 0) && !has_taps(task, 1); }
 
-/* The terms added by boundary values are known along lines, near the sides of planes
- * (segment_boundary_source.h), and where there is one value that does not change. */
+/* The terms that boundary values add are known in 1D, in 2D (segment_boundary_source.h), and if all
+ * constant sides have one value that steps do not change. */
 static bool serves_odd(const stn_task *task, const segment_axis *a, int side) {
     double value, drift;
     return segment_only_along_x(task) || a->side[side] == STN_NEAREST || segment_one_value(task, &value, &drift) ||
@@ -59,7 +59,7 @@ static bool extend(const stn_task *task, segment_axis *a) {
     for (int side = 0; side < 2; side++) {
         if (a->side[side] == STN_REFLECT || a->side[side] == STN_MIRROR) continue;
         if (!one_past || !serves_odd(task, a, side)) return false;
-        /* With a reach of one point, both are the same. */
+        /* With a reach of one point, `nearest` equals `reflect`. */
         if (a->side[side] == STN_NEAREST) a->side[side] = STN_REFLECT;
     }
     return true;
@@ -77,10 +77,9 @@ static void begin(const stn_task *task, int axis, segment_axis *a) {
     if (!a->exact) a->side[0] = a->side[1] = STN_NEAREST;
 }
 
-/* Sums the taps over the other axes, where the factors of those axes count with their signs only:
- * the result is `whole` times this axis's factor, whose absolute values sum to 1. If all weights
- * are positive, products of these sums have the taps' own symbol along every axis, to the last
- * bit. */
+/* Sums the taps over the other axes, each tap with the sign of their factors: the result is `whole`
+ * times this axis's factor, whose absolute values sum to 1. If all weights are positive, this
+ * axis's symbol is the taps' symbol along it, to the last bit. */
 static void sum_others(const stn_task *task, double factors[3][STN_TASK_FACTORS], long double whole, segment_axis *a) {
     for (size_t t = 0; t < task->ntaps; t++) {
         const stn_tap *tap = &task->taps[t];
@@ -112,8 +111,8 @@ bool segment_axes_of(const stn_task *task, segment_axis axes[3], int *count) {
     return true;
 }
 
-/* In f64 this is as large as the rounding error of the transforms. At 2048 points, 4000 steps of
- * heat-1d then leave 1536 outputs, and 1504 at 2^-55. */
+/* In f64 this is as large as the rounding error of the transforms: a segment of 2048 points then
+ * has 1536 outputs for 4000 steps of heat-1d, 1504 with a tail of 2^-55. */
 double segment_tail(stn_dtype dtype) { return dtype == STN_F64 ? 0x1p-51 : stn_reach_tail(dtype); }
 
 stn_reach segment_axis_reach(const segment_axis *a, const stn_task *task, uint64_t steps) {

@@ -16,7 +16,8 @@ typedef struct segment_axis {
      * too: STN_WRAP, or for symmetric taps STN_REFLECT and STN_MIRROR (mirror image), STN_CONSTANT
      * and STN_FIXED (negated mirror image). */
     stn_boundary_kind side[2];
-    /* Such an extension exists; else the margins are stepped, and both sides are STN_NEAREST. */
+    /* Such an extension exists. Otherwise margins are computed by single steps, and both sides are
+     * STN_NEAREST. */
     bool exact;
 } segment_axis;
 
@@ -29,8 +30,8 @@ bool segment_only_along_x(const stn_task *task);
  * grid of that value does not change. *drift: the relative change of the value over all steps due
  * to the rounding of the weights' sum, which is neglected. */
 bool segment_one_value(const stn_task *task, double *value, double *drift);
-/* Whether the sides of a 2D grid add something else than one value (segment_boundary_source.h). The
- * taps are then symmetric along both axes. */
+/* Whether the sides of a 2D grid add terms other than those of segment_one_value
+ * (segment_boundary_source.h). The taps are then symmetric along both axes. */
 bool segment_has_source(const stn_task *task);
 /* Upper bound of the part of the weights' sum that a pass neglects at either side. */
 double segment_tail(stn_dtype dtype);

@@ -17,13 +17,13 @@
 #define RUN 64
 #define FRAGMENT_FLOPS (2.0 * ROWS * BLOCK * BLOCK)
 
-/* By length: from two factors, where a warp holds the whole segment, to three that fill shared
- * memory. With these gaps, neighbours of a line meet in the fewest banks: half a warp takes 2
+/* Segments by length: from two factors, where a warp holds a whole segment, to three that fill
+ * shared memory. These gaps give neighbouring points the fewest bank conflicts: half a warp takes 2
  * cycles, and 3 with a gap of 2 (counted by the emulator). */
 static const segment_factors products[SEGMENT_PRIME_FACTORS] = {
     {{16, 15, 1}, 1, 6}, {{9, 8, 7}, 4, 10}, {{15, 8, 7}, 4, 6}, {{16, 15, 7}, 4, 6}, {{16, 15, 13}, 8, 6}};
-/* Whole fragments along y and x; wider tiles would need too many registers, as a warp holds 16 rows
- * of them twice. */
+/* Tiles are whole fragments along y and x. Wider ones would need too many registers, because a warp
+ * holds 16 rows twice. */
 static const segment_factors tiles_of[SEGMENT_DENSE_TILES] = {
     {{16, 16, 1}, 1, 0}, {{32, 32, 1}, 2, 0}, {{48, 40, 1}, 3, 0}, {{64, 48, 1}, 4, 0},
     {{8, 9, 10}, 4, 4},  {{16, 8, 16}, 8, 4}, {{16, 16, 8}, 8, 4}, {{16, 16, 16}, 8, 4}};
@@ -89,14 +89,14 @@ stn_unit segment_dense_unit(stn_dtype dtype, int fragment) {
 /* For f32, values of 22 bits: 5e-7 is measured (emulator), and 1e-6 is allowed for one step. */
 #define ROUNDINGS_22 20
 /* For f16 in one half. Including the rounding of stored values, 4.1e-4 to 4.9e-4 is measured after
- * one launch (emulator), and 4e-4 to 1e-3 after two to five, as the matrices are rounded alike in
- * all of them. */
+ * one launch (emulator), and 4e-4 to 1e-3 after two to five, because the matrices have the same
+ * rounding errors in all launches. */
 #define ROUNDINGS_HALF 1.45
 #define ALIKE_HALF 0.6
 static bool is_half(stn_dtype dtype, int fragment) { return dtype == STN_F16 && fragment == SEGMENT_HALVES; }
 
-/* Weights of both signs may damp all of the data more than the rounding error at the frequency that
- * they damp least. */
+/* Weights of both signs may damp the data as a whole more than the rounding errors at the frequency
+ * that they damp least. */
 double segment_dense_rounding(const stn_task *task, int fragment) {
     const double cancelling = stn_error_cancellation(task);
     if (is_half(task->dtype, fragment)) return cancelling * cancelling * ROUNDINGS_HALF * stn_error_rounding(STN_F16);
@@ -137,7 +137,7 @@ size_t segment_dense_matrices_size(const segment_factors *f, bool even) {
 }
 
 /* The power of two nearest to sqrt(n). Matrices divided by it have a first row of powers of two, so
- * a constant comes through without error in any type. */
+ * that a constant is transformed without error in any type. */
 static double divisor_of(int n) { return ldexp(1, (int)lround(log2(n) / 2)); }
 
 /* An element of the DFT matrix divided by divisor_of(n). Part 0 is real, 1 imaginary; with one

@@ -23,7 +23,8 @@ typedef struct segment_factors {
  * products of tf32, or halves in one part or in two. */
 enum { SEGMENT_WIDE = 0, SEGMENT_FLAT = 1, SEGMENT_SMALL = 2, SEGMENT_HALVES = 1, SEGMENT_TWO_HALVES = 2 };
 
-/* NULL: segments of 256 * first points, transformed by FFT stages. */
+/* The factors of a pass's segments; NULL if these have 256 * first points and are transformed by
+ * FFT stages. */
 const segment_factors *segment_factors_of(int first);
 const segment_factors *segment_dense_tile_factors(int number);
 int segment_points(int first);

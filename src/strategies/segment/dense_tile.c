@@ -196,17 +196,17 @@ static stn_status get_kernel(stn_plan *plan, tile_state *state, stn_error *error
     const int64_t resident =
         stn_kernel_resident(state->kernel, plan->machine.multiprocessors, 32 * block.warps, block.shared);
     const int64_t work_items = stn_div_up(segment_dense_tile_count(task, tile, counts), block.tiles);
-    /* Blocks of 3D tiles take few tiles each, so that tiles in progress stay neighbours and their
-     * inputs are in L2. */
+    /* Blocks of 3D tiles take few tiles each, so that the tiles computed at one time are neighbours
+     * whose inputs are in L2. */
     const int64_t rounds =
         segment_dense_tile_factors(tile->number)->n[2] > 1 ? stn_div_up(work_items, resident * WORK_ITEMS) : 1;
     state->blocks = stn_min(work_items, resident * rounds);
     return STN_OK;
 }
 
-/* Lays out the tables for the task's weights. UNSUPPORTED: they reach further than the tiles
- * overlap. made: the kernel exists; one for asymmetric weights serves symmetric ones too, without
- * compilation. */
+/* Lays out the tables for the task's weights. UNSUPPORTED: the weights reach further than the tiles
+ * overlap. made: the kernel exists already, and is kept for symmetric weights even if made for
+ * asymmetric ones. */
 static stn_status lay_out_tables(const stn_task *task, tile_state *state, bool made, stn_error *error) {
     const uint64_t launches = (uint64_t)state->tile.launches;
     const size_t size = (task->dtype == STN_F64 ? sizeof(double) : sizeof(float));

@@ -15,7 +15,7 @@ typedef struct segment_dense_tile {
      * the steps, both sides together. */
     int lead[3], useful[3], reach[3];
     uint8_t number;   /* Index of segment_dense_tile_factors. */
-    uint8_t margins;  /* 1: margins are stepped by `faces`; 0: every side is folded in. */
+    uint8_t margins;  /* 1: strategies/faces computes the margins; 0: every side is an extension. */
     uint8_t even;     /* Taps are symmetric along each axis: DFT_REAL. */
     uint8_t fragment; /* See dense_dft.h. */
     uint8_t shifted;  /* 1: a nonzero value is subtracted from the grid. */

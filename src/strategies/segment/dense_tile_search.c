@@ -22,9 +22,9 @@
 #define LONGEST 64 /* Most points of a tile along an axis. */
 #define MOST_TILES ((int64_t)1 << 30)
 
-/* Measured fractions of the peak rate by tile (segment_dense_tile_factors). In f32 and f16 each
- * product also splits and packs its operands, which takes longer than the product; so halves in one
- * part take as long as in two. */
+/* Measured fractions of the peak rate by tile (segment_dense_tile_factors). In f32 and f16,
+ * splitting and packing the operands takes longer than the product, so halves in one part take as
+ * long as in two. */
 static const double rates[][SEGMENT_DENSE_TILES] = {
     [STN_F64] = {0.48, 0.72, 0.48, 0.62, 0.64, 0.40, 0.45, 0.71},
     [STN_F32] = {0.135, 0.195, 0.22, 0.163, 0.36, 0.27, 0.28, 0.39},
@@ -47,8 +47,8 @@ int64_t segment_dense_tile_count(const stn_task *task, const segment_dense_tile 
 }
 
 /* Threads per multiprocessor, from the registers needed: 16 rows of few columns have at most 168
- * registers in f64, more columns all 255; 3D tiles 128, so that two blocks overlap loads and
- * products. */
+ * registers in f64, more columns all 255; 3D tiles have 128, so that one of two blocks loads while
+ * the other multiplies. */
 static int most_threads(const stn_task *task, const segment_dense_tile *tile) {
     const segment_factors *f = segment_dense_tile_factors(tile->number);
     if (f->n[2] > 1) return 512;
@@ -134,7 +134,7 @@ double segment_dense_tile_spread(const stn_task *task) {
 /* Number of memory sectors that points `from` to `to` - 1 of a row touch, if rows begin at whole
  * sectors. */
 static int64_t sectors_of(int64_t from, int64_t to, int64_t unit) {
-    /* Keeps the operands positive: `from` may lie a little before the row. */
+    /* `from` may lie a little before the row: `far` keeps the operands positive. */
     const int64_t far = 1024 * unit;
     return stn_div_up(to + far, unit) - (from + far) / unit;
 }
@@ -210,8 +210,8 @@ static stn_constraint *const constraints[] = {
 
 /* As for segments (segment_cost_model.c): factor of the neglected weights' error. */
 #define NEGLECTED_ERROR 3.1
-/* Relative extra rounding error if sides have a nonzero value, to which tiles at these sides round
- * relatively. */
+/* Additional relative rounding error if sides have a nonzero value: tiles at these sides round
+ * relative to it. */
 #define SHIFTED 9
 static double predicted_error(const stn_task *task, const segment_dense_tile *tile) {
     const double stored = task->dtype == STN_F16 ? stn_error_rounding(STN_F16) : 0;

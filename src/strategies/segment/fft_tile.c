@@ -11,7 +11,7 @@
 #include "strategies/segment/long_double_complex.h"
 
 #define REGISTERS_F64 128
-/* For columns with a last radix of 16: with fewer registers they spill. */
+/* For columns with a last radix of 16, which spill with fewer registers. */
 #define REGISTERS_F64_LONG 168
 #define REGISTERS 96
 #define BLOCK_BYTES 1024 /* Shared memory per block that the driver reserves. */

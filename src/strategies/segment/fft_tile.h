@@ -32,7 +32,7 @@ bool segment_fft_tile_search(const stn_task *task, const stn_machine *machine, s
                              const char **why);
 void segment_fft_tile_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
                            stn_estimate *e);
-/* Its seconds alone. faces: seconds per launch that the margins take. */
+/* Seconds of the run. faces: seconds per launch that the margins take. */
 double segment_fft_tile_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
                                 double faces);
 double segment_fft_tile_faces(const stn_task *task, const stn_machine *machine, const segment_shape *shape);
@@ -63,7 +63,7 @@ segment_axis segment_fft_tile_axis(const stn_task *task, int which);
 /* Errors: those of stn_kernel_make. */
 stn_status segment_fft_tile_get(stn_plan *plan, const segment_shape *shape, bool real, segment_fft_tile *tile,
                                 stn_error *error);
-/* uneven: the kernel is one for asymmetric weights, which serves symmetric ones too. */
+/* uneven: the kernel was made for asymmetric weights; it serves symmetric ones too. */
 void segment_fft_tile_lay_out(const stn_task *task, const segment_shape *shape, uint64_t fused, bool uneven, size_t at,
                               segment_fft_tile_layout *layout);
 /* Writes the tables to host memory. Errors: out of memory. */

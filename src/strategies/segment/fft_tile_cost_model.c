@@ -79,7 +79,7 @@ static double part_at_sides(const stn_task *task, const segment_shape *shape) {
     return 1 - inside;
 }
 
-/* What the time of a tile depends on apart from the number of threads. */
+/* Quantities that determine the time of a tile, apart from the number of threads. */
 typedef struct tile_costs {
     int count[PHASES];    /* Butterflies of a block. */
     double chain[PHASES]; /* Cycles of a round of the block's threads. */
@@ -177,7 +177,7 @@ bool segment_fft_tile_choose_threads(const stn_task *task, const stn_machine *ma
 #define ROUNDINGS_F64 6
 #define ROUNDINGS_F32 5
 #define NEGLECTED_ERROR 3.1
-/* Few steps include all weights, and whole periods are exact. */
+/* The reach of few steps includes all weights, and whole periods need no reach. */
 static bool neglects_weights(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
     const int64_t all = (int64_t)shape->fused * (task->reach[pass->axis][0] + task->reach[pass->axis][1]);
     return pass->reach < all && (pass->lead > 0 || pass->useful < task->n[pass->axis]);

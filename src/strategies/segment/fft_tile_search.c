@@ -129,7 +129,7 @@ static bool add_tile(const search *s, const launches_of *l, int y, int x, int in
     shape.shares = in;
     for (int i = 0; i < 2; i++)
         if (!place_outputs(s->task, &s->axes[i], &l->reach[i], first[i], &shape.pass[i])) return false;
-    /* One launch suffices then. */
+    /* A tile that holds the whole plane needs only one launch. */
     if (shape.launches > 1 && segment_fft_tile_holds_plane(s->task, &shape)) return true;
     if (!STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, &shape)) return false;
     segment_fft_tiles_found *to = &s->lists[in > 0];
@@ -201,7 +201,8 @@ bool segment_fft_tile_search(const stn_task *task, const stn_machine *machine, s
     search s = {task, machine, {segment_fft_tile_axis(task, 0), segment_fft_tile_axis(task, 1)}, .lists = lists};
     s.systematic = stn_reach_similar(task, 1, 2), s.single = lists[0].most == 1;
     const bool single = lists[0].most == 1, one = single || task->ntaps > MANY_TAPS;
-    /* Launches of fewer steps have less reach and growth: if they do not fit, no longer ones do. */
+    /* Launches of fewer steps have less reach and growth: if they do not fit, launches of more
+     * steps do not either. */
     bool any = false;
     for (size_t i = one ? FIRST_OF_FEW : 0; i < sizeof numbers / sizeof *numbers; i++) {
         const int64_t launches = numbers[i];

@@ -77,7 +77,7 @@ static void keep_uneven(const segment_axis old[3], segment_axis *axes, int count
     }
 }
 
-/* made: kernels exist, for other weights. */
+/* made: kernels exist already, made for other weights. */
 static stn_status lay_out_tile_tables(const stn_task *task, segment_state *state, bool made, stn_error *error) {
     const uint64_t launches = (uint64_t)state->shape.launches;
     size_t at = 0;

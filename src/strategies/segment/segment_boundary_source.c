@@ -38,8 +38,7 @@ typedef struct face_header {
 
 static size_t real_size(const stn_task *task) { return task->dtype == STN_F64 ? sizeof(double) : sizeof(float); }
 
-/* The axis across the sides `which`. The list has x first: y sides (0) are across axis 1 of that
- * list and along axis 0. */
+/* The axis across the sides `which`, 0 for y and 1 for x. The list of axes has x first. */
 static const segment_axis *across(const segment_axis *axes, int which) { return &axes[1 - which]; }
 
 /* ---- kernels --------------------------------------------------------------------------------- */

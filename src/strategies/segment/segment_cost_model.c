@@ -16,8 +16,8 @@
 
 /* Fitted fractions of the peak rate for segments of 256 (not measured), 512, 1024, 2048, 4096, 8192
  * and 16384 points along x and for columns, and fractions of the copy bandwidth. Short segments
- * have more blocks per multiprocessor. 16384 points are extrapolated: below columns of 4096 points,
- * which have one block per multiprocessor too. */
+ * have more blocks per multiprocessor. 16384 points are extrapolated, to a rate below that of
+ * columns of 4096 points, which also have one block per multiprocessor. */
 static const struct {
     stn_unit unit;
     double line[7], columns[5], line_memory, column_memory;
@@ -76,8 +76,8 @@ static double part_of_narrow(const stn_task *task, const segment_shape *shape, c
     return shape->pairs < 4 ? NARROWEST : shape->pairs < 8 ? NARROW : 1;
 }
 
-/* Fraction of the peak rate. Two segments form a pair: those at the two ends of a line lie in two
- * pairs, or in one with the next line's. */
+/* Fraction of the peak rate. Segments form pairs: the last segment of a line may be paired with the
+ * first one of the next line. */
 static double part_of_rate(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
     const double sides = pass->middle ? 0 : part_at_sides(task->n[pass->axis], pass);
     const int size = size_index(pass->first);
@@ -120,16 +120,16 @@ double segment_seconds(const stn_task *task, const stn_machine *machine, const s
     return fmax(compute, move) + NOT_OVERLAPPED * fmin(compute, move) + machine->launch_seconds;
 }
 
-/* Whether the pass neglects small weights. Few steps include all weights, and whole periods are
- * exact. */
+/* Whether the pass neglects small weights. The reach of few steps includes all weights, and whole
+ * periods need no reach. */
 static bool neglects_weights(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
     const int64_t all = (int64_t)shape->fused * (task->reach[pass->axis][0] + task->reach[pass->axis][1]);
     const bool whole = pass->lead == 0 && pass->useful == task->n[pass->axis];
     return pass->reach < all && !whole;
 }
 
-/* Similar values, as near a constant side, are rounded in the same direction at each step. These
- * errors add up over the part of a line that is stepped. */
+/* Where values hardly vary, such as near a constant side, they are rounded in the same direction at
+ * each step. These errors add up in the margins, which are computed by single steps. */
 static double margins_error(const stn_task *task, const segment_pass *pass) {
     const double rounding = stn_error_rounding(task->dtype == STN_F64 ? STN_F64 : STN_F32);
     const double part = fmin(1, pass->reach / (double)task->n[pass->axis]);
@@ -139,9 +139,9 @@ static double margins_error(const stn_task *task, const segment_pass *pass) {
 /* Relative L2 error for random values, of either sign or of one sign; an upper bound of the errors
  * measured in tests/strategies/test_errors.c. A transform rounds relative to its input, evenly over
  * all frequencies; the symbol damps that noise as it damps the data, and the inverse rounds
- * relative to its output. So neither the number of steps nor smoothing amplifies the error, and
- * each pass adds its own. Systematic in all launches are the symbol's rounding and the neglected
- * weights, whose effect is a few times their part of the weights' sum. */
+ * relative to its output. So the error depends neither on the number of steps nor on smoothing, and
+ * each pass adds its own. The same in all launches are the errors of the rounded symbol and of the
+ * neglected weights, whose effect is a few times their part of the weights' sum. */
 #define ROUNDINGS_F64 14 /* Roundings of a pass: powers of roots are computed by squaring. */
 #define ROUNDINGS_F32 7  /* Powers of roots are read from a table. */
 /* sqrt(9.7): the tails of a Gaussian are no wider than a third of it. */

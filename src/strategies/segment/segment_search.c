@@ -75,9 +75,9 @@ static void choose_whole(const search *s, segment_shape *shape) {
     if (!holds(s, shape, &shape->pass[0])) shape->whole = 0;
 }
 
-/* Chooses the fastest variant of the shortest segments: inputs directly to registers, which saves
- * 5 to 18% on long lines in all types; f16, and runs of several passes, without rotation in
- * addition. */
+/* Chooses the fastest variant of the shortest segments. Inputs go directly to registers, which
+ * saves 5 to 18% on long lines in all types; in f16, and in runs of several passes, segments are
+ * not rotated either. */
 #define LONG_LINE 65536
 static void choose_transfer(const search *s, segment_shape *shape) {
     const segment_pass *pass = &shape->pass[0];
@@ -237,7 +237,7 @@ static bool search_lines(search *s, segment_shape *best, double *costs, size_t *
     return true;
 }
 
-/* Tiles that are timed where nothing else serves, and where other shapes do. */
+/* Most tiles that are timed if only tiles serve, and if other shapes do too. */
 #define MOST_TILES 32
 #define TILES_WITH_LINES 6
 #define CLUSTER_TILES 12 /* Tiles of clusters, where candidates are timed. */

@@ -44,8 +44,8 @@ size_t segment_shared(const stn_task *task, const segment_shape *shape, const se
 
 int segment_blocks(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
     if (shape->blocks && (along_x(pass) || shape->passes == 1)) return shape->blocks;
-    /* Most threads: registers per thread are 160 and 120 (short) for dense DFTs; 80, 160 and 128
-     * for FFT stages. */
+    /* Most threads by registers: dense DFTs need 160 per thread, or 120 if short; FFT stages 80,
+     * 160 and 128. */
     const segment_factors *f = segment_factors_of(pass->first);
     const int most = f ? (f->n[1] > 8 ? 384 : 512) : task->dtype != STN_F64 ? 768 : shape->whole ? 384 : 512;
     return (int)stn_max(1, most / segment_threads(shape, pass));
@@ -63,9 +63,10 @@ int64_t segment_work_items(const stn_task *task, const segment_shape *shape, con
                          : lines / task->n[2] * segments * segment_tiles(task, shape);
 }
 
-/* More blocks than run at once, so that not all blocks of a multiprocessor end at the same time,
- * when too few are left to hide latency. Each block has several work items, because its first input
- * is not prefetched. Those of dense DFTs first load their matrices, so they have more. */
+/* A launch has more blocks than run at once, so that the blocks of a multiprocessor end at
+ * different times and enough are left to hide latency. Each block has several work items, because
+ * its first input is not prefetched; those of dense DFTs have more, because they first load their
+ * matrices. */
 enum { WORK_ITEMS_F64 = 2, WORK_ITEMS = 4, WORK_ITEMS_DENSE = 8 };
 int64_t segment_grid(const stn_task *task, int first, int64_t work_items, int64_t resident) {
     const int64_t each = first < 0 ? WORK_ITEMS_DENSE : task->dtype == STN_F64 ? WORK_ITEMS_F64 : WORK_ITEMS;

@@ -24,7 +24,7 @@ typedef struct segment_pass {
 
 typedef struct segment_shape {
     int launches, fused; /* fused: steps of the longest launch. */
-    /* 1: margins are stepped by `faces` after each launch; 0: every side is folded in. */
+    /* 1: strategies/faces computes the margins after each launch; 0: every side is an extension. */
     uint8_t margins;
     uint8_t sources;   /* 1: the terms of a plane's sides are added by segment_boundary_source.h. */
     uint8_t whole;     /* f64 points go through shared memory whole, not as two halves. */
@@ -51,8 +51,8 @@ _Static_assert(sizeof(segment_shape) <= sizeof(stn_candidate), "a shape is a can
 /* The arithmetic unit that the transforms of a pass run on. */
 stn_unit segment_unit(const stn_task *task, const segment_shape *shape, const segment_pass *pass);
 /* Makes the pass along this axis for steps of this reach. False: the reach is too long for the
- * segment length, or the form does not serve. middle: a line may lie in the middle of its
- * segment. */
+ * segment length, or these transforms do not serve the axis. middle: a line may lie in the middle
+ * of its segment. */
 bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first, bool middle,
                  segment_pass *pass);
 /* Whether a kernel can run the pass. */
@@ -81,8 +81,8 @@ int segment_blocks(const stn_task *task, const segment_shape *shape, const segme
 /* Whether segments along x are rotated to whole memory lines. This is useless if all begin at whole
  * lines. */
 bool segment_is_rotated(const stn_task *task, const segment_shape *shape, const segment_pass *pass);
-/* Number of work items that blocks take one after the other: along x segment_groups pairs of
- * segments, else tiles of columns. */
+/* Number of work items, which blocks take one after another: segment_groups pairs of segments along
+ * x, otherwise tiles of columns. */
 int64_t segment_work_items(const stn_task *task, const segment_shape *shape, const segment_pass *pass);
 /* Blocks of a launch of this number of work items, where `resident` blocks run at once. */
 int64_t segment_grid(const stn_task *task, int first, int64_t work_items, int64_t resident);

@@ -20,8 +20,8 @@ static cplx *roots_of(int64_t n) {
 
 static int powers_of(stn_dtype dtype) { return dtype == STN_F64 ? 1 : 4; }
 
-/* For a segment of 256 * first points: the number of 4096-point transforms that share it if first >
- * 16, and their radix. */
+/* For a segment of 256 * first points: the number of transforms of 4096 points that share it (first
+ * > 16), and their radix. */
 static int teams_of(int first) { return first > 32 ? 2 : 1; }
 static int radix_of(int first) { return first > 16 ? 16 : first; }
 
@@ -230,8 +230,8 @@ stn_status segment_profile_make(const segment_axis *axis, uint64_t steps, int wi
 
 /* ---- the table of a side --------------------------------------------------------------------- */
 
-/* basis[m * width + d]: frequency m, evaluated at depth d, of a source of 1 next to the low side
- * and its images in the period of the extension. */
+/* basis[m * width + d]: the contribution of frequency m, at depth d, to a source of 1 next to the
+ * low side and at its images in the period of the extension. */
 static stn_status fill_basis(const segment_axis *a, int64_t period, int width, double *basis, stn_error *error) {
     cplx *root = roots_of(period);
     if (!root) return stn_fail_memory(error, "roots of one", (size_t)period * sizeof *root);
@@ -249,7 +249,7 @@ static stn_status fill_basis(const segment_axis *a, int64_t period, int width, d
     return STN_OK;
 }
 
-/* One index: the sum over the frequencies across, for all depths. */
+/* For one value of the symbol, the sum over the frequencies across the side, at all depths. */
 static void sum_depths(const long double *rests, const double *basis, int64_t period, int width, long double symbol,
                        uint64_t steps, double *sum) {
     memset(sum, 0, (size_t)width * sizeof *sum);
@@ -259,9 +259,9 @@ static void sum_depths(const long double *rests, const double *basis, int64_t pe
     }
 }
 
-/* The effect across a side (of axis `deep`) of a source of 1 next to it at each step, where every
- * later step multiplies by a symbol along the side: for each of `count` values of that symbol and
- * each depth d < width, 0 at the side. For symmetric taps. Errors: out of memory. */
+/* The effect at depths d < width from a side of axis `deep` (0: at the side) of a source of 1 next
+ * to the side at each step, if every later step multiplies it by a symbol along the side: for each
+ * of `count` values of that symbol. For symmetric taps. Errors: out of memory. */
 static stn_status make_depths(const segment_axis *deep, int side, uint64_t steps, int width, const long double *symbol,
                               size_t count, double *sums, stn_error *error) {
     segment_axis a = *deep;

@@ -21,7 +21,7 @@
 static stn_task packed_task(const stn_task *task, uint64_t steps, bool zero) {
     stn_task own = *task;
     own.dtype = sourced_own_type(task);
-    /* The tolerance is needed for the final rounding. */
+    /* A tolerance is only used for the final rounding to the task's dtype. */
     if (own.dtype != task->dtype) own.tolerance = 0;
     const stn_grid_layout packed = stn_packed_layout(task->n, own.dtype);
     memcpy(own.in_stride, packed.stride, sizeof own.in_stride);
@@ -54,7 +54,7 @@ static bool has_constants(const stn_task *task) {
     return false;
 }
 
-/* Estimates a level's steps by the cheapest strategy, or (soon) by the generic kernel. */
+/* Estimates a level's steps by the cheapest strategy, or by the generic kernel. */
 static bool estimate_level(const stn_task *task, const stn_machine *machine, int level, bool by_generic,
                            stn_estimate *estimate) {
     /* Its taps are borrowed. */

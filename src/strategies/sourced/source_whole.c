@@ -1,6 +1,6 @@
-/* A constant source over all steps at once: u_T = S^T u_0, from input to output by the cheapest
- * strategy; then a strategy that sums powers (task.h) adds (1 + S + .. + S^(T-1)) b to the output.
- * It needs no workspace grids of its own. */
+/* A constant source over all steps at once: the cheapest strategy computes S^T u_0 into the output,
+ * to which a strategy that sums powers (stn_task.sum) adds (1 + S + .. + S^(T-1)) b. No workspace
+ * grids are needed in addition. */
 #include <math.h>
 #include <string.h>
 

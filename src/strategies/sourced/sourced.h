@@ -32,8 +32,8 @@ typedef struct sourced_grid {
 
 typedef struct sourced_state {
     int levels; /* number of levels, or SOURCED_WHOLE */
-    /* Levels: plans of 8^level steps; from_zero: the same for c, NULL where `run` serves. Whole:
-     * run[0] makes all steps, `sum` the source's sum. */
+    /* Levels: run[i] makes 8^i steps, from_zero[i] the same for c (NULL if run[i] serves). Whole:
+     * run[0] makes all steps, `sum` adds the sum of the source. */
     stn_plan *run[SOURCED_LEVELS], *from_zero[SOURCED_LEVELS], *sum;
     struct stn_kernel *add[SOURCED_OPERATIONS]; /* this and the following fields: levels only */
     stn_grid_layout in, out, packed;

@@ -14,8 +14,8 @@ int sparse_groups(const sparse_window *w, int product) { return is_half(w, produ
 int sparse_group_elements(const sparse_window *w) { return 2 * points_of_word(w); }
 int sparse_kept(const sparse_window *w) { return points_of_word(w); }
 
-/* A group's words are half a window apart, so a row no longer than that has at most two of a
- * group's four elements (f32: one of two). */
+/* The words of a group are half a window apart, so a row of taps that is no longer has at most two
+ * of the group's four elements (f32: one of two). */
 bool sparse_legal(const sparse_window *w) {
     return w->halves > 0 && w->halves <= SPARSE_MOST_HALVES && w->first >= 0 && w->span >= 0 &&
            w->first + w->span + SPARSE_OUTPUTS <= sparse_columns(w) && w->span < sparse_columns(w) / 2;
@@ -40,7 +40,8 @@ static int tap_of(const sparse_window *w, int product, int group, int element, i
     return tap >= 0 && tap <= w->span ? tap : -1;
 }
 
-/* The elements of a group that row i keeps, ascending: all with taps, then others. */
+/* The elements of a group that row i keeps, in ascending order: all that have taps, and others if
+ * these are fewer. */
 static void keep_elements(const sparse_window *w, int product, int group, int i, int kept[2]) {
     bool keep[4] = {false};
     int places = sparse_group_elements(w), count = 0, at = 0;

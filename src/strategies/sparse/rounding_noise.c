@@ -1,8 +1,8 @@
 /* Predicts the error of rounding elements to 11 bits in every launch.
  *
- * A launch's rounding errors e are white: the n launches after it reduce their square by P(n f),
- * P(m) = mean over frequencies |K|^2m, like that of random data. Relative to such data, all
- * launches together leave
+ * A launch's rounding errors e are white noise: n later launches multiply their square by P(n f),
+ * where P(m) is the mean of |K|^2m over all frequencies, as they do with random data. Relative to
+ * such data, the errors of all L launches leave
  *
  *     e^2 (1 + sum over 0 < i < L of  P(i f) P((L - i) f) / P(L f));
  *     relative to data with a mean,  e^2 (1 + sum of P(i f))
@@ -138,9 +138,9 @@ static double dot(const stn_power *a, const stn_power *b) {
     return sum;
 }
 
-/* The squared error of rounding between products in one launch, relative to its output, in squares
- * of an element's rounding: first for random data, whose mean is 0 or has a square of three times
- * the variance, later for data smoothed by earlier launches. */
+/* The squared error of rounding between the products of one launch, relative to its output, in
+ * units of the squared rounding error of an element. first: for random data, whose mean is 0 or
+ * whose squared mean is three times the variance; later: for data smoothed by earlier launches. */
 typedef struct chain_rounding {
     double first, later;
 } chain_rounding;
@@ -162,10 +162,9 @@ static chain_rounding chain_rounding_of(const sparse_spectrum *s, const sparse_t
 
 /* ---- total error */
 
-/* Where launches change data by less than a rounding unit, points stay constant that should move a
- * little, and waves decay late. Fitted to runs of random data of mean 0 by heat-1d, heat-2d,
- * box-2d9p and box-3d27p, of 100 to 2000 launches of 1 to 15 steps, within a factor of 0.95 to 2.
- */
+/* Points that a launch changes by less than half a rounding unit stay constant, so waves decay
+ * late. Fitted to runs of random data of mean 0 by heat-1d, heat-2d, box-2d9p and box-3d27p, of 100
+ * to 2000 launches of 1 to 15 steps, within a factor of 0.95 to 2. */
 static double freezing_error(const sparse_damping *left) {
     return left->launches < 2 ? 0 : 0.028 * pow(left->one, 1.3) * pow(left->launches / 334, 1.5);
 }

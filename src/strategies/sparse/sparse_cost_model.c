@@ -17,12 +17,13 @@ static const struct {
     double shared_memory_fraction; /* fraction of shared memory's bandwidth */
     /* Fraction of the sparse rate that a lone block reaches in its multiprocessor. */
     double lone_block_tensor_fraction;
-    /* exponent: with fewer than FULL_WARPS warps a multiprocessor, time grows by (FULL_WARPS /
-         * warps)^this. */
+    /* With fewer than FULL_WARPS warps on a multiprocessor, time grows by (FULL_WARPS / warps) to
+     * this power. */
     double few_warps_exponent;
     double block_start_cycles;  /* start of a block, in cycles */
     double ring_launch_seconds; /* start of a launch of small blocks, in seconds */
-    /* Fractions of the copy bandwidth: all columns of a product adjacent; narrow tiles; a chain. */
+    /* Fractions of the copy bandwidth: with all columns of a product adjacent; of narrow tiles; of
+     * a chain. */
     double adjacent_copy_fraction, narrow_copy_fraction, chain_copy_fraction;
     /* Fractions of the copy bandwidth in 1D: whole 128-byte lines; half a line in f16. */
     double line_copy_fraction;
@@ -36,7 +37,7 @@ static const struct {
      * added. */
     double large_ring_copy_fraction;
     double large_ring_point_cycles;
-    /* Fraction of a row's time that a row costs which two blocks read. */
+    /* Cost of a row that two blocks read, as a fraction of a row's time. */
     double shared_row_fraction;
     double copy_factor_3d;      /* further factor on the copy bandwidth in 3D */
     double element_load_factor; /* factor for loads of single elements instead of 16 bytes */
@@ -73,8 +74,8 @@ typedef struct warp_work {
     double products, words, cycles;
 } warp_work;
 
-/* A chain makes 16 rows four times: four groups of eight rows by V, two column blocks by U; and the
- * rows before its first block is complete. */
+/* A tile of a chain has four blocks of 16 rows. Each takes four groups of eight rows by V, and two
+ * column blocks by U; in addition come the rows before the first block is complete. */
 static warp_work chain_work(const stn_task *task, const sparse_shape *shape) {
     double eights = 16 + 4.0 * (sparse_accumulating_blocks(task, shape) - 1) / shape->iterations;
     warp_work work = {.words = eights * 8 * 8 * shape->halves};
@@ -151,8 +152,8 @@ static double few_warps_factor(const sparse_shape *shape) {
     return pow(fmax(1, FULL_WARPS / (shape->warps * shape->blocks)), rates.few_warps_exponent);
 }
 
-/* In 1D the slowest resource hides the others, and nearly so where whole memory lines are read;
- * otherwise warps wait for each other at each stage and times add up more. */
+/* In 1D the slowest resource hides the others, nearly so also if whole memory lines are read;
+ * otherwise warps wait for each other at each stage, so that times add up more. */
 static double overlap_seconds(const stn_task *task, const sparse_shape *shape, double memory, double tensor,
                               double shared) {
     if (task->rank == 1) return few_warps_factor(shape) * stn_cost_overlapped(memory, fmax(tensor, shared));

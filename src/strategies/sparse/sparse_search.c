@@ -56,8 +56,8 @@ static stn_constraint *const constraints[] = {
     margins_hold, /* the margins of fused steps leave points between them */
 };
 
-/* Whether a kernel exists for so many steps. *cheaper: fewer fused steps need as many launches and
- * are cheaper. */
+/* Whether a kernel exists for so many steps. *cheaper: the same number of launches with fewer fused
+ * steps is cheaper. */
 static bool fits(const search *s, int fused, int terms, sparse_shape *shape, bool *cheaper) {
     if (!sparse_fit(s->task, s->machine, fused, terms, 1, shape) ||
         !STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, shape))

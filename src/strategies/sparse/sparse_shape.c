@@ -10,7 +10,7 @@
 #include "strategies/common/alignment_pad.h"
 #include "strategies/common/grid_layout.h"
 
-#define MOST_PRODUCTS 64 /* of one run of 8 rows, all parts; eight times as many are unrolled */
+#define MOST_PRODUCTS 64 /* of 8 rows, with all parts; eight times as many are unrolled */
 #define MOST_FUSED 63
 #define MOST_FUSED_LINE 127
 #define MOST_HALVES 32      /* longest window, in units of 8 words */
@@ -18,7 +18,7 @@
 #define MOST_ROWS 64        /* reach along y, both sides together */
 /* Registers of a chain: left factors, words between products, sums. */
 #define MAX_CHAIN_REGISTERS 200
-/* The same where a multiprocessor takes two blocks, with some 45 further registers each. */
+/* The same if a multiprocessor holds two blocks, whose threads have some 45 further registers. */
 #define MAX_REGISTERS_TWO_BLOCKS 80
 #define LONG_LINE_ADJACENT 2 /* adjacent columns of a product in long lines */
 #define MEMORY_LINE 128      /* bytes */
@@ -215,9 +215,9 @@ static int most_blocks(const stn_task *task, const sparse_shape *shape) {
     return sparse_splits(task) ? 1 : 2;
 }
 
-/* While one stage of a 2D or 1D tile, or one window of a chain, is computed on, two stages or four
- * chunks arrive; in 3D one, where memory is short. Narrow tiles read more past their sides, so they
- * are tried last. */
+/* While one stage of a 1D or 2D tile is computed on, two arrive (in 3D, where memory is short,
+ * one); while one window of a chain is, four chunks. Narrow tiles, which read more past their
+ * sides, are tried last. */
 static bool fit_stages(const stn_task *task, const stn_machine *machine, void *of) {
     sparse_shape *shape = of;
     sparse_window y = sparse_window_y_of(task, shape);

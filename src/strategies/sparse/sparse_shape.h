@@ -27,7 +27,7 @@ typedef struct sparse_shape {
     int adjacent_warps; /* sparse_march: adjacent warps of a block; 0: another kernel */
     int held;           /* rows of taps in registers at the same time */
     int iterations;     /* iterations of a block: planes in 3D, otherwise tiles */
-    /* Fused launches are right up to the faces: axes wrap, or mirror symmetric taps. */
+    /* Fused launches are correct up to the faces: axes wrap, or mirror symmetric taps. */
     int extended;
     /* Predicted error of rounding the weights, of all launches: weight_rounding.h. */
     float rounding;
@@ -51,14 +51,14 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
 bool sparse_fit_ring(const stn_task *task, const stn_machine *machine, int stages, sparse_shape *shape);
 /* Outputs that a warp computes at once. */
 int sparse_points(const stn_task *task, const sparse_shape *shape);
-/* Further planes, or tiles, that a block reads besides its own. */
+/* Planes, or tiles, that a block reads besides its own. */
 double sparse_halo_tiles(const stn_task *task, const sparse_shape *shape);
 /* Chain: blocks of 16 rows that accumulate at the same time. */
 int sparse_accumulating_blocks(const stn_task *task, const sparse_shape *shape);
 int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int side);
 /* The window along x. */
 sparse_window sparse_window_of(const stn_task *task, const sparse_shape *shape);
-/* chain: along y. */
+/* The window of a chain along y. */
 sparse_window sparse_window_y_of(const stn_task *task, const sparse_shape *shape);
 const char *sparse_kernel_name(const stn_task *task, const sparse_shape *shape);
 /* Bytes of dynamic shared memory. */

@@ -71,8 +71,9 @@ static size_t find_move(stn_dtype dtype, const stn_power *power, double scale, c
     return best;
 }
 
-/* Distributes the rounding remainder of the sum over the weights, in single units, where the error
- * grows least. Point-symmetric weights stay so, because a drift would accumulate too. */
+/* Distributes the rounding remainder of the sum over the weights, one unit at a time, each to the
+ * weight whose error grows least. Point-symmetric weights stay symmetric, because a drift would
+ * accumulate too. */
 static void keep_sum(stn_dtype dtype, const stn_power *power, double scale, float *part) {
     size_t count = sparse_weights(power);
     double rest = 0;

@@ -3,8 +3,8 @@
  *
  * A column of 4320 points takes four FFT stages for the forward, the inverse and the taps'
  * transform: 3 x 4320 points. Four parts of 1152 points take three stages, and share the taps'
- * transform: 9 x 1152 points, of which two thirds go through shared memory equally often. Global
- * memory traffic is the same. */
+ * transform: 9 x 1152 points, of which only two thirds of the accesses to shared memory remain.
+ * Global memory traffic is the same. */
 #include <math.h>
 
 #include "base/arith.h"
@@ -48,8 +48,8 @@ static double choose_length(const stn_task *task, const stn_machine *machine, co
     return lowest;
 }
 
-/* Whether parts apply: one step of one grid, one column per block, sides that only wrap or
- * mirror. */
+/* Whether columns may be divided: one step of one grid, one column per block, sides that only wrap
+ * or mirror. */
 static bool for_parts(const stn_task *task, const spectral_choice *whole) {
     return task->rank == 2 && task->steps == 1 && task->snapshots == 1 && !task->sum && whole->column_lines == 1 &&
            whole->group >= 2 && spectral_sides_are_even(task);

@@ -11,19 +11,19 @@
 #include "strategies/spectral/spectral_passes.h"
 
 /* Most threads of a block; bytes of a piece of a row of the spectrum; least points of a column;
- * most rows of a block that keeps the faces' values, so many that reading these values is little
- * compared with writing the rows. */
+ * most rows of a block that keeps the faces' values: with so many, reading these values takes
+ * little time compared with writing the rows. */
 enum { MOST_THREADS = 1024, PIECE = 128, LEAST_POINTS = 4, MOST_ROWS = 64 };
-/* Largest lambda: the recursion accumulates rounding errors over 1 / (1 - lambda) points, here no
- * more than a transform. */
+/* Largest lambda: the recursion accumulates rounding errors over 1 / (1 - lambda) points, at this
+ * lambda no more than a transform does. */
 #define SLOWEST 0.95
 
 static int columns_of(const stn_task *task) { return PIECE / (spectral_wide(task) ? 16 : 8); }
 static int rows_of(const spectral_choice *choice) {
     return choice->decayed_solver == SPECTRAL_DECAYED_BY_ROWS ? MOST_ROWS : 1;
 }
-/* Points per thread: 16, or 8 with fewer registers and more threads, also if a block is alone on a
- * multiprocessor and needs the threads. */
+/* Points per thread: 16; 8 if chosen (fewer registers, more threads), and if so few threads would
+ * otherwise be alone on a multiprocessor. */
 static int each_of(const stn_task *task, const spectral_choice *choice) {
     const bool few = stn_div_up(task->n[0], 8) * columns_of(task) <= MOST_THREADS / 2;
     return choice->decayed_solver == SPECTRAL_DECAYED_BY_8 || (rows_of(choice) > 1 && few) ? 8 : 16;
@@ -124,7 +124,7 @@ static int64_t place_columns(const stn_plan *plan, const spectral_state *state, 
         a->first = slab->first, a->columns = slab->first + slab->count;
         a->held_width = (int32_t)stn_round_up(slab->count, shape->slabs.line);
         a->point = a->held_width * shape->slabs.across;
-        if (a->columns <= a->with_points) /* All columns in the other rows have points. */
+        if (a->columns <= a->with_points) /* In the remaining rows all columns have points. */
             a->from_across = a->with_points_across, a->to_across = a->across - a->with_points_across + 1;
     }
     a->tiles = (int32_t)stn_div_up(a->columns - a->first, columns_of(task));
@@ -146,7 +146,7 @@ stn_status spectral_run_decayed_modes(const stn_plan *plan, const spectral_state
     spectral_decayed_arguments a = {.spectrum = spectrum, .row = other.row};
     a.parts = (const unsigned char *)state->tables + state->parts;
     a.row_grid = other.row_grid, a.row_next = other.row_next;
-    for (int f = 0; f < 2; f++) { /* As points along z. */
+    for (int f = 0; f < 2; f++) { /* The faces' values, as points along z. */
         a.faces[f] = other.faces[f];
         a.faces[f].values =
             (const unsigned char *)run->workspace + source->faces[1 + f] + grid * a.faces[f].grid * cell;
@@ -156,7 +156,7 @@ stn_status spectral_run_decayed_modes(const stn_plan *plan, const spectral_state
     const int64_t rows = place_columns(plan, state, slab, &a);
     if (rows <= 0) return STN_OK;
     const int64_t blocks = stn_div_up(rows, a.rows_per_block) * a.tiles * (slab ? 1 : task->batch);
-    /* The launch before it, of the slab's columns along y, permits an early start. */
+    /* The preceding launch, of the slab's columns along y, permits an early start. */
     stn_launch how = {.grid = {(unsigned)blocks, 1, 1}, .stream = run->stream, .early = slab && may_come_early(plan)};
     how.block[0] = (unsigned)(parts_of(task, &shape->choice) * columns_of(task));
     how.block[1] = how.block[2] = 1;

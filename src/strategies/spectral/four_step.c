@@ -21,9 +21,9 @@ enum { LINE = 32, LENGTHS = 1024, MOST_SHARES = 8, MOST_IMAGES = 64 };
 
 /* ---- rows and columns ------------------------------------------------------------------------ */
 
-/* Cost factors of lengths, relative to the best: columns read in pieces of a half (narrow) and a
- * quarter (thin) of the widest; lines that leave a multiprocessor to one block (half, alone) or
- * need a cluster (shared); short rows (few). Derived from measurements. */
+/* Cost factors relative to the best lengths, derived from measurements: columns read in pieces of a
+ * half (narrow) and a quarter (thin) of the widest; lines of which a multiprocessor holds only one
+ * block (half, alone), or that need a cluster (shared); short rows (few). */
 static const struct {
     int widest; /* Pairs of columns. */
     double half, narrow, thin, alone, shared, few;
@@ -131,7 +131,7 @@ static void find_side(const limits *l, bool wide, bool rows, side *s) {
                              : column_penalty(l, s->points[i], wide, pairs_of(l, s->points[i], wide));
 }
 
-/* Both; they are the same for all lines on one machine. */
+/* Columns and rows; the same for all lines on one machine. */
 typedef struct sides {
     side columns, rows;
 } sides;
@@ -240,8 +240,8 @@ bool spectral_four_step_choose(const stn_task *task, const stn_machine *machine,
 size_t spectral_four_step_variants(const stn_task *task, const stn_machine *machine,
                                    const spectral_four_step_choice *choice, spectral_four_step_choice *list,
                                    size_t most) {
-    /* pairs: change of the exponent. cut: divisor of the windows' length; `windows_at_once` of
-     * these may stay in the cache between passes. */
+    /* pairs: change of the exponent of 2. cut: divisor of the windows' length. Shorter windows,
+     * windows_at_once of them, may stay in the cache between passes. */
     static const struct {
         int pairs, cut, windows_at_once, column_threads, row_threads;
     } ways[] = {{1, 2, 0, 0, 0},   {0, 4, 0, 0, 0},   {0, 1, 1, 0, 0},  {0, 1, 2, 0, 0}, {0, 1, 8, 0, 0},
@@ -271,13 +271,13 @@ size_t spectral_four_step_variants(const stn_task *task, const stn_machine *mach
 static void make_lines(const stn_task *task, const stn_machine *machine, spectral_four_step *s) {
     const bool wide = spectral_wide(task);
     stn_shared_fft_needs needs = {.wide = wide, .last = 8, .shares = 1, .copies = 1, .lines = s->choice.pairs};
-    /* No register spills. */
+    /* Largest numbers without register spills. */
     needs.threads = s->choice.column_threads ? s->choice.column_threads : wide ? 384 : 640;
     needs.shared = machine->shared_per_block;
     needs.total = machine->shared_per_multiprocessor;
     stn_shared_fft_make(machine->found, s->choice.rows, &needs, &s->down);
     needs.shares = limits_of(task, machine).shares;
-    /* A source needs registers. */
+    /* A source needs additional registers. */
     needs.lines = 1, needs.last = stn_extension_odd(&s->axis) ? 8 : 16;
     needs.threads = s->choice.row_threads ? s->choice.row_threads : wide ? 512 : 768;
     stn_shared_fft_make(machine->found, s->choice.width, &needs, &s->along);
@@ -363,9 +363,9 @@ static int side_of(const spectral_four_step *s, int64_t window, int64_t p, int *
     return -1;
 }
 
-/* The first image, at point `from` of the extended axis or later, of a point next to a side. The
- * images of a point alternate between copies and mirror images, and repeat, with any sign, from one
- * mirror at the low side to the next. */
+/* The first image, at point `from` of the extended axis or later, of a point next to a side. Along
+ * the extended axis, a point's images are copies and mirror images alternately; their pattern,
+ * apart from signs, has the period of the mirrors at the low side. */
 static int64_t next_image(const spectral_four_step *s, int64_t from) {
     const stn_extension *e = &s->axis;
     const int64_t spacing = stn_extension_period(e) / (e->sign[0] == e->sign[1] ? 1 : 2);

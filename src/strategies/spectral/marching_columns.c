@@ -14,7 +14,7 @@
 
 /* A chunk is at least so many times as long as the points that it shares with the next one. */
 enum { SHARED_PART = 8 };
-/* Must take at most this fraction of another time, as the estimates have errors. */
+/* One time must be at most this fraction of another, because estimates have errors. */
 #define CLEARLY 0.87
 
 size_t spectral_march_carry(const stn_task *task, const spectral_choice *choice, const stn_extension *axis, int lines) {
@@ -30,8 +30,8 @@ size_t spectral_march_factors(const stn_task *task, const stn_machine *machine, 
     return used + bytes <= machine->shared_per_block ? bytes : 0;
 }
 
-/* Number of chunks of `each` segments down a column; the last chunk may be shorter. It must contain
- * all points that the others read from it; else 0. */
+/* Number of chunks of `each` segments down a column. The last chunk may be shorter; 0 if it would
+ * not contain all points that other chunks read from it. */
 static int64_t chunks_of(const stn_task *task, const spectral_shape *shape, int64_t each) {
     const int64_t count = stn_div_up(shape->segments, each), step = shape->choice.step[0];
     return task->n[1] - (count - 1) * each * step > shape->choice.length[1] - step ? count : 0;
@@ -46,8 +46,8 @@ static double time_of_chunks(const stn_machine *machine, const spectral_shape *s
     return (0.75 * ceil(waves) + 0.25 * fmax(1, waves)) * ((double)stn_div_up(shape->segments, count) + overhead);
 }
 
-/* Enough blocks for three waves, so that the last blocks do not run alone, as long as chunks share
- * little; fewer if that is clearly faster. */
+/* Enough chunks for three waves of blocks, so that the last blocks do not run alone, as long as
+ * chunks share few points; fewer chunks if that is clearly faster. */
 int spectral_march_chunks(const stn_task *task, const stn_machine *machine, const spectral_shape *shape) {
     const stn_shared_fft *line = &shape->line[1];
     const int64_t slots = (int64_t)machine->multiprocessors * line->blocks, step = shape->choice.step[0];
@@ -81,7 +81,7 @@ size_t spectral_march_chunk_halos(const stn_task *task, const spectral_shape *sh
 
 /* ---- kernel and launches --------------------------------------------------------------------- */
 
-/* Bytes of shared memory without factors; bytes left for factors; both. */
+/* Bytes of shared memory without factors. */
 static size_t shared_of_lines(const stn_task *task, const spectral_shape *shape) {
     const stn_shared_fft *line = &shape->line[1];
     return stn_shared_fft_bytes(line, spectral_wide(task)) +

@@ -95,7 +95,7 @@ static double seconds_of(const stn_task *task, const stn_machine *machine, const
     return result.seconds;
 }
 
-/* By more than the error of the two estimates. */
+/* Whether `one` is faster by more than the errors of the two estimates. */
 static bool clearly_faster(const stn_task *task, const stn_machine *machine, const spectral_choice *one,
                            const spectral_choice *other) {
     return seconds_of(task, machine, one) < 0.92 * seconds_of(task, machine, other);
@@ -173,7 +173,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     char reason[160];
     if (spectral_four_step_for(task, machine)) return four_step_candidates(task, machine, list, most);
     if (!most) return 0;
-    /* Too long except for tiles. */
+    /* Axes that are too long may be served by tiles. */
     if (!spectral_choose(task, machine, &choice, reason, sizeof reason)) {
         if (!spectral_choose_tiles(task, machine, NULL, (int[2]){1, 1}, &choice)) return 0;
         spectral_choose_kept(task, &choice);
@@ -183,10 +183,10 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     spectral_choose_kept(task, &choice);
     spectral_choose_decayed_modes(task, machine, &choice);
     const spectral_choice whole = choice;
-    /* If slabs are not chosen they come first; then slabs of other sizes. */
+    /* Slabs come first in the list if they are not chosen, then slabs of other sizes. */
     spectral_choice slabs[SLABS];
     const size_t slab_count = spectral_choose_slabs(task, machine, &whole, &choice, slabs, SLABS);
-    /* 2D; does not occur together with slabs. */
+    /* Parts are for 2D, slabs for 3D. */
     const bool parts = spectral_choose_parts(task, machine, &whole, 0, &choice);
     const spectral_choice first = spectral_more_blocks(task, machine, &choice);
     list[0] = stn_candidate_of(&first, sizeof first);
@@ -266,7 +266,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
         state->shape.symbol = form;
         STN_TRY(spectral_make_passes(plan, state, error));
     }
-    STN_TRY(spectral_make_tables(plan, state, error)); /* Waits for pending executions. */
+    STN_TRY(spectral_make_tables(plan, state, error)); /* This waits for pending executions. */
     return spectral_make_source_tables(plan, state, error);
 }
 

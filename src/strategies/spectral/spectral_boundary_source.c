@@ -96,7 +96,7 @@ static int64_t frequencies(const spectral_state *state, int axis) {
     return numbers_of(state->source.extent, state->shape.pitch, axis);
 }
 
-/* Lays out all of it from *bytes on, and advances *bytes to the end. */
+/* Lays out the source's data from *bytes on, and advances *bytes to its end. */
 static void place_source(const stn_task *task, const spectral_shape *shape, spectral_source *source, size_t *bytes) {
     const size_t batch = (size_t)task->batch, real = spectral_wide(task) ? 8 : 4;
     source->cell = 2 * real;
@@ -104,7 +104,7 @@ static void place_source(const stn_task *task, const spectral_shape *shape, spec
     *bytes = (size_t)stn_round_up((int64_t)*bytes, 256);
     if (shape->last == 0) source->values[0] = allocated(bytes, 2 * (size_t)(task->n[1] * task->n[2]) * batch * real);
     source->values[1] = allocated(bytes, 2 * (size_t)(task->n[0] * task->n[2]) * batch * real);
-    for (int axis = shape->last; axis < 3; axis++) { /* In 2D, z faces are not needed. */
+    for (int axis = shape->last; axis < 3; axis++) { /* In 2D there are no z faces. */
         const size_t size = (size_t)numbers_of(source->extent, shape->pitch, axis) * batch * source->cell;
         source->faces[axis] = source->transposed[axis] = allocated(bytes, size);
         if (shape->choice.decayed_solver && axis > 0) source->transposed[axis] = allocated(bytes, size);

@@ -29,20 +29,20 @@ static const struct {
  * chunk, not for each of its segments. */
 #define CHAIN 5.1e-6
 #define TERMS_OF_TILES 0.4
-/* Factor of rows in six blocks per multiprocessor compared with three or four, for several tiles
- * along a row; measured on 10240^2 points in f32. NARROW_F16: cycles of a multiprocessor per point
- * for tiles of f16, which are read and written element by element. */
+/* Time of rows in six blocks per multiprocessor relative to three or four, for several tiles along
+ * a row; measured on 10240^2 points in f32. NARROW_F16: cycles of a multiprocessor per point for
+ * tiles of f16, which are read and written element by element. */
 #define ROWS_OF_MANY 0.8
 #define NARROW_F16 0.5
-/* One step of many taps, with columns in parts and rows in three stages: rate relative to other 2D
- * grids. */
+/* Rate, relative to other 2D grids, of one step of many taps with columns in parts and rows in
+ * three stages. */
 #define IN_PARTS 1.22
 /* Error of columns in parts in f32 relative to whole columns, whose longest stages compute powers
  * of their roots: 6.1e-7 and 5.7e-7 by the emulator for 2304 x 4096 values from 0 to 1 and random
  * taps of radius 60, where 1.1e-6 is predicted for whole columns. */
 #define SHORT_LINES 0.75
-/* Instructions per point of a column of 4096 points. For one step of many taps, three such
- * transforms take twice as long as those of the rows, forward and inverse. */
+/* Instructions per point of the three transforms of a column of 4096 points, for one step of many
+ * taps: they take twice as long as the two of the rows. */
 #define WHOLE_COLUMN 41
 enum { PAIRS = 6 }; /* Instructions per element to separate a row's pairs of frequencies. */
 
@@ -108,7 +108,8 @@ static double seconds_of_tiles(const stn_task *task, const stn_machine *machine,
            columns / (rate * tile_rates[!wide].columns) + TERMS_OF_TILES * terms_of_symbol(task, machine, s) + halves;
 }
 
-/* Ratio of whole waves of row blocks to the filled part; 1 if there is less than one wave. */
+/* Number of waves of row blocks, rounded up, relative to the unrounded number; 1 if there is less
+ * than one wave. */
 static double waves_of_rows(const stn_machine *machine, const spectral_shape *s, double rows, bool wide) {
     const double block = (double)s->choice.row_lines * s->choice.length[2] / 2 * (wide ? 16 : 8);
     const double fit = fmax(1, floor((double)machine->shared_per_multiprocessor / block));
@@ -116,8 +117,8 @@ static double waves_of_rows(const stn_machine *machine, const spectral_shape *s,
     return waves < 1 ? 1 : ceil(waves) / waves;
 }
 
-/* Additional launches of slabs, and SLAB_GAP: the seconds by which each exceeds its bytes, for its
- * start and for its last blocks, when multiprocessors are idle. Measured with 10 slabs of 512^3. */
+/* Additional launches of slabs. SLAB_GAP: seconds of each launch besides its bytes, for its start
+ * and for its last blocks, while multiprocessors are idle. Measured with 10 slabs of 512^3. */
 #define SLAB_GAP 1e-5
 static double launches_of_slabs(const stn_task *task, const spectral_shape *s) {
     const spectral_choice *c = &s->choice;

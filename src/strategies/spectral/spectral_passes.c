@@ -111,8 +111,8 @@ typedef struct parts_job {
     /* Frequencies of every line along the first of the other axes, then along the second. */
     const int64_t *at;
     double *parts;
-    /* row: lines computed together. rows: number of such rows, where row k equals row rows - k;
-     * else 1. */
+    /* row: number of lines computed together. rows: number of such groups if group k equals group
+     * rows - k, otherwise 1. */
     int64_t row, rows;
     atomic_bool failed;
 } parts_job;
@@ -138,8 +138,8 @@ static void find_mirrored(parts_job *j) {
     j->row = shape->pitch, j->rows = rows;
 }
 
-/* Half a million lines of a large grid, or ten thousand of a stencil with many taps, take one
- * thread 0.1 s, so they are distributed over threads. A pool of its own is used, as for compiling,
+/* One thread takes 0.1 s for half a million lines of a large grid, or for ten thousand of a stencil
+ * with many taps, so several threads share them. They are a separate pool, as for compiling,
  * because this may run in the context's pool. */
 static bool make_all_parts(const stn_context *context, parts_job *job) {
     enum { TERMS = 65536, LINES = 512, THREADS = 16 };
@@ -174,7 +174,8 @@ static stn_status fill_parts(const stn_plan *plan, const spectral_shape *shape, 
     parts_job job = {.shape = shape, .task = task, .at = at, .parts = parts};
     const bool good = make_all_parts(plan->context, &job);
     free(at);
-    if (good && shape->symbol.taps && !spectral_wide(task)) /* These are in the data's own type. */
+    /* Lines of taps have the data's own type. */
+    if (good && shape->symbol.taps && !spectral_wide(task))
         for (int64_t i = 0; i < count * shape->symbol.parts; i++) {
             float narrow = (float)parts[i];
             memcpy((float *)(void *)parts + i, &narrow, sizeof narrow);

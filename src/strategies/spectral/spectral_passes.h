@@ -21,15 +21,15 @@ typedef struct spectral_source {
     struct stn_kernel *kernel, *transform[3];
     /* Kernel of columns that have a source but no points; or NULL. */
     struct stn_kernel *decayed_modes;
-    /* On the device; the next two lines are byte offsets. */
+    /* Device memory; the next two members are byte offsets in it. */
     void *tables;
     /* Frequencies of a unit value next to each side, by axis; the taps. */
     size_t unit_response[3], taps;
     /* Byte offsets in the workspace: the values of z and y faces, and the frequencies of all
      * faces. */
     size_t values[2], faces[3];
-    /* The frequencies of y and x faces along z too, stored separately if some columns need them as
-     * points. */
+    /* Byte offsets of the frequencies of y and x faces, transformed along z too, which are stored
+     * separately if some columns need the faces as points along z. */
     size_t transposed[3];
     size_t cell; /* Bytes of a complex number. */
     /* The larger of the number of points and of frequencies along z and y. */
@@ -80,7 +80,7 @@ stn_status spectral_run_march(const stn_plan *plan, const spectral_state *state,
 
 /* The source terms of sides. *bytes is the workspace so far, which grows. */
 stn_status spectral_make_source(stn_plan *plan, spectral_state *state, size_t *bytes, stn_error *error);
-/* Its tables, for the plan's weights. */
+/* The source's tables, for the plan's weights. */
 stn_status spectral_make_source_tables(stn_plan *plan, spectral_state *state, stn_error *error);
 /* Fills the source arguments of the columns pass that applies the symbol, from grid number `grid`
  * of the batch on. */
@@ -101,8 +101,8 @@ stn_status spectral_source_of_lines(const stn_plan *plan, const spectral_line_so
                                     stn_error *error);
 /* ---- decayed_modes.c: columns that have a source but no points ------------------------------- */
 stn_status spectral_make_decayed_modes(stn_plan *plan, spectral_state *state, stn_error *error);
-/* Solves those of all grids, or with a slab those of its columns of one grid, with which `spectrum`
- * begins. */
+/* Solves such columns of all grids, or, with a slab, those of the slab in one grid; `spectrum`
+ * begins with that grid. */
 stn_status spectral_run_decayed_modes(const stn_plan *plan, const spectral_state *state, void *spectrum, int64_t grid,
                                       const spectral_slab *slab, const stn_execution *run, stn_error *error);
 /* Number of rows of columns, along y, that have points. */

@@ -60,8 +60,9 @@ static stn_reach reach_to(const stn_task *task, int axis, double tail) {
 }
 stn_reach spectral_reach(const stn_task *task, int axis) { return reach_to(task, axis, stn_reach_tail(task->dtype)); }
 
-/* In 3D, where the lines' lengths count three times, the tail is as large as the rounding of the
- * transforms: 1000 steps of 27 taps on 512^3 then fit in 896^3 instead of 960^3 in f64. */
+/* In 3D, where workspace and time grow with the third power of the lines' length, the tail is as
+ * large as the rounding error of the transforms: 1000 steps of 27 taps on 512^3 then fit in 896^3
+ * instead of 960^3 in f64. */
 double spectral_tail(const stn_task *task) {
     if (task->rank < 3) return stn_reach_tail(task->dtype);
     return task->dtype == STN_F64 ? 0x1p-51 : 0x1p-24;
@@ -119,8 +120,8 @@ bool spectral_sides_are_even(const stn_task *task) {
 /* Retained frequencies of the axes that are transformed before the last one. */
 void spectral_choose_kept(const stn_task *task, spectral_choice *choice) {
     const stn_task run = spectral_run(task);
-    bool source = false;   /* A source acts at every frequency, */
-    if (task->sum) return; /* and so does a summed term. */
+    bool source = false;   /* a source acts at every frequency */
+    if (task->sum) return; /* a summed term acts at every frequency */
     for (int axis = 0; axis < 3; axis++) {
         stn_extension e;
         char reason[160];
@@ -137,8 +138,7 @@ void spectral_choose_kept(const stn_task *task, spectral_choice *choice) {
     choice->decayed_solver = source && spectral_has_decayed_modes(task, choice, decay_bound);
 }
 
-/* Lines per block, such that neighbours in memory are read together: at least whole sectors of 32
- * bytes. */
+/* Lines per block: enough that neighbours in memory fill whole sectors of 32 bytes. */
 static void choose_lines(const stn_task *task, spectral_choice *choice) {
     int cell = spectral_wide(task) ? 16 : 8, points = choice->length[task->rank == 3 ? 0 : 1];
     if (task->rank == 3) points = (int)stn_max(points, choice->length[1]);
@@ -182,8 +182,8 @@ bool spectral_choose(const stn_task *task, const stn_machine *machine, spectral_
     return true;
 }
 
-/* For 2D grids whose rows permit only one or two blocks per multiprocessor, and for several f32
- * tiles along a row. Measured. */
+/* More blocks are faster (measured) for 2D grids whose rows permit only one or two blocks per
+ * multiprocessor, and for several f32 tiles along a row. */
 spectral_choice spectral_more_blocks(const stn_task *task, const stn_machine *machine, const spectral_choice *choice) {
     const int cell = spectral_wide(task) ? 16 : 8;
     spectral_choice c = *choice;
@@ -221,7 +221,7 @@ size_t spectral_variants(const stn_task *task, const stn_machine *machine, const
         {0, 0, 1, 0, 0, 0, 0},      {1, 0, 1, 0, 640, 0, 0},   {0, 0, 0, 256, 256, 0, 0}, {0, 0, 0, 640, 640, 0, 0},
         {-1, 0, 0, 384, 384, 0, 0}, {-1, 0, 0, 640, 640, 4, 4}};
     size_t count = 0;
-    spectral_shape now, other; /* To skip variants whose number of blocks is reached anyway. */
+    spectral_shape now, other; /* Used to skip variants whose number of blocks is reached anyway. */
     spectral_shape_make(task, machine, choice, true, &now);
     for (int16_t way = 0; choice->decayed_solver && way <= SPECTRAL_DECAYED_BY_ROWS && count < most; way++) {
         list[count] = *choice, list[count].decayed_solver = way;
@@ -322,7 +322,7 @@ static stn_shared_fft_needs needs_of(const stn_task *task, const stn_machine *ma
     return needs;
 }
 
-/* Takes milliseconds for long rows. */
+/* Makes the lines' FFTs, which takes milliseconds for long rows. */
 static void make_rows(const stn_task *task, const stn_machine *machine, spectral_shape *s) {
     stn_shared_fft_needs needs = needs_of(task, machine);
     needs.lines = s->choice.row_lines;

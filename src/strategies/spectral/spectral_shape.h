@@ -22,12 +22,12 @@ typedef struct spectral_choice {
     uint8_t parts;
     int16_t decayed_solver; /* SPECTRAL_DECAYED_*. */
     /* Retained frequencies along each axis: those whose factor does not round to 0 after all steps,
-     * |k| < kept[k]. All of the last axis, and all if there is a source. */
+     * |k| < kept[k]. On the last axis, and if there is a source, all frequencies are retained. */
     int kept[3];
-    /* The same for the part of the result that comes from the grid's points, without a source. */
+    /* The same for the contribution of the grid's points alone, without a source. */
     int with_points[3];
     int row_lines, column_lines;
-    /* slab: 3D, frequencies along x that are processed together, in memory lines of 128 bytes; 0:
+    /* slab: in 3D, the frequencies along x that are processed together, in units of 128 bytes; 0:
      * all. */
     uint8_t group, slab;
     /* Tiles: chunks of columns for this number of waves of blocks; 0: chosen by estimate. */
@@ -41,7 +41,7 @@ typedef struct spectral_choice {
 
 enum { SPECTRAL_MEMORY_LINE = 128 }; /* Bytes that are read together. */
 
-/* 3D slabs: if lines along y are longer than the grid, they exist for a few neighbouring
+/* 3D slabs: lines along y, which may be longer than the grid, exist for a few neighbouring
  * frequencies along x at a time. Frequencies of rows are stored in the output's rows, as many as
  * fit, until these are written; the others in the workspace. */
 typedef struct spectral_slabs {
@@ -52,7 +52,7 @@ typedef struct spectral_slabs {
     /* Strides of rows and planes of the other frequencies, in complex numbers. */
     int64_t pitch, plane;
     int64_t across; /* Frequencies along y. */
-    /* Bytes in the workspace: of all other frequencies, and including the slab behind them. */
+    /* Bytes in the workspace: of all other frequencies; of these and the slab that follows them. */
     size_t rest, bytes;
 } spectral_slabs;
 
@@ -80,8 +80,7 @@ static inline bool spectral_wide(const stn_task *task) { return task->dtype == S
 /* The task with all steps from its input to its last snapshot. It shares the taps of the
  * original. */
 stn_task spectral_run(const stn_task *task);
-/* The same where sums of powers are needed too, because sides have a source or the task is a
- * sum. */
+/* The threshold of stn_symbol_decay_threshold. source: sums of powers are needed too. */
 double spectral_decay_bound_of(const stn_task *task, double largest, bool source);
 /* Reach of the taps of all steps along an axis, at any snapshot. */
 stn_reach spectral_reach(const stn_task *task, int axis);
@@ -95,12 +94,12 @@ void spectral_choose_kept(const stn_task *task, spectral_choice *choice);
 stn_symbol spectral_symbol_form(const stn_task *task, const stn_machine *machine, const int64_t domain[3]);
 /* decayed_modes.c: whether there are columns without points, and the recursion serves them. */
 bool spectral_has_decayed_modes(const stn_task *task, const spectral_choice *choice, double decay_bound);
-/* With the frequencies chosen: how such columns are computed, and the threads of all columns and
- * rows in that case. */
+/* Once the retained frequencies are chosen: chooses how such columns are computed, and the threads
+ * of columns and rows. */
 void spectral_choose_decayed_modes(const stn_task *task, const stn_machine *machine, spectral_choice *choice);
 /* Whether a block has enough shared memory and threads for the choice. */
 bool spectral_decayed_modes_fit(const stn_task *task, const stn_machine *machine, const spectral_choice *choice);
-/* The same with more blocks per multiprocessor where that is clearly faster; else unchanged. */
+/* The choice with more blocks per multiprocessor if that is clearly faster, otherwise unchanged. */
 enum { SPECTRAL_MANY = 6 }; /* Blocks of rows, for tiles. */
 spectral_choice spectral_more_blocks(const stn_task *task, const stn_machine *machine, const spectral_choice *choice);
 /* Variants to be timed; returns their number, at most `most`. */
@@ -161,15 +160,15 @@ size_t spectral_march_chunk_halos(const stn_task *task, const spectral_shape *sh
 
 /* ---- spectral_shape.c ------------------------------------------------------------------------ */
 
-/* Derives the rest from the choice; FFT radices only if `lines`, but those of tiles' columns
- * always. */
+/* Derives the shape from the choice; the FFTs of lines only if `lines` is set, except those of
+ * tiles' columns. */
 void spectral_shape_make(const stn_task *task, const stn_machine *machine, const spectral_choice *choice, bool lines,
                          spectral_shape *shape);
 static inline bool spectral_in_slabs(const spectral_choice *choice) { return choice->slab > 0; }
 typedef struct spectral_slab {
     int first, count; /* Frequencies along x. */
-    /* held: stored in the output. with_points: some have points, or the recursion does not serve
-     * those without. */
+    /* held: the frequencies are stored in the output. with_points: some columns have points, or the
+     * recursion does not serve columns without points. */
     bool held, with_points;
 } spectral_slab;
 /* The next slab, from {0} on; false: there is none. */

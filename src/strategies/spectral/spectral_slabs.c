@@ -7,8 +7,8 @@
 #include "plan/plan.h"
 #include "strategies/spectral/spectral_passes.h"
 
-/* Fractions of a grid's size: the most workspace of a plan if possible, the most of a slab
- * otherwise, and the least workspace for which slabs are worthwhile. */
+/* Fractions of a grid's size. ROOM: the largest workspace of a plan, if possible; SLAB: the largest
+ * slab otherwise. */
 #define ROOM 0.99
 #define SLAB 0.25
 #define WORTH 1.05
@@ -98,7 +98,7 @@ size_t spectral_choose_slabs(const stn_task *task, const stn_machine *machine, c
     spectral_choice wider = slabs;
     const bool taken = pay(task, machine, whole, &wider);
     size_t count = 0;
-    if (taken) /* Timed candidates then stay within the workspace too. */
+    if (taken) /* Candidates that are timed must have slabs too, to need no more workspace. */
         *choice = slabs = wider;
     else
         list[count++] = slabs;
@@ -111,7 +111,7 @@ size_t spectral_choose_slabs(const stn_task *task, const stn_machine *machine, c
  * its own address. */
 typedef struct slab_address {
     unsigned char *points, *slab;
-    /* Strides of the rows' data, in complex numbers, or in elements if uneven. */
+    /* Strides of the rows' data, in complex numbers, or in elements if `uneven` is not 0. */
     int64_t pitch, plane;
     int64_t uneven; /* Uneven: 1 plus the number of elements before the first row. */
     /* Strides of the slab: between frequencies along y, and between planes. */

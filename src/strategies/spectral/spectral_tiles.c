@@ -13,8 +13,8 @@
 enum { LEAST_STEP = 16, MOST_TILES = 4096, MOST_POINTS = 1 << 29 };
 #define PIECE 128 /* Bytes of a row of the spectrum that a block of columns reads together. */
 
-/* Factor of a pass's time if few blocks fit on a multiprocessor, so that loads of one do not
- * overlap with arithmetic of another. Estimated. */
+/* Factor (estimated) of a pass's time if few blocks fit on a multiprocessor, so that the loads of
+ * one overlap with the arithmetic of few others. */
 static double occupancy_factor(size_t total, size_t bytes) {
     const size_t blocks = total / (bytes + 1024);
     return blocks >= 3 ? 1 : blocks == 2 ? 1.1 : blocks == 1 ? 1.5 : INFINITY;
@@ -34,7 +34,7 @@ typedef struct tile_needs {
     int lines, copies; /* Lines of a block, and copies of each in shared memory. */
     size_t factor;     /* Bytes of a frequency's factor, if there is room; 0: none. */
     bool row, wrap;
-    int unit; /* step and before are multiples of this number of points: of a sector. */
+    int unit; /* `step` and `before` are multiples of this number of points, a sector. */
 } tile_needs;
 
 static size_t shared_by(const tile_needs *needs, int64_t length, int64_t step, int64_t before) {
@@ -61,8 +61,8 @@ static double choose_steps(int64_t n, int64_t tiles, const stn_reach *reach, con
         const int64_t points = good_length(low + own + high, needs->row);
         const size_t bytes = shared_by(needs, points, own, low);
         if (bytes > most) continue;
-        /* A marching loop reads points past the high side from among its first points, or from the
-         * last segment's own. */
+        /* A marching loop takes points past the high side from its first points (wrap), or from the
+         * last segment (mirror). */
         const int64_t last = n - stn_div_up(n, own) * own + own, after = points - own - low;
         const bool finds = needs->wrap ? n >= points - own : own >= n || last >= after - low + 2;
         if (!needs->row && !finds) continue;
@@ -100,8 +100,8 @@ static bool choose_columns(const stn_task *task, const stn_machine *machine, con
     stn_extension_sides(&run, 1, &columns, reason, sizeof reason);
     tile_needs needs = {
         .machine = machine, .cell = spectral_wide(task) ? 16 : 8, .copies = 1, .unit = 1, .wrap = columns.repeats};
-    /* A segment is longer than the points that reach into it. The taps' line is stored next to it
-     * if those of such a segment would be. */
+    /* A segment must be longer than the reach to both sides. The line of taps is stored next to a
+     * segment if the symbol of the shortest such segment is a transform of the taps. */
     const int64_t domain[3] = {1, stn_min(y->side[0] + y->side[1], 1024) + LEAST_STEP, choice->length[2]};
     const stn_symbol form = spectral_symbol_form(task, machine, domain);
     if (form.taps) needs.copies = 2;

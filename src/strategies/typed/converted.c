@@ -71,7 +71,7 @@ static stn_task steps_task(const stn_task *task) {
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-/* Does a side keep points, which are not divided? */
+/* Whether a side keeps points: these are not divided. */
 static bool keeps_points(const stn_task *task) {
     for (int axis = 0; axis < 3; axis++)
         for (int side = 0; side < 2; side++)
@@ -79,8 +79,8 @@ static bool keeps_points(const stn_task *task) {
     return false;
 }
 
-/* Integers after one step are summed in the host's order, which no other strategy keeps. Where a
- * side has the dtype, its alignment must be that of the steps. */
+/* One step to integers needs the host's order of sums, which only `typed` keeps. A side that has
+ * the dtype must have the alignment that the steps need. */
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     const bool whole = stn_element_is_whole(stn_task_element(task, true));
     const char *why = !machine->is_device        ? "it needs a GPU and this context is for the host"

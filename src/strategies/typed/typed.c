@@ -1,6 +1,6 @@
 /* Strategy typed: one step from an array of one number type to an array of another (uint8 to uint8,
- * bfloat16 to f32...), converted where the kernel loads and stores, on a GPU. Sums are the host's
- * to the last bit, so that results truncated to integers are too. */
+ * bfloat16 to f32...), converted where the kernel loads and stores, on a GPU. Sums have the host's
+ * bits, and so do results that are truncated to integers. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -84,8 +84,8 @@ static bytes_type type_of(const stn_task *task) {
 
 /* ---- weights in fixed point ------------------------------------------------------------------ */
 
-/* Are the weights integers of at most two bytes? Integers that are not divided are exact in any
- * case, but fewer bytes are faster. */
+/* Whether the weights are integers of at most two bytes. (Larger integers are exact too unless they
+ * are divided, but fewer bytes are faster.) */
 static bool is_integral(const stn_task *task) {
     for (size_t k = 0; k < task->ntaps; k++)
         if (task->taps[k].weight != rint(task->taps[k].weight)) return false;
@@ -100,7 +100,8 @@ typed_bytes_form typed_bytes_form_of(const stn_task *task) {
     return form;
 }
 
-/* Weights are multiples of 2^-bits, sums of 2^-fraction, and known to `doubt` of those. */
+/* Weights are multiples of 2^-bits and sums of 2^-fraction; the error of a sum is at most `doubt`
+ * of the latter. */
 typedef struct bytes_scale {
     int digits, bits, fraction;
     double doubt, offset;
@@ -182,7 +183,7 @@ typedef struct bytes_tiles {
     int64_t x, y, all, steps; /* steps: of a warp */
 } bytes_tiles;
 
-/* The other one of the two slow axes comes first, for typed_columns. */
+/* The axis that takes the place of axis 1 in the kernel. */
 static int slow_axis(const stn_task *task, typed_kernel kernel) { return kernel == TYPED_COLUMNS ? axis_of(task) : 1; }
 
 static bytes_tiles tiles_of(const stn_task *task, const stn_machine *machine, typed_kernel kernel) {

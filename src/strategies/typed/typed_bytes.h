@@ -8,11 +8,11 @@
 /* The kernels of strategy typed, as values[0] of its candidates. */
 typedef enum typed_kernel { TYPED_POINT, TYPED_COLUMNS, TYPED_ROWS, TYPED_BOX } typed_kernel;
 
-/* TYPED_POINT where none of the others serves the task. */
+/* The kernel for the task; TYPED_POINT if none of the others serves it. */
 typed_kernel typed_bytes_kernel(const stn_task *task, const stn_machine *machine);
 
-/* What is compiled in of the weights: their bytes, whether they are integers, whose sums are exact,
- * and whether sums may be negative. */
+/* Properties of the weights that are compiled in: their bytes, whether they are integers (sums are
+ * then exact), and whether sums may be negative. */
 typedef struct typed_bytes_form {
     int digits;
     bool integers, negative;

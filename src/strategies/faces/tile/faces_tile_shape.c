@@ -94,9 +94,9 @@ static double tiles_of(const stn_task *task, const faces_tile_pieces *pieces, co
     return tiles;
 }
 
-/* Active patches, summed over all steps: each step leaves one reach less around the block's own
- * points, on one side of the face's axis and on both sides of the others. The product of three such
- * lengths is summed by powers of the step number. */
+/* Active patches, summed over all steps. After each step, the valid region around the block's own
+ * points is smaller by one reach, on one side along the face's axis and on both sides along the
+ * others. The product of three such lengths is summed by powers of the step number. */
 static double active_patches(const stn_task *task, const faces_tile *tile, int normal) {
     double f = tile->fused, sum[4] = {f, f * (f - 1) / 2, f * (f - 1) * (2 * f - 1) / 6, f * f * (f - 1) * (f - 1) / 4};
     double p[4] = {1, 0, 0, 0};

@@ -28,8 +28,8 @@ static int lead(const stn_task *task, int axis) {
     return axis == 2 ? (int)stn_round_up(low, stn_max(4, lowrank_slot(task->dtype))) : low;
 }
 
-/* Decides whether the band stays in registers. f64 reads its band again for every product, which
- * takes as long as for four of other types, unless the band is short. */
+/* Decides whether the band stays in registers. f64 reads its band again for every product, unless
+ * the band is short: a product of f64 takes as long as four of other types. */
 static void fit_registers(const stn_task *task, lowrank_pass *p) {
     int words = task->dtype == STN_F64 ? 2 : 1, sums = 4 * words * (p->seen + 1);
     int pair = task->dtype == STN_F64 ? 4 : task->dtype == STN_F32 ? 2 : 1;
@@ -108,9 +108,9 @@ int lowrank_passes(const stn_task *task, const stn_machine *machine, lowrank_pas
     return count;
 }
 
-/* f16: the error that rounding to 11 bits between passes adds to one step. Where the weights of
- * later factors cancel, they damp smooth data more than rounding errors: by the ratio of the root
- * of their squares to their sum. */
+/* f16: the error that rounding to 11 bits between passes adds to one step. If the weights of later
+ * factors cancel, they damp smooth data more than rounding errors, by the ratio of the root of
+ * their sum of squares to their sum. */
 static double cancelled(const stn_task *task) {
     lowrank_factors factors;
     double sum = 1, square = 1, more = 0;

@@ -28,8 +28,8 @@ typedef struct axes_state {
     int count;
     axes_pass passes[3];
     double residual;
-    /* With one pass: ping-pong launches; otherwise only in and out are used, and the fields below.
-     */
+    /* Layouts of ping-pong launches if there is one pass. Otherwise only those of `in` and `out`
+     * are used, and the members below. */
     stn_layouts at;
     stn_grid_layout packed; /* grids between passes, one after another in the workspace */
     size_t packed_bytes;    /* bytes of one of them, a multiple of 256 */
@@ -132,9 +132,9 @@ static stn_status run_launch(const stn_plan *plan, const void *user, uint64_t i,
     return launch_pass(plan, &state->passes[0], in, (lowrank_grid){l->to, l->out}, in, l->stream, error);
 }
 
-/* With two or three passes, the first never writes what the last one reads as its origin, and no
- * pass writes its own input; so running in place makes no difference, and frozen points are read
- * where they are written. */
+/* With two or three passes, the first does not write the grid that the last one reads as its
+ * origin, and no pass writes its own input. So execution in place needs no copy; frozen points are
+ * then read where they are written. */
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     const axes_state *state = plan->state;
     if (state->count == 1)

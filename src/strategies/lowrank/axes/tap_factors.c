@@ -12,8 +12,8 @@ static int place(const stn_task *task, const stn_tap *tap, int axis) {
     return (int)tap->offset[axis] + task->reach[axis][0];
 }
 
-/* Takes the lines through the largest tap. All other taps are products of their weights, so a zero
- * in a line is a zero of all these products. */
+/* Takes the lines through the largest tap as factors; all other taps are products of their
+ * weights. */
 static bool take_lines(const stn_task *task, double weight[3][LOWRANK_FACTOR]) {
     const stn_tap *pivot = task->taps;
     for (size_t k = 0; k < task->ntaps; k++)

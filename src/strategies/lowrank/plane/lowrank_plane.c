@@ -130,8 +130,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     return STN_OK;
 }
 
-/* Makes a kernel and faces for weights that split differently: into more or wider terms, or for
- * fewer fused steps. */
+/* Makes a kernel and faces for weights that need more or wider terms, or fewer fused steps. */
 static stn_status rebuild(stn_plan *plan, lowrank_state *next, stn_error *error) {
     struct stn_kernel *kernels[STN_PLAN_KERNELS];
     size_t nkernels = plan->nkernels;

@@ -10,10 +10,10 @@
 #include "strategies/faces/margins.h"
 #include "strategies/lowrank/lowrank_types.h"
 
-/* When the taps of so many consecutive f cannot be split in one way, those of more steps cannot
- * either. */
+/* If the taps of so many consecutive f cannot be split in one way, those of more steps are not
+ * tried. */
 #define MOST_FAILURES 2
-#define MOST_IDLE 4 /* when so many consecutive f cannot be cheaper, more steps cannot either */
+#define MOST_IDLE 4 /* if so many consecutive f cannot be cheaper, more steps are not tried */
 
 /* Whether the reach of the fused taps fills blocks of 8 rows and columns well. */
 static bool worth_trying(const stn_task *task, int fused) {
@@ -57,8 +57,8 @@ static bool may_win(const search *s, const lowrank_shape *shape) {
     return e.seconds < s->seconds[s->count - 1];
 }
 
-/* A star and the SVD may give the same terms. Equal seconds are not sufficient, because time on
- * faces may hide that of the interior. */
+/* Both ways to split a star may give the same terms. Equal seconds do not show that, because the
+ * time of the faces may hide that of the interior. */
 static bool same_work(const lowrank_shape *a, const lowrank_shape *b) {
     return a->fused == b->fused && a->mixed == b->mixed && a->terms == b->terms && a->bands == b->bands &&
            a->sums == b->sums && a->segment == b->segment;

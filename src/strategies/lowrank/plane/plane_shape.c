@@ -32,7 +32,7 @@ static const struct {
     double mixed, mixed_few;
     /* lowrank_line in f64; other types, in several products or in one. */
     double line, line_parts, line_once;
-    /* lowrank_plane in f64: one or two terms; more; one long chain. */
+    /* lowrank_plane in f64: one or two terms; more terms; one term with a long chain. */
     double plane, plane_terms, chain, chain_more, chain_most;
     double plane_parts, plane_once; /* lowrank_plane, other types */
     double line_memory, mixed_memory, memory;
@@ -151,8 +151,8 @@ static double march_stages(const stn_task *task, const lowrank_shape *shape, int
     return (double)stn_div_up(stn_min(segment, task->n[2]) + 8 * (blocks_x(task, shape) - 1), 16);
 }
 
-/* Short segments restart and re-read their lead often; long ones leave multiprocessors idle at the
- * end; blocks whose columns are a multiple of 2 KiB apart share memory channels. */
+/* Chooses the segment: short ones read their lead again often, long ones leave multiprocessors idle
+ * at the end, and blocks whose columns are a multiple of 2 KiB apart share memory channels. */
 static void fit_segment(const stn_task *task, const stn_machine *machine, lowrank_shape *shape) {
     double best = INFINITY, rows = (double)(task->batch * stn_div_up(task->n[1], 16 * shape->warps));
     double slots = (double)machine->multiprocessors * shape->blocks;

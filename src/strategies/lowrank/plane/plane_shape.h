@@ -16,7 +16,7 @@ typedef struct lowrank_shape {
     int vector;   /* elements of one access along x: 16 bytes, or 1 where rows are unaligned */
     int warps, stages, blocks;
     int held; /* bands stay in registers (1D: always) */
-    /* Fused launches are right up to the faces: axes wrap, or mirror symmetric taps. */
+    /* Fused launches are correct up to the faces: axes wrap, or mirror symmetric taps. */
     int extended;
     int even;    /* 2D: taps are symmetric in both axes, so half of each vector is stored */
     int segment; /* 1D: points of a segment; 2D: columns that a block marches through */

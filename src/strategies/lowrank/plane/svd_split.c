@@ -7,8 +7,8 @@
 
 #include "strategies/lowrank/plane/separable_terms.h"
 
-/* Relative to the columns' lengths: a smaller inner product counts as orthogonal, because its
- * square vanishes. */
+/* Columns whose inner product is smaller, relative to their lengths, count as orthogonal: its
+ * square vanishes in rounding. */
 #define ORTHOGONAL 1e-16L
 #define SQRT2 1.41421356237309504880168872420969808L
 #define SLACK 16 /* elimination may leave this factor more than the best terms do */

@@ -44,7 +44,7 @@ static lowrank_volume_shape volume_shape_of(const stn_candidate *candidate) {
 }
 
 #define MOST_CANDIDATES 4
-/* When so many consecutive f have no core or cannot be cheaper, more steps cannot either. */
+/* If so many consecutive f have no core or cannot be cheaper, more steps are not tried. */
 #define MOST_FAILURES 2
 
 /* Candidates so far, cheapest first, and their problem. */

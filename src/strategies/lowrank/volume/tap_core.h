@@ -8,11 +8,10 @@
 #define LOWRANK_CORE_TERMS 32
 #define LOWRANK_CORE_VALUES 480 /* vectors are passed in the 4 KiB of kernel arguments */
 
-/* 
- * weight[z][y][x] = sum over terms r of  c[sum[r]][z] * v[r][y] * u[x_factor[r]][x]
+/* weight[z][y][x] = sum over terms r of  c[sum[r]][z] * v[r][y] * u[x_factor[r]][x]
  *
  * X factor 0 is the identity (one weight, 1, at offset 0) if `identity`. A sum that contributes to
- * one plane z only has 1 there. */
+ * only one plane z has weight 1 there. */
 typedef struct lowrank_core {
     int x_factors, sums, terms, identity;
     int x_factor[LOWRANK_CORE_TERMS], sum[LOWRANK_CORE_TERMS];

@@ -51,7 +51,8 @@ static span span_of(const lowrank_core *core, bool plain) {
     return s;
 }
 
-/* Reach along z of the queue of partial sums when single weights at its ends bypass it. */
+/* Reach along z of the queue of partial sums, which planes of single weights at either end
+ * bypass. */
 static void inner_reach(const stn_power *taps, const lowrank_core *core, int inner[2]) {
     inner[0] = inner[1] = 0;
     for (int r = 0; r < core->terms; r++)

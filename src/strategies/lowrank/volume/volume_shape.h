@@ -14,7 +14,7 @@ typedef struct lowrank_volume_shape {
     int vector;
     int tiles, warps_x, warps_y; /* 8-row tiles of a warp, warps of a block */
     int stages, ring, held, blocks;
-    /* Fused launches are right up to the faces: axes wrap, or mirror symmetric taps. */
+    /* Fused launches are correct up to the faces: axes wrap, or mirror symmetric taps. */
     int extended;
     int chunk; /* planes that a block marches through */
     /* Products of a warp for one plane, 16 x 8 x 4 in f64, 16 x 8 x 8 in other types. */
