@@ -189,8 +189,8 @@ static void try_division(search *s, division by) {
     if (stn_estimate_cost(&all) < s->cost) s->cost = stn_estimate_cost(&all), s->best = by;
 }
 
-/* Tries equal chunks. Where rows are padded it also tries a single first step and about equal chunks
- * after it, so long that the last one, which writes to the caller's rows, has few steps. */
+/* Tries equal chunks. Where rows are padded it also tries a single first step and about equal
+ * chunks after it, so long that the last one, which writes to the caller's rows, has few steps. */
 static void try_steps(search *s, uint64_t steps) {
     try_division(s, (division){steps, steps});
     if (!pads(&s->plan->task) || !steps) return;
@@ -199,9 +199,9 @@ static void try_steps(search *s, uint64_t steps) {
 }
 
 /* Tries two to four chunks, then chunks of 4, 16, 64, ... steps, then 2 and 1/2 times the best, and
- * 3/2 and 3/4 times the best of those. Each size needs a ranking of all strategies, which takes some
- * milliseconds. Whether a strategy serves a size, and how well, follows no order: the search does
- * not stop at the first size that is worse than another. */
+ * 3/2 and 3/4 times the best of those. Each size needs a ranking of all strategies, which takes
+ * some milliseconds. Whether a strategy serves a size, and how well, follows no order: the search
+ * does not stop at the first size that is worse than another. */
 static size_t compose(const stn_plan *plan, stn_candidate *list, size_t most) {
     const stn_task *task = &plan->task;
     const double grid = (double)stn_task_points(task) * (double)stn_dtype_size(task->dtype);
