@@ -502,8 +502,8 @@ typedef struct stn_plan_options {
  *          disturbs the times. */
 STN_API stn_status stn_plan_create(stn_context *context, const stn_problem *problem, const stn_plan_options *options,
                                    stn_plan **plan, stn_error *error);
-/* NULL is fine; does not wait for executions: synchronise first. A CUDA graph that was captured from
- * executions must not be launched any more, since the plan's kernels may be unloaded. */
+/* NULL is fine; does not wait for executions: synchronise first. A CUDA graph that was captured
+ * from executions must not be launched any more, since the plan's kernels may be unloaded. */
 STN_API void stn_plan_destroy(stn_plan *plan);
 
 /* Runs all steps from in to out, in stream order. Pointers are device pointers on a GPU context,
