@@ -38,10 +38,11 @@ constexpr int UNROLL = 16;  // planes unrolled in the marching loop
 // all blocks are at an edge along x.
 constexpr int COLUMN_LOOP = 0;
 
-// ---- direct_skew: elements by which a plane, and a row, begins later within 16 bytes than the one
-// before it; elements that pitches less that are multiples of
+// ---- direct_skew: rows may begin anywhere within 16 bytes.
+// The number of elements by which each plane (SKEW_Z) or row (SKEW_Y) begins later within 16 bytes
+// than the plane or row before it.
 constexpr int SKEW_Z = 1, SKEW_Y = 0;
-constexpr int SKEW_ALIGN = 2;
+constexpr int SKEW_ALIGN = 2;  // The pitches minus these skews are multiples of this many elements.
 
 // ---- lowrank: X_LOW .. Y_HIGH are then those of the fused taps
 constexpr int TERMS = 2;  // separable terms of a plane's taps
@@ -78,13 +79,14 @@ constexpr int DIGITS = 3;                             // bytes of a weight
 constexpr int INTEGERS = 0;                           // 1: weights are integers, sums exact
 constexpr int NEGATIVE = 0;                           // 1: sums may be negative
 
-// ---- normalized_axis, normalized_point: STORE and WRITTEN may be struct normalized_pair; of the
-// first TAPS_*, ALONG_X, WARPS and ROWS as above
+// ---- normalized_axis, normalized_point: STORE and WRITTEN may be struct normalized_pair.
+// normalized_axis also reads TAPS_*, ALONG_X, WARPS and ROWS, as above.
 constexpr int NAN_IS_MISSING = 1;  // 1: points that are NaN are missing
 
-// ---- lowrank_volume: the fused taps are the sum over terms r of (vector of sum TERM_SUM[r] along
-// z) (the term's own along y) (x factor TERM_X[r]); Z_LOW .. X_HIGH are theirs
-constexpr int X_FACTORS = 2, SUMS = 2, CORE_TERMS = 3;  // vectors along x, along z, and their pairs
+// ---- lowrank_volume: the fused taps are a sum of CORE_TERMS products of three vectors. Term r is
+// vector TERM_SUM[r] along z times a vector of its own along y times vector TERM_X[r] along x.
+// Z_LOW .. X_HIGH are the reaches of the fused taps.
+constexpr int X_FACTORS = 2, SUMS = 2, CORE_TERMS = 3;  // vectors along x and along z; terms
 // 1: x factor 0 is a single weight, 1, in the middle.
 constexpr int IDENTITY = 1;
 constexpr int TERM_X[CORE_TERMS] = {0, 0, 1};
@@ -141,28 +143,31 @@ constexpr int HAS_GRID = 1;  // 1: there is a grid to add to
 constexpr int HAS_SOURCE = 1;
 
 // ---- system_step, system_points: assignments, here u.next = 2 u(z, y, x + 1) - u
-constexpr int SYSTEM_ARRAYS = 1;   // arrays that it reads
+constexpr int SYSTEM_ARRAYS = 1;   // arrays that the assignments read
 constexpr int SYSTEM_VALUES = 1;   // numbers and constants of sides; at least 1
 constexpr int SYSTEM_OUTPUTS = 1;  // assignments
-// By assignment: 1: points at fixed sides keep their value.
+// For each assignment: 1: points at fixed sides keep their value.
 constexpr int SYSTEM_FREEZES[SYSTEM_OUTPUTS] = {0};
 // For each array, 4 bits a side: boundary_kind, plus 8 where it is odd.
 constexpr int SYSTEM_SIDES[SYSTEM_ARRAYS] = {0};
 constexpr int SYSTEM_PAST[SYSTEM_ARRAYS][6] = {{0}};  // index of the value past a constant side
 constexpr int SYSTEM_SHARED[SYSTEM_ARRAYS] = {0};     // 1: all grids of a batch share it
 constexpr int SYSTEM_MARCH = 0;                       // axis along which blocks march: 0 or 1
-// Planes of it in registers before and after the point's; planes in shared memory and those before
-// the point's; rows before and after the tile, slots beside it; 1: corners too.
+// For each array, planes in registers before (LOW) and after (HIGH) the plane being computed.
 constexpr int SYSTEM_LOW[SYSTEM_ARRAYS] = {0}, SYSTEM_HIGH[SYSTEM_ARRAYS] = {0};
+// For each array, all planes in shared memory, and how many of them lie before the computed plane.
 constexpr int SYSTEM_RING[SYSTEM_ARRAYS] = {3}, SYSTEM_BEFORE[SYSTEM_ARRAYS] = {0};
+// For each array, the halo of a tile: rows before, rows after, slots before and slots after each
+// row. CORNERS: 1: the halo's corners are copied too.
 constexpr int SYSTEM_HALO[SYSTEM_ARRAYS][4] = {{0, 0, 0, 1}};
 constexpr int SYSTEM_CORNERS[SYSTEM_ARRAYS] = {0};
 constexpr int SYSTEM_AHEAD = 2;  // planes that are copied while one is computed
-// Chained launches: the first assignment that reads others' next states, its planes behind them,
-// planes computed before a chunk; the assignment that computes an array, or -1.
+// Chained launches: assignments from number LATER on read next states that earlier assignments
+// compute. They run LAG planes behind the earlier ones, which also compute BACK planes before a
+// chunk. MADE: for each array, the assignment that computes it, or -1.
 constexpr int SYSTEM_LATER = SYSTEM_OUTPUTS, SYSTEM_LAG = 0, SYSTEM_BACK = 0;
 constexpr int SYSTEM_MADE[SYSTEM_ARRAYS] = {-1};
-constexpr int SYSTEM_ADDS = 1;  // system_points: 1 adds amplitudes, 0 records
+constexpr int SYSTEM_ADDS = 1;  // system_points: 1: amplitudes are added; 0: values are recorded
 template <int I>
 struct assigned {};
 template <class AROUND>
@@ -175,27 +180,30 @@ __device__ __forceinline__ REAL system_value(const AROUND &around, assigned<0>) 
 // ---- system_fused: SYSTEM_ARRAYS, SYSTEM_VALUES, SYSTEM_SIDES, SYSTEM_PAST, THREADS_X, BLOCKS,
 // and these; here one step of the same assignment in 2D
 constexpr int FUSED_INPUTS = 1, FUSED_PASSES = 1, FUSED_OUTPUTS = 1, FUSED_EQUATIONS = 1;
-constexpr int FUSED_SLOTS = 2;                 // rows in shared memory
-constexpr int FUSED_BEGIN = 0, FUSED_END = 0;  // first iteration; last one less those of a chunk
-constexpr int FUSED_ROWS = 1;                  // rows of an iteration
-// Columns of a tile that are not stored, at its low and high end; reach of all assignments: z low,
-// z high, y low...
-constexpr int FUSED_MARGIN[2] = {0, 1}, FUSED_REACH[6] = {0, 0, 0, 0, 0, 1};
-// By axis: tiles continue past sides, since some array wraps; the same, and no read is folded, no
-// point frozen.
+constexpr int FUSED_SLOTS = 2;  // rows in shared memory
+// The march has iterations FUSED_BEGIN .. FUSED_END + (iterations of a chunk) - 1.
+constexpr int FUSED_BEGIN = 0, FUSED_END = 0;
+constexpr int FUSED_ROWS = 1;  // rows of an iteration
+// Columns at the low and at the high end of a tile that are computed and not stored.
+constexpr int FUSED_MARGIN[2] = {0, 1};
+// Reach of all assignments: z low, z high, y low, y high, x low, x high.
+constexpr int FUSED_REACH[6] = {0, 0, 0, 0, 0, 1};
+// For each axis. CONTINUES: 1: tiles continue past the sides, because some array wraps. WHOLE: 1:
+// tiles continue, no read needs folding, and no point is frozen.
 constexpr int FUSED_CONTINUES[3] = {0, 0, 1}, FUSED_WHOLE[3] = {0, 0, 1};
-constexpr int FUSED_FREEZES[1] = {0};  // by assignment, as SYSTEM_FREEZES
-// By node, inputs before passes. Rows behind the iteration; rows in its ring, and before it;
-// first iteration, and last one as FUSED_END; place in the ring at FUSED_BEGIN, in iterations.
+constexpr int FUSED_FREEZES[1] = {0};  // for each assignment, as SYSTEM_FREEZES
+// Nodes are the inputs, then the results of the passes. For each node: LAG: rows by which it is
+// behind the iteration. RING: rows that shared memory keeps of it. AT: the first of these rows.
 constexpr int NODE_LAG[2] = {0, 0}, NODE_RING[2] = {2, 0}, NODE_AT[2] = {0, 2};
+// For each node: the iterations in which it is computed, like FUSED_BEGIN and FUSED_END. START: its
+// index in its ring at iteration FUSED_BEGIN, in iterations.
 constexpr int NODE_BEGIN[2] = {0, 0}, NODE_END[2] = {0, 0}, NODE_START[2] = {0, 0};
-constexpr int NODE_X[2][2] = {{0, 32}, {0, 31}};  // columns of the tile
-// An array with the same sides.
-constexpr int NODE_RULE[2] = {0, 0};
-// Of inputs, as SYSTEM_SHARED.
-constexpr int NODE_SHARED[1] = {0};
-// By pass: its assignment; index of its output, -1: none; node of the value that frozen points
-// keep, -1: none; 1: it reads what was computed since the last barrier; nodes by array, -1: none.
+constexpr int NODE_X[2][2] = {{0, 32}, {0, 31}};  // the columns of the tile: first, end
+constexpr int NODE_RULE[2] = {0, 0};              // an array whose sides have the node's boundaries
+constexpr int NODE_SHARED[1] = {0};               // for each input, as SYSTEM_SHARED
+// For each pass. EQUATION: its assignment. OUT: the output that stores it, or -1. PRESENT: the node
+// of the values that frozen points keep, or -1. WAITS: 1: it reads rows that were computed since
+// the last barrier. NODE: for each array, the node that the pass reads for it, or -1.
 constexpr int PASS_EQUATION[1] = {0}, PASS_OUT[1] = {0}, PASS_PRESENT[1] = {-1}, PASS_WAITS[1] = {0};
 constexpr int PASS_NODE[1][1] = {{0}};
 template <int E>
@@ -242,31 +250,33 @@ __device__ __forceinline__ void modes_matrix(const FREQUENCY &f, MATRIX &m) {
     m.difference(1);
 }
 
-// ---- fft_line: transforms of lines; fft_warp reads WARPS, BLOCKS, STAGES and, of these, the
-// length, the inverse and the scale
-constexpr int FFT_LENGTH = 256;  // complex points of a line
-constexpr int FFT_STAGES = 2;    // radices: 2 to 10, 12, 14, 15, 16 or 32
-constexpr int FFT_RADIX[FFT_STAGES] = {16, 16};
-constexpr int FFT_THREADS = 16;  // threads of a line
-constexpr int FFT_LINES = 8;     // lines of a block
-constexpr int FFT_LOOPS = 3;     // loops over lines: 1 where all are evenly spaced, at most 3
-// 1: neighbouring threads read neighbouring lines; otherwise neighbouring points.
+// ---- fft_line: transforms of lines. fft_warp reads WARPS, BLOCKS, STAGES, FFT_LENGTH, FFT_INVERSE
+// and FFT_SCALE.
+constexpr int FFT_LENGTH = 256;                  // complex points of a line
+constexpr int FFT_STAGES = 2;                    // stages of the FFT
+constexpr int FFT_RADIX[FFT_STAGES] = {16, 16};  // of each stage: 2 to 10, 12, 14, 15, 16 or 32
+constexpr int FFT_THREADS = 16;                  // threads of a line
+constexpr int FFT_LINES = 8;                     // lines of a block
+// Nested loops over lines, at most 3; 1: all lines are evenly spaced.
+constexpr int FFT_LOOPS = 3;
+// 1: neighbouring threads read (IN) or write (OUT) neighbouring lines; 0: neighbouring points.
 constexpr int FFT_LINES_FAST_IN = 0;
 constexpr int FFT_LINES_FAST_OUT = 0;
-constexpr int FFT_IN_STRIDE = 1;  // stride from point to point, where it is known; otherwise 0
+constexpr int FFT_IN_STRIDE = 1;  // stride from point to point; 0: not known when compiled
 constexpr int FFT_OUT_STRIDE = 1;
 using FFT_CELL = double;        // real or imaginary part in shared memory: REAL or half_t
 constexpr int FFT_PAD = 16;     // one element of padding after so many points
 constexpr int FFT_PITCH = 273;  // points from line to line in shared memory
-// Elements of a cache line, if tiles begin where the rows' cache lines do.
+// Not 0: tiles begin at cache lines of the rows; then the number of elements of a cache line.
 constexpr int FFT_SHIFT = 0;
-// Tiles continue from one row of neighbouring lines into the next.
+// true: a tile of neighbouring lines may continue from one row into the next.
 constexpr bool FFT_MERGED = false;
 // A stage with more twiddles than this computes them as powers of fewer.
 constexpr int FFT_TABLE = 1024;
 constexpr int FFT_INVERSE = 0;
 constexpr int FFT_SCALE = 0;  // 1: outputs are multiplied by an argument
-// Outputs are multiplied by twiddles between two launches: by which loop.
+// Not 0: outputs are multiplied by the twiddles between this launch and the next one; then the
+// number of the loop whose index they depend on, counted from 1.
 constexpr int FFT_OUTER = 0;
 constexpr int FFT_OUTER_LOW = 8;   // log2 of the size of the first of their two tables
 constexpr int FFT_LOAD_REAL = 0;   // complex-to-real: N + 1 input coefficients
@@ -274,18 +284,19 @@ constexpr int FFT_STORE_REAL = 0;  // real-to-complex: N + 1 output coefficients
 using SCALE_FROM = double;         // type of the elements that a copy between layouts reads
 using SCALE_TO = double;           // type of the elements that it writes
 
-// ---- fft_image and fft_long read WARPS, BLOCKS, FFT_INVERSE, the latter FFT_OUTER (0, 1), and
-// this
+// ---- fft_image and fft_long: WARPS, BLOCKS, FFT_INVERSE and this; fft_long also reads FFT_OUTER
+// (0 or 1).
 constexpr int CLUSTER = 8;  // blocks that hold an image, or lines, together
 
 // ---- device/shared_fft.cuh: FFTs of lines in shared memory; fft_shared, spectral_rows,
 // spectral_columns
-constexpr int LINE_POINTS = 64;  // complex points of a line
-constexpr int LINE_STAGES = 2;   // radices: 1 to 10, 12, 14, 15, 16
-constexpr int LINE_RADIX[LINE_STAGES] = {8, 8};
-constexpr int LINE_COUNT = 4;  // lines of a block, with THREADS_X threads each
-constexpr int LINE_PAD = 8;    // one element of padding after so many; 0: none
-// A stage with more roots than this computes them as powers of fewer.
+constexpr int LINE_POINTS = 64;                  // complex points of a line
+constexpr int LINE_STAGES = 2;                   // stages of the FFT
+constexpr int LINE_RADIX[LINE_STAGES] = {8, 8};  // of each stage: 1 to 10, 12, 14, 15, 16
+constexpr int LINE_COUNT = 4;                    // lines of a block, with THREADS_X threads each
+// One element of padding follows each LINE_PAD points; 0: there is no padding.
+constexpr int LINE_PAD = 8;
+// A stage with more twiddles than this computes them as powers of fewer.
 constexpr int LINE_TABLE = 1024;
 constexpr int LINE_SHARES = 1;  // blocks of a cluster that hold a line together
 
@@ -297,8 +308,8 @@ constexpr int COSINE_ROWS = 0;  // 1: lines of adjacent numbers, otherwise of pa
 // ---- fft_block: small grids as a whole; inverse, scale and real sides as for fft_line
 constexpr int GRID_EXTENT[3] = {1, 16, 16};
 constexpr int GRID_RADICES = 1;                            // at most, for an axis
-constexpr int GRID_STAGES[3] = {0, 1, 1};                  // radices of each axis
-constexpr int GRID_RADIX[3 * GRID_RADICES] = {1, 16, 16};  // their values: 2 to 10, 12, 14, 15, 16
+constexpr int GRID_STAGES[3] = {0, 1, 1};                  // number of radices of each axis
+constexpr int GRID_RADIX[3 * GRID_RADICES] = {1, 16, 16};  // the radices: 2 to 10, 12, 14, 15, 16
 constexpr int GRIDS = 1;                                   // grids of a block
 
 // ---- layer_*: kernels around a Fourier layer's products; SCALE_FROM and SCALE_TO as above
@@ -317,9 +328,10 @@ constexpr int EXPECTED_HEADER = 0;
 
 // ---- segment_line, segment_columns: VECTOR, BLOCKS, X_SIDE_LOW and X_SIDE_HIGH (of the segments'
 // axis), and these
-// A segment has 256 times as many points: 2, 4, 8 or 16; segment_line: 1 too.
+// The first radix: a segment has 256 SEGMENT_FIRST points. 2, 4, 8 or 16; in segment_line also 1.
 constexpr int SEGMENT_FIRST = 16;
-// segment_line: 1: one segment of 512 times as many points; 2: of 1024 times.
+// segment_line: 1: a block takes one segment of 512 SEGMENT_FIRST points; 2: one of 1024
+// SEGMENT_FIRST points; 0: pairs of segments.
 constexpr int SEGMENT_SINGLE = 0;
 // segment_line, where SEGMENT_FIRST is 1: pairs of segments of a block, an even number.
 constexpr int SEGMENT_GROUPS = 8;
@@ -327,29 +339,30 @@ constexpr int SYMBOL_REAL = 1;  // 1: taps are symmetric, so their symbol is rea
 // 1: complex points pass through shared memory at once; 0 (f64): real and imaginary parts in turn.
 constexpr int SEGMENT_WHOLE = 0;
 constexpr int SEGMENT_COSINES = 0;  // 1: a segment is a whole line that is mirrored at both ends
-// 1: the line is the second quarter and part of the third of its only segment; 2: both quarters.
+// Not 0: a line lies in the middle of its only segment, between its images. 1: it is the second
+// quarter of the segment and a part of the third; 2: both quarters.
 constexpr int SEGMENT_MIDDLE = 0;
-// segment_line: 1: a segment begins at a memory line and is rotated.
+// segment_line: 1: a segment is stored rotated, so that index 0 lies at the start of a memory line.
 constexpr int SEGMENT_ROTATED = 0;
-// segment_line, sum of 1: outputs are stored as streaming data; 2: of 256 points, inputs are
-// loaded directly to registers; 4: copies prefetch 256 bytes into L2.
+// segment_line: a sum of flags. 1: outputs are stored as streaming data. 2: inputs are loaded to
+// registers directly (segments of 256 points). 4: copies prefetch 256 bytes into L2.
 constexpr int SEGMENT_TRANSFER = 0;
 // 1: contributions of the sides' values are added, along lines or in the last pass.
 constexpr int PROFILES = 0;
 constexpr int SYMBOL_EVEN = 0;  // segment_face: 1: the symbol's imaginary part is even too
 constexpr int SOURCE_BACK = 0;  // segment_source: 1: writes frozen values back to a grid
-// segment/dense_convolution.cuh: each at most 16; for segment_prime_factor coprime; where the last
-// is 1 the others may be larger.
+// segment/dense_convolution.cuh: the lengths of the three dense DFTs. Each is at most 16, but where
+// DFT_N3 is 1 the others may be larger; segment_prime_factor needs coprime lengths.
 constexpr int DFT_N1 = 16, DFT_N2 = 15, DFT_N3 = 7;
-// Of a fragment in f64: 16 and 16, 8 or 4, 8 and 4.
+// f64: rows and depth of a fragment: 16 and 16, 16 and 8, 16 and 4, or 8 and 4.
 constexpr int DFT_ROWS = 16, DFT_DEPTH = 8;
-// f16: number of half-precision parts of a number, 1 or 2; 0: tf32, as for f32.
+// f16: the number of half-precision parts whose sum is a number, 1 or 2; 0: tf32, as for f32.
 constexpr int DFT_PARTS = 0;
 constexpr int DFT_REAL = 0;  // 1: taps are symmetric along each axis, so matrices are real
 // segment_dense_tile: 1: an argument is subtracted from inputs and added to outputs.
 constexpr int TILE_SHIFTED = 0;
-constexpr int SLICE_GAP = 6, LANE_TURN = 4;  // elements between slices
-constexpr int SEGMENT_LINES = 0;             // segment_line: 1: there are several lines
+constexpr int SLICE_GAP = 6;      // elements of padding after a slice of the dense DFTs
+constexpr int SEGMENT_LINES = 0;  // segment_line: 1: there are several lines
 // segment_columns: pairs of columns of a tile: 1, 2, 4 or 8.
 constexpr int SEGMENT_PAIRS = 4;
 // segment_fft_tile: 16 TILE_A columns, TILE_T TILE_R rows.
@@ -358,14 +371,14 @@ constexpr int TILE_SHARES = 1;  // blocks of a cluster that hold a tile together
 
 // ---- spectral_four_step: LINE_*, EXTEND_* and these
 constexpr int FOUR_STEP_WIDTH = 64;     // points of a row
-constexpr int FOUR_STEP_FINE = 6;       // log2 of the size of the first of two tables of roots
-constexpr int FOUR_STEP_USEFUL = 4096;  // points of the grid that a sheet covers
+constexpr int FOUR_STEP_FINE = 6;       // log2 of the size of the first of two tables of twiddles
+constexpr int FOUR_STEP_USEFUL = 4096;  // points of the grid that one four-step FFT covers
 
 // ---- spectral_rows, spectral_columns: LINE_* and these
 // spectral_rows: 1: a row is several strips, each with its own periodic domain.
 constexpr int STRIPS = 0;
 constexpr int MARCH_STEP = 48;     // spectral_march: points of the grid that a segment covers
-constexpr int MARCH_BEFORE = 8;    // points of a segment before those
+constexpr int MARCH_BEFORE = 8;    // points of a segment that precede the covered ones
 constexpr int MARCH_WIDTH = 520;   // frequencies from strip to strip
 constexpr int MARCH_CHUNKS = 1;    // blocks that share a column
 constexpr int MARCH_FACTORS = 1;   // 1: the factors are computed once for all segments
@@ -377,41 +390,43 @@ constexpr int SPECTRUM_ADDS = 0;
 constexpr int DIRECTION = 2;
 // spectral_rows: 1: the output's rows hold a part of their own spectrum.
 constexpr int SPECTRUM_IN_OUTPUT = 0;
-// spectral_columns: 1: results go to another array, for each snapshot anew; 2: to other rows and
-// planes.
+// spectral_columns: 0: results replace the inputs; 1: they are written to another array, since each
+// snapshot needs the inputs again; 2: they are written to other rows and planes of the same array.
 constexpr int SPECTRUM_ELSEWHERE = 0;
 constexpr int EXTEND_REPEATS = 1;  // spectral/extension.cuh: how the axis continues past its sides
 constexpr int EXTEND_LOW = 0, EXTEND_LOW_SIGN = 1;
 constexpr int EXTEND_HIGH = 0, EXTEND_HIGH_SIGN = 1;
 constexpr int LINE_WHOLE = 0;  // 1: a line is exactly the axis
-// spectral/symbol_power.cuh: 0: real and even in theta, 1: any.
+// spectral/symbol_power.cuh: 0: the symbol is real and even in the angle theta; 1: it is complex;
+// 2: it is the FFT of a line of many taps.
 constexpr int SYMBOL = 0;
-constexpr int SYMBOL_ANGLE_SUM = 0;             // 1: lines are rows of a four-step FFT
-constexpr int SYMBOL_SUM = 0;                   // 1: the sum of the symbol's powers below `steps`
-constexpr int SYMBOL_HIGH = 1, SYMBOL_LOW = 0;  // terms of its parts
-// 1: fixed or constant sides add a source; 2: in 3D; 3: in rows of a four-step FFT.
+constexpr int SYMBOL_ANGLE_SUM = 0;  // 1: lines are rows of a four-step FFT
+constexpr int SYMBOL_SUM = 0;        // 1: the sum of the symbol's powers below `steps`
+// Terms of A (or of p), and terms of B.
+constexpr int SYMBOL_HIGH = 1, SYMBOL_LOW = 0;
+// Not 0: fixed or constant sides add a source. 2: in 3D; 3: in rows of a four-step FFT.
 constexpr int SOURCES = 0;
 // spectral_columns: 1: some columns have a source and no points; 2: another kernel handles those.
 constexpr int COLUMNS_DECAYED = 0;
-// Pieces of a block's only column, held side by side, and the points that are right
-// in each; 1: none.
+// Overlapping pieces into which a block divides its only column, 1 if it does not, and the points
+// that each piece computes correctly.
 constexpr int COLUMN_PARTS = 1, COLUMN_STEP = 0;
 constexpr int COLUMN_ODD_ROWS = 0;  // 1: complex elements of rows that begin at any real element
 // 1: columns are part of a row of columns that is stored elsewhere.
 constexpr int COLUMN_SLABS = 0;
-// spectral_multiply: frequencies that so many threads process at once.
+// spectral_multiply: MULTIPLY_LANES threads process MULTIPLY_CHUNK frequencies together.
 constexpr int MULTIPLY_CHUNK = 1024, MULTIPLY_LANES = 32;
-// spectral_decayed_modes: points of a column, of a thread.
+// spectral_decayed_modes: points of a column, and points of it that a thread holds.
 constexpr int DECAYED_POINTS = 40, DECAYED_EACH = 16;
-// Columns of a block; most rows of such columns that it processes, 0: one.
-constexpr int DECAYED_COLUMNS = 8, DECAYED_ROWS = 0;
+constexpr int DECAYED_COLUMNS = 8;   // columns of a block
+constexpr int DECAYED_ROWS = 0;      // a block's rows of such columns, at most; 0: one row
 constexpr int DECAYED_PREFETCH = 0;  // 1: the next row is prefetched
 // spectral_rows: points of a row that fixed sides keep.
 constexpr int FROZEN_LOW = 0, FROZEN_HIGH = 0;
 
 // ---- fno_line, fno_split: LINE_*, WARPS and BLOCKS, and these; fno/mode_product.cuh: WARPS_M ..
 // TILES_N
-// The parts of a layer that it computes.
+// 1: the kernel computes the forward transform, the product with weights, the inverse transform.
 constexpr int FNO_FORWARD = 1, FNO_PRODUCT = 1, FNO_BACK = 1;
 using FNO_FROM = double;  // types of inputs and outputs
 using FNO_TO = double;
@@ -420,19 +435,22 @@ constexpr int FNO_MODES = 32;  // retained modes of a line: frequencies -FNO_LOW
 constexpr int FNO_LOW = 16;
 constexpr int FNO_GROUPS = 2;  // groups of LINE_COUNT lines that are transformed together
 constexpr int FNO_HELD = 0;    // channels whose weights stay in shared memory: all, or 0
-// Of fno_split: channels whose modes the tile holds at once, all, in whole groups.
+// fno_split: not 0: the tile holds the modes of all channels at once; then their number, rounded up
+// to whole groups.
 constexpr int FNO_WHOLE = 0;
 // f32: the weights of two outputs are adjacent and aligned to 16 bytes.
 constexpr int FNO_WEIGHT_PAIRS = 0;
-constexpr int FNO_CHUNKS_IN = 0;  // modes of channels 2c and 2c + 1 are aligned to their size
+// 1: the modes of channels 2c and 2c + 1 are adjacent and aligned to the size of the two.
+constexpr int FNO_CHUNKS_IN = 0;
 constexpr int FNO_CHUNKS_OUT = 0;
 constexpr int FNO_CONJUGATE = 0;  // 1: weights are conjugated
 constexpr int FNO_DOUBLED = 0;    // 1: modes that represent two of a real line are counted twice
-// 1: one for each channel; 2: one for each item of the inner loop.
+// 0: no bias; 1: one for each channel; 2: one for each item of the inner loop.
 constexpr int FNO_BIAS = 0;
 constexpr int FNO_ADDED = 0;       // 1: a grid is added to the output points
 constexpr int FNO_ACTIVATION = 0;  // 1: GELU, 2: ReLU
-// Type of the products (device/fragment.cuh), and number of parts.
+// Type of the factors on tensor cores, and the number of them that represent a number
+// (device/fragment.cuh).
 using FNO_FACTOR = double;
 constexpr int FNO_PARTS = 1;
 constexpr int WARPS_M = 2, WARPS_N = 4;  // warps along modes and along outputs
@@ -454,15 +472,16 @@ constexpr int FEW_LINES = 2;  // lines of a block
 // Partial sums over a line's threads, added at the end; a power of two.
 constexpr int FEW_PARTS = 1;
 
-// ---- fno_modes: those of fno/mode_product.cuh, BLOCKS, FNO_FROM (left), FNO_TO, FNO_CONJUGATE
-// (right), and these
+// ---- fno_modes: the parameters of fno/mode_product.cuh, BLOCKS, FNO_FROM (type of the left
+// factor), FNO_TO, FNO_CONJUGATE (1: of the right factor), and these
 using FNO_RIGHT = double;        // type of the right factor
 constexpr int FNO_TOGETHER = 4;  // modes of a block
-// Adjacent elements of the left factor are along 1: rows, 0: the sum.
+// Adjacent elements of the left factor belong to 1: rows; 0: terms of the sum.
 constexpr int FNO_ROWS_FAST = 0;
-// Adjacent elements of the right factor are along 1: modes, 0: columns.
+// Adjacent elements of the right factor belong to 1: modes; 0: columns.
 constexpr int FNO_MODES_FAST = 0;
-// Real points, two of them a complex number: 1: along rows, 2: along terms.
+// Not 0: elements are real points, two of which are read as a complex number; 1: two rows, 2: two
+// terms.
 constexpr int FNO_POINTS = 0;
 constexpr int FNO_CONJUGATE_OUT = 0;  // 1: outputs are conjugated
 
