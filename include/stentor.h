@@ -459,14 +459,16 @@ typedef struct stn_plan_options {
  *
  * Ready    Unless first_result is set, a plan runs its chosen kernels from the first execution on.
  *          Stored kernels are loaded in milliseconds; others are compiled first, in parallel on
- *          the context's threads, and then stored. With options.first_result, if the generic
- *          kernel (one for all stencils of a type) is predicted to finish an execution before the
- *          chosen kernels are compiled, it runs the first execution while they compile in the
- *          background; the second execution waits for them, and it and all later ones run them.
- *          Results differ by rounding. A stream that is captured before that keeps the generic
- *          kernel; so does a plan whose kernels do not compile (see the log and
- *          stn_plan_describe). Not for a named strategy, snapshots, transforms and Fourier
- *          layers. Destroy such a plan before the process ends, to end its background compile.
+ *          the context's threads, and then stored.
+ * First    options.first_result: the chosen kernels compile in the background, and the first
+ *          execution uses the generic kernel (one for all stencils of a type), if that kernel is
+ *          predicted to finish an execution before the chosen kernels are compiled. The second
+ *          execution waits for the chosen kernels; all executions from it on use them. Results of
+ *          the two kinds of kernels differ by rounding. The generic kernel stays in use in a
+ *          stream that is captured before the second execution, and in a plan whose chosen kernels
+ *          do not compile (the log and stn_plan_describe say so). The option has no effect with a
+ *          named strategy or snapshots, and on transforms and Fourier layers. Destroy such a plan
+ *          before the process ends: this ends the background compile.
  *
  * With STN_MODE_MEASURE, or options.tune, the likely candidates (strategies, steps per launch,
  * tiles) are compiled in order of their estimates, run for a few launches on random grids, compared
@@ -484,20 +486,19 @@ typedef struct stn_plan_options {
  *          library. Later plans of the same problem use them, without tune too, and
  *          stn_plan_describe shows them. With the folder ":memory:" only this plan uses them.
  * No GPU   On the host, and for an absent GPU, nothing can be measured: tune only logs a warning.
- * Online   STN_MODE_ONLINE. A unit is one execution, or one of up to 512 chunks of steps if the
- *          strategy takes single steps. From time to time a candidate computes a unit into a
- *          grid of its own, in addition to the unit whose result is the caller's; both are
- *          compared on the GPU, first at a sample of points and before a change at every point;
- *          only after that may the candidate compute units for the caller. The extra cost, relative
- *          to the estimate's choice, stays within 5% of the units done or known to come
- *          (executions, chunks). Until the search ends an execution may wait for the GPU: for the
- *          decisions of the execution two before it, and between its chunks. Results differ by
- *          rounding, depending on the candidates that ran. The workspace holds one or two more
- *          grids.
- *          Capturing a stream freezes the choice. Transforms, problems in place, with a source,
- *          snapshots or gaps between points keep the estimate's choice. stn_plan_destroy cancels
- *          compiles and may wait for one kernel (seconds with NVRTC before 12.9). Times are stored
- *          as in other modes.
+ * Online   STN_MODE_ONLINE searches during the caller's executions. It works in units: a unit is
+ *          one execution, or, if the strategy takes single steps, one of up to 512 chunks of its
+ *          steps. From time to time a candidate computes a unit a second time, into a grid of its
+ *          own, and the GPU compares the two results: at a sample of points, and at every point
+ *          before the candidate becomes the choice. Only then does the candidate compute units for
+ *          the caller. The search adds at most 5% to the time of the units done or known to come.
+ *          Until it ends, an execution may wait for the GPU: for decisions that the execution two
+ *          before it allows, and between its chunks. Results differ by rounding, depending on the
+ *          candidates that ran. The workspace holds one or two more grids.
+ *          Capturing a stream freezes the choice. The estimate's choice is kept for transforms and
+ *          for problems that are in place or have a source, snapshots or gaps between points.
+ *          stn_plan_destroy cancels compiles and may wait for one kernel (seconds with NVRTC before
+ *          12.9). Times are stored as in other modes.
  * Threads  One thread of a context measures at a time, others wait. Other work on the GPU
  *          disturbs the times. */
 STN_API stn_status stn_plan_create(stn_context *context, const stn_problem *problem, const stn_plan_options *options,
