@@ -40,7 +40,7 @@ Test(context, auto_takes_the_gpu) {
     cr_assert_eq(create(STN_DEVICE_CUDA(1)), STN_OK, "%s", error.message);
     cr_expect_str_eq(stn_context_machine(context)->name, "Fake GPU 1");
     stn_context_destroy(context);
-    cr_expect(fake->depth == 0 && fake->retained == 0);
+    cr_expect(fake->pushed == 0 && fake->retained == 0);
 }
 Test(context, auto_falls_back_to_the_host_and_keeps_the_reason) {
     setenv("STENTOR_CUDA_PATH", "/nowhere/libcuda.so.1", 1);

@@ -36,7 +36,7 @@ static void expect_kernel(const char *text) {
 static void close_context(void) {
     stn_context_destroy(context);
     cr_expect_eq(fake->modules, 0, "a module stayed loaded");
-    cr_expect_eq(fake->depth, 0);
+    cr_expect_eq(fake->pushed, 0);
 }
 static void hide_nvrtc(void) { setenv("STENTOR_NVRTC_PATH", "/nowhere/libnvrtc.so", 1); }
 #define COUNTERS(field) (stn_context_cache_stats(context, &stats), stats.field)

@@ -15,12 +15,13 @@ fake_state fake = {.version = 13000,
                    .clock = 990000,
                    .block_threads = 10,
                    .memory = (size_t)1 << 30};
-/* The caller's own context is at the bottom. */
-static stn_cu_context stack[64] = {(stn_cu_context)0x1};
+/* As in CUDA, each thread has a stack of contexts. The caller's own context is at the bottom. */
+static _Thread_local stn_cu_context stack[64] = {(stn_cu_context)0x1};
+static _Thread_local int depth;
 #define OURS ((stn_cu_context)0x5000)
 
 static stn_cu_result inside(void) {
-    if (stack[fake.depth] == OURS) return 0;
+    if (stack[depth] == OURS) return 0;
     fake.outside++;
     return STN_CUDA_ERROR_INVALID_CONTEXT;
 }
@@ -68,16 +69,17 @@ FAKE(cuDevicePrimaryCtxRetain)(stn_cu_context *context, stn_cu_device device) {
 }
 FAKE(cuDevicePrimaryCtxRelease)(stn_cu_device device) { return (void)device, fake.retained--, 0; }
 FAKE(cuCtxPushCurrent)(stn_cu_context context) {
-    stack[++fake.depth] = context;
-    if (fake.depth > fake.deepest) fake.deepest = fake.depth;
+    stack[++depth] = context;
+    atomic_fetch_add(&fake.pushed, 1);
     return 0;
 }
 FAKE(cuCtxPopCurrent)(stn_cu_context *context) {
-    if (fake.depth < 1) return STN_CUDA_ERROR_INVALID_CONTEXT;
-    return *context = stack[fake.depth--], 0;
+    if (depth < 1) return STN_CUDA_ERROR_INVALID_CONTEXT;
+    atomic_fetch_sub(&fake.pushed, 1);
+    return *context = stack[depth--], 0;
 }
-FAKE(cuCtxGetCurrent)(stn_cu_context *context) { return *context = stack[fake.depth], 0; }
-FAKE(cuCtxSetCurrent)(stn_cu_context context) { return stack[fake.depth] = context, 0; }
+FAKE(cuCtxGetCurrent)(stn_cu_context *context) { return *context = stack[depth], 0; }
+FAKE(cuCtxSetCurrent)(stn_cu_context context) { return stack[depth] = context, 0; }
 FAKE(cuCtxSynchronize)(void) { return inside(); }
 FAKE(cuMemGetInfo)(size_t *unused, size_t *total) { return *unused = 123, *total = 456, inside(); }
 FAKE(cuMemAlloc)(stn_cu_pointer *pointer, size_t bytes) {

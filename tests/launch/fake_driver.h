@@ -1,6 +1,8 @@
 /* Settings and counters of the fake driver. */
 #ifndef FAKE_DRIVER_H
 #define FAKE_DRIVER_H
+#include <stdatomic.h>
+
 #include "launch/cuda_types.h"
 
 typedef struct fake_state {
@@ -13,7 +15,7 @@ typedef struct fake_state {
     const char *absent;                      /* a function that this driver lacks */
     const char *jit_log;
     const char *refused; /* images with this prefix are refused */
-    int depth, deepest;  /* of the stack of contexts */
+    atomic_int pushed;   /* contexts that threads have pushed and not popped */
     int outside;         /* calls that need our context, made without it */
     int allocations, events, modules, retained;
     int launches, clustered;

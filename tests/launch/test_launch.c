@@ -36,7 +36,7 @@ static void open_device(void) {
 static void close_device(void) {
     stn_device_close(device);
     stn_driver_close(driver);
-    cr_expect_eq(fake->depth, 0, "a context was left pushed");
+    cr_expect_eq(fake->pushed, 0, "a context was left pushed");
     cr_expect_eq(fake->outside, 0, "calls without the context");
     cr_expect_eq(fake->retained, 0);
     cr_expect_eq(fake->allocations, 0);
