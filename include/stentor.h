@@ -30,8 +30,9 @@
  *            elements, in 64 bits.
  *   Structs  A zero-initialised struct is valid and selects the defaults. Structs that may grow
  *            start with struct_size: initialise them with their _INIT macro, which sets it. Members
- *            that the caller's header lacks get their defaults. A struct_size of 0 means the layout
- *            of release 0.2.0; any other size that is not that of a release is an error.
+ *            that do not exist in the caller's older header get their defaults. A struct_size of 0
+ *            means the layout of release 0.2.0; any other value must be the struct's size in some
+ *            release up to that of the library.
  *   Errors   Every call that can fail returns a stn_status and takes a pointer to the caller's
  *            stn_error, or NULL, for a one-sentence message: what is wrong, where, what to do.
  *            After a failure outputs are NULL or untouched, and nothing leaks. The library never
@@ -249,10 +250,10 @@ STN_API size_t stn_stencil_tap_count(const stn_stencil *stencil);
  * weights in this order. */
 STN_API const stn_tap *stn_stencil_taps(const stn_stencil *stencil);
 
-/* The largest absolute value of the symbol, max over k of |K(k)|, K(k) = sum_o w_o exp(2 pi i k.o):
- * above 1 a long run grows without bound. Sampled densely and refined around the largest sample, to
- * about 1e-6. For stencils that are too wide to be sampled in seconds, the sum of |weights|, which
- * is an upper bound. */
+/* The largest absolute value of the symbol, max over k of |K(k)|, K(k) = sum_o w_o exp(2 pi i k.o).
+ * If it is above 1, a long run grows without bound. The symbol is sampled densely and refined
+ * around the largest sample, to about 1e-6. If a stencil is too wide to be sampled in seconds, the
+ * result is an upper bound: the sum of |weights|. */
 STN_API double stn_stencil_max_symbol(const stn_stencil *stencil);
 
 /* ---- Problems -------------------------------------------------------------------------------- */
@@ -299,10 +300,11 @@ STN_API const char *stn_element_name(stn_element element);
  *     FIXED     points whose taps would reach past this side keep their initial values (Dirichlet)
  *
  * A tap past the edges of several axes is folded along each axis separately; past constant sides of
- * several axes it reads the value of the slowest of them. Where a tap reaches n points or more, a
- * mirrored side may fold its index past the other side; that side then folds it by its own rule,
- * and so on: with mirror:nearest on a b c d, index -4 reads d, with mirror:constant the value.
- * Folding past a fixed side in this way is an error. */
+ * several axes it reads the value of the slowest of them. If a tap reaches as far as an axis has
+ * points, or further, a mirrored side may fold its index past the other side. That side then folds
+ * the index by its own rule, and so on: on a b c d, index -4 reads d if the sides are mirror and
+ * nearest, and the constant value if they are mirror and constant. It is an error if an index is
+ * folded past a fixed side in this way. */
 typedef enum stn_boundary_kind {
     STN_WRAP,
     STN_CONSTANT,
@@ -322,25 +324,26 @@ typedef struct stn_boundary {
  * grid-mirror (reflect) are accepted too. */
 STN_API stn_status stn_boundary_parse(const char *spec, stn_boundary sides[2], stn_error *error);
 
-/* What rounding errors are relative to. In a strategy that transforms, the error at each point is
- * proportional to the largest value of the whole grid, and one NaN or infinity spreads to all
- * points. */
+/* What rounding errors are relative to. In a strategy that uses Fourier transforms, the error at
+ * each point is proportional to the largest value of the whole grid, and one NaN or infinity
+ * spreads to all points. */
 typedef enum stn_accuracy {
-    STN_ACCURACY_GLOBAL, /* relative to the grid: any strategy serves */
-    /* Relative to the values that reach a point: only strategies that take single steps serve;
+    STN_ACCURACY_GLOBAL, /* relative to the largest value of the grid: any strategy may be used */
+    /* Relative to the values that reach a point: only strategies that take single steps are used;
      * zeros stay zeros, and NaN and infinity spread only as far as taps reach. */
     STN_ACCURACY_LOCAL
 } stn_accuracy;
 
-/* Normalized convolution: points may be missing, and the weights of the others are scaled to the
- * sum of all weights:
+/* Normalized convolution: points may be missing, and the weights of the other points are rescaled
+ * so that their sum is that of all weights:
  *
  *     out(p) = (sum of w * in) / (share of the weights),   share = (sum of w) / (sum of all w)
  *
  * where the sums of w * in and of w are over points that are not missing; out is NaN if there are
- * none. Separable weights take one problem for each axis. All problems but the last write pairs of
- * the weighted sum and the share, two adjacent numbers of the dtype, and all but the first read
- * such pairs. Strides then count pairs, and a pair is aligned to its size. */
+ * none. For separable weights, execute one problem for each axis, each on the output of the
+ * previous one. All problems but the last write pairs of the weighted sum and the share, two
+ * adjacent numbers of the dtype, and all but the first read such pairs. The strides of an array of
+ * pairs count pairs, and a pair must be aligned to its size. */
 typedef enum stn_normalized {
     STN_NORMALIZED = 1,          /* points past a constant side whose value is NaN are missing */
     STN_NORMALIZED_NAN = 2,      /* points that are NaN are missing too */
@@ -356,15 +359,17 @@ typedef struct stn_problem {
     ptrdiff_t in_stride[STN_MAX_RANK];  /* elements; all 0 means dense in C order */
     ptrdiff_t out_stride[STN_MAX_RANK]; /* likewise */
     size_t batch;                       /* independent grids; 0 means 1 */
-    /* elements between grids; 0: the largest extent * stride of an axis */
+    /* elements from one grid's first point to the next grid's; 0: the largest extent * stride of an
+     * axis */
     ptrdiff_t in_batch_stride, out_batch_stride;
     stn_boundary boundary[STN_MAX_RANK][2]; /* [axis][0 = low side, 1 = high side] */
     stn_dtype dtype;
     uint64_t steps; /* 0 means 1 */
     /* Allowed relative L2 error of the whole run, for values far from the dtype's limits; 0 allows
      * only the rounding of the dtype. With a tolerance a strategy may drop separable terms of the
-     * taps and use tensor cores in lower precision: f32 by TF32 from 5e-4 on (2D: 1e-3), f16 with
-     * weights rounded to f16 from 1e-3 on. stn_plan_describe reports the chosen arithmetic. */
+     * taps and use tensor cores in lower precision: TF32 for f32 if the tolerance is at least 5e-4
+     * (`lowrank` in 2D and 3D: 1e-3), and for f16 weights rounded to f16 if it is at least 1e-3.
+     * stn_plan_describe reports the chosen arithmetic. */
     double tolerance;
     int in_place;  /* non-zero: in and out will be the same pointer (same strides) */
     int alignment; /* alignment in bytes of the pointers in and out, a power of two; 0 means 16 */
@@ -376,46 +381,51 @@ typedef struct stn_problem {
     ptrdiff_t snapshot_stride;
     /* Non-zero: a constant source b is added in each step, u[t+1] = K u[t] + b for the stencil K.
      * Executions supply its values (stn_execution) in the layout of `in`: in_stride,
-     * in_batch_stride, dtype, alignment. Points frozen by a fixed side keep their value. If
-     * transforms compute many steps at once, the source about doubles the time, and needs no more
-     * workspace. */
+     * in_batch_stride, dtype, alignment. Points frozen by a fixed side keep their value. If Fourier
+     * transforms compute many steps at once, the source about doubles the time, and the workspace
+     * holds all frequencies: one grid or, in 3D between fixed or constant sides, two and more. If
+     * no transform supports the boundaries, the run may need up to 4 grids more. */
     int has_source;
     /* A stn_accuracy. A constant side whose value is not finite in the dtype implies
      * STN_ACCURACY_LOCAL. */
     int accuracy;
     /* Each a stn_element: the number types of the arrays in and out. Input is converted to the
      * dtype when it is read; the values of the last step are converted when they are written, as in
-     * C and SciPy: integers are truncated towards zero, then reduced modulo their range (values
-     * outside the range of int64 count as its least number), and a bool is whether the truncated
-     * value is not 0. One step that writes integers is summed in float64, in the host's order, on
-     * GPUs too, so that all devices give the same integers. Frozen points are converted in the same
-     * way. Strides count elements of each array. No source, snapshots or in_place are allowed. */
+     * C and SciPy. For integers, they are truncated towards zero (to -2^63 if they are outside the
+     * range of int64), then reduced modulo the range of the integer type; a bool is 1 if the
+     * truncated value is not 0. If steps is 1, the output is integers and tolerance is 0, every
+     * device sums in float64 in the same order, so that all devices give the same integers. Points
+     * frozen by a fixed side are converted in the same way. Strides count elements of each array.
+     * No source, snapshots or in_place are allowed. */
     int in_element, out_element;
     /* The values of the last step are divided by `divisor` before they are converted, so that
      * weights can be integers and sums exact; 0 means 1. Allowed only if out_element is an integer
      * type. */
     double divisor;
-    /* Bits of stn_normalized, for one step in f64 or f32 on a GPU; 0: no points are missing.
-     * in_element and out_element may be given for arrays without pairs. No side may be fixed. */
+    /* Bits of stn_normalized; 0: no points are missing. Otherwise the plan must be for a GPU, steps
+     * 0 or 1, the dtype f64 or f32, divisor 0 or 1, and no side fixed. in_element and out_element
+     * may be given for arrays without pairs. */
     int normalized;
 } stn_problem;
 #define STN_PROBLEM_INIT STN_INIT_OF(stn_problem)
 
 /* Checks a problem without planning it: extents, size overflow, overlapping strides, boundary
- * pairs, finite values. Needs no device. Only the host strategy serves taps that reach further than
- * STN_MAX_RADIUS, or further past a side than the axis has points. */
+ * pairs, finite values. Needs no device. Only the host strategy supports taps that reach further
+ * than STN_MAX_RADIUS, or that reach more points past a side than the axis has. */
 STN_API stn_status stn_problem_validate(const stn_problem *problem, stn_error *error);
 
 /* ---- Plans ----------------------------------------------------------------------------------- */
 
 typedef struct stn_plan stn_plan;
 
-/* How a plan is chosen among all strategies and their candidates. All modes use stored measurements
- * (wisdom) if there are any, except with stn_plan_options.deterministic. */
+/* How a plan is chosen among all candidates: strategies, each with several values of its parameters
+ * (steps per launch, tile sizes). All modes use stored measurements (wisdom) if there are any,
+ * except with stn_plan_options.deterministic. */
 typedef enum stn_plan_mode {
     STN_MODE_AUTO,     /* the same as ESTIMATE */
     STN_MODE_ESTIMATE, /* the cheapest by predicted time, or by wisdom */
-    /* the likely candidates are measured first, on the plan's own grids: seconds */
+    /* The likely candidates are measured on random grids of the problem's size, which takes
+     * seconds. */
     STN_MODE_MEASURE,
     /* all candidates are measured, without a time limit unless tune_seconds is set */
     STN_MODE_PATIENT,
@@ -481,7 +491,7 @@ typedef struct stn_plan_options {
  *          freed before the call returns. Uses the default stream and waits. Candidates that
  *          cannot be measured (memory, compile errors) are skipped; if none can, the estimate
  *          decides.
- * Memory   Times are stored in the cache folder, by problem (extents, strides, boundary kinds,
+ * Stored   Times are stored in the cache folder, by problem (extents, strides, boundary kinds,
  *          dtype, steps, the taps' offsets and symmetry but not their values), GPU, driver and
  *          library. Later plans of the same problem use them, without tune too, and
  *          stn_plan_describe shows them. With the folder ":memory:" only this plan uses them.
@@ -492,8 +502,9 @@ typedef struct stn_plan_options {
  *          own, and the GPU compares the two results: at a sample of points, and at every point
  *          before the candidate becomes the choice. Only then does the candidate compute units for
  *          the caller. The search adds at most 5% to the time of the units done or known to come.
- *          Until it ends, an execution may wait for the GPU: for decisions that the execution two
- *          before it allows, and between its chunks. Results differ by rounding, depending on the
+ *          Until it ends, an execution waits for the GPU in two cases: after each of its chunks,
+ *          and for a trial of a candidate if at least two executions, predicted to take at least
+ *          0.2 ms, are enqueued behind the trial. Results differ by rounding, depending on the
  *          candidates that ran. The workspace holds one or two more grids.
  *          Capturing a stream freezes the choice. The estimate's choice is kept for transforms and
  *          for problems that are in place or have a source, snapshots or gaps between points.
@@ -519,9 +530,11 @@ STN_API stn_status stn_plan_execute(stn_plan *plan, const void *in, void *out, v
  * whose executions do not overlap may share it. */
 STN_API stn_status stn_plan_execute_with(stn_plan *plan, const void *in, void *out, void *workspace, void *stream,
                                          stn_error *error);
-/* The workspace of an execution in bytes. Strategies that transform need about one grid, less if
- * frequencies decay over many steps, twice that for snapshots, and in 3D between fixed or constant
- * sides up to 2.5 grids (src/strategies/README.md). */
+/* The workspace of an execution in bytes. Strategies that use Fourier transforms need about one
+ * grid in the arithmetic type (float32 for f16), or less if most frequencies decay below rounding
+ * during the run. They need more for snapshots (about twice as much), for a constant source (see
+ * has_source), and for small 3D grids between fixed or constant sides (128^3 in f64: 2.5 grids for
+ * 50 steps, 10 for 1000). src/strategies/README.md has a table. */
 STN_API size_t stn_plan_workspace_size(const stn_plan *plan);
 
 struct stn_system_arrays; /* see "Systems" */
@@ -537,21 +550,21 @@ typedef struct stn_execution {
     const void *source;
     void *workspace; /* stn_plan_workspace_size bytes, aligned to 256; NULL: the plan's own */
     void *stream;    /* CUstream or cudaStream_t; NULL: the default stream; ignored on the host */
-    /* Of Fourier layers, as their pass needs them; else NULL. No array that is written may overlap
-     * another. */
+    /* Arrays of a Fourier layer: those that its pass needs, else NULL. NULL for all other plans. No
+     * array that is written may overlap another. */
     const void *weights, *bias, *skip;   /* bias: forward pass only */
-    const void *gradient;                /* of y, for the backward pass to the weights */
+    const void *gradient;                /* gradient of y, for STN_PASS_BACKWARD_WEIGHTS */
     void *bias_gradient, *skip_gradient; /* written by that pass, in the layout of bias and skip */
     /* NULL, or called on the executing thread about every 50 ms (at most 0.2 s apart on the host),
      * and once at the end. A non-zero result cancels: the call returns STN_ERROR_CANCELLED, usually
-     * within 0.2 s, the output is undefined, and the plan may be executed again. On a GPU the call
-     * then returns when the work is done: it enqueues a part of the launches at a time, and a
-     * cancellation waits for the enqueued launches, about 0.1 s. A strategy that computes all steps
-     * at once cannot be cancelled in between. While the stream is captured, progress must be
-     * NULL. */
+     * within 0.2 s, the output is undefined, and the plan may be executed again. With a progress
+     * function, a call on a GPU enqueues a part of the launches at a time and returns when the work
+     * is done; if it is cancelled, it waits for the enqueued launches, about 0.1 s. A strategy that
+     * computes all steps at once cannot be cancelled in between. While the stream is captured,
+     * progress must be NULL. */
     stn_progress_fn progress;
     void *progress_user;
-    /* of systems, which leave in and out NULL; NULL for all other plans */
+    /* the arrays of a system, whose plans need in and out NULL; NULL for all other plans */
     const struct stn_system_arrays *system;
 } stn_execution;
 #define STN_EXECUTION_INIT STN_INIT_OF(stn_execution)
@@ -563,26 +576,31 @@ STN_API stn_status stn_plan_run(stn_plan *plan, const stn_execution *execution, 
 /* Replaces the weights, one for each tap in the order of stn_stencil_taps; they must be finite.
  * This usually compiles nothing. If the plan's strategy cannot use the new weights, or would exceed
  * the allowed error, the plan chooses again as if it were made for them: it may compile, waits for
- * the GPU, and ends the trials of STN_MODE_ONLINE (see stn_plan_describe). A named strategy is
- * preferred, and taken again as soon as it serves. If the caller supplies the workspace, query
- * stn_plan_workspace_size after each call: it grows if no choice fits into the previous size.
- * Executions enqueued before keep the old weights, and so does the plan if this call fails (memory,
- * compile errors). Capture graphs again: an old one may use old or new weights, or freed memory.
- * For stencils only. */
+ * the GPU, and ends the trials of STN_MODE_ONLINE (see stn_plan_describe). If the caller named a
+ * strategy that cannot use the weights, another one is used until a later call gives weights that
+ * the named one can use. If the caller supplies the workspace, query stn_plan_workspace_size after
+ * each call: it grows if no choice fits into the previous size. Executions enqueued before keep the
+ * old weights, and so does the plan if this call fails (memory, compile errors). Capture graphs
+ * again: an old one may use old or new weights, or freed memory. Only plans of stencils support
+ * this. */
 STN_API stn_status stn_plan_set_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error);
 
 /* Describes a plan: problem, strategy and its parameters, the ranking of all candidates with
  * predicted times, kernels and their resources, stability. *text is the caller's, freed with
  * stn_text_free. JSON members about stability:
- *   max_symbol             the largest |K|: the largest factor of a wave in one step
- *   overflow_step          first step after which values of about 1 may exceed the dtype, or null
- *   step_growth            upper bound of the factor by which one step multiplies a grid's norm;
- *                          above max_symbol if sides fold asymmetric taps
- *   log10_growth           log10 of the upper bound of that factor for this run
- *   lasting_growth         bound of the factor per step of a long run, when waves have left
- *                          through constant and fixed sides; no eigenvalue is above it
- *   log10_above_eigenvalues  log10 of the factor by which this run may exceed the power of
- *                          lasting_growth, and errors their predictions
+ *   max_symbol             the largest |K|: the largest factor by which one step multiplies a wave
+ *   overflow_step          first step after which values of initially about 1 may exceed the range
+ *                          of the dtype, or null
+ *   step_growth            upper bound of the factor by which one step multiplies a grid's norm:
+ *                          the sum of |weights| if sides fold asymmetric taps (reflect, mirror;
+ *                          nearest past one point), else max_symbol
+ *   log10_growth           log10 of an upper bound of the factor by which this run multiplies a
+ *                          grid's norm, at the step where the norm is largest
+ *   lasting_growth         upper bound of the factor per step of a long run, after waves have left
+ *                          through constant and fixed sides, and of the eigenvalues of a step
+ *   log10_above_eigenvalues  log10 of the factor by which the growth of this run may exceed
+ *                          lasting_growth to the power of the steps; rounding errors may exceed
+ *                          their predictions by the same factor
  *   nearly_defective       eigenvectors are parallel up to rounding: eigenvalues predict nothing */
 STN_API stn_status stn_plan_describe(const stn_plan *plan, stn_format format, char **text, stn_error *error);
 
@@ -605,23 +623,22 @@ STN_API stn_status stn_plan_kernel(const stn_plan *plan, size_t index, stn_kerne
 
 /* ---- Transforms ------------------------------------------------------------------------------ */
 
-/* Batched discrete Fourier transforms of 1 to 3 axes, with the conventions of cuFFT and FFTW; on
- * GPUs with tensor cores after tcFFT (Li, Cheng, Lin 2021). Along each transformed axis of n
- * points:
+/* Batched discrete Fourier transforms of 1 to 3 axes, with the conventions of cuFFT and FFTW. On
+ * GPUs with tensor cores, f16 may be computed by the method of tcFFT (Li, Cheng, Lin 2021). Along
+ * each transformed axis of n points:
  *
  *     forward:  out[k] = scale * sum over j of  in[j] * exp(-2 pi i j k / n)
  *     inverse:  out[k] = scale * sum over j of  in[j] * exp(+2 pi i j k / n)
  *
  * Input and output are in natural order. A complex number is two numbers of the dtype, real part
- * first (cufftComplex, fftw_complex, C's complex). A plan transforms in one direction, as in FFTW;
- * plans of the same struct with another direction or kind share what they can. Sizes that Stentor's
- * own kernels do not serve use cuFFT if it is installed; stn_plan_describe says which strategy runs
- * and why.
+ * first (cufftComplex, fftw_complex, C's complex). A plan transforms in one direction, as in FFTW.
+ * Sizes that Stentor's own kernels do not support use cuFFT if it is installed; stn_plan_describe
+ * says which strategy runs and why.
  *
  * On the host, a NaN or infinity makes its line's whole transform NaN or infinite and affects no
  * other line; intermediate sums never exceed the results, so a result that fits the dtype is right.
  * GPU kernels sum before they scale, and sums of real transforms may be four times the largest
- * unscaled result: keep that below a quarter of the dtype's largest number.
+ * unscaled result: keep the unscaled results below a quarter of the dtype's largest number.
  *
  * Cosine and sine transforms are real to real (REDFT10, REDFT01, RODFT10, RODFT01 of FFTW), along
  * each axis of n points:
@@ -631,9 +648,11 @@ STN_API stn_status stn_plan_kernel(const stn_plan *plan, size_t index, stn_kerne
  *     DCT3:  out[k] = in[0] + 2 sum over j > 0 of  in[j] * cos(pi (2k+1) j / 2n)
  *     DST3:  out[k] = (-1)^k in[n-1] + 2 sum over j < n-1 of  in[j] * sin(pi (2k+1) (j+1) / 2n)
  *
- * They run on GPUs, in f64 and f32: extents have the prime factors 2, 3, 5 and 7, and a line fits
- * into a block's shared memory. Numbers are adjacent (stride 1) in pairs along one axis, of even
- * extent, or along the batch, and other strides are even. They are always forward. */
+ * These transforms run on GPUs, in f64 and f32, and are always forward. Extents must have no prime
+ * factors but 2, 3, 5 and 7, and a line must fit into a block's shared memory. The layout must
+ * consist of pairs of adjacent numbers: `in` and `out` have stride 1 along one axis of even extent,
+ * or along a batch of even size, and all other strides, of axes with more than one point, are
+ * even. */
 typedef enum stn_transform_kind {
     STN_C2C, /* complex to complex */
     STN_R2C, /* real to half spectrum: elements 0 to n/2 of the last axis; always forward */
@@ -649,7 +668,7 @@ typedef enum stn_direction { STN_FORWARD, STN_INVERSE } stn_direction;
 typedef struct stn_transform {
     size_t struct_size;
     int rank; /* transformed axes, 1 to 3; axis rank-1 is the last one */
-    /* points along each; of R2C and C2R the real side's, as in cuFFT and FFTW */
+    /* Points along each axis. For R2C and C2R they count real numbers, as in cuFFT and FFTW. */
     size_t extent[STN_MAX_RANK];
     /* Elements from one point to the next along each axis (complex numbers, or real ones on the
      * real side of R2C and C2R); all 0: dense in C order. The real side of an in-place R2C or C2R
@@ -658,15 +677,17 @@ typedef struct stn_transform {
      * strides twice the complex ones. */
     ptrdiff_t in_stride[STN_MAX_RANK], out_stride[STN_MAX_RANK];
     size_t batch; /* independent transforms; 0 means 1 */
-    /* elements between them; 0: the largest extent * stride of an axis */
+    /* elements from one transform's first point to the next transform's; 0: the largest extent *
+     * stride of an axis */
     ptrdiff_t in_batch_stride, out_batch_stride;
     stn_transform_kind kind;
-    stn_direction direction; /* of C2C; ignored for the others */
-    stn_dtype dtype;         /* of real and imaginary parts, in and out */
-    /* Non-zero, f16 only: products and sums in f16 too, as in tcFFT's fastest variant; less exact.
-     * A strategy may still sum in float32, the default. */
+    stn_direction direction; /* used for C2C, ignored for the other kinds */
+    stn_dtype dtype;         /* type of real and imaginary parts, in and out */
+    /* Non-zero, f16 only: products and sums may be f16 too, as in tcFFT's fastest variant, which is
+     * less exact. Otherwise sums are float32. */
     int f16_sums;
-    /* one for each direction; 0 means 1: forward and inverse give n times the input */
+    /* The scale of each direction; 0 means 1. With both scales 1, a forward and an inverse
+     * transform one after the other multiply the input by its number of points. */
     double forward_scale, inverse_scale;
     int in_place;  /* non-zero: in and out will be the same pointer (C2C: same strides) */
     int alignment; /* alignment in bytes of in and out, a power of two; 0 means 16 */
@@ -683,7 +704,7 @@ STN_API stn_status stn_transform_validate(const stn_transform *transform, stn_er
 
 /* As stn_plan_create; the plan is executed, described and destroyed as any other. The input of a
  * C2R keeps its content unless the transform is in place. Further errors: STN_ERROR_UNSUPPORTED if
- * no strategy serves it and cuFFT is missing or does not serve it either. */
+ * no strategy supports the transform, and cuFFT is missing or does not support it either. */
 STN_API stn_status stn_plan_create_fft(stn_context *context, const stn_transform *transform,
                                        const stn_plan_options *options, stn_plan **plan, stn_error *error);
 
@@ -706,8 +727,9 @@ STN_API stn_status stn_plan_create_fft(stn_context *context, const stn_transform
  * [in_channels, out_channels] are real or complex like the data. All are dense, of the dtype, and
  * supplied at each execution (stn_execution), so that training may change them. */
 typedef enum stn_mode_choice {
-    /* m kept of n: frequencies -(m/2) to (m-1)/2 in this order, as in neuraloperator's weights
-     * after its fftshift; of real data 0 to m-1 along the last axis */
+    /* If m of n frequencies are kept along an axis, these are -(m/2) to (m-1)/2 (rounded towards 0)
+     * in this order, as in neuraloperator's weights after its fftshift; along the last axis of real
+     * data they are 0 to m-1. */
     STN_MODES_BOTH_SIGNS,
     STN_MODES_LOW /* frequencies 0 to m-1 along every axis, as in TurboFNO */
 } stn_mode_choice;
@@ -723,9 +745,11 @@ typedef enum stn_activation {
  * PyTorch. */
 typedef enum stn_layer_pass {
     STN_PASS_FORWARD,
-    STN_PASS_BACKWARD_X, /* in is the gradient of y, out that of x; uses weights and skip */
-    /* in is x, stn_execution.gradient that of y; out is the gradient of weights; those of bias and
-     * skip, if the layer has them, are written where stn_execution says */
+    /* in is the gradient of y, out is the gradient of x; weights and skip are read */
+    STN_PASS_BACKWARD_X,
+    /* in is x, stn_execution.gradient is the gradient of y, and out is the gradient of weights. The
+     * gradients of bias and skip, if the layer has them, are written to bias_gradient and
+     * skip_gradient of stn_execution. */
     STN_PASS_BACKWARD_WEIGHTS
 } stn_layer_pass;
 
@@ -735,19 +759,21 @@ typedef struct stn_spectral_conv {
     size_t extent[STN_MAX_RANK]; /* points along each */
     size_t batch;                /* 0 means 1 */
     size_t in_channels, out_channels;
-    /* Frequencies kept along each axis: at most n, along the last axis of real data n/2 + 1; 0:
-     * all. */
+    /* Number of frequencies kept along each axis, at most n, or n/2 + 1 along the last axis of real
+     * data; 0: all */
     size_t modes[STN_MAX_RANK];
     stn_mode_choice mode_choice;
     int complex_data;   /* non-zero: x and y are complex, else real */
     int shared_weights; /* non-zero: one matrix for all modes, else one for each */
     int has_bias, has_skip;
-    /* of the forward pass only: backward passes take the gradient of the activation's input */
+    /* Applied in the forward pass. For the other passes this must be STN_ACTIVATION_NONE, and the
+     * gradient of y must be given as the gradient of the activation's input. */
     stn_activation activation;
     stn_layer_pass pass;
     stn_dtype dtype; /* f16: sums are float32 */
     /* Allowed relative L2 error; 0 means rounding of the dtype only. Otherwise a strategy may use
-     * tensor cores in lower precision: f32 by TF32 from 5e-4 on, by bf16 from 5e-3 on. */
+     * tensor cores in lower precision for f32: TF32 if the tolerance is at least 5e-4, bf16 if it
+     * is at least 5e-3. */
     double tolerance;
     int alignment; /* alignment in bytes of all pointers, a power of two; 0 means 16 */
 } stn_spectral_conv;
@@ -758,7 +784,7 @@ typedef struct stn_spectral_conv {
 STN_API stn_status stn_spectral_conv_validate(const stn_spectral_conv *layer, stn_error *error);
 
 /* As stn_plan_create. The plan is executed by stn_plan_run, which supplies the weights. Further
- * errors: STN_ERROR_UNSUPPORTED if only cuFFT and cuBLAS could serve it and they are missing. */
+ * errors: STN_ERROR_UNSUPPORTED if the layer needs cuFFT and cuBLAS and they are missing. */
 STN_API stn_status stn_plan_create_spectral_conv(stn_context *context, const stn_spectral_conv *layer,
                                                  const stn_plan_options *options, stn_plan **plan, stn_error *error);
 
@@ -800,7 +826,7 @@ STN_API stn_status stn_plan_create_spectral_conv(stn_context *context, const stn
  * side each field and coefficient is folded by its own rule, axis 0 first, and expressions are
  * evaluated there: dxb(k*dxf(u)) reads k and u past the side, not an extension of the product. At a
  * field's fixed side, points whose assignment reads anything past it keep their value; assignments
- * of other fields see that field as nearest there. */
+ * of other fields that read this field past the side get its outermost value, as by nearest. */
 #define STN_SYSTEM_MAX_TEXT 65536
 #define STN_SYSTEM_MAX_FIELDS 16
 #define STN_SYSTEM_MAX_LEVELS 4
@@ -837,7 +863,7 @@ STN_API int stn_system_reach(const stn_system *system, int rank, int axis, int s
 /* A weighted grid point of a field, as a source or receiver. A source or receiver between grid
  * points is several of these points with the same channel. */
 typedef struct stn_system_point {
-    size_t channel;              /* index of the amplitude added here, or of the record */
+    size_t channel;              /* last index in `amplitudes` (source) or `records` (receiver) */
     size_t field;                /* in the order of declaration */
     int64_t index[STN_MAX_RANK]; /* along each axis of the grid */
     double weight;
@@ -846,7 +872,7 @@ typedef struct stn_system_point {
 typedef struct stn_system_problem {
     size_t struct_size;
     const stn_system *system; /* borrowed during the call only; plans copy it */
-    int rank;                 /* 0: the system's, if it implies one */
+    int rank;                 /* 0: the rank that the system implies, if it implies one */
     size_t extent[STN_MAX_RANK];
     /* independent sets of fields, with shared coefficients and amplitudes; 0 means 1 */
     size_t batch;
@@ -867,8 +893,8 @@ typedef struct stn_system_problem {
     const stn_system_point *sources, *receivers;
     uint64_t record_every;
     double tolerance; /* relative L2 error allowed for the whole run; 0: rounding of the dtype */
-    /* A stn_accuracy. GLOBAL: where a step is linear with numbers as coefficients, all steps may be
-     * taken at once by transforms. LOCAL: step by step. */
+    /* A stn_accuracy. GLOBAL: if a step is linear and all coefficients are numbers, all steps may
+     * be computed at once by Fourier transforms. LOCAL: the steps are computed one by one. */
     int accuracy;
 } stn_system_problem;
 #define STN_SYSTEM_PROBLEM_INIT STN_INIT_OF(stn_system_problem)
@@ -887,8 +913,9 @@ typedef struct stn_system_arrays {
     const void *const *coefficients;
     /* one entry per coefficient, used for numbers only; NULL: the text's numbers */
     const double *numbers;
-    /* [steps][channels], and the output [steps / record_every][batch][channels]: float64 with f64,
-     * else float32. The number of channels is the largest one of the points plus 1. */
+    /* `amplitudes` are read, [steps][channels]; `records` are written,
+     * [steps / record_every][batch][channels]. Both are float64 if the dtype is f64, else float32.
+     * The number of channels is the largest channel of the sources, or of the receivers, plus 1. */
     const void *amplitudes;
     void *records;
 } stn_system_arrays;
@@ -898,9 +925,9 @@ typedef struct stn_system_arrays {
 STN_API stn_status stn_system_problem_validate(const stn_system_problem *problem, stn_error *error);
 
 /* Computes the largest factor by which a step multiplies a plane wave (von Neumann analysis), to
- * 1e-5: the largest absolute eigenvalue over all frequencies. low and high have bounds of each
- * coefficient, and the result is the maximum over all combinations of bounds; NULL: the numbers of
- * the text, which must have one for each coefficient. For coefficients that vary in space the
+ * 1e-5: the largest absolute eigenvalue over all frequencies. low and high hold bounds of each
+ * coefficient, and the result is the maximum over all combinations of bounds. If they are NULL, the
+ * text must give each coefficient a number, which is used. For coefficients that vary in space the
  * result is an estimate. If it exceeds 1 by more than 1e-5, long runs overflow. *growth is NaN if
  * the system is not linear, or its coefficients are not known. */
 STN_API stn_status stn_system_growth(const stn_system *system, int rank, const double *low, const double *high,
@@ -925,9 +952,10 @@ typedef struct stn_box_filter {
     size_t size, before;   /* before < size */
     stn_boundary sides[2]; /* low and high; not STN_FIXED */
     double divisor;        /* `size` for means */
-    /* 0: numbers of the dtype. STN_ELEMENT_U8, STN_ELEMENT_U16: both arrays hold such numbers; sums
-     * are exact, and means are rounded down. The divisor is `size`, constants are such numbers, and
-     * the largest sum is below 2^32. */
+    /* 0: both arrays hold numbers of the dtype. STN_ELEMENT_U8 or STN_ELEMENT_U16: both hold
+     * unsigned integers of this type; sums are exact, and means are rounded down. The divisor must
+     * then be `size`, constants of the sides must be integers of the type, and the largest number
+     * of the type times `size` must be below 2^32. */
     stn_element element;
 } stn_box_filter;
 
@@ -942,9 +970,9 @@ typedef struct stn_filter_taps {
     size_t count;
     const int64_t *offsets; /* [count][axes] */
     const double *weights;  /* [count] */
-    /* A second filter that is applied to the result, or NULL. Both then have at most 129 taps,
-     * along the last axis in the second filter and along another axis in the first one; arrays are
-     * dense, and no side is fixed. */
+    /* A second filter that is applied to the result of this one, or NULL. If it is given, this
+     * filter must have taps along one axis other than the last and the second one along the last
+     * axis, both at most 129 taps; the arrays must be dense, and no side may be fixed. */
     const struct stn_filter_taps *next;
 } stn_filter_taps;
 
@@ -960,12 +988,14 @@ STN_API stn_status stn_filter_run(stn_context *context, const stn_problem *probl
 /* Wisdom: measured times of candidates, stored in the context's cache folder (see stn_plan_create),
  * which can be copied between folders and machines as a text with a checksum. An entry is about one
  * problem on one device and driver with the kernels of one library version. Plans look for their
- * own problem first, then for similar ones (extents and strides within half a power of two, the
- * same model of device). Entries of other kernels are kept and not used. Any number of processes
- * may import, measure and export at once without losing entries.
+ * own problem first, then for similar ones on the same model of device: extents, strides and batch
+ * have the same powers of two up to 16 as divisors and differ by less than a factor of sqrt(2).
+ * Entries of other kernels are kept and not used. Any number of processes may import, measure and
+ * export at once without losing entries.
  *
  * Errors of all calls: STN_ERROR_IO if there is no cache folder, or if its wisdom cannot be read or
- * written, which then stays unchanged; memory. Thread safety: as the context's. */
+ * written, which then stays unchanged; STN_ERROR_OUT_OF_MEMORY. Several threads may make these
+ * calls on one context at once. */
 
 /* Exports all entries as a text, the caller's, freed with stn_text_free. STN_ERROR_FORMAT: the
  * folder's wisdom is damaged. */
@@ -1001,15 +1031,16 @@ typedef struct stn_team stn_team;
 /* Creates one context for each of `count` devices, each STN_DEVICE_CUDA(n) (or STN_DEVICE_HOST:
  * members that share the processors, for tests). A device may be named more than once. options: of
  * all contexts, except their device; NULL for the defaults. Errors: those of stn_context_create,
- * for the first member that fails; a count below 1 or above 64; devices of both kinds. */
+ * for the first member that fails; STN_ERROR_INVALID_ARGUMENT if count is below 1 or above 64, or
+ * if devices are both GPUs and the host. */
 STN_API stn_status stn_team_create(const stn_context_options *options, int count, const int *devices, stn_team **team,
                                    stn_error *error);
 /* Creates a team with one member in each process: all processes of an MPI communicator call it, and
  * every other call on the team and its plans, in the same order. MPI (Open MPI, or MPICH and
  * libraries of its ABI) is opened at run time: the library that the process has loaded, else
- * $STENTOR_MPI_PATH, else the loader's. It is initialised here if nobody has done so, and then
- * finalised at exit. Only host memory is sent through MPI. If every process has a GPU of its own
- * and the same NCCL is found, NCCL exchanges the halos.
+ * $STENTOR_MPI_PATH, else the one that the dynamic loader finds. It is initialised here if nobody
+ * has done so, and then finalised at exit. Only host memory is sent through MPI. If every process
+ * has a GPU of its own and the same NCCL is found, NCCL exchanges the halos.
  *   options        of this process's context; NULL for the defaults. STN_DEVICE_AUTO: a GPU of the
  *                  machine, by the process's number on it, else the host; threads 0: this process's
  *                  share of the processors
@@ -1024,10 +1055,10 @@ STN_API stn_status stn_team_create(const stn_context_options *options, int count
 STN_API stn_status stn_team_create_mpi(const stn_context_options *options, const void *communicator, double seconds,
                                        stn_team **team, stn_error *error);
 /* Makes the id by which processes find each other with NCCL: STN_NCCL_ID_BYTES bytes at `id`. One
- * process makes it and hands it to the others, by any means; it serves for one team. NCCL (2.18 or
- * newer) is opened at run time: $STENTOR_NCCL_PATH, else the library that the process has loaded,
- * pip's, the loader's. Errors: STN_ERROR_UNSUPPORTED: no usable NCCL; the message says how to get
- * it. */
+ * process makes it and hands it to the others, by any means; it is valid for one team. NCCL (2.18
+ * or newer) is opened at run time: $STENTOR_NCCL_PATH, else the library that the process has
+ * loaded, else the one installed by pip, else the one that the dynamic loader finds. Errors:
+ * STN_ERROR_UNSUPPORTED: no usable NCCL; the message says how to get it. */
 #define STN_NCCL_ID_BYTES 128
 STN_API stn_status stn_nccl_make_id(void *id, stn_error *error);
 /* Creates a team of `count` processes without MPI, each with a GPU of its own, that exchange data
@@ -1038,8 +1069,9 @@ STN_API stn_status stn_nccl_make_id(void *id, stn_error *error);
  *   rank           of this process, from 0 to count - 1
  *   seconds        the limit of a wait for other processes during which nothing is exchanged; 0:
  *                  $STENTOR_MPI_SECONDS, else 300. There are no heartbeats: a process is considered
- *                  lost when this limit passes, and the message names all that were waited for. A
- *                  failure inside of stn_team_plan_execute is told to all at the end of the run
+ *                  lost when this limit passes, and the message names all that were waited for. If
+ *                  stn_team_plan_execute fails in one process, the others learn this at the end of
+ *                  the run
  * Errors: those of stn_context_create; STN_ERROR_UNSUPPORTED: no usable NCCL, or no GPU. */
 STN_API stn_status stn_team_create_nccl(const stn_context_options *options, const void *id, int rank, int count,
                                         double seconds, stn_team **team, stn_error *error);
@@ -1106,13 +1138,14 @@ STN_API stn_status stn_team_plan_set_weights(stn_team_plan *plan, size_t count, 
  * agrees with no field's. */
 STN_API stn_status stn_team_plan_create_system(stn_team *team, const stn_system_problem *problem,
                                                const stn_plan_options *options, stn_team_plan **plan, stn_error *error);
-/* Runs all steps, as stn_team_plan_execute: arrays[m]->in, out and coefficients are m's rows,
- * on its device. A process of a team of processes brings arrays[0], also if it has no rows. `in`
- * NULL for all: the run continues from the previous result; `out` NULL: the result stays in the
- * members; `coefficients` NULL: as in the previous execution. With `every`, out is written during
- * the run. Of arrays[0] alone, in host memory: `amplitudes`, and `records`, which in a team of
- * processes rank 0 gets. Channels of several receivers are summed on the host, so that those of
- * GPUs agree with one device's to rounding. */
+/* Runs all steps, as stn_team_plan_execute: arrays[m]->in, out and coefficients are the rows of
+ * member m, on its device. In a team of processes each passes its own arrays[0], also if it has no
+ * rows. `in` NULL for all: the run continues from the previous result; `out` NULL: the result stays
+ * in the members; `coefficients` NULL: as in the previous execution. With `every`, out is written
+ * during the run. `amplitudes` and `records` are read from and written to arrays[0] only, and are
+ * in host memory. In a team of processes every process passes the amplitudes, and only rank 0
+ * passes `records`. The values of a channel with several receivers are added on the host, so that
+ * the records of a team of GPUs may differ by rounding from those of one GPU. */
 STN_API stn_status stn_team_plan_execute_system(stn_team_plan *plan, const stn_system_arrays *const *arrays,
                                                 stn_error *error);
 /* The same for whole arrays in host memory. STN_ERROR_UNSUPPORTED for a team of processes. */
