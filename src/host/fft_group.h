@@ -4,7 +4,7 @@
 #include "host/fft_kernels.h"
 #include "problem/transform.h"
 
-/* A side of the transform, or the intermediate result between two passes. */
+/* The input or output of a transform, or the intermediate result between two passes. */
 typedef struct stn_fft_view {
     void *base;
     stn_fft_side side;
@@ -13,10 +13,12 @@ typedef struct stn_fft_view {
 
 typedef struct stn_fft_group {
     int axis; /* direction of the lines */
-    /* index of the first, counted over the other axes (last one fastest), then the batch */
+    /* index of the first line, counted over the other axes (last one fastest), then the batch */
     int64_t line;
-    int64_t count;
-    bool halved; /* of a real side: pairs of numbers are real and imaginary parts */
+    int64_t count; /* number of lines */
+    /* For an input or output of real numbers: each pair of numbers of a line is the real and the
+     * imaginary part of one point. */
+    bool halved;
 } stn_fft_group;
 
 /* Loads all points of `count` lines; the remaining lanes get copies of the last line. */

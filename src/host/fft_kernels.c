@@ -236,7 +236,8 @@ INLINE stn_fft_number magnitude_of(stn_fft_number a) {
 }
 INLINE stn_fft_number larger(stn_fft_number a, stn_fft_number b) { return a > b ? a : b; }
 
-/* Several points at once, since `most` goes through memory. */
+/* The largest of four points is found in registers before it is compared with `most`, which the
+ * compiler keeps in memory. */
 INLINE void largest_by(stn_planes x, int64_t count, stn_fft_number most[STN_FFT_LANES], const int64_t lanes) {
     int64_t k = 0;
     for (; k + 4 <= count; k += 4) EACH_LANE(l) {

@@ -189,9 +189,10 @@ typedef struct halving {
     bool inverse;
 } halving;
 
-/* Converts points k and n - k as to_half and from_half of fft_kernels.c do, up to a factor: the
- * forward results are doubled, from halved data, and the inverse ones are quarters, to prevent
- * overflow. from may be to. */
+/* Converts points k and n - k as to_half and from_half of fft_kernels.c do, with other factors that
+ * keep intermediate numbers small enough not to overflow: without the factor 1/2 of to_half, since
+ * the transform has halved its results already, and with 1/4 of the results of from_half, since the
+ * transform multiplies by 4 afterwards. `from` may be `to`. */
 static void halve_points(void *user, int64_t begin, int64_t end) {
     const halving *h = user;
     const stn_fft_number f = h->inverse ? (stn_fft_number)0.25 : 1, sign = h->inverse ? -1 : 1;

@@ -6,9 +6,10 @@
  *     backward to the weights:  in, gradient -> grids -> spectra -> retained modes of both
  *                               -> sums over the batch -> out
  *
- * Backward to x is the same layer with the adjoint weights: the transform of y's gradient and the
- * inverse transform exchange their factors 1/N and 1 (and 2, where a half spectrum stands for two
- * frequencies), whose product does not change. */
+ * The backward pass to x is the forward pass with adjoint weights, applied to the gradient of y. In
+ * the adjoint, the forward and the inverse transform exchange their factors: 1/N and 1, and 2 where
+ * an element of a half spectrum stands for two frequencies. The product of the factors is the same,
+ * so the forward pass is used unchanged. */
 #include "host/fourier_layer.h"
 
 #include <math.h>
@@ -342,7 +343,8 @@ static void store_sums(const layer_run *j, stn_pool *pool, const int64_t numbers
     narrow(j, pool, j->bias, numbers[STN_OPERAND_BIAS_GRADIENT], j->run->bias_gradient, 0);
 }
 
-/* The last chunk is moved forward so that it is complete. */
+/* The last chunk begins early enough to be complete: some of its items are computed twice, but
+ * summed once (j.fresh). */
 void stn_host_layer_run(const stn_host_layer *h, stn_pool *pool, const stn_execution *run) {
     const stn_layer *layer = &h->layer;
     const bool sums = layer->pass == STN_PASS_BACKWARD_WEIGHTS;

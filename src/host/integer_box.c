@@ -64,8 +64,8 @@ static size_t line_bytes(const stn_box_filter *box) {
     return ((box->points + box->size + 1023) / 1024 * 1024 + 512) * sizeof(uint32_t);
 }
 
-/* Averages of a contiguous line. Sums over 1, 2, 4 ... points are made by doubling; those of the
- * binary digits of the size add up to the box. memory: three lines. */
+/* Averages of a contiguous line. Sums over 1, 2, 4 ... points are computed by doubling. A box is
+ * composed of such sums, one for each binary digit 1 of its size. memory: three lines. */
 static void run_line(const integer_run *run, int64_t line, char *memory) {
     const stn_kernels *kernels = run->kernels;
     const stn_integers kind = run->kind;

@@ -97,7 +97,7 @@ static int64_t fold(const stn_task *task, int axis, int64_t i) {
     return i >= 0 && i < task->n[axis] ? i : stn_fold(i, task->n[axis], task->boundary[axis]);
 }
 
-/* The place in a row of the ring of the point i, which is outside of the window. */
+/* The index, in a row of the ring, of the point that i, outside of the window, is folded to. */
 static int64_t place(const separable_run *run, strip *at, int64_t i) {
     const int64_t j = fold(run->second, 2, i), inside = at->window[1] - at->window[0];
     if (j < 0) return j;
@@ -135,7 +135,9 @@ static void load_row(const separable_run *run, const strip *at, const char *base
         run->kernels->load[run->from](to + inside + k, row + at->columns[k] * size, 1);
 }
 
-/* middle = a row of the intermediate result with the points past the window, `sum` among them. */
+/* Completes a row of the intermediate result, `middle`, by the points past the window. On entry the
+ * row has the points in the window, from `sum` on, followed by the points of at->columns, which are
+ * overwritten. */
 static void add_ghosts(const separable_run *run, const strip *at, double *sum, double *middle) {
     const int64_t before = at->window[0] - (at->x + run->along[1].low), inside = at->window[1] - at->window[0];
     const int64_t past = at->x + at->count + run->along[1].high - at->window[1];
@@ -247,7 +249,8 @@ stn_status stn_host_separable(const stn_task *first, const stn_task *second, stn
     run.strips = stn_div_up(first->n[2], stn_min(stn_max(fitting, NARROW), WIDE));
     run.width = stn_div_up(stn_div_up(first->n[2], run.strips), 16) * 16;
     run.strips = stn_div_up(first->n[2], run.width);
-    /* A row of the middle has `reach` points past the width, and its sums as many columns more. */
+    /* A row of the intermediate result has `reach` points more than the width, and the points of up
+     * to `reach` columns behind them. */
     run.line = (size_t)stn_div_up(run.width + 2 * reach, 8) * 8 + 8;
     run.rows = stn_pool_threads(pool) == 1 ? n : stn_min(n, CHUNK_ROWS * run.ring);
     run.chunks = stn_div_up(n, run.rows);

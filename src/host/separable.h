@@ -10,8 +10,8 @@
  * sides, source or divisor, with the taps of the first along axis 0 or 1 and those of the second
  * along axis 2. */
 bool stn_host_separable_applies(const stn_task *first, const stn_task *second);
-/* Computes the bits of `second` applied to the result of `first`, rounded to the output's type.
- * `in` and `out` must not overlap. */
+/* Applies `first` to `in`, rounds the result to the output's type, and applies `second` to it.
+ * `out` is bit-identical to the result of two runs. `in` and `out` must not overlap. */
 stn_status stn_host_separable(const stn_task *first, const stn_task *second, stn_pool *pool, const void *in, void *out,
                               stn_error *error);
 #endif

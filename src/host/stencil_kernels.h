@@ -18,10 +18,9 @@ typedef struct stn_terms {
     const double *weights;    /* one per term */
     size_t single, pairs;     /* at least one term in all */
     bool odd;
-    /* For sum_byte: a bound of the error of sums of floats, with weights rounded to float, and the
-     * sums where all lines have the same byte. */
+    /* for sum_byte: a bound of the error of a sum computed in floats, with weights in floats */
     float error;
-    const uint8_t *constants; /* [256] */
+    const uint8_t *constants; /* for sum_byte, [256]: the sum if all lines have the byte i */
 } stn_terms;
 
 #define STN_KERNEL_ROWS 4        /* rows that are summed side by side */
@@ -38,7 +37,9 @@ typedef struct stn_dense {
     size_t planes, height, width; /* of the box of taps; height is at least 3 */
 } stn_dense;
 
-/* Numbers and their sums: of 8 bits in 16 (sums below 2^16), of 8 bits in 32, of 16 bits in 32. */
+/* Types of unsigned numbers and of their sums: STN_SMALL_BYTES are numbers of 8 bits with sums of
+ * 16 bits (below 2^16), STN_BYTES of 8 bits with sums of 32, STN_SHORTS of 16 bits with sums of
+ * 32. */
 typedef enum stn_integers { STN_SMALL_BYTES, STN_BYTES, STN_SHORTS, STN_INTEGERS } stn_integers;
 
 typedef struct stn_kernels {
@@ -63,12 +64,14 @@ typedef struct stn_kernels {
      * zero, then wrapped modulo their range; values outside the range of int64 become INT64_MIN
      * first. Booleans are whether the truncated value is not 0. */
     void (*store[STN_ELEMENTS])(void *to, const double *from, size_t count);
-    /* For sums of unsigned numbers, by stn_integers:
-     * to[x] = from[x]; sum[x] += enter[x] - leave[x]; to[x] = sum[x] / divisor, rounded down, for a
-     * whole divisor; to[x] += from[x], where `from` may be a later part of `to`. */
+    /* Functions for sums of unsigned numbers, indexed by stn_integers. Numbers to sums:
+     * to[x] = from[x]. */
     void (*widen[STN_INTEGERS])(void *to, const void *from, size_t count);
+    /* sum[x] += enter[x] - leave[x], of sums and numbers */
     void (*slide[STN_INTEGERS])(void *sum, const void *enter, const void *leave, size_t count);
+    /* Sums to numbers: to[x] = sum[x] / divisor, rounded down. The divisor must be an integer. */
     void (*quotients[STN_INTEGERS])(void *to, const void *sum, size_t count, double divisor);
+    /* to[x] += from[x], both sums. `from` may be a later part of `to`. */
     void (*add[STN_INTEGERS])(void *to, const void *from, size_t count);
 } stn_kernels;
 

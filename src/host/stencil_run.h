@@ -7,8 +7,8 @@
 /* Bytes of workspace that a run needs. */
 size_t stn_host_workspace(const stn_task *task);
 /* Runs task->steps steps from in to out (the same pointer if task->in_place). in and out have the
- * task's dtype, strides and batch. f16 is stored as half between steps and computed in float32; f32
- * in float32; f64 in float64. */
+ * task's types, strides and batch. Sums are computed in float64 for every dtype and rounded to the
+ * dtype once in each step; between steps the state is stored in the dtype. */
 void stn_host_run(const stn_task *task, stn_pool *pool, const void *in, void *out, void *workspace);
 /* The same with a constant source (task->source; NULL: none), laid out like in. Each step adds it
  * to every point that no fixed side freezes, before the sum is rounded to the dtype. It must not

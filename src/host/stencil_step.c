@@ -26,7 +26,8 @@
 #define MAX_DENSE_TAPS 2048   /* maximum number of taps of a dense box */
 /* Up to this many taps, converting floats as they are added is faster than lines of doubles. */
 #define MAX_FLOAT_TAPS 9
-/* The largest error of sums of bytes: up to it, one vector in 16 is summed again. */
+/* Bytes are summed in floats if the error of a sum is at most this: then about one vector in 16
+ * must be summed again (stencil_sums.h). */
 #define MAX_BYTE_ERROR 2e-3
 
 /* A row that a tile has loaded. */

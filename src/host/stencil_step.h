@@ -28,15 +28,15 @@ typedef struct stn_step {
      * rounded or truncated to that type. */
     stn_element line;
     uint8_t constants[UINT8_MAX + 1]; /* stn_terms.constants for lines of bytes */
-    /* The lines of one sum, in its order: the tap of each, and the weights. lines 0: too many. */
+    /* The number of lines of one sum; 0 if there are more than STN_MAX_LINES. */
     size_t lines;
-    uint16_t order[STN_MAX_LINES];
-    double weights[STN_MAX_LINES];
-    stn_terms terms;     /* without lines and weights */
-    uint64_t remembered; /* rows that a tile remembers: a power of two */
-    int64_t line_size;   /* bytes per number of a line */
-    int64_t piece;       /* points of a row that are computed at once */
-    /* stn_fold along axis 2 of -1, -2, .. and of n, n + 1, .. */
+    uint16_t order[STN_MAX_LINES]; /* the tap of each line, in the order of the sum */
+    double weights[STN_MAX_LINES]; /* one for each term of stn_terms */
+    stn_terms terms;               /* without lines and weights */
+    uint64_t remembered;           /* rows that a tile remembers: a power of two */
+    int64_t line_size;             /* bytes per number of a line */
+    int64_t piece;                 /* points of a row that are computed at once */
+    /* Results of stn_fold along axis 2: ghost[0][k] for the index -1 - k, ghost[1][k] for n + k. */
     int64_t ghost[2][STN_MAX_HOST_RADIUS];
 } stn_step;
 

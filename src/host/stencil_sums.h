@@ -169,10 +169,10 @@ TARGET static void NAME(store_bf16)(void *to, const double *restrict from, size_
     for (size_t x = 0; x < count; x++) at[x] = stn_float_to_bfloat((float)from[x]);
 }
 
-/* Sums of bytes, truncated to bytes. Sums of floats have errors below terms->error, so that
- * truncation is certain unless a sum is that close to a whole number. Such points are often those
- * of constant areas, where all lines have the same byte; other vectors with such a point are summed
- * in doubles. */
+/* Sums of bytes, truncated to bytes. Sums are computed in floats, with errors below terms->error,
+ * so the truncated result is right unless the sum is closer than this to an integer. A vector with
+ * such a point is computed again: if all lines have the same bytes, as in constant areas, from
+ * terms->constants, else in doubles. */
 #define BYTE_LANES (BYTES / 4) /* points of a vector of floats; a block has four */
 
 typedef float NAME(real) __attribute__((vector_size(BYTES)));
@@ -217,7 +217,7 @@ TARGET INLINE void NAME(sum_byte_block)(uint8_t *sum, const stn_terms *terms, co
     NAME(real) u[4] = {{0}}, off[4];
     NAME(whole) close = {0};
 #define SEEN_BYTES(line, b) ((NAME(whole))WIDEN_BYTES((const uint8_t *)(line) + x + (b)*BYTE_LANES))
-/* Subtracting 0 makes a vector of a number without changing it. */
+/* `*weight - (vector){0}` makes a vector of copies of *weight; subtracting 0 changes no value. */
 #define ADD_BYTES(b, value)                                                                                            \
     u[b] = (NAME(real))MULTIPLY_ADD(__builtin_convertvector(value, NAME(real)), (*weight - (NAME(real)){0}), u[b])
     for (size_t k = 0; k < terms->single; k++, line++, weight++)
@@ -277,8 +277,9 @@ TARGET static void NAME(sum_byte)(uint8_t *sum, const stn_terms *terms, size_t c
         for (; x + lanes <= count; x += lanes) *(words *)(sum + x) += *(const words *)(at + x);                        \
         for (; x < count; x++) sum[x] = (wide)(sum[x] + at[x]);                                                        \
     }
-/* The number that is added exceeds the rounding error of a quotient, and is less than the distance
- * from a quotient to the next whole number. */
+/* Adding 0.5 to the sum adds 0.5 / divisor to the quotient. This exceeds the rounding error of the
+ * quotient, so that an exact integer is not rounded down, and it is less than 1 / divisor, the
+ * smallest distance from a quotient to the next integer. */
 #define DEFINE_QUOTIENTS(name, type)                                                                                   \
     TARGET static void NAME(quotients_##name)(void *to, const void *from, size_t count, double divisor) {              \
         type *restrict at = to;                                                                                        \

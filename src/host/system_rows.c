@@ -24,9 +24,9 @@ static int operand_count(const stn_host_rows *rows, int instruction) {
                                           : stn_system_ops[node->op].operands;
 }
 
-/* Assigns a row of scratch memory to each instruction. Numbers have their own rows, which are
- * filled once. Others get a row that is free after the last use of its content, but never that of
- * an operand, which is still being read. */
+/* Assigns a row of scratch memory to each instruction. Numbers have rows of their own, which are
+ * filled once. Any other instruction gets a row whose content is no longer used, but never the row
+ * of one of its own operands, which is read while the result is written. */
 static stn_status assign_rows(stn_host_rows *rows, int *count, stn_error *error) {
     const stn_system_program *p = &rows->program;
     const stn_system_node *nodes = rows->task->system->nodes;

@@ -204,8 +204,9 @@ static void rotate(const stn_system_state *state, int field, int by) {
     }
 }
 
-/* Copies to the outputs the levels that are older than the run; for a stack, the levels that are
- * kept after state `number`. */
+/* For a stack of states, copies all levels of state `number` to the outputs. Otherwise copies those
+ * levels of the last state, `number`, that are initial states, since the run has not written
+ * them. */
 static void copy_levels(const stn_system_state *state, int64_t number) {
     const stn_system_task *task = state->task;
     const size_t bytes = stn_system_level_bytes(task);

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "compile/library.h"
 
-/* OLDEST: the first version that serves CUDA 12.1. AHEAD: exchanges in the driver's queue. */
+/* OLDEST: the first version that supports CUDA 12.1. AHEAD: exchanges in the driver's queue. */
 enum { OLDEST = 21800, AHEAD = 4 };
 enum { CONFIG_VERSION = 21400, ALIGNMENT = 256 };
 #define CONFIG_MAGIC 0xcafebeef
@@ -30,8 +30,8 @@ struct team_nccl {
     void *stream;
     stn_nccl_comm comm;     /* NULL: aborted */
     bool *awaited;          /* the ranks of the last exchange */
-    stn_nccl_result result; /* of the exchange that is begun: NCCL's first failure, in `failed` */
-    const char *failed;
+    stn_nccl_result result; /* the first failure of the present exchange */
+    const char *failed;     /* the function of NCCL that failed */
     stn_timer *done[AHEAD]; /* the ends of the last exchanges */
     uint64_t exchanges;
     unsigned char *buffer; /* on the device, for host memory */

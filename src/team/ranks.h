@@ -96,7 +96,7 @@ struct team_ranks {
     bool has_comm, listens, broken;
     int size, own, failed_rank;
     double limit, last_heartbeat; /* seconds; when this rank last sent heartbeats */
-    double patience;              /* a wait by NCCL alone may take so many time limits */
+    double patience;              /* longest wait by NCCL alone, as a multiple of `limit` */
     stn_error why;                /* the failure that broke the team */
     control heard, heartbeat, failure;
     double *last;               /* when each rank was heard last */

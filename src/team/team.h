@@ -35,7 +35,7 @@ struct stn_team {
     int enqueues;          /* GPUs that this process enqueues work on */
     uint64_t between;      /* for measurements: steps between exchanges of all plans; 0: chosen */
     team_overlap overlap;  /* of all plans */
-    bool transforms;       /* for tests: runs that may be computed by transforms are */
+    bool transforms;       /* for tests: use transforms for all runs that allow them */
     int fft_chunks;        /* for measurements: chunks of exchanges of transforms; 0: chosen */
     team_member *member;   /* owned; those of other processes are empty */
 };
@@ -53,13 +53,11 @@ typedef struct team_part {
     void *source;
     /* Owned host memory: halos to and from other processes; NULL: they are contiguous anyway. */
     void *leaving[2], *coming[2];
-    /* Plans of f steps, and of the remaining steps; the second is NULL if there are none. They are
-     * of the rows with their halos, or of the interior if exchanges overlap. */
+    /* Plans that compute f steps, and the remaining steps (NULL if there are none). They compute
+     * the part with its halos, or its interior if exchanges overlap. */
     stn_plan *plan[2];
-    /* If exchanges overlap: likewise of an edge, and the results of the edges at both sides, by the
-     * parity of the round. */
-    stn_plan *edge_plan[2];
-    void *edge[2][2];
+    stn_plan *edge_plan[2]; /* if exchanges overlap: the same for an edge */
+    void *edge[2][2];       /* results of the edges: [launch % 2][side] */
 } team_part;
 
 /* Functions for plans of other work than a stencil (team_system.c). */
@@ -84,7 +82,7 @@ struct stn_team_plan {
     bool wraps;               /* the first member and the last one are neighbours */
     uint64_t steps, between;  /* of the run; between two exchanges */
     bool overlaps;            /* exchanges overlap with the computation of interiors */
-    uint64_t most;            /* largest `between` that serves; 0: any */
+    uint64_t most;            /* largest `between` that is allowed; 0: any */
     double predicted;         /* seconds */
     int at;                   /* index of the grids with the last result */
     bool has_grids;           /* a run has succeeded */
@@ -141,17 +139,22 @@ stn_status team_agree(const stn_team *team, stn_status status, uint64_t hash, co
  * ranks; a failure of one ends this computation. */
 int team_poll_ranks(void *user, uint64_t done, uint64_t total);
 
-/* ---- team_watch.c Progress of an execution of so many steps; all do nothing if the plan has no
- * progress function. team_watch_member sets `run->progress` of member m's run; on the host it also
- * sends heartbeats, even without a progress function. team_watch_reach records that so many more
- * steps are enqueued, and may return STN_ERROR_CANCELLED. team_watch_cancelled and team_watch_end
- * take the status of the steps, and of the execution, and return it; the message of the former says
- * how many of all steps a cancelled execution made. */
+/* ---- team_watch.c
+ * Progress and cancellation of an execution. Without a progress function all do nothing, but for
+ * the heartbeats of team_watch_member. */
 typedef struct team_watch team_watch;
+/* Starts the progress of an execution of `total` steps. */
 void team_watch_begin(const stn_team_plan *plan, uint64_t total);
+/* Sets run->progress for a run of member m. On the host it calls the progress function; if there is
+ * none, or on a GPU, it only sends heartbeats in a team by MPI without NCCL. */
 void team_watch_member(const stn_team_plan *plan, int m, stn_execution *run);
+/* Adds `steps` to the enqueued steps, waits for the GPUs about every 50 ms, and calls the progress
+ * function. STN_ERROR_CANCELLED if the function cancels. */
 stn_status team_watch_reach(const stn_team_plan *plan, uint64_t steps, stn_error *error);
+/* Returns `status`, the result of the steps. If it is a cancellation, the message says how many
+ * steps were made. */
 stn_status team_watch_cancelled(const stn_team_plan *plan, stn_status status, stn_error *error);
+/* Returns `status`, the result of the execution, and reports its end if it succeeded. */
 stn_status team_watch_end(const stn_team_plan *plan, stn_status status, stn_error *error);
 
 /* ---- team_run.c */
@@ -161,23 +164,24 @@ stn_status team_note(stn_team_plan *plan, stn_status status);
 static inline uint64_t team_steps_of(const stn_team_plan *plan, uint64_t launch) {
     return launch < plan->steps / plan->between ? plan->between : plan->steps % plan->between;
 }
-/* Copies bytes of one member: to (comes) or from its device, on its stream; `whole`: the other
- * memory is that of the host. */
+/* Copies `bytes` bytes to the member's device (if `comes`) or from it, in order of its stream. With
+ * `whole` the other pointer is in host memory, else in the member's. */
 stn_status team_copy_rows(const team_member *member, bool whole, bool comes, void *to, const void *from, size_t bytes,
                           stn_error *error);
-/* An exchange of halos, and a run of each member's plan number `is_rest`. */
+/* Exchanges halos, then runs each member's plan of f steps, or with `is_rest` that of the remaining
+ * steps. */
 stn_status team_step(stn_team_plan *plan, bool is_rest, stn_error *error);
 
 /* ---- halo_exchange.c */
-/* The exchange fills the halos of every member's grid number `which` (2: the source) from its
- * neighbours. team_mark records an event on each member's stream after its earlier work; later work
- * on a stream waits for the halos. */
+/* Records an event on each member's stream after its earlier work. */
 stn_status team_mark(const stn_team_plan *plan, stn_error *error);
+/* Fills the halos of every member's grid number `which` (2: the source) with the neighbours' rows,
+ * in order of the streams, after the neighbours' events. */
 stn_status team_exchange(const stn_team_plan *plan, int which, stn_error *error);
 /* The same for edges: team_mark_edges records an event on each member's stream of edges, and
  * team_exchange_edges fills the halos of grid number `which` from the neighbours' edges of the
- * given parity, on the streams of edges. team_take_edges copies a part's own edges into the grid,
- * on its main stream. */
+ * given parity (launch % 2), on the streams of edges. team_take_edges copies the edges of part m
+ * into its grid, on its main stream. */
 stn_status team_mark_edges(const stn_team_plan *plan, stn_error *error);
 stn_status team_exchange_edges(const stn_team_plan *plan, int parity, int which, stn_error *error);
 stn_status team_take_edges(const stn_team_plan *plan, int m, int parity, int which, stn_error *error);

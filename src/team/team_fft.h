@@ -1,7 +1,7 @@
 /* Fourier transforms of grids that are divided over a team (slab decomposition).
  *
- *     a member's rows: of axis 0, with all of the other axes     [batch][own rows][columns][inner]
- *     a member's columns: of axis 1, with all rows               [batch][rows][own columns][inner]
+ *     a member's rows: part of axis 0, all of the other axes     [batch][own rows][columns][inner]
+ *     a member's columns: part of axis 1, all of axis 0          [batch][rows][own columns][inner]
  *
  * The local axes are transformed in rows, axis 0 in columns, and between the two all members
  * exchange blocks: `out` from rows to columns, `back` from columns to rows. In 2D axis 1 is the
@@ -16,10 +16,10 @@
 #include "problem/transform.h"
 #include "team/team.h"
 
-/* Plans of the transforms of `each` indices, and of the fewer ones of the last chunk (or NULL). */
+/* Transforms of `count` indices of rows or columns, in chunks of `each` indices. */
 typedef struct team_stage {
     int64_t count, each;
-    stn_plan *plan[2]; /* owned */
+    stn_plan *plan[2]; /* owned; of a whole chunk, and of a smaller last one (else NULL) */
 } team_stage;
 
 typedef struct team_fft_part {
@@ -79,8 +79,10 @@ stn_status team_fft_back(const stn_team_plan *plan, const team_fft_grids *grids,
 typedef struct team_fft_range {
     int64_t first, count;
 } team_fft_range;
-/* Copies all blocks of these rows and columns out (from grids[m].in or, if local axes come first,
- * .spectrum, to the columns) or back (to .spectrum). Copies wait for the main lanes' marks. */
+/* Copies all blocks of these rows and columns between members. With `back` false they are copied
+ * from grids[m].in, or from grids[m].spectrum if local axes are transformed first, to the columns;
+ * with `back` true, from the columns to grids[m].spectrum. Copies wait for the main lanes'
+ * marks. */
 stn_status team_fft_exchange(const stn_team_plan *plan, const team_fft_grids *grids, bool back, team_fft_range rows,
                              team_fft_range columns, stn_error *error);
 #endif

@@ -9,8 +9,8 @@
  *         every member computes f steps of its part and halos
  *
  * After f steps the halos are wrong, but the part's own rows are correct, because a step propagates
- * values no further than its taps reach. So any boundary condition serves at the outer ends of
- * halos, and members' plans are ordinary plans.
+ * values no further than its taps reach. So the outer ends of halos may have any boundary
+ * condition, and members' plans are ordinary plans.
  *
  * Exchanges may overlap with computation. Then each part has an interior, which needs no halos, and
  * an edge at each side between parts, which is computed first, on a stream of its own. With halos
@@ -234,17 +234,19 @@ static team_overlap overlap_of(const stn_team_plan *plan) {
     return plan->team->overlap == TEAM_OVERLAP_CHOSEN && plan->team->on_host ? TEAM_OVERLAP_NEVER : plan->team->overlap;
 }
 
-/* The multiple of `fused` that is nearest to `steps`; `steps` if that is less than two of them, or
- * if no strategy serves and `fused` is 0. */
+/* The multiple of `fused` that is nearest to `steps`; `steps` itself if it is less than 2 `fused`,
+ * or if `fused` is 0 because no strategy supports the problem. */
 static uint64_t rounded_to(uint64_t steps, uint64_t fused) {
     return !fused || steps < 2 * fused ? steps : (steps + fused / 2) / fused * fused;
 }
 
-/* Strategies compute several steps per launch, and if these do not divide the steps between two
- * exchanges, a shorter launch remains. So the limit due to halos is tried, then the steps of a
- * launch times a power of two, from the largest down, until three are slower than an earlier one,
- * then other multiples of an eighth of the fastest, rounded to multiples of the steps of a
- * launch. */
+/* Tries numbers of steps between two exchanges and keeps the fastest:
+ * 1. the largest number that the halos allow, which also shows how many steps a launch of the
+ *    members' strategy takes;
+ * 2. the steps of a launch times powers of two, from the largest down, until three in a row bring
+ *    no improvement;
+ * 3. 4/8, 5/8 ... 14/8 of the fastest so far, rounded to multiples of the steps of a launch,
+ *    because any other number leaves a shorter, less efficient launch before each exchange. */
 static void choose_between(stn_team_plan *plan, const stn_problem *problem, const stn_plan_options *options) {
     const int64_t reach = plan->reach;
     search s = {plan, problem, *options, plan->steps, 0, false, INFINITY, 0, overlap_of(plan)};
@@ -311,7 +313,8 @@ static stn_status make_part(stn_team_plan *plan, const stn_problem *problem, con
 }
 
 /* Allocates memory for halos to and from other processes if the rows of a message are not
- * contiguous in host memory. A neighbour's halo of side s has rows of this part's other side. */
+ * contiguous in host memory. coming[side] is this part's halo at `side`. leaving[side] is the halo
+ * at `side` of the neighbour at this part's opposite side. */
 static stn_status make_packed(stn_team_plan *plan, stn_error *error) {
     team_part *part = &plan->part[plan->team->own];
     if (!plan->team->ranks || plan->team->ranks->nccl || plan->team->own >= plan->members ||
@@ -393,8 +396,8 @@ typedef struct steps_between {
     bool overlaps, transforms;
 } steps_between;
 
-/* Whether transforms of the divided grid are predicted to compute all steps faster; they are then
- * the prediction. */
+/* Predicts whether transforms of the divided grid compute all steps faster than exchanges of halos.
+ * If so, the plan's predicted seconds become those of the transforms. */
 static bool transforms_gain(stn_team_plan *plan, const stn_problem *problem, const stn_plan_options *given) {
     struct team_spectral *spectral;
     stn_plan_options options = *given;

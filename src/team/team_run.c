@@ -78,7 +78,8 @@ static stn_status load(stn_team_plan *plan, const grids *caller, stn_error *erro
     return plan->has_source ? team_exchange(plan, 2, error) : STN_OK;
 }
 
-/* Runs a member's plan from one grid to another, both from their given rows on. */
+/* Runs a plan of member m. It reads the part's grid number plan->at from row `row` on and writes to
+ * `out`. */
 static stn_status run_plan(const stn_team_plan *plan, int m, stn_plan *own, int64_t row, void *out,
                            const stn_lane *lane, stn_error *error) {
     const team_part *part = &plan->part[m];
@@ -121,10 +122,11 @@ static stn_status run_edges(const stn_team_plan *plan, int m, bool is_rest, int 
 
 /* On entry the halos of grid plan->at are filled; this fills those of the other grid.
  *
- * Of the two sets of edges one is read, by the neighbours and by the own main stream, while the
- * other is written: before a stream of edges writes a set again, it has waited for its main stream,
- * and for the neighbours' edges of the launch in between, which follow their copies from that
- * set. */
+ * Launches use the two sets of edge buffers in turn. In launch k the streams of edges write one
+ * set. Then the neighbours copy their halos from it, on their streams of edges, and each member's
+ * main stream copies it into the grid. The set is written again in launch k + 2. By then the stream
+ * of edges has waited for its main stream, and for the neighbours' edges of launch k + 1, which the
+ * neighbours enqueue after their copies from this set. */
 static stn_status overlapped_step(stn_team_plan *plan, bool is_rest, int parity, stn_error *error) {
     const int from = plan->at;
     for (int m = 0; m < plan->members; m++) STN_TRY(run_edges(plan, m, is_rest, parity, error));
@@ -174,7 +176,7 @@ static stn_status run_all(stn_team_plan *plan, const grids *caller, stn_error *e
     stn_status status = team_watch_cancelled(plan, run_steps(plan, caller, error), error);
     if (plan->team->ranks && status != STN_OK) return team_ranks_fail(plan->team->ranks, status, error);
     STN_TRY(status);
-    /* A process without a part waits for no exchanges */
+    /* A process without a part exchanges nothing, so it waits here for the whole run. */
     if (plan->team->ranks && plan->team->own >= plan->members)
         plan->team->ranks->patience = 1 + ceil((double)plan->steps / (double)plan->between);
     status = team_agree(plan->team, plan->failed, 0, "the end of an execution", NULL, 0, error);

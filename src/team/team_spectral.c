@@ -1,5 +1,6 @@
-/* See team_spectral.h. The half spectra of the real grids are multiplied while they are divided by
- * columns, so that there are two exchanges and no third. */
+/* See team_spectral.h. The half spectra of the real grids are multiplied by the power of the symbol
+ * between the two exchanges, while each member has columns of the spectrum: a third exchange is not
+ * needed. */
 #include "team/team_spectral.h"
 
 #include <math.h>
@@ -12,12 +13,11 @@
 #include "strategies/cufft_spectral/cufft_spectral_multiply.h"
 #include "strategies/host_spectral/host_spectral_passes.h"
 
-/* The frequencies of a member's columns, and their factors: on a GPU the kernel's, on the host the
- * coefficients of their lines. */
+/* The multiplication of a member's columns by the power of the symbol. */
 typedef struct team_symbol {
-    cufft_spectral_range range;
-    cufft_spectral_multiply multiply;
-    double *parts; /* owned */
+    cufft_spectral_range range;       /* the frequencies of the columns */
+    cufft_spectral_multiply multiply; /* on a GPU: the kernel */
+    double *parts;                    /* owned; on the host: coefficients of the symbol by line */
 } team_symbol;
 
 struct team_spectral {

@@ -4,10 +4,12 @@
  * A halo for f steps is f times the reach of a step. If an assignment reads the .next of another
  * one, their reaches add up.
  *
- * Where fields wrap along the divided axis, the first and the last member are neighbours. A
- * coefficient with another rule that is read past the side has two values there: the one that the
- * assignments of the outer rows read, and the one of the halo's own rows. Members then store the
- * first and take single steps, after which nobody reads the halo rows. */
+ * If fields wrap along the divided axis, the first and the last member are neighbours, and the halo
+ * at an end of the grid holds rows of the other end. A coefficient that does not wrap has two
+ * values in such a halo row: the one given by its own boundary rule, which stencils in the
+ * outermost rows of the grid read, and the one at the row itself, which computing the halo row
+ * would need. Members store the first and exchange halos after every step, so that halo rows are
+ * never computed. */
 #include "team/team_system.h"
 
 #include <stdlib.h>
@@ -96,8 +98,10 @@ static bool ends(const team_system *system, int field) {
     return false;
 }
 
-/* Past two sides a variable is folded along axis 0 first: a constant there ends the folding, and a
- * sign from there multiplies other constants. A halo that holds the values past axis 0 differs. */
+/* Whether a variable may have other values at corners in a team than on one device. Past sides of
+ * two axes it is folded along axis 0 first: a constant side of axis 0 gives its constant at once,
+ * and an odd side of axis 0 also changes the sign of a constant of the other axis. A halo row holds
+ * values that were folded along axis 0 already, and is then folded along the other axes alone. */
 static bool has_other_corners(const team_system *system, const stn_system_variable *variable) {
     bool constant[2] = {false}, odd[2] = {false}; /* along the divided axis, and along others */
     for (int axis = system->axis; axis < 3; axis++)
@@ -141,8 +145,9 @@ static stn_status check_sides(const stn_team_plan *plan, stn_error *error) {
 
 /* ---- points ---------------------------------------------------------------------------------- */
 
-/* Appends the points that lie in the local indices [begin, end) of a part, at each of their copies
- * there. numbers[i]: the point's index in the list. */
+/* Finds the points of `list` in the rows [begin, end) of a part, counted from its own first row. If
+ * the axis wraps, a point may be there several times. made: the points found, numbers: their
+ * indices in `list`; both may be NULL. Returns their number. */
 static size_t points_in(const stn_team_plan *plan, const team_part *part, int64_t begin, int64_t end,
                         const stn_system_point *list, size_t count, stn_system_point *made, size_t *numbers) {
     const int axis = plan->system->axis;
@@ -240,7 +245,8 @@ static int alignment_of(const stn_team_plan *plan, const team_part *part) {
 
 static uint64_t common_divisor(uint64_t a, uint64_t b) { return b ? common_divisor(b, a % b) : a; }
 
-/* Steps between two records of the members, whose runs may begin between two of the task's. */
+/* Steps between two records of the members: a common divisor of the task's record_every and of the
+ * steps of all launches, since a launch may begin between two records of the task. */
 static uint64_t record_every_of(const stn_team_plan *plan) {
     const uint64_t every = common_divisor(plan->system->task.record_every, plan->between);
     return common_divisor(every, plan->steps % plan->between);

@@ -9,10 +9,11 @@
 enum { TEAM_SYSTEM_ALIGNMENT = 256 }; /* bytes; of a member's memory */
 
 typedef struct team_system_part {
-    /* Points of the part with its halos: index is local, by canonical axis; channel: see there. */
+    /* Sources in the part and its halos, and receivers in the part. Their `index` counts from the
+     * first row of the part with its halos, by canonical axis. */
     size_t nsources, nreceivers;
-    stn_system_point *sources;   /* channel: index into `channels` */
-    stn_system_point *receivers; /* one channel each */
+    stn_system_point *sources;   /* their `channel` is an index into `channels` */
+    stn_system_point *receivers; /* their `channel` is their index in this list */
     size_t *channels;            /* channels of the task that the sources use */
     size_t nchannels;
     size_t *record_of; /* of each receiver: its index among the receivers of the whole task */
@@ -28,7 +29,8 @@ typedef struct team_system {
     /* Whether some assignment reads the field or coefficient at another index of that axis than the
      * assigned one. */
     bool spreads[STN_SYSTEM_MAX_FIELDS], coefficient_spreads[STN_SYSTEM_MAX_COEFFICIENTS];
-    bool chains;            /* an assignment reads the .next of another one there */
+    /* Whether some assignment reads a .next at another index of that axis than the assigned one. */
+    bool chains;
     uint64_t record_every;  /* of the members: divides the task's and a launch's steps */
     uint64_t launch;        /* of the present execution */
     bool has_coefficients;  /* the members have those of the last execution */
@@ -48,11 +50,12 @@ static inline int64_t team_system_coefficient_bytes(const stn_team_plan *plan, c
 }
 /* Bytes of an amplitude and of a record. */
 static inline size_t team_system_point_size(const team_system *system) { return system->task.dtype == STN_F64 ? 8 : 4; }
-/* Launches of a state. */
+/* The number of launches that compute one kept state from the previous one. */
 static inline uint64_t team_system_launches(const stn_team_plan *plan) {
     return plan->steps / plan->between + (plan->steps % plan->between > 0);
 }
-/* The launch of a run that computes a step (from 0 on), and in *within the step's index there. */
+/* The launch that computes step number `step` (from 0 on) of a run, and in *within the number of
+ * the step in this launch. */
 static inline uint64_t team_system_launch_of(const stn_team_plan *plan, uint64_t step, uint64_t *within) {
     const uint64_t own = step % plan->steps;
     *within = own % plan->between;
@@ -69,8 +72,9 @@ static inline size_t team_system_record_bytes(const stn_team_plan *plan, const t
     return (size_t)stn_round_up((int64_t)(rows * part->nreceivers * team_system_point_size(system)),
                                 TEAM_SYSTEM_ALIGNMENT);
 }
-/* True if the members' halos at the ends of the grid, which the fields fill by wrapping, must hold
- * this coefficient's own continuation. */
+/* Whether the halos at the ends of the grid must be filled by this coefficient's own boundary rule:
+ * fields wrap there, so that the first and the last member exchange halos, but the coefficient does
+ * not wrap, and stencils read it past the end. */
 static inline bool team_system_is_folded(const stn_team_plan *plan, int coefficient) {
     const team_system *system = plan->system;
     return plan->wraps && plan->members > 1 && system->coefficient_spreads[coefficient] &&

@@ -13,7 +13,8 @@
 enum { TAG_RECORDS = 2 }; /* after those of halos, which are the numbers of sides */
 
 /* The caller's arrays: those of each member of this process, or of the whole grid in host memory.
- * `in` of all NULL: the run continues from the members' grids; `out`: the result stays there. */
+ * If `in` is NULL in all, the run continues from the members' grids; if `out` is, the result stays
+ * there. */
 typedef struct caller {
     bool whole;
     int count;
@@ -26,8 +27,10 @@ static const stn_system_arrays *arrays_of(const stn_team_plan *plan, const calle
 
 /* ---- the caller's arrays --------------------------------------------------------------------- */
 
-/* Copies a part's own rows of `grids` grids from (comes) or to the caller's array, in which grid 0
- * is number `first`; `at`: the first of the member's grids. */
+/* Copies a part's own rows of `grids` consecutive grids from the caller's array `given` to the
+ * member's memory (if `comes`) or back. `at` is the member's first grid, which corresponds to grid
+ * number `first` of `given`. With `whole`, `given` holds whole grids, else this part's rows
+ * only. */
 static stn_status move_rows(const stn_team_plan *plan, int m, bool whole, bool comes, char *at, int64_t grids,
                             char *given, int64_t first, stn_error *error) {
     const team_part *part = &plan->part[m];
@@ -41,8 +44,8 @@ static stn_status move_rows(const stn_team_plan *plan, int m, bool whole, bool c
     return STN_OK;
 }
 
-/* The plan with one grid, the member's coefficient number `at` of those that are arrays, for an
- * exchange of its halos. */
+/* Exchanges the halos of coefficient number `at`, counted among the coefficients that are arrays,
+ * by a copy of the plan with this coefficient as its only grid. */
 static stn_status exchange_coefficient(const stn_team_plan *plan, int64_t at, stn_error *error) {
     stn_team_plan view = *plan;
     view.batch = 1;

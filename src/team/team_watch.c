@@ -16,9 +16,9 @@ struct team_watch {
     stn_watch told;
     team_ranks *ranks;      /* NULL: of one process */
     bool has_gpus;          /* members of this process are GPUs */
-    uint64_t reached, more; /* steps before the present launch, and in it */
-    int member, members;    /* of the present launch: the one that computes; of this process */
-    uint64_t each, since;   /* launches between two waits, and those since the last one */
+    uint64_t reached, more; /* steps before the present launch; steps of this launch */
+    int member, members;    /* the member that computes; the number of members of this process */
+    uint64_t each, since;   /* launches between two waits; launches since the last wait */
     double begun;
 };
 
