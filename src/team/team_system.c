@@ -8,8 +8,8 @@
  * at an end of the grid holds rows of the other end. A coefficient that does not wrap has two
  * values in such a halo row: the one given by its own boundary rule, which stencils in the
  * outermost rows of the grid read, and the one at the row itself, which computing the halo row
- * would need. Members store the first and exchange halos after every step, so that halo rows are
- * never computed. */
+ * would need. Members store the first and exchange halos after every step, so that a computed value
+ * of a halo row is never read. */
 #include "team/team_system.h"
 
 #include <stdlib.h>
