@@ -18,8 +18,8 @@ from ._small import small_filter
 from ._stencil import Taps
 from ._words import brief, said
 
-# A function that returns a filter's passes, from the array's rank, whether it is on a GPU, and
-# whether the result, and then that of each pass, is of whole numbers.
+# A function that returns a filter's passes. Its arguments are the array's rank, whether the array
+# is on a GPU, and whether the results of all passes are integers.
 Maker = Callable[[int, bool, bool], List[Pass]]
 
 
@@ -51,8 +51,9 @@ def apply(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = None, 
           nan: bool = False, weights: Optional[np.ndarray] = None) -> Any:
     """Runs the passes that `make` returns on x.
 
-    `key` identifies the call's arguments in the cache; `weights` complete it, and are those of the
-    taps of every pass, in order. If `nan`, NaN values are left out."""
+    `key` identifies the call's arguments in the cache. If `weights` are given, `key` does not
+    contain them, and they are the weights of every pass, in the order of its taps. If `nan`, NaN
+    values are left out."""
     result = quick_for(key, x, output, out, weights)
     return apply_new(x, key, make, output, out, steps, local, nan, weights) if result is None else result
 

@@ -84,9 +84,11 @@ def _checked(passes: Sequence[Pass], ignore_nan: bool) -> Tuple[bool, float, flo
 
 
 def normalized(passes: Sequence[Pass], ignore_nan: bool, local: Any) -> Optional[Tuple[List[Pass], int]]:
-    """The passes on a GPU and their stn_normalized bits; None if plain passes do not serve.
+    """The passes for the library's normalized convolution on a GPU, and their stn_normalized bits.
 
-    There a missing side is one of the constant NaN, which must not be a value at the same time."""
+    An 'ignore' side becomes a constant side of NaN, whose points the library treats as missing. The
+    result is None if this cannot be used: no point is left out, local is False, a side is 'odd', or
+    some side has the constant NaN although NaN is a value."""
     scaled, sides = _checked(passes, ignore_nan)[0], _sides(passes)
     values = not ignore_nan and any(kind == lib.STN_CONSTANT and value != value for kind, value in sides)
     if not scaled or local is False or values or any(kind == ODD for kind, _ in sides):

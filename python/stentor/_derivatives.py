@@ -412,9 +412,10 @@ def _summed_on_device(x: Any, one: Callable, count: int, output: Any, squared: b
 
 
 def _plus(a: Any, b: Any) -> Any:
-    """The sum, in which numbers past the range of a type of whole numbers lose their highest bits.
+    """The sum; sums of integers are reduced modulo the range of their type.
 
-    PyTorch has no sum of unsigned numbers of 16 bits and more; its bits are that of signed ones."""
+    PyTorch cannot add unsigned integers of 16 bits and more. Adding them as signed integers gives
+    the same bits."""
     name = str(a.dtype)
     if name not in ('torch.uint16', 'torch.uint32', 'torch.uint64'):
         return a + b

@@ -28,7 +28,7 @@ from ._sweep import Sweep
 from ._team import TeamTransform, team_devices
 from ._words import listed, said, whole
 
-# Of cosine and sine transforms, real to real, kinds may also be 'dct2 orthogonal' and so on.
+# Kinds of cosine and sine transforms may also end with ' orthogonal', such as 'dct2 orthogonal'.
 KINDS = {'c2c': lib.STN_C2C, 'r2c': lib.STN_R2C, 'c2r': lib.STN_C2R, 'dct2': lib.STN_DCT2, 'dct3': lib.STN_DCT3, 'dst2': lib.STN_DST2,
          'dst3': lib.STN_DST3}
 REAL = {'complex64': 'float32', 'complex128': 'float64', 'float32': 'float32', 'float64': 'float64'}
@@ -45,8 +45,8 @@ def pairs_of(kind: str) -> Tuple[bool, bool]:
     return kind in ('c2c', 'c2r'), kind in ('c2c', 'r2c')
 
 
-MOST_TURNS = 64  # of a loop's iterations on a GPU, each of them a launch or more
-TURN_POINTS = 512  # of a loop's iteration on the host: with fewer, copying the arrays is faster
+MOST_TURNS = 64  # iterations of a loop on a GPU, each of which is a launch or more
+TURN_POINTS = 512  # points of an iteration on the host; with fewer, copying the arrays is faster
 
 
 class Piece(NamedTuple):
@@ -121,7 +121,8 @@ class Transform:
 
     @staticmethod
     def _few_even_turns(piece: Piece, split: Split) -> bool:
-        """Whether a cosine or sine transform runs in few turns of a loop, at pairs of numbers."""
+        """Whether a cosine or sine transform takes few iterations of a loop, all at even
+        offsets."""
         strides = [layout.strides[axis] for layout in (piece.source, piece.target) for axis in split.loop]
         few = math.prod(piece.source.shape[axis] for axis in split.loop) <= MOST_TURNS
         return few and not any(pairs_of(piece.kind)) and not any(stride % 2 for stride in strides)
@@ -462,8 +463,8 @@ def resized(x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], dtype
 def ready_for(x: Any, view: View, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str) -> Any:
     """The array converted to the transform's dtype and padded with zeros, by its own library.
 
-    Of other libraries, real numbers are converted for a transform of real ones. None if nothing is
-    to be done, or cannot be."""
+    If that library is none of PyTorch, CuPy and JAX, only conversions between real types are
+    possible. The result is None if nothing must be changed, or if the change is not possible."""
     real = real_of(view.dtype)
     dtype = view.dtype if view.dtype.startswith('complex') else COMPLEX[real] if pairs_of(kind)[0] else real
     extra = [0] * len(view.layout.shape)

@@ -28,8 +28,8 @@ FEW_POINTS, MOST_POINTS, LONG_REACH = 8, 24, 4
 SMALL = 4096  # points of an array for which making such a matrix takes longer than the filter
 FEW_TAPS = 128  # up to this many taps, a direct sum costs less than the choice of a strategy
 LONG_BOX = 12  # points of a box beyond which block sums are faster than as many taps
-LEAST_ROW = 32  # points of the last axis from which two passes are faster at once
-HEARD = 1 << 25  # points up to which they are done within the time that Ctrl-C may wait
+LEAST_ROW = 32  # fewest points of the last axis for which computing two passes at once is faster
+HEARD = 1 << 25  # points below which two passes at once do not delay Ctrl-C too long
 CACHED = 1 << 16  # numbers of an array piece that stays in cache between NumPy's loops
 STRIP = 16  # columns that are copied together: at least a cache line
 
@@ -63,8 +63,9 @@ def is_whole(dtype: str) -> bool:
 def arithmetic_of(source: str, target: str) -> str:
     """The dtype of computation on a GPU, from the names of both arrays' number types.
 
-    It is float64 for results that are whole numbers, as on the host. To floating-point numbers
-    integers of at most 16 bits, float16 and bfloat16 take part in float32."""
+    If both types are the same type of the library (float64, float32, float16), it is that type.
+    Otherwise it is float64 if the result is of integers, or if either array has elements of 8 bytes
+    or integers of more than 16 bits; else float32."""
     if source == target and source in DTYPES:
         return source
     wide = is_whole(target) or any(ITEM_SIZES[each] == 8 or is_whole(each) and ITEM_SIZES[each] > 2 for each in (source, target))
@@ -403,12 +404,12 @@ def keeps_constants(source: np.dtype, target: np.dtype) -> bool:
 
 
 def raised(weights: np.ndarray) -> np.ndarray:
-    """Weights of sum 1, increased by their sum's rounding error, at most; others are unchanged.
+    """Weights of sum 1, multiplied by 1 plus a bound of the rounding error of their sum.
 
-    Sums that are truncated to integers then keep constants: 7, not 6.999 and so 6. Weights that are
-    multiples of 2^-16, such as whole numbers, have exact sums and are unchanged: increased, they
-    would round some sums of both signs down, 4 to 3.999. Weights of 0 change nothing, since only
-    some filters leave them out before."""
+    A truncated sum over a constant array of 7 is then 7, and not 6 from 6.999. Other weights are
+    returned unchanged, and so are weights that are all multiples of 2^-16: their sums are exact,
+    and the factor could turn an exact sum of terms of both signs from 4 into 3.999. Weights of 0
+    are not counted in the bound, since only some filters have removed them before."""
     if abs(math.fsum(weights) - 1) > 1e-14 or not np.any(weights * 65536 % 1):
         return weights
     return weights * (1 + (np.count_nonzero(weights) + 2) * math.fsum(np.abs(weights)) * 2.0 ** -52)
@@ -533,7 +534,7 @@ class HostFilter:
         return Sweep(HOST, request, 'host' if few or self.whole else None)
 
     def _of_results(self, runner, divisor: float):
-        """The runner, which computes in the dtype of computation, for results of this filter."""
+        """The runner, followed by a division and a truncation if the results are integers."""
         return Whole(runner, divisor) if self.whole else runner
 
     def __call__(self, x: np.ndarray, out: Optional[np.ndarray] = None) -> np.ndarray:

@@ -42,8 +42,9 @@ def correlate(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflec
         prefixed by 'grid-', or 'fixed': points whose taps would reach past a side keep their
         values. Beyond scipy: a sequence with one for each axis, and for an axis 'LOW:HIGH' or
         (low, high). 'constant=2.5' sets the constant of a side. 'ignore': points past a side are
-        left out, and the weights inside are scaled to the sum of all weights. 'odd': twice the
-        outermost point minus the mirror image, as numpy.pad with reflect_type='odd'.
+        left out, and the remaining weights are rescaled so that their sum is that of all weights.
+        'odd': twice the outermost point minus the mirror image, as numpy.pad with
+        reflect_type='odd'.
     cval : scalar, optional
         The value of 'constant'.
     origin : int or sequence of int, optional
@@ -70,8 +71,9 @@ def correlate(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflec
         50 ms and at the end; an exception that it raises cancels the call. True shows a progress
         bar, by tqdm if that is installed.
     nan : {None, 'ignore'}, optional
-        'ignore': NaN is left out, and the weights of the other points are scaled to the sum of all
-        weights, as in astropy.convolution; if no point is left, the result is NaN (beyond scipy).
+        'ignore': NaN is left out, and the remaining weights are rescaled so that their sum is that
+        of all weights, as in astropy.convolution; if no point is left, the result is NaN (beyond
+        scipy).
 
     Returns
     -------

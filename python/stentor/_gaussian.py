@@ -17,7 +17,7 @@ from ._stencil import Taps, taps_of
 from ._words import step_count, whole
 
 ORDERS = 64  # the highest order of derivatives
-LONGEST = 1024  # points of a radius with which weights are made before a cached call is found
+LONGEST = 1024  # a smaller radius, in points, allows to find a cached call by its weights
 Mode = Union[str, Sequence[Any]]
 Numbers = Union[float, Sequence[float]]
 
@@ -105,7 +105,8 @@ def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]]
         passes = [Pass(taps, (axis,), [side]) for axis, taps, side in zip(where, lines, sides) if taps is not None]
         smooth = all(o == 0 for o in each_axis(order, len(where), 'order'))
         frozen_side = any(side[0] == lib.STN_FIXED for each in passes for side in each.sides[0])
-        # Tensor cores serve one plan of all axes; single steps have a cost for each tap.
+        # On a GPU one plan of all axes can use tensor cores. If it takes single steps, however, a
+        # pass for each axis has fewer taps and is faster.
         stepping = local is True or local is None and is_composed(passes, nan == 'ignore')
         at_once = on_device and not whole_result and not stepping
         return _together(passes) if len(passes) > 1 and smooth and (at_once or frozen_side) else passes

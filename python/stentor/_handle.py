@@ -129,7 +129,8 @@ class Handle:
 class PairsHandle:
     """Plans of real numbers of `size` bytes, for the real and the imaginary parts of complex ones.
 
-    They are two plans where boundaries have constants, which are real, and otherwise one."""
+    One plan runs for both parts, unless a boundary has a constant: constants are real, so that the
+    imaginary parts then need a plan of their own, with the constant 0."""
 
     def __init__(self, parts: Sequence[Handle], size: int):
         self._parts, self._size = parts, size

@@ -107,7 +107,7 @@ class Plan:
             raise ValueError(f"accuracy is {said(accuracy)}: give 'global' or 'local'")
         self._shape = self._whole = shape_of(shape)  # _shape: of this process's part
         self._type = number_type(dtype)
-        # Of arrays on the host.
+        # The dtype of arrays on the host, where bfloat16 does not exist.
         self._dtype = np.dtype('float32' if self._type == 'bfloat16' else self._type)
         element = PARTS.get(self._type, self._type)
         work = arithmetic_of(element, element)
@@ -188,7 +188,7 @@ class Plan:
         return self._dtype if self._type != 'bfloat16' else self._type
 
     def _with_constants(self, taps: Taps) -> Taps:
-        """The taps with which arrays of small whole numbers that are constant stay constant."""
+        """The taps, with weights that do not change constant arrays of small integers."""
         if not is_whole(self._type):
             return taps
         return of_integers(Pass(taps, (), ()), ITEM_SIZES[self._type] <= 4).taps
@@ -202,7 +202,7 @@ class Plan:
 
     @property
     def part(self) -> slice:
-        """Of a plan of several processes: this one's indices of the stencil's first axis."""
+        """This process's indices of the stencil's first axis, in a plan of several processes."""
         if not isinstance(self._devices, Processes):
             raise ValueError('the plan is of one process, which has the whole grid: make it with devices=Processes(...)')
         return self._handle.part

@@ -77,12 +77,14 @@ def _one_stride(axes, source: Layout, target: Layout) -> bool:
 
 def split_axes(axes: Sequence[int], source: Layout, target: Layout, most: int = 3, spare: bool = True,
                slowest: bool = False) -> Split:
-    """Assigns the axes that are not filtered.
+    """Assigns the axes that are not filtered; axes of one point are ignored.
 
-    They become batch axes if they have a common stride. Otherwise some become grid axes, if `spare`
-    and up to `most` of them, and then loop axes: the shortest ones, or the `slowest`. A last axis
-    that is not filtered becomes a grid axis unless it is narrow, since its rows are contiguous in
-    memory."""
+    With `spare`, unfiltered axes may become grid axes, until the grid has `most` axes. The first is
+    a last axis behind the filtered ones with more than NARROW points, since its rows are contiguous
+    in memory. The remaining axes become batch axes if one stride traverses them in both arrays.
+    Until this is so, one axis after the other is taken from them: the last one becomes a grid axis
+    if that is allowed; otherwise the shortest one, or the slowest one with `slowest`, becomes a
+    loop axis."""
     grid = sorted(axes)
     rest = [a for a in range(len(source.shape)) if a not in grid and source.shape[a] > 1]
     loop = []

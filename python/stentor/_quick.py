@@ -1,6 +1,6 @@
 """The fast path of repeated calls: finds and runs a cached filter or transform.
 
-It serves NumPy arrays and PyTorch's CUDA tensors, without opening them.
+It accepts NumPy arrays and PyTorch's CUDA tensors, without opening them.
 """
 
 import math
@@ -15,8 +15,9 @@ from ._problem import ITEM_SIZES
 from ._scratch import STREAMS
 
 KEPT_BYTES = 1 << 16  # the largest scratch memory, in bytes, that is kept between calls
-# Arrays of at most SMALL points are small, and of at most SMALL_ROWS points if no axis has less
-# than LINE: then there are no short rows, and no taps that are far longer than an axis.
+# An array is small if it has at most SMALL points, or at most SMALL_ROWS points and at least LINE
+# points along each axis. Short rows, and taps that are far longer than an axis, make a filter
+# without a plan slow.
 SMALL, SMALL_ROWS, LINE = 1 << 12, 1 << 14, 24
 _ndarray = np.ndarray
 
@@ -30,14 +31,14 @@ def small_layout(x: np.ndarray) -> Optional[Tuple]:
 
 
 def completed(key: Tuple, weights: Optional[np.ndarray]) -> Tuple:
-    """The key with the weights that it was made without, in the order of the taps."""
+    """The key with the weights, which it does not contain, added in the order of the taps."""
     return key if weights is None else (key, weights.dtype, weights.tobytes())
 
 
 def quick(key: Tuple, x: Any, small: bool = False, weights: Optional[np.ndarray] = None) -> Any:
     """The result, or None if nothing is cached.
 
-    `small` looks for a filter without a plan too. `weights` complete the key."""
+    `small` looks for a filter without a plan too. `weights` are added to the key."""
     if type(x) is _ndarray and x.dtype.isnative:  # results have native byte order
         layout = small_layout(x) if small else None
         if layout is not None and weights is not None:
@@ -71,7 +72,9 @@ def quick_for(key: Tuple, x: Any, output: Any, out: Any, weights: Optional[np.nd
 
 
 def remember_tensor(key: Tuple, x: Any, prepared: Any, out: Any = None) -> None:
-    """Caches `prepared` under the attributes of a CUDA tensor as well, and of a dense one `out`."""
+    """Caches `prepared` also under the attributes of the CUDA tensor x, and of the tensor `out`.
+
+    `out` must be dense, or None if a new result is made."""
     full = _tensor_key(key, x, out)
     if full is not None:
         remember(full, TensorCall(sys.modules['torch'], prepared, x, out))
@@ -96,7 +99,7 @@ class TensorCall:
         self._dtype = getattr(torch, prepared.dtype)
         self._enqueue = prepared.single or prepared.enqueue
         self._like = x.is_contiguous() and x.dtype == self._dtype and tuple(x.shape) == tuple(prepared.shape)
-        # Of both dense arrays, if the result is given.
+        # The sizes of both dense arrays, if the result is given.
         self._bytes = [math.prod(each.shape) * ITEM_SIZES[type_name(each)] for each in (x, out) if out is not None]
         self._kept: Dict[int, Any] = {}  # small scratch memory, by stream
 

@@ -1,7 +1,7 @@
 """Filters of small arrays on the host, without plans.
 
-A plan pays for itself only where it is used again, or where its run takes longer than its making.
-A small filter serves arrays of any shape of one rank, and also other weights in the same places.
+A plan is worthwhile only if it is used again, or if its run takes longer than making it. A small
+filter accepts arrays of one rank and of any shape, and other weights at the same offsets.
 """
 
 import math
@@ -24,7 +24,9 @@ _float64, _empty = np.dtype(np.float64), np.empty
 
 
 class Run(NamedTuple):
-    """One pass: over the axes `first` to `last`, those after them being one more axis."""
+    """One pass over the axes first, ..., last - 1.
+
+    The axes before them are batch axes. The axes after them are merged into one more grid axis."""
 
     first: int
     last: int

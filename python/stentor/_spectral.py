@@ -201,8 +201,9 @@ def _setup_backward(ctx: Any, inputs: Any, output: Any) -> None:
 def _backward_of_backward(ctx: Any, vx: torch.Tensor, vw: torch.Tensor, vb: torch.Tensor) -> Tuple[Optional[torch.Tensor], ...]:
     """The gradients of the gradients, by the same two operators.
 
-    With y = L(weight) x, bilinear, the operator's outputs are L(weight)' grad and the weights'
-    gradient G(x, grad), for which <v, G(x, grad)> = <L(v) x, grad>."""
+    The layer is y = L(weight) x + bias, linear in weight and in x. The operator's outputs are the
+    gradients of x, gx = L(weight)^H grad, and of the weights, gw = G(x, grad), which is defined by
+    <v, G(x, grad)> = <L(v) x, grad> for all v. vx, vw and vb are the gradients of its outputs."""
     grad, x, weight = ctx.saved_tensors
     for_grad, for_x, for_weight = ctx.needs_input_grad[:3]
     gg: Optional[torch.Tensor] = None
@@ -309,8 +310,8 @@ class SpectralConv(torch.nn.Module):
     resolution_scaling_factor : float or sequence of float, optional
         The size of the output relative to x, along all axes or each.
     fno_block_precision : str, optional
-        'full'; 'half', x and the result are rounded to half precision; 'mixed', the result is.
-        The arithmetic is in float32.
+        'full': nothing is rounded. 'half': x and the result are rounded to half precision. 'mixed':
+        only the result is rounded. The arithmetic is always in float32.
     rank : float or sequence of int, optional
         The rank of factorized weights.
     factorization : str, optional
