@@ -13,11 +13,13 @@
 #include "strategies/cufft_spectral/cufft_spectral_multiply.h"
 #include "strategies/host_spectral/host_spectral_passes.h"
 
-/* The multiplication of a member's columns by the power of the symbol. */
+/* The multiplication of a member's columns by the power of the symbol. range: the frequencies of
+ * the columns; multiply: the kernel on a GPU; parts: the coefficients of the symbol for each line,
+ * on the host. */
 typedef struct team_symbol {
-    cufft_spectral_range range;       /* the frequencies of the columns */
-    cufft_spectral_multiply multiply; /* on a GPU: the kernel */
-    double *parts;                    /* owned; on the host: coefficients of the symbol by line */
+    cufft_spectral_range range;
+    cufft_spectral_multiply multiply;
+    double *parts; /* owned */
 } team_symbol;
 
 struct team_spectral {
