@@ -97,7 +97,7 @@ def numbers(x: Any, name: str) -> np.ndarray:
         raise ValueError(f'{name} is no array of numbers: {brief(error)}') from None
     if array.dtype.hasobject:
         raise ValueError(f'{name} is an array of Python objects: convert it to numbers first')
-    if array.dtype.kind == 'V' and array.dtype.name == 'bfloat16':  # of JAX's ml_dtypes
+    if array.dtype.kind == 'V' and array.dtype.name == 'bfloat16':  # from JAX's ml_dtypes
         return array.astype(np.float32)
     if array.dtype.kind not in 'biufc':
         raise ValueError(f'{name} has dtype {array.dtype}: give numbers')

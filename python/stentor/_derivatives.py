@@ -392,7 +392,7 @@ def _summed_on_device(x: Any, one: Callable, count: int, output: Any, squared: b
     target, dtype = target_of(output, None)
     name = type_name(target) if hasattr(target, 'dtype') else ''
     if name in ELEMENTS and is_whole(name):
-        dtype = np.dtype(name)  # of the terms, as in scipy
+        dtype = np.dtype(name)  # the terms' dtype, as in scipy
     try:
         total: Any = x if count == 0 else None
         for i in range(count):

@@ -13,8 +13,8 @@ from ._library import ffi as _ffi
 from ._problem import Layout
 
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
-MOST_AXES = 64  # of a tensor that is read, as in NumPy 2
-MOST_BYTES = 1 << 57  # of an address space
+MOST_AXES = 64  # most axes of a tensor that is read, as in NumPy 2
+MOST_BYTES = 1 << 57  # bytes of an address space
 _KINDS = {0: 'i', 1: 'u', 2: 'f', 5: 'c', 6: 'b'}
 _CODES = {kind: code for code, kind in _KINDS.items()}
 _FRESH, _USED, _VERSIONED = b'dltensor', b'used_dltensor', b'dltensor_versioned'

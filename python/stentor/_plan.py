@@ -136,7 +136,8 @@ class Plan:
                            devices=self._devices if isinstance(self._devices, Processes) else
                            self._devices and [device_name(each) for each in self._devices])
         pairs = self._type in PARTS
-        held = work if element == 'bfloat16' and self._number == HOST else element  # by the arrays
+        # The number type that the arrays hold.
+        held = work if element == 'bfloat16' and self._number == HOST else element
         if pairs:
             layout = Layout(self._shape, tuple(2 * stride for stride in layout.strides))
         request = Request(self._with_constants(taps), axes, sides_of(boundary, 0.0, rank, of), layout, layout, work,

@@ -1,7 +1,7 @@
 """Spectral convolutions composed of PyTorch's transforms.
 
-They serve layers that the library's plans do not support: separable weights, four axes, outputs of
-another size, and the results of neuraloperator 2.0.0. Derivatives of any order are PyTorch's.
+They compute layers that the library's plans do not support: separable weights, four axes, outputs
+of another size, and the results of neuraloperator 2.0.0. PyTorch gives derivatives of any order.
 """
 
 from typing import Any, List, Optional, Sequence, Tuple

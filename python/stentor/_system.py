@@ -57,7 +57,7 @@ class _Key(NamedTuple):
     in_place: bool = False
     local: bool = False
     tolerance: float = 0.0
-    alignment: int = 0  # in bytes, of all arrays; 0: that of the dtype
+    alignment: int = 0  # of all arrays, in bytes; 0: the size of the dtype
     devices: Optional[Tuple[int, ...]] = None
 
 

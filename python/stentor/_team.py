@@ -178,7 +178,7 @@ class TeamHandle:
         self._on_host = isinstance(devices, tuple) and HOST in devices
         first, rows = ffi.new('size_t *'), ffi.new('size_t *')
         check(lib.stn_team_plan_local(self._plan, lib.stn_team_rank(team), first, rows, error), error)
-        # Of the process's member, or of the first one.
+        # The rows of this process's member, or of the first member.
         self.part = slice(first[0], first[0] + rows[0])
 
     def _run(self, source: np.ndarray, target: np.ndarray, constant: Any) -> None:

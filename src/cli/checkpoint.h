@@ -8,7 +8,7 @@
 typedef struct cli_checkpoint {
     const char *path;      /* NULL: none */
     uint64_t every, steps; /* steps between two checkpoints; steps of the run */
-    uint64_t hash;         /* of the problem with all its steps, and of the files */
+    uint64_t hash;         /* hash of the problem with all its steps, and of the files */
     uint64_t begun;        /* steps that the file has made already */
 } cli_checkpoint;
 

@@ -39,7 +39,7 @@ typedef struct run_summary {
     double rate;                         /* points * steps per second */
     cli_forecast forecast;
     bool on_device;
-    size_t nonfinite, values; /* of the result */
+    size_t nonfinite, values; /* numbers of the result that are not finite; all numbers */
 } run_summary;
 
 typedef struct run_arrays { /* all owned */

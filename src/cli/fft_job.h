@@ -17,7 +17,7 @@ typedef struct fft_job {
     bool in_complex, out_complex;
     bool is_raw; /* the file has no header: `raw` describes its content */
     stn_raw raw;
-    int rank;                                                     /* of the array */
+    int rank;                                                     /* axes of the array */
     size_t in_extent[STN_ARRAY_RANK], out_extent[STN_ARRAY_RANK]; /* in the array's order of axes */
     /* the array's axes in the plan's order: those not transformed come first */
     int order[STN_ARRAY_RANK];

@@ -11,7 +11,8 @@ typedef struct cli_pack_options {
     uint64_t threads; /* 0: as many as this process may use */
     const char *cache_dir;
     const char *packs[CLI_LIST_MAX + 1]; /* packs of compiled kernels to reuse */
-    /* keep every architecture's PTX, not only the newest one's, which serves all newer GPUs */
+    /* Keep the PTX of every architecture. Otherwise only the newest one's is kept, which all newer
+     * GPUs can use. */
     bool all_ptx;
 } cli_pack_options;
 

@@ -18,10 +18,10 @@
 
 typedef struct rank_run {
     stn_team *team;
-    stn_team_plan *plan; /* of all steps, or of those between two checkpoints */
+    stn_team_plan *plan; /* plan of all steps, or of the steps between two checkpoints */
     cli_job job;
     cli_rows rows;
-    /* Of this process's rows; the result is the grid but for --repeat */
+    /* This process's rows. Without --repeat the result is the grid itself. */
     stn_array grid, source, result;
     cli_checkpoint checkpoint;
     double seconds;
@@ -29,7 +29,7 @@ typedef struct rank_run {
 
 /* ---- one sentence of several processes ------------------------------------------------------- */
 
-static enum { UNKNOWN, SPEAKS, WAITS, SILENT } part; /* of this process, once there was a team */
+static enum { UNKNOWN, SPEAKS, WAITS, SILENT } part; /* this process, in the team */
 
 bool cli_ranks_launched(void) { return stn_mpi_launched(NULL); }
 

@@ -70,7 +70,7 @@ static stn_status read_piece(const cli_rows *rows, const char *path, const stn_r
                 : stn_fail(error, STN_ERROR_IO, "'%s' changed while it was read: is another program writing it?", path);
 }
 
-/* In pieces, between which the other processes are told that this one is alive. */
+/* Works in pieces, and sends heartbeats to the other processes in between. */
 stn_status cli_rows_read(const cli_rows *rows, const char *path, const stn_raw *raw, uint64_t seed, stn_array *array,
                          stn_error *error) {
     if (!path) return draw(rows, seed, array, error);
@@ -88,7 +88,7 @@ stn_status cli_rows_read(const cli_rows *rows, const char *path, const stn_raw *
 
 /* What rank 0 tells the others. */
 typedef struct target {
-    size_t offset; /* of the values */
+    size_t offset; /* bytes before the values */
     char path[TEAM_SHARED - sizeof(size_t)];
 } target;
 

@@ -39,7 +39,7 @@ typedef struct system_run { /* all owned */
     stn_panel before;
     stn_context *context;
     stn_plan *plan;
-    stn_team *team; /* of several devices or processes, instead of the context and the plan */
+    stn_team *team; /* for several devices or processes, instead of the context and the plan */
     stn_team_plan *team_plan;
     double growth, seconds;
     cli_progress progress;
@@ -194,7 +194,8 @@ static stn_status execute(system_run *run, cli_show show, stn_error *error) {
 }
 
 /* Runs a team on arrays in host memory: whole ones, or the rows of this process. begins: from the
- * fields, or from the state of a checkpoint; else the run goes on from where the last one ended. */
+ * fields, or from the state of a checkpoint; else the run continues from the end of the previous
+ * one. */
 static stn_status execute_team(system_run *run, cli_show show, bool begins, stn_error *error) {
     stn_system_arrays arrays = STN_SYSTEM_ARRAYS_INIT;
     const stn_system_arrays *const own = &arrays;
@@ -427,7 +428,7 @@ static stn_status make_state(system_run *run, const cli_rows *rows, stn_error *e
 
 /* Reads this process's rows of all inputs. */
 static stn_status read_rows(const cli_system_run_settings *s, system_run *run, const cli_rows *rows, stn_error *error) {
-    cli_rows of_grid = *rows; /* of a coefficient */
+    cli_rows of_grid = *rows; /* rows of a coefficient */
     of_grid.whole.rank = run->problem.rank, of_grid.axis = 0;
     memcpy(of_grid.whole.extent, run->problem.extent, (size_t)run->problem.rank * sizeof *of_grid.whole.extent);
     for (int i = 0; i < run->input.count && !run->checkpoint.begun; i++)

@@ -9,7 +9,7 @@ typedef struct cli_runner {
     stn_context *context; /* borrowed */
     stn_plan *plan;
     double plan_seconds;   /* seconds to make the plan */
-    double driver_seconds; /* of these, in the driver: modules, memory, tables */
+    double driver_seconds; /* part of them spent in the driver: modules, memory, tables */
     uint64_t steps, launches;
     cli_show show;
     /* launches between two updates of the bar; 0: all at once */

@@ -8,7 +8,7 @@
 
 typedef struct cli_problem_settings { /* as given; NULL: not given */
     const char *in, *size, *taps, *stencil, *boundary, *dtype, *tolerance, *accuracy, *source;
-    const char *shape; /* of a raw file */
+    const char *shape; /* extents of a raw file */
     /* scipy's keyword for boundaries, or how to choose a strategy: cli_resolve_mode */
     const char *mode;
     uint64_t steps, random, every;
@@ -41,7 +41,7 @@ extern const cli_option cli_problem_options[14], cli_device_options[7], cli_arch
 typedef struct cli_job {
     stn_stencil *stencil;
     stn_problem problem; /* validated; dense strides */
-    int rank;            /* of the grid: the stencil's, plus one for a batch */
+    int rank;            /* axes of the grid: those of the stencil, plus one for a batch */
     size_t extent[STN_ARRAY_RANK];
     size_t points;      /* product of the extents */
     uint64_t snapshots; /* states in the result; 1 without --every */
@@ -72,7 +72,8 @@ stn_status cli_job_grid(const cli_problem_settings *settings, const cli_job *job
 stn_status cli_job_source(const cli_problem_settings *settings, const cli_job *job, stn_array *source,
                           stn_error *error);
 
-/* The device settings for this job: problems that GPUs do not serve run on the host unless a device
+/* The device settings for this job: problems that GPUs do not support run on the host unless a
+ * device
  * was named. */
 cli_device_settings cli_device_of(const cli_device_settings *settings, const cli_job *job);
 

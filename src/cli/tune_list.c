@@ -19,7 +19,7 @@ static const cli_listed_kind *const kinds[] = {&cli_listed_transform, &cli_liste
 typedef struct session {
     const cli_tune_list *order;
     const cli_report_settings *report;
-    stn_plan_options options; /* of the plans whose candidates are measured */
+    stn_plan_options options; /* options of the plans whose candidates are measured */
     tune_order tuning;
     stn_context *context;
     cli_problem_list problems;

@@ -22,7 +22,7 @@
 struct stn_fft_axes {
     stn_fft fft;
     const stn_fft_kernels *words;
-    int passes, axes[3];    /* in the order in which they run */
+    int passes, axes[3];    /* number of passes, and the axis of each */
     stn_fft_line *lines[3]; /* by axis; axes of equal length share one */
     int64_t lanes[3];       /* lines of a group, by axis */
     /* exp(-2 pi i k / n[2]), k <= n[2] / 4, for paired real data; or NULL */
@@ -172,8 +172,8 @@ size_t stn_fft_axes_workspace(const stn_fft_axes *host) {
 
 /* ---- tables */
 
-/* The axis of the real side goes first for R2C and last for C2R; for complex data rows go last,
- * since threads then write memory in order. */
+/* Axis 2, whose lines are real in the input or output, is transformed first for R2C and last for
+ * C2R. For complex data it is transformed last, since threads then write memory in order. */
 static void order_axes(stn_fft_axes *host) {
     bool ascending = host->fft.kind != STN_R2C;
     for (int i = 0; i < 3; i++) {

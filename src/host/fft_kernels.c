@@ -314,7 +314,8 @@ INLINE void halves(stn_planes z, int64_t h, const stn_fft_number *roots, const i
 #define ALONG(to, from, points, stride, factor, lanes) store_along(to, from, points, stride, lanes, factor)
 #define REALS(to, from, points, stride, factor, lanes) store_reals(to, from, points, stride, lanes, factor)
 
-/* One function for an instruction set; the number of lanes is a constant where vectors are full. */
+/* Defines one function for an instruction set. The number of lanes is a compile-time constant if
+ * vectors are full. */
 #define KERNEL(isa, attribute, name, kernel, parameters, ...)                                                          \
     attribute static void name##_##isa parameters { BY_LANES(kernel, __VA_ARGS__) }
 

@@ -14,7 +14,7 @@ struct stn_fft_line {
     int64_t n;
     int stages; /* 0 for Bluestein's algorithm, and for n = 1 */
     stn_fft_stage stage[MOST_STAGES];
-    stn_fft_number *roots; /* of all stages, in the order in which they are read */
+    stn_fft_number *roots; /* twiddle factors of all stages, in the order in which they are read */
     /* Bluestein: X[k] = c[k] * sum over j of (x[j] c[j]) conj(c[k - j]), c[k] = exp(-pi i k^2 / n):
      * a convolution, computed by FFTs of a length with small factors. */
     stn_fft_line *inner;
@@ -24,7 +24,7 @@ struct stn_fft_line {
 
 /* ---- tables */
 
-/* Each root is the rounded product of two that are accurate to long double. */
+/* Each root is the product of two roots in long double, rounded. */
 stn_fft_number *stn_fft_roots(int64_t count, int64_t n) {
     enum { STEP = 256 };
     const long double turn = 6.283185307179586476925286766559005768L;

@@ -28,7 +28,7 @@ struct stn_fft_long {
     bool halved;
     const stn_fft_kernels *words;
     int64_t n, side[2];      /* n1, n2 */
-    stn_fft_line *line[2];   /* of these lengths */
+    stn_fft_line *line[2];   /* transforms of these lengths */
     int64_t lanes[2];        /* columns, and rows, in a group */
     int64_t pitch, capacity; /* elements between rows in the workspace; numbers of a slot's plane */
     int slots;               /* tasks that process groups */

@@ -29,7 +29,7 @@ struct stn_fft_odd {
     const stn_fft_kernels *words;
     int64_t side[2];         /* n1, n2 */
     int64_t lines[2];        /* pairs of columns; rows */
-    stn_fft_line *line[2];   /* of n1 and n2 points */
+    stn_fft_line *line[2];   /* transforms of n1 and n2 points */
     int64_t lanes[2];        /* pairs of columns, and rows, in a group */
     int64_t pitch, capacity; /* elements between rows in the workspace; numbers of a plane */
     int slots;               /* tasks that process groups */

@@ -21,7 +21,7 @@
 #include "base/half.h"
 #include "host/fft_by_type.h"
 
-#define CHUNK_POINTS (1 << 18) /* of all channels of the items that run together, approximately */
+#define CHUNK_POINTS (1 << 18) /* approximate points of all channels of the items in a chunk */
 #define NUMBERS_PER_TASK 4096  /* numbers that justify another thread */
 
 struct stn_host_layer {

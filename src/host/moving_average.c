@@ -26,7 +26,7 @@ typedef struct box_run {
     const stn_box_filter *box;
     const char *in;
     char *out;
-    /* index in the line of each position of the extended axis, or -1 or -2 */
+    /* index in the line for each position of the extended axis; -1 or -2: past a constant side */
     const int64_t *source_index;
     double past_value[2]; /* values past constant sides */
     int64_t strips;       /* strips of columns for each outer index */
@@ -110,7 +110,7 @@ static bool run_lanes(const box_run *run, const box_lanes *lanes, double scale, 
     return finite;
 }
 
-/* If a sum overflows, repeats all with points scaled down by a power of two. */
+/* Averages boxes; if a sum overflows, repeats this with points scaled down by a power of two. */
 static void run_scaled(const box_run *run, const box_lanes *lanes, int exponent, double *ends) {
     if (!run_lanes(run, lanes, 1, ends)) run_lanes(run, lanes, ldexp(1, exponent), ends);
 }

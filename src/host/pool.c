@@ -54,7 +54,7 @@ struct stn_pool {
     void *user;
     int64_t count, piece;
     atomic_int_fast64_t next; /* first unclaimed iteration */
-    stn_watch *watch;         /* of the loop's caller; usually NULL */
+    stn_watch *watch;         /* watch of the loop's caller; usually NULL */
 
     pthread_mutex_t watch_lock; /* guards the list of watches */
     stn_watch *watches;

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "host/stencil_step.h"
 
-#define RING_BYTES 24576 /* of a ring, unless that makes its strip narrow */
+#define RING_BYTES 24576 /* size of a ring, unless its strip would be narrow */
 #define NARROW 64        /* points of a strip, minimum */
 #define WIDE 512         /* maximum */
 #define AHEAD 2
@@ -22,7 +22,7 @@
 /* One filter in the order of its sums. */
 typedef struct line_filter {
     double weights[STN_SEPARABLE_TAPS];
-    int64_t offsets[STN_SEPARABLE_TAPS]; /* of the lines of stn_terms */
+    int64_t offsets[STN_SEPARABLE_TAPS]; /* offset of each line of stn_terms */
     stn_terms terms;
     int64_t low, high; /* the least and the largest offset */
 } line_filter;
@@ -32,7 +32,7 @@ typedef struct separable_run {
     const stn_kernels *kernels;
     const char *in;
     char *out;
-    int axis; /* of the first filter: 0 or 1 */
+    int axis; /* axis of the first filter: 0 or 1 */
     line_filter along[2];
     int64_t width, strips, rows, chunks; /* points of a strip, rows of a piece of work */
     int64_t ring;                        /* rows of a ring */

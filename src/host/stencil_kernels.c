@@ -32,7 +32,7 @@ INLINE uint64_t whole_u64(double value) {
     return value >= 0x1p63 && value < 0x1p64 ? (uint64_t)value : (uint64_t)whole(value);
 }
 
-/* For fewer points than one vector. */
+/* Functions for fewer points than one vector has. */
 #define DEFINE_POINTS(name, real, out, convert)                                                                        \
     static void name##_points(out *sum, const stn_terms *terms, size_t count) {                                        \
         for (size_t x = 0; x < count; x++) {                                                                           \

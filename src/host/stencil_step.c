@@ -45,7 +45,7 @@ typedef struct stn_tile {
     int64_t distance[STN_MAX_LINES]; /* bytes from a point to the tap of each line */
     size_t gathered;                 /* doubles of the buffer in use */
     cached_row seen[CACHED_ROWS];
-    /* Numbers of the type of the lines. */
+    /* These arrays hold numbers of the lines' type. */
     double sums[STN_KERNEL_ROWS][PIECE], carried[2][PIECE], buffer[BUFFER_SIZE];
 } stn_tile;
 
@@ -288,7 +288,7 @@ typedef struct stn_dense_box {
     double weights[MAX_DENSE_TAPS];
 } stn_dense_box;
 
-/* Returns false if the taps are no such box, or too many. */
+/* Returns false if the taps do not fill a box, or if there are more than MAX_DENSE_TAPS. */
 static bool find_dense(const stn_step *step, stn_dense_box *box) {
     const stn_task *task = step->task;
     if (step->pairing || step->line == STN_ELEMENT_U8 || task->ntaps > MAX_DENSE_TAPS) return false;
@@ -389,7 +389,7 @@ static int64_t rows_read(const stn_task *task) {
     for (size_t k = 1, first = 0; k <= task->ntaps; k++) {
         if (k < task->ntaps && task->taps[k].offset[0] == task->taps[first].offset[0]) continue;
         rows += stn_min(TILE_ROWS, task->n[1]) + task->taps[k - 1].offset[1] - task->taps[first].offset[1];
-        first = k; /* of the next plane, as taps are sorted */
+        first = k; /* first tap of the next plane, as taps are sorted */
     }
     return rows;
 }

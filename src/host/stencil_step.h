@@ -23,7 +23,7 @@ typedef struct stn_step {
     stn_watch *watch;    /* is called between rows; NULL: none */
     int64_t live[3][2];  /* points outside [live[a][0], live[a][1]) of any axis are frozen */
     int pairing;         /* stn_step_pairing */
-    double divisor;      /* of the sums; 1: none */
+    double divisor;      /* sums are divided by it; 1: no division */
     /* Lines are of doubles (STN_ELEMENT_F64), of floats or of bytes (STN_ELEMENT_U8); sums are
      * rounded or truncated to that type. */
     stn_element line;

@@ -9,7 +9,7 @@
 #include "base/half.h"
 
 #define MOST_INSTRUCTIONS (1 << 17)
-#define PIECE_BYTES 2048 /* of a row of results: a few dozen of them stay in a typical L2 cache */
+#define PIECE_BYTES 2048 /* size of a row of results: a few dozen rows stay in a typical L2 cache */
 #define ALIGNED 64
 
 /* ---- making it */
@@ -85,7 +85,7 @@ void stn_host_rows_clear(stn_host_rows *rows) {
 typedef struct leaf {
     const stn_host_rows *rows;
     const stn_system_variable *variable;
-    const char *base; /* of the grid */
+    const char *base; /* first point of the grid */
 } leaf;
 
 static size_t width(const stn_host_rows *rows) { return rows->task->dtype == STN_F64 ? sizeof(double) : sizeof(float); }

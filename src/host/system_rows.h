@@ -18,7 +18,7 @@ typedef struct stn_host_rows {
     const stn_system_task *task; /* borrowed */
     const stn_system_kernels *kernels;
     stn_system_program program;
-    int *row;       /* of each instruction, in the scratch memory */
+    int *row;       /* row in the scratch memory of each instruction */
     int64_t points; /* per piece */
     int before;     /* points in a row before the piece's first */
     size_t bytes;   /* per row */

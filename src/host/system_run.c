@@ -35,7 +35,7 @@ typedef struct pass {
     const stn_system_equation *equation;
     stn_host_sources sources;
     char *next, *scratch;
-    int64_t pieces, shares; /* of all rows of all grids */
+    int64_t pieces, shares; /* number of pieces of all rows of all grids, and of shares */
     int64_t begin[3], end[3];
 } pass;
 

@@ -7,7 +7,7 @@
 #include "io/npy.h"
 
 typedef struct scanner {
-    const char *name; /* of the file, for messages */
+    const char *name; /* the file's name, for messages */
     const char *at, *end;
     stn_error *error;
     bool complex_too;

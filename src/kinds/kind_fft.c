@@ -102,8 +102,9 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
     to->number(to->user, "alignment", fft->alignment);
 }
 
-/* The reference is cuFFT, which is independent of our kernels; or else, or where it does not run,
- * the last candidate of fft, which supports all transforms. */
+/* The reference is cuFFT, since it is independent of our kernels. If it is missing or does not
+ * support the transform, the reference is the last candidate of fft, which supports all
+ * transforms. */
 static stn_status reference_candidate(const stn_plan *plan, int *which, const stn_strategy **chosen,
                                       stn_candidate *candidate, stn_error *error) {
     static const stn_strategy *const references[] = {&stn_fft_strategy_cufft, &stn_fft_strategy_fft, NULL};

@@ -98,8 +98,9 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
     to->text(to->user, "tolerance", tolerance);
 }
 
-/* The reference is cuFFT with cuBLAS, which are independent of our kernels; or else, or where they
- * do not run, fno. The last candidate of either is the most exact one, with nothing fused. */
+/* The reference is cuFFT with cuBLAS, since they are independent of our kernels. If they are
+ * missing or do not support the layer, it is fno. The last candidate of either strategy is the most
+ * exact one, which fuses nothing. */
 static stn_status reference_candidate(const stn_plan *plan, int *which, const stn_strategy **chosen,
                                       stn_candidate *candidate, stn_error *error) {
     static const stn_strategy *const references[] = {&stn_layer_strategy_cublas, &stn_layer_strategy_fno, NULL};

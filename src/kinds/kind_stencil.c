@@ -157,7 +157,7 @@ static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_ca
     const double runs = (double)plan->task.snapshots;
     result->bytes *= runs, result->flops *= runs, result->launches *= runs, result->seconds *= runs;
     result->model *= runs;
-    result->error *= runs; /* of the last snapshot: each run continues from the one before */
+    result->error *= runs; /* The last snapshot has the errors of all runs. */
 }
 
 static double least_seconds(const stn_plan *plan, const stn_strategy *row) {

@@ -66,14 +66,14 @@ typedef struct stn_system_node {
 typedef struct stn_system_side {
     stn_boundary_kind kind; /* STN_REFLECT or STN_MIRROR if odd */
     bool odd;
-    double value; /* of STN_CONSTANT */
+    double value; /* for STN_CONSTANT */
 } stn_system_side;
 
 typedef struct stn_system_variable { /* a field or a coefficient */
     char name[STN_SYSTEM_NAME];
     stn_system_side side[3][2]; /* canonical axes: axis 2 is the fastest */
     int levels;                 /* of a field */
-    bool has_value;             /* of a coefficient: the text gives it a number */
+    bool has_value;             /* the text gives the coefficient a number */
     double value;
 } stn_system_variable;
 

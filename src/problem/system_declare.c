@@ -9,7 +9,7 @@
 #include "base/number.h"
 
 #define MAX_STENCILS 64
-#define MAX_TAPS 4096 /* of a stencil written as taps */
+#define MAX_TAPS 4096 /* largest number of taps of a stencil that is written as taps */
 
 /* ---- names ----------------------------------------------------------------------------------- */
 

@@ -1,9 +1,9 @@
 /* A task: the canonical form of a stencil problem, as strategies see it: validated, on three axes,
  * with all defaults filled in.
  *
- * Missing slow axes come first, with extent 1: a 1D problem has n = {1, 1, nx}, a 2D one {1, ny,
- * nx}; offsets likewise. So axis 2 is always the fastest, and a loop over three axes serves every
- * rank. */
+ * Missing slow axes come first, with extent 1: a 1D problem has n = {1, 1, nx}, a 2D problem {1,
+ * ny, nx}, and offsets have the same order. So axis 2 is always the fastest, and one loop over
+ * three axes works for every rank. */
 #ifndef STN_PROBLEM_TASK_H
 #define STN_PROBLEM_TASK_H
 #include <stdbool.h>
@@ -23,7 +23,7 @@ typedef struct stn_task {
     /* The number types of the input and of the output; STN_ELEMENT_DTYPE if it is the dtype's. */
     stn_element in_element, out_element;
     unsigned normalized;     /* stn_normalized bits; 0: none */
-    double divisor;          /* of the last step's values; 1: none */
+    double divisor;          /* divides the values of the last step; 1: no division */
     uint64_t steps;          /* at least 1: steps of the run, or between two snapshots */
     uint64_t snapshots;      /* states kept, one after each `steps` steps; 1: only the last */
     int64_t snapshot_stride; /* elements of the output between two snapshots */
@@ -72,7 +72,7 @@ int64_t stn_fold(int64_t i, int64_t n, const stn_boundary sides[2]);
 /* The larger of the two reaches along an axis. */
 int stn_task_reach(const stn_task *task, int axis);
 /* Do taps reach further than STN_MAX_RADIUS, or further past a side than an axis has points, so
- * that an index is folded repeatedly? Only the host strategy serves them. */
+ * that an index is folded repeatedly? Only the host strategy supports such a task. */
 bool stn_task_needs_host(const stn_task *task);
 /* Are the weights symmetric along this axis? */
 bool stn_task_is_symmetric(const stn_task *task, int axis);

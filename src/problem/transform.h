@@ -21,14 +21,14 @@ typedef struct stn_fft_side {
 typedef struct stn_fft {
     stn_transform_kind kind;
     bool inverse;    /* the sign of the exponent is + */
-    bool orthogonal; /* of cosine and sine transforms */
+    bool orthogonal; /* stn_transform.orthogonal */
     int rank;
-    int64_t n[3]; /* points of the transform, of its real side if there is one */
+    int64_t n[3]; /* points; R2C and C2R: real numbers */
     int64_t batch;
     stn_fft_side in, out;
     stn_dtype dtype;
     bool f16_sums; /* only with STN_F16 */
-    double scale;  /* of this direction */
+    double scale;  /* factor of the results */
     bool in_place;
     int alignment; /* bytes, a power of two, at least one element's size */
 } stn_fft;

@@ -47,7 +47,7 @@ static void break_up(team_ranks *ranks, int failed_rank, const stn_error *why) {
     stn_mpi_keep_open();
 }
 
-/* True if the request is complete, also with an error, which is then in *problem. */
+/* True if the request has ended. If it failed, *problem has the error. */
 static bool is_done(const team_ranks *ranks, stn_mpi_handle *request, int *problem) {
     int flag = 0;
     *problem = ranks->mpi.call.test(request, &flag, ranks->mpi.ignore);
@@ -155,7 +155,8 @@ static stn_status check_time(team_ranks *ranks, const pending *list, int count, 
     return STN_OK;
 }
 
-/* Without heartbeats, a rank that waits for another rank cannot be told from one that has died. */
+/* Fails because awaited ranks did not answer. Without heartbeats a rank that waits for another one
+ * looks like one that has died, so the message names all awaited ranks. */
 static stn_status lose_one_of(team_ranks *ranks, const bool *awaited, stn_error *error) {
     stn_text names = STN_TEXT_EMPTY;
     stn_error why = {0};

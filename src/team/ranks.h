@@ -5,8 +5,9 @@
  * If a process that another one waits for sends nothing within the limit, it has died or hangs. The
  * process that notices this tells all others, and every call fails from then on.
  *
- * With NCCL alone there are no heartbeats, and nobody is told: a process that waits for longer than
- * the limit fails. With MPI, NCCL may carry the exchanges between GPUs. */
+ * With NCCL alone there are no heartbeats, and no process can report a failure to the others: a
+ * process that waits for longer than the limit fails. With MPI, NCCL may carry the exchanges
+ * between GPUs. */
 #ifndef STN_TEAM_RANKS_H
 #define STN_TEAM_RANKS_H
 #include "team/mpi.h"
@@ -38,8 +39,9 @@ typedef struct team_message {
 /* Sends and receives all of them. */
 stn_status team_ranks_transfer(team_ranks *ranks, const team_message *messages, int count, stn_error *error);
 
-/* For long computations, at least every 0.2 s: sends heartbeats and receives those of others.
- * False: another rank failed, so stop; team_ranks_transfer and team_ranks_agree return why. */
+/* Sends heartbeats and receives those of others; long computations must call it at least every 0.2
+ * s. False: another rank failed, and the computation should stop; the next team_ranks_transfer or
+ * team_ranks_agree returns the reason. */
 bool team_ranks_poll(team_ranks *ranks);
 
 /* Checks a wait, which began at `begin`, for the ranks r with awaited[r]: fails if one of them has
@@ -48,8 +50,8 @@ stn_status team_ranks_check(team_ranks *ranks, const bool *awaited, double begin
 /* The pause between two polls: none at first, then a yield, then a sleep. */
 void team_rest(unsigned polls);
 
-/* A failure of this rank between two agreements: tells all others, which fail too. Returns the
- * status. */
+/* Reports a failure of this rank between two agreements to all others, which then fail too. Returns
+ * the status. */
 stn_status team_ranks_fail(team_ranks *ranks, stn_status status, stn_error *error);
 
 /* All ranks call it, and all get the same result: the status and sentence of the lowest rank whose
@@ -105,8 +107,8 @@ struct team_ranks {
     decision decision;
 };
 
-/* Declares a rank lost that has not answered for so many seconds, and tells all others. how: "has
- * not answered for". */
+/* Declares a rank lost that has not answered for `seconds`, and reports this to all others. how:
+ * the verb of the message, such as "has not answered for". */
 stn_status team_lose(team_ranks *ranks, int peer, const char *how, double seconds, stn_error *error);
 /* The failure that broke the team. */
 stn_status team_already_broken(const team_ranks *ranks, stn_error *error);

@@ -13,7 +13,7 @@
 #include "plan/plan.h"
 #include "team/nccl.h"
 
-#define LINK_BYTES ((size_t)32 << 20) /* of the copy that is timed */
+#define LINK_BYTES ((size_t)32 << 20) /* size of the copy that is timed */
 /* Assumed bytes/s of a copy between members on the host. */
 #define HOST_BANDWIDTH 5e9
 #define LATENCY 20e-6 /* assumed seconds of an exchange between members on the host */

@@ -34,7 +34,7 @@ struct stn_team {
     double latency;        /* seconds of the smallest exchange, with its waits */
     int enqueues;          /* GPUs that this process enqueues work on */
     uint64_t between;      /* for measurements: steps between exchanges of all plans; 0: chosen */
-    team_overlap overlap;  /* of all plans */
+    team_overlap overlap;  /* for all plans */
     bool transforms;       /* for tests: use transforms for all runs that allow them */
     int fft_chunks;        /* for measurements: chunks of exchanges of transforms; 0: chosen */
     team_member *member;   /* owned; those of other processes are empty */
@@ -78,9 +78,9 @@ struct stn_team_plan {
     int rank, members;
     bool has_source, in_place;
     int64_t batch, row_bytes; /* row: one index of the slowest axis, one grid */
-    int64_t rows, reach;      /* of the whole grid; of one step along the slowest axis */
+    int64_t rows, reach;      /* rows of the whole grid; reach of one step along the slowest axis */
     bool wraps;               /* the first member and the last one are neighbours */
-    uint64_t steps, between;  /* of the run; between two exchanges */
+    uint64_t steps, between;  /* steps of the run; steps between two exchanges */
     bool overlaps;            /* exchanges overlap with the computation of interiors */
     uint64_t most;            /* largest `between` that is allowed; 0: any */
     double predicted;         /* seconds */
@@ -158,7 +158,8 @@ stn_status team_watch_cancelled(const stn_team_plan *plan, stn_status status, st
 stn_status team_watch_end(const stn_team_plan *plan, stn_status status, stn_error *error);
 
 /* ---- team_run.c */
-/* Records a failure of this process; the run continues if the other processes cannot be told. */
+/* Records a failure of this process, and returns STN_OK if the run must continue because the
+ * failure cannot be reported to the other processes now. */
 stn_status team_note(stn_team_plan *plan, stn_status status);
 /* Steps of launch number i. */
 static inline uint64_t team_steps_of(const stn_team_plan *plan, uint64_t launch) {

@@ -23,8 +23,8 @@ typedef struct team_stage {
 } team_stage;
 
 typedef struct team_fft_part {
-    int64_t first, rows;     /* of axis 0; whole transforms if the batch is divided */
-    int64_t column, columns; /* of axis 1 */
+    int64_t first, rows;     /* own indices of axis 0, or transforms if the batch is divided */
+    int64_t column, columns; /* own indices of axis 1 */
     team_stage local, across;
     /* On the member's device, owned: grids of rows, allocated when they are needed; columns. */
     void *grid[2], *transposed;
@@ -39,8 +39,8 @@ typedef struct team_fft {
     bool in_place;       /* the caller's input and output are the same */
     bool local_in_place; /* the transforms of local axes are in place */
     int64_t rows, columns, inner;
-    int64_t row_chunk, column_chunk; /* indices of a chunk, equal for all members */
-    int64_t in_row, out_row, row;    /* bytes of a row: of the input, the output, the spectrum */
+    int64_t row_chunk, column_chunk; /* number of indices in a chunk, equal for all members */
+    int64_t in_row, out_row, row;    /* bytes of a row of the input, the output, the spectrum */
     int64_t element;                 /* bytes of a complex number */
     double exchange_seconds;         /* predicted, of one exchange */
     team_fft_part *part;             /* owned; one per member */
@@ -60,7 +60,7 @@ stn_status team_fft_make(stn_team *team, const stn_fft *whole, const stn_plan_op
 void team_fft_destroy(stn_team_plan *plan); /* also half built; NULL is fine */
 void team_fft_describe(const stn_team_plan *plan, stn_text *words);
 stn_status team_fft_local(const stn_team_plan *plan, int member, size_t *first, size_t *rows);
-const char *team_fft_strategy(const stn_team_plan *plan, int m); /* of a member's local axes */
+const char *team_fft_strategy(const stn_team_plan *plan, int m); /* for the local axes */
 /* Grid number i of a member's rows, allocated on first use. */
 stn_status team_fft_grid(const stn_team_plan *plan, int m, int i, void **grid, stn_error *error);
 

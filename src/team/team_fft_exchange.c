@@ -15,9 +15,10 @@
 #include "base/error.h"
 #include "team/team_fft.h"
 
-/* Rows of a member's grid of rows, in columns of another member, of all transforms of the batch. */
+/* A block: the elements of some rows of member m that lie in some columns of member q, of all
+ * transforms of the batch. */
 typedef struct block {
-    int m, q; /* whose rows; whose columns */
+    int m, q; /* the member of the rows; the member of the columns */
     int64_t row, rows, column, columns;
 } block;
 
@@ -126,7 +127,7 @@ static stn_status pack_all(const stn_team_plan *plan, const team_fft_grids *grid
     const team_fft *fft = plan->fft;
     const int own = plan->team->own;
     const team_fft_part *part = &fft->part[own];
-    const bool of_rows = packs != back; /* this side of the exchange is its rows */
+    const bool of_rows = packs != back; /* this process copies from or to its rows, not columns */
     *all = 0;
     for (int peer = 0; peer < plan->members; peer++) {
         const block b = block_of(fft, of_rows ? own : peer, of_rows ? peer : own, rows, columns);

@@ -36,8 +36,9 @@ static int64_t side_bytes(const stn_fft *fft, const stn_fft_side *side, int axis
     return bytes;
 }
 
-/* The indices of a chunk, equal for all members; `largest` is the most that a member has. Chunks of
- * rows of real numbers begin at even rows, since transforms begin at complex numbers. */
+/* The number of indices in a chunk, equal for all members; `largest` is the largest number of
+ * indices of a member. Chunks of rows of real numbers begin at even rows, since transforms begin at
+ * complex numbers. */
 static int64_t each_of(const stn_team *team, int64_t largest, int64_t bytes, bool even) {
     int64_t chunks = team->fft_chunks;
     if (!chunks) chunks = team->on_host || team->ranks ? 1 : stn_min(MOST_CHUNKS, largest * bytes / CHUNK_BYTES);
@@ -210,7 +211,7 @@ static bool same_strides(const stn_fft_side *a, const stn_fft_side *b) {
     return !memcmp(a->stride, b->stride, sizeof a->stride) && a->batch_stride == b->batch_stride;
 }
 
-/* The transform of the options' struct, which must be dense. */
+/* Reads and checks the caller's structs; the transform must be dense. */
 static stn_status read_given(const stn_transform *given, const stn_plan_options *given_options, stn_fft *fft,
                              stn_plan_options *options, stn_error *error) {
     stn_transform t;

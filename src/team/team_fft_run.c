@@ -75,8 +75,9 @@ static stn_status await_copies(const stn_team_plan *plan, stn_error *error) {
     return await_marks(plan, error);
 }
 
-/* Sends rows to columns (unless this is done already), transforms these, and sends them back: one
- * chunk of columns after another, each sent out while the one before it is transformed. */
+/* Exchanges rows for columns (unless this is done already), transforms the columns, and exchanges
+ * them for rows: one chunk of columns after another, each exchanged while the previous one is
+ * transformed. */
 static stn_status columns_stage(const stn_team_plan *plan, const team_fft_grids *grids, bool receives,
                                 stn_error *error) {
     const team_fft *fft = plan->fft;
@@ -132,8 +133,8 @@ static stn_status transform(const stn_team_plan *plan, const team_fft_grids *gri
 
 /* ---- the caller's arrays --------------------------------------------------------------------- */
 
-/* One pointer to arrays in host memory (in a team of processes: this one's part), or one to each
- * member's part. */
+/* The caller's pointers: one to an array in host memory (in a team of processes, this process's
+ * part), or one to each member's part. */
 typedef struct arrays {
     bool whole;
     const void *const *in;
@@ -171,8 +172,9 @@ static stn_status move_rows(const stn_team_plan *plan, const arrays *caller, int
     return STN_OK;
 }
 
-/* The pointers of a member's stages. If `staged`, its input and output are grids of the plan: so
- * whole arrays are divided, and outputs of processes are written after all have computed theirs. */
+/* Sets the pointers of a member's stages. If `staged`, its input and output are grids of the plan.
+ * This is needed for whole arrays, which must be divided, and in a team of processes, whose outputs
+ * are written only after all have computed theirs. */
 static stn_status choose_grids(const stn_team_plan *plan, const arrays *caller, bool staged, int m,
                                team_fft_grids *grids, stn_error *error) {
     const team_fft *fft = plan->fft;

@@ -414,7 +414,7 @@ static bool transforms_gain(stn_team_plan *plan, const stn_problem *problem, con
 
 static stn_status make_parts(stn_team_plan *plan, const stn_problem *problem, const stn_plan_options *options,
                              bool transforms, stn_error *error) {
-    /* Members of one process take halos instead if, for example, a cuFFT cannot be used. */
+    /* A team in one process exchanges halos instead if, for example, cuFFT cannot be used. */
     const stn_status made = transforms ? team_spectral_make(plan, problem, options, &plan->spectral, error) : STN_OK;
     if (plan->team->ranks) STN_TRY(made);
     if (plan->spectral) {

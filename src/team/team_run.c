@@ -31,8 +31,8 @@ stn_status team_copy_rows(const team_member *member, bool whole, bool comes, voi
     return stn_device_copy(member->context->device, to, from, bytes, stn_lane_stream(member->lane), error);
 }
 
-/* Copies a part's own rows of all grids from the caller's to `grid`, or (back) in the other
- * direction. */
+/* Copies a part's own rows of all grids of the batch: from the caller's array `given` to the
+ * member's grid, or, if `given` is NULL, from the grid to the caller's array `back`. */
 static stn_status move_part(const stn_team_plan *plan, int m, bool whole, const void *given, void *back, void *grid,
                             stn_error *error) {
     const team_part *part = &plan->part[m];
@@ -50,8 +50,9 @@ static stn_status move_part(const stn_team_plan *plan, int m, bool whole, const 
     return STN_OK;
 }
 
-/* Records a failure of this process. By NCCL alone no other process can be told of it, so that the
- * exchanges go on, without computation, until the agreement at the end of the run. */
+/* Records a failure of this process. With NCCL alone it cannot be reported to the other processes
+ * now, so this process continues the exchanges, without computation, until the agreement at the end
+ * of the run. */
 stn_status team_note(stn_team_plan *plan, stn_status status) {
     const team_ranks *ranks = plan->team->ranks;
     if (!ranks || ranks->has_mpi || ranks->broken) return status;

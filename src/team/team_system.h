@@ -6,7 +6,7 @@
 #include "base/arith.h"
 #include "team/team.h"
 
-enum { TEAM_SYSTEM_ALIGNMENT = 256 }; /* bytes; of a member's memory */
+enum { TEAM_SYSTEM_ALIGNMENT = 256 }; /* alignment of a member's memory in bytes */
 
 typedef struct team_system_part {
     /* Sources in the part and its halos, and receivers in the part. Their `index` counts from the
@@ -16,7 +16,7 @@ typedef struct team_system_part {
     stn_system_point *receivers; /* their `channel` is their index in this list */
     size_t *channels;            /* channels of the task that the sources use */
     size_t nchannels;
-    size_t *record_of; /* of each receiver: its index among the receivers of the whole task */
+    size_t *record_of; /* index of each receiver among the receivers of the whole task */
     /* On the member's device, for each launch: [steps][nchannels], and
      * [steps / record_every][batch][nreceivers], at team_system_amplitude_bytes and
      * team_system_record_bytes from each other. */
@@ -31,10 +31,10 @@ typedef struct team_system {
     bool spreads[STN_SYSTEM_MAX_FIELDS], coefficient_spreads[STN_SYSTEM_MAX_COEFFICIENTS];
     /* Whether some assignment reads a .next at another index of that axis than the assigned one. */
     bool chains;
-    uint64_t record_every;  /* of the members: divides the task's and a launch's steps */
-    uint64_t launch;        /* of the present execution */
-    bool has_coefficients;  /* the members have those of the last execution */
-    const double *numbers;  /* of the present execution; NULL: the text's */
+    uint64_t record_every;  /* steps between records of the members (record_every_of) */
+    uint64_t launch;        /* number of the launch in the present execution */
+    bool has_coefficients;  /* the members have the coefficients of the last execution */
+    const double *numbers;  /* coefficients of this execution; NULL: those of the text */
     team_system_part *part; /* owned; one for each member of the plan */
 } team_system;
 

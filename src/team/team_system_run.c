@@ -18,7 +18,7 @@ enum { TAG_RECORDS = 2 }; /* after those of halos, which are the numbers of side
 typedef struct caller {
     bool whole;
     int count;
-    stn_system_arrays *arrays; /* index: that of arrays_of */
+    stn_system_arrays *arrays; /* indexed by arrays_of */
 } caller;
 
 static const stn_system_arrays *arrays_of(const stn_team_plan *plan, const caller *given, int m) {
@@ -205,7 +205,7 @@ static void add_records(const stn_team_plan *plan, char *const *values, void *re
     const stn_system_task *task = &system->task;
     const uint64_t steps = plan->steps * task->states, every = system->record_every;
     const size_t channels = (size_t)task->receiver_channels, batch = (size_t)task->batch;
-    size_t at[TEAM_MOST_RANKS] = {0}; /* of each member: its next receiver */
+    size_t at[TEAM_MOST_RANKS] = {0}; /* the next receiver of each member */
     memset(records, 0, (size_t)(steps / task->record_every) * batch * channels * team_system_point_size(system));
     for (size_t k = 0; k < task->nreceivers; k++) {
         const stn_system_point *point = &task->receivers[k];

@@ -14,7 +14,7 @@ struct team_watch {
     stn_progress_fn progress;
     void *user;
     stn_watch told;
-    team_ranks *ranks;      /* NULL: of one process */
+    team_ranks *ranks;      /* NULL: the team is in one process */
     bool has_gpus;          /* members of this process are GPUs */
     uint64_t reached, more; /* steps before the present launch; steps of this launch */
     int member, members;    /* the member that computes; the number of members of this process */
