@@ -132,8 +132,8 @@ def _copy(x: np.ndarray, out: Optional[np.ndarray], dtype: np.dtype) -> np.ndarr
 def _rounded(made: np.ndarray, out: Optional[np.ndarray], dtype: np.dtype, of_whole: bool) -> np.ndarray:
     """The sums converted to the dtype of the result, as a filter converts them.
 
-    of_whole: sums of whole numbers, of which those that differ from a whole number only by rounding
-    errors are not truncated to the next one."""
+    With `of_whole` the terms were integers: a sum that differs from an integer only by rounding
+    errors is then that integer, and is not truncated to the next one."""
     if dtype.kind in 'biu':
         if of_whole:
             nearest = np.rint(made)
@@ -185,7 +185,7 @@ def _on_device(x: Any, view: View, key: Tuple, make: Maker, target: Any, dtype: 
 
 
 def _as_it_is(rank: int) -> Pass:
-    """The identity: a pass for calls whose every sigma or size leaves the array unchanged."""
+    """The identity pass, for calls in which no sigma or size changes the array."""
     return Pass(Taps(np.zeros((1, 1), np.int64), np.ones(1)), (rank - 1,), [WRAP])
 
 

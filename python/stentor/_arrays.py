@@ -317,7 +317,7 @@ def _open_dlpack(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
 
 
 def weights_of(weights: Any) -> np.ndarray:
-    """Weights as a NumPy array. Of an array on a GPU, which is waited for, it is a copy."""
+    """Weights as a NumPy array; weights on a GPU are copied, after a wait for their stream."""
     opened = open_array(weights, 'weights')
     if isinstance(opened, Host):
         return opened.array

@@ -19,7 +19,7 @@ def _shares(length: int, devices: Sequence[int]) -> List[Tuple[int, slice]]:
 
 
 def _all_at_once(function: Callable, shares: Sequence[Tuple[int, slice]]) -> List[Any]:
-    """Results for all shares, a thread each; raises the first error when all have ended."""
+    """Computes the results of all shares, each in a thread; raises the first error at the end."""
     with ThreadPoolExecutor(len(shares)) as pool:
         return [each.result() for each in [pool.submit(function, device, share) for device, share in shares]]
 

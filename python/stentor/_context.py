@@ -73,7 +73,7 @@ class Context:
         check(status, error)
 
     def wait(self) -> None:
-        """Waits for all work on the device, in all streams, also in destroyed ones.
+        """Waits for all work on the device: in all streams, even those that have been destroyed.
 
         It frees a small allocation, which synchronizes the device."""
         made, error = ffi.new('void **'), new_error()

@@ -78,7 +78,7 @@ def _layout_of(tensor: Any) -> Layout:
 
 
 class Checked:
-    """Another library's array; its export refuses a tensor that cannot be.
+    """Another library's array, whose export is checked before NumPy reads it.
 
     NumPy would present a tensor with a null data pointer as uninitialised memory."""
 

@@ -142,8 +142,8 @@ def _cast_uint64(array: np.ndarray) -> np.ndarray:
 class Wide:
     """A pass beyond the library's limits, run on the array extended past its sides.
 
-    Its taps reach further than the library allows, or are too many. They are split into groups,
-    each around a centre of its own, whose results are added."""
+    Its taps reach further than the library allows, or there are too many of them. They are split
+    into groups, each around a centre of its own, and the results of the groups are added."""
 
     def __init__(self, shape: Tuple[int, ...], each: Pass):
         self.reach, self.given = each.taps.reach(), each
@@ -578,10 +578,10 @@ class HostFilter:
 class DeviceFilter(Prepared):
     """Passes over arrays of one layout on a GPU.
 
-    `dtype` is that of the output. If it is of whole numbers, so are the results of all passes, as
-    on the host and in scipy; otherwise they keep the dtype of the arithmetic. `overlap` says that
-    the output may share memory with the input. With `normalized`, bits of stn_normalized, the
-    passes of a step hand pairs to one another; the output is then of floating-point numbers."""
+    `dtype` is the output's. If it is an integer type, the results of all passes have this type, as
+    on the host and in scipy; otherwise they have the dtype of the arithmetic. `overlap` says that
+    the output may share memory with the input. With `normalized` (bits of stn_normalized), a pass
+    gives pairs to the next pass of the same step; the output is then a floating-point array."""
 
     def __init__(self, view: View, target: Layout, dtype: str, alignment: int, passes: List[Pass], steps: int, overlap: bool,
                  local: Optional[bool] = None, normalized: int = 0):

@@ -17,7 +17,7 @@ from ._stencil import Taps, taps_of
 from ._words import step_count, whole
 
 ORDERS = 64  # the highest order of derivatives
-LONGEST = 1024  # a smaller radius, in points, allows to find a cached call by its weights
+LONGEST = 1024  # radius in points below which cached calls are found by their weights
 Mode = Union[str, Sequence[Any]]
 Numbers = Union[float, Sequence[float]]
 

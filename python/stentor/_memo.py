@@ -27,7 +27,7 @@ MOST_SPARE = 1 << 25  # bytes
 def recall(key):
     """The cached entry of a key, or None.
 
-    None also for an unhashable key, whose arguments are checked later."""
+    The result is also None if the key cannot be hashed; its arguments are checked later."""
     try:
         found = _prepared.get(key)
     except TypeError:

@@ -133,9 +133,9 @@ def namespace_of(x: Any, what: str) -> Namespace:
 
 
 def rest_of(library: str, own: str) -> Callable[[str], Any]:
-    """The `__getattr__` of our module `own`: names that it lacks are those of scipy's module.
+    """The `__getattr__` of our module `own`: finds names that it lacks in scipy's module.
 
-    So the import line is all that changes in code that calls other functions of scipy's too."""
+    Code that also calls other functions of scipy's module then needs no change but the import."""
     def found(name: str) -> Any:
         if not name.startswith('_') and name != 'torch':  # a module of ours
             try:

@@ -105,7 +105,7 @@ class Plan:
             raise TypeError(unknown_argument(*unknown))
         if accuracy not in ('global', 'local'):
             raise ValueError(f"accuracy is {said(accuracy)}: give 'global' or 'local'")
-        self._shape = self._whole = shape_of(shape)  # _shape: of this process's part
+        self._shape = self._whole = shape_of(shape)  # _shape becomes this process's part
         self._type = number_type(dtype)
         # The dtype of arrays on the host, where bfloat16 does not exist.
         self._dtype = np.dtype('float32' if self._type == 'bfloat16' else self._type)

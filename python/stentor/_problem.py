@@ -164,8 +164,8 @@ class Request(NamedTuple):
     has_source: bool = False
     tolerance: float = 0.0
     local: Optional[bool] = False  # None: Sweep chooses by the predicted time
-    # The number types of both arrays, '' for `dtype`, which is then that of the arithmetic; and the
-    # number by which the result is divided before it becomes whole numbers.
+    # The number types of both arrays. '' is `dtype`, the type of the arithmetic. `divisor` divides
+    # the result before it is converted to integers.
     source_type: str = ''
     target_type: str = ''
     divisor: float = 1.0

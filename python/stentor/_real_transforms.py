@@ -275,7 +275,7 @@ def _several(x: Any, kind: Any, s: Any, axes: Any, norm: Any, workers: Any, orth
 
 
 def _found(x: Any, kind: int, s: Any, axes: Any, norm: Any, orthogonal: Any, sine: bool, inverse: bool, given: Callable) -> Any:
-    """Runs a cached transform of a GPU array, or the call; `given` checks its sizes and axes."""
+    """Runs the cached transform of a GPU array, or a new one; `given` checks sizes and axes."""
     key = ('cosine', kind, frozen(s), frozen(axes), norm, orthogonal, sine, inverse, given)
     made = None if isinstance(x, np.ndarray) else quick(key, x)
     if made is not None:

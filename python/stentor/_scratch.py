@@ -39,7 +39,7 @@ class Prepared:
         return min(self.bytes, TABLES) if self.ordered else 2 * self.bytes
 
     def used_by(self, view: Any) -> Any:
-        """The object, which from now on runs on arrays that allocate as the one of `view`."""
+        """Prepares this object for arrays whose library allocates as that of `view`; returns it."""
         self.ordered = view.ordered
         return self
 

@@ -42,7 +42,7 @@ class SmallFilter:
 
     def __init__(self, dtype: np.dtype, runs: List[Run], keeps: bool):
         self.dtype, self._runs, self._keeps = dtype, runs, keeps
-        self._last: Tuple[Any, List[Any]] = None, []  # the last shape, and the problems of it
+        self._last: Tuple[Any, List[Any]] = None, []  # the last shape, and its problems
 
     def __call__(self, x: np.ndarray, out: Optional[np.ndarray] = None, weights: Optional[np.ndarray] = None) -> np.ndarray:
         """The filtered array: a new array, or `out`.

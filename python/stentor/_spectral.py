@@ -72,7 +72,7 @@ def spectral_conv(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Te
 
 
 def _in_a_plans_type(x: torch.Tensor, like: torch.dtype = torch.complex64) -> torch.Tensor:
-    """The tensor, in the precision of the complex type `like` if there are no plans for its own."""
+    """The tensor; if its type has no plans, it is converted to the precision of `like`."""
     return x if x.dtype in _WEIGHTS else x.to(like if x.is_complex() else _PAIRS.get(like, torch.float32))
 
 
@@ -370,7 +370,7 @@ class SpectralConv(torch.nn.Module):
     {'bias': (5, 1, 1), 'weight.tensor': (3, 5, 8, 5)}
     """
 
-    _version = 2  # written to each state_dict; those of neuraloperator have 1
+    _version = 2  # the version in each state_dict; neuraloperator writes 1
 
     def __init__(self, in_channels: int, out_channels: int, n_modes: Union[int, Sequence[int]], complex_data: bool = False,
                  max_n_modes: Union[None, int, Sequence[int]] = None, bias: bool = True, separable: bool = False,
@@ -413,7 +413,7 @@ class SpectralConv(torch.nn.Module):
             self.weight.to(device)
         values = std * torch.randn(out_channels, *[1] * self.order, device=device) if bias else None
         self.bias = torch.nn.Parameter(values) if values is not None else None
-        self._from_elsewhere = False  # loaded from a state_dict that was not written here?
+        self._from_elsewhere = False  # True: loaded from a state_dict of another library
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: dict, *rest: Any) -> None:
         if any(name.startswith(prefix + 'weight.') for name in state_dict):
@@ -506,7 +506,8 @@ class SpectralConv(torch.nn.Module):
         return sizes
 
     def _warn(self, x: torch.Tensor, sizes: Tuple[int, ...]) -> None:
-        """Warns once, of data for which weights of the release 2.0.0 give other results here."""
+        """Warns once if weights trained with neuraloperator 2.0.0 give other results for this
+        data."""
         global _warned
         several = self.order > 1
         odd = x.shape[2:] if self.complex_data else x.shape[2:-1]

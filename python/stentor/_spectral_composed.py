@@ -37,7 +37,7 @@ def _forward(x: torch.Tensor, real: bool, norm: str) -> torch.Tensor:
 
 
 def _inverse(spectrum: torch.Tensor, sizes: Sequence[int], real: bool, norm: str) -> torch.Tensor:
-    """The inverse transform, of real data with the same result on every device.
+    """The inverse transform; real data have the same result on every device.
 
     The imaginary parts of frequencies 0 and n / 2 of the last axis have no meaning in a real
     transform, and cuFFT's transform of several axes does not leave them out."""

@@ -83,7 +83,7 @@ def stencil(x: torch.Tensor, weights: torch.Tensor, boundary: Union[str, Sequenc
 def _at_once(x: torch.Tensor, weights: torch.Tensor, boundary: Union[str, Sequence], steps: int) -> torch.Tensor:
     """Runs the operator without PyTorch's dispatcher.
 
-    Of a repeated problem, only the values of the weights are read again."""
+    If a problem is repeated, only the values of its weights are read again."""
     device = x.get_device()
     key = ('stencil', boundary, steps, x.shape, x.dtype, device, weights.shape, weights.dtype)
     prepared = recall(key)
@@ -136,8 +136,8 @@ def _check(x: torch.Tensor, weights: torch.Tensor, steps: int) -> None:
 def _values(weights: torch.Tensor) -> bytes:
     """The current values of the weights, as bytes of float64 numbers.
 
-    They are read in each call, and on a GPU waited for: a tensor's version counter does not record
-    writes through `.data`, NumPy, DLPack, a CUDA graph's replay or a collective."""
+    They are read in each call, which on a GPU waits for them, because a tensor's version counter
+    does not record writes through `.data`, NumPy, DLPack, a CUDA graph's replay or a collective."""
     if weights.dtype is _float64 and weights.is_cpu and weights.is_contiguous():
         address = weights.data_ptr()
         if address:
