@@ -988,10 +988,11 @@ STN_API stn_status stn_filter_run(stn_context *context, const stn_problem *probl
 /* Wisdom: measured times of candidates, stored in the context's cache folder (see stn_plan_create),
  * which can be copied between folders and machines as a text with a checksum. An entry is about one
  * problem on one device and driver with the kernels of one library version. Plans look for their
- * own problem first, then for similar ones on the same model of device: extents, strides and batch
- * have the same powers of two up to 16 as divisors and differ by less than a factor of sqrt(2).
- * Entries of other kernels are kept and not used. Any number of processes may import, measure and
- * export at once without losing entries.
+ * own problem first, then for similar ones on the same model of device. In a similar problem,
+ * extents, strides and batch may differ by less than a factor of sqrt(2) if the same powers of two
+ * up to 16 divide them, and a number of steps above 64 by less than a factor of 2. Entries of other
+ * kernels are kept and not used. Any number of processes may import, measure and export at once
+ * without losing entries.
  *
  * Errors of all calls: STN_ERROR_IO if there is no cache folder, or if its wisdom cannot be read or
  * written, which then stays unchanged; STN_ERROR_OUT_OF_MEMORY. Several threads may make these
