@@ -33,21 +33,22 @@ typedef struct stn_fft_kernels {
     void (*twiddle)(stn_planes x, const stn_fft_number *coarse, stn_planes fine, int64_t count, int64_t lanes);
     /* The largest magnitude of each line's numbers; ignores NaN. */
     void (*largest)(stn_planes x, int64_t count, stn_fft_number *magnitude, int64_t lanes);
-    /* to_half: from the transform Z of h pairs of real numbers (even numbers as real, odd ones as
-     * imaginary parts) to the half spectrum of the 2h numbers, in place, points 0 to h. from_half:
-     * the reverse, times 2, which makes the inverse unscaled. roots: exp(-pi i k / h) for k <= h /
-     * 2. */
+    /* Converts, in place, the transform Z of h pairs of real numbers (even numbers are real parts,
+     * odd numbers imaginary parts) to the half spectrum of the 2h numbers, points 0 to h. roots:
+     * exp(-pi i k / h) for k <= h / 2. */
     void (*to_half)(stn_planes z, int64_t h, const stn_fft_number *roots, int64_t lanes);
+    /* The reverse of to_half, times 2, which makes the inverse transform unscaled. */
     void (*from_half)(stn_planes z, int64_t h, const stn_fft_number *roots, int64_t lanes);
-    /* Complex numbers from memory to planes, and back times a factor. Across: lines are contiguous,
-     * their points `step` apart. Along: points are contiguous, lines `stride` apart. */
+    /* Load complex numbers from memory to planes, and store planes times a factor. `_across`: point
+     * k of all lines is contiguous, and points are `step` apart. `_along`: the points of a line are
+     * contiguous, and lines are `stride` apart. */
     void (*load_across)(stn_planes to, const stn_fft_number *from, int64_t points, int64_t step, int64_t lanes);
     void (*load_along)(stn_planes to, const stn_fft_number *from, int64_t points, int64_t stride, int64_t lanes);
     void (*store_across)(stn_fft_number *to, stn_planes from, int64_t points, int64_t step, int64_t lanes,
                          stn_fft_number factor);
     void (*store_along)(stn_fft_number *to, stn_planes from, int64_t points, int64_t stride, int64_t lanes,
                         stn_fft_number factor);
-    /* Contiguous real numbers in memory, in lines `stride` apart: to real parts, and back. */
+    /* The same for lines of contiguous real numbers, `stride` apart: they are the real parts. */
     void (*load_reals)(stn_planes to, const stn_fft_number *from, int64_t points, int64_t stride, int64_t lanes);
     void (*store_reals)(stn_fft_number *to, stn_planes from, int64_t points, int64_t stride, int64_t lanes,
                         stn_fft_number factor);
