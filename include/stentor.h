@@ -367,8 +367,9 @@ typedef struct stn_problem {
     uint64_t steps; /* 0 means 1 */
     /* Allowed relative L2 error of the whole run, for values far from the dtype's limits; 0 allows
      * only the rounding of the dtype. With a tolerance a strategy may drop separable terms of the
-     * taps and use tensor cores in lower precision: TF32 for f32 if the tolerance is at least 5e-4
-     * (`lowrank` in 2D and 3D: 1e-3), and for f16 weights rounded to f16 if it is at least 1e-3.
+     * taps and use tensor cores in lower precision: for f32, TF32 if the tolerance is at least 5e-4
+     * (`lowrank` in 2D and 3D: 1e-3); for f16, weights that are rounded to f16 if it is at least
+     * 1e-3.
      * stn_plan_describe reports the chosen arithmetic. */
     double tolerance;
     int in_place;  /* non-zero: in and out will be the same pointer (same strides) */
@@ -520,10 +521,11 @@ STN_API void stn_plan_destroy(stn_plan *plan);
 
 /* Runs all steps from in to out, in stream order. Pointers are device pointers on a GPU context,
  * else host pointers (the call then returns when done and ignores stream). stream is a CUstream or
- * cudaStream_t, NULL for the default stream. in keeps its content unless the problem is in place;
- * otherwise no point of out may share a byte with a point of in (rows of in and out may alternate
- * in one array). After the first call, or the second with options.first_result, this allocates and
- * compiles nothing, does not synchronise (but see Online), and can be captured in a CUDA graph. */
+ * cudaStream_t, NULL for the default stream. Unless the problem is in place, in keeps its
+ * content, and no point of out may share a byte with a point of in (rows of in and out may
+ * alternate in one array). After the first call, or the second with options.first_result, this
+ * allocates and compiles nothing, does not synchronise (but see Online), and can be captured in a
+ * CUDA graph. */
 STN_API stn_status stn_plan_execute(stn_plan *plan, const void *in, void *out, void *stream, stn_error *error);
 
 /* The same with the caller's workspace of stn_plan_workspace_size bytes, aligned to 256. Plans
@@ -1068,7 +1070,7 @@ STN_API stn_status stn_nccl_make_id(void *id, stn_error *error);
  *                  (mpirun, srun, torchrun) tells it, else by its rank
  *   id             of STN_NCCL_ID_BYTES bytes, the same in all processes
  *   rank           of this process, from 0 to count - 1
- *   seconds        the limit of a wait for other processes during which nothing is exchanged; 0:
+ *   seconds        how long a call may wait for other processes without completing an exchange; 0:
  *                  $STENTOR_MPI_SECONDS, else 300. There are no heartbeats: a process is considered
  *                  lost when this limit passes, and the message names all that were waited for. If
  *                  stn_team_plan_execute fails in one process, the others learn this at the end of
@@ -1097,15 +1099,15 @@ typedef struct stn_team_plan stn_team_plan;
  * versions differ. */
 STN_API stn_status stn_team_plan_create(stn_team *team, const stn_problem *problem, const stn_plan_options *options,
                                         stn_team_plan **plan, stn_error *error);
-/* Makes a plan of a Fourier transform of 1 to 3 axes with global extents, all strides 0 (dense). A
- * batch of at least as many transforms as members is divided into whole transforms, and so are
- * transforms of one axis; stn_team_plan_local then counts transforms. Otherwise each transform is
- * divided along its first axis, in and out: the members transform the other axes of their rows,
- * exchange blocks (each sends most of its data to the others, twice), and transform the first axis
- * between the two exchanges. On the host results are bit-identical to those of one device, except
- * for lines that one device computes in another order; else they agree to rounding. f16 is rounded
- * once more, since the exchanged blocks are f16 too. stn_team_plan_execute takes inputs and
- * outputs, both of them, which are the same pointers if, and only if, the transform is in place.
+/* Makes a plan of a Fourier transform of 1 to 3 axes with global extents, all strides 0 (dense). If
+ * the transforms have one axis, or the batch has at least as many as the team has members, each
+ * member gets whole transforms, and stn_team_plan_local counts transforms. Otherwise each
+ * transform is divided along its first axis, in and out: the members transform the other axes of
+ * their rows, exchange blocks (each sends most of its data to the others, twice), and transform
+ * the first axis between the two exchanges. On the host results are bit-identical to those of one
+ * device, except for lines that one device computes in another order; else they agree to rounding.
+ * f16 is rounded once more, since the exchanged blocks are f16 too. stn_team_plan_execute needs
+ * both in and out: the same pointers if the transform is in place, different ones otherwise.
  * Errors: as stn_team_plan_create, with those of stn_plan_create_fft. */
 STN_API stn_status stn_team_plan_create_fft(stn_team *team, const stn_transform *transform,
                                             const stn_plan_options *options, stn_team_plan **plan, stn_error *error);
@@ -1114,14 +1116,15 @@ STN_API void stn_team_plan_destroy(stn_team_plan *plan); /* NULL is fine */
  * the member has no part. */
 STN_API stn_status stn_team_plan_local(const stn_team_plan *plan, int member, size_t *first, size_t *rows,
                                        stn_error *error);
-/* Runs all steps and returns when they are done. in[m], out[m], and with a source source[m] (else
- * source is NULL) are pointers of member m's device to its part, [batch][rows][other extents],
- * dense; entries of members without rows are ignored. In a team of processes each gives only its
- * own part, as in[0], out[0] and source[0]. in[m] may be out[m] if the problem is in place, and is
- * kept otherwise. Members also have grids of their own: with `in` NULL the run continues from the
- * previous result, with `out` NULL the result stays in the members, so that a long simulation moves
- * data only when needed. After a failure the outputs are undefined, and no work is running; in a
- * team of processes outputs are written only after all have made all steps. */
+/* Runs all steps and returns when they are done. in[m] and out[m] are pointers of member
+ * m's device to its part, [batch][rows][other extents], dense; so is source[m] if the problem has a
+ * source (else source is NULL). Entries of members without rows are ignored. In a team of
+ * processes each gives only its own part, as in[0], out[0] and source[0]. in[m] may be out[m] if
+ * the problem is in place, and is kept otherwise. Members also have grids of their own: with `in`
+ * NULL the run continues from the previous result, with `out` NULL the result stays in the
+ * members, so that a long simulation moves data only when needed. After a failure the outputs are
+ * undefined, and no work is running; in a team of processes outputs are written only after all
+ * have made all steps. */
 STN_API stn_status stn_team_plan_execute(stn_team_plan *plan, const void *const *in, void *const *out,
                                          const void *const *source, stn_error *error);
 /* The same for whole dense grids in host memory; `in` and `out` may be NULL likewise. In a team of

@@ -25,7 +25,7 @@ from ._sweep import Sweep
 # An axis is filtered by a dense matrix if it is the last one and has at most FEW_POINTS points, or
 # if it has fewer than MOST_POINTS points and the stencil reaches LONG_REACH times as far.
 FEW_POINTS, MOST_POINTS, LONG_REACH = 8, 24, 4
-SMALL = 4096  # points of an array for which making such a matrix takes longer than the filter
+SMALL = 4096  # points of an array below which making such a matrix takes longer than the filter
 FEW_TAPS = 128  # up to this many taps, a direct sum costs less than the choice of a strategy
 LONG_BOX = 12  # points of a box beyond which block sums are faster than as many taps
 LEAST_ROW = 32  # fewest points of the last axis for which computing two passes at once is faster
@@ -356,7 +356,8 @@ class Whole:
 def of_integers(each: Pass, keeps: bool) -> Pass:
     """The pass for integers: with a divisor, integer weights, whose sums are divided by it.
 
-    Points that a fixed side keeps are not divided: such a pass keeps its own weights."""
+    A pass with a fixed side keeps its own weights, since points that the side keeps must not be
+    divided."""
     if each.divisor == 1 or not _can_extend(each):
         taps = Taps(each.taps.offsets, raised(each.taps.weights), in_order=True) if keeps else each.taps
         return each._replace(taps=taps, divisor=1.0)
@@ -558,7 +559,8 @@ class HostFilter:
             if current is not x and current.dtype == self.result:
                 spare.append(current)
             current = result  # type: ignore[assignment]
-        # Only arrays of this call: another thread may have taken what the list held before.
+        # Keeps one array for later calls. The list is replaced without being read, because other
+        # threads take arrays from it at any time.
         if spare and spare[-1].nbytes <= MOST_SPARE:
             spare_arrays[:] = spare[-1:]
         if out is None:

@@ -20,7 +20,7 @@
 #define TILE_ROWS 8
 #define PIECE 512             /* points of a row, maximum */
 #define LEAST_PIECE 64        /* minimum, for longer rows */
-#define BYTE_PIECE 4096       /* the same of bytes */
+#define BYTE_PIECE 4096       /* maximum for bytes */
 #define BUFFER_SIZE (1 << 14) /* doubles in a tile's buffer */
 #define CACHED_ROWS 256       /* rows that a tile can remember, in a hash table by their indices */
 #define MAX_DENSE_TAPS 2048   /* maximum number of taps of a dense box */
@@ -39,7 +39,7 @@ typedef struct cached_row {
 
 typedef struct stn_tile {
     const stn_step *step;
-    /* Rows first[1] .. + rows of plane first[0], points x .. + count. */
+    /* Points x to x + count - 1 of rows first[1] to first[1] + rows - 1 of plane first[0]. */
     int64_t batch, first[2], rows, x, count;
     uint64_t number;
     int64_t distance[STN_MAX_LINES]; /* bytes from a point to the tap of each line */
@@ -92,8 +92,9 @@ static void fill_line(const stn_step *step, double value, int64_t count, char *t
     for (int64_t k = 0; k < count; k++) step->kernels->store[step->line](to + k * step->line_size, &value, 1);
 }
 
-/* Copies points [begin, end) of a row, past its sides. `line` holds points x to past - 1 of the
- * row, among which their sources often are. */
+/* Writes points [begin, end) of a row, all of which are past its sides: constants, or copies of the
+ * points that they fold to. `line` already holds points [x, past) of the row, from which most are
+ * copied. */
 static void copy_ghosts(const stn_step *step, const char *row, int64_t begin, int64_t end, const char *line, int64_t x,
                         int64_t past, char *to) {
     for (int64_t i = begin; i < end; i++, to += step->line_size) {
@@ -164,8 +165,8 @@ typedef struct line_list {
     double weights[STN_MAX_LINES];
     stn_terms terms;
     size_t used;        /* number of lines */
-    const char *row[2]; /* rows of the previous tap on either side, at offsets `at` */
-    int64_t at[2][2];
+    const char *row[2]; /* read for each tap of the previous term */
+    int64_t at[2][2];   /* offsets of these rows along axes 0 and 1 */
 } line_list;
 
 /* Sums the lines so far, and starts again with that sum as a line of weight 1. */

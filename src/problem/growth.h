@@ -1,18 +1,19 @@
 /* Upper bounds of the growth of a grid's norm over many steps, for stability reports.
  *
  * One step is a matrix S on the grid's points. On a periodic grid, and between sides that mirror
- * symmetric taps, its eigenvectors are orthogonal (except for the weights of `mirror` sides), its
- * eigenvalues are the symbol K(k), and T steps multiply the L2 norm by at most max |K|^T. Two kinds
- * of sides break this:
+ * symmetric taps, its eigenvectors are orthogonal (with `mirror` sides, if the points on these
+ * sides count half), its eigenvalues are the symbol K(k), and T steps multiply the L2 norm by at
+ * most max |K|^T. Two kinds of sides break this:
  *
  * open    Between constant and fixed sides S is a finite section of a Toeplitz matrix. |S^T| is at
  *         most max |K|^T, which a short run attains; but waves leave through the sides. Scaled by
  *         exp(s x), S has the symbol K(k - i s), so that for any shift s
  *                    |S^T| <= exp(|s| (n - 1)) (max over k of |K(k - i s)|)^T
  *         The s with the least maximum gives the growth of long runs. No eigenvalue exceeds that
- *         maximum, and |S^T| exceeds their powers by up to the first factor, which measures how
- *         far from orthogonal the eigenvectors are. Beyond 2^52, S is nearly defective in
- *         float64: then no eigenvalue tells the growth of T steps or of their rounding errors.
+ *         maximum. |S^T| exceeds the T-th power of the maximum by at most exp(|s| (n - 1)), which
+ *         measures how far from orthogonal the eigenvectors are. If this factor exceeds 2^52, S is
+ *         nearly defective in float64: then no eigenvalue tells the growth of T steps or of their
+ *         rounding errors.
  * folding Sides that fold asymmetric taps (reflect, mirror; nearest past one point) are not bounded
  *         by K: a reflected wave may be larger. In the maximum norm |S^T| <= (sum of |w|)^T.
  *

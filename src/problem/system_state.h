@@ -1,7 +1,8 @@
 /* Storage of the time levels of a system's fields during a run.
  *
  * State s of a field is its value after step s: 0 is level 0 of the input, -1 its level 1. Computed
- * states lie in the field's levels + spare buffers, used as a ring. In a run of T steps that is
+ * states lie in a ring of buffers of the field: one for each of its levels, and one more if it
+ * needs a spare one (stn_system_task.spare). In a run of T steps that is
  * neither in place nor a stack, state s lies in buffer (T - s) modulo the number of buffers, so
  * that at the end level l is in buffer l, which is the caller's. Otherwise it lies in buffer -s
  * modulo that number: in place the buffers are the inputs, which are rotated at the end; for stacks

@@ -5,8 +5,9 @@
  *     last rows of the neighbour below      first rows of the neighbour above
  *
  * In one process a member's copies wait for its neighbours' events, recorded after the steps that
- * wrote the rows. A neighbour overwrites the grid that was read only after its own next exchange,
- * which waits for this member's next event; so two grids suffice.
+ * wrote the rows. The neighbour writes to the grid that was read in its next launch but one. Before
+ * that launch its next exchange waits for this member's next event, which comes after the copies;
+ * so two grids suffice.
  *
  * Between processes the rows are messages of host memory. Those of several grids, or of a GPU, are
  * packed into separate host memory. By NCCL they are messages of device memory, one for each grid,

@@ -53,8 +53,8 @@ typedef struct team_part {
     void *source;
     /* Owned host memory: halos to and from other processes; NULL: they are contiguous anyway. */
     void *leaving[2], *coming[2];
-    /* Plans that compute f steps, and the remaining steps (NULL if there are none). They compute
-     * the part with its halos, or its interior if exchanges overlap. */
+    /* plan[0] computes the steps between two exchanges, plan[1] the remaining steps (NULL if there
+     * are none). They compute the part with its halos, or its interior if exchanges overlap. */
     stn_plan *plan[2];
     stn_plan *edge_plan[2]; /* if exchanges overlap: the same for an edge */
     void *edge[2][2];       /* results of the edges: [launch % 2][side] */
@@ -67,7 +67,7 @@ typedef struct team_kind {
                             const stn_plan_options *options, stn_plan **made, stn_error *error);
     /* Memory of a member besides its grids. */
     stn_status (*make_part)(stn_team_plan *plan, int m, stn_error *error);
-    /* Enqueues a run of member m's plan from the grids with the last result to the others. */
+    /* Enqueues a run of member m's plan: it reads grids number plan->at, and writes the others. */
     stn_status (*run)(const stn_team_plan *plan, int m, stn_plan *own, const stn_lane *lane, stn_error *error);
     void (*destroy)(stn_team_plan *plan);
 } team_kind;
@@ -165,12 +165,13 @@ stn_status team_note(stn_team_plan *plan, stn_status status);
 static inline uint64_t team_steps_of(const stn_team_plan *plan, uint64_t launch) {
     return launch < plan->steps / plan->between ? plan->between : plan->steps % plan->between;
 }
-/* Copies `bytes` bytes to the member's device (if `comes`) or from it, in order of its stream. With
- * `whole` the other pointer is in host memory, else in the member's. */
+/* Copies `bytes` bytes to the member's grid (if `comes`) or from it. With `whole` the caller's
+ * pointer is in host memory: such a copy is complete on return, and does not wait for the member's
+ * stream. Otherwise it is in memory of the member's device, and the copy is enqueued on its
+ * stream. */
 stn_status team_copy_rows(const team_member *member, bool whole, bool comes, void *to, const void *from, size_t bytes,
                           stn_error *error);
-/* Exchanges halos, then runs each member's plan of f steps, or with `is_rest` that of the remaining
- * steps. */
+/* Exchanges halos, then runs each member's plan[0], or plan[1] if `is_rest`. */
 stn_status team_step(stn_team_plan *plan, bool is_rest, stn_error *error);
 
 /* ---- halo_exchange.c */

@@ -46,7 +46,7 @@
  * described. */
 enum { ALIGNMENT = 256, DESCRIBED = 16 };
 /* An overlap is considered if an exchange takes longer than this fraction of the computation
- * between two of them; edges cost about as much. */
+ * between two exchanges: computing edges separately costs about that fraction. */
 #define WORTH_OVERLAPPING 0.01
 /* Seconds of the host's calls for an exchange with one GPU, as measured by stentor-team, and for a
  * launch. */
