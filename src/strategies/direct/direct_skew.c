@@ -5,7 +5,8 @@
 
 #include "base/arith.h"
 
-/* Rows begin at cache lines or sectors if that moves them by at most 1 / LEAST_PARTS of a row. */
+/* The pitches are aligned to sectors wherever they allow it, and to more, up to cache lines, if one
+ * unit of the alignment is at most 1 / LEAST_PARTS of a row. */
 enum { SECTOR_BYTES = 32, LINE_BYTES = 128, LEAST_PARTS = 64 };
 
 static int64_t element_bytes(const stn_task *task) { return (int64_t)stn_dtype_size(task->dtype); }

@@ -6,15 +6,22 @@
 /* Whether one skew serves the input and the output: their rows have the same offsets within words
  * of `vector` elements. */
 bool direct_skew_serves(const stn_task *task, int vector);
-/* Place of a row's first element within a word, less that of the row before it along kernel axes z
- * and y, in elements: at most half a word in either direction. */
+/* The skews that direct_skew.cu draws, in elements: skew[0] is the distance from plane to plane
+ * (kernel axis z), skew[1] that from row to row (kernel axis y), less the nearest multiple of
+ * shape->vector elements. So each lies between -vector / 2 and vector / 2. */
 void direct_skew(const stn_task *task, const direct_shape *shape, int skew[2]);
-/* The alignment of the skewed grid's pitches in elements, from a word to 128 bytes. */
+/* Both pitches of the skewed grid are multiples of this many elements: shape->vector times a power
+ * of two, of at most 128 bytes. */
 int direct_skew_alignment(const stn_task *task, const direct_shape *shape);
-/* Least and greatest skewed offset of the taps along x; at most and at least 0. */
+/* The least and the greatest skewed offset of all taps and of 0 along x. So reach[0] <= 0 and
+ * reach[1] >= 0. */
 void direct_skewed_reach(const stn_task *task, const direct_shape *shape, int64_t reach[2]);
 
-/* The blocks of a launch; see the kernel. */
+/* The division of a launch into blocks, which direct_skew.cu draws. A row has tiles_x tiles of
+ * words (of shape->vector elements) and `rest` further words; a grid has tiles_z tiles of planes.
+ * The other members are numbers of blocks. faces: of a grid, for the points next to its faces
+ * normal to z. sides, tiles: of a tile of planes, for the points next to the other sides, and for
+ * tiles of words. inner: `tiles` and the blocks for the rests of rows. */
 typedef struct direct_skew_blocks {
     int64_t tiles_x, rest, tiles_z, faces, sides, tiles, inner;
     int64_t all; /* in all grids of the batch */

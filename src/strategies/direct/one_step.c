@@ -18,12 +18,14 @@
 /* Least registers of a thread that reads points one by one: many taps in 2D take 10.7 us with 56,
  * 9.0 us with 80; 3D in f64 27 us with 48, 23 us with 80. */
 #define LEAST_REGISTERS_SCALAR 80
-/* Registers of direct_skew for a near star in 2D in f16: with 40, as direct_tile has, it spills. */
+/* Registers of direct_skew for a 2D star of reach 1 in f16; with 40, as direct_tile has, it spills
+ * some to memory. */
 #define SKEWED_REGISTERS_F16_2D 48
-#define LEAST_SKEWED_WORDS 8       /* words of the shortest row of direct_skew */
-#define MOST_SKEWED_ROWS (1 << 27) /* skewed columns are counted in 32 bits */
-#define MOST_SKEWED_TAPS 128       /* direct_tile reads more weights from shared memory */
-#define FEW_WAVES 3                /* with fewer waves of blocks, multiprocessors idle at the end */
+#define LEAST_SKEWED_WORDS 8 /* words of the shortest row of direct_skew */
+/* Longest axis z or y of direct_skew: its skewed column X = x + SKEW_Z z + SKEW_Y y has 32 bits. */
+#define MOST_SKEWED_ROWS (1 << 27)
+#define MOST_SKEWED_TAPS 128 /* direct_tile reads more weights from shared memory */
+#define FEW_WAVES 3          /* with fewer waves of blocks, multiprocessors idle at the end */
 
 static int real_words(const stn_task *task) { return task->dtype == STN_F64 ? 2 : 1; }
 
@@ -73,8 +75,8 @@ static direct_shape tile_shape(const stn_task *task, const stn_machine *machine,
     return shape;
 }
 
-/* direct_tile counts indices in 32 bits and folds whole slots of a line, so every extent must
- * exceed the reach along its axis. */
+/* direct_tile counts indices in 32 bits. It folds whole slots (VECTOR aligned points of a row), so
+ * every extent must exceed the reach along its axis. */
 static bool extents_hold(const stn_task *task, const stn_machine *machine, void *of) {
     const direct_shape *shape = of;
     (void)machine;

@@ -16,15 +16,16 @@ static const struct {
     double l2_fraction, l2_copy_factor;
     double reread_copy_factor; /* L2 bandwidth for overlapping windows, in copy bandwidths */
     double fma, convert;       /* relative to the FMA rate; f16 is also converted */
-    /* Cycles of one of many resident warps: of an access to its own planes, and to a halo plane. */
+    /* Cycles of a warp while many warps are resident: load_cycles for each access to one of its own
+     * planes, halo_cycles for each halo plane. */
     double load_cycles, halo_cycles;
     /* Factor for accesses of two bytes a lane (14313 x 2325, f16, 29 taps: 0.151 ms). */
     double narrow_factor;
-    /* Cycles of a warp that waits alone: of a plane, and of each further 16-byte access of a
-     * lane. */
+    /* Cycles of a warp that waits for each access: plane_cycles for each plane, access_cycles for
+     * each access of 16 bytes by every lane. */
     double plane_cycles, access_cycles;
-    /* Cycles where a block folds points past a side back into the grid: for each plane past the
-     * first two, and for each element of an access there. */
+    /* Further cycles of such a warp if it folds points past a side back into the grid: for each
+     * halo plane after the first two, and for each element of an access in such a plane. */
     double fold_cycles, fold_element_cycles;
     double edge_factor; /* factor for blocks at an edge */
     /* Factor for the additional work of direct_skew (points near sides, words of halo planes), in
@@ -38,7 +39,7 @@ static const struct {
     int held_weights;
     double weight_cycles;
     /* Factor for each rank below the first: measured rankings of one problem's shapes are finer
-         * than this model, so a lower rank is chosen only when it is clearly faster. */
+     * than this model, so a lower rank is chosen only when it is clearly faster. */
     double rank_factor;
 } tile = {.overlap_exponent = 2.8,
           .launch_seconds = 1.5e-6,
@@ -66,15 +67,17 @@ static const struct {
     double runs_factor;               /* factor for several runs a thread */
     /* Cycles of a warp's tap in f64, f32, f16; and in 3D, where planes are far apart. */
     double gather_cycles[3], gather_3d_cycles;
-    /* Per-point overhead in taps; cycles of a tap where little hides latency. */
+    /* Overhead of a point, as the number of taps that take as long; cycles of a tap if few other
+     * warps hide its latency. */
     double gather_overhead_taps, gather_chain_cycles;
-    /* direct_any: cycles of a warp for a point, for each axis beyond the first, for a tap, for a
-     * tap in f64. Fitted to 1D runs of 7 and 15 taps and 2D runs of 5; a tap is three L1 accesses,
-     * four in f64. */
+    /* direct_any: cycles of a warp for a point, for each axis after the first, for a tap in f32 and
+     * f16, and for a tap in f64. Fitted to 1D runs of 7 and 15 taps and 2D runs of 5 taps. A tap
+     * takes three L1 accesses, four in f64. */
     double any_point_cycles, any_axis_cycles, any_tap_cycles, any_f64_tap_cycles;
-    /* direct_any in 3D, whose planes are far apart: cycles of a tap between fixed sides, past any
-     * other side (each index is folded), and with the factor for more than a hundred taps. Fitted
-     * to runs of 7 to 729 taps. */
+    /* direct_any in 3D, where planes are far apart: cycles of a warp for a tap if all sides that
+     * taps reach past are fixed, and if some are not, so that indices are folded. The factor
+     * multiplies them, and any_f64_tap_cycles in 2D, if there are more than 100 taps. Fitted to
+     * runs of 7 to 729 taps. */
     double any_3d_fixed_cycles, any_3d_cycles, any_many_taps_factor;
 } other = {.fma = 1,
            .convert = 4.2,

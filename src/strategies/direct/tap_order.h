@@ -10,8 +10,8 @@ void direct_tap_order(const stn_task *task, const direct_shape *shape, uint16_t 
 
 /* ---- multi-step kernels
  *
- * Arithmetic instructions a point and step; in 3D without the sums of mirrored points in rows that
- * two lanes share. */
+ * Arithmetic instructions for each point and step. The additions of mirrored points in rows that a
+ * lane receives from its neighbours along y (in 3D) are not counted. */
 int direct_time_operations(const stn_task *task, const direct_shape *shape, int mirror);
 /* Axes whose mirrored weights are equal now, so that adding the points first saves multiplications
  * (bits DIRECT_MIRROR_*). */

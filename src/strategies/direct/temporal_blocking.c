@@ -11,7 +11,7 @@
 
 #define MAX_REACH 4            /* largest reach of direct_time_tile along any axis */
 #define LINE_MAX_REACH 8       /* largest reach of direct_time_line */
-#define GAP_BYTES 128          /* gaps between the runs of a row of lanes, in shared memory */
+#define GAP_BYTES 128          /* padding of a row in shared memory: GAP in direct/time_tile.cuh */
 #define MAX_RESIDENT_BLOCKS 32 /* resident blocks on a multiprocessor, for any kernel */
 
 bool direct_time_spans(const stn_task *task, const direct_shape *shape) {
@@ -78,7 +78,8 @@ static const struct {
     /* Cycles of a stage's dependency chain besides its arithmetic. */
     double stage_cycles, barrier_cycles;
     double refresh_cycles; /* cycles to refresh points past an edge, in each stage */
-    /* Delay of a wave's last tile, in tiles; factor for whole waves. */
+    /* Time by which the last tile ends after the others, in times of a tile; factor by which waves
+     * are faster than the other rates predict. */
     double late_tiles, wave_factor;
     double copy_fraction; /* fraction of the copy bandwidth */
     /* Fraction of the copy bandwidth in 1D, where a warp reads, computes and writes in turn. */
@@ -86,19 +87,20 @@ static const struct {
     /* Cycles for each point of a lane in tiles at an edge, which are read point by point. */
     double line_edge_cycles;
 } rates = {3, 0.6, 40, 20, 150, 0.3, 1.07, 0.88, 0.5, 220};
-/* Rates in 2D, fitted to 40 measured candidates. Cycles are those of a warp scheduler for a warp's
- * row of points. */
+/* Rates in 2D, fitted to 40 measured candidates. A cycle is one of a warp scheduler; a stage
+ * computes one row of a warp's tile. */
 static const struct {
     /* Cycles of an arithmetic instruction; further cycles of a stage. */
     double instruction_cycles, stage_issue_cycles;
     /* Cycles of an iteration: load and store of each point of a lane; each spilled word. */
     double point_cycles, spill_cycles;
-    /* Cycles of a stage that waits for its own dependency chain: for each instruction, and in
-     * addition. */
+    /* Latency of a stage, in cycles, if its warp waits for each result: chain_cycles for each
+     * arithmetic instruction, and stage_cycles for the rest of the stage. */
     double chain_cycles, stage_cycles;
-    double late_tiles; /* time of the last tile, alone and at an edge, in tiles */
+    /* Time of the last tile, which runs alone and at an edge, in times of a tile. */
+    double late_tiles;
     /* Fraction of the edge cost that shows when there are several waves (10240^2, 9 taps, 10
-         * steps: nearest 0.56 ms, fixed 0.54 ms). */
+     * steps: nearest 0.56 ms, fixed 0.54 ms). */
     double edge_fraction;
     /* Memory time in copy times; exponent of the norm that combines overlapping times. */
     double memory_factor, overlap_exponent;
@@ -113,8 +115,9 @@ typedef struct load {
     double edge; /* latency of an iteration at an edge */
 } load;
 
-/* Instructions a point and step, with shuffles, moves and the launch overhead of a point expressed
- * as arithmetic. Fitted: f64 in 3D is bound by memory and latency more than by arithmetic. */
+/* Instructions for each point and step. Shuffles, moves and a point's share of the work before and
+ * after all steps of a launch count as arithmetic instructions that take the same time. The rates
+ * are fitted, and f64 in 3D is bound by memory and latency more than by arithmetic. */
 static double instructions_per_point(const stn_task *task, const direct_shape *shape, double count, bool wide) {
     double fused = shape->fused;
     int kind = shape->kernel == DIRECT_TIME_LINE ? SPENT_LINE : wide ? SPENT_F64_3D : SPENT_3D;
@@ -221,9 +224,9 @@ static void fit_chunk(const stn_task *task, const stn_machine *machine, direct_s
     shape->chunk = best;
 }
 
-/* Factor for 3D tiles in f64 where points past a side are other points of the grid, relative to
- * fixed sides: heat-3d 512^3, two steps 0.91 and 0.73 ms, three 1.27 and 1.02 ms, where the rates
- * predict 0.87 and 1.11 ms for both. */
+/* Factor for 3D tiles in f64 of grids without any fixed side. Measured without and with fixed sides
+ * (heat-3d, 512^3): two steps 0.91 and 0.73 ms, three steps 1.27 and 1.02 ms. For both kinds of
+ * sides the rates predict 0.87 and 1.11 ms. */
 static double open_sides_factor(const stn_task *task, const direct_shape *shape) {
     bool fixed = task->dtype != STN_F64 || shape->fused < 2;
     for (int axis = 0; axis < 3; axis++)
@@ -231,9 +234,10 @@ static double open_sides_factor(const stn_task *task, const direct_shape *shape)
     return fixed ? 1 : shape->fused == 2 ? 1.05 : 1.14;
 }
 
-/* Factor for rows that are aligned to fewer points than an access can have: half as many points, a
- * quarter. Measured with ten steps of heat, 8191 to 8194 columns in 2D and 511 to 514 in 3D. */
-static const double narrow_factor[2][2] = {{1.05, 1.48}, {1.75, 2.2}}; /* 2D, 3D */
+/* Factor if rows are aligned to fewer points than an access can have: [in 3D][0: to half as many
+ * points, 1: to fewer]. Measured with ten steps of heat on grids of 8191 to 8194 columns in 2D and
+ * 511 to 514 in 3D. */
+static const double narrow_factor[2][2] = {{1.05, 1.48}, {1.75, 2.2}};
 /* Further factor for accesses of 2 bytes, which are not asynchronous. */
 #define SYNCHRONOUS_FACTOR 1.4
 
@@ -418,8 +422,8 @@ static size_t line_shapes(const stn_task *task, const stn_machine *machine, dire
     return count;
 }
 
-/* Points a lane: four, unless one tile can hold a whole row with other numbers of points and
- * registers hold the sums of two steps. */
+/* Points of a lane: the fewest of 2, 4 and 8 with which a tile spans the rows of the grid and the
+ * registers hold the partial sums of two steps; 4 if there is no such number. */
 static int plane_points(const stn_task *task, int sums_most) {
     for (int points = 2; points <= 8; points *= 2) {
         direct_shape shape = {.kernel = DIRECT_TIME_TILE, .threads = {1, 1, DIRECT_TIME_LANES}, .points = points};

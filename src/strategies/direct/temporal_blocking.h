@@ -18,12 +18,12 @@ bool direct_time_refit(const stn_task *task, const stn_machine *machine, direct_
 double direct_time_launch_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape,
                                   double *computed);
 
-/* ADDRESSES: registers of a lane besides its partial sums */
+/* ADDRESSES: registers of a lane besides its partial sums. */
 enum { DIRECT_TIME_LANES = 32, DIRECT_TIME_ADDRESSES = 44 };
 /* Tiles along z, y and x of one grid. */
 void direct_time_tiles(const stn_task *task, const direct_shape *shape, int64_t tiles[3]);
-/* Whether one tile of a plane holds whole rows and the points past their ends, so that no values
- * enter from the sides. */
+/* Whether a tile of a 2D grid is as wide as the grid and the points that taps reach past its ends.
+ * Then no neighbouring tile is needed along x, and the tile has no margins of fused steps. */
 bool direct_time_spans(const stn_task *task, const direct_shape *shape);
 /* Bytes of dynamic shared memory of a block. */
 size_t direct_time_shared(const stn_task *task, const direct_shape *shape);
