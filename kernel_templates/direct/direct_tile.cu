@@ -81,10 +81,11 @@ constexpr span_table needed_spans() {
 }
 constexpr span_table NEEDED = needed_spans();
 
-// With more weights than this, they are read from shared memory for every plane (`held_weights` of
-// the cost model). The compiler loads weights of the arguments before the marching loop and keeps
-// those for which there are no registers in local memory: 343 taps in f32 took 17 ms for 36 million
-// points. They are volatile, because it would move loads from shared memory out of the loop too.
+// With more weights than this, weights are read from shared memory for every plane (`held_weights`
+// of the cost model). The compiler loads weights from the arguments before the marching loop, and
+// keeps those for which there are no registers in local memory: 343 taps in f32 took 17 ms for 36
+// million points. The weights in shared memory are volatile; otherwise the compiler would load them
+// before the loop too.
 constexpr bool SHARED_WEIGHTS = NTAPS > 128;
 
 // A thread's position and, near an edge, the positions that it reads.
@@ -177,8 +178,9 @@ __device__ __forceinline__ void load_line(const tile_arguments &a, const thread_
     }
 }
 
-// Adds the taps that read plane z to sum[d][r][v]. `first` is where its window begins (x from 0 if
-// FOLD_X) if the plane and all lines are inside the grid.
+// Adds the taps that read plane z to sum[d][r][v]. If FOLD_YZ is false, all lines of the window lie
+// in the grid, and `first` points into the first one: to x = 0 if FOLD_X, else to the window's
+// first element.
 template <bool FOLD_X, bool FOLD_YZ>
 __device__ __forceinline__ void add_plane(const tile_arguments &a, const thread_tile &b, const STORE *first, int z,
                                           plane_sums &sum) {

@@ -24,17 +24,18 @@
 // along y by whole rows in shared memory, with corners if a tap is diagonal in the plane.
 //
 // A 2D problem's axes are z and x: a plane is a row, STACK and ROWS are 1, a block is one warp, and
-// there is no barrier. In 3D, if all taps with a z offset are on the z axis (ONE_BARRIER), a lane
-// completes its sums with its own points: the planes of all levels are then known before any
-// neighbour's value is needed, and an iteration has one barrier. Otherwise every stage waits for
-// its neighbours' rows.
+// there is no barrier. In 3D, if all taps with a z offset are on the z axis (ONE_BARRIER), the last
+// tap that completes a point's sum reads this point itself. So a lane completes one plane of every
+// level without its neighbours' values, and an iteration has one barrier. Otherwise every stage
+// waits for its neighbours' rows.
 //
 // Boundaries: iterations that meet an edge do more, so that every level is correct at every point.
-//   x, y   a plane passes through shared memory, and points past an edge take the value of their
-//          fold; frozen points keep theirs; wrap: margins are read from the other end
+//   x, y   A plane passes through shared memory. Each point past an edge gets the value of the
+//          point to which its index folds, or that of a constant side. Frozen points keep their
+//          values. If a side wraps, margins are read from the other end of the grid.
 //   z      device/edge.cuh
-// Where one tile SPANS a whole 2D row, no values enter from its ends; its margins only hold the
-// points past the edges.
+// If SPANS, a tile is as wide as a 2D grid: its margins only hold the points past the edges, and no
+// value comes from another tile.
 #include "device/launch_checks.cuh"
 #include "direct/time_edge.cuh"
 #include "direct/time_tile.cuh"
@@ -67,8 +68,8 @@ __device__ __forceinline__ REAL add_taps(const tile_arguments &a, const window_t
     return sum;
 }
 
-// Adds the plane's taps to the sums it contributes to: next[d] is the output for which this is tap
-// plane DEPTH-1-d.
+// Adds the products of plane z to the sums of all output planes that read it: next[d] is the sum of
+// output plane z - Z_REACH + d, which reads plane z by its taps of z offset Z_REACH - d.
 template <int FIRST>
 __device__ __forceinline__ void add_plane(const tile_arguments &a, const window_type &window, int r, int v,
                                           REAL (&next)[DEPTH]) {
@@ -87,7 +88,8 @@ __device__ __forceinline__ void add_plane(const tile_arguments &a, const window_
     }
 }
 
-// next[0] is complete and becomes the plane of the next level. FIRST is 1 if that is done already.
+// FIRST 0: next[0] becomes complete and is the plane of the next level. 1: complete_plane has
+// computed that plane already.
 template <bool EDGE, int FIRST>
 __device__ __forceinline__ void take_plane(const tile_arguments &a, const tile &t, const window_type &window, int z,
                                            patch &plane, sums_type &sums) {
@@ -110,7 +112,7 @@ __device__ __forceinline__ void take_plane(const tile_arguments &a, const tile &
         }
 }
 
-// ONE_BARRIER: the plane of the next level.
+// ONE_BARRIER: computes the plane of the next level from a lane's own points.
 template <bool EDGE>
 __device__ __forceinline__ void complete_plane(const tile_arguments &a, const tile &t, int z, const patch &plane,
                                                const sums_type &sums, patch &complete) {

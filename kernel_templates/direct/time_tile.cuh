@@ -68,8 +68,9 @@ typedef patch sums_type[DEPTH - 1];  // of one stage
 typedef REAL window_type[ROWS + 2 * Y_REACH][POINTS + 2 * X_REACH];
 
 // ---- Shared memory: lanes' elements are ordered by access, so that no access has bank conflicts.
-// Where a lane's points are several runs (TRANSPOSED), adjacent lanes copy adjacent runs and read
-// their own later; otherwise every access would touch twice the sectors of memory.
+// If the points of a lane are several runs of VECTOR points (TRANSPOSED), adjacent lanes copy
+// adjacent runs from memory, and each lane later reads its own runs from shared memory. If each
+// lane copied its own runs, one access of a warp would touch more sectors of memory.
 constexpr int PIECE = POINTS * sizeof(REAL) > 16 ? 16 / sizeof(REAL) : POINTS;
 constexpr int PIECES = POINTS / PIECE, RUNS = POINTS / VECTOR, SLOTS = PREFETCH + 1;
 struct alignas(PIECE * sizeof(REAL)) piece {

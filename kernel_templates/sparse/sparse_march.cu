@@ -1,16 +1,19 @@
-// A few rows of 2D taps as 2:4 sparse products, like sparse_tile's ADJACENT, for memory-bound
-// launches: memory is read in whole lines, and each row once.
+// A few rows of 2D taps as 2:4 sparse products, for launches that are limited by memory: memory is
+// read in whole lines, and each row once.
 //
 //     out(y, x) = sum over i of  K(i) X(y + i - Y_LOW)
 //
-// A block marches down WIDE columns, TALL rows an iteration; each warp has 8 rows of 128 columns,
-// and a product's columns are adjacent blocks of 16 outputs:
+// A block marches down WIDE columns of the grid, TALL rows an iteration. Each warp computes 8 rows
+// of 128 columns. Column g of the right factor of a product is the window of 16 outputs, g = 0..7,
+// in one row of the grid (as in sparse_tile with SPARSE_ADJACENT_COLUMNS 8):
 //
-//            16 columns | 16 columns | ..    column g: row s, columns from 16 g on
-//     row m  |  g = 0   |  g = 1     | ..    sum m: row m
+//            16 columns | 16 columns | ..    right factor of row s: column g has the points that
+//     row m  |  g = 0   |  g = 1     | ..        outputs 16 g to 16 g + 15 read in row s
+//                                            sum m: the outputs of row m
 //
-// ACROSS warps are adjacent along x, the others are below. In wider tiles, fewer of the columns are
-// read by two blocks (these take a request for each row and side), and pieces of rows are longer.
+// ACROSS warps are adjacent along x, the others are below. In a wider tile a smaller share of the
+// columns is halo, which two blocks read and which takes one more request for each row and side;
+// and a block reads longer pieces of rows.
 //
 // Rows are in a ring: an iteration reads the TALL rows below those of the previous one, and the
 // first iteration also the reach of the taps.
@@ -26,14 +29,16 @@
 //
 //     row of the ring:   WIDE outputs | columns right of them | .. | LEAD
 //
-// If source and target of copies differ in alignment within 32 bytes, L2 delivers a sector for each
-// 16 bytes: with rows that began with LEAD, L2 delivered 2.2 to 2.7 times the bytes of the grid,
-// and one step of radius 3 took 0.126 ms instead of 0.113. In f16 whole rows of the ring are a
-// multiple of memory lines; in f32 shared memory is too small for that.
+// If a copy's source and target have different offsets within 32 bytes, L2 delivers one sector for
+// each 16 bytes. With rows of the ring that began with LEAD, L2 delivered 2.2 to 2.7 times the
+// bytes of the grid, and one step of radius 3 took 0.126 ms instead of 0.113 ms. In f16 the pitch
+// of the ring is a multiple of memory lines; in f32 shared memory is too small for that.
 //
-// Banks: in f32, with windows of 24 points, the lanes of one g read at 0, 12, 4 and 16 words, and
-// those of g + 1 16 words further on, so two lanes of g = 0 and 1 are 32 words apart. Therefore in
-// every second run of 128 bytes of a row the 16-byte pieces are exchanged, FLIP apart.
+// Bank conflicts, in f32 with windows of 24 points: lanes t = 0..3 of group g (lane = 4 g + t) read
+// 16 bytes each, from words 0, 12, 4 and 16 of the group's window, and the window of group g + 1
+// begins 16 words later. So lane 0 of g and lane 3 of g + 1 are 32 words apart, in the same banks.
+// Therefore index_of() exchanges, in every second run of 128 bytes of a row, the 16-byte slots that
+// are FLIP slots apart.
 #include "sparse/rows.cuh"
 
 // Slots of a row besides those of the outputs, and how many of these are to the left.
@@ -56,7 +61,8 @@ __device__ __forceinline__ int index_of(int slot) {
     return (at ^ (at / 8 % 2 * FLIP)) * SLOT;
 }
 
-// A thread's part of copies of COUNT_OF slots in each row.
+// Copies rows of COUNT_OF slots each by all threads: a thread copies one slot of every AT_ONCE-th
+// row.
 template <int COUNT_OF>
 struct row_copies {
     static constexpr int AT_ONCE = THREADS / COUNT_OF;
@@ -103,7 +109,8 @@ struct ring_copies {
     }
 };
 
-// The same for rows whose slots are not contiguous: element by element, with one wait for all.
+// Copies ROWS rows as ring_copies::take does, where a slot's elements are not adjacent in the grid:
+// element by element, through registers. A slot's loads are all issued before the first store.
 template <int ROWS, class FROM>
 __device__ __forceinline__ void take_elements(STORED *ring, int first, FROM from, long long x0, long long nx) {
 #pragma unroll 1
@@ -135,7 +142,8 @@ __device__ __forceinline__ void load_rows(const tile_arguments &a, const ring_co
                         [&](int line) { return grid + fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(y + line, a.ny) * a.in_y; });
 }
 
-// Where a lane reads the words of each product, in each group of eight rows that its warp reads.
+// The addresses from which a lane reads its words: of[e][k] for product k in the first row of group
+// e. A group is eight of the rows that the lane's warp reads.
 struct lane_starts {
     const STORED *of[EIGHTS][PRODUCTS];
 };
@@ -183,7 +191,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_march(const
     STORED *const out = a.out + at.batch * a.out_batch;
     ring_copies mine;
     mine.begin(at.x - LEAD, a.nx);
-    // Rows of the ring: where rows go next, and this iteration's first.
+    // Rows of the ring: `filled` is the first that the next copies fill, `row` is the first of this
+    // iteration.
     int filled = TALL + REACH, row = 0;
     const auto load_next = [&](long long p) {
         if (p < at.last) load_rows<TALL>(a, mine, in, ring, filled, p * TALL - Y_LOW + REACH);
