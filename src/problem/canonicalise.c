@@ -24,7 +24,7 @@ static stn_status read_problem(const stn_problem *given, stn_problem *problem, s
     return STN_OK;
 }
 
-/* Bytes of the wider, and of the narrower, of the two arrays' number types. */
+/* The larger, and below it the smaller, of the element sizes of the two arrays, in bytes. */
 static int64_t widest(const stn_task *task) {
     return stn_max((int64_t)stn_element_size(stn_task_element(task, false)),
                    (int64_t)stn_element_size(stn_task_element(task, true)));
@@ -171,8 +171,8 @@ static stn_pattern find_pattern(const stn_task *task) {
     return (int64_t)task->ntaps == box ? STN_PATTERN_BOX : STN_PATTERN_GENERAL;
 }
 
-/* Past a mirrored side a tap may read up to the opposite side and beyond it. Beyond a fixed side
- * there are no values to read. */
+/* Refuses taps that reach so far past a mirrored side that the mirror image of the grid ends at the
+ * opposite side, if that is fixed: past a fixed side there are no values to read. */
 static stn_status check_fixed_across(const stn_task *task, int axis, int side, stn_error *error) {
     const stn_boundary *sides = task->boundary[axis];
     const int64_t n = task->n[axis];

@@ -33,8 +33,9 @@ typedef struct stn_growth {
     double lasting;
     /* Log10 of the largest ratio of |S^T| to lasting^T; 0: |S^T| is bounded by lasting^T */
     double excess;
-    /* The bound for several shifts s, from 0 to that of `lasting`: log10 of the largest |K(k - i
-     * s)|, which counts in each step, and of exp(|s| (n - 1)), which counts once. */
+    /* The two factors of the bound, for several shifts s from 0 to that of `lasting`. each: log10
+     * of the largest |K(k - i s)|, the factor of each step. once: log10 of exp(|s| (n - 1)), the
+     * factor of the whole run. */
     struct {
         double each, once;
     } shift[STN_GROWTH_SHIFTS];

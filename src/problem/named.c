@@ -3,10 +3,12 @@
  * heat-1d, -2d, -3d     u + alpha * sum of (neighbour - u) over the 2 * rank neighbours: one
  *                       explicit step of the heat equation. alpha defaults to 0.125 (PolyBench's
  *                       heat-3d); max |symbol| is 1 for 0 <= alpha <= 1 / (2 rank).
- * 1d5p, 1d7p            Averages over all offsets up to radius 2 and 3; over all offsets in a box
- * box-2d9p, -2d49p,     of radius 1, 3 and 1; and over the axes up to radius 3. A weight is
- * box-3d27p,            1 / (1 + |offset|^2) divided by the sum of all: positive, with sum 1
- * star-2d13p            (max |symbol| is 1), and not separable.
+ * 1d5p, 1d7p            Weighted averages over all offsets up to radius 2, and 3.
+ * box-2d9p, box-2d49p   The same over all offsets in a square of radius 1, and 3.
+ * box-3d27p             The same over all offsets in a cube of radius 1.
+ * star-2d13p            The same over the offsets on the two axes up to radius 3. The weights of
+ *                       these six are 1 / (1 + |offset|^2) divided by their sum: positive, with sum
+ *                       1 (max |symbol| is 1), and not separable.
  * laplace-1d, -2d, -3d  Second derivatives by central differences on a unit grid, summed over the
  *                       axes, exact to order = 2, 4 ... 16 (default 2); the radius is order / 2.
  *                       "laplace" is laplace-2d.

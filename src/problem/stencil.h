@@ -15,8 +15,8 @@ struct stn_stencil {
  * every |offset| at most STN_MAX_HOST_RADIUS. Infinite if the weights add up past the range of
  * double. */
 double stn_taps_max_symbol(size_t ntaps, const stn_tap *taps);
-/* Is a run of so many steps stable? max_symbol up to 1 + STN_SYMBOL_ERROR, which rounded weights
- * attain, counts as stable if the run is too short to double a number. */
+/* Is a run of `steps` steps stable? It is if max_symbol <= 1. Rounding of the weights may raise
+ * max_symbol up to 1 + STN_SYMBOL_ERROR; then it is if max_symbol^steps < 2. */
 #define STN_SYMBOL_ERROR 1e-6
 bool stn_symbol_stable(double max_symbol, uint64_t steps);
 /* The first step after which numbers of initially this magnitude may exceed the dtype's range;

@@ -19,7 +19,7 @@ enum {
 typedef double complex cplx;
 
 /* At one frequency each node is an affine form: a constant plus a linear combination of the `width`
- * present levels. The first factor is NaN if the node is not linear. */
+ * present levels. The first coefficient of the combination is NaN if the node is not linear. */
 typedef struct symbol {
     const stn_system *system;
     double values[STN_SYSTEM_MAX_COEFFICIENTS];

@@ -76,9 +76,10 @@ int stn_task_reach(const stn_task *task, int axis);
 bool stn_task_needs_host(const stn_task *task);
 /* Are the weights symmetric along this axis? */
 bool stn_task_is_symmetric(const stn_task *task, int axis);
-/* Is the boundary equivalent to an infinite periodic or mirrored extension of the grid, for any
- * number of steps? (The taps are symmetric along each axis that mirrors.) Then no point near a side
- * needs special treatment. */
+/* Does an infinite periodic or mirrored extension of the grid give the same result as the boundary,
+ * for any number of steps? Then no point near a side needs special treatment. It does if each axis
+ * along which taps reach wraps, or mirrors (`reflect`, `mirror`) with taps that are symmetric along
+ * this axis. */
 bool stn_task_has_extension(const stn_task *task);
 /* Is the stencil a separable box, to rounding: each weight a product of one factor for each axis?
  * factors[axis][i] is of offset i - reach[axis][0]; the factors of axes 0 and 2 are

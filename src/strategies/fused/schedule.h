@@ -8,8 +8,8 @@
 #define FUSED_MOST_INPUTS 64
 #define FUSED_MOST_NODES (FUSED_MOST_PASSES + FUSED_MOST_INPUTS)
 
-/* The values of a candidate. The last members determine its cost, so that estimates need no
- * schedule. */
+/* The values of a candidate. The members from `columns` on follow from its schedule; they are kept
+ * here so that an estimate needs no schedule. */
 typedef struct fused_shape {
     int depth;        /* steps of a launch */
     int x;            /* threads of a block, and columns of its tile */
@@ -36,14 +36,17 @@ typedef struct fused_reads {
     bool whole[3];
 } fused_reads;
 
-/* An array in shared memory. Rows and iterations are counted from the block's first row. */
+/* An array in shared memory: an input or the result of a pass. R = fused_shape.rows; rows are
+ * counted from the block's first row. */
 typedef struct fused_node {
-    int lag;                 /* rows behind the iteration's */
-    int ring;                /* rows in shared memory; 0: none */
-    int at;                  /* rows before it in shared memory */
-    int begin, end;          /* first iteration, and last one less the iterations of a chunk */
-    int start;               /* place in the ring of the first iteration, in iterations */
-    int rows[2], columns[2]; /* needed beyond the block's own, by side */
+    int lag;  /* iteration i loads or computes the R rows from i * R - lag on */
+    int ring; /* rows of its ring in shared memory; 0: none */
+    int at;   /* rows of shared memory before the ring */
+    /* Only iterations `begin` to `end` + chunk / R - 1 load or compute the node. */
+    int begin, end;
+    int start; /* index in the ring of the schedule's first iteration, in units of R rows */
+    /* Rows and columns that are needed before and after those that the block stores. */
+    int rows[2], columns[2];
 } fused_node;
 
 typedef struct fused_schedule {
@@ -55,8 +58,9 @@ typedef struct fused_schedule {
     fused_node nodes[FUSED_MOST_NODES];                     /* inputs, then passes */
     int node_of[FUSED_MOST_PASSES][STN_SYSTEM_MOST_ARRAYS]; /* by array of fused_reads; -1: none */
     int equation[FUSED_MOST_PASSES], out[FUSED_MOST_PASSES], present[FUSED_MOST_PASSES], waits[FUSED_MOST_PASSES];
-    int margin[2];  /* columns of a tile that are not stored, by side */
-    int begin, end; /* of all nodes */
+    int margin[2]; /* columns of a tile that are not stored, by side */
+    /* A block's iterations are `begin` to `end` + chunk / rows - 1. */
+    int begin, end;
 } fused_schedule;
 
 /* STN_ERROR_UNSUPPORTED: the assignments are too long or read too many arrays. */

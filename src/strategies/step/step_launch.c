@@ -17,9 +17,9 @@
 
 #define MOST_QUEUE 96      /* registers of an array's queue */
 #define MOST_REGISTERS 176 /* of a thread with several assignments */
-/* Measured on an H200. Planes that are copied ahead: a third one gains 2 to 3% where the queues
- * have DEEP_QUEUES planes or more, so that fewer blocks are resident, and loses as much
- * elsewhere. */
+/* Planes that are copied while one is computed. Measured on an H200: three planes are 2 to 3%
+ * faster than two if the queues have DEEP_QUEUES planes or more, so that fewer blocks are resident,
+ * and as much slower otherwise. */
 #define AHEAD 2
 #define DEEP_AHEAD 3
 #define DEEP_QUEUES 8
@@ -245,8 +245,8 @@ static const stn_system_array *find_array(const stn_system_reads *reads, const s
     return NULL;
 }
 
-/* Extends `held` to cover what one part of a chained group reads. That part runs `behind` planes
- * after the march, on the tile and `computed` points around it. */
+/* Extends `held` to all that one part of a chained group reads. When the march is at plane m, this
+ * part computes plane m - behind, on the tile and on `computed` points around it. */
 static void hold_more(const stn_system_array *read, const step_block *block, int behind, int computed[3][2],
                       step_array *held) {
     int reach[3][2];

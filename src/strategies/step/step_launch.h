@@ -13,12 +13,12 @@ typedef struct step_block {
     int x, y, vector, chained;
 } step_block;
 
-/* Where a block holds an array; system_step.cu draws it. */
+/* Where a block holds an array while it computes plane m; system_step.cu draws it. */
 typedef struct step_array {
-    /* Planes before and after the point's. Except in chained launches, a thread's registers hold
-     * these planes of its column. */
+    /* Except in chained launches, a thread's registers hold planes m - low to m + high of its own
+     * column (its queue). The ring also ends at m + high, plus the planes being copied. */
     int low, high;
-    int before;  /* the ring begins so many planes before the point's; negative: after it */
+    int before;  /* the ring begins at plane m - before; `before` may be negative */
     int ring;    /* planes of the ring in shared memory; 0: there is none, and reads go to memory */
     int halo[4]; /* of the ring: rows before and after the tile, slots of points on its two sides */
     int made;    /* the assignment of a chained launch that computes it; -1: copied from memory */
@@ -33,16 +33,23 @@ typedef struct step_storage {
     int blocks;    /* of a multiprocessor, for which registers and shared memory suffice */
     int copied;    /* arrays that are copied from memory */
     double copies; /* slots, of all arrays, that a block copies for each slot of its tile */
-    int refill;    /* planes of all queues but the point's own, which each block loads first */
+    int refill;    /* planes, of all arrays, that a block loads before the first of its march */
 } step_storage;
 
-/* Equations first to first + count - 1, which one kernel computes: none of them reads a next state
- * that another of them assigns, or overwrites values that another block reads. In a chained launch
- * (later > 0) those from first + later on read next states that the ones before assign, `lag`
- * planes behind them, and no next state is written over an oldest one that the launch reads. */
+/* Equations first to first + count - 1, which one kernel computes.
+ *
+ * Not chained (later 0): no equation reads a next state that the group assigns, or reads at an
+ * offset an oldest level that the group overwrites.
+ *
+ * Chained (later > 0): equation first + later reads a next state that an earlier equation of the
+ * group assigns, and those after it may. These equations run `lag` planes behind the earlier ones.
+ * If the launch reads the oldest level of a field that it assigns, the next state gets a buffer of
+ * its own (step_group_needs_spare). */
 typedef struct step_group {
     int first, count, later;
-    int lag, back; /* planes after and before a chunk that are computed for it */
+    /* The earlier equations are also computed for `lag` planes after a block's chunk and `back`
+     * planes before it. */
+    int lag, back;
     stn_system_reads reads;
     step_storage storage;
 } step_group;
@@ -51,11 +58,11 @@ typedef struct step_group {
 bool step_group_from(const stn_system_task *task, const stn_machine *machine, const step_block *block, int first,
                      step_group *group, char *reason, size_t size);
 
-/* Whether the group has the assignment of field `index`, and reads its oldest level, in a chained
- * launch: then the next state needs a buffer of its own. */
+/* Whether the next state of field `index` needs a buffer of its own: the group is chained, assigns
+ * this field, and reads the field's oldest level. */
 bool step_group_needs_spare(const stn_system_task *task, const step_group *group, int index);
 
-/* The planes that a block marches through, if so many blocks are resident on the device. */
+/* The planes that a block marches through if `resident` blocks are resident on the device. */
 int64_t step_planes(const stn_system_task *task, const step_block *block, const step_storage *storage,
                     int64_t resident);
 

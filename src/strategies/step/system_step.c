@@ -107,10 +107,11 @@ static step_block block_of(const stn_candidate *candidate) {
     return block;
 }
 
-/* Seconds of one launch. Counts the planes loaded before a march, idle multiprocessors of the last
- * round, too few loads in flight, and arrays without a ring (factor 4). Chained candidates pay two
- * latencies per round, divided by the resident blocks (fitted to Maxwell's equations); in others
- * this term ranks 3D diffusion wrongly. */
+/* Seconds of one launch. The model includes the planes loaded before a march, idle multiprocessors
+ * in the last round, too few loads in flight, and arrays without a ring (factor 4). A round of a
+ * chained launch takes two further latencies divided by the resident blocks (fitted to Maxwell's
+ * equations). Other launches do not get this term: with it, candidates of 3D diffusion were ranked
+ * wrongly. */
 static double launch_seconds(const stn_system_task *task, const stn_machine *machine, const step_group *group,
                              const step_block *block, double *load_factor) {
     const step_storage *storage = &group->storage;
