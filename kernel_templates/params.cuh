@@ -5,7 +5,7 @@
 
 // ---- types
 using STORE = double;    // an element in memory: double, float or half_t
-using WRITTEN = double;  // a stored element, where its type may differ
+using WRITTEN = double;  // an element of the output, in kernels that convert to another type
 using REAL = double;     // arithmetic type: double, or float for float and half_t
 
 // ---- the stencil: tap k reads (z + TAP_Z[k], y + TAP_Y[k], x + TAP_X[k]); x is the fastest axis.
@@ -34,13 +34,13 @@ constexpr int THREADS_Y = 4;
 constexpr int THREADS_Z = 8;
 constexpr int BLOCKS = 1;   // blocks that must fit on a multiprocessor (limits registers)
 constexpr int UNROLL = 16;  // planes unrolled in the marching loop
-// 1: blocks at an edge along x only have an unrolled loop of their own (3D: one block in six); 2:
-// all blocks are at an edge along x.
+// 1: blocks that meet an edge along x, and none along y or z, have an unrolled loop of their own
+// (in 3D one block in six). 2: all blocks meet an edge along x, and there is no loop for others.
 constexpr int COLUMN_LOOP = 0;
 
-// ---- direct_skew: rows may begin anywhere within 16 bytes.
-// The number of elements by which each plane (SKEW_Z) or row (SKEW_Y) begins later within 16 bytes
-// than the plane or row before it.
+// ---- direct_skew: rows may begin at any element.
+// The pitch of planes (SKEW_Z), or of rows (SKEW_Y), minus the nearest multiple of VECTOR elements;
+// it may be negative.
 constexpr int SKEW_Z = 1, SKEW_Y = 0;
 constexpr int SKEW_ALIGN = 2;  // The pitches minus these skews are multiples of this many elements.
 
@@ -53,14 +53,16 @@ constexpr int TERM_X_LOW[TERMS] = {0, 1};
 constexpr int TERM_X_HIGH[TERMS] = {0, 1};
 constexpr int TERM_UNIT[TERMS] = {0, 1};  // 1: the term's middle weight along y is 1
 constexpr int WARPS = 4;                  // warps of a block
-// Stages in shared memory: one is computed on, the others arrive.
+// Stages in shared memory: the kernel computes from one while the others are being filled.
 constexpr int STAGES = 4;
 constexpr int SEGMENT = 128;  // lowrank_line: points of a segment
 // 1: bands stay in registers; otherwise they are read again for every column.
 constexpr int HELD = 0;
 // 1: weights are symmetric, and only half of them are stored.
 constexpr int EVEN = 1;
-constexpr int DATA_PARTS = 1;  // device/fragment.cuh: parts of an element, of a weight
+// Numbers of lower precision whose sum is an element, or a weight, on tensor cores: 1 or 2
+// (device/fragment.cuh).
+constexpr int DATA_PARTS = 1;
 constexpr int BAND_PARTS = 1;
 constexpr int PAIRED = 0;  // lowrank_line: tiles are 16 points wide, not 8
 
@@ -73,8 +75,8 @@ constexpr int FROZEN = 0;                             // 1: points frozen by a f
 // ---- typed_columns, typed_rows: taps along one axis; WARPS as above
 constexpr int TAPS_LOW = 8, TAPS_HIGH = 8;            // reach of the taps
 constexpr int TAPS_SIDE_LOW = 3, TAPS_SIDE_HIGH = 3;  // boundary_kind of the axis
-constexpr int ALIGNED = 1;                            // 1: rows are of aligned runs of 8 elements
-constexpr int UNSIGNED = 1;                           // 1: of the elements
+constexpr int ALIGNED = 1;                            // 1: rows are aligned runs of 8 elements
+constexpr int UNSIGNED = 1;                           // 1: elements are unsigned integers
 constexpr int DIGITS = 3;                             // bytes of a weight
 constexpr int INTEGERS = 0;                           // 1: weights are integers, sums exact
 constexpr int NEGATIVE = 0;                           // 1: sums may be negative
@@ -94,11 +96,13 @@ constexpr int TERM_SUM[CORE_TERMS] = {0, 1, 1};
 // Reach of the term's own vector; beyond it the weights are 0.
 constexpr int TERM_LOW[CORE_TERMS] = {0, 0, 0};
 constexpr int TERM_HIGH[CORE_TERMS] = {0, 0, 0};
-// SUMS times the planes from -Z_LOW on: the planes to which a sum contributes.
+// [SUMS][Z_LOW + 1 + Z_HIGH]: 1 where the vector along z of sum k has a nonzero weight at offset
+// dz: index k * (Z_LOW + 1 + Z_HIGH) + Z_LOW + dz.
 constexpr int SUM_USED[6] = {1, 0, 1, 0, 1, 0};
 constexpr int TILES = 2;                 // tiles of 8 rows, of a warp
 constexpr int WARPS_X = 2, WARPS_Y = 2;  // warps of a block
-// 1: planes that only single weights reach stay in shared memory, not in the queue of sums.
+// 1: offsets along z that only terms with a single weight reach, at either end, are read from the
+// planes in shared memory; partial sums in registers serve the other offsets.
 constexpr int RING = 1;
 
 // ---- sparse_*: Z_LOW .. X_SIDE_HIGH are those of the fused taps; VECTOR, WARPS, STAGES and BLOCKS
@@ -112,7 +116,9 @@ constexpr int SPARSE_LEAD = 4;      // points from a window's start to its first
 constexpr int SPARSE_PARTS = 1;     // 11-bit parts of a weight
 // 1: f32 elements are split into two parts of 11 bits too (not in 1D).
 constexpr int SPARSE_SPLIT = 0;
-constexpr int SPARSE_ADJACENT_COLUMNS = 8;  // adjacent columns among a product's eight: 1, 2 or 8
+// How many of the eight columns of a product's right factor belong to adjacent blocks of 16
+// outputs: 1, 2 or 8.
+constexpr int SPARSE_ADJACENT_COLUMNS = 8;
 // sparse_march: adjacent warps of a block; other kernels: 0.
 constexpr int SPARSE_ADJACENT_WARPS = 1;
 constexpr int SPARSE_HELD = 8;  // rows of taps in registers at the same time, at most
@@ -148,23 +154,28 @@ constexpr int SYSTEM_VALUES = 1;   // numbers and constants of sides; at least 1
 constexpr int SYSTEM_OUTPUTS = 1;  // assignments
 // For each assignment: 1: points at fixed sides keep their value.
 constexpr int SYSTEM_FREEZES[SYSTEM_OUTPUTS] = {0};
-// For each array, 4 bits a side: boundary_kind, plus 8 where it is odd.
+// For each array, 4 bits for each side, the low side of z in the lowest bits, then z high, y low,
+// ..: boundary_kind, plus 8 if values past the side are those of their images times -1.
 constexpr int SYSTEM_SIDES[SYSTEM_ARRAYS] = {0};
 constexpr int SYSTEM_PAST[SYSTEM_ARRAYS][6] = {{0}};  // index of the value past a constant side
 constexpr int SYSTEM_SHARED[SYSTEM_ARRAYS] = {0};     // 1: all grids of a batch share it
 constexpr int SYSTEM_MARCH = 0;                       // axis along which blocks march: 0 or 1
-// For each array, planes in registers before (LOW) and after (HIGH) the plane being computed.
+// For each array, while plane m is computed: a thread's registers hold planes m - LOW to m + HIGH
+// of its own column (not in chained launches).
 constexpr int SYSTEM_LOW[SYSTEM_ARRAYS] = {0}, SYSTEM_HIGH[SYSTEM_ARRAYS] = {0};
-// For each array, all planes in shared memory, and how many of them lie before the computed plane.
+// RING: planes of the array's ring in shared memory, from plane m - BEFORE to m + HIGH and those
+// being copied; 0: there is no ring, and the array is read from memory. BEFORE may be negative.
 constexpr int SYSTEM_RING[SYSTEM_ARRAYS] = {3}, SYSTEM_BEFORE[SYSTEM_ARRAYS] = {0};
-// For each array, the halo of a tile: rows before, rows after, slots before and slots after each
-// row. CORNERS: 1: the halo's corners are copied too.
+// The halo of a tile in the ring: rows before and after the tile, and slots of VECTOR points before
+// and after each row. CORNERS: 1: the halo's corners are copied too.
 constexpr int SYSTEM_HALO[SYSTEM_ARRAYS][4] = {{0, 0, 0, 1}};
 constexpr int SYSTEM_CORNERS[SYSTEM_ARRAYS] = {0};
 constexpr int SYSTEM_AHEAD = 2;  // planes that are copied while one is computed
-// Chained launches: assignments from number LATER on read next states that earlier assignments
-// compute. They run LAG planes behind the earlier ones, which also compute BACK planes before a
-// chunk. MADE: for each array, the assignment that computes it, or -1.
+// Chained launches. LATER: the first assignment that reads a next state computed in this launch;
+// SYSTEM_OUTPUTS: the launch is not chained. It and the assignments after it run LAG planes behind
+// the earlier ones, which are also computed for BACK planes before a block's chunk and LAG planes
+// after it. MADE: for each array, the assignment that computes it in this launch; -1: the array is
+// copied from memory.
 constexpr int SYSTEM_LATER = SYSTEM_OUTPUTS, SYSTEM_LAG = 0, SYSTEM_BACK = 0;
 constexpr int SYSTEM_MADE[SYSTEM_ARRAYS] = {-1};
 constexpr int SYSTEM_ADDS = 1;  // system_points: 1: amplitudes are added; 0: values are recorded
@@ -180,8 +191,8 @@ __device__ __forceinline__ REAL system_value(const AROUND &around, assigned<0>) 
 // ---- system_fused: SYSTEM_ARRAYS, SYSTEM_VALUES, SYSTEM_SIDES, SYSTEM_PAST, THREADS_X, BLOCKS,
 // and these; here one step of the same assignment in 2D
 constexpr int FUSED_INPUTS = 1, FUSED_PASSES = 1, FUSED_OUTPUTS = 1, FUSED_EQUATIONS = 1;
-constexpr int FUSED_SLOTS = 2;  // rows in shared memory
-// The march has iterations FUSED_BEGIN .. FUSED_END + (iterations of a chunk) - 1.
+constexpr int FUSED_SLOTS = 2;  // rows in shared memory, of all rings
+// A block's iterations are i = FUSED_BEGIN to FUSED_END + (rows of a chunk) / FUSED_ROWS - 1.
 constexpr int FUSED_BEGIN = 0, FUSED_END = 0;
 constexpr int FUSED_ROWS = 1;  // rows of an iteration
 // Columns at the low and at the high end of a tile that are computed and not stored.
@@ -189,21 +200,24 @@ constexpr int FUSED_MARGIN[2] = {0, 1};
 // Reach of all assignments: z low, z high, y low, y high, x low, x high.
 constexpr int FUSED_REACH[6] = {0, 0, 0, 0, 0, 1};
 // For each axis. CONTINUES: 1: tiles continue past the sides, because some array wraps. WHOLE: 1:
-// tiles continue, no read needs folding, and no point is frozen.
+// also all arrays that are read at offsets along the axis wrap, so that no read is folded, and no
+// point is frozen.
 constexpr int FUSED_CONTINUES[3] = {0, 0, 1}, FUSED_WHOLE[3] = {0, 0, 1};
 constexpr int FUSED_FREEZES[1] = {0};  // for each assignment, as SYSTEM_FREEZES
-// Nodes are the inputs, then the results of the passes. For each node: LAG: rows by which it is
-// behind the iteration. RING: rows that shared memory keeps of it. AT: the first of these rows.
+// For each node: the inputs, then the results of the passes. LAG: iteration i loads or computes the
+// FUSED_ROWS rows from i * FUSED_ROWS - LAG on, counted from the block's first row. RING: rows of
+// the node's ring in shared memory; 0: it has none. AT: rows of shared memory before the ring.
 constexpr int NODE_LAG[2] = {0, 0}, NODE_RING[2] = {2, 0}, NODE_AT[2] = {0, 2};
-// For each node: the iterations in which it is computed, like FUSED_BEGIN and FUSED_END. START: its
-// index in its ring at iteration FUSED_BEGIN, in iterations.
+// Only iterations BEGIN to END + (rows of a chunk) / FUSED_ROWS - 1 load or compute the node.
+// START: the index in the ring of iteration FUSED_BEGIN, in units of FUSED_ROWS rows.
 constexpr int NODE_BEGIN[2] = {0, 0}, NODE_END[2] = {0, 0}, NODE_START[2] = {0, 0};
-constexpr int NODE_X[2][2] = {{0, 32}, {0, 31}};  // the columns of the tile: first, end
-constexpr int NODE_RULE[2] = {0, 0};              // an array whose sides have the node's boundaries
+constexpr int NODE_X[2][2] = {{0, 32}, {0, 31}};  // its columns in a tile: the first, and the end
+constexpr int NODE_RULE[2] = {0, 0};              // the node's sides are those of this array
 constexpr int NODE_SHARED[1] = {0};               // for each input, as SYSTEM_SHARED
-// For each pass. EQUATION: its assignment. OUT: the output that stores it, or -1. PRESENT: the node
-// of the values that frozen points keep, or -1. WAITS: 1: it reads rows that were computed since
-// the last barrier. NODE: for each array, the node that the pass reads for it, or -1.
+// For each pass. EQUATION: the assignment that it computes. OUT: the output to which the result is
+// stored; -1: none. PRESENT: the node with the values that frozen points keep; -1: no point is
+// frozen. WAITS: 1: a barrier precedes the pass, because it reads rows that were computed since the
+// last barrier. NODE: for each array, the node that the pass reads; -1: it does not read the array.
 constexpr int PASS_EQUATION[1] = {0}, PASS_OUT[1] = {0}, PASS_PRESENT[1] = {-1}, PASS_WAITS[1] = {0};
 constexpr int PASS_NODE[1][1] = {{0}};
 template <int E>
@@ -217,33 +231,41 @@ struct equation {
 // ---- modes_grid, modes_power: all steps of a linear system at once; here the wave
 // equation u.next = 2*u - u.prev + c*lap(u) of order 2
 constexpr int MODES_WIDTH = 2;  // numbers of the state: the levels of all fields
-// Fields; the most levels of one; the first number of each, and the end.
 constexpr int MODES_FIELDS = 1;
-constexpr int MODES_LEVELS = 2;
+constexpr int MODES_LEVELS = 2;  // the largest number of levels of a field
+// For each field, its first number in the state; then MODES_WIDTH.
 constexpr int MODES_FIELD[MODES_FIELDS + 1] = {0, 2};
-// By axis, the mirrors' position in half points beyond the outer point; -1: the axis wraps.
+// For each axis, twice the distance, in points, from the outermost point to the mirrors beyond it
+// (0, 1 or 2); -1: the axis wraps.
 constexpr int MODES_BEYOND[3] = {-1, -1, 1};
-// By field, axis and side, the sign of the image.
+// For each field, axis and side: the sign of the image past the side.
 constexpr int MODES_SIGN[6 * MODES_FIELDS] = {0, 0, 0, 0, 1, -1};
-constexpr int MODES_RUN = 4;               // points of a thread
-constexpr int MODES_STORES = 0;            // modes_grid: 0: levels to differences; 1: back
-constexpr int MODES_FROM = 0;              // the first level whose difference is written
-constexpr int MODES_AFFINE = 0;            // 1: a step adds constants
-constexpr int MODES_REAL = 1;              // 1: the matrix is real
-constexpr int MODES_WIDE = 1;              // 1: numbers of 106 bits; 0: float64
-constexpr int MODES_PLAIN = 2;             // the last squarings, in float64
-constexpr int MODES_TRACE = 1;             // 1: the power of a 2 x 2 matrix by its trace
-constexpr int MODES_UNIT = 1;              // 1: its determinant is 1
-constexpr int MODES_EVEN[2] = {1, 1};      // by axis z, y: the matrix at -k is that at k
-constexpr int MODES_REACH = 1;             // the largest offset along the rows
-constexpr int MODES_ROWS = 32;             // rows of frequencies of a block
-constexpr int MODES_TERMS = 2;             // terms of all stencils
-constexpr int MODES_PART[2] = {0, 0};      // by term: its real or its imaginary part
-constexpr int MODES_OFFSET[2] = {0, 1};    // its offset along the rows
-constexpr int MODES_FIRST[3] = {0, 3, 4};  // its first tap, and the end
-constexpr int MODES_KIND[1] = {0};         // by stencil: how its symbol is summed
-constexpr int MODES_SLOT[2] = {0, 2};      // its first term, and the end
-constexpr int MODES_VALUES = 1;            // numbers that factors and constants are
+constexpr int MODES_RUN = 4;  // points of a thread
+// modes_grid: 0: computes differences of the levels of fields; 1: computes levels from differences.
+constexpr int MODES_STORES = 0;
+constexpr int MODES_FROM = 0;    // the first level whose difference is written
+constexpr int MODES_AFFINE = 0;  // 1: a step adds constants
+constexpr int MODES_REAL = 1;    // 1: the matrix is real
+constexpr int MODES_WIDE = 1;    // 1: numbers have 106 bits; 0: they are float64
+// modes_power: this many of the last squarings are in float64.
+constexpr int MODES_PLAIN = 2;
+constexpr int MODES_TRACE = 1;         // 1: the power of a 2 x 2 matrix is computed from its trace
+constexpr int MODES_UNIT = 1;          // 1: the determinant of that matrix is 1
+constexpr int MODES_EVEN[2] = {1, 1};  // for axes z, y: 1: the matrices at k and -k are equal
+constexpr int MODES_REACH = 1;         // the largest offset along the rows
+constexpr int MODES_ROWS = 32;         // rows of frequencies of a block
+// Terms of the symbols of all stencils (modes/matrix.cuh). For each term: PART: 0: its real part is
+// used, 1: its imaginary part. OFFSET: its offset along the rows. FIRST: its first tap; the last
+// entry is the number of taps.
+constexpr int MODES_TERMS = 2;
+constexpr int MODES_PART[2] = {0, 0};
+constexpr int MODES_OFFSET[2] = {0, 1};
+constexpr int MODES_FIRST[3] = {0, 3, 4};
+// For each stencil. KIND: 4: a sum of complex terms; else bit 0: the symbol is imaginary, bit 1: it
+// is a sum of sines, not cosines. SLOT: its first term; the last entry is MODES_TERMS.
+constexpr int MODES_KIND[1] = {0};
+constexpr int MODES_SLOT[2] = {0, 2};
+constexpr int MODES_VALUES = 1;  // constant factors of the matrix, and constants that a step adds
 template <class FREQUENCY, class MATRIX>
 __device__ __forceinline__ void modes_matrix(const FREQUENCY &f, MATRIX &m) {
     m.set(0, 0, f.template symbol<0>());
@@ -265,11 +287,11 @@ constexpr int FFT_LINES_FAST_OUT = 0;
 constexpr int FFT_IN_STRIDE = 1;  // stride from point to point; 0: not known when compiled
 constexpr int FFT_OUT_STRIDE = 1;
 using FFT_CELL = double;        // real or imaginary part in shared memory: REAL or half_t
-constexpr int FFT_PAD = 16;     // one element of padding after so many points
+constexpr int FFT_PAD = 16;     // one element of padding follows each FFT_PAD points
 constexpr int FFT_PITCH = 273;  // points from line to line in shared memory
 // Not 0: tiles begin at cache lines of the rows; then the number of elements of a cache line.
 constexpr int FFT_SHIFT = 0;
-// true: a tile of neighbouring lines may continue from one row into the next.
+// true: the lines of a block may be the last ones of a row of lines and the first of the next row.
 constexpr bool FFT_MERGED = false;
 // A stage with more twiddles than this computes them as powers of fewer.
 constexpr int FFT_TABLE = 1024;
@@ -278,11 +300,11 @@ constexpr int FFT_SCALE = 0;  // 1: outputs are multiplied by an argument
 // Not 0: outputs are multiplied by the twiddles between this launch and the next one; then the
 // number of the loop whose index they depend on, counted from 1.
 constexpr int FFT_OUTER = 0;
-constexpr int FFT_OUTER_LOW = 8;   // log2 of the size of the first of their two tables
-constexpr int FFT_LOAD_REAL = 0;   // complex-to-real: N + 1 input coefficients
-constexpr int FFT_STORE_REAL = 0;  // real-to-complex: N + 1 output coefficients
+constexpr int FFT_OUTER_LOW = 8;   // log2 of the size of the first of the two tables of twiddles
+constexpr int FFT_LOAD_REAL = 0;   // 1: complex-to-real: a line has N + 1 input coefficients
+constexpr int FFT_STORE_REAL = 0;  // 1: real-to-complex: a line has N + 1 output coefficients
 using SCALE_FROM = double;         // type of the elements that a copy between layouts reads
-using SCALE_TO = double;           // type of the elements that it writes
+using SCALE_TO = double;           // type of the elements that the copy writes
 
 // ---- fft_image and fft_long: WARPS, BLOCKS, FFT_INVERSE and this; fft_long also reads FFT_OUTER
 // (0 or 1).
@@ -307,7 +329,7 @@ constexpr int COSINE_ROWS = 0;  // 1: lines of adjacent numbers, otherwise of pa
 
 // ---- fft_block: small grids as a whole; inverse, scale and real sides as for fft_line
 constexpr int GRID_EXTENT[3] = {1, 16, 16};
-constexpr int GRID_RADICES = 1;                            // at most, for an axis
+constexpr int GRID_RADICES = 1;                            // the most radices of any axis
 constexpr int GRID_STAGES[3] = {0, 1, 1};                  // number of radices of each axis
 constexpr int GRID_RADIX[3 * GRID_RADICES] = {1, 16, 16};  // the radices: 2 to 10, 12, 14, 15, 16
 constexpr int GRIDS = 1;                                   // grids of a block
@@ -339,13 +361,14 @@ constexpr int SYMBOL_REAL = 1;  // 1: taps are symmetric, so their symbol is rea
 // 1: complex points pass through shared memory at once; 0 (f64): real and imaginary parts in turn.
 constexpr int SEGMENT_WHOLE = 0;
 constexpr int SEGMENT_COSINES = 0;  // 1: a segment is a whole line that is mirrored at both ends
-// Not 0: a line lies in the middle of its only segment, between its images. 1: it is the second
-// quarter of the segment and a part of the third; 2: both quarters.
+// Not 0: a line lies in the middle of its only segment, between its mirror images. 1: the line
+// fills the second quarter of the segment and a part of the third. 2: it fills both quarters.
 constexpr int SEGMENT_MIDDLE = 0;
 // segment_line: 1: a segment is stored rotated, so that index 0 lies at the start of a memory line.
 constexpr int SEGMENT_ROTATED = 0;
-// segment_line: a sum of flags. 1: outputs are stored as streaming data. 2: inputs are loaded to
-// registers directly (segments of 256 points). 4: copies prefetch 256 bytes into L2.
+// segment_line with segments of 256 points (SEGMENT_FIRST 1); else 0. A sum of flags. 1: outputs in
+// f32 and f64 are stored with the streaming hint. 2: inputs are loaded from global memory directly
+// to registers. 4: copies of 16 bytes to shared memory prefetch 256 bytes into L2.
 constexpr int SEGMENT_TRANSFER = 0;
 // 1: contributions of the sides' values are added, along lines or in the last pass.
 constexpr int PROFILES = 0;
@@ -354,7 +377,7 @@ constexpr int SOURCE_BACK = 0;  // segment_source: 1: writes frozen values back 
 // segment/dense_convolution.cuh: the lengths of the three dense DFTs. Each is at most 16, but where
 // DFT_N3 is 1 the others may be larger; segment_prime_factor needs coprime lengths.
 constexpr int DFT_N1 = 16, DFT_N2 = 15, DFT_N3 = 7;
-// f64: rows and depth of a fragment: 16 and 16, 16 and 8, 16 and 4, or 8 and 4.
+// f64: a product has the shape DFT_ROWS x 8 x DFT_DEPTH: 16 and 16, 16 and 8, 16 and 4, or 8 and 4.
 constexpr int DFT_ROWS = 16, DFT_DEPTH = 8;
 // f16: the number of half-precision parts whose sum is a number, 1 or 2; 0: tf32, as for f32.
 constexpr int DFT_PARTS = 0;
@@ -402,24 +425,29 @@ constexpr int LINE_WHOLE = 0;  // 1: a line is exactly the axis
 constexpr int SYMBOL = 0;
 constexpr int SYMBOL_ANGLE_SUM = 0;  // 1: lines are rows of a four-step FFT
 constexpr int SYMBOL_SUM = 0;        // 1: the sum of the symbol's powers below `steps`
-// Terms of A (or of p), and terms of B.
+// SYMBOL 0: terms of p, and 0. 1: terms of A, and of B. 2: reach of the taps to the high side, and
+// to the low side.
 constexpr int SYMBOL_HIGH = 1, SYMBOL_LOW = 0;
 // Not 0: fixed or constant sides add a source. 2: in 3D; 3: in rows of a four-step FFT.
 constexpr int SOURCES = 0;
-// spectral_columns: 1: some columns have a source and no points; 2: another kernel handles those.
+// spectral_columns: 1: in columns whose factors all round to 0 only the source contributes, and the
+// forward FFT is left out. 2: spectral_decayed_modes computes these columns.
 constexpr int COLUMNS_DECAYED = 0;
-// Overlapping pieces into which a block divides its only column, 1 if it does not, and the points
-// that each piece computes correctly.
+// Above 1: a block has one column and divides it into this many overlapping pieces, each of which
+// gives COLUMN_STEP points (overlap-save).
 constexpr int COLUMN_PARTS = 1, COLUMN_STEP = 0;
-constexpr int COLUMN_ODD_ROWS = 0;  // 1: complex elements of rows that begin at any real element
-// 1: columns are part of a row of columns that is stored elsewhere.
+// 1: rows may begin at an odd real element; their complex numbers then begin one element later.
+constexpr int COLUMN_ODD_ROWS = 0;
+// 1: the columns belong to a slab: some neighbouring frequencies along x, stored apart.
 constexpr int COLUMN_SLABS = 0;
-// spectral_multiply: MULTIPLY_LANES threads process MULTIPLY_CHUNK frequencies together.
+// spectral_multiply: a chunk is MULTIPLY_CHUNK frequencies of a row; MULTIPLY_LANES threads process
+// one chunk at a time.
 constexpr int MULTIPLY_CHUNK = 1024, MULTIPLY_LANES = 32;
-// spectral_decayed_modes: points of a column, and points of it that a thread holds.
+// spectral_decayed_modes: points of a column, and points of a column that a thread holds.
 constexpr int DECAYED_POINTS = 40, DECAYED_EACH = 16;
-constexpr int DECAYED_COLUMNS = 8;   // columns of a block
-constexpr int DECAYED_ROWS = 0;      // a block's rows of such columns, at most; 0: one row
+constexpr int DECAYED_COLUMNS = 8;  // columns that a block computes together
+// Not 0: a block computes the same columns of up to this many rows, one row after the other.
+constexpr int DECAYED_ROWS = 0;
 constexpr int DECAYED_PREFETCH = 0;  // 1: the next row is prefetched
 // spectral_rows: points of a row that fixed sides keep.
 constexpr int FROZEN_LOW = 0, FROZEN_HIGH = 0;
@@ -440,12 +468,12 @@ constexpr int FNO_HELD = 0;    // channels whose weights stay in shared memory: 
 constexpr int FNO_WHOLE = 0;
 // f32: the weights of two outputs are adjacent and aligned to 16 bytes.
 constexpr int FNO_WEIGHT_PAIRS = 0;
-// 1: the modes of channels 2c and 2c + 1 are adjacent and aligned to the size of the two.
+// 1: the modes of channels 2c and 2c + 1 are adjacent, and each such pair is aligned to its size.
 constexpr int FNO_CHUNKS_IN = 0;
 constexpr int FNO_CHUNKS_OUT = 0;
 constexpr int FNO_CONJUGATE = 0;  // 1: weights are conjugated
 constexpr int FNO_DOUBLED = 0;    // 1: modes that represent two of a real line are counted twice
-// 0: no bias; 1: one for each channel; 2: one for each item of the inner loop.
+// 0: outputs have no bias. 1: each channel has a bias. 2: each item of the inner loop has a bias.
 constexpr int FNO_BIAS = 0;
 constexpr int FNO_ADDED = 0;       // 1: a grid is added to the output points
 constexpr int FNO_ACTIVATION = 0;  // 1: GELU, 2: ReLU
