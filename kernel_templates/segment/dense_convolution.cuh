@@ -31,7 +31,7 @@
 //
 // f64 is multiplied in f64, in fragments of DFT_ROWS x 8 x DFT_DEPTH. f32 and f16 take three
 // products of tf32, of the upper and lower 11 bits of either operand (3xTF32). With DFT_PARTS 1 or
-// 2 they take one or three products of f16 with f32 accumulation, of operands in so many parts of
+// 2 they take one or three products of f16 with f32 accumulation, of operands in DFT_PARTS parts of
 // 11 bits. Inputs are then scaled by a power of two that brings the largest absolute value of both
 // arrays between 1 and 2, because the range of f16 ends at 65504. The matrices are divided by the
 // power of two nearest to sqrt(N_i), so that values grow by little more than sqrt(N).

@@ -25,7 +25,7 @@ void cli_checkpoint_add(cli_checkpoint *checkpoint, uint64_t bits);
 void cli_checkpoint_add_file(cli_checkpoint *checkpoint, const char *path);
 /* Sets checkpoint->begun; 0 if there is no file. */
 stn_status cli_checkpoint_find(cli_checkpoint *checkpoint, stn_error *error);
-/* Writes the state after so many steps, complete or not at all: cli_rows_write. */
+/* Writes the state after `steps` steps, complete or not at all: cli_rows_write. */
 stn_status cli_checkpoint_write(const cli_checkpoint *checkpoint, uint64_t steps, const cli_rows *rows,
                                 const stn_array *state, stn_error *error);
 /* Removes the file after the outputs are written. Without an output the file is kept. */

@@ -138,7 +138,7 @@ static stn_status upload(system_run *run, const stn_array *array, void **memory,
     return stn_memory_upload(run->context, *memory, array->data, bytes, error);
 }
 
-/* Host memory of the outputs, of so many rows of the grid. */
+/* Allocates host memory for `rows` rows of the outputs. */
 static stn_status make_outputs(system_run *run, const cli_system_settings *given, size_t rows, stn_error *error) {
     const stn_array *first = &run->input.fields[0];
     size_t extent[STN_ARRAY_RANK + 1] = {run->job.snapshots};

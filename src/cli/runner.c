@@ -55,8 +55,8 @@ fail:
     return status;
 }
 
-/* Steps done after so many launches, for the bar: nearly all launches take the same number of
- * steps. */
+/* Steps done after `launches` launches, for the progress bar: nearly all launches make the same
+ * number of steps. */
 static uint64_t steps_after(const cli_runner *runner, uint64_t launches) {
     if (launches == runner->launches) return runner->steps;
     return (uint64_t)((double)launches / (double)runner->launches * (double)runner->steps);

@@ -44,12 +44,12 @@ typedef struct stn_growth {
 
 /* The bounds for a task. Takes a few times as long as stn_taps_max_symbol. */
 stn_growth stn_task_growth(const stn_task *task);
-/* log10 of the factor by which so many steps multiply the norm at most (times sqrt(2) for each axis
+/* log10 of the largest factor by which `steps` steps multiply the norm (times sqrt(2) for each axis
  * with `mirror` sides). */
 double stn_growth_after(const stn_growth *growth, double steps);
-/* The maximum of stn_growth_after over a run of so many steps: it may fall again as waves leave. */
+/* The maximum of stn_growth_after over a run of `steps` steps: it may fall again as waves leave. */
 double stn_growth_peak(const stn_growth *growth, double steps);
-/* log10 of the factor by which |S^T| may exceed the powers of the eigenvalues after so many steps.
+/* log10 of the factor by which |S^T| may exceed the powers of the eigenvalues after `steps` steps.
  * Relative errors may exceed their predictions by that factor. */
 double stn_growth_above_eigenvalues(const stn_growth *growth, double steps);
 /* The first step after which numbers of initially this magnitude may exceed the dtype's range,

@@ -32,10 +32,10 @@ typedef struct rows {
     int64_t from, at, count;
 } rows;
 
-/* The points near a side that a run of the box leaves wrong, with the points that they depend on.
- * One band may serve both sides of an axis: its two halves are adjacent, and wrong values cross the
- * seam between them as far as they would enter from a cut. This halves the number of launches and
- * doubles their blocks. */
+/* The points near a side for which a run of the box gives wrong values, with the points that these
+ * depend on. One band may serve both sides of an axis: its two halves are adjacent, and wrong
+ * values cross the seam between them as far as they would enter from a cut. This halves the number
+ * of launches and doubles their blocks. */
 typedef struct band {
     box box;
     int axis, parts; /* parts 1: one side; 2: both sides */
@@ -51,8 +51,8 @@ void aperiodic_shape_depths(shape *made);
 void aperiodic_shape_guess(shape *made);
 /* Whether any number of steps has bands that leave points between them; needs no depths. */
 bool aperiodic_shape_has_room(const shape *s);
-/* The bands of a box for so many steps at once, at most 6; -1 if one of them is no smaller than the
- * box. */
+/* Writes the bands of a box for `steps` steps at once and returns their number, at most 6; -1 if
+ * one of them is no smaller than the box. */
 int aperiodic_shape_bands(const shape *s, const box *of, uint64_t steps, band bands[6]);
 box aperiodic_shape_whole(const shape *s);
 

@@ -32,7 +32,7 @@ static int64_t element_of(const int64_t at[3], const int64_t stride[3]) {
     return at[0] * stride[0] + at[1] * stride[1] + at[2] * stride[2];
 }
 
-/* Reduces the alignment to that of an aligned pointer plus so many elements. */
+/* Reduces the alignment to that of an aligned pointer plus `elements` elements. */
 static void lower_alignment(stn_task *task, int64_t elements) {
     while (elements * (int64_t)stn_dtype_size(task->dtype) % task->alignment) task->alignment /= 2;
 }

@@ -55,9 +55,9 @@ typedef struct tree {
     int nodes, bands, depth;
 } tree;
 
-/* Copies of the whole grid that so many rounds need: none where the caller's grids have the root's
- * own layout, so that rounds use them directly; one where input and output are the same grid and
- * the first round would overwrite its input; otherwise two. */
+/* Copies of the whole grid that `rounds` rounds need: none if the caller's grids have the root's
+ * own layout, so that rounds use them directly; one if input and output are the same grid and the
+ * first round would overwrite its input; otherwise two. */
 int aperiodic_tree_copies(const stn_task *task, uint64_t rounds);
 /* Must be cleared even after an error. */
 stn_status aperiodic_tree_make(stn_plan *plan, const shape *s, const rates *r, const levels *l, tree *made,

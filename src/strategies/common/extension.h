@@ -12,7 +12,7 @@
 typedef struct stn_extension {
     int64_t n;              /* points of the grid along the axis */
     bool repeats;           /* the axis wraps */
-    int beyond[2];          /* mirror position, in half points beyond the outermost point */
+    int beyond[2];          /* distance from the outermost point to the mirror, in half points */
     int sign[2];            /* 1: even; -1: odd */
     int64_t length, before; /* length of the line; its points before the grid's first */
     bool exact;             /* the line is whole periods, so nothing is cut off */
@@ -34,9 +34,9 @@ int64_t stn_extension_image(const stn_extension *extension, int64_t i, int *sign
  * side has the same point. */
 int64_t stn_extension_neighbour(const stn_extension *extension, int side);
 
-/* Chooses the cheapest valid line of at most `most` points, not much longer than the shortest one;
- * false if there is none. cost: of a line of so many points, infinite for lengths without a
- * transform. */
+/* Chooses the cheapest valid line of at most `most` points that is not much longer than the
+ * shortest one; false if there is none. cost(length): the cost of a line of `length` points,
+ * infinite for lengths without a transform. */
 bool stn_extension_fit(stn_extension *extension, const stn_reach *reach, double (*cost)(int64_t length), int64_t most);
 /* The parameters of spectral/extension.cuh. */
 void stn_extension_params(const stn_extension *extension, stn_text *params);

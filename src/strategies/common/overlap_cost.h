@@ -12,6 +12,6 @@ double stn_cost_overlapped(double one, double other);
  * element of less than eight bytes: such a launch is bound by the rate of instructions, not by
  * memory. 0 if accesses are wider. Fitted to problems with odd extents. */
 double stn_cost_scalar_access(const stn_task *task, const stn_machine *machine);
-/* Seconds in which a GPU loads (and stores) so many elements one by one. */
+/* Seconds in which a GPU loads (and stores) `count` elements one by one. */
 double stn_cost_elements(stn_dtype dtype, double count, const stn_machine *machine);
 #endif

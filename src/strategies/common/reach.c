@@ -20,7 +20,7 @@
 #define CUT 0x1p-120L                  /* fraction of a power's sum that is cut off at either end */
 #define LEAST_TAIL 1e-300              /* smallest tail that a power can resolve */
 #define ABOVE (1 + 0x1p-40)            /* a factor above the rounding error of a sum of bounds */
-#define FEW_STEPS 32                   /* up to so many steps, reaches grow in jumps */
+#define FEW_STEPS 32                   /* up to this number of steps, reaches grow in jumps */
 #define MOST_POINTS 2048               /* longest power: squaring it takes a millisecond */
 #define MOST_STEPS (UINT64_C(1) << 40) /* steps times a radius must stay in 64 bits */
 

@@ -9,7 +9,7 @@
 /* The number of points that steps mix: the product of the extents of the axes along which nonzero
  * weights reach; 1 if there are none. */
 double stn_mixed_points(const stn_task *task);
-/* The squared error accumulated from rounding to 11 bits in so many launches, in units of one
- * launch's; `many`: its value on a grid of many points, a lower bound. */
+/* The squared error that accumulates from rounding to 11 bits in `launches` launches, relative to
+ * the squared error of one launch. `many`: the result for a grid of many points, a lower bound. */
 double stn_rounding_accumulated(const stn_task *task, double launches, double many);
 #endif

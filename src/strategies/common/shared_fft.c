@@ -70,8 +70,8 @@ static double work_of(int radix) {
 
 enum { TWIDDLE_WORK = 4 }; /* instructions of a twiddle multiplication between two stages */
 
-/* The least work for the remaining length in exactly so many stages of non-increasing radices;
- * infinite if there are none. */
+/* The least work for the remaining length `rest` in exactly `stages` stages of non-increasing
+ * radices, at most `largest`; infinite if there are no such radices. */
 static double least_work(int64_t rest, int stages, int largest) {
     if (stages == 0) return rest == 1 ? 0 : INFINITY;
     double least = INFINITY;

@@ -13,7 +13,7 @@ struct stn_kernel;
 struct stn_search_cache; /* search_cache.h */
 
 #define STN_SHARED_FFT_STAGES 10
-#define STN_SHARED_FFT_TABLE 1024 /* stages with at most so many roots store all of them */
+#define STN_SHARED_FFT_TABLE 1024 /* most roots of a stage of which all are stored */
 
 typedef struct stn_shared_fft {
     int points; /* complex points */

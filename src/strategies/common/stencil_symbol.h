@@ -55,8 +55,8 @@ int stn_symbol_bits(stn_dtype dtype);
  * the sum of squared weights. If the weights' magnitudes sum to less than one half, the errors of
  * all steps add up. */
 double stn_symbol_cancellation_error(const stn_task *task);
-/* The predicted error of forward and inverse transforms of so many points, and of the power of a
- * symbol in the plain form or not. */
+/* The predicted error of a forward and an inverse transform of `points` points and of the power of
+ * the symbol. plain: the symbol has the plain form. */
 double stn_symbol_error(const stn_task *task, double points, bool plain);
 /* The least number m such that every frequency from m to length - m along `axis`, with any
  * frequencies of the others, has 1 - |K| above `decay_threshold`, so that a transform need not

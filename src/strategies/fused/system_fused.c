@@ -52,7 +52,7 @@ static bool reads_sources(const stn_system_task *task, const fused_reads *reads)
     return false;
 }
 
-/* Whether sources and receivers need states only at the ends of launches of so many steps. */
+/* Whether sources and receivers only need the states at the ends of launches of `depth` steps. */
 static bool ends_at_points(const stn_system_task *task, int depth) {
     return depth == 1 || (!task->nsources && (!task->nreceivers || task->record_every % (uint64_t)depth == 0));
 }

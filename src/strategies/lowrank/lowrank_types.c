@@ -62,7 +62,7 @@ stn_unit lowrank_unit(stn_dtype dtype) {
 int lowrank_slot(stn_dtype dtype) { return 16 / (int)stn_dtype_size(dtype); }
 int lowrank_step(stn_dtype dtype) { return dtype == STN_F16 ? 2 : 1; }
 
-/* The nearest number with so many bits. */
+/* The nearest number with `bits` significant bits. */
 static double nearest(int bits, double number) {
     int exponent;
     double part = frexp(number, &exponent);

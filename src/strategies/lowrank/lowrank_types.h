@@ -16,12 +16,12 @@ void lowrank_store(const stn_task *task, const double numbers[LOWRANK_KEY_NUMBER
 /* One phrase for all ranks that says why there is no candidate. */
 extern const char lowrank_none[];
 
-/* Tensor-core products for one product of elements, in a run of so many launches. f64: 1. f32: 3,
- * of upper and lower parts of both factors, with f32's error. f16: 2, with weights in two parts.
- * Fewer if the task's tolerance permits. Rounding errors of elements to 11 bits are random and
- * hardly accumulate, except in 3D, where terms and launches are many and the rows of a smooth grid
- * have the same errors. The rounding error of a weight, at most 2^-11, is the same in every launch
- * and accumulates. */
+/* Tensor-core products for one product of an element and a weight, in a run of `launches` launches.
+ * f64: 1. f32: 3, of upper and lower parts of both factors, with f32's error. f16: 2, with weights
+ * in two parts. Fewer if the task's tolerance permits. Errors from rounding elements to 11 bits are
+ * random and hardly accumulate, except in 3D, where terms and launches are many and the rows of a
+ * smooth grid have the same errors. The rounding error of a weight, at most 2^-11, is the same in
+ * every launch and accumulates. */
 int lowrank_products(const stn_task *task, int launches);
 /* Parts into which the kernels split an element and a weight: DATA_PARTS and BAND_PARTS. */
 int lowrank_data_parts(int products);
@@ -33,15 +33,15 @@ stn_unit lowrank_unit(stn_dtype dtype);
 int lowrank_slot(stn_dtype dtype); /* elements in 16 bytes */
 int lowrank_step(stn_dtype dtype); /* blocks of 8 that one product takes at once */
 
-/* Rounds a vector, times `factor`, to numbers of so many bits with the same sum, because the error
- * of a sum is the same in every launch and accumulates. Of an `even` vector only the first half and
- * the middle are stored. */
+/* Multiplies a vector by `factor` and rounds it to numbers of `bits` bits. The sum of the vector is
+ * preserved, because an error of the sum is the same in every launch and accumulates. Only the
+ * first half and the middle of an `even` vector are stored. */
 void lowrank_round(int bits, double factor, double *vector, int count, bool even);
-/* Packs `count` weights for a kernel. If `scaled`, they follow the power of two by which those from
- * `first` on are divided, because half precision has few small numbers. At most (count + 1) * 8
- * bytes. */
+/* Packs `count` weights for a kernel, in at most (count + 1) * 8 bytes. If `scaled`, the weights
+ * from `first` on are divided by a power of two, because half precision has few small numbers, and
+ * this power precedes all weights. */
 void lowrank_pack(stn_dtype dtype, bool scaled, const double *weights, int count, int first, unsigned char *to);
-/* Predicted relative L2 error of so many launches. `growth`: amplification of rounding errors, the
+/* Predicted relative L2 error of all launches. `growth`: amplification of rounding errors, the
  * total magnitude of the products of weights over that of the taps. `systematic`: for f32 by three
  * products, the systematic truncation error of one launch. */
 #define LOWRANK_SYSTEMATIC_ERROR 1.75e-8 /* with middles (device/band.cuh) */

@@ -138,7 +138,7 @@ bool modes_device_fits(const modes_linear *l, const stn_machine *machine, char *
  * and in local memory (assumed). */
 static const struct { double moving, arithmetic, local; } rates = {0.76, 0.4, 0.05};
 
-/* Seconds of a pass of modes_power over spectra of so many bytes. */
+/* Seconds of a pass of modes_power over spectra of `spectra` bytes. */
 static double power_seconds(const modes_linear *l, const stn_machine *machine, double spectra, double flops) {
     const double f64 = machine->flops[STN_UNIT_FMA_F64];
     const double computed = flops / ((modes_power_unrolls(l) ? rates.arithmetic : rates.local) * f64);

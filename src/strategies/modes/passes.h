@@ -41,7 +41,7 @@ stn_status modes_transform(const modes_linear *linear, stn_dtype dtype, modes_la
                            double scale, stn_fft *fft, stn_error *error);
 /* Steps of a chunk. */
 uint64_t modes_chunk(const stn_system_task *task);
-/* Are powers at so many frequencies, `bytes` of them, kept from chunk to chunk? */
+/* Are powers of the matrix, `bytes` bytes at all frequencies, kept from chunk to chunk? */
 bool modes_keeps_powers(const modes_linear *linear, double bytes);
 double modes_spectra_bytes(const modes_linear *linear);
 /* *made is zero before. The caller clears it in any case. */

@@ -196,7 +196,7 @@ static double predicted_error(const stn_task *task, const segment_shape *shape) 
 
 /* Factor for f16, and for too few tiles to occupy all multiprocessors. */
 #define UNTIMED_CLUSTERS 1.25
-/* Factor for stepped margins with so few tiles that all run at once. */
+/* Factor for the time of margins that are computed by steps, if all tiles run at once. */
 #define UNTIMED_FEW 1.1
 
 static double part_of_margins(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {

@@ -56,8 +56,8 @@ static stn_constraint *const constraints[] = {
     margins_hold, /* the margins of fused steps leave points between them */
 };
 
-/* Whether a kernel exists for so many steps. *cheaper: the same number of launches with fewer fused
- * steps is cheaper. */
+/* Whether a kernel exists for `fused` steps. *cheaper: fewer fused steps in the same number of
+ * launches are cheaper. */
 static bool fits(const search *s, int fused, int terms, sparse_shape *shape, bool *cheaper) {
     if (!sparse_fit(s->task, s->machine, fused, terms, 1, shape) ||
         !STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, shape))
@@ -108,8 +108,8 @@ static void search_chains(search *s, int most_fused) {
     }
 }
 
-/* Predicts the errors of all shapes with these steps, weights in so many parts, and 0 or 1 term. A
- * ring has those of the tiles that it is made of. */
+/* Predicts the errors of all shapes with `fused` steps, weights in `parts` parts, and `terms` (0 or
+ * 1) terms. A shape of sparse_march gets the errors of the sparse_tile shape that it comes from. */
 static bool add_errors(search *s, int fused, int terms, int parts) {
     sparse_shape shape = {0};
     sparse_terms chain;
@@ -147,7 +147,8 @@ static bool add_all_errors(search *s) {
 
 #define FEWEST 2 /* terms of a sum; search_chains handles one */
 
-/* The errors of so many terms of the task's taps; false if they cannot be computed. */
+/* The errors of sums of terms of the task's taps, by the number of terms. add_sum_errors returns
+ * false if they cannot be computed. */
 typedef struct sum_errors {
     double rounding[SPARSE_MOST_TERMS + 1], noise[SPARSE_MOST_TERMS + 1];
 } sum_errors;

@@ -316,7 +316,7 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
 #define SMALL_ADJACENT_WARPS 2
 #define SMALL_BLOCK_TILES 6 /* tiles of a block */
 
-/* Blocks of so many warps that a multiprocessor's registers hold. */
+/* Blocks of `warps` warps for which a multiprocessor has registers. */
 static int blocks_of_registers(int warps, int registers) {
     const int each = 32 * (int)stn_round_up(registers, REGISTERS_AT_ONCE);
     if (registers > MOST_OF_THREAD) return 0;

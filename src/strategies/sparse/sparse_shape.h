@@ -46,8 +46,8 @@ int sparse_products_of_part(const stn_task *task, const sparse_shape *shape);
 /* Makes the shape for launches of at most `fused` steps: a chain of `terms` terms, or with 0
  * terms a sum over rows of taps by sparse_tile or sparse_line; false if no kernel can take it. */
 bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, sparse_shape *shape);
-/* Changes a shape of sparse_tile to sparse_march with so many stages: 1 (f16 only, one tile a
- * block) or more. False if the window is unsuitable or a multiprocessor cannot hold it. */
+/* Changes a shape of sparse_tile to sparse_march with `stages` stages, 1 (f16 only, one tile a
+ * block) or more. False if the window is unsuitable or a multiprocessor cannot hold the ring. */
 bool sparse_fit_ring(const stn_task *task, const stn_machine *machine, int stages, sparse_shape *shape);
 /* Outputs that a warp computes at once. */
 int sparse_points(const stn_task *task, const sparse_shape *shape);

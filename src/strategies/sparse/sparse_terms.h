@@ -27,14 +27,15 @@ void sparse_terms_clear(sparse_terms *terms);
 /* Rounds axis 0 (y) or 1 (x) of term q for the products: `parts` times as many numbers as the
  * factor has. */
 void sparse_terms_round(const stn_task *task, const sparse_terms *terms, int q, int axis, int parts, float *to);
-/* The error of the terms after so many launches, like sparse_rounding; for several terms it
- * includes their residual of `taps`, which may be NULL for one. Infinite if out of memory. */
+/* The error of the terms after `launches` launches, like sparse_rounding. The error of several
+ * terms includes their residual of `taps`; for one term `taps` may be NULL. Infinite if out of
+ * memory. */
 double sparse_terms_rounding(const stn_task *task, const stn_power *taps, const sparse_terms *terms, int parts,
                              double launches);
 /* The same for the first n terms alone, in error[n], for n from `fewest` >= 2 on, with one part.
  * False if out of memory. */
 bool sparse_sums_rounding(const stn_task *task, const stn_power *taps, const sparse_terms *terms, int fewest,
                           double launches, double error[SPARSE_MOST_TERMS + 1]);
-/* The relative Frobenius residual of so many terms of the taps. */
+/* The relative Frobenius residual of the best `count` terms of the taps. */
 double sparse_terms_residual(const stn_power *taps, int count);
 #endif

@@ -18,7 +18,7 @@ size_t sparse_weights(const stn_power *power);
 bool sparse_any_weight(const stn_power *power); /* is any weight nonzero? */
 void sparse_round(const stn_task *task, const stn_power *power, double scale, int parts, float *to);
 
-/* The error of weights `rounded`, times `scale`, after so many launches: the largest difference
+/* The error of weights `rounded`, times `scale`, after `launches` launches: the largest difference
  * between the powers of the exact and the rounded symbol, over frequencies in octaves and on a
  * grid, relative to the largest power; or, if larger, the relative L2 error for random data of mean
  * 0. Infinite if out of memory. */

@@ -10,9 +10,9 @@
 #include "render/render.h"
 #include "strategies/spectral/spectral_passes.h"
 
-/* Most threads of a block; bytes of a piece of a row of the spectrum; least points of a column;
- * most rows of a block that keeps the faces' values: with so many, reading these values takes
- * little time compared with writing the rows. */
+/* MOST_THREADS: threads of a block. PIECE: bytes of a piece of a row of the spectrum. LEAST_POINTS:
+ * points of a column. MOST_ROWS: rows of a block that keeps the faces' values; with 64 rows,
+ * reading these values takes little time compared with writing the rows. */
 enum { MOST_THREADS = 1024, PIECE = 128, LEAST_POINTS = 4, MOST_ROWS = 64 };
 /* Largest lambda: the recursion accumulates rounding errors over 1 / (1 - lambda) points, at this
  * lambda no more than a transform does. */
@@ -22,8 +22,8 @@ static int columns_of(const stn_task *task) { return PIECE / (spectral_wide(task
 static int rows_of(const spectral_choice *choice) {
     return choice->decayed_solver == SPECTRAL_DECAYED_BY_ROWS ? MOST_ROWS : 1;
 }
-/* Points per thread: 16; 8 if chosen (fewer registers, more threads), and if so few threads would
- * otherwise be alone on a multiprocessor. */
+/* Points per thread: 16, or 8 if the candidate says so (fewer registers, more threads), or if a
+ * block of several rows, which is alone on its multiprocessor, would have few threads. */
 static int each_of(const stn_task *task, const spectral_choice *choice) {
     const bool few = stn_div_up(task->n[0], 8) * columns_of(task) <= MOST_THREADS / 2;
     return choice->decayed_solver == SPECTRAL_DECAYED_BY_8 || (rows_of(choice) > 1 && few) ? 8 : 16;

@@ -12,7 +12,7 @@
 
 /* ---- layout ---------------------------------------------------------------------------------- */
 
-/* A chunk is at least so many times as long as the points that it shares with the next one. */
+/* A chunk is at least SHARED_PART times as long as the points that it shares with the next one. */
 enum { SHARED_PART = 8 };
 /* One time must be at most this fraction of another, because estimates have errors. */
 #define CLEARLY 0.87

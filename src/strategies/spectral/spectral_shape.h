@@ -109,7 +109,7 @@ size_t spectral_variants(const stn_task *task, const stn_machine *machine, const
 
 /* Overlapping tiles of a 2D grid (overlap-save), for a reach that is short compared with the axes
  * (spectral_march.cu). whole: a choice without tiles, or NULL. least: least number of tiles along
- * axis 1 and 2. False: tiles do not serve the task, or not so many. */
+ * axis 1 and 2. False: tiles, or this number of tiles, do not serve the task. */
 bool spectral_choose_tiles(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                            const int least[2], spectral_choice *choice);
 /* Smaller tiles to be timed; returns their number. */

@@ -10,10 +10,9 @@
 #include "strategies/faces/margins.h"
 #include "strategies/lowrank/lowrank_types.h"
 
-/* If the taps of so many consecutive f cannot be split in one way, those of more steps are not
- * tried. */
+/* A way to split the taps is given up after it has failed for this many consecutive f. */
 #define MOST_FAILURES 2
-#define MOST_IDLE 4 /* if so many consecutive f cannot be cheaper, more steps are not tried */
+#define MOST_IDLE 4 /* more steps are not tried after 4 consecutive f that cannot be cheaper */
 
 /* Whether the reach of the fused taps fills blocks of 8 rows and columns well. */
 static bool worth_trying(const stn_task *task, int fused) {

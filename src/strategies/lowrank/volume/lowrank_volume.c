@@ -44,7 +44,7 @@ static lowrank_volume_shape volume_shape_of(const stn_candidate *candidate) {
 }
 
 #define MOST_CANDIDATES 4
-/* If so many consecutive f have no core or cannot be cheaper, more steps are not tried. */
+/* More steps are not tried after this many consecutive f that have no core or cannot be cheaper. */
 #define MOST_FAILURES 2
 
 /* Candidates so far, cheapest first, and their problem. */
