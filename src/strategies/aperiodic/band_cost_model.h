@@ -3,8 +3,9 @@
 #define STN_STRATEGIES_APERIODIC_BAND_COST_MODEL_H
 #include "strategies/aperiodic/band_geometry.h"
 
-/* A candidate's division: the number of steps at once at each level; 0: no such level. always:
- * bands are divided wherever possible instead of where it is cheaper (for measuring). */
+/* A candidate's division. steps[i]: the number of steps that a box of nesting level i makes at
+ * once; 0: there is no such level. always: bands are divided wherever possible, not only where that
+ * is cheaper (for measuring). */
 typedef struct levels {
     int steps[SHAPE_LEVELS];
     int always;
@@ -18,7 +19,7 @@ typedef struct curve {
     double points[COST_SAMPLES], seconds[COST_SAMPLES];
 } curve;
 
-/* Costs of one transform pass over a box, of one step of it, of a copy. */
+/* Costs of one transform pass over a box, of one step of a box, and of a copy. */
 typedef struct rates {
     curve transform, step;
     double copy_point, copy_start;
@@ -38,8 +39,8 @@ stn_task aperiodic_cost_sample(const shape *s);
 /* False if no strategy transforms this grid, or none computes its single steps. */
 bool aperiodic_cost_rates(const shape *s, const stn_machine *machine, rates *made);
 
-/* How a box's steps are made: `rounds` rounds of `steps` steps at once, then `rest` steps at once;
- * or, with steps 0, one after another. */
+/* How the steps of a box are computed: in `rounds` rounds of `steps` steps at once and then `rest`
+ * steps at once; or, if `steps` is 0, one after another. */
 typedef struct division {
     uint64_t steps, rounds, rest;
     double seconds; /* of everything, with bands and copies */

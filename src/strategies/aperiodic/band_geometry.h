@@ -39,14 +39,14 @@ typedef struct rows {
 typedef struct band {
     box box;
     int axis, parts; /* parts 1: one side; 2: both sides */
-    /* Seen: rows copied into the band's box; right: rows that the band corrects */
+    /* For each part: rows that are copied into the band's box; rows that the band corrects. */
     rows seen[2], right[2];
 } band;
 
 /* False if the strategy has nothing to do; the reason is one phrase. */
 bool aperiodic_shape_sides(const stn_task *task, shape *made, char *reason, size_t reason_size);
-/* The depths: aperiodic_shape_depths computes them, in milliseconds; aperiodic_shape_guess
- * approximates them at once, for choosing. */
+/* Fill `depth`. aperiodic_shape_depths computes the depths, which takes milliseconds;
+ * aperiodic_shape_guess approximates them at once, for choosing. */
 void aperiodic_shape_depths(shape *made);
 void aperiodic_shape_guess(shape *made);
 /* Whether any number of steps has bands that leave points between them; needs no depths. */
@@ -56,8 +56,9 @@ bool aperiodic_shape_has_room(const shape *s);
 int aperiodic_shape_bands(const shape *s, const box *of, uint64_t steps, band bands[6]);
 box aperiodic_shape_whole(const shape *s);
 
-/* A box as a task: packed, without snapshots, not in place, with borrowed taps. By transforms:
- * sides that transforms cannot serve are replaced. By steps: there are no values past a cut. */
+/* Steps of a box as a task: packed, without snapshots, not in place, with borrowed taps.
+ * by_transforms replaces the sides that transforms cannot serve. by_steps needs no values past a
+ * cut. */
 stn_task aperiodic_shape_by_transforms(const shape *s, const box *of, uint64_t steps);
 stn_task aperiodic_shape_by_steps(const shape *s, const box *of, uint64_t steps);
 #endif

@@ -12,16 +12,17 @@ typedef struct node node;
 typedef struct edge {
     band band;
     node *node; /* owned */
-    /* Owned; the second is NULL where the first copies both parts. */
-    /* Copies the band's box from the enclosing one; NULL: the node reads that in place. */
+    /* Plans that copy one part of the band each, owned. The second is NULL if the first copies both
+     * parts. load: from the enclosing box to the band's box; NULL: the node reads the enclosing box
+     * in place. store: the corrected points back. */
     stn_plan *load[2];
-    stn_plan *store[2]; /* copies the corrected points back */
+    stn_plan *store[2];
 } edge;
 
-/* `rounds` rounds of the same steps. */
+/* Rounds that all make the same number of steps. */
 typedef struct stage {
     uint64_t rounds;
-    /* Owned; for the whole box, by transforms, or by steps if the box is not divided. */
+    /* Owned. Computes the whole box, by transforms or, if the box is not divided, by steps. */
     stn_plan *plan;
     edge edges[6];
     int count;
@@ -48,8 +49,8 @@ typedef struct tree {
      * other and with the round's transforms. */
     bool forks;
     stn_fork *fork; /* owned; NULL: one after another */
-    /* Workspace bytes: of all boxes' grids; then the maximum over the plans of the whole grid
-         * and of each branch. */
+    /* Bytes of the workspace. grids: of all boxes' grids. plans: the most of any plan of the whole
+     * grid, and of each branch. */
     size_t grids;
     size_t plans[1 + STN_FORK_BRANCHES];
     int nodes, bands, depth;

@@ -8,9 +8,9 @@
 
 #include "stentor.h"
 
-/* cos and sin of 2 pi k / n, k in [0, n): from the angle to the nearest axis, at most 1/8 of a
- * circle, which is an exact fraction of n; so no digits are lost to range reduction, and mirrored
- * points agree bit by bit. */
+/* cos and sin of 2 pi k / n, k in [0, n). They are computed from the angle to the nearest axis, at
+ * most 1/8 of a circle, which is an exact fraction of n. So no digits are lost to range reduction,
+ * and mirrored points agree bit by bit. */
 static inline void stn_root(int64_t k, int64_t n, long double *re, long double *im) {
     const long double turn = 6.28318530717958647692528676655900577L;
     const int64_t quarters = (8 * k + n) / (2 * n); /* quarter turns to the nearest axis */

@@ -39,7 +39,7 @@ typedef struct stn_shared_fft_needs {
     int copies;  /* copies of each line in shared memory; 0: one */
     int common;  /* lines besides those of a block */
     int threads; /* threads for which a multiprocessor has registers */
-    /* Blocks on a multiprocessor, at least, if shared memory allows; 0: one. */
+    /* Least number of blocks on a multiprocessor, if shared memory allows; 0: one. */
     int blocks;
     size_t shared, total; /* bytes of shared memory for a block and on a multiprocessor */
     size_t other_bytes;   /* bytes of a block's shared memory that hold no lines */
@@ -52,12 +52,12 @@ bool stn_shared_fft_good(int64_t n);
 double stn_shared_fft_work(int64_t n);
 /* The largest number of points of a line that fits one block. */
 int64_t stn_shared_fft_most_points(bool wide, size_t shared);
-/* Chooses everything; fewer lines than requested if shared memory is short. points: good and at
- * most the maximum. The last results are cached, because a search takes milliseconds and a plan's
- * estimates repeat the same requests. */
+/* Fills *line, with fewer lines than requested if shared memory is short. `points` must be good and
+ * at most stn_shared_fft_most_points. The last results are cached, because a search takes
+ * milliseconds and a plan's estimates repeat the same requests. */
 void stn_shared_fft_make(struct stn_search_cache *found, int points, const stn_shared_fft_needs *needs,
                          stn_shared_fft *line);
-/* Without cache. */
+/* The same without the cache. */
 void stn_shared_fft_search(int points, const stn_shared_fft_needs *needs, stn_shared_fft *line);
 size_t stn_shared_fft_bytes(const stn_shared_fft *line, bool wide);
 /* Writes the tables of roots of all stages; returns their bytes. to may be NULL. */
@@ -65,7 +65,7 @@ size_t stn_shared_fft_roots(const stn_shared_fft *line, bool wide, void *to);
 /* Writes exp(-pi i t / points), t = 0 .. points; returns the bytes. to may be NULL. */
 size_t stn_shared_fft_half_roots(const stn_shared_fft *line, bool wide, void *to);
 void stn_shared_fft_params(const stn_shared_fft *line, stn_text *params);
-/* Launches a kernel of such lines: `blocks` times the lines of a block, or of a cluster. */
+/* Launches a kernel that transforms such lines with `blocks` blocks, or clusters of blocks. */
 stn_status stn_shared_fft_launch(const stn_shared_fft *line, bool wide, const struct stn_kernel *kernel, int64_t blocks,
                                  void *arguments, void *stream, stn_error *error);
 

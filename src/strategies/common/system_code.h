@@ -13,19 +13,21 @@
 typedef struct stn_system_array {
     bool is_field;
     int index, level;
-    /* The offsets from the first to the last, 0 among them, at which it is read: the planes of the
-     * point's own column; those of other columns; and these columns' rows and points along x.
-     * Planes are those along axis stn_system_march. */
+    /* Ranges of offsets at which the array is read, first and last, always with 0 among them. own:
+     * planes, in the column of the computed point. other: planes, in other columns. rows, points:
+     * these other columns' offsets across the march and along x. Planes follow each other along
+     * axis stn_system_march. */
     int own[2], other[2], rows[2], points[2];
-    bool others, corners; /* other columns are read; some that differ in both row and point */
-    bool wraps[3];        /* whatever its sides: it is rendered as if it wrapped along the axis */
+    /* Other columns are read; columns that differ in both row and point are read. */
+    bool others, corners;
+    bool wraps[3]; /* rendered as if it wrapped along the axis, whatever its sides are */
 } stn_system_array;
 
 /* The kernel's values are the numbers, then for each array the constants of its sides. */
 typedef struct stn_system_reads {
     int narrays, nnumbers, nvalues; /* nvalues: at least 1 */
     stn_system_array arrays[STN_SYSTEM_MOST_ARRAYS];
-    /* Index in values of this coefficient; -1: not a number. */
+    /* For each coefficient, its index in the values; -1: it is not a number. */
     int number_of[STN_SYSTEM_MAX_COEFFICIENTS];
 } stn_system_reads;
 
@@ -43,7 +45,7 @@ void stn_system_reads_begin(stn_system_reads *reads);
 bool stn_system_reads_add(const stn_system_task *task, const stn_system_program *program, stn_system_reads *reads);
 void stn_system_reads_end(const stn_system_task *task, stn_system_reads *reads);
 
-/* The index of an array in the list, to which it is added; -1: the list is full. */
+/* Adds an array to the list, unless it is there, and returns its index; -1: the list is full. */
 int stn_system_reads_array(stn_system_reads *reads, bool is_field, int index, int level);
 const stn_system_variable *stn_system_array_variable(const stn_system_task *task, const stn_system_array *array);
 

@@ -10,7 +10,7 @@ typedef struct stn_system_points {
     /* Device memory, owned: the points, then the index of each thread's first point. */
     void *table;
     size_t first; /* byte offset of those indices */
-    /* Threads before each field's; the last entry: all. */
+    /* For each field, the threads of all fields before it; the last entry: all threads. */
     int64_t threads[STN_SYSTEM_MAX_FIELDS + 1];
 } stn_system_points;
 

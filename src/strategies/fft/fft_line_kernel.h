@@ -8,8 +8,9 @@
 
 struct stn_kernel;
 
-/* Finds a shape for this pass; false if there is none. width: 1 and -1 for twice and half the usual
- * lines per block (for strided lines also of the contiguous bytes of an access); otherwise 0. */
+/* Finds a shape for this pass; false if there is none. width: 0 for the usual number of lines per
+ * block, 1 for twice as many, -1 for half as many. If lines are strided, the contiguous bytes of an
+ * access change with the number of lines. */
 bool fft_line_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, int width,
                         fft_line_shape *shape);
 size_t fft_line_shared(const fft_pass *pass, const fft_line_shape *shape, stn_dtype dtype);
@@ -17,12 +18,13 @@ size_t fft_line_shared(const fft_pass *pass, const fft_line_shape *shape, stn_dt
 bool fft_is_spread(const fft_pass *pass, stn_dtype dtype);
 /* Fraction of the copy bandwidth that a large pass reaches. */
 double fft_line_bandwidth(const fft_pass *pass, const fft_line_shape *shape, stn_dtype dtype);
-/* Tiles of the first loop (if merged: of the first two); blocks of the launch. */
+/* Blocks of the launch: the tiles of the first loop (if merged, of the first two loops) times the
+ * lengths of the other loops. */
 int64_t fft_line_blocks(const fft_pass *pass, const fft_line_shape *shape);
 
-/* The roots that a pass reads, one table after the other: twiddle factors of its stages, those
- * between two passes, those of a real transform; sizes in complex numbers. If `to` is NULL, only
- * the sizes. */
+/* The roots of unity that a pass reads, one table after the other: twiddle factors of its stages,
+ * twiddle factors between this pass and the next, roots of a real transform. Sizes are in complex
+ * numbers. If `to` is NULL, fft_line_tables only returns the sizes. */
 typedef struct fft_tables {
     size_t twiddles, outer, real;
 } fft_tables;

@@ -23,7 +23,7 @@ typedef struct fft_pass {
     int loops;                     /* number of loops longer than 1 */
     /* the input (output) is a half spectrum of `length` + 1 elements */
     bool load_real, store_real;
-    bool only_real; /* only that conversion; no transform */
+    bool only_real; /* the pass only converts a half spectrum, without a transform */
     bool inverse;
     int64_t outer;  /* M: outputs are multiplied by w_M^(k * index of a loop); 0: not */
     int outer_loop; /* which loop */
@@ -42,17 +42,18 @@ typedef struct fft_passes {
 
 /* The longest line of one pass of fft_line: contiguous on both sides, or strided (`across`). */
 int64_t fft_longest(stn_dtype dtype, bool across);
-/* Limits for the lengths of passes. A line that takes several passes takes two, the first with
- * `first` points, if the second then has as many points or few enough for one block; 0: lengths as
- * equal as possible. One pass takes lines of up to `longest` points (strided: `longest_column`)
- * with small prime factors, or up to what fft_line can take, if that is more. */
+/* Limits for the lengths of passes. One pass takes lines of up to `longest` points (strided:
+ * `longest_column`) with small prime factors, or of as many points as fft_line can take, if these
+ * are more. A longer line takes two passes, of lengths that are as equal as possible. If `first` is
+ * not 0, the first of these has `first` points, provided that it divides the line and leaves a
+ * second pass of the same length, or of a length that one block can hold. */
 typedef struct fft_lengths {
     int64_t first, longest, longest_column;
     /* between passes, a half spectrum is in the workspace with rows padded to cache lines */
     bool padded;
 } fft_lengths;
 
-/* False if the transform cannot be split so; then `reason` says why. */
+/* False if the transform cannot be split into such passes; then `reason` says why. */
 bool fft_passes_of(const stn_fft *fft, const fft_lengths *lengths, fft_passes *passes, char *reason,
                    size_t reason_size);
 /* The passes of a cosine or sine transform, one an axis. */

@@ -22,7 +22,7 @@ bool fft_cosine_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machi
                           stn_shared_fft *shape);
 int64_t fft_shared_blocks(const fft_pass *pass, const stn_shared_fft *shape);
 size_t fft_shared_bytes(const stn_shared_fft *shape, stn_dtype dtype);
-/* Fills the tables and returns their size in complex numbers; if `to` is NULL, only the size. */
+/* Fills the tables, unless `to` is NULL, and returns their size in complex numbers. */
 size_t fft_shared_roots(const fft_pass *pass, const stn_shared_fft *shape, stn_dtype dtype, void *to);
 void fft_shared_params(const fft_pass *pass, const stn_shared_fft *shape, stn_dtype dtype, stn_text *params);
 /* Fraction of the copy bandwidth that a large pass reaches. */

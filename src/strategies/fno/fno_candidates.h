@@ -22,7 +22,7 @@ typedef struct stage_state {
     fno_few_shape few_shape;
     fno_modes_shape modes_shape; /* of a product per mode */
     struct stn_kernel *kernel;
-    size_t roots; /* offset in bytes of its roots or its table */
+    size_t roots; /* byte offset of the stage's roots, or of its table, in fno_state.roots */
 } stage_state;
 
 typedef struct fno_state {
@@ -41,7 +41,7 @@ int fno_passes_by(const fno_state *state, int way);
 /* Estimated seconds; adds bytes, operations and launches to *sum. */
 double fno_stage_pass_cost(const fno_pass *pass, const stage_state *at, fno_numbers numbers, const stn_machine *machine,
                            stn_estimate *sum);
-/* The strategy's operations of these names. */
+/* The strategy's functions `applies` and `candidates`. */
 bool fno_applies(const stn_layer *layer, const stn_machine *machine, char *reason, size_t reason_size);
 size_t fno_candidates(const stn_layer *layer, const stn_machine *machine, stn_candidate *list, size_t most);
 #endif

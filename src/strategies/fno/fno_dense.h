@@ -15,7 +15,7 @@ typedef struct fno_dense_shape {
 bool fno_dense_shape_for(const fno_pass *pass, fno_numbers numbers, const stn_machine *machine, fno_dense_shape *shape,
                          char *reason, size_t size);
 int64_t fno_dense_blocks(const fno_pass *pass, const fno_dense_shape *shape);
-/* Fills the table and returns its bytes; if `to` is NULL, only the bytes. */
+/* Fills the table, unless `to` is NULL, and returns its bytes. */
 size_t fno_dense_table(const fno_pass *pass, fno_numbers numbers, const fno_dense_shape *shape, void *to);
 stn_status fno_dense_prepare(stn_context *context, const fno_pass *pass, fno_numbers numbers,
                              const fno_dense_shape *shape, stn_kernel **kernel, stn_error *error);

@@ -6,9 +6,9 @@
 #include "plan/strategy.h"
 #include "strategies/common/shared_fft.h"
 
-/* Layout of a pass's input or output, in complex numbers, or in numbers if its points are real:
- * item i is i / inner in an outer loop and i % inner in an inner one. Points of a channel, and
- * channels of a mode, are contiguous. */
+/* Layout of a pass's input or output. Strides count complex numbers, or real numbers if the points
+ * are real. Item i of the pass is item i / inner of an outer loop and item i % inner of an inner
+ * loop. Points of a channel, and channels of a mode, are contiguous. */
 typedef struct fno_side {
     int64_t outer, inner, stride; /* stride: between channels (points), or between modes */
 } fno_side;
@@ -17,8 +17,8 @@ typedef struct fno_pass {
     int64_t n, modes, low; /* of the axis: points; retained modes, from frequency -low on */
     bool real;             /* points are real */
     bool forward, product, back;
-    bool store_in, store_out; /* elements of the layer's type, otherwise arithmetic type */
-    bool conjugate;           /* of the weights */
+    bool store_in, store_out; /* input, output: in the layer's type; else in the arithmetic type */
+    bool conjugate;           /* weights are conjugated */
     /* in a gradient's half spectrum, modes that represent two frequencies count twice */
     bool doubled;
     int bias;   /* 0: none, 1: by channel, 2: by item of the inner loop */
@@ -55,10 +55,10 @@ typedef struct fno_line_shape {
     int mixers;             /* threads that multiply while the others transform; 0: all do both */
 } fno_line_shape;
 
-/* Modes that a block of the launch with the product holds at once. FNO_BY_GROUPS: those of a group
- * of lines. FNO_SPLIT: those of all channels of two items, one of which some warps transform while
- * other warps multiply the other one (fno_split), in one block of 512 threads. FNO_SPLIT_IN_TWO:
- * the same in two blocks of 256. */
+/* Modes that a block of the launch with the product holds at once. FNO_BY_GROUPS: the modes of a
+ * group of lines. FNO_SPLIT: the modes of all channels of two items; some warps transform one item
+ * while the other warps multiply the other item (fno_split), in one block of 512 threads.
+ * FNO_SPLIT_IN_TWO: the same in two blocks of 256 threads. */
 typedef enum fno_form { FNO_BY_GROUPS, FNO_SPLIT, FNO_SPLIT_IN_TWO } fno_form;
 
 /* Finds a shape; false, with the reason, if no block can hold what the pass needs. */

@@ -10,11 +10,11 @@ typedef struct fno_modes {
     int64_t out_mode, out_row, out_column;
     int64_t terms, modes, rows, columns;
     bool conjugate, conjugate_out; /* the right factor; the output */
-    /* elements of the layer's type, otherwise arithmetic type */
+    /* The factors, the output: in the layer's type; else in the arithmetic type. */
     bool left_store, right_store, out_store;
-    /* Two real points form one complex number: 1 as rows, with real weights; 2 as terms, of whose
-     * sum the real part is stored. Then strides are in numbers and there are real_points points. 0:
-     * complex. */
+    /* 0: elements are complex numbers. Otherwise two real points form one complex number, strides
+     * count real numbers, and there are real_points points. 1: the points are rows, and weights are
+     * real. 2: the points are terms, and the real part of the sum is stored. */
     int points;
     int64_t real_points;
     double scale;

@@ -48,6 +48,6 @@ typedef struct fno_route {
     int64_t sizes[FNO_PLACES]; /* sizes of the parts of the workspace, in complex numbers */
 } fno_route;
 
-/* False, with the reason, if the layer cannot be fused so. */
+/* False, with the reason, if the layer cannot be fused in this way. */
 bool fno_route_for(const stn_layer *layer, fno_fusion fusion, fno_route *route, char *reason, size_t size);
 #endif

@@ -34,7 +34,7 @@ typedef struct modes_lanes {
     void (*apply)(const modes_linear *linear, const modes_target *target, bool affine, void *scratch);
 } modes_lanes;
 
-const modes_lanes *modes_lanes_best(void); /* of the CPU that this runs on */
-/* Number 0 is portable C; NULL past the last that this CPU can run. */
+const modes_lanes *modes_lanes_best(void); /* the fastest that this CPU can run */
+/* Table 0 is portable C; NULL if `index` is past the last table that this CPU can run. */
 const modes_lanes *modes_lanes_at(int index);
 #endif

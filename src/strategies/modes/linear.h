@@ -41,7 +41,7 @@ typedef struct modes_stencil {
 typedef struct modes_axis {
     int64_t n, length; /* points of the grid, and of one period of the extension */
     bool mirrored;
-    int beyond; /* mirror position, in half points beyond the outer point; of mirrored axes */
+    int beyond; /* mirrored axes: distance from the outermost point to the mirror, in half points */
     /* Sign of each field's image in the low and in the high mirror. */
     int sign[STN_SYSTEM_MAX_FIELDS][2];
 } modes_axis;
@@ -65,8 +65,8 @@ typedef struct modes_linear {
     modes_axis axis[3];
 } modes_linear;
 
-/* Fills all but the symmetries. Returns false, with the reason in one phrase, where no matrix at
- * each frequency is the step. The caller clears it in any case. */
+/* Fills all members but the symmetries. Returns false, with the reason in one phrase, if a step is
+ * no multiplication by a matrix at each frequency. The caller clears *linear in any case. */
 bool modes_linear_make(const stn_system_task *task, modes_linear *linear, char *reason, size_t size);
 void modes_linear_clear(modes_linear *linear);
 
@@ -75,8 +75,8 @@ double modes_rounded(const modes_linear *linear, double number);
 /* The constant part of each node, in the arithmetic of the dtype, with these numbers for the
  * coefficients. */
 void modes_constants(const modes_linear *linear, const double *numbers, double *constants);
-/* The same with arbitrary numbers for all that executions may change: the coefficients, and the
- * functions and comparisons of them, which may be zero for some coefficients only. */
+/* The same with arbitrary numbers for the coefficients, which executions may change, and for
+ * functions and comparisons of coefficients, which may be zero for some coefficients only. */
 void modes_generic_constants(const modes_linear *linear, double *constants);
 /* The terms of a row of frequencies, from the powers of exp(i theta) along the first two axes. */
 void modes_terms(const modes_linear *linear, const modes_pair *powers[2], modes_pair *terms);

@@ -13,9 +13,9 @@ typedef struct modes_passes {
     modes_roots roots[3];
     /* forward, inverse: of all arrays in place. inverse_one: of one array into another. */
     stn_host_fft *forward, *inverse, *inverse_one;
-    /* Complex numbers of a row, of a grid's spectrum. */
+    /* Complex numbers of a row, and of a grid's spectrum. */
     int64_t pitch, grid;
-    /* Rows of frequencies that differ, and pieces of one. */
+    /* Rows of frequencies whose matrices differ, along axes 0 and 1; pieces of a row. */
     int64_t rows[2], chunks;
     /* Parts into which the pieces of all rows are divided, each with its own scratch memory. */
     int shares;
@@ -44,7 +44,7 @@ uint64_t modes_chunk(const stn_system_task *task);
 /* Are powers of the matrix, `bytes` bytes at all frequencies, kept from chunk to chunk? */
 bool modes_keeps_powers(const modes_linear *linear, double bytes);
 double modes_spectra_bytes(const modes_linear *linear);
-/* *made is zero before. The caller clears it in any case. */
+/* *made must be zero. The caller clears it in any case. */
 stn_status modes_passes_make(const stn_system_task *task, int threads, modes_passes *made, stn_error *error);
 void modes_passes_clear(modes_passes *passes);
 size_t modes_passes_workspace(const modes_passes *passes);

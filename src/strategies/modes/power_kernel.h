@@ -40,12 +40,12 @@ typedef struct modes_power_pass {
 bool modes_power_fits(const modes_linear *linear, const stn_machine *machine, char *reason, size_t size);
 /* Operations of float64 of a pass. */
 double modes_power_flops(const modes_linear *linear);
-/* Are its matrices in registers, not in local memory? */
+/* Are the kernel's matrices in registers, not in local memory? */
 bool modes_power_unrolls(const modes_linear *linear);
 /* Renders the numbers of the state and of each field, which kernels read as MODES_WIDTH,
  * MODES_FIELDS and MODES_FIELD. */
 void modes_render_fields(const modes_linear *linear, stn_text *text);
-/* *power is zero before; the caller clears it in any case. */
+/* *power must be zero. The caller clears it in any case. */
 stn_status modes_power_make(stn_plan *plan, const modes_linear *linear, modes_power *power, stn_error *error);
 void modes_power_clear(const stn_plan *plan, modes_power *power);
 stn_status modes_power_run(const modes_power *power, const modes_linear *linear, const double *numbers,

@@ -9,7 +9,7 @@ typedef enum modes_parity { MODES_ABSENT, MODES_EVEN, MODES_ODD, MODES_NEITHER }
 modes_parity modes_stencil_parity(const stn_system_stencil *stencil, int flip);
 
 /* Does what modes_linear_make does, and finds the symmetries. Returns false, with the reason in one
- * phrase, where the strategy cannot serve the system; the stencils must keep the symmetry of
- * mirrored axes. The caller clears it in any case. */
+ * phrase, if the strategy cannot serve the system; the stencils must keep the symmetry of mirrored
+ * axes. The caller clears *linear in any case. */
 bool modes_analyse(const stn_system_task *task, modes_linear *linear, char *reason, size_t size);
 #endif

@@ -22,7 +22,8 @@ typedef struct sparse_shape {
     int lead;     /* points from the window's start to its first output */
     int warps, blocks;
     int stages; /* stages in shared memory */
-    /* Adjacent columns among a product's eight: 8, in long lines 2, in narrow tiles 1. */
+    /* How many of the eight columns of a product belong to adjacent blocks of 16 outputs: 8, in
+     * long lines 2, in narrow tiles 1. */
     int adjacent_columns;
     int adjacent_warps; /* sparse_march: adjacent warps of a block; 0: another kernel */
     int held;           /* rows of taps in registers at the same time */
@@ -37,8 +38,8 @@ _Static_assert(sizeof(sparse_shape) <= sizeof(stn_candidate), "a shape is a cand
 
 /* The tolerance that f32 needs for elements rounded to tf32. */
 #define SPARSE_TF32_TOLERANCE 5e-4
-/* Whether f32 is computed to its own accuracy, with elements in two parts of 11 bits as well. Only
- * in 2D, and not for terms. */
+/* Whether f32 is computed to its own accuracy: elements are split into two parts of 11 bits too.
+ * Only in 2D, and not with separable terms. */
 bool sparse_splits(const stn_task *task);
 /* Products of a left factor, for all its parts. */
 int sparse_products_of_part(const stn_task *task, const sparse_shape *shape);
@@ -65,8 +66,8 @@ const char *sparse_kernel_name(const stn_task *task, const sparse_shape *shape);
 size_t sparse_shared(const stn_task *task, const sparse_shape *shape);
 size_t sparse_table_words(const stn_task *task, const sparse_shape *shape);
 
-/* steps: tiles along the marching axis; march_blocks: blocks that share them; tiles along y in 3D,
- * and along x. */
+/* steps: tiles along the marching axis. march_blocks: blocks that share these tiles. y, x: tiles
+ * along y (in 3D) and along x. */
 typedef struct sparse_tiles {
     int64_t steps, march_blocks, y, x;
 } sparse_tiles;

@@ -46,8 +46,9 @@ typedef struct spectral_four_step_state {
     double largest, decay_bound;
 } spectral_four_step_state;
 
-/* Whether a task's lines need and permit a four-step FFT; else the reason. */
+/* Whether a task's lines need a four-step FFT and permit one. */
 bool spectral_four_step_for(const stn_task *task, const stn_machine *machine);
+/* Chooses a candidate; false if the task permits none, and `reason` says why. */
 bool spectral_four_step_choose(const stn_task *task, const stn_machine *machine, spectral_four_step_choice *choice,
                                char *reason, size_t reason_size);
 /* Variants to be timed; returns their number. */
@@ -56,7 +57,7 @@ size_t spectral_four_step_variants(const stn_task *task, const stn_machine *mach
                                    size_t most);
 void spectral_four_step_make(const stn_task *task, const stn_machine *machine, const spectral_four_step_choice *choice,
                              bool lines, spectral_four_step *shape);
-/* Bytes, without those of the sides' source. */
+/* Bytes of the workspace, without those for the source of the sides. */
 size_t spectral_four_step_workspace(const stn_task *task, const spectral_four_step *shape);
 void spectral_four_step_estimate(const stn_task *task, const stn_machine *machine, const spectral_four_step *shape,
                                  stn_estimate *estimate);

@@ -99,8 +99,8 @@ bool spectral_has_decayed_modes(const stn_task *task, const spectral_choice *cho
 void spectral_choose_decayed_modes(const stn_task *task, const stn_machine *machine, spectral_choice *choice);
 /* Whether a block has enough shared memory and threads for the choice. */
 bool spectral_decayed_modes_fit(const stn_task *task, const stn_machine *machine, const spectral_choice *choice);
+enum { SPECTRAL_MANY = 6 }; /* Blocks of rows per multiprocessor, for tiles. */
 /* The choice with more blocks per multiprocessor if that is clearly faster, otherwise unchanged. */
-enum { SPECTRAL_MANY = 6 }; /* Blocks of rows, for tiles. */
 spectral_choice spectral_more_blocks(const stn_task *task, const stn_machine *machine, const spectral_choice *choice);
 /* Variants to be timed; returns their number, at most `most`. */
 size_t spectral_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *choice,
@@ -143,7 +143,7 @@ static inline int64_t spectral_parts_step(const stn_task *task, const spectral_c
 }
 /* ---- marching_columns.c: columns of tiles ---------------------------------------------------- */
 
-/* Waves of blocks, at least, that chunks of columns are to make. */
+/* Columns are divided into chunks so that a launch has at least this many waves of blocks. */
 enum { SPECTRAL_WAVES = 3 };
 /* Bytes of shared memory of a block of columns in addition to its lines. */
 size_t spectral_march_carry(const stn_task *task, const spectral_choice *choice, const stn_extension *axis, int lines);
@@ -152,7 +152,8 @@ size_t spectral_march_factors(const stn_task *task, const stn_machine *machine, 
                               size_t used);
 /* Chunks of each column, each done by one block, for grids with few columns. */
 int spectral_march_chunks(const stn_task *task, const stn_machine *machine, const spectral_shape *shape);
-/* The ratio of their time to that of the segments distributed evenly over all multiprocessors. */
+/* The time of these chunks divided by the time that the segments would take if they were evenly
+ * distributed over all multiprocessors. */
 double spectral_march_imbalance(const stn_task *task, const stn_machine *machine, const spectral_shape *shape);
 /* Bytes in the workspace, behind the spectrum, for copies of the rows around the first points of
  * chunks. */
@@ -171,7 +172,7 @@ typedef struct spectral_slab {
      * recursion does not serve columns without points. */
     bool held, with_points;
 } spectral_slab;
-/* The next slab, from {0} on; false: there is none. */
+/* Replaces *slab by the next one; {0} precedes the first. Returns false after the last one. */
 bool spectral_next_slab(const spectral_shape *shape, bool decayed_solver, spectral_slab *slab);
 /* Whether a block has enough shared memory for its columns, once they are laid out. */
 bool spectral_columns_fit(const spectral_shape *shape);

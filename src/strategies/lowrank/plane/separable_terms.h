@@ -39,8 +39,8 @@ double lowrank_terms_inner(const lowrank_terms *terms, const stn_power *taps);
  * term is 0. */
 void lowrank_terms_reach(const lowrank_terms *terms, int q, int axis, int reach[2]);
 
-/* The splittings: they fill u and v, which have room for as many terms as W has rows or columns, or
- * one more than there are fused steps. `dropped`: norm that may be neglected. */
+/* The ways to split. They fill u and v, which have room for as many terms as W has rows or columns
+ * (SVD), or for fused + 1 terms (star). `dropped`: norm that may be neglected. */
 #define LOWRANK_ROUNDING 0x1p-54L /* relative rounding error of a double */
 stn_status lowrank_split_svd(const stn_power *taps, double dropped, lowrank_terms *terms, stn_error *error);
 stn_status lowrank_split_star(const stn_task *task, int fused, lowrank_terms *terms, stn_error *error);

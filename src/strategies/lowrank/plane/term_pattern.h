@@ -29,8 +29,8 @@ bool lowrank_pattern_unit(const lowrank_span *slot);
  * slot is unit. */
 void lowrank_pattern_scale(const lowrank_span *slot, double *u, int rows, int y, double *v, int columns, int x);
 
-/* Work of lowrank_mixed for 8 columns: blocks of 4 columns by 8 of the bands; and its operations
- * (additions, or multiply-adds) for one point. */
+/* The work of lowrank_mixed. lowrank_pattern_blocks: blocks of 8 x 4 elements of the bands that 8
+ * columns take. lowrank_pattern_sums: additions, or multiply-adds, for one point. */
 int lowrank_pattern_blocks(const lowrank_pattern *pattern);
 int lowrank_pattern_sums(const lowrank_pattern *pattern, bool even);
 #endif
