@@ -47,25 +47,26 @@ constexpr inner_reach find_inner() {
 }
 constexpr inner_reach INNER = find_inner();
 constexpr int DEPTH = INNER.low + INNER.high + 1;  // planes in the queue
-// Stages that are kept, and that must be present.
+// BACK: stages of earlier planes that stay in shared memory. AHEAD: stages of later planes that
+// must have arrived.
 constexpr int BACK = Z_LOW - INNER.low, AHEAD = Z_HIGH - INNER.high;
 constexpr int LEAD_Y = OF_BANDS.single ? round_up(OF_BANDS.low, K_SLICE) : OF_BANDS.low;
 constexpr int LEAD_PLAIN = OF_PLAIN.low;
 constexpr int LEAD_X = round_up(X_LOW, 2);
 constexpr bool SWAPPED = OF_BANDS.single && LEAD_Y % 8 == 4;
-// k-slices that a warp depends on.
+// k-slices of rows that the outputs of a warp depend on.
 constexpr int k_slices(int lead, int high) { return round_up(WARP_ROWS + lead + high, K_SLICE) / K_SLICE; }
 constexpr int K_SLICES_T = OF_BANDS.banded || OF_BANDS.single ? k_slices(LEAD_Y, OF_BANDS.high) : 0;
 constexpr int K_SLICES_X = OF_PLAIN.banded ? k_slices(LEAD_PLAIN, OF_PLAIN.high) : 0;
-// k-slices of a row for 16 columns.
+// k-slices of a row that 16 output columns depend on.
 constexpr int STEPS = round_up(16 + LEAD_X + X_HIGH, K_SLICE) / K_SLICE;
-// f64: the last k-slice has no pair.
+// f64: the number of k-slices is odd, so that the last one has no partner in its block of 8.
 constexpr bool ODD = STEPS % K_SLICES != 0;
 // Last k-slice that a tile uses.
 constexpr int last_k_slice(int lead, int high) { return (7 + lead + high) / K_SLICE; }
 constexpr int LAST_T = K_SLICES_T ? last_k_slice(LEAD_Y, OF_BANDS.high) : 0;
 constexpr int LAST_PLAIN = K_SLICES_X ? last_k_slice(LEAD_PLAIN, OF_PLAIN.high) : 0, LAST = larger(LAST_T, LAST_PLAIN);
-// Blocks from a tile's first to its last.
+// Blocks of 8 rows from the first to the last block that a tile depends on.
 constexpr int DELAY_T = LAST_T / K_SLICES, DELAY_PLAIN = LAST_PLAIN / K_SLICES;
 
 constexpr int TILE_X = 16 * WARPS_X, TILE_Y = WARP_ROWS * WARPS_Y;
@@ -94,8 +95,8 @@ static_assert(ROWS_AT_ONCE >= 1, "the threads of a block copy whole rows");
 // The pattern as known at compile time. Output d of the queue has the tap dz = INNER.high - d.
 struct pattern {
     bool goes[SUMS][DEPTH];  // does sum k contribute to output d?
-    bool inner[SUMS];        // to any output?
-    // Its only output, to which it is added directly; -1: several.
+    bool inner[SUMS];        // does sum k contribute to any output of the queue?
+    // The only output of sum k, to which it is added directly; -1: it has several outputs.
     int only[SUMS];
     bool uses[X_FACTORS][SUMS];  // does x factor l contribute to sum k?
     // Does k-slice m, counted from a tile's lead, meet weights of term r?

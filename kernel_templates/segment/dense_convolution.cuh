@@ -140,7 +140,7 @@ __device__ __forceinline__ void transform_third(matrices &f, const REAL *symbol,
     constexpr bool WHOLE = N3 % 8 == 0;  // No column lies beyond the tile.
     hide_from_optimizer(lane);
     const auto cell = [&](int i, int j, int e) {
-        // Slice first + 2 t, column g.
+        // The element in slice first + 2 t; g is its column, or is added to its row.
         const int first = 8 * j + e % 2, t = lane % 4, g = lane / 4;
         if (TRANSPOSED) return slice_at(first) + 2 * t * SLICE + cell_at(row_of(i), g + e / 2 * 8, 2 * t);
         const int row = BLOCKS_2 == 2 ? row_at(i) + g + e / 2 * 8 : (2 * i + e / 2) * PITCH + g;
@@ -168,8 +168,8 @@ __device__ __forceinline__ void transform_third(matrices &f, const REAL *symbol,
         }
     }
 }
-// The other products of a chain after F1 X. The inverse has re and im exchanged, as times_symbol
-// leaves them.
+// CHAINED: computes and stores all products that follow F1 X. The inverse transform has re and im
+// exchanged, because times_symbol exchanges them.
 template <int BLOCKS_N>
 __device__ __forceinline__ void chain(tile (&c)[BLOCKS_N], matrices &f, const REAL *symbol, REAL *work, int lane) {
     transform_transposed(c, f.across);
@@ -186,7 +186,7 @@ __device__ __forceinline__ void back_slice(matrices &f, const REAL *symbol, REAL
     }
     transform_rows(c, work, work + BUFFER, f.first, slice, lane, REAL(1));
     if (N3 > 1) transform_second(c, f);
-    if (ROW_STRIPS > 1)  // All have read, also from other strips.
+    if (ROW_STRIPS > 1)  // All threads have read, also the elements of other strips.
         __syncthreads();
     else
         __syncwarp();

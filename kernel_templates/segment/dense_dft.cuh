@@ -9,7 +9,7 @@
 #include "params.cuh"
 
 constexpr int N1 = DFT_N1, N2 = DFT_N2, N3 = DFT_N3, LENGTH = N1 * N2 * N3, THREADS = 32 * WARPS;
-// In blocks of 8.
+// The lengths in blocks of 8, rounded up.
 constexpr int BLOCKS_1 = (N1 + 7) / 8, BLOCKS_2 = (N2 + 7) / 8, BLOCKS_3 = (N3 + 7) / 8;
 constexpr int ROW_STRIPS = (N1 + 15) / 16;
 // A 3D tile of 16^3 points: the second product transposes its slices, see
@@ -37,15 +37,15 @@ static_assert(N3 > 1 || WARPS == ROW_STRIPS, "a warp has a strip of a tile of tw
 // Two factors that fit one warp: all four products are transposed and stay in registers, see
 // dense_convolution.cuh.
 constexpr bool CHAINED = N3 == 1 && BLOCKS_1 == 2 && BLOCKS_2 == 2;
-// If so, rows 2t and 2t+1 of each eight are stored where fragments have t and t + 4, and the
-// columns of left factors are permuted likewise.
+// PERMUTED: rows 2t and 2t+1 of each block of eight rows are stored where fragments have rows t and
+// t + 4, and the columns of left factors are permuted in the same way.
 constexpr bool PERMUTED = TRANSPOSED || CHAINED;
 constexpr int row_of(int n1) { return PERMUTED ? n1 / 8 * 8 + n1 % 8 / 2 + n1 % 2 * 4 : n1; }
 constexpr int row_at(int n1) { return row_of(n1) * PITCH; }
 constexpr int slice_at(int n3) { return (EVEN_FIRST ? n3 / 2 + n3 % 2 * ((N3 + 1) / 2) : n3) * SLICE; }
-// Transposed slices have no gaps. Instead, the columns of a row are permuted so that the elements
-// that a warp accesses together cover all banks: those of four rows by four columns (f32: eight),
-// and those of the same columns of a row in every second of eight slices.
+// Transposed slices have no gaps. Instead, the columns of each row are permuted so that the
+// elements that a warp accesses together lie in all banks. These are four rows by four columns (in
+// f32 by eight), or the same columns of one row in every second of eight slices.
 constexpr int column_permutation(int row, int slice) {
     return sizeof(REAL) == 8 ? 4 * ((row ^ slice / 2) % 4) : 8 * ((row / 2 % 2) ^ (slice / 2 % 4));
 }
@@ -53,7 +53,7 @@ constexpr int cell_at(int row, int column, int slice) {
     if (!TRANSPOSED) return row * PITCH + column;
     return row / 4 * 4 * PITCH + ((row % 4 * PITCH + column) ^ column_permutation(row, slice));
 }
-// For lane (g, t) of fragments: row t, column g of block j.
+// The index of row t, column g of block j of columns, for lane 4 g + t.
 constexpr int lane_cell(int lane, int j, int slice) { return cell_at(lane % 4, 8 * j + lane / 4, slice); }
 constexpr int point_at(int n1, int n2, int slice) { return cell_at(row_of(n1), n2, slice); }
 

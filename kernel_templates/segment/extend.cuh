@@ -26,17 +26,18 @@ __device__ __forceinline__ run plain(long long i, int length, long long n) {
 //                 low - j  | points unchanged   | high - j
 //                 <--------'                    '------->
 struct images {
-    // All needed inputs past sides are such images; else all inputs are loaded, and first and last
-    // are 0 and length.
+    // true: all inputs past sides that outputs need are such images. false: all inputs are loaded,
+    // `first` is 0, and `last` is the number of inputs.
     bool own;
-    int first, last;  // Points unchanged.
+    int first, last;  // Inputs first to last - 1 are points of the grid, unchanged.
     int low, high;
 };
 constexpr bool MIRRORED_LOW = X_SIDE_LOW != WRAP && X_SIDE_LOW != NEAREST;
 constexpr bool MIRRORED_HIGH = X_SIDE_HIGH != WRAP && X_SIDE_HIGH != NEAREST;
 constexpr bool MIRRORED = MIRRORED_LOW || MIRRORED_HIGH;
 
-// For a segment from point `start` on, whose inputs from number `needed` on reach no output.
+// The images of a segment of `length` inputs from point `start` of the line on. No output depends
+// on inputs from number `needed` on.
 __device__ __forceinline__ images find_images(run points, long long start, int length, long long n, int needed) {
     images m = {points.last > 0, points.first, points.last, 0, 0};
     if (m.own && m.first > 0) {
@@ -63,7 +64,7 @@ __device__ __forceinline__ run held(const images &m, int length) {
 }
 
 struct source {
-    int at;  // Index of the input that it is an image of.
+    int at;  // Index of the input of which this input is an image.
     bool minus, none;
 };
 // Inputs that reach no output are set to 0: other values there could be large compared with the

@@ -54,7 +54,7 @@ struct cell_of<2> {
 };
 using cell = cell_of<HALVES>::type;
 
-// Two neighbours in shared memory.
+// Loads two adjacent numbers from shared memory as a complex number.
 __device__ __forceinline__ complex<float> raw_pair(const half_t *from) { return {widen(from[0]), widen(from[1])}; }
 template <class T>
 __device__ __forceinline__ complex<T> raw_pair(const T *from) {
@@ -64,7 +64,7 @@ __device__ __forceinline__ complex<T> raw_pair(const T *from) {
 constexpr int CELLS = F * PITCH;            // Elements of shared memory of a convolution.
 constexpr int SYMBOLS = (F / 2 + 1) * 256;  // Values of a real symbol.
 
-// Half `half` of a point, or a whole point.
+// Store and load the real (half 0) or imaginary part (half 1) of a point, or a whole point.
 __device__ __forceinline__ void put_half(REAL *to, point z, int half) { *to = half ? z.im : z.re; }
 __device__ __forceinline__ void put_half(point *to, point z, int) { *to = z; }
 __device__ __forceinline__ void get_half(const REAL *from, point &z, int half) { (half ? z.im : z.re) = *from; }
@@ -96,7 +96,7 @@ __device__ __forceinline__ void exchange(point (&x)[16], const PUT &put, const G
 // them: by column, by p, by (p, q), by c1.
 constexpr int TWIDDLES_2 = 256, TWIDDLES_3 = TWIDDLES_2 + F, TWIDDLES_4 = TWIDDLES_3 + 16 * F,
               ONE_TEAM = TWIDDLES_4 + 16;
-// Including those of stage 6, by column.
+// All twiddle factors, with those of stage 6, by column.
 constexpr int ALL_TWIDDLES = TEAMS * ONE_TEAM + (TEAMS - 1) * 256;
 // Reads a twiddle factor. It is read again for every convolution, because keeping all of them and
 // the symbol needs too many registers.
@@ -113,7 +113,7 @@ __device__ __forceinline__ int column_of(int first, int m) {
 // The point in register i at the first and the last stage.
 __device__ __forceinline__ int point_of(int first, int i) { return column_of(first, i / F) + 256 * (i % F); }
 
-// The quarter of the segment in which it lies.
+// The quarter of the segment in which the point of register i lies.
 __device__ __forceinline__ int quarter_of(int i) { return F < 4 ? 0 : i % F / (F < 4 ? 1 : F / 4); }
 
 // Stage 1 of the second team: exp(-2 pi i / 2 F) for F = 16, and its powers; of the first team 1.
@@ -187,7 +187,8 @@ __device__ __forceinline__ int natural(int j) {
 __device__ __forceinline__ point shuffled(point z, int lane) {
     return {__shfl_sync(~0u, z.re, lane), __shfl_sync(~0u, z.im, lane)};
 }
-// The p of a thread: a warp has p and F - p, but the first warp 0 and F / 2.
+// The p of a thread. If frequencies k and N - k are needed together, a warp has p and F - p, and
+// the first warp has 0 and F / 2.
 __device__ __forceinline__ int half_of(int t, int team) {
     const int warp = t / 32, second = t / 16 % 2;
     if (!SEGMENT_COSINES && !SINGLE) return t / 16;

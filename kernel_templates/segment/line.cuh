@@ -17,7 +17,7 @@ struct line_arguments {
     long long in_far[3];  // Strides, in elements, of lines along y and z, and of grids.
     long long out_far[3];
     unsigned lines_y, lines_z;  // Lines of a grid.
-    unsigned segments, all;     // segments of a line, all of all lines.
+    unsigned segments, all;     // Segments of a line, and of all lines.
     int lead, useful;
     int width;  // Width of a profile.
     int rest;

@@ -6,8 +6,8 @@
 //     '----------+--------------------+--'     3D grid (y, x, z), transformed as a periodic domain;
 //                                              factors need not be coprime
 //
-// Past its sides a grid is extended by fold.cuh along each axis; at sides without such an extension
-// (nearest) the outputs near them are not correct, and the faces' launch steps them.
+// Past its sides a grid is extended by fold.cuh along each axis. At sides without such an extension
+// (nearest) the outputs near the side are wrong, and strategies/faces computes them by steps.
 //
 // `before`: points by which the first tile's inputs begin before the grid, at least `lead`, so that
 // inputs begin at whole sectors.

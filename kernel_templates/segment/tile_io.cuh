@@ -34,8 +34,8 @@ struct tile_descriptor {
     // there is no tile.
     long long from;
     long long to;    // The same in the output.
-    long long grid;  // Element offset of its grid's first point in the input.
-    // Elements from there to the tile's first row; NONE: rows lie past a side.
+    long long grid;  // Element offset of the first point of the tile's grid in the input.
+    // Elements from the grid's first point to the tile's first row; NONE: rows lie past a side.
     long long rows_from;
     // Outputs are columns from left to right - 1, rows and slices below the others; all 0 for no
     // tile.

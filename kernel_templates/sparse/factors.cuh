@@ -8,7 +8,7 @@
 // Metadata and lane positions that all banded left factors of HALVES have in common.
 template <int HALVES>
 struct places {
-    // Of the table.
+    // Registers of metadata of a lane, and their words in the table.
     static constexpr int REGISTERS = (HALVES / 2 + 1) / 2 + HALVES % 2, WORDS = 32 * REGISTERS;
     unsigned meta[REGISTERS];
 
@@ -19,7 +19,7 @@ struct places {
 };
 template <class STORED, int HALVES, int PARTS>
 struct factor {
-    // Of the table.
+    // Words of a product's left factor; products; words of all of them in the table.
     static constexpr int FRAGMENT = 128, PRODUCTS = HALVES / 2, WORDS = PRODUCTS * PARTS * FRAGMENT;
     static_assert(HALVES % 2 == 0, "products of one size");
     unsigned word[PRODUCTS][PARTS][4];
@@ -40,7 +40,8 @@ struct factor {
     }
 };
 
-// V for all terms, and its result: the words of one set for U.
+// The factors V of all terms. Their results are words of the right factor of U; a set is all words
+// that one product of U reads.
 template <class STORED, int HALVES, int PARTS, int TERMS>
 struct row_factors {
     static constexpr int POINTS_OF_WORD = sparse_words<STORED>::POINTS;
@@ -48,8 +49,8 @@ struct row_factors {
     places<HALVES> at;
     factor<STORED, HALVES, PARTS> v[TERMS];
 
-    // Words of a set: [0] of columns 0, 1, 4, 5, .., [1] of the others. `from`: the lane's first
-    // word, in lines PITCH apart.
+    // Computes a lane's words of a set: words[q][0] of columns 0, 1, 4, 5, .., words[q][1] of the
+    // other columns. `from`: the lane's first word in shared memory, where lines are PITCH apart.
     template <int PITCH>
     __device__ __forceinline__ void make_set(unsigned (&words)[TERMS][2][4], const STORED *from) const {
         unroll<0, EIGHTS>([&](auto eight) {
@@ -80,7 +81,7 @@ struct row_factors {
     }
 };
 
-// The line and the column of a lane's first word, for the first set.
+// The line and the column of shared memory where a lane's first word of the first set lies.
 template <class STORED>
 __device__ __forceinline__ int first_line(int g, int halves_y) {
     return (4 * (g / 4) + g / 2 % 2 * 4 * halves_y) * sparse_words<STORED>::POINTS + g % 2;

@@ -26,7 +26,8 @@ struct tile_arguments {
     STORED *out;
     const unsigned *table;  // metadata, then left factors of all rows, products and parts
     long long nz, ny, nx, in_z, in_y, in_batch, out_z, out_y, out_batch;
-    // Iterations of a block; blocks along the marching axis; iterations of all of them.
+    // iterations: of a block. march_blocks: blocks along the marching axis. steps: iterations of
+    // all these blocks together.
     long long iterations, march_blocks, steps;
     long long tiles_y, tiles_x;
     REAL scale;  // common factor of all weights; 1 except in f16
@@ -36,8 +37,8 @@ static_assert(layout_matches(sizeof(tile_arguments), sizeof(tile_arguments::scal
 
 // A block's position.
 struct tile_position {
-    long long batch, y, x;  // y: in 3D
-    long long first, last;  // iterations, or planes
+    long long batch, y, x;  // grid of the batch, first row (in 3D), first column
+    long long first, last;  // its iterations (in 3D its planes) are first to last - 1
 };
 __device__ __forceinline__ tile_position find_tile(const tile_arguments &a) {
     // There are fewer than 2^31 blocks, so 32-bit divisions suffice, which take a quarter of the

@@ -48,10 +48,12 @@ struct unaligned_lines {
     static constexpr int POINTS = 4 / sizeof(STORED), BLOCK_WARPS = THREADS / 32, WARP_LINES = LINES / BLOCK_WARPS;
     // The most words that COLUMNS columns span: those of a line that begins within a word.
     static constexpr int WORDS = COLUMNS / POINTS + POINTS - 1, SLOT = 16 / sizeof(STORED);
-    // Columns past the high side that are set: also the one whose word may hold an element beside
-    // the line, since that may be infinite or NaN, which a weight of 0 does not take away.
+    // Columns past the high side that are filled: those that taps reach, and at least the column
+    // whose word may hold an element beside the line. That element may be infinite or NaN, and
+    // weights of 0 do not remove it from sums.
     static constexpr int FILLED = RIGHT > 0 ? RIGHT : POINTS - 1;
-    // Elements of shared memory that a line takes beyond COLUMNS, for the word more that it spans.
+    // Elements of shared memory that a line takes in addition to COLUMNS, because it may span one
+    // word more.
     static constexpr int SPARE = POINTS > 1 ? POINTS : 0;
     static_assert(LINES % BLOCK_WARPS == 0 && COLUMNS % SLOT == 0, "each warp has as many lines, of whole slots");
 
@@ -113,8 +115,8 @@ struct unaligned_lines {
                 column[place][k] = holds_end(c, begin, end) ? c : min(max(near, begin + place), last);
             }
         }
-        // bare_begin, bare_end: the grid begins, or ends, with this line, so that elements beside
-        // it are not read.
+        // bare_begin, bare_end: the grid begins, or ends, with this line, so that no elements
+        // before, or after, the line are read.
         const auto copy_line = [&](int i, const STORED *at, bool bare_begin, bool bare_end) {
             const int place = place_in_word(at);
 #pragma unroll
@@ -144,7 +146,7 @@ struct unaligned_lines {
         if constexpr (POINTS > 1) {
             __syncwarp();
             if (g.inside(LINES)) {
-                // With an odd pitch every second line begins within a word, otherwise all or none.
+                // With an odd pitch every second line begins within a word, else all lines or none.
                 const int place = g.place(g.y0 + first), next = static_cast<int>(g.pitch) & 1;
 #pragma unroll 1
                 for (int i = next ? 1 - place : place ? 0 : WARP_LINES; i < WARP_LINES; i += 1 + next)
@@ -222,10 +224,11 @@ template <class STORED, int WIDE>
 struct line_stores {
     static constexpr int POINTS = 4 / sizeof(STORED), TURNS = (WIDE / POINTS + 31) / 32;
     unsigned *words;  // the lane's first word of the next line in the grid
-    STORED *single;   // the lane's single element of it
-    int element;      // place in the line of the first word
-    int alone;        // place in the line of the single element
-    unsigned halves;  // which of those of the word before and the lane's own are in its word
+    STORED *single;   // the lane's single element of the next line in the grid
+    int element;      // index in the line of the first element of `words`
+    int alone;        // index in the line of the single element
+    // Selector of __byte_perm: which bytes of two adjacent words of shared memory make a word.
+    unsigned halves;
     bool whole[TURNS], stores_single;
 
     // `to`: the first line; `count`: elements of each that are stored.

@@ -10,8 +10,8 @@
 //
 // D, A, B and p belong to the line (they depend on the other axes' frequencies). 1 - z and s are
 // computed from half-angle sines. So 1 - K has a small *relative* error where K is near 1, which
-// powers preserve: with K^m = 1 - a and K^n = 1 - b, K^(m + n) = 1 - (a + b - a b). In double for
-// every data type.
+// powers preserve: with K^m = 1 - a and K^n = 1 - b, K^(m + n) = 1 - (a + b - a b). Factors are
+// computed in double for every data type.
 //
 // SYMBOL_ANGLE_SUM: lines are rows of a four-step FFT (spectral_four_step.cu), and theta = 2 pi (k1
 // / L + k / N), where k1 belongs to the row. Sine and cosine of the half angle are computed from
