@@ -413,8 +413,9 @@ constexpr int SPECTRUM_ADDS = 0;
 constexpr int DIRECTION = 2;
 // spectral_rows: 1: the output's rows hold a part of their own spectrum.
 constexpr int SPECTRUM_IN_OUTPUT = 0;
-// spectral_columns: 0: results replace the inputs; 1: they are written to another array, since each
-// snapshot needs the inputs again; 2: they are written to other rows and planes of the same array.
+// spectral_columns: 0: results replace the inputs. 1: results are written to another array, since
+// each snapshot needs the inputs again. 2: results are written to an array whose rows and planes
+// have other strides.
 constexpr int SPECTRUM_ELSEWHERE = 0;
 constexpr int EXTEND_REPEATS = 1;  // spectral/extension.cuh: how the axis continues past its sides
 constexpr int EXTEND_LOW = 0, EXTEND_LOW_SIGN = 1;

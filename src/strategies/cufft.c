@@ -179,11 +179,11 @@ static const struct {
         int64_t to;                 /* the longest axis for which this row holds */
         double power[2], others[2]; /* powers of two, other lengths */
     } axis[7];                      /* of a grid */
-    /* Factors for R2C and C2R: powers of two; other lengths; other lengths in a C2R of two axes;
-     * powers of two in a C2R of two axes of at least LONG points each. */
+    /* Factors for R2C and C2R. [0]: powers of two. [1]: other lengths. [2]: other lengths in a C2R
+     * of two axes. [3]: powers of two in a C2R of two axes of at least LONG points each. */
     double real[4][2];
-    /* Each pass over a single line, if there are one, two or more passes: powers of two, other
-     * lengths. */
+    /* Time of each pass over a single line: [if there are one, two or more passes][0: powers of
+     * two, 1: other lengths]. */
     double line[3][2];
     double half[2]; /* f16: fraction of the copy bandwidth, with one pass and with more */
 } rates = {.axis = {{256, {1.15, 1.22}, {1.45, 1.50}},

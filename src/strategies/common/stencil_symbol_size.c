@@ -99,10 +99,10 @@ double stn_symbol_cancellation_error(const stn_task *task) {
     return sizes > 0 ? stn_error_rounding(STN_F64) * often / least : 0;
 }
 
-/* The sum of the errors of two transforms, each with log2 N random rounding errors and those of its
- * roots (largest for long lines in f32; tests/strategies/test_errors.c measures them); of the
- * symbol's power, which grows with the logarithm of T if K is real and above -1, otherwise with T;
- * and of one rounding on store. */
+/* The sum of three errors. Two transforms have log2 N random rounding errors each, and the errors
+ * of their roots (largest for long lines in f32; tests/strategies/test_errors.c measures them). The
+ * error of the symbol's power grows with the logarithm of T if K is real and above -1, otherwise
+ * with T. The result is rounded once when it is stored. */
 double stn_symbol_error(const stn_task *task, double points, bool plain) {
     const bool wide = task->dtype == STN_F64;
     double levels = log2(points + 1), steps = (double)task->steps * (double)task->snapshots;

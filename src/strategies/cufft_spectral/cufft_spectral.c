@@ -55,12 +55,12 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
     return cufft_spectral_make(task, CUFFT_SPECTRAL_STAGED, &unused, reason, reason_size);
 }
 
-/* moving: a copy of a grid, in units of an aligned copy (rows need not start at cache lines).
- * copying, symbol: fractions of copy bandwidth and peak rate of the pass over the spectrum,
- * estimated. transforms: a factor on the estimates of strategy cufft, which are off by up to a
- * quarter; above 1, so that our transforms, whose times were measured, win near ties. deep: extra
- * cost of two slow axes as columns of rows, in copies of the spectrum; measured on an H200: 10.9 ms
- * for 512^3 where 5.0 were estimated. */
+/* moving: time of a copy of a grid whose rows need not start at cache lines, relative to an aligned
+ * copy. copying, symbol: fractions of the copy bandwidth and of the peak rate that the pass over
+ * the spectrum reaches; estimated. transforms: factor on the estimates of strategy cufft, which are
+ * off by up to a quarter; it is above 1, so that strategy spectral, whose times were measured, wins
+ * near ties. deep: extra time of two slow axes as columns of rows, in times of a copy of the
+ * spectrum; measured on an H200: 10.9 ms for 512^3 where 5.0 ms were estimated. */
 static const struct {
     double moving, copying, symbol, transforms, deep;
 } rates = {.moving = 1.3, .copying = 0.9, .symbol = 0.38, .transforms = 1.1, .deep = 12};

@@ -176,10 +176,10 @@ bool fft_line_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine
     return fft_line_shared(pass, shape, dtype) <= machine->shared_per_block;
 }
 
-/* Factors for columns whose points are spread over a large grid: rows begin at whole sectors; not
- * so on one side; on neither side. Measured on an H200. */
 /* Grids of more bytes are large. */
 #define LARGE_GRID 64e6
+/* Factors for columns whose points are spread over a large grid, by the number of sides (input and
+ * output) on which rows do not begin at whole sectors: 0, 1, 2. Measured on an H200. */
 static const double spread_rates[2][3] = {{0.9, 0.77, 0.6}, {0.93, 0.8, 0.6}}; /* f64, f32 */
 /* Factor if output rows of a large grid begin inside sectors; a low guess. */
 static const double unaligned_rows = 0.97;

@@ -194,12 +194,13 @@ void fft_shared_params(const fft_pass *pass, const stn_shared_fft *shape, stn_dt
     stn_params_int(params, "FFT_STORE_REAL", pass->store_real);
 }
 
-/* Fractions of the copy bandwidth, measured on an H200: of rows by length; of columns by the number
- * of contiguous bytes; for columns that are written to another array, column[i] is multiplied by
- * moved[i]. */
+/* Fractions of the copy bandwidth, measured on an H200. row_short, row: rows of up to 1024 points,
+ * and longer ones. row_real: rows of real data in f64 and f32. column[i]: columns with 8, 16, 32,
+ * 64, and 128 or more contiguous bytes; it is multiplied by moved[i] if the columns are written to
+ * another array. */
 static const struct {
-    double row_short, row, row_real[2]; /* up to 1024 points; longer; real data, f64 and f32 */
-    double column[5], moved[5];         /* 8, 16, 32, 64, and 128 or more contiguous bytes */
+    double row_short, row, row_real[2];
+    double column[5], moved[5];
     /* factor for tiles narrower than a cache line if the stride between points is no multiple of a
      * sector: f64, f32 */
     double uneven[2];

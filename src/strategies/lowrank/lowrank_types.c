@@ -76,7 +76,8 @@ void lowrank_round(int bits, double factor, double *vector, int count, bool even
         vector[i] = nearest(bits, exact);
         rest += (exact - vector[i]) * (even && i < count - 1 ? 2 : 1);
     }
-    /* The remainder goes to the largest weight, what is left of it to the next smaller one. */
+    /* The rounding errors are added to the largest weight; the error that remains after rounding
+     * this weight is added to the next smaller one, and so on. */
     while (isfinite(rest)) {
         int next = -1;
         for (int i = 0; i < count; i++)

@@ -292,7 +292,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     tile_state *state = plan->state, next = *state;
     next.tables = NULL;
     STN_TRY(lay_out_tables(&plan->task, &next, true, error));
-    STN_TRY(get_kernel(plan, &next, error)); /* It is reused if it is the same. */
+    STN_TRY(get_kernel(plan, &next, error)); /* Reuses the kernel if it does not change. */
     stn_status status = make_tables(plan, &next, error);
     for (int k = 0; k < next.lengths && status == STN_OK && next.tile.margins; k++)
         status = stn_faces_set_weights(plan, next.faces[k], error);

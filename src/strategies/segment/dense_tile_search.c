@@ -208,7 +208,8 @@ static stn_constraint *const constraints[] = {
 
 /* ---- cost ------------------------------------------------------------------------------------ */
 
-/* As for segments (segment_cost_model.c): factor of the neglected weights' error. */
+/* Effect of the neglected weights relative to their part of the weights' sum, the same as in
+ * segment_cost_model.c. */
 #define NEGLECTED_ERROR 3.1
 /* Additional relative rounding error if sides have a nonzero value: tiles at these sides round
  * relative to it. */

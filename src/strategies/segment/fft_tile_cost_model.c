@@ -172,8 +172,8 @@ bool segment_fft_tile_choose_threads(const stn_task *task, const stn_machine *ma
     return true;
 }
 
-/* As for lines (segment_cost_model.c), with two short passes; an upper bound of the errors measured
- * by tests/strategies/test_errors. */
+/* Roundings as in segment_cost_model.c, here of two short passes. They give an upper bound of the
+ * errors measured by tests/strategies/test_errors. */
 #define ROUNDINGS_F64 6
 #define ROUNDINGS_F32 5
 #define NEGLECTED_ERROR 3.1

@@ -20,9 +20,10 @@
 
 typedef struct segment_state {
     segment_shape shape;
-    segment_axis axes[3];      /* Of each pass. */
-    segment_kernel kernels[3]; /* Of each pass. */
-    /* Different numbers of fused steps: 2 if the steps do not divide evenly. */
+    segment_axis axes[3];      /* By pass. */
+    segment_kernel kernels[3]; /* By pass. */
+    /* How many different numbers of fused steps launches have: 2 if the steps do not divide evenly,
+     * else 1. */
     int lengths;
     segment_table_layout layouts[2][3];
     segment_source source;
@@ -198,7 +199,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     segment_state *state = plan->state, next = *state;
     STN_TRY(lay_out_tables(&plan->task, &next, true, error));
-    STN_TRY(get_kernels(plan, &next, error)); /* They are reused where they are the same. */
+    STN_TRY(get_kernels(plan, &next, error)); /* Reuses the kernels that do not change. */
     STN_TRY(make_tables(plan, &next, error));
     stn_status status = STN_OK;
     for (int k = 0; k < next.lengths && status == STN_OK && next.shape.margins; k++)
@@ -227,7 +228,7 @@ typedef struct run {
 
 typedef struct one_pass {
     const segment_state *state;
-    const segment_table_layout *layouts; /* Of all passes. */
+    const segment_table_layout *layouts; /* By pass. */
     int pass;
     const segment_fft_tile_layout *tiles; /* Used instead of `layouts` by tiles. */
 } one_pass;

@@ -29,9 +29,10 @@ static const struct {
     [STN_F16] =
         {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485, 0.48, 0.28}, {0, 0.35, 0.35, 0.305, 0.22}, 0.83, 0.43},
 };
-/* Relative slowdown of pairs with a segment that reaches past a side, and of such columns: each
- * index is folded, by about five instructions. Estimated. Nothing is added if a line lies in the
- * middle of its segment. Cosines: 64 shuffles and as many multiply-adds in addition to 1232 per
+/* Relative slowdown, estimated. SLOW_LINE, SLOW_COLUMN: of pairs of segments along x, and of tiles
+ * of columns, that reach past a side: each index is folded, by about five instructions. Nothing is
+ * added if a line lies in the middle of its segment. SLOW_COSINES: of a whole line mirrored at both
+ * ends, which takes 64 shuffles and as many multiply-adds in addition to the 1232 instructions of a
  * thread, and a table of twice the size. */
 #define SLOW_LINE 0.15
 #define SLOW_COLUMN 0.05
@@ -140,11 +141,13 @@ static double margins_error(const stn_task *task, const segment_pass *pass) {
  * measured in tests/strategies/test_errors.c. A transform rounds relative to its input, evenly over
  * all frequencies; the symbol damps that noise as it damps the data, and the inverse rounds
  * relative to its output. So the error depends neither on the number of steps nor on smoothing, and
- * each pass adds its own. The same in all launches are the errors of the rounded symbol and of the
- * neglected weights, whose effect is a few times their part of the weights' sum. */
+ * each pass adds an error. The errors of the rounded symbol and of the neglected weights are the
+ * same in all launches; the effect of neglected weights is a few times their part of the weights'
+ * sum. */
 #define ROUNDINGS_F64 14 /* Roundings of a pass: powers of roots are computed by squaring. */
 #define ROUNDINGS_F32 7  /* Powers of roots are read from a table. */
-/* sqrt(9.7): the tails of a Gaussian are no wider than a third of it. */
+/* Effect of the neglected weights relative to their part of the weights' sum, sqrt(9.7): the tails
+ * of a Gaussian are at most a third as wide as the Gaussian. */
 #define NEGLECTED_ERROR 3.1
 static double predicted_error(const stn_task *task, const segment_shape *shape) {
     const stn_dtype arithmetic = task->dtype == STN_F64 ? STN_F64 : STN_F32;

@@ -22,10 +22,11 @@ static const struct {
     double few_warps_exponent;
     double block_start_cycles;  /* start of a block, in cycles */
     double ring_launch_seconds; /* start of a launch of small blocks, in seconds */
-    /* Fractions of the copy bandwidth: with all columns of a product adjacent; of narrow tiles; of
-     * a chain. */
+    /* Fractions of the copy bandwidth of kernels whose products have adjacent columns, of kernels
+     * with narrow tiles, and of sparse_chain. */
     double adjacent_copy_fraction, narrow_copy_fraction, chain_copy_fraction;
-    /* Fractions of the copy bandwidth in 1D: whole 128-byte lines; half a line in f16. */
+    /* Fractions of the copy bandwidth in 1D if a warp stores whole lines of 128 bytes, and if it
+     * stores half a line (f16). */
     double line_copy_fraction;
     double half_line_copy_fraction;
     /* Fraction of the copy bandwidth of sparse_march in f16 with several tiles a block. */

@@ -206,8 +206,8 @@ static bool fit_factors(const stn_task *task, const stn_machine *machine, void *
     return sparse_rows_of(task, shape->fused, &rows) && rows.all * each <= MOST_PRODUCTS;
 }
 
-/* Blocks of 8 warps whose registers a multiprocessor holds. Elements in two parts need more than
- * half of them, because they have separate sums. */
+/* Blocks of 8 warps for which a multiprocessor has registers. With elements in two parts a block
+ * needs more than half of the registers, because the parts have separate sums. */
 static int most_blocks(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
     if (shape->terms) return chain_registers(task, shape) > MAX_REGISTERS_TWO_BLOCKS ? 1 : 2;
@@ -215,9 +215,9 @@ static int most_blocks(const stn_task *task, const sparse_shape *shape) {
     return sparse_splits(task) ? 1 : 2;
 }
 
-/* While one stage of a 1D or 2D tile is computed on, two arrive (in 3D, where memory is short,
- * one); while one window of a chain is, four chunks. Narrow tiles, which read more past their
- * sides, are tried last. */
+/* While a block computes one stage of a 1D or 2D tile, two further stages arrive (in 3D, where
+ * shared memory is short, one). While it computes one window of a chain, four chunks arrive. Narrow
+ * tiles, which read more past their sides, are tried last. */
 static bool fit_stages(const stn_task *task, const stn_machine *machine, void *of) {
     sparse_shape *shape = of;
     sparse_window y = sparse_window_y_of(task, shape);

@@ -21,9 +21,9 @@ enum { LINE = 32, LENGTHS = 1024, MOST_SHARES = 8, MOST_IMAGES = 64 };
 
 /* ---- rows and columns ------------------------------------------------------------------------ */
 
-/* Cost factors relative to the best lengths, derived from measurements: columns read in pieces of a
- * half (narrow) and a quarter (thin) of the widest; lines of which a multiprocessor holds only one
- * block (half, alone), or that need a cluster (shared); short rows (few). */
+/* Cost factors relative to the best lengths, derived from measurements. narrow, thin: columns are
+ * read in pieces of a half, or of a quarter or less, of the widest. half (columns), alone (rows): a
+ * multiprocessor holds only one block. shared: rows need a cluster. few: short rows. */
 static const struct {
     int widest; /* Pairs of columns. */
     double half, narrow, thin, alone, shared, few;
@@ -240,8 +240,9 @@ bool spectral_four_step_choose(const stn_task *task, const stn_machine *machine,
 size_t spectral_four_step_variants(const stn_task *task, const stn_machine *machine,
                                    const spectral_four_step_choice *choice, spectral_four_step_choice *list,
                                    size_t most) {
-    /* pairs: change of the exponent of 2. cut: divisor of the windows' length. Shorter windows,
-     * windows_at_once of them, may stay in the cache between passes. */
+    /* pairs: log2 of the factor on the pairs of columns. cut: divisor of the windows' length.
+     * Shorter windows, of which windows_at_once are processed together, may stay in the cache
+     * between passes. */
     static const struct {
         int pairs, cut, windows_at_once, column_threads, row_threads;
     } ways[] = {{1, 2, 0, 0, 0},   {0, 4, 0, 0, 0},   {0, 1, 1, 0, 0},  {0, 1, 2, 0, 0}, {0, 1, 8, 0, 0},

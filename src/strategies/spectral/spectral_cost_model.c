@@ -16,10 +16,10 @@ static const struct {
     /* f64, f32. */
 } rates[2] = {{0.505, 0.83, 1.27, 2.5, 1.4, 0.55, 0.38}, {0.505, 0.64, 0.95, 3, 0.9, 0.9, 0.38}};
 
-/* Tiles: multiple of the copy bandwidth; fractions of the instruction issue rate for rows and
- * columns; instructions of a segment besides its points, for one line; factors if two blocks or one
- * fit on a multiprocessor, and if columns have less than a 128-byte memory line. Fitted to
- * measurements. */
+/* Tiles, fitted to measurements. bytes: multiple of the copy bandwidth. rows, columns: fractions of
+ * the instruction issue rate. segment: instructions of a segment of one line besides those of its
+ * points. two, alone: factors if two blocks, or one, fit on a multiprocessor. narrow: factor if a
+ * block's columns have less than a memory line of 128 bytes. */
 static const struct {
     double bytes, rows, columns, segment, two, alone, narrow;
     /* f64, f32. */

@@ -19,10 +19,10 @@
 enum { ROTATE_THREADS = 256 /* threads of a block of system_rotate */ };
 #define MEMORY_PART 0.8
 
-/* Measured on an H200 (waves of orders 4 and 8, diffusion, Maxwell's equations): the fraction of
- * the copy bandwidth that a kernel reaches with enough loads in flight; the cost of a slot of the
- * halo, relative to one of the tile; the added cost of slots of 8 bytes, relative to 16; the
- * latency of a load from busy memory, in seconds. */
+/* Measured on an H200 (waves of orders 4 and 8, diffusion, Maxwell's equations). memory: fraction
+ * of the copy bandwidth that a kernel reaches with enough loads in flight. halo: cost of a slot of
+ * the halo relative to a slot of the tile. narrow: relative cost that slots of 8 bytes add to that
+ * of slots of 16 bytes. latency: of a load from busy memory, in seconds. */
 static const struct { double memory, halo, narrow, latency; } rates = {0.9, 0.5, 0.06, 1.1e-6};
 
 typedef struct step_state {

@@ -28,13 +28,16 @@
 /* Rates of these kernels on an H200, as fractions of the tensor cores' rate or of the copy
  * bandwidth, and cycles of a block's march. */
 static const struct {
-    /* lowrank_mixed with three blocks a multiprocessor, or fewer. */
+    /* lowrank_mixed with three blocks a multiprocessor, and with fewer. */
     double mixed, mixed_few;
-    /* lowrank_line in f64; other types, in several products or in one. */
+    /* lowrank_line in f64; in other types with several products, and with one. */
     double line, line_parts, line_once;
-    /* lowrank_plane in f64: one or two terms; more terms; one term with a long chain. */
+    /* lowrank_plane. plane: one or two terms. plane_terms: more terms. One term with a long chain
+     * of products has the rate chain, plus chain_more for each block of columns after 8, at most
+     * chain_most. */
     double plane, plane_terms, chain, chain_more, chain_most;
-    double plane_parts, plane_once; /* lowrank_plane, other types */
+    /* Factors on these rates in types other than f64, with several products, and with one. */
+    double plane_parts, plane_once;
     double line_memory, mixed_memory, memory;
     /* Cycles; fraction of a march that nothing hides. */
     double product, line_start, step, plane_start, march;

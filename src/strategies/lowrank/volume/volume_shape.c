@@ -14,17 +14,20 @@
 /* Rates of lowrank_volume on an H200: fractions of the tensor cores' rate or of the copy bandwidth,
  * and cycles. */
 static const struct {
-    /* Tensor rate: fewer than 12 warps a multiprocessor; 12 or more; one tile a warp. */
+    /* Tensor rate in f64 with fewer than 12 warps a multiprocessor, with 12 or more, and with one
+     * tile a warp. */
     double f64, f64_many, f64_one_tile;
-    /* Other types: f16; f32 in three products, in fewer; divisor when single weights are read from
-     * the ring. */
+    /* Tensor rate in f16, in f32 with three products, and in f32 with fewer. ring: divisor of these
+     * rates if single weights are read from the planes in shared memory. */
     double f16, parts, once, ring;
-    /* Fraction of the copy bandwidth; cost of a halo point, which comes from L2. */
+    /* memory: fraction of the copy bandwidth. halo: cost of a halo point, which comes from L2,
+     * relative to other points. */
     double memory, halo;
-    /* Cycles of a block's march: a product, further cycles of a plane, the first planes. */
+    /* Cycles of a block's march: of a product, of a plane besides its products, of the first
+     * planes. */
     double product, plane, start;
-    /* Other types than f64: sums a cycle; cycles of a tile when single weights are read from the
-     * ring. */
+    /* Types other than f64. sums: sums a cycle. tile: cycles of a tile; ring_tile: the same if
+     * single weights are read from the planes in shared memory. */
     double sums, tile, ring_tile;
     double few_warps; /* factor with fewer than 12 warps a multiprocessor */
 } rates = {0.45, 0.49, 0.33, 0.33, 0.44, 0.38, 0.65, 0.8, 0.35, 20, 400, 5000, 3, 30, 70, 1.15};
