@@ -11,7 +11,7 @@
 
 enum { THREADS = 256, TILE = 8 * THREADS, MOST_BLOCKS = 1 << 20 };
 
-/* Same as in scale.cu, for the wider of the two arithmetic types. */
+/* Mirrors the struct of scale.cu, for the wider of the two arithmetic types. */
 typedef struct scale_arguments {
     const void *from;
     void *to;

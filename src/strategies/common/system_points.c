@@ -12,7 +12,7 @@
 
 enum { THREADS = 64 };
 
-/* Same as in system_points.cu. */
+/* Mirrors the struct of system_points.cu. */
 typedef struct table_point {
     int64_t at;
     double weight;

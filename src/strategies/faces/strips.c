@@ -16,7 +16,7 @@
 #define THREADS 256
 #define ROWS 4 /* points of a thread of faces_copy.cu */
 
-/* Same as in faces_copy.cu. */
+/* Mirrors the struct of faces_copy.cu. */
 typedef struct copy_box {
     const void *in;
     void *out;

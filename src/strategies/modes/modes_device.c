@@ -35,7 +35,7 @@
 enum { THREADS = 128, RUN = 4 };
 enum { MOST_WIDTH = 16, ALIGNED = 256 };
 
-/* Same as in modes_grid.cu, where `array` is as long as the state. */
+/* Mirrors the struct of modes_grid.cu, where `array` is as long as the state. */
 typedef struct grid_arguments {
     void *array[MOST_WIDTH];
     void *spectrum;

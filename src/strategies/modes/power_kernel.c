@@ -41,7 +41,7 @@ typedef struct device_tap {
     int64_t z, y;
 } device_tap;
 
-/* Same as in modes_power.cu; the values follow. */
+/* Mirrors the struct of modes_power.cu; the values follow. */
 typedef struct device_roots {
     const void *coarse, *fine;
     int64_t n, low;

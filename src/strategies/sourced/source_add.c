@@ -12,7 +12,7 @@
 #define THREADS 256
 #define CHUNK (4 * THREADS) /* points of a block, as in sourced_add.cu */
 
-/* Same as in sourced_add.cu. */
+/* Mirrors the struct of sourced_add.cu. */
 typedef struct add_arguments {
     sourced_grid x, c, out;
     int64_t n[3], live_low[3], live_high[3], chunks;

@@ -24,7 +24,7 @@ typedef enum sourced_operation {
     SOURCED_OPERATIONS
 } sourced_operation;
 
-/* Same as in sourced_add.cu. */
+/* Mirrors the struct of sourced_add.cu. */
 typedef struct sourced_grid {
     const void *at;
     int64_t stride[3], batch;

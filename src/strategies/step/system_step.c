@@ -32,7 +32,7 @@ typedef struct step_state {
     stn_kernel *rotate; /* NULL if no field's levels are rotated */
 } step_state;
 
-/* Same as in system_rotate.cu. */
+/* Mirrors the struct of system_rotate.cu. */
 typedef struct rotate_arguments {
     void *buffer[STN_SYSTEM_MAX_BUFFERS];
     int64_t points;

@@ -23,7 +23,7 @@ enum { THREADS = 256, MOST_BLOCKS = 1 << 20 };
 #define TAP_COST 6.0
 #define POINT_TAPS 4
 
-/* Same as in typed_point.cu. */
+/* Mirrors the struct of typed_point.cu. */
 typedef struct point_tap {
     int64_t offset;
     double weight;

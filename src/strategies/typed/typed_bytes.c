@@ -24,7 +24,7 @@ static const double point_cycles[2] = {0.12, 0.2};
 #define STAGING_CYCLES 0.1
 #define PRODUCT_CYCLES 0.015
 
-/* Same as in bytes.cuh. */
+/* Mirrors the struct of bytes.cuh. */
 typedef struct bytes_term {
     double weight;
     int32_t slow, fast;

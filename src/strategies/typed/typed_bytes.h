@@ -24,7 +24,7 @@ void typed_bytes_params(const stn_task *task, typed_kernel kernel, stn_text *par
 size_t typed_bytes_table_size(const stn_task *task, typed_kernel kernel);
 void typed_bytes_fill_table(const stn_task *task, typed_kernel kernel, unsigned char *table);
 
-/* Same as in bytes.cuh. */
+/* Mirrors the struct of bytes.cuh. */
 typedef struct typed_bytes_arguments {
     const void *in;
     void *out;

@@ -27,7 +27,7 @@ static size_t list_weights(const stn_task *task, const faces_tile *tile, double 
     return count;
 }
 
-/* Same as in faces_tile.cu. */
+/* Mirrors the struct of faces_tile.cu. */
 typedef struct piece {
     int64_t low[3], end[3];
     int32_t tiles[3], axis, side, first;
