@@ -44,7 +44,7 @@ typedef struct aperiodic_state {
 typedef struct choice {
     levels levels;
     float seconds, passes, launches, rounds; /* as in the division */
-    /* Of a transform pass: bytes and flops a point, total error. */
+    /* Of a transform pass: bytes and operations for each point, and the error. */
     float bytes, flops, error;
     float step_error; /* error of all steps */
     int unit;

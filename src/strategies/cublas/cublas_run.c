@@ -184,7 +184,7 @@ static stn_status store_weights(const job *j, const void *made, stn_error *error
                           j->run->stream, error);
 }
 
-/* One matrix for all modes, with more terms than one piece. */
+/* The gradient of one matrix for all modes, whose sum has more terms than one product takes. */
 static stn_status sum_all_modes(const job *j, const void *gradient, const void *x, stn_error *error) {
     const cublas_shape *s = j->s;
     const stn_gemm g = cublas_sum(s);

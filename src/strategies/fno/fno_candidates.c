@@ -146,7 +146,8 @@ static stn_constraint *const constraints[] = {
     is_distinct, /* it differs from the default way of the same fusion, and may be faster */
 };
 
-/* All fusions by default; then the other ways, of full fusion and of no fusion. */
+/* Candidates: all fusions in the default way; then the other ways, with full fusion or without
+ * fusion. */
 size_t fno_candidates(const stn_layer *layer, const stn_machine *machine, stn_candidate *list, size_t most) {
     static const int ways[][2] = {{FNO_ALL, DEFAULT_WAY},   {FNO_BACK, DEFAULT_WAY}, {FNO_FORWARD, DEFAULT_WAY},
                                   {FNO_APART, DEFAULT_WAY}, {FNO_ALL, SPLIT},        {FNO_ALL, SPLIT_IN_TWO},

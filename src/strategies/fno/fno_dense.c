@@ -61,7 +61,7 @@ static double entry(const fno_pass *pass, int64_t term, int64_t column) {
 
 size_t fno_dense_table(const fno_pass *pass, fno_numbers numbers, const fno_dense_shape *shape, void *to) {
     const int64_t tiles = tiles_of(pass, shape), steps = steps_of(pass), used = steps * tiles * 64;
-    /* One step more, because the kernel prefetches it */
+    /* The table has one step more than is used, because the kernel prefetches it. */
     for (int64_t i = 0; to && i < used + tiles * 64; i++) {
         const int64_t lane = i / 2 % 32, step = i / 64 / tiles, tile = i / 64 % tiles;
         const double e = i < used ? entry(pass, 8 * step + 2 * (lane % 4) + i % 2, 8 * tile + lane / 4) : 0;

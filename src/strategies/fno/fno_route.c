@@ -28,7 +28,7 @@ static fno_pass along(const builder *b, int axis) {
     const stn_layer *l = b->layer;
     const bool real = l->real && axis == 2;
     fno_pass pass = {.n = l->n[axis], .modes = l->modes[axis], .low = -l->first[axis], .real = real};
-    /* Two real channels form a line, and separating their modes doubles these. */
+    /* Two real channels form a line; the modes that are separated from it are twice too large. */
     pass.scale = (real ? 0.5 : 1.0);
     return pass;
 }
@@ -44,7 +44,8 @@ static void outer_sides(const builder *b, int axis, int64_t c, fno_pass *pass, f
     *modes = (fno_side){l->modes[axis] * slow * lines, lines, slow * lines};
 }
 
-/* The same along the first axis, where channels are the lines of an item. */
+/* The strides of points of c channels along the first axis, where channels are the lines of an
+ * item. */
 static fno_side first_points(const builder *b, int64_t c) {
     const int64_t n = b->layer->n[b->first];
     return (fno_side){b->others * c * n, c * n, n};
@@ -128,7 +129,8 @@ static fno_place multiply(builder *b, fno_place from, bool forward, bool back) {
     return stage->to;
 }
 
-/* The same by separate launches: a product for each mode, or one for all modes. */
+/* Multiplies modes by weights in a launch of its own: by a matrix for each mode, or by one matrix
+ * for all modes. */
 static fno_place multiply_modes(builder *b, fno_place from) {
     const stn_layer *l = b->layer;
     const int64_t c = stn_layer_channels_in(l), o = stn_layer_channels_out(l), all = stn_layer_modes(l),

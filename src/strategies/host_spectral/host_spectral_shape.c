@@ -10,8 +10,8 @@
 
 enum { PADDING = 136 }; /* Doubles of padding, so that planes do not map to the same cache sets. */
 #define BATCH_POINTS (1 << 20)
-/* In smaller grids, finding the retained frequencies takes longer than omitting the others
- * saves. */
+/* Points of a grid below which finding the retained frequencies takes longer than leaving out the
+ * others saves. */
 #define SMALL_GRID 100000
 #define LONG_LINE 40000 /* Points. */
 #define LONGEST ((int64_t)1 << 36)

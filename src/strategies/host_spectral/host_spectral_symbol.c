@@ -6,7 +6,7 @@ typedef struct powers {
     const shape *s;
     uint64_t steps;
     int top;
-    double decay_bound; /* If 1 - |K| exceeds it, K^steps is negligible. */
+    double decay_bound; /* K^steps is negligible if 1 - |K| exceeds this bound. */
     bool adds;
 } powers;
 

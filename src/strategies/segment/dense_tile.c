@@ -27,7 +27,7 @@ typedef struct tile_header {
     stn_divisor by_tiles[3];
 } tile_header;
 
-/* For launches of one number of steps: byte offsets in the tables, multiples of 256. */
+/* The tables for launches of `fused` steps: byte offsets in all tables, multiples of 256. */
 typedef struct tile_table_layout {
     uint64_t fused;
     size_t operands, symbol;

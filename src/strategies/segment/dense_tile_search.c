@@ -16,8 +16,8 @@
 #define LONG 16         /* Points. */
 #define LEAST_USEFUL 64 /* At least 1 / LEAST_USEFUL of a tile's points are outputs. */
 #define MOST_MARGIN 64  /* Most steps by which the margins at faces are stepped in one launch. */
-#define MOST_FITS 4     /* Numbers of launches that fit and are tried. */
-/* Most steps of a launch: more reach past a tile, except for weights with little spread. */
+#define MOST_FITS 4     /* How many numbers of launches that fit are tried. */
+/* Most steps of a launch. More steps reach past a tile, except for weights with little spread. */
 #define MOST_FUSED 64
 #define LONGEST 64 /* Most points of a tile along an axis. */
 #define MOST_TILES ((int64_t)1 << 30)
@@ -84,7 +84,7 @@ static bool has_extension(const stn_task *task, int axis, bool one_value, stn_bo
     for (int side = 0; side < 2; side++) {
         if (kind[side] == STN_REFLECT || kind[side] == STN_MIRROR) continue;
         if (!one_past || kind[side] == STN_FIXED || (kind[side] == STN_CONSTANT && !one_value)) return false;
-        /* With a reach of one point, both are the same. */
+        /* With a reach of one point, `nearest` equals `reflect`. */
         if (kind[side] == STN_NEAREST) kind[side] = STN_REFLECT;
     }
     return true;
@@ -298,7 +298,8 @@ static bool is_wanted(const search *s, const segment_dense_tile *tile, int fragm
 
 static bool add_tiles(search *s, const segment_dense_tile *like, const stn_reach reach[3]) {
     bool any = false;
-    double faces = -1; /* The same for all tiles; estimated once, because it takes milliseconds. */
+    /* Seconds of the faces, the same for all tiles; estimated once, which takes milliseconds. */
+    double faces = -1;
     for (int i = 0; i < SEGMENT_DENSE_TILES * 3; i++) {
         segment_dense_tile tile = *like;
         tile.number = (uint8_t)(i / 3), tile.fragment = (uint8_t)(i % 3);

@@ -11,7 +11,7 @@
 #include "strategies/segment/long_double_complex.h"
 
 #define REGISTERS_F64 128
-/* For columns with a last radix of 16, which spill with fewer registers. */
+/* Registers of a thread in f64 if columns have a last radix of 16; they spill with fewer. */
 #define REGISTERS_F64_LONG 168
 #define REGISTERS 96
 #define BLOCK_BYTES 1024 /* Shared memory per block that the driver reserves. */
@@ -78,7 +78,7 @@ segment_axis segment_fft_tile_axis(const stn_task *task, int which) {
     if (!a.exact) a.exact = a.n > 3 && mirrors(task, a.axis, 0) && mirrors(task, a.axis, 1);
     for (int side = 0; side < 2; side++) {
         a.side[side] = a.exact ? task->boundary[a.axis][side].kind : STN_NEAREST;
-        /* With a reach of one point, both are the same. */
+        /* With a reach of one point, `nearest` equals `reflect`. */
         if (a.exact && a.side[side] == STN_NEAREST) a.side[side] = STN_REFLECT;
     }
     return a;

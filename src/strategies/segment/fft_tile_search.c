@@ -10,7 +10,7 @@
 #include "strategies/segment/fft_tile.h"
 
 #define SECTOR_BYTES 32
-#define LEAST_USEFUL 4 /* At least 1 / LEAST_USEFUL of a tile are outputs. */
+#define LEAST_USEFUL 4 /* At least 1 / LEAST_USEFUL of a tile's points are outputs. */
 #define FEW_LAUNCHES 8
 #define FEWEST_FUSED 4 /* Least steps of a launch, if there are more than FEW_LAUNCHES. */
 #define MOST_LOOKS 6   /* Larger numbers of launches that are tried. */

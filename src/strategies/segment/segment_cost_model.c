@@ -8,9 +8,9 @@
 #include "strategies/segment/fft_tile.h"
 
 #define FLOPS 154          /* Operations for each point of a pair of segments. */
-#define FLOPS_SHORTEST 109 /* For 256 points, which need two FFT stages less. Counted. */
-/* Additional operations for one segment packed as complex numbers, and for one that two teams of
- * threads share. */
+#define FLOPS_SHORTEST 109 /* The same for 256 points, which need two FFT stages less; counted. */
+/* Further operations for each point of a single segment packed as complex numbers, and of a segment
+ * that two teams of threads share. */
 #define FLOPS_SINGLE 6
 #define FLOPS_TEAMS 20
 

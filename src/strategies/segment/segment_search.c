@@ -25,7 +25,7 @@ typedef struct search {
      * and for other types their rate is an estimate. */
     bool margins, products;
     double largest;     /* Largest absolute value of the symbol. */
-    stn_reach reach[3]; /* For the number of steps under consideration. */
+    stn_reach reach[3]; /* By axis, of the number of steps that is being tried. */
 } search;
 
 static bool holds(const search *s, const segment_shape *shape, const segment_pass *pass) {

@@ -9,7 +9,7 @@
 #define SECTOR_BYTES 32
 #define MORE 1.02
 #define GROUPS 8       /* Pairs of the shortest segments in a block; half a warp has one. */
-#define LEAST_USEFUL 8 /* At least 1 / LEAST_USEFUL of a segment are outputs. */
+#define LEAST_USEFUL 8 /* At least 1 / LEAST_USEFUL of a segment's points are outputs. */
 
 static bool along_x(const segment_pass *pass) { return pass->axis == 2; }
 

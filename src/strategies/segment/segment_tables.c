@@ -20,8 +20,8 @@ static cplx *roots_of(int64_t n) {
 
 static int powers_of(stn_dtype dtype) { return dtype == STN_F64 ? 1 : 4; }
 
-/* For a segment of 256 * first points: the number of transforms of 4096 points that share it (first
- * > 16), and their radix. */
+/* A segment of 256 * first points with first > 16 is computed by teams_of(first) transforms of 4096
+ * points, with the radix radix_of(first). */
 static int teams_of(int first) { return first > 32 ? 2 : 1; }
 static int radix_of(int first) { return first > 16 ? 16 : first; }
 
@@ -249,7 +249,8 @@ static stn_status fill_basis(const segment_axis *a, int64_t period, int width, d
     return STN_OK;
 }
 
-/* For one value of the symbol, the sum over the frequencies across the side, at all depths. */
+/* Computes, for one value of the symbol along the side, the sum over all frequencies across the
+ * side, at each depth d < width. */
 static void sum_depths(const long double *rests, const double *basis, int64_t period, int width, long double symbol,
                        uint64_t steps, double *sum) {
     memset(sum, 0, (size_t)width * sizeof *sum);

@@ -108,8 +108,8 @@ static double growth(const sparse_damping *left) {
     return 1 + fmin(ends, 4 * launches);
 }
 
-/* The same on the task's number of points, cached because shapes with the same number of launches
- * follow each other. */
+/* The growth on the task's number of points. The last result is cached, because shapes with the
+ * same number of launches follow each other. */
 static double few_points_growth(const stn_task *task, sparse_spectrum *s, const sparse_damping *left) {
     if (s->few.fused != left->fused || s->few.launches != left->launches) {
         s->few = (sparse_few_points){.fused = left->fused, .launches = left->launches};

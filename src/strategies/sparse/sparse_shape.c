@@ -16,9 +16,9 @@
 #define MOST_HALVES 32      /* longest window, in units of 8 words */
 #define MOST_HALVES_LINE 36 /* the same in 1D, where fewer lengths exist */
 #define MOST_ROWS 64        /* reach along y, both sides together */
-/* Registers of a chain: left factors, words between products, sums. */
+/* Most registers of a chain's thread for left factors, words between products, and sums. */
 #define MAX_CHAIN_REGISTERS 200
-/* The same if a multiprocessor holds two blocks, whose threads have some 45 further registers. */
+/* The same if a multiprocessor holds two blocks; a thread has some 45 further registers. */
 #define MAX_REGISTERS_TWO_BLOCKS 80
 #define LONG_LINE_ADJACENT 2 /* adjacent columns of a product in long lines */
 #define MEMORY_LINE 128      /* bytes */
@@ -145,9 +145,9 @@ sparse_tiles sparse_tiles_of(const stn_task *task, const sparse_shape *shape) {
 /* Whether lanes that read a chain's words have bank conflicts. */
 static bool has_bank_conflicts(const sparse_shape *shape) { return shape->halves % 2 || shape->halves % 8 == 0; }
 
-/* In 1D: with all columns adjacent, each block of outputs has its own window, of as many points as
- * it has products; otherwise products have one size and are shared by blocks, and adjacent columns
- * use different banks. */
+/* Window lengths that sparse_line can take. If all columns are adjacent, each block of outputs has
+ * a window of its own, of one length. Otherwise blocks share products of one size, and the window
+ * must place adjacent columns in different banks. */
 static bool legal_halves(const stn_task *task, const sparse_shape *shape) {
     const bool f16 = task->dtype == STN_F16;
     if (is_adjacent(shape)) return shape->halves == (f16 ? 2 : 4);

@@ -123,7 +123,8 @@ static void fill_shares(const double *angle, int count, double first, double *sh
     }
 }
 
-/* Both signs, except along the last axis, whose other half is the complex conjugate. */
+/* Frequencies have both signs, except along the last axis: there the symbols of negative
+ * frequencies are the complex conjugates. */
 void sparse_frequencies_of(const stn_power *power, int axis, sparse_frequencies *f) {
     double angle[SPARSE_MOST_FREQUENCIES] = {0};
     f->count = 1;

@@ -293,7 +293,7 @@ void spectral_four_step_make(const stn_task *task, const stn_machine *machine, c
     s->axis.length = s->length, s->axis.before = choice->before;
     s->windows = stn_div_up(task->n[2], choice->useful);
     s->windows_at_once = s->windows * task->batch;
-    /* In place, one window's input is another's output. */
+    /* In place all windows run together, because one window's input is another's output. */
     if (choice->windows_at_once && !task->in_place)
         s->windows_at_once = stn_min(s->windows_at_once, choice->windows_at_once);
     s->spectrum = (int64_t)(choice->rows / 2 + 1) * choice->width;
@@ -479,7 +479,7 @@ static stn_status make_tables(stn_plan *plan, spectral_four_step_state *state, s
 
 static int frozen(const stn_extension *e, int side) { return !e->repeats && e->sign[side] < 0 && e->beyond[side] == 0; }
 
-/* Two neighbouring points of the grid are one access. */
+/* Whether kernels read or write two neighbouring points of the grid in one access. */
 static bool in_pairs(const stn_task *task, const spectral_four_step *s, bool back) {
     const bool unaligned =
         back && task->snapshots > 1 && task->snapshot_stride * (int64_t)stn_dtype_size(task->dtype) % 16 != 0;

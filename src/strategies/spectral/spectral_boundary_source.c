@@ -188,7 +188,8 @@ void spectral_free_source(stn_plan *plan, spectral_state *state) {
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-/* One thread for each of a.points, for all grids. */
+/* Launches the kernel that computes the values next to faces, with one thread for each of a->points
+ * of each grid. */
 static stn_status launch_values(const stn_plan *plan, const stn_extension *const axes[3], const stn_kernel *kernel,
                                 spectral_source_arguments *a, const stn_execution *run, stn_error *error) {
     const stn_task *task = &plan->task;

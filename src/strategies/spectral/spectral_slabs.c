@@ -49,7 +49,7 @@ static bool choose_width(const stn_task *task, const stn_machine *machine, const
 static size_t variants(const stn_task *task, const stn_machine *machine, const spectral_choice *choice,
                        spectral_choice *list, size_t most) {
     static const struct {
-        uint8_t slab; /* In memory lines; 0: as chosen. */
+        uint8_t slab; /* Width of a slab in memory lines; 0: the chosen width. */
         bool rows;    /* Switches between recursion by columns and by rows. */
     } ways[] = {{2, true}, {0, true}, {4, false}, {8, false}, {2, false}, {1, false}, {12, false}};
     const int lines = (int)stn_div_up(choice->kept[2], SPECTRAL_MEMORY_LINE / cell_of(task));

@@ -135,7 +135,7 @@ static bool fuse(search *s, int fused) {
     return true;
 }
 
-/* In numbers of lowrank_lookup. */
+/* Marks results of svd_exceeds among the keys of lowrank_lookup. */
 enum { EXCEEDS = -1 };
 
 /* Whether the SVD of the fused taps has more than `most` terms. */

@@ -76,7 +76,7 @@ int lowrank_stored_window(const stn_task *task, const lowrank_shape *shape, int 
     return shape->even ? lowrank_reach(task, shape, axis, 0) + 1 : lowrank_window(task, shape, axis);
 }
 
-/* In f64 the terms are cut at rounding in any case. */
+/* 0 in f64 without a tolerance: there, terms are only cut at rounding. */
 double lowrank_term_tolerance(const stn_task *task, const lowrank_shape *shape) {
     double entries = (double)lowrank_window(task, shape, 1) * lowrank_window(task, shape, 2);
     double rounding = task->dtype == STN_F32 ? 0x1p-24 : task->dtype == STN_F16 ? 0x1p-13 : 0;
@@ -107,7 +107,7 @@ static int blocks_y(const stn_task *task, const lowrank_shape *shape) {
 static double products(const stn_task *task, const lowrank_shape *shape) {
     if (is_line(task)) return blocks_x(task, shape);
     if (shape->mixed) return shape->bands / 2.0 + shape->sums / 4.0;
-    /* Two columns at once begin and end with half a product. */
+    /* A product that takes two columns at once is half empty at the beginning and at the end. */
     int shared = lowrank_step(task->dtype) - 1;
     return shape->terms * (blocks_y(task, shape) + blocks_x(task, shape) + shared);
 }

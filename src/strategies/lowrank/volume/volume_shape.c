@@ -178,8 +178,8 @@ static int alignment_pad_bytes(const stn_task *task, const stn_power *taps) {
                                   : (int)stn_alignment_pad_bytes(stn_round_up(taps->low[2], 16 / (int64_t)size), size);
 }
 
-/* One stage is being computed on, `beyond` more are kept or must be present, and three are
- * arriving, or two where shared memory is too small for three. */
+/* Chooses the number of stages: one from which a block computes, `beyond` more that it keeps or
+ * that must be present, and three that arrive, or two if shared memory is too small for three. */
 static bool fit_stages(const stn_task *task, const stn_machine *machine, const stn_power *taps,
                        const lowrank_core *core, int beyond, lowrank_volume_shape *b) {
     count_work(task, taps, core, b);
@@ -204,7 +204,7 @@ typedef struct form {
 static const form forms[] = {{2, 2, 2, 4}, {2, 2, 3, 2}, {2, 2, 2, 2}, {1, 4, 2, 1}, {2, 2, 2, 3},
                              {2, 4, 2, 2}, {2, 4, 2, 1}, {4, 4, 2, 1}, {1, 2, 2, 4}, {1, 2, 4, 2}};
 enum { FORMS = sizeof forms / sizeof *forms, DEFAULTS = 4, LAST_RESORT = 3 };
-/* For f64; for other types. */
+/* Indices of `forms` that are tried by default: [0] in f64, [1] in other types. */
 static const int default_forms[2][DEFAULTS] = {{0, 1, 2, LAST_RESORT}, {0, 4, 2, LAST_RESORT}};
 
 /* Registers of a thread, fitted to compiled kernels: the queue's sums, the bands in use, addresses.
