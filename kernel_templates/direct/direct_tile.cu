@@ -135,7 +135,7 @@ __device__ __forceinline__ void fold_slot_values_low(STORE (&run)[VECTOR], const
 #pragma unroll
     for (int e = 0; e < VECTOR; e++) run[e] = past ? folded[e] : run[e];
 }
-// The same past the high edge; `other` is the preceding slot.
+// The same for a slot past the high edge; `other` is the preceding slot.
 template <int KIND>
 __device__ __forceinline__ void fold_slot_values_high(STORE (&run)[VECTOR], const STORE (&other)[VECTOR],
                                                       STORE constant, bool past) {

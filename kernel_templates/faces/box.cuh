@@ -61,7 +61,7 @@ struct box {
     static constexpr int LANES_X = WIDTH / POINTS, LANES_Y = HEIGHT / ROWS, LANES = PLANES * LANES_Y * LANES_X;
     static constexpr int SKEW = find_skew(LANES_X), GROUP = ROWS * LANES_X + SKEW, PLANE = LANES_Y * GROUP,
                          CLASS = pad_class(PLANES * PLANE);
-    // In patches.
+    // Patches that the reach of the taps covers.
     static constexpr int PAST_X = (X_REACH + POINTS - 1) / POINTS, PAST_Y = (Y_REACH + ROWS - 1) / ROWS;
     static constexpr int RIM = PAST_Y * GROUP + PAST_X, CELLS = POINTS * CLASS + 2 * RIM;
     static_assert(WIDTH % POINTS == 0 && HEIGHT % ROWS == 0 && LANES <= THREADS_X, "patches tile the box");

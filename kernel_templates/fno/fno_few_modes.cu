@@ -77,7 +77,7 @@ __device__ __forceinline__ void add_rotated(value &sum, value x, const powers &w
 constexpr __device__ int input_of(int f) { return (f % R + R) % R; }  // index in the butterfly
 
 // ---- butterflies of 2R real points, as one of R complex points
-// Twice the outputs 0 .. R; the others are their conjugates.
+// Computes twice the outputs 0 .. R; the other outputs are their conjugates.
 __device__ __forceinline__ void real_results(value (&x)[R], value (&made)[R + 1]) {
     dft<R>(x);
 #pragma unroll
@@ -86,7 +86,7 @@ __device__ __forceinline__ void real_results(value (&x)[R], value (&made)[R + 1]
         made[k] = z + other + times_root64(minus_i(z - other), k * (32 / R));
     }
 }
-// From inputs 0 .. R of an inverse butterfly: the swapped inputs of dft<R>.
+// Computes the swapped inputs of dft<R> from inputs 0 .. R of an inverse butterfly.
 __device__ __forceinline__ void real_inputs(const value (&half)[R + 1], value (&x)[R]) {
 #pragma unroll
     for (int j = 0; j < R; j++) {

@@ -48,7 +48,8 @@ struct plane_arguments {
     REAL u[TERMS][WEIGHTS_Y], v[TERMS][WEIGHTS_X];
 };
 
-// Both factors' blocks for one term: in registers, or read from shared memory as needed.
+// A lane's blocks of the two bands of a term. HELD: they stay in registers, else they are read from
+// shared memory as needed.
 using data_operand = operand<STORE, DATA_PARTS>;
 using band_operand = operand<STORE, BAND_PARTS>;
 using band_entry = band<STORE, BAND_PARTS>::entry;

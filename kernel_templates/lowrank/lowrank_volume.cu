@@ -64,8 +64,8 @@ static_assert(layout_matches(sizeof(volume_arguments), sizeof(volume_arguments::
 __device__ __forceinline__ int row_of(int half, int t) { return K_SLICE == 8 ? 2 * t + half : half ? 4 + (t ^ 2) : t; }
 __device__ __forceinline__ int row_out(int half, int t) { return SWAPPED ? half ? 4 + t : t ^ 2 : row_of(half, t); }
 
-// The bands, and a lane's operands from them: of all x factors permanently, or of the current one
-// only.
+// The bands, and the operands that a lane has from them: permanently those of all x factors (HELD),
+// or only those of the current x factor.
 using band_entry = band<STORE, BAND_PARTS>::entry;
 struct bands {
     band_entry u[BANDS][BAND_X], v[CORE_TERMS][BAND_Y];
@@ -73,12 +73,14 @@ struct bands {
 struct lane_bands {
     band_slice u[BANDS][STEPS], v[CORE_TERMS][LAST + 1];
 };
-// Loads x factor l and its terms; for UNIFORM ones the n-th replaces the first.
+// Loads the operands of x factor l and of its terms. UNIFORM: loads the n-th x factor and term in
+// place of the first.
 __device__ __forceinline__ void hold_bands(lane_bands &to, const bands &b, int l, int n, int g, int t) {
     if (!IDENTITY || l)
 #pragma unroll
         for (int s = 0; s < STEPS; s++) {
-            // Its rows 8 .. 15.
+            // The last k-slice (ODD) only meets rows 8 .. 15: these are rows 0 .. 7 of the previous
+            // block.
             const int block = 8 * (s / K_SLICES),
                       first = ODD && s == STEPS - 1 ? block - 8 + t : block + 2 * t + s % K_SLICES;
             to.u[l - IDENTITY][s] = b.u[l - IDENTITY + n][BAND_PAD + first - g];

@@ -162,7 +162,8 @@ __device__ __forceinline__ void take_points(const segment_position &s, point (&x
         (IM ? x[i].im : x[i].re) = widen(from[j]);
     }
 }
-// The result is the same for all lanes of a warp.
+// Loads a pair of segments directly to registers. False, for all lanes of the warp: the pair is not
+// inside of its lines, and nothing is loaded.
 __device__ __forceinline__ bool take_pair(const line_arguments &a, unsigned segment, point (&x)[16], int t) {
     const bool there = segment + 1 < a.all;
     const segment_position s = find(a, there ? segment : 0, SPAN), next = find(a, there ? segment + 1 : 0, SPAN);
@@ -171,8 +172,8 @@ __device__ __forceinline__ bool take_pair(const line_arguments &a, unsigned segm
     return true;
 }
 
-// The same for a single segment: at(j) returns its points 2 j and 2 j + 1. Includes stage 0 of two
-// teams.
+// Loads a single segment, whose points 2 j and 2 j + 1 are returned by at(j). If two teams share
+// the segment, also computes stage 0.
 template <class AT>
 __device__ __forceinline__ void take_pairs(point (&x)[16], int t, int team, const AT &at) {
 #pragma unroll
@@ -230,7 +231,8 @@ __device__ __forceinline__ void store_to(const line_arguments &a, STORE *to, uns
         store_output(to + j, narrow<STORE>(SIDES ? with_sides(a, at, value, j) : value));
     }
 }
-// The same for a mirrored line: registers i and 15 - i have two neighbours.
+// Loads the points of a mirrored line (SEGMENT_COSINES) from shared memory: registers i and 15 - i
+// have two neighbouring points.
 template <bool IM>
 __device__ __forceinline__ void take_line(const STORE *raw, point (&x)[16], int t) {
 #pragma unroll

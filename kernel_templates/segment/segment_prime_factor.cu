@@ -59,7 +59,7 @@ __device__ __forceinline__ void fetch_one(const line_arguments &a, const segment
             copy_element(buffer + cell_of(n), s.in + from);
     }
 }
-// The same for a pair.
+// Starts copying the inputs of a pair of segments.
 __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment, REAL *buffers, int t) {
     const bool there = segment < a.all, both = segment + 1 < a.all;
     const segment_position first = find(a, there ? segment : 0, LENGTH),
@@ -113,7 +113,7 @@ __device__ __forceinline__ bool sees_side(const line_arguments &a, const segment
     const sides at = find_sides(a, s, static_cast<unsigned>(a.useful));
     return outputs_of(a, s) < a.useful || (PROFILES && (at.low || at.high));
 }
-// The same for a pair.
+// Stores the outputs of a pair of segments.
 __device__ __forceinline__ void store_outputs(const line_arguments &a, unsigned segment, const REAL *buffers,
                                               REAL scale, int t) {
     const bool both = segment + 1 < a.all;
@@ -123,7 +123,7 @@ __device__ __forceinline__ void store_outputs(const line_arguments &a, unsigned 
         STORE *const to = first.out + first.start + a.lead + t, *const of_second =
                                                                     second.out + second.start + a.lead + t;
         const diagonal d = diagonal_from(a.lead + t);
-        // All are read before the first is written, to overlap the loads' latency.
+        // All values are read before the first one is written, to overlap the loads' latency.
         const volatile REAL *const from = buffers;
 #pragma unroll
         for (int all = 0; all < OF_THREAD; all += DIRECT_INPUTS) {

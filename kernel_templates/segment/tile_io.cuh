@@ -175,7 +175,7 @@ __device__ __forceinline__ void fetch(const tile_arguments &a, const inputs &c, 
     }
 #pragma unroll 1
     for (int some = 0; some < ROWS_OF_THREAD; some += ROWS_LOOKED_UP) {
-        // All are read before the first copy, to overlap the loads' latency.
+        // All descriptors are read before the first copy, to overlap the loads' latency.
         long long y[ROWS_LOOKED_UP];
 #pragma unroll
         for (int k = 0; k < ROWS_LOOKED_UP; k++) y[k] = c.sources[N3 + first + (some + k) * ROWS_AT_ONCE];

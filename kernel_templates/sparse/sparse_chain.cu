@@ -57,19 +57,19 @@ using grid = grid_lines<STORED, Y_SIDE_LOW, Y_SIDE_HIGH>;
 constexpr int PITCH =
     round_up(COLUMNS + (UNALIGNED ? lines::SPARE : 0) - PITCH_REMAINDER, 32 * POINTS_OF_WORD) + PITCH_REMAINDER;
 constexpr int STAGE = RING_CHUNK * PITCH, RING_SIZE = STAGES * STAGE;
-// Rows from the first half of U's window to the second.
+// Rows from the first half of U's window to the second half.
 constexpr int SECOND = 4 * HALVES_Y * POINTS_OF_WORD;
 constexpr int WINDOW = (RING_CHUNK + SECOND + RING_CHUNK - 1) / RING_CHUNK, AHEAD = STAGES - WINDOW;
 constexpr int PRODUCTS_Y = HALVES_Y / 2;  // products of U
-// Sets of words that 16 rows make, each for one product of U.
+// A set is all words that one product of U reads; 16 rows make SETS sets.
 constexpr int SETS = 2 / POINTS_OF_WORD;
 constexpr int DEPTH = (PRODUCTS_Y + SETS - 1) / SETS;
 static_assert(LEAD % SLOT == 0, "copies of 16 bytes");
 static_assert(HALVES_Y % 2 == 0, "products of one size, which the blocks of rows share");
 static_assert(AHEAD >= 1, "the next chunk arrives while this one is computed on");
 static_assert(WARPS % 2 == 0, "rows of a warp begin at the same place in words");
-// UNALIGNED: blocks of 16 rows of outputs, of this chunk and the previous one. Neighbouring rows
-// are in different banks; unused elements lie before and after each.
+// UNALIGNED: blocks of 16 rows of outputs in shared memory, of this chunk and of the previous one.
+// Neighbouring rows are in different banks. Unused elements lie before and after each row.
 constexpr int LEAVING_PITCH = WIDE + 16, LEAVING = 16 * LEAVING_PITCH, LEAVING_BLOCKS = 2 * RING_CHUNK / 16;
 static_assert(RING_CHUNK == 32, "a chunk leaves two blocks, or one at the end");
 
@@ -80,7 +80,8 @@ struct chain_arguments {
     // those of U.
     const unsigned *table;
     long long ny, nx, in_y, in_batch, out_y, out_batch;
-    // Tiles of 64 rows of a block; blocks along y; tiles of all of them.
+    // iterations: tiles of 64 rows of a block. march_blocks: blocks along y. steps: tiles of all
+    // these blocks together.
     long long iterations, march_blocks, steps;
     long long tiles_x;
     REAL scale;  // common factor of all weights

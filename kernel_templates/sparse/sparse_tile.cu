@@ -55,7 +55,8 @@ __device__ __forceinline__ void load_plane(const tile_arguments &a, const tile_p
         at.x - LEAD, a.nx);
 }
 
-// A lane's first words in row g of 8: of a whole product and of half a product.
+// Where a lane's words in row g of eight rows begin: those of whole products, and those of the half
+// product at the end of the window.
 struct lane_start {
     const STORED *whole, *half;
 };

@@ -45,7 +45,7 @@ constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LIN
 constexpr int CARRY = N - MARCH_STEP, AFTER = CARRY - MARCH_BEFORE;
 constexpr int NO_END = 0x3fffffff;
 constexpr bool FIRST = EXTEND_REPEATS && MARCH_CHUNKS == 1;
-// Two carries, and the first points.
+// Points that a block keeps in shared memory: two carries, and the first points of the axis.
 constexpr int KEPT_POINTS = (2 * CARRY + (EXTEND_REPEATS ? AFTER : 0)) * LINE_COUNT;
 static_assert(LINE_STAGES >= 2, "a column comes from memory in one stage and meets the symbol in another");
 static_assert(MARCH_STEP > 0 && AFTER >= 0, "a segment is longer than what reaches into it");

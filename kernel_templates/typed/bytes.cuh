@@ -44,7 +44,8 @@ struct bytes_arguments {
     long long n[3], in_stride[3], out_stride[3], in_batch, out_batch;
     int tiles_x, tiles_y, steps;  // steps: of a warp
     int singles, terms_all, odd;
-    // In units of 2^-fraction. `offset` includes the doubt; `limit` is twice the doubt.
+    // offset, limit: in units of 2^-fraction. `offset` includes the doubt; `limit` is twice the
+    // doubt.
     int offset, fraction, limit;
     unsigned multiplier, shift;  // of the division by a multiplication
     // Elements past the sides, repeated to a word: of the axis of the taps, or of axes 2 and 1.

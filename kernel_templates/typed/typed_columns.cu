@@ -43,7 +43,7 @@ __device__ __forceinline__ void load_slice(const bytes_arguments &a, const STORE
     }
 }
 
-// Their fragments, by n-tile and plane.
+// Converts these words to fragments, by n-tile and plane.
 __device__ __forceinline__ void convert(const unsigned (&word)[8][PLANES], unsigned (&slice)[4][PLANES][2]) {
 #pragma unroll
     for (int r = 0; r < 2; r++)

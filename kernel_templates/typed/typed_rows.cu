@@ -32,7 +32,7 @@ __device__ __forceinline__ void load_slice(const bytes_arguments &a, const STORE
     }
 }
 
-// Their fragments, by tile and plane.
+// Converts these words to fragments, by tile and plane.
 __device__ __forceinline__ void convert(const unsigned (&word)[4][RUN], unsigned (&slice)[2][PLANES][4]) {
 #pragma unroll
     for (int h = 0; h < 4; h++)
