@@ -2,8 +2,8 @@
 // contiguous. It runs between cuFFT's two transforms (cufft-spectral).
 //
 //     a row is divided into chunks of MULTIPLY_CHUNK frequencies, k = chunk * MULTIPLY_CHUNK + i;
-//     its half angle pi k / n is the sum of the chunk's and that of i, so two short tables serve
-//     any n (symbol_power.cuh, SYMBOL_ANGLE_SUM)
+//     the half angle pi k / n of a frequency is the sum of the half angles of its chunk's first
+//     frequency and of i, so two short tables serve any n (symbol_power.cuh, SYMBOL_ANGLE_SUM)
 //
 // MULTIPLY_LANES neighbouring threads take one chunk at a time, so that indices are divided once
 // per chunk. Reads REAL, SYMBOL_*, MULTIPLY_CHUNK, MULTIPLY_LANES, THREADS_X.

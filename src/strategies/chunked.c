@@ -190,7 +190,8 @@ static void try_division(search *s, division by) {
 }
 
 /* Tries equal chunks. Where rows are padded it also tries a single first step and about equal
- * chunks after it, so long that the last one, which writes to the caller's rows, has few steps. */
+ * chunks after it. These are so long that the last one, which writes to the caller's rows, has few
+ * steps. */
 static void try_steps(search *s, uint64_t steps) {
     try_division(s, (division){steps, steps});
     if (!pads(&s->plan->task) || !steps) return;

@@ -27,8 +27,7 @@ enum {
     WIDTH,            /* 1 and -1: longer and shorter accesses of fft_line */
     IN_SHARED_MEMORY, /* fft_shared runs lines that fill shared memory: which ones, see below */
     PADDED,           /* half spectra have padded rows between passes */
-    /* of the lines that IN_SHARED_MEMORY names, fft_line runs those for which it is estimated to be
-     * faster */
+    /* fft_line runs the lines that IN_SHARED_MEMORY names if it is estimated to be faster */
     FASTER_OF_BOTH
 };
 /* Values of IN_SHARED_MEMORY: all lines; only contiguous ones (accesses of columns are short); all

@@ -163,8 +163,8 @@ static bool take_quarter(const stn_power *taps, long double *weight) {
     return true;
 }
 
-/* Takes the taps, or their quarter if they are even, in which weights that represent two or four
- * equal ones are scaled so that the singular values stay the same. */
+/* Takes the taps. If they are even, takes a quarter of them: weights that represent two or four
+ * equal weights are scaled so that the singular values do not change. */
 static factors take_weights(const stn_power *taps, long double *weight) {
     factors f = {.rows = taps->size[1], .columns = taps->size[2]};
     if (take_quarter(taps, weight)) {
