@@ -1,12 +1,15 @@
 /* Storage of the time levels of a system's fields during a run.
  *
- * State s of a field is its value after step s: 0 is level 0 of the input, -1 its level 1. Computed
- * states lie in a ring of buffers of the field: one for each of its levels, and one more if it
- * needs a spare one (stn_system_task.spare). In a run of T steps that is
- * neither in place nor a stack, state s lies in buffer (T - s) modulo the number of buffers, so
- * that at the end level l is in buffer l, which is the caller's. Otherwise it lies in buffer -s
- * modulo that number: in place the buffers are the inputs, which are rotated at the end; for stacks
- * all buffers belong to the workspace, and levels are copied out. */
+ * State s of a field is its value after step s: state 0 is level 0 of the input, state -1 is level
+ * 1. Computed states lie in a ring of N buffers of the field: one for each of its levels, and one
+ * more if it needs a spare one (stn_system_task.spare). In a run of T steps:
+ *
+ * to other arrays  State s lies in buffer (T - s) mod N. So level l of the result is in buffer l,
+ *                  the caller's output.
+ * in place         State s lies in buffer -s mod N. The first buffers are the caller's arrays; the
+ *                  levels are rotated among them at the end.
+ * a stack          State s lies in buffer -s mod N. All buffers belong to the workspace, and levels
+ *                  are copied from them to the output. */
 #ifndef STN_PROBLEM_SYSTEM_STATE_H
 #define STN_PROBLEM_SYSTEM_STATE_H
 #include "problem/system_task.h"
