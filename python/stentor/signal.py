@@ -403,7 +403,7 @@ def _rounded(a: Any, b: Any, mode: Any, space: Namespace) -> Any:
         nearest = getattr(space.module, 'rint', None) or space.module.round
         return converted(nearest(made), np.result_type(type_name(a), type_name(b)).name, (0,) * len(made.shape))
     dtype = np.result_type(a, b)
-    if dtype.kind in 'iu':
+    if dtype.kind in 'iub':
         made = np.rint(made)
     if made.size and not np.isfinite(made.flat[0]):
         warnings.warn("Use of fft convolution on input with NAN or inf results in NAN or inf output. Consider using method='direct' instead.",
