@@ -376,9 +376,8 @@ typedef struct stn_problem {
     int alignment; /* alignment in bytes of the pointers in and out, a power of two; 0 means 16 */
     /* Snapshots: with every = k the output is a stack of steps / k states, after k, 2 k, ...,
      * `steps` steps. A state has all grids of the batch and begins snapshot_stride elements after
-     * the previous one (0: batch * the batch stride, or the elements from a state's first point to
-     * its last one if there are more). k must divide steps, and the problem must not be in place.
-     * 0: only the last state is written. */
+     * the previous one (0: batch * the batch stride, or what a state spans if more). k must divide
+     * steps, and the problem must not be in place. 0: only the last state is written. */
     uint64_t every;
     ptrdiff_t snapshot_stride;
     /* Non-zero: a constant source b is added in each step, u[t+1] = K u[t] + b for the stencil K.

@@ -146,8 +146,13 @@ static stn_status check_box(const stn_box_filter *box, const void *in, const voi
             box->size, box->before, box->outer, box->points, box->inner);
     if (box->dtype != STN_F64 && box->dtype != STN_F32 && box->dtype != STN_F16)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "dtype %d is none of f64, f32 and f16", (int)box->dtype);
-    if (box->sides[0].kind == STN_FIXED || box->sides[1].kind == STN_FIXED)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "a box sees past fixed sides: give sides that have values");
+    const stn_boundary_kind low = box->sides[0].kind, high = box->sides[1].kind;
+    if (low < STN_WRAP || low >= STN_FIXED || high < STN_WRAP || high >= STN_FIXED ||
+        (low == STN_WRAP) != (high == STN_WRAP))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the boundary kinds of a box are %d and %d: give two of STN_WRAP to STN_MIRROR, and STN_WRAP "
+                        "on both sides or on none",
+                        (int)low, (int)high);
     return box->element ? check_integers(box, error) : STN_OK;
 }
 

@@ -181,6 +181,13 @@ static int64_t source_index_at(int64_t at, int64_t points, const stn_boundary si
 }
 
 stn_status stn_host_box(stn_pool *pool, const stn_box_filter *box, const void *in, void *out, stn_error *error) {
+    const double numbers = (double)box->outer * (double)box->points * (double)box->inner,
+                 sums = COLUMNS * ((double)box->points + 2.0 * (double)box->size);
+    if (fmax(numbers, sums) * sizeof(double) >= 0x1p63)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "a box of %zu points on %zu x %zu x %zu points takes more bytes than 63 bits can count: give "
+                        "a smaller one",
+                        box->size, box->outer, box->points, box->inner);
     const int64_t points = (int64_t)box->points, all = points + 2 * (int64_t)box->size;
     int64_t *source_index = malloc((size_t)all * sizeof *source_index);
     if (!source_index) return stn_fail_memory(error, "the positions of a box", (size_t)all * sizeof *source_index);

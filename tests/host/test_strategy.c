@@ -289,6 +289,24 @@ Test(strategy, two_filters_at_once_are_one_after_the_other) {
     stn_context_destroy(context);
 }
 
+Test(strategy, boxes_without_meaning_are_refused) {
+    static double in[4], out[4];
+    stn_error error = {0};
+    stn_context *context = host_context(1);
+    const stn_box_filter good = {
+        .struct_size = sizeof good, .outer = 1, .points = 4, .inner = 1, .size = 3, .divisor = 3};
+    stn_box_filter box = good;
+    box.sides[0].kind = box.sides[1].kind = (stn_boundary_kind)100;
+    refused(stn_box_filter_run(context, &box, in, out, &error), &error, "give two of STN_WRAP to STN_MIRROR");
+    box = good, box.sides[1].kind = STN_NEAREST;
+    refused(stn_box_filter_run(context, &box, in, out, &error), &error, "STN_WRAP on both sides or on none");
+    box = good, box.size = SIZE_MAX / 16 + 3; /* so that bytes modulo 2^64 are few */
+    refused(stn_box_filter_run(context, &box, in, out, &error), &error, "more bytes than 63 bits can count");
+    box = good, box.outer = SIZE_MAX / 2;
+    refused(stn_box_filter_run(context, &box, in, out, &error), &error, "more bytes than 63 bits can count");
+    stn_context_destroy(context);
+}
+
 Test(strategy, boxes_of_integers_are_refused_past_their_range) {
     static uint8_t in[64], out[64];
     stn_error error = {0};
