@@ -206,7 +206,8 @@ static int64_t cut_off(const power *p, int side, double tail, double *left) {
 /* power_tail: the tail for S^f, relative to the sum of `line` instead of its norm; 0: S^f is not
  * computed. */
 static stn_reach search(const line *l, uint64_t steps, double tail, double power_tail) {
-    stn_reach reach = {{(int64_t)l->low * (int64_t)steps, (int64_t)(l->count - 1 - l->low) * (int64_t)steps}, {0, 0}};
+    const int64_t most = (int64_t)(steps < MOST_STEPS ? steps : MOST_STEPS);
+    stn_reach reach = {{l->low * most, (l->count - 1 - l->low) * most}, {0, 0}};
     for (int side = 0; side < 2; side++) {
         double bounded = bound(l, side, (double)steps, tail);
         if (bounded < (double)reach.side[side]) {

@@ -167,3 +167,11 @@ Test(reach, taps_that_drift_reach_furthest_after_some_steps) {
         stn_stencil_destroy(stencil);
     }
 }
+
+Test(reach, steps_that_no_product_with_a_radius_holds) {
+    const double weights[9] = {0.1, 0.1, 0.1, 0.1, 0.2, 0.1, 0.1, 0.1, 0.1};
+    const int64_t fewer = stn_reach_of_line(NULL, weights, 9, 4, UINT64_C(1) << 39, 0x1p-55).side[0];
+    for (int bits = 60; bits < 64; bits++)
+        cr_expect_geq(stn_reach_of_line(NULL, weights, 9, 4, UINT64_C(1) << bits, 0x1p-55).side[0], fewer, "2^%d",
+                      bits);
+}
