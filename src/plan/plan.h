@@ -213,6 +213,8 @@ stn_status stn_subplan(const stn_plan *parent, const stn_task *task, const char 
                        stn_error *error);
 stn_status stn_subplan_fft(const stn_plan *parent, const stn_fft *fft, const char *name, stn_plan **plan,
                            stn_error *error);
+/* The same by the parent's strategy, or by the cheapest if that does not serve this layout. */
+stn_status stn_subplan_repeat(const stn_plan *parent, const stn_task *task, stn_plan **plan, stn_error *error);
 /* The same by the generic kernel (strategy.h). */
 stn_status stn_subplan_generic(const stn_plan *parent, const stn_task *task, stn_plan **plan, stn_error *error);
 bool stn_subplan_estimate_generic(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);

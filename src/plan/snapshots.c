@@ -24,7 +24,7 @@ stn_status stn_snapshots_prepare(stn_plan *plan, stn_error *error) {
     const int64_t bytes = task.snapshot_stride * (int64_t)stn_dtype_size(task.dtype);
     while (bytes % task.alignment) task.alignment /= 2;
     if (same && task.alignment == plan->task.alignment) return STN_OK;
-    STN_TRY(stn_subplan(plan, &task, plan->strategy->name, &plan->repeat, error));
+    STN_TRY(stn_subplan_repeat(plan, &task, &plan->repeat, error));
     if (plan->repeat->workspace_size > plan->workspace_size) plan->workspace_size = plan->repeat->workspace_size;
     return STN_OK;
 }

@@ -12,10 +12,11 @@ static stn_status choose_generic(stn_plan *plan, stn_error *error) {
 }
 
 static stn_status build(const stn_plan *parent, const stn_kind *kind, const void *work, uint64_t steps,
-                        const char *name, bool generic, stn_plan **result, stn_error *error) {
+                        const char *name, bool generic, bool may_be_chunked, stn_plan **result, stn_error *error) {
     stn_plan *plan;
     *result = NULL;
     STN_TRY(stn_plan_copy(parent, kind, work, steps, &plan, error));
+    plan->may_be_chunked = may_be_chunked;
     stn_status status =
         generic ? choose_generic(plan, error) : stn_plan_choose(plan, &(stn_plan_options){.strategy = name}, error);
     if (status == STN_OK && !generic) status = stn_plan_prepare(plan, error);
@@ -28,16 +29,25 @@ static stn_status build(const stn_plan *parent, const stn_kind *kind, const void
 
 stn_status stn_subplan(const stn_plan *parent, const stn_task *task, const char *name, stn_plan **plan,
                        stn_error *error) {
-    return build(parent, stn_kinds[STN_KIND_STENCIL], task, task->steps, name, false, plan, error);
+    return build(parent, stn_kinds[STN_KIND_STENCIL], task, task->steps, name, false, false, plan, error);
+}
+
+stn_status stn_subplan_repeat(const stn_plan *parent, const stn_task *task, stn_plan **plan, stn_error *error) {
+    const stn_kind *kind = stn_kinds[STN_KIND_STENCIL];
+    stn_error why = {0};
+    stn_status status =
+        build(parent, kind, task, task->steps, parent->strategy->name, false, parent->may_be_chunked, plan, &why);
+    if (status == STN_ERROR_UNSUPPORTED) return build(parent, kind, task, task->steps, NULL, false, false, plan, error);
+    return status == STN_OK ? STN_OK : stn_fail(error, status, "%s", why.message);
 }
 
 stn_status stn_subplan_fft(const stn_plan *parent, const stn_fft *fft, const char *name, stn_plan **plan,
                            stn_error *error) {
-    return build(parent, stn_kinds[STN_KIND_FFT], fft, 1, name, false, plan, error);
+    return build(parent, stn_kinds[STN_KIND_FFT], fft, 1, name, false, false, plan, error);
 }
 
 stn_status stn_subplan_generic(const stn_plan *parent, const stn_task *task, stn_plan **plan, stn_error *error) {
-    return build(parent, stn_kinds[STN_KIND_STENCIL], task, task->steps, NULL, true, plan, error);
+    return build(parent, stn_kinds[STN_KIND_STENCIL], task, task->steps, NULL, true, false, plan, error);
 }
 
 bool stn_subplan_estimate_generic(const stn_task *task, const stn_machine *machine, stn_estimate *result) {

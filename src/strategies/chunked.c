@@ -208,7 +208,7 @@ static size_t compose(const stn_plan *plan, stn_candidate *list, size_t most) {
     const double grid = (double)stn_task_points(task) * (double)stn_dtype_size(task->dtype);
     search s = {.plan = plan, .cost = INFINITY};
     s.least = 2 * grid / plan->machine.copy_bandwidth + plan->machine.launch_seconds;
-    if (!most || plan->inner || !plan->may_be_chunked) return 0;
+    if (!most || !plan->may_be_chunked) return 0;
     if (plan->ranked && plan->ranking[0].applies) s.cost = stn_estimate_cost(&plan->ranking[0].estimate);
     for (uint64_t chunks = pads(task) ? 1 : 2; chunks <= 4; chunks++)
         try_steps(&s, (task->steps + chunks - 1) / chunks);

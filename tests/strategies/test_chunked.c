@@ -86,7 +86,47 @@ static void divisions(suite *s) {
     }
 }
 
+enum { ROWS = 20, COLUMNS = 17, PITCH = 19, STATES = 3 };
+
+static stn_status stack_by(suite *s, const stn_problem *p, const char *strategy, const double *in,
+                           double stack[STATES * ROWS * COLUMNS], stn_error *error) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.strategy = strategy;
+    const size_t in_bytes = ROWS * PITCH * sizeof *in, bytes = STATES * ROWS * COLUMNS * sizeof *stack;
+    stn_plan *plan = NULL;
+    void *from = NULL, *to = NULL;
+    stn_status status = stn_plan_create(s->context, p, &options, &plan, error);
+    if (status == STN_OK) status = stn_memory_alloc(s->context, in_bytes, &from, error);
+    if (status == STN_OK) status = stn_memory_alloc(s->context, bytes, &to, error);
+    if (status == STN_OK) status = stn_memory_upload(s->context, from, in, in_bytes, error);
+    if (status == STN_OK) status = stn_plan_execute(plan, from, to, NULL, error);
+    if (status == STN_OK) status = stn_memory_download(s->context, stack, to, bytes, error);
+    stn_plan_destroy(plan);
+    stn_memory_free(s->context, from), stn_memory_free(s->context, to);
+    return status;
+}
+
+/* Snapshots whose layout differs from the input's: the later runs have a plan of their own, also in
+ * chunks. */
+static void stacks(suite *s) {
+    static double in[ROWS * PITCH], chunked[STATES * ROWS * COLUMNS], single[STATES * ROWS * COLUMNS];
+    dice d = {(uint64_t)time(NULL)};
+    stn_stencil *stencil = NULL;
+    stn_error error = {STN_OK, ""};
+    stn_stencil_parse("heat-2d", &stencil, NULL);
+    stn_problem p = STN_PROBLEM_INIT;
+    p.stencil = stencil, p.extent[0] = ROWS, p.extent[1] = COLUMNS, p.steps = 8 * STATES, p.every = 8;
+    p.in_stride[0] = PITCH, p.in_stride[1] = 1, p.accuracy = STN_ACCURACY_LOCAL;
+    for (int i = 0; i < ROWS * PITCH; i++) in[i] = dice_real(&d);
+    stn_status status = stack_by(s, &p, "chunked", in, chunked, &error);
+    if (status == STN_OK) status = stack_by(s, &p, "direct", in, single, &error);
+    double most = 0;
+    for (int i = 0; i < STATES * ROWS * COLUMNS; i++) most = fmax(most, fabs(chunked[i] - single[i]));
+    suite_report(s, status == STN_OK && most < 1e-13, "snapshots of another layout than the input's", error.message);
+    stn_stencil_destroy(stencil);
+}
+
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"runs", runs}, {"divisions", divisions}};
+    static const suite_part parts[] = {{"runs", runs}, {"divisions", divisions}, {"stacks", stacks}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }
