@@ -52,8 +52,11 @@ static division division_of(const stn_candidate *candidate) {
     return (division){steps, candidate->values[1] ? (uint64_t)candidate->values[1] : steps};
 }
 
+/* a / b rounded up, for any number of steps. */
+static uint64_t divided_up(uint64_t a, uint64_t b) { return a / b + (a % b > 0); }
+
 static uint64_t chunks_of(const stn_task *task, division by) {
-    return task->steps <= by.first ? 1 : 1 + (uint64_t)stn_div_up((int64_t)(task->steps - by.first), (int64_t)by.steps);
+    return task->steps <= by.first ? 1 : 1 + divided_up(task->steps - by.first, by.steps);
 }
 
 /* Steps of the last chunk of several. */
@@ -180,7 +183,7 @@ static void try_division(search *s, division by) {
     uint64_t chunks = by.steps && by.first ? chunks_of(task, by) : 0;
     stn_estimate all;
     if (even && chunks % 2) {
-        by.steps = by.first = (uint64_t)stn_div_up((int64_t)task->steps, (int64_t)chunks + 1);
+        by.steps = by.first = divided_up(task->steps, chunks + 1);
         chunks = chunks_of(task, by);
     }
     if (chunks < 2 || by.steps > INT32_MAX || (double)chunks * s->least >= s->cost) return;
@@ -195,8 +198,8 @@ static void try_division(search *s, division by) {
 static void try_steps(search *s, uint64_t steps) {
     try_division(s, (division){steps, steps});
     if (!pads(&s->plan->task) || !steps) return;
-    const int64_t between = (int64_t)s->plan->task.steps - 2;
-    try_division(s, (division){(uint64_t)(between / stn_div_up(between, (int64_t)steps)), 1});
+    const uint64_t between = s->plan->task.steps - 2;
+    try_division(s, (division){between / divided_up(between, steps), 1});
 }
 
 /* Tries two to four chunks, then chunks of 4, 16, 64, ... steps, then 2 and 1/2 times the best, and
@@ -210,9 +213,8 @@ static size_t compose(const stn_plan *plan, stn_candidate *list, size_t most) {
     s.least = 2 * grid / plan->machine.copy_bandwidth + plan->machine.launch_seconds;
     if (!most || !plan->may_be_chunked) return 0;
     if (plan->ranked && plan->ranking[0].applies) s.cost = stn_estimate_cost(&plan->ranking[0].estimate);
-    for (uint64_t chunks = pads(task) ? 1 : 2; chunks <= 4; chunks++)
-        try_steps(&s, (task->steps + chunks - 1) / chunks);
-    for (uint64_t steps = 4; steps <= task->steps / 2; steps *= 4) try_steps(&s, steps);
+    for (uint64_t chunks = pads(task) ? 1 : 2; chunks <= 4; chunks++) try_steps(&s, divided_up(task->steps, chunks));
+    for (uint64_t steps = 4; steps <= task->steps / 2 && steps <= INT32_MAX; steps *= 4) try_steps(&s, steps);
     const uint64_t best = s.best.steps;
     try_steps(&s, 2 * best), try_steps(&s, best / 2);
     const uint64_t finer = s.best.steps;

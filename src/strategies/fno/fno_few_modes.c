@@ -143,10 +143,10 @@ static int registers_of(const fno_pass *pass, fno_numbers numbers, const fno_few
 
 /* Whether the shape fits; if so, sets the blocks per multiprocessor and the parts of the sums. */
 static bool fits(const fno_pass *pass, fno_numbers numbers, const stn_machine *machine, fno_few_shape *shape) {
-    const int threads = shape->threads * shape->lines, values = values_of(pass, shape);
     if (frequencies_of(pass, shape) > MOST_FREQUENCIES || pass->n % width_of(shape) ||
         across(pass, shape) < LEAST_ACROSS || across(pass, shape) > INT32_MAX)
         return false;
+    const int threads = shape->threads * shape->lines, values = values_of(pass, shape);
     shape->parts = 1;
     while (2 * shape->parts * values <= threads && 2 * shape->parts <= shape->threads) shape->parts *= 2;
     const size_t shared = shared_of(pass, numbers, shape);
