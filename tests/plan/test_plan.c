@@ -222,16 +222,17 @@ Test(plan, without_a_gpu_is_only_estimated) {
 }
 
 Test(plan, of_the_most_steps_is_estimated, .timeout = 60) {
-    static const uint64_t steps[] = {UINT64_MAX / 4 + 1, UINT64_MAX / 2, UINT64_MAX / 2 + 1, UINT64_MAX};
+    static const uint64_t steps[] = {UINT64_C(1) << 40, UINT64_MAX / 4 + 1, UINT64_MAX / 2, UINT64_MAX / 2 + 1,
+                                     UINT64_MAX};
     stn_context *context = context_of_h200();
     stn_stencil *stencil = stencil_of("heat-2d:alpha=0.2");
     stn_plan_options estimate = STN_PLAN_OPTIONS_INIT;
     estimate.estimate_only = 1;
-    for (int i = 0; i < 8; i++) {
-        stn_problem p = problem_of(stencil, steps[i / 2]);
+    for (int i = 0; i < 15; i++) {
+        stn_problem p = problem_of(stencil, steps[i / 3]);
         stn_plan *plan;
         p.extent[0] = p.extent[1] = 33; /* rows that chunks pad */
-        p.in_place = i % 2;
+        p.in_place = i % 3 == 1, p.has_source = i % 3 == 2;
         OK(stn_plan_create(context, &p, &estimate, &plan, &error));
         stn_plan_destroy(plan);
     }

@@ -206,7 +206,8 @@ static void fit_plane(const stn_task *task, lowrank_shape *shape) {
 bool lowrank_fit(const stn_task *task, int fused, lowrank_shape *shape) {
     memset(shape, 0, sizeof *shape);
     if (fused > MOST_FUSED) return false;
-    shape->launches = (int)stn_min((int64_t)((task->steps + (uint64_t)fused - 1) / (uint64_t)fused), INT32_MAX);
+    const uint64_t launches = (task->steps - 1) / (uint64_t)fused + 1;
+    shape->launches = launches < INT32_MAX ? (int)launches : INT32_MAX;
     shape->fused = fused;
     shape->terms = 1;
     shape->growth = 1;
