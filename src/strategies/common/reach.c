@@ -303,7 +303,7 @@ stn_reach stn_reach_of_all(const stn_task *task, int axis, uint64_t each, uint64
     const bool drifts = count > 1 && !stn_task_is_symmetric(task, axis);
     const int64_t steps = (int64_t)(each * count < MOST_STEPS ? each * count : MOST_STEPS),
                   furthest[] = {steps * task->reach[axis][0], steps * task->reach[axis][1]};
-    for (; count > 0; count -= count > FEW_STEPS || !drifts ? (count + 1) / 2 : (count + 3) / 4) {
+    for (; count > 0; count -= count > FEW_STEPS || !drifts ? count - count / 2 : (count + 3) / 4) {
         const stn_reach reach = stn_reach_find(task, axis, each * count, tail);
         for (int side = 0; side < 2; side++) most.side[side] = stn_max(most.side[side], reach.side[side]);
     }
