@@ -242,6 +242,7 @@ static void search_all(search *s, int most_fused) {
 double sparse_least_seconds(const stn_task *task, const stn_machine *machine) {
     sparse_shape best;
     search s = {.task = task, .machine = machine, .best = &best, .most = 1, .costs_alone = true};
+    if (task->steps >> 31) return INFINITY; /* as `applies` */
     search_all(&s, INT_MAX);
     return s.count ? s.costs[0] : INFINITY;
 }

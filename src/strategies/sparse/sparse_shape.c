@@ -294,8 +294,7 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
                 sparse_shape *shape) {
     memset(shape, 0, sizeof *shape);
     shape->fused = fused;
-    const uint64_t launches = (task->steps - 1) / (uint64_t)fused + 1;
-    shape->launches = launches < INT32_MAX ? (int)launches : INT32_MAX;
+    shape->launches = (int)stn_div_up((int64_t)task->steps, fused);
     shape->terms = terms;
     shape->parts = parts;
     shape->vector = stn_task_vector(task);
