@@ -61,6 +61,7 @@ DEFINE_POINTS(sum_byte, uint8_t, uint8_t, (uint8_t)whole)
 #define WIDEN_BYTES(at) __builtin_convertvector(*(const few_portable *)(at), whole_portable)
 #define NARROW_BYTES(to, v) (*(few_portable *)(to) = __builtin_convertvector(v, few_portable))
 #define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
+#define MULTIPLY_ADD_DOUBLES(a, b, c) ((a) * (b) + (c))
 #include "host/stencil_sums.h"
 
 #if defined(__x86_64__)
@@ -74,6 +75,7 @@ DEFINE_POINTS(sum_byte, uint8_t, uint8_t, (uint8_t)whole)
 #define WIDEN_BYTES(at) _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(at)))
 #define NARROW_BYTES(to, v) (*(few_avx2 *)(to) = __builtin_convertvector(v, few_avx2))
 #define MULTIPLY_ADD(a, b, c) _mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c))
+#define MULTIPLY_ADD_DOUBLES(a, b, c) ((vector_avx2)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
 #include "host/stencil_sums.h"
 
 #define SET avx512
@@ -84,6 +86,7 @@ DEFINE_POINTS(sum_byte, uint8_t, uint8_t, (uint8_t)whole)
 #define WIDEN_BYTES(at) _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)(at)))
 #define NARROW_BYTES(to, v) _mm_storeu_si128((__m128i *)(void *)(to), _mm512_cvtepi32_epi8((__m512i)(v)))
 #define MULTIPLY_ADD(a, b, c) _mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c))
+#define MULTIPLY_ADD_DOUBLES(a, b, c) ((vector_avx512)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
 #include "host/stencil_sums.h"
 #endif
 

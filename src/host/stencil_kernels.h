@@ -26,6 +26,8 @@ typedef struct stn_terms {
 #define STN_KERNEL_ROWS 4        /* rows that are summed side by side */
 #define STN_KERNEL_BYTE_TERMS 32 /* maximum number of terms of sum_byte */
 #define STN_KERNEL_LEAST 8       /* minimum number of points of such rows: one vector */
+#define STN_SPECTRA_ROWS 8       /* spectra that are summed side by side */
+#define STN_SPECTRA_LANES 8      /* numbers of a spectrum at each frequency */
 
 /* A full box of taps, each with its own weight. Output row r sums input rows r to r + height - 1 of
  * each plane. */
@@ -58,6 +60,13 @@ typedef struct stn_kernels {
     void (*sum_rows)(double *const *sums, const stn_dense *dense, size_t count);
     /* The same for floats, as sum_float. */
     void (*sum_rows_float)(float *const *sums, const stn_dense *dense, size_t count);
+    /* sums[r] = weights[0] * rows[r] + .. + weights[count - 1] * rows[r + count - 1] at each of
+     * `points` frequencies, for r < STN_SPECTRA_ROWS. Rows are of complex numbers: all real parts,
+     * then all imaginary parts, STN_SPECTRA_LANES at each frequency. Weights are those of all rows
+     * at the first frequency, as pairs, then those at the next. count is at least
+     * STN_SPECTRA_ROWS. */
+    void (*sum_spectra)(double *const *sums, const double *const *rows, const double *weights, size_t count,
+                        size_t points);
     /* to[x] = from[x], indexed by stn_element; the first is NULL. */
     void (*load[STN_ELEMENTS])(double *to, const void *from, size_t count);
     /* The reverse, rounded to nearest; f16 and bf16 by way of f32. Integers are truncated towards

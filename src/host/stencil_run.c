@@ -30,6 +30,7 @@ typedef struct stn_pass {
     stn_step step;
     stn_cut cut;
     void (*box)(const stn_step *step, int64_t batch, const stn_box *box);
+    const stn_row_spectra *spectra; /* computes all points instead; or NULL */
 } stn_pass;
 
 static int64_t chunk_grids(const stn_task *task) {
@@ -93,6 +94,10 @@ static void run_pass(stn_pass *pass, stn_pool *pool, int64_t grids, stn_layout f
     int64_t work = cut->size[0] * cut->size[1] * cut->size[2] * (int64_t)pass->step.task->ntaps;
     pass->step.from = from;
     pass->step.to = to;
+    if (pass->spectra) {
+        stn_row_spectra_run(pass->spectra, &pass->step, pool, grids);
+        return;
+    }
     stn_pool_for(pool, grids * cut->count[0] * cut->count[1] * cut->count[2], stn_div_up(SMALL_WORK, work), run_boxes,
                  pass);
 }
@@ -107,8 +112,9 @@ static stn_layout layout_of(const void *at, stn_element element, int64_t first, 
 
 /* Steps `begin` to `end` of the grids from `first` on. The buffers alternate such that the last
  * step writes to out. */
-static void run_chunk(const stn_task *task, stn_pool *pool, int64_t first, int64_t grids, uint64_t begin, uint64_t end,
-                      const void *in, const void *source, void *out, void *workspace) {
+static void run_chunk(const stn_task *task, const stn_row_spectra *spectra, stn_pool *pool, int64_t first,
+                      int64_t grids, uint64_t begin, uint64_t end, const void *in, const void *source, void *out,
+                      void *workspace) {
     stn_layout from = layout_of(in, stn_task_element(task, false), first, task->in_stride, task->in_batch_stride);
     stn_layout to = layout_of(out, stn_task_element(task, true), first, task->out_stride, task->out_batch_stride);
     const int64_t dense[3] = {task->n[1] * task->n[2], task->n[2], 1}, points = task->n[0] * task->n[1] * task->n[2];
@@ -119,7 +125,7 @@ static void run_chunk(const stn_task *task, stn_pool *pool, int64_t first, int64
         other.base += chunk_grids(task) * points * work.size;
     }
 
-    stn_pass pass = {.cut = cut_grid(task, grids, stn_pool_threads(pool)), .box = stn_step_box};
+    stn_pass pass = {.cut = cut_grid(task, grids, stn_pool_threads(pool)), .box = stn_step_box, .spectra = spectra};
     stn_step_begin(&pass.step, task);
     stn_watch *watch = pass.step.watch = stn_pool_watched(pool);
     const uint64_t before = (uint64_t)(first / chunk_grids(task)) * task->steps, passes = stn_host_passes(task);
@@ -142,19 +148,21 @@ static void run_chunk(const stn_task *task, stn_pool *pool, int64_t first, int64
     }
     if (end == task->steps && from.base != to.base) {
         pass.box = stn_step_copy;
+        pass.spectra = NULL;
         run_pass(&pass, pool, grids, from, to);
     }
 }
 
-void stn_host_run_source(const stn_task *task, stn_pool *pool, const void *in, const void *source, void *out,
-                         void *workspace) {
+void stn_host_run_source(const stn_task *task, const stn_row_spectra *spectra, stn_pool *pool, const void *in,
+                         const void *source, void *out, void *workspace) {
     int64_t chunk = chunk_grids(task);
     for (int64_t first = 0; first < task->batch; first += chunk)
-        run_chunk(task, pool, first, stn_min(chunk, task->batch - first), 0, task->steps, in, source, out, workspace);
+        run_chunk(task, spectra, pool, first, stn_min(chunk, task->batch - first), 0, task->steps, in, source, out,
+                  workspace);
 }
 
 void stn_host_run(const stn_task *task, stn_pool *pool, const void *in, void *out, void *workspace) {
-    stn_host_run_source(task, pool, in, NULL, out, workspace);
+    stn_host_run_source(task, NULL, pool, in, NULL, out, workspace);
 }
 
 /* Saturates at 2^64 - 1 passes. */
@@ -163,14 +171,15 @@ uint64_t stn_host_passes(const stn_task *task) {
     return __builtin_mul_overflow(chunks, task->steps, &passes) ? UINT64_MAX : passes;
 }
 
-void stn_host_run_part(const stn_task *task, stn_pool *pool, uint64_t first, uint64_t count, const void *in,
-                       const void *source, void *out, void *workspace) {
+void stn_host_run_part(const stn_task *task, const stn_row_spectra *spectra, stn_pool *pool, uint64_t first,
+                       uint64_t count, const void *in, const void *source, void *out, void *workspace) {
     int64_t chunk = chunk_grids(task);
     for (uint64_t last = first + count; first < last;) {
         uint64_t begin = first % task->steps,
                  end = task->steps - begin < last - first ? task->steps : begin + last - first;
         int64_t grid = (int64_t)(first / task->steps) * chunk;
-        run_chunk(task, pool, grid, stn_min(chunk, task->batch - grid), begin, end, in, source, out, workspace);
+        run_chunk(task, spectra, pool, grid, stn_min(chunk, task->batch - grid), begin, end, in, source, out,
+                  workspace);
         first += end - begin;
     }
 }

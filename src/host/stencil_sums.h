@@ -6,7 +6,7 @@
  *           of vectors takes up to five instructions where the CPU has one.
  *   WIDEN_BYTES, NARROW_BYTES  the same for BYTES / 4 bytes from an address on and whole numbers of
  *           32 bits, of which the lowest 8 are kept,
- *   MULTIPLY_ADD  a * b + c of floats, rounded once or twice. */
+ *   MULTIPLY_ADD, MULTIPLY_ADD_DOUBLES  a * b + c, rounded once or twice. */
 #define NAME_OF(name, set) name##_##set
 #define NAME_IN(name, set) NAME_OF(name, set)
 #define NAME(name) NAME_IN(name, SET)
@@ -111,6 +111,46 @@ DEFINE_ROWS(sum_rows, double)
 DEFINE_ROWS(sum_rows_float, float)
 #undef DEFINE_ROWS
 #undef ROW_BLOCKS
+
+/* As many rows as leave registers for a number and its weight. */
+#define SPECTRA (int)LANES
+
+/* One number of input row q, for output rows r0 to r1. */
+TARGET INLINE void NAME(add_spectrum)(NAME(vector) (*u)[2], const double *row, size_t imaginary, const double *weight,
+                                      const int r0, const int r1) {
+    const NAME(vector) re = AT(row), im = AT(row + imaginary), minus = -im;
+    for (int r = r0; r <= r1; r++) {
+        const NAME(vector) wr = weight[-2 * r] - (NAME(vector)){0}, wi = weight[1 - 2 * r] - (NAME(vector)){0};
+        u[r][0] = MULTIPLY_ADD_DOUBLES(re, wr, u[r][0]);
+        u[r][1] = MULTIPLY_ADD_DOUBLES(re, wi, u[r][1]);
+        u[r][0] = MULTIPLY_ADD_DOUBLES(minus, wi, u[r][0]);
+        u[r][1] = MULTIPLY_ADD_DOUBLES(im, wr, u[r][1]);
+    }
+}
+
+TARGET static void NAME(sum_spectra)(double *const *sums, const double *const *rows, const double *weights,
+                                     size_t count, size_t points) {
+    const size_t imaginary = points * STN_SPECTRA_LANES;
+    for (size_t x = 0; x < imaginary; x += LANES) {
+        const double *weight = weights + x / STN_SPECTRA_LANES * 2 * count;
+        for (int first = 0; first < STN_SPECTRA_ROWS; first += SPECTRA) {
+            const double *const *row = rows + first;
+            NAME(vector) u[LANES][2] = {{{0}}};
+            int q = 0;
+#pragma GCC unroll 8
+            for (; q < SPECTRA - 1; q++) NAME(add_spectrum)(u, row[q] + x, imaginary, weight + 2 * q, 0, q);
+            for (; q < (int)count; q++) NAME(add_spectrum)(u, row[q] + x, imaginary, weight + 2 * q, 0, SPECTRA - 1);
+#pragma GCC unroll 8
+            for (int r = 1; r < SPECTRA; r++, q++)
+                NAME(add_spectrum)(u, row[q] + x, imaginary, weight + 2 * q, r, SPECTRA - 1);
+            for (int r = 0; r < SPECTRA; r++) {
+                *(NAME(unaligned) *)(sums[first + r] + x) = u[r][0];
+                *(NAME(unaligned) *)(sums[first + r] + imaginary + x) = u[r][1];
+            }
+        }
+    }
+}
+#undef SPECTRA
 
 /* A remainder of less than a vector is converted as a full vector that overlaps the previous
  * one. */
@@ -320,6 +360,7 @@ static const stn_kernels NAME(kernels) = {
     .sum_rounded = NAME(sum_rounded),
     .sum_to_float = NAME(sum_to_float),
     .sum_rows = NAME(sum_rows),
+    .sum_spectra = NAME(sum_spectra),
     .sum_rows_float = NAME(sum_rows_float),
     .load = {NULL, NAME(load_f64), NAME(load_f32), NAME(load_f16), NAME(load_bf16), NAME(load_i8), NAME(load_u8),
              NAME(load_i16), NAME(load_u16), NAME(load_i32), NAME(load_u32), NAME(load_i64), NAME(load_u64),
@@ -341,3 +382,4 @@ static const stn_kernels NAME(kernels) = {
 #undef WIDEN_BYTES
 #undef NARROW_BYTES
 #undef MULTIPLY_ADD
+#undef MULTIPLY_ADD_DOUBLES

@@ -23,6 +23,7 @@ typedef struct host_state {
     stn_host_fft *fft;
     stn_host_layer *layer;
     stn_host_system *system;
+    stn_row_spectra *spectra; /* of a stencil of very many taps; otherwise NULL */
 } host_state;
 
 /* ---- choosing -------------------------------------------------------------------------------- */
@@ -68,6 +69,7 @@ static void release(stn_plan *plan) {
     stn_host_fft_destroy(state->fft);
     stn_host_layer_destroy(state->layer);
     stn_host_system_destroy(state->system);
+    stn_row_spectra_destroy(state->spectra);
 }
 
 static void describe_as(const stn_plan *plan, const char *how, stn_format format, stn_text *text) {
@@ -154,13 +156,13 @@ static stn_status stencil_prepare(stn_plan *plan, stn_error *error) {
     host_state *state;
     STN_TRY(make_state(plan, &state, error));
     plan->workspace_size = stn_host_workspace(&plan->task);
-    return STN_OK;
+    return stn_row_spectra_create(&plan->task, &state->spectra, error);
 }
 
 static stn_status stencil_execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     (void)error;
     const host_state *state = plan->state;
-    stn_host_run_source(&plan->task, state->pool, run->in, run->source, run->out, run->workspace);
+    stn_host_run_source(&plan->task, state->spectra, state->pool, run->in, run->source, run->out, run->workspace);
     return STN_OK;
 }
 
@@ -169,15 +171,16 @@ static uint64_t stencil_launches(const stn_plan *plan) { return stn_host_passes(
 static stn_status stencil_execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error) {
     (void)error;
     const host_state *state = plan->state;
-    stn_host_run_part(&plan->task, state->pool, part.first, part.count, run->in, run->source, run->out, run->workspace);
+    stn_host_run_part(&plan->task, state->spectra, state->pool, part.first, part.count, run->in, run->source, run->out,
+                      run->workspace);
     return STN_OK;
 }
 
-/* Every execution reads the weights from the task. */
+/* Steps read the weights from the task. */
 static stn_status stencil_set_weights(stn_plan *plan, stn_error *error) {
-    (void)plan;
-    (void)error;
-    return STN_OK;
+    host_state *state = plan->state;
+    stn_row_spectra_destroy(state->spectra);
+    return stn_row_spectra_create(&plan->task, &state->spectra, error);
 }
 
 static void stencil_describe(const stn_plan *plan, stn_format format, stn_text *text) {

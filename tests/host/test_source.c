@@ -46,7 +46,7 @@ static void run_with(const stn_task *task, const void *in, const void *source, v
     stn_pool *pool;
     cr_assert_eq(stn_pool_create(2, &pool, NULL), STN_OK);
     void *workspace = malloc(stn_host_workspace(task) + 1);
-    stn_host_run_source(task, pool, in, source, out, workspace);
+    stn_host_run_source(task, NULL, pool, in, source, out, workspace);
     free(workspace);
     stn_pool_destroy(pool);
 }

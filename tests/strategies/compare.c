@@ -191,7 +191,7 @@ void *compare_answer_source(const stn_task *task, stn_pool *pool, bool fused, co
     void *workspace = malloc(stn_host_workspace(&exact) + 1);
     if (first && expected && workspace && (source || !given)) {
         if (task->in_place) memcpy(expected, first, (size_t)out_span * size);
-        stn_host_run_source(&exact, pool, task->in_place ? expected : first, source, expected, workspace);
+        stn_host_run_source(&exact, NULL, pool, task->in_place ? expected : first, source, expected, workspace);
     }
     free(first), free(source), free(workspace);
     *dtype = exact.dtype;

@@ -169,7 +169,7 @@ void suite_compare_source(suite *s, const char *strategy, int pick, const char *
     compare_fill(&task, dice_real, &d, in), compare_fill(&task, dice_real, &d, source);
     for (size_t i = 0; i < bytes / 8; i++) got[i] = expected[i] = NAN;
     if (task.in_place) memcpy(got, in, in_bytes), memcpy(expected, in, in_bytes);
-    stn_host_run_source(&task, s->pool, task.in_place ? expected : in, source, expected, work);
+    stn_host_run_source(&task, NULL, s->pool, task.in_place ? expected : in, source, expected, work);
     stn_status status = compare_plan(s->context, problem, strategy, pick, &plan, &c);
     const size_t offset = problem->alignment == 8 ? 8 : 0;
     if (status == STN_OK)

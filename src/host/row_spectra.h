@@ -1,0 +1,19 @@
+/* One step of a stencil of very many taps along the last two axes, by transforms of rows, with the
+ * bits of stencil_step.h. */
+#ifndef STN_HOST_ROW_SPECTRA_H
+#define STN_HOST_ROW_SPECTRA_H
+#include "host/pool.h"
+#include "problem/task.h"
+
+struct stn_step;
+typedef struct stn_row_spectra stn_row_spectra; /* immutable tables for a task's weights */
+
+/* Operations for each point, as many as the taps of a stencil that takes as long by
+ * stencil_step.h; infinity if the task is not served. */
+double stn_row_spectra_cost(const stn_task *task);
+/* *made is NULL if the task is not served. The task is borrowed. */
+stn_status stn_row_spectra_create(const stn_task *task, stn_row_spectra **made, stn_error *error);
+void stn_row_spectra_destroy(stn_row_spectra *spectra); /* NULL is fine */
+/* Computes all points of a step of `grids` grids of the task. */
+void stn_row_spectra_run(const stn_row_spectra *spectra, const struct stn_step *step, stn_pool *pool, int64_t grids);
+#endif
