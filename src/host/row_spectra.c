@@ -6,21 +6,26 @@
  * stay apart. LANES rows are transformed at once, each in a strip of rows of its own, so that sums
  * along y never cross lanes.
  *
- * Errors. All values are float64 with unit roundoff u = 2^-53. In the Euclidean norm of a line, a
- * stage of radix 2, 3, 4 or 8 has a relative error below 16 u (sums, constants and the product with
- * a rounded root), and a transform d = 16 u * stages. Let N be the norm of all input lines of an
- * output line, A the largest norm of the spectra of the weights at one frequency, and |w| the norm
- * of the weights. The error of a result is at most
+ * Errors. All values are float64 with unit roundoff u = 2^-53. A stage of radix 8, 4 or 2 has a
+ * relative error below 10 u: six roundings of sums and constants, and less than 3 u by the product
+ * with a rounded root. So the error of a transform in the Euclidean norm of a line is below
+ * d = 10 u * stages, relative to the line's norm, and at any point relative to the sum of the
+ * line's magnitudes. Let N be the norm of all input lines of an output line, A the largest norm of
+ * the spectra of the weights at one frequency, B the norm of the rows' sums of the weights'
+ * magnitudes, and |w| the norm of the weights. The error of a result is at most
  *
- *     N (2 d A + sqrt(length) d |w| + 3 (rows + 2) u A)
+ *     N (2 d A + d B + 3 (rows + 2) u A)
  *
  * by both transforms, the spectra of the weights and the sums along y. That of the sums of
  * stencil_step.h is at most (taps + 2) u |w| N. Where both ends of the interval in which their
- * result must be become the same number of the output's type, that number is the result;
+ * result must be become the same number of the output's integer type, that number is the result;
  * stn_step_box computes the other points.
  *
- * If integers and weights are such that the sums of stencil_step.h are exact, their result is the
- * multiple of `quantum` nearest to that of the transforms. */
+ * Sums of integers times weights that are whole multiples of some number, the quantum, are
+ * multiples of it, and the nearest one to the result of the transforms is right. If the sums of
+ * stencil_step.h are exact, it is their result. Else these differ from it by at most
+ * (taps + 16) u of it, if nothing is negative. Weights of sum 1 are increased by more
+ * (python/stentor/_filter.py): then few points remain even if all weights are equal. */
 #include "host/row_spectra.h"
 
 #include <math.h>
@@ -33,7 +38,10 @@
 #include "host/stencil_step.h"
 
 enum { LANES = STN_FFT_LANES, ROWS = STN_SPECTRA_ROWS, MOST_ROWS = 2 * STN_MAX_RADIUS + 1 };
+#define ITEMS_PER_THREAD 4
 #define UNIT 0x1p-53
+#define LEAST_TAPS 100    /* of a stencil for which this can be faster */
+#define POINTS_OF_BOX 150 /* as many points take as long as the overhead of a box */
 
 struct stn_row_spectra {
     stn_fft_line *line;
@@ -41,7 +49,8 @@ struct stn_row_spectra {
     int64_t rows;          /* rows of taps */
     double *weights;       /* spectra: frequency, row, real and imaginary part */
     double error;          /* of a result, relative to N */
-    double quantum;        /* exact sums are multiples of it; 0: sums are not exact */
+    double quantum;        /* sums are multiples of it; or 0 */
+    double relative;       /* error of such sums of stencil_step.h */
     bool odd;              /* a transform ends in its second buffer */
 };
 
@@ -52,58 +61,112 @@ typedef struct spectra_run {
     int64_t pairs, groups, strip; /* pairs of tiles, groups of strips, rows of a strip */
 } spectra_run;
 
+/* A row of a tile: from point x on, in a strip. */
+typedef struct spectra_place {
+    int64_t x, y;
+    int part, lane;
+} spectra_place;
+
+/* Points of a row whose taps read one and the same number. */
+typedef struct spectra_seen {
+    int64_t x, end, y;
+} spectra_seen;
+
 /* A group of strips of two tiles, and the memory of a thread. */
 typedef struct spectra_work {
     const spectra_run *run;
     int64_t batch, plane, y, x; /* the first point */
     double *slots[MOST_ROWS + ROWS], *sums[ROWS], *spare, *lines;
     double norms[MOST_ROWS + ROWS][LANES]; /* squares, of the lines of each slot */
-    int64_t stepped, all;                  /* points computed by stn_step_box, and all so far */
+    /* Points that take as long by stn_step_box as those which it has computed, and all points. */
+    int64_t stepped, all;
+    char constant[8], result[8]; /* a number, and the result where taps read it alone */
+    bool known;
+    spectra_seen seen[2][LANES]; /* the last such points of each strip */
 } spectra_work;
 
-/* ---- tables */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
-/* The shortest time for a point: a line's transforms cost its stages, for length - reach points. */
-static int64_t length_of(const stn_task *task) {
-    const int64_t reach = task->reach[2][0] + task->reach[2][1];
-    if (getenv("STN_L")) return atoi(getenv("STN_L"));
-    int64_t length = 64;
-    while (length < 4 * (reach + 1)) length *= 2;
-    return length;
-}
-
-double stn_row_spectra_cost(const stn_task *task) {
-    const int64_t reach = task->reach[2][0] + task->reach[2][1], rows = task->reach[1][0] + task->reach[1][1] + 1;
-    bool serves = !task->reach[0][0] && !task->reach[0][1] && rows >= ROWS && rows <= MOST_ROWS && !task->source &&
-                  reach <= 2 * STN_MAX_RADIUS && task->in_stride[2] == 1 && task->out_stride[2] == 1 &&
-                  !task->normalized && !task->sum && !(stn_task_converts(task) && task->steps > 1) &&
-                  stn_task_element(task, true) != STN_ELEMENT_F64;
-    for (int side = 0; side < 6; side++) serves = serves && task->boundary[side / 2][side % 2].kind != STN_FIXED;
-    if (!serves) return INFINITY;
-    const double length = (double)length_of(task), overlap = length / (length - (double)reach);
-    const double strip = (double)stn_div_up(task->n[1], LANES), again = 1 + (double)(rows - 1) / strip;
-    return overlap * (8 * log2(length) * (again + 1) / 2 + 2.5 * (double)rows) + 30;
-}
-
-/* The largest power of two of which all sums are multiples, if they are exact; otherwise 0. */
-static double quantum_of(const stn_task *task) {
+/* A number of which all sums are multiples, or 0; *relative: the error of the sums of
+ * stencil_step.h. Negative: they are its multiples, but their error has no such bound. */
+static double quantum_of(const stn_task *task, double *relative) {
     static const double most[STN_ELEMENTS] = {
         [STN_ELEMENT_I8] = 128,     [STN_ELEMENT_U8] = 255,     [STN_ELEMENT_I16] = 32768, [STN_ELEMENT_U16] = 65535,
         [STN_ELEMENT_I32] = 0x1p31, [STN_ELEMENT_U32] = 0x1p32, [STN_ELEMENT_BOOL] = 1};
-    double largest = most[stn_task_element(task, false)], sum = 0, quantum = 1;
-    if (!largest || !stn_element_is_whole(stn_task_element(task, true))) return 0;
+    const stn_element from = stn_task_element(task, false);
+    double largest = most[from], sum = 0, exact = 1, least = INFINITY;
+    bool negative = from == STN_ELEMENT_I8 || from == STN_ELEMENT_I16 || from == STN_ELEMENT_I32, whole = true;
     for (int side = 0; side < 6; side++) {
         const stn_boundary *at = &task->boundary[side / 2][side % 2];
         if (at->kind != STN_CONSTANT) continue;
         if (at->value != floor(at->value)) return 0;
         largest = fmax(largest, fabs(at->value));
+        negative = negative || at->value < 0;
     }
     for (size_t k = 0; k < task->ntaps; k++) {
         const double weight = task->taps[k].weight;
         sum += fabs(weight);
-        while (quantum > 0x1p-40 && weight / quantum != nearbyint(weight / quantum)) quantum /= 2;
+        negative = negative || weight < 0;
+        if (weight != 0) least = fmin(least, fabs(weight));
+        while (exact > 0x1p-20 && weight / exact != nearbyint(weight / exact)) exact /= 2;
     }
-    return quantum > 0x1p-40 && sum * largest / quantum < 0x1p50 ? quantum : 0;
+    for (size_t k = 0; k < task->ntaps; k++) {
+        const double multiple = task->taps[k].weight / least;
+        whole = whole && fabs(multiple - nearbyint(multiple)) <= 0x1p-50 * fabs(multiple);
+    }
+    *relative = 0;
+    if (most[from] > 0 && exact > 0x1p-20 && sum * largest / exact < 0x1p45) return exact;
+    *relative = ((double)task->ntaps + 16) * UNIT;
+    if (!(most[from] > 0) || !whole || !(sum * largest / least < 0x1p45)) return 0;
+    return negative || task->divisor != 1 ? -least : least;
+}
+
+/* Points of a tile: of whole vectors, for stn_step_box. 0: the taps reach too far. */
+static int64_t width_of(const stn_task *task, int64_t length) {
+    return stn_max(length - task->reach[2][0] - task->reach[2][1], 0) / 16 * 16;
+}
+
+/* Operations for a point with lines of this length, in units of a tap of stencil_step.h; fitted to
+ * timed runs of one core. */
+static double cost_of(const stn_task *task, int64_t length) {
+    const int64_t width = width_of(task, length);
+    const double rows = (double)(task->reach[1][0] + task->reach[1][1] + 1);
+    const double strip = (double)stn_div_up(task->n[1], LANES), points = (double)task->n[2] * (double)task->n[1];
+    const double lines = ceil(strip / ROWS) * ROWS, tiles = 2 * (double)stn_div_up(task->n[2], 2 * width);
+    const double transforms = 3.6 * log2((double)length) * (2 * lines + rows - 1), sums = 1.5 * rows * lines;
+    return tiles * (double)length * LANES * (transforms + sums) / points + 28;
+}
+
+static int64_t length_of(const stn_task *task) {
+    int64_t best = 0;
+    for (int64_t length = 64; length <= 1024; length *= 2)
+        if (width_of(task, length) && (!best || cost_of(task, length) < cost_of(task, best))) best = length;
+    return best;
+}
+
+/* Does the task's kind allow it? Floating-point results are too often close to where rounding
+ * changes. */
+static bool serves(const stn_task *task) {
+    const int64_t rows = task->reach[1][0] + task->reach[1][1] + 1;
+    double relative;
+    for (int side = 0; side < 6; side++)
+        if (task->boundary[side / 2][side % 2].kind == STN_FIXED) return false;
+    for (size_t k = 0; k < task->ntaps; k++)
+        if (task->taps[k].weight != 0 &&
+            !(fabs(task->taps[k].weight) > 0x1p-300 && fabs(task->taps[k].weight) < 0x1p300))
+            return false;
+    if (task->reach[0][0] || task->reach[0][1] || rows < ROWS || rows > MOST_ROWS ||
+        task->reach[2][0] + task->reach[2][1] >= MOST_ROWS || task->in_stride[2] != 1 || task->out_stride[2] != 1 ||
+        task->source || task->normalized || task->steps != 1 || !stn_element_is_whole(stn_task_element(task, true)))
+        return false;
+    /* Too many sums of such multiples would be close to integers. */
+    const double quantum = quantum_of(task, &relative);
+    return task->divisor == 1 ? quantum > -1.0 / (2 * POINTS_OF_BOX) : quantum > 0;
+}
+
+double stn_row_spectra_cost(const stn_task *task) {
+    const double cost = task->ntaps >= LEAST_TAPS && serves(task) ? cost_of(task, length_of(task)) : INFINITY;
+    return cost < 0.9 * (double)task->ntaps ? cost : INFINITY;
 }
 
 /* The spectra of the weights, conjugated, over the length. */
@@ -112,8 +175,12 @@ static bool make_weights(const stn_task *task, stn_row_spectra *made) {
     double *planes = malloc((size_t)plane * 4 * sizeof *planes), *norms = calloc((size_t)length, sizeof *norms);
     made->weights = malloc((size_t)(length * made->rows) * 2 * sizeof *made->weights);
     const bool good = planes && norms && made->weights;
-    double norm = 0, largest = 0;
-    for (size_t k = 0; k < task->ntaps; k++) norm += task->taps[k].weight * task->taps[k].weight;
+    double norm = 0, largest = 0, rows[MOST_ROWS] = {0}, all = 0;
+    for (size_t k = 0; k < task->ntaps; k++) {
+        norm += task->taps[k].weight * task->taps[k].weight;
+        rows[task->taps[k].offset[1] + task->reach[1][0]] += fabs(task->taps[k].weight);
+    }
+    for (int64_t i = 0; i < made->rows; i++) all += rows[i] * rows[i];
     for (int64_t first = 0; good && first < made->rows; first += LANES) {
         const int64_t count = stn_min(LANES, made->rows - first);
         memset(planes, 0, (size_t)plane * 4 * sizeof *planes);
@@ -135,25 +202,23 @@ static bool make_weights(const stn_task *task, stn_row_spectra *made) {
             }
     }
     for (int64_t k = 0; good && k < length; k++) largest = fmax(largest, sqrt(norms[k]) * (double)length);
-    const double stages = ceil(log2((double)length) / 2), transform = 16 * UNIT * stages;
-    made->error = 1.01 * (2 * transform * largest + sqrt((double)length) * transform * sqrt(norm) +
-                          3 * ((double)made->rows + 2) * UNIT * largest);
-    if (!made->quantum) made->error += 1.01 * ((double)task->ntaps + 2) * UNIT * sqrt(norm);
+    const double transform = 10 * UNIT * ceil(log2((double)length) / 3);
+    made->error = 1.05 * (transform * (2 * largest + sqrt(all)) + 3 * ((double)made->rows + 2) * UNIT * largest);
+    if (!(made->quantum > 0)) made->error += 1.05 * ((double)task->ntaps + 2) * UNIT * sqrt(norm);
     free(planes);
     free(norms);
-    return good && isfinite(made->error);
+    return good;
 }
 
 stn_status stn_row_spectra_create(const stn_task *task, stn_row_spectra **made, stn_error *error) {
     *made = NULL;
-    if (!(stn_row_spectra_cost(task) < (double)task->ntaps)) return STN_OK;
+    if (isinf(stn_row_spectra_cost(task))) return STN_OK;
     stn_row_spectra *spectra = calloc(1, sizeof *spectra);
     if (!spectra) return stn_fail_memory(error, "the spectra of weights", sizeof *spectra);
     spectra->length = length_of(task);
-    spectra->width = spectra->length - task->reach[2][0] - task->reach[2][1];
+    spectra->width = width_of(task, spectra->length);
     spectra->rows = task->reach[1][0] + task->reach[1][1] + 1;
-    spectra->quantum = quantum_of(task);
-    if (task->divisor != 1 && !spectra->quantum) return free(spectra), STN_OK;
+    spectra->quantum = quantum_of(task, &spectra->relative);
     stn_status status = stn_fft_line_create(spectra->length, &spectra->line, error);
     if (status == STN_OK && !make_weights(task, spectra))
         status = stn_fail_memory(error, "the spectra of weights", (size_t)(spectra->length * spectra->rows) * 16);
@@ -171,7 +236,7 @@ void stn_row_spectra_destroy(stn_row_spectra *spectra) {
     free(spectra);
 }
 
-/* ---- running */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static int64_t fold(const stn_task *task, int axis, int64_t i) {
     return i >= 0 && i < task->n[axis] ? i : stn_fold(i, task->n[axis], task->boundary[axis]);
@@ -227,48 +292,98 @@ static void load_slot(spectra_work *work, int64_t y, int number) {
     stn_fft_line_run(s->line, run->words, x, (stn_planes){other, other + plane}, LANES);
 }
 
-/* ---- deciding */
+/* ---- deciding -------------------------------------------------------------------------------- */
 
 static void compute_box(spectra_work *work, int64_t x, int64_t y, int64_t width, int64_t height) {
     const stn_box box = {{work->plane, y, x}, {work->plane + 1, y + height, x + width}};
     stn_step_box(work->run->step, work->batch, &box);
-    work->stepped += width * height;
 }
 
-/* Stores `count` results from x on; error: their bound. */
-static void store_results(spectra_work *work, double *values, int64_t x, int64_t y, int64_t count, double error) {
+static char *point_of(const spectra_work *work, const stn_layout *layout, int64_t x, int64_t y) {
+    return layout->base +
+           (work->batch * layout->batch_stride + work->plane * layout->stride[0] + y * layout->stride[1] + x) *
+               layout->size;
+}
+
+/* The points of an axis that the taps of [*begin, *past) read. Returns false if they may read other
+ * values as well. */
+static bool find_window(const stn_task *task, int axis, int64_t *begin, int64_t *past) {
+    const stn_boundary *sides = task->boundary[axis];
+    *begin -= task->reach[axis][0];
+    *past += task->reach[axis][1];
+    for (int side = 0; side < 2; side++)
+        if (side ? *past > task->n[axis] : *begin < 0)
+            if (sides[side].kind == STN_CONSTANT || sides[side].kind == STN_WRAP ||
+                task->reach[axis][0] != task->reach[axis][1])
+                return false;
+    *begin = stn_max(*begin, 0);
+    *past = stn_min(*past, task->n[axis]);
+    return true;
+}
+
+/* Do taps of points x to end - 1 read one and the same number everywhere? Then all have the same
+ * result, and it is stored. */
+static bool store_constant(spectra_work *work, const spectra_place *at, int64_t x, int64_t end) {
+    const stn_step *step = work->run->step;
+    const int64_t size = step->from.size, to_size = step->to.size;
+    int64_t left = x, past = end, top = at->y, bottom = at->y + 1;
+    if (!find_window(step->task, 2, &left, &past) || !find_window(step->task, 1, &top, &bottom)) return false;
+    const char *first = point_of(work, &step->from, left, bottom - 1);
+    const size_t rest = (size_t)((past - left - 1) * size);
+    spectra_seen *seen = &work->seen[at->part][at->lane];
+    const bool follows = seen->x == x && seen->end == end && seen->y == at->y - 1;
+    for (int64_t i = follows ? bottom - 1 : top; i < bottom; i++) {
+        const char *row = point_of(work, &step->from, left, i);
+        if (memcmp(row, first, (size_t)size) || memcmp(row, row + size, rest)) return false;
+    }
+    if (follows && memcmp(first, point_of(work, &step->from, left, top), (size_t)size)) return false;
+    *seen = (spectra_seen){x, end, at->y};
+    char *to = point_of(work, &step->to, x, at->y);
+    if (!work->known || memcmp(work->constant, first, (size_t)size)) {
+        compute_box(work, x, at->y, 1, 1);
+        memcpy(work->constant, first, (size_t)size);
+        memcpy(work->result, to, (size_t)to_size);
+        work->known = true;
+    }
+    for (int64_t k = 0; k < end - x; k++) memcpy(to + k * to_size, work->result, (size_t)to_size);
+    return true;
+}
+
+/* Stores `count` results; error: their bound. */
+static void store_results(spectra_work *work, const spectra_place *at, double *values, int64_t count, double error) {
+    const int64_t x = at->x, y = at->y;
     const stn_row_spectra *s = work->run->spectra;
     const stn_step *step = work->run->step;
     const int64_t size = step->to.size;
-    char *row =
-        step->to.base +
-        (work->batch * step->to.batch_stride + work->plane * step->to.stride[0] + y * step->to.stride[1] + x) * size;
-    work->all += count;
-    if (!(error < (s->quantum ? s->quantum / 2 : 0x1p1000))) {
-        compute_box(work, x, y, count, 1);
-        return;
-    }
-    if (s->quantum) {
-        const double large = 0x1.8p52 * s->quantum;
-        for (int64_t k = 0; k < count; k++) values[k] = ((values[k] + large) - large) / step->divisor;
-        step->kernels->store[step->to.element](row, values, (size_t)count);
-        return;
-    }
+    void (*const store)(void *, const double *, size_t) = step->kernels->store[step->to.element];
+    char *row = point_of(work, &step->to, x, y);
     double *low = work->spare, *high = low + count;
     char *other = (char *)(high + count);
-    for (int64_t k = 0; k < count; k++) low[k] = values[k] - error, high[k] = values[k] + error;
-    step->kernels->store[step->to.element](row, low, (size_t)count);
-    step->kernels->store[step->to.element](other, high, (size_t)count);
-    for (int64_t k = 0; k < count;) {
-        if (k + 8 <= count && !memcmp(row + k * size, other + k * size, (size_t)(8 * size))) {
-            k += 8;
-            continue;
-        }
-        int64_t end = k;
-        while (end < count && memcmp(row + end * size, other + end * size, (size_t)size)) end++;
-        if (end > k) compute_box(work, x + k, y, end - k, 1);
-        k = end + 1;
+    work->all += count;
+    int64_t stepped = error < (s->quantum > 0 ? 0.45 * s->quantum : 0.25) ? 0 : count;
+    if (s->quantum > 0) {
+        const double large = 0x1.8p52, multiples = 1 / s->quantum;
+        for (int64_t k = 0; k < count; k++)
+            values[k] = ((values[k] * multiples + large) - large) * s->quantum / step->divisor;
+        error = 0;
     }
+    for (int64_t k = 0; k < count; k++) {
+        const double margin = s->quantum > 0 ? s->relative * values[k] : error;
+        low[k] = values[k] - margin, high[k] = values[k] + margin;
+    }
+    store(row, low, (size_t)count);
+    store(other, high, (size_t)count);
+    for (int64_t k = 0, end; k < count && stepped < count; k = end) {
+        for (end = k; end < count && memcmp(row + end * size, other + end * size, (size_t)size);) end++;
+        if (end > k && !store_constant(work, at, x + k, x + end)) {
+            stepped += end - k + POINTS_OF_BOX;
+            if (stepped < count) compute_box(work, x + k, y, end - k, 1);
+        }
+        while (end + 8 <= count && !memcmp(row + end * size, other + end * size, (size_t)(8 * size))) end += 8;
+        end += end < count && !memcmp(row + end * size, other + end * size, (size_t)size);
+    }
+    if (stepped >= count) compute_box(work, x, y, count, 1);
+    work->stepped += stepped;
 }
 
 /* Output rows y to y + count - 1 of each strip. */
@@ -288,16 +403,30 @@ static void store_rows(spectra_work *work, int64_t y, int64_t count) {
             if (points <= 0) break;
             run->words->store_reals(work->lines, (stn_planes){part ? result.re : result.im, NULL}, points, s->length,
                                     LANES, 1);
-            for (int64_t l = 0; l < LANES; l++) {
-                const int64_t to = work->y + l * run->strip + y + r;
-                if (to < task->n[1])
-                    store_results(work, work->lines + l * s->length, at, to, points, s->error * sqrt(norms[l]));
+            for (int l = 0; l < LANES; l++) {
+                const spectra_place place = {at, work->y + l * run->strip + y + r, part, l};
+                if (place.y < task->n[1])
+                    store_results(work, &place, work->lines + l * s->length, points, s->error * sqrt(norms[l]));
             }
         }
     }
 }
 
-/* ---- the loop */
+/* ---- the loop -------------------------------------------------------------------------------- */
+
+/* Do few points need stn_step_box? */
+static bool is_worthwhile(const spectra_work *work) { return work->spare && 2 * work->stepped <= work->all; }
+
+/* The rows of each strip from y on, by stn_step_box, of some pairs of tiles. */
+static void step_rows(spectra_work *work, int64_t y, int64_t pairs) {
+    const spectra_run *run = work->run;
+    const stn_task *task = run->step->task;
+    const int64_t width = stn_min(pairs * 2 * run->spectra->width, task->n[2] - work->x);
+    for (int64_t l = 0; l < LANES; l++) {
+        const int64_t begin = work->y + l * run->strip + y, end = stn_min(begin - y + run->strip, task->n[1]);
+        if (begin < end) compute_box(work, work->x, begin, width, end - begin);
+    }
+}
 
 static void run_group(spectra_work *work) {
     const spectra_run *run = work->run;
@@ -307,6 +436,10 @@ static void run_group(spectra_work *work) {
     const int before = (int)s->rows - 1;
     for (int i = 0; i < before; i++) load_slot(work, low + i, i);
     for (int64_t y = 0; y < run->strip && stn_watch_goes_on(run->step->watch); y += ROWS) {
+        if (!is_worthwhile(work)) {
+            step_rows(work, y, 1);
+            return;
+        }
         for (int r = 0; r < ROWS; r++) load_slot(work, low + y + before + r, before + r);
         run->step->kernels->sum_spectra(work->sums, (const double *const *)work->slots, s->weights, (size_t)s->rows,
                                         (size_t)s->length);
@@ -335,17 +468,18 @@ static void run_groups(void *user, int64_t begin, int64_t end) {
           : i + 2 == planes  ? &work.spare
                              : &work.lines) = at;
     }
-    for (int64_t item = begin; item < end; item++) {
-        int64_t rest = item;
+    for (int64_t item = begin, count; item < end; item += count) {
+        int64_t rest = item / run->pairs;
+        work.x = item % run->pairs * 2 * s->width;
         work.y = rest % run->groups * LANES * run->strip;
-        work.x = (rest /= run->groups) % run->pairs * 2 * s->width;
-        work.plane = (rest /= run->pairs) % task->n[0];
+        work.plane = (rest /= run->groups) % task->n[0];
         work.batch = rest / task->n[0];
-        if (memory)
+        for (int l = 0; l < LANES; l++) work.seen[0][l].y = work.seen[1][l].y = -2;
+        count = is_worthwhile(&work) ? 1 : stn_min(end - item, run->pairs - item % run->pairs);
+        if (is_worthwhile(&work))
             run_group(&work);
         else
-            compute_box(&work, work.x, work.y, stn_min(2 * s->width, task->n[2] - work.x),
-                        stn_min(LANES * run->strip, task->n[1] - work.y));
+            step_rows(&work, 0, count);
     }
     free(memory);
 }
@@ -354,7 +488,11 @@ void stn_row_spectra_run(const stn_row_spectra *spectra, const stn_step *step, s
     const stn_task *task = step->task;
     spectra_run run = {.spectra = spectra, .step = step, .words = stn_fft_kernels_best()};
     run.pairs = stn_div_up(task->n[2], 2 * spectra->width);
-    run.groups = 1;
-    run.strip = stn_div_up(task->n[1], LANES);
-    stn_pool_for(pool, grids * task->n[0] * run.pairs * run.groups, 1, run_groups, &run);
+    /* Enough groups for all threads, unless rows would be transformed too often. */
+    const int64_t items = grids * task->n[0] * run.pairs, threads = stn_pool_threads(pool);
+    run.groups = threads == 1 ? 1 : stn_div_up(ITEMS_PER_THREAD * threads, items);
+    run.groups = stn_max(stn_min(run.groups, task->n[1] / (2 * LANES * spectra->rows)), 1);
+    run.strip = stn_div_up(task->n[1], run.groups * LANES);
+    run.groups = stn_div_up(task->n[1], run.strip * LANES);
+    stn_pool_for(pool, items * run.groups, 1, run_groups, &run);
 }

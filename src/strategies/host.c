@@ -142,14 +142,15 @@ static void stencil_estimate(const stn_task *task, const stn_machine *machine, c
     }
     *estimate = (stn_estimate){.unit = unit, .launches = steps};
     estimate->bytes = steps * points * 2 * size;
-    estimate->flops = steps * live * 2 * (double)task->ntaps;
+    const double spectra = stn_row_spectra_cost(task), taps = fmin((double)task->ntaps, spectra);
+    estimate->flops = steps * live * 2 * taps;
     estimate->error = stn_error_stepping(task);
     estimate->stepping = true;
     const bool cached = 2 * points * size < costs.cached_bytes;
     const double core = machine->threads > 0 ? machine->threads : 1;
     estimate->seconds = estimate->flops / (machine->flops[unit] * costs.flops) +
                         estimate->bytes / (machine->copy_bandwidth * (cached ? costs.cached : costs.memory)) +
-                        steps * lines_cost(task, live) / core + steps * machine->launch_seconds;
+                        (isinf(spectra) ? steps * lines_cost(task, live) / core : 0) + steps * machine->launch_seconds;
 }
 
 static stn_status stencil_prepare(stn_plan *plan, stn_error *error) {

@@ -1,0 +1,121 @@
+/* Steps by the spectra of rows have the bits of the definition, on random problems: all number
+ * types and boundaries, and sums that are close to where rounding changes. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "host/row_spectra.h"
+#include "host/stencil_kernels.h"
+#include "host_grids.h"
+
+enum { PROBLEMS = 100, MOST_TAPS = 41 * 41 };
+static const stn_boundary_kind kinds[] = {STN_CONSTANT, STN_NEAREST, STN_REFLECT, STN_MIRROR};
+static stn_tap taps[MOST_TAPS];
+
+/* Weights: any, integers, multiples of 1/10, multiples of a part of 1, symmetric, or zeros of both
+ * signs among others. */
+static size_t random_taps(uint64_t *state, bool whole) {
+    const int64_t height = random_int(state, 12, 41), width = random_int(state, 500 / height, 41);
+    const int64_t low[2] = {random_int(state, 0, height - 1), random_int(state, 0, width - 1)};
+    const int kind = whole ? 1 : (int)random_int(state, 0, 5);
+    const size_t count = (size_t)(height * width);
+    const double scale = random_int(state, 0, 3) ? 1 : 1e-3;
+    const size_t many = (size_t)random_int(state, 1, 3);
+    const double part = (random_int(state, 0, 3) ? 1 + (double)(count + 2) * 0x1p-52 : 1) / (double)count;
+    for (size_t k = 0; k < count; k++) {
+        const double any = random_unit(state), whole_one = (double)random_int(state, -9, 9);
+        taps[k].offset[2] = 0;
+        taps[k].offset[0] = (int64_t)k / width - (kind == 4 ? height / 2 : low[0]);
+        taps[k].offset[1] = (int64_t)k % width - (kind == 4 ? width / 2 : low[1]);
+        taps[k].weight = kind == 1                              ? whole_one
+                         : kind == 2                            ? whole_one / 10
+                         : kind == 3                            ? (double)(1 + k % many) * part
+                         : kind == 5 && random_int(state, 0, 3) ? copysign(0, any)
+                                                                : scale * any;
+    }
+    for (size_t k = 0; kind == 4 && k < count / 2; k++) taps[count - 1 - k].weight = taps[k].weight;
+    return count;
+}
+
+/* Random numbers, a few numbers, large constant areas, or one that is not finite or very large. */
+static void fill(uint64_t *state, stn_element element, int64_t count, void *to) {
+    const int kind = (int)random_int(state, 0, 3);
+    const int64_t run = random_int(state, 1, 20000);
+    const double most = element <= STN_ELEMENT_BF16 ? 3 : random_int(state, 0, 1) ? 300 : 1e5;
+    double value = 255;
+    for (int64_t i = 0; i < count; i++) {
+        if (kind == 0) value = most * random_unit(state);
+        if (kind == 1) value = random_int(state, 0, 1) ? 255 : 0;
+        if (kind >= 2 && i % run == 0) value = floor(most * random_unit(state));
+        const bool odd_one = kind == 3 && i == count / 2 && element <= STN_ELEMENT_BF16;
+        const double now = odd_one ? (double[]){NAN, 3e38, 1e14, 1e-160}[random_int(state, 0, 3)] : value;
+        stn_kernels_best()->store[element]((char *)to + i * (int64_t)stn_element_size(element), &now, 1);
+    }
+}
+
+static stn_task random_task(uint64_t *state) {
+    static const stn_element types[][2] = {
+        {STN_ELEMENT_U8, STN_ELEMENT_U8},   {STN_ELEMENT_U8, STN_ELEMENT_U8},   {STN_ELEMENT_I8, STN_ELEMENT_I16},
+        {STN_ELEMENT_U16, STN_ELEMENT_U16}, {STN_ELEMENT_I16, STN_ELEMENT_U32}, {STN_ELEMENT_F64, STN_ELEMENT_U8},
+        {STN_ELEMENT_I32, STN_ELEMENT_I32}, {STN_ELEMENT_BOOL, STN_ELEMENT_U8}, {STN_ELEMENT_U8, STN_ELEMENT_BOOL},
+        {STN_ELEMENT_F32, STN_ELEMENT_I64}, {STN_ELEMENT_F16, STN_ELEMENT_U64}, {STN_ELEMENT_F64, STN_ELEMENT_I8}};
+    stn_problem p = {.steps = 1, .batch = (size_t)random_int(state, 1, 2), .dtype = STN_F64};
+    const int type = (int)random_int(state, 0, 11), rank = (int)random_int(state, 2, 3);
+    p.in_element = types[type][0];
+    p.out_element = types[type][1];
+    if (stn_element_is_whole(types[type][0]) && !random_int(state, 0, 2)) p.divisor = (double)random_int(state, 2, 99);
+    for (int a = 0; a < rank; a++) {
+        const bool wraps = random_int(state, 0, 3) == 0;
+        p.extent[a] = (size_t)(a + 2 < rank ? 2 : random_int(state, 50, 200));
+        for (int side = 0; side < 2; side++) {
+            p.boundary[a][side].kind = wraps ? STN_WRAP : kinds[random_int(state, 0, 3)];
+            p.boundary[a][side].value = (double)random_int(state, -2, 9) / (random_int(state, 0, 1) ? 1 : 2);
+        }
+    }
+    const size_t count = random_taps(state, p.divisor != 0);
+    for (size_t k = 0; rank == 3 && k < count; k++) {
+        taps[k].offset[2] = taps[k].offset[1];
+        taps[k].offset[1] = taps[k].offset[0];
+        taps[k].offset[0] = 0;
+    }
+    return make_task(rank, count, taps, p);
+}
+
+Test(row_spectra, bits) {
+    uint64_t state = (uint64_t)time(NULL);
+    cr_log_warn("seed %llu", (unsigned long long)state);
+    int served = 0;
+    for (int i = 0; i < PROBLEMS; i++) {
+        stn_task task = random_task(&state);
+        stn_row_spectra *spectra;
+        cr_assert_eq(stn_row_spectra_create(&task, &spectra, NULL), STN_OK);
+        const stn_element from = stn_task_element(&task, false), to = stn_task_element(&task, true);
+        const int64_t in_span = stn_task_span(&task, false), out_span = stn_task_span(&task, true);
+        const size_t in_bytes = (size_t)in_span * stn_element_size(from),
+                     bytes = (size_t)out_span * stn_element_size(to);
+        char *in = malloc(in_bytes), *out[2];
+        fill(&state, from, in_span, in);
+        for (int k = 0; k < 2 && spectra; k++) {
+            stn_pool *pool;
+            cr_assert_eq(stn_pool_create((int)random_int(&state, 1, 2), &pool, NULL), STN_OK);
+            out[k] = malloc(bytes);
+            memset(out[k], 0x55, bytes);
+            stn_host_run_source(&task, k ? spectra : NULL, pool, in, NULL, out[k], NULL);
+            stn_pool_destroy(pool);
+        }
+        if (spectra) {
+            cr_expect_arr_eq(out[0], out[1], bytes, "problem %d: %s to %s", i, stn_element_name(from),
+                             stn_element_name(to));
+            free(out[0]);
+            free(out[1]);
+        }
+        served += spectra != NULL;
+        free(in);
+        stn_row_spectra_destroy(spectra);
+        stn_task_clear(&task);
+    }
+    cr_log_warn("served %d", served);
+    cr_expect_gt(served, PROBLEMS / 4);
+}
