@@ -64,7 +64,7 @@ typedef struct stn_kernels {
      * `points` frequencies, for r < STN_SPECTRA_ROWS. Rows are of complex numbers: all real parts,
      * then all imaginary parts, STN_SPECTRA_LANES at each frequency. Weights are those of all rows
      * at the first frequency, as pairs, then those at the next. count is at least
-     * STN_SPECTRA_ROWS. */
+     * STN_SPECTRA_ROWS. These sums alone differ between instruction sets, by rounding. */
     void (*sum_spectra)(double *const *sums, const double *const *rows, const double *weights, size_t count,
                         size_t points);
     /* to[x] = from[x], indexed by stn_element; the first is NULL. */

@@ -185,7 +185,8 @@ static stn_status stencil_set_weights(stn_plan *plan, stn_error *error) {
 }
 
 static void stencil_describe(const stn_plan *plan, stn_format format, stn_text *text) {
-    describe_as(plan, "step by step", format, text);
+    const host_state *state = plan->state;
+    describe_as(plan, state && state->spectra ? "one step by transforms of rows" : "step by step", format, text);
 }
 
 const stn_strategy stn_strategy_host = {

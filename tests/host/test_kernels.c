@@ -161,6 +161,36 @@ Test(kernels, row_sums_follow_the_order_of_taps) {
 }
 
 /* Storing a double as an integer: truncated if it fits, otherwise wrapped. */
+/* Lines are the rows, of real and imaginary parts; all sets differ by rounding alone. */
+Test(kernels, spectra_are_sums_of_products) {
+    enum { POINTS = 5, REALS = POINTS * STN_SPECTRA_LANES };
+    static double got[STN_SPECTRA_ROWS][2 * REALS + SLACK], pairs[POINTS * LINES * 2];
+    double *sums[STN_SPECTRA_ROWS];
+    const double *rows[2 * LINES];
+    uint64_t state = 3;
+    const stn_kernels *kernels;
+    fill(&state);
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) pairs[i] = random_unit(&state);
+    for (int q = 0; q < 2 * LINES; q++) rows[q] = lines[q % LINES] + q;
+    for (size_t count = STN_SPECTRA_ROWS; count <= LINES; count++)
+        for (int set = 0; (kernels = stn_kernels_at(set)); set++) {
+            for (int r = 0; r < STN_SPECTRA_ROWS; r++) sums[r] = got[r], got[r][2 * REALS] = 3;
+            kernels->sum_spectra(sums, rows, pairs, count, POINTS);
+            for (size_t r = 0; r < STN_SPECTRA_ROWS; r++)
+                for (size_t x = 0; x < REALS; x++) {
+                    const double *w = pairs + x / STN_SPECTRA_LANES * 2 * count;
+                    double re = 0, im = 0;
+                    for (size_t q = 0; q < count; q++) {
+                        const double *row = rows[r + q];
+                        re += w[2 * q] * row[x] - w[2 * q + 1] * row[REALS + x];
+                        im += w[2 * q] * row[REALS + x] + w[2 * q + 1] * row[x];
+                    }
+                    cr_assert(fabs(got[r][x] - re) < 1e-13 && fabs(got[r][REALS + x] - im) < 1e-13);
+                    cr_assert_eq(got[r][2 * REALS], 3);
+                }
+        }
+}
+
 Test(kernels, integers_truncate_and_wrap) {
     static const struct {
         double value;
