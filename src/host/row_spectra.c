@@ -157,7 +157,8 @@ static bool serves(const stn_task *task) {
             return false;
     if (task->reach[0][0] || task->reach[0][1] || rows < ROWS || rows > MOST_ROWS ||
         task->reach[2][0] + task->reach[2][1] >= MOST_ROWS || task->in_stride[2] != 1 || task->out_stride[2] != 1 ||
-        task->source || task->normalized || task->steps != 1 || !stn_element_is_whole(stn_task_element(task, true)))
+        task->source || task->in_place || task->normalized || task->steps != 1 ||
+        !stn_element_is_whole(stn_task_element(task, true)))
         return false;
     /* Too many sums of such multiples would be close to integers. */
     const double quantum = quantum_of(task, &relative);
@@ -242,6 +243,12 @@ static int64_t fold(const stn_task *task, int axis, int64_t i) {
     return i >= 0 && i < task->n[axis] ? i : stn_fold(i, task->n[axis], task->boundary[axis]);
 }
 
+static char *point_of(const spectra_work *work, const stn_layout *layout, int64_t x, int64_t y) {
+    return layout->base +
+           (work->batch * layout->batch_stride + work->plane * layout->stride[0] + y * layout->stride[1] + x) *
+               layout->size;
+}
+
 /* to = the points of row y that the tile from column x on reads, as far as there are any. */
 static void load_line(const spectra_work *work, int64_t y, int64_t x, double *to) {
     const stn_step *step = work->run->step;
@@ -254,9 +261,7 @@ static void load_line(const spectra_work *work, int64_t y, int64_t x, double *to
         for (int64_t k = 0; k < length; k++) to[k] = value;
         return;
     }
-    const char *row =
-        step->from.base +
-        (work->batch * step->from.batch_stride + work->plane * step->from.stride[0] + j * step->from.stride[1]) * size;
+    const char *row = point_of(work, &step->from, 0, j);
     const int64_t inside = stn_max(begin, 0), past = stn_min(end, task->n[2]);
     step->kernels->load[step->from.element](to + (inside - begin), row + inside * size, (size_t)(past - inside));
     for (int64_t i = begin < inside ? begin : past; i < end; i = i + 1 == inside ? past : i + 1) {
@@ -297,12 +302,6 @@ static void load_slot(spectra_work *work, int64_t y, int number) {
 static void compute_box(spectra_work *work, int64_t x, int64_t y, int64_t width, int64_t height) {
     const stn_box box = {{work->plane, y, x}, {work->plane + 1, y + height, x + width}};
     stn_step_box(work->run->step, work->batch, &box);
-}
-
-static char *point_of(const spectra_work *work, const stn_layout *layout, int64_t x, int64_t y) {
-    return layout->base +
-           (work->batch * layout->batch_stride + work->plane * layout->stride[0] + y * layout->stride[1] + x) *
-               layout->size;
 }
 
 /* The points of an axis that the taps of [*begin, *past) read. Returns false if they may read other
@@ -365,7 +364,6 @@ static void store_results(spectra_work *work, const spectra_place *at, double *v
         const double large = 0x1.8p52, multiples = 1 / s->quantum;
         for (int64_t k = 0; k < count; k++)
             values[k] = ((values[k] * multiples + large) - large) * s->quantum / step->divisor;
-        error = 0;
     }
     for (int64_t k = 0; k < count; k++) {
         const double margin = s->quantum > 0 ? s->relative * values[k] : error;
