@@ -14,12 +14,14 @@ enum { PROBLEMS = 100, MOST_TAPS = 41 * 41 };
 static const stn_boundary_kind kinds[] = {STN_CONSTANT, STN_NEAREST, STN_REFLECT, STN_MIRROR};
 static stn_tap taps[MOST_TAPS];
 
-/* Weights: any, integers, multiples of 1/10, multiples of a part of 1, symmetric, or zeros of both
- * signs among others. */
+/* Weights: any, integers, of sum 1, multiples of a part of 1, symmetric, or zeros of both signs
+ * among others. */
 static size_t random_taps(uint64_t *state, bool whole) {
-    const int64_t height = random_int(state, 12, 41), width = random_int(state, 500 / height, 41);
-    const int64_t low[2] = {random_int(state, 0, height - 1), random_int(state, 0, width - 1)};
+    const int64_t height = random_int(state, 12, 41) | 1, width = random_int(state, 500 / height, 41) | 1;
     const int kind = whole ? 1 : (int)random_int(state, 0, 5);
+    const bool centred = kind == 4 || random_int(state, 0, 1);
+    const int64_t low[2] = {centred ? height / 2 : random_int(state, 0, height - 1),
+                            centred ? width / 2 : random_int(state, 0, width - 1)};
     const size_t count = (size_t)(height * width);
     const double scale = random_int(state, 0, 3) ? 1 : 1e-3;
     const size_t many = (size_t)random_int(state, 1, 3);
@@ -27,14 +29,17 @@ static size_t random_taps(uint64_t *state, bool whole) {
     for (size_t k = 0; k < count; k++) {
         const double any = random_unit(state), whole_one = (double)random_int(state, -9, 9);
         taps[k].offset[2] = 0;
-        taps[k].offset[0] = (int64_t)k / width - (kind == 4 ? height / 2 : low[0]);
-        taps[k].offset[1] = (int64_t)k % width - (kind == 4 ? width / 2 : low[1]);
+        taps[k].offset[0] = (int64_t)k / width - low[0];
+        taps[k].offset[1] = (int64_t)k % width - low[1];
         taps[k].weight = kind == 1                              ? whole_one
-                         : kind == 2                            ? whole_one / 10
+                         : kind == 2                            ? fabs(any)
                          : kind == 3                            ? (double)(1 + k % many) * part
                          : kind == 5 && random_int(state, 0, 3) ? copysign(0, any)
                                                                 : scale * any;
     }
+    double sum = 0;
+    for (size_t k = 0; kind == 2 && k < count; k++) sum += taps[k].weight;
+    for (size_t k = 0; kind == 2 && k < count; k++) taps[k].weight *= part * (double)count / sum;
     for (size_t k = 0; kind == 4 && k < count / 2; k++) taps[count - 1 - k].weight = taps[k].weight;
     return count;
 }
@@ -42,7 +47,7 @@ static size_t random_taps(uint64_t *state, bool whole) {
 /* Random numbers, a few numbers, large constant areas, or one that is not finite or very large. */
 static void fill(uint64_t *state, stn_element element, int64_t count, void *to) {
     const int kind = (int)random_int(state, 0, 3);
-    const int64_t run = random_int(state, 1, 20000);
+    const int64_t run = random_int(state, 1, 200) * random_int(state, 1, 200);
     const double most = element <= STN_ELEMENT_BF16 ? 3 : random_int(state, 0, 1) ? 300 : 1e5;
     double value = 255;
     for (int64_t i = 0; i < count; i++) {
@@ -68,7 +73,7 @@ static stn_task random_task(uint64_t *state) {
     if (stn_element_is_whole(types[type][0]) && !random_int(state, 0, 2)) p.divisor = (double)random_int(state, 2, 99);
     for (int a = 0; a < rank; a++) {
         const bool wraps = random_int(state, 0, 3) == 0;
-        p.extent[a] = (size_t)(a + 2 < rank ? 2 : random_int(state, 50, 200));
+        p.extent[a] = (size_t)(a + 2 < rank ? 2 : random_int(state, 50, 300));
         for (int side = 0; side < 2; side++) {
             p.boundary[a][side].kind = wraps ? STN_WRAP : kinds[random_int(state, 0, 3)];
             p.boundary[a][side].value = (double)random_int(state, -2, 9) / (random_int(state, 0, 1) ? 1 : 2);
