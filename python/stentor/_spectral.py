@@ -39,7 +39,7 @@ def spectral_conv(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Te
         each axis it holds the frequencies -(m // 2) to (m - 1) // 2, but along the last axis of
         real data 0 to m - 1.
     bias : torch.Tensor, optional
-        Of shape (channels out) and the dtype of `x`.
+        Of shape (channels out), of the dtype of `x` or of its real numbers.
     low : bool, optional
         Whether the weights hold the frequencies 0 to m - 1 along every axis.
 
@@ -101,7 +101,7 @@ def _check(x: torch.Tensor, pairs: torch.Tensor, bias: Optional[torch.Tensor]) -
                          f'({x.shape[1]}, channels out, modes...)')
     if pairs.dtype != _PAIRS[x.dtype] or pairs.shape[-1] != 2:
         raise ValueError(f'weight has dtype complex of {pairs.dtype}: with x of {x.dtype} give {_WEIGHTS[x.dtype]}')
-    if bias is not None and (bias.shape != shape[1:2] or bias.dtype != x.dtype):
+    if bias is not None and (bias.shape != shape[1:2] or bias.dtype not in (x.dtype, _PAIRS[x.dtype])):
         raise ValueError(f'bias has shape {tuple(bias.shape)} and dtype {bias.dtype}: give ({shape[1]},) of {x.dtype}')
     for name, other in (('weight', pairs), ('bias', bias)):
         if other is not None and other.device != x.device:
@@ -128,7 +128,7 @@ def _dense(t: torch.Tensor) -> torch.Tensor:
 def _run(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor], low: bool) -> torch.Tensor:
     _check(x, weight, bias)
     x, weight = _dense(x), _dense(weight)
-    bias = None if bias is None else _dense(bias)
+    bias = None if bias is None else _dense(bias).to(x.dtype)
     y = torch.empty((x.shape[0], weight.shape[1], *x.shape[2:]), dtype=x.dtype, device=x.device)
     if not len(x):
         return y
@@ -178,6 +178,7 @@ def _(grad: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, has_bias: bool,
 def _setup(ctx: Any, inputs: Any, output: Any) -> None:
     x, weight, bias, ctx.low = inputs
     ctx.has_bias = bias is not None
+    ctx.real_bias = bias is not None and bias.dtype != x.dtype
     ctx.save_for_backward(x, weight)
 
 
@@ -185,6 +186,7 @@ def _backward(ctx: Any, grad: torch.Tensor) -> Tuple[Optional[torch.Tensor], ...
     x, weight = ctx.saved_tensors
     for_x, for_weight, for_bias = ctx.needs_input_grad[:3]
     gx, gw, gb = _adjoint(grad, x, weight, ctx.has_bias, ctx.low, for_x, for_weight or for_bias)
+    gb = torch.view_as_real(gb)[:, 0] if ctx.real_bias else gb
     return gx if for_x else None, gw if for_weight else None, gb if for_bias else None, None
 
 
@@ -450,7 +452,7 @@ class SpectralConv(torch.nn.Module):
         x = _in_a_plans_type(x)
         if self.complex_data and not x.is_complex():
             x = x.to(torch.cdouble if x.dtype == torch.double else torch.cfloat)
-        bias = None if self.bias is None else self.bias.flatten().to(x.dtype)
+        bias = None if self.bias is None else self.bias.flatten().to(_PAIRS[x.dtype])
         if precision == 'full' and self._is_plan(x, sizes):
             return self._planned(x, bias)
         y = self._planned(x, None) if self._is_plan(x, sizes) else self._composed(x, sizes)
