@@ -251,7 +251,9 @@ class _Dense(torch.nn.Module):
 
     def to_tensor(self) -> torch.Tensor:
         """The weights as one complex tensor."""
-        return self.tensor if self.tensor.is_complex() else torch.view_as_complex(self.tensor)
+        if self.tensor.is_complex():
+            return self.tensor
+        return torch.view_as_complex(self.tensor.float() if self.tensor.dtype == torch.bfloat16 else self.tensor)
 
     def __getitem__(self, index: Any) -> torch.Tensor:
         return self.to_tensor()[index]

@@ -266,8 +266,10 @@ class Fourier(unittest.TestCase):
             torch.testing.assert_close(low(x), plain + conv.bias)
             low.bias = None
             self.assertIs(low(x).dtype, torch.half)
-        whole = stentor.torch.SpectralConv(2, 3, (4, 4)).bfloat16()
-        self.assertIs(whole(x.bfloat16()).dtype, torch.float32)
+        for name in (None, 'ComplexDense'):
+            whole = stentor.torch.SpectralConv(2, 3, (4, 4), factorization=name).bfloat16()
+            self.assertIs(whole(x.bfloat16()).dtype, torch.float32)
+            self.assertIs(whole.weight.dtype, torch.complex64)
 
     def test_empty_batches(self):
         conv = stentor.torch.SpectralConv(2, 3, (4, 4))
