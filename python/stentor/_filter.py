@@ -354,11 +354,8 @@ class Whole:
 
 
 def of_integers(each: Pass, keeps: bool) -> Pass:
-    """The pass for integers: with a divisor, integer weights, whose sums are divided by it.
-
-    A pass with a fixed side keeps its own weights, since points that the side keeps must not be
-    divided."""
-    if each.divisor == 1 or not _can_extend(each):
+    """The pass for integers: with a divisor, integer weights, whose sums are divided by it."""
+    if each.divisor == 1:
         taps = Taps(each.taps.offsets, raised(each.taps.weights), in_order=True) if keeps else each.taps
         return each._replace(taps=taps, divisor=1.0)
     return each._replace(taps=Taps(each.taps.offsets, np.rint(each.taps.weights * each.divisor), in_order=True))

@@ -357,6 +357,19 @@ Test(brute, wide_planes) { /* rows far longer than a buffer, next to constant pl
     stn_task_clear(&task);
 }
 
+/* Rows that take each other's places among those that a tile remembers, so that each tap loads its
+ * row again, until the buffer is full. */
+Test(brute, rows_of_one_place) {
+    uint64_t state = 3;
+    stn_tap taps[9];
+    stn_problem problem = {.dtype = STN_F32, .steps = 1, .batch = 1, .extent = {5, 19, 530}};
+    for (int i = 0; i < 9; i++)
+        taps[i] = (stn_tap){{i < 4 ? 0 : 2, i < 4 ? i : i - 2, 16 * i - 64}, 0.1 + random_unit(&state)};
+    stn_task task = make_task(3, 9, taps, problem);
+    check(&task, 1, &state, "rows of one place");
+    stn_task_clear(&task);
+}
+
 Test(brute, many_small_grids) { /* more points than one group of grids */
     uint64_t state = 5;
     stn_tap taps[40];

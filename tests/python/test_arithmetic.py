@@ -184,6 +184,7 @@ class Composed(unittest.TestCase):
         x = np.where(RNG.random((7, 9)) < 0.3, np.nan, self.x)
         with np.errstate(divide='ignore', invalid='ignore'):
             self.same(stentor.gaussian_filter, x, sigma=0.7, nan='ignore')
+            self.same(stentor.gaussian_filter, x, sigma=0.7, mode='ignore:constant', nan='ignore')
             self.same(stentor.correlate, x, weights=np.ones((3, 3)), mode='ignore', nan='ignore')
             self.same(stentor.correlate, x, weights=np.ones((3, 3)), local=False, nan='ignore')
         self.same(stentor.uniform_filter, self.x, size=3, mode=('ignore', 'odd'))

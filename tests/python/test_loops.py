@@ -80,6 +80,7 @@ class Loops(unittest.TestCase):
     def test_means_of_integers_between_fixed_sides(self):
         x = np.array([[9, 900], [7, 700], [3, 300], [1, 3]], np.int32)
         np.testing.assert_array_equal(stentor.uniform_filter1d(x, 3, axis=0, mode='fixed'), [[9, 900], [6, 633], [3, 334], [1, 3]])
+        np.testing.assert_array_equal(stentor.uniform_filter1d(np.array([5, 1, 9, 1]), 3, mode='fixed'), [5, 5, 3, 1])
 
     def test_whole_weights_of_sum_one_on_integers(self):
         sharpen = np.array([[0, -1, 0], [-1, 5, -1], [0, -1, 0]])

@@ -60,7 +60,7 @@ static const system_case cases[] = {
     {"flux form in a plane, in place",
      "field a, b(2)\ncoefficient k, m = 0.25\nstencil dy = taps [0 0, 1 0] (-1 1), by = taps [-1 0, 0 0] (-1 1), "
      "s = taps [-2 0, 1 1, 0 -1, 1 0] (0.1 0.2 -0.3 0.1)\n"
-     "boundary a = fixed:odd-reflect, wrap\nboundary b = mirror:constant=0.5, nearest:odd-mirror\n"
+     "boundary a = odd-reflect:fixed, wrap\nboundary b = mirror:constant=0.5, nearest:odd-mirror\n"
      "a.next = a + 0.1*by(k*dy(a)) + m*s(b)\nb.next = where(k > 0.5, b, s(a.next) - b.prev)",
      2,
      {43, 270},
@@ -85,8 +85,8 @@ static const system_case cases[] = {
      2,
      4,
      1},
-    {"a plane",
-     "field u\nstencil h = box-2d9p\nboundary u = constant=-1:odd-mirror\nu.next = h(h(u))",
+    {"a plane, fewer steps than levels",
+     "field u(4)\nstencil h = box-2d9p\nboundary u = constant=-1:odd-mirror\nu.next = h(h(u))",
      2,
      {29, 83},
      3,
