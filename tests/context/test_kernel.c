@@ -84,6 +84,7 @@ Test(kernel, unloaded_when_nobody_holds_it) {
         cr_assert_leq(fake->modules, 258);
     }
     cr_expect_eq(kept.count, 1);
+    cr_expect(fake->waits > 0 && fake->waits < 20, "%d waits", fake->waits);
     expect_kernel(params);
     cr_expect_eq(kernel, first, "the held kernel stayed");
     stn_kernel_scope_end(context, &outer);
@@ -91,6 +92,32 @@ Test(kernel, unloaded_when_nobody_holds_it) {
     cr_expect_eq(stand_ins_compiles(), 1001);
     expect_kernel("constexpr int ANSWER = 0;\n");
     cr_expect_eq(stand_ins_compiles(), 1002, "an unloaded kernel is made again");
+    stn_held_kernels_release(context, &kept);
+    close_context();
+}
+
+static void *begin_in_thread(void *user) {
+    static stn_held_kernels none;
+    stn_kernel_scope_begin(context, user, &none);
+    return &none;
+}
+/* A thread's kernels go to its own scope, also while a newer one of another thread is open. */
+Test(kernel, scopes_belong_to_threads) {
+    open_gpu();
+    stn_held_kernels kept = {0};
+    stn_kernel_scope own, other;
+    pthread_t thread;
+    void *others;
+    stn_kernel_scope_begin(context, &own, &kept);
+    cr_assert_eq(pthread_create(&thread, NULL, begin_in_thread, &other), 0);
+    pthread_join(thread, &others);
+    expect_kernel(params);
+    cr_expect_eq(kept.count, 1);
+    cr_expect_eq(((stn_held_kernels *)others)->count, 0);
+    stn_kernel_scope_end(context, &own);
+    cr_expect_eq(context->scopes, &other);
+    stn_kernel_scope_end(context, &other);
+    cr_expect_null(context->scopes);
     stn_held_kernels_release(context, &kept);
     close_context();
 }

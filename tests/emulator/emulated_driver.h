@@ -61,6 +61,8 @@ size_t live_count();
 // Can this chip and driver load the program?
 struct Program;
 CUresult check_target(const Program &program);
+// Compiles the program of a module that is compiled late.
+CUresult complete(CUmodule module);
 // Pending work of streams (queue.cpp). `until`: a number of operations, counted from the stream's
 // first one.
 void stream_created(CUstream stream);
@@ -92,6 +94,7 @@ struct CUfunc_st {
 };
 struct CUmod_st {
     void *library;
+    std::shared_ptr<stn_emulator::Program> program;  // if it is not compiled yet
     std::string path;
     int file = -1;  // of a private copy of the library
     std::vector<CUfunc_st *> functions;

@@ -20,6 +20,8 @@ static uint64_t number(const char *name, uint64_t otherwise) {
     return value && *value ? strtoull(value, nullptr, 0) : otherwise;
 }
 
+bool compiles_late() { return number("STENTOR_EMULATOR_LATE", 0) != 0; }
+
 Settings read_settings() {
     Settings s;
     s.sm = (int)number("STENTOR_EMULATOR_SM", 90);

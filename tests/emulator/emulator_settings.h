@@ -29,6 +29,7 @@ uint64_t calls_made(const char *name);
 void reset_calls();
 
 std::string environment(const char *name, const char *otherwise);
+bool compiles_late();  // STENTOR_EMULATOR_LATE: a program is compiled when a kernel is launched
 
 bool has_avx2_and_fma();  // the CPU
 

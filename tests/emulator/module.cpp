@@ -38,7 +38,7 @@ static void close_module(CUmodule m) {
     for (CUfunction f : m->functions) delete f;
     if (m->library) dlclose(m->library);
     if (m->file >= 0) close(m->file);
-    loaded_paths[m->path]--;
+    if (!m->path.empty()) loaded_paths[m->path]--;
     delete m;
 }
 
@@ -47,12 +47,43 @@ static T symbol(CUmodule m, const std::string &name) {
     return reinterpret_cast<T>(dlsym(m->library, name.c_str()));
 }
 
-static void add_function(CUmodule m, const KernelEntry &entry) {
+static CUfunction find_function(CUmodule m, const std::string &name) {
+    for (CUfunction f : m->functions)
+        if (f->kernel.name == name) return f;
+    return nullptr;
+}
+
+static CUfunction add_function(CUmodule m, const std::string &name) {
     CUfunction f = new CUfunc_st;
     f->module = m;
     f->max_shared = 48 * 1024;
-    f->kernel = {entry.name, entry.call, {entry.sizes, entry.sizes + entry.count}, entry.max_threads};
+    f->kernel = {name, nullptr, {}, 1024};
     m->functions.push_back(f);
+    return f;
+}
+
+// Opens the compiled library, and fills in its functions.
+static CUresult open_module(CUmodule m, const std::string &path) {
+    m->path = path;
+    if (!open_library(m)) {
+        unlink(path.c_str());  // Damaged: built again next time.
+        return CUDA_ERROR_INVALID_IMAGE;
+    }
+    symbol<void (*)(const Engine *)>(m, "stn_bind")(&engine_table);
+    for (auto k = symbol<const KernelEntry *>(m, "stn_kernels"); k->name; k++) {
+        CUfunction f = find_function(m, k->name);
+        if (!f) f = add_function(m, k->name);
+        f->kernel = {k->name, k->call, {k->sizes, k->sizes + k->count}, k->max_threads};
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult stn_emulator::complete(CUmodule m) {
+    if (!m->program) return CUDA_SUCCESS;
+    std::string log, path = build(*m->program, &log);
+    m->program = nullptr;
+    if (path.empty()) fprintf(stderr, "stentor emulator: %s", log.c_str());
+    return path.empty() ? CUDA_ERROR_INVALID_PTX : open_module(m, path);
 }
 
 // A cubin runs within its major version, PTX on every newer chip.
@@ -91,21 +122,20 @@ EXPORT CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned
                    : CUDA_ERROR_INVALID_IMAGE;
     }
     if (CUresult r = check_target(program)) return r;
-    std::string log, path = build(program, &log);
-    if (path.empty()) {
+    const bool late = compiles_late();
+    std::string log, path = late ? "" : build(program, &log);
+    if (!late && path.empty()) {
         give_log(log, count, options, values);
         return CUDA_ERROR_INVALID_PTX;
     }
     CUmodule m = new CUmod_st();
-    m->path = path;
     m->sm = program.sm;
-    if (!open_library(m)) {
+    if (late)
+        m->program = std::make_shared<Program>(program);
+    else if (CUresult r = open_module(m, path)) {
         close_module(m);
-        unlink(path.c_str());  // Damaged: built again next time.
-        return CUDA_ERROR_INVALID_IMAGE;
+        return r;
     }
-    symbol<void (*)(const Engine *)>(m, "stn_bind")(&engine_table);
-    for (auto k = symbol<const KernelEntry *>(m, "stn_kernels"); k->name; k++) add_function(m, *k);
     set_live(m, true);
     *module = m;
     return CUDA_SUCCESS;
@@ -131,12 +161,9 @@ EXPORT CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const
     IN_CONTEXT();
     if (!function || !name) return CUDA_ERROR_INVALID_VALUE;
     if (!is_live(module)) return CUDA_ERROR_INVALID_HANDLE;
-    for (CUfunction f : module->functions)
-        if (f->kernel.name == name) {
-            *function = f;
-            return CUDA_SUCCESS;
-        }
-    return CUDA_ERROR_NOT_FOUND;
+    *function = find_function(module, name);
+    if (!*function && module->program) *function = add_function(module, name);
+    return *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
 EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *pointer, size_t *bytes, CUmodule module, const char *name) {
@@ -144,6 +171,7 @@ EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *pointer, size_t *bytes, CUmodu
     IN_CONTEXT();
     if (!name) return CUDA_ERROR_INVALID_VALUE;
     if (!is_live(module)) return CUDA_ERROR_INVALID_HANDLE;
+    if (CUresult r = complete(module)) return r;
     void *address = dlsym(module->library, name);
     Dl_info info;
     ElfW(Sym) *entry = nullptr;

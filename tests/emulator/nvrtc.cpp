@@ -204,7 +204,7 @@ EXPORT nvrtcResult nvrtcCompileProgram(nvrtcProgram p, int count, const char *co
     if (!play_time(*p, program.name)) return NVRTC_ERROR_CANCELLED;
     const bool virtual_only = program.ptx;
     program.ptx = false;  // One library serves PTX and cubin.
-    if (build(program, &p->log).empty()) return NVRTC_ERROR_COMPILATION;
+    if (!compiles_late() && build(program, &p->log).empty()) return NVRTC_ERROR_COMPILATION;
     p->cubin = virtual_only ? "" : pack(program);
     program.ptx = true;
     p->ptx = pack(program);

@@ -80,6 +80,8 @@ static CUresult check_launch(CUfunction f, const CUlaunchConfig &c) {
 }
 
 static CUresult launch(const CUlaunchConfig &c, CUfunction f, void **parameters, void **extra) {
+    if (f)
+        if (CUresult r = complete(f->module)) return r;
     if (CUresult r = check_launch(f, c)) return r;
     Operation o = {};
     o.kind = Operation::LAUNCH;

@@ -18,6 +18,7 @@ typedef struct fake_state {
     atomic_int pushed;   /* contexts that threads have pushed and not popped */
     int outside;         /* calls that need our context, made without it */
     int allocations, events, modules, retained;
+    atomic_int waits; /* for all work of a context */
     int launches, clustered;
     stn_cu_launch_config last;
     int last_argument;

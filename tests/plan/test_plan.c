@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../expect.h"
@@ -342,6 +343,25 @@ Test(plan_on_device, is_captured_in_a_graph) {
     cu->cuGraphDestroy(graph);
     cu->cuStreamDestroy(stream);
     stn_device_leave(b.context->device);
+    bench_end(&b);
+}
+
+/* On the emulator kernels are compiled when they are launched, so that thousands of plans are made.
+ * The old plan's kernels were released once, and are held again. */
+Test(plan_on_device, keeps_its_kernels_while_others_are_unloaded, .timeout = 60) {
+    setenv("STENTOR_EMULATOR_LATE", "1", 1);
+    const stn_plan_options options = {.strategy = "spectral", .deterministic = 1};
+    bench b = bench_of(100, &options);
+    stn_plan_destroy(b.plan);
+    OK(stn_plan_create(b.context, &b.problem, &options, &b.plan, &error));
+    for (size_t n = 8; n < 3000 && clock() < CLOCKS_PER_SEC * 3 / 2; n++) {
+        stn_problem p = b.problem;
+        stn_plan *plan;
+        p.extent[0] = 8 + n % 97, p.extent[1] = n;
+        if (stn_plan_create(b.context, &p, &options, &plan, NULL) == STN_OK) stn_plan_destroy(plan);
+    }
+    OK(stn_plan_execute(b.plan, b.in, b.out, NULL, &error));
+    bench_check(&b, &b.problem);
     bench_end(&b);
 }
 

@@ -86,6 +86,44 @@ Test(ranking, drops_the_most_expensive) {
         cr_expect_float_eq(plan.ranking[i].estimate.seconds, 1 + (double)(i / 2), 1e-12, "row %zu", i);
 }
 
+/* A strategy whose lower bound exceeds the best estimate is left out where only the best counts. */
+static double bound_of_last;
+static double least_seconds(const stn_plan *of, const stn_strategy *row) {
+    (void)of, (void)row;
+    return bound_of_last;
+}
+static double no_seconds(const stn_task *task, const stn_machine *machine) {
+    (void)task, (void)machine;
+    return 0;
+}
+static void estimate_less(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
+                          stn_estimate *e) {
+    estimate(task, machine, candidate, e);
+    e->seconds /= 2;
+}
+
+Test(ranking, leaves_out_what_a_lower_bound_excludes) {
+    static const stn_strategy bounded = {.name = "bounded",
+                                         .applies = applies,
+                                         .candidates = candidates,
+                                         .estimate = estimate_less,
+                                         .least_seconds = no_seconds};
+    static const stn_strategy *const both[] = {&bounded, &first, NULL};
+    given.count = 1, given.estimate[0] = (stn_estimate){.seconds = 4};
+    rank("first", 16);
+    kind.strategies = both, kind.least_seconds = least_seconds;
+    bound_of_last = 3;
+    stn_plan_rank_best(&plan, NULL);
+    cr_expect(plan.ranked == 2 && plan.ranking[0].strategy == &bounded);
+    bound_of_last = 5;
+    stn_plan_rank_best(&plan, NULL);
+    cr_expect(plan.ranked == 1 && plan.ranking[0].strategy == &first);
+    stn_plan_rank_best(&plan, "bounded");
+    cr_expect(plan.ranked == 1 && plan.ranking[0].strategy == &bounded);
+    stn_plan_rank(&plan, NULL, 16);
+    cr_expect_eq(plan.ranked, 2u, "a full ranking has all");
+}
+
 /* A workspace of many grids costs more than it takes in time. */
 Test(ranking, counts_a_large_workspace) {
     stn_estimate e = {.seconds = 1, .memory = 1e9, .grids = 2};
