@@ -108,7 +108,7 @@ Test(ranking, leaves_out_what_a_lower_bound_excludes) {
                                          .candidates = candidates,
                                          .estimate = estimate_less,
                                          .least_seconds = no_seconds};
-    static const stn_strategy *const both[] = {&bounded, &first, NULL};
+    static const stn_strategy *const both[] = {&first, &bounded, NULL};
     given.count = 1, given.estimate[0] = (stn_estimate){.seconds = 4};
     rank("first", 16);
     kind.strategies = both, kind.least_seconds = least_seconds;
