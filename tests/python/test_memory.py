@@ -36,6 +36,7 @@ class Kept(unittest.TestCase):
         for n in range(1000, 1600):
             stentor.fft.fft(x[:n])
         self.assertEqual(set(_memo._prepared), set(_memo._bytes))
+        self.assertEqual(_memo._total[0], sum(_memo._bytes.values()))
         self.assertLessEqual(len(_memo._prepared), 256)
         kept = list(_memo._prepared.values())[-1]
         stentor.fft.fft(x[:1599])

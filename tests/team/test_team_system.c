@@ -13,6 +13,7 @@
 
 #include "../strategies/suite.h"
 #include "all_sizes.h"
+#include "plan/plan.h"
 #include "random_system.h"
 #include "team/team.h"
 
@@ -101,10 +102,12 @@ static void compare(rig *r, const random_system *s, int members, uint64_t seed, 
     system_memory_clear(s, &want), system_memory_clear(s, &got);
 }
 
-/* A wave whose second run continues the first; coefficients stay, too. */
+/* A wave whose second run continues the first; coefficients stay, too. The source is in two halos,
+ * in one of them past the side that wraps. */
 static void goes_on(rig *r) {
-    enum { NY = 40, NX = 12, POINTS = NY * NX };
-    static double u[POINTS], before[POINTS], c2[POINTS], once[2][POINTS], twice[2][POINTS];
+    enum { NY = 40, NX = 12, POINTS = NY * NX, STEPS = 14 };
+    static const stn_system_point source = {.index = {0, 3}, .weight = 1};
+    static double amplitudes[STEPS], u[POINTS], before[POINTS], c2[POINTS], once[2][POINTS], twice[2][POINTS];
     stn_system *system = NULL;
     stn_system_problem p = STN_SYSTEM_PROBLEM_INIT;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
@@ -115,24 +118,27 @@ static void goes_on(rig *r) {
     void *out[2] = {once[0], once[1]}, *kept[2] = {twice[0], twice[1]};
     dice d = {11};
     for (int i = 0; i < POINTS; i++) u[i] = dice_real(&d), before[i] = dice_real(&d), c2[i] = 0.2 * dice_positive(&d);
+    for (int i = 0; i < STEPS; i++) amplitudes[i] = dice_real(&d);
     options.strategy = r->gpus ? "step" : "host";
     stn_status status = stn_system_parse(
         "field u(2); coefficient c2; stencil lap = laplace-2d\n"
         "u.next = 2*u - u.prev + c2*lap(u)",
         &system, &error);
-    p.system = system, p.extent[0] = NY, p.extent[1] = NX, p.steps = 14;
-    arrays.in = in, arrays.out = out, arrays.coefficients = coefficients;
+    p.system = system, p.extent[0] = NY, p.extent[1] = NX, p.steps = STEPS;
+    p.sources = &source, p.source_count = 1;
+    arrays.in = in, arrays.out = out, arrays.coefficients = coefficients, arrays.amplitudes = amplitudes;
     if (status == STN_OK) status = stn_team_plan_create_system(r->team[1], &p, &options, &plan, &error);
     if (status == STN_OK) status = stn_team_plan_execute_system_host(plan, &arrays, &error);
     stn_team_plan_destroy(plan), plan = NULL;
-    p.steps = 7;
+    p.steps = STEPS / 2, r->team[3]->between = 3;
     if (status == STN_OK) status = stn_team_plan_create_system(r->team[3], &p, &options, &plan, &error);
+    report(r, plan && plan->part[0].plan[0]->system.local, "transforms would spread the halos' wrong rows", NULL);
     arrays.in = NULL;
     const bool nothing = plan && stn_team_plan_execute_system_host(plan, &arrays, &error) == STN_ERROR_INVALID_ARGUMENT;
     report(r, nothing, "there is nothing to go on from", error.message);
     arrays.in = in, arrays.out = NULL;
     if (status == STN_OK) status = stn_team_plan_execute_system_host(plan, &arrays, &error);
-    arrays.in = NULL, arrays.out = kept, arrays.coefficients = NULL;
+    arrays.in = NULL, arrays.out = kept, arrays.coefficients = NULL, arrays.amplitudes = amplitudes + STEPS / 2;
     if (status == STN_OK) status = stn_team_plan_execute_system_host(plan, &arrays, &error);
     report(r, status == STN_OK && !memcmp(once, twice, sizeof once), "a run goes on from the last one", error.message);
     const bool other = plan && stn_team_plan_execute_host(plan, u, twice, NULL, &error) == STN_ERROR_INVALID_ARGUMENT &&
