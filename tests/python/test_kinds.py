@@ -15,6 +15,7 @@ from scipy import ndimage
 
 import stentor
 from stentor._problem import ELEMENTS
+from stentor._scratch import Prepared
 
 try:
     stentor.to_device(np.ones(3))
@@ -211,6 +212,13 @@ class Kinds(unittest.TestCase):
                                 ('on the host', lambda: self.plan(self.x))):
                 with self.assertRaisesRegex(ValueError, said):
                     wrong()
+
+    def test_scratch_memory_grows(self):
+        """New weights may need more than the old ones."""
+        prepared = Prepared(0, 256)
+        self.assertEqual(prepared._kept(0).shape, (256,))
+        prepared.grow(512)
+        self.assertEqual(prepared._kept(0).shape, (512,))
 
     def test_calls_like_earlier_ones_only_launch(self):
         """They make no plan, allocate, copy and await nothing, and call few Python functions."""

@@ -16,6 +16,7 @@
 #include "../strategies/random/problem.h"
 #include "../strategies/suite.h"
 #include "all_sizes.h"
+#include "plan/plan.h"
 #include "team/team.h"
 
 typedef struct rig {
@@ -165,11 +166,14 @@ static void goes_on(rig *r) {
     options.strategy = r->gpus ? "direct" : "host";
     for (int i = 0; i < NY * NX; i++) in[i] = dice_real(&d);
     stn_stencil_parse("heat-2d", &stencil, NULL);
-    p.stencil = stencil, p.extent[0] = NY, p.extent[1] = NX, p.steps = 7;
+    p.stencil = stencil, p.extent[0] = NY, p.extent[1] = NX, p.tolerance = 1e-9;
     for (int members = 1; members <= 4; members++) {
         stn_team_plan *plan = NULL;
-        p.steps = 7;
+        p.steps = 7, r->team[members]->between = 2;
         stn_status status = stn_team_plan_create(r->team[members], &p, &options, &plan, &error);
+        report(r, plan && plan->part[0].plan[0]->task.tolerance < 0.6 * p.tolerance,
+               "four launches share the tolerance", error.message);
+        r->team[members]->between = 0;
         const bool refused = status == STN_OK && stn_team_plan_execute(plan, NULL, NULL, NULL, &error) != STN_OK;
         report(r, refused, "there is nothing to go on from", error.message);
         if (status == STN_OK) status = stn_team_plan_execute_host(plan, in, NULL, NULL, &error);
