@@ -93,3 +93,15 @@ __device__ __forceinline__ void sparse_product(const half_t *, float (&c)[4], co
     const unsigned low[2] = {a[0], a[1]};
     mma_sp_f16_m16n8k16<SELECTOR>(c, low, b, meta);
 }
+
+// c += a b for product k of a window. Two products share a register of metadata; the selector tells
+// which lanes have those of the product. An index that is constant once the caller's loops are
+// unrolled compiles much faster than a template argument: each value is a function of its own.
+template <class STORE, int COUNT>
+__device__ __forceinline__ void add_product(const STORE *type, float (&c)[4], const unsigned (&a)[4],
+                                            const unsigned (&b)[COUNT], unsigned meta, int k) {
+    if (COUNT == 4 && k % 2)
+        sparse_product<1>(type, c, a, b, meta);
+    else
+        sparse_product<0>(type, c, a, b, meta);
+}

@@ -80,15 +80,16 @@ __device__ __forceinline__ void add_columns(double (&sums)[BLOCKS_X + 1][4], con
     unroll<0, TERMS>([&](auto q) {
         constexpr int Q = decltype(q)::value;
         const double left[2] = {sum_rows<Q, 0>(a, in), sum_rows<Q, 1>(a, in)};
-        unroll<0, BLOCKS_X + 1>([&](auto j) {
-            constexpr int b = M - LEAD / 4 - 2 * (decltype(j)::value - BLOCKS_X + 1);
-            if constexpr (meets(Q, b)) {
-                if (TERM_X_LOW[Q] + TERM_X_HIGH[Q] > 0)
-                    product(sums[j], left, band[Q][b - FIRST_BAND]);
-                else
-                    for (int h = 0; h < 2; h++) sums[j][2 * h + b % 2] += left[h];
-            }
-        });
+#pragma unroll
+        for (int j = 0; j <= BLOCKS_X; j++) {
+            const int b = M - LEAD / 4 - 2 * (j - BLOCKS_X + 1);
+            if (!meets(Q, b)) continue;
+            if (TERM_X_LOW[Q] + TERM_X_HIGH[Q] > 0)
+                product(sums[j], left, band[Q][b - FIRST_BAND]);
+            else
+#pragma unroll
+                for (int h = 0; h < 2; h++) sums[j][2 * h + b % 2] += left[h];
+        }
     });
 }
 
@@ -155,7 +156,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_mixed(cons
         slot = slot + 1 < STAGES ? slot + 1 : 0;
         unroll<0, 4>([&](auto m) {
             lane_rows in;
-            unroll<0, 2 + Y_LOW + Y_HIGH>([&](auto i) { in[i] = mine[row_offset()(i) + 4 * m]; });
+#pragma unroll
+            for (int i = 0; i < 2 + Y_LOW + Y_HIGH; i++) in[i] = mine[row_offset()(i) + 4 * m];
             add_columns<decltype(m)::value>(sums, a, in, band);
         });
 #pragma unroll

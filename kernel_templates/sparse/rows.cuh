@@ -4,7 +4,6 @@
 #include "device/arith.cuh"
 #include "device/launch_checks.cuh"
 #include "device/sparse.cuh"
-#include "device/unroll.cuh"
 #include "params.cuh"
 #include "sparse/stage.cuh"
 
@@ -89,39 +88,37 @@ struct window_words {
 // add_window for both parts. Tensor cores truncate below some 22 bits of the largest number in a
 // product, its accumulator included, so each product has its own accumulator, small numbers first,
 // and the sums are rounded when they are added.
-template <int K, int S, int COUNT, int WORDS>
+template <int COUNT, int WORDS>
 __device__ __forceinline__ void add_split(float (&sum)[RUN][4], const fragments<COUNT> &a, const window_words<WORDS> &b,
-                                          unsigned meta) {
-    constexpr int SELECTOR = WORDS == 4 ? K % 2 : 0;
-    const STORED *const type = nullptr;
+                                          unsigned meta, int k, int s) {
 #pragma unroll
     for (int i = 0; i < COUNT; i++)
-        if (S - i >= 0 && S - i < RUN) {
+        if (s - i >= 0 && s - i < RUN) {
             float own[4] = {};
-            sparse_product<SELECTOR>(type, own, a.word[i][K][0], b.low, meta);
-            sparse_product<SELECTOR>(type, own, a.word[i][K][PARTS - 1], b.high, meta);
-            sparse_product<SELECTOR>(type, own, a.word[i][K][0], b.high, meta);
+            add_product(static_cast<const STORED *>(nullptr), own, a.word[i][k][0], b.low, meta, k);
+            add_product(static_cast<const STORED *>(nullptr), own, a.word[i][k][PARTS - 1], b.high, meta, k);
+            add_product(static_cast<const STORED *>(nullptr), own, a.word[i][k][0], b.high, meta, k);
 #pragma unroll
-            for (int e = 0; e < 4; e++) sum[S - i >= 0 ? S - i : 0][e] += own[e];
+            for (int e = 0; e < 4; e++) sum[s - i >= 0 ? s - i : 0][e] += own[e];
         }
 }
 
 // Multiplies the window of rows LINE + 8 g by the rows of taps that meet it, into sums 0 to RUN -
-// 1: tap row i into sum S - i.
-template <int K, int S, int COUNT, int WORDS>
+// 1: tap row i into sum s - i.
+template <int COUNT, int WORDS>
 __device__ __forceinline__ void add_window(float (&sum)[RUN][4], const fragments<COUNT> &a,
-                                           const window_words<WORDS> &b, unsigned meta) {
+                                           const window_words<WORDS> &b, unsigned meta, int k, int s) {
     if constexpr (SPLIT) {
-        add_split<K, S>(sum, a, b, meta);
+        add_split(sum, a, b, meta, k, s);
         return;
     }
 #pragma unroll
     for (int part = PARTS - 1; part >= 0; part--)
 #pragma unroll
         for (int i = 0; i < COUNT; i++)
-            if (S - i >= 0 && S - i < RUN)
-                sparse_product<WORDS == 4 ? K % 2 : 0>(static_cast<const STORED *>(nullptr),
-                                                       sum[S - i >= 0 ? S - i : 0], a.word[i][K][part], b.high, meta);
+            if (s - i >= 0 && s - i < RUN)
+                add_product(static_cast<const STORED *>(nullptr), sum[s - i >= 0 ? s - i : 0], a.word[i][k][part],
+                            b.high, meta, k);
 }
 
 // Stores a warp's outputs, from `row` and x on of the block's tile. ADJACENT: as drawn in

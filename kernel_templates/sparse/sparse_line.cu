@@ -134,16 +134,17 @@ __device__ __forceinline__ void add_sets(float (&sum)[BLOCKS_OF_SEGMENT][4], con
     unroll<0, LAST + PRODUCTS>([&](auto set) {
         constexpr int S = set;
         if constexpr ((S < LAST ? S % NEXT : S - LAST) < PRODUCTS) {
+            constexpr int FIRST = S < PRODUCTS ? 0 : (S - PRODUCTS) / NEXT + 1;
+            constexpr int END = S < LAST ? S / NEXT + 1 : BLOCKS_OF_SEGMENT;
             unsigned b[4];
             load_rounded(b, begin + S * POINTS_OF_SET);
-            unroll<0, BLOCKS_OF_SEGMENT>([&](auto block) {
-                constexpr int C = block, K = S - NEXT * C;
-                if constexpr (K >= 0 && K < PRODUCTS)
 #pragma unroll
-                    for (int part = PARTS - 1; part >= 0; part--)
-                        sparse_product<K % 2>(static_cast<const STORED *>(nullptr), sum[C], f.word[K][part], b,
-                                              f.meta[K / 2]);
-            });
+            for (int c = FIRST; c < END; c++) {
+                const int k = S - NEXT * c;
+#pragma unroll
+                for (int part = PARTS - 1; part >= 0; part--)
+                    add_product(static_cast<const STORED *>(nullptr), sum[c], f.word[k][part], b, f.meta[k / 2], k);
+            }
         }
     });
 }
@@ -158,7 +159,7 @@ __device__ __forceinline__ void add_segments(float (&sum)[BLOCKS_OF_SEGMENT][4],
         load_words(b, stage + begin[K] + C * SEGMENT_POINTS);
 #pragma unroll
         for (int part = PARTS - 1; part >= 0; part--)
-            sparse_product<K % 2>(static_cast<const STORED *>(nullptr), sum[C], f.word[K][part], b, f.meta[K / 2]);
+            add_product(static_cast<const STORED *>(nullptr), sum[C], f.word[K][part], b, f.meta[K / 2], K);
     });
 }
 

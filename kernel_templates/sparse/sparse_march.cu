@@ -159,22 +159,21 @@ __device__ __forceinline__ void find_starts(lane_starts &starts, const STORED *r
 
 __device__ __forceinline__ void add_rows(float (&sum)[RUN][4], const fragments<COUNT> &a,
                                          const unsigned (&meta)[REGISTERS], const lane_starts &starts) {
-    unroll<0, COUNT + RUN - 1>([&](auto step) {
-        constexpr int S = step, LINE = SPARSE_ROW_FIRST[0] + S;
-        unroll<0, PRODUCTS>([&](auto product) {
-            constexpr int K = product;
-            const STORED *const from = starts.of[LINE / 8][K] + LINE % 8 * PITCH;
-            if constexpr (2 * K + 1 < HALVES) {
-                window_words<4> b;
-                b.load(from);
-                add_window<K, S>(sum, a, b, meta[K / 2]);
-            } else {
-                window_words<2> b;
-                b.load(from);
-                add_window<K, S>(sum, a, b, meta[REGISTERS - 1]);
-            }
-        });
-    });
+#pragma unroll
+    for (int s = 0; s < COUNT + RUN - 1; s++) {
+        const int line = SPARSE_ROW_FIRST[0] + s;
+#pragma unroll
+        for (int k = 0; k < HALVES / 2; k++) {
+            window_words<4> b;
+            b.load(starts.of[line / 8][k] + line % 8 * PITCH);
+            add_window(sum, a, b, meta[k / 2], k, s);
+        }
+        if constexpr (HALVES % 2) {
+            window_words<2> b;
+            b.load(starts.of[line / 8][PRODUCTS - 1] + line % 8 * PITCH);
+            add_window(sum, a, b, meta[REGISTERS - 1], PRODUCTS - 1, s);
+        }
+    }
 }
 
 // The index in a row of the ring of a point of the window.

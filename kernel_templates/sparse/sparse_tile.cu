@@ -29,6 +29,7 @@
 //
 // 16 words (halves 4 and 12: 8 words) are left out after 8 rows, so that lanes of rows 8 apart are
 // in different banks; ADJACENT needs no padding.
+#include "device/unroll.cuh"
 #include "sparse/rows.cuh"
 
 constexpr int PLANES = Z_LOW + Z_HIGH + 1, AHEAD = STAGES - PLANES;
@@ -65,21 +66,21 @@ struct lane_start {
 template <int LINE, int COUNT>
 __device__ __forceinline__ void add_rows(float (&sum)[RUN][4], const fragments<COUNT> &a,
                                          const unsigned (&meta)[REGISTERS], const lane_start &start) {
-    unroll<0, COUNT + RUN - 1>([&](auto step) {
-        constexpr int S = step, AT = (LINE + S) / 8 * GROUP_STRIDE + (LINE + S) % 8 * COLUMNS;
-        unroll<0, PRODUCTS>([&](auto product) {
-            constexpr int K = product, FROM = AT + 8 * K * POINTS_OF_WORD;
-            if constexpr (2 * K + 1 < HALVES) {
-                window_words<4> b;
-                b.load(start.whole + FROM);
-                add_window<K, S>(sum, a, b, meta[K / 2]);
-            } else {
-                window_words<2> b;
-                b.load(start.half + FROM);
-                add_window<K, S>(sum, a, b, meta[REGISTERS - 1]);
-            }
-        });
-    });
+#pragma unroll
+    for (int s = 0; s < COUNT + RUN - 1; s++) {
+        const int at = (LINE + s) / 8 * GROUP_STRIDE + (LINE + s) % 8 * COLUMNS;
+#pragma unroll
+        for (int k = 0; k < HALVES / 2; k++) {
+            window_words<4> b;
+            b.load(start.whole + at + 8 * k * POINTS_OF_WORD);
+            add_window(sum, a, b, meta[k / 2], k, s);
+        }
+        if constexpr (HALVES % 2) {
+            window_words<2> b;
+            b.load(start.half + at + 8 * (PRODUCTS - 1) * POINTS_OF_WORD);
+            add_window(sum, a, b, meta[REGISTERS - 1], PRODUCTS - 1, s);
+        }
+    }
 }
 
 constexpr int rows_before(int plane) { return plane ? rows_before(plane - 1) + SPARSE_ROW_COUNT[plane - 1] : 0; }
