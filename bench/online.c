@@ -46,6 +46,7 @@ typedef struct contest {
     stn_problem problem;
     size_t points;
     void *in, *out, *other, *workspace, *sums;
+    stn_kernel_set kernels;
     stn_kernel *compare;
     stn_plan *search, *fixed; /* fixed: the best candidate of the search, with `workspace` */
     int units;
@@ -73,7 +74,7 @@ static stn_status find_best(contest *c, double seconds, stn_error *error) {
     const stn_ranked *best = &c->search->ranking[0];
     stn_plan_take(c->search, best);
     if (!(best->measured > 0)) return stn_fail(error, STN_ERROR_UNSUPPORTED, "nothing could be measured");
-    STN_TRY(stn_plan_build(c->search, c->problem.steps, best->strategy, &best->candidate, &c->fixed, error));
+    STN_TRY(stn_plan_build(c->search, c->problem.steps, best->strategy, &best->candidate, NULL, &c->fixed, error));
     return c->fixed->workspace_size
                ? stn_memory_alloc(c->machine->context, c->fixed->workspace_size, &c->workspace, error)
                : STN_OK;
@@ -194,12 +195,14 @@ static stn_status open_contest(contest *c, stn_stencil **stencil, stn_error *err
     STN_TRY(stn_memory_alloc(context, bytes, &c->out, error));
     STN_TRY(stn_memory_alloc(context, bytes, &c->other, error));
     STN_TRY(stn_memory_alloc(context, TUNE_SUMS, &c->sums, error));
-    STN_TRY(tune_kernel(context, c->what->dtype, "tune_compare", &c->compare, error));
+    c->kernels.context = context;
+    STN_TRY(tune_kernel(&c->kernels, c->what->dtype, "tune_compare", &c->compare, error));
     return bench_fill(c->machine, c->in, c->points, c->what->dtype, c->what->dtype, error);
 }
 
 static void close_contest(contest *c, stn_stencil *stencil) {
     void *const memory[] = {c->in, c->out, c->other, c->workspace, c->sums};
+    stn_kernel_set_clear(&c->kernels);
     stn_plan_destroy(c->fixed);
     stn_plan_destroy(c->search);
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) stn_memory_free(c->machine->context, memory[i]);

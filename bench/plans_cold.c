@@ -85,7 +85,8 @@ static stn_status time_generic(plans_device *d, const drawn_problem *p, const ch
     STN_TRY_GOTO(status, stn_plan_create(context, &p->r.problem, &options, &like, error), done);
     if (!stn_plan_generic(like, &row) || row.estimate.seconds > MOST_SECONDS) goto done;
     STN_TRY_GOTO(status,
-                 stn_plan_build(like, like->kind->shape(like).steps, row.strategy, &row.candidate, &plan, error), done);
+                 stn_plan_build(like, like->kind->shape(like).steps, row.strategy, &row.candidate, NULL, &plan, error),
+                 done);
     const double planned = bench_now() - begin;
     STN_TRY_GOTO(status, plans_device_workspace(d, plan, error), done);
     STN_TRY_GOTO(status, plans_wait(d, p, plan, 1, &run, error), done);

@@ -257,7 +257,7 @@ static stn_status check(const rig *r, const double *expected, double *off, stn_e
 /* Builds a plan for a number of steps, and its workspace. */
 static stn_status build(rig *r, stn_plan *like, const stn_strategy *strategy, const stn_candidate *candidate,
                         uint64_t steps, stn_error *error) {
-    STN_TRY(stn_plan_build(like, steps, strategy, candidate, &r->plan, error));
+    STN_TRY(stn_plan_build(like, steps, strategy, candidate, NULL, &r->plan, error));
     return r->plan->workspace_size ? stn_memory_alloc(r->context, r->plan->workspace_size, &r->workspace, error)
                                    : STN_OK;
 }

@@ -610,7 +610,8 @@ STN_API const char *stn_plan_strategy(const stn_plan *plan); /* owned by the pla
 STN_API double stn_plan_predicted_seconds(const stn_plan *plan);
 
 /* The kernels of a plan, for inspection (`stentor compile --keep`). Pointers are owned by the plan.
- * Unknown members (registers without a device, PTX of a stored kernel) are 0 or NULL. */
+ * Unknown members (registers without a device, PTX of a stored kernel) are 0 or NULL. After new
+ * weights, kernels of the former weights may be among them. */
 typedef struct stn_kernel_info {
     const char *name;   /* name of the template, such as "direct_tile" */
     const char *params; /* the rendered params.cuh */

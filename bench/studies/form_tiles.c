@@ -68,8 +68,8 @@ static void build(void *user, int64_t begin, int64_t end) {
             if (stn_text_take(&text, &name, NULL) == STN_OK && strstr(name, forms[i].words)) {
                 snprintf(f->name, sizeof f->name, "%s", name);
                 f->predicted = entry->estimate.seconds;
-                f->status =
-                    stn_plan_build(like, all->problem.steps, entry->strategy, &entry->candidate, &f->plan, &f->why);
+                f->status = stn_plan_build(like, all->problem.steps, entry->strategy, &entry->candidate, NULL, &f->plan,
+                                           &f->why);
             }
             stn_text_free(name);
         }

@@ -62,8 +62,8 @@ static void build(void *user, int64_t begin, int64_t end) {
         const stn_candidate *candidate = candidate_of(all->like, form_of((int)i), &shape);
         if (!candidate || !all->wanted[i % ROWS]) continue;
         f->useful = shape.pass[0].useful;
-        f->status =
-            stn_plan_build(all->like, all->problem.steps, all->like->ranking[0].strategy, candidate, &f->plan, &f->why);
+        f->status = stn_plan_build(all->like, all->problem.steps, all->like->ranking[0].strategy, candidate, NULL,
+                                   &f->plan, &f->why);
     }
 }
 

@@ -102,7 +102,7 @@ static stn_status show_kernels(const compile_settings *settings, stn_context *co
         STN_TRY_GOTO(status, stn_plan_kernel(plan, i, &info, error), done);
         if (settings->keep)
             STN_TRY_GOTO(status, keep_kernel(settings->keep, &info, same_name_before(plan, i, info.name), error), done);
-        const double seconds = plan->kernels[i]->seconds; /* 0: loaded from the cache */
+        const double seconds = plan->kernels->list[i]->seconds; /* 0: loaded from the cache */
         json ? json_kernel(&info, seconds, &text) : print_kernel(&info, seconds, &text);
     }
     if (json) {

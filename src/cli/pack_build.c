@@ -112,7 +112,7 @@ static stn_status add_generic(stn_context *context, stn_error *error) {
         options.estimate_only = 1;
         status = stn_plan_create(context, &problem, &options, &plan, error);
         if (status == STN_OK && stn_plan_generic(plan, &row))
-            status = stn_plan_build(plan, 1, row.strategy, &row.candidate, &any, error);
+            status = stn_plan_build(plan, 1, row.strategy, &row.candidate, NULL, &any, error);
         stn_plan_destroy(any);
         stn_plan_destroy(plan);
     }

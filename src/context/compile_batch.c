@@ -11,76 +11,15 @@
 #include "context/compile_cost.h"
 #include "context/context.h"
 
-struct stn_compile_batch {
-    stn_context *context;
-    pthread_t thread;        /* the one that records it */
-    stn_compile_batch *next; /* in the context's list */
-    stn_missing_kernel missing[STN_COMPILE_BATCH_MAX];
-    size_t count;
-    const stn_compile_batch_calls *calls; /* set with the first kernel */
-    atomic_bool cancel;                   /* a thread has cancelled it, or a kernel has failed */
-    atomic_flag failure_taken;            /* by the first kernel that failed */
-    stn_error failure;
-};
-
-/* ---- recording ------------------------------------------------------------------------------- */
-
-stn_compile_batch *stn_compile_batch_begin(stn_context *context) {
+stn_compile_batch *stn_compile_batch_create(stn_context *context) {
     stn_compile_batch *batch = calloc(1, sizeof *batch);
-    if (!batch) return NULL;
-    batch->context = context;
-    batch->thread = pthread_self();
-    pthread_mutex_lock(&context->lock);
-    batch->next = context->batches;
-    context->batches = batch;
-    pthread_mutex_unlock(&context->lock);
+    if (batch) batch->context = context;
     return batch;
-}
-
-stn_compile_batch *stn_compile_batch_current(stn_context *context) {
-    pthread_mutex_lock(&context->lock);
-    stn_compile_batch *each = context->batches;
-    while (each && !pthread_equal(each->thread, pthread_self())) each = each->next;
-    pthread_mutex_unlock(&context->lock);
-    return each;
-}
-
-bool stn_compile_batch_misses(stn_context *context) {
-    const stn_compile_batch *current = stn_compile_batch_current(context);
-    return current && current->count > 0;
-}
-
-size_t stn_compile_batch_end(stn_compile_batch *batch) {
-    if (!batch) return 0;
-    stn_context *context = batch->context;
-    pthread_mutex_lock(&context->lock);
-    stn_compile_batch **link = &context->batches;
-    while (*link && *link != batch) link = &(*link)->next;
-    if (*link) *link = batch->next;
-    pthread_mutex_unlock(&context->lock);
-    return batch->count;
-}
-
-size_t stn_compile_batch_count(const stn_compile_batch *batch) { return batch->count; }
-
-void *stn_compile_batch_find(const stn_compile_batch *batch, const char *name, const char *params) {
-    for (size_t i = 0; i < batch->count; i++)
-        if (!strcmp(batch->missing[i].name, name) && !strcmp(batch->missing[i].params, params))
-            return batch->missing[i].placeholder;
-    return NULL;
-}
-
-bool stn_compile_batch_add(stn_compile_batch *batch, const stn_missing_kernel *kernel,
-                           const stn_compile_batch_calls *calls) {
-    if (batch->count == STN_COMPILE_BATCH_MAX) return false;
-    batch->missing[batch->count++] = *kernel;
-    batch->calls = calls;
-    return true;
 }
 
 void stn_compile_batch_free(stn_compile_batch *batch) {
     if (!batch) return;
-    for (size_t i = 0; i < batch->count; i++) batch->calls->free_placeholder(batch->missing[i].placeholder);
+    for (size_t i = 0; i < batch->count; i++) stn_kernel_free(batch->missing[i]);
     free(batch);
 }
 
@@ -89,15 +28,14 @@ void stn_compile_batch_free(stn_compile_batch *batch) {
 double stn_compile_batch_seconds(const stn_compile_batch *batch) {
     double seconds[STN_COMPILE_BATCH_MAX];
     for (size_t i = 0; i < batch->count; i++)
-        seconds[i] = stn_compile_seconds(batch->missing[i].name, batch->missing[i].params);
+        seconds[i] = stn_compile_seconds(batch->missing[i]->name, batch->missing[i]->params);
     return stn_compile_makespan(seconds, batch->count, stn_compile_threads(batch->context));
 }
 
 /* Compiles one kernel; the first failure is kept and cancels the batch. */
-static void compile_or_cancel(stn_compile_batch *batch, const stn_missing_kernel *kernel) {
+static void compile_or_cancel(stn_compile_batch *batch, const stn_kernel *kernel) {
     stn_error failure = {0};
-    if (atomic_load(&batch->cancel) ||
-        batch->calls->compile(batch->context, kernel->name, kernel->params, &batch->cancel, &failure) == STN_OK)
+    if (atomic_load(&batch->cancel) || stn_kernel_compile(batch->context, kernel, &batch->cancel, &failure) == STN_OK)
         return;
     if (!atomic_flag_test_and_set(&batch->failure_taken)) batch->failure = failure;
     atomic_store(&batch->cancel, true);
@@ -106,17 +44,16 @@ static void compile_or_cancel(stn_compile_batch *batch, const stn_missing_kernel
 /* A kernel of a batch and its predicted compile time. */
 typedef struct timed_kernel {
     stn_compile_batch *batch;
-    const stn_missing_kernel *kernel;
+    const stn_kernel *kernel;
     double seconds;
 } timed_kernel;
 
 static int longest_first(const void *a, const void *b) {
     const timed_kernel *x = a, *y = b;
-    if (x->seconds != y->seconds) return x->seconds < y->seconds ? 1 : -1;
-    return (x->kernel > y->kernel) - (x->kernel < y->kernel);
+    return (x->seconds < y->seconds) - (x->seconds > y->seconds);
 }
 
-static bool is_listed(const timed_kernel *list, size_t count, const stn_missing_kernel *kernel) {
+static bool is_listed(const timed_kernel *list, size_t count, const stn_kernel *kernel) {
     for (size_t i = 0; i < count; i++)
         if (!strcmp(list[i].kernel->name, kernel->name) && !strcmp(list[i].kernel->params, kernel->params)) return true;
     return false;
@@ -137,7 +74,7 @@ void stn_compile_batches_run(stn_context *context, stn_compile_batch *const *bat
     size_t listed = 0;
     for (size_t b = 0; list && b < count; b++)
         for (size_t i = 0; batches[b] && i < batches[b]->count; i++) {
-            const stn_missing_kernel *kernel = &batches[b]->missing[i];
+            const stn_kernel *kernel = batches[b]->missing[i];
             if (!is_listed(list, listed, kernel))
                 list[listed++] = (timed_kernel){batches[b], kernel, stn_compile_seconds(kernel->name, kernel->params)};
         }
@@ -151,57 +88,55 @@ void stn_compile_batches_run(stn_context *context, stn_compile_batch *const *bat
     free(list);
 }
 
-stn_status stn_compile_batch_try(stn_compile_batch *batch, stn_error *error) {
-    stn_compile_batches_run(batch->context, &batch, 1);
+stn_status stn_compile_batch_result(const stn_compile_batch *batch, stn_error *error) {
     if (!atomic_load(&batch->cancel)) return STN_OK;
     return batch->failure.status ? stn_fail(error, batch->failure.status, "%s", batch->failure.message)
                                  : stn_fail(error, STN_ERROR_INTERNAL, "compiling was cancelled");
+}
+
+stn_status stn_compile_batch_try(stn_compile_batch *batch, stn_error *error) {
+    stn_compile_batches_run(batch->context, &batch, 1);
+    return stn_compile_batch_result(batch, error);
 }
 
 void stn_compile_batch_cancel(stn_compile_batch *batch) {
     if (batch) atomic_store(&batch->cancel, true);
 }
 
-bool stn_compile_batch_failed(const stn_compile_batch *batch, stn_error *error) {
-    if (!atomic_load(&batch->cancel)) return false;
-    (void)stn_fail(error, batch->failure.status, "%s", batch->failure.message);
-    return true;
-}
-
 /* ---- in the background ----------------------------------------------------------------------- */
 
 struct stn_background_compile {
-    stn_compile_batch *batch;
     pthread_t thread;
     pid_t owner; /* a forked child has no such thread */
+    size_t count;
+    stn_compile_batch *batches[];
 };
 
 static void *compile_in_background(void *user) {
-    const stn_background_compile *background = user;
-    /* The thread that asks for a kernel that failed gets its error. */
-    (void)stn_compile_batch_try(background->batch, NULL);
+    stn_background_compile *background = user;
+    for (size_t i = 0; i < background->count; i++) {
+        if (!background->batches[i]) continue;
+        /* The thread that asks for a kernel that failed gets its error. */
+        (void)stn_compile_batch_try(background->batches[i], NULL);
+        atomic_store(&background->batches[i]->finished, true);
+    }
     return NULL;
 }
 
-stn_background_compile *stn_compile_batch_start(stn_compile_batch *batch) {
-    stn_background_compile *background = calloc(1, sizeof *background);
+stn_background_compile *stn_background_compile_start(stn_compile_batch *const *batches, size_t count) {
+    stn_background_compile *background = calloc(1, sizeof *background + count * sizeof *batches);
     if (!background) return NULL;
-    background->batch = batch, background->owner = getpid();
+    background->owner = getpid();
+    background->count = count;
+    memcpy(background->batches, batches, count * sizeof *batches);
     if (!stn_thread_start(&background->thread, compile_in_background, background)) return background;
     free(background);
     return NULL;
 }
 
-stn_compile_batch *stn_background_compile_wait(stn_background_compile *background) {
-    if (!background) return NULL;
-    stn_compile_batch *batch = background->batch;
+void stn_background_compile_end(stn_background_compile *background, bool cancel) {
+    if (!background) return;
+    for (size_t i = 0; cancel && i < background->count; i++) stn_compile_batch_cancel(background->batches[i]);
     if (background->owner == getpid()) pthread_join(background->thread, NULL);
     free(background);
-    return batch;
-}
-
-void stn_background_compile_end(stn_background_compile *background) {
-    if (!background) return;
-    stn_compile_batch_cancel(background->batch);
-    stn_compile_batch_free(stn_background_compile_wait(background));
 }

@@ -24,9 +24,7 @@ struct stn_context {
     stn_templates templates;
     stn_cache *cache;
     stn_memo *kernels;
-    struct stn_kernel_scope *scopes;   /* that threads are in now: kernel.h */
-    struct stn_compile_batch *batches; /* that threads record now: compile_batch.h */
-    /* Guards compiler, cuFFT, cuBLAS, pool, copy bandwidth, batches, scopes, kernels and wisdom. */
+    /* Guards compiler, cuFFT, cuBLAS, pool, copy bandwidth, kernels and wisdom. */
     pthread_mutex_t lock;
     pthread_mutex_t tuning; /* held while candidates are measured: one thread at a time */
     stn_compiler *compiler;

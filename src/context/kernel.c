@@ -21,15 +21,15 @@
 #include "base/arith.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "context/compile_batch.h"
 #include "context/context.h"
 
 typedef struct request {
     stn_context *context;
     const char *name, *params;
-    stn_key source; /* the source key */
-    double seconds; /* of compiling; 0: it was stored */
-    /* The kernel was added to a compile batch, and this is returned in its place. */
+    stn_key source;           /* the source key */
+    double seconds;           /* of compiling; 0: it was stored */
+    stn_compile_batch *batch; /* that lists a missing kernel; NULL: it is compiled now */
+    /* The kernel was added to the batch, and this is returned in its place. */
     stn_kernel *placeholder;
     bool only_compile; /* the compiled kernel is loaded later */
     const atomic_bool *cancel;
@@ -134,11 +134,19 @@ static stn_status load_compiled(stn_context *context, stn_kernel *kernel, stn_er
     return status;
 }
 
+/* A kernel without code; NULL when out of memory. */
+static stn_kernel *new_kernel(const request *want) {
+    stn_kernel *made = calloc(1, sizeof *made);
+    if (made && (made->name = strdup(want->name)) && (made->params = strdup(want->params))) return made;
+    stn_kernel_free(made);
+    return NULL;
+}
+
 /* Makes a kernel from an entry and clears the entry. */
 static stn_status use_entry(const request *want, bool loads, stn_entry *entry, stn_kernel **kernel, stn_error *error) {
-    stn_kernel *made = calloc(1, sizeof *made);
+    stn_kernel *made = new_kernel(want);
     stn_status status = STN_OK;
-    if (!made || !(made->name = strdup(want->name)) || !(made->params = strdup(want->params)))
+    if (!made)
         status = stn_fail_memory(error, "a kernel", sizeof *made);
     else {
         made->ptx = entry->ptx;
@@ -291,29 +299,21 @@ static stn_status find_stored(const request *want, stn_kernel **kernel, stn_erro
     return use_found(want, found, &key, &entry, kernel, error);
 }
 
-static void free_placeholder(void *kernel) { stn_kernel_free(kernel); }
-
-static stn_status compile_listed(stn_context *context, const char *name, const char *params, const atomic_bool *cancel,
-                                 stn_error *error);
-static const stn_compile_batch_calls batch_calls = {compile_listed, free_placeholder};
-
-/* Adds the kernel to the batch; true where a placeholder takes its place. When out of memory, or
- * where the batch is full, the kernel is compiled now. */
-static bool add_missing(stn_compile_batch *batch, request *want) {
-    want->placeholder = stn_compile_batch_find(batch, want->name, want->params);
-    if (want->placeholder) return true;
-    stn_kernel *made = calloc(1, sizeof *made);
-    if (made && (made->name = strdup(want->name)) && (made->params = strdup(want->params)) &&
-        stn_compile_batch_add(batch, &(stn_missing_kernel){made->name, made->params, made}, &batch_calls))
-        want->placeholder = made;
-    else
-        stn_kernel_free(made);
-    return want->placeholder != NULL;
+/* Adds the kernel to the batch, if there is one; true where a placeholder takes its place. When out
+ * of memory, or where the batch is full, the kernel is compiled now. */
+static bool add_missing(request *want) {
+    stn_compile_batch *batch = want->batch;
+    for (size_t i = 0; batch && i < batch->count && !want->placeholder; i++)
+        if (!strcmp(batch->missing[i]->name, want->name) && !strcmp(batch->missing[i]->params, want->params))
+            want->placeholder = batch->missing[i];
+    if (!batch || want->placeholder || batch->count == STN_COMPILE_BATCH_MAX) return want->placeholder;
+    want->placeholder = new_kernel(want);
+    if (want->placeholder) batch->missing[batch->count++] = want->placeholder;
+    return want->placeholder;
 }
 
 static stn_status make(void *user, const stn_key *source, void **value, stn_error *error) {
     request *want = user;
-    stn_compile_batch *batch = stn_compile_batch_current(want->context);
     (void)source; /* equals want->source */
     stn_kernel *kernel = NULL;
     stn_compiler *compiler;
@@ -321,10 +321,10 @@ static stn_status make(void *user, const stn_key *source, void **value, stn_erro
     if (!kernel) {
         stn_error missing = {0};
         const bool located = *stn_context_compiler_identity(want->context);
-        if (batch && located && add_missing(batch, want)) /* the thread that compiles opens it */
+        if (located && add_missing(want)) /* the thread that compiles opens it */
             return stn_fail(error, STN_ERROR_INTERNAL, recorded);
         stn_status status = stn_context_compiler(want->context, &compiler, &missing);
-        if (status == STN_OK && batch && add_missing(batch, want)) return stn_fail(error, STN_ERROR_INTERNAL, recorded);
+        if (status == STN_OK && add_missing(want)) return stn_fail(error, STN_ERROR_INTERNAL, recorded);
         if (status == STN_OK)
             STN_TRY(compile_once(want, compiler, &kernel, error));
         else if (status != STN_ERROR_NO_COMPILER)
@@ -348,8 +348,7 @@ static stn_status get(request *want, void **value, bool *hit, stn_error *error) 
     stn_status status;
     stn_error why;
     STN_TRY(make_key(want, want->context->machine.sm, NULL, &want->source, error));
-    stn_compile_batch *batch = stn_compile_batch_current(want->context);
-    if (batch && stn_memo_is_making(want->context->kernels, &want->source) && add_missing(batch, want))
+    if (want->batch && stn_memo_is_making(want->context->kernels, &want->source) && add_missing(want))
         return STN_OK; /* another thread compiles it, and recording a batch does not wait */
     /* Again where the thread that this one waited for only recorded the kernel or was cancelled. */
     do {
@@ -359,12 +358,10 @@ static stn_status get(request *want, void **value, bool *hit, stn_error *error) 
     return status == STN_OK || want->placeholder ? STN_OK : stn_fail(error, status, "%s", why.message);
 }
 
-/* Compiles the kernel, if it is stored nowhere, without loading it: stn_kernel_get does that. So it
- * may be called from a background thread, where loading a module would end a stream capture of the
- * caller. It fails soon after *cancel becomes true. */
-static stn_status compile_listed(stn_context *context, const char *name, const char *params, const atomic_bool *cancel,
-                                 stn_error *error) {
-    request want = {.context = context, .name = name, .params = params, .only_compile = true, .cancel = cancel};
+stn_status stn_kernel_compile(stn_context *context, const stn_kernel *missing, const atomic_bool *cancel,
+                              stn_error *error) {
+    request want = {
+        .context = context, .name = missing->name, .params = missing->params, .only_compile = true, .cancel = cancel};
     void *value = NULL;
     bool hit = false;
     STN_TRY(get(&want, &value, &hit, error));
@@ -374,52 +371,36 @@ static stn_status compile_listed(stn_context *context, const char *name, const c
     return STN_OK;
 }
 
-/* ---- holders --------------------------------------------------------------------------------- */
+/* ---- sets ------------------------------------------------------------------------------------ */
 
 /* Kernels that nobody holds. A soak on a GPU grew by 0.26 MB of memory a plan: 256 take some 67 MB
  * or less. When there are KEPT_MOST, all but KEPT_LEAST are unloaded: the wait for the
  * device is rare, and the kernels of a few compile batches stay. */
 enum { KEPT_MOST = 256, KEPT_LEAST = 192 };
 
-void stn_kernel_scope_begin(stn_context *context, stn_kernel_scope *scope, stn_held_kernels *holder) {
-    scope->holder = holder;
-    scope->thread = pthread_self();
-    pthread_mutex_lock(&context->lock);
-    scope->next = context->scopes;
-    context->scopes = scope;
-    pthread_mutex_unlock(&context->lock);
-}
-
-void stn_kernel_scope_end(stn_context *context, const stn_kernel_scope *scope) {
-    pthread_mutex_lock(&context->lock);
-    stn_kernel_scope **link = &context->scopes;
-    while (*link != scope) link = &(*link)->next;
-    *link = scope->next;
-    pthread_mutex_unlock(&context->lock);
-}
-
-/* Gives a hold of the kernel to the thread's scope. Without a scope, or memory to list it, the
- * kernel stays held. */
-static void give_hold(stn_context *context, stn_kernel *kernel) {
-    pthread_mutex_lock(&context->lock);
-    const stn_kernel_scope *scope = context->scopes;
-    while (scope && !pthread_equal(scope->thread, pthread_self())) scope = scope->next;
-    pthread_mutex_unlock(&context->lock);
-    stn_held_kernels *held = scope ? scope->holder : NULL;
-    if (held && held->count == held->capacity) {
-        const size_t capacity = 2 * held->capacity + 4;
-        stn_kernel **list = realloc(held->list, capacity * sizeof *list);
+/* Gives a hold of the kernel to the set, which keeps one. Without memory to list it, the kernel
+ * stays held. */
+static void hold(stn_kernel_set *set, stn_kernel *kernel) {
+    for (size_t i = 0; i < set->count; i++)
+        if (set->list[i] == kernel) {
+            stn_memo_release(set->context->kernels, kernel);
+            return;
+        }
+    if (set->count == set->capacity) {
+        const size_t capacity = 2 * set->capacity + 4;
+        stn_kernel **list = realloc(set->list, capacity * sizeof *list);
         if (!list) return;
-        held->list = list;
-        held->capacity = capacity;
+        set->list = list;
+        set->capacity = capacity;
     }
-    if (held) held->list[held->count++] = kernel;
+    set->list[set->count++] = kernel;
 }
 
-void stn_held_kernels_release(stn_context *context, stn_held_kernels *held) {
-    for (size_t i = 0; i < held->count; i++) stn_memo_release(context->kernels, held->list[i]);
-    free(held->list);
-    *held = (stn_held_kernels){0};
+void stn_kernel_set_clear(stn_kernel_set *set) {
+    for (size_t i = 0; i < set->count; i++) stn_memo_release(set->context->kernels, set->list[i]);
+    free(set->list);
+    set->list = NULL;
+    set->count = set->capacity = 0;
 }
 
 /* Called where a kernel has just been loaded, which a stream capture does not allow either. */
@@ -430,12 +411,13 @@ static void unload_some(stn_context *context) {
 
 /* ---- public ---------------------------------------------------------------------------------- */
 
-stn_status stn_kernel_get(stn_context *context, const char *name, const char *params, stn_kernel **kernel,
+stn_status stn_kernel_get(stn_kernel_set *set, const char *name, const char *params, stn_kernel **kernel,
                           stn_error *error) {
+    stn_context *context = set->context;
     *kernel = NULL;
     if (!context->machine.is_device)
         return stn_fail(error, STN_ERROR_INTERNAL, "the kernel %s was asked for on the host: please report this", name);
-    request want = {.context = context, .name = name, .params = params};
+    request want = {.context = context, .name = name, .params = params, .batch = set->batch};
     void *value = NULL;
     bool hit = false;
     STN_TRY(get(&want, &value, &hit, error));
@@ -443,7 +425,7 @@ stn_status stn_kernel_get(stn_context *context, const char *name, const char *pa
         *kernel = want.placeholder;
         return STN_OK;
     }
-    give_hold(context, value);
+    hold(set, value);
     STN_TRY(load_compiled(context, value, error));
     *kernel = value;
     if (hit && !atomic_exchange(&(*kernel)->fresh, false))
@@ -458,13 +440,13 @@ int64_t stn_kernel_resident(const stn_kernel *kernel, int multiprocessors, int t
     return multiprocessors * stn_max(stn_module_occupancy(kernel->module, threads, shared), 1);
 }
 
-stn_status stn_kernel_make(stn_context *context, const char *name, stn_text *params, size_t shared, stn_kernel **kernel,
+stn_status stn_kernel_make(stn_kernel_set *set, const char *name, stn_text *params, size_t shared, stn_kernel **kernel,
                            stn_error *error) {
     char *text;
     stn_kernel *found = NULL;
     stn_params_int(params, "EXPECTED_SHARED", (int64_t)shared);
     STN_TRY(stn_text_take(params, &text, error));
-    stn_status status = stn_kernel_get(context, name, text, &found, error);
+    stn_status status = stn_kernel_get(set, name, text, &found, error);
     stn_text_free(text);
     if (status == STN_OK && found && found->module && shared)
         status = stn_module_allow_shared(found->module, shared, error);

@@ -105,10 +105,10 @@ static stn_status set_weights(stn_plan *plan, size_t count, const double *weight
     for (size_t i = 0; i < taps; i++) before[i] = plan->task.taps[i].weight;
     stn_status status = stn_task_set_weights(&plan->task, count, weights, error);
     if (status == STN_OK) {
-        status = stn_plan_call_set_weights(plan, error);
+        status = plan->strategy->set_weights(plan, error);
         if (status == STN_OK && plan->repeat) status = set_weights(plan->repeat, count, weights, error);
         if (status != STN_OK && stn_task_set_weights(&plan->task, taps, before, NULL) == STN_OK)
-            stn_plan_call_set_weights(plan, NULL); /* undoes a partial change */
+            plan->strategy->set_weights(plan, NULL); /* undoes a partial change */
     }
     free(before);
     return status;

@@ -234,15 +234,18 @@ static stn_status fail_not_stored(const stn_plan *plan, const stn_error *why, st
 /* Prepares a candidate. The first `prepare` records missing kernels, also of inner plans; they are
  * compiled as one batch (context/compile_batch.h), and the second `prepare` finds them. */
 static stn_status prepare_row(stn_plan *plan, const stn_ranked *row, stn_error *error) {
-    stn_compile_batch *batch = plan->machine.is_device && !plan->inner ? stn_compile_batch_begin(plan->context) : NULL;
+    const stn_strategy *strategy = row->strategy;
     stn_plan_take(plan, row);
-    stn_status status = stn_plan_call_prepare(plan, error);
-    if (stn_compile_batch_end(batch)) {
+    if (!plan->machine.is_device || plan->inner) return strategy->prepare(plan, error);
+    stn_compile_batch *batch = plan->kernels->batch = stn_compile_batch_create(plan->context);
+    stn_status status = strategy->prepare(plan, error);
+    plan->kernels->batch = NULL;
+    if (batch && batch->count) {
         const size_t workspace = plan->workspace_size;
         stn_plan_unprepare(plan);
         if (status == STN_OK && plan->first_result && plan->first_result(plan, batch, workspace)) return STN_OK;
         (void)stn_compile_batch_try(batch, NULL);
-        status = stn_plan_call_prepare(plan, error);
+        status = strategy->prepare(plan, error);
     }
     stn_compile_batch_free(batch);
     return status;

@@ -25,14 +25,16 @@ bool stn_first_result_begin(stn_plan *plan, stn_compile_batch *batch, size_t wor
                       row.estimate.seconds + GENERIC_COMPILE_SECONDS < stn_compile_batch_seconds(batch);
     struct stn_first *first = pays ? calloc(1, sizeof *first) : NULL;
     if (!first) return false;
-    first->background = stn_compile_batch_start(batch);
+    first->background = stn_background_compile_start(&batch, 1);
     if (first->background)
-        (void)stn_plan_build(plan, plan->kind->shape(plan).steps, row.strategy, &row.candidate, &first->generic, NULL);
+        (void)stn_plan_build(plan, plan->kind->shape(plan).steps, row.strategy, &row.candidate, NULL, &first->generic,
+                             NULL);
     if (!first->generic) {
-        (void)stn_background_compile_wait(first->background);
+        stn_background_compile_end(first->background, false);
         free(first);
         return false;
     }
+    first->batch = batch;
     first->workspace = first->generic->workspace_size > workspace ? first->generic->workspace_size : workspace;
     plan->workspace_size = first->workspace;
     pthread_mutex_init(&first->lock, NULL);
@@ -43,7 +45,7 @@ bool stn_first_result_begin(stn_plan *plan, stn_compile_batch *batch, size_t wor
 /* Waits for the background compile and prepares the plan; called with the lock held. */
 static void make_ready(stn_plan *plan) {
     struct stn_first *first = plan->first;
-    stn_compile_batch_free(stn_background_compile_wait(first->background));
+    stn_background_compile_end(first->background, false);
     first->background = NULL;
     stn_status status = stn_plan_prepare(plan, &first->failed);
     if (status == STN_OK && plan->workspace_size > first->workspace)

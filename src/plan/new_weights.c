@@ -34,7 +34,7 @@ static stn_status choose_once(stn_plan *plan, const char *name, stn_error *error
     const stn_plan_options options = {
         .strategy = name, .mode = STN_MODE_ESTIMATE, .deterministic = plan->deterministic};
     plan->strategy = NULL;
-    plan->ranked = plan->nskips = plan->nkernels = 0;
+    plan->ranked = plan->nskips = 0;
     plan->chosen = STN_CHOSEN_BY_ESTIMATE;
     plan->workspace_size = 0;
     stn_status status = stn_plan_choose(plan, &options, error);
@@ -90,7 +90,8 @@ static stn_status choose_again(stn_plan *plan, size_t count, const double *weigh
                        .deterministic = old->deterministic,
                        .cold = old->cold};
     snprintf(plan->again, sizeof plan->again, "%s: %s", old->strategy->name, why);
-    stn_status status = stn_task_copy(&old->task, &plan->task, error);
+    stn_status status = stn_plan_make_kernels(plan, error);
+    if (status == STN_OK) status = stn_task_copy(&old->task, &plan->task, error);
     if (status == STN_OK) status = stn_task_set_weights(&plan->task, count, weights, error);
     if (status == STN_OK) status = choose_any(plan, old->workspace_size, error);
     if (status == STN_OK && (status = finish(plan, error)) != STN_OK) drop_choice(plan);
@@ -98,6 +99,7 @@ static stn_status choose_again(stn_plan *plan, size_t count, const double *weigh
         stn_plan_destroy(old);
     else {
         stn_task_clear(&plan->task);
+        free(plan->kernels);
         *plan = *old;
         free(old);
     }

@@ -62,6 +62,7 @@ stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void 
     plan->deterministic = options.deterministic != 0;
 
     stn_status status;
+    STN_TRY_GOTO(status, stn_plan_make_kernels(plan, error), failed);
     STN_TRY_GOTO(status, kind->make(plan, work, error), failed);
     plan->named_strategy = named;
     plan->may_be_chunked = true;

@@ -9,7 +9,6 @@
 #include "context/kernel.h"
 #include "plan/kind.h"
 
-#define STN_PLAN_KERNELS 16
 #define STN_PLAN_RANKING 64
 
 /* A row of the ranking: a candidate of a strategy, or a strategy that does not apply. */
@@ -38,13 +37,12 @@ typedef struct stn_skip {
     char because[200]; /* the first candidate's error message */
 } stn_skip;
 
-struct stn_kernel;
-
 /* State of options.first_result: the generic kernel runs while the chosen kernels are compiled. */
 struct stn_first {
     /* Owned until the plan is destroyed: a thread may be running it. */
     stn_plan *generic;
-    stn_background_compile *background; /* compiles the plan's kernels; NULL once it has ended */
+    stn_compile_batch *batch;           /* owned: the plan's missing kernels */
+    stn_background_compile *background; /* compiles them; NULL once it has ended */
     size_t workspace;                   /* bytes; enough for both plans */
     pthread_mutex_t lock;
     bool served; /* a whole execution was enqueued */
@@ -69,7 +67,7 @@ struct stn_plan {
         const stn_strategy *named_strategy; /* the strategy that the caller named; NULL: any */
         /* The caller brings the workspace with each execution. */
         bool caller_workspace;
-        /* A part of another plan, which also compiles its kernels. */
+        /* A part of another plan, which owns the set of its kernels and compiles them. */
         bool inner;
         bool may_be_chunked; /* a long run may be split into chunks (strategies/chunked.c) */
         bool deterministic;  /* chosen by estimate alone */
@@ -96,10 +94,9 @@ struct stn_plan {
     struct { /* the resources */
         /* The strategy's own, freed with free() after its release(). */
         void *state;
-        /* Borrowed from the context, for stn_plan_kernel. */
-        struct stn_kernel *kernels[STN_PLAN_KERNELS];
-        size_t nkernels;
-        stn_held_kernels held; /* all kernels that the plan may launch */
+        /* All kernels that the plan has asked for, those of inner plans included. Owned by the
+         * outermost plan; NULL in a plan that is never prepared. */
+        stn_kernel_set *kernels;
         size_t workspace_size;
         void *workspace;         /* owned; NULL where none is needed or the caller brings it */
         struct stn_first *first; /* owned; NULL: the plan itself runs */
@@ -112,11 +109,6 @@ struct stn_plan {
 };
 /* The address of the work, as a kind's `adopt` takes it. */
 static inline const void *stn_plan_work(const stn_plan *plan) { return &plan->task; }
-/* Calls the strategy's `prepare` or `set_weights`; the plan holds the kernels that it gets. */
-stn_status stn_plan_call_prepare(stn_plan *plan, stn_error *error);
-stn_status stn_plan_call_set_weights(stn_plan *plan, stn_error *error);
-/* For a strategy's `prepare`: adds a kernel to plan->kernels, unless it is there already. */
-void stn_plan_list_kernel(stn_plan *plan, struct stn_kernel *kernel);
 /* For kinds of work: makes a plan for `problem`, the struct that the kind's `make` reads. */
 stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void *problem,
                          const stn_plan_options *options, stn_plan **plan, stn_error *error);
@@ -193,14 +185,17 @@ void stn_first_result_describe(const stn_plan *plan, stn_format format, stn_text
 /* ---- build.c
  * Releases what the strategy has prepared, if anything. */
 void stn_plan_unprepare(stn_plan *plan);
-/* A plan for other work on the same context and machine. Nothing is chosen for it yet, and its
- * workspace is the caller's. */
+/* Makes the empty set of a plan that is no inner one. */
+stn_status stn_plan_make_kernels(stn_plan *plan, stn_error *error);
+/* A plan for other work on the same context and machine. Nothing is chosen for it yet, it has no
+ * set of kernels, and its workspace is the caller's. */
 stn_status stn_plan_copy(const stn_plan *like, const stn_kind *kind, const void *work, uint64_t steps, stn_plan **plan,
                          stn_error *error);
 /* A prepared plan for the same work, of `steps` steps, by the given candidate. Its workspace is the
- * caller's. */
+ * caller's. Missing kernels are compiled, or with a batch added to it: where it has some after the
+ * call, the plan can only be destroyed. */
 stn_status stn_plan_build(const stn_plan *like, uint64_t steps, const stn_strategy *strategy,
-                          const stn_candidate *candidate, stn_plan **plan, stn_error *error);
+                          const stn_candidate *candidate, stn_compile_batch *batch, stn_plan **plan, stn_error *error);
 
 /* ---- subplan.c: plans that a strategy makes for parts of its work, such as the transforms inside
  * of a convolution. This is the only way in which one strategy uses another.
@@ -223,8 +218,6 @@ bool stn_subplan_estimate(const stn_task *task, const stn_machine *machine, cons
 bool stn_subplan_estimate_fft(const stn_fft *fft, const stn_machine *machine, const char *name, stn_estimate *estimate);
 /* For stencils: takes the weights of another task, whose taps have the same offsets. */
 stn_status stn_subplan_set_weights(stn_plan *plan, const stn_task *from, stn_error *error);
-/* Adds the kernels of `plan` to the parent's list. */
-void stn_subplan_list_kernels(stn_plan *parent, const stn_plan *plan);
 
 /* new_weights.c: gives a prepared plan new weights; chooses again where its strategy cannot take
  * them. */

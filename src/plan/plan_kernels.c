@@ -12,16 +12,16 @@ static const stn_plan *current(const stn_plan *plan) {
     return plan && plan->online ? plan->kind->tuner->now(plan) : plan ? stn_first_result_now(plan) : NULL;
 }
 
-size_t stn_plan_kernel_count(const stn_plan *plan) { return plan ? current(plan)->nkernels : 0; }
+size_t stn_plan_kernel_count(const stn_plan *plan) { return plan ? current(plan)->kernels->count : 0; }
 
 stn_status stn_plan_kernel(const stn_plan *plan, size_t index, stn_kernel_info *info, stn_error *error) {
     if (!plan || !info)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_plan_kernel needs a plan and a place for the answer");
     plan = current(plan);
-    if (index >= plan->nkernels)
+    if (index >= plan->kernels->count)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the plan has %zu kernels, so there is no number %zu",
-                        plan->nkernels, index);
-    const stn_kernel *kernel = plan->kernels[index];
+                        plan->kernels->count, index);
+    const stn_kernel *kernel = plan->kernels->list[index];
     const stn_template *source = stn_templates_kernel(&plan->context->templates, kernel->name);
     *info = (stn_kernel_info){.name = kernel->name,
                               .params = kernel->params,

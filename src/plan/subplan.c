@@ -8,7 +8,12 @@ static stn_status choose_generic(stn_plan *plan, stn_error *error) {
     if (!stn_plan_generic(plan, &row))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "no strategy has a kernel for all problems that serves this one");
     stn_plan_take(plan, &row);
-    return stn_plan_call_prepare(plan, error);
+    return plan->strategy->prepare(plan, error);
+}
+
+static stn_status choose(stn_plan *plan, const char *name, stn_error *error) {
+    STN_TRY(stn_plan_choose(plan, &(stn_plan_options){.strategy = name}, error));
+    return stn_plan_prepare(plan, error);
 }
 
 static stn_status build(const stn_plan *parent, const stn_kind *kind, const void *work, uint64_t steps,
@@ -17,9 +22,9 @@ static stn_status build(const stn_plan *parent, const stn_kind *kind, const void
     *result = NULL;
     STN_TRY(stn_plan_copy(parent, kind, work, steps, &plan, error));
     plan->may_be_chunked = may_be_chunked;
-    stn_status status =
-        generic ? choose_generic(plan, error) : stn_plan_choose(plan, &(stn_plan_options){.strategy = name}, error);
-    if (status == STN_OK && !generic) status = stn_plan_prepare(plan, error);
+    plan->kernels = parent->kernels;
+    plan->inner = true;
+    stn_status status = generic ? choose_generic(plan, error) : choose(plan, name, error);
     if (status == STN_OK)
         *result = plan;
     else
@@ -163,9 +168,5 @@ bool stn_subplan_estimate_fft(const stn_fft *fft, const stn_machine *machine, co
 
 stn_status stn_subplan_set_weights(stn_plan *plan, const stn_task *from, stn_error *error) {
     for (size_t i = 0; i < plan->task.ntaps; i++) plan->task.taps[i].weight = from->taps[i].weight;
-    return stn_plan_call_set_weights(plan, error);
-}
-
-void stn_subplan_list_kernels(stn_plan *parent, const stn_plan *plan) {
-    for (size_t i = 0; i < plan->nkernels; i++) stn_plan_list_kernel(parent, plan->kernels[i]);
+    return plan->strategy->set_weights(plan, error);
 }

@@ -244,7 +244,6 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
         if (i == LATER && (!later_chunks(task, by) || first_serves(task, by))) continue;
         if (i == LAST && !has_last(task, by)) continue;
         STN_TRY(stn_subplan(plan, &own, NULL, &state->chunk[i], error));
-        stn_subplan_list_kernels(plan, state->chunk[i]);
         if (state->chunk[i]->workspace_size > state->inner) state->inner = state->chunk[i]->workspace_size;
     }
     state->inner = (size_t)stn_round_up((int64_t)state->inner, ALIGNMENT);

@@ -207,8 +207,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "strategy block cannot run this transform: %s", reason);
     stn_text params = STN_TEXT_EMPTY;
     params_of(&plan->fft, &state->shape, &params);
-    STN_TRY(stn_kernel_make(plan->context, "fft_block", &params, state->shape.shared, &state->kernel, error));
-    stn_plan_list_kernel(plan, state->kernel);
+    STN_TRY(stn_kernel_make(plan->kernels, "fft_block", &params, state->shape.shared, &state->kernel, error));
     return upload_roots(plan, state, error);
 }
 

@@ -232,10 +232,8 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
         stn_params_int(&params, "ROWS", ROWS);
         stn_params_int(&params, "EXPECTED_HEADER", sizeof(axis_header));
     }
-    STN_TRY(stn_kernel_make(plan->context, kernel_names[state->kernel_kind], &params, state->launch.shared,
-                            &state->kernel, error));
-    stn_plan_list_kernel(plan, state->kernel);
-    return STN_OK;
+    return stn_kernel_make(plan->kernels, kernel_names[state->kernel_kind], &params, state->launch.shared,
+                           &state->kernel, error);
 }
 
 static void release(stn_plan *plan) {

@@ -19,7 +19,8 @@
 typedef struct team_symbol {
     cufft_spectral_range range;
     cufft_spectral_multiply multiply;
-    double *parts; /* owned */
+    stn_kernel_set kernels; /* its kernel */
+    double *parts;          /* owned */
 } team_symbol;
 
 struct team_spectral {
@@ -75,8 +76,8 @@ static stn_status make_factors(const stn_team_plan *plan, team_spectral *s, stn_
         team_symbol *own = &s->member[m];
         if (!team_is_here(team, m) || !own->range.count[1] || !own->range.count[2]) continue;
         if (!team->on_host) {
-            STN_TRY(
-                cufft_spectral_multiply_make(team->member[m].context, &s->task, &own->range, &own->multiply, error));
+            own->kernels.context = team->member[m].context;
+            STN_TRY(cufft_spectral_multiply_make(&own->kernels, &s->task, &own->range, &own->multiply, error));
             continue;
         }
         free(own->parts);
@@ -214,8 +215,9 @@ void team_spectral_destroy(const stn_team_plan *plan, team_spectral *s) {
     if (!s) return;
     for (int m = 0; s->member && m < s->forward->members; m++) {
         free(s->member[m].parts);
-        if (plan->team->member[m].context && !plan->team->on_host)
-            cufft_spectral_multiply_clear(plan->team->member[m].context, &s->member[m].multiply);
+        if (!plan->team->member[m].context || plan->team->on_host) continue;
+        cufft_spectral_multiply_clear(plan->team->member[m].context, &s->member[m].multiply);
+        stn_kernel_set_clear(&s->member[m].kernels);
     }
     for (int m = 0; s->back && m < s->back->members; m++)
         if (s->back->fft->part[m].transposed == s->forward->fft->part[m].transposed)

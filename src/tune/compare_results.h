@@ -8,9 +8,8 @@ enum { TUNE_THREADS = 256, TUNE_BLOCKS = 1024, TUNE_SUMS_EACH = 7 };
 /* Bytes of device memory for the partial sums of one comparison. */
 #define TUNE_SUMS (TUNE_BLOCKS * TUNE_SUMS_EACH * sizeof(double))
 
-/* Makes the kernel tune_fill or tune_compare. No plan holds it: of both, for three dtypes, six at
- * most stay loaded until the context ends. */
-stn_status tune_kernel(stn_context *context, stn_dtype dtype, const char *name, stn_kernel **kernel, stn_error *error);
+/* Makes the kernel tune_fill or tune_compare. */
+stn_status tune_kernel(stn_kernel_set *set, stn_dtype dtype, const char *name, stn_kernel **kernel, stn_error *error);
 unsigned tune_blocks(int64_t elements);
 /* Compares one chunk of TUNE_THREADS elements out of `every` chunks (a power of two; 1: all). */
 typedef struct tune_compared {

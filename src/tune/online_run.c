@@ -61,23 +61,36 @@ static void finish_move(stn_online *o, bool wait) {
 
 /* ---- one unit -------------------------------------------------------------------------------- */
 
+static bool is_compiled(const stn_compile_batch *batch) { return !batch || atomic_load(&batch->finished); }
+
+static void take_compiled(stn_online *o, online_candidate *own) {
+    if (!own->batch || stn_compile_batch_result(own->batch, &own->why) == STN_OK) {
+        tune_online_build(o, own, NULL);
+        return;
+    }
+    own->built = TUNE_FAILED;
+    stn_log(&o->plan->context->logger, STN_LOG_INFO, "a candidate of strategy %s is skipped: %s", own->strategy->name,
+            own->why.message);
+}
+
 static void take_built(stn_online *o) {
+    const bool comparable = is_compiled(o->compare_batch);
+    /* No thread compiles, or no candidate can be checked. */
+    const bool lost = !o->background ||
+                      (comparable && o->compare_batch && stn_compile_batch_result(o->compare_batch, NULL) != STN_OK);
     for (size_t i = 1; i < o->search.count; i++) {
         tune_candidate *candidate = &o->search.candidates[i];
-        const int built = atomic_load(&o->candidates[i].built);
-        if (candidate->state != TUNE_CANDIDATE_WAITING || !atomic_load(&o->comparable)) continue;
-        if (built == TUNE_COMPILED && o->search.known > 0 && !tune_search_wants(&o->search, i))
-            continue;                 /* Not worth the time to load its code and tables. */
-        if (built == TUNE_COMPILED) { /* One for each execution: loading takes a moment. */
-            tune_online_build(o, &o->candidates[i]);
-            return;
-        }
-        if (built == TUNE_BUILT) candidate->state = TUNE_CANDIDATE_READY;
-        if (built == TUNE_FAILED) candidate->state = TUNE_CANDIDATE_OUT;
+        online_candidate *own = &o->candidates[i];
+        if (candidate->state != TUNE_CANDIDATE_WAITING) continue;
+        if (lost || (comparable && own->built == TUNE_FAILED)) candidate->state = TUNE_CANDIDATE_OUT;
+        if (lost || !comparable) continue;
+        if (own->built == TUNE_BUILT) candidate->state = TUNE_CANDIDATE_READY;
+        if (own->built != TUNE_UNBUILT || !is_compiled(own->batch)) continue;
+        /* Is it worth the time to load its code and tables? */
+        if (o->search.known > 0 && !tune_search_wants(&o->search, i)) continue;
+        take_compiled(o, own);
+        return; /* One for each execution: loading takes a moment. */
     }
-    if (!atomic_load(&o->stop)) return;
-    for (size_t i = 1; i < o->search.count; i++) /* The builder thread has stopped. */
-        if (o->search.candidates[i].state == TUNE_CANDIDATE_WAITING) o->search.candidates[i].state = TUNE_CANDIDATE_OUT;
 }
 
 static stn_status run_candidate(const stn_online *o, size_t candidate, const stn_execution *each, stn_error *error) {
@@ -95,7 +108,7 @@ static stn_status run_current(stn_online *o, const stn_execution *each, stn_erro
 static stn_status get_compare(stn_online *o, stn_error *error) {
     if (o->compare) return STN_OK;
     const stn_dtype dtype = o->plan->kind->shape(o->plan).dtype;
-    return tune_kernel(o->plan->context, dtype, "tune_compare", &o->compare, error);
+    return tune_kernel(&o->kernels, dtype, "tune_compare", &o->compare, error);
 }
 
 /* Runs a candidate next to the current one, whose result the caller gets. */

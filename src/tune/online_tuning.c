@@ -102,9 +102,10 @@ static void choose_candidates(stn_online *o) {
 static void release(stn_online *o) {
     for (size_t i = 0; i < o->search.count; i++) {
         stn_plan_destroy(o->candidates[i].plan);
-        stn_compile_batch_free(o->candidates[i].missing_kernels);
+        stn_compile_batch_free(o->candidates[i].batch);
     }
-    stn_compile_batch_free(o->compare_kernel_batch);
+    stn_compile_batch_free(o->compare_batch);
+    stn_kernel_set_clear(&o->kernels);
     stn_timer_destroy(o->took);
     stn_timer_destroy(o->done);
     stn_memory_free(o->plan->context, o->sums);
@@ -133,7 +134,7 @@ static bool fits(const stn_online *o) {
 static bool prepare_first(stn_online *o) {
     o->inner = o->plan->workspace_size;
     if (o->chunks == 1) return true;
-    tune_online_build(o, &o->candidates[0]);
+    tune_online_build(o, &o->candidates[0], NULL);
     return o->candidates[0].plan != NULL;
 }
 
@@ -142,7 +143,7 @@ static bool prepare(stn_online *o) {
     stn_plan *plan = o->plan;
     stn_device *device = plan->context->device;
     if (o->search.count < 2 || !prepare_first(o)) return false;
-    tune_online_collect(o, 1);
+    tune_online_collect(o);
     set_sizes(o);
     if (!fits(o)) return false;
     o->search.compare = 2.0 * (double)o->grid / (double)o->compared.every / plan->machine.copy_bandwidth +
@@ -156,6 +157,7 @@ static stn_online *make(stn_plan *plan) {
     if (!o) return NULL;
     pthread_mutex_init(&o->lock, NULL);
     o->plan = plan;
+    o->kernels.context = plan->context;
     o->owner = getpid();
     return o;
 }
@@ -206,7 +208,7 @@ static void drop_candidate(stn_online *o, size_t candidate, const stn_error *why
     stn_plan_destroy(o->candidates[candidate].plan);
     o->candidates[candidate].plan = NULL;
     o->candidates[candidate].why = *why;
-    atomic_store(&o->candidates[candidate].built, TUNE_FAILED);
+    o->candidates[candidate].built = TUNE_FAILED;
     if (o->search.current != candidate) return;
     o->search.current = 0;
     o->search.candidates[0].state = TUNE_CANDIDATE_CHECKED;
@@ -217,22 +219,19 @@ stn_status tune_online_set_weights(stn_plan *plan, size_t count, const double *w
     tune_online_end(o);
     o->in_flight = false;
     o->left = 0;
-    stn_compile_batch_free(o->compare_kernel_batch); /* It was cancelled. */
-    o->compare_kernel_batch = NULL;
+    stn_compile_batch_free(o->compare_batch); /* It was cancelled. */
+    o->compare_batch = NULL;
     /* Candidates are built from the unit. */
     STN_TRY(stn_task_set_weights(&o->unit->task, count, weights, error));
     for (size_t i = 0; i < o->search.count; i++) {
         online_candidate *candidate = &o->candidates[i];
         stn_error why = {0};
-        if (!candidate->plan) {
-            if (i && atomic_load(&candidate->built) == TUNE_COMPILED) atomic_store(&candidate->built, TUNE_UNBUILT);
-        } else if (plan->kind->set_weights(candidate->plan, count, weights, &why) != STN_OK) {
-            if (i == 0) return stn_fail(error, why.status, "%s", why.message);
-            drop_candidate(o, i, &why);
-        }
+        if (!candidate->plan || plan->kind->set_weights(candidate->plan, count, weights, &why) == STN_OK) continue;
+        if (i == 0) return stn_fail(error, why.status, "%s", why.message);
+        drop_candidate(o, i, &why);
     }
     if (o->search.frozen || o->over) return STN_OK;
-    tune_online_collect(o, 1);
+    tune_online_collect(o);
     tune_online_start(o);
     return STN_OK;
 }
@@ -252,7 +251,7 @@ void tune_online_describe(const stn_plan *plan, stn_format format, stn_text *tex
     size_t tried = 0, failed = 0;
     for (size_t i = o->search.count; i-- > 1;) {
         tried += o->search.candidates[i].count > 0 || o->search.candidates[i].known > 0;
-        if (atomic_load(&o->candidates[i].built) == TUNE_FAILED) failed++, bad = &o->candidates[i];
+        if (o->candidates[i].built == TUNE_FAILED) failed++, bad = &o->candidates[i];
     }
     if (format == STN_JSON) {
         stn_json_key(text, "online");

@@ -32,16 +32,16 @@ typedef struct tune_simulation {
     double chunk_seconds;
 } tune_simulation;
 
-enum { TUNE_UNBUILT, TUNE_COMPILED, TUNE_BUILT, TUNE_FAILED };
+typedef enum tune_built { TUNE_UNBUILT, TUNE_BUILT, TUNE_FAILED } tune_built;
 
 typedef struct online_candidate {
     const stn_strategy *strategy;
     stn_candidate config;
     /* Owned: runs one unit. NULL: not built, or candidate 0 if a unit is the whole run. */
     stn_plan *plan;
-    stn_compile_batch *missing_kernels; /* NULL: none has been asked for */
-    atomic_int built;
-    stn_error why; /* The reason of a failure; written before `built`. */
+    stn_compile_batch *batch; /* owned: its missing kernels */
+    tune_built built;
+    stn_error why; /* the reason of a failure */
 } online_candidate;
 
 typedef struct stn_online {
@@ -52,11 +52,11 @@ typedef struct stn_online {
     tune_search search;
     online_candidate candidates[TUNE_CANDIDATES];
     pthread_mutex_t lock; /* held during executions */
-    pthread_t builder;    /* Compiles; device work is done by executions. */
-    bool has_builder;
-    atomic_bool stop, comparable; /* comparable: the comparison kernel is compiled. */
-    stn_compile_batch *compare_kernel_batch;
+    /* Compiles; device work is done by executions. NULL: no thread could be started. */
+    stn_background_compile *background;
+    stn_compile_batch *compare_batch; /* owned: the comparison kernel, if it was missing */
     pid_t owner;
+    stn_kernel_set kernels; /* the comparison kernel */
     stn_kernel *compare;
     void *sums;
     /* Timers of the move in flight; done: of a whole check, trusted run and comparison included. */
@@ -71,16 +71,16 @@ typedef struct stn_online {
 } stn_online;
 
 /* ---- online_build.c
- * Collects the kernels that each candidate from index `from` on lacks, and the workspace it needs;
- * builds those that lack none. */
-void tune_online_collect(stn_online *o, size_t from);
+ * Builds the candidates that lack no kernels, collects the kernels that the others lack, and the
+ * workspace of all. */
+void tune_online_collect(stn_online *o);
 /* Starts the compiling thread; halt: cancels what has not started; end: halts and joins it. */
 void tune_online_start(stn_online *o);
 void tune_online_halt(stn_online *o);
 void tune_online_end(stn_online *o);
-/* Builds a candidate whose kernels are compiled, during an execution; candidate->why has a
- * failure. */
-void tune_online_build(stn_online *o, online_candidate *candidate);
+/* Builds a candidate; candidate->why has a failure. With a batch, missing kernels are added to it,
+ * and the candidate stays unbuilt where there are some. */
+void tune_online_build(stn_online *o, online_candidate *candidate, stn_compile_batch *batch);
 
 /* ---- online_tuning.c and online_run.c: as in stn_tuner (plan/plan.h) */
 void tune_online_open(stn_plan *plan, const char *strategy, double executions);

@@ -104,11 +104,8 @@ static void build_or_collect_some(void *user, int64_t begin, int64_t end) {
     const trial_range *part = user;
     session *s = part->s;
     for (int64_t i = (int64_t)part->first + begin; i < (int64_t)part->first + end; i++) {
-        stn_compile_batch *batch = s->batches[i] = stn_compile_batch_begin(s->plan->context);
-        tune_trial_build(s->stage.plan, &s->trials[i]);
-        if (!stn_compile_batch_end(batch)) continue;
-        tune_trial_clear(&s->trials[i]); /* It was built with placeholders of kernels. */
-        s->trials[i].state = TUNE_NEW;
+        s->batches[i] = stn_compile_batch_create(s->plan->context);
+        tune_trial_build(s->stage.plan, s->batches[i], &s->trials[i]);
     }
 }
 
@@ -118,12 +115,12 @@ static void build_some(void *user, int64_t begin, int64_t end) {
     session *s = part->s;
     for (int64_t i = (int64_t)part->first + begin; i < (int64_t)part->first + end; i++) {
         tune_trial *trial = &s->trials[i];
-        if (!s->batches[i] || !stn_compile_batch_count(s->batches[i])) continue;
+        if (!s->batches[i] || !s->batches[i]->count) continue;
         trial->why = (stn_error){0};
-        if (stn_compile_batch_failed(s->batches[i], &trial->why))
+        if (stn_compile_batch_result(s->batches[i], &trial->why) != STN_OK)
             trial->state = TUNE_SKIPPED;
         else
-            tune_trial_build(s->stage.plan, trial);
+            tune_trial_build(s->stage.plan, NULL, trial);
     }
 }
 

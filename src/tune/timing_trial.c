@@ -93,8 +93,8 @@ static stn_status open_stage(tune_stage *stage, stn_error *error) {
     stn_context *context = stage->context;
     STN_TRY(rescale(stage, error));
     STN_TRY(find_reference(stage, error));
-    STN_TRY(tune_kernel(context, stage->shape.dtype, "tune_fill", &stage->fill, error));
-    STN_TRY(tune_kernel(context, stage->shape.dtype, "tune_compare", &stage->compare, error));
+    STN_TRY(tune_kernel(&stage->kernels, stage->shape.dtype, "tune_fill", &stage->fill, error));
+    STN_TRY(tune_kernel(&stage->kernels, stage->shape.dtype, "tune_compare", &stage->compare, error));
     STN_TRY(stn_timer_create(context->device, &stage->timer, error));
     STN_TRY(stn_memory_alloc(context, TUNE_SUMS, &stage->sums, error));
     STN_TRY(open_array(stage, stage->shape.out_numbers, 0, &stage->out, error));
@@ -106,7 +106,8 @@ static stn_status open_stage(tune_stage *stage, stn_error *error) {
 }
 
 stn_status tune_stage_open(const stn_plan *plan, tune_stage *stage, stn_error *error) {
-    *stage = (tune_stage){.context = plan->context, .plan = plan, .shape = plan->kind->shape(plan)};
+    *stage = (tune_stage){
+        .context = plan->context, .plan = plan, .kernels.context = plan->context, .shape = plan->kind->shape(plan)};
     stn_status status = open_stage(stage, error);
     if (status != STN_OK) tune_stage_close(stage);
     return status;
@@ -122,6 +123,7 @@ void tune_stage_close(tune_stage *stage) {
     }
     stn_timer_destroy(stage->timer);
     stn_plan_destroy(stage->rescaled);
+    stn_kernel_set_clear(&stage->kernels);
     *stage = (tune_stage){0};
 }
 
@@ -168,7 +170,7 @@ static stn_status run_fresh(const tune_stage *stage, stn_plan *plan, void *to, v
 static stn_status run_trusted(tune_stage *stage, uint64_t steps, stn_error *error) {
     stn_plan *plan;
     stage->want_steps = 0;
-    STN_TRY(stn_plan_build(stage->plan, steps, stage->reference, &stage->trusted, &plan, error));
+    STN_TRY(stn_plan_build(stage->plan, steps, stage->reference, &stage->trusted, NULL, &plan, error));
     stn_status status = grow_workspace(stage, plan, error);
     if (status == STN_OK) status = run_fresh(stage, plan, stage->want, stage->want_operand, error);
     /* Before the plan's tables are freed. */
@@ -238,16 +240,18 @@ uint64_t tune_trial_steps(const stn_plan *plan, const tune_trial *trial) {
     return shorten(plan, trial, &unused, &whole);
 }
 
-void tune_trial_build(const stn_plan *plan, tune_trial *trial) {
+void tune_trial_build(const stn_plan *plan, stn_compile_batch *batch, tune_trial *trial) {
     const stn_strategy *strategy = trial->strategy;
     stn_candidate candidate;
     stn_estimate whole;
     const uint64_t all = steps_of(plan), steps = shorten(plan, trial, &candidate, &whole);
-    if (stn_plan_build(plan, steps, strategy, &candidate, &trial->plan, &trial->why) != STN_OK) {
+    const stn_status status = stn_plan_build(plan, steps, strategy, &candidate, batch, &trial->plan, &trial->why);
+    if (batch && batch->count)
+        tune_trial_clear(trial); /* It was built with placeholders of kernels. */
+    else if (status != STN_OK)
         trial->state = TUNE_SKIPPED;
-        return;
-    }
-    trial->scale = steps == all ? 1 : whole.seconds / trial->plan->estimate.seconds;
+    else
+        trial->scale = steps == all ? 1 : whole.seconds / trial->plan->estimate.seconds;
 }
 
 static stn_status check(tune_stage *stage, tune_trial *trial, double *difference, stn_error *error) {

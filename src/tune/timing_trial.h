@@ -13,6 +13,7 @@ typedef struct tune_stage {
     const stn_plan *plan;
     /* Owned: a copy of the plan with its taps rescaled against overflow, else NULL. */
     stn_plan *rescaled;
+    stn_kernel_set kernels; /* the following two */
     stn_kernel *fill, *compare;
     stn_timer *timer;
     void *source;          /* NULL: none */
@@ -56,8 +57,9 @@ void tune_stage_close(tune_stage *stage);
 
 /* Steps of the trial: a few launches. */
 uint64_t tune_trial_steps(const stn_plan *plan, const tune_trial *trial);
-/* Compiles and builds, from any thread; a failure is kept in the trial. */
-void tune_trial_build(const stn_plan *plan, tune_trial *trial);
+/* Compiles and builds, from any thread; a failure is kept in the trial. With a batch, missing
+ * kernels are added to it, and the trial stays new where there are some. */
+void tune_trial_build(const stn_plan *plan, stn_compile_batch *batch, tune_trial *trial);
 /* Runs the trial once, compares every point with the reference candidate, and runs it again to time
  * it roughly. Its state is then TUNE_GOOD, TUNE_WRONG or TUNE_SKIPPED. *difference: relative L2. */
 void tune_trial_check(tune_stage *stage, tune_trial *trial, double *difference);

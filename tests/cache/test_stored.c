@@ -71,7 +71,7 @@ Test(stored, uses_a_stored_candidate_if_the_best_is_not_stored) {
     context = open_context(":memory:", pack, size);
     plan = plan_with(context, 0);
     cr_assert(!memcmp(&plan->candidate, &chosen, sizeof chosen));
-    cr_assert_eq(plan->nkernels, 1);
+    cr_assert_eq(plan->kernels->count, 1);
     stn_cache_stats stats;
     stn_context_cache_stats(context, &stats);
     cr_assert(stats.pack_hits == 1 && stats.misses == 0);

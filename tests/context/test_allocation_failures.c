@@ -26,13 +26,16 @@ TestSuite(want, .init = stand_ins_start, .fini = stand_ins_end);
 
 static stn_status all_the_way(stn_error *error) {
     stn_context *context;
+    stn_kernel_set set = {0};
     stn_kernel *kernel;
     char *text = NULL;
     STN_TRY(stn_context_create(&(stn_context_options){.device = STN_DEVICE_CUDA(0)}, &context, error));
-    stn_status status = stn_kernel_get(context, "direct_tile", "#pragma once\nint x;\n", &kernel, error);
-    if (status == STN_OK) status = stn_kernel_get(context, "direct_tile", "#pragma once\nint y;\n", &kernel, error);
+    set.context = context;
+    stn_status status = stn_kernel_get(&set, "direct_tile", "#pragma once\nint x;\n", &kernel, error);
+    if (status == STN_OK) status = stn_kernel_get(&set, "direct_tile", "#pragma once\nint y;\n", &kernel, error);
     if (status == STN_OK) status = stn_context_describe(context, STN_JSON, &text, error);
     stn_text_free(text);
+    stn_kernel_set_clear(&set);
     stn_context_destroy(context);
     return status;
 }

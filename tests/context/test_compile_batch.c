@@ -13,6 +13,7 @@
 #include "stand_ins.h"
 
 static stn_context *context;
+static stn_kernel_set set;
 static stn_error error;
 static const char *const texts[] = {"#pragma once\nint a;\n", "#pragma once\nint b;\n", "#pragma once\nint c;\n"};
 
@@ -20,8 +21,10 @@ static void start(void) {
     stand_ins_start();
     const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .threads = 3};
     cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
+    set.context = context;
 }
 static void end(void) {
+    stn_kernel_set_clear(&set);
     stn_context_destroy(context);
     cr_expect_eq(fake->modules, 0, "a module stayed loaded");
     stand_ins_end();
@@ -30,21 +33,33 @@ TestSuite(gather, .init = start, .fini = end);
 
 static stn_kernel *get(int i) {
     stn_kernel *kernel = NULL;
-    cr_assert_eq(stn_kernel_get(context, "direct_tile", texts[i], &kernel, &error), STN_OK, "%s", error.message);
+    cr_assert_eq(stn_kernel_get(&set, "direct_tile", texts[i], &kernel, &error), STN_OK, "%s", error.message);
     return kernel;
+}
+
+static stn_compile_batch *record(void) {
+    set.batch = stn_compile_batch_create(context);
+    cr_assert_not_null(set.batch);
+    return set.batch;
+}
+
+/* Ends the recording; returns the number of missing kernels. */
+static size_t end_batch(const stn_compile_batch *batch) {
+    cr_expect_eq(stn_kernels_miss(&set), batch->count > 0);
+    set.batch = NULL;
+    return batch->count;
 }
 
 Test(gather, collects_missing_kernels_and_compiles_each_once) {
     const stn_kernel *stored = get(0);
-    stn_compile_batch *gather = stn_compile_batch_begin(context);
-    cr_assert_not_null(gather);
+    stn_compile_batch *gather = record();
     cr_expect_eq(get(0), stored, "what is there is used");
     stn_kernel *second = get(1);
     cr_expect_null(second->module);
     cr_expect_eq(get(1), second, "listed once");
     cr_expect_null(get(2)->module);
     cr_expect_eq(stand_ins_compiles(), 1);
-    cr_expect_eq(stn_compile_batch_end(gather), 2u);
+    cr_expect_eq(end_batch(gather), 2u);
     const double one = stn_compile_seconds("direct_tile", "");
     cr_expect(stn_compile_batch_seconds(gather) >= one && stn_compile_batch_seconds(gather) < 2 * one,
               "on two of three threads");
@@ -62,9 +77,9 @@ static void *cancel_soon(void *gather) {
 }
 
 Test(gather, compiles_without_the_device) {
-    stn_compile_batch *gather = stn_compile_batch_begin(context);
+    stn_compile_batch *gather = record();
     get(0), get(1);
-    cr_expect_eq(stn_compile_batch_end(gather), 2u);
+    cr_expect_eq(end_batch(gather), 2u);
     cr_expect_eq(stn_compile_batch_try(gather, &error), STN_OK, "%s", error.message);
     stn_compile_batch_free(gather);
     cr_expect_eq(stand_ins_compiles(), 2);
@@ -80,9 +95,9 @@ Test(gather, an_abandoned_compile_is_cancelled) {
     struct timespec begin, end;
     pthread_t other;
     setenv("FAKE_NVRTC_WAIT", "20000", 1);
-    stn_compile_batch *gather = stn_compile_batch_begin(context);
+    stn_compile_batch *gather = record();
     get(0), get(1);
-    stn_compile_batch_end(gather);
+    end_batch(gather);
     clock_gettime(CLOCK_MONOTONIC, &begin);
     cr_assert_eq(pthread_create(&other, NULL, cancel_soon, gather), 0);
     cr_expect_neq(stn_compile_batch_try(gather, &error), STN_OK);
@@ -97,10 +112,10 @@ Test(gather, an_abandoned_compile_is_cancelled) {
 
 /* Starts a background compile of two kernels; returns once its thread runs. */
 static stn_background_compile *compile_two_ahead(stn_compile_batch **gather) {
-    *gather = stn_compile_batch_begin(context);
+    *gather = record();
     get(0), get(1);
-    stn_compile_batch_end(*gather);
-    stn_background_compile *ahead = stn_compile_batch_start(*gather);
+    end_batch(*gather);
+    stn_background_compile *ahead = stn_background_compile_start(gather, 1);
     cr_assert_not_null(ahead);
     usleep(20000);
     return ahead;
@@ -110,15 +125,18 @@ Test(gather, background_compiles_are_waited_for) {
     setenv("FAKE_NVRTC_WAIT", "100", 1);
     stn_compile_batch *gather;
     stn_background_compile *ahead = compile_two_ahead(&gather);
-    stn_compile_batch *other = stn_compile_batch_begin(context);
+    stn_compile_batch *other = record();
     cr_expect_null(get(0)->module, "whoever only lists does not wait");
     cr_expect_null(get(1)->module);
-    cr_expect_eq(stn_compile_batch_end(other), 2u);
+    cr_expect_eq(end_batch(other), 2u);
     cr_expect_eq(stand_ins_compiles(), 0);
     stn_compile_batch_free(other);
     cr_expect_not_null(get(1)->module);
     cr_expect_not_null(get(0)->module);
-    stn_background_compile_end(ahead);
+    stn_background_compile_end(ahead, false);
+    cr_expect(atomic_load(&gather->finished));
+    cr_expect_eq(stn_compile_batch_result(gather, &error), STN_OK);
+    stn_compile_batch_free(gather);
     cr_expect_eq(stand_ins_compiles(), 2, "each once");
 }
 
@@ -126,7 +144,8 @@ Test(gather, background_compiles_are_released) {
     setenv("FAKE_NVRTC_WAIT", "20000", 1);
     stn_compile_batch *gather;
     stn_background_compile *ahead = compile_two_ahead(&gather);
-    stn_background_compile_end(ahead);
+    stn_background_compile_end(ahead, true);
+    stn_compile_batch_free(gather);
     cr_expect_eq(stand_ins_compiles(), 0, "it was cancelled, not waited for");
     setenv("FAKE_NVRTC_WAIT", "1", 1);
     cr_expect_not_null(get(0)->module);
@@ -134,39 +153,35 @@ Test(gather, background_compiles_are_released) {
 }
 
 Test(gather, is_empty_if_nothing_is_missing) {
-    stn_compile_batch *gather = stn_compile_batch_begin(context);
-    cr_expect_eq(stn_compile_batch_end(gather), 0u);
+    stn_compile_batch *gather = record();
+    cr_expect_eq(end_batch(gather), 0u);
     cr_expect_eq(stn_compile_batch_seconds(gather), 0.0);
     stn_compile_batch_free(gather);
     cr_expect_not_null(get(0)->module, "the thread compiles again");
 }
 
-static void *ask(void *kernel) {
-    *(stn_kernel **)kernel = get(0);
-    return NULL;
-}
-
-Test(gather, belongs_to_one_thread) {
-    stn_compile_batch *gather = stn_compile_batch_begin(context);
-    pthread_t thread;
+Test(gather, belongs_to_one_set) {
+    stn_compile_batch *gather = record();
+    stn_kernel_set other = {.context = context};
     stn_kernel *theirs = NULL;
-    cr_assert_eq(pthread_create(&thread, NULL, ask, &theirs), 0);
-    pthread_join(thread, NULL);
-    cr_assert_not_null(theirs);
+    cr_assert_eq(stn_kernel_get(&other, "direct_tile", texts[0], &theirs, &error), STN_OK);
+    stn_kernel_set_clear(&other);
     cr_expect_not_null(theirs->module);
     cr_expect_eq(get(0), theirs);
-    cr_expect_eq(stn_compile_batch_end(gather), 0u);
+    cr_expect_eq(end_batch(gather), 0u);
     stn_compile_batch_free(gather);
 }
 
 Test(gather, fails_at_once_without_a_compiler) {
     const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .threads = 3};
+    stn_kernel_set_clear(&set);
     stn_context_destroy(context); /* It has opened an NVRTC, as nothing is stored. */
     setenv("STENTOR_NVRTC_PATH", "/nowhere/libnvrtc.so", 1);
     cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
-    stn_compile_batch *gather = stn_compile_batch_begin(context);
+    set.context = context;
+    stn_compile_batch *gather = record();
     stn_kernel *kernel;
-    cr_expect_eq(stn_kernel_get(context, "direct_tile", texts[0], &kernel, &error), STN_ERROR_NO_COMPILER);
-    cr_expect_eq(stn_compile_batch_end(gather), 0u);
+    cr_expect_eq(stn_kernel_get(&set, "direct_tile", texts[0], &kernel, &error), STN_ERROR_NO_COMPILER);
+    cr_expect_eq(end_batch(gather), 0u);
     stn_compile_batch_free(gather);
 }

@@ -150,9 +150,11 @@ static int use_in_child(void *memory) {
 }
 Test(context, in_a_forked_child_only_frees, .timeout = 60) {
     void *memory;
+    stn_kernel_set set = {0};
     stn_kernel *kernel;
     cr_assert_eq(create(STN_DEVICE_CUDA(0)), STN_OK, "%s", error.message);
-    cr_assert_eq(stn_kernel_get(context, "direct_tile", "#pragma once\nint x;\n", &kernel, &error), STN_OK);
+    set.context = context;
+    cr_assert_eq(stn_kernel_get(&set, "direct_tile", "#pragma once\nint x;\n", &kernel, &error), STN_OK);
     cr_assert_eq(stn_memory_alloc(context, 8, &memory, &error), STN_OK);
     cr_assert(fake->modules == 1 && fake->retained == 1);
     pid_t child = fork();

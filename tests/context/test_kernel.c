@@ -13,6 +13,7 @@
 #include "stand_ins.h"
 
 static stn_context *context;
+static stn_kernel_set set;
 static stn_kernel *kernel;
 static stn_error error;
 static stn_cache_stats stats;
@@ -23,9 +24,10 @@ static const char *const params = "#pragma once\nconstexpr int ANSWER = 42;\n";
 
 static void open_with(stn_context_options options) {
     cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
+    set.context = context;
 }
 static void open_gpu(void) { open_with((stn_context_options){.device = STN_DEVICE_CUDA(0)}); }
-static stn_status get(const char *text) { return stn_kernel_get(context, "direct_tile", text, &kernel, &error); }
+static stn_status get(const char *text) { return stn_kernel_get(&set, "direct_tile", text, &kernel, &error); }
 static void expect_kernel(const char *text) {
     cr_assert_eq(get(text), STN_OK, "%s", error.message);
     cr_expect_str_eq(kernel->name, "direct_tile");
@@ -34,6 +36,7 @@ static void expect_kernel(const char *text) {
     cr_expect_eq(kernel->cubin_size, strlen("cubin made up"));
 }
 static void close_context(void) {
+    stn_kernel_set_clear(&set);
     stn_context_destroy(context);
     cr_expect_eq(fake->modules, 0, "a module stayed loaded");
     cr_expect_eq(fake->pushed, 0);
@@ -66,59 +69,28 @@ Test(kernel, compiled_once_then_remembered_then_stored) {
 /* A kernel with a holder stays; of the others a bounded number does. */
 Test(kernel, unloaded_when_nobody_holds_it) {
     open_with((stn_context_options){.device = STN_DEVICE_CUDA(0), .cache_dir = ":memory:"});
-    stn_held_kernels kept = {0};
-    stn_kernel_scope outer, inner;
-    stn_kernel_scope_begin(context, &outer, &kept);
     expect_kernel(params);
+    const stn_kernel_set kept = set;
     stn_kernel *first = kernel;
     for (int i = 0; i < 1000; i++) {
         char text[64];
-        stn_held_kernels brief = {0};
         snprintf(text, sizeof text, "constexpr int ANSWER = %d;\n", i);
-        stn_kernel_scope_begin(context, &inner, &brief);
+        set = (stn_kernel_set){.context = context};
         expect_kernel(text);
         expect_kernel(text);
-        stn_kernel_scope_end(context, &inner);
-        cr_expect_eq(brief.count, 2);
-        stn_held_kernels_release(context, &brief);
+        cr_expect_eq(set.count, 1, "a set lists a kernel once");
+        stn_kernel_set_clear(&set);
         cr_assert_leq(fake->modules, 258);
     }
-    cr_expect_eq(kept.count, 1);
     cr_expect(fake->waits > 0 && fake->waits < 20, "%d waits", fake->waits);
+    set = kept;
     expect_kernel(params);
     cr_expect_eq(kernel, first, "the held kernel stayed");
-    stn_kernel_scope_end(context, &outer);
+    cr_expect_eq(set.count, 1);
     expect_kernel("constexpr int ANSWER = 999;\n");
     cr_expect_eq(stand_ins_compiles(), 1001);
     expect_kernel("constexpr int ANSWER = 0;\n");
     cr_expect_eq(stand_ins_compiles(), 1002, "an unloaded kernel is made again");
-    stn_held_kernels_release(context, &kept);
-    close_context();
-}
-
-static void *begin_in_thread(void *user) {
-    static stn_held_kernels none;
-    stn_kernel_scope_begin(context, user, &none);
-    return &none;
-}
-/* A thread's kernels go to its own scope, also while a newer one of another thread is open. */
-Test(kernel, scopes_belong_to_threads) {
-    open_gpu();
-    stn_held_kernels kept = {0};
-    stn_kernel_scope own, other;
-    pthread_t thread;
-    void *others;
-    stn_kernel_scope_begin(context, &own, &kept);
-    cr_assert_eq(pthread_create(&thread, NULL, begin_in_thread, &other), 0);
-    pthread_join(thread, &others);
-    expect_kernel(params);
-    cr_expect_eq(kept.count, 1);
-    cr_expect_eq(((stn_held_kernels *)others)->count, 0);
-    stn_kernel_scope_end(context, &own);
-    cr_expect_eq(context->scopes, &other);
-    stn_kernel_scope_end(context, &other);
-    cr_expect_null(context->scopes);
-    stn_held_kernels_release(context, &kept);
     close_context();
 }
 
@@ -154,7 +126,7 @@ Test(kernel, plans_hold_their_kernels) {
 Test(kernel, inputs_that_change_the_kernel) {
     open_gpu();
     expect_kernel(params);
-    cr_assert_eq(stn_kernel_get(context, "direct_line", params, &kernel, &error), STN_OK);
+    cr_assert_eq(stn_kernel_get(&set, "direct_line", params, &kernel, &error), STN_OK);
     cr_expect_eq(stand_ins_compiles(), 2, "the template's name");
     close_context();
     open_with((stn_context_options){.arch = "sm_80"});
@@ -245,7 +217,7 @@ Test(kernel, a_stored_kernel_that_does_not_load_is_recompiled) {
 }
 Test(kernel, errors_are_passed_on) {
     open_gpu();
-    cr_expect_eq(stn_kernel_get(context, "no_such", params, &kernel, &error), STN_ERROR_INTERNAL);
+    cr_expect_eq(stn_kernel_get(&set, "no_such", params, &kernel, &error), STN_ERROR_INTERNAL);
     cr_expect(strstr(error.message, "no_such.cu"), "%s", error.message);
     setenv("FAKE_NVRTC_LOG", "", 1);
     cr_expect_eq(get(params), STN_ERROR_NO_COMPILER);
@@ -258,7 +230,9 @@ Test(kernel, errors_are_passed_on) {
 
 static void *get_in_thread(void *user) {
     stn_kernel **place = user;
-    stn_status status = stn_kernel_get(context, "direct_tile", params, place, NULL);
+    stn_kernel_set own = {.context = context};
+    stn_status status = stn_kernel_get(&own, "direct_tile", params, place, NULL);
+    stn_kernel_set_clear(&own);
     return (void *)(uintptr_t)status;
 }
 Test(kernel, threads_share_one_compile) {
@@ -283,6 +257,7 @@ static int get_in_process(int go) {
     char byte;
     if (read(go, &byte, 1) != 0) return 1; /* The other end is closed for all processes at once. */
     if (stn_context_create(&(stn_context_options){.device = STN_DEVICE_CUDA(0)}, &context, &error) != STN_OK) return 2;
+    set.context = context;
     for (int i = 0; i < KERNELS; i++) {
         char text[64];
         snprintf(text, sizeof text, "#pragma once\nconstexpr int ANSWER = %d;\n", i);

@@ -55,13 +55,15 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     int candidate = plan->candidate.values[0];
     told.prepared++;
     told.last_prepared = candidate;
-    if (plan->state || plan->nkernels || plan->workspace_size) told.unclean++;
+    if (plan->state || plan->kernels->count || plan->workspace_size) told.unclean++;
     built *made = calloc(1, sizeof *made);
     if (!made) return stn_fail_memory(error, "a plan's state", sizeof *made);
     made->candidate = candidate;
     for (size_t k = 0; k < plan->task.ntaps; k++) made->weights[k] = plan->task.taps[k].weight;
     plan->state = made;
-    plan->kernels[plan->nkernels++] = NULL; /* half of it is there before it turns out not to do */
+    plan->kernels->list = calloc(1, sizeof *plan->kernels->list);
+    cr_assert_not_null(plan->kernels->list);
+    plan->kernels->count = 1; /* half of it is there before it turns out not to do */
     plan->workspace_size = WORKSPACE + told.more + (size_t)candidate;
     if (!told.answers[candidate]) return STN_OK;
     if (told.why[candidate]) return stn_fail(error, told.answers[candidate], "%s", told.why[candidate]);
@@ -141,7 +143,7 @@ Test(refused, the_next_candidate_starts_anew) {
     cr_expect_eq(plan->candidate.values[0], 2, "the cheapest that will do");
     cr_expect_eq(told.released, 2, "what the refused ones had built is freed");
     cr_expect_eq(told.unclean, 0, "a candidate found the state, kernels or workspace of the one before");
-    cr_expect_eq(plan->nkernels, 1u);
+    cr_expect_eq(plan->kernels->count, 1u);
     cr_expect_eq(stn_plan_workspace_size(plan), (size_t)WORKSPACE + 2);
     cr_expect_eq(plan->estimate.seconds, 3, "what it predicts is its own");
     cr_expect_eq(((built *)plan->state)->candidate, 2);

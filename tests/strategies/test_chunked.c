@@ -87,7 +87,7 @@ static stn_status make_chunks(suite *s, const stn_problem *p, const stn_candidat
     stn_status status = stn_stencil_create(stn_stencil_rank(p->stencil), ntaps, taps, &stencil, NULL);
     halved.stencil = stencil;
     if (status == STN_OK) status = stn_plan_create(s->context, &halved, &options, &like, NULL);
-    if (status == STN_OK) status = stn_plan_build(like, p->steps, &stn_strategy_chunked, by, plan, NULL);
+    if (status == STN_OK) status = stn_plan_build(like, p->steps, &stn_strategy_chunked, by, NULL, plan, NULL);
     if (status == STN_OK) status = stn_plan_set_weights(*plan, ntaps, weights, NULL);
     stn_plan_destroy(like);
     stn_stencil_destroy(stencil);

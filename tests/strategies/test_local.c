@@ -147,7 +147,8 @@ static size_t run_all(stn_context *context, const trial *t, uint64_t seed) {
     for (size_t i = 0; i < ranked->ranked && ranked->ranking[i].applies && ran < MOST_CANDIDATES; i++) {
         const stn_ranked *row = &ranked->ranking[i];
         cr_assert(row->strategy->local);
-        if (stn_plan_build(ranked, t->problem.steps, row->strategy, &row->candidate, &plan, NULL) != STN_OK) continue;
+        if (stn_plan_build(ranked, t->problem.steps, row->strategy, &row->candidate, NULL, &plan, NULL) != STN_OK)
+            continue;
         if (plan->workspace_size) OK(stn_memory_alloc(context, plan->workspace_size, &workspace, &error));
         OK(stn_plan_execute_with(plan, in, out, workspace, NULL, &error));
         OK(stn_memory_download(context, t->got, out, t->size, &error));

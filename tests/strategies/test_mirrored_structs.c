@@ -47,9 +47,10 @@ static int refused(const stn_plan *plan) {
         OK(stn_plan_kernel(plan, k, &info, &error));
         for (int n = 0; n < 2; n++) {
             char *params = with_more(info.params, names[n]);
+            stn_kernel_set set = {.context = context};
             stn_kernel *kernel;
             if (!params) continue;
-            cr_expect_eq(stn_kernel_get(context, info.name, params, &kernel, &error), STN_ERROR_COMPILE, "%s, %s",
+            cr_expect_eq(stn_kernel_get(&set, info.name, params, &kernel, &error), STN_ERROR_COMPILE, "%s, %s",
                          info.name, names[n]);
             cr_expect(strstr(error.message, "the launcher"), "%s: %s", info.name, error.message);
             count++;

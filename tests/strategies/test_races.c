@@ -31,7 +31,7 @@ static void check_all(suite *s, const char *what, const stn_plan *ranked, uint64
         stn_plan *plan = NULL;
         char named[200];
         snprintf(named, sizeof named, "%s, candidate %zu", what, i);
-        stn_status status = stn_plan_build(ranked, steps, row->strategy, &row->candidate, &plan, &error);
+        stn_status status = stn_plan_build(ranked, steps, row->strategy, &row->candidate, NULL, &plan, &error);
         if (status == STN_OK) status = run_once(s, plan, bytes, &error);
         suite_report(s, status == STN_OK, named, error.message);
         stn_plan_destroy(plan);

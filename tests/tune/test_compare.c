@@ -26,12 +26,14 @@ static void *on_device(const void *numbers, size_t bytes) {
 static stn_status compare_some(tune_compared what, stn_dtype dtype, const void *a, const void *b, double *difference) {
     const size_t bytes = (size_t)what.elements * stn_dtype_size(dtype);
     void *const one = on_device(a, bytes), *const other = on_device(b, bytes), *sums;
+    stn_kernel_set set = {.context = context};
     stn_kernel *kernel;
     OK(stn_memory_alloc(context, TUNE_SUMS, &sums, &error));
-    OK(tune_kernel(context, dtype, "tune_compare", &kernel, &error));
+    OK(tune_kernel(&set, dtype, "tune_compare", &kernel, &error));
     OK(tune_compare_start(kernel, one, other, sums, what, NULL, &error));
     OK(stn_synchronize(context, NULL, &error));
     const stn_status status = tune_compare_read(context, sums, what, difference, &error);
+    stn_kernel_set_clear(&set);
     stn_memory_free(context, one);
     stn_memory_free(context, other);
     stn_memory_free(context, sums);
@@ -216,7 +218,7 @@ Test(compare, values_whose_squares_overflow_can_be_tried) {
     OK(stn_plan_create(context, &problem, &options, &plan, &error));
     OK(tune_stage_open(plan, &stage, &error));
     tune_trial trial = {.strategy = plan->strategy, .candidate = plan->candidate};
-    tune_trial_build(plan, &trial);
+    tune_trial_build(plan, NULL, &trial);
     tune_trial_check(&stage, &trial, &difference);
     cr_expect_eq(trial.state, TUNE_GOOD, "%s: %g", trial.why.message, difference);
     tune_trial_clear(&trial);

@@ -147,7 +147,7 @@ Test(tune_layers, checks_every_output) {
         double difference;
         OK(tune_stage_open(plan, &stage, &error));
         /* Built as fno's, because liar is not in the table of layer strategies. */
-        OK(stn_plan_build(plan, 1, &stn_layer_strategy_fno, &trial.candidate, &trial.plan, &error));
+        OK(stn_plan_build(plan, 1, &stn_layer_strategy_fno, &trial.candidate, NULL, &trial.plan, &error));
         trial.plan->strategy = &liar;
         trial.scale = 1;
         tune_trial_check(&stage, &trial, &difference);

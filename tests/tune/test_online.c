@@ -60,11 +60,13 @@ static void expect_right(stn_plan *plan, int execution) {
                   execution, i, got[i], want[i]);
 }
 
+static bool is_finished(const stn_compile_batch *batch) { return !batch || atomic_load(&batch->finished); }
+
 static void wait_until_built(const stn_plan *plan) {
     for (size_t i = 1; i < plan->online->search.count; i++)
-        while (atomic_load(&plan->online->candidates[i].built) == TUNE_UNBUILT && !atomic_load(&plan->online->stop))
+        while (plan->online->candidates[i].built == TUNE_UNBUILT && !is_finished(plan->online->candidates[i].batch))
             usleep(1000);
-    while (!atomic_load(&plan->online->comparable) && !atomic_load(&plan->online->stop)) usleep(1000);
+    while (!is_finished(plan->online->compare_batch)) usleep(1000);
 }
 
 static double best_played(const stn_plan *plan) {

@@ -346,7 +346,7 @@ static tune_state try_strategy(const stn_strategy *strategy) {
     tune_trial trial = {.strategy = strategy, .candidate = plan->candidate};
     double difference;
     OK(tune_stage_open(plan, &stage, &error));
-    tune_trial_build(plan, &trial);
+    tune_trial_build(plan, NULL, &trial);
     tune_trial_check(&stage, &trial, &difference);
     tune_trial_lengthen(&trial, 0);
     tune_trial_time(&stage, &trial);
@@ -380,7 +380,7 @@ Test(trial, scales_fewer_launches_to_the_whole_run) {
     w.strategy = "direct";
     stn_plan *plan = plan_of(&w, false, 0);
     tune_trial trial = {.strategy = &stn_strategy_direct, .candidate = plan->candidate};
-    tune_trial_build(plan, &trial);
+    tune_trial_build(plan, NULL, &trial);
     cr_assert_eq(trial.state, TUNE_NEW, "%s", trial.why.message);
     uint64_t steps = trial.plan->task.steps;
     cr_assert(steps < 300, "%llu steps", (unsigned long long)steps);

@@ -46,7 +46,6 @@ static stn_status add_plan(const maker *m, const stn_task *task, const char *nam
     STN_TRY(stn_subplan(m->plan, task, name, plan, error));
     size_t *most = &m->tree->plans[m->branch];
     *most = (size_t)stn_round_up(stn_max((int64_t)*most, (int64_t)(*plan)->workspace_size), GRID_ALIGNMENT);
-    stn_subplan_list_kernels(m->plan, *plan);
     return STN_OK;
 }
 

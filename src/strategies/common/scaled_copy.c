@@ -29,9 +29,7 @@ stn_status stn_scaled_copy_make(stn_plan *plan, stn_dtype from, stn_dtype to, st
     stn_params_type(&params, "REAL", from == STN_F64 ? "double" : "float");
     stn_params_int(&params, "THREADS_X", THREADS);
     stn_params_int(&params, "EXPECTED_HEADER", offsetof(scale_arguments, factor));
-    STN_TRY(stn_kernel_make(plan->context, "scale", &params, 0, kernel, error));
-    stn_plan_list_kernel(plan, *kernel);
-    return STN_OK;
+    return stn_kernel_make(plan->kernels, "scale", &params, 0, kernel, error);
 }
 
 static bool is_dense(const stn_fft_side *side, int64_t batch) {

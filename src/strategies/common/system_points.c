@@ -114,8 +114,7 @@ stn_status stn_system_points_make(stn_plan *plan, bool adds, stn_system_points *
     stn_params_elements(&params, task->dtype);
     stn_params_int(&params, "SYSTEM_ADDS", adds);
     stn_params_int(&params, "THREADS_X", THREADS);
-    STN_TRY(stn_kernel_make(plan->context, "system_points", &params, 0, &points->kernel, error));
-    stn_plan_list_kernel(plan, points->kernel);
+    STN_TRY(stn_kernel_make(plan->kernels, "system_points", &params, 0, &points->kernel, error));
     return make_table(plan, adds, points, error);
 }
 

@@ -2,7 +2,7 @@
  * location or channel. */
 #ifndef STN_STRATEGIES_COMMON_SYSTEM_POINTS_H
 #define STN_STRATEGIES_COMMON_SYSTEM_POINTS_H
-#include "context/kernel_value.h"
+#include "context/kernel.h"
 #include "plan/plan.h"
 
 typedef struct stn_system_points {

@@ -70,9 +70,7 @@ stn_status cublas_kernel(stn_plan *plan, cublas_template of, const cublas_words 
     stn_params_int(&params, "LAYER_BIAS", words->bias);
     stn_params_int(&params, "LAYER_ACTIVATION", words->activation);
     stn_params_int(&params, "EXPECTED_HEADER", (int64_t)templates[of].header);
-    STN_TRY(stn_kernel_make(plan->context, templates[of].name, &params, 0, kernel, error));
-    stn_plan_list_kernel(plan, *kernel);
-    return STN_OK;
+    return stn_kernel_make(plan->kernels, templates[of].name, &params, 0, kernel, error);
 }
 
 /* ---- launching */

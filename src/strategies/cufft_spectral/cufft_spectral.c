@@ -161,9 +161,7 @@ static cufft_spectral_range all_frequencies(const stn_task *task, const cufft_sp
 
 static stn_status make_multiply(stn_plan *plan, cufft_spectral_state *state, stn_error *error) {
     const cufft_spectral_range range = all_frequencies(&plan->task, &state->shape);
-    STN_TRY(cufft_spectral_multiply_make(plan->context, &plan->task, &range, &state->multiply, error));
-    stn_plan_list_kernel(plan, state->multiply.kernel);
-    return STN_OK;
+    return cufft_spectral_multiply_make(plan->kernels, &plan->task, &range, &state->multiply, error);
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
@@ -174,7 +172,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     char reason[160];
     if (!cufft_spectral_make(&plan->task, (cufft_spectral_way)plan->candidate.values[0], shape, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "cuFFT cannot transform this problem so: %s", reason);
-    if (!stn_compile_batch_misses(plan->context)) STN_TRY(make_transforms(plan, state, error));
+    if (!stn_kernels_miss(plan->kernels)) STN_TRY(make_transforms(plan, state, error));
     const stn_dtype outer = plan->task.dtype;
     if (shape->way == CUFFT_SPECTRAL_STAGED)
         STN_TRY(stn_scaled_copy_make(plan, outer, shape->inner, &state->in, error));

@@ -31,7 +31,7 @@ static int lanes_of(int64_t half) {
     return lanes;
 }
 
-static stn_status make_kernel(stn_context *context, const cufft_spectral_range *range, cufft_spectral_multiply *m,
+static stn_status make_kernel(stn_kernel_set *kernels, const cufft_spectral_range *range, cufft_spectral_multiply *m,
                               stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
     stn_params_begin(&params);
@@ -45,7 +45,7 @@ static stn_status make_kernel(stn_context *context, const cufft_spectral_range *
     stn_params_int(&params, "MULTIPLY_LANES", lanes_of(range->count[2]));
     stn_params_int(&params, "THREADS_X", THREADS);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(multiply_arguments));
-    return stn_kernel_make(context, "spectral_multiply", &params, 0, &m->kernel, error);
+    return stn_kernel_make(kernels, "spectral_multiply", &params, 0, &m->kernel, error);
 }
 
 /* ---- tables */
@@ -75,7 +75,7 @@ static stn_status fill_parts(const stn_task *task, const cufft_spectral_range *r
     return good ? STN_OK : stn_fail_memory(error, "the roots of a symbol", (size_t)lines * 32);
 }
 
-static stn_status make_tables(stn_context *context, const stn_task *task, const cufft_spectral_range *range,
+static stn_status make_tables(stn_kernel_set *kernels, const stn_task *task, const cufft_spectral_range *range,
                               cufft_spectral_multiply *m, stn_error *error) {
     const int64_t angles = stn_min(range->count[2], CHUNK), turns = stn_div_up(range->count[2], CHUNK);
     const size_t numbers = (size_t)(range->count[0] * range->count[1] * m->symbol.parts);
@@ -85,25 +85,27 @@ static stn_status make_tables(stn_context *context, const stn_task *task, const 
     m->angles = first * sizeof(double);
     m->turns = m->angles + 2 * (size_t)angles * sizeof(double);
     const size_t size = m->turns + 2 * (size_t)turns * sizeof(double);
-    if (stn_compile_batch_misses(context)) return STN_OK;
+    if (stn_kernels_miss(kernels)) return STN_OK;
     double *tables = calloc(1, size);
     if (!tables) return stn_fail_memory(error, "the tables of a plan", size);
     fill_turns(task->n[2], 0, 1, angles, tables + first);
     fill_turns(task->n[2], range->first[2], CHUNK, turns, tables + first + 2 * angles);
     stn_status status = fill_parts(task, range, &m->symbol, tables, error);
-    if (status == STN_OK) status = stn_device_replace(context->device, &m->tables, m->size, tables, size, error);
+    if (status == STN_OK)
+        status = stn_device_replace(kernels->context->device, &m->tables, m->size, tables, size, error);
     if (status == STN_OK && size > m->size) m->size = size;
     free(tables);
     return status;
 }
 
-stn_status cufft_spectral_multiply_make(stn_context *context, const stn_task *task, const cufft_spectral_range *range,
-                                        cufft_spectral_multiply *m, stn_error *error) {
+stn_status cufft_spectral_multiply_make(stn_kernel_set *kernels, const stn_task *task,
+                                        const cufft_spectral_range *range, cufft_spectral_multiply *m,
+                                        stn_error *error) {
     const stn_symbol symbol = cufft_spectral_symbol(task);
     const bool same = m->kernel && symbol.plain == m->symbol.plain;
     m->symbol = symbol;
-    if (!same) STN_TRY(make_kernel(context, range, m, error));
-    return make_tables(context, task, range, m, error);
+    if (!same) STN_TRY(make_kernel(kernels, range, m, error));
+    return make_tables(kernels, task, range, m, error);
 }
 
 void cufft_spectral_multiply_clear(stn_context *context, cufft_spectral_multiply *m) {

@@ -25,8 +25,9 @@ typedef struct cufft_spectral_range {
 
 /* Builds kernel and tables for the task's weights; called again for new weights. *multiply is zero
  * before the first call. */
-stn_status cufft_spectral_multiply_make(stn_context *context, const stn_task *task, const cufft_spectral_range *range,
-                                        cufft_spectral_multiply *multiply, stn_error *error);
+stn_status cufft_spectral_multiply_make(stn_kernel_set *kernels, const stn_task *task,
+                                        const cufft_spectral_range *range, cufft_spectral_multiply *multiply,
+                                        stn_error *error);
 void cufft_spectral_multiply_clear(stn_context *context, cufft_spectral_multiply *multiply);
 stn_status cufft_spectral_multiply_run(const stn_task *task, const cufft_spectral_range *range,
                                        const cufft_spectral_multiply *multiply, void *spectrum, void *stream,

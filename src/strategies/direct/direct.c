@@ -32,7 +32,6 @@
 typedef struct pass {
     direct_shape shape;
     stn_kernel *kernel;
-    size_t slot; /* index in plan->kernels */
     size_t values_size;
     unsigned char values[4096]; /* boundary values and weights in the kernel's arithmetic type */
 } pass;
@@ -187,16 +186,12 @@ static stn_status get_kernel(stn_plan *plan, pass *p, stn_error *error) {
     direct_params(&plan->task, &p->shape, &params);
     stn_params_int(&params, "EXPECTED_HEADER", (int64_t)direct_header_size(&p->shape));
     size_t shared = p->shape.fused > 1 ? direct_time_shared(&plan->task, &p->shape) : 0;
-    STN_TRY(stn_kernel_make(plan->context, direct_kernel_name(&p->shape), &params, shared, &p->kernel, error));
-    plan->kernels[p->slot] = p->kernel;
-    return STN_OK;
+    return stn_kernel_make(plan->kernels, direct_kernel_name(&p->shape), &params, shared, &p->kernel, error);
 }
 
 static stn_status prepare_pass(stn_plan *plan, pass *p, stn_error *error) {
     fill_values(&plan->task, p);
-    p->slot = plan->nkernels;
     STN_TRY(get_kernel(plan, p, error));
-    plan->nkernels++;
     if (direct_has_table(&p->shape) && plan->machine.present) return upload_taps(plan, plan->state, error);
     return STN_OK;
 }

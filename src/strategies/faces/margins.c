@@ -69,12 +69,7 @@ static stn_status build(stn_plan *plan, stn_faces *faces, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
     if (c->method == STN_FACES_STRIPS) return faces_strips_create(plan, c->tile.fused, &faces->strips, error);
     faces_tile_params(&plan->task, &c->tile, &params);
-    return stn_kernel_make(plan->context, "faces_tile", &params, c->tile.shared, &faces->tile, error);
-}
-
-static void list_kernels(stn_plan *plan, const stn_faces *faces) {
-    if (faces->strips) faces_strips_list(plan, faces->strips);
-    if (faces->tile) stn_plan_list_kernel(plan, faces->tile);
+    return stn_kernel_make(plan->kernels, "faces_tile", &params, c->tile.shared, &faces->tile, error);
 }
 
 stn_status stn_faces_create(stn_plan *plan, int fused, stn_faces_method method, stn_faces **result, stn_error *error) {
@@ -88,7 +83,6 @@ stn_status stn_faces_create(stn_plan *plan, int fused, stn_faces_method method, 
         stn_faces_destroy(plan, faces);
         return status;
     }
-    list_kernels(plan, faces);
     *result = faces;
     return STN_OK;
 }
@@ -107,7 +101,6 @@ stn_status stn_faces_set_weights(stn_plan *plan, stn_faces *faces, stn_error *er
         STN_TRY(build(plan, &next, error));
         *faces = next;
     }
-    list_kernels(plan, faces);
     return STN_OK;
 }
 

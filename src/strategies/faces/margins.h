@@ -18,7 +18,7 @@ typedef struct stn_faces stn_faces;
 /* How margins are computed: as strips, as tiles, or as the cheaper of the two by estimate. */
 typedef enum stn_faces_method { STN_FACES_CHEAPEST, STN_FACES_STRIPS, STN_FACES_TILES } stn_faces_method;
 /* For launches of `fused` steps of plan->task. *faces is NULL when there are no margins; the calls
- * below accept NULL. Adds its kernels to plan->kernels. If `method` cannot serve, the cheapest is
+ * below accept NULL. If `method` cannot serve, the cheapest is
  * used. Errors: those of stn_kernel_get, memory, driver. */
 stn_status stn_faces_create(stn_plan *plan, int fused, stn_faces_method method, stn_faces **faces, stn_error *error);
 /* Bytes of workspace, a multiple of 256. Nothing in it persists between runs, so objects of

@@ -101,7 +101,7 @@ static stn_status get_copy(const stn_plan *plan, faces_strips *strips, stn_error
     stn_params_elements(&params, plan->task.dtype);
     stn_params_int(&params, "ROWS", ROWS);
     stn_params_int(&params, "THREADS_X", THREADS);
-    return stn_kernel_make(plan->context, "faces_copy", &params, 0, &strips->copy, error);
+    return stn_kernel_make(plan->kernels, "faces_copy", &params, 0, &strips->copy, error);
 }
 
 stn_status faces_strips_create(stn_plan *plan, int fused, faces_strips **result, stn_error *error) {
@@ -137,11 +137,6 @@ stn_status faces_strips_set_weights(stn_plan *plan, faces_strips *strips, stn_er
     for (size_t i = 0; i < strips->count; i++)
         STN_TRY(stn_subplan_set_weights(strips->list[i].plan, &plan->task, error));
     return STN_OK;
-}
-
-void faces_strips_list(stn_plan *plan, const faces_strips *strips) {
-    stn_plan_list_kernel(plan, strips->copy);
-    for (size_t i = 0; i < strips->count; i++) stn_subplan_list_kernels(plan, strips->list[i].plan);
 }
 
 /* ---- running */

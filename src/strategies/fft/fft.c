@@ -106,9 +106,7 @@ static stn_status prepare_pass(stn_plan *plan, fft_state *state, int i, stn_erro
         fft_cluster_params(&state->passes.pass[i], &params), shared = fft_cluster_shared(&state->passes.pass[i]);
     else
         fft_real_params(&state->passes.pass[i], plan->fft.dtype, &params);
-    STN_TRY(stn_kernel_make(plan->context, kernel_names[state->by[i]], &params, shared, &state->kernel[i], error));
-    stn_plan_list_kernel(plan, state->kernel[i]);
-    return STN_OK;
+    return stn_kernel_make(plan->kernels, kernel_names[state->by[i]], &params, shared, &state->kernel[i], error);
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {

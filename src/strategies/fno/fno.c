@@ -62,16 +62,16 @@ static stn_status upload_roots(stn_plan *plan, fno_state *state, stn_error *erro
     return status;
 }
 
-static stn_status prepare_stage(stn_context *context, const fno_stage *stage, stage_state *at, fno_numbers numbers,
+static stn_status prepare_stage(stn_kernel_set *kernels, const fno_stage *stage, stage_state *at, fno_numbers numbers,
                                 stn_error *error) {
-    if (stage->kind == FNO_SUM) return fno_sum_prepare(context, &stage->sum, numbers, &at->kernel, error);
+    if (stage->kind == FNO_SUM) return fno_sum_prepare(kernels, &stage->sum, numbers, &at->kernel, error);
     if (stage->kind == FNO_MODES)
-        return fno_modes_prepare(context, &stage->modes, numbers, &at->modes_shape, &at->kernel, error);
+        return fno_modes_prepare(kernels, &stage->modes, numbers, &at->modes_shape, &at->kernel, error);
     if (at->by == BY_DENSE_PRODUCT)
-        return fno_dense_prepare(context, &stage->pass, numbers, &at->dense_shape, &at->kernel, error);
+        return fno_dense_prepare(kernels, &stage->pass, numbers, &at->dense_shape, &at->kernel, error);
     if (at->by == BY_DIRECT_SUMS)
-        return fno_few_prepare(context, &stage->pass, numbers, &at->few_shape, &at->kernel, error);
-    return fno_pass_prepare(context, &stage->pass, numbers, &at->shape, &at->kernel, error);
+        return fno_few_prepare(kernels, &stage->pass, numbers, &at->few_shape, &at->kernel, error);
+    return fno_pass_prepare(kernels, &stage->pass, numbers, &at->shape, &at->kernel, error);
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
@@ -86,10 +86,8 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
         plan->workspace_size +=
             (size_t)stn_round_up(state->route.sizes[place] * (int64_t)fno_complex_bytes(state->numbers), 256);
     }
-    for (int i = 0; i < state->route.count; i++) {
-        STN_TRY(prepare_stage(plan->context, &state->route.stage[i], &state->stage[i], state->numbers, error));
-        stn_plan_list_kernel(plan, state->stage[i].kernel);
-    }
+    for (int i = 0; i < state->route.count; i++)
+        STN_TRY(prepare_stage(plan->kernels, &state->route.stage[i], &state->stage[i], state->numbers, error));
     return upload_roots(plan, state, error);
 }
 

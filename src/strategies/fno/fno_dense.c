@@ -75,7 +75,7 @@ size_t fno_dense_table(const fno_pass *pass, fno_numbers numbers, const fno_dens
 
 /* ---- building and launching */
 
-stn_status fno_dense_prepare(stn_context *context, const fno_pass *pass, fno_numbers numbers,
+stn_status fno_dense_prepare(stn_kernel_set *kernels, const fno_pass *pass, fno_numbers numbers,
                              const fno_dense_shape *shape, stn_kernel **kernel, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
     fno_pass_params(pass, (fno_numbers){.dtype = numbers.dtype, .parts = parts_of(numbers)}, &params);
@@ -87,7 +87,7 @@ stn_status fno_dense_prepare(stn_context *context, const fno_pass *pass, fno_num
     stn_params_int(&params, "WARPS_N", shape->warps[1]);
     stn_params_int(&params, "TILES_M", shape->tiles[0]);
     stn_params_int(&params, "TILES_N", shape->tiles[1]);
-    return stn_kernel_make(context, "fno_dense", &params, shared_of(pass, numbers, shape), kernel, error);
+    return stn_kernel_make(kernels, "fno_dense", &params, shared_of(pass, numbers, shape), kernel, error);
 }
 
 stn_status fno_dense_launch(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers,

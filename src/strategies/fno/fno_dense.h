@@ -17,7 +17,7 @@ bool fno_dense_shape_for(const fno_pass *pass, fno_numbers numbers, const stn_ma
 int64_t fno_dense_blocks(const fno_pass *pass, const fno_dense_shape *shape);
 /* Fills the table, unless `to` is NULL, and returns its bytes. */
 size_t fno_dense_table(const fno_pass *pass, fno_numbers numbers, const fno_dense_shape *shape, void *to);
-stn_status fno_dense_prepare(stn_context *context, const fno_pass *pass, fno_numbers numbers,
+stn_status fno_dense_prepare(stn_kernel_set *kernels, const fno_pass *pass, fno_numbers numbers,
                              const fno_dense_shape *shape, stn_kernel **kernel, stn_error *error);
 /* at->roots: the table. */
 stn_status fno_dense_launch(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers,

@@ -67,8 +67,8 @@ size_t fno_few_roots(const fno_pass *pass, fno_numbers numbers, const fno_few_sh
 
 /* ---- building and launching */
 
-stn_status fno_few_prepare(stn_context *context, const fno_pass *pass, fno_numbers numbers, const fno_few_shape *shape,
-                           stn_kernel **kernel, stn_error *error) {
+stn_status fno_few_prepare(stn_kernel_set *kernels, const fno_pass *pass, fno_numbers numbers,
+                           const fno_few_shape *shape, stn_kernel **kernel, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
     fno_pass_params(pass, numbers, &params);
     stn_params_int(&params, "BLOCKS", shape->blocks);
@@ -78,7 +78,7 @@ stn_status fno_few_prepare(stn_context *context, const fno_pass *pass, fno_numbe
     stn_params_int(&params, "FEW_SINGLE_CHANNEL", shape->single_channel);
     stn_params_int(&params, "FEW_LINES", shape->lines);
     stn_params_int(&params, "FEW_PARTS", shape->parts);
-    return stn_kernel_make(context, "fno_few_modes", &params, shared_of(pass, numbers, shape), kernel, error);
+    return stn_kernel_make(kernels, "fno_few_modes", &params, shared_of(pass, numbers, shape), kernel, error);
 }
 
 stn_status fno_few_launch(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers,

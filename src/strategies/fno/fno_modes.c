@@ -35,7 +35,7 @@ int64_t fno_modes_blocks(const fno_modes *modes, const fno_modes_shape *shape) {
     return blocks;
 }
 
-stn_status fno_modes_prepare(stn_context *context, const fno_modes *modes, fno_numbers numbers,
+stn_status fno_modes_prepare(stn_kernel_set *kernels, const fno_modes *modes, fno_numbers numbers,
                              const fno_modes_shape *shape, stn_kernel **kernel, stn_error *error) {
     static const char *const store[] = {"double", "float", "unsigned short"}; /* by stn_dtype */
     const char *real = fno_wide(numbers) ? "double" : "float";
@@ -61,7 +61,7 @@ stn_status fno_modes_prepare(stn_context *context, const fno_modes *modes, fno_n
     stn_params_int(&params, "TILES_M", shape->tiles[0]);
     stn_params_int(&params, "TILES_N", shape->tiles[1]);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(modes_arguments));
-    return stn_kernel_make(context, "fno_modes", &params, shared_of(shape, numbers), kernel, error);
+    return stn_kernel_make(kernels, "fno_modes", &params, shared_of(shape, numbers), kernel, error);
 }
 
 stn_status fno_modes_launch(const stn_kernel *kernel, const fno_modes *modes, fno_numbers numbers,

@@ -29,7 +29,7 @@ typedef struct fno_modes_shape {
 void fno_modes_shape_for(const fno_modes *modes, fno_numbers numbers, const stn_machine *machine,
                          fno_modes_shape *shape);
 int64_t fno_modes_blocks(const fno_modes *modes, const fno_modes_shape *shape);
-stn_status fno_modes_prepare(stn_context *context, const fno_modes *modes, fno_numbers numbers,
+stn_status fno_modes_prepare(stn_kernel_set *kernels, const fno_modes *modes, fno_numbers numbers,
                              const fno_modes_shape *shape, stn_kernel **kernel, stn_error *error);
 stn_status fno_modes_launch(const stn_kernel *kernel, const fno_modes *modes, fno_numbers numbers,
                             const fno_modes_shape *shape, const void *left, const void *right, void *out, void *stream,

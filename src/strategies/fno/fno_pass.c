@@ -67,12 +67,12 @@ void fno_pass_params(const fno_pass *pass, fno_numbers numbers, stn_text *params
     stn_params_int(params, "EXPECTED_HEADER", sizeof(line_arguments));
 }
 
-stn_status fno_pass_prepare(stn_context *context, const fno_pass *pass, fno_numbers numbers,
+stn_status fno_pass_prepare(stn_kernel_set *kernels, const fno_pass *pass, fno_numbers numbers,
                             const fno_line_shape *shape, stn_kernel **kernel, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
     fno_pass_params(pass, numbers, &params);
     put_shape_params(pass, shape, &params);
-    return stn_kernel_make(context, shape->mixers ? "fno_split" : "fno_line", &params,
+    return stn_kernel_make(kernels, shape->mixers ? "fno_split" : "fno_line", &params,
                            fno_line_shared(pass, numbers, shape), kernel, error);
 }
 

@@ -10,7 +10,7 @@ typedef struct fno_pointers {
     void *out;
 } fno_pointers;
 
-stn_status fno_pass_prepare(stn_context *context, const fno_pass *pass, fno_numbers numbers,
+stn_status fno_pass_prepare(stn_kernel_set *kernels, const fno_pass *pass, fno_numbers numbers,
                             const fno_line_shape *shape, stn_kernel **kernel, stn_error *error);
 stn_status fno_pass_launch(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers,
                            const fno_line_shape *shape, const stn_machine *machine, const fno_pointers *at,

@@ -21,7 +21,7 @@ static int across(const fno_sum *sum) { return sum->stride == sum->per ? SIDE : 
 
 int64_t fno_sum_blocks(const fno_sum *sum) { return stn_div_up(sum->outputs, across(sum)); }
 
-stn_status fno_sum_prepare(stn_context *context, const fno_sum *sum, fno_numbers numbers, stn_kernel **kernel,
+stn_status fno_sum_prepare(stn_kernel_set *kernels, const fno_sum *sum, fno_numbers numbers, stn_kernel **kernel,
                            stn_error *error) {
     static const char *const store[] = {"double", "float", "unsigned short"}; /* by stn_dtype */
     stn_text params = STN_TEXT_EMPTY;
@@ -34,7 +34,7 @@ stn_status fno_sum_prepare(stn_context *context, const fno_sum *sum, fno_numbers
     stn_params_int(&params, "THREADS_X", across(sum));
     stn_params_int(&params, "THREADS_Y", THREADS / across(sum));
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(sum_arguments));
-    return stn_kernel_make(context, "fno_sum", &params, 0, kernel, error);
+    return stn_kernel_make(kernels, "fno_sum", &params, 0, kernel, error);
 }
 
 static size_t number(fno_numbers numbers) { return fno_complex_bytes(numbers) / 2; }

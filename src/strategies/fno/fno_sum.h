@@ -12,7 +12,7 @@ typedef struct fno_sum {
 } fno_sum;
 
 int64_t fno_sum_blocks(const fno_sum *sum);
-stn_status fno_sum_prepare(stn_context *context, const fno_sum *sum, fno_numbers numbers, stn_kernel **kernel,
+stn_status fno_sum_prepare(stn_kernel_set *kernels, const fno_sum *sum, fno_numbers numbers, stn_kernel **kernel,
                            stn_error *error);
 stn_status fno_sum_launch(const stn_kernel *kernel, const fno_sum *sum, fno_numbers numbers, const void *in, void *out,
                           void *stream, stn_error *error);

@@ -176,9 +176,7 @@ stn_status fused_kernel_make(stn_plan *plan, fused_reads *reads, const fused_sha
         return status;
     }
     fill_header(task, reads, k);
-    STN_TRY(stn_kernel_make(plan->context, "system_fused", &params, k->shared, &k->kernel, error));
-    stn_plan_list_kernel(plan, k->kernel);
-    return STN_OK;
+    return stn_kernel_make(plan->kernels, "system_fused", &params, k->shared, &k->kernel, error);
 }
 
 stn_status fused_kernel_run(const fused_kernel *k, const stn_system_task *task, const fused_reads *reads,

@@ -1,7 +1,7 @@
 /* The kernel of a fused launch: its text, its arguments, its launch. */
 #ifndef STN_STRATEGIES_FUSED_FUSED_RUN_H
 #define STN_STRATEGIES_FUSED_FUSED_RUN_H
-#include "context/kernel_value.h"
+#include "context/kernel.h"
 #include "strategies/fused/schedule.h"
 
 typedef struct fused_kernel {

@@ -216,9 +216,7 @@ static stn_status make_grid_kernel(stn_plan *plan, const modes_linear *l, bool l
     stn_params_int(&params, "THREADS_Y", THREADS / threads_along(n));
     stn_params_int(&params, "EXPECTED_HEADER",
                    (int64_t)(sizeof(grid_arguments) - (size_t)(MOST_WIDTH - l->width) * sizeof(void *)));
-    STN_TRY(stn_kernel_make(plan->context, "modes_grid", &params, 0, kernel, error));
-    stn_plan_list_kernel(plan, *kernel);
-    return STN_OK;
+    return stn_kernel_make(plan->kernels, "modes_grid", &params, 0, kernel, error);
 }
 
 static stn_status make_transforms(stn_plan *plan, modes_device_state *state, stn_error *error) {
@@ -230,7 +228,6 @@ static stn_status make_transforms(stn_plan *plan, modes_device_state *state, stn
         const stn_status status = stn_subplan_fft(plan, &fft, NULL, &state->transform[which], &why);
         if (status != STN_OK) /* cuFFT may not work here; strategies without transforms may */
             return stn_fail(error, status == STN_ERROR_DRIVER ? STN_ERROR_UNSUPPORTED : status, "%s", why.message);
-        stn_subplan_list_kernels(plan, state->transform[which]);
     }
     return STN_OK;
 }

@@ -392,10 +392,9 @@ stn_status modes_power_make(stn_plan *plan, const modes_linear *l, modes_power *
         (void)list_slots(l, 2, slots);
         for (int i = 0; i < power->shape.slots; i++) power->shape.taps += list_taps(l, 2, &slots[i], NULL);
         render(l, power, slots, scratch, &params);
-        status = stn_kernel_make(plan->context, "modes_power", &params, 0, &power->kernel, error);
+        status = stn_kernel_make(plan->kernels, "modes_power", &params, 0, &power->kernel, error);
     } else
         status = stn_fail_memory(error, "a kernel's parameters", count * sizeof *slots);
-    if (status == STN_OK) stn_plan_list_kernel(plan, power->kernel);
     if (status == STN_OK && plan->machine.present) status = make_tables(plan, l, slots, power, error);
     free(slots);
     free(scratch);

@@ -2,7 +2,7 @@
  * text, its tables on the device, the launch. */
 #ifndef STN_STRATEGIES_MODES_POWER_KERNEL_H
 #define STN_STRATEGIES_MODES_POWER_KERNEL_H
-#include "context/kernel_value.h"
+#include "context/kernel.h"
 #include "plan/plan.h"
 #include "strategies/modes/linear.h"
 

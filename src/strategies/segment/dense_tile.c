@@ -190,8 +190,7 @@ static stn_status get_kernel(stn_plan *plan, tile_state *state, stn_error *error
     stn_params_int(&params, "SYMBOL_REAL", state->real);
     stn_params_int(&params, "TILE_SHIFTED", state->sides.past != 0);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(tile_header));
-    STN_TRY(stn_kernel_make(plan->context, block.kernel, &params, block.shared, &state->kernel, error));
-    stn_plan_list_kernel(plan, state->kernel);
+    STN_TRY(stn_kernel_make(plan->kernels, block.kernel, &params, block.shared, &state->kernel, error));
     int64_t counts[3];
     const int64_t resident =
         stn_kernel_resident(state->kernel, plan->machine.multiprocessors, 32 * block.warps, block.shared);
@@ -255,7 +254,7 @@ static stn_status fill_tables(const stn_task *task, const segment_dense_tile *ti
 static stn_status make_tables(const stn_plan *plan, tile_state *state, stn_error *error) {
     struct stn_device *device = plan->context->device;
     void *tables = NULL;
-    if (!device || stn_compile_batch_misses(plan->context)) return STN_OK;
+    if (!device || stn_kernels_miss(plan->kernels)) return STN_OK;
     unsigned char *host = calloc(1, state->table_bytes);
     stn_status status = host ? STN_OK : stn_fail_memory(error, "tables of a symbol", state->table_bytes);
     for (int k = 0; k < state->lengths && status == STN_OK; k++)

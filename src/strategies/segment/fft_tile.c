@@ -109,9 +109,7 @@ stn_status segment_fft_tile_get(stn_plan *plan, const segment_shape *shape, bool
     stn_params_int(&params, "SYMBOL_REAL", real);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(tile_header));
     tile->shared = segment_fft_tile_shared(task->dtype, shape);
-    STN_TRY(stn_kernel_make(plan->context, "segment_fft_tile", &params, tile->shared, &tile->kernel, error));
-    stn_plan_list_kernel(plan, tile->kernel);
-    return STN_OK;
+    return stn_kernel_make(plan->kernels, "segment_fft_tile", &params, tile->shared, &tile->kernel, error);
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */

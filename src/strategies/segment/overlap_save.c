@@ -139,7 +139,7 @@ static stn_status lay_out_tables(const stn_task *task, segment_state *state, boo
 /* Writes the tables to the device. There are none without a GPU, nor for a plan that is only
  * inspected. */
 static stn_status make_tables(stn_plan *plan, segment_state *state, stn_error *error) {
-    if (!plan->context->device || stn_compile_batch_misses(plan->context)) return STN_OK;
+    if (!plan->context->device || stn_kernels_miss(plan->kernels)) return STN_OK;
     unsigned char *host = state->table_bytes ? calloc(1, state->table_bytes) : NULL;
     stn_status status = host ? STN_OK : stn_fail_memory(error, "tables of a symbol", state->table_bytes);
     for (int k = 0; k < state->lengths && state->shape.tile && status == STN_OK; k++)

@@ -79,12 +79,11 @@ stn_status segment_kernel_get(stn_plan *plan, const stn_task *task, const segmen
         stn_params_int(&params, "SEGMENT_PAIRS", shape->pairs);
     kernel->threads = segment_threads(shape, pass);
     kernel->shared = segment_shared(task, shape, pass);
-    STN_TRY(stn_kernel_make(plan->context,
+    STN_TRY(stn_kernel_make(plan->kernels,
                             f         ? "segment_prime_factor"
                             : along_x ? "segment_line"
                                       : "segment_columns",
                             &params, kernel->shared, &kernel->kernel, error));
-    stn_plan_list_kernel(plan, kernel->kernel);
     kernel->resident =
         stn_kernel_resident(kernel->kernel, plan->machine.multiprocessors, kernel->threads, kernel->shared);
     kernel->work_items = segment_work_items(task, shape, pass);

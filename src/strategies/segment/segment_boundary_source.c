@@ -52,9 +52,7 @@ static stn_status make_lines(stn_plan *plan, int back, stn_kernel **kernel, stn_
     stn_params_int(&params, "THREADS_X", THREADS);
     stn_params_int(&params, "SOURCE_BACK", back);
     for (int axis = 0; axis < 3; axis++) stn_params_axis(&params, axis, task->reach[axis], task->boundary[axis]);
-    STN_TRY(stn_kernel_make(plan->context, "segment_source", &params, 0, kernel, error));
-    stn_plan_list_kernel(plan, *kernel);
-    return STN_OK;
+    return stn_kernel_make(plan->kernels, "segment_source", &params, 0, kernel, error);
 }
 
 /* The kernel along a side: one line at a time, in segments of the pass along it. */
@@ -79,8 +77,7 @@ static stn_status make_face(stn_plan *plan, const segment_axis *along, const seg
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(face_header));
     kernel->threads = segment_threads(shape, &line);
     kernel->shared = segment_shared(task, shape, &line) - 2 * 256 * (size_t)pass->first * stn_dtype_size(task->dtype);
-    STN_TRY(stn_kernel_make(plan->context, "segment_face", &params, kernel->shared, &kernel->kernel, error));
-    stn_plan_list_kernel(plan, kernel->kernel);
+    STN_TRY(stn_kernel_make(plan->kernels, "segment_face", &params, kernel->shared, &kernel->kernel, error));
     kernel->resident =
         stn_kernel_resident(kernel->kernel, plan->machine.multiprocessors, kernel->threads, kernel->shared);
     return STN_OK;

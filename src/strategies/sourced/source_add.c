@@ -32,7 +32,6 @@ stn_status sourced_make_run(stn_plan *plan, const stn_task *task, stn_plan **run
     else
         STN_TRY(stn_subplan(plan, task, NULL, run, error));
     if ((*run)->workspace_size > plan->workspace_size) plan->workspace_size = (*run)->workspace_size;
-    stn_subplan_list_kernels(plan, *run);
     return STN_OK;
 }
 
@@ -52,8 +51,7 @@ stn_status sourced_make_kernels(stn_plan *plan, sourced_state *state, stn_error 
         stn_params_int(&params, "THREADS_X", THREADS);
         stn_params_int(&params, "HAS_GRID", operations[operation].grid);
         stn_params_int(&params, "HAS_SOURCE", operations[operation].source);
-        STN_TRY(stn_kernel_make(plan->context, "sourced_add", &params, 0, &state->add[operation], error));
-        stn_plan_list_kernel(plan, state->add[operation]);
+        STN_TRY(stn_kernel_make(plan->kernels, "sourced_add", &params, 0, &state->add[operation], error));
     }
     return STN_OK;
 }

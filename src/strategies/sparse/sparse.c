@@ -116,7 +116,7 @@ static stn_status get_kernel(stn_plan *plan, sparse_state *state, stn_error *err
     stn_text params = STN_TEXT_EMPTY;
     sparse_params(&plan->task, &state->shape, &params);
     stn_params_int(&params, "EXPECTED_HEADER", state->shape.terms ? sizeof(chain_header) : sizeof(tile_header));
-    return stn_kernel_make(plan->context, sparse_kernel_name(&plan->task, &state->shape), &params,
+    return stn_kernel_make(plan->kernels, sparse_kernel_name(&plan->task, &state->shape), &params,
                            sparse_shared(&plan->task, &state->shape), &state->kernel, error);
 }
 
@@ -132,8 +132,6 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     state->operators[0].fused = (int)((steps + launches - 1) / launches);
     state->operators[1].fused = (int)(steps / launches);
     STN_TRY(get_kernel(plan, state, error));
-    plan->kernels[0] = state->kernel;
-    plan->nkernels = 1; /* the faces append their kernels */
     STN_TRY(make_tables(plan, state, error));
     for (size_t i = 0; i < state->noperators; i++)
         STN_TRY(stn_faces_create(plan, state->operators[i].fused, STN_FACES_CHEAPEST, &state->faces[i], error));

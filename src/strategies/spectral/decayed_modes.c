@@ -88,10 +88,8 @@ stn_status spectral_make_decayed_modes(stn_plan *plan, spectral_state *state, st
     stn_params_int(&params, "DECAYED_ROWS", rows_of(choice) > 1 ? MOST_ROWS : 0);
     stn_params_int(&params, "DECAYED_PREFETCH", looks_ahead(task, &plan->machine, choice));
     stn_params_int(&params, "BLOCKS", stn_max(1, blocks_of(task, choice, threads)));
-    STN_TRY(stn_kernel_make(plan->context, "spectral_decayed_modes", &params, shared_of(task, &plan->machine, choice),
-                            &state->source.decayed_modes, error));
-    stn_plan_list_kernel(plan, state->source.decayed_modes);
-    return STN_OK;
+    return stn_kernel_make(plan->kernels, "spectral_decayed_modes", &params, shared_of(task, &plan->machine, choice),
+                           &state->source.decayed_modes, error);
 }
 
 /* Rows per block: as many as possible, because each block first loads the faces' values (15 us of

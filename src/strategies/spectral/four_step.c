@@ -503,10 +503,8 @@ static stn_status make_columns(stn_plan *plan, const spectral_four_step_state *s
     stn_params_int(&params, "FOUR_STEP_WIDTH", s->choice.width);
     stn_params_int(&params, "FOUR_STEP_FINE", s->fine);
     stn_params_int(&params, "FOUR_STEP_USEFUL", s->choice.useful);
-    STN_TRY(stn_kernel_make(plan->context, "spectral_four_step", &params,
-                            stn_shared_fft_bytes(&s->down, spectral_wide(&plan->task)), kernel, error));
-    stn_plan_list_kernel(plan, *kernel);
-    return STN_OK;
+    return stn_kernel_make(plan->kernels, "spectral_four_step", &params,
+                           stn_shared_fft_bytes(&s->down, spectral_wide(&plan->task)), kernel, error);
 }
 
 static stn_status make_rows(stn_plan *plan, spectral_four_step_state *state, stn_error *error) {
@@ -533,10 +531,8 @@ static stn_status make_rows(stn_plan *plan, spectral_four_step_state *state, stn
     stn_params_int(&params, "COLUMN_ODD_ROWS", 0);
     stn_params_int(&params, "SYMBOL_HIGH", s->symbol.high);
     stn_params_int(&params, "SYMBOL_LOW", s->symbol.low);
-    STN_TRY(stn_kernel_make(plan->context, "spectral_columns", &params,
-                            stn_shared_fft_bytes(&s->along, spectral_wide(task)), &state->rows, error));
-    stn_plan_list_kernel(plan, state->rows);
-    return STN_OK;
+    return stn_kernel_make(plan->kernels, "spectral_columns", &params,
+                           stn_shared_fft_bytes(&s->along, spectral_wide(task)), &state->rows, error);
 }
 
 static stn_status make_source(stn_plan *plan, spectral_four_step_state *state, stn_error *error) {

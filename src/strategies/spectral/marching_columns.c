@@ -112,9 +112,7 @@ stn_status spectral_make_march(stn_plan *plan, const spectral_shape *shape, stn_
     stn_params_int(&params, "SYMBOL_SUM", plan->task.sum);
     stn_params_int(&params, "SYMBOL_HIGH", shape->symbol.high);
     stn_params_int(&params, "SYMBOL_LOW", shape->symbol.low);
-    STN_TRY(stn_kernel_make(plan->context, "spectral_march", &params, shared_of(plan, shape), kernel, error));
-    stn_plan_list_kernel(plan, *kernel);
-    return STN_OK;
+    return stn_kernel_make(plan->kernels, "spectral_march", &params, shared_of(plan, shape), kernel, error);
 }
 
 /* Copies `count` rows of a grid's plane from row `from` on to *to, which is advanced. */

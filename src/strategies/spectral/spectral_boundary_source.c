@@ -57,10 +57,8 @@ static stn_status make_transform(stn_plan *plan, spectral_state *state, int axis
         stn_params_int(&params, "SYMBOL_HIGH", 0);
         stn_params_int(&params, "SYMBOL_LOW", 0);
     }
-    STN_TRY(stn_kernel_make(plan->context, axis == 2 ? "spectral_rows" : "spectral_columns", &params,
-                            stn_shared_fft_bytes(&shape->line[axis], wide), &state->source.transform[axis], error));
-    stn_plan_list_kernel(plan, state->source.transform[axis]);
-    return STN_OK;
+    return stn_kernel_make(plan->kernels, axis == 2 ? "spectral_rows" : "spectral_columns", &params,
+                           stn_shared_fft_bytes(&shape->line[axis], wide), &state->source.transform[axis], error);
 }
 
 stn_status spectral_source_kernel(stn_plan *plan, struct stn_kernel **kernel, stn_error *error) {
@@ -71,9 +69,7 @@ stn_status spectral_source_kernel(stn_plan *plan, struct stn_kernel **kernel, st
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(spectral_source_arguments));
     stn_params_int(&params, "THREADS_X", THREADS);
     for (int axis = 0; axis < 3; axis++) stn_params_axis(&params, axis, task->reach[axis], task->boundary[axis]);
-    STN_TRY(stn_kernel_make(plan->context, "spectral_source", &params, 0, kernel, error));
-    stn_plan_list_kernel(plan, *kernel);
-    return STN_OK;
+    return stn_kernel_make(plan->kernels, "spectral_source", &params, 0, kernel, error);
 }
 
 static stn_status make_kernels(stn_plan *plan, spectral_state *state, stn_error *error) {

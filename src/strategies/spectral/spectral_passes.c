@@ -78,9 +78,7 @@ static stn_status make_pass(stn_plan *plan, const spectral_state *state, spectra
         stn_params_int(&params, "SYMBOL_LOW", shape->symbol.low);
     }
     size_t shared = stn_shared_fft_bytes(line, spectral_wide(task));
-    STN_TRY(stn_kernel_make(plan->context, name, &params, shared, &pass->kernel, error));
-    stn_plan_list_kernel(plan, pass->kernel);
-    return STN_OK;
+    return stn_kernel_make(plan->kernels, name, &params, shared, &pass->kernel, error);
 }
 
 stn_status spectral_make_passes(stn_plan *plan, spectral_state *state, stn_error *error) {
@@ -208,7 +206,7 @@ stn_status spectral_make_tables(stn_plan *plan, spectral_state *state, stn_error
     state->largest = stn_symbol_largest(&plan->task, shape->symbol.length);
     state->decay_bound = spectral_decay_bound_of(&plan->task, state->largest, state->source.has);
     place_tables(&plan->task, state);
-    if (!plan->machine.present || stn_compile_batch_misses(plan->context)) return STN_OK;
+    if (!plan->machine.present || stn_kernels_miss(plan->kernels)) return STN_OK;
     unsigned char *tables = calloc(1, state->size);
     if (!tables) return stn_fail_memory(error, "the tables of a plan", state->size);
     for (int axis = shape->last; axis < 3; axis++)

@@ -440,8 +440,7 @@ stn_status step_launch_make(stn_plan *plan, int first, const step_block *block, 
         stn_text_clear(&params);
         return status;
     }
-    STN_TRY(stn_kernel_make(plan->context, "system_step", &params, storage->shared, &made->kernel, error));
-    stn_plan_list_kernel(plan, made->kernel);
+    STN_TRY(stn_kernel_make(plan->kernels, "system_step", &params, storage->shared, &made->kernel, error));
     made->arguments = argument_offsets_of(&made->group.reads, made->group.count, task->dtype).end;
     fill_header(task, made,
                 step_planes(task, block, storage, (int64_t)storage->blocks * plan->machine.multiprocessors));

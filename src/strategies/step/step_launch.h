@@ -2,7 +2,7 @@
  * the arrays, the kernel's text, and its arguments. */
 #ifndef STN_STRATEGIES_STEP_LAUNCH_H
 #define STN_STRATEGIES_STEP_LAUNCH_H
-#include "context/kernel_value.h"
+#include "context/kernel.h"
 #include "plan/plan.h"
 #include "problem/system_state.h"
 #include "strategies/common/system_code.h"

@@ -163,9 +163,7 @@ static stn_status make_rotate(stn_plan *plan, step_state *state, stn_error *erro
     stn_params_begin(&params);
     stn_params_elements(&params, plan->system.dtype);
     stn_params_int(&params, "THREADS_X", ROTATE_THREADS);
-    STN_TRY(stn_kernel_make(plan->context, "system_rotate", &params, 0, &state->rotate, error));
-    stn_plan_list_kernel(plan, state->rotate);
-    return STN_OK;
+    return stn_kernel_make(plan->kernels, "system_rotate", &params, 0, &state->rotate, error);
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {

@@ -118,20 +118,14 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
 
 /* ---- preparing ------------------------------------------------------------------------------- */
 
-static stn_status make(stn_plan *plan, const stn_task *task, const char *name, stn_plan **made, stn_error *error) {
-    STN_TRY(stn_subplan(plan, task, name, made, error));
-    stn_subplan_list_kernels(plan, *made);
-    return STN_OK;
-}
-
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     const stn_task *task = &plan->task;
     converted_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     const stn_task steps = steps_task(task), load = load_task(task), store = store_task(task);
-    STN_TRY(make(plan, &steps, NULL, &state->steps, error));
-    if (loads(task)) STN_TRY(make(plan, &load, "typed", &state->load, error));
-    if (stores(task)) STN_TRY(make(plan, &store, "typed", &state->store, error));
+    STN_TRY(stn_subplan(plan, &steps, NULL, &state->steps, error));
+    if (loads(task)) STN_TRY(stn_subplan(plan, &load, "typed", &state->load, error));
+    if (stores(task)) STN_TRY(stn_subplan(plan, &store, "typed", &state->store, error));
     const stn_grid_layout packed = stn_packed_layout(task->n, task->dtype);
     state->grid =
         (size_t)stn_round_up(task->batch * packed.batch * (int64_t)stn_dtype_size(task->dtype), GRID_ALIGNMENT);

@@ -181,8 +181,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
         stn_params_int(&params, "EXPECTED_HEADER", sizeof(point_arguments));
     } else
         typed_bytes_params(&plan->task, state->which, &params);
-    STN_TRY(stn_kernel_make(plan->context, names[state->which], &params, 0, &state->kernel, error));
-    stn_plan_list_kernel(plan, state->kernel);
+    STN_TRY(stn_kernel_make(plan->kernels, names[state->which], &params, 0, &state->kernel, error));
     fill_arguments(&plan->task, &state->arguments);
     return upload_taps(plan, error);
 }

@@ -211,7 +211,7 @@ static void check_candidate(bench *b, stn_plan *like, const stn_strategy *strate
     snprintf(what, sizeof what, "%s, %s: %s, %s", b->c->name, stn_dtype_name(b->dtype), strategy->name,
              name.data ? name.data : "");
     stn_text_clear(&name);
-    stn_status status = stn_plan_build(like, like->system.steps, strategy, candidate, &plan, &error);
+    stn_status status = stn_plan_build(like, like->system.steps, strategy, candidate, NULL, &plan, &error);
     if (status == STN_OK) status = result_of(b, b->s->context, plan, b->got, &error);
     double off = INFINITY;
     if (status == STN_OK) off = difference(&plan->system, b->got, b->expected, b->each, b->points);

@@ -94,14 +94,12 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     state->packed = stn_packed_layout(task->n, task->dtype);
     int64_t bytes = state->packed.batch * task->batch * (int64_t)stn_dtype_size(task->dtype);
     state->packed_bytes = (size_t)stn_round_up(bytes, 256);
-    plan->nkernels = 0;
     for (int i = 0; i < state->count; i++) {
         stn_text params = STN_TEXT_EMPTY;
         state->passes[i].shape = passes[i];
         lowrank_pass_params(task, &passes[i], &params);
         STN_TRY(
-            stn_kernel_make(plan->context, "lowrank_axis", &params, passes[i].shared, &state->passes[i].kernel, error));
-        stn_plan_list_kernel(plan, state->passes[i].kernel);
+            stn_kernel_make(plan->kernels, "lowrank_axis", &params, passes[i].shared, &state->passes[i].kernel, error));
     }
     plan->workspace_size = state->count > 1 ? (size_t)(state->count - 1) * state->packed_bytes : state->at.work_bytes;
     return fill_values(plan, state, error);

@@ -82,7 +82,7 @@ static stn_status get_kernel(stn_plan *plan, const lowrank_shape *shape, const l
     stn_text params = STN_TEXT_EMPTY;
     lowrank_params(&plan->task, shape, pattern, &params);
     stn_params_int(&params, "EXPECTED_HEADER", plan->task.rank == 1 ? sizeof(line_header) : sizeof(plane_header));
-    return stn_kernel_make(plan->context, lowrank_kernel_name(&plan->task, shape), &params,
+    return stn_kernel_make(plan->kernels, lowrank_kernel_name(&plan->task, shape), &params,
                            lowrank_shared(&plan->task, shape), kernel, error);
 }
 
@@ -96,8 +96,6 @@ static stn_status build(stn_plan *plan, lowrank_state *state, stn_error *error) 
     STN_TRY(lowrank_operators_make(&plan->task, &plan->machine, &state->shape, &state->pattern, state->operators,
                                    state->noperators, &pattern_changed, error));
     STN_TRY(get_kernel(plan, &state->shape, &state->pattern, &state->kernel, error));
-    plan->kernels[0] = state->kernel;
-    plan->nkernels = 1; /* the faces append their kernels */
     for (size_t i = 0; i < state->noperators; i++)
         STN_TRY(stn_faces_create(plan, state->operators[i].fused, STN_FACES_CHEAPEST, &state->faces[i], error));
     state->resident = stn_kernel_resident(state->kernel, plan->machine.multiprocessors, 32 * state->shape.warps,
@@ -132,17 +130,12 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
 
 /* Makes a kernel and faces for weights that need more or wider terms, or fewer fused steps. */
 static stn_status rebuild(stn_plan *plan, lowrank_state *next, stn_error *error) {
-    struct stn_kernel *kernels[STN_PLAN_KERNELS];
-    size_t nkernels = plan->nkernels;
-    memcpy(kernels, plan->kernels, sizeof kernels);
     next->faces[0] = next->faces[1] = NULL;
     stn_status status = build(plan, next, error);
     if (status == STN_OK && next->grid_bytes + faces_bytes(next) > plan->workspace_size)
         status = lowrank_fail_terms(next->shape.fused, next->shape.terms, error);
     if (status == STN_OK) return STN_OK;
     destroy_faces(plan, next);
-    memcpy(plan->kernels, kernels, sizeof kernels);
-    plan->nkernels = nkernels;
     return status;
 }
 

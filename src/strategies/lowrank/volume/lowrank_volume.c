@@ -170,7 +170,7 @@ static stn_status get_kernel(stn_plan *plan, const stn_power *taps, const lowran
                              stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
     lowrank_volume_params(&plan->task, taps, core, &to->shape, &params);
-    return stn_kernel_make(plan->context, "lowrank_volume", &params, (size_t)to->shape.shared, &to->kernel, error);
+    return stn_kernel_make(plan->kernels, "lowrank_volume", &params, (size_t)to->shape.shared, &to->kernel, error);
 }
 
 /* Makes the operator of `fused` steps from taps of at most as many. */
@@ -204,8 +204,6 @@ static stn_status make_operators(stn_plan *plan, volume_state *state, stn_error 
 }
 
 static stn_status make_faces(stn_plan *plan, volume_state *state, stn_error *error) {
-    plan->nkernels = 0; /* the faces append their kernels */
-    for (size_t i = 0; i < state->noperators; i++) plan->kernels[plan->nkernels++] = state->operators[i].kernel;
     for (size_t i = 0; i < state->noperators; i++)
         STN_TRY(stn_faces_create(plan, state->operators[i].shape.fused, STN_FACES_CHEAPEST, &state->operators[i].faces,
                                  error));
@@ -242,12 +240,9 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
 
 /* Uses fewer steps a launch, for weights whose core amplifies errors too much. */
 static stn_status rebuild(stn_plan *plan, volume_state *next, stn_error *error) {
-    struct stn_kernel *kernels[STN_PLAN_KERNELS];
-    size_t nkernels = plan->nkernels;
     stn_candidate best;
     if (!find_volume_shapes(&plan->task, &plan->machine, next->operators[0].shape.fused, &best, 1, SIZE_MAX))
         return fail_terms(1, error);
-    memcpy(kernels, plan->kernels, sizeof kernels);
     for (int i = 0; i < 2; i++) next->operators[i].faces = NULL;
     next->launches = volume_shape_of(&best).launches;
     stn_status status = make_operators(plan, next, error);
@@ -256,8 +251,6 @@ static stn_status rebuild(stn_plan *plan, volume_state *next, stn_error *error) 
         status = fail_terms(next->operators[0].shape.fused, error);
     if (status == STN_OK) return STN_OK;
     destroy_faces(plan, next);
-    memcpy(plan->kernels, kernels, sizeof kernels);
-    plan->nkernels = nkernels;
     return status;
 }
 
@@ -274,10 +267,8 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
         status = rebuild(plan, next, &full);
         if (status == STN_OK) destroy_faces(plan, state);
     } else
-        for (size_t i = 0; i < next->noperators && status == STN_OK; i++) {
-            plan->kernels[i] = next->operators[i].kernel;
+        for (size_t i = 0; i < next->noperators && status == STN_OK; i++)
             status = stn_faces_set_weights(plan, next->operators[i].faces, &full);
-        }
     if (status == STN_OK)
         *state = *next;
     else if (error)
