@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "cache/signature.h"
-#include "cache/wisdom.h"
 
 enum { DEFAULT_FILES = 16384, DEFAULT_WAIT_MS = 30000, STORES_PER_COLLECTION = 64 };
 #define DEFAULT_BYTES ((uint64_t)1 << 30)
@@ -19,18 +18,6 @@ typedef struct opened_pack {
     stn_pack *pack;
     atomic_bool *skipped; /* per entry: skip it, because it is damaged or could not be loaded */
 } opened_pack;
-
-struct stn_cache {
-    const stn_logger *logger;
-    stn_disk disk;
-    unsigned lock_wait_ms;
-    atomic_uint stores; /* Every STORES_PER_COLLECTION stores a collection follows. */
-    opened_pack *packs;
-    size_t npacks;
-    stn_pack_writer *record; /* borrowed; usually NULL */
-    pthread_mutex_t lock;    /* guards stats */
-    stn_cache_stats stats;   /* without the disk's own counters */
-};
 
 /* The caller's value, else a whole number above 0 from the environment, else the default. */
 static uint64_t limit(uint64_t wanted, const char *variable, uint64_t otherwise) {
@@ -157,7 +144,7 @@ static void record(stn_cache *cache, const stn_key *key, const stn_entry *entry)
         stn_log(cache->logger, STN_LOG_WARNING, "a kernel is missing from the pack: %s", why.message);
 }
 
-static bool find_in_packs(stn_cache *cache, const stn_key *source, stn_entry *entry) {
+bool stn_cache_find_pack(stn_cache *cache, const stn_key *source, stn_entry *entry) {
     for (size_t i = 0; i < cache->npacks; i++) {
         opened_pack *in = &cache->packs[i];
         size_t index;
@@ -178,25 +165,20 @@ static bool find_in_packs(stn_cache *cache, const stn_key *source, stn_entry *en
     return false;
 }
 
-static stn_cache_source note_disk_hit(stn_cache *cache, const stn_key *key, const stn_entry *entry) {
+/* Counts and records a hit on the disk. */
+static bool note_disk_hit(stn_cache *cache, bool found, const stn_key *key, const stn_entry *entry) {
+    if (!found) return false;
     add(cache, &cache->stats.disk_hits, 1);
     record(cache, key, entry);
-    return STN_CACHE_DISK;
+    return true;
 }
 
-stn_cache_source stn_cache_find_pack(stn_cache *cache, const stn_key *source, stn_entry *entry) {
-    return find_in_packs(cache, source, entry) ? STN_CACHE_PACK : STN_CACHE_NONE;
+bool stn_cache_find(stn_cache *cache, const stn_key *key, stn_entry *entry) {
+    return note_disk_hit(cache, stn_disk_find(&cache->disk, key, entry), key, entry);
 }
 
-stn_cache_source stn_cache_find(stn_cache *cache, const stn_key *key, stn_entry *entry) {
-    if (find_in_packs(cache, key, entry)) return STN_CACHE_PACK;
-    return stn_disk_find(&cache->disk, key, entry) ? note_disk_hit(cache, key, entry) : STN_CACHE_NONE;
-}
-
-stn_cache_source stn_cache_find_source(stn_cache *cache, const stn_key *source, stn_key *key, stn_entry *entry) {
-    *key = *source;
-    if (find_in_packs(cache, source, entry)) return STN_CACHE_PACK;
-    return stn_disk_find_source(&cache->disk, source, key, entry) ? note_disk_hit(cache, key, entry) : STN_CACHE_NONE;
+bool stn_cache_find_source(stn_cache *cache, const stn_key *source, stn_key *key, stn_entry *entry) {
+    return note_disk_hit(cache, stn_disk_find_source(&cache->disk, source, key, entry), key, entry);
 }
 
 void stn_cache_store(stn_cache *cache, const stn_key *key, const stn_entry *entry) {
@@ -240,67 +222,4 @@ void stn_cache_count(stn_cache *cache, double compile_seconds, double load_secon
     if (compile_seconds > 0) cache->stats.misses++;
     if (memory_hit) cache->stats.memory_hits++;
     pthread_mutex_unlock(&cache->lock);
-}
-
-/* ---- listing and collection ------------------------------------------------------------------ */
-
-stn_status stn_cache_each(stn_cache *cache, stn_cache_visit visit, void *user, stn_error *error) {
-    return stn_disk_each(&cache->disk, visit, user, error);
-}
-
-stn_status stn_cache_resolve(stn_cache *cache, const char *prefix, stn_key *key, stn_error *error) {
-    const size_t digits = strlen(prefix);
-    size_t found;
-    if (digits < 4 || digits > 64 || strspn(prefix, "0123456789abcdefABCDEF") != digits)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "\"%s\" is no key: give the first 4 to 64 hex digits that `stentor cache list` shows", prefix);
-    STN_TRY(stn_disk_resolve(&cache->disk, prefix, key, &found, error));
-    if (found == 1) return STN_OK;
-    return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%zu stored kernels have a key that starts with %s: %s", found,
-                    prefix, found ? "give more digits" : "`stentor cache list` shows the keys");
-}
-
-/* The update moves a damaged file aside. */
-static stn_status keep(void *user, stn_wisdom *before, stn_text *after, stn_error *error) {
-    (void)user;
-    return stn_wisdom_join(before, &(stn_wisdom){0}, after, NULL, error);
-}
-
-/* Adds the folder's wisdom to the counts. verify: a damaged file is moved aside, an unreadable one
- * is logged. */
-static void count_wisdom(stn_cache *cache, bool verify, stn_cache_collection *counts) {
-    stn_folder *folder = &cache->disk.folder;
-    stn_wisdom wisdom;
-    struct stat seen;
-    stn_error why = {0};
-    stn_status status = stn_wisdom_read(folder, &wisdom, &seen, &why);
-    counts->measured = wisdom.count;
-    counts->bytes += (uint64_t)seen.st_size;
-    stn_wisdom_clear(&wisdom);
-    if (!verify || status == STN_OK) return;
-    if (status == STN_ERROR_FORMAT && stn_wisdom_update(folder, keep, NULL, &why) == STN_OK) {
-        counts->damaged++, counts->removed_files++;
-        counts->removed_bytes += (uint64_t)seen.st_size;
-        counts->bytes -= (uint64_t)seen.st_size;
-    } else {
-        stn_log(cache->logger, STN_LOG_WARNING, "%s; it is left", why.message);
-        counts->left++;
-    }
-}
-
-stn_status stn_cache_verify(stn_cache *cache, stn_cache_collection *counts, stn_error *error) {
-    STN_TRY(stn_disk_verify(&cache->disk, counts, error));
-    count_wisdom(cache, true, counts);
-    return STN_OK;
-}
-
-stn_status stn_cache_gc(stn_cache *cache, int64_t spare_seconds, stn_cache_collection *counts, stn_error *error) {
-    STN_TRY(stn_disk_gc(&cache->disk, spare_seconds, counts, error));
-    count_wisdom(cache, false, counts);
-    return STN_OK;
-}
-
-stn_status stn_cache_clear(stn_cache *cache, stn_cache_collection *counts, stn_error *error) {
-    STN_TRY(stn_disk_clear(&cache->disk, counts, error));
-    return stn_wisdom_remove(&cache->disk.folder, error);
 }

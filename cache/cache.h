@@ -3,6 +3,7 @@
  * by byte. */
 #ifndef STN_CACHE_CACHE_H
 #define STN_CACHE_CACHE_H
+#include <pthread.h>
 #include <stdbool.h>
 
 #include "base/log.h"
@@ -14,7 +15,17 @@
 #include "cache/pack.h"
 
 /* ---- the cache: packs and disk; one per context, thread-safe --------------------------------- */
-typedef struct stn_cache stn_cache;
+typedef struct stn_cache {
+    const stn_logger *logger;
+    stn_disk disk;
+    unsigned lock_wait_ms;
+    atomic_uint stores; /* collection follows after some stores */
+    struct opened_pack *packs;
+    size_t npacks;
+    stn_pack_writer *record; /* borrowed; usually NULL */
+    pthread_mutex_t lock;    /* guards stats */
+    stn_cache_stats stats;   /* without the disk's own counters */
+} stn_cache;
 typedef struct stn_cache_options {
     const char *dir;          /* NULL or "": from the environment; ":memory:": no disk */
     bool shared;              /* Accept a folder that others own or may write, or a symlink. */
@@ -40,16 +51,14 @@ const char *stn_cache_dir(const stn_cache *cache); /* that path */
 bool stn_cache_is_empty(stn_cache *cache);
 const char *stn_cache_dir_problem(const stn_cache *cache); /* why there is no disk, or NULL */
 
-typedef enum stn_cache_source { STN_CACHE_NONE, STN_CACHE_PACK, STN_CACHE_DISK } stn_cache_source;
-/* Where the entry was found; STN_CACHE_NONE if nowhere. Never an error: a damaged entry is removed
- * and counts as absent. */
-stn_cache_source stn_cache_find(stn_cache *cache, const stn_key *key, stn_entry *entry);
-/* The same by the source key, if there is no compiler whose identity could be part of the key:
- * packs first, then the disk's entry of any compiler that was used last. *key: what
- * stn_cache_reject takes. */
-stn_cache_source stn_cache_find_source(stn_cache *cache, const stn_key *source, stn_key *key, stn_entry *entry);
-/* Searches packs only, by the source key, before a compiler is opened. */
-stn_cache_source stn_cache_find_pack(stn_cache *cache, const stn_key *source, stn_entry *entry);
+/* Finds an entry in the packs, which are searched by the source key, before a compiler is opened.
+ * Never an error: a damaged entry is skipped. */
+bool stn_cache_find_pack(stn_cache *cache, const stn_key *source, stn_entry *entry);
+/* Finds an entry on the disk. Never an error: a damaged entry is removed and counts as absent. */
+bool stn_cache_find(stn_cache *cache, const stn_key *key, stn_entry *entry);
+/* The same by the source key, if there is no compiler whose identity could be part of the key: the
+ * entry of any compiler that was used last. *key: what stn_cache_reject takes. */
+bool stn_cache_find_source(stn_cache *cache, const stn_key *source, stn_key *key, stn_entry *entry);
 /* Best effort (temporary file, fsync, rename); a failure is one warning. */
 void stn_cache_store(stn_cache *cache, const stn_key *key, const stn_entry *entry);
 /* Removes an entry that was found but cannot be loaded (a pack's entry is skipped from now on). */
@@ -62,6 +71,29 @@ void stn_cache_stats_get(stn_cache *cache, stn_cache_stats *stats);
 void stn_cache_count(stn_cache *cache, double compile_seconds, double load_seconds, bool memory_hit);
 
 /* ---- collection.c: listing, checking and collecting the folder ------------------------------- */
+
+/* An entry as visitors see it. */
+typedef struct stn_cache_item {
+    stn_key key;
+    uint64_t bytes;         /* of the file */
+    int64_t used;           /* last use, seconds since 1970 */
+    const stn_entry *entry; /* NULL with a fault */
+    const char *fault;      /* what is wrong with it, or NULL */
+    bool damaged;           /* True: the entry is damaged; false: it could not be read now. */
+    struct stat seen;       /* of the file that was read, if damaged */
+} stn_cache_item;           /* all borrowed during the visit */
+typedef bool (*stn_cache_visit)(void *user, const stn_cache_item *item); /* false: stop */
+
+/* Counts of kernels and wisdom together. */
+typedef struct stn_cache_collection {
+    uint64_t files, bytes;                 /* kernels kept; bytes of kernels and wisdom kept */
+    uint64_t measured;                     /* wisdom entries kept */
+    uint64_t removed_files, removed_bytes; /* entries, temporary files and leftovers */
+    uint64_t damaged;                      /* damaged ones among the removed (verify only) */
+    /* Faulty or unreadable ones that remain, each named to the logger (verify only). */
+    uint64_t left;
+} stn_cache_collection;
+
 /* Reads and checks every entry, in the order of keys; changes nothing. A missing folder is empty; a
  * cache without a disk folder is an error that says why. */
 stn_status stn_cache_each(stn_cache *cache, stn_cache_visit visit, void *user, stn_error *error);

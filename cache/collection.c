@@ -11,7 +11,8 @@
 
 #include "base/error.h"
 #include "cache/atomic_file.h"
-#include "cache/disk.h"
+#include "cache/cache.h"
+#include "cache/wisdom.h"
 
 enum { TEMP_SECONDS = 3600, SPARE_SECONDS = 24 * 3600 };
 
@@ -136,23 +137,29 @@ static void key_of(const file *entry, stn_key *key) {
     (void)stn_key_parse(hex, key); /* kind_of accepted only hex digits. */
 }
 
-stn_status stn_disk_resolve(stn_disk *disk, const char *prefix, stn_key *key, size_t *found, stn_error *error) {
+stn_status stn_cache_resolve(stn_cache *cache, const char *prefix, stn_key *key, stn_error *error) {
+    const size_t digits = strlen(prefix);
     files all;
     int root;
-    *found = 0;
-    STN_TRY(scan(disk, &root, &all, error));
+    size_t found = 0;
+    if (digits < 4 || digits > 64 || strspn(prefix, "0123456789abcdefABCDEF") != digits)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "\"%s\" is no key: give the first 4 to 64 hex digits that `stentor cache list` shows", prefix);
+    STN_TRY(scan(&cache->disk, &root, &all, error));
     for (size_t i = 0; i < all.count; i++) {
         char hex[65];
         stn_key own;
         if (all.list[i].kind != FILE_ENTRY) continue;
         key_of(&all.list[i], &own);
         stn_key_hex(&own, hex);
-        if (strncasecmp(hex, prefix, strlen(prefix)) != 0) continue;
+        if (strncasecmp(hex, prefix, digits) != 0) continue;
         *key = own;
-        ++*found;
+        found++;
     }
     done(root, &all);
-    return STN_OK;
+    if (found == 1) return STN_OK;
+    return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%zu stored kernels have a key that starts with %s: %s", found,
+                    prefix, found ? "give more digits" : "`stentor cache list` shows the keys");
 }
 
 /* Reads one entry of an opened folder and visits it, unless its file no longer exists. */
@@ -182,11 +189,11 @@ static void visit_all(stn_disk *disk, int root, const files *all, stn_cache_visi
         if (all->list[i].kind == FILE_ENTRY) more = visit_one(disk, root, &all->list[i], visit, user);
 }
 
-stn_status stn_disk_each(stn_disk *disk, stn_cache_visit visit, void *user, stn_error *error) {
+stn_status stn_cache_each(stn_cache *cache, stn_cache_visit visit, void *user, stn_error *error) {
     files all;
     int root;
-    STN_TRY(scan(disk, &root, &all, error));
-    visit_all(disk, root, &all, visit, user);
+    STN_TRY(scan(&cache->disk, &root, &all, error));
+    visit_all(&cache->disk, root, &all, visit, user);
     done(root, &all);
     return STN_OK;
 }
@@ -199,7 +206,7 @@ static bool remove_file(stn_disk *disk, int root, const file *which, stn_cache_c
     return gone;
 }
 
-stn_status stn_disk_gc(stn_disk *disk, int64_t spare_seconds, stn_cache_collection *counts, stn_error *error) {
+static stn_status collect(stn_disk *disk, int64_t spare_seconds, stn_cache_collection *counts, stn_error *error) {
     files all;
     int root;
     *counts = (stn_cache_collection){0};
@@ -219,18 +226,6 @@ stn_status stn_disk_gc(stn_disk *disk, int64_t spare_seconds, stn_cache_collecti
         if (now - each->used < spare_seconds) break; /* All following ones were used later. */
         if (remove_file(disk, root, each, counts)) counts->files--, counts->bytes -= each->bytes;
     }
-    done(root, &all);
-    return STN_OK;
-}
-
-stn_status stn_disk_clear(stn_disk *disk, stn_cache_collection *counts, stn_error *error) {
-    files all;
-    int root;
-    *counts = (stn_cache_collection){0};
-    STN_TRY(scan(disk, &root, &all, error));
-    for (size_t i = 0; i < all.count; i++)
-        if (!remove_file(disk, root, &all.list[i], counts) && all.list[i].kind == FILE_ENTRY)
-            counts->files++, counts->bytes += all.list[i].bytes;
     done(root, &all);
     return STN_OK;
 }
@@ -272,7 +267,35 @@ static bool verify_one(void *user, const stn_cache_item *item) {
     return true;
 }
 
-stn_status stn_disk_verify(stn_disk *disk, stn_cache_collection *counts, stn_error *error) {
+/* The update moves a damaged file aside. */
+static stn_status keep(void *user, stn_wisdom *before, stn_text *after, stn_error *error) {
+    (void)user;
+    return stn_wisdom_join(before, &(stn_wisdom){0}, after, NULL, error);
+}
+
+/* Adds the folder's wisdom to the counts. verify: a damaged file is moved aside, an unreadable one
+ * is logged. */
+static void count_wisdom(stn_folder *folder, bool verify, stn_cache_collection *counts) {
+    stn_wisdom wisdom;
+    struct stat seen;
+    stn_error why = {0};
+    stn_status status = stn_wisdom_read(folder, &wisdom, &seen, &why);
+    counts->measured = wisdom.count;
+    counts->bytes += (uint64_t)seen.st_size;
+    stn_wisdom_clear(&wisdom);
+    if (!verify || status == STN_OK) return;
+    if (status == STN_ERROR_FORMAT && stn_wisdom_update(folder, keep, NULL, &why) == STN_OK) {
+        counts->damaged++, counts->removed_files++;
+        counts->removed_bytes += (uint64_t)seen.st_size;
+        counts->bytes -= (uint64_t)seen.st_size;
+    } else {
+        stn_log(folder->logger, STN_LOG_WARNING, "%s; it is left", why.message);
+        counts->left++;
+    }
+}
+
+stn_status stn_cache_verify(stn_cache *cache, stn_cache_collection *counts, stn_error *error) {
+    stn_disk *disk = &cache->disk;
     files all;
     int root;
     *counts = (stn_cache_collection){0};
@@ -284,13 +307,33 @@ stn_status stn_disk_verify(stn_disk *disk, stn_cache_collection *counts, stn_err
     }
     visit_all(disk, root, &all, verify_one, &(verifying){disk, counts});
     done(root, &all);
+    count_wisdom(&disk->folder, true, counts);
     return STN_OK;
+}
+
+stn_status stn_cache_gc(stn_cache *cache, int64_t spare_seconds, stn_cache_collection *counts, stn_error *error) {
+    STN_TRY(collect(&cache->disk, spare_seconds, counts, error));
+    count_wisdom(&cache->disk.folder, false, counts);
+    return STN_OK;
+}
+
+stn_status stn_cache_clear(stn_cache *cache, stn_cache_collection *counts, stn_error *error) {
+    stn_disk *disk = &cache->disk;
+    files all;
+    int root;
+    *counts = (stn_cache_collection){0};
+    STN_TRY(scan(disk, &root, &all, error));
+    for (size_t i = 0; i < all.count; i++)
+        if (!remove_file(disk, root, &all.list[i], counts) && all.list[i].kind == FILE_ENTRY)
+            counts->files++, counts->bytes += all.list[i].bytes;
+    done(root, &all);
+    return stn_wisdom_remove(&disk->folder, error);
 }
 
 void stn_disk_collect(stn_disk *disk) {
     stn_cache_collection counts;
     stn_error error;
-    if (stn_disk_gc(disk, -1, &counts, &error) == STN_OK && counts.removed_files)
+    if (collect(disk, -1, &counts, &error) == STN_OK && counts.removed_files)
         stn_log(disk->folder.logger, STN_LOG_DEBUG, "%llu files (%llu bytes) were removed from the cache folder %s",
                 (unsigned long long)counts.removed_files, (unsigned long long)counts.removed_bytes, disk->folder.path);
 }

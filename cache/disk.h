@@ -29,36 +29,7 @@ bool stn_disk_remove(stn_disk *disk, const stn_key *key); /* True if it was ther
 stn_status stn_disk_read(const stn_disk *disk, int sub, const char *name, const stn_key *key, stn_entry *entry,
                          struct stat *status, stn_error *error, bool use);
 
-/* ---- collection.c: the stn_cache_ functions of the same names document these ----------------- */
-
-/* An entry as visitors see it. */
-typedef struct stn_cache_item {
-    stn_key key;
-    uint64_t bytes;         /* of the file */
-    int64_t used;           /* last use, seconds since 1970 */
-    const stn_entry *entry; /* NULL with a fault */
-    const char *fault;      /* what is wrong with it, or NULL */
-    bool damaged;           /* True: the entry is damaged; false: it could not be read now. */
-    struct stat seen;       /* of the file that was read, if damaged */
-} stn_cache_item;           /* all borrowed during the visit */
-typedef bool (*stn_cache_visit)(void *user, const stn_cache_item *item); /* false: stop */
-
-/* Counts of kernels and wisdom together. */
-typedef struct stn_cache_collection {
-    uint64_t files, bytes;                 /* kernels kept; bytes of kernels and wisdom kept */
-    uint64_t measured;                     /* wisdom entries kept */
-    uint64_t removed_files, removed_bytes; /* entries, temporary files and leftovers */
-    uint64_t damaged;                      /* damaged ones among the removed (verify only) */
-    /* Faulty or unreadable ones that remain, each named to the logger (verify only). */
-    uint64_t left;
-} stn_cache_collection;
-
-stn_status stn_disk_each(stn_disk *disk, stn_cache_visit visit, void *user, stn_error *error);
-/* The last of the *found entries whose keys begin with these hex digits. */
-stn_status stn_disk_resolve(stn_disk *disk, const char *prefix, stn_key *key, size_t *found, stn_error *error);
-stn_status stn_disk_verify(stn_disk *disk, stn_cache_collection *counts, stn_error *error);
-stn_status stn_disk_gc(stn_disk *disk, int64_t spare_seconds, stn_cache_collection *counts, stn_error *error);
-stn_status stn_disk_clear(stn_disk *disk, stn_cache_collection *counts, stn_error *error);
+/* ---- collection.c */
 /* The collection that runs after some stores. */
 void stn_disk_collect(stn_disk *disk);
 #endif

@@ -103,66 +103,43 @@ static stn_status read_index(stn_pack *pack, stn_error *error) {
     return check_rows(pack, error);
 }
 
-static stn_status new_pack(const char *name, stn_pack **pack, stn_error *error) {
-    *pack = calloc(1, sizeof **pack);
-    if (*pack) {
-        (*pack)->fd = -1;
-        (*pack)->name = strdup(name);
-        if ((*pack)->name) return STN_OK;
+/* Takes over the file and `owned`, also on failure. */
+static stn_status open_parts(const char *name, int fd, const void *data, void *owned, uint64_t size, stn_pack **pack,
+                             stn_error *error) {
+    stn_pack *made = malloc(sizeof *made);
+    if (!made) {
+        if (fd >= 0) close(fd);
+        free(owned);
+        return stn_fail_memory(error, "a pack of kernels", sizeof *made);
     }
-    free(*pack);
-    *pack = NULL;
-    return stn_fail_memory(error, "a pack of kernels", sizeof **pack);
+    *made = (stn_pack){.name = strdup(name), .fd = fd, .data = data, .owned = owned, .size = size};
+    const stn_status status =
+        made->name ? read_index(made, error) : stn_fail_memory(error, "a pack of kernels", strlen(name));
+    if (status == STN_OK)
+        *pack = made;
+    else
+        stn_pack_close(made);
+    return status;
 }
 
 stn_status stn_pack_open(const char *path, stn_pack **pack, stn_error *error) {
-    stn_pack *made;
-    STN_TRY(new_pack(path, &made, error));
-    stn_status result;
-    struct stat status;
-    made->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (made->fd < 0 || fstat(made->fd, &status))
-        result = stn_fail(error, STN_ERROR_IO, "the pack %s cannot be opened: %s", path, strerror(errno));
-    else if (!S_ISREG(status.st_mode))
-        result = stn_fail(error, STN_ERROR_IO, "the pack %s is not a plain file", path);
-    else {
-        made->size = (uint64_t)status.st_size;
-        result = read_index(made, error);
-    }
-    if (result != STN_OK) {
-        stn_pack_close(made);
-        return result;
-    }
-    *pack = made;
-    return STN_OK;
-}
-
-static stn_status open_data(const char *name, const void *data, void *owned, size_t size, stn_pack **pack,
-                            stn_error *error) {
-    stn_pack *made;
-    const stn_status status = new_pack(name, &made, error);
-    if (status != STN_OK) {
-        free(owned);
-        return status;
-    }
-    made->data = data;
-    made->owned = owned;
-    made->size = size;
-    stn_status result = read_index(made, error);
-    if (result != STN_OK) {
-        stn_pack_close(made);
-        return result;
-    }
-    *pack = made;
-    return STN_OK;
+    struct stat seen;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const bool known = fd >= 0 && !fstat(fd, &seen);
+    if (known && S_ISREG(seen.st_mode)) return open_parts(path, fd, NULL, NULL, (uint64_t)seen.st_size, pack, error);
+    const stn_status status =
+        known ? stn_fail(error, STN_ERROR_IO, "the pack %s is not a plain file", path)
+              : stn_fail(error, STN_ERROR_IO, "the pack %s cannot be opened: %s", path, strerror(errno));
+    if (fd >= 0) close(fd);
+    return status;
 }
 
 stn_status stn_pack_open_memory(const void *data, size_t size, stn_pack **pack, stn_error *error) {
-    return open_data("in memory", data, NULL, size, pack, error);
+    return open_parts("in memory", -1, data, NULL, size, pack, error);
 }
 
 stn_status stn_pack_open_owned(const char *name, void *data, size_t size, stn_pack **pack, stn_error *error) {
-    return open_data(name, data, data, size, pack, error);
+    return open_parts(name, -1, data, data, size, pack, error);
 }
 
 void stn_pack_close(stn_pack *pack) {

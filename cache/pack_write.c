@@ -36,31 +36,13 @@ void stn_pack_writer_destroy(stn_pack_writer *writer) {
     free(writer);
 }
 
-/* The index of a source key, or the index where to insert it. */
-static size_t position(const stn_pack_writer *writer, const stn_key *source, bool *there) {
-    size_t low = 0, high = writer->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = memcmp(&writer->pieces[middle].source, source, sizeof *source);
-        if (order == 0) {
-            *there = true;
-            return middle;
-        }
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *there = false;
-    return low;
-}
-
 /* Takes over the image if it returns true; *failed: out of memory. Call locked. */
 static bool insert(stn_pack_writer *writer, const piece *added, bool *failed) {
-    bool there;
-    size_t at = position(writer, &added->source, &there);
+    size_t at = writer->count;
+    int order = 1;
+    while (at > 0 && (order = memcmp(&writer->pieces[at - 1].source, &added->source, sizeof added->source)) > 0) at--;
     *failed = false;
-    if (there) return false;
+    if (!order) return false;
     if (writer->count == writer->capacity) {
         size_t capacity = writer->capacity ? 2 * writer->capacity : 16;
         piece *resized = realloc(writer->pieces, capacity * sizeof *resized);

@@ -111,7 +111,7 @@ static stn_status show(stn_cache *cache, const cache_settings *settings, const c
     char hex[65];
     STN_TRY(stn_cache_resolve(cache, prefix, &item.key, error));
     stn_key_hex(&item.key, hex);
-    if (stn_cache_find(cache, &item.key, &entry) == STN_CACHE_NONE)
+    if (!stn_cache_find(cache, &item.key, &entry))
         return stn_fail(error, STN_ERROR_FORMAT,
                         "what is stored as %.16s could not be read; where it was damaged it is removed", hex);
     stn_text text = STN_TEXT_EMPTY;

@@ -171,9 +171,9 @@ static stn_status use_entry(const request *want, bool loads, stn_entry *entry, s
 /* The same for an entry that may have been found. *kernel stays NULL where there is none, or where
  * the driver refuses it; the entry is then rejected. Fails only without memory or a working
  * device. */
-static stn_status use_found(const request *want, stn_cache_source found, const stn_key *key, stn_entry *entry,
-                            stn_kernel **kernel, stn_error *error) {
-    if (found == STN_CACHE_NONE) return STN_OK;
+static stn_status use_found(const request *want, bool found, const stn_key *key, stn_entry *entry, stn_kernel **kernel,
+                            stn_error *error) {
+    if (!found) return STN_OK;
     stn_error why = {0};
     stn_status status = use_entry(want, true, entry, kernel, &why);
     if (status == STN_OK) return STN_OK;
@@ -255,7 +255,7 @@ static stn_status compile_once(request *want, stn_compiler *compiler, stn_kernel
     stn_entry entry = {0};
     STN_TRY(make_key(want, want->context->machine.sm, stn_compiler_identity(compiler), &key, error));
     stn_cache_lock *lock = stn_cache_lock_key(want->context->cache, &key);
-    stn_cache_source found = stn_cache_find(want->context->cache, &key, &entry);
+    bool found = stn_cache_find(want->context->cache, &key, &entry);
     stn_status status = use_found(want, found, &key, &entry, kernel, error);
     if (status == STN_OK && !*kernel && want->cancel && atomic_load(want->cancel))
         status = stn_fail(error, STN_ERROR_INTERNAL, cancelled);
@@ -274,7 +274,7 @@ static stn_status find_without_compiler(const request *want, stn_kernel **kernel
     stn_cache *cache = want->context->cache;
     stn_entry entry = {0};
     stn_key newest;
-    stn_cache_source found = stn_cache_find_source(cache, &want->source, &newest, &entry);
+    bool found = stn_cache_find_source(cache, &want->source, &newest, &entry);
     STN_TRY(use_found(want, found, &newest, &entry, kernel, error));
     for (size_t i = 0; i < sizeof older / sizeof *older && !*kernel; i++) {
         stn_key key;
@@ -289,7 +289,7 @@ static stn_status find_without_compiler(const request *want, stn_kernel **kernel
 static stn_status find_stored(const request *want, stn_kernel **kernel, stn_error *error) {
     stn_cache *cache = want->context->cache;
     stn_entry entry = {0};
-    stn_cache_source found = stn_cache_find_pack(cache, &want->source, &entry);
+    bool found = stn_cache_find_pack(cache, &want->source, &entry);
     STN_TRY(use_found(want, found, &want->source, &entry, kernel, error));
     const char *identity = stn_context_compiler_identity(want->context);
     if (*kernel || !*identity) return STN_OK;

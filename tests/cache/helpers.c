@@ -175,9 +175,9 @@ void store_number(stn_cache *cache, unsigned number, size_t cubin) {
 bool find_number(stn_cache *cache, unsigned number) {
     stn_key key = key_of_number(number);
     stn_entry entry = {0};
-    stn_cache_source from = stn_cache_find(cache, &key, &entry);
-    bool good = from != STN_CACHE_NONE && entry_is_of_number(&entry, number);
-    if (from != STN_CACHE_NONE) cr_assert(good, "a wrong entry was given");
+    const bool found = stn_cache_find_pack(cache, &key, &entry) || stn_cache_find(cache, &key, &entry);
+    const bool good = found && entry_is_of_number(&entry, number);
+    if (found) cr_assert(good, "a wrong entry was given");
     stn_entry_clear(&entry);
     return good;
 }

@@ -48,9 +48,9 @@ static stn_status make_entry(void *user, const stn_key *key, void **value, stn_e
     stn_cache *cache = o->in->cache;
     stn_entry *entry = calloc(1, sizeof *entry);
     if (!entry) return stn_fail_memory(error, "an entry", sizeof *entry);
-    if (stn_cache_find(cache, key, entry) == STN_CACHE_NONE) {
+    if (!stn_cache_find(cache, key, entry)) {
         stn_cache_lock *lock = stn_cache_lock_key(cache, key);
-        if (stn_cache_find(cache, key, entry) == STN_CACHE_NONE) {
+        if (!stn_cache_find(cache, key, entry)) {
             compile_counted(o->in->counters, o->number);
             *entry = entry_of_number(o->number, CUBIN);
             stn_cache_store(cache, key, entry);

@@ -252,11 +252,18 @@ Test(pack, survives_truncation_while_open) {
 
 /* ---- packs in a cache ------------------------------------------------------------------------ */
 
-static stn_cache_source find_source(stn_cache *cache, unsigned number) {
+typedef enum place { NOWHERE, IN_PACK, ON_DISK } place;
+
+static place find_source(stn_cache *cache, unsigned number) {
     stn_key source = key_of_number(number + 1000), key;
     stn_entry entry;
-    stn_cache_source from = stn_cache_find_source(cache, &source, &key, &entry);
-    if (from == STN_CACHE_NONE) return from;
+    place from = NOWHERE;
+    if (stn_cache_find_pack(cache, &source, &entry))
+        from = IN_PACK;
+    else if (stn_cache_find_source(cache, &source, &key, &entry))
+        from = ON_DISK;
+    else
+        return from;
     cr_assert(entry_is_of_number(&entry, number));
     stn_entry_clear(&entry);
     return from;
@@ -274,18 +281,18 @@ Test(pack, is_searched_before_the_disk) {
     stn_cache_options options = {
         .dir = folder, .packs = packs, .pack_data = memory, .pack_size = memory_size, .logger = &log.logger};
     cr_assert_eq(stn_cache_open(&options, &cache, NULL), STN_OK);
-    for (unsigned i = 0; i < 4; i++) cr_assert_eq(find_source(cache, i), STN_CACHE_PACK);
-    cr_assert_eq(find_source(cache, 4), STN_CACHE_NONE);
+    for (unsigned i = 0; i < 4; i++) cr_assert_eq(find_source(cache, i), IN_PACK);
+    cr_assert_eq(find_source(cache, 4), NOWHERE);
     stn_key key = key_of_number(1), source = key_of_number(1001);
     key.bytes[0] = source.bytes[0]; /* as kernels' keys have */
     stn_entry entry = entry_of_number(1, 10);
     entry.source = source;
     stn_cache_store(cache, &key, &entry);
     stn_entry_clear(&entry);
-    cr_assert_eq(find_source(cache, 1), STN_CACHE_PACK);
+    cr_assert_eq(find_source(cache, 1), IN_PACK);
     stn_cache_reject(cache, &source); /* as if it could not be loaded */
-    cr_assert_eq(find_source(cache, 1), STN_CACHE_DISK);
-    cr_assert_eq(stn_cache_find_pack(cache, &source, &entry), STN_CACHE_NONE);
+    cr_assert_eq(find_source(cache, 1), ON_DISK);
+    cr_assert(!stn_cache_find_pack(cache, &source, &entry));
     stn_cache_stats stats;
     stn_cache_stats_get(cache, &stats);
     cr_assert(stats.pack_hits == 5 && stats.disk_hits == 1 && stats.rejected == 1 && stats.bytes_read > 0);
@@ -308,7 +315,7 @@ Test(pack, skips_a_damaged_entry_with_one_warning) {
     stn_cache_options options = {.dir = ":memory:", .packs = packs, .logger = &log.logger};
     cr_assert_eq(stn_cache_open(&options, &cache, NULL), STN_OK);
     int found = 0;
-    for (unsigned i = 0; i < 6; i++) found += find_source(cache, i % 2) == STN_CACHE_PACK;
+    for (unsigned i = 0; i < 6; i++) found += find_source(cache, i % 2) == IN_PACK;
     cr_assert_eq(found, 3);
     cr_assert_eq(log.warnings, 1);
     cr_assert_not_null(strstr(log.last, path));
@@ -372,7 +379,7 @@ Test(pack, of_a_trusted_key_is_used_as_it_was_signed) {
     cr_assert_eq(stn_cache_open(&options, &cache, &error), STN_OK, "%s", error.message);
     memset(data, 0, size);
     write_file(path, data, size);
-    cr_expect_eq(find_source(cache, 1), STN_CACHE_PACK, "it is held in memory");
+    cr_expect_eq(find_source(cache, 1), IN_PACK, "it is held in memory");
     stn_cache_close(cache);
     cr_expect_eq(stn_cache_open(&options, &cache, &error), STN_ERROR_FORMAT);
     unlink(name);
@@ -396,7 +403,7 @@ Test(pack, a_cache_records_what_it_finds_and_stores) {
     stn_cache_record(cache, writer);
     cr_assert(find_number(cache, 1));
     store_number(cache, 2, 8);
-    cr_assert_eq(find_source(cache, 5), STN_CACHE_PACK);
+    cr_assert_eq(find_source(cache, 5), IN_PACK);
     stn_cache_record(cache, NULL);
     cr_assert(find_number(cache, 9));
     cr_assert_eq(stn_pack_writer_count(writer), 3);
