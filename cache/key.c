@@ -2,6 +2,7 @@
 #include "cache/key.h"
 
 #include <sodium/crypto_hash_sha256.h>
+#include <sodium/utils.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,28 +50,10 @@ void stn_key_finish(stn_key_builder *builder, stn_key *key) {
     free(builder);
 }
 
-void stn_key_hex(const stn_key *key, char hex[65]) {
-    static const char digits[] = "0123456789abcdef";
-    for (int i = 0; i < 32; i++) {
-        hex[2 * i] = digits[key->bytes[i] >> 4];
-        hex[2 * i + 1] = digits[key->bytes[i] & 15];
-    }
-    hex[64] = '\0';
-}
-
-static int hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
+void stn_key_hex(const stn_key *key, char hex[65]) { sodium_bin2hex(hex, 65, key->bytes, sizeof key->bytes); }
 
 bool stn_key_parse(const char *hex, stn_key *key) {
-    for (int i = 0; i < 64; i++) {
-        /* The terminator is no digit, so this never reads past it. */
-        int digit = hex_digit(hex[i]);
-        if (digit < 0) return false;
-        key->bytes[i / 2] = (unsigned char)(i % 2 ? key->bytes[i / 2] | digit : digit << 4);
-    }
-    return hex[64] == '\0';
+    size_t made;
+    return strlen(hex) == 64 && !sodium_hex2bin(key->bytes, sizeof key->bytes, hex, 64, NULL, &made, NULL) &&
+           made == sizeof key->bytes;
 }

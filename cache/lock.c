@@ -7,21 +7,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cache/folder.h"
 #include "cache/format.h"
 
 struct stn_cache_lock {
     int fd;
 };
-
-static int64_t milliseconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static int open_lock(stn_folder *folder) {
     int root = stn_folder_open(folder, true);
@@ -43,13 +37,13 @@ static bool is_current(stn_folder *folder, int fd) {
 }
 
 /* True once held; false if locking is not supported or the time is up. */
-static bool wait_for(int fd, const stn_key *key, int64_t deadline) {
+static bool wait_for(int fd, const stn_key *key, double deadline) {
     /* Two keys with the same first 62 bits share a lock, which does no harm. */
     struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
     range.l_start = (off_t)(stn_get64(key->bytes) >> 2);
     for (long pause = 500000; fcntl(fd, F_OFD_SETLK, &range); pause = pause < 8000000 ? pause * 2 : pause) {
         if (errno != EAGAIN && errno != EACCES && errno != EINTR) return false;
-        if (milliseconds() >= deadline) return false;
+        if (stn_clock_seconds() >= deadline) return false;
         nanosleep(&(struct timespec){.tv_nsec = pause}, NULL);
     }
     return true;
@@ -58,7 +52,7 @@ static bool wait_for(int fd, const stn_key *key, int64_t deadline) {
 stn_cache_lock *stn_folder_lock(stn_folder *folder, unsigned wait_ms, const stn_key *key) {
     stn_cache_lock *lock = folder->path ? malloc(sizeof *lock) : NULL;
     if (!lock) return NULL;
-    int64_t deadline = milliseconds() + wait_ms;
+    const double deadline = stn_clock_seconds() + 1e-3 * wait_ms;
     int why = EAGAIN;
     /* If the folder was removed or moved and made again meanwhile, others lock another file: try
      * again. */

@@ -10,6 +10,7 @@
 #include "cache/wisdom.h"
 #include "compile/compiler.h"
 #include "host/pool.h"
+#include "host/watch.h"
 #include "launch/cublas_library.h"
 #include "launch/cufft_library.h"
 #include "launch/driver.h"
@@ -71,6 +72,9 @@ const stn_machine *stn_context_machine(const stn_context *context);
 /* A copy of it. standard: on the host, a machine whose number of threads does not depend on the
  * context, so that the strategies chosen for it do not depend on the context either. */
 void stn_context_machine_copy(const stn_context *context, bool standard, stn_machine *machine);
+/* Waits for the stream to reach the timer's mark, and calls the progress function of the watch
+ * meanwhile. Work that is already enqueued cannot be cancelled, so it is waited for. */
+stn_status stn_stream_wait(stn_timer *timer, stn_watch *watch, stn_error *error);
 /* Waits for all work on the context's GPU, on any stream. */
 stn_status stn_context_wait(stn_context *context, stn_error *error);
 #endif

@@ -1,6 +1,4 @@
-/* Polling a stream: stream_wait.h, and the public stn_synchronize_told. */
-#include "context/stream_wait.h"
-
+/* Polling a stream, and the public stn_synchronize_told. */
 #include <time.h>
 
 #include "base/error.h"

@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "context/context.h"
-#include "context/stream_wait.h"
 #include "host/watch.h"
 #include "plan/plan.h"
 

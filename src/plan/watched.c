@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "context/context.h"
-#include "context/stream_wait.h"
 #include "host/watch.h"
 #include "plan/plan.h"
 

@@ -9,13 +9,14 @@
 #include <strings.h>
 
 #include "base/error.h"
+#include "cache/format.h"
 #include "context/context.h"
 
 /* ---- the key --------------------------------------------------------------------------------- */
 
 static void add_number(void *builder, const char *label, int64_t value) {
     unsigned char bytes[8];
-    for (int i = 0; i < 8; i++) bytes[i] = (unsigned char)((uint64_t)value >> (8 * i));
+    stn_put64(bytes, (uint64_t)value);
     stn_key_add(builder, label, bytes, sizeof bytes);
 }
 
@@ -67,16 +68,24 @@ stn_status tune_wisdom_key(const stn_plan *plan, stn_wisdom_key *key, stn_error 
 
 /* ---- lookup ---------------------------------------------------------------------------------- */
 
-/* Copies all entries of the class in the folder's wisdom: those of the problem itself first.
- * Returns the size of the latter. */
-static size_t find_class(stn_context *context, const stn_wisdom_key *key, stn_text *entries) {
+/* Reads the folder's wisdom again if it has changed; true if it has entries. */
+static bool refresh(stn_context *context) {
     stn_folder *folder = stn_cache_folder(context->cache);
-    const stn_wisdom *wisdom = &context->wisdom;
     stn_error why = {0};
-    size_t same_size = 0;
     pthread_mutex_lock(&context->lock);
     if (folder->path && stn_wisdom_refresh(folder, &context->wisdom, &context->wisdom_seen, &why) != STN_OK)
         stn_folder_warn(folder, "%s", why.message);
+    const bool any = context->wisdom.count > 0;
+    pthread_mutex_unlock(&context->lock);
+    return any;
+}
+
+/* Copies all entries of the class in the wisdom: those of the problem itself first. Returns the
+ * size of the latter. */
+static size_t find_class(stn_context *context, const stn_wisdom_key *key, stn_text *entries) {
+    const stn_wisdom *wisdom = &context->wisdom;
+    size_t same_size = 0;
+    pthread_mutex_lock(&context->lock);
     for (int same = 1; same >= 0; same--) {
         for (size_t i = 0; i < wisdom->count; i++) {
             const char *at = wisdom->entry[i];
@@ -94,7 +103,8 @@ static size_t find_class(stn_context *context, const stn_wisdom_key *key, stn_te
 bool tune_recall(const stn_plan *plan, tune_try visit, void *user) {
     stn_wisdom_key key;
     stn_text entries = STN_TEXT_EMPTY;
-    tune_records *records = plan->kind->key ? malloc(sizeof *records) : NULL;
+    /* Computing a key takes as long as loading a kernel. */
+    tune_records *records = plan->kind->key && refresh(plan->context) ? malloc(sizeof *records) : NULL;
     bool taken = false;
     if (records && tune_wisdom_key(plan, &key, NULL) == STN_OK) {
         const size_t same_size = find_class(plan->context, &key, &entries);

@@ -154,7 +154,7 @@ stn_status spectral_make_source_tables(stn_plan *plan, spectral_state *state, st
     const stn_task *task = &plan->task;
     const spectral_shape *shape = &state->shape;
     spectral_source *source = &state->source;
-    if (!source->has || !plan->machine.present) return STN_OK;
+    if (!source->has || !plan->machine.present || stn_kernels_miss(plan->kernels)) return STN_OK;
     bool wide = spectral_wide(task);
     size_t size = 0, cell = wide ? 16 : 8;
     for (int axis = 0; axis < 3; axis++)
