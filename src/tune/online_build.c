@@ -17,8 +17,8 @@ void tune_online_build(stn_online *o, online_candidate *candidate, stn_compile_b
             status = stn_fail(&candidate->why, STN_ERROR_UNSUPPORTED, "it wants a larger workspace than the plan has");
     }
     const bool incomplete = batch && batch->count;
-    candidate->built = incomplete ? TUNE_UNBUILT : status == STN_OK ? TUNE_BUILT : TUNE_FAILED;
-    if (candidate->built == TUNE_BUILT) return;
+    if (incomplete) candidate->why = (stn_error){0};
+    if (!incomplete && status == STN_OK) return;
     stn_plan_destroy(candidate->plan);
     candidate->plan = NULL;
 }
@@ -35,7 +35,7 @@ void tune_online_collect(stn_online *o) {
     collect_compare(o);
     for (size_t i = 1; i < o->search.count; i++) {
         online_candidate *candidate = &o->candidates[i];
-        if (candidate->built != TUNE_UNBUILT) continue;
+        if (!tune_online_is_unbuilt(candidate)) continue;
         stn_compile_batch_free(candidate->batch);
         candidate->batch = stn_compile_batch_create(o->plan->context);
         tune_online_build(o, candidate, candidate->batch);
@@ -45,7 +45,7 @@ void tune_online_collect(stn_online *o) {
 void tune_online_start(stn_online *o) {
     stn_compile_batch *batches[TUNE_CANDIDATES] = {o->compare_batch};
     for (size_t i = 1; i < o->search.count; i++)
-        if (o->candidates[i].built == TUNE_UNBUILT) batches[i] = o->candidates[i].batch;
+        if (tune_online_is_unbuilt(&o->candidates[i])) batches[i] = o->candidates[i].batch;
     o->background = stn_background_compile_start(batches, o->search.count);
 }
 

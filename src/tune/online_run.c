@@ -68,7 +68,6 @@ static void take_compiled(stn_online *o, online_candidate *own) {
         tune_online_build(o, own, NULL);
         return;
     }
-    own->built = TUNE_FAILED;
     stn_log(&o->plan->context->logger, STN_LOG_INFO, "a candidate of strategy %s is skipped: %s", own->strategy->name,
             own->why.message);
 }
@@ -82,10 +81,10 @@ static void take_built(stn_online *o) {
         tune_candidate *candidate = &o->search.candidates[i];
         online_candidate *own = &o->candidates[i];
         if (candidate->state != TUNE_CANDIDATE_WAITING) continue;
-        if (lost || (comparable && own->built == TUNE_FAILED)) candidate->state = TUNE_CANDIDATE_OUT;
+        if (lost || (comparable && own->why.status)) candidate->state = TUNE_CANDIDATE_OUT;
         if (lost || !comparable) continue;
-        if (own->built == TUNE_BUILT) candidate->state = TUNE_CANDIDATE_READY;
-        if (own->built != TUNE_UNBUILT || !is_compiled(own->batch)) continue;
+        if (own->plan) candidate->state = TUNE_CANDIDATE_READY;
+        if (!tune_online_is_unbuilt(own) || !is_compiled(own->batch)) continue;
         /* Is it worth the time to load its code and tables? */
         if (o->search.known > 0 && !tune_search_wants(&o->search, i)) continue;
         take_compiled(o, own);

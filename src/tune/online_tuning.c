@@ -208,7 +208,6 @@ static void drop_candidate(stn_online *o, size_t candidate, const stn_error *why
     stn_plan_destroy(o->candidates[candidate].plan);
     o->candidates[candidate].plan = NULL;
     o->candidates[candidate].why = *why;
-    o->candidates[candidate].built = TUNE_FAILED;
     if (o->search.current != candidate) return;
     o->search.current = 0;
     o->search.candidates[0].state = TUNE_CANDIDATE_CHECKED;
@@ -251,7 +250,7 @@ void tune_online_describe(const stn_plan *plan, stn_format format, stn_text *tex
     size_t tried = 0, failed = 0;
     for (size_t i = o->search.count; i-- > 1;) {
         tried += o->search.candidates[i].count > 0 || o->search.candidates[i].known > 0;
-        if (o->candidates[i].built == TUNE_FAILED) failed++, bad = &o->candidates[i];
+        if (o->candidates[i].why.status) failed++, bad = &o->candidates[i];
     }
     if (format == STN_JSON) {
         stn_json_key(text, "online");

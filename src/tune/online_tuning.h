@@ -32,17 +32,18 @@ typedef struct tune_simulation {
     double chunk_seconds;
 } tune_simulation;
 
-typedef enum tune_built { TUNE_UNBUILT, TUNE_BUILT, TUNE_FAILED } tune_built;
-
 typedef struct online_candidate {
     const stn_strategy *strategy;
     stn_candidate config;
     /* Owned: runs one unit. NULL: not built, or candidate 0 if a unit is the whole run. */
     stn_plan *plan;
     stn_compile_batch *batch; /* owned: its missing kernels */
-    tune_built built;
-    stn_error why; /* the reason of a failure */
+    stn_error why;            /* of a failure; status STN_OK: none */
 } online_candidate;
+
+static inline bool tune_online_is_unbuilt(const online_candidate *candidate) {
+    return !candidate->plan && !candidate->why.status;
+}
 
 typedef struct stn_online {
     stn_plan *plan; /* the plan that was opened */

@@ -29,8 +29,7 @@ typedef struct session {
     tune_stage stage;
     tune_trial trials[TRIALS];
     stn_compile_batch *batches[TRIALS]; /* Kernels that each trial's candidate lacks. */
-    /* estimated: index of the trial that STN_MODE_ESTIMATE would run. */
-    size_t count, estimated;
+    size_t count;
     double deadline, best; /* best: the smallest sample so far. */
 } session;
 
@@ -44,8 +43,10 @@ static bool has_trial(const session *s, const stn_strategy *strategy) {
 
 static void add_trial(session *s, const stn_ranked *row, size_t most) {
     if (s->count < most)
-        s->trials[s->count++] =
-            (tune_trial){.strategy = row->strategy, .candidate = row->candidate, .predicted = row->estimate.seconds};
+        s->trials[s->count++] = (tune_trial){.strategy = row->strategy,
+                                             .candidate = row->candidate,
+                                             .predicted = row->estimate.seconds,
+                                             .estimated = row == s->plan->ranking};
 }
 
 /* The best estimate of each strategy, then all others within the limit, best estimate first. */
@@ -74,14 +75,6 @@ static void group_by_steps(session *s) {
             taken[j] = j > i;
         }
     memcpy(s->trials, sorted, count * sizeof *sorted);
-}
-
-static void find_estimated(session *s) {
-    const stn_ranked *first = &s->plan->ranking[0];
-    for (size_t i = 0; i < s->count; i++)
-        if (s->trials[i].strategy == first->strategy &&
-            !memcmp(&s->trials[i].candidate, &first->candidate, sizeof first->candidate))
-            s->estimated = i;
 }
 
 /* ---- building -------------------------------------------------------------------------------- */
@@ -185,7 +178,7 @@ static stn_pool *pool_of(const session *s) {
 /* The estimate's choice is always a finalist: its first samples come right after the long run of
  * the reference candidate, which may leave lower clocks (a third slower was seen). */
 static bool is_finalist(const session *s, const tune_trial *trial) {
-    const double most = trial == &s->trials[s->estimated] ? TOO_SLOW : FINALIST;
+    const double most = trial->estimated ? TOO_SLOW : FINALIST;
     return trial->plan && trial->state == TUNE_GOOD && tune_trial_least(trial) <= most * s->best;
 }
 
@@ -226,10 +219,10 @@ static void rescale_others(session *s, const tune_trial *last, double before, tu
 }
 
 /* Sorts by the smallest sample and keeps `most`, the estimate's choice among them. */
-static size_t choose_fastest(const session *s, tune_trial **order, size_t count, size_t most) {
+static size_t choose_fastest(tune_trial **order, size_t count, size_t most) {
     qsort(order, count, sizeof *order, by_least);
     for (size_t i = most; i < count; i++)
-        if (order[i] == &s->trials[s->estimated]) order[most - 1] = order[i];
+        if (order[i]->estimated) order[most - 1] = order[i];
     return count < most ? count : most;
 }
 
@@ -238,7 +231,7 @@ static size_t choose_fastest(const session *s, tune_trial **order, size_t count,
 static void time_alternately(session *s, tune_trial **order, size_t count, double seconds, int samples) {
     /* The last one whose earlier samples are reliable. */
     const tune_trial *last = order[count - 1];
-    if (last == &s->trials[s->estimated]) last = order[count - 2];
+    if (last->estimated) last = order[count - 2];
     const double before = tune_trial_least(last);
     stn_timer *timers[SEMIFINALISTS] = {NULL};
     bool timed = true;
@@ -264,12 +257,12 @@ static void measure_finalists(session *s) {
     size_t count = 0;
     for (size_t i = 0; i < s->count; i++)
         if (is_finalist(s, &s->trials[i])) order[count++] = &s->trials[i];
-    count = choose_fastest(s, order, count, SEMIFINALISTS);
+    count = choose_fastest(order, count, SEMIFINALISTS);
     if (count < 2 || stn_clock_seconds() > s->deadline) return;
     const bool is_long = order[0]->once > LONG_SECONDS;
     if (count > FINALISTS && !is_long) time_alternately(s, order, count, SEMI_SECONDS, SEMI_SAMPLES);
     if (stn_clock_seconds() > s->deadline) return;
-    count = choose_fastest(s, order, count, FINALISTS);
+    count = choose_fastest(order, count, FINALISTS);
     time_alternately(s, order, count, FINAL_SECONDS, is_long ? FINAL_SAMPLES_LONG : FINAL_SAMPLES);
 }
 
@@ -293,7 +286,6 @@ static session *open_session(stn_plan *plan, const tune_order *order, stn_error 
     s->best = INFINITY;
     choose_trials(s, order);
     group_by_steps(s);
-    find_estimated(s);
     return s;
 }
 

@@ -40,6 +40,7 @@ typedef struct tune_trial {
     const stn_strategy *strategy;
     stn_candidate candidate; /* of the whole run */
     double predicted;        /* seconds of the whole run */
+    bool estimated;          /* it is the one that STN_MODE_ESTIMATE would run */
     stn_plan *plan;          /* Owned: the candidate with fewer steps; NULL if it was skipped. */
     double scale;            /* Factor from the trial's seconds to those of the whole run. */
     double once;             /* seconds of one execution, roughly */

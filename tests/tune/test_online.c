@@ -64,7 +64,7 @@ static bool is_finished(const stn_compile_batch *batch) { return !batch || atomi
 
 static void wait_until_built(const stn_plan *plan) {
     for (size_t i = 1; i < plan->online->search.count; i++)
-        while (plan->online->candidates[i].built == TUNE_UNBUILT && !is_finished(plan->online->candidates[i].batch))
+        while (tune_online_is_unbuilt(&plan->online->candidates[i]) && !is_finished(plan->online->candidates[i].batch))
             usleep(1000);
     while (!is_finished(plan->online->compare_batch)) usleep(1000);
 }
