@@ -19,7 +19,8 @@ bool stn_file_store(stn_folder *folder, const char *sub, const char *name, const
  * `use` updates the time of last use. STN_ERROR_FORMAT: not such a file, or its size is below
  * `least` or above `most` bytes; *status identifies it. STN_ERROR_IO (with errno, ENOENT if absent)
  * and STN_ERROR_OUT_OF_MEMORY: it cannot be read now, which says nothing about its content. The
- * error is a clause to follow a name. */
+ * error message is a clause without the file's name ("it is a symlink"), which the caller
+ * completes. */
 stn_status stn_file_read(const stn_folder *folder, int dir, const char *name, size_t least, size_t most, bool use,
                          char **bytes, struct stat *status, stn_error *error);
 

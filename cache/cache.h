@@ -56,8 +56,9 @@ const char *stn_cache_dir_problem(const stn_cache *cache); /* why there is no di
 bool stn_cache_find_pack(stn_cache *cache, const stn_key *source, stn_entry *entry);
 /* Finds an entry on the disk. Never an error: a damaged entry is removed and counts as absent. */
 bool stn_cache_find(stn_cache *cache, const stn_key *key, stn_entry *entry);
-/* The same by the source key, if there is no compiler whose identity could be part of the key: the
- * entry of any compiler that was used last. *key: what stn_cache_reject takes. */
+/* The same by the source key, if there is no compiler whose identity could be part of the key:
+ * finds the entry that was used last, of any compiler. *key is set to the key with which
+ * stn_cache_reject removes the entry. */
 bool stn_cache_find_source(stn_cache *cache, const stn_key *source, stn_key *key, stn_entry *entry);
 /* Best effort (temporary file, fsync, rename); a failure is one warning. */
 void stn_cache_store(stn_cache *cache, const stn_key *key, const stn_entry *entry);

@@ -25,7 +25,8 @@ stn_status stn_entry_encode(const stn_key *key, const stn_entry *entry, unsigned
                             stn_error *error);
 
 /* Checks magic, version, sizes, checksum, and texts without NUL, and copies the members. The error
- * is a clause to follow a name ("its checksum is wrong"). key gets the entry's own key. */
+ * message is a clause without the entry's name ("its checksum is wrong"), which the caller
+ * completes. *key is set to the key that the entry contains. */
 stn_status stn_entry_decode(const unsigned char *image, size_t size, stn_key *key, stn_entry *entry, stn_error *error);
 
 /* The checksum of an image (stored in bytes 112 to 143). size >= STN_ENTRY_HEADER. */

@@ -153,7 +153,8 @@ void stn_wisdom_end(stn_text *text) {
     stn_text_printf(text, "%s%s\n", sum_label, hex);
 }
 
-/* The same line, or the same strategy and values with any seconds between them. */
+/* Whether two lines are of the same candidate: the same strategy and parameters, whatever the
+ * seconds. Lines of any other form are compared as a whole. */
 static bool same_candidate(const char *a, const char *b) {
     const size_t whole = strcspn(a, "\n") + 1;
     if (!strncmp(a, b, whole)) return true;

@@ -1,7 +1,6 @@
 /* Wisdom: measured times of problems' candidates, as one text. The cache folder keeps it in one
- * file, `stentor wisdom` copies it between folders, and the library ships some, all in the format
- * that FORMAT.md specifies. Here the lines of an entry are opaque text; src/tune/plan_wisdom.h
- * knows their content. */
+ * file, and `stentor wisdom` copies it between folders, in the format that FORMAT.md specifies.
+ * Here the lines of an entry are opaque text; src/tune/plan_wisdom.h knows their content. */
 #ifndef STN_CACHE_WISDOM_H
 #define STN_CACHE_WISDOM_H
 #include "base/text.h"
@@ -18,8 +17,9 @@ typedef struct stn_wisdom { /* zero is empty */
     const char **entry;
 } stn_wisdom;
 
-/* Identifies an entry. Plans search by `class`: the classes of problem and device. Both keys
- * contain the library's version and the key of its kernels. */
+/* Identifies an entry. `problem` is the key of one problem on one device and driver. `class` is
+ * equal for all problems of about the same sizes on the same model of device; plans search by it.
+ * Both keys contain the library's version and the key of its kernels. */
 typedef struct stn_wisdom_key {
     stn_key class, problem;
 } stn_wisdom_key;
@@ -34,7 +34,8 @@ void stn_wisdom_begin(stn_text *text);
 void stn_wisdom_put_key(stn_text *text, const stn_wisdom_key *key);
 void stn_wisdom_end(stn_text *text);
 
-/* True if the entry is of this problem; *same_class: it is of its class. */
+/* Returns whether the entry is of the problem `key->problem`; *same_class is set to whether it is
+ * of the class `key->class`. */
 bool stn_wisdom_is_of(const char *entry, const stn_wisdom_key *key, bool *same_class);
 /* The problem's key, in hex digits. */
 const char *stn_wisdom_problem(const char *entry);

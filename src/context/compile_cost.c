@@ -8,8 +8,9 @@
 #include "context/context.h"
 
 /* Seconds per kernel in NVRTC's front end, which holds a lock of the whole process; its later
- * passes run in parallel. Fitted to batches of five kernels, for which the 0.022 to 0.027 CPU
- * seconds measured on one kernel of NVRTC 13.0 are too few. */
+ * passes run in parallel. The value is fitted to the times of batches of five kernels. One kernel
+ * alone takes only 0.022 to 0.027 CPU seconds there (NVRTC 13.0), which would predict too short
+ * times. */
 #define FRONT_SECONDS 0.045
 
 typedef struct cost {
@@ -54,7 +55,8 @@ static bool folds(const char *params, const char *side) {
     return kind == STN_NEAREST || kind == STN_REFLECT || kind == STN_MIRROR;
 }
 
-/* Of direct_time_tile: opposite taps of a mirrored axis share one multiplication. */
+/* The number of unrolled multiplications in the loop body of direct_time_tile. Opposite taps of an
+ * axis with mirrored weights share one multiplication. */
 static double unrolled_turn(const char *params) {
     const double taps = value_of(params, " NTAPS = ") / (value_of(params, " MIRROR_X = ") > 0 ? 1.5 : 1) /
                         (value_of(params, " MIRROR_Z = ") > 0 ? 1.5 : 1);

@@ -62,7 +62,8 @@ const char *stn_context_compiler_identity(stn_context *context) {
 
 stn_status stn_context_pool(stn_context *context, stn_pool **pool, stn_error *error) {
     stn_status status = STN_OK;
-    /* Without the lock, which is held forever in a child that was forked under it. */
+    /* An existing pool is read without the lock: in a forked child the lock stays held forever if
+     * another thread of the parent held it at the fork. */
     *pool = context->pool;
     if (*pool) return STN_OK;
     pthread_mutex_lock(&context->lock);

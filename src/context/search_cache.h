@@ -21,11 +21,12 @@ typedef enum stn_search_cache_kind {
 stn_search_cache *stn_search_cache_create(void);
 void stn_search_cache_destroy(stn_search_cache *found); /* NULL is fine */
 
-/* Copies the result of this key, of `size` bytes, if it is in the cache. The key is the bytes of
- * everything that the result depends on, without padding. found: NULL: nothing is there. */
+/* Looks up a result of `size` bytes in the cache `found` and copies it to `result`; false if it is
+ * not there, or if `found` is NULL. The key is the bytes of everything that the result depends on,
+ * without padding. */
 bool stn_search_cache_lookup(stn_search_cache *found, stn_search_cache_kind kind, const void *key, size_t key_size,
                              void *result, size_t size);
-/* Stores a result in place of the least recently used one; nothing where `found` is NULL. */
+/* Stores a result in place of the least recently used one. Does nothing if `found` is NULL. */
 void stn_search_cache_store(stn_search_cache *found, stn_search_cache_kind kind, const void *key, size_t key_size,
                             const void *result, size_t size);
 #endif

@@ -4,8 +4,8 @@
  *   BYTES   the size of its vectors,
  *   WIDEN, NARROW  a vector of BYTES / 8 floats as doubles, and the reverse. GCC's own conversion
  *           of vectors takes up to five instructions where the CPU has one.
- *   WIDEN_BYTES, NARROW_BYTES  the same for BYTES / 4 bytes from an address on and whole numbers of
- *           32 bits, of which the lowest 8 are kept,
+ *   WIDEN_BYTES, NARROW_BYTES  the BYTES / 4 bytes at an address as integers of 32 bits, and the
+ *           reverse, which stores the lowest 8 bits of each integer,
  *   MULTIPLY_ADD, MULTIPLY_ADD_DOUBLES  a * b + c, rounded once or twice. */
 #define NAME_OF(name, set) name##_##set
 #define NAME_IN(name, set) NAME_OF(name, set)

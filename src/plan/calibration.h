@@ -8,7 +8,7 @@
 #define STN_PLAN_CALIBRATION_H
 #include "plan/strategy.h"
 
-/* Copies estimate->seconds to estimate->model, and calibrates estimate->seconds where the table has
- * a row of these runs. fused: a launch makes several steps. */
+/* Copies estimate->seconds to estimate->model, and calibrates estimate->seconds if the table has a
+ * row for the strategy, rank and dtype. fused: a launch makes several steps. */
 void stn_calibrate(const char *strategy, int rank, stn_dtype dtype, bool fused, stn_estimate *estimate);
 #endif

@@ -117,10 +117,10 @@ static bool is_dominated(const stn_plan *plan, const stn_strategy *strategy) {
            plan->kind->least_seconds(plan, strategy) > stn_estimate_cost(&plan->ranking[0].estimate);
 }
 
-/* best: only the first row is of interest. Strategies with a lower bound come last then, when the
- * best of the others is known, and those whose candidates would be rejected again are left out.
- * errors: what rank_strategy returned for each strategy in the turn before, or zeros. Returns the
- * least error of the rejected candidates. */
+/* best: only the first row is of interest. Then strategies with a lower bound are ranked last, when
+ * the best of the others is known, and strategies are left out whose least error, in `errors`,
+ * exceeds `given`. errors: for each strategy, the least error of its rejected candidates in the
+ * first turn (0 before it). Returns the least error of all rejected candidates. */
 static double rank_strategies(stn_plan *plan, const char *name, size_t most, double given, bool best, double *errors) {
     const stn_strategy *strategy;
     double least = INFINITY;

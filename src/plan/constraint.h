@@ -1,5 +1,5 @@
-/* Constraints on a strategy's candidates, as a table of predicates: a setting is a candidate where
- * all of them hold. */
+/* Constraints on a strategy's candidates, as a table of predicates: a set of parameters is a
+ * candidate if all of them hold. */
 #ifndef STN_PLAN_CONSTRAINT_H
 #define STN_PLAN_CONSTRAINT_H
 #include "launch/machine.h"

@@ -4,8 +4,8 @@
 #define STN_PLAN_ERROR_BOUND_H
 #include "plan/strategy.h"
 
-/* The relative L2 error that a run may have, by any strategy: the task's tolerance where one is
- * given, else a bound on the rounding error of its dtype and number of steps. */
+/* The relative L2 error that a run may have, by any strategy: the task's tolerance if it is not 0,
+ * else a bound on the rounding error for its dtype and number of steps. */
 double stn_error_bound(const stn_task *task);
 double stn_error_bound_of(stn_dtype dtype, double tolerance, double steps);
 /* Is the predicted error at most that bound? True if no error is predicted. */
@@ -19,7 +19,7 @@ double stn_error_of(double systematic, double random_part, double launches);
  * eighth of that error is taken as systematic; the largest fraction that was measured is 0.2, of
  * `lowrank` in f32. */
 double stn_error_of_runs(double runs);
-/* The relative root mean square error of one rounding to the dtype, at most. */
+/* An upper bound of the relative root mean square error of one rounding to the dtype. */
 double stn_error_rounding(stn_dtype dtype);
 /* The factor by which cancellation may increase the relative error: weights of both signs may
  * remove the mean of the data, which for random numbers in [0, 1) has a square of three times their

@@ -15,16 +15,16 @@ typedef struct stn_work_shape {
      * continue from the output of another. */
     bool repeats;
     bool stack;    /* a run writes several states, and may consist of several runs */
-    int alignment; /* of all pointers, in bytes */
-    /* Bytes of an element of the input and of the output, if they may exceed the alignment; else
-     * 0. */
+    int alignment; /* alignment of all pointers, in bytes */
+    /* Bytes of an element of the input and of the output, if an element may be larger than
+     * `alignment`; else 0. */
     int in_size, out_size;
     uint64_t steps; /* a candidate may be measured with fewer steps; 1: the work has no steps */
     /* Numbers of the dtype from the first to one past the last. */
     int64_t in_numbers, out_numbers;
     int64_t source_numbers; /* likewise; 0: there is no source */
-    /* Of an input that is a half spectrum: numbers from row to row, and to the last of a row. Else
-     * 0. */
+    /* If the input is a half spectrum: numbers from one row to the next, and from the first to the
+     * last element of a row. Else 0. */
     int64_t half_row, half_last;
 } stn_work_shape;
 
@@ -57,11 +57,11 @@ typedef struct stn_kind {
     stn_work_shape (*shape)(const stn_plan *plan);
     /* The addresses that are read or written through a pointer. */
     stn_points (*points)(const stn_plan *plan, stn_work_side side, const void *first);
-    /* Numbers of the dtype behind each further pointer of an execution, 0 for pointers that it does
-     * not have. NULL: it has none of them. */
+    /* Sets the size, in numbers of the dtype, of each further array of an execution (stn_operand);
+     * 0 for arrays that it does not have. NULL: it has none of them. */
     void (*operands)(const stn_plan *plan, int64_t numbers[STN_OPERANDS]);
-    /* Checks an execution whose arrays are not those of stn_work_side and `operands`. NULL: they
-     * are. */
+    /* Checks an execution that has other arrays than those of stn_work_side and `operands`. NULL:
+     * it has no others. */
     stn_status (*check)(const stn_plan *plan, const stn_execution *run, stn_error *error);
     /* NULL: plans of this kind have no weights. */
     stn_status (*set_weights)(stn_plan *plan, size_t count, const double *weights, stn_error *error);
@@ -84,7 +84,7 @@ typedef struct stn_kind {
     void (*json)(const stn_plan *plan, stn_text *text);
     void (*more)(const stn_plan *plan, stn_format format, stn_text *text);
 
-    /* ---- measuring; where all are NULL, plans of this kind are never measured
+    /* ---- measuring; if all functions are NULL, plans of this kind are never measured
      * Writes all properties that the speed of candidates depends on. */
     void (*key)(const stn_plan *plan, const stn_key_sink *sink);
     /* The reference candidate, whose result the others are compared with. The kind has a list of
@@ -92,8 +92,9 @@ typedef struct stn_kind {
      * becomes its number. Fails if none applies. */
     stn_status (*reference_candidate)(const stn_plan *plan, int *which, const stn_strategy **strategy,
                                       stn_candidate *candidate, stn_error *error);
-    /* Where the numbers of a run would leave the range of the dtype: rescales the plan's weights so
-     * that they stay within, at the same speed. False: nothing was to be done. NULL: never. */
+    /* Rescales the plan's weights if the numbers of a run would leave the range of the dtype; the
+     * speed stays the same. Returns whether weights were changed. NULL: weights are never
+     * rescaled. */
     bool (*rescale_for_timing)(stn_plan *plan);
     /* The largest relative L2 difference from the reference that rounding explains, after `steps`
      * steps. */

@@ -7,7 +7,8 @@
 #include "base/versioned_struct.h"
 #include "context/context.h"
 
-/* May another kernel run first, or be tried later? Only on a GPU that is present. */
+/* May a fallback kernel run before the chosen one, or other candidates be tried later? Only on a
+ * GPU that is present. */
 static bool is_free(const stn_plan *plan, const stn_plan_options *options) {
     return !plan->estimate_only && !options->deterministic && plan->machine.is_device && plan->machine.present;
 }

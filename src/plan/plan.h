@@ -102,8 +102,9 @@ struct stn_plan {
         struct stn_first *first; /* owned; NULL: the plan itself runs */
         /* Owned by the tuner, of STN_MODE_ONLINE; NULL: the choice is final. */
         struct stn_online *online;
-        /* Owned. Computes the snapshots after the first, which start from a snapshot, if snapshots
-         * have another layout than the input. NULL: this plan computes all of them. */
+        /* Owned. The first snapshot is computed from the input, each later one from the snapshot
+         * before it. If snapshots have another layout than the input, `repeat` computes the later
+         * ones. NULL: this plan computes all snapshots. */
         stn_plan *repeat;
     };
 };

@@ -27,7 +27,8 @@ enum {
 };
 _Static_assert(SIDES + STN_OPERANDS <= MOST_ARRAYS, "a list holds the arrays of any execution");
 
-/* Made with a count of 0; the list is not cleared, as an execution is enqueued in microseconds. */
+/* The arrays of an execution. Only `count` is set to 0 at first; the list is not cleared, which
+ * saves time, because an execution is enqueued in microseconds. */
 typedef struct arrays {
     array list[MOST_ARRAYS];
     int count;

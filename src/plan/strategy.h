@@ -39,7 +39,8 @@ typedef struct stn_estimate {
     double seconds;
     /* Stencils and systems: the predicted relative L2 error of a run (error_bound.h), 0: unknown */
     double error;
-    bool stepping; /* the arithmetic is that of one step after the other */
+    /* Steps are computed one after another, so a run in several chunks gives the same bits. */
+    bool stepping;
     double model;  /* seconds before calibration (calibration.h) */
     double memory; /* bytes of workspace, where it may exceed two grids; else 0 */
     double grids;  /* the same in multiples of the problem's grids, with their batch */
@@ -94,9 +95,10 @@ typedef struct stn_strategy {
      * plan->workspace_size. After STN_ERROR_NO_COMPILER, STN_ERROR_UNSUPPORTED or a lack of
      * resources (skips.c), the next candidate is tried. */
     stn_status (*prepare)(stn_plan *plan, stn_error *error);
-    /* Runs all steps of the plan's work once. `run` has been checked and has a workspace. Without
-     * the flag `sources` there is no source, without `sums` no task->sum, and without `stacks` the
-     * run is that of one snapshot. NULL: execute_part runs all launches. */
+    /* Runs all steps of the plan's work once. `run` has been checked and has a workspace. It has a
+     * source only if the strategy's flag `sources` (below) is set, adds task->sum only if `sums` is
+     * set, and makes several snapshots only if `stacks` is set. NULL: execute_part runs all
+     * launches. */
     stn_status (*execute)(stn_plan *plan, const stn_execution *run, stn_error *error);
     /* Stencils: plan->task.taps hold the new weights. */
     stn_status (*set_weights)(stn_plan *plan, stn_error *error);
@@ -107,9 +109,9 @@ typedef struct stn_strategy {
     void (*release)(stn_plan *plan);
     /* Describes a candidate in a few words: "plane, 8 steps a launch, 4 points a lane". */
     void (*name_candidate)(const stn_task *task, const stn_candidate *candidate, stn_text *text);
-    /* For measuring: a candidate with the same kernels in at most `launches` launches. Returns its
-     * steps; task->steps where the whole run has no more launches. NULL: only whole runs can be
-     * measured. */
+    /* For measuring: writes to *trial a candidate with the same kernels and at most `launches`
+     * launches, and returns the steps that these make. If the whole run has no more launches, they
+     * are task->steps. NULL: only whole runs can be measured. */
     uint64_t (*shorten)(const stn_task *task, const stn_candidate *candidate, uint64_t launches, stn_candidate *trial);
     /* The candidate of the generic kernel: one kernel for all tasks of a dtype, compiled once, that
      * makes one step a launch. False: it cannot run this task. NULL: the strategy has no such
@@ -121,12 +123,12 @@ typedef struct stn_strategy {
      * the grids. Both NULL: a run has one part. */
     uint64_t (*launches)(const stn_plan *plan);
     stn_status (*execute_part)(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error);
-    /* It has candidates that make single steps, so that a value influences no point beyond the
-     * reach of the taps; with accuracy LOCAL it uses these alone. */
+    /* It has candidates that take single steps, in which a value influences no point beyond the
+     * reach of the taps. With accuracy LOCAL it has only these candidates. */
     bool local;
     bool sources;      /* it adds a constant source itself */
-    bool converts;     /* it serves other number types than the dtype's (stn_task_converts) */
-    bool normalizes;   /* it serves task->normalized, and nothing else */
+    bool converts;     /* it supports other number types than the dtype (stn_task_converts) */
+    bool normalizes;   /* it supports normalized tasks, and no others */
     bool sums;         /* it supports task->sum */
     bool counts_steps; /* host: its progress is reported in steps, not in launches */
     bool stacks;       /* execute and estimate cover all snapshots; else the plan repeats the run */

@@ -1,6 +1,6 @@
 /* Executions with a progress function. On the host, the thread pool calls it between two pieces of
- * any loop. On a GPU, a run is enqueued in chunks of launches; each chunk is enqueued after the
- * last chunk but one is complete, so that at most two are in flight when the run is cancelled:
+ * any loop. On a GPU, a run is enqueued in chunks of launches. Chunk i is enqueued once chunk i - 2
+ * is complete, so that at most two chunks are in flight when the run is cancelled:
  *
  *     enqueued   |chunk 0|chunk 1|       |chunk 2|
  *     GPU        |chunk 0        |chunk 1        |chunk 2

@@ -28,13 +28,16 @@ enum { TUNE_CANDIDATES = 8, TUNE_CANDIDATE_SAMPLES = 7 };
  * TUNE_FASTER_RATIO suffices. If median and minimum disagree, more samples are taken: they cost
  * only the difference of the two times, while a check costs a whole run. */
 enum { TUNE_SAMPLES_LEAST = 3, TUNE_SAMPLES_SURE = 5 };
-#define TUNE_REGRET 0.05 /* Part of the time that the estimate's choice would have taken. */
+/* The largest loss of a search, as a part of the time that the estimate's choice would take. */
+#define TUNE_REGRET 0.05
 /* The true time may be this many times the expected one: the worst seen was 2.46. */
 #define TUNE_WORST_RATIO 2.5
-#define TUNE_SLOW_RATIO 2.0 /* Times the current one: out after one sample. */
-/* Times the current one: out after two samples, if both are slower. */
+/* Ratios of a candidate's time to that of the current one. Above TUNE_SLOW_RATIO the candidate is
+ * out after one sample, above TUNE_BEHIND_RATIO after two samples; below TUNE_FASTER_RATIO it takes
+ * over. */
+#define TUNE_SLOW_RATIO 2.0
 #define TUNE_BEHIND_RATIO 1.03
-#define TUNE_FASTER_RATIO 0.995 /* Times the current one: a candidate below it takes over. */
+#define TUNE_FASTER_RATIO 0.995
 
 /* Mean relative error of an estimate. Fitted on recorded candidates of 87 problems; 0.05 to 0.12
  * lose hardly more. */
@@ -43,19 +46,20 @@ enum { TUNE_SAMPLES_LEAST = 3, TUNE_SAMPLES_SURE = 5 };
  * that are timed first have the lowest estimates and thus a larger bias than the others. Fitted on
  * recordings. */
 #define TUNE_BIAS_WEIGHT 0.5
-/* Part of the remaining time: a trial that costs no more is always made. */
+/* A trial that costs at most this part of the remaining time is always made. */
 #define TUNE_NEGLIGIBLE 3e-3
 /* If the number of units is known, the largest part of the run's time for all trials together.
  * Fitted on recorded candidates of 87 problems; 0.013 to 0.017 are alike. */
 #define TUNE_TRIALS 0.014
 
-#define TUNE_TICK 0.5e-6 /* Seconds: events show no difference below. */
-/* A sample has as many consecutive units as take this many seconds: a tick is half a percent of
- * it. */
+#define TUNE_TICK 0.5e-6 /* resolution of the timing by events, in seconds */
+/* Least seconds of a sample, which consists of as many consecutive units as necessary: then
+ * TUNE_TICK is half a percent of it. */
 #define TUNE_SPAN 100e-6
 /* Units shorter than this many seconds have the bound TUNE_REGRET_SHORT. */
 #define TUNE_SHORT 30e-6
-/* There is little to gain, and each check costs as much as several units. */
+/* The bound for short units, on which little can be gained, while a check costs as much as several
+ * of them. */
 #define TUNE_REGRET_SHORT 0.01
 
 typedef enum tune_candidate_state {
@@ -67,22 +71,22 @@ typedef enum tune_candidate_state {
 
 typedef struct tune_candidate {
     double predicted;     /* seconds of a unit */
-    const void *strategy; /* Only compared. */
+    const void *strategy; /* identifies the strategy; it is only compared */
     tune_candidate_state state;
     unsigned count;
     double samples[TUNE_CANDIDATE_SAMPLES]; /* seconds of a unit */
-    double known;                           /* Their median before they were discarded; 0: none. */
+    double known;                           /* median of discarded samples; 0: none */
 } tune_candidate;
 
 typedef struct tune_search {
     tune_candidate candidates[TUNE_CANDIDATES];
     size_t count;
     size_t current; /* index of the candidate that runs */
-    double compare; /* Seconds to compare two results: a guess. */
-    double lost;    /* seconds, against the estimate's choice */
-    double spent;   /* Seconds of trials beyond the time of the then current candidate. */
-    double units;   /* done */
-    double known;   /* Units that will be run at least; 0: not known. */
+    double compare; /* estimated seconds of a comparison of two results */
+    double lost;    /* seconds lost so far, compared with the estimate's choice */
+    double spent;   /* seconds of all trials, less the current candidate's for their units */
+    double units;   /* number of units done */
+    double known;   /* least number of units that will be run; 0: not known */
     bool frozen;    /* no more trials */
 } tune_search;
 
@@ -100,15 +104,16 @@ enum { TUNE_SAMPLES = 8 };
 double tune_median(const double *samples, size_t count);
 double tune_least(const double *samples, size_t count);
 
-/* The caller sets the candidates, with candidate 0 checked. */
+/* Returns what the next unit runs. Before the first call, the caller sets the candidates, with
+ * candidate 0 in the state TUNE_CANDIDATE_CHECKED. */
 tune_move tune_search_next(tune_search *search);
 /* Updates the search with a finished move. seconds: of one unit; 0: not timed or not known. right:
  * the result of the check. */
 void tune_search_update(tune_search *search, const tune_move *move, double seconds, bool right);
 /* Is a candidate worth its trial, within the bound on all trials? If the number of units is known,
- * false means that it never will be. Waiting candidates may be asked for. */
+ * a candidate for which this is false will never be worth it. The candidate may be in any state. */
 bool tune_search_wants(const tune_search *search, size_t candidate);
-/* No trial is left: the current candidate runs from here on. */
+/* True if no trial is left: then the current candidate runs all further units. */
 bool tune_search_over(const tune_search *search);
 /* Expected seconds of a unit: the median of its samples, else the estimate corrected by its
  * bias. */

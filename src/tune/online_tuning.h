@@ -60,13 +60,14 @@ typedef struct stn_online {
     stn_kernel_set kernels; /* the comparison kernel */
     stn_kernel *compare;
     void *sums;
-    /* Timers of the move in flight; done: of a whole check, trusted run and comparison included. */
+    /* Timers of the move in flight. took: the candidate's run; done: a whole check, with the run of
+     * the current candidate and the comparison. */
     stn_timer *took, *done;
-    bool in_flight, over; /* over: the current candidate runs from here on. */
+    bool in_flight, over; /* over: no trial is left, and the current candidate runs all units */
     tune_move timed_move;
     unsigned left; /* Units of the move that must still run before it is in flight. */
     double behind; /* Executions enqueued after the timed one. */
-    /* Bytes: of the candidates' workspace; of a grid; offset of the spare grid. */
+    /* Bytes of the candidates' workspace and of a grid; offset of the spare grid. */
     size_t inner, grid, spare;
     tune_compared compared; /* the sample of two results */
 } stn_online;

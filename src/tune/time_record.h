@@ -7,7 +7,7 @@
 typedef struct tune_record {
     char strategy[24];
     stn_candidate candidate;
-    double seconds; /* Of the whole run; 0: its result was wrong. */
+    double seconds; /* time of the whole run; 0: its result was wrong */
 } tune_record;
 
 enum { TUNE_RECORDS = 128 };

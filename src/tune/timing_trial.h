@@ -17,8 +17,9 @@ typedef struct tune_stage {
     stn_kernel *fill, *compare;
     stn_timer *timer;
     void *source;          /* NULL: none */
-    void *in, *out, *want; /* want: the result of the reference candidate; in place `in` is NULL. */
-    /* The other arrays of an execution; want_operand: the reference results of the written ones. */
+    void *in, *out, *want; /* want: the reference candidate's result. `in` is NULL if in place. */
+    /* The other arrays of an execution; want_operand: the reference results for those that are
+     * written */
     void *operand[STN_OPERANDS], *want_operand[STN_OPERANDS];
     int64_t operand_numbers[STN_OPERANDS];
     /* Written before each sample to flush the L2 cache; NULL: samples may find a warm cache. */
@@ -26,7 +27,7 @@ typedef struct tune_stage {
     void *sums;      /* partial sums of a comparison */
     void *workspace; /* as large as the largest trial so far */
     size_t workspace_size;
-    stn_work_shape shape;          /* of the plan's work */
+    stn_work_shape shape;          /* shape of the plan's work */
     int which;                     /* index of the kind's reference candidate */
     const stn_strategy *reference; /* strategy of the reference candidate */
     stn_candidate trusted;         /* the reference candidate */
@@ -38,7 +39,7 @@ typedef enum tune_state { TUNE_NEW, TUNE_SKIPPED, TUNE_WRONG, TUNE_GOOD } tune_s
 
 typedef struct tune_trial {
     const stn_strategy *strategy;
-    stn_candidate candidate; /* of the whole run */
+    stn_candidate candidate; /* the candidate for the whole run */
     double predicted;        /* seconds of the whole run */
     bool estimated;          /* it is the one that STN_MODE_ESTIMATE would run */
     stn_plan *plan;          /* Owned: the candidate with fewer steps; NULL if it was skipped. */

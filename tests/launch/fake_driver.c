@@ -80,7 +80,10 @@ FAKE(cuCtxPopCurrent)(stn_cu_context *context) {
 }
 FAKE(cuCtxGetCurrent)(stn_cu_context *context) { return *context = stack[depth], 0; }
 FAKE(cuCtxSetCurrent)(stn_cu_context context) { return stack[depth] = context, 0; }
-FAKE(cuCtxSynchronize)(void) { return fake.waits++, inside(); }
+FAKE(cuCtxSynchronize)(void) {
+    fake.waits++;
+    return inside();
+}
 FAKE(cuMemGetInfo)(size_t *unused, size_t *total) { return *unused = 123, *total = 456, inside(); }
 FAKE(cuMemAlloc)(stn_cu_pointer *pointer, size_t bytes) {
     NEEDS_CONTEXT;
