@@ -154,7 +154,8 @@ static void check(drawing *d) {
         other.steps = steps;
         if (!ask(d, &other, &b)) continue;
         snprintf(what, sizeof what, "%" PRIu64 " of %" PRIu64 " steps", steps, p.steps);
-        at_most(d, &b, a.seconds, &a, LEEWAY, what);
+        if (a.error <= a.bar || b.error > b.bar) /* else they may be fast, but less accurate */
+            at_most(d, &b, a.seconds, &a, LEEWAY, what);
         other.steps = p.steps % steps;
         rest = (answer){0};
         if (other.steps && !ask(d, &other, &rest)) continue;
