@@ -162,6 +162,7 @@ Test(context, in_a_forked_child_only_frees, .timeout = 60) {
     int status = -1;
     for (int i = 0; i < 2000 && waitpid(child, &status, WNOHANG) == 0; i++) usleep(10000);
     cr_assert_eq(status, 0, "%x: %d went wrong in the child", (unsigned)status, WEXITSTATUS(status));
+    stn_kernel_set_clear(&set);
     stn_memory_free(context, memory);
     stn_context_destroy(context);
     cr_expect(!fake->modules && !fake->retained && !fake->allocations);
