@@ -426,7 +426,7 @@ stn_status stn_kernel_get(stn_kernel_set *set, const char *name, const char *par
     void *value = NULL;
     bool hit = false;
     STN_TRY(get(&want, &value, &hit, error));
-    if (want.placeholder) {
+    if (!value) { /* a placeholder takes its place */
         *kernel = want.placeholder;
         return STN_OK;
     }
