@@ -3,8 +3,8 @@
  *
  * The grid is cut into tiles of columns, which overlap by the taps' reach. A complex line holds the
  * same row of two neighbouring tiles, as real and as imaginary parts: weights are real, so both
- * stay apart. LANES rows are transformed at once, each in a strip of rows of its own, so that sums
- * along y never cross lanes.
+ * stay apart. The rows of a tile are divided into strips. Row y of each of LANES strips is
+ * transformed at once, one strip a lane, so that sums along y never cross lanes.
  *
  * Errors. All values are float64 with unit roundoff u = 2^-53. A stage of radix 8, 4 or 2 has a
  * relative error below 10 u: six roundings of sums and constants, and less than 3 u by the product
@@ -17,9 +17,9 @@
  *     N (2 d A + d B + 3 (rows + 2) u A)
  *
  * by both transforms, the spectra of the weights and the sums along y. That of the sums of
- * stencil_step.h is at most (taps + 2) u |w| N. Where both ends of the interval in which their
- * result must be become the same number of the output's integer type, that number is the result;
- * stn_step_box computes the other points.
+ * stencil_step.h is at most (taps + 2) u |w| N. Both bounds together give an interval that
+ * contains the result of stencil_step.h. Where both ends of it are converted to the same integer,
+ * that integer is stored; stn_step_box computes the other points.
  *
  * Sums of integers times weights that are whole multiples of some number, the quantum, are
  * multiples of it, and the nearest one to the result of the transforms is right. If the sums of
@@ -72,13 +72,13 @@ typedef struct spectra_seen {
     int64_t x, end, y;
 } spectra_seen;
 
-/* A group of strips of two tiles, and the memory of a thread. */
+/* A group of strips of two tiles, and memory for computing it. */
 typedef struct spectra_work {
     const spectra_run *run;
     int64_t batch, plane, y, x; /* the first point */
     double *slots[MOST_ROWS + ROWS], *sums[ROWS], *spare, *lines;
     double norms[MOST_ROWS + ROWS][LANES]; /* squares, of the lines of each slot */
-    /* Points that take as long by stn_step_box as those which it has computed, and all points. */
+    /* Points that stn_step_box has computed, with POINTS_OF_BOX more for each box; all points. */
     int64_t stepped, all;
     char constant[8], result[8]; /* a number, and the result where taps read it alone */
     bool known;
@@ -88,7 +88,8 @@ typedef struct spectra_work {
 /* ---- tables ---------------------------------------------------------------------------------- */
 
 /* A number of which all sums are multiples, or 0; *relative: the error of the sums of
- * stencil_step.h. Negative: they are its multiples, but their error has no such bound. */
+ * stencil_step.h. Negative: minus such a number, but a negative value or weight, or a divisor,
+ * makes this bound of the error wrong. */
 static double quantum_of(const stn_task *task, double *relative) {
     static const double most[STN_ELEMENTS] = {
         [STN_ELEMENT_I8] = 128,     [STN_ELEMENT_U8] = 255,     [STN_ELEMENT_I16] = 32768, [STN_ELEMENT_U16] = 65535,
@@ -287,7 +288,8 @@ static void load_slot(spectra_work *work, int64_t y, int number) {
         for (int64_t l = 0; l < LANES; l++)
             load_line(work, stn_min(work->y + l * run->strip, task->n[1]) + y, work->x + part * s->width,
                       work->lines + l * s->length);
-        /* This also writes zeros: to the imaginary parts, then past them. */
+        /* The zeros for imaginary parts are overwritten: for part 0 by part 1, for part 1 by the
+         * transform. */
         run->words->load_reals((stn_planes){part ? x.im : x.re, part ? other : x.im}, work->lines, s->length, s->length,
                                LANES);
     }
@@ -359,7 +361,11 @@ static void store_results(spectra_work *work, const spectra_place *at, double *v
     double *low = work->spare, *high = low + count;
     char *other = (char *)(high + count);
     work->all += count;
-    int64_t stepped = error < (s->quantum > 0 ? 0.45 * s->quantum : 0.25) ? 0 : count;
+    if (!(error < (s->quantum > 0 ? 0.45 * s->quantum : 0.25))) {
+        compute_box(work, x, y, count, 1);
+        work->stepped += count;
+        return;
+    }
     if (s->quantum > 0) {
         const double large = 0x1.8p52, multiples = 1 / s->quantum;
         for (int64_t k = 0; k < count; k++)
@@ -371,6 +377,7 @@ static void store_results(spectra_work *work, const spectra_place *at, double *v
     }
     store(row, low, (size_t)count);
     store(other, high, (size_t)count);
+    int64_t stepped = 0;
     for (int64_t k = 0, end; k < count && stepped < count; k = end) {
         for (end = k; end < count && memcmp(row + end * size, other + end * size, (size_t)size);) end++;
         if (end > k && !store_constant(work, at, x + k, x + end)) {
@@ -393,7 +400,10 @@ static void store_rows(spectra_work *work, int64_t y, int64_t count) {
     for (int64_t r = 0; r < count; r++) {
         double *sum = work->sums[r], norms[LANES] = {0};
         const stn_planes x = {sum + plane, sum}, other = {work->spare + plane, work->spare};
+        /* An inverse transform. If its result lies in `spare`, the imaginary parts, which are read
+         * first, are there where store_results overwrites 3 * points doubles of it. */
         const stn_planes result = stn_fft_line_run(s->line, run->words, x, other, LANES);
+        _Static_assert(LANES >= 3, "real parts, from `plane` on, are not overwritten");
         for (int64_t q = 0; q < s->rows; q++)
             for (int l = 0; l < LANES; l++) norms[l] += work->norms[r + q][l];
         for (int part = 0; part < 2; part++) {

@@ -8,10 +8,10 @@
 struct stn_step;
 typedef struct stn_row_spectra stn_row_spectra; /* immutable tables for a task's weights */
 
-/* The number of taps of a stencil that takes as long by stencil_step.h; infinity if the task is not
- * served, or not faster. */
+/* The time of a point, in times of a tap by stencil_step.h; infinity if the task is not supported,
+ * or would not be faster. */
 double stn_row_spectra_cost(const stn_task *task);
-/* *made is NULL where the cost is infinite. The task is borrowed. */
+/* *made is NULL where the cost is infinite. The tables do not refer to the task. */
 stn_status stn_row_spectra_create(const stn_task *task, stn_row_spectra **made, stn_error *error);
 void stn_row_spectra_destroy(stn_row_spectra *spectra); /* NULL is fine */
 /* Computes all points of a step of `grids` grids of the task. */
