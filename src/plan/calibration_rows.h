@@ -3,10 +3,6 @@
 #define STN_PLAN_CALIBRATION_ROWS_H
 /* X(strategy, rank, dtype, several steps a launch, scale, seconds of a launch) */
 #define STN_CALIBRATION_ROWS(X)                                                                                        \
-    X("aperiodic", 1, STN_F32, true, 1.419, 0)                                                                         \
-    X("aperiodic", 2, STN_F16, false, 1.568, 0)                                                                        \
-    X("aperiodic", 2, STN_F32, false, 1.568, 0)                                                                        \
-    X("aperiodic", 2, STN_F64, false, 1.530, 2.5e-07)                                                                  \
     X("direct", 1, STN_F16, false, 1.000, 0)                                                                           \
     X("direct", 1, STN_F16, true, 1.100, 0)                                                                            \
     X("direct", 1, STN_F32, false, 1.000, 0)                                                                           \

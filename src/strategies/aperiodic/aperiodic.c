@@ -118,7 +118,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     if (!most || !aperiodic_shape_sides(task, &s, reason, sizeof reason)) return 0;
     aperiodic_shape_guess(&s);
     if (!aperiodic_cost_rates(&s, machine, &r)) return 0;
-    const size_t chosen = aperiodic_cost_search(&s, machine, &r, found, most < CHOSEN_FROM ? most : CHOSEN_FROM);
+    const size_t chosen = aperiodic_cost_search(&s, &r, found, most < CHOSEN_FROM ? most : CHOSEN_FROM);
     for (size_t i = 0; i < chosen; i++) count += add(&s, &r, &found[i], &list[count]);
     return count && most > STN_CANDIDATES ? add_measured(&s, &r, list, count, most) : count;
 }
@@ -140,9 +140,9 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
                      stn_estimate *result) {
     const choice c = choice_of(candidate);
     const double points = (double)stn_task_points(task), passes = (double)c.passes, rounds = (double)c.rounds;
-    const levels l = levels_of(candidate);
+    (void)machine;
     *result = (stn_estimate){.unit = (stn_unit)c.unit, .stepping = true};
-    result->seconds = (double)c.seconds * aperiodic_cost_unmeasured_factor(machine, task, &l);
+    result->seconds = (double)c.seconds * (c.levels.steps[1] ? APERIODIC_LEVELS_FACTOR : 1);
     const double copies = aperiodic_tree_copies(task, (uint64_t)c.rounds);
     result->bytes = passes * (double)c.bytes + 2 * copies * points * (double)stn_dtype_size(task->dtype);
     result->flops = passes * (double)c.flops;

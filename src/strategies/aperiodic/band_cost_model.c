@@ -10,8 +10,9 @@
 #include "plan/error_bound.h"
 #include "plan/plan.h"
 
-/* Steps in the tasks by which stepping is estimated; strategies may fuse some of them. */
-#define SAMPLED_STEPS 64
+/* Most steps in the tasks by which stepping is estimated: many times those of a launch, so that the
+ * last launch, which may have fewer, counts little. */
+#define SAMPLED_STEPS 1024
 
 static const char *cheapest(const char *const *names, const stn_task *task, const stn_machine *machine,
                             stn_estimate *estimate) {
@@ -164,11 +165,6 @@ division aperiodic_cost_divide(const shape *s, const rates *r, const levels *l, 
     return fits && (divided || l->always || some.seconds < whole.seconds) ? some : whole;
 }
 
-double aperiodic_cost_unmeasured_factor(const stn_machine *machine, const stn_task *task, const levels *l) {
-    if (!machine->is_device) return 1;
-    return (l->steps[1] ? 1.3 : 1) * (task->rank == 1 ? 1.1 : 1);
-}
-
 /* ---- search */
 
 typedef struct search {
@@ -177,7 +173,6 @@ typedef struct search {
     levels *list;
     double seconds[STN_CANDIDATES];
     size_t count, most;
-    const stn_machine *machine;
 } search;
 
 static void insert(search *found, const levels *l, double seconds) {
@@ -199,14 +194,13 @@ static void try_levels(search *found, levels l, int level, int first, double bef
         l.steps[level] = (int)found->s->steps[k];
         const division d = aperiodic_cost_divide(found->s, found->r, &l, &whole, found->s->task->steps, true);
         if (d.steps == 0 || d.seconds >= before) continue;
-        insert(found, &l, d.seconds * aperiodic_cost_unmeasured_factor(found->machine, found->s->task, &l));
+        insert(found, &l, d.seconds * (l.steps[1] ? APERIODIC_LEVELS_FACTOR : 1));
         try_levels(found, l, level + 1, k + 1, d.seconds);
     }
 }
 
-size_t aperiodic_cost_search(const shape *s, const stn_machine *machine, const rates *r, levels *list, size_t most) {
-    search found = {
-        .s = s, .r = r, .list = list, .machine = machine, .most = most < STN_CANDIDATES ? most : STN_CANDIDATES};
+size_t aperiodic_cost_search(const shape *s, const rates *r, levels *list, size_t most) {
+    search found = {.s = s, .r = r, .list = list, .most = most < STN_CANDIDATES ? most : STN_CANDIDATES};
     if (found.most) try_levels(&found, (levels){.always = 0}, 0, 0, INFINITY);
     return found.count;
 }

@@ -35,6 +35,9 @@ static const struct {
     /* Factor for accesses of 8 and 4 bytes in 2D in f64 and f32; of 1, 2, 4 and 8 points in 3D in
      * f16, where 8 spill (511 to 514 columns, 7 taps: 0.285, 0.208, 0.168 and 0.216 ms). */
     double access_factor[2], volume_f16_factor[4];
+    /* Further factor for direct_skew in 3D in f16 if taps reach two points and more along x
+     * (170 x 124 x 1349, star of radius 3: 0.38 ms a step). */
+    double skewed_far_factor;
     /* More weights than these are read from shared memory, each for every plane of a warp. */
     int held_weights;
     double weight_cycles;
@@ -59,6 +62,7 @@ static const struct {
           .skewed_factor = {{1.05, 1.06, 1.09}, {1.07, 1.08, 1.3}},
           .access_factor = {1.16, 1.5},
           .volume_f16_factor = {1.24, 0.8, 0.9, 1.25},
+          .skewed_far_factor = 2.5,
           .held_weights = 128,
           .weight_cycles = 1,
           .rank_factor = 1.12};
@@ -70,6 +74,7 @@ static const struct {
     /* Overhead of a point, as the number of taps that take as long; cycles of a tap if few other
      * warps hide its latency. */
     double gather_overhead_taps, gather_chain_cycles;
+    double gather_many_taps_factor; /* of more than 100 taps in 2D in f64 */
     /* direct_any: cycles of a warp for a point, for each axis after the first, for a tap in f32 and
      * f16, and for a tap in f64. Fitted to 1D runs of 7 and 15 taps and 2D runs of 5 taps. A tap
      * takes three L1 accesses, four in f64. */
@@ -87,6 +92,7 @@ static const struct {
            .gather_3d_cycles = 9,
            .gather_overhead_taps = 8,
            .gather_chain_cycles = 150,
+           .gather_many_taps_factor = 2,
            .any_point_cycles = 75,
            .any_axis_cycles = 12,
            .any_tap_cycles = 4,
@@ -186,8 +192,10 @@ static double chain_cycles(const stn_task *task, const tile_load *l, const direc
 static double access_factor(const stn_task *task, const direct_shape *shape) {
     const int bytes = shape->vector * (int)stn_dtype_size(task->dtype);
     const double skewed = shape->skewed ? tile.skewed_factor[task->rank == 3][task->dtype] : 1;
+    const bool far = shape->skewed && stn_task_reach(task, 2) > 1;
     if (task->rank == 3 && task->dtype == STN_F16)
-        return skewed * tile.volume_f16_factor[(shape->vector > 1) + (shape->vector > 2) + (shape->vector > 4)];
+        return skewed * (far ? tile.skewed_far_factor : 1) *
+               tile.volume_f16_factor[(shape->vector > 1) + (shape->vector > 2) + (shape->vector > 4)];
     return task->rank != 2 || task->dtype == STN_F16 || bytes >= 16 ? skewed : skewed * tile.access_factor[bytes < 8];
 }
 
@@ -237,7 +245,9 @@ static double any_tap(const stn_task *task) {
 static double table_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
     const bool any = shape->kernel == DIRECT_ANY;
     const double taps = (double)task->ntaps + other.gather_overhead_taps;
-    const double gather = taps * (task->rank == 3 ? other.gather_3d_cycles : other.gather_cycles[task->dtype]);
+    const double slow =
+        task->ntaps > 100 && task->rank == 2 && task->dtype == STN_F64 ? other.gather_many_taps_factor : 1;
+    const double gather = slow * taps * (task->rank == 3 ? other.gather_3d_cycles : other.gather_cycles[task->dtype]);
     const double point =
         any ? other.any_point_cycles + other.any_axis_cycles * (task->rank - 1) + (double)task->ntaps * any_tap(task)
             : gather;

@@ -6,15 +6,19 @@
 
 /* ---- cost ------------------------------------------------------------------------------------ */
 
-/* Fractions of the copy bandwidth that the passes reach, for 2D and 3D grids. The stages of the
- * transforms take additional time, as if their arithmetic ran at `arithmetic` times the unit's
- * rate, or `alone` times if one row fills a multiprocessor. source: multiple of the copy bandwidth
- * for reading a source's frequencies, six values per frequency in 3D; face: four values per
- * frequency in 2D. */
+/* Passes over whole lines, fitted to measurements on an H200. fft: cycles of a multiprocessor for
+ * each complex point of a line and each halving of its length; memory: fraction of the copy
+ * bandwidth. What takes longer hides the other but for `exposed` of it. source: multiple of the
+ * copy bandwidth for reading a source's frequencies, six values per frequency in 3D; face: four
+ * values per frequency in 2D. symbol: fraction of the peak rate at which terms and powers are
+ * evaluated. */
 static const struct {
-    double plane, volume, source, face, arithmetic, alone, symbol;
+    double fft, memory, exposed, source, face, symbol;
     /* f64, f32. */
-} rates[2] = {{0.505, 0.83, 1.27, 2.5, 1.4, 0.55, 0.38}, {0.505, 0.64, 0.95, 3, 0.9, 0.9, 0.38}};
+} rates[2] = {{0.175, 0.92, 0.2, 1.27, 2.5, 0.38}, {0.112, 0.92, 0.2, 0.95, 3, 0.38}};
+/* Operations for each step's bit of a power of the symbol, real and complex. */
+#define POWER_REAL 3
+#define POWER_COMPLEX 6.4
 
 /* Tiles, fitted to measurements. bytes: multiple of the copy bandwidth. rows, columns: fractions of
  * the instruction issue rate. segment: instructions of a segment of one line besides those of its
@@ -34,9 +38,6 @@ static const struct {
  * tiles of f16, which are read and written element by element. */
 #define ROWS_OF_MANY 0.8
 #define NARROW_F16 0.5
-/* Rate, relative to other 2D grids, of one step of many taps with columns in parts and rows in
- * three stages. */
-#define IN_PARTS 1.22
 /* Error of columns in parts in f32 relative to whole columns, whose longest stages compute powers
  * of their roots: 6.1e-7 and 5.7e-7 by the emulator for 2304 x 4096 values from 0 to 1 and random
  * taps of radius 60, where 1.1e-6 is predicted for whole columns. */
@@ -50,33 +51,46 @@ enum { PAIRS = 6 }; /* Instructions per element to separate a row's pairs of fre
  * values per point. */
 enum { DECAYED = 2 };
 
-/* Seconds to evaluate a symbol that is neither real nor a transform of the taps. */
-static double terms_of_symbol(const stn_task *task, const stn_machine *machine, const spectral_shape *s) {
+/* Seconds to evaluate the symbol, whose power takes a squaring for each bit of the number of steps,
+ * unless it is a transform of the taps. */
+static double seconds_of_symbol(const stn_task *task, const stn_machine *machine, const spectral_shape *s) {
     const double points = (double)s->columns * s->strips * s->segments * s->choice.length[s->last] *
                           (double)task->batch * (double)task->snapshots;
-    if (s->symbol.plain || s->symbol.taps) return 0;
-    return 8 * points * (s->symbol.high + s->symbol.low) /
-           (rates[!spectral_wide(task)].symbol * machine->flops[STN_UNIT_FMA_F64]);
+    const double terms = s->symbol.plain ? 0 : 8.0 * (s->symbol.high + s->symbol.low);
+    const double power = (s->symbol.plain ? POWER_REAL : POWER_COMPLEX) * log2((double)task->steps);
+    if (s->symbol.taps) return 0;
+    return points * (terms + power) / (rates[!spectral_wide(task)].symbol * machine->flops[STN_UNIT_FMA_F64]);
 }
 
-/* Fraction of the FFT stages that is not skipped because frequencies are pruned. The rates of 3D
- * grids were fitted to all stages. */
-static double part_of_stages(const spectral_shape *s) {
+/* Seconds of the transforms of `lines` lines of n complex points. */
+static double seconds_of_lines(const stn_task *task, const stn_machine *machine, double lines, double n) {
+    const bool wide = spectral_wide(task);
+    const double halvings = lines * n * log2(n + 1);
+    return fmax(rates[!wide].fft * halvings / (machine->clock * machine->multiprocessors),
+                5 * halvings / machine->flops[wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32]);
+}
+
+/* Number of waves of row blocks, rounded up, relative to the unrounded number; 1 if there is less
+ * than one wave. */
+static double waves_of_rows(const stn_machine *machine, const spectral_shape *s, double rows, bool wide) {
+    const double block = (double)s->choice.row_lines * s->choice.length[2] / 2 * (wide ? 16 : 8);
+    const double fit = fmax(1, floor((double)machine->shared_per_multiprocessor / block));
+    const double waves = rows / s->choice.row_lines / (machine->multiprocessors * fit);
+    return waves < 1 ? 1 : ceil(waves) / waves;
+}
+
+/* Seconds of all transforms: one forwards, `count` back; of many taps' columns one more each. */
+static double seconds_of_transforms(const stn_task *task, const stn_machine *machine, const spectral_shape *s,
+                                    double count) {
     const spectral_choice *c = &s->choice;
-    const double rows = log2(c->length[2]), columns = log2(c->length[1]), kept = c->kept[2] / (0.5 * c->length[2] + 1);
-    return s->last == 0 ? 1 : (rows + kept * columns) / (rows + columns);
-}
-
-/* Seconds of arithmetic that do not overlap with memory accesses: the FFT stages, and in f64 the
- * symbol's terms, or one more transform of each column if the symbol is a transform of the taps. */
-static double exposed_arithmetic(const stn_task *task, const stn_machine *machine, const spectral_shape *s,
-                                 const stn_estimate *e) {
-    const bool wide = spectral_wide(task),
-               alone = (size_t)s->choice.length[2] * (wide ? 8 : 4) * 2 > machine->shared_per_multiprocessor;
-    const double stages = e->flops / (machine->flops[e->unit] * (alone ? rates[!wide].alone : rates[!wide].arithmetic));
-    const double usual = 3.0 * (double)task->n[1] * WHOLE_COLUMN;
-    if (spectral_in_parts(&s->choice)) return stages * (0.5 + spectral_parts_work(&s->choice) / usual);
-    return s->symbol.taps ? 1.5 * stages : stages * part_of_stages(s) + terms_of_symbol(task, machine, s);
+    const double planes = (double)(task->n[0] * task->batch), rows = planes * (double)task->n[1];
+    const double usual = 3 * c->length[1] * stn_shared_fft_work(c->length[1]);
+    const double columns = seconds_of_lines(task, machine, (double)(s->columns * task->batch), c->length[s->last]) *
+                           (spectral_in_parts(c) ? spectral_parts_work(c) / usual : 1);
+    double seconds = (1 + count) * seconds_of_lines(task, machine, rows, 0.5 * c->length[2]) *
+                     waves_of_rows(machine, s, rows, spectral_wide(task));
+    if (s->last == 0) seconds += (1 + count) * seconds_of_lines(task, machine, planes * c->kept[2], c->length[1]);
+    return seconds + (1 + count + s->symbol.taps) * columns;
 }
 
 /* Time of tiles. A marching loop goes down the segments of a chunk of columns; each chunk begins
@@ -105,16 +119,7 @@ static double seconds_of_tiles(const stn_task *task, const stn_machine *machine,
                               ? NARROW_F16 * (double)stn_task_points(task) / (machine->multiprocessors * machine->clock)
                               : 0;
     return bytes / (machine->copy_bandwidth * tile_rates[!wide].bytes) + row / (rate * tile_rates[!wide].rows) +
-           columns / (rate * tile_rates[!wide].columns) + TERMS_OF_TILES * terms_of_symbol(task, machine, s) + halves;
-}
-
-/* Number of waves of row blocks, rounded up, relative to the unrounded number; 1 if there is less
- * than one wave. */
-static double waves_of_rows(const stn_machine *machine, const spectral_shape *s, double rows, bool wide) {
-    const double block = (double)s->choice.row_lines * s->choice.length[2] / 2 * (wide ? 16 : 8);
-    const double fit = fmax(1, floor((double)machine->shared_per_multiprocessor / block));
-    const double waves = rows / s->choice.row_lines / (machine->multiprocessors * fit);
-    return waves < 1 ? 1 : ceil(waves) / waves;
+           columns / (rate * tile_rates[!wide].columns) + TERMS_OF_TILES * seconds_of_symbol(task, machine, s) + halves;
 }
 
 /* Additional launches of slabs. SLAB_GAP: seconds of each launch besides its bytes, for its start
@@ -175,17 +180,17 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
         half * 5 * points * log2((double)s->choice.length[0] * s->choice.length[1] * s->choice.length[2] + 1);
     estimate->halo_waste = points / (rows * (double)task->n[2]) - 1;
     const double slabs = launches_of_slabs(task, s);
-    const double plane = rates[!wide].plane * (spectral_in_parts(c) ? IN_PARTS : 1);
-    const double rate = volume ? rates[!wide].volume : plane / waves_of_rows(machine, s, rows, wide);
+    const double move = estimate->bytes / (machine->copy_bandwidth * rates[!wide].memory);
+    const double work = seconds_of_transforms(task, machine, s, count) + seconds_of_symbol(task, machine, s);
     estimate->seconds = estimate->launches * (machine->launch_seconds + 2e-6 + (spectral_tiled(c) ? 0 : CHAIN));
     if (spectral_tiled(c))
         estimate->seconds += seconds_of_tiles(task, machine, s, estimate->bytes);
     else
         estimate->seconds +=
-            estimate->bytes / (machine->copy_bandwidth * rate) +
+            fmax(move, work) + rates[!wide].exposed * fmin(move, work) +
             count * source / (machine->copy_bandwidth * (volume ? rates[!wide].source : rates[!wide].face)) +
             (c->decayed_solver ? count * decayed / (machine->copy_bandwidth * DECAYED) : 0) +
-            exposed_arithmetic(task, machine, s, estimate) + slabs * (machine->launch_seconds + SLAB_GAP);
+            slabs * (machine->launch_seconds + SLAB_GAP);
     estimate->launches += slabs;
     estimate->error = (spectral_in_parts(c) && !wide ? SHORT_LINES : 1) *
                       stn_symbol_error(task, (double)s->choice.length[0] * s->choice.length[1] * s->choice.length[2],

@@ -14,10 +14,10 @@ static const struct {
     /* Factors on the bytes of 64-element runs: at faces normal to x in 3D, at other faces. */
     double runs_x, runs;
     double busy, wait; /* cycles an instruction: busy + wait / (resident threads) */
-    /* Cycles a step for barriers and addresses; factor when one block runs alone. */
-    double step, alone;
+    /* Cycles a step for barriers and addresses, in 1D and else; factor when one block runs alone. */
+    double line_step, step, alone;
     double last_wave; /* idle part of the last wave, when there are four waves or more */
-} rates = {1.5, 3.8, 0.43, 180, 350, 1.15, 0.3};
+} rates = {1.5, 3.8, 0.43, 180, 250, 350, 1.15, 0.3};
 
 /* ---- boxes */
 
@@ -236,7 +236,7 @@ static bool finish(const stn_task *task, const stn_machine *machine, const patch
            full = waves < 4 ? ceil(waves) : waves + rates.last_wave;
     double cycles = full / waves * all.cycles / machine->multiprocessors *
                     (rates.busy + rates.wait / (blocks_per_sm * tile->threads));
-    double steps = rates.step * full * tile->fused / blocks_per_sm;
+    double steps = (task->rank == 1 ? rates.line_step : rates.step) * full * tile->fused / blocks_per_sm;
     double busy = (cycles + steps) / machine->clock + all.bytes / machine->copy_bandwidth;
     tile->seconds = (blocks_per_sm < 2 ? rates.alone : 1) * busy + machine->launch_seconds;
     return true;

@@ -30,7 +30,7 @@ static const struct {
      * single weights are read from the planes in shared memory. */
     double sums, tile, ring_tile;
     double few_warps; /* factor with fewer than 12 warps a multiprocessor */
-} rates = {0.45, 0.49, 0.33, 0.33, 0.44, 0.38, 0.65, 0.8, 0.35, 20, 400, 5000, 3, 30, 70, 1.15};
+} rates = {0.45, 0.49, 0.33, 0.36, 0.44, 0.38, 0.65, 0.8, 0.35, 20, 400, 5000, 3, 50, 70, 1.15};
 
 /* ---- kernel constants that the shape depends on */
 
@@ -362,10 +362,10 @@ void lowrank_volume_cost(const stn_task *task, const stn_machine *machine, const
     e->flops = 256 * k_slice_of(task) * products * b->passes * launches;
     e->halo_waste = blocks * (double)b->chunk * 128 * b->tiles * b->warps_x * b->warps_y / points - 1;
     double memory = size * (2 + rates.halo * (halo - 1)) * points * launches / (rates.memory * machine->copy_bandwidth);
-    /* Rows that are no whole 16-byte accesses are copied element by element, between the
-     * products. */
+    /* Rows that are no whole 16-byte accesses are copied element by element, between the products,
+     * which hide half of it. */
     const bool single = stn_task_vector(task) < lowrank_slot(task->dtype);
-    const double elements = single ? points * halo * planes / (double)b->chunk : 0;
+    const double elements = single ? 0.5 * points * halo * planes / (double)b->chunk : 0;
     double arithmetic = e->flops / (tensor_part(task, b) * machine->flops[e->unit]);
     if (task->dtype != STN_F64) { /* in f64, sums and products share a pipe and one rate */
         double cycles = (b->sums / rates.sums + (b->ring ? rates.ring_tile : rates.tile) * b->tiles) * warp_planes /
