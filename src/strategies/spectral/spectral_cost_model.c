@@ -79,18 +79,19 @@ static double waves_of_rows(const stn_machine *machine, const spectral_shape *s,
     return waves < 1 ? 1 : ceil(waves) / waves;
 }
 
-/* Seconds of all transforms: one forwards, `count` back; of many taps' columns one more each. */
+/* Seconds of all transforms: one forwards, `count` back; of many taps' columns one more each.
+ * columns: lines of the last axis that are transformed. */
 static double seconds_of_transforms(const stn_task *task, const stn_machine *machine, const spectral_shape *s,
-                                    double count) {
+                                    double columns, double count) {
     const spectral_choice *c = &s->choice;
     const double planes = (double)(task->n[0] * task->batch), rows = planes * (double)task->n[1];
     const double usual = 3 * c->length[1] * stn_shared_fft_work(c->length[1]);
-    const double columns = seconds_of_lines(task, machine, (double)(s->columns * task->batch), c->length[s->last]) *
-                           (spectral_in_parts(c) ? spectral_parts_work(c) / usual : 1);
-    double seconds = (1 + count) * seconds_of_lines(task, machine, rows, 0.5 * c->length[2]) *
-                     waves_of_rows(machine, s, rows, spectral_wide(task));
-    if (s->last == 0) seconds += (1 + count) * seconds_of_lines(task, machine, planes * c->kept[2], c->length[1]);
-    return seconds + (1 + count + s->symbol.taps) * columns;
+    const double waves = waves_of_rows(machine, s, rows, spectral_wide(task));
+    double seconds = (1 + count) * waves * seconds_of_lines(task, machine, rows, 0.5 * c->length[2]);
+    if (s->last == 0)
+        seconds += seconds_of_lines(task, machine, planes * (c->with_points[2] + count * c->kept[2]), c->length[1]);
+    return seconds + (1 + count + s->symbol.taps) * (spectral_in_parts(c) ? spectral_parts_work(c) / usual : 1) *
+                         seconds_of_lines(task, machine, columns * (double)task->batch, c->length[s->last]);
 }
 
 /* Time of tiles. A marching loop goes down the segments of a chunk of columns; each chunk begins
@@ -181,7 +182,7 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
     estimate->halo_waste = points / (rows * (double)task->n[2]) - 1;
     const double slabs = launches_of_slabs(task, s);
     const double move = estimate->bytes / (machine->copy_bandwidth * rates[!wide].memory);
-    const double work = seconds_of_transforms(task, machine, s, count) + seconds_of_symbol(task, machine, s);
+    const double work = seconds_of_transforms(task, machine, s, at_points, count) + seconds_of_symbol(task, machine, s);
     estimate->seconds = estimate->launches * (machine->launch_seconds + 2e-6 + (spectral_tiled(c) ? 0 : CHAIN));
     if (spectral_tiled(c))
         estimate->seconds += seconds_of_tiles(task, machine, s, estimate->bytes);
