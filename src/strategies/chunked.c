@@ -28,7 +28,7 @@
 enum { ALIGNMENT = 256, LEAST_STEPS = 4 };
 /* Measured times over the sum of the chunks' estimates: of many sizes of chunks, the one that is
  * estimated most favourably is chosen. */
-#define FACTOR 1.12
+#define FACTOR 1.08
 
 /* FIRST reads the caller's input, LATER the output of another chunk. LAST is needed if the last
  * chunk has fewer steps, or reads a padded grid and writes the caller's. */
