@@ -35,8 +35,9 @@ static const struct {
     /* Factor for accesses of 8 and 4 bytes in 2D in f64 and f32; of 1, 2, 4 and 8 points in 3D in
      * f16, where 8 spill (511 to 514 columns, 7 taps: 0.285, 0.208, 0.168 and 0.216 ms). */
     double access_factor[2], volume_f16_factor[4];
-    /* Further factor for direct_skew in 3D in f16 if taps reach two points and more along x
-     * (170 x 124 x 1349, star of radius 3: 0.38 ms a step). */
+    /* Further factor for direct_skew in 3D in f16 and f32 if taps reach two points and more along x
+     * (170 x 124 x 1349, f16, star of radius 3: 0.38 ms a step; 162 x 500 x 1041, f32, radius 4:
+     * 1.3 ms). */
     double skewed_far_factor;
     /* More weights than these are read from shared memory, each for every plane of a warp. */
     int held_weights;
@@ -74,7 +75,7 @@ static const struct {
     /* Overhead of a point, as the number of taps that take as long; cycles of a tap if few other
      * warps hide its latency. */
     double gather_overhead_taps, gather_chain_cycles;
-    double gather_many_taps_factor; /* of more than 100 taps in 2D in f64 */
+    double gather_many_taps_factor; /* of more than 100 taps in 2D and 3D in f64 */
     /* direct_any: cycles of a warp for a point, for each axis after the first, for a tap in f32 and
      * f16, and for a tap in f64. Fitted to 1D runs of 7 and 15 taps and 2D runs of 5 taps. A tap
      * takes three L1 accesses, four in f64. */
@@ -191,11 +192,11 @@ static double chain_cycles(const stn_task *task, const tile_load *l, const direc
 /* Factor for the points of an access, and for direct_skew. */
 static double access_factor(const stn_task *task, const direct_shape *shape) {
     const int bytes = shape->vector * (int)stn_dtype_size(task->dtype);
-    const double skewed = shape->skewed ? tile.skewed_factor[task->rank == 3][task->dtype] : 1;
-    const bool far = shape->skewed && stn_task_reach(task, 2) > 1;
+    const bool far = shape->skewed && task->rank == 3 && task->dtype != STN_F64 && stn_task_reach(task, 2) > 1;
+    const double skewed =
+        (shape->skewed ? tile.skewed_factor[task->rank == 3][task->dtype] : 1) * (far ? tile.skewed_far_factor : 1);
     if (task->rank == 3 && task->dtype == STN_F16)
-        return skewed * (far ? tile.skewed_far_factor : 1) *
-               tile.volume_f16_factor[(shape->vector > 1) + (shape->vector > 2) + (shape->vector > 4)];
+        return skewed * tile.volume_f16_factor[(shape->vector > 1) + (shape->vector > 2) + (shape->vector > 4)];
     return task->rank != 2 || task->dtype == STN_F16 || bytes >= 16 ? skewed : skewed * tile.access_factor[bytes < 8];
 }
 
@@ -246,7 +247,7 @@ static double table_seconds(const stn_task *task, const stn_machine *machine, co
     const bool any = shape->kernel == DIRECT_ANY;
     const double taps = (double)task->ntaps + other.gather_overhead_taps;
     const double slow =
-        task->ntaps > 100 && task->rank == 2 && task->dtype == STN_F64 ? other.gather_many_taps_factor : 1;
+        task->ntaps > 100 && task->rank > 1 && task->dtype == STN_F64 ? other.gather_many_taps_factor : 1;
     const double gather = slow * taps * (task->rank == 3 ? other.gather_3d_cycles : other.gather_cycles[task->dtype]);
     const double point =
         any ? other.any_point_cycles + other.any_axis_cycles * (task->rank - 1) + (double)task->ntaps * any_tap(task)

@@ -15,7 +15,7 @@
 static const struct {
     double fft, memory, exposed, source, face, symbol;
     /* f64, f32. */
-} rates[2] = {{0.175, 0.92, 0.2, 1.27, 2.5, 0.38}, {0.112, 0.92, 0.2, 0.95, 3, 0.38}};
+} rates[2] = {{0.16, 0.92, 0.2, 1.27, 2.5, 0.38}, {0.112, 0.92, 0.2, 0.95, 3, 0.38}};
 /* Operations for each step's bit of a power of the symbol, real and complex. */
 #define POWER_REAL 3
 #define POWER_COMPLEX 6.4
@@ -103,7 +103,10 @@ static double seconds_of_tiles(const stn_task *task, const stn_machine *machine,
     const double rate = machine->flops[wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32] / 2;
     const double strips = (double)task->batch * s->strips, rows = strips * (double)task->n[1] * c->length[2] / 2;
     const double many = c->row_blocks >= SPECTRAL_MANY && s->strips > 1 && !wide ? ROWS_OF_MANY : 1;
-    const double row = 2 * rows * (stn_shared_fft_work(c->length[2] / 2) + PAIRS) * many;
+    const double issued =
+        2 * rows * (stn_shared_fft_work(c->length[2] / 2) + PAIRS) * many / (rate * tile_rates[!wide].rows);
+    const double row =
+        fmax(issued, 2 * seconds_of_lines(task, machine, strips * (double)task->n[1], 0.5 * c->length[2]));
     const double transforms = s->symbol.taps ? 3 : 2;
     const double segment =
         c->length[1] * (transforms * stn_shared_fft_work(c->length[1]) / 2 + tile_rates[!wide].segment / c->length[1]);
@@ -119,7 +122,7 @@ static double seconds_of_tiles(const stn_task *task, const stn_machine *machine,
     const double halves = task->dtype == STN_F16
                               ? NARROW_F16 * (double)stn_task_points(task) / (machine->multiprocessors * machine->clock)
                               : 0;
-    return bytes / (machine->copy_bandwidth * tile_rates[!wide].bytes) + row / (rate * tile_rates[!wide].rows) +
+    return bytes / (machine->copy_bandwidth * tile_rates[!wide].bytes) + row +
            columns / (rate * tile_rates[!wide].columns) + TERMS_OF_TILES * seconds_of_symbol(task, machine, s) + halves;
 }
 

@@ -26,11 +26,12 @@ static const struct {
     /* Cycles of a block's march: of a product, of a plane besides its products, of the first
      * planes. */
     double product, plane, start;
+    double wide_walk; /* factor on the march in f64 (33 x 52 x 64 points, 4 steps: 28 us a launch) */
     /* Types other than f64. sums: sums a cycle. tile: cycles of a tile; ring_tile: the same if
      * single weights are read from the planes in shared memory. */
     double sums, tile, ring_tile;
     double few_warps; /* factor with fewer than 12 warps a multiprocessor */
-} rates = {0.45, 0.49, 0.33, 0.36, 0.44, 0.38, 0.65, 0.8, 0.35, 20, 400, 5000, 3, 50, 70, 1.15};
+} rates = {0.45, 0.49, 0.33, 0.36, 0.44, 0.38, 0.65, 0.8, 0.35, 20, 400, 5000, 2.5, 3, 50, 70, 1.15};
 
 /* ---- kernel constants that the shape depends on */
 
@@ -355,6 +356,7 @@ void lowrank_volume_cost(const stn_task *task, const stn_machine *machine, const
     double blocks = (double)(tiles[0] * tiles[1] * tiles[2] * task->batch), planes = (double)b->chunk + depth - 1;
     double warp_planes = planes * b->warps_x * b->warps_y * blocks, products = b->products * warp_planes;
     double walk = planes * (b->products * b->passes * rates.product + rates.plane) + rates.start;
+    if (task->dtype == STN_F64) walk *= rates.wide_walk;
     double size = (double)stn_dtype_size(task->dtype);
     e->unit = lowrank_unit(task->dtype);
     e->launches = launches;
