@@ -9,7 +9,6 @@
 #include "fno.h"
 #include "online.h"
 #include "options.h"
-#include "rates.h"
 #include "studies/envelope.h"
 #include "studies/forms.h"
 #include "studies/fusion.h"
@@ -264,8 +263,7 @@ static stn_status run_listed(const bench_options *options, stn_error *error) {
     else if (status == STN_OK && options->rows)
         status = bench_rows(&machine, options, error);
     else if (status == STN_OK)
-        status = options->envelope ? bench_envelope(&machine, options->cases, error)
-                                   : bench_rates(&machine, options->rates, error);
+        status = bench_envelope(&machine, options->cases, error);
     bench_close(&machine);
     return status;
 }
@@ -293,11 +291,10 @@ int main(int argc, char **argv) {
     stn_text text = STN_TEXT_EMPTY;
     stn_error error = {0};
     bool wrong = false;
-    stn_status status = options.rates > 0 || options.envelope || options.online || options.rows
-                            ? run_listed(&options, &error)
-                        : options.forms || options.fusion ? run_forms(&options, &text, &error)
-                        : options.overhead                ? run_overhead(&options, &text, &error)
-                                                          : run_cases(&options, &text, &wrong, &error);
+    stn_status status = options.envelope || options.online || options.rows ? run_listed(&options, &error)
+                        : options.forms || options.fusion                  ? run_forms(&options, &text, &error)
+                        : options.overhead                                 ? run_overhead(&options, &text, &error)
+                                                                           : run_cases(&options, &text, &wrong, &error);
     if (status != STN_OK)
         fprintf(stderr, "stentor-bench: %s\n", error.message);
     else if (text.data)

@@ -18,7 +18,6 @@ typedef struct bench_options {
     int rank;                    /* of extent */
     uint64_t steps;              /* 0: each case's own */
     double tolerance;            /* stn_problem's, of stencil problems */
-    double rates;                /* seconds of --rates; 0: measure cases */
     bool quick, tune, json, overhead, forms, fusion, list, envelope, online, rows;
 } bench_options;
 

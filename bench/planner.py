@@ -3,7 +3,7 @@
 
 Usage: planner.py list|compile|first|regret|replay|online|cold|survey [--stentor PATH]
                   [--list FILE|random[:SEED]] [--count N] [--arch sm_90] [--every N]
-                  [--limit SECONDS] [--runs FILE] [--times FILE...]
+                  [--limit SECONDS] [--times FILE...]
                   [--missing FILE...] [--json FILE]
 
   list     prints a line for each problem: stencil, size, type, boundary, steps
@@ -17,7 +17,7 @@ Usage: planner.py list|compile|first|regret|replay|online|cold|survey [--stentor
            of all candidates (`stentor tune --mode patient`). Candidates predicted to take over
            --within times as long as the best are skipped (0: none; the best of each strategy is
            always measured). Ends with the numbers of problems within 15%, 35% and, for MEASURE, 3%.
-           --runs FILE stores the input of bench/fit_rates.py, --times FILE every time, for replay;
+           --times FILE stores every time, for replay;
            --no-measure skips MEASURE; --missing FILE... selects the problems of which these files
            of an earlier --times have fewer than two times, to continue where those runs ended
   replay   needs no GPU: the same for this build's estimates for --arch, with the recorded times in
@@ -184,26 +184,12 @@ def add_measured(row, record_of_all, record):
     row['measuring_again'] = record['measuring_seconds']
 
 
-def runs_of(record):
-    """Input of bench/fit_rates.py: the candidate with the least estimate of each strategy."""
-    problem, runs = record['problem'], {}
-    for row in record['ranking'] if 'rank' in problem else ():
-        if 'seconds' in row and (row['strategy'] not in runs or row['seconds'] < runs[row['strategy']]['seconds']):
-            runs[row['strategy']] = row
-    chosen = min((row['seconds'] for row in runs.values()), default=None)
-    for row in runs.values():
-        if row['measured_seconds']:
-            yield {'problem': label(record), 'rank': problem['rank'], 'dtype': problem['dtype'], 'steps': problem['steps'], 'strategy': row['strategy'],
-                   'fused': int(row['launches'] < problem['steps']), 'chosen': int(row['seconds'] == chosen), 'launches': row['launches'],
-                   'model': row['model_seconds'], 'predicted': row['seconds'], 'measured': row['measured_seconds']}
-
-
 def times_of(record):
     """Every measured candidate."""
     for row, values in zip(record['ranking'], record['values']):
         if row.get('measured_seconds'):
             yield {'problem': label(record), 'strategy': row['strategy'], 'candidate': row['candidate'], 'values': values, 'launches': row['launches'],
-                   'model': row['model_seconds'], 'predicted': row['seconds'], 'measured': row['measured_seconds']}
+                   'predicted': row['seconds'], 'measured': row['measured_seconds']}
 
 
 def words_of(row):
@@ -300,7 +286,7 @@ def times(rows):
 
 def regrets(options, problems):
     """One process for all: times every candidate, then runs MEASURE with their kernels only."""
-    rows, searched, runs, every = {}, {}, [], []
+    rows, searched, every = {}, {}, []
     with tempfile.TemporaryDirectory() as folder:
         listed = pathlib.Path(folder, 'problems.json')
         listed.write_text(json.dumps(problems), encoding='utf-8')
@@ -310,7 +296,6 @@ def regrets(options, problems):
                 continue
             searched[key(record)] = record
             row = rows[key(record)] = regret_of(record)
-            runs += [{'machine': record['machine']}] * (not runs) + list(runs_of(record))
             every += times_of(record)
             lost = 'not measured' if row['estimate'] is None else f"+{100 * row['estimate']:.1f}%"
             print(f"estimate {lost}, of {row['candidates']} candidates: {row['problem']}", flush=True)
@@ -319,8 +304,6 @@ def regrets(options, problems):
     if rows:
         print(summary(list(rows.values())))
         print(times(rows.values()))
-    if options.runs:
-        options.runs.write_text(''.join(json.dumps(run) + '\n' for run in runs), encoding='utf-8')
     if options.times:
         options.times[0].write_text(''.join(json.dumps(time_) + '\n' for time_ in every), encoding='utf-8')
     return {'problems': list(rows.values())}
@@ -366,7 +349,6 @@ def main():
     parser.add_argument('--limit', default=120, type=float)
     parser.add_argument('--each', default=6, type=float, help='seconds of measuring a problem')
     parser.add_argument('--within', default=3, type=float, help='times the best estimate')
-    parser.add_argument('--runs', type=pathlib.Path, help='for bench/fit_rates.py')
     parser.add_argument('--times', type=pathlib.Path, nargs='+', default=[], help='regret: where every time goes; replay: where they come from')
     parser.add_argument('--missing', type=pathlib.Path, nargs='+', default=[], help='times of earlier runs: regret: only what they lack')
     parser.add_argument('--no-measure', action='store_true', help='of regret: without MEASURE')

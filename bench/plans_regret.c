@@ -106,8 +106,7 @@ static void print_ranking(const drawn_problem *p, const stn_plan *plan, double c
         stn_json_string(&text, row->strategy->name);
         stn_text_printf(&text, ",");
         stn_json_string(&text, name.data);
-        stn_text_printf(&text, ",%.6g,%.6g,%.6g,%g]", row->estimate.seconds, stn_estimate_cost(&row->estimate),
-                        row->estimate.model, row->estimate.launches);
+        stn_text_printf(&text, ",%.6g,%.6g]", row->estimate.seconds, stn_estimate_cost(&row->estimate));
         stn_text_clear(&name);
     }
     stn_text_printf(&text, "]}");

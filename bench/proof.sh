@@ -12,7 +12,6 @@
 #   pictures   both forms of segment (--forms); time against the number of steps, as a picture
 #   plans      quality of plans, and time to a first result (bench/planner.py)
 #   limits     Nsight Compute's counters of selected cases
-#   rates      predicted and measured times, as input of bench/fit_rates.py
 #
 # Each part ends after LIMIT seconds (540), writes OUT/PART.log (BUILD/proof), and prints one line
 # with its outcome; the script fails if a part failed. A part that reached its limit is reported as
@@ -103,7 +102,6 @@ limits() {
     done
 }
 
-rates() { "$build/bench/stentor-bench" --rates $((limit - 60)); }
 
 if [ -n "${alone:-}" ]; then
     "$1"
@@ -113,7 +111,7 @@ mkdir -p "$out"
 failed=0
 for part; do
     case $part in
-        random | tests | sanitize | speed | layers | python | pictures | plans | limits | rates) ;;
+        random | tests | sanitize | speed | layers | python | pictures | plans | limits) ;;
         *) echo "bench/proof.sh: there is no part named $part" >&2 && exit 2 ;;
     esac
     started=$SECONDS

@@ -121,7 +121,7 @@ static void print_run(const envelope *e, const envelope_group *g, const envelope
     stn_json_integer(&text, "fused", run->estimate.launches < (double)g->problem.steps);
     stn_json_integer(&text, "chosen", run == g->run);
     stn_json_key(&text, "launches"), stn_json_number(&text, run->estimate.launches);
-    stn_json_key(&text, "model"), stn_json_number(&text, run->estimate.model);
+    stn_json_key(&text, "model"), stn_json_number(&text, run->estimate.seconds);
     stn_json_key(&text, "predicted"), stn_json_number(&text, run->estimate.seconds);
     if (seconds > 0) stn_json_key(&text, "measured"), stn_json_number(&text, seconds);
     stn_text_append(&text, "}", 2);

@@ -3,7 +3,6 @@
 
 #include "base/arith.h"
 #include "kinds/kinds.h"
-#include "plan/calibration.h"
 #include "plan/plan.h"
 #include "strategies/table.h"
 #include "tune/tuner.h"
@@ -69,7 +68,6 @@ static size_t candidates(const stn_plan *plan, const stn_strategy *row, stn_cand
 static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_candidate *candidate,
                      stn_estimate *result) {
     row->fft.estimate(&plan->fft, &plan->machine, candidate, result);
-    stn_calibrate(row->name, plan->fft.rank, plan->fft.dtype, false, result);
 }
 
 /* ---- description ----------------------------------------------------------------------------- */

@@ -4,7 +4,6 @@
 #include "base/arith.h"
 #include "base/number.h"
 #include "kinds/kinds.h"
-#include "plan/calibration.h"
 #include "plan/plan.h"
 #include "strategies/table.h"
 #include "tune/tuner.h"
@@ -57,7 +56,6 @@ static size_t candidates(const stn_plan *plan, const stn_strategy *row, stn_cand
 static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_candidate *candidate,
                      stn_estimate *result) {
     row->layer.estimate(&plan->layer, &plan->machine, candidate, result);
-    stn_calibrate(row->name, plan->layer.rank, plan->layer.dtype, false, result);
 }
 
 /* The error bounds of one step of any work. */

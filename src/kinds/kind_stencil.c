@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "kinds/kinds.h"
-#include "plan/calibration.h"
 #include "plan/error_bound.h"
 #include "plan/plan.h"
 #include "problem/growth.h"
@@ -151,23 +150,14 @@ static size_t candidates(const stn_plan *plan, const stn_strategy *row, stn_cand
 static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_candidate *candidate,
                      stn_estimate *result) {
     row->estimate(&plan->task, &plan->machine, candidate, result);
-    const bool fused = result->launches < (double)plan->task.steps;
-    stn_calibrate(row->name, plan->task.rank, plan->task.dtype, fused, result);
     if (row->stacks) return;
     const double runs = (double)plan->task.snapshots;
     result->bytes *= runs, result->flops *= runs, result->launches *= runs, result->seconds *= runs;
-    result->model *= runs;
     result->error *= runs; /* The last snapshot has the errors of all runs. */
 }
 
 static double least_seconds(const stn_plan *plan, const stn_strategy *row) {
-    const double model = row->least_seconds(&plan->task, &plan->machine);
-    double least = model;
-    for (int fused = 0; fused < 2; fused++) {
-        stn_estimate bound = {.seconds = model};
-        stn_calibrate(row->name, plan->task.rank, plan->task.dtype, fused, &bound);
-        least = fmin(least, bound.seconds);
-    }
+    const double least = row->least_seconds(&plan->task, &plan->machine);
     return row->stacks ? least : least * (double)plan->task.snapshots;
 }
 

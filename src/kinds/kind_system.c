@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "kinds/kinds.h"
-#include "plan/calibration.h"
 #include "plan/error_bound.h"
 #include "plan/plan.h"
 #include "strategies/table.h"
@@ -56,7 +55,6 @@ static size_t candidates(const stn_plan *plan, const stn_strategy *row, stn_cand
 static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_candidate *candidate,
                      stn_estimate *result) {
     row->system.estimate(&plan->system, &plan->machine, candidate, result);
-    stn_calibrate(row->name, plan->system.rank, plan->system.dtype, false, result);
 }
 
 static double error_bound(const stn_plan *plan) {

@@ -43,11 +43,13 @@ static void json_estimate(const stn_estimate *estimate, stn_text *text) {
     const struct {
         const char *key;
         double value;
-    } numbers[] = {
-        {"seconds", estimate->seconds},     {"model_seconds", estimate->model},
-        {"bytes", estimate->bytes},         {"flops", estimate->flops},
-        {"launches", estimate->launches},   {"halo_waste", estimate->halo_waste},
-        {"memory_bytes", estimate->memory}, {"predicted_error", estimate->error > 0 ? estimate->error : NAN}};
+    } numbers[] = {{"seconds", estimate->seconds},
+                   {"bytes", estimate->bytes},
+                   {"flops", estimate->flops},
+                   {"launches", estimate->launches},
+                   {"halo_waste", estimate->halo_waste},
+                   {"memory_bytes", estimate->memory},
+                   {"predicted_error", estimate->error > 0 ? estimate->error : NAN}};
     for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
         stn_json_value(text, numbers[n].key, numbers[n].value);
 

@@ -41,7 +41,6 @@ typedef struct stn_estimate {
     double error;
     /* Steps are computed one after another, so a run in several chunks gives the same bits. */
     bool stepping;
-    double model;  /* seconds before calibration (calibration.h) */
     double memory; /* bytes of workspace, where it may exceed two grids; else 0 */
     double grids;  /* the same in multiples of the problem's grids, with their batch */
 } stn_estimate;

@@ -163,7 +163,6 @@ static bool estimate_chunks(const stn_task *task, const stn_machine *machine, di
         if (result->seconds >= most) return false;
     }
     result->error *= stn_error_of_runs((double)chunks_of(task, by));
-    result->model = result->seconds;
     const double grid = (double)stn_task_points(task) * (double)stn_dtype_size(task->dtype);
     stn_estimate_memory(task, (pads(task) ? 2 : 1) * grid + result->memory, result);
     return true;

@@ -45,7 +45,8 @@ static const struct {
 /* Instructions per point of the three transforms of a column of 4096 points, for one step of many
  * taps: they take twice as long as the two of the rows. */
 #define WHOLE_COLUMN 41
-enum { PAIRS = 6 }; /* Instructions per element to separate a row's pairs of frequencies. */
+enum { LONG_ROW = 8192 }; /* Rows of tiles from which one or two blocks fit a multiprocessor. */
+enum { PAIRS = 6 };       /* Instructions per element to separate a row's pairs of frequencies. */
 
 /* Multiple of the copy bandwidth for reading a source's values in columns solved by recursion, four
  * values per point. */
@@ -57,7 +58,9 @@ static double seconds_of_symbol(const stn_task *task, const stn_machine *machine
     const double points = (double)s->columns * s->strips * s->segments * s->choice.length[s->last] *
                           (double)task->batch * (double)task->snapshots;
     const double terms = s->symbol.plain ? 0 : 8.0 * (s->symbol.high + s->symbol.low);
-    const double power = (s->symbol.plain ? POWER_REAL : POWER_COMPLEX) * log2((double)task->steps);
+    /* The rates of tiles include the power. */
+    const double bit = spectral_tiled(&s->choice) ? 0 : s->symbol.plain ? POWER_REAL : POWER_COMPLEX;
+    const double power = bit * log2((double)task->steps);
     if (s->symbol.taps) return 0;
     return points * (terms + power) / (rates[!spectral_wide(task)].symbol * machine->flops[STN_UNIT_FMA_F64]);
 }
@@ -105,8 +108,8 @@ static double seconds_of_tiles(const stn_task *task, const stn_machine *machine,
     const double many = c->row_blocks >= SPECTRAL_MANY && s->strips > 1 && !wide ? ROWS_OF_MANY : 1;
     const double issued =
         2 * rows * (stn_shared_fft_work(c->length[2] / 2) + PAIRS) * many / (rate * tile_rates[!wide].rows);
-    const double row =
-        fmax(issued, 2 * seconds_of_lines(task, machine, strips * (double)task->n[1], 0.5 * c->length[2]));
+    const double alone = 2 * seconds_of_lines(task, machine, strips * (double)task->n[1], 0.5 * c->length[2]);
+    const double row = c->length[2] < LONG_ROW ? issued : fmax(issued, alone);
     const double transforms = s->symbol.taps ? 3 : 2;
     const double segment =
         c->length[1] * (transforms * stn_shared_fft_work(c->length[1]) / 2 + tile_rates[!wide].segment / c->length[1]);

@@ -31,7 +31,8 @@ static const struct {
      * single weights are read from the planes in shared memory. */
     double sums, tile, ring_tile;
     double few_warps; /* factor with fewer than 12 warps a multiprocessor */
-} rates = {0.45, 0.49, 0.33, 0.36, 0.44, 0.38, 0.65, 0.8, 0.35, 20, 400, 5000, 2.5, 3, 50, 70, 1.15};
+    double f32;       /* factor in f32 */
+} rates = {0.45, 0.49, 0.33, 0.36, 0.44, 0.38, 0.65, 0.8, 0.35, 20, 400, 5000, 2.5, 3, 50, 70, 1.15, 1.1};
 
 /* ---- kernel constants that the shape depends on */
 
@@ -378,5 +379,5 @@ void lowrank_volume_cost(const stn_task *task, const stn_machine *machine, const
     arithmetic = hypot(arithmetic, launches * stn_cost_elements(task->dtype, elements, machine));
     double launch = fmax(fmax(memory, arithmetic) / launches, walk / machine->clock);
     double faces = b->extended ? 0 : stn_faces_seconds(task, machine, b->fused);
-    e->seconds = launches * (machine->launch_seconds + launch + faces);
+    e->seconds = launches * (machine->launch_seconds + launch + faces) * (task->dtype == STN_F32 ? rates.f32 : 1);
 }
