@@ -23,7 +23,8 @@ double stn_compile_batch_seconds(const stn_compile_batch *batch);
  * another thread cancels the batch. Any thread may call it. A kernel that does not compile fails
  * again when the plan is prepared. */
 stn_status stn_compile_batch_try(stn_compile_batch *batch, stn_error *error);
-/* The same for several batches together, each distinct kernel once. Any batch may be NULL. */
+/* The same for several batches together; a kernel that several of them lack is compiled once. Any
+ * batch may be NULL. */
 void stn_compile_batches_run(stn_context *context, stn_compile_batch *const *batches, size_t count);
 /* The result of a batch that was compiled: STN_OK, or the error of the kernel that failed. */
 stn_status stn_compile_batch_result(const stn_compile_batch *batch, stn_error *error);

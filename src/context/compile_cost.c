@@ -1,17 +1,10 @@
-/* A table of compile times by template, and the makespan on several threads: compile_cost.h. */
+/* A table of compile times by template: compile_cost.h. */
 #include "context/compile_cost.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "context/context.h"
-
-/* Seconds per kernel in NVRTC's front end, which holds a lock of the whole process; its later
- * passes run in parallel. The value is fitted to the times of batches of five kernels. One kernel
- * alone takes only 0.022 to 0.027 CPU seconds there (NVRTC 13.0), which would predict too short
- * times. */
-#define FRONT_SECONDS 0.045
 
 typedef struct cost {
     const char *name;        /* a prefix of the template's name */
@@ -77,21 +70,6 @@ double stn_compile_seconds(const char *template_name, const char *params) {
     while (strncmp(template_name, each->name, strlen(each->name)) != 0 || (*each->lacks && strstr(params, each->lacks)))
         each++; /* the last row matches every template */
     return each->seconds + (each->per_fma > 0 ? each->per_fma * unrolled(template_name, params) : 0);
-}
-
-static int longest_first(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x < y) - (x > y);
-}
-
-double stn_compile_makespan(double *seconds, size_t count, int threads) {
-    double all = 0, last = 0;
-    qsort(seconds, count, sizeof *seconds, longest_first);
-    for (size_t i = 0; i < count; i++) {
-        all += seconds[i];
-        last = fmax(last, (double)i * FRONT_SECONDS + seconds[i]);
-    }
-    return fmax(all / threads, last);
 }
 
 int stn_compile_threads(const stn_context *context) { return context->threads ? context->threads : stn_pool_allowed(); }
