@@ -35,13 +35,8 @@ static const char help[] =
     "  --forms            segment's FFT words and coprime products beside each other, length by length (--case 840: of "
     "that);\n"
     "                     and its tiles of planes and solids beside other strategies (--case box-2d9p: of that)\n"
-    "  --fusion           fused steps of segment beside a stencil by cuFFT: time and memory (--steps N: of so many)\n"
     "  --rows             one step and ten steps on rows whose length is no multiple of 16 bytes, beside the even\n"
     "                     length next to them (--case heat-2d: of that)\n"
-    "  --envelope         what every strategy takes for 1 to 10^5 steps of heat-1d, -2d, -3d, as "
-    "bench/studies/envelope.py "
-    "reads it\n"
-    "                     (--case heat-3d-fixed: of that)\n"
     "  --online           a thousand executions of ONLINE plans beside the best plan's, as bench/planner.py reads "
     "them\n"
     "                     (--case heat-1d: of that)\n"
@@ -136,9 +131,6 @@ static bool parse_one(int option, const char *value, bench_options *options) {
         case 'F':
             options->forms = true;
             break;
-        case 'U':
-            options->fusion = true;
-            break;
         case 'o':
             options->overhead = true;
             break;
@@ -147,9 +139,6 @@ static bool parse_one(int option, const char *value, bench_options *options) {
             break;
         case 'T':
             options->tune = true;
-            break;
-        case 'E':
-            options->envelope = true;
             break;
         case 'O':
             options->online = true;
@@ -177,8 +166,7 @@ bool bench_options_parse(int argc, char **argv, bench_options *options, int *exi
         {"threads", required_argument, NULL, 't'},  {"quick", no_argument, NULL, 'q'},
         {"overhead", no_argument, NULL, 'o'},       {"json", no_argument, NULL, 'j'},
         {"list", no_argument, NULL, 'l'},           {"tune", no_argument, NULL, 'T'},
-        {"forms", no_argument, NULL, 'F'},          {"fusion", no_argument, NULL, 'U'},
-        {"rates", required_argument, NULL, 'R'},    {"envelope", no_argument, NULL, 'E'},
+        {"forms", no_argument, NULL, 'F'},          {"rates", required_argument, NULL, 'R'},
         {"online", no_argument, NULL, 'O'},         {"rows", no_argument, NULL, 'w'},
         {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0},
     };
