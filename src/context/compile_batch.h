@@ -17,7 +17,12 @@
 stn_compile_batch *stn_compile_batch_create(stn_context *context);
 /* Frees the batch and its placeholders, which no plan may still use. NULL is fine. */
 void stn_compile_batch_free(stn_compile_batch *batch);
-/* Predicted seconds of compiling the batch on this machine, by context/compile_cost.h. */
+/* Seconds of compiling one kernel on one thread. */
+double stn_compile_seconds(const char *template_name, const char *params);
+/* The number of threads that compile: the context's threads where they are set, or else the
+ * processors that this process may use. */
+int stn_compile_threads(const stn_context *context);
+/* Predicted seconds of compiling the batch on this machine. */
 double stn_compile_batch_seconds(const stn_compile_batch *batch);
 /* Compiles all kernels of the batch into the cache, until one fails, whose error is returned, or
  * another thread cancels the batch. Any thread may call it. A kernel that does not compile fails

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "context/compile_batch.h"
-#include "context/compile_cost.h"
 #include "context/context.h"
 #include "context/kernel.h"
 #include "stand_ins.h"
