@@ -293,7 +293,6 @@ static void print_passes(const stn_task *task, const segment_shape *shape, bool 
     if (shape->passes > 1) stn_text_printf(text, ", tiles of %d columns", 2 * shape->pairs);
     if (rotated) stn_text_printf(text, ", rotated to whole memory lines");
     if (shape->unrotated) stn_text_printf(text, ", not rotated");
-    if (shape->whole) stn_text_printf(text, ", whole points");
     if (shape->blocks) stn_text_printf(text, ", %d blocks", shape->blocks);
     if (shape->transfer & SEGMENT_STREAMED) stn_text_printf(text, ", outputs streamed");
     if (shape->transfer & SEGMENT_DIRECT_INPUTS) stn_text_printf(text, ", inputs directly to registers");

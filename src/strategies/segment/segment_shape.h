@@ -27,9 +27,8 @@ typedef struct segment_shape {
     /* 1: strategies/faces computes the margins after each launch; 0: every side is an extension. */
     uint8_t margins;
     uint8_t sources;   /* 1: the terms of a plane's sides are added by segment_boundary_source.h. */
-    uint8_t whole;     /* f64 points go through shared memory whole, not as two halves. */
     uint8_t fragment;  /* Fragment of dense DFTs: dense_dft.h. */
-    uint8_t unused[4]; /* Shapes are compared byte by byte. */
+    uint8_t unused[5]; /* Shapes are compared byte by byte. */
     union {
         int pairs;  /* Pairs of columns in a tile, along y and z. */
         int shares; /* Blocks of a cluster that share a tile of fft_tile.h; 0: one block has it. */
