@@ -54,11 +54,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     return count;
 }
 
-static segment_shape shape_of(const stn_candidate *candidate) {
-    segment_shape shape;
-    memcpy(&shape, candidate->values, sizeof shape);
-    return shape;
-}
+STN_CANDIDATE_READER(segment_shape, shape_of)
 
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
@@ -340,12 +336,7 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     print_passes(task, &shape, !shape.tile && segment_is_rotated(task, &shape, &shape.pass[0]), text);
 }
 
-static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
-    segment_shape shape = shape_of(candidate);
-    uint64_t steps = stn_fused_shorten(task, shape.fused, most, &shape.launches);
-    *trial = stn_candidate_of(&shape, sizeof shape);
-    return steps;
-}
+STN_FUSED_SHORTEN(segment_shape, shape_of)
 
 const stn_strategy segment_overlap_save = {
     .applies = applies,

@@ -45,7 +45,6 @@ typedef struct segment_shape {
     uint8_t transfer; /* Along x, for 256 points: SEGMENT_TRANSFER. */
     segment_pass pass[3];
 } segment_shape;
-_Static_assert(sizeof(segment_shape) <= sizeof(stn_candidate), "a shape is a candidate");
 
 /* The arithmetic unit that the transforms of a pass run on. */
 stn_unit segment_unit(const stn_task *task, const segment_shape *shape, const segment_pass *pass);
