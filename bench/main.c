@@ -9,9 +9,7 @@
 #include "fno.h"
 #include "online.h"
 #include "options.h"
-#include "studies/envelope.h"
 #include "studies/forms.h"
-#include "studies/fusion.h"
 #include "studies/rows.h"
 
 enum { ONLINE_SECONDS = 3, QUICK_STEPS = 10, WRONG = 1, DTYPES = 3, WHOLE_GRID_REPEAT = 3 };
@@ -258,12 +256,9 @@ static stn_status run_listed(const bench_options *options, stn_error *error) {
     /* Without earlier wisdom. */
     const char *folder = options->online ? ":memory:" : NULL;
     stn_status status = bench_open(options->device, options->threads, folder, &machine, error);
-    if (status == STN_OK && options->online)
-        status = bench_online(&machine, options->quick ? 0.2 : ONLINE_SECONDS, options->cases, error);
-    else if (status == STN_OK && options->rows)
-        status = bench_rows(&machine, options, error);
-    else if (status == STN_OK)
-        status = bench_envelope(&machine, options->cases, error);
+    if (status == STN_OK)
+        status = options->online ? bench_online(&machine, options->quick ? 0.2 : ONLINE_SECONDS, options->cases, error)
+                                 : bench_rows(&machine, options, error);
     bench_close(&machine);
     return status;
 }
@@ -271,10 +266,8 @@ static stn_status run_listed(const bench_options *options, stn_error *error) {
 static stn_status run_forms(const bench_options *options, stn_text *text, stn_error *error) {
     bench machine = {.quick = options->quick, .repeat = options->quick ? 1 : options->repeat};
     stn_status status = bench_open(options->device, options->threads, NULL, &machine, error);
+    if (status == STN_OK) status = bench_forms(&machine, options->steps, options->cases, text, error);
     if (status == STN_OK)
-        status = options->fusion ? bench_fusion(&machine, options->steps, options->cases, text, error)
-                                 : bench_forms(&machine, options->steps, options->cases, text, error);
-    if (status == STN_OK && !options->fusion)
         status = bench_form_tiles(&machine, options->steps, options->cases, options->extent[0], text, error);
     bench_close(&machine);
     return status;
@@ -291,10 +284,10 @@ int main(int argc, char **argv) {
     stn_text text = STN_TEXT_EMPTY;
     stn_error error = {0};
     bool wrong = false;
-    stn_status status = options.envelope || options.online || options.rows ? run_listed(&options, &error)
-                        : options.forms || options.fusion                  ? run_forms(&options, &text, &error)
-                        : options.overhead                                 ? run_overhead(&options, &text, &error)
-                                                                           : run_cases(&options, &text, &wrong, &error);
+    stn_status status = options.online || options.rows ? run_listed(&options, &error)
+                        : options.forms                ? run_forms(&options, &text, &error)
+                        : options.overhead             ? run_overhead(&options, &text, &error)
+                                                       : run_cases(&options, &text, &wrong, &error);
     if (status != STN_OK)
         fprintf(stderr, "stentor-bench: %s\n", error.message);
     else if (text.data)

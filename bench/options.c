@@ -33,13 +33,8 @@ static const char help[] =
     "  --forms            segment's FFT words and coprime products beside each other, length by length (--case 840: of "
     "that);\n"
     "                     and its tiles of planes and solids beside other strategies (--case box-2d9p: of that)\n"
-    "  --fusion           fused steps of segment beside a stencil by cuFFT: time and memory (--steps N: of so many)\n"
     "  --rows             one step and ten steps on rows whose length is no multiple of 16 bytes, beside the even\n"
     "                     length next to them (--case heat-2d: of that)\n"
-    "  --envelope         what every strategy takes for 1 to 10^5 steps of heat-1d, -2d, -3d, as "
-    "bench/studies/envelope.py "
-    "reads it\n"
-    "                     (--case heat-3d-fixed: of that)\n"
     "  --online           a thousand executions of ONLINE plans beside the best plan's, as bench/planner.py reads "
     "them\n"
     "                     (--case heat-1d: of that)\n"
@@ -131,9 +126,6 @@ static bool parse_one(int option, const char *value, bench_options *options) {
         case 'F':
             options->forms = true;
             break;
-        case 'U':
-            options->fusion = true;
-            break;
         case 'o':
             options->overhead = true;
             break;
@@ -142,9 +134,6 @@ static bool parse_one(int option, const char *value, bench_options *options) {
             break;
         case 'T':
             options->tune = true;
-            break;
-        case 'E':
-            options->envelope = true;
             break;
         case 'O':
             options->online = true;
@@ -181,8 +170,6 @@ bool bench_options_parse(int argc, char **argv, bench_options *options, int *exi
         {"list", no_argument, NULL, 'l'},
         {"tune", no_argument, NULL, 'T'},
         {"forms", no_argument, NULL, 'F'},
-        {"fusion", no_argument, NULL, 'U'},
-        {"envelope", no_argument, NULL, 'E'},
         {"online", no_argument, NULL, 'O'},
         {"rows", no_argument, NULL, 'w'},
         {"help", no_argument, NULL, 'h'},

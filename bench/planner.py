@@ -9,7 +9,7 @@ Usage: planner.py list|compile|first|regret|replay|online|cold|survey [--stentor
   list     prints a line for each problem: stencil, size, type, boundary, steps
   compile  needs no GPU: NVRTC's seconds for each kernel of each problem's plan, compiled one after
            the other for --arch; ends with the median and longest time of each template, the source
-           of src/context/compile_cost.c
+           of src/context/compile_batch.c
   first    on a GPU: seconds to the first result (context, plan, first execution, without the
            driver's start) with an empty cache folder, or with a pack only (--pack), and the time
            of a second process in addition to the run itself (stentor-first, --first PATH)

@@ -9,7 +9,7 @@
 #   speed      stentor-bench on the groups in GROUPS_TO_TIME, medians of 7 runs
 #   layers     Fourier layers: the paper's cases and a range of real sizes, compared with PyTorch
 #   python     the Python package's tests on the GPU, the time of a call, comparison with PyTorch
-#   pictures   both forms of segment (--forms); time against the number of steps, as a picture
+#   forms      both forms of segment
 #   plans      quality of plans, and time to a first result (bench/planner.py)
 #   limits     Nsight Compute's counters of selected cases
 #
@@ -78,11 +78,7 @@ python() {
     PYTHONPATH=$build/python python3 "$here/python_overhead.py" && PYTHONPATH=$build/python python3 "$here/studies/python_torch.py"
 }
 
-pictures() {
-    "$build/bench/stentor-bench" --forms --repeat 7 || return 1
-    "$build/bench/stentor-bench" --envelope --repeat 3 >"$out/envelope.jsonl" || return 1
-    python3 "$here/studies/envelope.py" "$out/envelope.jsonl" --svg "$out/envelope.svg"
-}
+forms() { "$build/bench/stentor-bench" --forms --repeat 7; }
 
 plans() {
     local stentor=$build/src/cli/stentor
@@ -111,7 +107,7 @@ mkdir -p "$out"
 failed=0
 for part; do
     case $part in
-        random | tests | sanitize | speed | layers | python | pictures | plans | limits) ;;
+        random | tests | sanitize | speed | layers | python | forms | plans | limits) ;;
         *) echo "bench/proof.sh: there is no part named $part" >&2 && exit 2 ;;
     esac
     started=$SECONDS

@@ -2,7 +2,7 @@
  * plan on one device.
  *
  *     stentor-team [--host] [--members N] [--case TEXT] [--repeat N] [--small] [--json]
- *                  [--between STEPS] [--overlap always|never] [--model] [--arch ARCH]
+ *                  [--between STEPS] [--model] [--arch ARCH]
  *
  * It measures the devices' copy bandwidth and the links between them first. Then it prints one line
  * for each case and number of members: median seconds of a run on one device and by the team, the
@@ -10,11 +10,10 @@
  * of one device: "equal" is bit for bit, a number is the largest difference relative to the largest
  * value. In a case of weak scaling the team's grid has the one device's rows for each member, and
  * the speedup is relative to the number of members. Grids stay on their devices between runs, as in
- * a simulation. --between sets the steps between two exchanges, --overlap whether exchanges overlap
- * with computation; else the plan chooses both. --case runs only cases whose names contain the
- * text. The wave, a system, is compared with a team of one device. --model adds lines with
- * predictions for 8 GPUs of one host and for 64 of 8 hosts; --arch sm_90 prints these alone, for a
- * GPU that need not be here. */
+ * a simulation. --between sets the steps between two exchanges; else the plan chooses them. --case
+ * runs only cases whose names contain the text. The wave, a system, is compared with a team of one
+ * device. --model adds lines with predictions for 8 GPUs of one host and for 64 of 8 hosts; --arch
+ * sm_90 prints these alone, for a GPU that need not be here. */
 #include "team/team.h"
 
 #include <inttypes.h>
@@ -83,7 +82,6 @@ typedef struct settings {
     bool host, small, json, model;
     int members, repeat;
     uint64_t between;
-    team_overlap overlap;
     const char *only, *arch;
 } settings;
 
@@ -325,20 +323,20 @@ static void print_run(const settings *s, const team_case *c, const stn_problem *
                ", \"alone\": %.6g, \"team\": %.6g, "
                "\"speedup\": %.4g, \"between\": %" PRIu64
                ", \"rows\": %lld, \"predicted\": %.6g, "
-               "\"overlaps\": %d, \"strategy_alone\": \"%s\", \"strategy\": \"%s\", \"result\": \"%s\"}\n",
+               "\"strategy_alone\": \"%s\", \"strategy\": \"%s\", \"result\": \"%s\"}\n",
                c->name, members, p->steps, alone, run->seconds, speedup, plan->between,
-               (long long)plan->part[0].halo[1], plan->predicted, plan->overlaps, strategy, own, same);
+               (long long)plan->part[0].halo[1], plan->predicted, strategy, own, same);
     else
         printf("%-44s %d members: one %.6f s (%s), team %.6f s (%s; predicted %.6f), %.3f times; %" PRIu64
-               " steps, %" PRIu64 " between exchanges of %lld rows%s; %s\n",
+               " steps, %" PRIu64 " between exchanges of %lld rows; %s\n",
                c->name, members, alone, strategy, run->seconds, own, plan->predicted, speedup, p->steps, plan->between,
-               (long long)plan->part[0].halo[1], plan->overlaps ? " (overlapped)" : "", same);
+               (long long)plan->part[0].halo[1], same);
     fflush(stdout);
 }
 
 /* Predicted speedups of larger teams, by the planner's own model: this GPU's kernels and measured
- * link for 8 GPUs of one host; between hosts the assumed figures below, a process for each
- * GPU, and no overlap. */
+ * link for 8 GPUs of one host; between hosts the assumed figures below, and a process for each
+ * GPU. */
 #define NETWORK_BANDWIDTH 50e9 /* bytes/s of a GPU: 400 Gb/s */
 #define NETWORK_LATENCY 40e-6  /* seconds */
 
@@ -353,15 +351,14 @@ static stn_status print_model(const team_case *c, const stn_problem *p, const st
         if (c->weak) whole.extent[0] *= (size_t)counts[i];
         team.count = counts[i], team.enqueues = one_host && !measured->on_host ? counts[i] : 1;
         if (!one_host) team.link_bandwidth = NETWORK_BANDWIDTH, team.latency = NETWORK_LATENCY;
-        if (!one_host) team.overlap = TEAM_OVERLAP_NEVER;
         if (!(team.member = calloc((size_t)team.count, sizeof *team.member)))
             return stn_fail_memory(error, "a model", (size_t)team.count * sizeof *team.member);
         team.member[0] = measured->member[0];
         const stn_status status = team_predict(&team, &whole, options, &plan, error);
         if (status == STN_OK)
-            printf("%-44s model of %d: %.3f times, %" PRIu64 " steps between exchanges of %lld rows%s\n", c->name,
+            printf("%-44s model of %d: %.3f times, %" PRIu64 " steps between exchanges of %lld rows\n", c->name,
                    counts[i], (c->weak ? counts[i] : 1) * alone / plan->predicted, plan->between,
-                   (long long)plan->part[0].halo[1], plan->overlaps ? " (overlapped)" : "");
+                   (long long)plan->part[0].halo[1]);
         stn_team_plan_destroy(plan);
         free(team.member);
         STN_TRY(status);
@@ -619,7 +616,7 @@ static stn_status print_machine(const settings *s, const stn_team *team, stn_err
 static int usage(void) {
     fprintf(stderr,
             "usage: stentor-team [--host] [--members 1 to %d] [--case TEXT] [--repeat 1 to %d] [--small] "
-            "[--json] [--between STEPS] [--overlap always|never] [--model] [--arch ARCH]\n",
+            "[--json] [--between STEPS] [--model] [--arch ARCH]\n",
             MOST_MEMBERS, MOST_REPEAT);
     return 2;
 }
@@ -638,8 +635,6 @@ static bool read_settings(int argc, char **argv, settings *s) {
             s->model = true;
         else if (!strcmp(argv[i], "--members"))
             s->members = atoi(value), i++;
-        else if (!strcmp(argv[i], "--overlap"))
-            s->overlap = strcmp(value, "always") ? TEAM_OVERLAP_NEVER : TEAM_OVERLAP_ALWAYS, i++;
         else if (!strcmp(argv[i], "--between"))
             s->between = strtoull(value, NULL, 10), i++;
         else if (!strcmp(argv[i], "--repeat"))
@@ -666,7 +661,7 @@ int main(int argc, char **argv) {
         int devices[MOST_MEMBERS];
         for (int m = 0; m < members; m++) devices[m] = s.host ? STN_DEVICE_HOST : STN_DEVICE_CUDA(m);
         status = stn_team_create(NULL, members, devices, &teams[count], &error);
-        if (status == STN_OK) teams[count]->between = s.between, teams[count]->overlap = s.overlap;
+        if (status == STN_OK) teams[count]->between = s.between;
     }
     if (status == STN_OK) status = print_machine(&s, teams[count - 1], &error);
     for (size_t i = 0; i < sizeof cases / sizeof *cases && status == STN_OK; i++) {

@@ -357,9 +357,7 @@ constexpr int SEGMENT_FIRST = 16;
 constexpr int SEGMENT_SINGLE = 0;
 // segment_line, where SEGMENT_FIRST is 1: pairs of segments of a block, an even number.
 constexpr int SEGMENT_GROUPS = 8;
-constexpr int SYMBOL_REAL = 1;  // 1: taps are symmetric, so their symbol is real
-// 1: complex points pass through shared memory at once; 0 (f64): real and imaginary parts in turn.
-constexpr int SEGMENT_WHOLE = 0;
+constexpr int SYMBOL_REAL = 1;      // 1: taps are symmetric, so their symbol is real
 constexpr int SEGMENT_COSINES = 0;  // 1: a segment is a whole line that is mirrored at both ends
 // Not 0: a line lies in the middle of its only segment, between its mirror images. 1: the line
 // fills the second quarter of the segment and a part of the third. 2: it fills both quarters.

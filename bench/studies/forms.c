@@ -47,7 +47,7 @@ static const stn_candidate *candidate_of(const stn_plan *like, int first, segmen
     for (size_t i = 0; i < like->ranked && like->ranking[i].applies; i++) {
         const stn_candidate *candidate = &like->ranking[i].candidate;
         memcpy(shape, candidate->values, sizeof *shape);
-        if (shape->pass[0].first == first && shape->launches == 1 && !shape->whole && !shape->blocks) return candidate;
+        if (shape->pass[0].first == first && shape->launches == 1 && !shape->blocks) return candidate;
     }
     return NULL;
 }

@@ -19,9 +19,9 @@
 //     stage 5    (c1, c2) column t + ...   p -> c3                   exp(-2 pi i (c1 + 16 c2) / N)
 //
 // The digits c1, c2, c3 of the inverse are those of time, so nothing is reordered. The inverse is a
-// forward FFT between two exchanges of re and im. Points go through shared memory whole, or (f64,
-// SEGMENT_WHOLE = 0) as two halves in sequence, which needs half the memory. The buffer of one p
-// has 16 x 17 elements: no two of 16 neighbours fall in the same bank.
+// forward FFT between two exchanges of re and im. Points go through shared memory whole, or in f64
+// as two halves in sequence, which needs half the memory. The buffer of one p has 16 x 17 elements:
+// no two of 16 neighbours fall in the same bank.
 //
 // SEGMENT_SINGLE 1: the two parts of a convolution are the even and the odd points of one segment
 // of twice the length (times_single). 2: two teams of THREADS threads share one segment of four
@@ -36,7 +36,7 @@
 
 constexpr int F = SEGMENT_FIRST, COLUMNS = 16 / F;  // Columns of a thread in stages 1 and 5.
 constexpr int THREADS = 16 * F, LENGTH = 256 * F, PITCH = 16 * 17;
-constexpr int HALVES = sizeof(REAL) == 8 && !SEGMENT_WHOLE ? 2 : 1;
+constexpr int HALVES = sizeof(REAL) == 8 ? 2 : 1;
 static_assert(F == 1 || F == 2 || F == 4 || F == 8 || F == 16, "a radix that has a butterfly and divides 16");
 static_assert(!SEGMENT_COSINES || (F > 1 && F < 16 && SYMBOL_REAL), "a thread has a column and its mirror image");
 constexpr bool SINGLE = SEGMENT_SINGLE > 0;

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "context/compile_cost.h"
+#include "context/compile_batch.h"
 #include "context/context.h"
 
 enum {

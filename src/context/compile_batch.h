@@ -17,13 +17,19 @@
 stn_compile_batch *stn_compile_batch_create(stn_context *context);
 /* Frees the batch and its placeholders, which no plan may still use. NULL is fine. */
 void stn_compile_batch_free(stn_compile_batch *batch);
-/* Predicted seconds of compiling the batch on this machine, by context/compile_cost.h. */
+/* Seconds of compiling one kernel on one thread. */
+double stn_compile_seconds(const char *template_name, const char *params);
+/* The number of threads that compile: the context's threads where they are set, or else the
+ * processors that this process may use. */
+int stn_compile_threads(const stn_context *context);
+/* Predicted seconds of compiling the batch on this machine. */
 double stn_compile_batch_seconds(const stn_compile_batch *batch);
 /* Compiles all kernels of the batch into the cache, until one fails, whose error is returned, or
  * another thread cancels the batch. Any thread may call it. A kernel that does not compile fails
  * again when the plan is prepared. */
 stn_status stn_compile_batch_try(stn_compile_batch *batch, stn_error *error);
-/* The same for several batches together, each distinct kernel once. Any batch may be NULL. */
+/* The same for several batches together; a kernel that several of them lack is compiled once. Any
+ * batch may be NULL. */
 void stn_compile_batches_run(stn_context *context, stn_compile_batch *const *batches, size_t count);
 /* The result of a batch that was compiled: STN_OK, or the error of the kernel that failed. */
 stn_status stn_compile_batch_result(const stn_compile_batch *batch, stn_error *error);

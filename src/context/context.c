@@ -4,7 +4,6 @@
 #include "base/error.h"
 
 int stn_context_is_device(const stn_context *context) { return context && context->machine.is_device; }
-const stn_machine *stn_context_machine(const stn_context *context) { return &context->machine; }
 
 #define STANDARD_THREADS 16 /* typical of a workstation */
 

@@ -64,13 +64,10 @@ stn_status stn_context_pool(stn_context *context, stn_pool **pool, stn_error *er
 stn_status stn_context_measure(stn_context *context, stn_error *error);
 /* Reads the stored copy bandwidth, if there is one; called when the context is created. */
 void stn_context_recall_measured(stn_context *context);
-/* The host as a machine: names and sizes from the system, rates assumed. threads: 0 for all. */
-void stn_machine_of_host(int threads, stn_machine *machine);
 
-/* The machine that a context plans for; owned by the context. */
-const stn_machine *stn_context_machine(const stn_context *context);
-/* A copy of it. standard: on the host, a machine whose number of threads does not depend on the
- * context, so that the strategies chosen for it do not depend on the context either. */
+/* Copies the machine that a context plans for. standard: on the host, a machine whose number of
+ * threads does not depend on the context, so that the strategies chosen for it do not depend on the
+ * context either. */
 void stn_context_machine_copy(const stn_context *context, bool standard, stn_machine *machine);
 /* Waits for the stream to reach the timer's mark, and calls the progress function of the watch
  * meanwhile. Work that is already enqueued cannot be cancelled, so it is waited for. */

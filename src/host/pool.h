@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "host/watch.h"
+#include "launch/machine.h"
 #include "stentor.h"
 
 typedef struct stn_pool stn_pool;
@@ -15,6 +16,9 @@ stn_status stn_pool_create(int threads, stn_pool **pool, stn_error *error);
 void stn_pool_destroy(stn_pool *pool);
 int stn_pool_threads(const stn_pool *pool);
 int stn_pool_allowed(void); /* the number of threads that 0 stands for */
+
+/* The host as a machine: names and sizes from the system, rates assumed. threads: 0 for all. */
+void stn_machine_of_host(int threads, stn_machine *machine);
 
 /* Calls body(user, begin, end) for pieces of [0, count) on all threads, including the caller's, and
  * returns when all are done. Pieces have at least `min_iterations` iterations (except the last

@@ -31,6 +31,23 @@ typedef struct stn_work_shape {
 /* The pointers of an execution. */
 typedef enum stn_work_side { STN_WORK_IN, STN_WORK_OUT, STN_WORK_SOURCE } stn_work_side;
 
+/* An array of an execution, and the list of all, for the checks before it (pointers.c). */
+typedef struct stn_run_array {
+    const char *kind, *name; /* kind: "" or "the input array " */
+    int level;               /* of a field of a system: 1 is its .prev */
+    const void *first;
+    bool written;
+    int alignment;
+    stn_points points;
+} stn_run_array;
+enum { STN_MOST_RUN_ARRAYS = 2 * STN_SYSTEM_MAX_ARRAYS + STN_SYSTEM_MAX_COEFFICIENTS + 2 };
+typedef struct stn_run_arrays {
+    stn_run_array list[STN_MOST_RUN_ARRAYS];
+    int count;
+} stn_run_arrays;
+/* Adds an array to the list. Fails if it is NULL or not aligned. */
+stn_status stn_run_arrays_add(stn_run_arrays *all, stn_run_array a, stn_error *error);
+
 /* Receives a key of the wisdom, number by number. */
 typedef struct stn_key_sink {
     void *user;
@@ -60,9 +77,9 @@ typedef struct stn_kind {
     /* Sets the size, in numbers of the dtype, of each further array of an execution (stn_operand);
      * 0 for arrays that it does not have. NULL: it has none of them. */
     void (*operands)(const stn_plan *plan, int64_t numbers[STN_OPERANDS]);
-    /* Checks an execution that has other arrays than those of stn_work_side and `operands`. NULL:
-     * it has no others. */
-    stn_status (*check)(const stn_plan *plan, const stn_execution *run, stn_error *error);
+    /* Lists the arrays of an execution that has others than those of stn_work_side and `operands`.
+     * NULL: it has no others. */
+    stn_status (*arrays)(const stn_plan *plan, const stn_execution *run, stn_run_arrays *all, stn_error *error);
     /* NULL: plans of this kind have no weights. */
     stn_status (*set_weights)(stn_plan *plan, size_t count, const double *weights, stn_error *error);
 
@@ -100,11 +117,6 @@ typedef struct stn_kind {
      * steps. */
     double (*allowed_difference)(const stn_plan *plan, uint64_t steps);
 } stn_kind;
-
-/* For a kind's `reference_candidate`: takes the last candidate of the first strategy that applies,
- * from number *which on, in a list that ends with NULL. */
-stn_status stn_reference_candidate(const stn_plan *plan, const stn_strategy *const *references, int *which,
-                                   const stn_strategy **chosen, stn_candidate *candidate, stn_error *error);
 
 /* The table of kinds, which kinds/kinds.c defines. */
 enum { STN_KIND_STENCIL, STN_KIND_FFT, STN_KIND_LAYER, STN_KIND_SYSTEM, STN_KIND_COUNT };

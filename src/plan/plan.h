@@ -229,8 +229,6 @@ stn_status stn_plan_run_watched(stn_plan *plan, const stn_execution *run, stn_er
 
 /* pointers.c: checks the pointers of an execution against the plan. */
 stn_status stn_plan_check_pointers(const stn_plan *plan, const stn_execution *run, stn_error *error);
-/* The `check` of systems. */
-stn_status stn_plan_check_arrays(const stn_plan *plan, const stn_execution *run, stn_error *error);
 
 /* ---- snapshots.c: a stack of states, each computed from the one before
  * Makes plan->repeat where it is needed. */

@@ -28,6 +28,15 @@ static inline stn_candidate stn_candidate_of(const void *parameters, size_t size
     return candidate;
 }
 
+/* Defines the function `name`, which reads them from a candidate. */
+#define STN_CANDIDATE_READER(type, name)                                                                               \
+    static type name(const stn_candidate *candidate) {                                                                 \
+        type parameters;                                                                                               \
+        _Static_assert(sizeof parameters <= sizeof candidate->values, "a candidate holds them");                       \
+        memcpy(&parameters, candidate->values, sizeof parameters);                                                     \
+        return parameters;                                                                                             \
+    }
+
 /* The predicted cost of a candidate. Most strategies use a roofline model,
  * seconds = sum over launches of (max(bytes / bandwidth, flops / rate of the unit) + launch),
  * others a formula of their own. */
@@ -103,8 +112,8 @@ typedef struct stn_strategy {
     stn_status (*set_weights)(stn_plan *plan, stn_error *error);
     /* The parameters, as a line of text or as members of a JSON object. */
     void (*describe)(const stn_plan *plan, stn_format format, stn_text *text);
-    /* Releases what plan->state owns; it may be half built, and is freed with free() after the
-     * call. NULL: it owns nothing. */
+    /* Releases what plan->state owns; it is not NULL, may be half built, and is freed with free()
+     * after the call. NULL: it owns nothing. */
     void (*release)(stn_plan *plan);
     /* Describes a candidate in a few words: "plane, 8 steps a launch, 4 points a lane". */
     void (*name_candidate)(const stn_task *task, const stn_candidate *candidate, stn_text *text);

@@ -152,76 +152,13 @@ stn_status team_exchange(const stn_team_plan *plan, int which, stn_error *error)
     return STN_OK;
 }
 
-/* ---- edges ----------------------------------------------------------------------------------- */
-
-/* A copy in the memory of this process: on a lane, or at once on the host. */
-static stn_status copy_rows(const stn_lane *to_lane, void *to, const stn_lane *from_lane, const void *from,
-                            size_t bytes, stn_error *error) {
-    if (to_lane) return stn_lane_copy(to_lane, to, from_lane, from, bytes, error);
-    memcpy(to, from, bytes);
-    return STN_OK;
-}
-
-/* The correct rows of grid `batch` in an edge: the middle third. */
-static const unsigned char *right_rows(const stn_team_plan *plan, const void *edge, int64_t depth, int64_t batch) {
-    return (const unsigned char *)edge + (TEAM_EDGE * batch + 1) * depth * plan->row_bytes;
-}
-
-stn_status team_mark_edges(const stn_team_plan *plan, stn_error *error) {
-    for (int m = 0; m < plan->members && !plan->team->on_host; m++)
-        STN_TRY(stn_lane_mark(plan->team->member[m].edge_lane, error));
-    return STN_OK;
-}
-
-stn_status team_exchange_edges(const stn_team_plan *plan, int parity, int which, stn_error *error) {
-    for (int m = 0; m < plan->members; m++)
-        for (int side = 0; side < 2; side++) {
-            const halo h = halo_of(plan, m, side);
-            if (!h.depth) continue;
-            const stn_lane *own = plan->team->member[m].edge_lane, *other = plan->team->member[h.neighbour].edge_lane;
-            if (own) STN_TRY(stn_lane_await(own, other, error));
-            for (int64_t b = 0; b < plan->batch; b++)
-                STN_TRY(copy_rows(own, grid_of(&plan->part[m], which) + team_offset(plan, &plan->part[m], b, h.to_row),
-                                  other, right_rows(plan, plan->part[h.neighbour].edge[parity][!side], h.depth, b),
-                                  (size_t)(h.depth * plan->row_bytes), error));
-        }
-    return STN_OK;
-}
-
-stn_status team_take_edges(const stn_team_plan *plan, int m, int parity, int which, stn_error *error) {
-    const team_part *part = &plan->part[m];
-    const team_member *member = &plan->team->member[m];
-    if (member->lane) STN_TRY(stn_lane_await(member->lane, member->edge_lane, error));
-    for (int side = 0; side < 2; side++) {
-        const halo h = halo_of(plan, m, side);
-        for (int64_t b = 0; h.depth && b < plan->batch; b++)
-            STN_TRY(copy_rows(member->lane,
-                              grid_of(part, which) + team_offset(plan, part, b, side ? part->rows - h.depth : 0),
-                              member->lane, right_rows(plan, part->edge[parity][side], h.depth, b),
-                              (size_t)(h.depth * plan->row_bytes), error));
-    }
-    return STN_OK;
-}
-
-/* ---- waiting --------------------------------------------------------------------------------- */
-
-stn_status team_await_neighbours(const stn_team_plan *plan, stn_error *error) {
-    for (int m = 0; m < plan->members && !plan->team->on_host; m++)
-        for (int side = 0; side < 2; side++) {
-            const int neighbour = plan->part[m].neighbour[side];
-            if (neighbour >= 0)
-                STN_TRY(stn_lane_await(plan->team->member[m].lane, plan->team->member[neighbour].lane, error));
-        }
-    return STN_OK;
-}
-
 stn_status team_wait(const stn_team_plan *plan, stn_error *error) {
     stn_status status = STN_OK;
     if (plan->team->ranks && plan->team->ranks->nccl) return team_nccl_wait(plan->team->ranks->nccl, error);
     for (int m = 0; m < plan->members && !plan->team->on_host; m++) {
         const team_member *member = &plan->team->member[m];
         if (!team_is_here(plan->team, m)) continue;
-        const stn_lane *lanes[] = {member->lane, member->edge_lane};
+        const stn_lane *lanes[] = {member->lane, member->copy_lane};
         for (int i = 0; i < 2 && lanes[i]; i++) {
             const stn_status own = stn_device_synchronize(member->context->device, stn_lane_stream(lanes[i]),
                                                           status == STN_OK ? error : NULL);

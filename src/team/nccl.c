@@ -24,7 +24,6 @@ typedef struct functions {
 
 struct team_nccl {
     functions call;
-    int version;
     team_ranks *ranks;
     stn_device *device;
     void *stream;
@@ -113,8 +112,6 @@ stn_status stn_nccl_make_id(void *id, stn_error *error) {
     return STN_OK;
 }
 
-int team_nccl_version(const team_nccl *nccl) { return nccl->version; }
-
 /* ---- the communicator ------------------------------------------------------------------------ */
 
 /* NCCL works on the device of the current context. */
@@ -172,6 +169,7 @@ static stn_status make_comm(team_nccl *n, const stn_nccl_id *id, double seconds,
 stn_status team_nccl_open(team_ranks *ranks, const stn_nccl_id *id, double seconds, stn_device *device, void *stream,
                           stn_error *error) {
     char path[512];
+    int version;
     team_nccl *made = calloc(1, sizeof *made);
     bool *awaited = calloc((size_t)team_ranks_size(ranks), sizeof *awaited);
     if (!made || !awaited) {
@@ -180,7 +178,7 @@ stn_status team_nccl_open(team_ranks *ranks, const stn_nccl_id *id, double secon
     }
     ranks->nccl = made, ranks->transfer = team_nccl_transfer;
     made->ranks = ranks, made->device = device, made->stream = stream, made->awaited = awaited;
-    stn_status status = open_library(path, sizeof path, &made->call, &made->version, error);
+    stn_status status = open_library(path, sizeof path, &made->call, &version, error);
     if (status == STN_OK) status = make_comm(made, id, seconds, error);
     if (status == STN_OK) return STN_OK;
     abort_comm(made);

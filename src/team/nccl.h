@@ -49,7 +49,6 @@ stn_status team_nccl_find(char *path, size_t size, int *version, stn_error *erro
 stn_status team_nccl_open(team_ranks *ranks, const stn_nccl_id *id, double seconds, stn_device *device, void *stream,
                           stn_error *error);
 void team_nccl_close(team_ranks *ranks); /* NULL, and ranks without NCCL, are fine */
-int team_nccl_version(const team_nccl *nccl);
 
 /* An exchange on the stream: messages of device memory between begin and end. Those between two
  * ranks are in the same order on both. begin waits for older exchanges, so that few are in the

@@ -45,7 +45,7 @@ static stn_status open_member(stn_context_options *options, int device, team_mem
     STN_TRY(stn_context_create(options, &member->context, error));
     if (device == STN_DEVICE_HOST) return STN_OK;
     STN_TRY(stn_lane_create(member->context->device, false, &member->lane, error));
-    return stn_lane_create(member->context->device, true, &member->edge_lane, error);
+    return stn_lane_create(member->context->device, true, &member->copy_lane, error);
 }
 
 static stn_status time_copy(const team_member *to, const team_member *from, void *target, const void *source,
@@ -352,7 +352,7 @@ void stn_team_destroy(stn_team *team) {
     if (!team) return;
     team_nccl_close(team->ranks);
     for (int i = 0; i < team->count; i++) {
-        stn_lane_destroy(team->member[i].lane), stn_lane_destroy(team->member[i].edge_lane);
+        stn_lane_destroy(team->member[i].lane), stn_lane_destroy(team->member[i].copy_lane);
         stn_context_destroy(team->member[i].context);
     }
     team_ranks_close(team->ranks);

@@ -11,18 +11,15 @@
 enum { TEAM_MOST = 64, TEAM_MOST_RANKS = 4096 };
 
 /* Seconds that a GPU idles between two launches with an exchange between them: it waits for the
- * last blocks of the first launch, then for halos or edges, and starts the blocks of the next
+ * last blocks of the first launch, then for halos, and starts the blocks of the next
  * launch. Measured on two H200s, without the time of the copies. */
 #define TEAM_IDLE 12e-6
 
 typedef struct team_member {
     stn_context *context; /* owned */
     stn_lane *lane;       /* owned; NULL on the host */
-    stn_lane *edge_lane;  /* owned; of edges of parts; NULL on the host and between processes */
+    stn_lane *copy_lane;  /* owned; of transforms' exchanges; NULL on the host, and with ranks */
 } team_member;
-
-/* Whether exchanges overlap with the computation of interiors (team_plan.c). */
-typedef enum team_overlap { TEAM_OVERLAP_CHOSEN, TEAM_OVERLAP_ALWAYS, TEAM_OVERLAP_NEVER } team_overlap;
 
 struct stn_team {
     int count;
@@ -34,7 +31,6 @@ struct stn_team {
     double latency;        /* seconds of the smallest exchange, with its waits */
     int enqueues;          /* GPUs that this process enqueues work on */
     uint64_t between;      /* for measurements: steps between exchanges of all plans; 0: chosen */
-    team_overlap overlap;  /* for all plans */
     bool transforms;       /* for tests: use transforms for all runs that allow them */
     int fft_chunks;        /* for measurements: chunks of exchanges of transforms; 0: chosen */
     team_member *member;   /* owned; those of other processes are empty */
@@ -54,10 +50,8 @@ typedef struct team_part {
     /* Owned host memory: halos to and from other processes; NULL: they are contiguous anyway. */
     void *leaving[2], *coming[2];
     /* plan[0] computes the steps between two exchanges, plan[1] the remaining steps (NULL if there
-     * are none). They compute the part with its halos, or its interior if exchanges overlap. */
+     * are none). They compute the part with its halos. */
     stn_plan *plan[2];
-    stn_plan *edge_plan[2]; /* if exchanges overlap: the same for an edge */
-    void *edge[2][2];       /* results of the edges: [launch % 2][side] */
 } team_part;
 
 /* Functions for plans of other work than a stencil (team_system.c). */
@@ -81,7 +75,6 @@ struct stn_team_plan {
     int64_t rows, reach;      /* rows of the whole grid; reach of one step along the slowest axis */
     bool wraps;               /* the first member and the last one are neighbours */
     uint64_t steps, between;  /* steps of the run; steps between two exchanges */
-    bool overlaps;            /* exchanges overlap with the computation of interiors */
     uint64_t most;            /* largest `between` that is allowed; 0: any */
     double predicted;         /* seconds */
     int at;                   /* index of the grids with the last result */
@@ -98,14 +91,12 @@ struct stn_team_plan {
     struct team_watch *watch; /* owned; of a plan with a progress function, else NULL */
 };
 
-/* An edge of a part has EDGE times as many rows as a halo: the halo, and twice as many own rows. */
-enum { TEAM_EDGE = 3 };
-
+/* Rows of a part's grid, with halos. */
+static inline int64_t team_rows(const team_part *part) { return part->halo[0] + part->rows + part->halo[1]; }
 /* The byte offset of a row of grid `batch` in a part's grid with halos; row 0 is the part's first
  * own row. */
 static inline int64_t team_offset(const stn_team_plan *plan, const team_part *part, int64_t batch, int64_t row) {
-    const int64_t all = part->halo[0] + part->rows + part->halo[1];
-    return (batch * all + part->halo[0] + row) * plan->row_bytes;
+    return (batch * team_rows(part) + part->halo[0] + row) * plan->row_bytes;
 }
 
 /* ---- team_plan.c
@@ -180,15 +171,6 @@ stn_status team_mark(const stn_team_plan *plan, stn_error *error);
 /* Fills the halos of every member's grid number `which` (2: the source) with the neighbours' rows,
  * in order of the streams, after the neighbours' events. */
 stn_status team_exchange(const stn_team_plan *plan, int which, stn_error *error);
-/* The same for edges: team_mark_edges records an event on each member's stream of edges, and
- * team_exchange_edges fills the halos of grid number `which` from the neighbours' edges of the
- * given parity (launch % 2), on the streams of edges. team_take_edges copies the edges of part m
- * into its grid, on its main stream. */
-stn_status team_mark_edges(const stn_team_plan *plan, stn_error *error);
-stn_status team_exchange_edges(const stn_team_plan *plan, int parity, int which, stn_error *error);
-stn_status team_take_edges(const stn_team_plan *plan, int m, int parity, int which, stn_error *error);
-/* Later work on each member's stream waits for its neighbours' events. */
-stn_status team_await_neighbours(const stn_team_plan *plan, stn_error *error);
 /* Waits for the work of all members. */
 stn_status team_wait(const stn_team_plan *plan, stn_error *error);
 /* Predicted seconds of an exchange of so many bytes between neighbours. */

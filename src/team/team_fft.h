@@ -9,8 +9,8 @@
  *
  *     local axes, out, axis 0, back        and else        out, axis 0, back, local axes
  *
- * in chunks: while chunks are exchanged on the lanes of edges, the next ones are transformed on the
- * main lanes. */
+ * in chunks: while chunks are exchanged on the lanes of copies, the next ones are transformed on
+ * the main lanes. */
 #ifndef STN_TEAM_TEAM_FFT_H
 #define STN_TEAM_TEAM_FFT_H
 #include "problem/transform.h"

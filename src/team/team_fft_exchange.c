@@ -52,7 +52,7 @@ static unsigned char *in_columns(const team_fft *fft, const block *b, int64_t on
 }
 
 static const stn_lane *lane_of(const team_member *member) {
-    return member->edge_lane ? member->edge_lane : member->lane;
+    return member->copy_lane ? member->copy_lane : member->lane;
 }
 
 static stn_status copy_rows(const team_member *own, void *to, int64_t to_pitch, const team_member *other,

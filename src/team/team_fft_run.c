@@ -63,15 +63,21 @@ static stn_status run_across(const stn_team_plan *plan, int64_t index, stn_error
 
 static bool has_copies(const stn_team_plan *plan) { return !plan->team->on_host && !plan->team->ranks; }
 
-/* Later work on the main lanes waits for the copies before the marks of the lanes of edges. */
+static stn_status mark_copies(const stn_team_plan *plan, stn_error *error) {
+    for (int m = 0; m < plan->members && has_copies(plan); m++)
+        STN_TRY(stn_lane_mark(plan->team->member[m].copy_lane, error));
+    return STN_OK;
+}
+
+/* Later work on the main lanes waits for the copies before the marks of the lanes of copies. */
 static stn_status await_marks(const stn_team_plan *plan, stn_error *error) {
     for (int m = 0; m < plan->members && has_copies(plan); m++)
-        STN_TRY(stn_lane_await(plan->team->member[m].lane, plan->team->member[m].edge_lane, error));
+        STN_TRY(stn_lane_await(plan->team->member[m].lane, plan->team->member[m].copy_lane, error));
     return STN_OK;
 }
 
 static stn_status await_copies(const stn_team_plan *plan, stn_error *error) {
-    if (has_copies(plan)) STN_TRY(team_mark_edges(plan, error));
+    STN_TRY(mark_copies(plan, error));
     return await_marks(plan, error);
 }
 
@@ -87,7 +93,7 @@ static stn_status columns_stage(const stn_team_plan *plan, const team_fft_grids 
     for (int64_t i = 0; i < chunks; i++) {
         const bool more = receives && i + 1 < chunks;
         if (more) STN_TRY(team_fft_exchange(plan, grids, false, all, chunk(i + 1, fft->column_chunk), error));
-        if (more && has_copies(plan)) STN_TRY(team_mark_edges(plan, error));
+        if (more) STN_TRY(mark_copies(plan, error));
         STN_TRY(run_across(plan, i, error));
         STN_TRY(team_mark(plan, error));
         if (more) STN_TRY(await_marks(plan, error));

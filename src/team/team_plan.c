@@ -10,24 +10,7 @@
  *
  * After f steps the halos are wrong, but the part's own rows are correct, because a step propagates
  * values no further than its taps reach. So the outer ends of halos may have any boundary
- * condition, and members' plans are ordinary plans.
- *
- * Exchanges may overlap with computation. Then each part has an interior, which needs no halos, and
- * an edge at each side between parts, which is computed first, on a stream of its own. With halos
- * of h rows:
- *
- *     a part's grid:   | halo |            own rows            | halo |
- *     interior:               | wrong h |   right   | wrong h |
- *     edges:           | wrong | right h | wrong |      ...
- *
- *     for each of T / f launches:
- *         on the streams of edges: compute f steps of the edges
- *                                  copy the neighbours' edges to the halos of the next launch
- *         on the main streams:     compute f steps of the interior
- *                                  copy the edges into the grid
- *
- * This costs 4 h more rows a part than an exchange before each launch, and the exchange takes no
- * time if it is shorter than the computation of the interior. */
+ * condition, and members' plans are ordinary plans. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -45,16 +28,10 @@
 /* ALIGNMENT: bytes. DESCRIBED: the largest team for which the parts of other processes are
  * described. */
 enum { ALIGNMENT = 256, DESCRIBED = 16 };
-/* An overlap is considered if an exchange takes longer than this fraction of the computation
- * between two exchanges: computing edges separately costs about that fraction. */
-#define WORTH_OVERLAPPING 0.01
 /* Seconds of the host's calls for an exchange with one GPU, as measured by stentor-team, and for a
  * launch. */
 #define EXCHANGE_CALLS 7e-6
 #define LAUNCH_CALL 3e-6
-/* An overlap must be predicted to be faster by this factor: kernels of edges slow the interior down
- * by more than their share of bytes and operations. */
-#define OVERLAP_MARGIN 1.05
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
@@ -83,53 +60,29 @@ static void cut(stn_team_plan *plan, int64_t depth) {
     }
 }
 
-/* The rows that a plan computes: a part with its halos, its own rows, or an edge. */
-typedef enum region { WHOLE, INTERIOR, EDGE } region;
-
 static int64_t depth_of(const team_part *part) { return stn_max(part->halo[0], part->halo[1]); }
 
-static int64_t rows_of(const team_part *part, region which) {
-    return which == EDGE       ? TEAM_EDGE * depth_of(part)
-           : which == INTERIOR ? part->rows
-                               : part->halo[0] + part->rows + part->halo[1];
-}
-
-/* The alignment of the first row of a region; that of an edge holds for both sides. */
-static int alignment_of(const stn_team_plan *plan, const team_part *part, region which) {
-    const int64_t row = which == INTERIOR ? 0 : part->rows - 2 * depth_of(part);
-    const int64_t offset = which == WHOLE ? 0 : team_offset(plan, part, 0, row);
-    const int64_t bits = offset | ALIGNMENT;
-    return (int)(bits & -bits);
-}
-
-/* The problem of a region of a member's part with the given number of steps. Its grids are those of
- * the part, except that an edge has an output of its own. */
-static stn_problem problem_of(const stn_team_plan *plan, const stn_problem *problem, int m, region which,
-                              uint64_t steps) {
+/* The problem of a member's part with its halos. */
+static stn_problem problem_of(const stn_team_plan *plan, const stn_problem *problem, int m, uint64_t steps) {
     const team_part *part = &plan->part[m];
     stn_problem own = *problem;
-    own.extent[0] = (size_t)rows_of(part, which);
+    own.extent[0] = (size_t)team_rows(part);
     own.steps = steps;
     own.in_place = 0;
-    own.alignment = alignment_of(plan, part, which);
-    if (which != WHOLE) {
-        own.in_batch_stride =
-            (ptrdiff_t)(rows_of(part, WHOLE) * plan->row_bytes / (int64_t)stn_dtype_size(problem->dtype));
-        own.out_batch_stride = which == EDGE ? 0 : own.in_batch_stride;
-    }
+    own.alignment = ALIGNMENT;
     own.tolerance = problem->tolerance / stn_error_of_runs(ceil((double)plan->steps / (double)plan->between));
     for (int side = 0; side < 2; side++)
-        if (part->neighbour[side] >= 0 || which == EDGE) own.boundary[0][side] = (stn_boundary){STN_NEAREST, 0};
+        if (part->neighbour[side] >= 0) own.boundary[0][side] = (stn_boundary){STN_NEAREST, 0};
     return own;
 }
 
-/* Makes the plan of a region of member m's part, in the context of member `where`. */
-static stn_status plan_region(const stn_team_plan *plan, int where, const stn_problem *problem, int m, region which,
-                              uint64_t steps, const stn_plan_options *options, stn_plan **made, stn_error *error) {
+/* Makes the plan of member m's part, in the context of member `where`. */
+static stn_status plan_part(const stn_team_plan *plan, int where, const stn_problem *problem, int m, uint64_t steps,
+                            const stn_plan_options *options, stn_plan **made, stn_error *error) {
     stn_context *const context = plan->team->member[where].context;
     *made = NULL;
     if (plan->kind) return plan->kind->plan_part(plan, context, m, steps, options, made, error);
-    const stn_problem own = problem_of(plan, problem, m, which, steps);
+    const stn_problem own = problem_of(plan, problem, m, steps);
     return stn_plan_create(context, &own, options, made, error);
 }
 
@@ -140,18 +93,16 @@ typedef struct search {
     const stn_problem *problem;
     stn_plan_options options;
     uint64_t most, best; /* steps between exchanges: limit due to halos; fastest so far */
-    bool overlaps;       /* the fastest so far */
     double fastest;
     uint64_t fused; /* steps of a launch of the first plan that was tried */
-    team_overlap overlap;
 } search;
 
-/* The estimate of a plan of a region. Its seconds are INFINITY if no strategy applies. */
-static stn_estimate estimate_of(search *s, region which) {
+/* The estimate of a plan of a part. Its seconds are INFINITY if no strategy applies. */
+static stn_estimate estimate_of(search *s) {
     const stn_team_plan *plan = s->plan;
     stn_plan *made;
-    if (plan_region(plan, plan->team->own, s->problem, plan->members / 2, which, plan->between, &s->options, &made,
-                    NULL) != STN_OK)
+    if (plan_part(plan, plan->team->own, s->problem, plan->members / 2, plan->between, &s->options, &made, NULL) !=
+        STN_OK)
         return (stn_estimate){.seconds = INFINITY};
     stn_estimate estimate = made->estimate;
     estimate.seconds = stn_plan_predicted_seconds(made);
@@ -179,59 +130,24 @@ static double enqueuing_seconds(const search *s, double launches) {
     return s->plan->team->enqueues * (EXCHANGE_CALLS + LAUNCH_CALL * launches);
 }
 
-/* Predicted seconds of a launch if exchanges overlap: the edges take a share of the GPU from the
- * interior, in proportion to their bytes or operations, and the halos arrive after the edges
- * have been computed and copied. */
-static double overlapped_seconds(search *s) {
-    const team_part *part = &s->plan->part[s->plan->members / 2];
-    const stn_machine *machine = &s->plan->team->member[s->plan->team->own].context->machine;
-    const int sides = sides_of(s->plan);
-    const stn_estimate interior = estimate_of(s, INTERIOR), edge = estimate_of(s, EDGE);
-    const double share = fmax(edge.bytes / fmax(interior.bytes, 1), edge.flops / fmax(interior.flops, 1));
-    const double bytes = 2.0 * (double)(depth_of(part) * s->plan->row_bytes * s->plan->batch);
-    const double copies = TEAM_IDLE + sides * (machine->launch_seconds + bytes / machine->copy_bandwidth);
-    const double gpu =
-        fmax((1 + sides * share) * interior.seconds, sides * edge.seconds + exchange_seconds(s)) + copies;
-    return fmax(gpu, enqueuing_seconds(s, interior.launches + sides * edge.launches));
-}
-
 /* Predicted seconds of the whole run; a last interval of fewer steps counts in proportion. Sets the
  * plan's steps between exchanges and its parts. */
-static double seconds_of(search *s, uint64_t between, bool *overlaps) {
+static double seconds_of(search *s, uint64_t between) {
     stn_team_plan *plan = s->plan;
     plan->between = between;
     cut(plan, (int64_t)between * plan->reach);
-    const double runs = (double)plan->steps / (double)between, exchange = exchange_seconds(s);
-    const stn_estimate whole =
-        s->overlap == TEAM_OVERLAP_ALWAYS ? (stn_estimate){.seconds = INFINITY} : estimate_of(s, WHOLE);
-    const double launch = whole.seconds;
-    const double seconds = fmax(runs * launch + ceil(runs) * exchange, runs * enqueuing_seconds(s, whole.launches));
-    *overlaps = false;
-    if (s->overlap == TEAM_OVERLAP_NEVER || 2 * depth_of(plan->part) > plan->rows / plan->members ||
-        (s->overlap == TEAM_OVERLAP_CHOSEN && exchange < WORTH_OVERLAPPING * launch))
-        return seconds;
-    const double overlapped = runs * overlapped_seconds(s);
-    *overlaps = OVERLAP_MARGIN * overlapped < seconds;
-    return *overlaps ? overlapped : seconds;
+    const double runs = (double)plan->steps / (double)between;
+    const stn_estimate launch = estimate_of(s);
+    return fmax(runs * launch.seconds + ceil(runs) * exchange_seconds(s), runs * enqueuing_seconds(s, launch.launches));
 }
 
 /* True if it is the fastest so far. */
 static bool try_between(search *s, uint64_t between) {
-    bool overlaps;
     if (!between || between > s->most || between == s->best) return false;
-    const double seconds = seconds_of(s, between, &overlaps);
+    const double seconds = seconds_of(s, between);
     if (!(seconds < s->fastest)) return false;
-    s->fastest = seconds, s->best = between, s->overlaps = overlaps;
+    s->fastest = seconds, s->best = between;
     return true;
-}
-
-/* How exchanges of this plan may overlap: members on the host share its processors, so nothing is
- * gained there, and between processes the host waits for messages. */
-static team_overlap overlap_of(const stn_team_plan *plan) {
-    if (plan->members == 1 || !plan->reach || plan->team->ranks || plan->kind ||
-        plan->rows / plan->members < 2 * plan->reach)
-        return TEAM_OVERLAP_NEVER;
-    return plan->team->overlap == TEAM_OVERLAP_CHOSEN && plan->team->on_host ? TEAM_OVERLAP_NEVER : plan->team->overlap;
 }
 
 /* The multiple of `fused` that is nearest to `steps`; `steps` itself if it is less than 2 `fused`,
@@ -249,11 +165,10 @@ static uint64_t rounded_to(uint64_t steps, uint64_t fused) {
  *    because any other number leaves a shorter, less efficient launch before each exchange. */
 static void choose_between(stn_team_plan *plan, const stn_problem *problem, const stn_plan_options *options) {
     const int64_t reach = plan->reach;
-    search s = {plan, problem, *options, plan->steps, 0, false, INFINITY, 0, overlap_of(plan)};
+    search s = {plan, problem, *options, plan->steps, 0, INFINITY, 0};
     s.options.estimate_only = 1;
     if (plan->members > 1 && reach > 0 && s.most > (uint64_t)(plan->rows / plan->members / reach))
         s.most = (uint64_t)(plan->rows / plan->members / reach);
-    if (s.overlap == TEAM_OVERLAP_ALWAYS) s.most = stn_max(1, (int64_t)s.most / 2);
     if (plan->most) s.most = (uint64_t)stn_min((int64_t)s.most, (int64_t)plan->most);
     if (plan->team->between) s.most = (uint64_t)stn_min((int64_t)s.most, (int64_t)plan->team->between);
     (void)try_between(&s, s.most);
@@ -265,7 +180,7 @@ static void choose_between(stn_team_plan *plan, const stn_problem *problem, cons
     const uint64_t coarse = s.best;
     for (uint64_t eighths = 4; is_free && coarse < plan->steps && eighths <= 14; eighths++)
         (void)try_between(&s, rounded_to(coarse * eighths / 8, s.fused));
-    plan->between = s.best ? s.best : 1, plan->overlaps = s.overlaps, plan->predicted = s.fastest;
+    plan->between = s.best ? s.best : 1, plan->predicted = s.fastest;
     cut(plan, (int64_t)plan->between * reach);
 }
 
@@ -296,17 +211,11 @@ static stn_status make_part(stn_team_plan *plan, const stn_problem *problem, con
     team_part *part = &plan->part[m];
     stn_context *const context = plan->team->member[m].context;
     const uint64_t rest = plan->steps % plan->between;
-    const region main = plan->overlaps ? INTERIOR : WHOLE;
     for (int i = 0; i < (plan->spectral ? 0 : rest ? 2 : 1); i++) {
         const uint64_t steps = i ? rest : plan->between;
-        STN_TRY(plan_region(plan, m, problem, m, main, steps, options, &part->plan[i], error));
-        if (plan->overlaps) STN_TRY(plan_region(plan, m, problem, m, EDGE, steps, options, &part->edge_plan[i], error));
+        STN_TRY(plan_part(plan, m, problem, m, steps, options, &part->plan[i], error));
     }
-    const size_t bytes = (size_t)(plan->batch * rows_of(part, WHOLE) * plan->row_bytes);
-    const size_t edge_bytes = (size_t)(plan->batch * rows_of(part, EDGE) * plan->row_bytes);
-    for (int side = 0; side < 2; side++)
-        for (int i = 0; i < 2 && plan->overlaps && part->neighbour[side] >= 0; i++)
-            STN_TRY(stn_memory_alloc(context, edge_bytes, &part->edge[i][side], error));
+    const size_t bytes = (size_t)(plan->batch * team_rows(part) * plan->row_bytes);
     for (int i = 0; i < 2; i++) STN_TRY(stn_memory_alloc(context, bytes, &part->grid[i], error));
     if (plan->kind) return plan->kind->make_part(plan, m, error);
     return plan->has_source ? stn_memory_alloc(context, bytes, &part->source, error) : STN_OK;
@@ -393,7 +302,7 @@ stn_status team_predict(stn_team *team, const stn_problem *given, const stn_plan
 typedef struct steps_between {
     uint64_t between;
     double predicted;
-    bool overlaps, transforms;
+    bool transforms;
 } steps_between;
 
 /* Predicts whether transforms of the divided grid compute all steps faster than exchanges of halos.
@@ -419,7 +328,7 @@ static stn_status make_parts(stn_team_plan *plan, const stn_problem *problem, co
     if (plan->team->ranks) STN_TRY(made);
     if (plan->spectral) {
         plan->members = team_spectral_members(plan->spectral);
-        plan->between = plan->steps, plan->overlaps = false;
+        plan->between = plan->steps;
         cut(plan, 0);
     }
     for (int m = 0; m < plan->members; m++)
@@ -430,15 +339,15 @@ static stn_status make_parts(stn_team_plan *plan, const stn_problem *problem, co
 stn_status team_plan_finish(stn_team *team, stn_team_plan *made, const stn_problem *problem,
                             const stn_plan_options *options, stn_status status, uint64_t hash, const char *words,
                             stn_team_plan **plan, stn_error *error) {
-    steps_between decided = {1, 0, false, false};
+    steps_between decided = {1, 0, false};
     if (status == STN_OK && made) {
         if (team->own == 0) choose_between(made, problem, options);
         const bool gain = team->own == 0 && !made->kind && transforms_gain(made, problem, options);
-        decided = (steps_between){made->between, made->predicted, made->overlaps, gain};
+        decided = (steps_between){made->between, made->predicted, gain};
     }
     status = team_agree(team, status, hash, words, &decided, sizeof decided, error);
     if (status == STN_OK && made) {
-        made->between = decided.between, made->predicted = decided.predicted, made->overlaps = decided.overlaps;
+        made->between = decided.between, made->predicted = decided.predicted;
         cut(made, (int64_t)made->between * made->reach);
         status = make_parts(made, problem, options, decided.transforms, error);
         status = team_agree(team, status, hash, words, NULL, 0, error);
@@ -478,8 +387,7 @@ void stn_team_plan_destroy(stn_team_plan *plan) {
         team_part *part = &plan->part[m];
         stn_context *const context = plan->team->member[m].context;
         for (int i = 0; i < 2; i++) {
-            stn_plan_destroy(part->plan[i]), stn_plan_destroy(part->edge_plan[i]);
-            for (int side = 0; side < 2; side++) stn_memory_free(context, part->edge[i][side]);
+            stn_plan_destroy(part->plan[i]);
             stn_memory_free(context, part->grid[i]);
             free(part->coming[i]), free(part->leaving[i]);
         }
@@ -506,11 +414,8 @@ stn_status stn_team_plan_local(const stn_team_plan *plan, int member, size_t *fi
 static stn_status set_weights(stn_team_plan *plan, size_t count, const double *weights, stn_error *error) {
     if (plan->spectral) return team_spectral_set_weights(plan, count, weights, error);
     for (int m = 0; m < plan->members; m++)
-        for (int i = 0; i < 2; i++) {
-            const team_part *part = &plan->part[m];
-            if (part->plan[i]) STN_TRY(stn_plan_set_weights(part->plan[i], count, weights, error));
-            if (part->edge_plan[i]) STN_TRY(stn_plan_set_weights(part->edge_plan[i], count, weights, error));
-        }
+        for (int i = 0; i < 2; i++)
+            if (plan->part[m].plan[i]) STN_TRY(stn_plan_set_weights(plan->part[m].plan[i], count, weights, error));
     return STN_OK;
 }
 
@@ -553,7 +458,6 @@ stn_status stn_team_plan_describe(const stn_team_plan *plan, char **text, stn_er
         stn_text_printf(&words,
                         "team:       %d of %d members, %" PRIu64 " steps, %" PRIu64 " between exchanges of %lld rows",
                         plan->members, plan->team->count, plan->steps, plan->between, (long long)depth_of(plan->part));
-    if (plan->overlaps) stn_text_printf(&words, ", overlapped with the computation of interiors");
     stn_text_printf(&words, "\npredicted:  %.6g s", plan->predicted);
     if (plan->team->ranks && plan->team->ranks->nccl) stn_text_printf(&words, "; exchanges by NCCL");
     if (!plan->team->on_host || plan->team->ranks)

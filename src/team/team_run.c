@@ -107,51 +107,6 @@ stn_status team_step(stn_team_plan *plan, bool is_rest, stn_error *error) {
     return team_mark(plan, error);
 }
 
-/* ---- exchanges that overlap with the computation of interiors -------------------------------- */
-
-static stn_status run_edges(const stn_team_plan *plan, int m, bool is_rest, int parity, stn_error *error) {
-    const team_part *part = &plan->part[m];
-    const team_member *member = &plan->team->member[m];
-    if (member->lane) STN_TRY(stn_lane_await(member->edge_lane, member->lane, error));
-    for (int side = 0; side < 2; side++)
-        if (part->neighbour[side] >= 0)
-            STN_TRY(run_plan(plan, m, part->edge_plan[is_rest],
-                             side ? part->rows - 2 * part->halo[side] : -part->halo[side], part->edge[parity][side],
-                             member->edge_lane, error));
-    return STN_OK;
-}
-
-/* On entry the halos of grid plan->at are filled; this fills those of the other grid.
- *
- * Launches use the two sets of edge buffers in turn. In launch k the streams of edges write one
- * set. Then the neighbours copy their halos from it, on their streams of edges, and each member's
- * main stream copies it into the grid. The set is written again in launch k + 2. By then the stream
- * of edges has waited for its main stream, and for the neighbours' edges of launch k + 1, which the
- * neighbours enqueue after their copies from this set. */
-static stn_status overlapped_step(stn_team_plan *plan, bool is_rest, int parity, stn_error *error) {
-    const int from = plan->at;
-    for (int m = 0; m < plan->members; m++) STN_TRY(run_edges(plan, m, is_rest, parity, error));
-    STN_TRY(team_mark_edges(plan, error));
-    STN_TRY(team_exchange_edges(plan, parity, !from, error));
-    for (int m = 0; m < plan->members; m++) {
-        const team_part *part = &plan->part[m];
-        unsigned char *const out = part->grid[!from];
-        STN_TRY(run_plan(plan, m, part->plan[is_rest], 0, out + team_offset(plan, part, 0, 0),
-                         plan->team->member[m].lane, error));
-        STN_TRY(team_take_edges(plan, m, parity, !from, error));
-    }
-    plan->at = !from;
-    return team_mark(plan, error);
-}
-
-/* Fills the first halos, and waits until they are copied: a neighbour overwrites the copied rows
- * two launches later, without another wait. */
-static stn_status begin_overlap(const stn_team_plan *plan, stn_error *error) {
-    STN_TRY(team_exchange(plan, plan->at, error));
-    STN_TRY(team_mark(plan, error));
-    return team_await_neighbours(plan, error);
-}
-
 /* ---- runs ------------------------------------------------------------------------------------ */
 
 static stn_status run_steps(stn_team_plan *plan, const grids *caller, stn_error *error) {
@@ -162,10 +117,8 @@ static stn_status run_steps(stn_team_plan *plan, const grids *caller, stn_error 
         STN_TRY(team_spectral_run(plan, error));
         plan->at = !plan->at;
     }
-    if (plan->overlaps) STN_TRY(begin_overlap(plan, error));
     for (uint64_t i = 0; i < all && !plan->spectral; i++) {
-        STN_TRY(plan->overlaps ? overlapped_step(plan, i == launches, (int)(i % 2), error)
-                               : team_step(plan, i == launches, error));
+        STN_TRY(team_step(plan, i == launches, error));
         STN_TRY(team_note(plan, team_watch_reach(plan, team_steps_of(plan, i), error)));
     }
     /* Downloads are not ordered after other streams. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "context/compile_batch.h"
 #include "context/context.h"
 #include "context/kernel.h"
 #include "stand_ins.h"
@@ -68,4 +69,19 @@ Test(want, of_memory_with_a_warm_cache) {
     stn_error error = {0};
     cr_assert_eq(all_the_way(&error), STN_OK, "%s", error.message);
     cr_expect_gt(fail_each(), 30);
+}
+
+Test(want, of_memory_for_the_list_of_a_batch) {
+    stn_context *context;
+    stn_error error = {0};
+    stn_kernel *kernel;
+    cr_assert_eq(stn_context_create(&(stn_context_options){.device = STN_DEVICE_CUDA(0)}, &context, &error), STN_OK);
+    stn_compile_batch *batch = stn_compile_batch_create(context);
+    stn_kernel_set set = {.context = context, .batch = batch};
+    cr_assert_eq(stn_kernel_get(&set, "direct_tile", "#pragma once\nint x;\n", &kernel, &error), STN_OK);
+    left = 0;
+    cr_expect_eq(stn_compile_batch_try(batch, &error), STN_ERROR_OUT_OF_MEMORY, "%s", error.message);
+    cr_expect_eq(stand_ins_compiles(), 0);
+    stn_compile_batch_free(batch);
+    stn_context_destroy(context);
 }

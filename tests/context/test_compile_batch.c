@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "context/compile_batch.h"
-#include "context/compile_cost.h"
 #include "context/context.h"
 #include "context/kernel.h"
 #include "stand_ins.h"
@@ -150,6 +149,48 @@ Test(gather, background_compiles_are_released) {
     setenv("FAKE_NVRTC_WAIT", "1", 1);
     cr_expect_not_null(get(0)->module);
     cr_expect_not_null(get(1)->module);
+}
+
+/* Batches of two plans: the first lacks kernels 0 and 1, the second kernels 1 and 2. */
+static void record_two(stn_compile_batch *batches[2]) {
+    for (int i = 0; i < 2; i++) {
+        batches[i] = record();
+        get(i), get(i + 1);
+        cr_assert_eq(end_batch(batches[i]), 2u);
+    }
+}
+
+Test(gather, batches_share_kernels) {
+    stn_compile_batch *batches[2];
+    record_two(batches);
+    stn_compile_batches_run(context, batches, 2);
+    cr_expect_eq(stand_ins_compiles(), 3, "each once");
+    for (int i = 0; i < 2; i++) {
+        cr_expect_eq(stn_compile_batch_result(batches[i], &error), STN_OK, "%s", error.message);
+        stn_compile_batch_free(batches[i]);
+    }
+}
+
+Test(gather, every_batch_learns_that_a_shared_kernel_failed) {
+    stn_compile_batch *batches[2];
+    record_two(batches);
+    setenv("FAKE_NVRTC_LOG", "", 1); /* no kernel compiles */
+    stn_compile_batches_run(context, batches, 2);
+    for (int i = 0; i < 2; i++) {
+        cr_expect_neq(stn_compile_batch_result(batches[i], &error), STN_OK, "batch %d", i);
+        stn_compile_batch_free(batches[i]);
+    }
+}
+
+Test(gather, a_cancelled_batch_takes_no_kernel_from_another) {
+    stn_compile_batch *batches[2];
+    record_two(batches);
+    stn_compile_batch_cancel(batches[0]);
+    stn_compile_batches_run(context, batches, 2);
+    cr_expect_neq(stn_compile_batch_result(batches[0], &error), STN_OK);
+    cr_expect_eq(stn_compile_batch_result(batches[1], &error), STN_OK);
+    cr_expect_eq(stand_ins_compiles(), 2, "those of the second");
+    for (int i = 0; i < 2; i++) stn_compile_batch_free(batches[i]);
 }
 
 Test(gather, is_empty_if_nothing_is_missing) {

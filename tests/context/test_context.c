@@ -35,10 +35,10 @@ static void expect_error(stn_status status, stn_status wanted, const char *part)
 Test(context, auto_takes_the_gpu) {
     cr_assert_eq(create(STN_DEVICE_AUTO), STN_OK, "%s", error.message);
     cr_expect(stn_context_is_device(context));
-    cr_expect_str_eq(stn_context_machine(context)->name, "Fake GPU 0");
+    cr_expect_str_eq(context->machine.name, "Fake GPU 0");
     stn_context_destroy(context);
     cr_assert_eq(create(STN_DEVICE_CUDA(1)), STN_OK, "%s", error.message);
-    cr_expect_str_eq(stn_context_machine(context)->name, "Fake GPU 1");
+    cr_expect_str_eq(context->machine.name, "Fake GPU 1");
     stn_context_destroy(context);
     cr_expect(fake->pushed == 0 && fake->retained == 0);
 }
@@ -86,7 +86,7 @@ Test(context, an_absent_gpu_needs_no_driver) {
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
     options.arch = "sm_80";
     cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
-    cr_expect(stn_context_is_device(context) && !stn_context_machine(context)->present);
+    cr_expect(stn_context_is_device(context) && !context->machine.present);
     void *pointer;
     cr_expect_eq(stn_memory_alloc(context, 8, &pointer, &error), STN_ERROR_NO_DEVICE);
     cr_expect(strstr(error.message, "sm_80, which is not here"), "%s", error.message);
@@ -220,7 +220,7 @@ Test(context, the_measured_bandwidth_is_remembered) {
     char path[512];
     snprintf(path, sizeof path, "%s/machines/GPU-abababababababababababababababab-driver-13000.txt", stand_ins_folder);
     cr_assert_eq(create(STN_DEVICE_CUDA(0)), STN_OK); /* The first context measures. */
-    cr_expect(stn_context_machine(context)->measured);
+    cr_expect(context->machine.measured);
     stn_context_destroy(context);
     cr_expect_eq(access(path, R_OK), 0);
     FILE *kept = fopen(path, "w");
@@ -228,11 +228,11 @@ Test(context, the_measured_bandwidth_is_remembered) {
     fputs("copy_bandwidth 2.5e12\n", kept);
     fclose(kept);
     cr_assert_eq(create(STN_DEVICE_CUDA(0)), STN_OK); /* The next one reads the stored value. */
-    cr_expect(stn_context_machine(context)->measured);
-    cr_expect_eq(stn_context_machine(context)->copy_bandwidth, 2.5e12);
+    cr_expect(context->machine.measured);
+    cr_expect_eq(context->machine.copy_bandwidth, 2.5e12);
     stn_context_destroy(context);
     cr_assert_eq(create(STN_DEVICE_CUDA(1)), STN_OK); /* another GPU */
-    cr_expect(stn_context_machine(context)->copy_bandwidth != 2.5e12);
+    cr_expect(context->machine.copy_bandwidth != 2.5e12);
     stn_context_destroy(context);
     const char *wrong[] = {
         "", "copy_bandwidth", "copy_bandwidth \n", "copy_bandwidth 12\n", "copy_bandwidth nan\n", "bandwidth 4e12\n"};
@@ -242,8 +242,8 @@ Test(context, the_measured_bandwidth_is_remembered) {
         fputs(wrong[i], file);
         fclose(file);
         cr_assert_eq(create(STN_DEVICE_CUDA(0)), STN_OK);
-        cr_expect(stn_context_machine(context)->measured, "\"%s\"", wrong[i]); /* measured again */
-        cr_expect(stn_context_machine(context)->copy_bandwidth > 1e9, "\"%s\"", wrong[i]);
+        cr_expect(context->machine.measured, "\"%s\"", wrong[i]); /* measured again */
+        cr_expect(context->machine.copy_bandwidth > 1e9, "\"%s\"", wrong[i]);
         stn_context_destroy(context);
     }
 }

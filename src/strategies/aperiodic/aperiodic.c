@@ -50,12 +50,7 @@ typedef struct choice {
     int unit;
 } choice;
 
-static choice choice_of(const stn_candidate *candidate) {
-    choice c;
-    _Static_assert(sizeof c <= sizeof candidate->values, "a choice fits");
-    memcpy(&c, candidate->values, sizeof c);
-    return c;
-}
+STN_CANDIDATE_READER(choice, choice_of)
 
 static levels levels_of(const stn_candidate *candidate) { return choice_of(candidate).levels; }
 

@@ -17,11 +17,15 @@ typedef struct stn_fused_launch {
 typedef stn_status (*stn_interior)(const stn_plan *plan, const void *user, const stn_fused_launch *launch,
                                    stn_error *error);
 
-/* Helper for a strategy's `shorten`: limits *launches to `most`, of `fused` steps each, and returns
- * their steps. */
-static inline uint64_t stn_fused_shorten(const stn_task *task, int fused, uint64_t most, int *launches) {
-    if (most >= (uint64_t)*launches) return task->steps;
-    *launches = (int)most;
-    return most * (uint64_t)fused;
-}
+/* Defines a strategy's `shorten` for candidates whose parameters, of type `type` and read by
+ * `reader`, have `launches` of `fused` steps each. */
+#define STN_FUSED_SHORTEN(type, reader)                                                                                \
+    static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most,                       \
+                            stn_candidate *trial) {                                                                    \
+        type shape = reader(candidate);                                                                                \
+        const bool whole = most >= (uint64_t)shape.launches;                                                           \
+        if (!whole) shape.launches = (int)most;                                                                        \
+        *trial = stn_candidate_of(&shape, sizeof shape);                                                               \
+        return whole ? task->steps : most * (uint64_t)shape.fused;                                                     \
+    }
 #endif

@@ -85,11 +85,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     return kept;
 }
 
-static direct_shape shape_of(const stn_candidate *candidate) {
-    direct_shape shape;
-    memcpy(&shape, candidate->values, sizeof shape);
-    return shape;
-}
+STN_CANDIDATE_READER(direct_shape, shape_of)
 
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {

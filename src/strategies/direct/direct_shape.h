@@ -32,7 +32,6 @@ typedef struct direct_shape {
     int operations;  /* direct_time_*: arithmetic instructions a point and step */
     int skewed;      /* DIRECT_TILE: 1 if direct_skew computes it, on rows of any length */
 } direct_shape;
-_Static_assert(sizeof(direct_shape) <= sizeof(stn_candidate), "a shape is a candidate");
 
 /* The task's axis behind kernel axis 0 (z), 1 (y) or 2 (x). In 2D direct_tile marches along the
  * task's axis 1, and its y is the axis of extent 1. */

@@ -4,7 +4,7 @@
 #include "strategies/direct/one_step.h"
 
 #include "base/arith.h"
-#include "plan/constraint.h"
+#include "strategies/common/constraint.h"
 #include "strategies/direct/direct_skew.h"
 #include "strategies/direct/tap_order.h"
 

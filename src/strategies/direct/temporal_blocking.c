@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "base/arith.h"
-#include "plan/constraint.h"
+#include "strategies/common/constraint.h"
 #include "strategies/direct/tap_order.h"
 
 #define MAX_REACH 4            /* largest reach of direct_time_tile along any axis */

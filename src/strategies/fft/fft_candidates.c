@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "plan/constraint.h"
 #include "plan/plan.h"
+#include "strategies/common/constraint.h"
 #include "strategies/fft/fft_cluster_kernels.h"
 #include "strategies/fft/fft_cost_model.h"
 #include "strategies/fft/fft_real_kernel.h"

@@ -177,7 +177,6 @@ static const char *product_name(fno_numbers numbers) {
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const fno_state *state = plan->state;
-    if (!state) return;
     const int fusion = plan->candidate.values[FUSION];
     if (format == STN_JSON) {
         stn_json_integer(text, "fusion", fusion);

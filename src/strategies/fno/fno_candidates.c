@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-#include "plan/constraint.h"
 #include "plan/plan.h"
+#include "strategies/common/constraint.h"
 
 #define TF32_FROM 5e-4 /* tolerance from which products of f32 may use TF32 */
 #define BF16_FROM 5e-3 /* tolerance from which they may use bf16 */

@@ -34,12 +34,7 @@ typedef struct fused_state {
 
 /* ---- choosing */
 
-static fused_shape shape_of(const stn_candidate *candidate) {
-    fused_shape shape;
-    memcpy(&shape, candidate->values, sizeof shape);
-    return shape;
-}
-_Static_assert(sizeof(fused_shape) <= sizeof(stn_candidate), "a candidate holds the shape");
+STN_CANDIDATE_READER(fused_shape, shape_of)
 
 /* Whether an assignment reads a next state to which sources have been added. */
 static bool reads_sources(const stn_system_task *task, const fused_reads *reads) {
@@ -328,11 +323,8 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
 
 static void release(stn_plan *plan) {
     fused_state *state = plan->state;
-    if (!state) return;
     stn_system_points_clear(plan, &state->sources);
     stn_system_points_clear(plan, &state->receivers);
-    free(state);
-    plan->state = NULL;
 }
 
 const stn_strategy stn_system_strategy_fused = {

@@ -28,11 +28,7 @@ typedef struct spectral_state {
     shape shape;
 } spectral_state;
 
-static periodic_domain domain_of(const stn_candidate *candidate) {
-    periodic_domain t;
-    memcpy(&t, candidate->values, sizeof t);
-    return t;
-}
+STN_CANDIDATE_READER(periodic_domain, domain_of)
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 

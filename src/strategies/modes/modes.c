@@ -127,10 +127,7 @@ static void release(stn_plan *plan) {
         return;
     }
     modes_state *state = plan->state;
-    if (!state) return;
     modes_passes_clear(&state->passes);
-    free(state);
-    plan->state = NULL;
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {

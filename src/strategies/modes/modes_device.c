@@ -268,13 +268,10 @@ stn_status modes_device_prepare(stn_plan *plan, stn_error *error) {
 
 void modes_device_release(stn_plan *plan) {
     modes_device_state *state = plan->state;
-    if (!state) return;
     for (int which = 0; which < TRANSFORMS; which++) stn_plan_destroy(state->transform[which]);
     modes_power_clear(plan, &state->power);
     stn_system_points_clear(plan, &state->receivers);
     modes_linear_clear(&state->linear);
-    free(state);
-    plan->state = NULL;
 }
 
 /* ---- a run ---------------------------------------------------------------------------------- */

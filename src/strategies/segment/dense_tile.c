@@ -49,11 +49,7 @@ typedef struct tile_state {
     size_t grid_bytes;
 } tile_state;
 
-static segment_dense_tile tile_of(const stn_candidate *candidate) {
-    segment_dense_tile tile;
-    memcpy(&tile, candidate->values, sizeof tile);
-    return tile;
-}
+STN_CANDIDATE_READER(segment_dense_tile, tile_of)
 
 /* ---- candidates ------------------------------------------------------------------------------ */
 
@@ -410,12 +406,7 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     print_tile(task, &tile, text);
 }
 
-static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
-    segment_dense_tile tile = tile_of(candidate);
-    const uint64_t steps = stn_fused_shorten(task, tile.fused, most, &tile.launches);
-    *trial = stn_candidate_of(&tile, sizeof tile);
-    return steps;
-}
+STN_FUSED_SHORTEN(segment_dense_tile, tile_of)
 
 const stn_strategy segment_dense_tiles = {
     .applies = applies,

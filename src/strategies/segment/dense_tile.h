@@ -22,7 +22,6 @@ typedef struct segment_dense_tile {
     uint8_t shift;    /* Points along x by which the first tile's outputs begin before the grid. */
     uint8_t unused[2];
 } segment_dense_tile;
-_Static_assert(sizeof(segment_dense_tile) <= sizeof(stn_candidate), "a tile is a candidate");
 
 /* The extension past the sides along each axis; STN_NEAREST means zeros. */
 typedef struct segment_sides {

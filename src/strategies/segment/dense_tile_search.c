@@ -5,8 +5,8 @@
 
 #include "base/arith.h"
 #include "base/cheapest.h"
-#include "plan/constraint.h"
 #include "plan/error_bound.h"
+#include "strategies/common/constraint.h"
 #include "strategies/faces/margins.h"
 #include "strategies/segment/dense_tile.h"
 

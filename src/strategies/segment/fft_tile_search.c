@@ -4,7 +4,7 @@
 
 #include "base/arith.h"
 #include "base/cheapest.h"
-#include "plan/constraint.h"
+#include "strategies/common/constraint.h"
 #include "strategies/faces/margins.h"
 #include "strategies/segment/dense_tile.h"
 #include "strategies/segment/fft_tile.h"

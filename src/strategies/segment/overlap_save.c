@@ -54,11 +54,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     return count;
 }
 
-static segment_shape shape_of(const stn_candidate *candidate) {
-    segment_shape shape;
-    memcpy(&shape, candidate->values, sizeof shape);
-    return shape;
-}
+STN_CANDIDATE_READER(segment_shape, shape_of)
 
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
@@ -293,7 +289,6 @@ static void print_passes(const stn_task *task, const segment_shape *shape, bool 
     if (shape->passes > 1) stn_text_printf(text, ", tiles of %d columns", 2 * shape->pairs);
     if (rotated) stn_text_printf(text, ", rotated to whole memory lines");
     if (shape->unrotated) stn_text_printf(text, ", not rotated");
-    if (shape->whole) stn_text_printf(text, ", whole points");
     if (shape->blocks) stn_text_printf(text, ", %d blocks", shape->blocks);
     if (shape->transfer & SEGMENT_STREAMED) stn_text_printf(text, ", outputs streamed");
     if (shape->transfer & SEGMENT_DIRECT_INPUTS) stn_text_printf(text, ", inputs directly to registers");
@@ -341,12 +336,7 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     print_passes(task, &shape, !shape.tile && segment_is_rotated(task, &shape, &shape.pass[0]), text);
 }
 
-static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
-    segment_shape shape = shape_of(candidate);
-    uint64_t steps = stn_fused_shorten(task, shape.fused, most, &shape.launches);
-    *trial = stn_candidate_of(&shape, sizeof shape);
-    return steps;
-}
+STN_FUSED_SHORTEN(segment_shape, shape_of)
 
 const stn_strategy segment_overlap_save = {
     .applies = applies,

@@ -68,7 +68,6 @@ static stn_status make_face(stn_plan *plan, const segment_axis *along, const seg
     stn_params_int(&params, "X_SIDE_HIGH", along->side[1]);
     stn_params_int(&params, "BLOCKS", segment_blocks(task, shape, &line));
     stn_params_int(&params, "SEGMENT_FIRST", pass->first);
-    stn_params_int(&params, "SEGMENT_WHOLE", shape->whole);
     stn_params_int(&params, "SYMBOL_REAL", 0);
     stn_params_int(&params, "SYMBOL_EVEN", 1);
     stn_params_int(&params, "SEGMENT_SINGLE", 0);

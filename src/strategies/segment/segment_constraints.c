@@ -1,5 +1,5 @@
-/* Named constraints that a pass must satisfy: see plan/constraint.h. */
-#include "plan/constraint.h"
+/* Named constraints that a pass must satisfy: see strategies/common/constraint.h. */
+#include "strategies/common/constraint.h"
 #include "strategies/segment/segment_shape.h"
 
 #define MOST_WORK_ITEMS ((int64_t)1 << 30)

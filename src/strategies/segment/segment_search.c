@@ -64,17 +64,6 @@ static void find_reaches(search *s, uint64_t fused) {
     }
 }
 
-/* If the grid is served by less than one wave of blocks, lines of 512 and 1024 points in f64 are up
- * to 3% faster with whole points. */
-static void choose_whole(const search *s, segment_shape *shape) {
-    const segment_pass *pass = &shape->pass[0];
-    const int64_t blocks = (int64_t)s->machine->multiprocessors * segment_blocks(s->task, shape, pass);
-    if (s->task->dtype != STN_F64 || s->task->rank > 1 || (pass->first != 2 && pass->first != 4)) return;
-    if (segment_work_items(s->task, shape, pass) >= blocks) return;
-    shape->whole = 1;
-    if (!holds(s, shape, &shape->pass[0])) shape->whole = 0;
-}
-
 /* Chooses the fastest variant of the shortest segments. Inputs go directly to registers, which
  * saves 5 to 18% on long lines in all types; in f16, and in runs of several passes, segments are
  * not rotated either. */
@@ -98,7 +87,6 @@ static bool shape_for(const search *s, int64_t launches, int pairs, int first, s
     shape->fused = (int)stn_div_up((int64_t)s->task->steps, launches);
     for (int i = 0; i < s->count; i++)
         if (!best_pass(s, shape, i, first, &shape->pass[i])) return false;
-    choose_whole(s, shape);
     choose_transfer(s, shape);
     int64_t low[3], high[3];
     return !s->margins || stn_faces_interior(s->task, shape->fused, low, high);
@@ -125,17 +113,15 @@ static bool open_search(search *s, const char **why) {
     return !s->margins || s->task->rank == 1;
 }
 
-/* Variants to be timed of the cheapest candidates: more registers per thread, whole points, other
- * fragments of dense DFTs (first: any), unrotated segments, and other transfers of the shortest
- * segments (SEGMENT_TRANSFER). */
+/* Variants to be timed of the cheapest candidates: more registers per thread, other fragments of
+ * dense DFTs (first: any), unrotated segments, and other transfers of the shortest segments
+ * (SEGMENT_TRANSFER). */
 static const struct {
     int first;
-    uint8_t whole, blocks, fragment, unrotated, transfer;
-} variants[] = {{1, 0, 0, 0, 0, 0}, {1, 0, 0, 0, 0, 1}, {1, 0, 0, 0, 0, 2}, {1, 0, 5, 0, 0, 2},  {1, 0, 0, 0, 0, 3},
-                {1, 0, 0, 0, 0, 4}, {1, 0, 0, 0, 1, 2}, {1, 0, 0, 0, 1, 4}, {32, 0, 1, 0, 0, 0}, {16, 0, 1, 0, 0, 0},
-                {8, 0, 3, 0, 0, 0}, {4, 0, 6, 0, 0, 0}, {8, 1, 0, 0, 0, 0}, {8, 1, 2, 0, 0, 0},  {4, 1, 0, 0, 0, 0},
-                {2, 1, 0, 0, 0, 0}, {0, 0, 0, 1, 0, 0}, {0, 0, 0, 2, 0, 0}, {4, 0, 0, 0, 0, 0},  {2, 0, 0, 0, 0, 0},
-                {1, 0, 0, 0, 1, 0}, {2, 0, 0, 0, 1, 0}, {4, 0, 0, 0, 1, 0}};
+    uint8_t blocks, fragment, unrotated, transfer;
+} variants[] = {{1, 0, 0, 0, 0}, {1, 0, 0, 0, 1}, {1, 0, 0, 0, 2},  {1, 5, 0, 0, 2},  {1, 0, 0, 0, 3}, {1, 0, 0, 0, 4},
+                {1, 0, 0, 1, 2}, {1, 0, 0, 1, 4}, {32, 1, 0, 0, 0}, {16, 1, 0, 0, 0}, {8, 3, 0, 0, 0}, {4, 6, 0, 0, 0},
+                {0, 0, 1, 0, 0}, {0, 0, 2, 0, 0}, {1, 0, 0, 1, 0},  {2, 0, 0, 1, 0},  {4, 0, 0, 1, 0}};
 
 /* Other numbers of threads for the two cheapest tiles. */
 static size_t add_tile_variants(segment_shape *best, size_t found, size_t most) {
@@ -172,9 +158,8 @@ static size_t add_variants(const search *s, segment_shape *best, size_t found, s
                 continue;
             if (variants[i].unrotated && !segment_is_rotated(s->task, &varied, &varied.pass[0])) continue;
             if (s->count > 1 && variants[i].blocks && !along_x(&varied.pass[0])) continue;
-            varied.whole = variants[i].whole, varied.blocks = variants[i].blocks,
-            varied.fragment = variants[i].fragment, varied.unrotated = variants[i].unrotated;
-            varied.transfer = variants[i].transfer;
+            varied.blocks = variants[i].blocks, varied.fragment = variants[i].fragment;
+            varied.unrotated = variants[i].unrotated, varied.transfer = variants[i].transfer;
             bool good = true;
             for (int p = 0; p < varied.passes; p++) good = good && holds(s, &varied, &varied.pass[p]);
             if (!good || is_listed(best, found, &varied)) continue;

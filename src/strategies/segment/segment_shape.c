@@ -32,22 +32,23 @@ static bool has_direct_inputs(const segment_shape *shape, const segment_pass *pa
     return pass->first == 1 && (shape->transfer & SEGMENT_DIRECT_INPUTS);
 }
 
+enum { CELL = 8 }; /* bytes of an element in shared memory: a point, or in f64 half of one */
+
 size_t segment_shared(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
     if (pass->first < 0) return segment_dense_shared(segment_factors_of(pass->first), task->dtype);
-    const size_t whole = task->dtype == STN_F64 && shape->whole, cell = whole ? 16 : 8;
     const size_t pairs = (size_t)segment_pairs(shape, pass), first = (size_t)stn_min(pass->first, 16),
                  space = first * 16 * 17;
-    const size_t between = along_x(pass) ? 0 : (whole ? 8 : 16) / pairs;
+    const size_t between = along_x(pass) ? 0 : 16 / pairs;
     const size_t inputs = has_direct_inputs(shape, pass) ? 0 : 2 * 256 * first;
-    return pairs * ((space + between) * cell + inputs * stn_dtype_size(task->dtype));
+    return pairs * ((space + between) * CELL + inputs * stn_dtype_size(task->dtype));
 }
 
 int segment_blocks(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
     if (shape->blocks && (along_x(pass) || shape->passes == 1)) return shape->blocks;
-    /* Most threads by registers: dense DFTs need 160 per thread, or 120 if short; FFT stages 80,
-     * 160 and 128. */
+    /* Most threads by registers: dense DFTs need 160 per thread, or 120 if short; FFT stages 80 and
+     * 128. */
     const segment_factors *f = segment_factors_of(pass->first);
-    const int most = f ? (f->n[1] > 8 ? 384 : 512) : task->dtype != STN_F64 ? 768 : shape->whole ? 384 : 512;
+    const int most = f ? (f->n[1] > 8 ? 384 : 512) : task->dtype != STN_F64 ? 768 : 512;
     return (int)stn_max(1, most / segment_threads(shape, pass));
 }
 

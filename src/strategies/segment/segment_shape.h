@@ -27,9 +27,8 @@ typedef struct segment_shape {
     /* 1: strategies/faces computes the margins after each launch; 0: every side is an extension. */
     uint8_t margins;
     uint8_t sources;   /* 1: the terms of a plane's sides are added by segment_boundary_source.h. */
-    uint8_t whole;     /* f64 points go through shared memory whole, not as two halves. */
     uint8_t fragment;  /* Fragment of dense DFTs: dense_dft.h. */
-    uint8_t unused[4]; /* Shapes are compared byte by byte. */
+    uint8_t unused[5]; /* Shapes are compared byte by byte. */
     union {
         int pairs;  /* Pairs of columns in a tile, along y and z. */
         int shares; /* Blocks of a cluster that share a tile of fft_tile.h; 0: one block has it. */
@@ -46,7 +45,6 @@ typedef struct segment_shape {
     uint8_t transfer; /* Along x, for 256 points: SEGMENT_TRANSFER. */
     segment_pass pass[3];
 } segment_shape;
-_Static_assert(sizeof(segment_shape) <= sizeof(stn_candidate), "a shape is a candidate");
 
 /* The arithmetic unit that the transforms of a pass run on. */
 stn_unit segment_unit(const stn_task *task, const segment_shape *shape, const segment_pass *pass);

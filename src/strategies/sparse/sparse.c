@@ -80,11 +80,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     return count;
 }
 
-static sparse_shape shape_of(const stn_candidate *candidate) {
-    sparse_shape shape;
-    memcpy(&shape, candidate->values, sizeof shape);
-    return shape;
-}
+STN_CANDIDATE_READER(sparse_shape, shape_of)
 
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
@@ -316,12 +312,7 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
                     shape.blocks == 1 ? "" : "s", counts.compute, counts.input, counts.parameters);
 }
 
-static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
-    sparse_shape shape = shape_of(candidate);
-    uint64_t steps = stn_fused_shorten(task, shape.fused, most, &shape.launches);
-    *trial = stn_candidate_of(&shape, sizeof shape);
-    return steps;
-}
+STN_FUSED_SHORTEN(sparse_shape, shape_of)
 
 const stn_strategy stn_strategy_sparse = {
     .name = "sparse",

@@ -6,8 +6,8 @@
 
 #include "base/arith.h"
 #include "base/cheapest.h"
-#include "plan/constraint.h"
 #include "plan/error_bound.h"
+#include "strategies/common/constraint.h"
 #include "strategies/faces/margins.h"
 #include "strategies/sparse/rounding_noise.h"
 #include "strategies/sparse/sparse_cost_model.h"

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "plan/constraint.h"
 #include "render/render.h"
 #include "strategies/common/alignment_pad.h"
+#include "strategies/common/constraint.h"
 #include "strategies/common/grid_layout.h"
 
 #define MOST_PRODUCTS 64 /* of 8 rows, with all parts; eight times as many are unrolled */

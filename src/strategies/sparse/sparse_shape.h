@@ -34,7 +34,6 @@ typedef struct sparse_shape {
     float rounding;
     float noise; /* predicted error of rounding elements: rounding_noise.h */
 } sparse_shape;
-_Static_assert(sizeof(sparse_shape) <= sizeof(stn_candidate), "a shape is a candidate");
 
 /* The tolerance that f32 needs for elements rounded to tf32. */
 #define SPARSE_TF32_TOLERANCE 5e-4

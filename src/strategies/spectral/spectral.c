@@ -25,19 +25,10 @@
 #include "strategies/table.h"
 
 /* The values of a four-step candidate, and whether it is one. */
-static spectral_four_step_choice four_step_of(const stn_candidate *candidate) {
-    spectral_four_step_choice choice;
-    _Static_assert(sizeof choice <= sizeof candidate->values, "a choice fits");
-    memcpy(&choice, candidate->values, sizeof choice);
-    return choice;
-}
+STN_CANDIDATE_READER(spectral_four_step_choice, four_step_of)
 static bool is_four_step(const stn_candidate *candidate) { return candidate->values[0] == SPECTRAL_FOUR_STEP; }
 
-static spectral_choice choice_of(const stn_candidate *candidate) {
-    spectral_choice choice;
-    memcpy(&choice, candidate->values, sizeof choice);
-    return choice;
-}
+STN_CANDIDATE_READER(spectral_choice, choice_of)
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 
 #include "base/arith.h"
 #include "base/error.h"
-#include "context/compile_cost.h"
+#include "context/compile_batch.h"
 #include "context/context.h"
 #include "context/kernel.h"
 #include "host/pool.h"

@@ -101,11 +101,7 @@ static size_t candidates(const stn_system_task *task, const stn_machine *machine
     return made;
 }
 
-static step_block block_of(const stn_candidate *candidate) {
-    step_block block;
-    memcpy(&block, candidate->values, sizeof block);
-    return block;
-}
+STN_CANDIDATE_READER(step_block, block_of)
 
 /* Seconds of one launch. The model includes the planes loaded before a march, idle multiprocessors
  * in the last round, too few loads in flight, and arrays without a ring (factor 4). A round of a
@@ -282,11 +278,8 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
 
 static void release(stn_plan *plan) {
     step_state *state = plan->state;
-    if (!state) return;
     stn_system_points_clear(plan, &state->sources);
     stn_system_points_clear(plan, &state->receivers);
-    free(state);
-    plan->state = NULL;
 }
 
 const stn_strategy stn_system_strategy_step = {

@@ -141,12 +141,9 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
 
 static void release(stn_plan *plan) {
     converted_state *state = plan->state;
-    if (!state) return;
     stn_plan_destroy(state->load);
     stn_plan_destroy(state->steps);
     stn_plan_destroy(state->store);
-    free(state);
-    plan->state = NULL;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

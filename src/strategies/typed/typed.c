@@ -188,10 +188,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
 
 static void release(stn_plan *plan) {
     typed_state *state = plan->state;
-    if (!state) return;
     if (state->table) stn_device_free(plan->context->device, state->table);
-    free(state);
-    plan->state = NULL;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

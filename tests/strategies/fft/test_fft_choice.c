@@ -15,7 +15,7 @@ static stn_machine h200(void) {
     options.arch = "sm_90";
     options.cache_dir = ":memory:";
     cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
-    stn_machine machine = *stn_context_machine(context);
+    stn_machine machine = context->machine;
     stn_context_destroy(context);
     machine.found = NULL;   /* it was freed with the context */
     machine.present = true; /* otherwise strategy cufft does not apply */

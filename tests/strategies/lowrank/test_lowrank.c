@@ -106,7 +106,7 @@ static void steps(suite *s) {
 /* Lines so long that every block takes several chunks, on any number of multiprocessors; the
  * emulator has few. */
 static void chunks(suite *s) {
-    const stn_machine *machine = stn_context_machine(s->context);
+    const stn_machine *machine = &s->context->machine;
     /* At most. */
     const int resident = machine->multiprocessors * (machine->threads / 128), chunk = 4 * 16 * 128;
     const bool large = machine->multiprocessors > 8 && !s->full;

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "plan/constraint.h"
 #include "plan/error_bound.h"
 #include "render/render.h"
+#include "strategies/common/constraint.h"
 #include "strategies/common/overlap_cost.h"
 #include "strategies/common/rounding_accumulation.h"
 #include "strategies/lowrank/lowrank_types.h"

@@ -60,11 +60,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     return count;
 }
 
-static lowrank_shape shape_of(const stn_candidate *candidate) {
-    lowrank_shape shape;
-    memcpy(&shape, candidate->values, sizeof shape);
-    return shape;
-}
+STN_CANDIDATE_READER(lowrank_shape, shape_of)
 
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
@@ -267,12 +263,7 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
                     shape.warps, shape.blocks, shape.blocks == 1 ? "" : "s");
 }
 
-static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
-    lowrank_shape shape = shape_of(candidate);
-    uint64_t steps = stn_fused_shorten(task, shape.fused, most, &shape.launches);
-    *trial = stn_candidate_of(&shape, sizeof shape);
-    return steps;
-}
+STN_FUSED_SHORTEN(lowrank_shape, shape_of)
 
 const stn_strategy lowrank_plane = {
     .name = "lowrank",

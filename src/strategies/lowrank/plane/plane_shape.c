@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "plan/constraint.h"
 #include "render/render.h"
+#include "strategies/common/constraint.h"
 #include "strategies/common/overlap_cost.h"
 #include "strategies/faces/margins.h"
 #include "strategies/lowrank/lowrank_types.h"

@@ -29,7 +29,6 @@ typedef struct lowrank_shape {
     float growth;   /* total magnitude of the terms' products over that of the taps */
     float inner;    /* 2D: lowrank_terms_inner */
 } lowrank_shape;
-_Static_assert(sizeof(lowrank_shape) <= sizeof(stn_candidate), "a shape is a candidate");
 
 /* Makes the shape for launches of at most `fused` steps, in 2D without its terms; false if no
  * kernel can take it. */

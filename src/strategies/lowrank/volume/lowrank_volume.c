@@ -37,11 +37,7 @@ typedef struct volume_state {
 
 /* ---- candidates */
 
-static lowrank_volume_shape volume_shape_of(const stn_candidate *candidate) {
-    lowrank_volume_shape shape;
-    memcpy(&shape, candidate->values, sizeof shape);
-    return shape;
-}
+STN_CANDIDATE_READER(lowrank_volume_shape, volume_shape_of)
 
 #define MOST_CANDIDATES 4
 /* More steps are not tried after this many consecutive f that have no core or cannot be cheaper. */
@@ -348,12 +344,7 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
                     b.tiles, b.blocks, b.blocks == 1 ? "" : "s", b.chunk, b.ring ? ", single weights apart" : "");
 }
 
-static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
-    lowrank_volume_shape b = volume_shape_of(candidate);
-    uint64_t steps = stn_fused_shorten(task, b.fused, most, &b.launches);
-    *trial = stn_candidate_of(&b, sizeof b);
-    return steps;
-}
+STN_FUSED_SHORTEN(lowrank_volume_shape, volume_shape_of)
 
 const stn_strategy lowrank_volume = {
     .name = "lowrank",

@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "base/arith.h"
-#include "plan/constraint.h"
 #include "strategies/common/alignment_pad.h"
+#include "strategies/common/constraint.h"
 #include "strategies/common/grid_layout.h"
 #include "strategies/common/overlap_cost.h"
 #include "strategies/faces/margins.h"

@@ -24,7 +24,6 @@ typedef struct lowrank_volume_shape {
     int form;     /* requested block form; 0: chosen by rule */
     float growth; /* error amplification of the core */
 } lowrank_volume_shape;
-_Static_assert(sizeof(lowrank_volume_shape) <= sizeof(stn_candidate), "a volume shape is a candidate");
 
 /* Finds the cheapest core of the taps and its shape, of one form from 1 to lowrank_volume_forms,
  * or of the default form (0); false if the kernel can take none. */

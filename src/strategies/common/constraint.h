@@ -1,7 +1,7 @@
 /* Constraints on a strategy's candidates, as a table of predicates: a set of parameters is a
  * candidate if all of them hold. */
-#ifndef STN_PLAN_CONSTRAINT_H
-#define STN_PLAN_CONSTRAINT_H
+#ifndef STN_STRATEGIES_CONSTRAINT_H
+#define STN_STRATEGIES_CONSTRAINT_H
 #include "launch/machine.h"
 #include "problem/task.h"
 

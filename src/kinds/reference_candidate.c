@@ -1,5 +1,6 @@
-/* Choosing the reference candidate, whose result the others are compared with: kind.h. */
+/* Choosing the reference candidate, whose result the others are compared with: kinds.h. */
 #include "base/error.h"
+#include "kinds/kinds.h"
 #include "plan/plan.h"
 
 stn_status stn_reference_candidate(const stn_plan *plan, const stn_strategy *const *references, int *which,

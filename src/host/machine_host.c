@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "context/context.h"
+#include "host/pool.h"
 
 /* Assumed of one core. Only the ratios matter, since the host is never compared with a GPU. */
 #define CORE_CLOCK 2.5e9
