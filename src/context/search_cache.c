@@ -39,16 +39,18 @@ void stn_search_cache_destroy(stn_search_cache *found) {
  * one hash wait for each other. */
 static uint64_t hash_of(stn_search_cache_kind kind, const unsigned char *key, size_t size) {
     enum { WORDS = 4 };
-    uint64_t hash[WORDS] = {kind, size, 0, 0}, word[WORDS];
-    for (size_t i = 0; i < size; i += sizeof word) {
-        const size_t left = size - i;
-        if (left < sizeof word) memset(word, 0, sizeof word);
-        memcpy(word, key + i, left < sizeof word ? left : sizeof word);
-        for (int k = 0; k < WORDS; k++)
-            hash[k] = (hash[k] ^ word[k]) * UINT64_C(0x9E3779B97F4A7C15), hash[k] ^= hash[k] >> 32;
+    uint64_t hash[WORDS] = {kind, size}, word[WORDS];
+    const size_t whole = size / sizeof word * sizeof word;
+#define MIX(k) hash[k] = (hash[k] ^ word[k]) * UINT64_C(0x9E3779B97F4A7C15), hash[k] ^= hash[k] >> 32
+    for (size_t i = 0; i < whole; i += sizeof word) {
+        memcpy(word, key + i, sizeof word);
+        for (int k = 0; k < WORDS; k++) MIX(k);
     }
-    for (int k = 1; k < WORDS; k++)
-        hash[0] = (hash[0] ^ hash[k]) * UINT64_C(0x9E3779B97F4A7C15), hash[0] ^= hash[0] >> 32;
+    memset(word, 0, sizeof word);
+    if (size > whole) memcpy(word, key + whole, size - whole);
+    for (int k = 0; k < WORDS; k++) MIX(k);
+    for (int k = 1; k < WORDS; k++) word[0] = hash[k], MIX(0);
+#undef MIX
     return hash[0];
 }
 
