@@ -15,6 +15,7 @@ typedef enum stn_search_cache_kind {
     STN_SEARCH_CACHE_FACES,
     STN_SEARCH_CACHE_LOWRANK,
     STN_SEARCH_CACHE_POWER,
+    STN_SEARCH_CACHE_RETAINED,
     STN_SEARCH_CACHE_SUBPLAN
 } stn_search_cache_kind;
 
