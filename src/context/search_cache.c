@@ -35,16 +35,23 @@ void stn_search_cache_destroy(stn_search_cache *found) {
     free(found);
 }
 
-/* Keys may hold hundreds of taps. */
+/* Keys may hold thousands of taps. Four words are hashed at a time, because the multiplications of
+ * one hash wait for each other. */
 static uint64_t hash_of(stn_search_cache_kind kind, const unsigned char *key, size_t size) {
-    uint64_t hash = kind, word = 0;
+    enum { WORDS = 4 };
+    uint64_t hash[WORDS] = {kind, size}, word[WORDS];
     const size_t whole = size / sizeof word * sizeof word;
-#define MIX hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15), hash ^= hash >> 32
-    for (size_t i = 0; i < whole; i += sizeof word) memcpy(&word, key + i, sizeof word), MIX;
-    word = 0;
-    memcpy(&word, key + whole, size - whole), MIX;
+#define MIX(k) hash[k] = (hash[k] ^ word[k]) * UINT64_C(0x9E3779B97F4A7C15), hash[k] ^= hash[k] >> 32
+    for (size_t i = 0; i < whole; i += sizeof word) {
+        memcpy(word, key + i, sizeof word);
+        for (int k = 0; k < WORDS; k++) MIX(k);
+    }
+    memset(word, 0, sizeof word);
+    if (size > whole) memcpy(word, key + whole, size - whole);
+    for (int k = 0; k < WORDS; k++) MIX(k);
+    for (int k = 1; k < WORDS; k++) word[0] = hash[k], MIX(0);
 #undef MIX
-    return hash;
+    return hash[0];
 }
 
 /* The entry of this key, or the least recently used one of its set. */

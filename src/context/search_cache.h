@@ -14,6 +14,8 @@ typedef enum stn_search_cache_kind {
     STN_SEARCH_CACHE_FOUR_STEP,
     STN_SEARCH_CACHE_FACES,
     STN_SEARCH_CACHE_LOWRANK,
+    STN_SEARCH_CACHE_POWER,
+    STN_SEARCH_CACHE_RETAINED,
     STN_SEARCH_CACHE_SUBPLAN
 } stn_search_cache_kind;
 

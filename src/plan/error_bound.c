@@ -37,6 +37,9 @@ double stn_error_rounding(stn_dtype dtype) {
     return 0.58 * unit;
 }
 
+/* Three quarters are for spectral's columns in parts. */
+double stn_error_least(stn_dtype dtype) { return 0.75 * stn_error_rounding(dtype); }
+
 double stn_error_cancellation(const stn_task *task) {
     for (size_t i = 1; i < task->ntaps; i++)
         if ((task->taps[i].weight < 0) != (task->taps[0].weight < 0)) return 2;

@@ -21,6 +21,9 @@ double stn_error_of(double systematic, double random_part, double launches);
 double stn_error_of_runs(double runs);
 /* An upper bound of the relative root mean square error of one rounding to the dtype. */
 double stn_error_rounding(stn_dtype dtype);
+/* A lower bound on the error that any strategy predicts, because it rounds its results; not of runs
+ * with a source, whose error may be unknown. */
+double stn_error_least(stn_dtype dtype);
 /* The factor by which cancellation may increase the relative error: weights of both signs may
  * remove the mean of the data, which for random numbers in [0, 1) has a square of three times their
  * variance. */

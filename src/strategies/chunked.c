@@ -180,6 +180,11 @@ typedef struct search {
     division best; /* of that run; 0 steps: the best run has no chunks */
 } search;
 
+/* Whether the chunks may meet the error bound. The error of a run with a source may be unknown. */
+static bool may_be_accurate(const stn_task *task, uint64_t chunks) {
+    return task->source || stn_error_least(task->dtype) * stn_error_of_runs((double)chunks) <= stn_error_bound(task);
+}
+
 /* Without padding the number of chunks in place must be even, so that the first chunk does not
  * write to the grid that it reads. */
 static void try_division(search *s, division by) {
@@ -193,6 +198,7 @@ static void try_division(search *s, division by) {
     }
     if (chunks < 2 || by.steps > INT32_MAX || (double)chunks * s->least >= s->cost) return;
     if (even && chunks % 2) return;
+    if (!may_be_accurate(task, chunks)) return;
     if (!estimate_chunks(task, &s->plan->machine, by, true, &all, s->cost) || all.error > stn_error_bound(task)) return;
     if (stn_estimate_cost(&all) < s->cost) s->cost = stn_estimate_cost(&all), s->best = by;
 }

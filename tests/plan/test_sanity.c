@@ -121,6 +121,10 @@ static void check_bounds(const drawing *d, const stn_problem *problem) {
     stn_plan_rank(plan, NULL, STN_CANDIDATES);
     for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies; i++) {
         const stn_ranked *row = &plan->ranking[i];
+        /* Chunks whose errors add up to more than the bound are not estimated (chunked.c). */
+        const answer least = {.seconds = stn_error_least((stn_dtype)problem->dtype), .words = "the least error"};
+        const answer error = {.seconds = row->estimate.error, .words = "a predicted error"};
+        report(d, problem->has_source || least.seconds <= error.seconds, row->strategy->name, &least, &error, INFINITY);
         if (!row->strategy->least_seconds) continue;
         a.seconds = plan->kind->least_seconds(plan, row->strategy), b.seconds = row->estimate.seconds;
         report(d, a.seconds <= b.seconds, row->strategy->name, &a, &b, INFINITY);

@@ -113,14 +113,36 @@ static bool is_even(const power *p) {
     return true;
 }
 
-/* The first `count` taps of a * b; a square computes each pair once. */
+/* sum + a[i] b[k - i] for first <= i < end. */
+static long double add_products(long double sum, const power *a, const power *b, int64_t k, int64_t first,
+                                int64_t end) {
+    for (int64_t i = first; i < end; i++) sum += a->tap[i] * b->tap[k - i];
+    return sum;
+}
+
+/* The first `count` taps of a * b; a square computes each pair once. Four taps are summed at a time
+ * in registers, because the additions of one sum wait for each other, and a long double takes longer
+ * to store than to multiply. */
 static void multiply_taps(const power *a, const power *b, int64_t count, long double *to) {
+    enum { TAPS = 3 };
     const bool square = a == b;
-    for (int64_t i = 0; i < a->count && i < count; i++) {
-        const long double tap = a->tap[i], twice = square ? 2 * tap : tap;
-        const int64_t end = stn_min(b->count, count - i);
-        if (square && 2 * i < count) to[2 * i] += tap * tap;
-        for (int64_t j = square ? i + 1 : 0; j < end; j++) to[i + j] += twice * b->tap[j];
+    for (int64_t k = 0; k < count; k += TAPS) {
+        const int64_t first = stn_max(0, k + TAPS - b->count), taps = stn_min(TAPS, count - k),
+                      end = stn_max(first, stn_min(a->count, square ? (k + 1) / 2 : k + 1));
+        long double sum[TAPS] = {0};
+        int64_t ends[TAPS];
+        for (int t = 0; t < TAPS; t++) {
+            ends[t] = stn_min(a->count, square ? (k + t + 1) / 2 : k + t + 1);
+            sum[t] = add_products(0, a, b, k + t, stn_max(0, k + t + 1 - b->count), stn_min(first, ends[t]));
+        }
+        for (int64_t i = first; i < end; i++)
+            for (int t = 0; t < TAPS; t++) sum[t] += a->tap[i] * b->tap[k + t - i];
+        for (int t = 0; t < taps; t++) {
+            const int64_t half = (k + t) / 2;
+            to[k + t] = add_products(sum[t], a, b, k + t, end, ends[t]);
+            if (square) to[k + t] *= 2;
+            if (square && (k + t) % 2 == 0 && half < a->count) to[k + t] += a->tap[half] * a->tap[half];
+        }
     }
 }
 

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/text.h"
+#include "context/search_cache.h"
 #include "strategies/common/stencil_symbol.h"
 
 #define WIDEST (2 * STN_MAX_RADIUS + 1)
@@ -127,7 +129,7 @@ static double most_change(const stn_task *task, int axis, int64_t length) {
 
 /* Where |K| is far below the threshold, it is below it at neighbouring frequencies too, which are
  * skipped. */
-int64_t stn_symbol_retained(const stn_task *task, int axis, int64_t length, double decay_threshold) {
+static int64_t search_retained(const stn_task *task, int axis, int64_t length, double decay_threshold) {
     scan s;
     int64_t kept = length / 2 + 1;
     const double change = 1.001 * most_change(task, axis, length), threshold = 1 - decay_threshold;
@@ -140,5 +142,20 @@ int64_t stn_symbol_retained(const stn_task *task, int axis, int64_t length, doub
             kept = stn_max(1, kept - 1 - (int64_t)fmin(below / change, (double)length));
         }
     close_scan(&s);
+    return kept;
+}
+
+int64_t stn_symbol_retained(const stn_task *task, int axis, int64_t length, double decay_threshold) {
+    const double numbers[] = {axis, (double)length, decay_threshold};
+    stn_text key = STN_TEXT_EMPTY;
+    int64_t kept;
+    stn_text_append(&key, (const char *)numbers, sizeof numbers);
+    stn_text_append(&key, (const char *)task->taps, task->ntaps * sizeof *task->taps);
+    stn_search_cache *found = key.failed ? NULL : task->found;
+    if (!stn_search_cache_lookup(found, STN_SEARCH_CACHE_RETAINED, key.data, key.size, &kept, sizeof kept)) {
+        kept = search_retained(task, axis, length, decay_threshold);
+        stn_search_cache_store(found, STN_SEARCH_CACHE_RETAINED, key.data, key.size, &kept, sizeof kept);
+    }
+    stn_text_clear(&key);
     return kept;
 }

@@ -4,6 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+#include "context/search_cache.h"
+
+/* Powers that take this many multiplications or more are kept, up to this size. */
+#define LEAST_PRODUCTS 100000
+#define MOST_BYTES ((size_t)128 << 10)
+
 static stn_status fail_taps(stn_error *error, size_t bytes) { return stn_fail_memory(error, "fused taps", bytes); }
 
 static size_t count_of(const stn_power *power) {
@@ -96,9 +103,21 @@ stn_status stn_power_fuse(const stn_task *task, stn_power *power, stn_error *err
         next.low[axis] = power->low[axis] + task->reach[axis][0];
         next.size[axis] = power->size[axis] + task->reach[axis][0] + task->reach[axis][1];
     }
-    next.weight = malloc(count_of(&next) * sizeof *next.weight);
-    if (!next.weight) return fail_taps(error, count_of(&next) * sizeof *next.weight);
-    stn_status status = convolve(task, power->size, power->weight, next.weight, error);
+    const size_t bytes = count_of(&next) * sizeof *next.weight;
+    next.weight = malloc(bytes);
+    if (!next.weight) return fail_taps(error, bytes);
+    const bool keeps = bytes <= MOST_BYTES && task->ntaps * count_of(&next) >= LEAST_PRODUCTS;
+    stn_text key = STN_TEXT_EMPTY;
+    if (keeps) stn_text_append(&key, (const char *)&next.fused, sizeof next.fused);
+    if (keeps) stn_text_append(&key, (const char *)task->taps, task->ntaps * sizeof *task->taps);
+    stn_search_cache *found = keeps && !key.failed ? task->found : NULL;
+    stn_status status = STN_OK;
+    if (!stn_search_cache_lookup(found, STN_SEARCH_CACHE_POWER, key.data, key.size, next.weight, bytes)) {
+        status = convolve(task, power->size, power->weight, next.weight, error);
+        if (status == STN_OK)
+            stn_search_cache_store(found, STN_SEARCH_CACHE_POWER, key.data, key.size, next.weight, bytes);
+    }
+    stn_text_clear(&key);
     stn_power_clear(status == STN_OK ? power : &next);
     if (status == STN_OK) *power = next;
     return status;
