@@ -514,19 +514,20 @@ void stn_step_box(const stn_step *step, int64_t batch, const stn_box *box) {
     for (int a = 0; a < 3; a++) free_range(step, box, a, live[a]);
     for (int64_t i0 = box->begin[0]; i0 < box->end[0]; i0++) {
         const bool frozen = i0 < live[0][0] || i0 >= live[0][1];
-        for (int64_t i1 = box->begin[1]; i1 < box->end[1]; i1++) {
-            const bool all = frozen || i1 < live[1][0] || i1 >= live[1][1];
-            copy_span(step, batch, i0, i1, box->begin[2], all ? box->end[2] : live[2][0]);
-            if (!all) copy_span(step, batch, i0, i1, live[2][1], box->end[2]);
-        }
         tile.first[0] = i0;
-        for (int64_t i1 = live[1][0]; i1 < live[1][1] && !frozen && stn_watch_goes_on(step->watch); i1 += TILE_ROWS) {
+        for (int64_t i1 = box->begin[1]; i1 < box->end[1] && stn_watch_goes_on(step->watch); i1 += tile.rows) {
+            const bool all = frozen || i1 < live[1][0] || i1 >= live[1][1];
             tile.first[1] = i1;
-            tile.rows = stn_min(TILE_ROWS, live[1][1] - i1);
-            for (int64_t x = live[2][0]; x < live[2][1]; x += step->piece) {
+            tile.rows = all ? 1 : stn_min(TILE_ROWS, live[1][1] - i1);
+            for (int64_t x = live[2][0]; x < live[2][1] && !all; x += step->piece) {
                 tile.x = x;
                 tile.count = stn_min(step->piece, live[2][1] - x);
                 compute_tile(&tile, is_dense ? &dense : NULL);
+            }
+            /* Frozen points, whose rows are now in cache. */
+            for (int64_t k = i1; k < i1 + tile.rows; k++) {
+                copy_span(step, batch, i0, k, box->begin[2], all ? box->end[2] : live[2][0]);
+                if (!all) copy_span(step, batch, i0, k, live[2][1], box->end[2]);
             }
         }
     }
