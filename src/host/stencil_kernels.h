@@ -91,8 +91,8 @@ typedef struct stn_kernels {
     void (*slide[STN_INTEGERS])(void *sum, const void *enter, const void *leave, size_t count);
     /* Sums to numbers: to[x] = sum[x] / divisor, rounded down. The divisor must be an integer. */
     void (*quotients[STN_INTEGERS])(void *to, const void *sum, size_t count, double divisor);
-    /* to[x] += from[x], both sums. `from` may be a later part of `to`. */
-    void (*add[STN_INTEGERS])(void *to, const void *from, size_t count);
+    /* to[x] = a[x] + b[x], all sums. `a` may be `to`, and b a later part of it. */
+    void (*add[STN_INTEGERS])(void *to, const void *a, const void *b, size_t count);
 } stn_kernels;
 
 /* The fastest set that this CPU supports. */

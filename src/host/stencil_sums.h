@@ -356,14 +356,15 @@ TARGET static void NAME(sum_byte)(uint8_t *sum, const stn_terms *terms, size_t c
         wide *restrict sum = to;                                                                                       \
         for (size_t x = 0; x < count; x++) sum[x] = (wide)(sum[x] + in[x] - past[x]);                                  \
     }                                                                                                                  \
-    TARGET static void NAME(add_##name)(void *to, const void *from, size_t count) {                                    \
+    TARGET static void NAME(add_##name)(void *to, const void *a, const void *b, size_t count) {                        \
         typedef wide words __attribute__((vector_size(BYTES), aligned(sizeof(wide)), may_alias));                      \
         const size_t lanes = BYTES / sizeof(wide);                                                                     \
         wide *sum = to;                                                                                                \
-        const wide *at = from;                                                                                         \
+        const wide *first = a, *second = b;                                                                            \
         size_t x = 0;                                                                                                  \
-        for (; x + lanes <= count; x += lanes) *(words *)(sum + x) += *(const words *)(at + x);                        \
-        for (; x < count; x++) sum[x] = (wide)(sum[x] + at[x]);                                                        \
+        for (; x + lanes <= count; x += lanes)                                                                         \
+            *(words *)(sum + x) = *(const words *)(first + x) + *(const words *)(second + x);                          \
+        for (; x < count; x++) sum[x] = (wide)(first[x] + second[x]);                                                  \
     }
 /* Adding 0.5 to the sum adds 0.5 / divisor to the quotient. This exceeds the rounding error of the
  * quotient, so that an exact integer is not rounded down, and it is less than 1 / divisor, the

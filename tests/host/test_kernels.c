@@ -369,7 +369,7 @@ Test(kernels, sums_of_integers_are_exact) {
                     cr_assert_eq(at == small ? small[x] : sums[x], 300U + bytes[0][x] - bytes[1][x]);
                 kernels->widen[kind](at, rows[0], COUNT);
                 const size_t shift = (size_t)random_int(&state, 1, 90), wide = at == small ? 2 : 4;
-                kernels->add[kind](at, (char *)at + shift * wide, COUNT - shift);
+                kernels->add[kind](at, at, (char *)at + shift * wide, COUNT - shift);
                 for (size_t x = 0; x < COUNT; x++)
                     cr_assert_eq(at == small ? small[x] : sums[x],
                                  bytes[0][x] + (x + shift < COUNT ? bytes[0][x + shift] : 0U));
