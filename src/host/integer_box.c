@@ -65,34 +65,37 @@ static size_t line_bytes(const stn_box_filter *box) {
 }
 
 /* Averages of a contiguous line. Sums over 1, 2, 4 ... points are computed by doubling. A box is
- * composed of such sums, one for each binary digit 1 of its size. memory: three lines. */
+ * composed of such sums, one for each binary digit 1 of its size. memory: two lines. */
 static void run_line(const integer_run *run, int64_t line, char *memory) {
     const stn_kernels *kernels = run->kernels;
     const stn_integers kind = run->kind;
     const size_t item = run->item, wide = run->wide, size = run->box->size, points = run->box->points;
     const size_t all = points + size - 1, inside = run->box->before;
     const char *from = run->in + (size_t)line * points * item;
-    char *power = memory, *sums = power + line_bytes(run->box), *extended = sums + line_bytes(run->box);
+    char *const other = memory + line_bytes(run->box), *power = memory, *sums = NULL, past[2][sizeof(uint16_t)];
+    for (int side = 0; side < 2; side++) fill(run, side, 1, past[side]);
+    /* The points past the sides, as numbers in the other line. */
     for (size_t i = 0; i < all; i += i == inside ? points : 1) {
         const int64_t j = run->source_index[i];
-        if (i == inside)
-            memcpy(extended + i * item, from, points * item);
-        else if (j < 0)
-            fill(run, (int)(-1 - j), 1, extended + i * item);
-        else
-            memcpy(extended + i * item, from + (size_t)j * item, item);
+        if (i != inside) memcpy(other + i * item, j < 0 ? past[-1 - j] : from + (size_t)j * item, item);
     }
-    kernels->widen[kind](power, extended, all);
+    kernels->widen[kind](power, other, inside);
+    kernels->widen[kind](power + inside * wide, from, points);
+    kernels->widen[kind](power + (inside + points) * wide, other + (inside + points) * item, size - 1 - inside);
     size_t summed = 0;
     for (size_t width = 1; width <= size; width *= 2) {
         if (size & width) {
-            if (summed)
-                kernels->add[kind](sums, power + summed * wide, points);
+            if (sums)
+                kernels->add[kind](sums, sums, power + summed * wide, points);
             else
-                memcpy(sums, power, points * wide);
+                sums = power;
             summed += width;
         }
-        if (2 * width <= size) kernels->add[kind](power, power + width * wide, all - 2 * width + 1);
+        if (2 * width <= size) {
+            char *const doubled = sums == power ? other : power;
+            kernels->add[kind](doubled, power, power + width * wide, all - 2 * width + 1);
+            power = doubled;
+        }
     }
     kernels->quotients[kind](run->out + (size_t)line * points * item, sums, points, run->box->divisor);
 }
@@ -101,7 +104,7 @@ static void run_items(void *user, int64_t begin, int64_t end) {
     integer_run *run = user;
     const stn_box_filter *box = run->box;
     const int64_t inner = (int64_t)box->inner;
-    char *memory = inner == 1 ? malloc(3 * line_bytes(box)) : NULL;
+    char *memory = inner == 1 ? malloc(2 * line_bytes(box)) : NULL;
     if (inner == 1 && !memory) {
         atomic_store(&run->failed, true);
         return;
@@ -126,5 +129,5 @@ stn_status stn_host_integer_box(stn_pool *pool, const stn_box_filter *box, const
     run.strips = stn_div_up((int64_t)box->inner, COLUMNS);
     const int64_t points = (int64_t)box->points * stn_min((int64_t)box->inner, COLUMNS);
     stn_pool_for(pool, (int64_t)box->outer * run.strips, stn_div_up(WORK, points), run_items, &run);
-    return atomic_load(&run.failed) ? stn_fail_memory(error, "the sums of a box", 3 * line_bytes(box)) : STN_OK;
+    return atomic_load(&run.failed) ? stn_fail_memory(error, "the sums of a box", 2 * line_bytes(box)) : STN_OK;
 }

@@ -15,14 +15,16 @@
 #include "base/error.h"
 #include "base/half.h"
 #include "host/integer_box.h"
+#include "host/stencil_kernels.h"
 #include "problem/task.h"
 
-#define COLUMNS 128      /* contiguous columns of a strip: two pages of doubles for four rows */
-#define LINES 16         /* contiguous lines of a group: a cache line of floats from each */
-#define STAGED (1 << 18) /* points of lines that are copied together, so that they stay in cache */
-#define WORK 4096        /* points below which waking a thread costs more than it saves */
+#define COLUMNS 128               /* contiguous columns of a strip: two pages of doubles for four rows */
+#define LINES STN_AVERAGE_COLUMNS /* contiguous lines of a group: a cache line of floats from each */
+#define STAGED (1 << 18)          /* points of lines that are copied together, so that they stay in cache */
+#define WORK 4096                 /* points below which waking a thread costs more than it saves */
 
 typedef struct box_run {
+    const stn_kernels *kernels;
     const stn_box_filter *box;
     const char *in;
     char *out;
@@ -64,7 +66,7 @@ static void add_points(const box_run *run, const box_lanes *lanes, int64_t at, d
     if (j < 0)
         for (int k = 0; k < count; k++) sum[k] = before[k] + scale * run->past_value[-1 - j];
     else if (dtype == STN_F32)
-        for (int k = 0; k < count; k++) sum[k] = before[k] + (double)((const float *)run->in)[first + k];
+        run->kernels->add_floats(sum, before, (const float *)run->in + first, (size_t)count);
     else if (dtype == STN_F64 && scale == 1)
         for (int k = 0; k < count; k++) sum[k] = before[k] + ((const double *)run->in)[first + k];
     else
@@ -77,9 +79,8 @@ static bool write_points(const box_run *run, const box_lanes *lanes, int64_t i, 
     const int64_t first = lanes->first + i * lanes->step;
     double check = 0;
     if (run->box->dtype == STN_F32) {
-        const double factor = 1 / divisor; /* its rounding error is below that of the floats */
-        float *out = (float *)run->out + first;
-        for (int k = 0; k < lanes->count; k++) out[k] = (float)((ends[k] + begins[k]) * factor);
+        /* The rounding error of the factor is below that of the floats. */
+        run->kernels->mean_floats((float *)run->out + first, ends, begins, (size_t)lanes->count, 1 / divisor);
         return true;
     }
     for (int k = 0; k < lanes->count; k++) {
@@ -136,22 +137,84 @@ static void run_lines(const box_run *run, int64_t first, int count, int exponent
                 store(dtype, run->out, (first + k) * points + i, means[i * count + k]);
 }
 
+/* to[j][i] = from[i][j] for 4 x 4 numbers; strides are from one row to the next. */
+static inline void transpose(const float *from, int64_t from_stride, float *to, int64_t to_stride) {
+    typedef float row __attribute__((vector_size(16), aligned(4), may_alias));
+    typedef int32_t index __attribute__((vector_size(16)));
+    row a[4], b[4];
+    for (int i = 0; i < 4; i++) a[i] = *(const row *)(from + i * from_stride);
+    for (int i = 0; i < 2; i++) {
+        b[2 * i] = __builtin_shuffle(a[2 * i], a[2 * i + 1], (index){0, 4, 1, 5});
+        b[2 * i + 1] = __builtin_shuffle(a[2 * i], a[2 * i + 1], (index){2, 6, 3, 7});
+    }
+    for (int i = 0; i < 2; i++) {
+        *(row *)(to + 2 * i * to_stride) = __builtin_shuffle(b[i], b[i + 2], (index){0, 1, 4, 5});
+        *(row *)(to + (2 * i + 1) * to_stride) = __builtin_shuffle(b[i], b[i + 2], (index){2, 3, 6, 7});
+    }
+}
+
+/* to[j][i] = from[i][j] for i < rows, j < columns. Rows with the larger stride may all be in the same
+ * few sets of the cache: a cache line of four of them is completed before the next four. */
+static void transpose_all(const float *from, int64_t from_stride, int64_t rows, int64_t columns, float *to,
+                          int64_t to_stride) {
+    const bool by_rows = from_stride > to_stride;
+    const int64_t outer = by_rows ? rows : columns, inner = by_rows ? columns : rows;
+    for (int64_t first = 0; first < inner; first += LINES)
+        for (int64_t k = 0; k < outer; k += 4)
+            for (int64_t l = first; l < stn_min(first + LINES, inner); l += 4) {
+                const int64_t i = by_rows ? k : l, j = by_rows ? l : k;
+                if (i + 4 <= rows && j + 4 <= columns)
+                    transpose(from + i * from_stride + j, from_stride, to + j * to_stride + i, to_stride);
+                else
+                    for (int64_t m = i; m < stn_min(i + 4, rows); m++)
+                        for (int64_t n = j; n < stn_min(j + 4, columns); n++)
+                            to[n * to_stride + m] = from[m * from_stride + n];
+            }
+}
+
+/* LINES contiguous lines of floats, or fewer at the end: copied side by side, averaged, and copied
+ * back. `staged` and `rows` have room for 2 * points * LINES floats and 2 * size pointers. */
+static void run_float_lines(const box_run *run, int64_t first, double *ends, float *staged, const float **rows) {
+    const int64_t points = (int64_t)run->box->points, size = (int64_t)run->box->size;
+    const int64_t count = stn_min(LINES, (int64_t)run->box->outer - first);
+    float *means = staged + points * LINES, past[2][LINES];
+    for (int side = 0; side < 2; side++)
+        for (int k = 0; k < LINES; k++) past[side][k] = (float)run->past_value[side];
+    transpose_all((const float *)run->in + first * points, points, count, points, staged, LINES);
+    for (int64_t begin = 0; begin < points; begin += size) {
+        const int64_t now = stn_min(size, points - begin);
+        for (int64_t i = 0; i < size + now - 1; i++) {
+            const int64_t j = run->source_index[begin + i];
+            rows[i] = j < 0 ? past[-1 - j] : staged + j * LINES;
+        }
+        run->kernels->average(means + begin * LINES, rows, (size_t)size, (size_t)now, run->box->divisor, ends);
+    }
+    transpose_all(means, LINES, points, count, (float *)run->out + first * points, points);
+}
+
 static void run_strips(void *user, int64_t begin, int64_t end) {
     box_run *run = user;
     const stn_box_filter *box = run->box;
     const int64_t points = (int64_t)box->points, inner = (int64_t)box->inner;
     const int64_t lines = run->lines;
     double *ends = calloc(box->size * COLUMNS, sizeof *ends);
-    double *staged = inner == 1 ? malloc((size_t)(2 * points * lines) * sizeof *staged) : NULL;
-    if (!ends || (inner == 1 && !staged)) {
+    const bool floats = inner == 1 && box->dtype == STN_F32 && lines == LINES && (int64_t)box->outer >= LINES;
+    double *staged = inner == 1 ? calloc((size_t)(2 * points * lines), sizeof *staged) : NULL;
+    const float **rows = floats ? malloc(2 * box->size * sizeof *rows) : NULL;
+    if (!ends || (inner == 1 && !staged) || (floats && !rows)) {
         free(ends);
         free(staged);
+        free(rows);
         atomic_store(&run->failed, true);
         return;
     }
     int exponent;
     frexp((double)box->size, &exponent);
     for (int64_t item = begin; item < end; item++) {
+        if (floats) {
+            run_float_lines(run, item * lines, ends, (float *)staged, rows);
+            continue;
+        }
         if (inner == 1) {
             const int64_t first = item * lines;
             run_lines(run, first, (int)stn_min(lines, (int64_t)box->outer - first), -exponent, ends, staged);
@@ -162,6 +225,7 @@ static void run_strips(void *user, int64_t begin, int64_t end) {
                                  (int)stn_min(COLUMNS, inner - column)};
         run_scaled(run, &lanes, -exponent, ends);
     }
+    free(rows);
     free(staged);
     free(ends);
 }
@@ -197,7 +261,7 @@ stn_status stn_host_box(stn_pool *pool, const stn_box_filter *box, const void *i
         free(source_index);
         return status;
     }
-    box_run run = {.box = box, .in = in, .out = out, .source_index = source_index};
+    box_run run = {.kernels = stn_kernels_best(), .box = box, .in = in, .out = out, .source_index = source_index};
     for (int side = 0; side < 2; side++) {
         const double value = box->sides[side].value;
         run.past_value[side] = box->dtype == STN_F64   ? value

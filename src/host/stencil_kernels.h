@@ -26,6 +26,7 @@ typedef struct stn_terms {
 #define STN_KERNEL_ROWS 4        /* rows that are summed side by side */
 #define STN_KERNEL_BYTE_TERMS 32 /* maximum number of terms of sum_byte */
 #define STN_KERNEL_LEAST 8       /* minimum number of points of such rows: one vector */
+#define STN_AVERAGE_COLUMNS 16   /* columns that are averaged side by side */
 #define STN_SPECTRA_ROWS 8       /* spectra that are summed side by side */
 #define STN_SPECTRA_LANES 8      /* numbers of a spectrum at each frequency */
 
@@ -37,6 +38,7 @@ typedef struct stn_dense {
     const void *const *rows;
     const double *weights;
     size_t planes, height, width; /* of the box of taps; height is at least 3 */
+    bool exact;                   /* all products of weights and numbers of the rows are exact in double */
 } stn_dense;
 
 /* Types of unsigned numbers and of their sums: STN_SMALL_BYTES are numbers of 8 bits with sums of
@@ -58,8 +60,9 @@ typedef struct stn_kernels {
     /* The same as sum for STN_KERNEL_ROWS rows and the taps of a box in order; count is at least
      * STN_KERNEL_LEAST. */
     void (*sum_rows)(double *const *sums, const stn_dense *dense, size_t count);
-    /* The same for floats, as sum_float. */
+    /* The same for floats, as sum_float, and with sums that are rounded to float. */
     void (*sum_rows_float)(float *const *sums, const stn_dense *dense, size_t count);
+    void (*sum_rows_to_float)(float *const *sums, const stn_dense *dense, size_t count);
     /* sums[r] = weights[0] * rows[r] + .. + weights[count - 1] * rows[r + count - 1] at each of
      * `points` frequencies, for r < STN_SPECTRA_ROWS. Rows are of complex numbers: all real parts,
      * then all imaginary parts, STN_SPECTRA_LANES at each frequency. Weights are those of all rows
@@ -67,6 +70,14 @@ typedef struct stn_kernels {
      * STN_SPECTRA_ROWS. These sums alone differ between instruction sets, by rounding. */
     void (*sum_spectra)(double *const *sums, const double *const *rows, const double *weights, size_t count,
                         size_t points);
+    /* sum[x] = before[x] + from[x] */
+    void (*add_floats)(double *sum, const double *before, const float *from, size_t count);
+    /* to[x] = (ends[x] + begins[x]) * factor, rounded to float */
+    void (*mean_floats)(float *to, const double *ends, const double *begins, size_t count, double factor);
+    /* Moving averages of rows of STN_AVERAGE_COLUMNS floats: row i of the result, for i < count <=
+     * size, is the sum of row size - 1 down to row i, plus the sum of the next i rows, divided by
+     * the divisor. ends: memory for `size` rows of doubles. */
+    void (*average)(float *to, const float *const *rows, size_t size, size_t count, double divisor, double *ends);
     /* to[x] = from[x], indexed by stn_element; the first is NULL. */
     void (*load[STN_ELEMENTS])(double *to, const void *from, size_t count);
     /* The reverse, rounded to nearest; f16 and bf16 by way of f32. Integers are truncated towards
@@ -80,8 +91,8 @@ typedef struct stn_kernels {
     void (*slide[STN_INTEGERS])(void *sum, const void *enter, const void *leave, size_t count);
     /* Sums to numbers: to[x] = sum[x] / divisor, rounded down. The divisor must be an integer. */
     void (*quotients[STN_INTEGERS])(void *to, const void *sum, size_t count, double divisor);
-    /* to[x] += from[x], both sums. `from` may be a later part of `to`. */
-    void (*add[STN_INTEGERS])(void *to, const void *from, size_t count);
+    /* to[x] = a[x] + b[x], all sums. `a` may be `to`, and b a later part of it. */
+    void (*add[STN_INTEGERS])(void *to, const void *a, const void *b, size_t count);
 } stn_kernels;
 
 /* The fastest set that this CPU supports. */

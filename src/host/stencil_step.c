@@ -286,6 +286,7 @@ static void write_row(const stn_tile *tile, int64_t i1, char *row, double *sum) 
 /* Dense unpaired weights: a full box of taps, for which several rows are summed side by side. */
 typedef struct stn_dense_box {
     int64_t low[3], size[3];
+    bool exact; /* as in stn_dense: grids, constants past sides and weights are floats */
     double weights[MAX_DENSE_TAPS];
 } stn_dense_box;
 
@@ -305,13 +306,19 @@ static bool find_dense(const stn_step *step, stn_dense_box *box) {
     const int64_t rows = box->size[0] * (box->size[1] + STN_KERNEL_ROWS - 1);
     if (box->size[0] * box->size[1] * box->size[2] != (int64_t)task->ntaps || box->size[1] < 3 || rows > STN_MAX_LINES)
         return false;
-    for (size_t k = 0; k < task->ntaps; k++) box->weights[k] = task->taps[k].weight;
+    box->exact = task->dtype == STN_F32 && stn_task_element(task, false) == STN_ELEMENT_F32;
+    for (size_t k = 0; k < task->ntaps; k++) {
+        box->weights[k] = task->taps[k].weight;
+        box->exact = box->exact && box->weights[k] == (float)box->weights[k];
+    }
     return true;
 }
 
-/* Sums STN_KERNEL_ROWS rows from i1 on. Returns false if their lines do not fit into the buffer. */
-static bool sum_dense(stn_tile *tile, const stn_dense_box *box, int64_t i1, double *const *sums) {
+/* Sums STN_KERNEL_ROWS rows from i1 on; `rounds`: lines of doubles to floats. Returns false if their
+ * lines do not fit into the buffer. */
+static bool sum_dense(stn_tile *tile, const stn_dense_box *box, int64_t i1, double *const *sums, bool rounds) {
     const stn_step *step = tile->step;
+    const stn_kernels *kernels = step->kernels;
     const void *lines[STN_MAX_LINES];
     size_t used = 0;
     for (int64_t p = 0; p < box->size[0]; p++)
@@ -320,35 +327,42 @@ static bool sum_dense(stn_tile *tile, const stn_dense_box *box, int64_t i1, doub
             if (!line) return false;
             lines[used++] = line + box->low[2] * step->line_size;
         }
-    const stn_dense dense = {lines, box->weights, (size_t)box->size[0], (size_t)box->size[1], (size_t)box->size[2]};
-    if (step->line == STN_ELEMENT_F32) {
-        float *rounded[STN_KERNEL_ROWS];
-        for (int r = 0; r < STN_KERNEL_ROWS; r++) rounded[r] = (float *)sums[r];
-        step->kernels->sum_rows_float(rounded, &dense, (size_t)tile->count);
-    } else
-        step->kernels->sum_rows(sums, &dense, (size_t)tile->count);
+    const stn_dense dense = {lines,     box->weights, (size_t)box->size[0], (size_t)box->size[1], (size_t)box->size[2],
+                             box->exact};
+    float *rounded[STN_KERNEL_ROWS];
+    for (int r = 0; r < STN_KERNEL_ROWS; r++) rounded[r] = (float *)sums[r];
+    if (rounds)
+        kernels->sum_rows_to_float(rounded, &dense, (size_t)tile->count);
+    else if (step->line == STN_ELEMENT_F32)
+        kernels->sum_rows_float(rounded, &dense, (size_t)tile->count);
+    else
+        kernels->sum_rows(sums, &dense, (size_t)tile->count);
     return true;
 }
 
 static void compute_tile(stn_tile *tile, const stn_dense_box *dense) {
     const stn_step *step = tile->step;
-    const bool in_place = step->to.stride[2] == 1 && is_line(step, &step->to);
+    const bool contiguous = step->to.stride[2] == 1, in_place = contiguous && is_line(step, &step->to);
+    /* Rows that are summed side by side are stored as floats at once. */
+    const bool rounds = step->line == STN_ELEMENT_F64 && step->to.element == STN_ELEMENT_F32 && contiguous &&
+                        !step->source.base && step->divisor == 1;
     double *sums[STN_KERNEL_ROWS];
     char *rows[STN_KERNEL_ROWS];
     clear_cache(tile);
-    for (int64_t r = 0; r < tile->rows;) {
-        int64_t i1 = tile->first[1] + r, now = 1;
-        for (int64_t k = 0; k < stn_min(STN_KERNEL_ROWS, tile->rows - r); k++) {
+    for (int64_t r = 0, now; r < tile->rows; r += now) {
+        const int64_t i1 = tile->first[1] + r;
+        const bool several = dense && tile->rows - r >= STN_KERNEL_ROWS && tile->count >= STN_KERNEL_LEAST;
+        now = several ? STN_KERNEL_ROWS : 1;
+        for (int64_t k = 0; k < now; k++) {
             rows[k] = row_at(&step->to, tile->batch, tile->first[0], i1 + k);
-            sums[k] = in_place ? (double *)(rows[k] + tile->x * step->to.size) : tile->sums[k];
+            sums[k] = in_place || (rounds && several) ? (double *)(rows[k] + tile->x * step->to.size) : tile->sums[k];
         }
-        if (dense && tile->rows - r >= STN_KERNEL_ROWS && tile->count >= STN_KERNEL_LEAST &&
-            sum_dense(tile, dense, i1, sums))
-            now = STN_KERNEL_ROWS;
-        else
+        if (!several || !sum_dense(tile, dense, i1, sums, rounds)) {
+            now = 1;
+            if (!in_place) sums[0] = tile->sums[0];
             sum_row(tile, i1, sums[0]);
+        }
         for (int64_t k = 0; k < now; k++) write_row(tile, i1 + k, rows[k], sums[k]);
-        r += now;
     }
 }
 
@@ -500,19 +514,20 @@ void stn_step_box(const stn_step *step, int64_t batch, const stn_box *box) {
     for (int a = 0; a < 3; a++) free_range(step, box, a, live[a]);
     for (int64_t i0 = box->begin[0]; i0 < box->end[0]; i0++) {
         const bool frozen = i0 < live[0][0] || i0 >= live[0][1];
-        for (int64_t i1 = box->begin[1]; i1 < box->end[1]; i1++) {
-            const bool all = frozen || i1 < live[1][0] || i1 >= live[1][1];
-            copy_span(step, batch, i0, i1, box->begin[2], all ? box->end[2] : live[2][0]);
-            if (!all) copy_span(step, batch, i0, i1, live[2][1], box->end[2]);
-        }
         tile.first[0] = i0;
-        for (int64_t i1 = live[1][0]; i1 < live[1][1] && !frozen && stn_watch_goes_on(step->watch); i1 += TILE_ROWS) {
+        for (int64_t i1 = box->begin[1]; i1 < box->end[1] && stn_watch_goes_on(step->watch); i1 += tile.rows) {
+            const bool all = frozen || i1 < live[1][0] || i1 >= live[1][1];
             tile.first[1] = i1;
-            tile.rows = stn_min(TILE_ROWS, live[1][1] - i1);
-            for (int64_t x = live[2][0]; x < live[2][1]; x += step->piece) {
+            tile.rows = all ? 1 : stn_min(TILE_ROWS, live[1][1] - i1);
+            for (int64_t x = live[2][0]; x < live[2][1] && !all; x += step->piece) {
                 tile.x = x;
                 tile.count = stn_min(step->piece, live[2][1] - x);
                 compute_tile(&tile, is_dense ? &dense : NULL);
+            }
+            /* Frozen points, whose rows are now in cache. */
+            for (int64_t k = i1; k < i1 + tile.rows; k++) {
+                copy_span(step, batch, i0, k, box->begin[2], all ? box->end[2] : live[2][0]);
+                if (!all) copy_span(step, batch, i0, k, live[2][1], box->end[2]);
             }
         }
     }

@@ -66,21 +66,27 @@ DEFINE_SUM(sum_rounded, double, double, rounded)
 DEFINE_SUM(sum_to_float, double, float, float)
 
 /* Vectors per row: with four rows, this leaves registers for a line and its weights. */
-#define ROW_BLOCKS (BYTES / 16)
+#define ROW_BLOCKS (BYTES == 32 ? 3 : BYTES / 16)
 
 /* NAME_line adds the taps of one line to rows r0 to r1. weights: those for row r1; those for row r1
- * - 1 follow `width` numbers later. NAME_block sums `blocks` vectors of each row. */
-#define DEFINE_ROWS(name, real)                                                                                        \
+ * - 1 follow `width` numbers later. NAME_block sums `blocks` vectors of each row. If all products are
+ * exact, fused additions have the same results and take fewer instructions. */
+#define DEFINE_ROWS(name, real, out, put)                                                                              \
     TARGET INLINE void NAME(name##_line)(NAME(vector)(*u)[ROW_BLOCKS], const void *line, size_t x,                     \
                                          const double *weights, size_t width, const int r0, const int r1,              \
-                                         const int blocks) {                                                           \
-        for (size_t m = 0; m < width; m++, x++)                                                                        \
-            for (int b = 0; b < blocks; b++) {                                                                         \
-                const NAME(vector) v = SEEN_##real(line, b);                                                           \
-                for (int r = r0; r <= r1; r++) u[r][b] += v * weights[m + (size_t)(r1 - r) * width];                   \
+                                         const int blocks, const bool exact) {                                         \
+        for (size_t m = 0; m < width; m++, x++) {                                                                      \
+            NAME(vector) v[ROW_BLOCKS];                                                                                \
+            for (int b = 0; b < blocks; b++) v[b] = SEEN_##real(line, b);                                              \
+            for (int r = r0; r <= r1; r++) {                                                                           \
+                const NAME(vector) w = weights[m + (size_t)(r1 - r) * width] - (NAME(vector)){0};                      \
+                for (int b = 0; b < blocks; b++)                                                                       \
+                    u[r][b] = exact ? MULTIPLY_ADD_DOUBLES(v[b], w, u[r][b]) : u[r][b] + v[b] * w;                     \
             }                                                                                                          \
+        }                                                                                                              \
     }                                                                                                                  \
-    TARGET INLINE void NAME(name##_block)(real *const *sums, const stn_dense *dense, size_t x, const int blocks) {     \
+    TARGET INLINE void NAME(name##_block)(out *const *sums, const stn_dense *dense, size_t x, const int blocks,        \
+                                          const bool exact) {                                                          \
         NAME(vector) u[STN_KERNEL_ROWS][ROW_BLOCKS];                                                                   \
         const size_t height = dense->height, width = dense->width;                                                     \
         const void *const *row = dense->rows;                                                                          \
@@ -88,29 +94,71 @@ DEFINE_SUM(sum_to_float, double, float, float)
             for (int b = 0; b < blocks; b++) u[r][b] = -(NAME(vector)){0};                                             \
         for (size_t p = 0; p < dense->planes; p++) {                                                                   \
             const double *weights = dense->weights + p * height * width;                                               \
-            NAME(name##_line)(u, *row++, x, weights, width, 0, 0, blocks);                                             \
-            NAME(name##_line)(u, *row++, x, weights, width, 0, 1, blocks);                                             \
-            NAME(name##_line)(u, *row++, x, weights, width, 0, 2, blocks);                                             \
+            NAME(name##_line)(u, *row++, x, weights, width, 0, 0, blocks, exact);                                      \
+            NAME(name##_line)(u, *row++, x, weights, width, 0, 1, blocks, exact);                                      \
+            NAME(name##_line)(u, *row++, x, weights, width, 0, 2, blocks, exact);                                      \
             for (size_t q = 3; q < height; q++, weights += width)                                                      \
-                NAME(name##_line)(u, *row++, x, weights, width, 0, 3, blocks);                                         \
-            NAME(name##_line)(u, *row++, x, weights, width, 1, 3, blocks);                                             \
-            NAME(name##_line)(u, *row++, x, weights + width, width, 2, 3, blocks);                                     \
-            NAME(name##_line)(u, *row++, x, weights + 2 * width, width, 3, 3, blocks);                                 \
+                NAME(name##_line)(u, *row++, x, weights, width, 0, 3, blocks, exact);                                  \
+            NAME(name##_line)(u, *row++, x, weights, width, 1, 3, blocks, exact);                                      \
+            NAME(name##_line)(u, *row++, x, weights + width, width, 2, 3, blocks, exact);                              \
+            NAME(name##_line)(u, *row++, x, weights + 2 * width, width, 3, 3, blocks, exact);                          \
         }                                                                                                              \
         for (int r = 0; r < STN_KERNEL_ROWS; r++)                                                                      \
-            for (int b = 0; b < blocks; b++) PUT_##real(sums[r] + x + b * LANES, u[r][b]);                             \
+            for (int b = 0; b < blocks; b++) PUT_##put(sums[r] + x + b * LANES, u[r][b]);                              \
     }                                                                                                                  \
-    TARGET static void NAME(name)(real *const *sums, const stn_dense *dense, size_t count) {                           \
+    TARGET static void NAME(name)(out *const *sums, const stn_dense *dense, size_t count) {                            \
         size_t x = 0;                                                                                                  \
-        for (; x + ROW_BLOCKS * LANES <= count; x += ROW_BLOCKS * LANES)                                               \
-            NAME(name##_block)(sums, dense, x, ROW_BLOCKS);                                                            \
-        for (; x + LANES <= count; x += LANES) NAME(name##_block)(sums, dense, x, 1);                                  \
-        if (x < count) NAME(name##_block)(sums, dense, count - LANES, 1);                                              \
+        if (dense->exact)                                                                                              \
+            for (; x + ROW_BLOCKS * LANES <= count; x += ROW_BLOCKS * LANES)                                           \
+                NAME(name##_block)(sums, dense, x, ROW_BLOCKS, true);                                                  \
+        else                                                                                                           \
+            for (; x + ROW_BLOCKS * LANES <= count; x += ROW_BLOCKS * LANES)                                           \
+                NAME(name##_block)(sums, dense, x, ROW_BLOCKS, false);                                                 \
+        for (; x + LANES <= count; x += LANES) NAME(name##_block)(sums, dense, x, 1, false);                           \
+        if (x < count) NAME(name##_block)(sums, dense, count - LANES, 1, false);                                       \
     }
-DEFINE_ROWS(sum_rows, double)
-DEFINE_ROWS(sum_rows_float, float)
+DEFINE_ROWS(sum_rows, double, double, double)
+DEFINE_ROWS(sum_rows_to_float, double, float, float)
+DEFINE_ROWS(sum_rows_float, float, float, float)
 #undef DEFINE_ROWS
 #undef ROW_BLOCKS
+
+TARGET static void NAME(add_floats)(double *sum, const double *before, const float *from, size_t count) {
+    size_t x = 0;
+    for (; x + LANES <= count; x += LANES) PUT_double(sum + x, AT(before + x) + SEEN_float(from, 0));
+    for (; x < count; x++) sum[x] = before[x] + (double)from[x];
+}
+
+TARGET static void NAME(mean_floats)(float *to, const double *ends, const double *begins, size_t count, double factor) {
+    size_t x = 0;
+    for (; x + LANES <= count; x += LANES) PUT_float(to + x, (AT(ends + x) + AT(begins + x)) * factor);
+    for (; x < count; x++) to[x] = (float)((ends[x] + begins[x]) * factor);
+}
+
+#define AVERAGE_BLOCKS (STN_AVERAGE_COLUMNS / (int)LANES)
+
+TARGET static void NAME(average)(float *restrict to, const float *const *rows, size_t size, size_t count,
+                                 double divisor, double *restrict ends) {
+    const size_t x = 0;
+    NAME(vector) u[AVERAGE_BLOCKS];
+    for (int b = 0; b < AVERAGE_BLOCKS; b++) u[b] = (NAME(vector)){0};
+    for (size_t i = size; i-- > 0;) {
+        const float *row = rows[i];
+        for (int b = 0; b < AVERAGE_BLOCKS; b++) {
+            u[b] += SEEN_float(row, b);
+            PUT_double(ends + i * STN_AVERAGE_COLUMNS + b * LANES, u[b]);
+        }
+    }
+    for (int b = 0; b < AVERAGE_BLOCKS; b++) u[b] = (NAME(vector)){0};
+    for (size_t i = 0; i < count; i++, to += STN_AVERAGE_COLUMNS) {
+        const float *row = rows[size + i - 1];
+        for (int b = 0; b < AVERAGE_BLOCKS; b++) {
+            if (i) u[b] += SEEN_float(row, b);
+            PUT_float(to + b * LANES, (AT(ends + i * STN_AVERAGE_COLUMNS + b * LANES) + u[b]) / divisor);
+        }
+    }
+}
+#undef AVERAGE_BLOCKS
 
 /* As many rows as leave registers for a number and its weight. */
 #define SPECTRA (int)LANES
@@ -308,14 +356,15 @@ TARGET static void NAME(sum_byte)(uint8_t *sum, const stn_terms *terms, size_t c
         wide *restrict sum = to;                                                                                       \
         for (size_t x = 0; x < count; x++) sum[x] = (wide)(sum[x] + in[x] - past[x]);                                  \
     }                                                                                                                  \
-    TARGET static void NAME(add_##name)(void *to, const void *from, size_t count) {                                    \
+    TARGET static void NAME(add_##name)(void *to, const void *a, const void *b, size_t count) {                        \
         typedef wide words __attribute__((vector_size(BYTES), aligned(sizeof(wide)), may_alias));                      \
         const size_t lanes = BYTES / sizeof(wide);                                                                     \
         wide *sum = to;                                                                                                \
-        const wide *at = from;                                                                                         \
+        const wide *first = a, *second = b;                                                                            \
         size_t x = 0;                                                                                                  \
-        for (; x + lanes <= count; x += lanes) *(words *)(sum + x) += *(const words *)(at + x);                        \
-        for (; x < count; x++) sum[x] = (wide)(sum[x] + at[x]);                                                        \
+        for (; x + lanes <= count; x += lanes)                                                                         \
+            *(words *)(sum + x) = *(const words *)(first + x) + *(const words *)(second + x);                          \
+        for (; x < count; x++) sum[x] = (wide)(first[x] + second[x]);                                                  \
     }
 /* Adding 0.5 to the sum adds 0.5 / divisor to the quotient. This exceeds the rounding error of the
  * quotient, so that an exact integer is not rounded down, and it is less than 1 / divisor, the
@@ -355,6 +404,9 @@ static const stn_kernels NAME(kernels) = {
     .quotients = {NAME(quotients_small), NAME(quotients_u8), NAME(quotients_u16)},
     .add = {NAME(add_small), NAME(add_u8), NAME(add_u16)},
     .sum = NAME(sum),
+    .average = NAME(average),
+    .add_floats = NAME(add_floats),
+    .mean_floats = NAME(mean_floats),
     .sum_float = NAME(sum_float),
     .sum_byte = NAME(sum_byte),
     .sum_rounded = NAME(sum_rounded),
@@ -362,6 +414,7 @@ static const stn_kernels NAME(kernels) = {
     .sum_rows = NAME(sum_rows),
     .sum_spectra = NAME(sum_spectra),
     .sum_rows_float = NAME(sum_rows_float),
+    .sum_rows_to_float = NAME(sum_rows_to_float),
     .load = {NULL, NAME(load_f64), NAME(load_f32), NAME(load_f16), NAME(load_bf16), NAME(load_i8), NAME(load_u8),
              NAME(load_i16), NAME(load_u16), NAME(load_i32), NAME(load_u32), NAME(load_i64), NAME(load_u64),
              NAME(load_bool)},

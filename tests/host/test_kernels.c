@@ -118,32 +118,35 @@ Test(kernels, negative_zero_is_kept) {
     }
 }
 
-static void check_rows(size_t planes, size_t height, size_t width, uint64_t *state) {
+/* If all weights are floats, products are exact, and may be added without being rounded. */
+static void check_rows(size_t planes, size_t height, size_t width, bool exact, uint64_t *state) {
     static double got[STN_KERNEL_ROWS][MOST + SLACK];
     const size_t seen = height + STN_KERNEL_ROWS - 1;
-    static float rounded[STN_KERNEL_ROWS][MOST + SLACK];
+    static float rounded[STN_KERNEL_ROWS][MOST + SLACK], stored[STN_KERNEL_ROWS][MOST + SLACK];
     const void *rows[LINES], *of_floats[LINES];
     double *sums[STN_KERNEL_ROWS];
-    float *sums_f32[STN_KERNEL_ROWS];
-    const stn_dense dense = {rows, weights, planes, height, width};
-    const stn_dense dense_f32 = {of_floats, weights, planes, height, width};
+    float *sums_f32[STN_KERNEL_ROWS], *stored_f32[STN_KERNEL_ROWS];
+    const stn_dense dense = {rows, weights, planes, height, width, exact};
+    const stn_dense dense_f32 = {of_floats, weights, planes, height, width, exact};
     const stn_kernels *kernels;
     for (size_t k = 0; k < planes * seen; k++) rows[k] = lines[k], of_floats[k] = floats[k];
-    for (int r = 0; r < STN_KERNEL_ROWS; r++) sums[r] = got[r], sums_f32[r] = rounded[r];
+    for (int r = 0; r < STN_KERNEL_ROWS; r++) sums[r] = got[r], sums_f32[r] = rounded[r], stored_f32[r] = stored[r];
     fill(state);
+    for (size_t i = 0; exact && i < sizeof weights / sizeof *weights; i++) weights[i] = (float)weights[i];
     for (int set = 0; (kernels = stn_kernels_at(set)); set++)
         for (size_t count = STN_KERNEL_LEAST; count + width <= MOST; count += count < 90 ? 1 : 77) {
-            for (int r = 0; r < STN_KERNEL_ROWS; r++) got[r][count] = rounded[r][count] = 3;
+            for (int r = 0; r < STN_KERNEL_ROWS; r++) got[r][count] = rounded[r][count] = stored[r][count] = 3;
             kernels->sum_rows(sums, &dense, count);
+            kernels->sum_rows_to_float(stored_f32, &dense, count);
             kernels->sum_rows_float(sums_f32, &dense_f32, count);
             for (size_t r = 0; r < STN_KERNEL_ROWS; r++) {
-                cr_assert(got[r][count] == 3 && rounded[r][count] == 3);
+                cr_assert(got[r][count] == 3 && rounded[r][count] == 3 && stored[r][count] == 3);
                 for (size_t x = 0; x < count; x++) {
                     double u = -0.0;
                     for (size_t p = 0; p < planes; p++)
                         for (size_t k = 0; k < height * width; k++)
                             u += weights[p * height * width + k] * lines[p * seen + r + k / width][x + k % width];
-                    cr_assert_eq(rounded[r][x], (float)u);
+                    cr_assert(rounded[r][x] == (float)u && stored[r][x] == (float)u);
                     cr_assert_eq(got[r][x], u, "%d x %d x %d taps, %d points", (int)planes, (int)height, (int)width,
                                  (int)count);
                 }
@@ -153,11 +156,47 @@ static void check_rows(size_t planes, size_t height, size_t width, uint64_t *sta
 
 Test(kernels, row_sums_follow_the_order_of_taps) {
     uint64_t state = 13;
-    check_rows(1, 3, 3, &state);
-    check_rows(1, 3, 1, &state);
-    check_rows(1, 4, 5, &state);
-    check_rows(1, 9, 7, &state);
-    check_rows(2, 3, 4, &state);
+    for (int exact = 0; exact < 2; exact++) {
+        check_rows(1, 3, 3, exact, &state);
+        check_rows(1, 3, 1, exact, &state);
+        check_rows(1, 4, 5, exact, &state);
+        check_rows(1, 9, 7, exact, &state);
+        check_rows(2, 3, 4, exact, &state);
+    }
+}
+
+Test(kernels, moving_averages_follow_their_order) {
+    enum { SIZE = 5, COUNT = 4, COLUMNS = STN_AVERAGE_COLUMNS };
+    static float got[COUNT * COLUMNS + SLACK];
+    static double ends[SIZE * COLUMNS], sums[MOST + SLACK];
+    static float means[MOST + SLACK];
+    const float *rows[SIZE + COUNT - 1];
+    uint64_t state = 29;
+    const stn_kernels *kernels;
+    fill(&state);
+    for (int i = 0; i < SIZE + COUNT - 1; i++) rows[i] = floats[i];
+    for (int set = 0; (kernels = stn_kernels_at(set)); set++) {
+        got[COUNT * COLUMNS] = 3;
+        kernels->average(got, rows, SIZE, COUNT, 3.7, ends);
+        cr_assert_eq(got[COUNT * COLUMNS], 3);
+        for (int i = 0; i < COUNT; i++)
+            for (int x = 0; x < COLUMNS; x++) {
+                double end = 0, begin = 0;
+                for (int k = SIZE - 1; k >= i; k--) end += floats[k][x];
+                for (int k = SIZE; k < SIZE + i; k++) begin += floats[k][x];
+                cr_assert_eq(got[i * COLUMNS + x], (float)((end + begin) / 3.7));
+            }
+        for (size_t count = 0; count <= MOST; count += count < 50 ? 1 : 65) {
+            sums[count] = means[count] = 3;
+            kernels->add_floats(sums, lines[0], floats[1], count);
+            kernels->mean_floats(means, lines[2], sums, count, 0.3);
+            cr_assert(sums[count] == 3 && means[count] == 3);
+            for (size_t x = 0; x < count; x++) {
+                cr_assert_eq(sums[x], lines[0][x] + (double)floats[1][x]);
+                cr_assert_eq(means[x], (float)((lines[2][x] + sums[x]) * 0.3));
+            }
+        }
+    }
 }
 
 /* Storing a double as an integer: truncated if it fits, otherwise wrapped. */
@@ -330,7 +369,7 @@ Test(kernels, sums_of_integers_are_exact) {
                     cr_assert_eq(at == small ? small[x] : sums[x], 300U + bytes[0][x] - bytes[1][x]);
                 kernels->widen[kind](at, rows[0], COUNT);
                 const size_t shift = (size_t)random_int(&state, 1, 90), wide = at == small ? 2 : 4;
-                kernels->add[kind](at, (char *)at + shift * wide, COUNT - shift);
+                kernels->add[kind](at, at, (char *)at + shift * wide, COUNT - shift);
                 for (size_t x = 0; x < COUNT; x++)
                     cr_assert_eq(at == small ? small[x] : sums[x],
                                  bytes[0][x] + (x + shift < COUNT ? bytes[0][x + shift] : 0U));

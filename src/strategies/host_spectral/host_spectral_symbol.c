@@ -83,6 +83,25 @@ static void apply_complex(const powers *p, cdouble one_minus_k, double *re, doub
     *re = x.re, *im = x.im;
 }
 
+/* One step without a source at one frequency of several lines, from the values of both polynomials:
+ * the operations of apply_complex in a form that the compiler vectorizes. */
+static void apply_once(const double *restrict parts, int64_t stride, cdouble one_minus_inverse_z, double decay_bound,
+                       stn_planes high, stn_planes low, stn_planes x, int64_t lanes) {
+    const double *restrict high_re = high.re, *restrict high_im = high.im;
+    const double *restrict low_re = low.re, *restrict low_im = low.im;
+    double *restrict re = x.re, *restrict im = x.im;
+    for (int64_t l = 0; l < lanes; l++) {
+        const cdouble one_minus_k =
+            one_minus_k_from_values(parts + l * stride, one_minus_inverse_z, (cdouble){high_re[l], high_im[l]},
+                                    (cdouble){low_re[l], low_im[l]});
+        const double k_re = 1 - one_minus_k.re, k_im = -one_minus_k.im;
+        const bool decayed = 2 * one_minus_k.re - cdouble_norm(one_minus_k) > 2 * decay_bound;
+        const cdouble result =
+            cdouble_times((cdouble){re[l], im[l]}, (cdouble){decayed ? 0 : k_re, decayed ? 0 : k_im});
+        re[l] = result.re, im[l] = result.im;
+    }
+}
+
 void host_spectral_symbol_apply(const shape *s, uint64_t steps, stn_planes x, stn_planes b, const stn_planes sums[2],
                                 int64_t line, int64_t count, int64_t lanes) {
     const stn_symbol *form = &s->symbol;
@@ -97,6 +116,14 @@ void host_spectral_symbol_apply(const shape *s, uint64_t steps, stn_planes x, st
     for (int64_t k = 0; k < count; k++) {
         const bool mirrored = 2 * k > length;
         const int64_t at = mirrored ? length - k : k;
+        if (steps == 1 && !adds && s->transforms_polynomials) {
+            const cdouble one_minus_inverse_z = {s->angles[2 * at],
+                                                 mirrored ? -s->angles[2 * at + 1] : s->angles[2 * at + 1]};
+            const int64_t i = k * lanes;
+            apply_once(parts, stride, one_minus_inverse_z, p.decay_bound, (stn_planes){sums[0].re + i, sums[0].im + i},
+                       (stn_planes){sums[1].re + i, sums[1].im + i}, (stn_planes){x.re + i, x.im + i}, lanes);
+            continue;
+        }
         for (int64_t l = 0, i = k * lanes; l < lanes; l++, i++) {
             const double *b_re = p.adds ? &b.re[i] : NULL, *b_im = p.adds ? &b.im[i] : NULL;
             if (form->plain)
