@@ -18,10 +18,13 @@
 #include "host/stencil_kernels.h"
 #include "problem/task.h"
 
-#define COLUMNS 128               /* contiguous columns of a strip: two pages of doubles for four rows */
-#define LINES STN_AVERAGE_COLUMNS /* contiguous lines of a group: a cache line of floats from each */
-#define STAGED (1 << 18)          /* points of lines that are copied together, so that they stay in cache */
-#define WORK 4096                 /* points below which waking a thread costs more than it saves */
+/* contiguous columns of a strip: two pages of doubles for four rows */
+#define COLUMNS 128
+/* contiguous lines of a group: a cache line of floats from each */
+#define LINES STN_AVERAGE_COLUMNS
+/* points of lines that are copied together, so that they stay in cache */
+#define STAGED (1 << 18)
+#define WORK 4096 /* points below which waking a thread costs more than it saves */
 
 typedef struct box_run {
     const stn_kernels *kernels;
@@ -153,8 +156,8 @@ static inline void transpose(const float *from, int64_t from_stride, float *to, 
     }
 }
 
-/* to[j][i] = from[i][j] for i < rows, j < columns. Rows with the larger stride may all be in the same
- * few sets of the cache: a cache line of four of them is completed before the next four. */
+/* to[j][i] = from[i][j] for i < rows, j < columns. Rows with the larger stride may all be in the
+ * same few sets of the cache: a cache line of four of them is completed before the next four. */
 static void transpose_all(const float *from, int64_t from_stride, int64_t rows, int64_t columns, float *to,
                           int64_t to_stride) {
     const bool by_rows = from_stride > to_stride;

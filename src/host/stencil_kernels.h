@@ -38,7 +38,8 @@ typedef struct stn_dense {
     const void *const *rows;
     const double *weights;
     size_t planes, height, width; /* of the box of taps; height is at least 3 */
-    bool exact;                   /* all products of weights and numbers of the rows are exact in double */
+    /* all products of weights and numbers of the rows are exact in double */
+    bool exact;
 } stn_dense;
 
 /* Types of unsigned numbers and of their sums: STN_SMALL_BYTES are numbers of 8 bits with sums of

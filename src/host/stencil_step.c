@@ -314,8 +314,8 @@ static bool find_dense(const stn_step *step, stn_dense_box *box) {
     return true;
 }
 
-/* Sums STN_KERNEL_ROWS rows from i1 on; `rounds`: lines of doubles to floats. Returns false if their
- * lines do not fit into the buffer. */
+/* Sums STN_KERNEL_ROWS rows from i1 on; `rounds`: lines of doubles to floats. Returns false if
+ * their lines do not fit into the buffer. */
 static bool sum_dense(stn_tile *tile, const stn_dense_box *box, int64_t i1, double *const *sums, bool rounds) {
     const stn_step *step = tile->step;
     const stn_kernels *kernels = step->kernels;

@@ -68,9 +68,9 @@ DEFINE_SUM(sum_to_float, double, float, float)
 /* Vectors per row: with four rows, this leaves registers for a line and its weights. */
 #define ROW_BLOCKS (BYTES == 32 ? 3 : BYTES / 16)
 
-/* NAME_line adds the taps of one line to rows r0 to r1. weights: those for row r1; those for row r1
- * - 1 follow `width` numbers later. NAME_block sums `blocks` vectors of each row. If all products are
- * exact, fused additions have the same results and take fewer instructions. */
+/* NAME_line adds the taps of one line to rows r0 to r1. weights: those for row r1; those for row
+ * r1 - 1 follow `width` numbers later. NAME_block sums `blocks` vectors of each row. If all
+ * products are exact, fused additions have the same results and take fewer instructions. */
 #define DEFINE_ROWS(name, real, out, put)                                                                              \
     TARGET INLINE void NAME(name##_line)(NAME(vector)(*u)[ROW_BLOCKS], const void *line, size_t x,                     \
                                          const double *weights, size_t width, const int r0, const int r1,              \

@@ -52,8 +52,9 @@ typedef struct division {
 division aperiodic_cost_divide(const shape *s, const rates *r, const levels *l, const box *of, uint64_t steps,
                                bool divided);
 
-/* Factor on the estimate of several levels, whose bands of bands have few points and many launches
- * (2767 x 12809 points, f64: 446, 111 and 13 steps at once take 1.7 times the sum of their parts). */
+/* Factor on the estimate of several levels, whose bands of bands have few points and many
+ * launches (2767 x 12809 points, f64: 446, 111 and 13 steps at once take 1.7 times the sum of
+ * their parts). */
 #define APERIODIC_LEVELS_FACTOR 1.4
 
 /* Lists the cheapest levels, cheapest first; returns their number, at most `most`. */

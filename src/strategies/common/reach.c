@@ -120,9 +120,9 @@ static long double add_products(long double sum, const power *a, const power *b,
     return sum;
 }
 
-/* The first `count` taps of a * b; a square computes each pair once. Four taps are summed at a time
- * in registers, because the additions of one sum wait for each other, and a long double takes longer
- * to store than to multiply. */
+/* The first `count` taps of a * b; a square computes each pair once. Four taps are summed at a
+ * time in registers, because the additions of one sum wait for each other, and a long double
+ * takes longer to store than to multiply. */
 static void multiply_taps(const power *a, const power *b, int64_t count, long double *to) {
     enum { TAPS = 3 };
     const bool square = a == b;

@@ -14,7 +14,8 @@ static const struct {
     /* Factors on the bytes of 64-element runs: at faces normal to x in 3D, at other faces. */
     double runs_x, runs;
     double busy, wait; /* cycles an instruction: busy + wait / (resident threads) */
-    /* Cycles a step for barriers and addresses, in 1D and else; factor when one block runs alone. */
+    /* Cycles a step for barriers and addresses, in 1D and else; factor when one block runs
+     * alone. */
     double line_step, step, alone;
     double last_wave; /* idle part of the last wave, when there are four waves or more */
 } rates = {1.5, 3.8, 0.43, 180, 250, 350, 1.15, 0.3};

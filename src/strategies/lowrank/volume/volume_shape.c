@@ -26,7 +26,8 @@ static const struct {
     /* Cycles of a block's march: of a product, of a plane besides its products, of the first
      * planes. */
     double product, plane, start;
-    double wide_walk; /* factor on the march in f64 (33 x 52 x 64 points, 4 steps: 28 us a launch) */
+    /* factor on the march in f64 (33 x 52 x 64 points, 4 steps: 28 us a launch) */
+    double wide_walk;
     /* Types other than f64. sums: sums a cycle. tile: cycles of a tile; ring_tile: the same if
      * single weights are read from the planes in shared memory. */
     double sums, tile, ring_tile;
