@@ -22,8 +22,9 @@ static void runs(suite *s) {
         stn_problem p = STN_PROBLEM_INIT;
         const int rank = stn_stencil_rank(stencil);
         p.stencil = stencil;
-        p.steps = (uint64_t)dice_int(&d, 4, 120);
         p.dtype = i % 4 == 3 ? STN_F32 : STN_F64;
+        /* A step of laplace-1d multiplies values by up to 5.3: f32 holds 50 such steps. */
+        p.steps = (uint64_t)dice_int(&d, 4, i % 5 == 4 && p.dtype == STN_F32 ? 40 : 120);
         p.batch = i % 7 == 2 ? 2 : 1;
         p.in_place = i % 3 == 1;
         for (int axis = 0; axis < rank; axis++) {
