@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The quality of plans and the time to get them, over the problems of bench/planner_problems.json.
 
-Usage: planner.py list|compile|first|regret|replay|online|cold|survey [--stentor PATH]
+Usage: planner.py list|compile|regret|replay|online|cold|survey [--stentor PATH]
                   [--list FILE|random[:SEED]] [--count N] [--arch sm_90] [--every N]
                   [--limit SECONDS] [--times FILE...]
                   [--missing FILE...] [--json FILE]
@@ -10,9 +10,6 @@ Usage: planner.py list|compile|first|regret|replay|online|cold|survey [--stentor
   compile  needs no GPU: NVRTC's seconds for each kernel of each problem's plan, compiled one after
            the other for --arch; ends with the median and longest time of each template, the source
            of src/context/compile_batch.c
-  first    on a GPU: seconds to the first result (context, plan, first execution, without the
-           driver's start) with an empty cache folder, or with a pack only (--pack), and the time
-           of a second process in addition to the run itself (stentor-first, --first PATH)
   regret   on a GPU: the time of the choices of ESTIMATE and MEASURE, divided by that of the fastest
            of all candidates (`stentor tune --mode patient`). Candidates predicted to take over
            --within times as long as the best are skipped (0: none; the best of each strategy is
@@ -45,7 +42,6 @@ import argparse
 import itertools
 import json
 import math
-import os
 import pathlib
 import re
 import statistics
@@ -57,7 +53,6 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 sys.dont_write_bytecode = True
-import planner_first  # pylint: disable=wrong-import-position
 import planner_random  # pylint: disable=wrong-import-position
 
 
@@ -334,10 +329,9 @@ def online(options, _):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('what', choices=['list', 'compile', 'first', 'regret', 'replay', 'online', 'cold', 'survey'])
+    parser.add_argument('what', choices=['list', 'compile', 'regret', 'replay', 'online', 'cold', 'survey'])
     parser.add_argument('--stentor', default='build/src/cli/stentor')
     parser.add_argument('--bench', default='build/bench/stentor-bench')
-    parser.add_argument('--first', default='build/bench/stentor-first')
     parser.add_argument('--plans', default='build/bench/stentor-plans')
     parser.add_argument('--count', default=40, type=int, help='random problems')
     parser.add_argument('--least', default=1e-4, type=float, help='predicted seconds of random problems')
@@ -352,7 +346,6 @@ def main():
     parser.add_argument('--times', type=pathlib.Path, nargs='+', default=[], help='regret: where every time goes; replay: where they come from')
     parser.add_argument('--missing', type=pathlib.Path, nargs='+', default=[], help='times of earlier runs: regret: only what they lack')
     parser.add_argument('--no-measure', action='store_true', help='of regret: without MEASURE')
-    parser.add_argument('--pack', type=pathlib.Path, nargs='+', default=[], help='packs that first results may use')
     parser.add_argument('--json', type=pathlib.Path)
     options = parser.parse_args()
     given, _, seed = options.list.partition(':')
@@ -371,7 +364,7 @@ def main():
     counts = options.what not in ('list', 'online')
     if counts:
         print(f'{len(problems)} problems')
-    result = {'list': list_problems, 'compile': compile_times, 'first': lambda options, problems: planner_first.measure(options, problems, name), 'regret': regrets, 'replay': replay, 'online': online}[options.what](options, problems)
+    result = {'list': list_problems, 'compile': compile_times, 'regret': regrets, 'replay': replay, 'online': online}[options.what](options, problems)
     if counts:
         print(f"{len(problems) - len(result['problems'])} problems were not measured")
     if options.json:

@@ -10,7 +10,7 @@
 #   layers     Fourier layers: the paper's cases and a range of real sizes, compared with PyTorch
 #   python     the Python package's tests on the GPU, the time of a call, comparison with PyTorch
 #   forms      both forms of segment
-#   plans      quality of plans, and time to a first result (bench/planner.py)
+#   plans      quality of plans, and the wait for them with an empty cache (bench/planner.py)
 #   limits     Nsight Compute's counters of selected cases
 #
 # Each part ends after LIMIT seconds (540), writes OUT/PART.log (BUILD/proof), and prints one line
@@ -82,7 +82,8 @@ forms() { "$build/bench/stentor-bench" --forms --repeat 7; }
 
 plans() {
     local stentor=$build/src/cli/stentor
-    python3 "$here/planner.py" first --stentor "$stentor" --limit $((limit / 3)) --json "$out/first.json" || return 1
+    python3 "$here/planner.py" cold --plans "$build/bench/stentor-plans" --list random --count 40 --limit $((limit / 3)) \
+        --json "$out/cold.json" || return 1
     python3 "$here/planner.py" regret --stentor "$stentor" --limit $((limit / 2)) --json "$out/regret.json"
 }
 

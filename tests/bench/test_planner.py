@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 SCRIPT = pathlib.Path(sys.argv.pop(1))
-COMMAND, FIRST = os.environ['STENTOR_COMMAND'], os.environ['STENTOR_FIRST']
+COMMAND = os.environ['STENTOR_COMMAND']
 LIST = [{'stencil': 'heat-1d', 'size': ['512', '4000'], 'dtype': 'f64', 'boundary': 'wrap', 'steps': 1},
         {'stencil': 'heat-1d', 'size': '300', 'dtype': 'f32', 'boundary': 'fixed', 'steps': 2},
         {'stencil': 'no-such', 'size': '9', 'dtype': 'f64', 'boundary': 'wrap', 'steps': 1}]
@@ -25,7 +25,7 @@ class Planner(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             listed, out = pathlib.Path(folder, 'list.json'), pathlib.Path(folder, 'out.json')
             listed.write_text(json.dumps(LIST), encoding='utf-8')
-            done = subprocess.run([sys.executable, '-B', SCRIPT, what, '--stentor', COMMAND, '--first', FIRST, '--list', listed, '--json', out, *more],
+            done = subprocess.run([sys.executable, '-B', SCRIPT, what, '--stentor', COMMAND, '--list', listed, '--json', out, *more],
                                   capture_output=True, text=True, timeout=100, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
             return done.stdout, json.loads(out.read_text(encoding='utf-8'))['problems']
@@ -81,12 +81,6 @@ class Planner(unittest.TestCase):
             self.assertEqual(len(found), 2)
             self.assertEqual(len(rows), 1)
             self.assertNotIn(rows[0]['problem'], found)
-
-    def test_first(self):
-        said, rows = self.run_it('first', '--every', '2', '--limit', '40')
-        self.assertEqual(len(rows), 2)
-        self.assertIn('2 problems, driver start apart: median', said)
-        self.assertTrue(all(row[when][part] > 0 for row in rows for when in ('cold', 'warm') for part in ('plan_seconds', 'execute_seconds')))
 
     def test_sums(self):
         told = {'problem': {'n': 1}, 'strategy': 'b', 'candidate': 'y', 'estimated': ['a', 'x'], 'waited_seconds': 0, 'measuring_seconds': 1,
