@@ -14,9 +14,9 @@ Usage: planner.py list|compile|regret|replay|online|cold|survey [--stentor PATH]
            of all candidates (`stentor tune --mode patient`). Candidates predicted to take over
            --within times as long as the best are skipped (0: none; the best of each strategy is
            always measured). Ends with the numbers of problems within 15%, 35% and, for MEASURE, 3%.
-           --times FILE stores every time, for replay;
-           --no-measure skips MEASURE; --missing FILE... selects the problems of which these files
-           of an earlier --times have fewer than two times, to continue where those runs ended
+           --times FILE stores every time, for replay; --no-measure skips MEASURE; --missing FILE...
+           selects the problems of which these files of an earlier --times have fewer than two
+           times, to continue where those runs ended
   replay   needs no GPU: the same for this build's estimates for --arch, with the recorded times in
            --times (those of regret, or entries of wisdom, which have the fastest only: all
            other measured candidates were not faster than the last of them)

@@ -31,15 +31,7 @@ class Planner(unittest.TestCase):
             return done.stdout, json.loads(out.read_text(encoding='utf-8'))['problems']
 
     def test_regret(self):
-        with tempfile.TemporaryDirectory() as folder:
-            runs = pathlib.Path(folder, 'runs')
-            said, rows = self.run_it('regret', '--limit', '40', '--each', '1', '--runs', runs)
-            lines = [json.loads(line) for line in runs.read_text(encoding='utf-8').splitlines()]
-        self.assertIn('machine', lines[0])
-        self.assertEqual(len({run['problem'] for run in lines[1:]}), 3)
-        for run in lines[1:]:
-            self.assertTrue(run['measured'] > 0 and run['model'] > 0 and run['fused'] in (0, 1), run)
-        self.assertEqual(sum(run['chosen'] for run in lines[1:]), 3)
+        said, rows = self.run_it('regret', '--limit', '40', '--each', '1')
         self.assertEqual(len(rows), 3)
         self.assertIn('no-such', said)
         self.assertIn('1 problems were not measured', said)
