@@ -36,9 +36,8 @@ void bench_rest(const bench *machine);
  * by events on a GPU. There an untimed run precedes each timed run of less than 2 ms, so that the
  * GPU never waits for a launch, as in a loop of steps. */
 stn_status bench_time(bench *machine, bench_work work, void *user, double *seconds, stn_error *error);
-/* The same, of `count` calls of the work that are timed together: the seconds of one. */
-stn_status bench_time_calls(bench *machine, bench_work work, void *user, int count, double *seconds, stn_error *error);
-/* The same, of as many calls as take 0.3 ms on a GPU, at most 100. */
+/* The same, of as many calls, timed together, as take 0.3 ms on a GPU, at most 100: the seconds of
+ * one. */
 stn_status bench_time_short(bench *machine, bench_work work, void *user, double *seconds, stn_error *error);
 
 /* The work of executing a plan, with a bench_execution as its user. */

@@ -95,12 +95,6 @@ static stn_status call_work(void *user, stn_error *error) {
     return STN_OK;
 }
 
-stn_status bench_time_calls(bench *machine, bench_work work, void *user, int count, double *seconds, stn_error *error) {
-    STN_TRY(bench_time(machine, call_work, &(calls){work, user, count}, seconds, error));
-    *seconds /= count;
-    return STN_OK;
-}
-
 stn_status bench_time_short(bench *machine, bench_work work, void *user, double *seconds, stn_error *error) {
     const int repeat = machine->repeat;
     int count = 1;
@@ -110,7 +104,9 @@ stn_status bench_time_short(bench *machine, bench_work work, void *user, double 
     if (status != STN_OK) return status;
     if (machine->device && !machine->quick && *seconds < SHORT_CALL)
         count = (int)fmin(MOST_CALLS, ceil(SHORT_CALL / fmax(*seconds, 1e-6)));
-    return bench_time_calls(machine, work, user, count, seconds, error);
+    status = bench_time(machine, call_work, &(calls){work, user, count}, seconds, error);
+    *seconds /= count;
+    return status;
 }
 
 stn_status bench_execute(void *user, stn_error *error) {

@@ -286,9 +286,8 @@ static bool prepare_generic(stn_plan *plan) {
     return true;
 }
 
-/* Prepares the first candidate of the ranking for which that succeeds. Without a compiler, this is
- * the cheapest candidate whose kernels are stored: the kernels of a pack were chosen for a typical
- * GPU of the architecture, whose ranking may differ from that of this GPU. */
+/* The kernels of a pack were chosen for a typical GPU of the architecture, whose ranking may differ
+ * from that of this GPU: so all candidates are tried. */
 stn_status stn_plan_prepare(stn_plan *plan, stn_error *error) {
     stn_error first = {0}, why = {0};
     for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies; i++) {

@@ -1,6 +1,6 @@
-/* New weights for a plan. Where its strategy cannot take them, or its error with them would exceed
- * the bound, the plan chooses again, as if it were made for these weights. The old choice is kept
- * until the new one is prepared. */
+/* stn_plan_set_weights: new weights for a plan. Where its strategy cannot take them, or its error
+ * with them would exceed the bound, the plan chooses again, as if it were made for these weights.
+ * The old choice is kept until the new one is prepared. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,7 +136,14 @@ static stn_status take_weights(stn_plan *plan, size_t count, const double *weigh
     return stn_fail(error, status, "%s", why.message);
 }
 
-stn_status stn_plan_renew_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error) {
+stn_status stn_plan_set_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error) {
+    if (!plan || !weights)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_plan_set_weights needs a plan and weights");
+    if (!plan->kind->set_weights)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "this plan has no weights to set: stencils have, and Fourier layers get theirs with each "
+                        "execution");
+    STN_TRY(stn_plan_check_prepared(plan, error));
     double *before = malloc((plan->task.ntaps + 1) * sizeof *before);
     if (!before) return stn_fail_memory(error, "the weights of before", plan->task.ntaps * sizeof *before);
     for (size_t i = 0; i < plan->task.ntaps; i++) before[i] = plan->task.taps[i].weight;

@@ -1,4 +1,4 @@
-/* The public functions of plans: creation, execution, new weights. */
+/* The public functions of plans: creation and execution. */
 #include "plan/plan.h"
 
 #include <stdlib.h>
@@ -119,14 +119,3 @@ const char *stn_plan_strategy(const stn_plan *plan) {
 }
 
 double stn_plan_predicted_seconds(const stn_plan *plan) { return plan ? plan->estimate.seconds : 0; }
-
-stn_status stn_plan_set_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error) {
-    if (!plan || !weights)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_plan_set_weights needs a plan and weights");
-    if (!plan->kind->set_weights)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "this plan has no weights to set: stencils have, and Fourier layers get theirs with each "
-                        "execution");
-    STN_TRY(stn_plan_check_prepared(plan, error));
-    return stn_plan_renew_weights(plan, count, weights, error);
-}

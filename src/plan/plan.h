@@ -220,10 +220,6 @@ bool stn_subplan_estimate_fft(const stn_fft *fft, const stn_machine *machine, co
 /* For stencils: takes the weights of another task, whose taps have the same offsets. */
 stn_status stn_subplan_set_weights(stn_plan *plan, const stn_task *from, stn_error *error);
 
-/* new_weights.c: gives a prepared plan new weights; chooses again where its strategy cannot take
- * them. */
-stn_status stn_plan_renew_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error);
-
 /* watched.c: executes with a progress function. */
 stn_status stn_plan_run_watched(stn_plan *plan, const stn_execution *run, stn_error *error);
 

@@ -161,7 +161,8 @@ static void measure_one(session *s, tune_trial *trial) {
     tune_trial_lengthen(trial, FIRST_SECONDS);
     const int samples = trial->once > LONG_SECONDS ? FIRST_SAMPLES_LONG : FIRST_SAMPLES;
     for (int i = 0; i < samples && trial->state == TUNE_GOOD; i++) {
-        tune_trial_time(&s->stage, trial);
+        tune_trial_start(&s->stage, trial, s->stage.timer);
+        tune_trial_take(trial, s->stage.timer);
         note_best(s, trial);
         if (trial->count > 1 && tune_trial_least(trial) > TOO_SLOW * s->best) break;
     }

@@ -311,11 +311,6 @@ void tune_trial_take(tune_trial *trial, stn_timer *timer) {
         trial->samples[trial->count++] = seconds * trial->scale / trial->repeats;
 }
 
-void tune_trial_time(tune_stage *stage, tune_trial *trial) {
-    tune_trial_start(stage, trial, stage->timer);
-    tune_trial_take(trial, stage->timer);
-}
-
 double tune_trial_median(const tune_trial *trial) { return tune_median(trial->samples, trial->count); }
 double tune_trial_least(const tune_trial *trial) { return tune_least(trial->samples, trial->count); }
 

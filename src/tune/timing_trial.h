@@ -67,10 +67,8 @@ void tune_trial_build(const stn_plan *plan, stn_compile_batch *batch, tune_trial
 void tune_trial_check(tune_stage *stage, tune_trial *trial, double *difference);
 /* Sets the repeats so that a sample takes about this long, or one execution. */
 void tune_trial_lengthen(tune_trial *trial, double seconds);
-/* Adds a sample. */
-void tune_trial_time(tune_stage *stage, tune_trial *trial);
-/* The same in two halves, so that several trials follow each other without waits: start enqueues
- * the runs between two events, take reads the time. */
+/* Adds a sample, in two halves, so that several trials can follow each other without waits: start
+ * enqueues the runs between two events, take reads the time. */
 void tune_trial_start(tune_stage *stage, tune_trial *trial, stn_timer *timer);
 void tune_trial_take(tune_trial *trial, stn_timer *timer);
 /* Median and minimum of the samples; INFINITY if there is none. */

@@ -349,7 +349,8 @@ static tune_state try_strategy(const stn_strategy *strategy) {
     tune_trial_build(plan, NULL, &trial);
     tune_trial_check(&stage, &trial, &difference);
     tune_trial_lengthen(&trial, 0);
-    tune_trial_time(&stage, &trial);
+    tune_trial_start(&stage, &trial, stage.timer);
+    tune_trial_take(&trial, stage.timer);
     cr_assert_eq(trial.count, trial.state == TUNE_GOOD, "only what is right is timed");
     tune_trial_clear(&trial);
     tune_stage_close(&stage);

@@ -42,9 +42,6 @@ static const struct {
  * of their roots: 6.1e-7 and 5.7e-7 by the emulator for 2304 x 4096 values from 0 to 1 and random
  * taps of radius 60, where 1.1e-6 is predicted for whole columns. */
 #define SHORT_LINES 0.75
-/* Instructions per point of the three transforms of a column of 4096 points, for one step of many
- * taps: they take twice as long as the two of the rows. */
-#define WHOLE_COLUMN 41
 enum { LONG_ROW = 8192 }; /* Rows of tiles from which one or two blocks fit a multiprocessor. */
 enum { PAIRS = 6 };       /* Instructions per element to separate a row's pairs of frequencies. */
 
