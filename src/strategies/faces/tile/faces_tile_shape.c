@@ -293,10 +293,20 @@ void faces_tile_use_weights(const stn_task *task, faces_tile *tile) {
     tile->mirror = !tile->separable && stn_task_reach(task, 2) > 0 && stn_task_is_symmetric(task, 2);
 }
 
+/* The kernel has code of its own for the faces of each axis, which unrolls a step of a patch. More
+ * instructions than this take over a second to compile. Patches of fewer points are hardly slower
+ * then, because arithmetic dominates. */
+#define MOST_UNROLLED 2600
+static double unrolled(const patch_work *w) {
+    const int *tiled = w->pieces->tiled;
+    return w->operations * (tiled[0] + tiled[1] + tiled[2]);
+}
+
+/* Patches of few points come first. */
 bool faces_tile_choose(const stn_task *task, const stn_machine *machine, int fused, faces_tile *best) {
     static const struct {
         int rank, rows, points;
-    } patches[] = {{1, 1, 2}, {1, 1, 4}, {2, 4, 2}, {2, 8, 2}, {2, 2, 2}, {2, 4, 4}, {2, 8, 4}, {3, 4, 4}, {3, 2, 4}};
+    } patches[] = {{1, 1, 2}, {1, 1, 4}, {2, 2, 2}, {2, 4, 2}, {2, 8, 2}, {2, 4, 4}, {2, 8, 4}, {3, 2, 4}, {3, 4, 4}};
     static const int threads[] = {128, 256, 384, 448, 512, 768, 896, MAX_THREADS};
     if (task->ntaps > FACES_TILE_TAPS) return false;
     for (int k = 0; k < 3; k++)
@@ -310,6 +320,7 @@ bool faces_tile_choose(const stn_task *task, const stn_machine *machine, int fus
         tile.rows = patches[i].rows, tile.points = patches[i].points;
         if (task->rank != patches[i].rank) continue;
         const patch_work w = work_of(task, &pieces, &tile);
+        if (unrolled(&w) > MOST_UNROLLED && best->seconds < INFINITY) continue;
         for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
             bool fits = true;
             for (int k = 0; k < 3 && fits; k++)
