@@ -43,6 +43,8 @@ constexpr int COLUMN_LOOP = 0;
 // it may be negative.
 constexpr int SKEW_Z = 1, SKEW_Y = 0;
 constexpr int SKEW_ALIGN = 2;  // The pitches minus these skews are multiples of this many elements.
+// 1: strides of output and input differ by other numbers than multiples of VECTOR.
+constexpr int SHIFTED = 0;
 
 // ---- lowrank: X_LOW .. Y_HIGH are then those of the fused taps
 constexpr int TERMS = 2;  // separable terms of a plane's taps
@@ -132,6 +134,8 @@ constexpr int POINTS = 4;                             // consecutive points alon
 constexpr int PREFETCH = 1;                           // rows along z that are prefetched
 constexpr int Z_REACH = 1, Y_REACH = 1, X_REACH = 1;  // the larger of LOW and HIGH
 constexpr int SPANS = 0;                              // 1: a tile is as wide as the grid
+// 1: the last run of VECTOR points of a row is partial.
+constexpr int PARTIAL = 0;
 // 1: weights at opposite offsets are equal, so points are added first.
 constexpr int MIRROR_Z = 0, MIRROR_X = 0;
 

@@ -22,6 +22,12 @@
 // whose partial sums stay in registers. Words may also hold elements of the rows before and after,
 // which only contribute to points that are not stored.
 //
+// SHIFTED: the strides of `out` differ from those of `in` by other numbers than multiples of
+// VECTOR. The words of a warp are adjacent, and all lie at the same place in a word of `out`: each
+// lane takes the elements that its word of `out` lacks from the lane before it.
+//
+//     computed   |a0 a1 a2 a3|b0 b1 b2 b3|..     stored, 1 element on   |.  a0 a1 a2|a3 b0 b1 b2|..
+//
 // Points whose taps reach past a side are computed one by one, by blocks of their own:
 //
 //     blocks of a grid   | faces normal to z | tile of planes | tile of planes | ..
@@ -63,12 +69,13 @@ constexpr skewed_taps TAPS = skew_taps();
 constexpr int LOW_SLOTS = (-TAPS.low + VECTOR - 1) / VECTOR, HIGH_SLOTS = (TAPS.high + VECTOR - 1) / VECTOR;
 constexpr int SLOTS = LOW_SLOTS + 1 + HIGH_SLOTS, SPAN = SLOTS * VECTOR, CENTRE = LOW_SLOTS * VECTOR;
 static_assert(VECTOR * sizeof(STORE) <= 16 && SKEW_ALIGN % VECTOR == 0, "a word is one access");
+static_assert(!SHIFTED || (THREADS_X == 32 && VECTOR * sizeof(STORE) % 4 == 0), "a warp has adjacent words");
 
 struct skew_arguments {
     const STORE *in;
     STORE *out;
-    // Strides in elements; along x they are 1. Those of `out` differ from those of `in` by
-    // multiples of VECTOR.
+    // Strides in elements; along x they are 1. Unless SHIFTED, those of `out` differ from those of
+    // `in` by multiples of VECTOR.
     long long in_z, in_y, out_z, out_y;
     long long in_batch, out_batch;
     int nz, ny, nx;  // each at least as long as the taps reach to both sides
@@ -159,6 +166,7 @@ struct thread_word {
     const STORE *grid;
     long long end;  // elements from the grid's first to past its last
     int z, y, column;
+    bool adjacent;  // SHIFTED: the lanes of the warp have adjacent words
 };
 
 // Adds the taps that read plane z to sum[d][r][v]. first: element at which its window begins.
@@ -195,6 +203,47 @@ __device__ __forceinline__ void add_plane(const skew_arguments &a, const thread_
     }
 }
 
+// SHIFTED: stores a word that lies at any place, of which elements low .. end - 1 exist.
+__device__ __forceinline__ void save_shifted(const thread_word &t, STORE *to, const STORE (&word)[VECTOR], int low,
+                                             int end) {
+    constexpr int WORDS = SHIFTED ? VECTOR * sizeof(STORE) / 4 : 1;
+    union {
+        unsigned words[2 * WORDS];
+        STORE at[2][VECTOR];
+    } both;
+    const int lane = threadIdx.x % 32;
+    const int place = static_cast<int>(reinterpret_cast<unsigned long long>(to) / sizeof(STORE) % VECTOR);
+    const int bytes = place * static_cast<int>(sizeof(STORE));
+#pragma unroll
+    for (int v = 0; v < VECTOR; v++) both.at[1][v] = word[v];
+    if (t.adjacent) {
+#pragma unroll
+        for (int i = 0; i < WORDS; i++) both.words[i] = __shfl_up_sync(~0u, both.words[WORDS + i], 1);
+        if (sizeof(STORE) < 4 && bytes & 2)
+#pragma unroll
+            for (int i = 2 * WORDS - 1; i > 0; i--)
+                both.words[i] = __byte_perm(both.words[i - 1], both.words[i], 0x5432);
+#pragma unroll
+        for (int by = 1; by < WORDS; by *= 2)
+            if (bytes & 4 * by)
+#pragma unroll
+                for (int i = 2 * WORDS - 1; i >= by; i--) both.words[i] = both.words[i - by];
+        // The last lane's last elements begin a word that no other lane stores.
+        if (lane == 31)
+#pragma unroll
+            for (int v = 1; v < VECTOR; v++)
+                if (v >= VECTOR - place && v >= low && v < end) to[v] = word[v];
+        // The first lane has no elements of another one.
+        to -= place, low = lane ? low + place : max(low, 0) + place, end += place;
+    }
+    if (t.adjacent && low <= 0 && end >= VECTOR)
+        store_run(to, both.at[1]);
+    else
+#pragma unroll
+        for (int v = 0; v < VECTOR; v++)
+            if (v >= low && v < end) to[v] = both.at[1][v];
+}
+
 // Stores a word of each row of plane z, where no tap reaches past a side.
 __device__ __forceinline__ void save_plane(const skew_arguments &a, const thread_word &t, STORE *out, int z,
                                            const REAL (&sum)[ROWS][VECTOR]) {
@@ -207,7 +256,9 @@ __device__ __forceinline__ void save_plane(const skew_arguments &a, const thread
         STORE result[VECTOR];
 #pragma unroll
         for (int v = 0; v < VECTOR; v++) result[v] = narrow<STORE>(sum[r][v]);
-        if (x >= X_LOW && x + VECTOR <= a.nx - X_HIGH)
+        if constexpr (SHIFTED)
+            save_shifted(t, to, result, X_LOW - x, a.nx - X_HIGH - x);
+        else if (x >= X_LOW && x + VECTOR <= a.nx - X_HIGH)
             store_run(to, result);
         else
 #pragma unroll
@@ -246,7 +297,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_skew(const 
     }
     block -= a.side_blocks;
     int group, word;
-    if (block < a.tile_blocks) {
+    const bool is_whole = block < a.tile_blocks;
+    if (is_whole) {
         group = block / a.tiles_x * THREADS_Y + threadIdx.x / THREADS_X % THREADS_Y;
         word = block % a.tiles_x * THREADS_X + threadIdx.x % THREADS_X;
     } else {
@@ -266,7 +318,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_skew(const 
     t.end = (a.nz - 1) * a.in_z + (a.ny - 1) * a.in_y + a.nx;
     const long long first = (t.z - Z_LOW) * (a.in_z - SKEW_Z) + (t.y - Y_LOW) * (a.in_y - SKEW_Y) + t.column - CENTRE;
     const long long past = first + (CHUNK + DEPTH - 2) * (a.in_z - SKEW_Z) + (LINES - 1) * (a.in_y - SKEW_Y) + SPAN;
-    if (first >= 0 && past <= t.end)
+    bool inside = first >= 0 && past <= t.end;
+    if constexpr (SHIFTED) {
+        t.adjacent = is_whole;
+        inside = is_whole && __all_sync(~0u, inside);  // the lanes of a warp stay together
+    }
+    if (inside)
         march<false>(a, t, first, out);
     else
         march<true>(a, t, first, out);

@@ -206,7 +206,7 @@ __device__ __forceinline__ void place_lane(const tile_arguments &a, int own_y, i
     t.run_x = first_x + threadIdx.x % LANES_X * VECTOR;
     t.inside =
         first_x >= X_REACH && first_x + WIDTH + X_REACH <= nx && first_y >= Y_REACH && first_y + HEIGHT + Y_REACH <= ny;
-    t.frozen = t.exists = t.stored = 0;
+    t.frozen = t.exists = t.stored = t.partial = t.partial_stored = 0;
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
@@ -219,8 +219,10 @@ __device__ __forceinline__ void place_lane(const tile_arguments &a, int own_y, i
             const int run_x = t.run_x + v * LANES_X * VECTOR;
             const unsigned bit = 1u << (r * RUNS + v);
             if (!lies_in(y, ny) || !lies_in(run_x, nx)) continue;
-            t.exists |= bit;
-            if (lies_in(y - own_y, OWN_Y) && lies_in(run_x - own_x, OWN_X)) t.stored |= bit;
+            const bool whole = !PARTIAL || run_x + VECTOR <= nx;
+            (whole ? t.exists : t.partial) |= bit;
+            if (lies_in(y - own_y, OWN_Y) && lies_in(run_x - own_x, OWN_X))
+                (whole ? t.stored : t.partial_stored) |= bit;
         }
 }
 

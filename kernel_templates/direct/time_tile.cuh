@@ -109,6 +109,8 @@ struct tile {
     // Bit r * RUNS + s: run s of row r that this lane copies lies in the grid, as a whole.
     unsigned exists;
     unsigned stored;  // bit r * RUNS + s: this lane stores that run
+    // PARTIAL: runs of which the first nx % VECTOR points lie in the grid, in the same way.
+    unsigned partial, partial_stored;
 };
 constexpr bool WRAPS_XY = X_SIDE_LOW == WRAP || (Y_REACH && Y_SIDE_LOW == WRAP);
 
@@ -138,6 +140,15 @@ __device__ __forceinline__ void copy_run(run &to, const STORE *from) {
         to.at[0] = from[0];
 }
 
+// PARTIAL: copies those points of a run at x that lie in the grid, one by one.
+__device__ __forceinline__ void copy_points(run &to, const STORE *row, int x, int nx) {
+#pragma unroll
+    for (int e = 0; e < VECTOR; e++) {
+        const int at = X_SIDE_LOW == WRAP ? wrapped(x + e, nx) : x + e;
+        if (lies_in(at, nx)) copy_element(&to.at[e], row + at);
+    }
+}
+
 // The shared-memory index of the s-th run of row r that this lane copies.
 __device__ __forceinline__ run &copied_run(slot_type &slot, int r, int s) {
     const int j = s * LANES_X + threadIdx.x % LANES_X;
@@ -161,9 +172,14 @@ __device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile 
             if (wraps) {
                 const int y = Y_SIDE_LOW == WRAP ? wrapped(t.y + r, ny) : t.y + r;
                 const int past = t.run_x + s * LANES_X * VECTOR, x = X_SIDE_LOW == WRAP ? wrapped(past, nx) : past;
-                if (lies_in(y, ny) && lies_in(x, nx)) copy_run(copied_run(slot, r, s), from + y * a.in_y + x);
+                if (PARTIAL && (past < 0 || past + VECTOR > nx)) {
+                    if (lies_in(y, ny)) copy_points(copied_run(slot, r, s), from + y * a.in_y, past, nx);
+                } else if (lies_in(y, ny) && lies_in(x, nx))
+                    copy_run(copied_run(slot, r, s), from + y * a.in_y + x);
             } else if (t.exists >> (r * RUNS + s) & 1)
                 copy_run(copied_run(slot, r, s), from + t.y * a.in_y + t.run_x + (r * a.in_y + s * LANES_X * VECTOR));
+            else if (PARTIAL && t.partial >> (r * RUNS + s) & 1)
+                copy_points(copied_run(slot, r, s), from + (t.y + r) * a.in_y, t.run_x + s * LANES_X * VECTOR, nx);
         }
 }
 
@@ -196,7 +212,13 @@ __device__ __forceinline__ void store_plane(const tile_arguments &a, const tile 
 #pragma unroll
         for (int s = 0; s < RUNS; s++) {
             const run leaving = TRANSPOSED ? copied_run(slot, r, s) : own[r][s];
-            if (t.stored >> (r * RUNS + s) & 1) store_run(to + r * a.out_y + s * LANES_X * VECTOR, leaving.at);
+            if (t.stored >> (r * RUNS + s) & 1)
+                store_run(to + r * a.out_y + s * LANES_X * VECTOR, leaving.at);
+            else if (PARTIAL && t.partial_stored >> (r * RUNS + s) & 1)
+#pragma unroll
+                for (int e = 0; e < VECTOR - 1; e++)
+                    if (e < static_cast<int>(a.nx) % VECTOR)
+                        (to + r * a.out_y + s * LANES_X * VECTOR)[e] = leaving.at[e];
         }
 }
 

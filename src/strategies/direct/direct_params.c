@@ -28,6 +28,7 @@ static void time_params(const stn_task *task, const direct_shape *shape, stn_tex
     stn_params_int(params, "POINTS", shape->points);
     stn_params_int(params, "PREFETCH", DIRECT_TIME_PREFETCH);
     stn_params_int(params, "SPANS", direct_time_spans(task, shape));
+    stn_params_int(params, "PARTIAL", task->n[2] % shape->vector != 0);
     stn_params_int(params, "MIRROR_X", (shape->mirror & DIRECT_MIRROR_X) != 0);
     stn_params_int(params, "MIRROR_Z", (shape->mirror & DIRECT_MIRROR_Z) != 0);
 }
@@ -39,6 +40,7 @@ static void skew_params(const stn_task *task, const direct_shape *shape, stn_tex
     stn_params_int(params, "SKEW_Z", skew[0]);
     stn_params_int(params, "SKEW_Y", skew[1]);
     stn_params_int(params, "SKEW_ALIGN", direct_skew_alignment(task, shape));
+    stn_params_int(params, "SHIFTED", direct_skew_shifts(task, shape->vector));
 }
 
 /* Is every block of direct_tile at an edge along x, as where a row has two tiles? */

@@ -12,10 +12,9 @@ int direct_reach(const stn_task *task, const direct_shape *shape, int kernel_axi
     return stn_task_reach(task, direct_axis(task, shape, kernel_axis));
 }
 
-int direct_widest_vector(const stn_task *task) {
+int direct_widest_vector(const stn_task *task, bool any_length) {
     int size = (int)stn_dtype_size(task->dtype), vector = 16 / size;
-    /* 1D kernels process the last, partial access point by point. */
-    bool any_end = task->rank == 1;
+    bool any_end = any_length || task->rank == 1;
     while (vector > 1) {
         bool fits = task->alignment % (vector * size) == 0 && (any_end || task->n[2] % vector == 0);
         for (int axis = 0; axis < 2; axis++) {

@@ -38,8 +38,9 @@ typedef struct direct_shape {
 int direct_axis(const stn_task *task, const direct_shape *shape, int kernel_axis);
 /* The larger of the reaches towards the two sides of a kernel axis. */
 int direct_reach(const stn_task *task, const direct_shape *shape, int kernel_axis);
-/* The widest access, in elements, that every row of every grid allows. */
-int direct_widest_vector(const stn_task *task);
+/* The widest access, in elements, that every row of every grid allows; any_length: the kernel
+ * accesses a last, partial run of a row point by point, as kernels in 1D do. */
+int direct_widest_vector(const stn_task *task, bool any_length);
 /* The only shape of DIRECT_ANY. */
 direct_shape direct_any_shape(void);
 /* Whether the kernel reads its taps from a table in device memory. */

@@ -11,11 +11,17 @@ enum { SECTOR_BYTES = 32, LINE_BYTES = 128, LEAST_PARTS = 64 };
 
 static int64_t element_bytes(const stn_task *task) { return (int64_t)stn_dtype_size(task->dtype); }
 
-bool direct_skew_serves(const stn_task *task, int vector) {
-    bool alike = task->alignment >= vector * element_bytes(task) && task->in_stride[2] == 1 && task->out_stride[2] == 1;
+bool direct_skew_shifts(const stn_task *task, int vector) {
+    bool alike = true;
     for (int axis = 0; axis < 2; axis++)
         alike = alike && (task->n[axis] == 1 || (task->in_stride[axis] - task->out_stride[axis]) % vector == 0);
-    return alike && (task->batch == 1 || (task->in_batch_stride - task->out_batch_stride) % vector == 0);
+    return !alike || (task->batch > 1 && (task->in_batch_stride - task->out_batch_stride) % vector != 0);
+}
+
+/* Several launches have the skew of the input. */
+bool direct_skew_serves(const stn_task *task, int vector) {
+    return task->alignment >= vector * element_bytes(task) && task->in_stride[2] == 1 && task->out_stride[2] == 1 &&
+           (task->steps == 1 || !direct_skew_shifts(task, vector));
 }
 
 /* The number nearest to 0 by which the stride exceeds a multiple of `of`. */

@@ -3,8 +3,9 @@
 #define STN_STRATEGIES_DIRECT_DIRECT_SKEW_H
 #include "strategies/direct/direct_shape.h"
 
-/* Whether one skew serves the input and the output: their rows have the same offsets within words
- * of `vector` elements. */
+/* Whether the output has other strides than the input, modulo words of `vector` elements. */
+bool direct_skew_shifts(const stn_task *task, int vector);
+/* Whether direct_skew can compute the task with such words. */
 bool direct_skew_serves(const stn_task *task, int vector);
 /* The skews that direct_skew.cu draws, in elements: skew[0] is the distance from plane to plane
  * (kernel axis z), skew[1] that from row to row (kernel axis y), less the nearest multiple of

@@ -218,7 +218,7 @@ static bool may_spill(const stn_task *task, int vector) {
 }
 
 static size_t tile_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
-    const int full = 16 / (int)stn_dtype_size(task->dtype), widest = direct_widest_vector(task);
+    const int full = 16 / (int)stn_dtype_size(task->dtype), widest = direct_widest_vector(task, false);
     size_t count = 0;
     direct_shape tried[4];
     /* First direct_skew for uneven rows, with fewer points an access if it has no shape; then
@@ -254,7 +254,7 @@ bool direct_refit(const stn_task *task, const stn_machine *machine, direct_shape
 size_t direct_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
     size_t count = 0;
     if (line_fits(task)) {
-        int vector = direct_widest_vector(task);
+        int vector = direct_widest_vector(task, false);
         shapes[count++] = (direct_shape){DIRECT_LINE, vector, 1, 1, {1, 1, 256}, 1, 1, .fused = 1};
         if (count < most)
             shapes[count++] = (direct_shape){DIRECT_LINE, vector, 4, 1, {1, 1, 128}, 1, 1, .rank = 1, .fused = 1};

@@ -386,7 +386,7 @@ bool direct_time_refit(const stn_task *task, const stn_machine *machine, direct_
 static direct_shape time_shape(const stn_task *task, const stn_machine *machine, direct_kernel kernel, int fused,
                                int points, int blocks) {
     direct_shape shape = {.kernel = kernel, .rows = 1, .chunk = 1, .threads = {1, 1, DIRECT_TIME_LANES}, .unroll = 1};
-    shape.vector = (int)stn_min(direct_widest_vector(task), points);
+    shape.vector = (int)stn_min(direct_widest_vector(task, true), points);
     shape.fused = fused;
     shape.points = points;
     shape.blocks = blocks;
@@ -436,7 +436,7 @@ static size_t line_shapes(const stn_task *task, const stn_machine *machine, dire
 static int plane_points(const stn_task *task, int sums_most) {
     for (int points = 2; points <= 8; points *= 2) {
         direct_shape shape = {.kernel = DIRECT_TIME_TILE, .threads = {1, 1, DIRECT_TIME_LANES}, .points = points};
-        shape.vector = (int)stn_min(direct_widest_vector(task), points);
+        shape.vector = (int)stn_min(direct_widest_vector(task, true), points);
         int sums = 2 * direct_reach(task, &shape, 0) * points;
         if (direct_reach(task, &shape, 2) <= points && 2 * sums <= sums_most && direct_time_spans(task, &shape))
             return points;
@@ -483,7 +483,7 @@ static size_t volume_shapes(const stn_task *task, const stn_machine *machine, di
         int points = sweeps[i].points, lanes_x = sweeps[i].lanes_x;
         if (sweeps[i].wide != wide || (uint64_t)sweeps[i].fused > task->steps) continue;
         direct_shape shape = {.kernel = DIRECT_TIME_TILE, .rows = sweeps[i].rows, .chunk = 1, .unroll = 1};
-        shape.vector = (int)stn_min(direct_widest_vector(task), points);
+        shape.vector = (int)stn_min(direct_widest_vector(task, true), points);
         shape.fused = sweeps[i].fused;
         shape.points = points;
         shape.threads[0] = 1, shape.threads[1] = DIRECT_TIME_LANES / lanes_x * sweeps[i].warps,

@@ -108,24 +108,27 @@ static void turns(suite *s) {
         }
 }
 
-/* Pitches of `out` differ from those of `in` by whole multiples of 16 bytes, or are the same. */
-static void draw_layout(dice *d, stn_problem *p, int rank) {
+/* ALIKE: pitches of `out` differ from those of `in` by whole multiples of 16 bytes, or are the
+ * same. ANY: they differ by any number. WHOLE: all pitches are multiples of 16 bytes. */
+typedef enum pitches { ALIKE, ANY, WHOLE } pitches;
+static void draw_layout(dice *d, stn_problem *p, int rank, pitches kind) {
     ptrdiff_t in = 1, out = 1;
     for (int axis = rank - 1; axis >= 0; axis--) {
         p->in_stride[axis] = in, p->out_stride[axis] = out;
         in *= (ptrdiff_t)p->extent[axis], out *= (ptrdiff_t)p->extent[axis];
-        if (dice_int(d, 0, 2)) continue;
+        if (kind == WHOLE) in = (in + 7) / 8 * 8, out = in + 8 * dice_int(d, 0, 1);
+        if (kind == WHOLE || dice_int(d, 0, 2)) continue;
         in = (in > out ? in : out) + dice_int(d, 0, 9);
-        out = in + 8 * dice_int(d, 0, 2);
+        out = in + (kind == ANY ? dice_int(d, 0, 9) : 8 * dice_int(d, 0, 2));
     }
-    if (out % 8 != in % 8) out = in = in > out ? in : out;
+    if (kind == ALIKE && out % 8 != in % 8) out = in = in > out ? in : out;
     p->in_batch_stride = in, p->out_batch_stride = out;
 }
 
 /* A random problem with rows of any length (odd 1: of odd length), by the first candidate whose
  * name has these words: taps, sides, extents and pitches, batches of grids that are not aligned, in
  * place too. */
-static bool try_uneven(suite *s, dice *d, const char *words, int odd, int steps_low, int steps_high) {
+static bool try_uneven(suite *s, dice *d, const char *words, int odd, pitches pitch, int steps_low, int steps_high) {
     const int rank = dice_int(d, 2, 3);
     const taps_kind kind = dice_int(d, 0, 1) ? TAPS_BOX : TAPS_STAR;
     const int radius = dice_int(d, 1, rank == 2 ? 3 : kind == TAPS_BOX ? 1 : 2);
@@ -139,7 +142,7 @@ static bool try_uneven(suite *s, dice *d, const char *words, int odd, int steps_
                                   : !dice_int(d, 0, 5) ? 1
                                   : rank == 2          ? dice_int(d, 7, 70)
                                                        : dice_int(d, 5, 21));
-    draw_layout(d, &p, rank);
+    draw_layout(d, &p, rank, pitch);
     random_sides(d, &p, rank);
     p.in_place = dice_int(d, 0, 5) == 0;
     if (p.in_place) memcpy(p.out_stride, p.in_stride, sizeof p.in_stride), p.out_batch_stride = p.in_batch_stride;
@@ -156,20 +159,25 @@ static bool try_uneven(suite *s, dice *d, const char *words, int odd, int steps_
 }
 
 /* Rows of some problems are aligned, or their taps do not fit. */
-static void try_many(suite *s, const char *words, int count, int odd, int steps_low, int steps_high) {
+static void try_many(suite *s, const char *words, int count, int odd, pitches pitch, int steps_low, int steps_high) {
     const uint64_t seed = (uint64_t)time(NULL);
     dice d = {seed};
     int found = 0;
     printf("# %s, seed %llu\n", words, (unsigned long long)seed);
-    for (int i = 0; i < count; i++) found += try_uneven(s, &d, words, odd, steps_low, steps_high);
+    for (int i = 0; i < count; i++) found += try_uneven(s, &d, words, odd, pitch, steps_low, steps_high);
     suite_report(s, 6 * found >= count, "a sixth of the problems and more have such a candidate", NULL);
 }
 
-static void skewed(suite *s) { try_many(s, "skewed tile", s->full ? 200 : 20, 0, 1, 3); }
-static void single(suite *s) { try_many(s, "steps a launch", s->full ? 200 : 12, 1, 2, s->full ? 12 : 6); }
+static void skewed(suite *s) { try_many(s, "skewed tile", s->full ? 200 : 20, 0, ALIKE, 1, 3); }
+/* One step to rows that begin at other places in words than those of the input. */
+static void shifted(suite *s) { try_many(s, "skewed tile", s->full ? 200 : 20, 0, ANY, 1, 1); }
+static void single(suite *s) { try_many(s, "steps a launch", s->full ? 200 : 12, 1, ALIKE, 2, s->full ? 12 : 6); }
+/* Aligned rows whose last access is a partial one. */
+static void partial(suite *s) { try_many(s, "steps a launch", s->full ? 200 : 16, 1, WHOLE, 2, s->full ? 12 : 6); }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {
-        {"mirror", mirror}, {"batches", batches}, {"turns", turns}, {"skewed", skewed}, {"single", single}};
+    static const suite_part parts[] = {{"mirror", mirror},  {"batches", batches}, {"turns", turns},
+                                       {"skewed", skewed},  {"shifted", shifted}, {"single", single},
+                                       {"partial", partial}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }
