@@ -1,6 +1,6 @@
 /* Two filters at once, along a slower axis and then along the last one. The grid is cut into strips
  * of columns. The rows of a strip that the first filter reads are kept as doubles in a ring that
- * stays in the L1 cache. Each sum over them becomes a row of the intermediate result, which the
+ * stays in the L2 cache. Each sum over them becomes a row of the intermediate result, which the
  * second filter reads at once, so that it is never in memory. */
 #include "host/separable.h"
 
@@ -12,12 +12,11 @@
 #include "base/error.h"
 #include "host/stencil_step.h"
 
-#define RING_BYTES 24576 /* size of a ring, unless its strip would be narrow */
-#define NARROW 64        /* points of a strip, minimum */
-#define WIDE 512         /* maximum */
-#define AHEAD 2
-#define CHUNK_ROWS 16 /* least rows of a piece of work, as a multiple of those of a ring */
-#define WORK 65536    /* points below which waking a thread costs more than it saves */
+#define RING_BYTES 131072 /* size of a ring, unless its strip would be narrow */
+#define NARROW 64         /* points of a strip, minimum */
+#define WIDE 2048         /* maximum: long parts of rows suit hardware prefetchers */
+#define CHUNK_ROWS 16     /* least rows of a piece of work, as a multiple of those of a ring */
+#define WORK 65536        /* points below which waking a thread costs more than it saves */
 
 /* One filter in the order of its sums. */
 typedef struct line_filter {
@@ -153,21 +152,6 @@ static void add_ghosts(const separable_run *run, const strip *at, double *sum, d
         }
 }
 
-/* Prefetches later rows: the parts of rows in a strip are too short for hardware prefetchers. */
-static void prefetch(const separable_run *run, const strip *at, const char *in, const char *out, int64_t i) {
-    const stn_task *task = run->first;
-    const int64_t from = i + run->along[0].high + AHEAD,
-                  size[2] = {(int64_t)stn_element_size(run->from), (int64_t)stn_element_size(run->to)};
-    if (from >= 0 && from < task->n[run->axis]) {
-        const char *row = in + (from * task->in_stride[run->axis] + at->window[0]) * size[0];
-        for (int64_t k = 0; k < (at->window[1] - at->window[0]) * size[0]; k += 64) __builtin_prefetch(row + k);
-    }
-    if (i + AHEAD < task->n[run->axis]) {
-        const char *row = out + ((i + AHEAD) * task->out_stride[run->axis] + at->x) * size[1];
-        for (int64_t k = 0; k < at->count * size[1]; k += 64) __builtin_prefetch(row + k, 1);
-    }
-}
-
 static void run_strip(const separable_run *run, const strip *at, const char *in, char *out, int64_t begin, int64_t end,
                       double *memory) {
     const stn_kernels *kernels = run->kernels;
@@ -191,7 +175,6 @@ static void run_strip(const separable_run *run, const strip *at, const char *in,
             const int64_t row = slot + down->offsets[k] - down->low;
             lines[k] = ring + (size_t)(row < run->ring ? row : row - run->ring) * run->line;
         }
-        prefetch(run, at, in, out, i);
         (run->to == STN_ELEMENT_F32 ? kernels->sum_rounded : kernels->sum)(sum, &terms[0], (size_t)all);
         if (run->to != STN_ELEMENT_F64 && run->to != STN_ELEMENT_F32) {
             kernels->store[run->to](result, sum, (size_t)all);
@@ -246,16 +229,17 @@ stn_status stn_host_separable(const stn_task *first, const stn_task *second, stn
     run.ring = run.along[0].high - run.along[0].low + 1;
     const int64_t n = first->n[run.axis], reach = run.along[1].high - run.along[1].low;
     const int64_t fitting = RING_BYTES / (int64_t)sizeof(double) / run.ring - reach;
-    run.strips = stn_div_up(first->n[2], stn_min(stn_max(fitting, NARROW), WIDE));
+    const int64_t outer = first->batch * first->n[1 - run.axis], threads = stn_pool_threads(pool);
+    run.rows = threads == 1 ? n : stn_min(n, CHUNK_ROWS * run.ring);
+    run.chunks = stn_div_up(n, run.rows);
+    run.strips = stn_max(stn_div_up(first->n[2], stn_min(stn_max(fitting, NARROW), WIDE)),
+                         stn_min(stn_div_up(threads, outer * run.chunks), first->n[2] / NARROW));
     run.width = stn_div_up(stn_div_up(first->n[2], run.strips), 16) * 16;
     run.strips = stn_div_up(first->n[2], run.width);
     /* A row of the intermediate result has `reach` points more than the width, and the points of up
      * to `reach` columns behind them. */
     run.line = (size_t)stn_div_up(run.width + 2 * reach, 8) * 8 + 8;
-    run.rows = stn_pool_threads(pool) == 1 ? n : stn_min(n, CHUNK_ROWS * run.ring);
-    run.chunks = stn_div_up(n, run.rows);
-    const int64_t items = first->batch * first->n[1 - run.axis] * run.strips * run.chunks;
-    stn_pool_for(pool, items, stn_div_up(WORK, run.rows * run.width), run_items, &run);
+    stn_pool_for(pool, outer * run.strips * run.chunks, stn_div_up(WORK, run.rows * run.width), run_items, &run);
     return atomic_load(&run.failed)
                ? stn_fail_memory(error, "the rows of two filters", ((size_t)run.ring + 2) * run.line * sizeof(double))
                : STN_OK;

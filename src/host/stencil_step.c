@@ -24,8 +24,9 @@
 #define BUFFER_SIZE (1 << 14) /* doubles in a tile's buffer */
 #define CACHED_ROWS 256       /* rows that a tile can remember, in a hash table by their indices */
 #define MAX_DENSE_TAPS 2048   /* maximum number of taps of a dense box */
-/* Up to this many taps, converting floats as they are added is faster than lines of doubles. */
-#define MAX_FLOAT_TAPS 9
+/* Up to this many taps, converting floats as they are added is faster than lines of doubles. The
+ * lines of as many taps fit into the buffer with rows of LEAST_PIECE points. */
+#define MAX_FLOAT_TAPS 100
 /* Bytes are summed in floats if the error of a sum is at most this: then about one vector in 16
  * must be summed again (stencil_sums.h). */
 #define MAX_BYTE_ERROR 2e-3
@@ -223,9 +224,12 @@ static bool find_lines(const stn_tile *tile, int64_t i1, const void **lines) {
     return true;
 }
 
-static void sum_terms(const stn_tile *tile, const stn_terms *terms, double *sum) {
+/* rounds: sums of lines of doubles are stored as floats. */
+static void sum_terms(const stn_tile *tile, const stn_terms *terms, double *sum, bool rounds) {
     const stn_step *step = tile->step;
-    if (step->line == STN_ELEMENT_U8)
+    if (rounds)
+        step->kernels->sum_to_float((float *)sum, terms, (size_t)tile->count);
+    else if (step->line == STN_ELEMENT_U8)
         step->kernels->sum_byte((uint8_t *)sum, terms, (size_t)tile->count);
     else if (step->line == STN_ELEMENT_F32)
         step->kernels->sum_float((float *)sum, terms, (size_t)tile->count);
@@ -234,7 +238,7 @@ static void sum_terms(const stn_tile *tile, const stn_terms *terms, double *sum)
 }
 
 /* sum = all taps for row i1 of the tile. */
-static void sum_row(stn_tile *tile, int64_t i1, double *sum) {
+static void sum_row(stn_tile *tile, int64_t i1, double *sum, bool rounds) {
     const stn_step *step = tile->step;
     const size_t ntaps = step->task->ntaps, terms = step->pairing ? (ntaps + 1) / 2 : ntaps;
     const int64_t longest = tile->count + step->task->reach[2][0] + step->task->reach[2][1];
@@ -244,7 +248,7 @@ static void sum_row(stn_tile *tile, int64_t i1, double *sum) {
     g.terms.weights = step->weights;
     g.terms.constants = step->constants;
     if (find_lines(tile, i1, g.lines)) {
-        sum_terms(tile, &g.terms, sum);
+        sum_terms(tile, &g.terms, sum, rounds);
         return;
     }
     /* A rounded sum must be made in one call, so the buffer must have room for all its lines. */
@@ -260,7 +264,7 @@ static void sum_row(stn_tile *tile, int64_t i1, double *sum) {
             number++;
         else
             sum_lines(tile, &g, tile->carried[round++ % 2]);
-    sum_terms(tile, &g.terms, sum);
+    sum_terms(tile, &g.terms, sum, rounds);
 }
 
 /* Adds the constant source, divides, and writes the points in the output's type and stride. */
@@ -314,8 +318,8 @@ static bool find_dense(const stn_step *step, stn_dense_box *box) {
     return true;
 }
 
-/* Sums STN_KERNEL_ROWS rows from i1 on; `rounds`: lines of doubles to floats. Returns false if
- * their lines do not fit into the buffer. */
+/* Sums STN_KERNEL_ROWS rows from i1 on; rounds: as in sum_terms. Returns false if their lines do
+ * not fit into the buffer. */
 static bool sum_dense(stn_tile *tile, const stn_dense_box *box, int64_t i1, double *const *sums, bool rounds) {
     const stn_step *step = tile->step;
     const stn_kernels *kernels = step->kernels;
@@ -343,7 +347,7 @@ static bool sum_dense(stn_tile *tile, const stn_dense_box *box, int64_t i1, doub
 static void compute_tile(stn_tile *tile, const stn_dense_box *dense) {
     const stn_step *step = tile->step;
     const bool contiguous = step->to.stride[2] == 1, in_place = contiguous && is_line(step, &step->to);
-    /* Rows that are summed side by side are stored as floats at once. */
+    /* Sums of doubles are stored as floats at once, unless something is done to them. */
     const bool rounds = step->line == STN_ELEMENT_F64 && step->to.element == STN_ELEMENT_F32 && contiguous &&
                         !step->source.base && step->divisor == 1;
     double *sums[STN_KERNEL_ROWS];
@@ -355,12 +359,11 @@ static void compute_tile(stn_tile *tile, const stn_dense_box *dense) {
         now = several ? STN_KERNEL_ROWS : 1;
         for (int64_t k = 0; k < now; k++) {
             rows[k] = row_at(&step->to, tile->batch, tile->first[0], i1 + k);
-            sums[k] = in_place || (rounds && several) ? (double *)(rows[k] + tile->x * step->to.size) : tile->sums[k];
+            sums[k] = in_place || rounds ? (double *)(rows[k] + tile->x * step->to.size) : tile->sums[k];
         }
         if (!several || !sum_dense(tile, dense, i1, sums, rounds)) {
             now = 1;
-            if (!in_place) sums[0] = tile->sums[0];
-            sum_row(tile, i1, sums[0]);
+            sum_row(tile, i1, sums[0], rounds);
         }
         for (int64_t k = 0; k < now; k++) write_row(tile, i1 + k, rows[k], sums[k]);
     }
