@@ -8,7 +8,7 @@
 //     time       j = k3 + 16 k2 + 256 k1          frequency   k = p + F q + 16 F r
 //
 //                thread                    registers                 twiddle factor w =
-//     stage 1    (k2, k3) column t + ...   k1 -> p                   1
+//     stage 1    columns (k2, k3)          k1 -> p                   1
 //     exchange   between all threads
 //     stage 2    t = (p, k3)               k2 -> q                   exp(-2 pi i p / 16 F)
 //     exchange   among the 16 of one p
@@ -16,19 +16,22 @@
 //     exchange   among the 16 of one p
 //     stage 4    t = (p, c1)               q -> c2                   exp(-2 pi i c1 / 256)
 //     exchange   between all threads
-//     stage 5    (c1, c2) column t + ...   p -> c3                   exp(-2 pi i (c1 + 16 c2) / N)
+//     stage 5    columns (c1, c2)          p -> c3                   exp(-2 pi i (c1 + 16 c2) / N)
 //
-// The digits c1, c2, c3 of the inverse are those of time, so nothing is reordered. The inverse is a
-// forward FFT between two exchanges of re and im. Points go through shared memory whole, or in f64
-// as two halves in sequence, which needs half the memory. The buffer of one p has 16 x 17 elements:
-// no two of 16 neighbours fall in the same bank.
+// In stages 1 and 5 a thread has the columns column_of(first, 0), column_of(first, 1), .. The
+// digits c1, c2, c3 of the inverse are those of time, so nothing is reordered. The inverse is a
+// forward FFT whose inputs and outputs have their real and imaginary parts swapped. In f32 a point
+// is exchanged at once; in f64 first all real parts, then all imaginary parts, which needs half the
+// shared memory. The buffer of one p has 16 x 17 elements: no two of 16 neighbours fall in the same
+// bank.
 //
-// SEGMENT_SINGLE 1: the two parts of a convolution are the even and the odd points of one segment
-// of twice the length (times_single). 2: two teams of THREADS threads share one segment of four
-// times the length; the second team has the odd frequencies:
+// SEGMENT_SINGLE 1: the real and the imaginary parts hold the even and the odd points of one real
+// segment of 2 N points, instead of two segments (times_single). 2: two teams of THREADS threads
+// share one segment of four times the length; the second team has the odd frequencies:
 //
-//     stage 0    sum or difference of points j and j + N of both teams; the twiddle factors are
-//                included in the second team's w of stages 1 to 3, where p is p + 1/2
+//     stage 0    sum or difference of points j and j + N of both teams; its twiddle factors are
+//                included in those of the second team: w is exp(-2 pi i / (2 F)) in stage 1,
+//                and p + 1/2 takes the place of p in the formulas of stages 2 and 3
 //     stage 6    the second team's points times exp(-2 pi i j / 2 N); sum and difference again
 #pragma once
 #include "params.cuh"
@@ -70,8 +73,6 @@ __device__ __forceinline__ void put_half(point *to, point z, int) { *to = z; }
 __device__ __forceinline__ void get_half(const REAL *from, point &z, int half) { (half ? z.im : z.re) = *from; }
 __device__ __forceinline__ void get_half(const point *from, point &z, int) { z = *from; }
 
-// Moves points from put(i) to get(i) through shared memory. WIDE: between all threads of the block,
-// all of which must have read the previous contents; else within a warp.
 template <bool WIDE>
 __device__ __forceinline__ void synchronize() {
     if (WIDE)
@@ -79,6 +80,9 @@ __device__ __forceinline__ void synchronize() {
     else
         __syncwarp();
 }
+// Each thread stores x[i] at the address put(i) of shared memory, and then loads x[i] from get(i).
+// WIDE: between all threads of the block, which must have finished reading the previous contents;
+// otherwise within a warp.
 template <bool WIDE, class PUT, class GET>
 __device__ __forceinline__ void exchange(point (&x)[16], const PUT &put, const GET &get) {
 #pragma unroll
@@ -116,7 +120,8 @@ __device__ __forceinline__ int point_of(int first, int i) { return column_of(fir
 // The quarter of the segment in which the point of register i lies.
 __device__ __forceinline__ int quarter_of(int i) { return F < 4 ? 0 : i % F / (F < 4 ? 1 : F / 4); }
 
-// Stage 1 of the second team: exp(-2 pi i / 2 F) for F = 16, and its powers; of the first team 1.
+// Twiddle factors of stage 1: for the second team exp(-2 pi i / (2 F)), where F = 16, and its
+// powers; for the first team 1.
 __device__ __forceinline__ twiddles<REAL> half_twiddles(int team) {
     const auto root = [&](int k) {
         return team ? times_root64(point{REAL(1), REAL(0)}, 2 * k) : point{REAL(1), REAL(0)};
@@ -143,9 +148,10 @@ __device__ __forceinline__ void transform_columns(point (&x)[16], const REAL *ro
     }
 }
 
-// Multiplies by the symbol, and exchanges re and im. The table has [p][r][q] for p = 0 .. F / 2.
-// Higher frequencies are the negatives of F - p, 15 - r, 15 - q, where the symbol is the conjugate
-// (SYMBOL_EVEN: the same). SYMBOL_REAL: its imaginary part is 0.
+// Multiplies by the symbol, and swaps the real and imaginary parts. The table has the order
+// [p][r][q], with p from 0 to F / 2. For p > F / 2 the frequency is the negative of that of entry
+// [F - p][15 - r][15 - q], so the symbol is the conjugate of this entry; with SYMBOL_EVEN it equals
+// it. SYMBOL_REAL: its imaginary part is 0.
 __device__ __forceinline__ void times_symbol(point (&x)[16], const REAL *symbol, int p, int q) {
     constexpr int PARTS = SYMBOL_REAL ? 1 : 2;
     const bool mirrored = p > F / 2;
@@ -167,8 +173,9 @@ __device__ __forceinline__ void times_symbol(point (&x)[16], const REAL *symbol,
     }
 }
 
-// A whole line mirrored at both ends (-1 - j for j), by an FFT of N points instead of its period 2
-// N: the even points from the low end on, then the odd ones backwards (as for a DCT),
+// Convolves a whole line of N points that is mirrored at both ends: point -1 - j equals point j.
+// Its period is 2 N, but one FFT of N points suffices if the points are reordered as for a DCT:
+// first the even points in ascending order, then the odd points in descending order,
 //
 //     index      0    1    2  ..                  N - 1     index j is point 2 j,
 //     point      0    2    4  ..      5    3    1           or 2 N - 1 - 2 j past the middle
@@ -178,9 +185,9 @@ __device__ __forceinline__ void times_symbol(point (&x)[16], const REAL *symbol,
 //     Z'[k] = a Z[k] + c Z[N - k],   a = (L[k] + L[N - k]) / 2
 //                                    c = exp(pi i k / N) (L[k] - L[N - k]) / 2
 //
-// The table has all a, in the order of times_symbol, then all c; past F / 2 they are a and the
-// conjugate of c at N - k. Z[N - k] is in the same warp (half_of), in register 15 - r, except for p
-// = q = 0.
+// The table has all a, in the order of times_symbol, then all c. For p > F / 2 the entries of
+// frequency N - k are used: the same a, and the conjugate of c. Z[N - k] is held by the same warp
+// (half_of), in register 15 - r; if p = q = 0 by the same thread, in register 16 - r.
 __device__ __forceinline__ int natural(int j) {
     return !SEGMENT_COSINES ? j : 2 * j < LENGTH ? 2 * j : 2 * LENGTH - 1 - 2 * j;
 }
@@ -195,8 +202,8 @@ __device__ __forceinline__ int half_of(int t, int team) {
     if (team) return second ? F - 1 - warp : warp;  // Frequencies k and N - 1 - k.
     return warp == 0 ? second * (F / 2) : second ? F - warp : warp;
 }
-// The lane that has the frequencies N - k, in register 15 - r; for the first lane its own register
-// 16 - r.
+// The lane whose register 15 - r holds frequency N - k (the second team's: N - 1 - k). The first
+// lane of the first team is an exception: its own register 16 - r holds it.
 __device__ __forceinline__ int mirrored_lane(int t, int q, int team) {
     return !team && t < 16 ? (16 - q) % 16 : !team && t < 32 ? 47 - t : 31 - t % 32;
 }
@@ -271,11 +278,11 @@ __device__ __forceinline__ void combine_teams(point (&x)[16], cell *buffer, cons
     }
 }
 
-// x[i] is point point_of(first, i), before and after. All threads of the block must call it;
-// THREADS threads do one convolution, and t is this thread's number within it. `columns` and
-// `buffer` are the buffers of the convolutions to which the thread belongs at the first and last
-// stages, and in between. No thread may use them on entry; other threads may still use them on
-// return.
+// x[i] is point point_of(first, i), before and after; afterwards its real and imaginary parts are
+// swapped. All threads of the block must call it; THREADS threads do one convolution, and t is this
+// thread's number within it. A thread may work for one convolution in the first and the last stage
+// and for another in between: `columns` is the buffer of the former, `buffer` that of the latter.
+// On entry no thread may be using these buffers; on return other threads may still be using them.
 __device__ __forceinline__ void convolve(point (&x)[16], cell *columns, int first, cell *buffer, int t,
                                          const REAL *roots, const REAL *symbol, int team = 0) {
     const int p = half_of(t, team), lane = t % 16, from = team * ONE_TEAM;

@@ -1,6 +1,6 @@
-// The factor K^T of a frequency after T steps, with the symbol K(k) = sum over taps o of w_o exp(i
-// k.o), computed from the coefficients of K along the axis of a line, z = exp(i theta), theta = 2
-// pi k / N:
+// The factor K^T of a frequency after T steps. The symbol is K(k) = sum over taps o of
+// w_o exp(i k.o). Along a line it depends on z = exp(i theta), theta = 2 pi k / N, and 1 - K is
+// computed from the line's coefficients:
 //
 //     SYMBOL 0   1 - K = D + s (p_1 + s (p_2 + ..)),  s = 4 sin^2(theta / 2)
 //                if K is real and even in theta
@@ -46,8 +46,8 @@ struct symbol_line {
 constexpr int SYMBOL_PARTS = SYMBOL == 0 ? 1 + SYMBOL_HIGH : 2 * (1 + SYMBOL_HIGH + SYMBOL_LOW);
 constexpr bool SYMBOL_FEW = SYMBOL == 0 && SYMBOL_PARTS <= 3;
 
-// SYMBOL 2: the tap with offset -p along the line, as point p of the transform of N points; `taps`
-// are those of the line.
+// SYMBOL 2: input point p of the transform of N points: the weight of the tap with offset -p along
+// the line, or 0 if there is none. `taps` are those of the line.
 template <int N, class T>
 __device__ __forceinline__ complex<T> tap_at(const T *taps, int p) {
     if (p <= SYMBOL_LOW) return load_pair(taps + 2 * (SYMBOL_LOW - p));
@@ -55,8 +55,9 @@ __device__ __forceinline__ complex<T> tap_at(const T *taps, int p) {
     return {T(0), T(0)};
 }
 
-// K^T from 1 - K, by binary exponentiation from the highest bit of T. The partial power is stored
-// as 1 minus itself while that is small, and directly afterwards: both have a small relative error.
+// K^T from 1 - K, by binary exponentiation from the highest bit of T. While the magnitude of the
+// partial power is at least 1/2, its difference from 1 is stored, and from then on the power
+// itself. Each has a small relative error.
 template <class V>
 struct power {
     V value, one_minus;  // K^T, 1 - K^T
@@ -102,8 +103,8 @@ __device__ __forceinline__ power<complex<double>> power_of(complex<double> one_m
     if (!near) one_minus = {1.0 - value.re, -value.im};
     return {value, one_minus};
 }
-// K^T alone. For few steps it is a product of few factors, whose rounding error does not exceed
-// that of the power of 1 - K.
+// K^T without 1 - K^T. Few steps are multiplied one by one: the rounding error is no larger than
+// that of power_of.
 constexpr unsigned long long FEW_STEPS = 8;
 __device__ __forceinline__ double k_of(double one_minus_k) { return 1.0 - one_minus_k; }
 __device__ __forceinline__ complex<double> k_of(complex<double> one_minus_k) {

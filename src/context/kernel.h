@@ -32,13 +32,14 @@ typedef struct stn_compile_batch {
     stn_kernel *missing[STN_COMPILE_BATCH_MAX]; /* placeholders, owned */
     size_t count;
     atomic_bool cancel;        /* a thread has cancelled it, or a kernel has failed */
-    atomic_flag failure_taken; /* by the first kernel that failed */
+    atomic_flag failure_taken; /* set by the first kernel that fails, before it writes `failure` */
     stn_error failure;
-    atomic_bool finished; /* by a background compile */
+    atomic_bool finished; /* set when the background thread has processed this batch */
 } stn_compile_batch;
 
 /* The kernels that a plan, or another user, has asked for. They stay loaded until the set is
- * cleared; other kernels may be unloaded. Starts with the context alone; one thread at a time. */
+ * cleared; other kernels may be unloaded. Initialise it with only `context` set. One thread may use
+ * it at a time. */
 typedef struct stn_kernel_set {
     stn_context *context;
     stn_kernel **list; /* owned; in the order of the requests, each once */
@@ -47,11 +48,11 @@ typedef struct stn_kernel_set {
      * place. NULL: a missing kernel is compiled when it is asked for. */
     stn_compile_batch *batch;
 } stn_kernel_set;
-/* Ends the holds. Kernels that nobody holds are unloaded when later ones are loaded, after a wait
- * for the device's work, which may still use them. */
+/* Releases the set's kernels. Kernels that no set uses may be unloaded when another kernel is
+ * loaded; before that the context waits for the device, whose work may still use them. */
 void stn_kernel_set_clear(stn_kernel_set *set);
-/* Does the set's batch lack a kernel already? Then the plan that is prepared is discarded, and
- * tables need not be computed for it. */
+/* Whether the batch already contains a missing kernel. The plan in preparation will then be
+ * prepared again, so its tables need not be computed now. */
 static inline bool stn_kernels_miss(const stn_kernel_set *set) { return set->batch && set->batch->count > 0; }
 
 /* `name` is a template's name without ".cu" ("direct_tile"), `params` the text of its params.cuh.
@@ -62,9 +63,9 @@ stn_status stn_kernel_get(stn_kernel_set *set, const char *name, const char *par
  * of its launches. */
 stn_status stn_kernel_make(stn_kernel_set *set, const char *name, stn_text *params, size_t shared, stn_kernel **kernel,
                            stn_error *error);
-/* Compiles the kernel that a placeholder stands for, if it is stored nowhere, without loading it:
- * stn_kernel_get does that. So a background thread may call it, where loading a module would end a
- * stream capture of the caller. It fails soon after *cancel becomes true. */
+/* Compiles the kernel that a placeholder stands for, unless it is stored by now. The compiled
+ * kernel is not loaded, so a background thread may call this: loading a module would end a stream
+ * capture of the caller. stn_kernel_get loads it later. Fails soon after *cancel becomes true. */
 stn_status stn_kernel_compile(stn_context *context, const stn_kernel *missing, const atomic_bool *cancel,
                               stn_error *error);
 /* The number of blocks of `threads` threads and `shared` bytes of shared memory that are resident

@@ -2,30 +2,34 @@
  * of spectra (overlap-save).
  *
  * The grid is cut into tiles of columns, which overlap by the taps' reach. A complex line holds the
- * same row of two neighbouring tiles, as real and as imaginary parts: weights are real, so both
- * stay apart. The rows of a tile are divided into strips. Row y of each of LANES strips is
- * transformed at once, one strip a lane, so that sums along y never cross lanes.
+ * same row of two neighbouring tiles, as real and as imaginary parts. Because the weights are real,
+ * the convolution does not mix the two parts. The rows of a tile are divided into strips. Row y of
+ * each of LANES strips is transformed at once, one strip a lane, so that sums along y never cross
+ * lanes.
  *
  * Errors. All values are float64 with unit roundoff u = 2^-53. A stage of radix 8, 4 or 2 has a
  * relative error below 10 u: six roundings of sums and constants, and less than 3 u by the product
  * with a rounded root. So the error of a transform in the Euclidean norm of a line is below
  * d = 10 u * stages, relative to the line's norm, and at any point relative to the sum of the
- * line's magnitudes. Let N be the norm of all input lines of an output line, A the largest norm of
- * the spectra of the weights at one frequency, B the norm of the rows' sums of the weights'
- * magnitudes, and |w| the norm of the weights. The error of a result is at most
+ * line's magnitudes. Let N be the Euclidean norm of all input lines of an output line. At one
+ * frequency, the spectra of all rows of weights form a vector; A is the largest norm of these
+ * vectors. Each row of weights has a sum of magnitudes; B is the norm of the vector of these sums.
+ * |w| is the norm of all weights. The error of a result is at most
  *
  *     N (2 d A + d B + 3 (rows + 2) u A)
  *
- * by both transforms, the spectra of the weights and the sums along y. That of the sums of
- * stencil_step.h is at most (taps + 2) u |w| N. Both bounds together give an interval that
- * contains the result of stencil_step.h. Where both ends of it are converted to the same integer,
- * that integer is stored; stn_step_box computes the other points.
+ * The terms are due to the two transforms of the data, the spectra of the weights, and the sums
+ * along y, in this order. The error of the sums of stencil_step.h is at most (taps + 2) u |w| N.
+ * Both bounds together give an interval that contains the result of stencil_step.h. Where both ends
+ * of it are converted to the same integer, that integer is stored; stn_step_box computes the other
+ * points.
  *
- * Sums of integers times weights that are whole multiples of some number, the quantum, are
- * multiples of it, and the nearest one to the result of the transforms is right. If the sums of
- * stencil_step.h are exact, it is their result. Else these differ from it by at most
- * (taps + 16) u of it, if nothing is negative. Weights of sum 1 are increased by more
- * (python/stentor/_filter.py): then few points remain even if all weights are equal. */
+ * If all data are integers and all weights are multiples of one number, the quantum, then every sum
+ * is a multiple of the quantum. The exact sum is the multiple nearest to the result of the
+ * transforms. If the sums of stencil_step.h are exact, they give this number. Otherwise, if no
+ * value is negative, their relative error is at most (taps + 16) u. The Python package multiplies
+ * weights of sum 1 by 1 plus a larger bound (`raised` in _filter.py), so few sums are so close to
+ * an integer that they must be computed again, even if all weights are equal. */
 #include "host/row_spectra.h"
 
 #include <math.h>
@@ -61,7 +65,8 @@ typedef struct spectra_run {
     int64_t pairs, groups, strip; /* pairs of tiles, groups of strips, rows of a strip */
 } spectra_run;
 
-/* A row of a tile: from point x on, in a strip. */
+/* A row of a tile that begins at point (x, y). part: which of the two tiles of a complex line;
+ * lane: the strip. */
 typedef struct spectra_place {
     int64_t x, y;
     int part, lane;
@@ -78,7 +83,8 @@ typedef struct spectra_work {
     int64_t batch, plane, y, x; /* the first point */
     double *slots[MOST_ROWS + ROWS], *sums[ROWS], *spare, *lines;
     double norms[MOST_ROWS + ROWS][LANES]; /* squares, of the lines of each slot */
-    /* Points that stn_step_box has computed, with POINTS_OF_BOX more for each box; all points. */
+    /* stepped: points computed by stn_step_box, plus POINTS_OF_BOX for the overhead of each box;
+     * all: the number of all points so far. */
     int64_t stepped, all;
     char constant[8], result[8]; /* a number, and the result where taps read it alone */
     bool known;
@@ -87,9 +93,9 @@ typedef struct spectra_work {
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* A number of which all sums are multiples, or 0; *relative: the error of the sums of
- * stencil_step.h. Negative: minus such a number, but a negative value or weight, or a divisor,
- * makes this bound of the error wrong. */
+/* Returns the quantum, or 0 if there is none. *relative is a bound on the relative error of the
+ * sums of stencil_step.h. If negative values or weights, or a divisor, make that bound invalid, the
+ * result is minus the quantum. */
 static double quantum_of(const stn_task *task, double *relative) {
     static const double most[STN_ELEMENTS] = {
         [STN_ELEMENT_I8] = 128,     [STN_ELEMENT_U8] = 255,     [STN_ELEMENT_I16] = 32768, [STN_ELEMENT_U16] = 65535,
@@ -122,7 +128,8 @@ static double quantum_of(const stn_task *task, double *relative) {
     return negative || task->divisor != 1 ? -least : least;
 }
 
-/* Points of a tile: of whole vectors, for stn_step_box. 0: the taps reach too far. */
+/* Width of a tile: a multiple of 16 points, so that stn_step_box works on whole vectors. 0 if the
+ * taps reach too far for lines of this length. */
 static int64_t width_of(const stn_task *task, int64_t length) {
     return stn_max(length - task->reach[2][0] - task->reach[2][1], 0) / 16 * 16;
 }
@@ -145,8 +152,8 @@ static int64_t length_of(const stn_task *task) {
     return best;
 }
 
-/* Does the task's kind allow it? Floating-point results are too often close to where rounding
- * changes. */
+/* Whether this method supports the task. Floating-point outputs are excluded, because too many
+ * results would lie close to the boundary between two rounded values. */
 static bool serves(const stn_task *task) {
     const int64_t rows = task->reach[1][0] + task->reach[1][1] + 1;
     double relative;
@@ -161,7 +168,8 @@ static bool serves(const stn_task *task) {
         task->source || task->in_place || task->normalized || task->steps != 1 ||
         !stn_element_is_whole(stn_task_element(task, true)))
         return false;
-    /* Too many sums of such multiples would be close to integers. */
+    /* If the quantum is negative and large, too large a part of all sums would be integers up to
+     * rounding, and each of these must be computed again. */
     const double quantum = quantum_of(task, &relative);
     return task->divisor == 1 ? quantum > -1.0 / (2 * POINTS_OF_BOX) : quantum > 0;
 }
@@ -171,7 +179,7 @@ double stn_row_spectra_cost(const stn_task *task) {
     return cost < 0.9 * (double)task->ntaps ? cost : INFINITY;
 }
 
-/* The spectra of the weights, conjugated, over the length. */
+/* The complex conjugates of the weights' spectra, divided by the length of a line. */
 static bool make_weights(const stn_task *task, stn_row_spectra *made) {
     const int64_t length = made->length, plane = length * LANES;
     double *planes = malloc((size_t)plane * 4 * sizeof *planes), *norms = calloc((size_t)length, sizeof *norms);
@@ -250,7 +258,8 @@ static char *point_of(const spectra_work *work, const stn_layout *layout, int64_
                layout->size;
 }
 
-/* to = the points of row y that the tile from column x on reads, as far as there are any. */
+/* to = the points of row y that the tile beginning at column x reads, followed by zeros where there
+ * are none. */
 static void load_line(const spectra_work *work, int64_t y, int64_t x, double *to) {
     const stn_step *step = work->run->step;
     const stn_task *task = step->task;
@@ -400,8 +409,8 @@ static void store_rows(spectra_work *work, int64_t y, int64_t count) {
     for (int64_t r = 0; r < count; r++) {
         double *sum = work->sums[r], norms[LANES] = {0};
         const stn_planes x = {sum + plane, sum}, other = {work->spare + plane, work->spare};
-        /* An inverse transform. If its result lies in `spare`, the imaginary parts, which are read
-         * first, are there where store_results overwrites 3 * points doubles of it. */
+        /* An inverse transform. If its result lies in `spare`, store_results overwrites the first
+         * 3 * points doubles of it. These are imaginary parts, which have already been read. */
         const stn_planes result = stn_fft_line_run(s->line, run->words, x, other, LANES);
         _Static_assert(LANES >= 3, "real parts, from `plane` on, are not overwritten");
         for (int64_t q = 0; q < s->rows; q++)
@@ -425,7 +434,7 @@ static void store_rows(spectra_work *work, int64_t y, int64_t count) {
 /* Do few points need stn_step_box? */
 static bool is_worthwhile(const spectra_work *work) { return work->spare && 2 * work->stepped <= work->all; }
 
-/* The rows of each strip from y on, by stn_step_box, of some pairs of tiles. */
+/* Computes by stn_step_box, for `pairs` pairs of tiles, all rows of each strip from row y on. */
 static void step_rows(spectra_work *work, int64_t y, int64_t pairs) {
     const spectra_run *run = work->run;
     const stn_task *task = run->step->task;

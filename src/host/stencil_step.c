@@ -64,7 +64,7 @@ static char *row_at(const stn_layout *layout, int64_t batch, int64_t i0, int64_t
            (batch * layout->batch_stride + i0 * layout->stride[0] + i1 * layout->stride[1]) * layout->size;
 }
 
-/* Do the grids hold numbers of the type of the lines? */
+/* Whether this grid holds numbers of the same type as the lines. */
 static bool is_line(const stn_step *step, const stn_layout *layout) { return layout->element == step->line; }
 
 /* to[k] = point x + k of a row, converted to double. */

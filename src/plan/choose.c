@@ -117,10 +117,11 @@ static bool is_dominated(const stn_plan *plan, const stn_strategy *strategy) {
            plan->kind->least_seconds(plan, strategy) > stn_estimate_cost(&plan->ranking[0].estimate);
 }
 
-/* best: only the first row is of interest. Then strategies with a lower bound are ranked last, when
- * the best of the others is known, and strategies are left out whose least error, in `errors`,
- * exceeds `given`. errors: for each strategy, the least error of its rejected candidates in the
- * first turn (0 before it). Returns the least error of all rejected candidates. */
+/* If `best`, only the first row matters. Strategies with a lower bound on their time
+ * (`least_seconds`) are then ranked after all others, because most of them can be skipped.
+ * Strategies whose least predicted error exceeds `given` are skipped too. `errors` holds, for each
+ * strategy, the least error of its rejected candidates in the previous turn, at first 0. Returns
+ * the least error of all rejected candidates. */
 static double rank_strategies(stn_plan *plan, const char *name, size_t most, double given, bool best, double *errors) {
     const stn_strategy *strategy;
     double least = INFINITY;
@@ -272,8 +273,8 @@ bool stn_plan_generic(const stn_plan *plan, stn_ranked *row) {
     return false;
 }
 
-/* Prepares the generic kernel, which may be stored where no kernel of the ranking is. It is slower
- * than any of them, so it is the last resort. */
+/* Prepares the generic kernel, which may be stored even if no kernel of the ranked candidates is.
+ * It is the last resort, because it is slower than all of them. */
 static bool prepare_generic(stn_plan *plan) {
     stn_ranked generic;
     if (plan->inner || !stn_plan_generic(plan, &generic)) return false;

@@ -8,9 +8,9 @@
  * output. The chunks write alternately to the spare grid and to the output, such that the last one
  * writes to the output.
  *
- * Rows whose length is no multiple of 16 bytes are padded: there are two spare grids, between which
- * all chunks but the first and the last run on aligned rows. The first may be a single step, and
- * the last has the remaining steps.
+ * If rows are not aligned to 16 bytes, two spare grids with padded, aligned rows are used (2D and
+ * 3D, without a source). All chunks except the first and the last read one of them and write the
+ * other. The first chunk may be a single step, and the last has the remaining steps.
  *
  *     in -> chunk 0 -> spare 0 -> chunk 1 -> spare 1 -> chunk 2 -> spare 0 -> ... -> last -> out */
 #include <math.h>
@@ -26,9 +26,10 @@
 #include "strategies/table.h"
 
 enum { ALIGNMENT = 256, LEAST_STEPS = 4 };
-/* Measured times over the sum of the chunks' estimates, since the most favourable of many sizes is
- * chosen; and of padded chunks in f16, whose narrow accesses at both ends and at stepped sides take
- * longer than estimated (1.5 to 2.7 times on seven random grids). */
+/* FACTOR is the measured time divided by the sum of the chunks' estimates. It exceeds 1 because the
+ * size with the most favourable estimate is chosen. PADDED_HALVES_FACTOR is the same for padded
+ * chunks in f16. Their narrow accesses, at both ends of the run and at the sides that are computed
+ * by steps, take longer than estimated (1.5 to 2.7 times on seven random grids). */
 #define FACTOR 1.08
 #define PADDED_HALVES_FACTOR 1.5
 
@@ -75,7 +76,7 @@ static bool same_layout(const stn_task *task) {
     return task->in_batch_stride == task->out_batch_stride;
 }
 
-/* A source has the layout of the input. */
+/* Runs with a source are not padded, because the source has the caller's layout. */
 static bool pads(const stn_task *task) { return task->rank > 1 && !task->source && stn_task_vector(task) == 1; }
 
 static stn_grid_layout spare_layout(const stn_task *task) {
@@ -142,12 +143,12 @@ static void add(stn_estimate *sum, const stn_estimate *one, double times, double
     sum->memory = fmax(sum->memory, one->memory);
 }
 
-/* If `roughly`, the last chunk is estimated like the first, which saves a ranking of all
- * strategies, unless it reads padded rows and writes others: the first chunk's strategy may not
- * support that. */
+/* Estimates all chunks. If `roughly`, the last chunk gets the estimate of the first, which saves a
+ * ranking of all strategies. This is not done with padding: the last chunk then reads padded rows
+ * and writes unpadded ones, which the first chunk's strategy may not support. Returns false if no
+ * strategy runs a chunk, or if the chunks take `most` seconds or more. */
 static bool estimate_chunks(const stn_task *task, const stn_machine *machine, division by, bool roughly,
                             stn_estimate *result, double most) {
-    /* Returns false where a chunk has no strategy, or the chunks take `most` seconds or more. */
     const double times[CHUNKS] = {1, (double)later_chunks(task, by), has_last(task, by)};
     const double factor = pads(task) && task->dtype == STN_F16 ? PADDED_HALVES_FACTOR : FACTOR;
     stn_estimate first = {0}, one;
@@ -203,9 +204,9 @@ static void try_division(search *s, division by) {
     if (stn_estimate_cost(&all) < s->cost) s->cost = stn_estimate_cost(&all), s->best = by;
 }
 
-/* Tries equal chunks. Where rows are padded it also tries a single first step and about equal
- * chunks after it. These are so long that the last one, which writes to the caller's rows, has few
- * steps. */
+/* Tries equal chunks. If rows are padded, it also tries a single first step and about equal chunks
+ * after it. The length of these chunks is chosen such that few steps remain for the last one, which
+ * writes the caller's unpadded rows. */
 static void try_steps(search *s, uint64_t steps) {
     try_division(s, (division){steps, steps});
     if (!pads(&s->plan->task) || !steps) return;

@@ -62,7 +62,7 @@ static uint64_t choose_chunks(const stn_plan *plan, const char *strategy, stn_pl
     return 1;
 }
 
-/* config: NULL: any candidate of the strategy. */
+/* If `config` is NULL, any candidate of the strategy counts. */
 static bool has_candidate(const stn_online *o, const stn_strategy *strategy, const stn_candidate *config) {
     for (size_t i = 0; i < o->search.count; i++)
         if (o->candidates[i].strategy == strategy &&
@@ -129,8 +129,8 @@ static bool fits(const stn_online *o) {
     return (double)o->inner + 4.0 * (double)o->grid <= MEMORY_PART * (double)o->plan->machine.memory_bytes;
 }
 
-/* Candidate 0, for one unit of several chunks: the plan's own kernels are loaded, so few are
- * missing. */
+/* Prepares candidate 0, the plan's own choice. If the run has several chunks, it is built for one
+ * chunk; few kernels are missing, because those of the plan are loaded. */
 static bool prepare_first(stn_online *o) {
     o->inner = o->plan->workspace_size;
     if (o->chunks == 1) return true;
@@ -202,7 +202,8 @@ void tune_online_close(stn_plan *plan) {
 
 uint64_t tune_online_chunks(const stn_plan *plan) { return plan->online->chunks; }
 
-/* Where the running candidate is dropped, candidate 0 runs, which has the new weights. */
+/* Drops a candidate that could not take new weights. If it was the running one, candidate 0, which
+ * has the new weights, runs from now on. */
 static void drop_candidate(stn_online *o, size_t candidate, const stn_error *why) {
     o->search.candidates[candidate].state = TUNE_CANDIDATE_OUT;
     stn_plan_destroy(o->candidates[candidate].plan);

@@ -10,8 +10,8 @@
 #include "plan/error_bound.h"
 #include "plan/plan.h"
 
-/* Most steps in the tasks by which stepping is estimated: many times those of a launch, so that the
- * last launch, which may have fewer, counts little. */
+/* Maximum number of steps in the task from which the time of one step is estimated. It is many
+ * times the number of steps of a launch, so that a shorter last launch hardly matters. */
 #define SAMPLED_STEPS 1024
 
 static const char *cheapest(const char *const *names, const stn_task *task, const stn_machine *machine,
@@ -60,7 +60,8 @@ static double points_of(const shape *s, const box *of) {
     return (double)s->task->batch * (double)of->n[0] * (double)of->n[1] * (double)of->n[2];
 }
 
-/* Adds a sample with fewer points than the previous ones, at most as slow. */
+/* Adds a sample if it has fewer points than all previous ones. Its time is limited to that of the
+ * previous sample, so that the curve is monotonic. */
 static void add_sample(curve *c, double points, double seconds) {
     if (c->count == COST_SAMPLES || (c->count && points >= c->points[c->count - 1])) return;
     c->points[c->count] = points;
@@ -78,8 +79,9 @@ static double seconds_at(const curve *c, double points) {
     return c->seconds[c->count - 1];
 }
 
-/* Samples the run's own bands, and bands of a band: most of their time is launch latency, which the
- * many blocks of the whole grid hide. Launches on bands of 1D lines took 13 to 15 us each. */
+/* Adds samples of a band of the whole grid and of a band of this band. A band's time is mostly
+ * launch latency, which the many blocks of a whole grid would hide. Launches on bands of 1D lines
+ * took 13 to 15 us each. */
 static void sample_bands(const shape *s, const stn_machine *machine, uint64_t sampled, const char *transforms,
                          rates *r) {
     box at = aperiodic_shape_whole(s);
@@ -124,8 +126,8 @@ bool aperiodic_cost_rates(const shape *s, const stn_machine *machine, rates *mad
 
 /* ---- boxes */
 
-/* The steps of the first level with fewer steps than `steps`. divided: with as many, too, because
- * one level may take a whole run. */
+/* Returns the number of steps of the first level that has fewer than `steps` steps, or 0. If
+ * `divided`, a level of exactly `steps` steps is accepted too: it may cover the whole run. */
 static uint64_t next_steps(const levels *l, uint64_t steps, bool divided) {
     for (int i = 0; i < SHAPE_LEVELS; i++)
         if (l->steps[i] > 0 && ((uint64_t)l->steps[i] < steps || (divided && (uint64_t)l->steps[i] == steps)))
@@ -133,7 +135,8 @@ static uint64_t next_steps(const levels *l, uint64_t steps, bool divided) {
     return 0;
 }
 
-/* Adds one round of `steps` steps at once, with all its bands; false if they do not fit. */
+/* Adds the cost of `times` rounds, each of `steps` steps at once, with all their bands. Returns
+ * false if the bands do not fit. */
 static bool add_round(const shape *s, const rates *r, const levels *l, const box *of, uint64_t steps, double times,
                       division *sum) {
     band bands[6];
@@ -185,8 +188,8 @@ static void insert(search *found, const levels *l, double seconds) {
     found->list[place] = *l, found->seconds[place] = seconds;
 }
 
-/* Tries the halvings from number `first` on at this level, or none. Levels without effect are
- * dropped. */
+/* For this level, tries each step count of the list `s->steps` from index `first` on, and for each
+ * of them the deeper levels. A level that does not reduce the time is not added. */
 static void try_levels(search *found, levels l, int level, int first, double before) {
     const box whole = aperiodic_shape_whole(found->s);
     for (int k = first; level < SHAPE_LEVELS && k < found->s->halvings; k++) {

@@ -8,15 +8,16 @@
 
 /* Passes over whole lines, fitted to measurements on an H200. fft: cycles of a multiprocessor for
  * each complex point of a line and each halving of its length; memory: fraction of the copy
- * bandwidth. What takes longer hides the other but for `exposed` of it. source: multiple of the
- * copy bandwidth for reading a source's frequencies, six values per frequency in 3D; face: four
- * values per frequency in 2D. symbol: fraction of the peak rate at which terms and powers are
- * evaluated. */
+ * bandwidth. The longer of arithmetic and memory traffic hides the shorter, except a fraction
+ * `exposed` of it. source, face: rate at which a source's frequencies are read, as a multiple of
+ * the copy bandwidth: in 3D (six values per frequency) and in 2D (four values). symbol: fraction of
+ * the peak rate at which terms and powers are evaluated. */
 static const struct {
     double fft, memory, exposed, source, face, symbol;
     /* f64, f32. */
 } rates[2] = {{0.16, 0.92, 0.2, 1.27, 2.5, 0.38}, {0.112, 0.92, 0.2, 0.95, 3, 0.38}};
-/* Operations for each step's bit of a power of the symbol, real and complex. */
+/* Operations per bit of the exponent (the number of steps) when the symbol is raised to a power:
+ * for a real symbol and for a complex one. */
 #define POWER_REAL 3
 #define POWER_COMPLEX 6.4
 
@@ -28,29 +29,30 @@ static const struct {
     double bytes, rows, columns, segment, two, alone, narrow;
     /* f64, f32. */
 } tile_rates[2] = {{1.1, 0.62, 0.56, 550, 1.25, 1.6, 1.2}, {1.1, 0.46, 0.23, 1100, 1.1, 1.5, 1.2}};
-/* CHAIN: seconds of a pass over whole lines besides its bytes, which is the latency of one block's
- * stages. TERMS_OF_TILES: factor of the symbol's terms, which columns of tiles evaluate once per
- * chunk, not for each of its segments. */
+/* CHAIN: seconds of a pass over whole lines in addition to its memory traffic: the latency of the
+ * stages of one block. TERMS_OF_TILES: factor of the symbol's terms, which columns of tiles
+ * evaluate once per chunk, not for each of its segments. */
 #define CHAIN 5.1e-6
 #define TERMS_OF_TILES 0.4
-/* Time of rows in six blocks per multiprocessor relative to three or four, for several tiles along
- * a row; measured on 10240^2 points in f32. NARROW_F16: cycles of a multiprocessor per point for
- * tiles of f16, which are read and written element by element. */
+/* ROWS_OF_MANY: time of the row passes with six blocks per multiprocessor, relative to that with
+ * three or four, if a row has several tiles (measured on 10240^2 points in f32). NARROW_F16: cycles
+ * of a multiprocessor per point for tiles of f16, which are read and written element by element. */
 #define ROWS_OF_MANY 0.8
 #define NARROW_F16 0.5
-/* Error of columns in parts in f32 relative to whole columns, whose longest stages compute powers
- * of their roots: 6.1e-7 and 5.7e-7 by the emulator for 2304 x 4096 values from 0 to 1 and random
- * taps of radius 60, where 1.1e-6 is predicted for whole columns. */
+/* In f32, columns that are computed in parts have a smaller error than whole columns, whose longest
+ * stages compute twiddle factors as powers. The emulator gave 6.1e-7 for wrap and 5.7e-7 for
+ * reflect (2304 x 4096 values from 0 to 1, random taps of radius 60), where 1.1e-6 is predicted for
+ * whole columns. */
 #define SHORT_LINES 0.75
 enum { LONG_ROW = 8192 }; /* Rows of tiles from which one or two blocks fit a multiprocessor. */
 enum { PAIRS = 6 };       /* Instructions per element to separate a row's pairs of frequencies. */
 
-/* Multiple of the copy bandwidth for reading a source's values in columns solved by recursion, four
- * values per point. */
+/* Rate of reading the source (four values per point) in columns that are solved by recursion, as a
+ * multiple of the copy bandwidth. */
 enum { DECAYED = 2 };
 
-/* Seconds to evaluate the symbol, whose power takes a squaring for each bit of the number of steps,
- * unless it is a transform of the taps. */
+/* Seconds to evaluate the symbol and its power, which takes one squaring per bit of the number of
+ * steps. 0 if the symbol is a transform of the taps. */
 static double seconds_of_symbol(const stn_task *task, const stn_machine *machine, const spectral_shape *s) {
     const double points = (double)s->columns * s->strips * s->segments * s->choice.length[s->last] *
                           (double)task->batch * (double)task->snapshots;
@@ -79,8 +81,9 @@ static double waves_of_rows(const stn_machine *machine, const spectral_shape *s,
     return waves < 1 ? 1 : ceil(waves) / waves;
 }
 
-/* Seconds of all transforms: one forwards, `count` back; of many taps' columns one more each.
- * columns: lines of the last axis that are transformed. */
+/* Seconds of all transforms: one forward and `count` inverse ones. If the symbol is a transform of
+ * the taps, each column has one transform more. columns: lines of the last axis that are
+ * transformed. */
 static double seconds_of_transforms(const stn_task *task, const stn_machine *machine, const spectral_shape *s,
                                     double columns, double count) {
     const spectral_choice *c = &s->choice;
@@ -139,8 +142,8 @@ static double launches_of_slabs(const stn_task *task, const spectral_shape *s) {
     return launches * (double)task->batch - 3 - decayed_solver;
 }
 
-/* Relative L2 error of the weights neglected by lines that hold no whole period, as a multiple of
- * their sum. */
+/* A line shorter than the period cuts off the farthest weights of all steps together. BEYOND is the
+ * resulting relative L2 error as a multiple of the sum of these weights. */
 #define BEYOND 1
 static double left_away(const stn_task *task, const spectral_choice *c) {
     const double steps = (double)task->steps * (double)task->snapshots;
@@ -157,11 +160,12 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
                        stn_estimate *estimate) {
     const bool wide = spectral_wide(task), volume = s->last == 0;
     const spectral_choice *c = &s->choice;
-    /* Half of one forward and `count` inverse transforms. */
+    /* half: half the number of transforms, of which one is forward and `count` are inverse. */
     const double count = (double)task->snapshots, half = 0.5 * (1 + count);
     const double cell = wide ? 16 : 8, rows = (double)(task->n[0] * task->n[1] * task->batch), lines = rows * s->strips;
     const double grid = rows * (double)task->n[2] * (double)stn_dtype_size(task->dtype);
-    /* across: frequencies along y that come from points. */
+    /* across: number of frequencies along y to which the grid's points contribute, not only a
+     * source. */
     const double across = 2 * c->with_points[1] > c->length[1] ? c->length[1] : 2 * c->with_points[1] - 1;
     const double spectrum = lines * c->kept[2] * cell, with_points = lines * c->with_points[2] * cell;
     const double transposed = volume ? (double)(s->columns * task->n[0] * task->batch) * cell : spectrum;
@@ -171,7 +175,8 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
     if (volume) ahead += with_points + transposed_with_points, back += spectrum + transposed;
     for (int axis = 0; axis < 3; axis++)
         if (!task->sum && stn_extension_odd(&s->axis[axis])) numbers = volume ? 6 : 4;
-    /* Columns with points, or all columns. */
+    /* The number of columns that are transformed: if decayed modes are solved separately, only
+     * those to which the grid's points contribute, else all. */
     const double at_points = c->decayed_solver ? across * c->with_points[2] : (double)s->columns;
     const double source = numbers * cell * at_points * c->length[s->last] * (double)task->batch;
     const double decayed = 4 * cell * ((double)s->columns - at_points) * (double)(task->n[0] * task->batch);
