@@ -104,7 +104,7 @@ static double rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t
     if (entry.applies && !count)
         snprintf(entry.reason, sizeof entry.reason, "it finds no way to run a problem of this size");
     else if (entry.applies)
-        snprintf(entry.reason, sizeof entry.reason, "its predicted error is %.2g at least, and the bar %.2g", own,
+        snprintf(entry.reason, sizeof entry.reason, "its predicted error is %.2g at least, and the bound %.2g", own,
                  asked);
     entry.applies = false;
     insert_ranked(plan, &entry);
@@ -166,7 +166,7 @@ stn_plan_mode stn_plan_mode_of(const stn_plan_options *options) {
 
 stn_status stn_plan_check_mode(const stn_plan_options *options, stn_error *error) {
     if (options->mode < STN_MODE_AUTO || options->mode > STN_MODE_WISDOM_ONLY)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the mode %d is none: use one of stn_plan_mode",
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "mode %d does not exist: use one of stn_plan_mode",
                         options->mode);
     const stn_plan_mode mode = stn_plan_mode_of(options);
     if (options->deterministic && mode != STN_MODE_AUTO && mode != STN_MODE_ESTIMATE)

@@ -22,7 +22,7 @@ static stn_status check_choice(stn_plan *plan, stn_error *error) {
     plan->kind->estimate(plan, plan->strategy, &plan->candidate, &now);
     const double error_bound = plan->kind->error_bound ? plan->kind->error_bound(plan) : INFINITY;
     if (now.error > fmax(error_bound, plan->estimate.error))
-        return stn_fail(error, STN_ERROR_UNSUPPORTED, "its predicted error is %.2g, and the bar %.2g", now.error,
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "its predicted error is %.2g, and the bound %.2g", now.error,
                         error_bound);
     plan->estimate.error = now.error;
     return STN_OK;

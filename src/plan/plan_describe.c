@@ -148,8 +148,8 @@ static void describe_text(const stn_plan *plan, stn_text *text) {
     if (plan->chosen >= STN_CHOSEN_BY_LIKENESS) stn_text_printf(text, ", %s", chosen_words[plan->chosen]);
     if (plan->estimate.error > 0) {
         double error_bound = plan->kind->error_bound(plan);
-        stn_text_printf(text, ", error %.2g (the bar is %.2g%s)", plan->estimate.error, error_bound,
-                        plan->estimate.error > error_bound ? ", which it misses" : "");
+        stn_text_printf(text, ", error %.2g (the bound is %.2g%s)", plan->estimate.error, error_bound,
+                        plan->estimate.error > error_bound ? ", which it exceeds" : "");
     }
     if (!plan->estimate_only) stn_text_printf(text, ", workspace %zu bytes", plan->workspace_size);
     if (plan->kind->more) plan->kind->more(plan, STN_TEXT, text);

@@ -249,7 +249,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     chunked_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "the chunks of a run", sizeof *state);
     if (!by.steps || chunks_of(task, by) < 2)
-        return stn_fail(error, STN_ERROR_UNSUPPORTED, "a run of fewer steps than two chunks is no run of chunks");
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "the run has too few steps for two chunks");
     state->all = chunks_of(task, by), state->pads = pads(task);
     for (int i = 0; i < CHUNKS; i++) {
         const stn_task own = chunk_task(task, i, by);

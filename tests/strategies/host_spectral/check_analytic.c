@@ -50,7 +50,7 @@ void growth_is_told(suite *s) {
     check_said(s, "growth: that step as a number", grows, 100, STN_JSON, "\"overflow_step\":1024");
     check_said(s, "growth: no such step", stays, 100, STN_JSON, "\"overflow_step\":null");
     check_said(s, "growth: none told", stays, 100, STN_JSON, "\"log10_growth\":0");
-    check_said(s, "growth: the error that is to be expected", stays, 100, STN_TEXT, "(the bar is 7.6e-13)");
+    check_said(s, "growth: the error that is to be expected", stays, 100, STN_TEXT, "(the bound is 7.6e-13)");
 }
 
 /* ---- eigenmodes ------------------------------------------------------------------------------ */

@@ -194,7 +194,7 @@ static void cancelled(suite *s) {
                                                             : misses == (c.predicted > c.bar) && c.predicted > 0;
     char detail[1200];
     snprintf(detail, sizeof detail, "predicted %.3g, bound %.3g, relative L2 %.3g", c.predicted, c.bar, c.relative_l2);
-    suite_report(s, told, "the plan says whether it misses the bar", detail);
+    suite_report(s, told, "the plan says whether it exceeds the bound", detail);
     stn_stencil_destroy(stencil);
 }
 
