@@ -129,7 +129,7 @@ int stn_compile_threads(const stn_context *context) { return context->threads ? 
 
 /* The first failure is kept and cancels the batch. */
 static void fail(stn_compile_batch *batch, const stn_error *failure) {
-    if (!atomic_flag_test_and_set(&batch->failure_taken)) batch->failure = *failure;
+    if (!atomic_flag_test_and_set(&batch->has_failed)) batch->failure = *failure;
     atomic_store(&batch->cancel, true);
 }
 

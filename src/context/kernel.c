@@ -129,7 +129,7 @@ static stn_status load(stn_context *context, stn_kernel *kernel, stn_error *erro
 static stn_status load_compiled(stn_context *context, stn_kernel *kernel, stn_error *error) {
     stn_status status = STN_OK;
     pthread_mutex_lock(&context->lock);
-    if (kernel->unloaded && (status = load(context, kernel, error)) == STN_OK) kernel->unloaded = false;
+    if (kernel->compiled_only && (status = load(context, kernel, error)) == STN_OK) kernel->compiled_only = false;
     pthread_mutex_unlock(&context->lock);
     return status;
 }
@@ -155,7 +155,7 @@ static stn_status use_entry(const request *want, bool loads, stn_entry *entry, s
         entry->ptx = NULL;
         entry->cubin = NULL;
         made->seconds = want->seconds;
-        made->unloaded = !loads;
+        made->compiled_only = !loads;
         if (!made->ptx && !made->cubin) status = stn_fail(error, STN_ERROR_DRIVER, "a stored kernel is empty");
         if (status == STN_OK && loads) status = load(want->context, made, error);
     }
@@ -368,7 +368,7 @@ stn_status stn_kernel_compile(stn_context *context, const stn_kernel *missing, c
     STN_TRY(get(&want, &value, &hit, error));
     /* The next stn_kernel_get of the kernel is then not counted as a hit, since the kernel was
      * compiled for it. */
-    if (!hit) ((stn_kernel *)value)->fresh = true;
+    if (!hit) ((stn_kernel *)value)->precompiled = true;
     stn_memo_release(context->kernels, value);
     return STN_OK;
 }
@@ -433,7 +433,7 @@ stn_status stn_kernel_get(stn_kernel_set *set, const char *name, const char *par
     hold(set, value);
     STN_TRY(load_compiled(context, value, error));
     *kernel = value;
-    if (hit && !atomic_exchange(&(*kernel)->fresh, false))
+    if (hit && !atomic_exchange(&(*kernel)->precompiled, false))
         stn_cache_count(context->cache, 0, 0, true);
     else
         unload_some(context);

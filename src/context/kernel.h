@@ -17,9 +17,9 @@ typedef struct stn_kernel {
     char *ptx;    /* kept for describe; may be NULL */
     void *cubin;
     size_t cubin_size;
-    double seconds;    /* of compiling it; 0: it was stored */
-    atomic_bool fresh; /* compiled ahead of the plan that will ask for it */
-    bool unloaded;     /* it was only compiled; guarded by the context's lock */
+    double seconds;          /* of compiling it; 0: it was stored */
+    atomic_bool precompiled; /* compiled ahead of the plan that will ask for it */
+    bool compiled_only;      /* it was only compiled; guarded by the context's lock */
     /* NULL: the GPU is not present, the kernel is a placeholder (compile_batch.h), or it is not
      * loaded yet. */
     stn_module *module;
@@ -31,8 +31,8 @@ typedef struct stn_compile_batch {
     stn_context *context;
     stn_kernel *missing[STN_COMPILE_BATCH_MAX]; /* placeholders, owned */
     size_t count;
-    atomic_bool cancel;        /* a thread has cancelled it, or a kernel has failed */
-    atomic_flag failure_taken; /* set by the first kernel that fails, before it writes `failure` */
+    atomic_bool cancel;     /* a thread has cancelled it, or a kernel has failed */
+    atomic_flag has_failed; /* set by the first kernel that fails, before it writes `failure` */
     stn_error failure;
     atomic_bool finished; /* set when the background thread has processed this batch */
 } stn_compile_batch;

@@ -44,8 +44,8 @@
 enum { LANES = STN_FFT_LANES, ROWS = STN_SPECTRA_ROWS, MOST_ROWS = 2 * STN_MAX_RADIUS + 1 };
 #define ITEMS_PER_THREAD 4
 #define UNIT 0x1p-53
-#define LEAST_TAPS 100    /* of a stencil for which this can be faster */
-#define POINTS_OF_BOX 150 /* as many points take as long as the overhead of a box */
+#define MIN_TAPS 100            /* of a stencil for which this can be faster */
+#define BOX_OVERHEAD_POINTS 150 /* as many points take as long as the overhead of a box */
 
 struct stn_row_spectra {
     stn_fft_line *line;
@@ -55,14 +55,14 @@ struct stn_row_spectra {
     double error;          /* of a result, relative to N */
     double quantum;        /* sums are multiples of it; or 0 */
     double relative;       /* error of such sums of stencil_step.h */
-    bool odd;              /* a transform ends in its second buffer */
+    bool result_in_second; /* a transform ends in its second buffer */
 };
 
 typedef struct spectra_run {
     const stn_row_spectra *spectra;
     const stn_step *step;
-    const stn_fft_kernels *words;
-    int64_t pairs, groups, strip; /* pairs of tiles, groups of strips, rows of a strip */
+    const stn_fft_kernels *fft_kernels;
+    int64_t pairs, groups, strip_rows; /* pairs of tiles, groups of strips, rows of a strip */
 } spectra_run;
 
 /* A row of a tile that begins at point (x, y). part: which of the two tiles of a complex line;
@@ -73,9 +73,9 @@ typedef struct spectra_place {
 } spectra_place;
 
 /* Points of a row whose taps read one and the same number. */
-typedef struct spectra_seen {
+typedef struct constant_run {
     int64_t x, end, y;
-} spectra_seen;
+} constant_run;
 
 /* A group of strips of two tiles, and memory for computing it. */
 typedef struct spectra_work {
@@ -83,12 +83,12 @@ typedef struct spectra_work {
     int64_t batch, plane, y, x; /* the first point */
     double *slots[MOST_ROWS + ROWS], *sums[ROWS], *spare, *lines;
     double norms[MOST_ROWS + ROWS][LANES]; /* squares, of the lines of each slot */
-    /* stepped: points computed by stn_step_box, plus POINTS_OF_BOX for the overhead of each box;
-     * all: the number of all points so far. */
+    /* stepped: points computed by stn_step_box, plus BOX_OVERHEAD_POINTS for each box; all: the
+     * number of all points so far. */
     int64_t stepped, all;
     char constant[8], result[8]; /* a number, and the result where taps read it alone */
-    bool known;
-    spectra_seen seen[2][LANES]; /* the last such points of each strip */
+    bool has_constant;
+    constant_run constant_runs[2][LANES]; /* the last such points of each strip */
 } spectra_work;
 
 /* ---- tables ---------------------------------------------------------------------------------- */
@@ -154,7 +154,7 @@ static int64_t length_of(const stn_task *task) {
 
 /* Whether this method supports the task. Floating-point outputs are excluded, because too many
  * results would lie close to the boundary between two rounded values. */
-static bool serves(const stn_task *task) {
+static bool supports(const stn_task *task) {
     const int64_t rows = task->reach[1][0] + task->reach[1][1] + 1;
     double relative;
     for (int side = 0; side < 6; side++)
@@ -171,11 +171,11 @@ static bool serves(const stn_task *task) {
     /* If the quantum is negative and large, too large a part of all sums would be integers up to
      * rounding, and each of these must be computed again. */
     const double quantum = quantum_of(task, &relative);
-    return task->divisor == 1 ? quantum > -1.0 / (2 * POINTS_OF_BOX) : quantum > 0;
+    return task->divisor == 1 ? quantum > -1.0 / (2 * BOX_OVERHEAD_POINTS) : quantum > 0;
 }
 
 double stn_row_spectra_cost(const stn_task *task) {
-    const double cost = task->ntaps >= LEAST_TAPS && serves(task) ? cost_of(task, length_of(task)) : INFINITY;
+    const double cost = task->ntaps >= MIN_TAPS && supports(task) ? cost_of(task, length_of(task)) : INFINITY;
     return cost < 0.9 * (double)task->ntaps ? cost : INFINITY;
 }
 
@@ -184,14 +184,14 @@ static bool make_weights(const stn_task *task, stn_row_spectra *made) {
     const int64_t length = made->length, plane = length * LANES;
     double *planes = malloc((size_t)plane * 4 * sizeof *planes), *norms = calloc((size_t)length, sizeof *norms);
     made->weights = malloc((size_t)(length * made->rows) * 2 * sizeof *made->weights);
-    const bool good = planes && norms && made->weights;
+    const bool allocated = planes && norms && made->weights;
     double norm = 0, largest = 0, rows[MOST_ROWS] = {0}, all = 0;
     for (size_t k = 0; k < task->ntaps; k++) {
         norm += task->taps[k].weight * task->taps[k].weight;
         rows[task->taps[k].offset[1] + task->reach[1][0]] += fabs(task->taps[k].weight);
     }
     for (int64_t i = 0; i < made->rows; i++) all += rows[i] * rows[i];
-    for (int64_t first = 0; good && first < made->rows; first += LANES) {
+    for (int64_t first = 0; allocated && first < made->rows; first += LANES) {
         const int64_t count = stn_min(LANES, made->rows - first);
         memset(planes, 0, (size_t)plane * 4 * sizeof *planes);
         for (size_t k = 0; k < task->ntaps; k++) {
@@ -202,7 +202,7 @@ static bool make_weights(const stn_task *task, stn_row_spectra *made) {
         }
         const stn_planes x = {planes, planes + plane}, other = {planes + 2 * plane, planes + 3 * plane};
         const stn_planes result = stn_fft_line_run(made->line, stn_fft_kernels_best(), x, other, LANES);
-        made->odd = result.re != x.re;
+        made->result_in_second = result.re != x.re;
         for (int64_t k = 0; k < length; k++)
             for (int64_t l = 0; l < count; l++) {
                 const double re = result.re[k * LANES + l], im = -result.im[k * LANES + l];
@@ -211,13 +211,13 @@ static bool make_weights(const stn_task *task, stn_row_spectra *made) {
                 norms[k] += re * re + im * im;
             }
     }
-    for (int64_t k = 0; good && k < length; k++) largest = fmax(largest, sqrt(norms[k]) * (double)length);
+    for (int64_t k = 0; allocated && k < length; k++) largest = fmax(largest, sqrt(norms[k]) * (double)length);
     const double transform = 10 * UNIT * ceil(log2((double)length) / 3);
     made->error = 1.05 * (transform * (2 * largest + sqrt(all)) + 3 * ((double)made->rows + 2) * UNIT * largest);
     if (!(made->quantum > 0)) made->error += 1.05 * ((double)task->ntaps + 2) * UNIT * sqrt(norm);
     free(planes);
     free(norms);
-    return good;
+    return allocated;
 }
 
 stn_status stn_row_spectra_create(const stn_task *task, stn_row_spectra **made, stn_error *error) {
@@ -290,22 +290,22 @@ static void load_slot(spectra_work *work, int64_t y, int number) {
     const stn_row_spectra *s = run->spectra;
     const stn_task *task = run->step->task;
     const int64_t plane = s->length * LANES;
-    double *slot = work->slots[number], *norms = work->norms[number], *from = s->odd ? work->spare : slot;
+    double *slot = work->slots[number], *norms = work->norms[number], *from = s->result_in_second ? work->spare : slot;
     const stn_planes x = {from, from + plane};
-    double *other = s->odd ? slot : work->spare;
+    double *other = s->result_in_second ? slot : work->spare;
     for (int part = 0; part < 2; part++) {
         for (int64_t l = 0; l < LANES; l++)
-            load_line(work, stn_min(work->y + l * run->strip, task->n[1]) + y, work->x + part * s->width,
+            load_line(work, stn_min(work->y + l * run->strip_rows, task->n[1]) + y, work->x + part * s->width,
                       work->lines + l * s->length);
         /* The zeros for imaginary parts are overwritten: for part 0 by part 1, for part 1 by the
          * transform. */
-        run->words->load_reals((stn_planes){part ? x.im : x.re, part ? other : x.im}, work->lines, s->length, s->length,
-                               LANES);
+        run->fft_kernels->load_reals((stn_planes){part ? x.im : x.re, part ? other : x.im}, work->lines, s->length,
+                                     s->length, LANES);
     }
     memset(norms, 0, LANES * sizeof *norms);
     for (int64_t k = 0; k < 2 * plane; k += LANES)
         for (int64_t l = 0; l < LANES; l++) norms[l] += from[k + l] * from[k + l];
-    stn_fft_line_run(s->line, run->words, x, (stn_planes){other, other + plane}, LANES);
+    stn_fft_line_run(s->line, run->fft_kernels, x, (stn_planes){other, other + plane}, LANES);
 }
 
 /* ---- deciding -------------------------------------------------------------------------------- */
@@ -340,20 +340,20 @@ static bool store_constant(spectra_work *work, const spectra_place *at, int64_t 
     if (!find_window(step->task, 2, &left, &past) || !find_window(step->task, 1, &top, &bottom)) return false;
     const char *first = point_of(work, &step->from, left, bottom - 1);
     const size_t rest = (size_t)((past - left - 1) * size);
-    spectra_seen *seen = &work->seen[at->part][at->lane];
-    const bool follows = seen->x == x && seen->end == end && seen->y == at->y - 1;
+    constant_run *last = &work->constant_runs[at->part][at->lane];
+    const bool follows = last->x == x && last->end == end && last->y == at->y - 1;
     for (int64_t i = follows ? bottom - 1 : top; i < bottom; i++) {
         const char *row = point_of(work, &step->from, left, i);
         if (memcmp(row, first, (size_t)size) || memcmp(row, row + size, rest)) return false;
     }
     if (follows && memcmp(first, point_of(work, &step->from, left, top), (size_t)size)) return false;
-    *seen = (spectra_seen){x, end, at->y};
+    *last = (constant_run){x, end, at->y};
     char *to = point_of(work, &step->to, x, at->y);
-    if (!work->known || memcmp(work->constant, first, (size_t)size)) {
+    if (!work->has_constant || memcmp(work->constant, first, (size_t)size)) {
         compute_box(work, x, at->y, 1, 1);
         memcpy(work->constant, first, (size_t)size);
         memcpy(work->result, to, (size_t)to_size);
-        work->known = true;
+        work->has_constant = true;
     }
     for (int64_t k = 0; k < end - x; k++) memcpy(to + k * to_size, work->result, (size_t)to_size);
     return true;
@@ -390,7 +390,7 @@ static void store_results(spectra_work *work, const spectra_place *at, double *v
     for (int64_t k = 0, end; k < count && stepped < count; k = end) {
         for (end = k; end < count && memcmp(row + end * size, other + end * size, (size_t)size);) end++;
         if (end > k && !store_constant(work, at, x + k, x + end)) {
-            stepped += end - k + POINTS_OF_BOX;
+            stepped += end - k + BOX_OVERHEAD_POINTS;
             if (stepped < count) compute_box(work, x + k, y, end - k, 1);
         }
         while (end + 8 <= count && !memcmp(row + end * size, other + end * size, (size_t)(8 * size))) end += 8;
@@ -411,17 +411,17 @@ static void store_rows(spectra_work *work, int64_t y, int64_t count) {
         const stn_planes x = {sum + plane, sum}, other = {work->spare + plane, work->spare};
         /* An inverse transform. If its result lies in `spare`, store_results overwrites the first
          * 3 * points doubles of it. These are imaginary parts, which have already been read. */
-        const stn_planes result = stn_fft_line_run(s->line, run->words, x, other, LANES);
+        const stn_planes result = stn_fft_line_run(s->line, run->fft_kernels, x, other, LANES);
         _Static_assert(LANES >= 3, "real parts, from `plane` on, are not overwritten");
         for (int64_t q = 0; q < s->rows; q++)
             for (int l = 0; l < LANES; l++) norms[l] += work->norms[r + q][l];
         for (int part = 0; part < 2; part++) {
             const int64_t at = work->x + part * s->width, points = stn_min(s->width, task->n[2] - at);
             if (points <= 0) break;
-            run->words->store_reals(work->lines, (stn_planes){part ? result.re : result.im, NULL}, points, s->length,
-                                    LANES, 1);
+            run->fft_kernels->store_reals(work->lines, (stn_planes){part ? result.re : result.im, NULL}, points,
+                                          s->length, LANES, 1);
             for (int l = 0; l < LANES; l++) {
-                const spectra_place place = {at, work->y + l * run->strip + y + r, part, l};
+                const spectra_place place = {at, work->y + l * run->strip_rows + y + r, part, l};
                 if (place.y < task->n[1])
                     store_results(work, &place, work->lines + l * s->length, points, s->error * sqrt(norms[l]));
             }
@@ -440,7 +440,7 @@ static void step_rows(spectra_work *work, int64_t y, int64_t pairs) {
     const stn_task *task = run->step->task;
     const int64_t width = stn_min(pairs * 2 * run->spectra->width, task->n[2] - work->x);
     for (int64_t l = 0; l < LANES; l++) {
-        const int64_t begin = work->y + l * run->strip + y, end = stn_min(begin - y + run->strip, task->n[1]);
+        const int64_t begin = work->y + l * run->strip_rows + y, end = stn_min(begin - y + run->strip_rows, task->n[1]);
         if (begin < end) compute_box(work, work->x, begin, width, end - begin);
     }
 }
@@ -452,7 +452,7 @@ static void run_group(spectra_work *work) {
     const int64_t low = -task->reach[1][0];
     const int before = (int)s->rows - 1;
     for (int i = 0; i < before; i++) load_slot(work, low + i, i);
-    for (int64_t y = 0; y < run->strip && stn_watch_goes_on(run->step->watch); y += ROWS) {
+    for (int64_t y = 0; y < run->strip_rows && stn_watch_goes_on(run->step->watch); y += ROWS) {
         if (!is_worthwhile(work)) {
             step_rows(work, y, 1);
             return;
@@ -460,11 +460,11 @@ static void run_group(spectra_work *work) {
         for (int r = 0; r < ROWS; r++) load_slot(work, low + y + before + r, before + r);
         run->step->kernels->sum_spectra(work->sums, (const double *const *)work->slots, s->weights, (size_t)s->rows,
                                         (size_t)s->length);
-        store_rows(work, y, stn_min(ROWS, run->strip - y));
+        store_rows(work, y, stn_min(ROWS, run->strip_rows - y));
         for (int i = 0; i < before; i++) {
-            double *free_one = work->slots[i];
+            double *oldest = work->slots[i];
             work->slots[i] = work->slots[i + ROWS];
-            work->slots[i + ROWS] = free_one;
+            work->slots[i + ROWS] = oldest;
             memcpy(work->norms[i], work->norms[i + ROWS], sizeof work->norms[i]);
         }
     }
@@ -488,10 +488,10 @@ static void run_groups(void *user, int64_t begin, int64_t end) {
     for (int64_t item = begin, count; item < end; item += count) {
         int64_t rest = item / run->pairs;
         work.x = item % run->pairs * 2 * s->width;
-        work.y = rest % run->groups * LANES * run->strip;
+        work.y = rest % run->groups * LANES * run->strip_rows;
         work.plane = (rest /= run->groups) % task->n[0];
         work.batch = rest / task->n[0];
-        for (int l = 0; l < LANES; l++) work.seen[0][l].y = work.seen[1][l].y = -2;
+        for (int l = 0; l < LANES; l++) work.constant_runs[0][l].y = work.constant_runs[1][l].y = -2;
         count = is_worthwhile(&work) ? 1 : stn_min(end - item, run->pairs - item % run->pairs);
         if (is_worthwhile(&work))
             run_group(&work);
@@ -503,13 +503,13 @@ static void run_groups(void *user, int64_t begin, int64_t end) {
 
 void stn_row_spectra_run(const stn_row_spectra *spectra, const stn_step *step, stn_pool *pool, int64_t grids) {
     const stn_task *task = step->task;
-    spectra_run run = {.spectra = spectra, .step = step, .words = stn_fft_kernels_best()};
+    spectra_run run = {.spectra = spectra, .step = step, .fft_kernels = stn_fft_kernels_best()};
     run.pairs = stn_div_up(task->n[2], 2 * spectra->width);
     /* Enough groups for all threads, unless rows would be transformed too often. */
     const int64_t items = grids * task->n[0] * run.pairs, threads = stn_pool_threads(pool);
     run.groups = threads == 1 ? 1 : stn_div_up(ITEMS_PER_THREAD * threads, items);
     run.groups = stn_max(stn_min(run.groups, task->n[1] / (2 * LANES * spectra->rows)), 1);
-    run.strip = stn_div_up(task->n[1], run.groups * LANES);
-    run.groups = stn_div_up(task->n[1], run.strip * LANES);
+    run.strip_rows = stn_div_up(task->n[1], run.groups * LANES);
+    run.groups = stn_div_up(task->n[1], run.strip_rows * LANES);
     stn_pool_for(pool, items * run.groups, 1, run_groups, &run);
 }

@@ -74,41 +74,40 @@ static void insert_ranked(stn_plan *plan, const stn_ranked *entry) {
 
 /* If no candidate of any strategy is within the error bound, candidates are admitted up to this
  * factor times the least predicted error. */
-#define ABOUT_LEAST 1.5
+#define LEAST_ERROR_FACTOR 1.5
 
 /* Inserts the strategy's candidates whose predicted error is at most the problem's bound or
- * `given`, whichever is larger. If it has none, the strategy is inserted as not applicable. Returns
- * the least error of the rejected candidates; infinity if none was rejected. */
-static double rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t most, double given) {
+ * `allowed_error`, whichever is larger. If it has none, the strategy is inserted as not applicable.
+ * Returns the least error of the rejected candidates; infinity if none was rejected. */
+static double rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t most, double allowed_error) {
     const stn_kind *kind = plan->kind;
     stn_ranked entry = {.strategy = strategy};
     stn_candidate list[MOST_CANDIDATES];
     memset(list, 0, most * sizeof *list); /* candidates are compared as bytes */
-    double own = INFINITY, asked = 0;
+    const double error_bound = fmax(allowed_error, kind->error_bound ? kind->error_bound(plan) : INFINITY);
+    double least_rejected_error = INFINITY;
     entry.applies = kind->applies(plan, strategy, entry.reason, sizeof entry.reason);
-    size_t count = entry.applies ? kind->candidates(plan, strategy, list, most) : 0, met = 0;
+    size_t count = entry.applies ? kind->candidates(plan, strategy, list, most) : 0, accepted = 0;
     for (size_t c = 0; c < count; c++) {
         entry.candidate = list[c];
         entry.estimate = (stn_estimate){0};
         kind->estimate(plan, strategy, &list[c], &entry.estimate);
-        const double error_bound = fmax(given, kind->error_bound ? kind->error_bound(plan) : INFINITY);
         if (entry.estimate.error > error_bound) {
-            own = fmin(own, entry.estimate.error);
-            asked = error_bound;
+            least_rejected_error = fmin(least_rejected_error, entry.estimate.error);
             continue;
         }
         insert_ranked(plan, &entry);
-        met++;
+        accepted++;
     }
-    if (entry.applies && met) return own;
+    if (entry.applies && accepted) return least_rejected_error;
     if (entry.applies && !count)
         snprintf(entry.reason, sizeof entry.reason, "it finds no way to run a problem of this size");
     else if (entry.applies)
-        snprintf(entry.reason, sizeof entry.reason, "its predicted error is %.2g at least, and the bound %.2g", own,
-                 asked);
+        snprintf(entry.reason, sizeof entry.reason, "its predicted error is %.2g at least, and the bound %.2g",
+                 least_rejected_error, error_bound);
     entry.applies = false;
     insert_ranked(plan, &entry);
-    return own;
+    return least_rejected_error;
 }
 
 /* Whether no candidate of the strategy can become the first row. */
@@ -119,18 +118,19 @@ static bool is_dominated(const stn_plan *plan, const stn_strategy *strategy) {
 
 /* If `best`, only the first row matters. Strategies with a lower bound on their time
  * (`least_seconds`) are then ranked after all others, because most of them can be skipped.
- * Strategies whose least predicted error exceeds `given` are skipped too. `errors` holds, for each
- * strategy, the least error of its rejected candidates in the previous turn, at first 0. Returns
- * the least error of all rejected candidates. */
-static double rank_strategies(stn_plan *plan, const char *name, size_t most, double given, bool best, double *errors) {
+ * Strategies whose least predicted error exceeds `allowed_error` are skipped too. `errors` holds,
+ * for each strategy, the least error of its rejected candidates in the previous turn, at first 0.
+ * Returns the least error of all rejected candidates. */
+static double rank_strategies(stn_plan *plan, const char *name, size_t most, double allowed_error, bool best,
+                              double *errors) {
     const stn_strategy *strategy;
     double least = INFINITY;
     for (int bounded = 0; bounded <= best; bounded++)
         for (size_t i = 0; (strategy = plan->kind->strategies[i]); i++) {
             if (!is_named(name, strategy)) continue;
-            if (best && (bounded != (strategy->least_seconds != NULL) || errors[i] > given)) continue;
+            if (best && (bounded != (strategy->least_seconds != NULL) || errors[i] > allowed_error)) continue;
             if (best && is_dominated(plan, strategy)) continue;
-            errors[i] = rank_strategy(plan, strategy, most, given);
+            errors[i] = rank_strategy(plan, strategy, most, allowed_error);
             least = fmin(least, errors[i]);
         }
     return least;
@@ -139,10 +139,10 @@ static double rank_strategies(stn_plan *plan, const char *name, size_t most, dou
 /* The first turn admits candidates within the error bound. If there are none, the second turn
  * admits those with about the least predicted error, which the plan's description reports. */
 static void rank(stn_plan *plan, const char *name, size_t most, bool best) {
-    double given = 0, errors[STN_PLAN_RANKING] = {0};
+    double allowed_error = 0, errors[STN_PLAN_RANKING] = {0};
     for (int turn = 0; turn < 2; turn++) {
         plan->ranked = 0;
-        given = ABOUT_LEAST * rank_strategies(plan, name, most, given, best, errors);
+        allowed_error = LEAST_ERROR_FACTOR * rank_strategies(plan, name, most, allowed_error, best, errors);
         if (plan->ranked && plan->ranking[0].applies) return;
     }
 }

@@ -41,33 +41,33 @@ typedef struct chunked_state {
     /* Owned. LATER is NULL if FIRST serves those chunks too; LAST is NULL if there is no such
      * chunk */
     stn_plan *chunk[CHUNKS];
-    size_t inner; /* bytes of the chunks' workspace; the spare grids follow it */
-    size_t spare; /* bytes of a spare grid */
-    uint64_t all; /* number of chunks */
+    size_t inner_workspace_bytes; /* of the chunks; the spare grids follow this workspace */
+    size_t spare;                 /* bytes of a spare grid */
+    uint64_t chunk_count;
     bool pads;
 } chunked_state;
 
 /* Steps of a chunk of the kind LATER and of the first one. */
-typedef struct division {
+typedef struct chunk_sizes {
     uint64_t steps, first;
-} division;
+} chunk_sizes;
 
 /* A candidate without a second value has equal chunks. */
-static division division_of(const stn_candidate *candidate) {
+static chunk_sizes sizes_of(const stn_candidate *candidate) {
     const uint64_t steps = (uint64_t)candidate->values[0];
-    return (division){steps, candidate->values[1] ? (uint64_t)candidate->values[1] : steps};
+    return (chunk_sizes){steps, candidate->values[1] ? (uint64_t)candidate->values[1] : steps};
 }
 
 /* a / b rounded up, for any number of steps. */
 static uint64_t divided_up(uint64_t a, uint64_t b) { return a / b + (a % b > 0); }
 
-static uint64_t chunks_of(const stn_task *task, division by) {
-    return task->steps <= by.first ? 1 : 1 + divided_up(task->steps - by.first, by.steps);
+static uint64_t chunks_of(const stn_task *task, chunk_sizes sizes) {
+    return task->steps <= sizes.first ? 1 : 1 + divided_up(task->steps - sizes.first, sizes.steps);
 }
 
 /* Steps of the last chunk of several. */
-static uint64_t last_steps(const stn_task *task, division by) {
-    return task->steps - by.first - (chunks_of(task, by) - 2) * by.steps;
+static uint64_t last_steps(const stn_task *task, chunk_sizes sizes) {
+    return task->steps - sizes.first - (chunks_of(task, sizes) - 2) * sizes.steps;
 }
 
 static bool same_layout(const stn_task *task) {
@@ -85,34 +85,38 @@ static stn_grid_layout spare_layout(const stn_task *task) {
     return pads(task) ? stn_packed_layout(task->n, task->dtype) : spare;
 }
 
-static bool has_last(const stn_task *task, division by) { return pads(task) || last_steps(task, by) != by.steps; }
+static bool has_last(const stn_task *task, chunk_sizes sizes) {
+    return pads(task) || last_steps(task, sizes) != sizes.steps;
+}
 
 /* Chunks of the kind LATER. */
-static uint64_t later_chunks(const stn_task *task, division by) { return chunks_of(task, by) - 1 - has_last(task, by); }
+static uint64_t later_chunks(const stn_task *task, chunk_sizes sizes) {
+    return chunks_of(task, sizes) - 1 - has_last(task, sizes);
+}
 
 /* Whether the plan of the first chunk serves those of the kind LATER. */
-static bool first_serves(const stn_task *task, division by) {
-    return !pads(task) && same_layout(task) && by.first == by.steps;
+static bool first_serves(const stn_task *task, chunk_sizes sizes) {
+    return !pads(task) && same_layout(task) && sizes.first == sizes.steps;
 }
 
 /* The task of a chunk; its taps are borrowed. */
-static stn_task chunk_task(const stn_task *task, int which, division by) {
+static stn_task chunk_task(const stn_task *task, int which, chunk_sizes sizes) {
     const stn_grid_layout spare = spare_layout(task);
-    stn_task own = *task;
-    own.steps = which == FIRST ? by.first : which == LATER ? by.steps : last_steps(task, by);
-    own.snapshots = 1;
-    own.in_place = false;
-    own.tolerance = task->tolerance / stn_error_of_runs((double)chunks_of(task, by));
+    stn_task chunk = *task;
+    chunk.steps = which == FIRST ? sizes.first : which == LATER ? sizes.steps : last_steps(task, sizes);
+    chunk.snapshots = 1;
+    chunk.in_place = false;
+    chunk.tolerance = task->tolerance / stn_error_of_runs((double)chunks_of(task, sizes));
     if (which != FIRST) {
-        memcpy(own.in_stride, spare.stride, sizeof own.in_stride);
-        own.in_batch_stride = spare.batch;
+        memcpy(chunk.in_stride, spare.stride, sizeof chunk.in_stride);
+        chunk.in_batch_stride = spare.batch;
     }
     if (which != LAST) {
-        memcpy(own.out_stride, spare.stride, sizeof own.out_stride);
-        own.out_batch_stride = spare.batch;
+        memcpy(chunk.out_stride, spare.stride, sizeof chunk.out_stride);
+        chunk.out_batch_stride = spare.batch;
     }
-    if (which == LATER && pads(task)) own.alignment = ALIGNMENT;
-    return own;
+    if (which == LATER && pads(task)) chunk.alignment = ALIGNMENT;
+    return chunk;
 }
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
@@ -147,23 +151,23 @@ static void add(stn_estimate *sum, const stn_estimate *one, double times, double
  * ranking of all strategies. This is not done with padding: the last chunk then reads padded rows
  * and writes unpadded ones, which the first chunk's strategy may not support. Returns false if no
  * strategy runs a chunk, or if the chunks take `most` seconds or more. */
-static bool estimate_chunks(const stn_task *task, const stn_machine *machine, division by, bool roughly,
+static bool estimate_chunks(const stn_task *task, const stn_machine *machine, chunk_sizes sizes, bool roughly,
                             stn_estimate *result, double most) {
-    const double times[CHUNKS] = {1, (double)later_chunks(task, by), has_last(task, by)};
+    const double times[CHUNKS] = {1, (double)later_chunks(task, sizes), has_last(task, sizes)};
     const double factor = pads(task) && task->dtype == STN_F16 ? PADDED_HALVES_FACTOR : FACTOR;
     stn_estimate first = {0}, one;
     *result = (stn_estimate){.stepping = false};
     for (int which = FIRST; which < CHUNKS; which++) {
-        const stn_task own = chunk_task(task, which, by);
-        const bool like_first = which == LATER ? first_serves(task, by) : which == LAST && roughly && !pads(task);
+        const stn_task chunk = chunk_task(task, which, sizes);
+        const bool like_first = which == LATER ? first_serves(task, sizes) : which == LAST && roughly && !pads(task);
         one = first;
         if (!(times[which] > 0)) continue;
-        if (!like_first && !stn_subplan_estimate(&own, machine, NULL, &one)) return false;
+        if (!like_first && !stn_subplan_estimate(&chunk, machine, NULL, &one)) return false;
         if (which == FIRST) first = one;
         add(result, &one, times[which], factor);
         if (result->seconds >= most) return false;
     }
-    result->error *= stn_error_of_runs((double)chunks_of(task, by));
+    result->error *= stn_error_of_runs((double)chunks_of(task, sizes));
     const double grid = (double)stn_task_points(task) * (double)stn_dtype_size(task->dtype);
     stn_estimate_memory(task, (pads(task) ? 2 : 1) * grid + result->memory, result);
     return true;
@@ -171,14 +175,14 @@ static bool estimate_chunks(const stn_task *task, const stn_machine *machine, di
 
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
-    if (!estimate_chunks(task, machine, division_of(candidate), false, result, INFINITY)) result->seconds = INFINITY;
+    if (!estimate_chunks(task, machine, sizes_of(candidate), false, result, INFINITY)) result->seconds = INFINITY;
 }
 
 typedef struct search {
     const stn_plan *plan;
-    double least;  /* lower bound on the seconds of a chunk: it reads and writes each point */
-    double cost;   /* of the best run found so far (stn_estimate_cost) */
-    division best; /* of that run; 0 steps: the best run has no chunks */
+    double least;     /* lower bound on the seconds of a chunk: it reads and writes each point */
+    double cost;      /* of the best run found so far (stn_estimate_cost) */
+    chunk_sizes best; /* of that run; 0 steps: the best run has no chunks */
 } search;
 
 /* Whether the chunks may meet the error bound. The error of a run with a source may be unknown. */
@@ -188,30 +192,31 @@ static bool may_be_accurate(const stn_task *task, uint64_t chunks) {
 
 /* Without padding the number of chunks in place must be even, so that the first chunk does not
  * write to the grid that it reads. */
-static void try_division(search *s, division by) {
+static void try_sizes(search *s, chunk_sizes sizes) {
     const stn_task *task = &s->plan->task;
     const bool even = task->in_place && !pads(task);
-    uint64_t chunks = by.steps && by.first ? chunks_of(task, by) : 0;
+    uint64_t chunks = sizes.steps && sizes.first ? chunks_of(task, sizes) : 0;
     stn_estimate all;
     if (even && chunks % 2) {
-        by.steps = by.first = divided_up(task->steps, chunks + 1);
-        chunks = chunks_of(task, by);
+        sizes.steps = sizes.first = divided_up(task->steps, chunks + 1);
+        chunks = chunks_of(task, sizes);
     }
-    if (chunks < 2 || by.steps > INT32_MAX || (double)chunks * s->least >= s->cost) return;
+    if (chunks < 2 || sizes.steps > INT32_MAX || (double)chunks * s->least >= s->cost) return;
     if (even && chunks % 2) return;
     if (!may_be_accurate(task, chunks)) return;
-    if (!estimate_chunks(task, &s->plan->machine, by, true, &all, s->cost) || all.error > stn_error_bound(task)) return;
-    if (stn_estimate_cost(&all) < s->cost) s->cost = stn_estimate_cost(&all), s->best = by;
+    if (!estimate_chunks(task, &s->plan->machine, sizes, true, &all, s->cost) || all.error > stn_error_bound(task))
+        return;
+    if (stn_estimate_cost(&all) < s->cost) s->cost = stn_estimate_cost(&all), s->best = sizes;
 }
 
 /* Tries equal chunks. If rows are padded, it also tries a single first step and about equal chunks
  * after it. The length of these chunks is chosen such that few steps remain for the last one, which
  * writes the caller's unpadded rows. */
 static void try_steps(search *s, uint64_t steps) {
-    try_division(s, (division){steps, steps});
+    try_sizes(s, (chunk_sizes){steps, steps});
     if (!pads(&s->plan->task) || !steps) return;
     const uint64_t between = s->plan->task.steps - 2;
-    try_division(s, (division){between / divided_up(between, steps), 1});
+    try_sizes(s, (chunk_sizes){between / divided_up(between, steps), 1});
 }
 
 /* Tries two to four chunks, then chunks of 4, 16, 64, ... steps, then 2 and 1/2 times the best, and
@@ -229,8 +234,8 @@ static size_t compose(const stn_plan *plan, stn_candidate *list, size_t most) {
     for (uint64_t steps = 4; steps <= task->steps / 2 && steps <= INT32_MAX; steps *= 4) try_steps(&s, steps);
     const uint64_t best = s.best.steps;
     try_steps(&s, 2 * best), try_steps(&s, best / 2);
-    const uint64_t finer = s.best.steps;
-    try_steps(&s, finer + finer / 2), try_steps(&s, finer - finer / 4);
+    const uint64_t refined = s.best.steps;
+    try_steps(&s, refined + refined / 2), try_steps(&s, refined - refined / 4);
     if (!s.best.steps) return 0;
     list[0] = (stn_candidate){{(int)s.best.steps, (int)s.best.first}};
     return 1;
@@ -245,23 +250,24 @@ static void release(stn_plan *plan) {
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     const stn_task *task = &plan->task;
-    const division by = division_of(&plan->candidate);
+    const chunk_sizes sizes = sizes_of(&plan->candidate);
     chunked_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "the chunks of a run", sizeof *state);
-    if (!by.steps || chunks_of(task, by) < 2)
+    if (!sizes.steps || chunks_of(task, sizes) < 2)
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "the run has too few steps for two chunks");
-    state->all = chunks_of(task, by), state->pads = pads(task);
+    state->chunk_count = chunks_of(task, sizes), state->pads = pads(task);
     for (int i = 0; i < CHUNKS; i++) {
-        const stn_task own = chunk_task(task, i, by);
-        if (i == LATER && (!later_chunks(task, by) || first_serves(task, by))) continue;
-        if (i == LAST && !has_last(task, by)) continue;
-        STN_TRY(stn_subplan(plan, &own, NULL, &state->chunk[i], error));
-        if (state->chunk[i]->workspace_size > state->inner) state->inner = state->chunk[i]->workspace_size;
+        const stn_task chunk = chunk_task(task, i, sizes);
+        if (i == LATER && (!later_chunks(task, sizes) || first_serves(task, sizes))) continue;
+        if (i == LAST && !has_last(task, sizes)) continue;
+        STN_TRY(stn_subplan(plan, &chunk, NULL, &state->chunk[i], error));
+        if (state->chunk[i]->workspace_size > state->inner_workspace_bytes)
+            state->inner_workspace_bytes = state->chunk[i]->workspace_size;
     }
-    state->inner = (size_t)stn_round_up((int64_t)state->inner, ALIGNMENT);
+    state->inner_workspace_bytes = (size_t)stn_round_up((int64_t)state->inner_workspace_bytes, ALIGNMENT);
     const size_t points = (size_t)(state->pads ? spare_layout(task).batch * task->batch : stn_task_span(task, true));
     state->spare = (size_t)stn_round_up((int64_t)(points * stn_dtype_size(task->dtype)), ALIGNMENT);
-    plan->workspace_size = state->inner + (state->pads ? 2 : 1) * state->spare;
+    plan->workspace_size = state->inner_workspace_bytes + (state->pads ? 2 : 1) * state->spare;
     return STN_OK;
 }
 
@@ -275,19 +281,19 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
 /* ---- running --------------------------------------------------------------------------------- */
 
 static stn_plan *chunk_at(const chunked_state *state, uint64_t i) {
-    if (i + 1 == state->all && state->chunk[LAST]) return state->chunk[LAST];
+    if (i + 1 == state->chunk_count && state->chunk[LAST]) return state->chunk[LAST];
     return i && state->chunk[LATER] ? state->chunk[LATER] : state->chunk[FIRST];
 }
 
 /* The grid that chunk i writes. */
 static void *output_of(const chunked_state *state, const stn_execution *run, uint64_t i) {
-    char *const spare = (char *)run->workspace + state->inner;
-    if (i + 1 == state->all) return run->out;
+    char *const spare = (char *)run->workspace + state->inner_workspace_bytes;
+    if (i + 1 == state->chunk_count) return run->out;
     if (state->pads) return spare + i % 2 * state->spare;
-    return (state->all - 1 - i) % 2 ? (void *)spare : run->out;
+    return (state->chunk_count - 1 - i) % 2 ? (void *)spare : run->out;
 }
 
-static uint64_t launches(const stn_plan *plan) { return ((const chunked_state *)plan->state)->all; }
+static uint64_t launches(const stn_plan *plan) { return ((const chunked_state *)plan->state)->chunk_count; }
 
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error) {
     const chunked_state *state = plan->state;
@@ -307,28 +313,28 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const stn_plan *chunk = state->chunk[LATER] ? state->chunk[LATER] : state->chunk[FIRST];
     if (format == STN_JSON) {
         stn_json_key(text, "steps"), stn_text_printf(text, "%d", plan->candidate.values[0]);
-        stn_json_key(text, "chunks"), stn_text_printf(text, "%llu", (unsigned long long)state->all);
+        stn_json_key(text, "chunks"), stn_text_printf(text, "%llu", (unsigned long long)state->chunk_count);
         stn_json_text(text, "chunk", chunk->strategy->name);
         return;
     }
-    stn_text_printf(text, "%llu chunks of %d steps by %s, ", (unsigned long long)state->all, plan->candidate.values[0],
-                    chunk->strategy->name);
+    stn_text_printf(text, "%llu chunks of %d steps by %s, ", (unsigned long long)state->chunk_count,
+                    plan->candidate.values[0], chunk->strategy->name);
     chunk->strategy->describe(chunk, format, text);
 }
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
-    const division by = division_of(candidate);
-    stn_text_printf(text, "%llu chunks of %llu steps", (unsigned long long)(by.steps ? chunks_of(task, by) : 0),
-                    (unsigned long long)by.steps);
-    if (by.first != by.steps) stn_text_printf(text, ", the first of %llu", (unsigned long long)by.first);
+    const chunk_sizes sizes = sizes_of(candidate);
+    stn_text_printf(text, "%llu chunks of %llu steps", (unsigned long long)(sizes.steps ? chunks_of(task, sizes) : 0),
+                    (unsigned long long)sizes.steps);
+    if (sizes.first != sizes.steps) stn_text_printf(text, ", the first of %llu", (unsigned long long)sizes.first);
 }
 
 static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
-    const division by = division_of(candidate);
-    uint64_t chunks = (uint64_t)stn_max(by.first == by.steps ? 2 : 3, (int64_t)most);
+    const chunk_sizes sizes = sizes_of(candidate);
+    uint64_t chunks = (uint64_t)stn_max(sizes.first == sizes.steps ? 2 : 3, (int64_t)most);
     if (task->in_place) chunks += chunks % 2; /* the first chunk must not write what it reads */
     *trial = *candidate;
-    return chunks < task->steps / by.steps ? chunks * by.steps : task->steps;
+    return chunks < task->steps / sizes.steps ? chunks * sizes.steps : task->steps;
 }
 
 const stn_strategy stn_strategy_chunked = {

@@ -35,7 +35,7 @@
 
 typedef struct aperiodic_state {
     shape shape;
-    rates rates;
+    cost_table costs;
     tree tree;
 } aperiodic_state;
 
@@ -65,16 +65,16 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
     return false;
 }
 
-static bool add(const shape *s, const rates *r, const levels *l, stn_candidate *to) {
+static bool add(const shape *s, const cost_table *r, const levels *l, stn_candidate *to) {
     const box whole = aperiodic_shape_whole(s);
     const division d = aperiodic_cost_divide(s, r, l, &whole, s->task->steps, true);
     if (d.steps == 0) return false;
     choice c = {.levels = *l, .seconds = (float)d.seconds, .passes = (float)d.passes, .launches = (float)d.launches};
     const uint64_t rounds = d.rounds + (d.rest > 0);
-    const double copy = (double)stn_task_points(s->task) * r->copy_point + r->copy_start;
+    const double copy = (double)stn_task_points(s->task) * r->copy_seconds_per_point + r->copy_start;
     c.seconds += (float)(aperiodic_tree_copies(s->task, rounds) * copy);
     c.rounds = (float)rounds;
-    c.bytes = (float)r->bytes_point, c.flops = (float)r->flops_point, c.error = (float)r->transform_error;
+    c.bytes = (float)r->bytes_per_point, c.flops = (float)r->flops_per_point, c.error = (float)r->transform_error;
     c.step_error = (float)r->step_error;
     c.unit = (int)r->unit;
     *to = (stn_candidate){{0}};
@@ -84,18 +84,18 @@ static bool add(const shape *s, const rates *r, const levels *l, stn_candidate *
 
 /* Adds candidates worth measuring: bands divided wherever possible, in one to three levels; bands
  * that are only stepped; and bands of bands. */
-static size_t add_measured(const shape *s, const rates *r, stn_candidate *list, size_t count, size_t most) {
+static size_t add_measured(const shape *s, const cost_table *r, stn_candidate *list, size_t count, size_t most) {
     for (int depth = 1; depth <= SHAPE_LEVELS && count < most; depth++) {
-        levels l = {.always = 1};
+        levels l = {.force_division = 1};
         for (int i = 0; i < depth; i++) {
             const int k = 1 + 2 * i;
-            if (k < s->halvings && s->steps[k] <= INT32_MAX) l.steps[i] = (int)s->steps[k];
+            if (k < s->step_counts && s->steps[k] <= INT32_MAX) l.steps[i] = (int)s->steps[k];
         }
         if (l.steps[depth - 1] == 0) break;
         count += add(s, r, &l, &list[count]);
     }
-    for (int k = 1; k < 5 && k < s->halvings; k++)
-        for (int inner = k; inner < k + 4 && inner < s->halvings; inner++) {
+    for (int k = 1; k < 5 && k < s->step_counts; k++)
+        for (int inner = k; inner < k + 4 && inner < s->step_counts; inner++) {
             levels l = {.steps = {(int)stn_min((int64_t)s->steps[k], INT32_MAX)}};
             if (inner > k) l.steps[1] = (int)stn_min((int64_t)s->steps[inner], INT32_MAX);
             if (count < most) count += add(s, r, &l, &list[count]);
@@ -107,12 +107,12 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     enum { CHOSEN_FROM = 4 };
     char reason[160];
     shape s;
-    rates r;
+    cost_table r;
     levels found[CHOSEN_FROM];
     size_t count = 0;
     if (!most || !aperiodic_shape_sides(task, &s, reason, sizeof reason)) return 0;
     aperiodic_shape_guess(&s);
-    if (!aperiodic_cost_rates(&s, machine, &r)) return 0;
+    if (!aperiodic_cost_table(&s, machine, &r)) return 0;
     const size_t chosen = aperiodic_cost_search(&s, &r, found, most < CHOSEN_FROM ? most : CHOSEN_FROM);
     for (size_t i = 0; i < chosen; i++) count += add(&s, &r, &found[i], &list[count]);
     return count && most > STN_CANDIDATES ? add_measured(&s, &r, list, count, most) : count;
@@ -125,9 +125,9 @@ static double least_seconds(const stn_task *task, const stn_machine *machine) {
     shape s;
     if (!aperiodic_shape_sides(task, &s, reason, sizeof reason)) return INFINITY;
     aperiodic_shape_guess(&s);
-    const stn_task once = aperiodic_cost_sample(&s);
+    const stn_task once = aperiodic_transform_task(&s);
     /* `choice` has its seconds as a float. */
-    return aperiodic_cost_transforms(&once, machine, &transformed) ? transformed.seconds * (1 - 1e-6) : INFINITY;
+    return aperiodic_cheapest_transform(&once, machine, &transformed) ? transformed.seconds * (1 - 1e-6) : INFINITY;
 }
 
 /* Bands are stepped, so their error is that of stepping. */
@@ -156,9 +156,9 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     const levels l = levels_of(&plan->candidate);
     aperiodic_shape_sides(&plan->task, &state->shape, reason, sizeof reason);
     aperiodic_shape_depths(&state->shape);
-    if (!aperiodic_cost_rates(&state->shape, &plan->machine, &state->rates))
+    if (!aperiodic_cost_table(&state->shape, &plan->machine, &state->costs))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "no transform that aperiodic can use serves this grid");
-    STN_TRY(aperiodic_tree_make(plan, &state->shape, &state->rates, &l, &state->tree, error));
+    STN_TRY(aperiodic_tree_make(plan, &state->shape, &state->costs, &l, &state->tree, error));
     plan->workspace_size = aperiodic_tree_workspace(&state->tree);
     return STN_OK;
 }
@@ -172,7 +172,7 @@ static bool still_fits(const shape *old, const stn_task *task) {
     for (int axis = 0; axis < 3; axis++)
         for (int side = 0; side < 2; side++) {
             if (now.stepped[axis][side] && !old->stepped[axis][side]) return false;
-            for (int k = 0; k < now.halvings; k++)
+            for (int k = 0; k < now.step_counts; k++)
                 if (now.depth[k][axis][side] > old->depth[k][axis][side]) return false;
         }
     return true;
@@ -203,7 +203,7 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     const levels l = levels_of(candidate);
     (void)task;
     for (int i = 0; i < SHAPE_LEVELS && l.steps[i]; i++) stn_text_printf(text, i ? ", then %d" : "%d", l.steps[i]);
-    stn_text_printf(text, " steps at once%s", l.always ? " wherever they fit" : "");
+    stn_text_printf(text, " steps at once%s", l.force_division ? " wherever they fit" : "");
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {

@@ -28,15 +28,15 @@ static const char *cheapest(const char *const *names, const stn_task *task, cons
 
 static const char *const with_source[] = {"sourced", NULL}; /* on a GPU */
 
-const char *aperiodic_cost_transforms(const stn_task *task, const stn_machine *machine, stn_estimate *estimate) {
+const char *aperiodic_cheapest_transform(const stn_task *task, const stn_machine *machine, stn_estimate *estimate) {
     static const char *const on_host[] = {"host-spectral", NULL}, *const on_device[] = {"spectral", "segment", NULL};
     const char *const *names = !machine->is_device ? on_host : task->source ? with_source : on_device;
     return cheapest(names, task, machine, estimate);
 }
 
-stn_task aperiodic_cost_sample(const shape *s) {
+stn_task aperiodic_transform_task(const shape *s) {
     const box whole = aperiodic_shape_whole(s);
-    return aperiodic_shape_by_transforms(s, &whole, s->steps[s->halvings / 2]);
+    return aperiodic_shape_by_transforms(s, &whole, s->steps[s->step_counts / 2]);
 }
 
 /* Factor on estimates of `direct` for narrow boxes with one step a launch; up to 2.8 measured.
@@ -44,15 +44,15 @@ stn_task aperiodic_cost_sample(const shape *s) {
 #define NARROW_BOX_FACTOR 1.5
 
 /* The cheapest stepping strategy. In f32 lowrank has a larger error than stepping. */
-const char *aperiodic_cost_steps(const stn_task *task, const stn_machine *machine, stn_estimate *estimate) {
+const char *aperiodic_cheapest_stepping(const stn_task *task, const stn_machine *machine, stn_estimate *estimate) {
     static const char *const on_host[] = {"host", NULL}, *const on_device[] = {"direct", NULL};
     const char *const *names = !machine->is_device ? on_host : task->source ? with_source : on_device;
     const char *chosen = cheapest(names, task, machine, estimate);
-    stn_estimate products;
-    if (names != on_device || task->dtype != STN_F64 || !stn_subplan_estimate(task, machine, "lowrank", &products) ||
-        (chosen && products.seconds > NARROW_BOX_FACTOR * estimate->seconds))
+    stn_estimate lowrank;
+    if (names != on_device || task->dtype != STN_F64 || !stn_subplan_estimate(task, machine, "lowrank", &lowrank) ||
+        (chosen && lowrank.seconds > NARROW_BOX_FACTOR * estimate->seconds))
         return chosen;
-    *estimate = products;
+    *estimate = lowrank;
     return "lowrank";
 }
 
@@ -83,10 +83,10 @@ static double seconds_at(const curve *c, double points) {
  * launch latency, which the many blocks of a whole grid would hide. Launches on bands of 1D lines
  * took 13 to 15 us each. */
 static void sample_bands(const shape *s, const stn_machine *machine, uint64_t sampled, const char *transforms,
-                         rates *r) {
+                         cost_table *r) {
     box at = aperiodic_shape_whole(s);
     for (int level = 0; level < 2; level++) {
-        const int k = (int)stn_min(s->halvings - 1, s->halvings / 2 + level);
+        const int k = (int)stn_min(s->step_counts - 1, s->step_counts / 2 + level);
         band bands[6];
         const int count = aperiodic_shape_bands(s, &at, s->steps[k], bands);
         stn_estimate found;
@@ -94,7 +94,7 @@ static void sample_bands(const shape *s, const stn_machine *machine, uint64_t sa
         at = bands[level ? 0 : count - 1].box;
         const stn_task steps = aperiodic_shape_by_steps(s, &at, sampled),
                        once = aperiodic_shape_by_transforms(s, &at, s->steps[k]);
-        const char *name = aperiodic_cost_steps(&steps, machine, &found);
+        const char *name = aperiodic_cheapest_stepping(&steps, machine, &found);
         if (name) add_sample(&r->step, points_of(s, &at), found.seconds / (double)sampled);
         if (name && !strcmp(name, "lowrank"))
             r->step_error = fmax(r->step_error, found.error * (double)s->task->steps / (double)sampled);
@@ -103,15 +103,15 @@ static void sample_bands(const shape *s, const stn_machine *machine, uint64_t sa
     }
 }
 
-bool aperiodic_cost_rates(const shape *s, const stn_machine *machine, rates *made) {
+bool aperiodic_cost_table(const shape *s, const stn_machine *machine, cost_table *made) {
     const box whole = aperiodic_shape_whole(s);
     const double points = points_of(s, &whole), launch = machine->launch_seconds;
     const uint64_t sampled = s->task->steps < SAMPLED_STEPS ? s->task->steps : SAMPLED_STEPS;
-    const stn_task steps = aperiodic_shape_by_steps(s, &whole, sampled), once = aperiodic_cost_sample(s);
+    const stn_task steps = aperiodic_shape_by_steps(s, &whole, sampled), once = aperiodic_transform_task(s);
     stn_estimate stepped = {.seconds = 0}, transformed = {.seconds = 0};
-    const char *transforms = aperiodic_cost_transforms(&once, machine, &transformed);
-    if (!transforms || !aperiodic_cost_steps(&steps, machine, &stepped)) return false;
-    *made = (rates){.copy_start = launch, .unit = transformed.unit, .transform_error = transformed.error};
+    const char *transforms = aperiodic_cheapest_transform(&once, machine, &transformed);
+    if (!transforms || !aperiodic_cheapest_stepping(&steps, machine, &stepped)) return false;
+    *made = (cost_table){.copy_start = launch, .unit = transformed.unit, .transform_error = transformed.error};
     made->step_launches = stepped.launches / (double)sampled;
     made->step_error = stn_error_stepping(s->task);
     add_sample(&made->step, points, stepped.seconds / (double)sampled);
@@ -119,8 +119,8 @@ bool aperiodic_cost_rates(const shape *s, const stn_machine *machine, rates *mad
     if (machine->is_device) sample_bands(s, machine, sampled, transforms, made);
     add_sample(&made->step, 0, made->step_launches * launch);
     add_sample(&made->transform, 0, transformed.launches * launch);
-    made->copy_point = 2 * (double)stn_dtype_size(s->task->dtype) / machine->copy_bandwidth;
-    made->bytes_point = transformed.bytes / points, made->flops_point = transformed.flops / points;
+    made->copy_seconds_per_point = 2 * (double)stn_dtype_size(s->task->dtype) / machine->copy_bandwidth;
+    made->bytes_per_point = transformed.bytes / points, made->flops_per_point = transformed.flops / points;
     return true;
 }
 
@@ -137,7 +137,7 @@ static uint64_t next_steps(const levels *l, uint64_t steps, bool divided) {
 
 /* Adds the cost of `times` rounds, each of `steps` steps at once, with all their bands. Returns
  * false if the bands do not fit. */
-static bool add_round(const shape *s, const rates *r, const levels *l, const box *of, uint64_t steps, double times,
+static bool add_round(const shape *s, const cost_table *r, const levels *l, const box *of, uint64_t steps, double times,
                       division *sum) {
     band bands[6];
     const int count = aperiodic_shape_bands(s, of, steps, bands);
@@ -150,13 +150,13 @@ static bool add_round(const shape *s, const rates *r, const levels *l, const box
         const bool loaded = own.steps || bands[i].parts > 1;
         const int parts = s->task->batch > 1 ? bands[i].parts : 1;
         const double copied = points_of(s, &bands[i].box) * (loaded ? 1.5 : 0.5), copies = parts * (1 + loaded);
-        sum->seconds += times * (own.seconds + copied * r->copy_point + copies * r->copy_start);
+        sum->seconds += times * (own.seconds + copied * r->copy_seconds_per_point + copies * r->copy_start);
         sum->passes += times * own.passes, sum->launches += times * (own.launches + copies);
     }
     return true;
 }
 
-division aperiodic_cost_divide(const shape *s, const rates *r, const levels *l, const box *of, uint64_t steps,
+division aperiodic_cost_divide(const shape *s, const cost_table *r, const levels *l, const box *of, uint64_t steps,
                                bool divided) {
     const double points = points_of(s, of), all = (double)steps;
     division whole = {.seconds = all * seconds_at(&r->step, points), .launches = all * r->step_launches};
@@ -165,14 +165,14 @@ division aperiodic_cost_divide(const shape *s, const rates *r, const levels *l, 
     division some = {.steps = each, .rounds = steps / each, .rest = steps % each};
     bool fits = add_round(s, r, l, of, each, (double)some.rounds, &some);
     if (fits && some.rest) fits = add_round(s, r, l, of, some.rest, 1, &some);
-    return fits && (divided || l->always || some.seconds < whole.seconds) ? some : whole;
+    return fits && (divided || l->force_division || some.seconds < whole.seconds) ? some : whole;
 }
 
 /* ---- search */
 
 typedef struct search {
     const shape *s;
-    const rates *r;
+    const cost_table *r;
     levels *list;
     double seconds[STN_CANDIDATES];
     size_t count, most;
@@ -192,7 +192,7 @@ static void insert(search *found, const levels *l, double seconds) {
  * of them the deeper levels. A level that does not reduce the time is not added. */
 static void try_levels(search *found, levels l, int level, int first, double before) {
     const box whole = aperiodic_shape_whole(found->s);
-    for (int k = first; level < SHAPE_LEVELS && k < found->s->halvings; k++) {
+    for (int k = first; level < SHAPE_LEVELS && k < found->s->step_counts; k++) {
         if (found->s->steps[k] > 0x7fffffff) continue;
         l.steps[level] = (int)found->s->steps[k];
         const division d = aperiodic_cost_divide(found->s, found->r, &l, &whole, found->s->task->steps, true);
@@ -202,8 +202,8 @@ static void try_levels(search *found, levels l, int level, int first, double bef
     }
 }
 
-size_t aperiodic_cost_search(const shape *s, const rates *r, levels *list, size_t most) {
+size_t aperiodic_cost_search(const shape *s, const cost_table *r, levels *list, size_t most) {
     search found = {.s = s, .r = r, .list = list, .most = most < STN_CANDIDATES ? most : STN_CANDIDATES};
-    if (found.most) try_levels(&found, (levels){.always = 0}, 0, 0, INFINITY);
+    if (found.most) try_levels(&found, (levels){.force_division = 0}, 0, 0, INFINITY);
     return found.count;
 }

@@ -4,11 +4,11 @@
 #include "strategies/aperiodic/band_geometry.h"
 
 /* A candidate's division. steps[i]: the number of steps that a box of nesting level i makes at
- * once; 0: there is no such level. always: bands are divided wherever possible, not only where that
- * is cheaper (for measuring). */
+ * once; 0: there is no such level. force_division: bands are divided wherever possible, not only
+ * where that is cheaper (for measuring). */
 typedef struct levels {
     int steps[SHAPE_LEVELS];
-    int always;
+    int force_division;
 } levels;
 
 /* Seconds as a function of a box's points, sampled from the strategies' estimates for some boxes of
@@ -20,24 +20,24 @@ typedef struct curve {
 } curve;
 
 /* Costs of one transform pass over a box, of one step of a box, and of a copy. */
-typedef struct rates {
+typedef struct cost_table {
     curve transform, step;
-    double copy_point, copy_start;
-    double bytes_point, flops_point; /* of a transform pass */
+    double copy_seconds_per_point, copy_start;
+    double bytes_per_point, flops_per_point; /* of a transform pass */
     double step_launches;
     double transform_error, step_error; /* of a transform pass; of all steps */
     stn_unit unit;
-} rates;
+} cost_table;
 
 /* The cheapest strategy for this task among those that transform whole grids, or those that compute
  * single steps; NULL if none serves it. */
-const char *aperiodic_cost_transforms(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
-const char *aperiodic_cost_steps(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
+const char *aperiodic_cheapest_transform(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
+const char *aperiodic_cheapest_stepping(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
 /* The transform of the whole grid by which transforms are estimated. */
-stn_task aperiodic_cost_sample(const shape *s);
+stn_task aperiodic_transform_task(const shape *s);
 
 /* False if no strategy transforms this grid, or none computes its single steps. */
-bool aperiodic_cost_rates(const shape *s, const stn_machine *machine, rates *made);
+bool aperiodic_cost_table(const shape *s, const stn_machine *machine, cost_table *made);
 
 /* How the steps of a box are computed: in `rounds` rounds of `steps` steps at once and then `rest`
  * steps at once; or, if `steps` is 0, one after another. */
@@ -49,7 +49,7 @@ typedef struct division {
 } division;
 /* Estimates the cheapest division of a box. divided: computing the whole box by single steps is
  * excluded. */
-division aperiodic_cost_divide(const shape *s, const rates *r, const levels *l, const box *of, uint64_t steps,
+division aperiodic_cost_divide(const shape *s, const cost_table *r, const levels *l, const box *of, uint64_t steps,
                                bool divided);
 
 /* Factor on the estimate of several levels, whose bands of bands have few points and many
@@ -58,5 +58,5 @@ division aperiodic_cost_divide(const shape *s, const rates *r, const levels *l, 
 #define APERIODIC_LEVELS_FACTOR 1.4
 
 /* Lists the cheapest levels, cheapest first; returns their number, at most `most`. */
-size_t aperiodic_cost_search(const shape *s, const rates *r, levels *list, size_t most);
+size_t aperiodic_cost_search(const shape *s, const cost_table *r, levels *list, size_t most);
 #endif

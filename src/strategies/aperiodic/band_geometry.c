@@ -41,7 +41,7 @@ bool aperiodic_shape_sides(const stn_task *task, shape *s, char *reason, size_t 
 static void depths_of(shape *s, int axis, double tail) {
     const bool drifts = !stn_task_is_symmetric(s->task, axis);
     int64_t most[2] = {0, 0};
-    for (int k = s->halvings - 1; k >= 0; k--) {
+    for (int k = s->step_counts - 1; k >= 0; k--) {
         const uint64_t steps = s->steps[k];
         const stn_reach reach = drifts ? stn_reach_of_all(s->task, axis, 1, steps, tail / (double)s->steps[0])
                                        : stn_reach_find(s->task, axis, steps, tail / (double)steps);
@@ -55,16 +55,16 @@ static void depths_of(shape *s, int axis, double tail) {
 /* Finds the axes with depths, and copies the depths of axes that are equal. */
 static void find_depths(shape *s, void (*of)(shape *s, int axis, double tail)) {
     const double tail = stn_reach_tail(s->task->dtype);
-    s->halvings = 0;
-    for (uint64_t steps = s->task->steps; steps > 1 && s->halvings < SHAPE_HALVINGS; steps /= 2)
-        s->steps[s->halvings++] = steps;
+    s->step_counts = 0;
+    for (uint64_t steps = s->task->steps; steps > 1 && s->step_counts < SHAPE_STEP_COUNTS; steps /= 2)
+        s->steps[s->step_counts++] = steps;
     for (int axis = 0; axis < 3; axis++) {
         if (!s->stepped[axis][0] && !s->stepped[axis][1]) continue;
         int like = axis - 1;
         while (like >= 0 && !((s->stepped[like][0] || s->stepped[like][1]) && stn_reach_similar(s->task, axis, like)))
             like--;
         if (like < 0) of(s, axis, tail);
-        for (int k = 0; k < s->halvings && like >= 0; k++)
+        for (int k = 0; k < s->step_counts && like >= 0; k++)
             memcpy(s->depth[k][axis], s->depth[k][like], sizeof s->depth[k][axis]);
     }
 }
@@ -82,7 +82,7 @@ static void guesses_of(shape *s, int axis, double tail) {
     }
     if (sum > 0) mean /= sum, variance = fmax(0, variance / sum - mean * mean);
     const double grows = s->growth;
-    for (int k = 0; k < s->halvings; k++) {
+    for (int k = 0; k < s->step_counts; k++) {
         const double steps = (double)s->steps[k], rare = log(steps / tail) + steps * grows;
         for (int side = 0; side < 2; side++) {
             const double drift = side ? mean : -mean, reach = (double)task->reach[axis][side];
@@ -112,7 +112,7 @@ bool aperiodic_shape_has_room(const shape *s) {
     shape least = *s;
     band unused[6];
     const box whole = aperiodic_shape_whole(s);
-    least.halvings = 1;
+    least.step_counts = 1;
     for (least.steps[0] = s->task->steps; least.steps[0] > 3;) least.steps[0] /= 2;
     for (int axis = 0; axis < 3; axis++)
         for (int side = 0; side < 2; side++)
@@ -172,7 +172,7 @@ static bool make_shared_band(const shape *s, const box *of, int k, int axis, ban
 /* A shared band needs two boxes of the source, which is not copied; so a task with a source has a
  * band for each side. */
 int aperiodic_shape_bands(const shape *s, const box *of, uint64_t steps, band bands[6]) {
-    int count = 0, k = s->halvings - 1;
+    int count = 0, k = s->step_counts - 1;
     while (k > 0 && s->steps[k] < steps) k--;
     for (int axis = 0; axis < 3; axis++) {
         const bool has[2] = {has_band(s, of, k, axis, 0), has_band(s, of, k, axis, 1)};

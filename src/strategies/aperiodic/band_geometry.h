@@ -5,7 +5,7 @@
 #include "plan/strategy.h"
 
 /* Maximum number of step counts tried: the run's, a half, a quarter, ... */
-#define SHAPE_HALVINGS 24
+#define SHAPE_STEP_COUNTS 24
 /* Maximum nesting of bands; the candidate contains the steps of each level. */
 #define SHAPE_LEVELS 3
 
@@ -13,11 +13,11 @@ typedef struct shape {
     const stn_task *task;
     /* Sides that transforms cannot serve: bands near them are recomputed. */
     bool stepped[3][2];
-    double growth; /* per step, of the bound that aperiodic_shape_guess uses */
-    int halvings;
-    uint64_t steps[SHAPE_HALVINGS];
+    double growth;   /* per step, of the bound that aperiodic_shape_guess uses */
+    int step_counts; /* number of elements of `steps` */
+    uint64_t steps[SHAPE_STEP_COUNTS];
     /* For each step count: points nearer to the side than this depend on values past it. */
-    int64_t depth[SHAPE_HALVINGS][3][2];
+    int64_t depth[SHAPE_STEP_COUNTS][3][2];
 } shape;
 
 /* A box of the grid, and the sides at which it was cut out; values past a cut are unknown. */

@@ -19,7 +19,7 @@
 typedef struct maker {
     stn_plan *plan;
     const shape *s;
-    const rates *r;
+    const cost_table *r;
     const levels *l;
     tree *tree;
     size_t *used; /* workspace bytes of the boxes that are in use at the same time */
@@ -111,7 +111,7 @@ static stn_status make_stage(const maker *m, node *n, uint64_t steps, uint64_t r
     stage *at = &n->stages[n->count++];
     stn_task task = aperiodic_shape_by_transforms(m->s, &n->box, steps);
     if (task.source) lower_alignment(&task, element_of(n->origin, task.source_stride));
-    const char *name = aperiodic_cost_transforms(&task, &m->plan->machine, &unused);
+    const char *name = aperiodic_cheapest_transform(&task, &m->plan->machine, &unused);
     if (!name)
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
                         "no transform serves one of the bands of aperiodic: use another size");
@@ -148,7 +148,7 @@ static stn_status make_steps(const maker *m, node *n, uint64_t steps, const node
         lower_alignment(&task, from->seen[0].from * parent->layout.stride[from->axis]);
     }
     if (task.source) lower_alignment(&task, element_of(n->origin, task.source_stride));
-    const char *name = aperiodic_cost_steps(&task, &m->plan->machine, &unused);
+    const char *name = aperiodic_cheapest_stepping(&task, &m->plan->machine, &unused);
     n->stages[n->count++].rounds = 1;
     return add_plan(m, &task, name ? name : "direct", &n->stages[0].plan, error);
 }
@@ -207,7 +207,7 @@ static stn_status make_node(const maker *m, const box *of, const int64_t origin[
     return d.rest ? make_stage(m, n, d.rest, 1, depth, error) : STN_OK;
 }
 
-stn_status aperiodic_tree_make(stn_plan *plan, const shape *s, const rates *r, const levels *l, tree *made,
+stn_status aperiodic_tree_make(stn_plan *plan, const shape *s, const cost_table *r, const levels *l, tree *made,
                                stn_error *error) {
     size_t used = 0;
     const maker m = {plan, s, r, l, made, &used, 0};

@@ -29,27 +29,29 @@ static const struct {
     double bytes, rows, columns, segment, two, alone, narrow;
     /* f64, f32. */
 } tile_rates[2] = {{1.1, 0.62, 0.56, 550, 1.25, 1.6, 1.2}, {1.1, 0.46, 0.23, 1100, 1.1, 1.5, 1.2}};
-/* CHAIN: seconds of a pass over whole lines in addition to its memory traffic: the latency of the
- * stages of one block. TERMS_OF_TILES: factor of the symbol's terms, which columns of tiles
- * evaluate once per chunk, not for each of its segments. */
-#define CHAIN 5.1e-6
-#define TERMS_OF_TILES 0.4
-/* ROWS_OF_MANY: time of the row passes with six blocks per multiprocessor, relative to that with
- * three or four, if a row has several tiles (measured on 10240^2 points in f32). NARROW_F16: cycles
- * of a multiprocessor per point for tiles of f16, which are read and written element by element. */
-#define ROWS_OF_MANY 0.8
+/* PASS_LATENCY: seconds of a pass over whole lines in addition to its memory traffic: the latency
+ * of the stages of one block. TILE_SYMBOL_FACTOR: factor of the symbol's terms, which columns of
+ * tiles evaluate once per chunk, not for each of its segments. */
+#define PASS_LATENCY 5.1e-6
+#define TILE_SYMBOL_FACTOR 0.4
+/* SIX_BLOCK_ROW_FACTOR: time of the row passes with six blocks per multiprocessor, relative to that
+ * with three or four, if a row has several tiles (measured on 10240^2 points in f32). NARROW_F16:
+ * cycles of a multiprocessor per point for tiles of f16, which are read and written element by
+ * element. */
+#define SIX_BLOCK_ROW_FACTOR 0.8
 #define NARROW_F16 0.5
 /* In f32, columns that are computed in parts have a smaller error than whole columns, whose longest
  * stages compute twiddle factors as powers. The emulator gave 6.1e-7 for wrap and 5.7e-7 for
  * reflect (2304 x 4096 values from 0 to 1, random taps of radius 60), where 1.1e-6 is predicted for
  * whole columns. */
-#define SHORT_LINES 0.75
-enum { LONG_ROW = 8192 }; /* Rows of tiles from which one or two blocks fit a multiprocessor. */
-enum { PAIRS = 6 };       /* Instructions per element to separate a row's pairs of frequencies. */
+#define SPLIT_COLUMN_ERROR 0.75
+/* LONG_ROW: length of rows of tiles from which one or two blocks fit a multiprocessor.
+ * PAIR_SPLIT_INSTRUCTIONS: per element, to separate a row's pairs of frequencies. */
+enum { LONG_ROW = 8192, PAIR_SPLIT_INSTRUCTIONS = 6 };
 
 /* Rate of reading the source (four values per point) in columns that are solved by recursion, as a
  * multiple of the copy bandwidth. */
-enum { DECAYED = 2 };
+enum { RECURSION_READ_RATE = 2 };
 
 /* Seconds to evaluate the symbol and its power, which takes one squaring per bit of the number of
  * steps. 0 if the symbol is a transform of the taps. */
@@ -105,11 +107,13 @@ static double seconds_of_tiles(const stn_task *task, const stn_machine *machine,
     const spectral_choice *c = &s->choice;
     const double rate = machine->flops[wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32] / 2;
     const double strips = (double)task->batch * s->strips, rows = strips * (double)task->n[1] * c->length[2] / 2;
-    const double many = c->row_blocks >= SPECTRAL_MANY && s->strips > 1 && !wide ? ROWS_OF_MANY : 1;
-    const double issued =
-        2 * rows * (stn_shared_fft_work(c->length[2] / 2) + PAIRS) * many / (rate * tile_rates[!wide].rows);
-    const double alone = 2 * seconds_of_lines(task, machine, strips * (double)task->n[1], 0.5 * c->length[2]);
-    const double row = c->length[2] < LONG_ROW ? issued : fmax(issued, alone);
+    const double row_blocks_factor =
+        c->row_blocks >= SPECTRAL_MANY && s->strips > 1 && !wide ? SIX_BLOCK_ROW_FACTOR : 1;
+    const double issued = 2 * rows * (stn_shared_fft_work(c->length[2] / 2) + PAIR_SPLIT_INSTRUCTIONS) *
+                          row_blocks_factor / (rate * tile_rates[!wide].rows);
+    const double fft_only_seconds =
+        2 * seconds_of_lines(task, machine, strips * (double)task->n[1], 0.5 * c->length[2]);
+    const double row = c->length[2] < LONG_ROW ? issued : fmax(issued, fft_only_seconds);
     const double transforms = s->symbol.taps ? 3 : 2;
     const double segment =
         c->length[1] * (transforms * stn_shared_fft_work(c->length[1]) / 2 + tile_rates[!wide].segment / c->length[1]);
@@ -117,16 +121,17 @@ static double seconds_of_tiles(const stn_task *task, const stn_machine *machine,
     const double occupancy_factor = blocks > 2 ? 1 : blocks == 2 ? tile_rates[!wide].two : tile_rates[!wide].alone;
     const double narrow = s->line[1].lines * (wide ? 16 : 8) < 128 ? tile_rates[!wide].narrow : 1;
     /* If there are fewer blocks than multiprocessors, each block has a whole multiprocessor. */
-    const double each = ceil((double)s->pitch / s->line[1].lines) * (double)task->batch * s->chunks;
-    const bool few = blocks > 1 && each < machine->multiprocessors;
-    const double own = few ? tile_rates[!wide].alone / (occupancy_factor * blocks) : 1;
-    const double columns = strips * c->kept[2] * s->segments * segment * occupancy_factor * narrow * own *
-                           spectral_march_imbalance(task, machine, s);
+    const double block_count = ceil((double)s->pitch / s->line[1].lines) * (double)task->batch * s->chunks;
+    const bool underfilled = blocks > 1 && block_count < machine->multiprocessors;
+    const double single_block_factor = underfilled ? tile_rates[!wide].alone / (occupancy_factor * blocks) : 1;
+    const double columns = strips * c->kept[2] * s->segments * segment * occupancy_factor * narrow *
+                           single_block_factor * spectral_march_imbalance(task, machine, s);
     const double halves = task->dtype == STN_F16
                               ? NARROW_F16 * (double)stn_task_points(task) / (machine->multiprocessors * machine->clock)
                               : 0;
     return bytes / (machine->copy_bandwidth * tile_rates[!wide].bytes) + row +
-           columns / (rate * tile_rates[!wide].columns) + TERMS_OF_TILES * seconds_of_symbol(task, machine, s) + halves;
+           columns / (rate * tile_rates[!wide].columns) + TILE_SYMBOL_FACTOR * seconds_of_symbol(task, machine, s) +
+           halves;
 }
 
 /* Additional launches of slabs. SLAB_GAP: seconds of each launch besides its bytes, for its start
@@ -142,16 +147,17 @@ static double launches_of_slabs(const stn_task *task, const spectral_shape *s) {
     return launches * (double)task->batch - 3 - decayed_solver;
 }
 
-/* A line shorter than the period cuts off the farthest weights of all steps together. BEYOND is the
- * resulting relative L2 error as a multiple of the sum of these weights. */
-#define BEYOND 1
-static double left_away(const stn_task *task, const spectral_choice *c) {
+/* A line shorter than the period cuts off the farthest weights of all steps together.
+ * TRUNCATION_FACTOR is the resulting relative L2 error as a multiple of the sum of these
+ * weights. */
+#define TRUNCATION_FACTOR 1
+static double truncation_error(const stn_task *task, const spectral_choice *c) {
     const double steps = (double)task->steps * (double)task->snapshots;
     double sum = 0;
     for (int axis = 0; axis < 3; axis++) {
         const bool all =
             (double)c->length[axis] >= (double)task->n[axis] + steps * (task->reach[axis][0] + task->reach[axis][1]);
-        if (!(c->exact >> axis & 1) && !all) sum += BEYOND * spectral_tail(task);
+        if (!(c->exact >> axis & 1) && !all) sum += TRUNCATION_FACTOR * spectral_tail(task);
     }
     return sum * stn_error_cancellation(task);
 }
@@ -162,27 +168,28 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
     const spectral_choice *c = &s->choice;
     /* half: half the number of transforms, of which one is forward and `count` are inverse. */
     const double count = (double)task->snapshots, half = 0.5 * (1 + count);
-    const double cell = wide ? 16 : 8, rows = (double)(task->n[0] * task->n[1] * task->batch), lines = rows * s->strips;
+    const double complex_bytes = wide ? 16 : 8, rows = (double)(task->n[0] * task->n[1] * task->batch),
+                 lines = rows * s->strips;
     const double grid = rows * (double)task->n[2] * (double)stn_dtype_size(task->dtype);
     /* across: number of frequencies along y to which the grid's points contribute, not only a
      * source. */
     const double across = 2 * c->with_points[1] > c->length[1] ? c->length[1] : 2 * c->with_points[1] - 1;
-    const double spectrum = lines * c->kept[2] * cell, with_points = lines * c->with_points[2] * cell;
-    const double transposed = volume ? (double)(s->columns * task->n[0] * task->batch) * cell : spectrum;
+    const double spectrum = lines * c->kept[2] * complex_bytes, with_points = lines * c->with_points[2] * complex_bytes;
+    const double transposed = volume ? (double)(s->columns * task->n[0] * task->batch) * complex_bytes : spectrum;
     const double transposed_with_points =
-        volume ? across * c->with_points[2] * (double)(task->n[0] * task->batch) * cell : with_points;
-    double ahead = grid + with_points, back = (task->sum ? 2 : 1) * grid + spectrum, numbers = 0;
-    if (volume) ahead += with_points + transposed_with_points, back += spectrum + transposed;
+        volume ? across * c->with_points[2] * (double)(task->n[0] * task->batch) * complex_bytes : with_points;
+    double forward_bytes = grid + with_points, inverse_bytes = (task->sum ? 2 : 1) * grid + spectrum, source_values = 0;
+    if (volume) forward_bytes += with_points + transposed_with_points, inverse_bytes += spectrum + transposed;
     for (int axis = 0; axis < 3; axis++)
-        if (!task->sum && stn_extension_odd(&s->axis[axis])) numbers = volume ? 6 : 4;
+        if (!task->sum && stn_extension_odd(&s->axis[axis])) source_values = volume ? 6 : 4;
     /* The number of columns that are transformed: if decayed modes are solved separately, only
      * those to which the grid's points contribute, else all. */
     const double at_points = c->decayed_solver ? across * c->with_points[2] : (double)s->columns;
-    const double source = numbers * cell * at_points * c->length[s->last] * (double)task->batch;
-    const double decayed = 4 * cell * ((double)s->columns - at_points) * (double)(task->n[0] * task->batch);
+    const double source = source_values * complex_bytes * at_points * c->length[s->last] * (double)task->batch;
+    const double decayed = 4 * complex_bytes * ((double)s->columns - at_points) * (double)(task->n[0] * task->batch);
     *estimate = (stn_estimate){.unit = wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32};
     estimate->launches = (volume ? 2 + 3 * count : 1 + 2 * count) + (c->decayed_solver ? count : 0);
-    estimate->bytes = ahead + count * (back + transposed_with_points + transposed);
+    estimate->bytes = forward_bytes + count * (inverse_bytes + transposed_with_points + transposed);
     double points = lines * (double)s->choice.length[2];
     if (spectral_tiled(c)) points *= 0.5 * (1 + (double)s->segments * c->length[1] / (double)task->n[1]);
     estimate->flops =
@@ -191,18 +198,18 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
     const double slabs = launches_of_slabs(task, s);
     const double move = estimate->bytes / (machine->copy_bandwidth * rates[!wide].memory);
     const double work = seconds_of_transforms(task, machine, s, at_points, count) + seconds_of_symbol(task, machine, s);
-    estimate->seconds = estimate->launches * (machine->launch_seconds + 2e-6 + (spectral_tiled(c) ? 0 : CHAIN));
+    estimate->seconds = estimate->launches * (machine->launch_seconds + 2e-6 + (spectral_tiled(c) ? 0 : PASS_LATENCY));
     if (spectral_tiled(c))
         estimate->seconds += seconds_of_tiles(task, machine, s, estimate->bytes);
     else
         estimate->seconds +=
             fmax(move, work) + rates[!wide].exposed * fmin(move, work) +
             count * source / (machine->copy_bandwidth * (volume ? rates[!wide].source : rates[!wide].face)) +
-            (c->decayed_solver ? count * decayed / (machine->copy_bandwidth * DECAYED) : 0) +
+            (c->decayed_solver ? count * decayed / (machine->copy_bandwidth * RECURSION_READ_RATE) : 0) +
             slabs * (machine->launch_seconds + SLAB_GAP);
     estimate->launches += slabs;
-    estimate->error = (spectral_in_parts(c) && !wide ? SHORT_LINES : 1) *
+    estimate->error = (spectral_in_parts(c) && !wide ? SPLIT_COLUMN_ERROR : 1) *
                       stn_symbol_error(task, (double)s->choice.length[0] * s->choice.length[1] * s->choice.length[2],
                                        s->symbol.plain);
-    if (!spectral_tiled(c)) estimate->error += left_away(task, c);
+    if (!spectral_tiled(c)) estimate->error += truncation_error(task, c);
 }
