@@ -26,8 +26,8 @@
 // bank.
 //
 // SEGMENT_SINGLE 1: the real and the imaginary parts hold the even and the odd points of one real
-// segment of 2 N points, instead of two segments (times_single). 2: two teams of THREADS threads
-// share one segment of four times the length; the second team has the odd frequencies:
+// segment of 2 N points, instead of two segments (multiply_real_segment). 2: two teams of THREADS
+// threads share one segment of four times the length; the second team has the odd frequencies:
 //
 //     stage 0    sum or difference of points j and j + N of both teams; its twiddle factors are
 //                included in those of the second team: w is exp(-2 pi i / (2 F)) in stage 1,
@@ -187,8 +187,8 @@ __device__ __forceinline__ void times_symbol(point (&x)[16], const REAL *symbol,
 //
 // The table has all a, in the order of times_symbol, then all c. For p > F / 2 the entries of
 // frequency N - k are used: the same a, and the conjugate of c. Z[N - k] is held by the same warp
-// (half_of), in register 15 - r; if p = q = 0 by the same thread, in register 16 - r.
-__device__ __forceinline__ int natural(int j) {
+// (p_of), in register 15 - r; if p = q = 0 by the same thread, in register 16 - r.
+__device__ __forceinline__ int dct_point_of(int j) {
     return !SEGMENT_COSINES ? j : 2 * j < LENGTH ? 2 * j : 2 * LENGTH - 1 - 2 * j;
 }
 __device__ __forceinline__ point shuffled(point z, int lane) {
@@ -196,7 +196,7 @@ __device__ __forceinline__ point shuffled(point z, int lane) {
 }
 // The p of a thread. If frequencies k and N - k are needed together, a warp has p and F - p, and
 // the first warp has 0 and F / 2.
-__device__ __forceinline__ int half_of(int t, int team) {
+__device__ __forceinline__ int p_of(int t, int team) {
     const int warp = t / 32, second = t / 16 % 2;
     if (!SEGMENT_COSINES && !SINGLE) return t / 16;
     if (team) return second ? F - 1 - warp : warp;  // Frequencies k and N - 1 - k.
@@ -221,7 +221,7 @@ __device__ __forceinline__ void mix_mirrored(point (&x)[16], int t, int q, int t
         x[r] = mixed(r, x[r], low), x[s] = mixed(s, x[s], high);
     }
 }
-__device__ __forceinline__ void times_cosines(point (&x)[16], const REAL *symbol, int t, int p, int q) {
+__device__ __forceinline__ void multiply_mirrored_line(point (&x)[16], const REAL *symbol, int t, int p, int q) {
     const bool mirrored = p > F / 2;
     int first = mirrored ? (F - p) * 256 + 255 - q : p * 256 + q;
     hide_from_optimizer(first);
@@ -243,7 +243,8 @@ __device__ __forceinline__ void times_cosines(point (&x)[16], const REAL *symbol
 //                                            s, d = (L[k] +- L[k + N]) / 2
 //
 // The table has a and c in the order [team][p][r][q]; without SYMBOL_REAL all a, then all c.
-__device__ __forceinline__ void times_single(point (&x)[16], const REAL *symbol, int t, int team, int p, int q) {
+__device__ __forceinline__ void multiply_real_segment(point (&x)[16], const REAL *symbol, int t, int team, int p,
+                                                      int q) {
     int first = (team * F + p) * 256 + q;
     hide_from_optimizer(first);
     const REAL *const table = symbol + 2 * first;
@@ -285,35 +286,35 @@ __device__ __forceinline__ void combine_teams(point (&x)[16], cell *buffer, cons
 // On entry no thread may be using these buffers; on return other threads may still be using them.
 __device__ __forceinline__ void convolve(point (&x)[16], cell *columns, int first, cell *buffer, int t,
                                          const REAL *roots, const REAL *symbol, int team = 0) {
-    const int p = half_of(t, team), lane = t % 16, from = team * ONE_TEAM;
-    cell *const own_buffer = buffer + team * CELLS + p * PITCH, *const ends = columns + team * CELLS;
-    const auto column = [&](int i) { return ends + i % F * PITCH + column_of(first, i / F); };
-    const auto row = [&](int i) { return own_buffer + 16 * i + lane; };
-    const auto down = [&](int i) { return own_buffer + 17 * i + lane; };
-    const auto along = [&](int i) { return own_buffer + 17 * lane + i; };
+    const int p = p_of(t, team), lane = t % 16, from = team * ONE_TEAM;
+    cell *const own_buffer = buffer + team * CELLS + p * PITCH, *const column_buffer = columns + team * CELLS;
+    const auto column_address = [&](int i) { return column_buffer + i % F * PITCH + column_of(first, i / F); };
+    const auto row_address = [&](int i) { return own_buffer + 16 * i + lane; };
+    const auto q_address = [&](int i) { return own_buffer + 17 * i + lane; };
+    const auto k3_address = [&](int i) { return own_buffer + 17 * lane + i; };
 
     if constexpr (F > 1) {
         transform_columns<true>(x, roots, first, team);
-        exchange<true>(x, column, row);
+        exchange<true>(x, column_address, row_address);
         dft_twiddled(x, root_of(roots, from + TWIDDLES_2 + p));
         __syncwarp();
     } else
         dft_unit(x);
-    exchange<false>(x, down, along);
+    exchange<false>(x, q_address, k3_address);
     dft_twiddled(x, root_of(roots, from + TWIDDLES_3 + 16 * p + lane));
     if constexpr (SINGLE)
-        times_single(x, symbol, t, team, p, lane);
+        multiply_real_segment(x, symbol, t, team, p, lane);
     else if constexpr (SEGMENT_COSINES)
-        times_cosines(x, symbol, t, p, lane);
+        multiply_mirrored_line(x, symbol, t, p, lane);
     else
         times_symbol(x, symbol, p, lane);
     dft_unit(x);
     __syncwarp();
-    exchange<false>(x, along, down);
+    exchange<false>(x, k3_address, q_address);
     dft_twiddled(x, root_of(roots, TWIDDLES_4 + lane));
     if constexpr (F > 1) {
         __syncwarp();
-        exchange<true>(x, row, column);
+        exchange<true>(x, row_address, column_address);
         transform_columns<false>(x, roots, first, team);
     }
     if constexpr (TEAMS > 1) combine_teams(x, buffer, roots, t, team);

@@ -111,7 +111,7 @@ __device__ __forceinline__ void fetch(const columns_arguments &a, unsigned i, ST
             const int j = first + THREADS * k;
             if (outputs_of(k / 4) == outputs::none) continue;
             if (static_cast<unsigned>(j - begin) < static_cast<unsigned>(end - begin))
-                copy_pair(to + WIDTH * j, SEGMENT_COSINES ? s.in + natural(j) * a.in_far[0] : from);
+                copy_pair(to + WIDTH * j, SEGMENT_COSINES ? s.in + dct_point_of(j) * a.in_far[0] : from);
         }
         if (rows.first < begin && rows.first % THREADS == first) fetch_row(to + WIDTH * rows.first, s.in, 0);
         if (rows.last > end && end % THREADS == first) fetch_row(to + WIDTH * end, s.in, 0);
@@ -119,7 +119,7 @@ __device__ __forceinline__ void fetch(const columns_arguments &a, unsigned i, ST
 #pragma unroll 1
         for (int j = first; j < LENGTH; j += THREADS) {
             if (j < rows.first || j >= rows.last) continue;
-            const long long from = extend(s.start + natural(j), a.n).index;
+            const long long from = extend(s.start + dct_point_of(j), a.n).index;
             fetch_row(to + WIDTH * j, s.in + from * a.in_far[0], from < 0 ? 0 : have);
         }
     copy_async_commit();
@@ -205,7 +205,7 @@ __device__ __forceinline__ void store_rows(const columns_arguments &a, const til
 #pragma unroll
     for (int k = 0; k < 16; k++, to += step) {
         const int e = F * (k % COLUMNS) + k / COLUMNS;
-        const int j = SEGMENT_COSINES ? natural(point_of(first, e)) : first + THREADS * k;
+        const int j = SEGMENT_COSINES ? dct_point_of(point_of(first, e)) : first + THREADS * k;
         STORE *const at = SEGMENT_COSINES ? s.out + j * a.out_far[0] : to;
         const outputs here = outputs_of(k / 4);
         if (here == outputs::none) continue;
@@ -218,7 +218,7 @@ __device__ __forceinline__ void store_singly(const columns_arguments &a, const t
                                              const point (&x)[16], unsigned count, int have, int first) {
 #pragma unroll
     for (int e = 0; e < 16; e++) {
-        const int j = natural(point_of(first, e));
+        const int j = dct_point_of(point_of(first, e));
         if (static_cast<unsigned>(j - a.lead) >= count) continue;
         STORE *const to = s.out + (s.start + j) * a.out_far[0];
         const point value =

@@ -11,7 +11,7 @@
 // prefetches the next ones to shared memory while it computes. F = 1: half a warp has a pair, and
 // no warp waits for another one; else GROUPS is 1.
 //
-// SEGMENT_COSINES: a segment is a whole line, mirrored at both ends (times_cosines).
+// SEGMENT_COSINES: a segment is a whole line, mirrored at both ends (multiply_mirrored_line).
 // SEGMENT_SINGLE: a block takes single longer segments, whose even and odd points are the two
 // parts.
 //

@@ -423,7 +423,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         for (int i = 0; i < SYMBOL_PARTS; i++) coefficients[i] = symbol.parts[i];
         symbol.parts = coefficients;
     }
-    if constexpr (SYMBOL_ANGLE_SUM) symbol.half = load_pair(a.four_step.half_angles + 2 * (plane % a.four_step.rows));
+    if constexpr (SYMBOL_ANGLE_SUM)
+        symbol.half_angle = load_pair(a.four_step.half_angles + 2 * (plane % a.four_step.rows));
 
     value *const taps = line + padded_points<column_line>() - (IN_PARTS ? lane : 0);
     bool decay_bound = COLUMNS_DECAYED == 1;

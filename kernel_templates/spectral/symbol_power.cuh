@@ -39,7 +39,7 @@ struct symbol_arguments {
 
 struct symbol_line {
     const double *parts;
-    complex<double> half;  // SYMBOL_ANGLE_SUM: cosine and sine of the row's half angle.
+    complex<double> half_angle;  // SYMBOL_ANGLE_SUM: cosine and sine of the row's half angle.
 };
 
 // Doubles per line.
@@ -66,41 +66,41 @@ __device__ __forceinline__ power<double> power_of(double one_minus_k, const symb
     if (fmin(one_minus_k, 2.0 - one_minus_k) > a.decay_bound) return {0.0, 1.0};
     const double k = 1.0 - one_minus_k;
     double one_minus = one_minus_k, value = k;
-    bool near = !(fabs(k) < 0.5);
+    bool is_large = !(fabs(k) < 0.5);
     for (int bit = 62 - __clzll(static_cast<long long>(a.steps)); bit >= 0; bit--) {
         const bool more = a.steps >> bit & 1;
-        if (near) {
+        if (is_large) {
             one_minus = one_minus * (2.0 - one_minus);
             if (more) one_minus = one_minus * k + one_minus_k;
             value = 1.0 - one_minus;
-            near = !(fabs(value) < 0.5);
+            is_large = !(fabs(value) < 0.5);
         } else {
             value = value * value;
             if (more) value = value * k;
         }
     }
-    return {value, near ? one_minus : 1.0 - value};
+    return {value, is_large ? one_minus : 1.0 - value};
 }
-__device__ __forceinline__ double size_of(complex<double> z) { return z.re * z.re + z.im * z.im; }
+__device__ __forceinline__ double squared_magnitude(complex<double> z) { return z.re * z.re + z.im * z.im; }
 __device__ __forceinline__ power<complex<double>> power_of(complex<double> one_minus_k, const symbol_arguments &a) {
     // 1 - |K|^2 <= 2 (1 - |K|)
-    if (2.0 * one_minus_k.re - size_of(one_minus_k) > 2.0 * a.decay_bound) return {{0.0, 0.0}, {1.0, 0.0}};
+    if (2.0 * one_minus_k.re - squared_magnitude(one_minus_k) > 2.0 * a.decay_bound) return {{0.0, 0.0}, {1.0, 0.0}};
     const complex<double> k = {1.0 - one_minus_k.re, -one_minus_k.im};
     complex<double> one_minus = one_minus_k, value = k;
-    bool near = !(size_of(k) < 0.25);
+    bool is_large = !(squared_magnitude(k) < 0.25);
     for (int bit = 62 - __clzll(static_cast<long long>(a.steps)); bit >= 0; bit--) {
         const bool more = a.steps >> bit & 1;
-        if (near) {
+        if (is_large) {
             one_minus = one_minus * complex<double>{2.0 - one_minus.re, -one_minus.im};
             if (more) one_minus = one_minus * k + one_minus_k;
             value = {1.0 - one_minus.re, -one_minus.im};
-            near = !(size_of(value) < 0.25);
+            is_large = !(squared_magnitude(value) < 0.25);
         } else {
             value = value * value;
             if (more) value = value * k;
         }
     }
-    if (!near) one_minus = {1.0 - value.re, -value.im};
+    if (!is_large) one_minus = {1.0 - value.re, -value.im};
     return {value, one_minus};
 }
 // K^T without 1 - K^T. Few steps are multiplied one by one: the rounding error is no larger than
@@ -111,7 +111,7 @@ __device__ __forceinline__ complex<double> k_of(complex<double> one_minus_k) {
     return {1.0 - one_minus_k.re, -one_minus_k.im};
 }
 template <class V>
-__device__ __forceinline__ V power_alone_of(V one_minus_k, const symbol_arguments &a) {
+__device__ __forceinline__ V power_only(V one_minus_k, const symbol_arguments &a) {
     if (a.steps > FEW_STEPS) return power_of(one_minus_k, a).value;
     const V k = k_of(one_minus_k);
     V value = k;
@@ -121,7 +121,7 @@ __device__ __forceinline__ V power_alone_of(V one_minus_k, const symbol_argument
 }
 __device__ __forceinline__ double inverse_of(double one_minus_k) { return 1.0 / one_minus_k; }
 __device__ __forceinline__ complex<double> inverse_of(complex<double> one_minus_k) {
-    return (1.0 / size_of(one_minus_k)) * conjugate(one_minus_k);
+    return (1.0 / squared_magnitude(one_minus_k)) * conjugate(one_minus_k);
 }
 // 1 + K + .. + K^(T-1)
 __device__ __forceinline__ double sum_of(double one_minus, double one_minus_k, const symbol_arguments &a) {
@@ -129,7 +129,7 @@ __device__ __forceinline__ double sum_of(double one_minus, double one_minus_k, c
 }
 __device__ __forceinline__ complex<double> sum_of(complex<double> one_minus, complex<double> one_minus_k,
                                                   const symbol_arguments &a) {
-    if (size_of(one_minus_k) == 0.0) return {static_cast<double>(a.steps), 0.0};
+    if (squared_magnitude(one_minus_k) == 0.0) return {static_cast<double>(a.steps), 0.0};
     return one_minus * inverse_of(one_minus_k);
 }
 // The factor of a frequency.
@@ -139,7 +139,7 @@ __device__ __forceinline__ V factor_of(V one_minus_k, const symbol_arguments &a)
         const power<V> all = power_of(one_minus_k, a);
         return sum_of(all.one_minus, one_minus_k, a);
     } else {
-        return power_alone_of(one_minus_k, a);
+        return power_only(one_minus_k, a);
     }
 }
 
@@ -163,11 +163,12 @@ __device__ __forceinline__ complex<double> one_minus_k_from(const double *parts,
 template <int N>
 __device__ __forceinline__ auto one_minus_k_of(const symbol_line &line, const double *angles, int k) {
     if constexpr (SYMBOL_ANGLE_SUM) {
-        const complex<double> half = line.half * load_pair(angles + 2 * k);
+        const complex<double> half_angle = line.half_angle * load_pair(angles + 2 * k);
         if constexpr (SYMBOL == 0)
-            return one_minus_k_from(line.parts, 4.0 * half.im * half.im);
+            return one_minus_k_from(line.parts, 4.0 * half_angle.im * half_angle.im);
         else
-            return one_minus_k_from(line.parts, complex<double>{2.0 * half.im * half.im, 2.0 * half.im * half.re});
+            return one_minus_k_from(
+                line.parts, complex<double>{2.0 * half_angle.im * half_angle.im, 2.0 * half_angle.im * half_angle.re});
     } else {
         const bool mirrored = k > N / 2;
         const int at = mirrored ? N - k : k;
