@@ -18,14 +18,14 @@
 #include "base/arith.h"
 
 #define TILE_ROWS 8
-#define PIECE 512             /* points of a row, maximum */
-#define LEAST_PIECE 64        /* minimum, for longer rows */
-#define BYTE_PIECE 4096       /* maximum for bytes */
+#define MAX_BLOCK_POINTS 512  /* of a row, computed at once */
+#define MIN_BLOCK_POINTS 64   /* for longer rows */
+#define MAX_BLOCK_BYTES 4096  /* MAX_BLOCK_POINTS for lines of bytes */
 #define BUFFER_SIZE (1 << 14) /* doubles in a tile's buffer */
 #define CACHED_ROWS 256       /* rows that a tile can remember, in a hash table by their indices */
 #define MAX_DENSE_TAPS 2048   /* maximum number of taps of a dense box */
 /* Up to this many taps, converting floats as they are added is faster than lines of doubles. The
- * lines of as many taps fit into the buffer with rows of LEAST_PIECE points. */
+ * lines of as many taps fit into the buffer with rows of MIN_BLOCK_POINTS points. */
 #define MAX_FLOAT_TAPS 100
 /* Bytes are summed in floats if the error of a sum is at most this: then about one vector in 16
  * must be summed again (stencil_sums.h). */
@@ -44,10 +44,10 @@ typedef struct stn_tile {
     int64_t batch, first[2], rows, x, count;
     uint64_t number;
     int64_t distance[STN_MAX_LINES]; /* bytes from a point to the tap of each line */
-    size_t gathered;                 /* doubles of the buffer in use */
-    cached_row seen[CACHED_ROWS];
+    size_t buffer_used;              /* doubles of the buffer in use */
+    cached_row cache[CACHED_ROWS];
     /* These arrays hold numbers of the lines' type. */
-    double sums[STN_KERNEL_ROWS][PIECE], carried[2][PIECE], buffer[BUFFER_SIZE];
+    double sums[STN_KERNEL_ROWS][MAX_BLOCK_POINTS], carried[2][MAX_BLOCK_POINTS], buffer[BUFFER_SIZE];
 } stn_tile;
 
 double stn_step_constant(const stn_task *task, int axis, int64_t fold) {
@@ -135,9 +135,9 @@ static const char *read_row(stn_tile *tile, int64_t i0, int64_t i1) {
     if (row && step->from.stride[2] == 1 && is_line(step, &step->from) && begin >= 0 && end <= task->n[2])
         return row + tile->x * step->from.size;
     const size_t size = doubles_of(step, end - begin);
-    if (tile->gathered + size > BUFFER_SIZE) return NULL;
-    char *line = (char *)(tile->buffer + tile->gathered);
-    tile->gathered += size;
+    if (tile->buffer_used + size > BUFFER_SIZE) return NULL;
+    char *line = (char *)(tile->buffer + tile->buffer_used);
+    tile->buffer_used += size;
     if (row)
         copy_row(step, row, begin, end, line);
     else
@@ -146,18 +146,18 @@ static const char *read_row(stn_tile *tile, int64_t i0, int64_t i1) {
 }
 
 static const char *find_row(stn_tile *tile, int64_t i0, int64_t i1) {
-    cached_row *seen = &tile->seen[(uint64_t)(i0 * 31 + i1) & (tile->step->remembered - 1)];
-    if (seen->tile != tile->number || seen->at[0] != i0 || seen->at[1] != i1) {
+    cached_row *entry = &tile->cache[(uint64_t)(i0 * 31 + i1) & (tile->step->cache_rows - 1)];
+    if (entry->tile != tile->number || entry->at[0] != i0 || entry->at[1] != i1) {
         const char *line = read_row(tile, i0, i1);
         if (!line) return NULL;
-        *seen = (cached_row){{i0, i1}, line, tile->number};
+        *entry = (cached_row){{i0, i1}, line, tile->number};
     }
-    return seen->line;
+    return entry->line;
 }
 
 static void clear_cache(stn_tile *tile) {
     tile->number++;
-    tile->gathered = 0;
+    tile->buffer_used = 0;
 }
 
 /* The lines that one kernel call sums. */
@@ -171,13 +171,13 @@ typedef struct line_list {
 } line_list;
 
 /* Sums the lines so far, and starts again with that sum as a line of weight 1. */
-static void sum_lines(stn_tile *tile, line_list *g, double *sum) {
-    tile->step->kernels->sum(sum, &g->terms, (size_t)tile->count);
-    g->lines[0] = sum;
-    g->weights[0] = 1;
-    g->terms.single = g->used = 1;
-    g->terms.pairs = 0;
-    g->row[0] = g->row[1] = NULL;
+static void sum_lines(stn_tile *tile, line_list *list, double *sum) {
+    tile->step->kernels->sum(sum, &list->terms, (size_t)tile->count);
+    list->lines[0] = sum;
+    list->weights[0] = 1;
+    list->terms.single = list->used = 1;
+    list->terms.pairs = 0;
+    list->row[0] = list->row[1] = NULL;
     clear_cache(tile);
 }
 
@@ -187,25 +187,25 @@ size_t stn_step_tap_of_term(const stn_task *task, int pairing, size_t term) {
 }
 
 /* Adds term `number` of row i1. Returns false if there is no room. */
-static bool add_term(stn_tile *tile, int64_t i1, size_t number, line_list *g) {
+static bool add_term(stn_tile *tile, int64_t i1, size_t number, line_list *list) {
     const stn_task *task = tile->step->task;
     const bool single = !tile->step->pairing || (number == 0 && task->ntaps % 2);
     const size_t first = stn_step_tap_of_term(task, tile->step->pairing, number);
     const size_t taps[2] = {first, task->ntaps - 1 - first}, count = single ? 1 : 2;
-    if (g->used + count > STN_MAX_LINES) return false;
+    if (list->used + count > STN_MAX_LINES) return false;
     for (size_t i = 0; i < count; i++) {
         const int64_t *offset = task->taps[taps[i]].offset;
-        if (!g->row[i] || g->at[i][0] != offset[0] || g->at[i][1] != offset[1]) {
-            g->row[i] = find_row(tile, tile->first[0] + offset[0], i1 + offset[1]);
-            g->at[i][0] = offset[0];
-            g->at[i][1] = offset[1];
+        if (!list->row[i] || list->at[i][0] != offset[0] || list->at[i][1] != offset[1]) {
+            list->row[i] = find_row(tile, tile->first[0] + offset[0], i1 + offset[1]);
+            list->at[i][0] = offset[0];
+            list->at[i][1] = offset[1];
         }
-        if (!g->row[i]) return false;
-        g->lines[g->used + i] = g->row[i] + offset[2] * tile->step->line_size;
+        if (!list->row[i]) return false;
+        list->lines[list->used + i] = list->row[i] + offset[2] * tile->step->line_size;
     }
-    g->used += count;
-    g->weights[g->terms.single + g->terms.pairs] = task->taps[first].weight;
-    *(single ? &g->terms.single : &g->terms.pairs) += 1;
+    list->used += count;
+    list->weights[list->terms.single + list->terms.pairs] = task->taps[first].weight;
+    *(single ? &list->terms.single : &list->terms.pairs) += 1;
     return true;
 }
 
@@ -242,29 +242,29 @@ static void sum_row(stn_tile *tile, int64_t i1, double *sum, bool rounds) {
     const stn_step *step = tile->step;
     const size_t ntaps = step->task->ntaps, terms = step->pairing ? (ntaps + 1) / 2 : ntaps;
     const int64_t longest = tile->count + step->task->reach[2][0] + step->task->reach[2][1];
-    line_list g;
-    g.terms = step->terms;
-    g.terms.lines = g.lines;
-    g.terms.weights = step->weights;
-    g.terms.constants = step->constants;
-    if (find_lines(tile, i1, g.lines)) {
-        sum_terms(tile, &g.terms, sum, rounds);
+    line_list list;
+    list.terms = step->terms;
+    list.terms.lines = list.lines;
+    list.terms.weights = step->weights;
+    list.terms.constants = step->constants;
+    if (find_lines(tile, i1, list.lines)) {
+        sum_terms(tile, &list.terms, sum, rounds);
         return;
     }
     /* A rounded sum must be made in one call, so the buffer must have room for all its lines. */
-    if (step->line != STN_ELEMENT_F64 && tile->gathered + ntaps * doubles_of(step, longest) > BUFFER_SIZE)
+    if (step->line != STN_ELEMENT_F64 && tile->buffer_used + ntaps * doubles_of(step, longest) > BUFFER_SIZE)
         clear_cache(tile);
-    g.terms.weights = g.weights;
-    g.terms.single = g.terms.pairs = 0;
-    g.used = 0;
-    g.row[0] = g.row[1] = NULL;
+    list.terms.weights = list.weights;
+    list.terms.single = list.terms.pairs = 0;
+    list.used = 0;
+    list.row[0] = list.row[1] = NULL;
     int round = 0;
     for (size_t number = 0; number < terms;)
-        if (add_term(tile, i1, number, &g))
+        if (add_term(tile, i1, number, &list))
             number++;
         else
-            sum_lines(tile, &g, tile->carried[round++ % 2]);
-    sum_terms(tile, &g.terms, sum, rounds);
+            sum_lines(tile, &list, tile->carried[round++ % 2]);
+    sum_terms(tile, &list.terms, sum, rounds);
 }
 
 /* Adds the constant source, divides, and writes the points in the output's type and stride. */
@@ -272,7 +272,7 @@ static void write_row(const stn_tile *tile, int64_t i1, char *row, double *sum) 
     const stn_step *step = tile->step;
     const int64_t stride = step->to.stride[2];
     if (step->source.base) {
-        double source[PIECE];
+        double source[MAX_BLOCK_POINTS];
         load(step, &step->source, row_at(&step->source, tile->batch, tile->first[0], i1), tile->x, tile->count, source);
         for (int64_t k = 0; k < tile->count; k++) sum[k] += source[k];
     }
@@ -480,11 +480,11 @@ void stn_step_begin(stn_step *step, const stn_task *task) {
     else if (few && sums_bytes(step))
         step->line = STN_ELEMENT_U8;
     step->line_size = (int64_t)stn_element_size(step->line);
-    const int64_t most = step->line == STN_ELEMENT_U8 ? BYTE_PIECE : PIECE;
-    step->piece =
-        stn_min(stn_max(BUFFER_SIZE * (int64_t)sizeof(double) / step->line_size / rows - reach - 8, LEAST_PIECE), most);
-    step->remembered = 1;
-    while ((int64_t)step->remembered < 2 * rows && step->remembered < CACHED_ROWS) step->remembered *= 2;
+    const int64_t most = step->line == STN_ELEMENT_U8 ? MAX_BLOCK_BYTES : MAX_BLOCK_POINTS;
+    step->block_points = stn_min(
+        stn_max(BUFFER_SIZE * (int64_t)sizeof(double) / step->line_size / rows - reach - 8, MIN_BLOCK_POINTS), most);
+    step->cache_rows = 1;
+    while ((int64_t)step->cache_rows < 2 * rows && step->cache_rows < CACHED_ROWS) step->cache_rows *= 2;
     for (int a = 0; a < 3; a++) {
         const stn_boundary *sides = task->boundary[a];
         step->live[a][0] = sides[0].kind == STN_FIXED ? task->reach[a][0] : 0;
@@ -508,7 +508,7 @@ void stn_step_box(const stn_step *step, int64_t batch, const stn_box *box) {
     tile.step = step;
     tile.batch = batch;
     tile.number = 0;
-    for (uint64_t i = 0; i < step->remembered; i++) tile.seen[i].tile = 0;
+    for (uint64_t i = 0; i < step->cache_rows; i++) tile.cache[i].tile = 0;
     for (size_t k = 0; k < step->lines; k++) {
         const int64_t *offset = step->task->taps[step->order[k]].offset, *stride = step->from.stride;
         tile.distance[k] = (offset[0] * stride[0] + offset[1] * stride[1] + offset[2] * stride[2]) * step->line_size;
@@ -522,9 +522,9 @@ void stn_step_box(const stn_step *step, int64_t batch, const stn_box *box) {
             const bool all = frozen || i1 < live[1][0] || i1 >= live[1][1];
             tile.first[1] = i1;
             tile.rows = all ? 1 : stn_min(TILE_ROWS, live[1][1] - i1);
-            for (int64_t x = live[2][0]; x < live[2][1] && !all; x += step->piece) {
+            for (int64_t x = live[2][0]; x < live[2][1] && !all; x += step->block_points) {
                 tile.x = x;
-                tile.count = stn_min(step->piece, live[2][1] - x);
+                tile.count = stn_min(step->block_points, live[2][1] - x);
                 compute_tile(&tile, is_dense ? &dense : NULL);
             }
             /* Frozen points, whose rows are now in cache. */

@@ -33,9 +33,9 @@ typedef struct stn_step {
     uint16_t order[STN_MAX_LINES]; /* the tap of each line, in the order of the sum */
     double weights[STN_MAX_LINES]; /* one for each term of stn_terms */
     stn_terms terms;               /* without lines and weights */
-    uint64_t remembered;           /* rows that a tile remembers: a power of two */
+    uint64_t cache_rows;           /* size of a tile's hash table of rows: a power of two */
     int64_t line_size;             /* bytes per number of a line */
-    int64_t piece;                 /* points of a row that are computed at once */
+    int64_t block_points;          /* points of a row that are computed at once */
     /* Results of stn_fold along axis 2: ghost[0][k] for the index -1 - k, ghost[1][k] for n + k. */
     int64_t ghost[2][STN_MAX_HOST_RADIUS];
 } stn_step;
