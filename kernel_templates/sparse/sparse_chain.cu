@@ -122,13 +122,15 @@ __device__ __forceinline__ void add_set(float (&sum)[DEPTH][2][4], const factors
     });
 }
 
-// Loads the chunk whose first row is y0 into the ring.
+// Loads chunk c, counted from row y0, into the ring.
 using copies = line_copies<STORED, SLOTS, THREADS>;
 __device__ __forceinline__ void load_chunk(const chain_arguments &a, const copies &mine, const STORED *in, long long y0,
                                            long long x0, STORED *stage) {
     const auto place = [](int line) { return line * PITCH; };
     const grid g = {in, a.in_y, a.ny, a.nx, y0};
-    if (!take_lines<RING_CHUNK, Y_SIDE_LOW, Y_SIDE_HIGH>(mine, stage, place, in, a.in_y, y0, a.ny))
+    if constexpr (UNALIGNED)
+        lines::copy<PITCH>(stage, g, x0);
+    else if (!take_lines<RING_CHUNK, Y_SIDE_LOW, Y_SIDE_HIGH>(mine, stage, place, in, a.in_y, y0, a.ny))
         load_lines<RING_CHUNK, SLOTS, THREADS, VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(
             stage, place, [&](int line) { return g.line(line); }, x0, a.nx);
 }
@@ -174,44 +176,41 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
     // `fill_place`: the chunk of the ring that is filled next.
     int at = line * PITCH + column, next = 0, fill_place = 0, step = 0;
     STORED *const leaving = shared + RING_SIZE + SLOT;
-    // UNALIGNED: the chunk of the ring whose lines are moved next, and steps whose outputs were
-    // stored. Step s leaves 16 rows from row 16 (s - DEPTH + 1) of the block on, of which each warp
-    // stores every WARPS-th.
-    int move_place = 0, stored = 0;
+    // UNALIGNED: chunks whose lines are in place (the next one is chunk `move_place` of the ring),
+    // and steps whose outputs were stored. Step s leaves 16 rows from row 16 (s - DEPTH + 1) of the
+    // block on, of which each warp stores every WARPS-th.
+    int moved = 0, move_place = 0, stored = 0;
     const long long first_row = first * TALL;
     const int rows = static_cast<int>(a.ny - first_row < 16 * steps ? a.ny - first_row : 16 * steps);
-    lines unaligned;
-    if constexpr (UNALIGNED) unaligned.begin(grid{in, a.in_y, a.ny, a.nx, first_row - Y_LOW}, x0 - LEAD);
     line_stores<STORED, WIDE> stores;
     stores.begin(out + (first_row - 16 * (DEPTH - 1) + warp) * a.out_y + x0,
                  static_cast<int>(a.nx - x0 < WIDE ? a.nx - x0 : WIDE), lane);
     const auto store_left = [&] {
         if (stored == step) return;
-        stores.template store<RING_CHUNK / WARPS, WARPS, WARPS * LEAVING_PITCH>(
-            leaving + stored % LEAVING_BLOCKS * LEAVING + warp * LEAVING_PITCH, WARPS * a.out_y,
-            16 * (stored - DEPTH + 1) + warp, min(rows, 16 * (step - DEPTH + 1)));
+        const STORED *const from = leaving + stored % LEAVING_BLOCKS * LEAVING + warp * LEAVING_PITCH;
+        const int before = 16 * (stored - DEPTH + 1) + warp, end = min(rows, 16 * (step - DEPTH + 1));
+#pragma unroll
+        for (int r = 0; r < RING_CHUNK; r += WARPS) {
+            if (before + r >= 0 && before + r < end) stores.store(from + r * LEAVING_PITCH, lane);
+            stores.advance(WARPS * a.out_y);
+        }
         stored = step;
     };
     float sum[DEPTH][2][4] = {};
 #pragma unroll 1
     for (int chunk = 1 - STAGES; 2 * chunk < steps; chunk++) {
-        if constexpr (UNALIGNED)
-            if (chunk > -WINDOW) {
-                const int number = chunk + WINDOW - 1;
-                const grid g = {in, a.in_y, a.ny, a.nx, first_row - Y_LOW + RING_CHUNK * number};
-                copy_async_wait<AHEAD - 1>();
-                if (number < chunks)
-                    unaligned.template arrange<PITCH>(shared + move_place * STAGE, g, number, x0 - LEAD);
-                move_place = move_place + 1 == STAGES ? 0 : move_place + 1;
-            }
         if (chunk >= 0) {
-            if constexpr (!UNALIGNED) copy_async_wait<AHEAD - 1>();
+            copy_async_wait<AHEAD - 1>();
+            if constexpr (UNALIGNED)
+#pragma unroll 1
+                for (; moved < chunk + WINDOW && moved < chunks; moved++) {
+                    const grid g = {in, a.in_y, a.ny, a.nx, first_row - Y_LOW + RING_CHUNK * moved};
+                    lines::arrange<PITCH>(shared + move_place * STAGE, g, x0 - LEAD);
+                    move_place = move_place + 1 == STAGES ? 0 : move_place + 1;
+                }
             __syncthreads();  // also: all threads have finished with the chunk that is filled next
         }
-        if constexpr (UNALIGNED) {
-            const grid g = {in, a.in_y, a.ny, a.nx, first_row - Y_LOW + RING_CHUNK * next};
-            if (next < chunks) unaligned.template copy<PITCH>(shared + fill_place * STAGE, g, next, x0 - LEAD);
-        } else if (next < chunks)
+        if (next < chunks)
             load_chunk(a, mine, in, first * TALL - Y_LOW + RING_CHUNK * next, x0 - LEAD, shared + fill_place * STAGE);
         copy_async_commit();
         next++, fill_place = fill_place + 1 == STAGES ? 0 : fill_place + 1;

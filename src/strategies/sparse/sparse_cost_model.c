@@ -64,7 +64,7 @@ static const struct {
            .shared_row_fraction = 0.135,
            .copy_factor_3d = 0.72,
            .element_load_factor = 6,
-           .unaligned_chain_factor = 1.36,
+           .unaligned_chain_factor = 1.9,
            .split_narrow_factor = 1.2};
 #define FULL_WARPS 16.0 /* warps of a multiprocessor */
 #define MEMORY_LINE 128 /* bytes */
@@ -141,7 +141,12 @@ sparse_counts sparse_count(const stn_task *task, const sparse_shape *shape) {
 
 /* Whether elements are loaded one by one: unaligned rows, and rows continued by mirrors. */
 static bool slow_loads(const stn_task *task, const sparse_shape *shape) {
-    return task->rank > 1 && !shape->terms && (sparse_mirrors(task) || shape->vector == 1);
+    bool mirrors = true;
+    for (int side = 0; side < 2; side++) {
+        stn_boundary_kind kind = task->boundary[2][side].kind;
+        mirrors = mirrors && (kind == STN_REFLECT || kind == STN_MIRROR);
+    }
+    return task->rank > 1 && (mirrors || (shape->vector == 1 && !shape->terms));
 }
 
 static double few_warps_factor(const sparse_shape *shape) {

@@ -22,7 +22,7 @@
 #define MAX_REGISTERS_TWO_BLOCKS 80
 #define LONG_LINE_ADJACENT 2 /* adjacent columns of a product in long lines */
 #define MEMORY_LINE 128      /* bytes */
-#define SECTOR 32            /* bytes */
+#define WORD 4               /* bytes of a copy where rows are unaligned */
 #define CHUNK 32             /* rows of a chain's ring that arrive together */
 #define WARP_ROWS 8          /* rows of a warp of sparse_march */
 #define FRAGMENTS_HELD 16    /* left factors in registers, 4 each, besides 32 for sums */
@@ -84,8 +84,8 @@ static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
         return (size_t)(stn_round_up(points, 128) * size);
     }
     if (shape->terms) {
-        /* Lines of unaligned rows are moved within a sector. */
-        if (shape->vector == 1) columns += SECTOR / size;
+        /* Lines of unaligned rows are moved by an element. */
+        if (shape->vector == 1 && size < WORD) columns += WORD / size;
         return (size_t)(CHUNK * (stn_round_up(columns - banks, 128 / size) + banks) * size);
     }
     int64_t lines = SPARSE_TILE_ROWS + sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
@@ -290,21 +290,6 @@ static stn_constraint *const constraints[] = {
     fit_blocks,  /* a launch has fewer than 2^31 blocks */
 };
 
-bool sparse_mirrors(const stn_task *task) {
-    bool mirrors = true;
-    for (int side = 0; side < 2; side++) {
-        stn_boundary_kind kind = task->boundary[2][side].kind;
-        mirrors = mirrors && (kind == STN_REFLECT || kind == STN_MIRROR);
-    }
-    return mirrors;
-}
-
-/* A chain whose 16 bytes at the ends of rows are not contiguous in the grid would load them element
- * by element, for which all of its blocks wait: it moves lines as on unaligned rows. */
-static int vector_of(const stn_task *task, int terms) {
-    return terms && (task->n[2] % slot(task) || sparse_mirrors(task)) ? 1 : stn_task_vector(task);
-}
-
 bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts,
                 sparse_shape *shape) {
     memset(shape, 0, sizeof *shape);
@@ -312,7 +297,7 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
     shape->launches = (int)stn_div_up((int64_t)task->steps, fused);
     shape->terms = terms;
     shape->parts = parts;
-    shape->vector = vector_of(task, terms);
+    shape->vector = stn_task_vector(task);
     shape->extended = stn_task_has_extension(task);
     return STN_CONSTRAINTS_HOLD(constraints, task, machine, shape);
 }

@@ -15,9 +15,7 @@ typedef struct sparse_shape {
     int fused;    /* most steps of one launch; launches share the task's steps evenly */
     int launches; /* launches, each of `fused` or `fused` - 1 steps */
     int parts;    /* 11-bit parts of a weight */
-    /* Elements of one access along x: 16 bytes, or 1 where rows, or the ends of a chain's rows, are
-     * unaligned. */
-    int vector;
+    int vector;   /* elements of one access along x: 16 bytes, or 1 where rows are unaligned */
     int terms;    /* separable terms (sparse_chain); 0: a sum over rows of taps */
     int halves;   /* length of the window in units of 8 words (encode.h) */
     int halves_y; /* chain: length of the window along y, even */
@@ -45,8 +43,6 @@ bool sparse_splits(const stn_task *task);
 /* Products of a left factor, for all its parts. */
 int sparse_products_of_part(const stn_task *task, const sparse_shape *shape);
 
-/* Whether both sides along x mirror. */
-bool sparse_mirrors(const stn_task *task);
 /* Makes the shape for launches of at most `fused` steps: a chain of `terms` terms, or with 0
  * terms a sum over rows of taps by sparse_tile or sparse_line; false if no kernel can take it. */
 bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, sparse_shape *shape);
