@@ -74,18 +74,20 @@ constexpr int AXIS_SIDE_LOW = 3, AXIS_SIDE_HIGH = 3;  // boundary_kind of the ax
 constexpr int ALONG_X = 1;                            // 1: the axis is the fastest one
 constexpr int FROZEN = 0;                             // 1: points frozen by a fixed side are kept
 
-// ---- typed_columns, typed_rows: taps along one axis; WARPS as above
-constexpr int TAPS_LOW = 8, TAPS_HIGH = 8;            // reach of the taps
-constexpr int TAPS_SIDE_LOW = 3, TAPS_SIDE_HIGH = 3;  // boundary_kind of the axis
-constexpr int ALIGNED = 1;                            // 1: rows are aligned runs of 8 elements
-constexpr int UNSIGNED = 1;                           // 1: elements are unsigned integers
-constexpr int DIGITS = 3;                             // bytes of a weight
-constexpr int INTEGERS = 0;                           // 1: weights are integers, sums exact
-constexpr int NEGATIVE = 0;                           // 1: sums may be negative
+// ---- typed_lines, typed_box: WARPS and Y_LOW .. X_SIDE_HIGH as above
+constexpr int ALIGNED = 1;      // 1: rows are aligned runs of 8 elements
+constexpr int UNSIGNED = 1;     // 1: elements are unsigned integers
+constexpr int DIGITS = 3;       // bytes of a weight
+constexpr int INTEGERS = 0;     // 1: weights are integers, sums exact
+constexpr int NEGATIVE = 0;     // 1: sums may be negative
+constexpr int TOP = 0;          // 1: results are the top bytes of sums modulo 2^32
+constexpr int TYPED_ROWS = 64;  // typed_lines: rows of a block
 
 // ---- normalized_axis, normalized_point: STORE and WRITTEN may be struct normalized_pair.
-// normalized_axis also reads TAPS_*, ALONG_X, WARPS and ROWS, as above.
-constexpr int NAN_IS_MISSING = 1;  // 1: points that are NaN are missing
+// normalized_axis also reads ALONG_X, WARPS and ROWS, as above.
+constexpr int TAPS_LOW = 8, TAPS_HIGH = 8;            // reach of the taps
+constexpr int TAPS_SIDE_LOW = 3, TAPS_SIDE_HIGH = 3;  // boundary_kind of the axis
+constexpr int NAN_IS_MISSING = 1;                     // 1: points that are NaN are missing
 
 // ---- lowrank_volume: the fused taps are a sum of CORE_TERMS products of three vectors. Term r is
 // vector TERM_SUM[r] along z times a vector of its own along y times vector TERM_X[r] along x.

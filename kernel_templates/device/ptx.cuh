@@ -282,12 +282,40 @@ __device__ __forceinline__ void mma_tf32_m16n8k8(float (&c)[4], const unsigned (
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-// ---- products of signed bytes with 32-bit integer sums. A register holds four bytes, the lowest
-// column (a) or row (b) first.
-__device__ __forceinline__ void mma_s8_m16n8k32(int (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
-    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
-                 : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+// ---- products of signed or unsigned bytes (a) and signed ones (b) with 32-bit integer sums. A
+// register holds four bytes, the lowest column (a) or row (b) first.
+#define STN_MMA_OF_BYTES(name, TYPE)                                                                                   \
+    __device__ __forceinline__ void name(int(&d)[4], const unsigned(&a)[4], const unsigned(&b)[2], const int(&c)[4]) { \
+        asm volatile("mma.sync.aligned.m16n8k32.row.col.s32." TYPE                                                     \
+                     ".s8.s32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%10,%11,%12,%13};"                                  \
+                     : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])                                                  \
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(c[0]), "r"(c[1]),         \
+                       "r"(c[2]), "r"(c[3]));                                                                          \
+    }
+STN_MMA_OF_BYTES(mma_s8_m16n8k32, "s8")
+STN_MMA_OF_BYTES(mma_u8_m16n8k32, "u8")
+#undef STN_MMA_OF_BYTES
+
+// Loads four matrices of 8 x 8 elements of two bytes from shared memory, transposed. `row` of lane
+// 8 i + r is the address of row r of matrix i, of 16 bytes. Register i of lane (g, t) has column g
+// of rows 2t and 2t + 1 of matrix i.
+__device__ __forceinline__ void load_matrices_transposed(unsigned (&to)[4], const void *row) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(shared_address(row))
+                 : "memory");
+}
+
+// The smaller of each of two unsigned numbers of 16 bits.
+__device__ __forceinline__ unsigned min_u16x2(unsigned a, unsigned b) {
+#if __CUDA_ARCH__ >= 900
+    unsigned both;
+    asm("min.u16x2 %0, %1, %2;" : "=r"(both) : "r"(a), "r"(b));
+    return both;
+#else
+    const unsigned low_a = a & 0xffffu, low_b = b & 0xffffu, high_a = a >> 16, high_b = b >> 16;
+    return (low_a < low_b ? low_a : low_b) | (high_a < high_b ? high_a : high_b) << 16;
+#endif
 }
 
 // ---- 2:4 sparse products: `a` holds only the non-zeros, `meta` their positions (two bits each);

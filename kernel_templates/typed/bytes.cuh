@@ -1,22 +1,15 @@
-// What typed_columns, typed_rows and typed_box share: taps of an array of small integers (8 or 16
-// bits), by integer products on tensor cores, whose results are the host's to the last bit.
+// What typed_lines and typed_box share: taps of an array of small integers (8 or 16 bits), by
+// integer products on tensor cores, whose results are the host's to the last bit.
 //
-//     2^f s(x) = sum over k of  round(2^f w[k]) * (u(x + k) - c)  +  2^f c * (sum of w),  +- doubt
+//     2^f s(x) = sum over k of  round(2^f w[k]) * u(x + k),  +- doubt
 //
-// A scaled weight is the sum of DIGITS signed bytes times powers of 256, and an element, less the
-// middle c of the bytes' ranges, of PLANES signed bytes. Products of equal power share an exact
+// A scaled weight is the sum of DIGITS signed bytes times powers of 256, and an element of PLANES
+// bytes, the highest of them signed if the elements are. Products of equal power share an exact
 // 32-bit sum; the lowest DROPPED powers only carry into the others. If s is so close to an integer
-// that the rounding of the weights matters, the host's sum in double, computed from memory, decides
-// the truncation. With INTEGERS weights are not scaled, and sums are divided exactly.
-//
-// Taps along one axis: 32 results are a band matrix times SLICES slices of 32 points, of which each
-// step loads a new one.
-//
-//     [w w w . . . . .]      [points pos - PAD ..           ]
-//     [. w w w . . . .]  x   [                              ]
-//     [. . w w w . . .]      [.. pos - PAD + 32 SLICES - 1  ]
-//
-// A warp marches along the axis of the taps, 32 x 32 results a step.
+// that the rounding of the weights matters, the host's sum in double decides the truncation. With
+// INTEGERS weights are not scaled, and sums are divided exactly. With TOP sums are never negative
+// and f is 32 less the bits of an element, so that the sum modulo 2^32 has the result in its top
+// bytes.
 #pragma once
 #include "device/boundary.cuh"
 #include "device/launch_checks.cuh"
@@ -24,10 +17,10 @@
 #include "device/ptx.cuh"
 #include "params.cuh"
 
-constexpr int PLANES = sizeof(STORE) == 2 ? 2 : 1, LEVELS = DIGITS + PLANES - 1, DROPPED = INTEGERS ? 0 : PLANES;
-// Bits that differ between an element and its signed bytes.
-constexpr unsigned FLIP = UNSIGNED ? 0x80808080u : PLANES == 2 ? 0x00800080u : 0;
-constexpr unsigned ALL = 0xffffffffu;
+constexpr int PLANES = sizeof(STORE) == 2 ? 2 : 1, LEVELS = DIGITS + PLANES - 1;
+constexpr int DROPPED = INTEGERS || (TOP && PLANES == 1) ? 0 : PLANES;
+constexpr int FRACTION = 32 - 8 * PLANES;  // bits of a word of results below the element
+constexpr unsigned ALL = 0xffffffffu, ELEMENT = PLANES == 2 ? 0xffffu : 0xffu;
 
 // One term of the host's sum: a tap, or the pair of taps at opposite offsets that share a weight.
 struct bytes_term {
@@ -39,18 +32,16 @@ struct bytes_arguments {
     STORE *out;
     const unsigned *bands;
     const bytes_term *terms;
-    // Axis 2 is contiguous. Axis 1 has the taps in typed_columns, and the rows of a tile in
-    // typed_rows. Strides are in elements.
+    // Axis 2 is contiguous. Strides are in elements.
     long long n[3], in_stride[3], out_stride[3], in_batch, out_batch;
-    int tiles_x, tiles_y, steps;  // steps: of a warp
+    int tiles_x, tiles_y;
     int singles, terms_all, odd;
-    // offset, limit: in units of 2^-fraction. `offset` includes the doubt; `limit` is twice the
-    // doubt.
-    int offset, fraction, limit;
+    int fraction;  // bits of a sum below the integers
+    // In both halves, in units of 2^-16: the doubt, and the limit of fractions in doubt to which it
+    // has been added.
+    unsigned doubt, limit;
     unsigned multiplier, shift;  // of the division by a multiplication
-    // Elements past the sides, repeated to a word: of the axis of the taps, or of axes 2 and 1.
-    unsigned past[2], past_rows[2], unused;
-    double constant[2];
+    unsigned past[2][2];         // elements past the sides of axes 1 and 2
 };
 static_assert(layout_matches(sizeof(bytes_arguments)), "the launcher's mirrored struct of the arguments");
 
@@ -71,13 +62,6 @@ __device__ __forceinline__ bytes_tile tile_of(const bytes_arguments &a) {
     return tile;
 }
 
-// Whether the results of a tile of 16 need a slice, where the first one begins PAD before the
-// window of 32.
-template <int PAD>
-__device__ constexpr bool reaches(int tile, int slice) {
-    return 32 * slice - PAD <= 16 * tile + 15 + TAPS_HIGH && 32 * slice - PAD + 31 >= 16 * tile - TAPS_LOW;
-}
-
 // The index along the axis that is read for index i: folded, and no further than the taps reach.
 template <int LOW, int HIGH, int SIDE_LOW, int SIDE_HIGH>
 __device__ __forceinline__ long long folded_index(long long i, long long n) {
@@ -85,8 +69,11 @@ __device__ __forceinline__ long long folded_index(long long i, long long n) {
     i = i < -LOW ? -LOW : i >= n + HIGH ? n - 1 + HIGH : i;
     return fold<SIDE_LOW, SIDE_HIGH>(i, n);
 }
-__device__ __forceinline__ long long source_index(long long i, long long n) {
-    return folded_index<TAPS_LOW, TAPS_HIGH, TAPS_SIDE_LOW, TAPS_SIDE_HIGH>(i, n);
+__device__ __forceinline__ long long source_row(long long y, long long n) {
+    return folded_index<Y_LOW, Y_HIGH, Y_SIDE_LOW, Y_SIDE_HIGH>(y, n);
+}
+__device__ __forceinline__ long long source_column(long long x, long long n) {
+    return folded_index<X_LOW, X_HIGH, X_SIDE_LOW, X_SIDE_HIGH>(x, n);
 }
 
 // ---- memory: runs of N elements, in words -------------------------------------------------------
@@ -94,6 +81,12 @@ __device__ __forceinline__ long long source_index(long long i, long long n) {
 __device__ __forceinline__ unsigned bits_at(const STORE *from) {
     return PLANES == 2 ? *reinterpret_cast<const unsigned short *>(from)
                        : *reinterpret_cast<const unsigned char *>(from);
+}
+__device__ __forceinline__ void put_bits(STORE *to, unsigned bits) {
+    if (PLANES == 2)
+        *reinterpret_cast<unsigned short *>(to) = static_cast<unsigned short>(bits);
+    else
+        *reinterpret_cast<unsigned char *>(to) = static_cast<unsigned char>(bits);
 }
 template <int WORDS>
 __device__ __forceinline__ void load_words(const STORE *from, unsigned (&to)[WORDS]) {
@@ -121,21 +114,8 @@ __device__ __forceinline__ void store_words(STORE *to, const unsigned (&from)[WO
     for (int i = 0; i < WORDS * EACH; i++) {
         const unsigned bits = from[i / EACH] >> (8 * PLANES * (i % EACH));
         if (i >= count) continue;
-        if (PLANES == 2)
-            reinterpret_cast<unsigned short *>(to)[i] = static_cast<unsigned short>(bits);
-        else
-            reinterpret_cast<unsigned char *>(to)[i] = static_cast<unsigned char>(bits);
+        put_bits(to + i, bits);
     }
-}
-
-// Replaces element i of a run.
-template <int WORDS>
-__device__ __forceinline__ void put_element(unsigned (&run)[WORDS], int i, unsigned value) {
-    const unsigned kept =
-        PLANES == 2 ? i % 2 ? 0x5410u : 0x3254u : 0x3210u - (static_cast<unsigned>(i % 4) << (i % 4 * 4));
-    const unsigned taken = PLANES == 2 ? 0 : 4u << (i % 4 * 4);
-    unsigned &word = run[i * PLANES / 4];
-    word = __byte_perm(word, value, kept + taken);
 }
 
 // Appends element i of a run whose elements come in order.
@@ -148,41 +128,82 @@ __device__ __forceinline__ void append_element(unsigned (&run)[WORDS], int i, un
     }
 }
 
+// Four elements from (y, x) on.
+__device__ __forceinline__ void load_four(const bytes_arguments &a, const STORE *in, long long y, long long x,
+                                          unsigned (&to)[PLANES]) {
+    const long long at = source_row(y, a.n[1]);
+    const STORE *const row = in + at * a.in_stride[1];
+    if (at >= 0 && x >= 0 && x + 4 <= a.n[2]) {
+        load_words(row + x, to);
+        return;
+    }
+#pragma unroll 1
+    for (int i = 0; i < 4; i++) {
+        const long long column = source_column(x + i, a.n[2]);
+        const unsigned bits = at < 0       ? a.past[0][at == PAST_HIGH]
+                              : column < 0 ? a.past[1][column == PAST_HIGH]
+                                           : bits_at(row + column);
+        append_element(to, i, bits);
+    }
+}
+
 // One plane of four elements in one or two words.
 __device__ __forceinline__ unsigned plane_of(unsigned first, unsigned second, int plane) {
     return PLANES == 1 ? first : __byte_perm(first, second, plane ? 0x7531 : 0x6420);
 }
 
-// Four words of bytes (row b, column i) as four words (column i, row b).
-__device__ __forceinline__ void transpose_bytes(unsigned (&word)[4]) {
-    const unsigned low[2] = {__byte_perm(word[0], word[1], 0x5140), __byte_perm(word[2], word[3], 0x5140)},
-                   high[2] = {__byte_perm(word[0], word[1], 0x7362), __byte_perm(word[2], word[3], 0x7362)};
-    word[0] = __byte_perm(low[0], low[1], 0x5410), word[1] = __byte_perm(low[0], low[1], 0x7632);
-    word[2] = __byte_perm(high[0], high[1], 0x5410), word[3] = __byte_perm(high[0], high[1], 0x7632);
-}
-
 // ---- results ------------------------------------------------------------------------------------
 
-// The result of a sum of products by power, truncated towards zero, in the lowest bits. A bit that
-// tells whether it is in doubt is appended to `unsure`.
+// Products of a plane of elements and a byte of weights.
+__device__ __forceinline__ void multiply_bytes(int (&d)[4], int plane, const unsigned (&a)[4], const unsigned (&b)[2],
+                                               const int (&c)[4]) {
+    if (!UNSIGNED && plane == PLANES - 1)
+        mma_s8_m16n8k32(d, a, b, c);
+    else
+        mma_u8_m16n8k32(d, a, b, c);
+}
+
+// The result of a sum of products by power: the truncated element in the top bytes of a word, above
+// bits of its fraction.
 template <class SUM>
-__device__ __forceinline__ unsigned truncated(const bytes_arguments &a, SUM sum, unsigned &unsure) {
+__device__ __forceinline__ unsigned result_of(const bytes_arguments &a, SUM sum) {
     int low = 0;
-    unsigned total = static_cast<unsigned>(a.offset);  // terms may exceed 32 bits, the sum not
+    unsigned total = 0;  // terms may exceed 32 bits, the sum not
 #pragma unroll
     for (int m = 0; m < LEVELS; m++)
         if (m < DROPPED)
             low = (low + sum(m)) >> 8;
         else
             total += static_cast<unsigned>(sum(m)) << (8 * (m - DROPPED));
-    const int s = static_cast<int>(total + static_cast<unsigned>(low));
+    total += static_cast<unsigned>(low);
+    if (TOP) return total;
+    const int s = static_cast<int>(total);
     if (INTEGERS) {
         const unsigned q = __umulhi(2 * static_cast<unsigned>(s < 0 ? -s : s), a.multiplier) >> a.shift;
-        return s < 0 ? 0u - q : q;
+        return (s < 0 ? 0u - q : q) << FRACTION;
     }
-    const int mask = (1 << a.fraction) - 1, rest = s & mask;
-    unsure = __funnelshift_l(static_cast<unsigned>(rest - a.limit), unsure, 1);
-    return static_cast<unsigned>((NEGATIVE && s < 0 ? s + mask : s) >> a.fraction);
+    const int whole = (NEGATIVE && s < 0 ? s + (1 << a.fraction) - 1 : s) >> a.fraction;
+    return static_cast<unsigned>(whole) << FRACTION | total << (32 - a.fraction) >> (32 - FRACTION);
+}
+
+// Two results, in the lower half if they are bytes.
+__device__ __forceinline__ unsigned two_of(unsigned first, unsigned second) {
+    return __byte_perm(first, second, PLANES == 2 ? 0x7632 : 0x0073);
+}
+
+// The 16 highest bits of the fractions of two results, with the doubt added. (The lower half may
+// carry into the upper one, which the limit allows for.)
+__device__ __forceinline__ unsigned fractions_of(const bytes_arguments &a, unsigned first, unsigned second) {
+    return __byte_perm(first, second, PLANES == 2 ? 0x5410 : 0x6521) + a.doubt;
+}
+
+// Whether results are in doubt: their sums are too close to an integer.
+template <int COUNT>
+__device__ __forceinline__ bool in_doubt(const bytes_arguments &a, const unsigned (&result)[COUNT]) {
+    unsigned least = a.limit;
+#pragma unroll
+    for (int i = 0; i < COUNT; i += 2) least = min_u16x2(least, fractions_of(a, result[i], result[i + 1]));
+    return !INTEGERS && least != a.limit;
 }
 
 // The host's sum; `value` returns the element at an offset. LOADED terms are loaded before the
@@ -204,75 +225,30 @@ __device__ __forceinline__ double exact_sum(const bytes_arguments &a, VALUE valu
     }
     return sum;
 }
-// The host's result at point i of a line of n elements.
-__device__ __forceinline__ STORE exact_element(const bytes_arguments &a, const STORE *line, long long i, long long n,
-                                               long long stride) {
-    const STORE *const here = line + i * stride;
-    STORE result;
-    put(&result, i >= TAPS_LOW && i + TAPS_HIGH < n
-                     ? exact_sum<4>(a, [&](int, int offset) { return to_double(here[offset * stride]); })
-                     : exact_sum<1>(a, [&](int, int offset) {
-                           const long long at = source_index(i + offset, n);
-                           return at < 0 ? a.constant[at == PAST_HIGH] : to_double(line[at * stride]);
-                       }));
-    return result;
+
+// An element from its bits.
+__device__ __forceinline__ double number_of(unsigned bits) {
+    return UNSIGNED      ? static_cast<double>(bits)
+           : PLANES == 2 ? static_cast<double>(static_cast<short>(bits))
+                         : static_cast<double>(static_cast<signed char>(bits));
 }
 
-// Whether all bytes of a plane of a lane's window are one number, which is then in `value`.
-template <int COUNT, class WORD>
-__device__ __forceinline__ bool is_flat(WORD word, unsigned &value) {
-    value = word(0);
-    unsigned differs = value ^ __byte_perm(value, value, 0x1032) | value ^ __byte_perm(value, value, 0x2301);
+// The element at a row and a column of a tile of bytes, by plane and row.
+template <class TILE>
+__device__ __forceinline__ double element_at(const TILE &tile, int row, int column) {
+    unsigned bits = 0;
 #pragma unroll
-    for (int i = 1; i < COUNT; i++) differs |= word(i) ^ value;
-    return !differs;
+    for (int p = 0; p < PLANES; p++) bits |= (tile[p][row][column / 4] >> (column % 4 * 8) & 0xffu) << (8 * p);
+    return number_of(bits);
 }
 
-// Whether the warp's whole window has one value; `word(plane, i)` gives word i of COUNT.
-template <int COUNT, class WORD>
-__device__ __forceinline__ bool is_flat_warp(WORD word) {
-    bool flat = true;
+// Bits that tell which results are in doubt.
+template <int COUNT>
+__device__ __forceinline__ unsigned doubts_of(const bytes_arguments &a, const unsigned (&result)[COUNT]) {
+    unsigned doubts = 0;
 #pragma unroll
-    for (int plane = 0; plane < PLANES; plane++) {
-        unsigned value;
-        flat = is_flat<COUNT>([&](int i) { return word(plane, i); }, value) && flat;
-        flat = value == __shfl_sync(ALL, value, 0) && flat;
-    }
-    return __all_sync(ALL, flat);
-}
-
-// Whether RUNS runs of words have one value, the first element of the first.
-template <int WORDS, class LOAD>
-__device__ __forceinline__ bool are_flat(int runs, LOAD load) {
-    unsigned first = 0, differs = 0;
-#pragma unroll 4
-    for (int k = 0; k < runs; k++) {
-        unsigned word[WORDS];
-        load(k, word);
-        if (k == 0) first = __byte_perm(word[0], 0, PLANES == 2 ? 0x1010 : 0);
-#pragma unroll
-        for (int i = 0; i < WORDS; i++) differs |= word[i] ^ first;
-    }
-    return !differs;
-}
-
-// Decides the results in doubt: bit i of `unsure` belongs to element i of a run of WIDTH results at
-// `to`, and exact(i) gives the host's result. Results whose windows have one common value, as in
-// masks and blank paper, are equal.
-template <int WIDTH, class FLAT, class EXACT>
-__device__ __forceinline__ void decide(unsigned unsure, STORE *to, FLAT flat, EXACT exact) {
-    const bool same = (unsure & (unsure - 1)) && flat();
-    unsigned rest = unsure;
-#pragma unroll 1
-    while (rest) {
-        const int i = __ffs(static_cast<int>(rest)) - 1;
-        const STORE value = exact(i);
-        to[i] = value;
-        rest &= rest - 1;
-        if (!same) continue;
-#pragma unroll
-        for (int k = 0; k < WIDTH; k++)
-            if (unsure >> k & 1) to[k] = value;
-        break;
-    }
+    for (int i = 0; i < COUNT; i++)
+        doubts |= static_cast<unsigned>(!INTEGERS && (fractions_of(a, result[i], 0) & 0xffffu) < (a.limit & 0xffffu))
+                  << i;
+    return doubts;
 }

@@ -3,7 +3,7 @@
 //     out(y, x) = trunc( (sum over taps of  w * u(y + tap.y, x + tap.x)) / divisor )
 //
 // A block stages its tile of 16 WARPS x 64 points with the taps' reach around it in shared memory,
-// as signed bytes. A warp makes 32 x 32 results, 16 x 8 by each product, whose k-slice of 32 is a
+// as bytes. A warp makes 32 x 32 results, 16 x 8 by each product, whose k-slice of 32 is a
 // run of WINDOW columns of one row, or of 16 columns of two rows:
 //
 //     rows y + g, y + g + 8 of the tile      row 1    row 2         the band of their weights
@@ -14,11 +14,11 @@
 // columns 8t .. 8t + 7.
 //
 // Reads STORE, UNSIGNED, DIGITS, INTEGERS, NEGATIVE, ALIGNED (rows of whole runs of 8 elements,
-// aligned to them), WARPS, TAPS_LOW, TAPS_HIGH and their sides (along x), Y_LOW .. Y_SIDE_HIGH.
+// aligned to them), WARPS, X_LOW, X_HIGH and their sides (along x), Y_LOW .. Y_SIDE_HIGH.
 #include "typed/bytes.cuh"
 
-constexpr int PAD = (TAPS_LOW + 3) / 4 * 4, WINDOW = PAD + 8 + TAPS_HIGH <= 16 ? 16 : 32, TOGETHER = 32 / WINDOW;
-static_assert(PAD + 8 + TAPS_HIGH <= 32, "the columns of a k-slice");
+constexpr int PAD = (X_LOW + 3) / 4 * 4, WINDOW = PAD + 8 + X_HIGH <= 16 ? 16 : 32, TOGETHER = 32 / WINDOW;
+static_assert(PAD + 8 + X_HIGH <= 32, "the columns of a k-slice");
 constexpr int PRODUCTS = (Y_LOW + 1 + Y_HIGH + TOGETHER - 1) / TOGETHER;
 // WORDS: words of a row that are read; PITCH: distance of rows, such that eight rows are in
 // different banks.
@@ -26,25 +26,6 @@ constexpr int TILE_ROWS = 16 * WARPS + TOGETHER * PRODUCTS - 1, WORDS = (56 + WI
               PITCH = WINDOW == 16 ? 20 : 28;
 
 using byte_tile = unsigned[PLANES][TILE_ROWS][PITCH];
-
-// Four elements from (y, x) on.
-__device__ __forceinline__ void load_four(const bytes_arguments &a, const STORE *in, long long y, long long x,
-                                          unsigned (&to)[PLANES]) {
-    const long long at = folded_index<Y_LOW, Y_HIGH, Y_SIDE_LOW, Y_SIDE_HIGH>(y, a.n[1]);
-    const STORE *const row = in + at * a.in_stride[1];
-    if (at >= 0 && x >= 0 && x + 4 <= a.n[2]) {
-        load_words(row + x, to);
-        return;
-    }
-#pragma unroll 1
-    for (int i = 0; i < 4; i++) {
-        const long long column = source_index(x + i, a.n[2]);
-        const unsigned bits = at < 0       ? a.past_rows[at == PAST_HIGH]
-                              : column < 0 ? a.past[column == PAST_HIGH]
-                                           : bits_at(row + column);
-        append_element(to, i, bits);
-    }
-}
 
 __device__ __forceinline__ void stage(const bytes_arguments &a, const STORE *in, long long y, long long x,
                                       byte_tile &tile) {
@@ -54,19 +35,8 @@ __device__ __forceinline__ void stage(const bytes_arguments &a, const STORE *in,
         unsigned four[PLANES] = {};
         load_four(a, in, y - Y_LOW + row, x - PAD + 4 * column, four);
 #pragma unroll
-        for (int p = 0; p < PLANES; p++) tile[p][row][column] = plane_of(four[0] ^ FLIP, four[PLANES - 1] ^ FLIP, p);
+        for (int p = 0; p < PLANES; p++) tile[p][row][column] = plane_of(four[0], four[PLANES - 1], p);
     }
-}
-
-// The element at a row and a column of the tile.
-__device__ __forceinline__ double element_at(const byte_tile &tile, int row, int column) {
-    unsigned bits = 0;
-#pragma unroll
-    for (int p = 0; p < PLANES; p++) bits |= (tile[p][row][column / 4] >> (column % 4 * 8) & 0xffu) << (8 * p);
-    bits ^= FLIP & (PLANES == 2 ? 0xffffu : 0xffu);
-    return UNSIGNED      ? static_cast<double>(bits)
-           : PLANES == 2 ? static_cast<double>(static_cast<short>(bits))
-                         : static_cast<double>(static_cast<signed char>(bits));
 }
 
 // Whether the window of the warp's 16 rows of results from `row` on has one value.
@@ -123,7 +93,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) typed_box(const __grid_
                             [left / 4 + 2 * j + t + (TOGETHER == 2 ? 0 : i / 2 % 2 * 4)];
 #pragma unroll
                 for (int d = 0; d < DIGITS * PLANES; d++)
-                    mma_s8_m16n8k32(c[j][d / PLANES + d % PLANES], slice[d % PLANES], band[d / PLANES]);
+                    multiply_bytes(c[j][d / PLANES + d % PLANES], d % PLANES, slice[d % PLANES], band[d / PLANES],
+                                   c[j][d / PLANES + d % PLANES]);
             }
         }
         unsigned unsure = 0;
@@ -132,11 +103,10 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) typed_box(const __grid_
             unsigned unit[4];  // results 2t and 2t + 1 of each n-tile
 #pragma unroll
             for (int j = 0; j < 4; j++) {
-                const unsigned first = truncated(
-                                   a, [&](int m) { return c[j][m][2 * h]; }, unsure),
-                               second = truncated(
-                                   a, [&](int m) { return c[j][m][2 * h + 1]; }, unsure);
-                unit[j] = __byte_perm(first, second, PLANES == 2 ? 0x5410 : 0x0040);
+                const unsigned result[2] = {result_of(a, [&](int m) { return c[j][m][2 * h]; }),
+                                            result_of(a, [&](int m) { return c[j][m][2 * h + 1]; })};
+                unit[j] = two_of(result[0], result[1]);
+                unsure |= doubts_of(a, result) << (8 * h + 2 * j);
             }
             transpose_quad(unit, t);
             unsigned run[2 * PLANES];
@@ -150,8 +120,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) typed_box(const __grid_
         const bool same = has_one_value(tile, from, left / 4, lane);
         __syncwarp();  // other lanes have stored the results that this one replaces
         bool known = false;
-        STORE value;
-        unsure = __brev(unsure) >> 16;  // by h, j and column of a pair
+        STORE value{};
 #pragma unroll 1
         for (; unsure; unsure &= unsure - 1) {
             const int k = __ffs(static_cast<int>(unsure)) - 1, row = from + k / 8 * 8 + g,

@@ -10,7 +10,7 @@ namespace stn_emulator {
 
 bool Races::wanted;
 
-constexpr unsigned CELL_BYTES = 2;  // Bytes per cell: the smallest element of any template.
+constexpr unsigned CELL_BYTES = 1;  // Bytes per cell: the smallest element of any template.
 // At most as much static memory.
 constexpr size_t BLOCK_CELLS = SHARED_BYTES / CELL_BYTES, STATIC_CELLS = BLOCK_CELLS;
 

@@ -39,7 +39,7 @@ typedef struct point_arguments {
 } point_arguments;
 
 /* by typed_kernel */
-static const char *const names[] = {"typed_point", "typed_columns", "typed_rows", "typed_box"};
+static const char *const names[] = {"typed_point", "typed_lines", "typed_box"};
 
 typedef struct typed_state {
     typed_kernel which;
@@ -132,7 +132,7 @@ static stn_status upload_taps(stn_plan *plan, stn_error *error) {
     const stn_status status = upload(plan, table, size, error);
     free(table);
     if (!points && state->table)
-        state->blocks = typed_bytes_fill_arguments(plan, state->which, state->table, &state->bytes);
+        state->blocks = typed_bytes_fill_arguments(task, &plan->machine, state->which, state->table, &state->bytes);
     return status;
 }
 
@@ -142,7 +142,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     const typed_bytes_form form = typed_bytes_form_of(&plan->task), old = state->form;
     if (state->which != TYPED_POINT &&
         (typed_bytes_kernel(&plan->task, &plan->machine) != state->which || form.digits != old.digits ||
-         form.integers != old.integers || form.negative > old.negative))
+         form.integers != old.integers || form.negative > old.negative || form.top != old.top))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "the kernel for bytes does not serve the new weights");
     return upload_taps(plan, error);
 }
@@ -173,6 +173,8 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     state->which = (typed_kernel)plan->candidate.values[0];
     state->form = typed_bytes_form_of(&plan->task);
     stn_text params = STN_TEXT_EMPTY;
+    const size_t shared =
+        state->which == TYPED_POINT ? 0 : typed_bytes_shared(&plan->task, &plan->machine, state->which);
     stn_params_begin(&params);
     if (state->which == TYPED_POINT) {
         stn_params_element(&params, "STORE", stn_task_element(&plan->task, false));
@@ -180,8 +182,8 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
         stn_params_int(&params, "THREADS_X", THREADS);
         stn_params_int(&params, "EXPECTED_HEADER", sizeof(point_arguments));
     } else
-        typed_bytes_params(&plan->task, state->which, &params);
-    STN_TRY(stn_kernel_make(plan->kernels, names[state->which], &params, 0, &state->kernel, error));
+        typed_bytes_params(&plan->task, &plan->machine, state->which, &params);
+    STN_TRY(stn_kernel_make(plan->kernels, names[state->which], &params, shared, &state->kernel, error));
     fill_arguments(&plan->task, &state->arguments);
     return upload_taps(plan, error);
 }
@@ -195,15 +197,17 @@ static void release(stn_plan *plan) {
 
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     const typed_state *state = plan->state;
-    stn_launch how = {.grid = {state->blocks, 1, 1}, .block = {TYPED_BYTES_THREADS, 1, 1}, .stream = run->stream};
+    stn_launch how = {.grid = {state->blocks, 1, 1}, .block = {THREADS, 1, 1}, .stream = run->stream};
     if (state->which != TYPED_POINT) {
         typed_bytes_arguments bytes = state->bytes;
         bytes.in = run->in, bytes.out = run->out;
+        how.block[0] = typed_bytes_threads(state->which);
+        how.shared = typed_bytes_shared(&plan->task, &plan->machine, state->which);
         return stn_module_launch(state->kernel->module, &how, &bytes, error);
     }
     point_arguments a = state->arguments;
     a.in = run->in, a.out = run->out;
-    how.block[0] = THREADS, how.grid[0] = (unsigned)stn_min(stn_div_up(a.points, THREADS), MOST_BLOCKS);
+    how.grid[0] = (unsigned)stn_min(stn_div_up(a.points, THREADS), MOST_BLOCKS);
     return stn_module_launch(state->kernel->module, &how, &a, error);
 }
 

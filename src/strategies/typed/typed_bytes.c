@@ -8,19 +8,11 @@
 #include "host/stencil_step.h"
 #include "render/render.h"
 
-enum {
-    LANES = 32,
-    WARPS = TYPED_BYTES_THREADS / LANES,
-    STEP = 32,
-    RUN = 8,
-    MOST_STEPS = 16,
-    WARPS_A_MULTIPROCESSOR = 16,
-    MOST_BOX_ROWS = 64
-};
+enum { LANES = 32, LINE_WARPS = 8, BOX_WARPS = 4, STEP = 32, RUN = 8, MOST_BOX_ROWS = 64 };
 
-/* Cycles of a multiprocessor for a point, by bytes of an element: about 480 and 800 instructions of
+/* Cycles of a multiprocessor for a point, by bytes of an element: about 250 and 600 instructions of
  * a warp for 1024 points; in typed_box, in addition, for staging and for each product. */
-static const double point_cycles[2] = {0.12, 0.2};
+static const double point_cycles[2] = {0.06, 0.15};
 #define STAGING_CYCLES 0.1
 #define PRODUCT_CYCLES 0.015
 
@@ -36,7 +28,7 @@ typedef struct bytes_term {
 static typed_kernel kernel_of(const stn_task *task) {
     bool reaches[3];
     for (int axis = 0; axis < 3; axis++) reaches[axis] = stn_task_reach(task, axis) > 0;
-    if (reaches[0] + reaches[1] + reaches[2] == 1) return reaches[2] ? TYPED_ROWS : TYPED_COLUMNS;
+    if (reaches[0] + reaches[1] + reaches[2] == 1) return TYPED_LINES;
     return !reaches[0] && reaches[1] && reaches[2] ? TYPED_BOX : TYPED_POINT;
 }
 
@@ -57,11 +49,11 @@ static double largest_weight(const stn_task *task) {
 
 /* ---- number types ---------------------------------------------------------------------------- */
 
-/* The range of the elements, and the middle of the ranges of their bytes. */
+/* The range of the elements. */
 typedef struct bytes_type {
     int bytes;
     bool is_unsigned;
-    double low, high, middle;
+    double low, high;
 } bytes_type;
 
 /* bytes is 0 where both arrays are not of one of the types. */
@@ -70,13 +62,13 @@ static bytes_type type_of(const stn_task *task) {
     if (element != stn_task_element(task, true)) return (bytes_type){0};
     switch (element) {
         case STN_ELEMENT_U8:
-            return (bytes_type){1, true, 0, 255, 128};
+            return (bytes_type){1, true, 0, 255};
         case STN_ELEMENT_I8:
-            return (bytes_type){1, false, -128, 127, 0};
+            return (bytes_type){1, false, -128, 127};
         case STN_ELEMENT_U16:
-            return (bytes_type){2, true, 0, 65535, 32896};
+            return (bytes_type){2, true, 0, 65535};
         case STN_ELEMENT_I16:
-            return (bytes_type){2, false, -32768, 32767, 128};
+            return (bytes_type){2, false, -32768, 32767};
         default:
             return (bytes_type){0};
     }
@@ -92,11 +84,18 @@ static bool is_integral(const stn_task *task) {
     return largest_weight(task) <= 127 * 257;
 }
 
+/* Whether results are the top bytes of sums modulo 2^32: no sum, with the doubt, needs a bit more,
+ * and the weights are not too large for their bytes. */
+static bool are_on_top(const stn_task *task, const bytes_type *type) {
+    return type->is_unsigned && largest_weight(task) < 0.498 && type->high * sum_of_sizes(task) < type->high + 0.5;
+}
+
 typed_bytes_form typed_bytes_form_of(const stn_task *task) {
     const bytes_type type = type_of(task);
     typed_bytes_form form = {.integers = is_integral(task), .negative = !type.is_unsigned};
     form.digits = !form.integers ? 2 + type.bytes : largest_weight(task) <= 127 ? 1 : 2;
     for (size_t k = 0; k < task->ntaps; k++) form.negative = form.negative || task->taps[k].weight < 0;
+    form.top = !form.integers && !form.negative && are_on_top(task, &type);
     return form;
 }
 
@@ -104,7 +103,7 @@ typed_bytes_form typed_bytes_form_of(const stn_task *task) {
  * of the latter. */
 typedef struct bytes_scale {
     int digits, bits, fraction;
-    double doubt, offset;
+    double doubt;
 } bytes_scale;
 
 static double scaled(const bytes_scale *scale, double weight) { return rint(ldexp(weight, scale->bits)); }
@@ -116,27 +115,23 @@ static bool find_scale(const stn_task *task, bytes_scale *scale) {
     const double range = fmax(type.high, -type.low) * sum_of_sizes(task), most = largest_weight(task);
     double sum = 0, lost = 0, low = 0;
     *scale = (bytes_scale){.digits = form.digits};
-    if (form.integers) {
-        for (size_t k = 0; k < task->ntaps; k++) sum += task->taps[k].weight;
-        scale->offset = type.middle * sum;
-        return range < 0x1p30;
-    }
+    if (form.integers) return range < 0x1p30;
     if (!(range > 0x1p-20) || !(range < 0x1p24)) return false;
-    const int dropped = 8 * type.bytes;
-    scale->bits = dropped + 30 - ilogb(range) - 1;
+    const int dropped = form.top && type.bytes == 1 ? 0 : 8 * type.bytes;
+    scale->bits = form.top ? dropped + 32 - 8 * type.bytes : dropped + 30 - ilogb(range) - 1;
     while (ldexp(most, scale->bits) > 127 * (ldexp(1, 8 * form.digits) - 1) / 255) scale->bits--;
     scale->fraction = scale->bits - dropped;
     for (size_t k = 0; k < task->ntaps; k++) {
-        const double weight = task->taps[k].weight, whole = scaled(scale, weight);
-        sum += weight, lost += fabs(ldexp(weight, scale->bits) - whole), low += fabs(fmod(whole, ldexp(1, dropped)));
+        const double whole = scaled(scale, task->taps[k].weight),
+                     off = ldexp(task->taps[k].weight, scale->bits) - whole;
+        sum += off, lost += fabs(off), low += fabs(fmod(whole, ldexp(1, dropped)));
     }
-    /* Elements less the middle are at most half of the range and 128 in size; the host rounds each
-     * product and sum. */
-    const double error =
-        lost * ((type.high - type.low) / 2 + 129) + ldexp(range, scale->bits - 51) * (double)(task->ntaps + 1);
+    /* An element is at most half of the range off its middle; the host rounds each product and
+     * sum. */
+    const double error = lost * (type.high - type.low) / 2 + fabs(sum * (type.high + type.low) / 2) +
+                         ldexp(range, scale->bits - 51) * (double)(task->ntaps + 1);
     scale->doubt = lost == 0 && low == 0 ? 0 : ceil(ldexp(error, -dropped)) + 2;
-    scale->offset = floor(ldexp(type.middle * sum, scale->fraction)) + scale->doubt;
-    return scale->fraction > 3 && scale->doubt < ldexp(1, scale->fraction - 3);
+    return scale->fraction > 3 && scale->doubt < ldexp(1, scale->fraction - 4);
 }
 
 /* ---- which tasks, continued ------------------------------------------------------------------ */
@@ -164,12 +159,19 @@ static bool is_aligned(const stn_task *task) {
     return task->batch == 1 || (task->in_batch_stride % RUN == 0 && task->out_batch_stride % RUN == 0);
 }
 
-/* Points that the window of a step begins before its results. */
+/* typed_lines: points that the window of a result begins before it, and slices of 32 points of the
+ * window of eight results. */
 static int pad_of(const stn_task *task, int axis) {
-    return axis == 2 ? (int)stn_round_up(task->reach[2][0], RUN) : (int)task->reach[axis][0];
+    return axis == 2 ? (int)stn_round_up(task->reach[2][0], 4) : (int)task->reach[axis][0];
 }
 static int slices_of(const stn_task *task, int axis) {
-    return (int)stn_div_up(pad_of(task, axis) + STEP + task->reach[axis][1], STEP);
+    return (int)stn_div_up(pad_of(task, axis) + RUN + task->reach[axis][1], STEP);
+}
+/* Columns of a block, in units of 32. */
+static int units_of(const stn_task *task) {
+    if (axis_of(task) != 2) return LINE_WARPS;
+    const int skipped = (int)stn_round_up(task->reach[2][0], 16) - pad_of(task, 2);
+    return LINE_WARPS - (skipped + STEP * slices_of(task, 2) - RUN + STEP - 1) / STEP;
 }
 
 /* typed_box: points that its window begins before its results, rows of a product, and products. */
@@ -180,28 +182,57 @@ static int box_products(const stn_task *task) {
 }
 
 typedef struct bytes_tiles {
-    int64_t x, y, all, steps; /* steps: of a warp */
+    int64_t x, y, all;
 } bytes_tiles;
 
 /* The axis that takes the place of axis 1 in the kernel. */
-static int slow_axis(const stn_task *task, typed_kernel kernel) { return kernel == TYPED_COLUMNS ? axis_of(task) : 1; }
+static int slow_axis(const stn_task *task) { return axis_of(task) == 2 ? 1 : axis_of(task); }
+
+/* ---- the shape of a block of typed_lines */
+
+static size_t shared_of(const stn_task *task, int height) {
+    const int axis = axis_of(task);
+    const size_t bytes = (size_t)type_of(task).bytes, width = STEP * LINE_WARPS, rows = (size_t)height,
+                 rows_in = axis == 2 ? rows : rows - RUN + (size_t)(STEP * slices_of(task, axis)),
+                 planes = bytes == 2 ? rows * 2 * (width + 16) : 0;
+    return rows_in * (width * bytes + 16) +
+           (axis == 2 ? planes + LINE_WARPS * 640 * bytes : rows * (width * bytes + 16));
+}
+
+/* Blocks that a multiprocessor holds, for which registers are limited. */
+static int blocks_of(const stn_task *task) {
+    return type_of(task).bytes == 1 && slices_of(task, axis_of(task)) == 1 ? 4 : 2;
+}
+
+/* Rows of a block: those with which the last of all blocks ends first. */
+static int height_of(const stn_task *task, const stn_machine *machine) {
+    enum { MOST_SHARED = 224 << 10, EXTRA_ROWS = 24 };
+    const int y = slow_axis(task);
+    const int64_t columns = stn_div_up(task->n[2], STEP * units_of(task)) * task->n[1 - y] * task->batch;
+    int best = 0;
+    double least = INFINITY;
+    for (int height = 32; height <= 96; height += 16) {
+        const int blocks = blocks_of(task);
+        if (blocks * shared_of(task, height) > MOST_SHARED && best) break;
+        const int64_t at_once = blocks * (int64_t)stn_max(machine->multiprocessors, 1),
+                      waves = stn_div_up(stn_div_up(task->n[y], height) * columns, at_once);
+        const double cost = (double)waves * (height + EXTRA_ROWS);
+        if (cost < least) least = cost, best = height;
+    }
+    return best;
+}
 
 static bytes_tiles tiles_of(const stn_task *task, const stn_machine *machine, typed_kernel kernel) {
-    const int y = slow_axis(task, kernel);
-    const bool columns = kernel == TYPED_COLUMNS;
-    const int64_t x = stn_div_up(task->n[2], STEP), rows = stn_div_up(task->n[y], STEP),
-                  others = task->n[1 - y] * task->batch,
-                  warps = WARPS_A_MULTIPROCESSOR * stn_max(machine->multiprocessors, 1);
-    bytes_tiles tiles = {.steps = stn_max(stn_min(x * rows * others / warps, MOST_STEPS), 1)};
-    if (kernel == TYPED_BOX) {
-        tiles.x = stn_div_up(task->n[2], 2 * STEP), tiles.y = stn_div_up(task->n[1], STEP / 2 * WARPS);
-        tiles.all = tiles.x * tiles.y * others;
-        return tiles;
-    }
-    tiles.x = stn_div_up(x, columns ? WARPS : tiles.steps), tiles.y = stn_div_up(rows, columns ? tiles.steps : WARPS);
-    tiles.all = tiles.x * tiles.y * others;
+    const int y = slow_axis(task);
+    const bool box = kernel == TYPED_BOX;
+    const int64_t width = box ? 2 * STEP : STEP * units_of(task),
+                  height = box ? STEP / 2 * BOX_WARPS : height_of(task, machine);
+    bytes_tiles tiles = {.x = stn_div_up(task->n[2], width), .y = stn_div_up(task->n[y], height)};
+    tiles.all = tiles.x * tiles.y * task->n[1 - y] * task->batch;
     return tiles;
 }
+
+unsigned typed_bytes_threads(typed_kernel kernel) { return LANES * (kernel == TYPED_BOX ? BOX_WARPS : LINE_WARPS); }
 
 typed_kernel typed_bytes_kernel(const stn_task *task, const stn_machine *machine) {
     const int axis = axis_of(task);
@@ -233,38 +264,38 @@ double typed_bytes_seconds(const stn_task *task, const stn_machine *machine, typ
 
 /* ---- kernel and tables ----------------------------------------------------------------------- */
 
-void typed_bytes_params(const stn_task *task, typed_kernel kernel, stn_text *params) {
-    const int axis = axis_of(task);
+size_t typed_bytes_shared(const stn_task *task, const stn_machine *machine, typed_kernel kernel) {
+    return kernel == TYPED_BOX ? 0 : shared_of(task, height_of(task, machine));
+}
+
+void typed_bytes_params(const stn_task *task, const stn_machine *machine, typed_kernel kernel, stn_text *params) {
     const typed_bytes_form form = typed_bytes_form_of(task);
     stn_params_element(params, "STORE", stn_task_element(task, false));
     stn_params_int(params, "UNSIGNED", type_of(task).is_unsigned);
     stn_params_int(params, "DIGITS", form.digits);
     stn_params_int(params, "INTEGERS", form.integers);
     stn_params_int(params, "NEGATIVE", form.negative);
+    stn_params_int(params, "TOP", form.top);
     stn_params_int(params, "ALIGNED", is_aligned(task));
-    stn_params_int(params, "TAPS_LOW", task->reach[axis][0]);
-    stn_params_int(params, "TAPS_HIGH", task->reach[axis][1]);
-    stn_params_int(params, "TAPS_SIDE_LOW", (int64_t)task->boundary[axis][0].kind);
-    stn_params_int(params, "TAPS_SIDE_HIGH", (int64_t)task->boundary[axis][1].kind);
-    if (kernel == TYPED_BOX) stn_params_axis(params, 1, task->reach[1], task->boundary[1]);
-    stn_params_int(params, "WARPS", WARPS);
+    const int slow = slow_axis(task);
+    stn_params_axis(params, 1, task->reach[slow], task->boundary[slow]);
+    stn_params_axis(params, 2, task->reach[2], task->boundary[2]);
+    stn_params_int(params, "WARPS", kernel == TYPED_BOX ? BOX_WARPS : LINE_WARPS);
+    if (kernel == TYPED_LINES) {
+        stn_params_int(params, "BLOCKS", blocks_of(task));
+        stn_params_int(params, "TYPED_ROWS", height_of(task, machine));
+    }
     stn_params_int(params, "EXPECTED_HEADER", sizeof(typed_bytes_arguments));
 }
 
-/* How the fragments of the bands are counted: tiles of results, k-slices, and registers of each. */
-typedef struct bytes_bands {
-    int tiles, slices, registers;
-} bytes_bands;
-
-static bytes_bands bands_of(const stn_task *task, typed_kernel kernel) {
-    if (kernel == TYPED_BOX) return (bytes_bands){1, box_products(task), 2};
-    const int slices = slices_of(task, axis_of(task));
-    return kernel == TYPED_COLUMNS ? (bytes_bands){2, slices, 4} : (bytes_bands){4, slices, 2};
+/* Slices of the bands. */
+static int bands_of(const stn_task *task, typed_kernel kernel) {
+    return kernel == TYPED_BOX ? box_products(task) : slices_of(task, axis_of(task));
 }
 
+/* A fragment has two registers. */
 static size_t band_words(const stn_task *task, typed_kernel kernel) {
-    const bytes_bands bands = bands_of(task, kernel);
-    return (size_t)(bands.tiles * bands.slices * bands.registers * typed_bytes_form_of(task).digits) * LANES;
+    return (size_t)(bands_of(task, kernel) * 2 * typed_bytes_form_of(task).digits) * LANES;
 }
 
 size_t typed_bytes_table_size(const stn_task *task, typed_kernel kernel) {
@@ -311,17 +342,15 @@ static uint32_t digit_of(const bytes_scale *scale, double weight, int digit) {
     }
 }
 
-/* The offset of the weight in byte `e` of register `r` of the fragment of a k-slice. typed_columns:
- * row m and column k of tile `tile` of 16 rows. typed_rows: row k and column n of n-tile `tile`, in
- * the kernel's order. typed_box: row k and column n of any n-tile. */
-static void find_offset(const stn_task *task, typed_kernel kernel, int tile, int slice, int lane, int r, int e,
+/* The offset of the weight in byte `e` of register `r` of the fragment of a slice: row k and column
+ * n of any n-tile, in the kernel's order. */
+static void find_offset(const stn_task *task, typed_kernel kernel, int slice, int lane, int r, int e,
                         int64_t offset[3]) {
-    const int g = lane / 4, t = lane % 4, axis = axis_of(task), begin = STEP * slice - pad_of(task, axis);
+    const int g = lane / 4, t = lane % 4, axis = axis_of(task);
     offset[0] = offset[1] = offset[2] = 0;
-    if (kernel == TYPED_COLUMNS)
-        offset[axis] = begin + 4 * t + e + r / 2 * 16 - (16 * tile + g + r % 2 * 8);
-    else if (kernel == TYPED_ROWS)
-        offset[2] = begin + 8 * t + 4 * r + e - (16 * (tile / 2) + 4 * (g / 2) + 2 * (tile % 2) + g % 2);
+    if (kernel == TYPED_LINES)
+        offset[axis] =
+            STEP * slice + 16 * r + (axis == 2 ? 4 * t + e : 2 * t + e % 2 + e / 2 * 8) - g - pad_of(task, axis);
     else {
         const int together = box_together(task);
         offset[1] = together * slice + (together == 2 ? r : 0) - task->reach[1][0];
@@ -330,18 +359,16 @@ static void find_offset(const stn_task *task, typed_kernel kernel, int tile, int
 }
 
 static void fill_bands(const stn_task *task, typed_kernel kernel, uint32_t *to) {
-    const bytes_bands bands = bands_of(task, kernel);
-    const size_t words = (size_t)bands.registers * LANES; /* of a fragment */
+    const size_t words = 2 * LANES; /* of a fragment */
     bytes_scale scale;
     weight_table table;
     (void)find_scale(task, &scale);
     fill_weights(task, &table);
-    for (int slice = 0; slice < bands.tiles * bands.slices; slice++, to += words * (size_t)scale.digits)
+    for (int slice = 0; slice < bands_of(task, kernel); slice++, to += words * (size_t)scale.digits)
         for (size_t word = 0; word < words; word++)
             for (int e = 0; e < 4; e++) {
                 int64_t offset[3];
-                find_offset(task, kernel, slice / bands.slices, slice % bands.slices, (int)word / bands.registers,
-                            (int)word % bands.registers, e, offset);
+                find_offset(task, kernel, slice, (int)word / 2, (int)word % 2, e, offset);
                 const double weight = weight_at(&table, offset);
                 for (int digit = 0; digit < scale.digits; digit++)
                     to[(size_t)digit * words + word] |= digit_of(&scale, weight, digit) << (8 * e);
@@ -374,35 +401,30 @@ static void set_division(typed_bytes_arguments *a, double divisor) {
     a->multiplier = (uint32_t)((((uint64_t)1 << (31 + a->shift)) + by - 1) / by);
 }
 
-static uint32_t repeated(const stn_task *task, double element) {
-    const uint32_t bits = (uint32_t)(int32_t)element;
-    return type_of(task).bytes == 1 ? (bits & 0xff) * 0x01010101u : (bits & 0xffff) * 0x00010001u;
-}
-
-unsigned typed_bytes_fill_arguments(const stn_plan *plan, typed_kernel kernel, void *table, typed_bytes_arguments *a) {
-    const stn_task *task = &plan->task;
-    const int axis = axis_of(task), y = slow_axis(task, kernel), order[3] = {1 - y, y, 2};
-    const bytes_tiles tiles = tiles_of(task, &plan->machine, kernel);
-    const int pairing = stn_step_pairing(task);
-    const size_t pairs = pairing ? task->ntaps / 2 : 0;
+unsigned typed_bytes_fill_arguments(const stn_task *task, const stn_machine *machine, typed_kernel kernel, void *table,
+                                    typed_bytes_arguments *a) {
+    const int y = slow_axis(task), order[3] = {1 - y, y, 2};
+    const bytes_tiles tiles = tiles_of(task, machine, kernel);
+    const size_t pairs = stn_step_pairing(task) ? task->ntaps / 2 : 0;
     bytes_scale scale;
     (void)find_scale(task, &scale);
-    *a = (typed_bytes_arguments){.bands = table};
-    a->terms = (unsigned char *)table + band_words(task, kernel) * sizeof(uint32_t);
+    *a = (typed_bytes_arguments){.tiles_x = (int32_t)tiles.x, .tiles_y = (int32_t)tiles.y};
+    a->bands = table, a->terms = (unsigned char *)table + band_words(task, kernel) * sizeof(uint32_t);
     for (int i = 0; i < 3; i++) {
         a->n[i] = task->n[order[i]];
         a->in_stride[i] = task->in_stride[order[i]], a->out_stride[i] = task->out_stride[order[i]];
     }
     a->in_batch = task->in_batch_stride, a->out_batch = task->out_batch_stride;
-    a->tiles_x = (int32_t)tiles.x, a->tiles_y = (int32_t)tiles.y, a->steps = (int32_t)tiles.steps;
     a->singles = (int32_t)(task->ntaps - 2 * pairs), a->terms_all = (int32_t)(task->ntaps - pairs);
-    a->odd = pairing < 0;
-    a->offset = (int32_t)scale.offset, a->fraction = scale.fraction, a->limit = (int32_t)(2 * scale.doubt);
-    set_division(a, task->divisor);
-    for (int side = 0; side < 2; side++) {
-        a->constant[side] = past(task, axis, side);
-        a->past[side] = repeated(task, a->constant[side]);
-        if (kernel == TYPED_BOX) a->past_rows[side] = repeated(task, past(task, 1, side));
+    a->odd = stn_step_pairing(task) < 0;
+    a->fraction = scale.fraction;
+    if (scale.doubt > 0) {
+        const uint32_t doubt = (uint32_t)ldexp(scale.doubt, 16 - scale.fraction) + 1;
+        a->doubt = doubt * 0x00010001u, a->limit = (2 * doubt + 1) * 0x00010001u;
     }
+    set_division(a, task->divisor);
+    for (int i = 0; i < 2; i++)
+        for (int side = 0; side < 2 && stn_task_reach(task, order[i + 1]); side++)
+            a->past[i][side] = (uint32_t)(int32_t)past(task, order[i + 1], side);
     return (unsigned)tiles.all;
 }

@@ -38,7 +38,7 @@ extern "C" __global__ void f64_m8n8k4(const __grid_constant__ arguments args)
     void f16_m16n8k16(const __grid_constant__ arguments args)
         BODY(float, 4, unsigned, 4, unsigned, 2, mma_f16_m16n8k16(c, a, b)) extern "C" __global__
     void s8_m16n8k32(const __grid_constant__ arguments args)
-        BODY(int, 4, unsigned, 4, unsigned, 2, mma_s8_m16n8k32(c, a, b)) extern "C" __global__
+        BODY(int, 4, unsigned, 4, unsigned, 2, mma_s8_m16n8k32(c, a, b, c)) extern "C" __global__
     void bf16_m16n8k8(const __grid_constant__ arguments args)
         BODY(float, 4, unsigned, 2, unsigned, 1, mma_bf16_m16n8k8(c, a, b[0])) extern "C" __global__
     void tf32_m16n8k4(const __grid_constant__ arguments args)

@@ -122,11 +122,37 @@ __device__ __forceinline__ unsigned float_to_tf32(float f) {
 }
 STN_MMA_ONE_B(mma_tf32_m16n8k4, MMA_TF32_M16N8K4, float, 4, unsigned, 2, unsigned)
 STN_MMA(mma_tf32_m16n8k8, MMA_TF32_M16N8K8, float, 4, unsigned, 4, unsigned, 2)
-STN_MMA(mma_s8_m16n8k32, MMA_S8_M16N8K32, int, 4, unsigned, 4, unsigned, 2)
+__device__ __forceinline__ void mma_s8_m16n8k32(int (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2],
+                                                const int (&c)[4], STN_WHERE) {
+    for (int i = 0; i < 4; i++) d[i] = c[i];
+    stn_emulator::engine->mma(stn_emulator::MMA_S8_M16N8K32, d, a, b, 0, 0, place);
+}
+// An unsigned byte is a signed one and twice 64.
+__device__ __forceinline__ void mma_u8_m16n8k32(int (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2],
+                                                const int (&c)[4], STN_WHERE) {
+    const unsigned signed_bytes[4] = {a[0] ^ 0x80808080u, a[1] ^ 0x80808080u, a[2] ^ 0x80808080u, a[3] ^ 0x80808080u},
+                   middle[4] = {0x40404040u, 0x40404040u, 0x40404040u, 0x40404040u};
+    mma_s8_m16n8k32(d, signed_bytes, b, c, place);
+    for (int i = 0; i < 2; i++) mma_s8_m16n8k32(d, middle, b, d, place);
+}
+__device__ __forceinline__ void load_matrices_transposed(unsigned (&to)[4], const void *row, STN_WHERE) {
+    const int lane = (int)(stn_emulator::self()->linear % 32), g = lane / 4, t = lane % 4;
+    for (int i = 0; i < 8; i++) {  // row 2t + i % 2 of matrix i / 2
+        const unsigned short *const from =
+            stn_emulator::shuffle(stn_emulator::SHUFFLE_INDEX, 0xffffffffu, static_cast<const unsigned short *>(row),
+                                  8 * (i / 2) + 2 * t + i % 2, 32, place);
+        to[i / 2] = (i % 2 ? to[i / 2] : 0) | static_cast<unsigned>(from[g]) << (16 * (i % 2));
+    }
+}
 STN_MMA_SPARSE(mma_sp_f16_m16n8k16, MMA_SP_F16_M16N8K16, 2, 2)
 STN_MMA_SPARSE(mma_sp_f16_m16n8k32, MMA_SP_F16_M16N8K32, 4, 4)
 STN_MMA_SPARSE(mma_sp_tf32_m16n8k8, MMA_SP_TF32_M16N8K8, 2, 2)
 STN_MMA_SPARSE(mma_sp_tf32_m16n8k16, MMA_SP_TF32_M16N8K16, 4, 4)
+
+__device__ __forceinline__ unsigned min_u16x2(unsigned a, unsigned b) {
+    const unsigned low_a = a & 0xffffu, low_b = b & 0xffffu, high_a = a >> 16, high_b = b >> 16;
+    return (low_a < low_b ? low_a : low_b) | (high_a < high_b ? high_a : high_b) << 16;
+}
 
 __device__ __forceinline__ unsigned transpose_halves(unsigned two, STN_WHERE) {
     const unsigned lane = stn_emulator::self()->linear % 32, row = lane / 4, pair = lane % 4;
