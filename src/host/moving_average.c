@@ -130,7 +130,11 @@ static void run_lines(const box_run *run, int64_t first, int count, int exponent
                 staged[i * count + k] = load(dtype, run->in, (first + k) * points + i);
     stn_box_filter box = *run->box;
     box.dtype = STN_F64;
-    box_run inner = {.box = &box, .in = (const char *)staged, .out = (char *)means, .source_index = run->source_index};
+    box_run inner = {.kernels = run->kernels,
+                     .box = &box,
+                     .in = (const char *)staged,
+                     .out = (char *)means,
+                     .source_index = run->source_index};
     memcpy(inner.past_value, run->past_value, sizeof inner.past_value);
     const box_lanes lanes = {0, count, count};
     run_scaled(&inner, &lanes, exponent, ends);
