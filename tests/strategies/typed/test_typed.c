@@ -282,6 +282,52 @@ static void bytes(suite *s) {
     suite_report(s, done == count, "problems drawn", NULL);
 }
 
+/* The weights of 25 taps lie 0.45 of 2^-bits above multiples of 2^-bits where the image is 255, and
+ * below where it is 0, or the reverse (way -1). If the kernel rounds weights to such multiples, its
+ * sum in the middle row lies on the other side of an integer than the exact sum. */
+static stn_stencil *rounded_stencil(dice *d, int bits, int way, double total) {
+    enum { TAPS = 25, MIDDLE = TAPS / 2 };
+    const double unit = ldexp(1, -bits);
+    stn_tap taps[TAPS];
+    stn_stencil *stencil = NULL;
+    double any[TAPS], before = 0, sum = 0;
+    for (int k = 0; k < TAPS; k++) {
+        any[k] = total / TAPS * (1 + dice_real(d) / 4);
+        if (k % 2 == 0 && k != MIDDLE) before += 255 * any[k];
+    }
+    for (int k = 0; k < TAPS; k++) {
+        const double whole = rint(any[k] * (ceil(before) - 0.03) / before / unit);
+        taps[k] = (stn_tap){.offset = {k - MIDDLE}, .weight = (whole + way * (k % 2 ? -0.45 : 0.45)) * unit};
+        if (k % 2 == 0 && k != MIDDLE) sum += 255 * taps[k].weight;
+    }
+    taps[MIDDLE].weight = ceil(before) - sum + way * 200 * unit;
+    return stn_stencil_create(2, TAPS, taps, &stencil, NULL) == STN_OK ? stencil : NULL;
+}
+
+static void rounded_weights(suite *s) {
+    enum { ROWS = 25, COLUMNS = 32 };
+    dice d = {seed + 3};
+    char detail[1400];
+    bool good = true;
+    for (int bits = 18; good && bits <= 34; bits++)
+        for (int kind = 0; good && kind < 4; kind++) {
+            job j = {.p = STN_PROBLEM_INIT};
+            j.p.stencil = rounded_stencil(&d, bits, kind % 2 ? 1 : -1, kind / 2 ? 2 : 0.9);
+            j.p.extent[0] = ROWS, j.p.extent[1] = COLUMNS;
+            j.p.in_element = j.p.out_element = STN_ELEMENT_U8, j.p.dtype = STN_F64;
+            for (int axis = 0; axis < 2; axis++)
+                j.p.boundary[axis][0] = j.p.boundary[axis][1] = (stn_boundary){STN_NEAREST, 0};
+            j.in_bytes = j.out_bytes = ROWS * COLUMNS;
+            j.in = malloc(j.in_bytes), j.want = calloc(j.out_bytes, 1), j.got = calloc(j.out_bytes, 1);
+            for (size_t i = 0; i < j.in_bytes; i++) j.in[i] = i / COLUMNS == ROWS / 2 ? 1 : i / COLUMNS % 2 ? 0 : 255;
+            good = j.p.stencil && stn_task_make(&j.p, &j.task, NULL) == STN_OK &&
+                   run_both(s, &j, "typed", detail, sizeof detail) && !memcmp(j.want, j.got, j.out_bytes);
+            if (!good) suite_report(s, false, "weights between multiples of a power of 2", detail);
+            free_job(&j);
+        }
+    if (good) suite_report(s, true, "weights between multiples of a power of 2", NULL);
+}
+
 /* Several steps, and one step to floating point by other strategies: the same numbers, to the
  * rounding of the dtype and of the output. */
 static void converted(suite *s) {
@@ -389,11 +435,8 @@ static void other_weights(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"one-step", one_step},
-                                       {"bytes", bytes},
-                                       {"converted", converted},
-                                       {"weights", new_weights},
-                                       {"others", other_weights}};
+    static const suite_part parts[] = {{"one-step", one_step},   {"bytes", bytes},         {"rounded", rounded_weights},
+                                       {"converted", converted}, {"weights", new_weights}, {"others", other_weights}};
     const char *given = getenv("STENTOR_TEST_SEED");
     seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
     printf("# seed %llu\n", (unsigned long long)seed);
