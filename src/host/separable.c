@@ -1,7 +1,7 @@
 /* Two filters at once, along a slower axis and then along the last one. The grid is cut into strips
  * of columns. The rows of a strip that the first filter reads are kept as doubles in a ring that
- * stays in the L2 cache. Each sum over them becomes a row of the intermediate result, which the
- * second filter reads at once, so that it is never in memory. */
+ * stays in the L2 cache; rows of floats are read in place. Each sum over them becomes a row of the
+ * intermediate result, which the second filter reads at once, so that it is never in memory. */
 #include "host/separable.h"
 
 #include <stdatomic.h>
@@ -12,9 +12,9 @@
 #include "base/error.h"
 #include "host/stencil_step.h"
 
-#define RING_BYTES 131072 /* size of a ring, unless its strip would be narrow */
+#define RING_BYTES 262144 /* size of a ring, unless its strip would be narrow */
 #define NARROW 64         /* points of a strip, minimum */
-#define WIDE 2048         /* maximum: long parts of rows suit hardware prefetchers */
+#define WIDE 8192         /* maximum: whole rows suit hardware prefetchers */
 #define CHUNK_ROWS 16     /* least rows of a piece of work, as a multiple of those of a ring */
 #define WORK 65536        /* points below which waking a thread costs more than it saves */
 
@@ -31,7 +31,8 @@ typedef struct separable_run {
     const stn_kernels *kernels;
     const char *in;
     char *out;
-    int axis; /* axis of the first filter: 0 or 1 */
+    int axis;      /* axis of the first filter: 0 or 1 */
+    bool in_place; /* the first filter reads rows of the grid, not of a ring */
     line_filter along[2];
     int64_t width, strips, rows, chunks; /* points of a strip, rows of a piece of work */
     int64_t ring;                        /* rows of a ring */
@@ -152,30 +153,46 @@ static void add_ghosts(const separable_run *run, const strip *at, double *sum, d
         }
 }
 
+/* Row i along the first filter's axis, of floats in place. past: rows of constants. */
+static const void *find_row(const separable_run *run, const strip *at, const char *base, int64_t i,
+                            float *const *past) {
+    const int64_t j = fold(run->first, run->axis, i);
+    if (j < 0) return past[-1 - j];
+    return (const float *)base + j * run->first->in_stride[run->axis] + at->window[0];
+}
+
 static void run_strip(const separable_run *run, const strip *at, const char *in, char *out, int64_t begin, int64_t end,
                       double *memory) {
     const stn_kernels *kernels = run->kernels;
     const line_filter *down = &run->along[0], *across = &run->along[1];
     const int64_t all = at->window[1] - at->window[0] + at->extra, size = (int64_t)stn_element_size(run->to);
+    const bool in_place = run->in_place && at->extra == 0;
     double *ring = memory, *middle = ring + (size_t)run->ring * run->line, *result = middle + run->line;
     double *sum = middle + (at->window[0] - (at->x + across->low));
+    float *const past[2] = {(float *)ring, (float *)ring + run->line};
     const void *lines[STN_SEPARABLE_TAPS], *shifted[STN_SEPARABLE_TAPS];
     stn_terms terms[2] = {down->terms, across->terms};
     terms[0].lines = lines;
     terms[1].lines = shifted;
     for (size_t k = 0; k < terms[1].single + 2 * terms[1].pairs; k++)
         shifted[k] = middle + (across->offsets[k] - across->low);
+    for (int side = 0; in_place && side < 2; side++)
+        for (int64_t k = 0; k < all; k++) past[side][k] = (float)stn_step_constant(run->first, run->axis, -1 - side);
     /* The slot of row i + down->low of the ring, whose rows follow in a circle. */
     int64_t slot = 0;
-    for (int64_t i = down->low; i < down->high; i++)
+    for (int64_t i = down->low; i < down->high && !in_place; i++)
         load_row(run, at, in, begin + i, ring + (size_t)(i - down->low) * run->line);
     for (int64_t i = begin; i < end; i++, slot = slot + 1 == run->ring ? 0 : slot + 1) {
-        load_row(run, at, in, i + down->high, ring + (size_t)(slot ? slot - 1 : run->ring - 1) * run->line);
+        if (!in_place)
+            load_row(run, at, in, i + down->high, ring + (size_t)(slot ? slot - 1 : run->ring - 1) * run->line);
         for (size_t k = 0; k < terms[0].single + 2 * terms[0].pairs; k++) {
             const int64_t row = slot + down->offsets[k] - down->low;
-            lines[k] = ring + (size_t)(row < run->ring ? row : row - run->ring) * run->line;
+            lines[k] = in_place ? find_row(run, at, in, i + down->offsets[k], past)
+                                : ring + (size_t)(row < run->ring ? row : row - run->ring) * run->line;
         }
-        (run->to == STN_ELEMENT_F32 ? kernels->sum_rounded : kernels->sum)(sum, &terms[0], (size_t)all);
+        (in_place                     ? kernels->sum_float_rounded
+         : run->to == STN_ELEMENT_F32 ? kernels->sum_rounded
+                                      : kernels->sum)(sum, &terms[0], (size_t)all);
         if (run->to != STN_ELEMENT_F64 && run->to != STN_ELEMENT_F32) {
             kernels->store[run->to](result, sum, (size_t)all);
             kernels->load[run->to](sum, result, (size_t)all);
@@ -226,9 +243,10 @@ stn_status stn_host_separable(const stn_task *first, const stn_task *second, stn
     order_terms(second, 2, &run.along[1]);
     run.from = stn_task_element(first, false);
     run.to = stn_task_element(second, true);
+    run.in_place = first->dtype == STN_F32 && run.from == STN_ELEMENT_F32 && run.to == STN_ELEMENT_F32;
     run.ring = run.along[0].high - run.along[0].low + 1;
     const int64_t n = first->n[run.axis], reach = run.along[1].high - run.along[1].low;
-    const int64_t fitting = RING_BYTES / (int64_t)sizeof(double) / run.ring - reach;
+    const int64_t fitting = run.in_place ? WIDE : RING_BYTES / (int64_t)sizeof(double) / run.ring - reach;
     const int64_t outer = first->batch * first->n[1 - run.axis], threads = stn_pool_threads(pool);
     run.rows = threads == 1 ? n : stn_min(n, CHUNK_ROWS * run.ring);
     run.chunks = stn_div_up(n, run.rows);

@@ -50,6 +50,7 @@ INLINE uint64_t whole_u64(double value) {
 DEFINE_POINTS(sum, double, double, )
 DEFINE_POINTS(sum_float, float, float, (float))
 DEFINE_POINTS(sum_rounded, double, double, (float))
+DEFINE_POINTS(sum_float_rounded, float, double, (float))
 DEFINE_POINTS(sum_to_float, double, float, (float))
 DEFINE_POINTS(sum_byte, uint8_t, uint8_t, (uint8_t)whole)
 

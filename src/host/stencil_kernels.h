@@ -53,8 +53,10 @@ typedef struct stn_kernels {
     /* The same for lines of floats, converted to double before the addition; sums are rounded to
      * float. */
     void (*sum_float)(float *sum, const stn_terms *terms, size_t count);
-    /* As sum, with sums that are rounded to float, and stored as doubles or as floats. */
+    /* As sum and sum_float, with sums that are rounded to float and stored as doubles. */
     void (*sum_rounded)(double *sum, const stn_terms *terms, size_t count);
+    void (*sum_float_rounded)(double *sum, const stn_terms *terms, size_t count);
+    /* As sum, with sums that are rounded to float and stored as floats. */
     void (*sum_to_float)(float *sum, const stn_terms *terms, size_t count);
     /* The same for lines of bytes; sums are truncated towards zero, then wrapped. */
     void (*sum_byte)(uint8_t *sum, const stn_terms *terms, size_t count);

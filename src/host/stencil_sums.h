@@ -11,7 +11,8 @@
 #define NAME_IN(name, set) NAME_OF(name, set)
 #define NAME(name) NAME_IN(name, SET)
 #define LANES (BYTES / sizeof(double))
-#define BLOCKS 8 /* vectors that are summed side by side in registers */
+#define BLOCKS 8    /* vectors that are summed side by side in registers */
+#define FEW_PAIRS 4 /* maximum number of pairs in NAME_few */
 
 typedef double NAME(vector) __attribute__((vector_size(BYTES)));
 typedef double NAME(unaligned) __attribute__((vector_size(BYTES), aligned(8), may_alias));
@@ -28,7 +29,8 @@ typedef float NAME(floats) __attribute__((vector_size(BYTES / 2), aligned(4), ma
 #define PUT_float(to, u) (*(NAME(floats) *)(to) = (NAME(floats))NARROW(u))
 
 /* NAME_block sums `blocks` vectors from point x on. Sums start from -0, since -0 plus a number is
- * that number, including zeros of both signs. A remainder of less than a vector is summed as a full
+ * that number, including zeros of both signs. NAME_few sums one line and some pairs, whose
+ * addresses and weights stay in registers. A remainder of less than a vector is summed as a full
  * vector that overlaps the previous one. */
 #define DEFINE_SUM(name, real, out, put)                                                                               \
     TARGET INLINE void NAME(name##_block)(out * sum, const stn_terms *terms, size_t x, const int blocks) {             \
@@ -48,10 +50,31 @@ typedef float NAME(floats) __attribute__((vector_size(BYTES / 2), aligned(4), ma
                     u[b] += (SEEN_##real(line[0], b) + SEEN_##real(line[1], b)) * *weight;                             \
         for (int b = 0; b < blocks; b++) PUT_##put(sum + x + b * LANES, u[b]);                                         \
     }                                                                                                                  \
+    TARGET INLINE void NAME(name##_few)(out * sum, const stn_terms *terms, size_t count, const int pairs) {            \
+        const real *line[1 + 2 * FEW_PAIRS];                                                                           \
+        NAME(vector) weight[1 + FEW_PAIRS];                                                                            \
+        for (int k = 0; k <= pairs; k++) weight[k] = terms->weights[k] - (NAME(vector)){0};                            \
+        for (int k = 0; k <= 2 * pairs; k++) line[k] = terms->lines[k];                                                \
+        for (size_t end = LANES;; end += LANES) {                                                                      \
+            const size_t x = (end < count ? end : count) - LANES;                                                      \
+            NAME(vector) u = SEEN_##real(line[0], 0) * weight[0];                                                      \
+            _Pragma("GCC unroll 4") for (int k = 1; k <= pairs; k++) u +=                                              \
+                (SEEN_##real(line[2 * k - 1], 0) + SEEN_##real(line[2 * k], 0)) * weight[k];                           \
+            PUT_##put(sum + x, u);                                                                                     \
+            if (end >= count) return;                                                                                  \
+        }                                                                                                              \
+    }                                                                                                                  \
     TARGET static void NAME(name)(out * sum, const stn_terms *terms, size_t count) {                                   \
         size_t x = 0;                                                                                                  \
         if (count < LANES) {                                                                                           \
             name##_points(sum, terms, count);                                                                          \
+            return;                                                                                                    \
+        }                                                                                                              \
+        if (terms->single == 1 && !terms->odd && terms->pairs && terms->pairs <= FEW_PAIRS) {                          \
+            if (terms->pairs == 1) NAME(name##_few)(sum, terms, count, 1);                                             \
+            if (terms->pairs == 2) NAME(name##_few)(sum, terms, count, 2);                                             \
+            if (terms->pairs == 3) NAME(name##_few)(sum, terms, count, 3);                                             \
+            if (terms->pairs == 4) NAME(name##_few)(sum, terms, count, 4);                                             \
             return;                                                                                                    \
         }                                                                                                              \
         for (; x + BLOCKS * LANES <= count; x += BLOCKS * LANES) NAME(name##_block)(sum, terms, x, BLOCKS);            \
@@ -63,6 +86,7 @@ typedef float NAME(floats) __attribute__((vector_size(BYTES / 2), aligned(4), ma
 DEFINE_SUM(sum, double, double, double)
 DEFINE_SUM(sum_float, float, float, float)
 DEFINE_SUM(sum_rounded, double, double, rounded)
+DEFINE_SUM(sum_float_rounded, float, double, rounded)
 DEFINE_SUM(sum_to_float, double, float, float)
 
 /* Vectors per row: with four rows, this leaves registers for a line and its weights. */
@@ -410,6 +434,7 @@ static const stn_kernels NAME(kernels) = {
     .sum_float = NAME(sum_float),
     .sum_byte = NAME(sum_byte),
     .sum_rounded = NAME(sum_rounded),
+    .sum_float_rounded = NAME(sum_float_rounded),
     .sum_to_float = NAME(sum_to_float),
     .sum_rows = NAME(sum_rows),
     .sum_spectra = NAME(sum_spectra),

@@ -32,8 +32,8 @@ static void fill(uint64_t *state) {
 }
 
 static void check_terms(size_t single, size_t pairs, bool odd, uint64_t *state) {
-    static double got[MOST + SLACK];
-    static float rounded[MOST + SLACK];
+    static double got[MOST + SLACK], again[MOST + SLACK];
+    static float rounded[MOST + SLACK], stored[MOST + SLACK];
     const void *at[LINES], *of_floats[LINES];
     const stn_terms terms = {.lines = at, .weights = weights, .single = single, .pairs = pairs, .odd = odd};
     stn_terms terms_f32 = terms;
@@ -43,7 +43,7 @@ static void check_terms(size_t single, size_t pairs, bool odd, uint64_t *state) 
     fill(state);
     for (int set = 0; (kernels = stn_kernels_at(set)); set++)
         for (size_t count = 0; count <= MOST; count += count < 150 ? 1 : 77) {
-            got[count] = rounded[count] = 3;
+            got[count] = again[count] = rounded[count] = stored[count] = 3;
             kernels->sum(got, &terms, count);
             kernels->sum_float(rounded, &terms_f32, count);
             for (size_t x = 0; x < count; x++)
@@ -51,6 +51,12 @@ static void check_terms(size_t single, size_t pairs, bool odd, uint64_t *state) 
                              (int)count);
             for (size_t x = 0; x < count; x++) cr_assert_eq(rounded[x], (float)got[x]);
             cr_assert(got[count] == 3 && rounded[count] == 3);
+            kernels->sum_rounded(got, &terms, count);
+            kernels->sum_float_rounded(again, &terms_f32, count);
+            kernels->sum_to_float(stored, &terms, count);
+            for (size_t x = 0; x < count; x++)
+                cr_assert(got[x] == rounded[x] && again[x] == rounded[x] && stored[x] == rounded[x]);
+            cr_assert(got[count] == 3 && again[count] == 3 && stored[count] == 3);
         }
 }
 
