@@ -18,8 +18,11 @@
 #include "host/stencil_kernels.h"
 #include "problem/task.h"
 
-/* contiguous columns of a strip: two pages of doubles for four rows */
-#define COLUMNS 128
+/* contiguous columns of a strip: whole rows suit hardware prefetchers, but the sums of a strip
+ * should stay in cache */
+#define MIN_COLUMNS 128
+#define MAX_COLUMNS 2048
+#define ENDS_BYTES (1 << 21)
 /* contiguous lines of a group: a cache line of floats from each */
 #define LINES STN_AVERAGE_COLUMNS
 /* points of lines that are copied together, so that they stay in cache */
@@ -34,6 +37,7 @@ typedef struct box_run {
     /* index in the line for each position of the extended axis; -1 or -2: past a constant side */
     const int64_t *source_index;
     double past_value[2]; /* values past constant sides */
+    int64_t columns;      /* that are summed side by side, maximum */
     int64_t strips;       /* strips of columns for each outer index */
     int64_t lines;        /* lines that are copied together, where lines are contiguous */
     atomic_bool failed;   /* out of memory */
@@ -94,21 +98,20 @@ static bool write_points(const box_run *run, const box_lanes *lanes, int64_t i, 
     return check == 0 || run->box->dtype != STN_F64;
 }
 
-/* Averages all boxes of some lanes, of points times `scale`. ends: memory for size * COLUMNS suffix
- * sums. */
+/* Averages all boxes of some lanes, of points times `scale`. ends: memory for size * columns suffix
+ * sums, and for prefix sums. */
 static bool run_lanes(const box_run *run, const box_lanes *lanes, double scale, double *ends) {
-    static const double nothing[COLUMNS] = {0};
-    const int64_t points = (int64_t)run->box->points, size = (int64_t)run->box->size;
+    const int64_t points = (int64_t)run->box->points, size = (int64_t)run->box->size, columns = run->columns;
+    double *const begins = ends + size * columns;
     const double divisor = run->box->divisor * scale;
     bool finite = true;
     for (int64_t first = 0; first < points; first += size) {
-        double begins[COLUMNS] = {0};
-        for (int64_t i = size - 1; i >= 0; i--)
-            add_points(run, lanes, first + i, scale, i == size - 1 ? nothing : ends + (i + 1) * COLUMNS,
-                       ends + i * COLUMNS);
+        memset(begins, 0, (size_t)lanes->count * sizeof *begins);
+        for (int64_t i = size - 1; i >= 0; i--) /* row `size` is of zeros, that of `begins` */
+            add_points(run, lanes, first + i, scale, ends + (i + 1) * columns, ends + i * columns);
         for (int64_t i = 0; i < size && first + i < points; i++) {
             if (i) add_points(run, lanes, first + i + size - 1, scale, begins, begins);
-            finite = write_points(run, lanes, first + i, divisor, ends + i * COLUMNS, begins) && finite;
+            finite = write_points(run, lanes, first + i, divisor, ends + i * columns, begins) && finite;
         }
     }
     return finite;
@@ -134,6 +137,7 @@ static void run_lines(const box_run *run, int64_t first, int count, int exponent
                      .box = &box,
                      .in = (const char *)staged,
                      .out = (char *)means,
+                     .columns = run->columns,
                      .source_index = run->source_index};
     memcpy(inner.past_value, run->past_value, sizeof inner.past_value);
     const box_lanes lanes = {0, count, count};
@@ -213,7 +217,7 @@ static void run_strips(void *user, int64_t begin, int64_t end) {
     const stn_box_filter *box = run->box;
     const int64_t points = (int64_t)box->points, inner = (int64_t)box->inner;
     const int64_t lines = run->lines;
-    double *ends = calloc(box->size * COLUMNS, sizeof *ends);
+    double *ends = malloc((box->size + 1) * (size_t)run->columns * sizeof *ends);
     const bool floats = inner == 1 && box->dtype == STN_F32 && lines == LINES && (int64_t)box->outer >= LINES;
     double *staged = inner == 1 ? calloc((size_t)(2 * points * lines), sizeof *staged) : NULL;
     const float **rows = floats ? malloc(2 * box->size * sizeof *rows) : NULL;
@@ -236,9 +240,9 @@ static void run_strips(void *user, int64_t begin, int64_t end) {
             run_lines(run, first, (int)stn_min(lines, (int64_t)box->outer - first), -exponent, ends, staged);
             continue;
         }
-        const int64_t column = item % run->strips * COLUMNS;
+        const int64_t column = item % run->strips * run->columns;
         const box_lanes lanes = {item / run->strips * points * inner + column, inner,
-                                 (int)stn_min(COLUMNS, inner - column)};
+                                 (int)stn_min(run->columns, inner - column)};
         run_scaled(run, &lanes, -exponent, ends);
     }
     free(rows);
@@ -262,7 +266,7 @@ static int64_t source_index_at(int64_t at, int64_t points, const stn_boundary si
 
 stn_status stn_host_box(stn_pool *pool, const stn_box_filter *box, const void *in, void *out, stn_error *error) {
     const double numbers = (double)box->outer * (double)box->points * (double)box->inner,
-                 sums = COLUMNS * ((double)box->points + 2.0 * (double)box->size);
+                 sums = MAX_COLUMNS * ((double)box->points + 2.0 * (double)box->size);
     if (fmax(numbers, sums) * sizeof(double) >= 0x1p63)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "a box of %zu points on %zu x %zu x %zu points takes more bytes than 63 bits can count: give "
@@ -284,12 +288,16 @@ stn_status stn_host_box(stn_pool *pool, const stn_box_filter *box, const void *i
                                : box->dtype == STN_F32 ? (float)value
                                                        : stn_half_to_float(stn_float_to_half((float)value));
     }
-    run.strips = stn_div_up((int64_t)box->inner, COLUMNS);
+    const int64_t inner = (int64_t)box->inner, parts = stn_div_up(stn_pool_threads(pool), (int64_t)box->outer);
+    const int64_t fitting = ENDS_BYTES / (int64_t)sizeof(double) / (int64_t)box->size;
+    const int64_t most = stn_min(stn_min(fitting, stn_div_up(inner, parts)), MAX_COLUMNS);
+    run.columns = inner == 1 ? LINES : stn_div_up(stn_max(most, MIN_COLUMNS), 16) * 16;
+    run.strips = stn_div_up(inner, run.columns);
     run.lines = stn_min(stn_max(STAGED / points, 1), LINES);
-    const int64_t items =
-        box->inner == 1 ? stn_div_up((int64_t)box->outer, run.lines) : (int64_t)box->outer * run.strips;
+    const int64_t items = inner == 1 ? stn_div_up((int64_t)box->outer, run.lines) : (int64_t)box->outer * run.strips;
     stn_pool_for(pool, items, stn_div_up(WORK, points), run_strips, &run);
     free(source_index);
-    return atomic_load(&run.failed) ? stn_fail_memory(error, "the sums of a box", box->size * COLUMNS * sizeof(double))
-                                    : STN_OK;
+    return atomic_load(&run.failed)
+               ? stn_fail_memory(error, "the sums of a box", (box->size + 1) * (size_t)run.columns * sizeof(double))
+               : STN_OK;
 }
