@@ -18,12 +18,14 @@
 #include "base/arith.h"
 
 #define TILE_ROWS 8
-#define MAX_BLOCK_POINTS 512  /* of a row, computed at once */
-#define MIN_BLOCK_POINTS 64   /* for longer rows */
-#define MAX_BLOCK_BYTES 4096  /* MAX_BLOCK_POINTS for lines of bytes */
-#define BUFFER_SIZE (1 << 14) /* doubles in a tile's buffer */
-#define CACHED_ROWS 256       /* rows that a tile can remember, in a hash table by their indices */
-#define MAX_DENSE_TAPS 2048   /* maximum number of taps of a dense box */
+#define INSIDE_BYTES (1 << 19) /* of the rows of a tile that is computed without copies */
+#define EDGE 16                /* the points of an edge of a row are a multiple of this */
+#define MAX_BLOCK_POINTS 512   /* of a row, computed at once */
+#define MIN_BLOCK_POINTS 64    /* for longer rows */
+#define MAX_BLOCK_BYTES 4096   /* MAX_BLOCK_POINTS for lines of bytes */
+#define BUFFER_SIZE (1 << 14)  /* doubles in a tile's buffer */
+#define CACHED_ROWS 256        /* rows that a tile can remember, in a hash table by their indices */
+#define MAX_DENSE_TAPS 2048    /* maximum number of taps of a dense box */
 /* Up to this many taps, converting floats as they are added is faster than lines of doubles. The
  * lines of as many taps fit into the buffer with rows of MIN_BLOCK_POINTS points. */
 #define MAX_FLOAT_TAPS 100
@@ -42,6 +44,7 @@ typedef struct stn_tile {
     const stn_step *step;
     /* Points x to x + count - 1 of rows first[1] to first[1] + rows - 1 of plane first[0]. */
     int64_t batch, first[2], rows, x, count;
+    bool inside; /* all points that taps read are inside the grid, and rows may be joined to one */
     uint64_t number;
     int64_t distance[STN_MAX_LINES]; /* bytes from a point to the tap of each line */
     size_t buffer_used;              /* doubles of the buffer in use */
@@ -216,7 +219,7 @@ static bool find_lines(const stn_tile *tile, int64_t i1, const void **lines) {
     const stn_task *task = step->task;
     const int64_t at[3] = {tile->first[0], i1, tile->x}, counts[3] = {1, 1, tile->count};
     if (!step->lines || step->from.stride[2] != 1 || !is_line(step, &step->from)) return false;
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3 && !tile->inside; axis++)
         if (at[axis] < task->reach[axis][0] || at[axis] + counts[axis] + task->reach[axis][1] > task->n[axis])
             return false;
     const char *point = row_at(&step->from, tile->batch, at[0], at[1]) + at[2] * step->line_size;
@@ -500,6 +503,42 @@ static void free_range(const stn_step *step, const stn_box *box, int axis, int64
     range[1] = stn_max(stn_min(box->end[axis], step->live[axis][1]), range[0]);
 }
 
+/* How rows are computed whose taps are all inside the grid. Lines without copies may have any
+ * length, and long ones suit hardware prefetchers: long rows are computed at once apart from their
+ * edges, and short rows without edges are joined to one line. The points between the live ones of
+ * joined rows are then overwritten; they are frozen, and are copied later. */
+typedef struct inside_rows {
+    bool at_once, joined;
+    int64_t begin, end; /* points of a row apart from its edges */
+    int64_t most;       /* points that are computed at once */
+} inside_rows;
+
+static inside_rows find_inside_rows(const stn_step *step, const stn_box *box, const int64_t live[2], bool is_dense) {
+    const int64_t n = step->task->n[2];
+    const int64_t low = step->task->reach[2][0] - live[0], high = live[1] + step->task->reach[2][1] - n;
+    inside_rows rows = {
+        .begin = live[0] + (low > 0 ? stn_div_up(low, EDGE) * EDGE : 0),
+        .end = live[1] - (high > 0 ? stn_div_up(high, EDGE) * EDGE : 0),
+        .most = stn_max(INSIDE_BYTES / step->line_size / stn_max(rows_read(step->task), 1), step->block_points)};
+    if (!step->lines || step->from.stride[2] != 1 || step->to.stride[2] != 1 || !is_line(step, &step->from) ||
+        !is_line(step, &step->to) || step->source.base || step->divisor != 1)
+        return rows;
+    rows.joined = !is_dense && low <= 0 && high <= 0 && box->end[2] - box->begin[2] == n &&
+                  TILE_ROWS * n <= rows.most && step->from.stride[1] == n && step->to.stride[1] == n;
+    rows.at_once = rows.joined || rows.end - rows.begin >= 2 * step->block_points;
+    return rows;
+}
+
+static bool is_inside(const stn_tile *tile) {
+    const stn_task *task = tile->step->task;
+    const int64_t rows[2] = {1, tile->rows};
+    for (int axis = 0; axis < 2; axis++)
+        if (tile->first[axis] < task->reach[axis][0] ||
+            tile->first[axis] + rows[axis] + task->reach[axis][1] > task->n[axis])
+            return false;
+    return true;
+}
+
 /* Copies frozen points, and computes the others in tiles. */
 void stn_step_box(const stn_step *step, int64_t batch, const stn_box *box) {
     int64_t live[3][2];
@@ -515,6 +554,7 @@ void stn_step_box(const stn_step *step, int64_t batch, const stn_box *box) {
     }
     const bool is_dense = find_dense(step, &dense);
     for (int a = 0; a < 3; a++) free_range(step, box, a, live[a]);
+    const inside_rows whole = find_inside_rows(step, box, live[2], is_dense);
     for (int64_t i0 = box->begin[0]; i0 < box->end[0]; i0++) {
         const bool frozen = i0 < live[0][0] || i0 >= live[0][1];
         tile.first[0] = i0;
@@ -522,11 +562,18 @@ void stn_step_box(const stn_step *step, int64_t batch, const stn_box *box) {
             const bool all = frozen || i1 < live[1][0] || i1 >= live[1][1];
             tile.first[1] = i1;
             tile.rows = all ? 1 : stn_min(TILE_ROWS, live[1][1] - i1);
-            for (int64_t x = live[2][0]; x < live[2][1] && !all; x += step->block_points) {
+            const int64_t rows = tile.rows;
+            const bool inside = !all && whole.at_once && is_inside(&tile);
+            if (inside && whole.joined) tile.rows = 1;
+            for (int64_t x = live[2][0], end; x < live[2][1] && !all; x += tile.count) {
                 tile.x = x;
-                tile.count = stn_min(step->block_points, live[2][1] - x);
+                tile.inside = inside && x >= whole.begin && x < whole.end;
+                end = inside && x < whole.begin ? whole.begin : live[2][1];
+                if (tile.inside) end = whole.end + (rows - tile.rows) * step->task->n[2];
+                tile.count = stn_min(end - x, tile.inside ? whole.most : step->block_points);
                 compute_tile(&tile, is_dense ? &dense : NULL);
             }
+            tile.rows = rows;
             /* Frozen points, whose rows are now in cache. */
             for (int64_t k = i1; k < i1 + tile.rows; k++) {
                 copy_span(step, batch, i0, k, box->begin[2], all ? box->end[2] : live[2][0]);
