@@ -6,6 +6,7 @@
  *           of vectors takes up to five instructions where the CPU has one.
  *   WIDEN_BYTES, NARROW_BYTES  the BYTES / 4 bytes at an address as integers of 32 bits, and the
  *           reverse, which stores the lowest 8 bits of each integer,
+ *   IS_ANY  whether any of these integers is not 0,
  *   MULTIPLY_ADD, MULTIPLY_ADD_DOUBLES  a * b + c, rounded once or twice. */
 #define NAME_OF(name, set) name##_##set
 #define NAME_IN(name, set) NAME_OF(name, set)
@@ -289,14 +290,8 @@ TARGET static void NAME(store_bf16)(void *to, const double *restrict from, size_
 
 typedef float NAME(real) __attribute__((vector_size(BYTES)));
 typedef int32_t NAME(whole) __attribute__((vector_size(BYTES)));
+typedef int64_t NAME(words) __attribute__((vector_size(BYTES)));
 typedef uint8_t NAME(few) __attribute__((vector_size(BYTE_LANES), aligned(1), may_alias));
-
-TARGET INLINE bool NAME(is_any)(NAME(whole) v) {
-    int64_t words[BYTES / 8], any = 0;
-    memcpy(words, &v, sizeof words);
-    for (size_t i = 0; i < BYTES / 8; i++) any |= words[i];
-    return any;
-}
 
 /* One vector from point x on. */
 TARGET __attribute__((noinline)) static void NAME(sum_byte_exactly)(uint8_t *sum, const stn_terms *terms, size_t x) {
@@ -308,7 +303,7 @@ TARGET __attribute__((noinline)) static void NAME(sum_byte_exactly)(uint8_t *sum
         lines[k] = (const uint8_t *)terms->lines[k] + x;
         differ |= (NAME(whole))WIDEN_BYTES(lines[k]) ^ (NAME(whole))WIDEN_BYTES(first);
     }
-    if (!NAME(is_any)(differ)) {
+    if (!IS_ANY(differ)) {
         for (size_t k = 0; k < BYTE_LANES; k++) sum[x + k] = terms->constants[first[k]];
         return;
     }
@@ -347,9 +342,9 @@ TARGET INLINE void NAME(sum_byte_block)(uint8_t *sum, const stn_terms *terms, co
         close |= off[b] < least;
         NARROW_BYTES(sum + x + b * BYTE_LANES, __builtin_convertvector(u[b], NAME(whole)));
     }
-    if (NAME(is_any)(close))
+    if (IS_ANY(close))
         for (size_t b = 0; b < 4; b++)
-            if (NAME(is_any)(off[b] < least)) NAME(sum_byte_exactly)(sum, terms, x + b * BYTE_LANES);
+            if (IS_ANY(off[b] < least)) NAME(sum_byte_exactly)(sum, terms, x + b * BYTE_LANES);
 }
 
 TARGET static void NAME(sum_byte)(uint8_t *sum, const stn_terms *terms, size_t count) {
@@ -459,5 +454,6 @@ static const stn_kernels NAME(kernels) = {
 #undef NARROW
 #undef WIDEN_BYTES
 #undef NARROW_BYTES
+#undef IS_ANY
 #undef MULTIPLY_ADD
 #undef MULTIPLY_ADD_DOUBLES
