@@ -342,6 +342,44 @@ class Meaning(unittest.TestCase):
         np.testing.assert_allclose(ours[1:-1, 1:-1, 1:-1],
                                    ndimage.gaussian_filter(self.x, 1.0, truncate=1.0)[1:-1, 1:-1, 1:-1], atol=1e-12)
 
+    def test_both_axes_at_once(self):
+        """Passes along two axes in one call have the bits of two calls; long rows are cut."""
+        rng = np.random.default_rng(2)
+        for shape in ((70, 300), (9, 8300), (4, 30, 40)):
+            for dtype in ('f4', 'f8', 'u2'):
+                x = (rng.random(shape) * 1000).astype(dtype)
+                for mode in (*MODES[:5], 'constant=1.1:constant=900'):
+                    given = {'mode': mode, 'cval': 500.1}
+                    for name, value in (('gaussian_filter', 1.0), ('gaussian_filter', 3.0), ('uniform_filter', 3)):
+                        theirs, one_axis = x, getattr(stentor, name + '1d')
+                        for axis in range(len(shape)):
+                            theirs = one_axis(theirs, value, axis, **given)
+                        np.testing.assert_array_equal(getattr(stentor, name)(x, value, **given), theirs)
+
+    def test_long_rows_have_the_bits_of_short_ones(self):
+        rng = np.random.default_rng(3)
+        for dtype in ('f4', 'f8', 'u1'):
+            x = (rng.random((30, 5000)) * 100).astype(dtype)
+            line = rng.random(4)
+            for w in (rng.random((3, 3)), rng.random((3, 3)).astype('f4'), np.outer(line, line[::-1]),
+                      np.array([[0, .1, 0], [.1, .6, .1], [0, .1, 0]]), rng.random((1, 5)), rng.random((5, 1))):
+                long = stentor.correlate(x, w)
+                for begin in range(0, 4900, 90):
+                    short = stentor.correlate(np.ascontiguousarray(x[:, begin:begin + 100]), w)
+                    here = slice(0 if begin == 0 else 5, 100 if begin + 100 == 5000 else 95)
+                    np.testing.assert_array_equal(long[:, begin:begin + 100][:, here], short[:, here])
+
+    def test_frozen_points_between_rows(self):
+        """With fixed sides, rows are computed as one line; the points between them stay."""
+        for shape in ((40, 50), (9, 40, 50), (3, 20, 5), (10, 1, 30)):
+            for dtype in ('float32', 'float64'):
+                x = np.random.default_rng(4).random(shape).astype(dtype)
+                fixed, open_ = (stentor.Plan(shape, f'heat-{len(shape)}d', dtype=dtype, boundary=boundary, device='host')(x)
+                                for boundary in ('fixed', 'mirror'))
+                expected, inner = x.copy(), (slice(1, -1),) * len(shape)
+                expected[inner] = open_[inner]
+                np.testing.assert_array_equal(fixed, expected)
+
     def test_steps_are_calls_one_after_the_other(self):
         w = np.array([[0, .1, 0], [.2, .5, .1], [0, .1, 0]])
         for run in (lambda x, **k: stentor.correlate(x, w, **k), lambda x, **k: stentor.gaussian_filter(x, 0.8, **k),
