@@ -450,8 +450,10 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     bytes_term *const terms = reinterpret_cast<bytes_term *>(doubts + WARPS);
     const int warp = threadIdx.x / 32;
     const bytes_tile place = tile_of(a);
+    let_next_launch_begin();
 #pragma unroll 1
     for (int i = threadIdx.x; i < a.terms_all; i += 32 * WARPS) copy_async_16(&terms[i], &a.terms[i]);
+    wait_for_previous_launch();
     const weights by(a);
     load_window(a, place, in);
     copy_async_commit();
