@@ -32,14 +32,16 @@ struct bytes_arguments {
     STORE *out;
     const unsigned *bands;
     const bytes_term *terms;
+    const unsigned char *of_value;  // bytes: the result where all taps read one value, by its bits
     // Axis 2 is contiguous. Strides are in elements.
     long long n[3], in_stride[3], out_stride[3], in_batch, out_batch;
     int tiles_x, tiles_y;
     int singles, terms_all, odd;
     int fraction;  // bits of a sum below the integers
-    // In both halves, in units of 2^-16: the doubt, and the limit of fractions in doubt to which it
-    // has been added.
-    unsigned doubt, limit;
+    int doubt;     // in units of a sum's last bit
+    // Sums with the doubt added are in doubt if the 16 highest bits of their fractions are below
+    // this limit, which is in both halves.
+    unsigned limit;
     unsigned multiplier, shift;  // of the division by a multiplication
     unsigned past[2][2];         // elements past the sides of axes 1 and 2
 };
@@ -53,10 +55,12 @@ struct bytes_tile {
 __device__ __forceinline__ bytes_tile tile_of(const bytes_arguments &a) {
     // 32 bits suffice for numbers of blocks, and divide faster.
     const unsigned tiles_x = static_cast<unsigned>(a.tiles_x), tiles_y = static_cast<unsigned>(a.tiles_y),
-                   others = static_cast<unsigned>(a.n[0]), row = blockIdx.x / tiles_x, plane = row / tiles_y;
-    const long long other = plane % others, batch = plane / others;
+                   others = static_cast<unsigned>(a.n[0]), row = blockIdx.x / tiles_x;
+    unsigned plane = 0, batch = 0;
+    if (row >= tiles_y) plane = row / tiles_y, batch = plane / others;
+    const long long other = plane - batch * others;
     bytes_tile tile;
-    tile.x = blockIdx.x % tiles_x, tile.y = row % tiles_y;
+    tile.x = blockIdx.x - row * tiles_x, tile.y = row - plane * tiles_y;
     tile.in = a.in + batch * a.in_batch + other * a.in_stride[0];
     tile.out = a.out + batch * a.out_batch + other * a.out_stride[0];
     return tile;
@@ -163,6 +167,12 @@ __device__ __forceinline__ void multiply_bytes(int (&d)[4], int plane, const uns
         mma_u8_m16n8k32(d, a, b, c);
 }
 
+// What sums of products by power begin with: the doubt, so that the fractions in doubt are the
+// least.
+__device__ __forceinline__ int start_of(const bytes_arguments &a, int level) {
+    return !INTEGERS && level == DROPPED ? a.doubt : 0;
+}
+
 // The result of a sum of products by power: the truncated element in the top bytes of a word, above
 // bits of its fraction.
 template <class SUM>
@@ -191,10 +201,9 @@ __device__ __forceinline__ unsigned two_of(unsigned first, unsigned second) {
     return __byte_perm(first, second, PLANES == 2 ? 0x7632 : 0x0073);
 }
 
-// The 16 highest bits of the fractions of two results, with the doubt added. (The lower half may
-// carry into the upper one, which the limit allows for.)
-__device__ __forceinline__ unsigned fractions_of(const bytes_arguments &a, unsigned first, unsigned second) {
-    return __byte_perm(first, second, PLANES == 2 ? 0x5410 : 0x6521) + a.doubt;
+// The 16 highest bits of the fractions of two results.
+__device__ __forceinline__ unsigned fractions_of(unsigned first, unsigned second) {
+    return __byte_perm(first, second, PLANES == 2 ? 0x5410 : 0x6521);
 }
 
 // Whether results are in doubt: their sums are too close to an integer.
@@ -202,44 +211,33 @@ template <int COUNT>
 __device__ __forceinline__ bool in_doubt(const bytes_arguments &a, const unsigned (&result)[COUNT]) {
     unsigned least = a.limit;
 #pragma unroll
-    for (int i = 0; i < COUNT; i += 2) least = min_u16x2(least, fractions_of(a, result[i], result[i + 1]));
+    for (int i = 0; i < COUNT; i += 2) least = min_u16x2(least, fractions_of(result[i], result[i + 1]));
     return !INTEGERS && least != a.limit;
 }
 
 // The host's sum; `value` returns the element at an offset. LOADED terms are loaded before the
 // first is added.
 template <int LOADED, class VALUE>
-__device__ __forceinline__ double exact_sum(const bytes_arguments &a, VALUE value) {
+__device__ __forceinline__ double exact_sum(const bytes_arguments &a, const bytes_term *terms, VALUE value) {
     double sum = -0.0;
     int k = 0;
 #pragma unroll LOADED
     for (; k < a.singles; k++) {
-        const bytes_term term = a.terms[k];
+        const bytes_term term = terms[k];
         sum = __dadd_rn(sum, __dmul_rn(value(term.slow, term.fast), term.weight));
     }
 #pragma unroll LOADED
     for (; k < a.terms_all; k++) {
-        const bytes_term term = a.terms[k];
-        const double first = value(term.slow, term.fast), second = value(-term.slow, -term.fast);
-        sum = __dadd_rn(sum, __dmul_rn(a.odd ? __dsub_rn(first, second) : __dadd_rn(first, second), term.weight));
+        const bytes_term term = terms[k];
+        const int first = value(term.slow, term.fast), second = value(-term.slow, -term.fast);
+        sum = __dadd_rn(sum, __dmul_rn(a.odd ? first - second : first + second, term.weight));
     }
     return sum;
 }
 
 // An element from its bits.
-__device__ __forceinline__ double number_of(unsigned bits) {
-    return UNSIGNED      ? static_cast<double>(bits)
-           : PLANES == 2 ? static_cast<double>(static_cast<short>(bits))
-                         : static_cast<double>(static_cast<signed char>(bits));
-}
-
-// The element at a row and a column of a tile of bytes, by plane and row.
-template <class TILE>
-__device__ __forceinline__ double element_at(const TILE &tile, int row, int column) {
-    unsigned bits = 0;
-#pragma unroll
-    for (int p = 0; p < PLANES; p++) bits |= (tile[p][row][column / 4] >> (column % 4 * 8) & 0xffu) << (8 * p);
-    return number_of(bits);
+__device__ __forceinline__ int number_of(unsigned bits) {
+    return UNSIGNED ? static_cast<int>(bits) : PLANES == 2 ? static_cast<short>(bits) : static_cast<signed char>(bits);
 }
 
 // Bits that tell which results are in doubt.
@@ -248,7 +246,6 @@ __device__ __forceinline__ unsigned doubts_of(const bytes_arguments &a, const un
     unsigned doubts = 0;
 #pragma unroll
     for (int i = 0; i < COUNT; i++)
-        doubts |= static_cast<unsigned>(!INTEGERS && (fractions_of(a, result[i], 0) & 0xffffu) < (a.limit & 0xffffu))
-                  << i;
+        doubts |= static_cast<unsigned>(!INTEGERS && (fractions_of(result[i], 0) & 0xffffu) < (a.limit & 0xffffu)) << i;
     return doubts;
 }

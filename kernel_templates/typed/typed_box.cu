@@ -39,6 +39,14 @@ __device__ __forceinline__ void stage(const bytes_arguments &a, const STORE *in,
     }
 }
 
+// The element at a row and a column of a tile of bytes, by plane and row.
+__device__ __forceinline__ int element_at(const byte_tile &tile, int row, int column) {
+    unsigned bits = 0;
+#pragma unroll
+    for (int p = 0; p < PLANES; p++) bits |= (tile[p][row][column / 4] >> (column % 4 * 8) & 0xffu) << (8 * p);
+    return number_of(bits);
+}
+
 // Whether the window of the warp's 16 rows of results from `row` on has one value.
 __device__ __forceinline__ bool has_one_value(const byte_tile &tile, int row, int word, int lane) {
     constexpr int WIDE = (24 + WINDOW) / 4, COUNT = (15 + TOGETHER * PRODUCTS) * WIDE;
@@ -77,7 +85,9 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) typed_box(const __grid_
 #pragma unroll 1
     for (int from = top; from < top + 32; from += 16) {
         if (y0 + from >= a.n[1]) break;
-        int c[4][LEVELS][4] = {};
+        int c[4][LEVELS][4];
+#pragma unroll
+        for (int i = 0; i < 4 * LEVELS * 4; i++) c[i / 4 / LEVELS][i / 4 % LEVELS][i % 4] = start_of(a, i / 4 % LEVELS);
 #pragma unroll 2
         for (int q = 0; q < PRODUCTS; q++) {
             unsigned band[DIGITS][2];
@@ -128,7 +138,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) typed_box(const __grid_
             const long long y = y0 + row, x = x0 + column;
             if (y >= a.n[1] || x >= a.n[2]) continue;
             if (!known)
-                put(&value, exact_sum<4>(a, [&](int dy, int dx) {
+                put(&value, exact_sum<4>(a, a.terms, [&](int dy, int dx) {
                     return element_at(tile, row + Y_LOW + dy, column + PAD + dx);
                 }));
             known = same;

@@ -119,3 +119,7 @@ const char *stn_plan_strategy(const stn_plan *plan) {
 }
 
 double stn_plan_predicted_seconds(const stn_plan *plan) { return plan ? plan->estimate.seconds : 0; }
+
+bool stn_plan_may_start_early(const stn_plan *plan) {
+    return plan->machine.sm >= 90 && stn_driver_version(plan->context->driver) >= 12030;
+}

@@ -114,6 +114,11 @@ static inline const void *stn_plan_work(const stn_plan *plan) { return &plan->ta
 stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void *problem,
                          const stn_plan_options *options, stn_plan **plan, stn_error *error);
 
+/* ---- plan.c
+ * Whether a launch may start before its predecessor ends (programmatic dependent launch): from
+ * sm_90, and from CUDA 12.3, because older drivers cannot capture it in a graph. */
+bool stn_plan_may_start_early(const stn_plan *plan);
+
 /* ---- plan_run.c
  * A run in parts: the number of its launches (1 where the strategy can only run all of it), and the
  * execution of some of them. All parts get the same `run`, with its workspace, and are executed in

@@ -111,12 +111,6 @@ void stn_faces_destroy(const stn_plan *plan, stn_faces *faces) {
     free(faces);
 }
 
-/* Whether the launch may start before its predecessor ends (programmatic dependent launch): from
- * sm_90, and from CUDA 12.3, because older drivers cannot capture it in a graph. */
-static bool may_start_early(const stn_plan *plan) {
-    return plan->machine.sm >= 90 && stn_driver_version(plan->context->driver) >= 12030;
-}
-
 static stn_status launch_tiles(const stn_plan *plan, const stn_faces *faces, const stn_fused_launch *l,
                                stn_error *error) {
     _Alignas(16) unsigned char arguments[FACES_TILE_ARGUMENTS];
@@ -128,7 +122,7 @@ static stn_status launch_tiles(const stn_plan *plan, const stn_faces *faces, con
                       .block = {(unsigned)tile->threads, 1, 1},
                       .shared = tile->shared,
                       .stream = l->stream,
-                      .early = may_start_early(plan)};
+                      .early = stn_plan_may_start_early(plan)};
     return stn_module_launch(faces->tile->module, &how, arguments, error);
 }
 

@@ -174,11 +174,9 @@ typedef struct operator_launch {
 } operator_launch;
 
 /* Programmatic dependent launch: the kernel loads its left factors while the last blocks of the
- * preceding launch run, and waits for those. With faces, the preceding launch is theirs. (Drivers
- * before CUDA 12.3 cannot capture such a launch in a graph.) */
+ * preceding launch run, and waits for those. With faces, the preceding launch is theirs. */
 static bool may_start_early(const stn_plan *plan, const sparse_shape *shape, const operator_launch *t) {
-    return t->follows && plan->machine.sm >= 90 && shape->extended &&
-           stn_driver_version(plan->context->driver) >= 12030;
+    return t->follows && shape->extended && stn_plan_may_start_early(plan);
 }
 
 /* A stn_interior; `user` is an operator_launch. */

@@ -102,12 +102,6 @@ static int32_t rows_per_block_of(int64_t rows, int64_t tiles, int multiprocessor
     }
 }
 
-/* Programmatic dependent launch exists from sm_90 on; drivers before CUDA 12.3 cannot capture it in
- * a graph. */
-static bool may_come_early(const stn_plan *plan) {
-    return plan->machine.sm >= 90 && stn_driver_version(plan->context->driver) >= 12030;
-}
-
 /* Sets the range and addresses of the columns: a slab's, or all. Returns the number of rows. */
 static int64_t place_columns(const stn_plan *plan, const spectral_state *state, const spectral_slab *slab,
                              spectral_decayed_arguments *a) {
@@ -155,7 +149,8 @@ stn_status spectral_run_decayed_modes(const stn_plan *plan, const spectral_state
     if (rows <= 0) return STN_OK;
     const int64_t blocks = stn_div_up(rows, a.rows_per_block) * a.tiles * (slab ? 1 : task->batch);
     /* The preceding launch, of the slab's columns along y, permits an early start. */
-    stn_launch how = {.grid = {(unsigned)blocks, 1, 1}, .stream = run->stream, .early = slab && may_come_early(plan)};
+    stn_launch how = {
+        .grid = {(unsigned)blocks, 1, 1}, .stream = run->stream, .early = slab && stn_plan_may_start_early(plan)};
     how.block[0] = (unsigned)(parts_of(task, &shape->choice) * columns_of(task));
     how.block[1] = how.block[2] = 1;
     how.shared = shared_of(task, &plan->machine, &shape->choice);

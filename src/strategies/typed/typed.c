@@ -203,6 +203,7 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
         bytes.in = run->in, bytes.out = run->out;
         how.block[0] = typed_bytes_threads(state->which);
         how.shared = typed_bytes_shared(&plan->task, &plan->machine, state->which);
+        how.early = state->which == TYPED_LINES && stn_plan_may_start_early(plan);
         return stn_module_launch(state->kernel->module, &how, &bytes, error);
     }
     point_arguments a = state->arguments;

@@ -5,10 +5,11 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "host/stencil_kernels.h"
 #include "host/stencil_step.h"
 #include "render/render.h"
 
-enum { LANES = 32, LINE_WARPS = 8, BOX_WARPS = 4, STEP = 32, RUN = 8, MOST_BOX_ROWS = 64 };
+enum { LANES = 32, LINE_WARPS = 8, BOX_WARPS = 4, STEP = 32, RUN = 8, MOST_BOX_ROWS = 64, BYTE_VALUES = 256 };
 
 /* Cycles of a multiprocessor for a point, by bytes of an element: about 250 and 600 instructions of
  * a warp for 1024 points; in typed_box, in addition, for staging and for each product. */
@@ -167,13 +168,6 @@ static int pad_of(const stn_task *task, int axis) {
 static int slices_of(const stn_task *task, int axis) {
     return (int)stn_div_up(pad_of(task, axis) + RUN + task->reach[axis][1], STEP);
 }
-/* Columns of a block, in units of 32. */
-static int units_of(const stn_task *task) {
-    if (axis_of(task) != 2) return LINE_WARPS;
-    const int skipped = (int)stn_round_up(task->reach[2][0], 16) - pad_of(task, 2);
-    return LINE_WARPS - (skipped + STEP * slices_of(task, 2) - RUN + STEP - 1) / STEP;
-}
-
 /* typed_box: points that its window begins before its results, rows of a product, and products. */
 static int box_pad(const stn_task *task) { return (int)stn_round_up(task->reach[2][0], 4); }
 static int box_together(const stn_task *task) { return box_pad(task) + 8 + task->reach[2][1] <= 16 ? 2 : 1; }
@@ -192,11 +186,15 @@ static int slow_axis(const stn_task *task) { return axis_of(task) == 2 ? 1 : axi
 
 static size_t shared_of(const stn_task *task, int height) {
     const int axis = axis_of(task);
-    const size_t bytes = (size_t)type_of(task).bytes, width = STEP * LINE_WARPS, rows = (size_t)height,
-                 rows_in = axis == 2 ? rows : rows - RUN + (size_t)(STEP * slices_of(task, axis)),
-                 planes = bytes == 2 ? rows * 2 * (width + 16) : 0;
+    const size_t bytes = (size_t)type_of(task).bytes, rows = (size_t)height, columns = STEP * LINE_WARPS,
+                 window = (size_t)(STEP * slices_of(task, axis)),
+                 left = (size_t)(stn_round_up(task->reach[2][0], RUN) - pad_of(task, 2)),
+                 width = axis == 2 ? (size_t)stn_round_up((int64_t)(left + columns + window) - RUN, STEP) : columns,
+                 rows_in = axis == 2 ? rows : rows - RUN + window, planes = bytes == 2 ? rows * 2 * (width + 16) : 0,
+                 doubts = LINE_WARPS * (rows * 4 + 576),
+                 terms = (size_t)(task->reach[axis][0] + task->reach[axis][1] + 1) * sizeof(bytes_term);
     return rows_in * (width * bytes + 16) +
-           (axis == 2 ? planes + LINE_WARPS * 640 * bytes : rows * (width * bytes + 16));
+           (axis == 2 ? planes + LINE_WARPS * 16 * (32 * bytes + 16) : rows * (columns * bytes + 16)) + doubts + terms;
 }
 
 /* Blocks that a multiprocessor holds, for which registers are limited. */
@@ -204,14 +202,16 @@ static int blocks_of(const stn_task *task) {
     return type_of(task).bytes == 1 && slices_of(task, axis_of(task)) == 1 ? 4 : 2;
 }
 
-/* Rows of a block: those with which the last of all blocks ends first. */
+/* Rows of a block: those with which the last of all blocks ends first. Along axis 2, equally many
+ * warps make each 16 of them. */
 static int height_of(const stn_task *task, const stn_machine *machine) {
     enum { MOST_SHARED = 224 << 10, EXTRA_ROWS = 24 };
     const int y = slow_axis(task);
-    const int64_t columns = stn_div_up(task->n[2], STEP * units_of(task)) * task->n[1 - y] * task->batch;
+    const int64_t columns = stn_div_up(task->n[2], STEP * LINE_WARPS) * task->n[1 - y] * task->batch;
     int best = 0;
     double least = INFINITY;
     for (int height = 32; height <= 96; height += 16) {
+        if (y != axis_of(task) && LINE_WARPS % (height / 16)) continue;
         const int blocks = blocks_of(task);
         if (blocks * shared_of(task, height) > MOST_SHARED && best) break;
         const int64_t at_once = blocks * (int64_t)stn_max(machine->multiprocessors, 1),
@@ -225,7 +225,7 @@ static int height_of(const stn_task *task, const stn_machine *machine) {
 static bytes_tiles tiles_of(const stn_task *task, const stn_machine *machine, typed_kernel kernel) {
     const int y = slow_axis(task);
     const bool box = kernel == TYPED_BOX;
-    const int64_t width = box ? 2 * STEP : STEP * units_of(task),
+    const int64_t width = box ? 2 * STEP : STEP * LINE_WARPS,
                   height = box ? STEP / 2 * BOX_WARPS : height_of(task, machine);
     bytes_tiles tiles = {.x = stn_div_up(task->n[2], width), .y = stn_div_up(task->n[y], height)};
     tiles.all = tiles.x * tiles.y * task->n[1 - y] * task->batch;
@@ -288,9 +288,11 @@ void typed_bytes_params(const stn_task *task, const stn_machine *machine, typed_
     stn_params_int(params, "EXPECTED_HEADER", sizeof(typed_bytes_arguments));
 }
 
-/* Slices of the bands. */
+/* Slices of the bands. Those of typed_lines with one slice follow once more with their halves
+ * exchanged. */
 static int bands_of(const stn_task *task, typed_kernel kernel) {
-    return kernel == TYPED_BOX ? box_products(task) : slices_of(task, axis_of(task));
+    const int slices = slices_of(task, axis_of(task));
+    return kernel == TYPED_BOX ? box_products(task) : slices == 1 ? 2 : slices;
 }
 
 /* A fragment has two registers. */
@@ -298,8 +300,13 @@ static size_t band_words(const stn_task *task, typed_kernel kernel) {
     return (size_t)(bands_of(task, kernel) * 2 * typed_bytes_form_of(task).digits) * LANES;
 }
 
+/* Where the terms begin: after the fragments and four words of the doubt, with which sums begin. */
+static size_t terms_at(const stn_task *task, typed_kernel kernel) {
+    return (band_words(task, kernel) + 4) * sizeof(uint32_t);
+}
+
 size_t typed_bytes_table_size(const stn_task *task, typed_kernel kernel) {
-    return band_words(task, kernel) * sizeof(uint32_t) + task->ntaps * sizeof(bytes_term);
+    return terms_at(task, kernel) + task->ntaps * sizeof(bytes_term) + BYTE_VALUES;
 }
 
 /* Weights by offset, from the taps' lowest on. */
@@ -349,8 +356,9 @@ static void find_offset(const stn_task *task, typed_kernel kernel, int slice, in
     const int g = lane / 4, t = lane % 4, axis = axis_of(task);
     offset[0] = offset[1] = offset[2] = 0;
     if (kernel == TYPED_LINES)
-        offset[axis] =
-            STEP * slice + 16 * r + (axis == 2 ? 4 * t + e : 2 * t + e % 2 + e / 2 * 8) - g - pad_of(task, axis);
+        offset[axis] = STEP * (slices_of(task, axis) == 1 ? 0 : slice) +
+                       16 * (slices_of(task, axis) == 1 ? r ^ slice : r) +
+                       (axis == 2 ? 4 * t + e : 2 * t + e % 2 + e / 2 * 8) - g - pad_of(task, axis);
     else {
         const int together = box_together(task);
         offset[1] = together * slice + (together == 2 ? r : 0) - task->reach[1][0];
@@ -375,7 +383,8 @@ static void fill_bands(const stn_task *task, typed_kernel kernel, uint32_t *to) 
             }
 }
 
-/* The host's terms, in its order. */
+/* The host's terms, in its order. Then, by the bits of a byte, the host's result where all taps
+ * read that byte. */
 static void fill_terms(const stn_task *task, bytes_term *to) {
     const int axis = axis_of(task), pairing = stn_step_pairing(task);
     const size_t taps = task->ntaps, pairs = pairing ? taps / 2 : 0, singles = taps - 2 * pairs;
@@ -384,11 +393,24 @@ static void fill_terms(const stn_task *task, bytes_term *to) {
         const int64_t *offset = task->taps[first].offset;
         to[k] = (bytes_term){task->taps[first].weight, (int32_t)offset[1], (int32_t)offset[axis]};
     }
+    const stn_element element = type_of(task).is_unsigned ? STN_ELEMENT_U8 : STN_ELEMENT_I8;
+    unsigned char *results = (unsigned char *)(to + taps);
+    for (int bits = 0; bits < BYTE_VALUES; bits++) {
+        const unsigned char byte = (unsigned char)bits;
+        double value, sum = -0.0;
+        stn_kernels_best()->load[element](&value, &byte, 1);
+        for (size_t k = 0; k < singles + pairs; k++)
+            sum += (k < singles ? value : pairing > 0 ? value + value : value - value) * to[k].weight;
+        stn_kernels_best()->store[element](&results[bits], &sum, 1);
+    }
 }
 
 void typed_bytes_fill_table(const stn_task *task, typed_kernel kernel, unsigned char *table) {
     fill_bands(task, kernel, (uint32_t *)table);
-    fill_terms(task, (bytes_term *)(table + band_words(task, kernel) * sizeof(uint32_t)));
+    bytes_scale scale;
+    (void)find_scale(task, &scale);
+    for (int i = 0; i < 4; i++) ((uint32_t *)table)[band_words(task, kernel) + (size_t)i] = (uint32_t)scale.doubt;
+    fill_terms(task, (bytes_term *)(table + terms_at(task, kernel)));
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -409,7 +431,8 @@ unsigned typed_bytes_fill_arguments(const stn_task *task, const stn_machine *mac
     bytes_scale scale;
     (void)find_scale(task, &scale);
     *a = (typed_bytes_arguments){.tiles_x = (int32_t)tiles.x, .tiles_y = (int32_t)tiles.y};
-    a->bands = table, a->terms = (unsigned char *)table + band_words(task, kernel) * sizeof(uint32_t);
+    unsigned char *const terms = (unsigned char *)table + terms_at(task, kernel);
+    a->bands = table, a->terms = terms, a->of_value = terms + task->ntaps * sizeof(bytes_term);
     for (int i = 0; i < 3; i++) {
         a->n[i] = task->n[order[i]];
         a->in_stride[i] = task->in_stride[order[i]], a->out_stride[i] = task->out_stride[order[i]];
@@ -419,8 +442,8 @@ unsigned typed_bytes_fill_arguments(const stn_task *task, const stn_machine *mac
     a->odd = stn_step_pairing(task) < 0;
     a->fraction = scale.fraction;
     if (scale.doubt > 0) {
-        const uint32_t doubt = (uint32_t)ldexp(scale.doubt, 16 - scale.fraction) + 1;
-        a->doubt = doubt * 0x00010001u, a->limit = (2 * doubt + 1) * 0x00010001u;
+        a->doubt = (int32_t)scale.doubt;
+        a->limit = ((uint32_t)ldexp(2 * scale.doubt, 16 - scale.fraction) + 1) * 0x00010001u;
     }
     set_division(a, task->divisor);
     for (int i = 0; i < 2; i++)

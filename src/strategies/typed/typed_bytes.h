@@ -31,10 +31,10 @@ void typed_bytes_fill_table(const stn_task *task, typed_kernel kernel, unsigned 
 typedef struct typed_bytes_arguments {
     const void *in;
     void *out;
-    const void *bands, *terms;
+    const void *bands, *terms, *of_value;
     int64_t n[3], in_stride[3], out_stride[3], in_batch, out_batch;
-    int32_t tiles_x, tiles_y, singles, terms_all, odd, fraction;
-    uint32_t doubt, limit, multiplier, shift, past[2][2];
+    int32_t tiles_x, tiles_y, singles, terms_all, odd, fraction, doubt;
+    uint32_t limit, multiplier, shift, past[2][2];
 } typed_bytes_arguments;
 /* Sets all but `in` and `out`; returns the number of blocks. `table`: in device memory. */
 unsigned typed_bytes_fill_arguments(const stn_task *task, const stn_machine *machine, typed_kernel kernel, void *table,

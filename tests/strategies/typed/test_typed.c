@@ -161,26 +161,29 @@ static void one_step(suite *s) {
     suite_report(s, done == count, "problems drawn", NULL);
 }
 
-/* Taps along one axis of small integers: a bell, random weights, integers, or weights whose sums
- * are often integers. */
+/* Taps along one axis of small integers: a bell, random weights, integers, weights whose sums are
+ * often integers, or the slope of a bell, which is summed in differences. */
 static stn_stencil *line_stencil(dice *d, int rank, int axis, double *divisor) {
     stn_tap taps[65];
     stn_stencil *stencil = NULL;
-    const int kind = dice_int(d, 0, 4), most = dice_int(d, 0, 1) ? 4 : 32;
-    const int low = kind ? dice_int(d, 0, dice_int(d, 1, most)) : dice_int(d, 1, most),
-              high = kind ? dice_int(d, 1, most) : low;
+    const int kind = dice_int(d, 0, 5), most = dice_int(d, 0, 1) ? 4 : 32;
+    const bool bell_like = kind == 0 || kind == 5;
+    const int low = bell_like ? dice_int(d, 1, most) : dice_int(d, 0, dice_int(d, 1, most)),
+              high = bell_like ? low : dice_int(d, 1, most);
     double sum = 0;
     int count = 0;
-    for (int i = -low; i <= high; i++, count++) {
+    for (int i = -low; i <= high; i++) {
+        if (kind == 5 && !i) continue;
         const double bell = exp(-0.5 * pow(3.0 * i / (low + 1), 2));
         taps[count] = (stn_tap){{0},
                                 kind == 0   ? bell
                                 : kind == 1 ? dice_real(d) / 8
                                 : kind == 2 ? 1
                                 : kind == 3 ? dice_int(d, -3, dice_int(d, 0, 3) ? 9 : 300)
+                                : kind == 5 ? i * bell / 8
                                             : dice_int(d, -3, 9) / (dice_int(d, 0, 3) ? 8.0 : 6.0)};
         taps[count].offset[axis] = i;
-        sum += taps[count].weight;
+        sum += taps[count++].weight;
     }
     for (int i = 0; i < count && kind == 0; i++) taps[i].weight /= sum;
     *divisor = kind == 2 ? count : kind == 3 ? dice_int(d, 1, 30) + (dice_int(d, 0, 3) ? 0 : 0.7) : 0;
@@ -207,14 +210,16 @@ static stn_stencil *plane_stencil(dice *d, int rank, double *divisor) {
     return stn_stencil_create(rank, (size_t)count, taps, &stencil, NULL) == STN_OK ? stencil : NULL;
 }
 
-/* Noise, with areas of one value, where sums of a bell are integers but for their rounding. */
+/* Noise, with areas of one value and slopes, where sums of a bell are integers but for their
+ * rounding. */
 static void fill_picture(dice *d, unsigned char *to, size_t bytes, size_t size) {
-    unsigned char value[2] = {0};
     for (size_t i = 0; i < bytes;) {
-        const bool flat = dice_int(d, 0, 1);
-        for (size_t k = 0; k < size; k++) value[k] = (unsigned char)dice_int(d, 0, 255);
-        for (int run = dice_int(d, 1, dice_int(d, 0, 3) ? 200 : 20000); run > 0 && i < bytes; run--)
-            for (size_t k = 0; k < size; k++) to[i++] = flat ? value[k] : (unsigned char)dice_int(d, 0, 255);
+        const int kind = dice_int(d, 0, 2), slope = kind ? dice_int(d, 0, kind) : 0;
+        unsigned value = (unsigned)dice_int(d, 0, 0xffff);
+        for (int run = dice_int(d, 1, dice_int(d, 0, 3) ? 200 : 20000); run > 0 && i < bytes; run--) {
+            value += kind ? (unsigned)slope : (unsigned)dice_int(d, 0, 0xffff);
+            for (size_t k = 0; k < size; k++) to[i++] = (unsigned char)(value >> 8 * k);
+        }
     }
 }
 
