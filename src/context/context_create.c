@@ -104,20 +104,19 @@ static void free_kernel(void *user, void *value) {
     stn_kernel_free(value);
 }
 
-static stn_status hash_templates(stn_context *context, stn_error *error) {
-    stn_key_builder *builder;
+static void hash_templates(stn_context *context) {
+    stn_key_builder builder;
     if (!context->templates.from_disk) {
         memcpy(context->templates_key.bytes, stn_embedded_templates_key, sizeof context->templates_key.bytes);
-        return STN_OK;
+        return;
     }
-    STN_TRY(stn_key_begin(&builder, error));
+    stn_key_begin(&builder);
     for (size_t i = 0; i < context->templates.count; i++) {
         const stn_template *item = &context->templates.list[i];
-        stn_key_add_text(builder, "template", item->name);
-        stn_key_add(builder, "text", item->text, item->size);
+        stn_key_add_text(&builder, "template", item->name);
+        stn_key_add(&builder, "text", item->text, item->size);
     }
-    stn_key_finish(builder, &context->templates_key);
-    return STN_OK;
+    stn_key_finish(&builder, &context->templates_key);
 }
 
 static stn_status open_parts(stn_context *context, const stn_context_options *options, stn_error *error) {
@@ -134,7 +133,7 @@ static stn_status open_parts(stn_context *context, const stn_context_options *op
     context->machine.found = stn_search_cache_create();
     context->start_seconds = stn_clock_seconds() - begin;
     STN_TRY(stn_templates_load(&context->templates, error));
-    STN_TRY(hash_templates(context, error));
+    hash_templates(context);
     STN_TRY(stn_memo_create(free_kernel, NULL, &context->kernels, error));
     stn_context_recall_measured(context);
     return STN_OK;

@@ -50,22 +50,21 @@ void stn_kernel_free(stn_kernel *kernel) {
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 /* The full key; compiler NULL: the source key. */
-static stn_status make_key(const request *want, int sm, const char *compiler, stn_key *key, stn_error *error) {
-    stn_key_builder *builder;
+static void make_key(const request *want, int sm, const char *compiler, stn_key *key) {
+    stn_key_builder builder;
     char arch[16];
-    STN_TRY(stn_key_begin(&builder, error));
-    stn_key_add_text(builder, "kernel", want->name);
-    stn_key_add(builder, "templates", want->context->templates_key.bytes, sizeof want->context->templates_key.bytes);
-    stn_key_add_text(builder, "params", want->params);
-    for (size_t i = 0; i < stn_compile_option_count; i++) stn_key_add_text(builder, "option", stn_compile_options[i]);
+    stn_key_begin(&builder);
+    stn_key_add_text(&builder, "kernel", want->name);
+    stn_key_add(&builder, "templates", want->context->templates_key.bytes, sizeof want->context->templates_key.bytes);
+    stn_key_add_text(&builder, "params", want->params);
+    for (size_t i = 0; i < stn_compile_option_count; i++) stn_key_add_text(&builder, "option", stn_compile_options[i]);
     snprintf(arch, sizeof arch, "sm_%d", sm);
-    stn_key_add_text(builder, "arch", arch);
-    stn_key_add_text(builder, "made", "PTX, and cubin where the compiler knows the arch");
-    if (compiler) stn_key_add_text(builder, "compiler", compiler);
-    stn_key_finish(builder, key);
+    stn_key_add_text(&builder, "arch", arch);
+    stn_key_add_text(&builder, "made", "PTX, and cubin where the compiler knows the arch");
+    if (compiler) stn_key_add_text(&builder, "compiler", compiler);
+    stn_key_finish(&builder, key);
     /* Kernels of all compilers lie in one subfolder of the cache. */
     if (compiler) key->bytes[0] = want->source.bytes[0];
-    return STN_OK;
 }
 
 /* An entry's metadata. compiler: "NVRTC 13.0, BUILD". */
@@ -94,7 +93,7 @@ stn_status stn_kernel_verify(const stn_context *context, const stn_key *key, con
                         "anew",
                         name);
     request want = {.context = (stn_context *)(uintptr_t)context, .name = name, .params = entry->params};
-    STN_TRY(make_key(&want, sm, NULL, &want.source, error));
+    make_key(&want, sm, NULL, &want.source);
     if (memcmp(&want.source, stn_entry_source(key, entry), sizeof made))
         return stn_fail(
             error, STN_ERROR_FORMAT,
@@ -102,7 +101,7 @@ stn_status stn_kernel_verify(const stn_context *context, const stn_key *key, con
             "templates made it; build it anew",
             name, arch);
     const char *identity = strstr(compiler, ", ");
-    STN_TRY(make_key(&want, sm, identity ? identity + 2 : "", &made, error));
+    make_key(&want, sm, identity ? identity + 2 : "", &made);
     if (!memcmp(&made, key, sizeof made)) return STN_OK;
     return stn_fail(error, STN_ERROR_FORMAT,
                     "its compiler (%.100s) is not that of its key: it was changed; build it anew", compiler);
@@ -253,7 +252,7 @@ static stn_status compile(request *want, stn_compiler *compiler, const stn_key *
 static stn_status compile_once(request *want, stn_compiler *compiler, stn_kernel **kernel, stn_error *error) {
     stn_key key;
     stn_entry entry = {0};
-    STN_TRY(make_key(want, want->context->machine.sm, stn_compiler_identity(compiler), &key, error));
+    make_key(want, want->context->machine.sm, stn_compiler_identity(compiler), &key);
     stn_cache_lock *lock = stn_cache_lock_key(want->context->cache, &key);
     bool found = stn_cache_find(want->context->cache, &key, &entry);
     stn_status status = use_found(want, found, &key, &entry, kernel, error);
@@ -279,7 +278,7 @@ static stn_status find_without_compiler(const request *want, stn_kernel **kernel
     for (size_t i = 0; i < sizeof older / sizeof *older && !*kernel; i++) {
         stn_key key;
         if (older[i] >= want->context->machine.sm) continue;
-        STN_TRY(make_key(want, older[i], NULL, &key, error));
+        make_key(want, older[i], NULL, &key);
         found = stn_cache_find_pack(cache, &key, &entry);
         STN_TRY(use_found(want, found, &key, &entry, kernel, error));
     }
@@ -294,7 +293,7 @@ static stn_status find_stored(const request *want, stn_kernel **kernel, stn_erro
     const char *identity = stn_context_compiler_identity(want->context);
     if (*kernel || !*identity) return STN_OK;
     stn_key key;
-    STN_TRY(make_key(want, want->context->machine.sm, identity, &key, error));
+    make_key(want, want->context->machine.sm, identity, &key);
     found = stn_cache_find(cache, &key, &entry);
     return use_found(want, found, &key, &entry, kernel, error);
 }
@@ -347,7 +346,7 @@ static bool left_unmade(const request *want, stn_status status, const stn_error 
 static stn_status get(request *want, void **value, bool *hit, stn_error *error) {
     stn_status status;
     stn_error why;
-    STN_TRY(make_key(want, want->context->machine.sm, NULL, &want->source, error));
+    make_key(want, want->context->machine.sm, NULL, &want->source);
     if (want->batch && stn_memo_is_making(want->context->kernels, &want->source) && add_missing(want))
         return STN_OK; /* another thread compiles it, and recording a batch does not wait */
     /* Repeats if this thread waited for another one that ended without making the kernel: it only
