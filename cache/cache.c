@@ -200,7 +200,7 @@ void stn_cache_reject(stn_cache *cache, const stn_key *key) {
 
 void stn_cache_record(stn_cache *cache, stn_pack_writer *writer) { cache->record = writer; }
 
-stn_cache_lock *stn_cache_lock_key(stn_cache *cache, const stn_key *key) {
+int stn_cache_lock_key(stn_cache *cache, const stn_key *key) {
     return stn_folder_lock(&cache->disk.folder, cache->lock_wait_ms, key);
 }
 

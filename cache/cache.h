@@ -65,8 +65,8 @@ void stn_cache_store(stn_cache *cache, const stn_key *key, const stn_entry *entr
 /* Removes an entry that was found but cannot be loaded (a pack's entry is skipped from now on). */
 void stn_cache_reject(stn_cache *cache, const stn_key *key);
 /* A per-key lock between processes with a time limit, so that a kernel is compiled once: find,
- * lock, find again, compile, store, unlock. NULL if the time is up: continue without it. */
-stn_cache_lock *stn_cache_lock_key(stn_cache *cache, const stn_key *key);
+ * lock, find again, compile, store, unlock. -1 if the time is up: continue without it. */
+int stn_cache_lock_key(stn_cache *cache, const stn_key *key);
 void stn_cache_stats_get(stn_cache *cache, stn_cache_stats *stats);
 /* Adds to the counters. compile_seconds > 0 means that a kernel had to be compiled: a miss. */
 void stn_cache_count(stn_cache *cache, double compile_seconds, double load_seconds, bool memory_hit);

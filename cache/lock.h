@@ -6,8 +6,7 @@
 #define STN_LOCK_NAME "lock"
 
 struct stn_folder;
-typedef struct stn_cache_lock stn_cache_lock;
-/* NULL, with errno, if it was not acquired within wait_ms milliseconds. */
-stn_cache_lock *stn_folder_lock(struct stn_folder *folder, unsigned wait_ms, const stn_key *key);
-void stn_cache_unlock(stn_cache_lock *lock); /* NULL is fine */
+/* Returns the lock; -1, with errno, if it was not acquired within wait_ms milliseconds. */
+int stn_folder_lock(struct stn_folder *folder, unsigned wait_ms, const stn_key *key);
+void stn_cache_unlock(int lock); /* -1 is fine */
 #endif

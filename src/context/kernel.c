@@ -253,7 +253,7 @@ static stn_status compile_once(request *want, stn_compiler *compiler, stn_kernel
     stn_key key;
     stn_entry entry = {0};
     make_key(want, want->context->machine.sm, stn_compiler_identity(compiler), &key);
-    stn_cache_lock *lock = stn_cache_lock_key(want->context->cache, &key);
+    const int lock = stn_cache_lock_key(want->context->cache, &key);
     bool found = stn_cache_find(want->context->cache, &key, &entry);
     stn_status status = use_found(want, found, &key, &entry, kernel, error);
     if (status == STN_OK && !*kernel && want->cancel && atomic_load(want->cancel))
