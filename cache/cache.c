@@ -121,10 +121,6 @@ bool stn_cache_is_empty(stn_cache *cache) {
     return empty;
 }
 
-stn_folder *stn_cache_folder(stn_cache *cache) { return &cache->folder; }
-
-const char *stn_cache_dir(const stn_cache *cache) { return cache->folder.path; }
-
 const char *stn_cache_dir_problem(const stn_cache *cache) {
     return atomic_load(&cache->folder.has_problem) ? cache->folder.problem : NULL;
 }

@@ -17,7 +17,9 @@
 /* ---- the cache: packs and disk; one per context, thread-safe --------------------------------- */
 typedef struct stn_cache {
     const stn_logger *logger;
-    stn_folder folder; /* an entry is the file DIR/ab/cdef... for the key abcdef... in hex */
+    /* Its path is NULL when in memory only. An entry is the file DIR/ab/cdef... for the key
+     * abcdef... in hex. */
+    stn_folder folder;
     uint64_t max_bytes, max_files;
     unsigned lock_wait_ms;
     atomic_uint stores; /* collection follows after some stores */
@@ -45,9 +47,6 @@ typedef struct stn_cache_options {
  * is one warning. The folder is made when the first entry is stored. */
 stn_status stn_cache_open(const stn_cache_options *options, stn_cache **cache, stn_error *error);
 void stn_cache_close(stn_cache *cache);
-/* borrowed; its path is NULL when in memory only */
-stn_folder *stn_cache_folder(stn_cache *cache);
-const char *stn_cache_dir(const stn_cache *cache); /* that path */
 /* True if it has no packs, and a folder on disk in which nothing was ever stored. */
 bool stn_cache_is_empty(stn_cache *cache);
 const char *stn_cache_dir_problem(const stn_cache *cache); /* why there is no disk, or NULL */

@@ -142,7 +142,7 @@ static stn_status open_parts(stn_context *context, const stn_context_options *op
 /* Measures the copy bandwidth once per GPU and driver, where the result can be stored. Where the
  * GPU has no memory for the measurement, the assumed bandwidth stays. */
 static void measure_once(stn_context *context) {
-    if (context->device && !context->machine.measured && stn_cache_dir(context->cache))
+    if (context->device && !context->machine.measured && context->cache->folder.path)
         stn_context_measure(context, NULL);
 }
 

@@ -102,7 +102,7 @@ static void write_text(const finding *f, stn_text *text) {
         stn_text_printf(text, "NVRTC        not found: %s\n", f->nvrtc_problem.message);
     text_library(&stn_library_cufft, &f->cufft, text);
     text_library(&stn_library_cublas, &f->cublas, text);
-    const char *folder = stn_cache_dir(context->cache), *problem = stn_cache_dir_problem(context->cache);
+    const char *folder = context->cache->folder.path, *problem = stn_cache_dir_problem(context->cache);
     stn_text_printf(text, "cache        %s\n", folder ? folder : "in memory only");
     if (problem) stn_text_printf(text, "             %s\n", problem);
     stn_text_printf(text, "needed       a GPU of sm_%d, a driver of CUDA %d.0 and NVRTC %d.0, each or newer\n",
@@ -182,7 +182,7 @@ static void write_json(const finding *f, stn_text *text) {
     json_library(&stn_library_cublas, "cublas", &f->cublas, text);
     stn_json_key(text, "cache");
     stn_text_printf(text, "{");
-    json_text(text, "dir", stn_cache_dir(context->cache));
+    json_text(text, "dir", context->cache->folder.path);
     json_text(text, "problem", stn_cache_dir_problem(context->cache));
     stn_text_printf(text, "}");
     json_text(text, "templates", context->templates.from_disk ? "folder" : "embedded");

@@ -66,7 +66,7 @@ void tune_wisdom_key(const stn_plan *plan, stn_wisdom_key *key) {
 
 /* Reads the folder's wisdom again if it has changed; true if it has entries. */
 static bool refresh(stn_context *context) {
-    stn_folder *folder = stn_cache_folder(context->cache);
+    stn_folder *folder = &context->cache->folder;
     stn_error why = {0};
     pthread_mutex_lock(&context->lock);
     if (folder->path && stn_wisdom_refresh(folder, &context->wisdom, &context->wisdom_seen, &why) != STN_OK)
@@ -148,8 +148,7 @@ static stn_status remember(const stn_plan *plan, const tune_records *records, st
     stn_wisdom_end(&text);
     stn_status status = text.failed ? stn_fail_memory(error, "wisdom", sizeof *records)
                                     : stn_wisdom_parse(text.data, text.size, &newest, error);
-    if (status == STN_OK)
-        status = stn_wisdom_update(stn_cache_folder(plan->context->cache), join_newest, &newest, error);
+    if (status == STN_OK) status = stn_wisdom_update(&plan->context->cache->folder, join_newest, &newest, error);
     stn_wisdom_clear(&newest);
     stn_text_clear(&text);
     return status;
@@ -157,7 +156,7 @@ static stn_status remember(const stn_plan *plan, const tune_records *records, st
 
 void tune_remember(const stn_plan *plan, const tune_records *records) {
     stn_error why = {0};
-    if (records->count && stn_cache_dir(plan->context->cache) && remember(plan, records, &why) != STN_OK)
+    if (records->count && plan->context->cache->folder.path && remember(plan, records, &why) != STN_OK)
         stn_log(&plan->context->logger, STN_LOG_WARNING, "measured times are not remembered: %s", why.message);
 }
 
@@ -165,7 +164,7 @@ void tune_remember(const stn_plan *plan, const tune_records *records) {
 
 static stn_status check_folder(const stn_context *context, stn_folder **folder, stn_error *error) {
     if (!context) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "wisdom needs a context");
-    *folder = stn_cache_folder(context->cache);
+    *folder = &context->cache->folder;
     if ((*folder)->path) return STN_OK;
     const char *problem = stn_cache_dir_problem(context->cache);
     return stn_fail(error, STN_ERROR_IO, "there is no cache folder to keep wisdom in: %s",

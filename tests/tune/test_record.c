@@ -202,7 +202,7 @@ static void remember(const world *w, stn_context *context, double seconds) {
 static stn_wisdom wisdom_in(stn_context *context) {
     stn_wisdom wisdom;
     struct stat seen;
-    OK(stn_wisdom_read(stn_cache_folder(context->cache), &wisdom, &seen, &error));
+    OK(stn_wisdom_read(&context->cache->folder, &wisdom, &seen, &error));
     return wisdom;
 }
 
