@@ -71,8 +71,7 @@ static void json_row(const stn_plan *plan, const stn_ranked *row, stn_text *text
 }
 
 static void json_skips(const stn_plan *plan, stn_text *text) {
-    stn_json_key(text, "skipped");
-    stn_text_append(text, "[", 1);
+    stn_json_open(text, "skipped", "[");
     for (size_t i = 0; i < plan->nskips; i++) {
         stn_json_comma(text);
         stn_text_append(text, "{", 1);
@@ -99,8 +98,7 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
     stn_json_text(text, "machine", plan->machine.name);
     stn_json_text(text, "strategy", plan->strategy->name);
     json_candidate(plan, plan->strategy, &plan->candidate, true, text);
-    stn_json_key(text, "parameters");
-    stn_text_append(text, "{", 1);
+    stn_json_open(text, "parameters", "{");
     if (is_built(plan)) plan->strategy->describe(plan, STN_JSON, text);
     stn_text_append(text, "}", 1);
     stn_json_value(text, "predicted_seconds", plan->estimate.seconds);
@@ -113,8 +111,7 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
     if (plan->online) plan->kind->tuner->describe(plan, STN_JSON, text);
     stn_first_result_describe(plan, STN_JSON, text);
     json_skips(plan, text);
-    stn_json_key(text, "ranking");
-    stn_text_append(text, "[", 1);
+    stn_json_open(text, "ranking", "[");
     for (size_t i = 0; i < plan->ranked; i++) json_row(plan, &plan->ranking[i], text);
     stn_text_append(text, "]}", 2);
 }

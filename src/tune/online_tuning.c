@@ -254,8 +254,7 @@ void tune_online_describe(const stn_plan *plan, stn_format format, stn_text *tex
         if (o->candidates[i].why.status) failed++, bad = &o->candidates[i];
     }
     if (format == STN_JSON) {
-        stn_json_key(text, "online");
-        stn_text_printf(text, "{");
+        stn_json_open(text, "online", "{");
         stn_json_text(text, "strategy", candidate->strategy->name);
         stn_json_integer(text, "others", (int64_t)o->search.count - 1);
         stn_json_integer(text, "tried", (int64_t)tried);

@@ -176,8 +176,7 @@ void sourced_describe_levels(const sourced_state *state, stn_format format, stn_
     if (format == STN_TEXT)
         stn_text_printf(text, "runs without the source, then its sum over their steps:");
     else {
-        stn_json_key(text, "runs");
-        stn_text_append(text, "[", 1);
+        stn_json_open(text, "runs", "[");
     }
     for (int level = state->levels - 1; level >= 0; level--) {
         const stn_plan *run = state->run[level];
