@@ -31,7 +31,7 @@ typedef struct request {
     stn_compile_batch *batch; /* that lists a missing kernel; NULL: it is compiled now */
     /* The kernel was added to the batch, and this is returned in its place. */
     stn_kernel *placeholder;
-    bool only_compile; /* the compiled kernel is loaded later */
+    bool only_compile; /* the kernel is loaded later */
     const atomic_bool *cancel;
 } request;
 
@@ -123,12 +123,12 @@ static stn_status load(stn_context *context, stn_kernel *kernel, stn_error *erro
     return status;
 }
 
-/* Loads a kernel that was only compiled; under the context's lock, since several threads may ask
- * for it. */
+/* Loads a kernel that was made without loading it; under the context's lock, since several threads
+ * may ask for it. */
 static stn_status load_compiled(stn_context *context, stn_kernel *kernel, stn_error *error) {
     stn_status status = STN_OK;
     pthread_mutex_lock(&context->lock);
-    if (kernel->compiled_only && (status = load(context, kernel, error)) == STN_OK) kernel->compiled_only = false;
+    if (!kernel->module) status = load(context, kernel, error);
     pthread_mutex_unlock(&context->lock);
     return status;
 }
@@ -142,7 +142,7 @@ static stn_kernel *new_kernel(const request *want) {
 }
 
 /* Makes a kernel from an entry and clears the entry. */
-static stn_status use_entry(const request *want, bool loads, stn_entry *entry, stn_kernel **kernel, stn_error *error) {
+static stn_status use_entry(const request *want, stn_entry *entry, stn_kernel **kernel, stn_error *error) {
     stn_kernel *made = new_kernel(want);
     stn_status status = STN_OK;
     if (!made)
@@ -154,9 +154,8 @@ static stn_status use_entry(const request *want, bool loads, stn_entry *entry, s
         entry->ptx = NULL;
         entry->cubin = NULL;
         made->seconds = want->seconds;
-        made->compiled_only = !loads;
         if (!made->ptx && !made->cubin) status = stn_fail(error, STN_ERROR_DRIVER, "a stored kernel is empty");
-        if (status == STN_OK && loads) status = load(want->context, made, error);
+        if (status == STN_OK && !want->only_compile) status = load(want->context, made, error);
     }
     stn_entry_clear(entry);
     if (status != STN_OK) {
@@ -174,7 +173,7 @@ static stn_status use_found(const request *want, bool found, const stn_key *key,
                             stn_error *error) {
     if (!found) return STN_OK;
     stn_error why = {0};
-    stn_status status = use_entry(want, true, entry, kernel, &why);
+    stn_status status = use_entry(want, entry, kernel, &why);
     if (status == STN_OK) return STN_OK;
     if (status != STN_ERROR_DRIVER) return stn_fail(error, status, "%s", why.message);
     stn_log(&want->context->logger, STN_LOG_WARNING, "a stored kernel (%s) is dropped: %s", want->name, why.message);
@@ -260,7 +259,7 @@ static stn_status compile_once(request *want, stn_compiler *compiler, stn_kernel
         status = stn_fail(error, STN_ERROR_INTERNAL, cancelled);
     if (status == STN_OK && !*kernel) status = compile(want, compiler, &key, &entry, error);
     stn_cache_unlock(lock);
-    if (status == STN_OK && !*kernel) status = use_entry(want, !want->only_compile, &entry, kernel, error);
+    if (status == STN_OK && !*kernel) status = use_entry(want, &entry, kernel, error);
     return status;
 }
 

@@ -19,7 +19,6 @@ typedef struct stn_kernel {
     size_t cubin_size;
     double seconds;          /* of compiling it; 0: it was stored */
     atomic_bool precompiled; /* compiled ahead of the plan that will ask for it */
-    bool compiled_only;      /* it was only compiled; guarded by the context's lock */
     /* NULL: the GPU is not present, the kernel is a placeholder (compile_batch.h), or it is not
      * loaded yet. */
     stn_module *module;
