@@ -201,19 +201,17 @@ stn_status stn_plan_build(const stn_plan *like, uint64_t steps, const stn_strate
 /* ---- subplan.c: plans that a strategy makes for parts of its work, such as the transforms inside
  * of a convolution. This is the only way in which one strategy uses another.
  *
- * A plan for `task` (copied, without its snapshots) by the strategy `name` (NULL: the cheapest). It
- * needs a workspace of plan->workspace_size bytes from its caller, and is destroyed by
- * stn_plan_destroy. Fails with STN_ERROR_UNSUPPORTED where no strategy applies, or with the error
- * of `prepare`. */
+ * A plan for `task` (copied, without its snapshots) by the strategy `name` (NULL: the cheapest;
+ * STN_GENERIC: the generic kernel, strategy.h). It needs a workspace of plan->workspace_size bytes
+ * from its caller, and is destroyed by stn_plan_destroy. Fails with STN_ERROR_UNSUPPORTED where no
+ * strategy applies, or with the error of `prepare`. */
+#define STN_GENERIC "generic"
 stn_status stn_subplan(const stn_plan *parent, const stn_task *task, const char *name, stn_plan **plan,
                        stn_error *error);
 stn_status stn_subplan_fft(const stn_plan *parent, const stn_fft *fft, const char *name, stn_plan **plan,
                            stn_error *error);
 /* The same by the parent's strategy, or by the cheapest if that does not serve this layout. */
 stn_status stn_subplan_repeat(const stn_plan *parent, const stn_task *task, stn_plan **plan, stn_error *error);
-/* The same by the generic kernel (strategy.h). */
-stn_status stn_subplan_generic(const stn_plan *parent, const stn_task *task, stn_plan **plan, stn_error *error);
-bool stn_subplan_estimate_generic(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
 /* The estimate of the cheapest candidate; false where there is none. */
 bool stn_subplan_estimate(const stn_task *task, const stn_machine *machine, const char *name, stn_estimate *estimate);
 bool stn_subplan_estimate_fft(const stn_fft *fft, const stn_machine *machine, const char *name, stn_estimate *estimate);
