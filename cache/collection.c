@@ -259,28 +259,26 @@ typedef struct verifying {
 static bool verify_one(void *user, const stn_cache_item *item) {
     const verifying *v = user;
     stn_folder *folder = &v->cache->folder;
-    const char *fault = item->fault;
+    const char *left_because = "an unreadable entry may be intact";
     char sub_name[3], name[STN_FILE_NAME];
     stn_cache_file_name(&item->key, sub_name, name);
     if (item->damaged) {
         stn_log(folder->logger, STN_LOG_INFO, "the stored kernel %s/%s/%s is removed: %s", folder->path, sub_name, name,
-                fault);
+                item->fault);
         const int sub = stn_folder_open_at(folder, sub_name, false);
         const bool gone = sub >= 0 && stn_file_remove_seen(sub, name, &item->seen);
         const int why = errno;
         if (sub >= 0) close(sub);
-        if (!gone && why == ENOENT) return true;
-        if (!gone && why == ESTALE) fault = NULL; /* A new file has replaced it. */
-        errno = why;
         if (gone) {
             stn_cache_add(v->cache, &v->cache->stats.rejected, 1);
             v->counts->damaged++, v->counts->removed_files++, v->counts->removed_bytes += item->bytes;
-            return true;
         }
+        if (gone || why == ENOENT) return true;
+        left_because = why == ESTALE ? NULL : strerror(why); /* NULL: a new file has replaced it */
     }
-    if (fault) {
-        const char *why = item->damaged ? strerror(errno) : "an unreadable entry may be intact";
-        stn_log(folder->logger, STN_LOG_WARNING, "%s/%s/%s is left: %s (%s)", folder->path, sub_name, name, fault, why);
+    if (item->fault && left_because) {
+        stn_log(folder->logger, STN_LOG_WARNING, "%s/%s/%s is left: %s (%s)", folder->path, sub_name, name, item->fault,
+                left_because);
         v->counts->left++;
     }
     v->counts->files++, v->counts->bytes += item->bytes;
