@@ -35,11 +35,6 @@ static stn_status read_options(const stn_context_options *given, stn_context_opt
 
 /* With an empty cache, the first plan will compile kernels. So NVRTC is opened and warmed up, which
  * takes some hundredths of a second, while the driver sets up the device, which takes longer. */
-typedef struct warming {
-    pthread_t thread;
-    bool runs;
-} warming;
-
 static void *warm(void *user) {
     stn_context *context = user;
     stn_compiler *compiler;
@@ -47,26 +42,17 @@ static void *warm(void *user) {
     return NULL;
 }
 
-static void start_warming(stn_context *context, warming *w) {
-    *w = (warming){.runs = false};
-    w->runs = stn_cache_is_empty(context->cache) && !stn_thread_start(&w->thread, warm, context);
-}
-
-static void end_warming(const warming *w) {
-    if (w->runs) pthread_join(w->thread, NULL);
-}
-
 /* GPU `ordinal`, or with -1 the first that opens. */
 static stn_status open_gpu(stn_context *context, int ordinal, stn_error *error) {
     STN_TRY(stn_driver_open(&context->logger, &context->driver, error));
     int first = ordinal < 0 ? 0 : ordinal, count = stn_driver_device_count(context->driver);
-    warming warms;
-    start_warming(context, &warms);
+    pthread_t warming;
+    const bool warms = stn_cache_is_empty(context->cache) && !stn_thread_start(&warming, warm, context);
     stn_status status = stn_device_open(context->driver, first, &context->device, error);
     /* The error of the first device is kept. */
     for (int i = 1; ordinal < 0 && status != STN_OK && i < count; i++)
         status = stn_device_open(context->driver, i, &context->device, NULL);
-    end_warming(&warms);
+    if (warms) pthread_join(warming, NULL);
     if (status == STN_OK)
         stn_device_describe(context->device, &context->machine);
     else {
@@ -139,13 +125,6 @@ static stn_status open_parts(stn_context *context, const stn_context_options *op
     return STN_OK;
 }
 
-/* Measures the copy bandwidth once per GPU and driver, where the result can be stored. Where the
- * GPU has no memory for the measurement, the assumed bandwidth stays. */
-static void measure_once(stn_context *context) {
-    if (context->device && !context->machine.measured && context->cache->folder.path)
-        stn_context_measure(context, NULL);
-}
-
 stn_status stn_context_create(const stn_context_options *given, stn_context **context, stn_error *error) {
     if (!context)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_context_create needs a place for the context");
@@ -164,7 +143,9 @@ stn_status stn_context_create(const stn_context_options *given, stn_context **co
         return status;
     }
     const double before = stn_device_seconds(made->device);
-    measure_once(made);
+    /* Once per GPU and driver, so where the result can be stored. Where the GPU has no memory for
+     * the measurement, the assumed bandwidth stays. */
+    if (made->cache->folder.path) (void)stn_context_measure(made, NULL);
     made->driver_seconds = stn_device_seconds(made->device) - before;
     *context = made;
     return STN_OK;
