@@ -28,7 +28,7 @@ typedef struct file {
 
 typedef struct files {
     file *list;
-    size_t count, capacity;
+    size_t count;
     bool hidden[256]; /* subfolders that exist but cannot be read */
 } files;
 
@@ -59,13 +59,9 @@ static file_kind kind_of(const char *name) {
 }
 
 static bool add_file(files *all, const char *sub, const char *name, const struct stat *status) {
-    if (all->count == all->capacity) {
-        size_t capacity = all->capacity ? 2 * all->capacity : 256;
-        file *resized = realloc(all->list, capacity * sizeof *resized);
-        if (!resized) return false;
-        all->list = resized;
-        all->capacity = capacity;
-    }
+    file *resized = realloc(all->list, (all->count + 1) * sizeof *resized);
+    if (!resized) return false;
+    all->list = resized;
     file *added = &all->list[all->count++];
     *added = (file){.kind = kind_of(name), .bytes = (uint64_t)status->st_size, .used = status->st_mtime};
     memcpy(added->sub, sub, 3);

@@ -16,7 +16,7 @@ typedef struct piece {
 struct stn_pack_writer {
     pthread_mutex_t lock;
     piece *pieces; /* sorted by source key */
-    size_t count, capacity;
+    size_t count;
     stn_error failed; /* of the first kernel that could not be added; status STN_OK: none */
 };
 
@@ -45,16 +45,12 @@ static stn_status insert(stn_pack_writer *writer, const piece *added, stn_error 
         free(added->image);
         return STN_OK;
     }
-    if (writer->count == writer->capacity) {
-        size_t capacity = writer->capacity ? 2 * writer->capacity : 16;
-        piece *resized = realloc(writer->pieces, capacity * sizeof *resized);
-        if (!resized) {
-            free(added->image);
-            return stn_fail_memory(error, "a pack", added->size);
-        }
-        writer->pieces = resized;
-        writer->capacity = capacity;
+    piece *resized = realloc(writer->pieces, (writer->count + 1) * sizeof *resized);
+    if (!resized) {
+        free(added->image);
+        return stn_fail_memory(error, "a pack", added->size);
     }
+    writer->pieces = resized;
     memmove(writer->pieces + at + 1, writer->pieces + at, (writer->count - at) * sizeof(piece));
     writer->pieces[at] = *added;
     writer->count++;

@@ -388,13 +388,9 @@ static void hold(stn_kernel_set *set, stn_kernel *kernel) {
             stn_memo_release(set->context->kernels, kernel);
             return;
         }
-    if (set->count == set->capacity) {
-        const size_t capacity = 2 * set->capacity + 4;
-        stn_kernel **list = realloc(set->list, capacity * sizeof *list);
-        if (!list) return;
-        set->list = list;
-        set->capacity = capacity;
-    }
+    stn_kernel **list = realloc(set->list, (set->count + 1) * sizeof *list);
+    if (!list) return;
+    set->list = list;
     set->list[set->count++] = kernel;
 }
 
@@ -402,7 +398,7 @@ void stn_kernel_set_clear(stn_kernel_set *set) {
     for (size_t i = 0; i < set->count; i++) stn_memo_release(set->context->kernels, set->list[i]);
     free(set->list);
     set->list = NULL;
-    set->count = set->capacity = 0;
+    set->count = 0;
 }
 
 /* Unloads kernels if many are held by no plan. This waits for the GPU, which is not allowed during

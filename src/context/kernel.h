@@ -42,7 +42,7 @@ typedef struct stn_compile_batch {
 typedef struct stn_kernel_set {
     stn_context *context;
     stn_kernel **list; /* owned; in the order of the requests, each once */
-    size_t count, capacity;
+    size_t count;
     /* Borrowed: a missing kernel is added to it, and a placeholder without a module takes its
      * place. NULL: a missing kernel is compiled when it is asked for. */
     stn_compile_batch *batch;
