@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "cache/entry.h"
 #include "cache/folder.h"
-#include "cache/lock.h"
 #include "cache/memo.h"
 #include "cache/pack.h"
 

@@ -2,8 +2,6 @@
  * gives. The kernel releases it when the holder dies. The file is never removed, so that two
  * processes cannot lock different files. The lock belongs to the open file description, so that
  * threads exclude each other as well. */
-#include "cache/lock.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>

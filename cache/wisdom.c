@@ -12,7 +12,6 @@
 
 #include "base/error.h"
 #include "cache/atomic_file.h"
-#include "cache/lock.h"
 
 #define NAME "wisdom"
 static const char head[] = "stentor wisdom ", format_line[] = "stentor wisdom 3\n",

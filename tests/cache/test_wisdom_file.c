@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "../expect.h"
-#include "cache/lock.h"
 #include "cache/wisdom.h"
 #include "helpers.h"
 
