@@ -121,9 +121,10 @@ stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void 
 uint64_t stn_plan_launches(stn_plan *plan);
 /* Fails for a plan that was made with options.estimate_only. */
 stn_status stn_plan_check_prepared(const stn_plan *plan, stn_error *error);
-/* Checks `run` and executes all of it. */
-stn_status stn_plan_run_checked(stn_plan *plan, const stn_execution *run, stn_error *error);
+/* Checks `run` before it. */
 stn_status stn_plan_execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error);
+/* Makes plan->repeat where a stack of snapshots needs it. */
+stn_status stn_snapshots_prepare(stn_plan *plan, stn_error *error);
 
 /* Executes all of a run that has been checked. */
 static inline stn_status stn_plan_run_whole(stn_plan *plan, const stn_execution *run, stn_error *error) {
@@ -218,16 +219,8 @@ bool stn_subplan_estimate_fft(const stn_fft *fft, const stn_machine *machine, co
 /* For stencils: takes the weights of another task, whose taps have the same offsets. */
 stn_status stn_subplan_set_weights(stn_plan *plan, const stn_task *from, stn_error *error);
 
-/* watched.c: executes with a progress function. */
-stn_status stn_plan_run_watched(stn_plan *plan, const stn_execution *run, stn_error *error);
-
 /* pointers.c: checks the pointers of an execution against the plan. */
 stn_status stn_plan_check_pointers(const stn_plan *plan, const stn_execution *run, stn_error *error);
-
-/* ---- snapshots.c: a stack of states, each computed from the one before
- * Makes plan->repeat where it is needed. */
-stn_status stn_snapshots_prepare(stn_plan *plan, stn_error *error);
-stn_status stn_snapshots_run(stn_plan *plan, const stn_execution *run, stn_error *error);
 
 /* What tune/ does for plans: wisdom, measuring, and choosing online. `recall` and `tune` fill the
  * ranking, with measured times where there are any, sort it, and set plan->chosen. Neither can
