@@ -25,21 +25,15 @@ static bool wants_first_result(const stn_plan *plan, const stn_plan_options *opt
            (mode == STN_MODE_AUTO || mode == STN_MODE_ESTIMATE);
 }
 
-static stn_status allocate(stn_plan *plan, stn_error *error) {
-    const bool wanted = plan->workspace_size && !plan->caller_workspace;
-    if (!wanted || (plan->machine.is_device && !plan->machine.present)) return STN_OK;
-    return stn_memory_alloc(plan->context, plan->workspace_size, &plan->workspace, error);
-}
-
 /* Trying candidates online needs more grids; where there is no memory for them, none are tried. */
 static stn_status make_workspace(stn_plan *plan, const stn_plan_options *options, stn_error *error) {
     const size_t alone = plan->workspace_size;
     if (is_online(plan, options)) plan->kind->tuner->open(plan, options->strategy, (double)options->executions);
-    const stn_status status = allocate(plan, error);
+    const stn_status status = stn_plan_allocate(plan, error);
     if (!plan->online || status != STN_ERROR_OUT_OF_MEMORY) return status;
     plan->kind->tuner->close(plan);
     plan->workspace_size = alone;
-    return allocate(plan, error);
+    return stn_plan_allocate(plan, error);
 }
 
 stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void *work, const stn_plan_options *given,

@@ -187,6 +187,8 @@ void stn_first_result_describe(const stn_plan *plan, stn_format format, stn_text
 /* ---- build.c
  * Releases what the strategy has prepared, if anything. */
 void stn_plan_unprepare(stn_plan *plan);
+/* Allocates the workspace, unless the caller brings it or the GPU is not here. */
+stn_status stn_plan_allocate(stn_plan *plan, stn_error *error);
 /* Makes the empty set of a plan that is no inner one. */
 stn_status stn_plan_make_kernels(stn_plan *plan, stn_error *error);
 /* A plan for other work on the same context and machine. Nothing is chosen for it yet, it has no
