@@ -10,6 +10,7 @@
 #include "context/compile_batch.h"
 #include "context/context.h"
 #include "tune/plan_wisdom.h"
+#include "tune/timing_trial.h"
 
 /* Work between two decisions, in seconds: each decision costs a wait of some microseconds. */
 #define CHUNK_SECONDS 10e-3
@@ -64,39 +65,26 @@ static uint64_t choose_chunks(const stn_plan *plan, const char *strategy, stn_pl
     return 1;
 }
 
-/* If `config` is NULL, any candidate of the strategy counts. */
-static bool has_candidate(const stn_online *o, const stn_strategy *strategy, const stn_candidate *config) {
-    for (size_t i = 0; i < o->search.count; i++)
-        if (o->candidates[i].strategy == strategy &&
-            (!config || !memcmp(&o->candidates[i].config, config, sizeof *config)))
-            return true;
-    return false;
-}
-
 static void add_candidate(stn_online *o, const stn_strategy *strategy, const stn_candidate *config, double seconds) {
-    if (o->search.count == TUNE_CANDIDATES) return;
     o->candidates[o->search.count].strategy = strategy;
     o->candidates[o->search.count].config = *config;
     o->search.candidates[o->search.count].strategy = strategy;
     o->search.candidates[o->search.count++].predicted = seconds;
 }
 
-/* Adds the plan's own candidate, the cheapest by estimate, the best of each other strategy, then
- * all others that are likely to be fast. */
+/* Adds the plan's own candidate, then others that are likely to be fast. */
 static void choose_candidates(stn_online *o) {
     const stn_plan *plan = o->plan, *unit = o->unit;
+    const stn_ranked *rows[TUNE_CANDIDATES];
     stn_estimate own = {0};
     plan->kind->estimate(unit, plan->strategy, &plan->candidate, &own);
     add_candidate(o, plan->strategy, &plan->candidate, own.seconds);
     o->search.candidates[0].state = TUNE_CANDIDATE_CHECKED;
-    for (int others = 0; others < 2; others++)
-        for (size_t i = 0; i < unit->ranked && unit->ranking[i].applies; i++) {
-            const stn_ranked *row = &unit->ranking[i];
-            const bool first = i == 0 || !has_candidate(o, row->strategy, NULL);
-            const double most = (others ? LIKELY : DOMINATED) * unit->ranking[0].estimate.seconds;
-            if ((others || first) && row->estimate.seconds <= most && !has_candidate(o, row->strategy, &row->candidate))
-                add_candidate(o, row->strategy, &row->candidate, row->estimate.seconds);
-        }
+    const size_t count = tune_select(unit, plan->strategy, DOMINATED, LIKELY, TUNE_CANDIDATES, rows);
+    for (size_t i = 0; i < count && o->search.count < TUNE_CANDIDATES; i++)
+        if (rows[i]->strategy != plan->strategy ||
+            memcmp(&rows[i]->candidate, &plan->candidate, sizeof plan->candidate))
+            add_candidate(o, rows[i]->strategy, &rows[i]->candidate, rows[i]->estimate.seconds);
 }
 
 /* ---- building ---------------------------------------------------------------------------------

@@ -34,32 +34,17 @@ typedef struct session {
     double deadline, best; /* best: the smallest sample so far. */
 } session;
 
-static bool has_trial(const session *s, const stn_strategy *strategy) {
-    for (size_t i = 0; i < s->count; i++)
-        if (s->trials[i].strategy == strategy) return true;
-    return false;
-}
-
 /* ---- candidates ------------------------------------------------------------------------------ */
 
-static void add_trial(session *s, const stn_ranked *row, size_t most) {
-    if (s->count < most)
-        s->trials[s->count++] = (tune_trial){.strategy = row->strategy,
-                                             .candidate = row->candidate,
-                                             .predicted = row->estimate.seconds,
-                                             .estimated = row == s->plan->ranking};
-}
-
-/* The best estimate of each strategy, then all others within the limit, best estimate first. */
 static void choose_trials(session *s, const tune_order *order) {
-    const stn_ranked *rows = s->plan->ranking;
-    const size_t most = order->all ? TRIALS : LIKELY;
+    const stn_ranked *rows[TRIALS];
     const double within = order->within > 0 ? order->within : order->all ? INFINITY : DOMINATED;
-    bool taken[STN_PLAN_RANKING] = {false};
-    for (size_t i = 0; i < s->plan->ranked && rows[i].applies; i++)
-        if (!has_trial(s, rows[i].strategy)) add_trial(s, &rows[i], most), taken[i] = true;
-    for (size_t i = 0; i < s->plan->ranked && rows[i].applies; i++)
-        if (!taken[i] && rows[i].estimate.seconds <= within * rows[0].estimate.seconds) add_trial(s, &rows[i], most);
+    s->count = tune_select(s->plan, NULL, INFINITY, within, order->all ? TRIALS : LIKELY, rows);
+    for (size_t i = 0; i < s->count; i++)
+        s->trials[i] = (tune_trial){.strategy = rows[i]->strategy,
+                                    .candidate = rows[i]->candidate,
+                                    .predicted = rows[i]->estimate.seconds,
+                                    .estimated = rows[i] == s->plan->ranking};
 }
 
 /* Groups trials with the same number of steps, so that the reference candidate runs each number of
