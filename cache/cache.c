@@ -1,14 +1,18 @@
-/* The cache: searches packs, then the disk, and counts hits and misses; see cache.h. */
+/* The cache: entries in packs, entries as files in its folder, and counts of hits and misses; see
+ * cache.h. A failure of the folder never ends the run: at worst a kernel is compiled again. */
 #include "cache/cache.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "cache/atomic_file.h"
 #include "cache/signature.h"
 
 enum { DEFAULT_FILES = 16384, DEFAULT_WAIT_MS = 30000, STORES_PER_COLLECTION = 64 };
@@ -81,17 +85,17 @@ stn_status stn_cache_open(const stn_cache_options *options, stn_cache **cache, s
     if (!made) return stn_fail_memory(error, "the kernel cache", sizeof *made);
     pthread_mutex_init(&made->lock, NULL);
     made->logger = options->logger;
-    made->disk.max_bytes = limit(options->max_bytes, "STENTOR_CACHE_MAX_BYTES", DEFAULT_BYTES);
-    made->disk.max_files = limit(options->max_files, "STENTOR_CACHE_MAX_FILES", DEFAULT_FILES);
+    made->max_bytes = limit(options->max_bytes, "STENTOR_CACHE_MAX_BYTES", DEFAULT_BYTES);
+    made->max_files = limit(options->max_files, "STENTOR_CACHE_MAX_FILES", DEFAULT_FILES);
     made->lock_wait_ms = options->lock_wait_ms ? options->lock_wait_ms : DEFAULT_WAIT_MS;
     stn_status status = open_packs(made, options, error);
     if (status == STN_OK)
-        status = stn_folder_init(&made->disk.folder, options->dir, options->shared, options->logger, error);
+        status = stn_folder_init(&made->folder, options->dir, options->shared, options->logger, error);
     if (status != STN_OK) {
         stn_cache_close(made);
         return status;
     }
-    check_folder(&made->disk.folder);
+    check_folder(&made->folder);
     *cache = made;
     return STN_OK;
 }
@@ -103,38 +107,28 @@ void stn_cache_close(stn_cache *cache) {
         free(cache->packs[i].skipped);
     }
     free(cache->packs);
-    stn_folder_clear(&cache->disk.folder);
+    stn_folder_clear(&cache->folder);
     pthread_mutex_destroy(&cache->lock);
     free(cache);
 }
 
 bool stn_cache_is_empty(stn_cache *cache) {
-    if (cache->npacks || !cache->disk.folder.path) return false;
-    const int root = stn_folder_open(&cache->disk.folder, false);
+    if (cache->npacks || !cache->folder.path) return false;
+    const int root = stn_folder_open(&cache->folder, false);
     if (root < 0) return errno == ENOENT;
     const bool empty = faccessat(root, STN_LOCK_NAME, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
     close(root);
     return empty;
 }
 
-stn_folder *stn_cache_folder(stn_cache *cache) { return &cache->disk.folder; }
-
-const char *stn_cache_dir(const stn_cache *cache) { return cache->disk.folder.path; }
-
 const char *stn_cache_dir_problem(const stn_cache *cache) {
-    return atomic_load(&cache->disk.folder.has_problem) ? cache->disk.folder.problem : NULL;
+    return atomic_load(&cache->folder.has_problem) ? cache->folder.problem : NULL;
 }
 
-/* ---- finding and storing --------------------------------------------------------------------- */
-
-static void add(stn_cache *cache, uint64_t *counter, uint64_t by) {
-    pthread_mutex_lock(&cache->lock);
-    *counter += by;
-    pthread_mutex_unlock(&cache->lock);
-}
+/* ---- packs ----------------------------------------------------------------------------------- */
 
 static void skip_entry(stn_cache *cache, opened_pack *in, size_t index) {
-    if (!atomic_exchange(&in->skipped[index], true)) add(cache, &cache->stats.rejected, 1);
+    if (!atomic_exchange(&in->skipped[index], true)) stn_cache_add(cache, &cache->stats.rejected, 1);
 }
 
 static void record(stn_cache *cache, const stn_key *key, const stn_entry *entry) {
@@ -153,8 +147,8 @@ bool stn_cache_find_pack(stn_cache *cache, const stn_key *source, stn_entry *ent
         stn_key key;
         const stn_status status = stn_pack_read(in->pack, index, &key, entry, &why);
         if (status == STN_OK) {
-            add(cache, &cache->stats.pack_hits, 1);
-            add(cache, &cache->stats.bytes_read, stn_pack_entry_bytes(in->pack, index));
+            stn_cache_add(cache, &cache->stats.pack_hits, 1);
+            stn_cache_add(cache, &cache->stats.bytes_read, stn_pack_entry_bytes(in->pack, index));
             record(cache, &key, entry);
             return true;
         }
@@ -165,26 +159,97 @@ bool stn_cache_find_pack(stn_cache *cache, const stn_key *source, stn_entry *ent
     return false;
 }
 
-/* Counts and records a hit on the disk. */
-static bool note_disk_hit(stn_cache *cache, bool found, const stn_key *key, const stn_entry *entry) {
-    if (!found) return false;
-    add(cache, &cache->stats.disk_hits, 1);
-    record(cache, key, entry);
-    return true;
-}
+/* ---- the folder ------------------------------------------------------------------------------ */
 
 bool stn_cache_find(stn_cache *cache, const stn_key *key, stn_entry *entry) {
-    return note_disk_hit(cache, stn_disk_find(&cache->disk, key, entry), key, entry);
+    char sub_name[3], name[STN_FILE_NAME];
+    stn_cache_file_name(key, sub_name, name);
+    const int sub = stn_folder_open_at(&cache->folder, sub_name, false);
+    stn_status result = STN_ERROR_IO;
+    if (sub >= 0) {
+        struct stat status;
+        stn_error why = {0};
+        result = stn_cache_read_file(cache, sub, name, key, entry, &status, &why, true);
+        if (result == STN_OK) {
+            stn_cache_add(cache, &cache->stats.disk_hits, 1);
+            stn_cache_add(cache, &cache->stats.bytes_read, (uint64_t)status.st_size);
+            record(cache, key, entry);
+        } else if (result == STN_ERROR_FORMAT) {
+            stn_log(cache->folder.logger, STN_LOG_INFO, "the stored kernel %s/%s/%s is removed and compiled again: %s",
+                    cache->folder.path, sub_name, name, why.message);
+            stn_cache_add(cache, &cache->stats.rejected, 1);
+            (void)stn_file_remove_seen(sub, name, &status);
+        }
+        close(sub);
+    }
+    return result == STN_OK;
+}
+
+/* Does this file's header name the source key? Only the entry's checksum, when it is read, says
+ * whether that is true. */
+static bool is_of_source(int sub, const char *name, const stn_key *source, struct stat *status) {
+    unsigned char header[STN_ENTRY_HEADER];
+    const int file = openat(sub, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0) return false;
+    const bool read = !fstat(file, status) && pread(file, header, sizeof header, 0) == (ssize_t)sizeof header;
+    close(file);
+    return read && !memcmp(header + STN_ENTRY_AT_SOURCE, source, sizeof *source);
 }
 
 bool stn_cache_find_source(stn_cache *cache, const stn_key *source, stn_key *key, stn_entry *entry) {
-    return note_disk_hit(cache, stn_disk_find_source(&cache->disk, source, key, entry), key, entry);
+    char sub_name[3], name[STN_FILE_NAME], hex[65];
+    int64_t newest = INT64_MIN;
+    stn_cache_file_name(source, sub_name, name);
+    const int sub = stn_folder_open_at(&cache->folder, sub_name, false);
+    DIR *items = sub < 0 ? NULL : fdopendir(sub);
+    if (sub >= 0 && !items) close(sub);
+    for (const struct dirent *item; items && (item = readdir(items));) {
+        struct stat status;
+        stn_key own;
+        snprintf(hex, sizeof hex, "%s%.62s", sub_name, item->d_name);
+        if (strlen(item->d_name) != STN_FILE_NAME - 1 || !stn_key_parse(hex, &own) ||
+            !is_of_source(sub, item->d_name, source, &status) || status.st_mtime < newest)
+            continue;
+        newest = status.st_mtime;
+        *key = own;
+    }
+    if (items) closedir(items);
+    return newest > INT64_MIN && stn_cache_find(cache, key, entry);
+}
+
+static void warn_not_stored(stn_cache *cache, const stn_key *key, int why) {
+    char sub_name[3], name[STN_FILE_NAME];
+    stn_cache_file_name(key, sub_name, name);
+    if (why == EISDIR)
+        stn_folder_warn(&cache->folder,
+                        "a kernel is kept in memory only, as a folder that is not empty lies in its place: remove "
+                        "%s/%s/%s",
+                        cache->folder.path, sub_name, name);
+    else
+        stn_folder_warn(&cache->folder,
+                        "kernels are kept in memory only, as the cache folder %s cannot be written: %s; make room or "
+                        "name another with STENTOR_CACHE_DIR",
+                        cache->folder.path, strerror(why));
 }
 
 void stn_cache_store(stn_cache *cache, const stn_key *key, const stn_entry *entry) {
     record(cache, key, entry);
-    if (stn_disk_store(&cache->disk, key, entry) && atomic_fetch_add(&cache->stores, 1) % STORES_PER_COLLECTION == 0)
-        stn_disk_collect(&cache->disk);
+    if (!cache->folder.path) return;
+    unsigned char *image = NULL;
+    size_t size = 0;
+    stn_error why = {0};
+    if (stn_entry_encode(key, entry, &image, &size, &why) != STN_OK) {
+        stn_folder_warn(&cache->folder, "a kernel is kept in memory only: %s", why.message);
+        return;
+    }
+    char sub_name[3], name[STN_FILE_NAME];
+    stn_cache_file_name(key, sub_name, name);
+    if (stn_file_store(&cache->folder, sub_name, name, image, size, true)) {
+        stn_cache_add(cache, &cache->stats.bytes_written, size);
+        if (atomic_fetch_add(&cache->stores, 1) % STORES_PER_COLLECTION == 0) stn_cache_collect(cache);
+    } else
+        warn_not_stored(cache, key, errno);
+    free(image);
 }
 
 void stn_cache_reject(stn_cache *cache, const stn_key *key) {
@@ -195,13 +260,17 @@ void stn_cache_reject(stn_cache *cache, const stn_key *key) {
         skip_entry(cache, &cache->packs[i], index);
         return;
     }
-    (void)stn_disk_remove(&cache->disk, key);
+    char sub_name[3], name[STN_FILE_NAME];
+    stn_cache_file_name(key, sub_name, name);
+    const int sub = stn_folder_open_at(&cache->folder, sub_name, false);
+    if (sub >= 0 && stn_file_remove(sub, name)) stn_cache_add(cache, &cache->stats.rejected, 1);
+    if (sub >= 0) close(sub);
 }
 
 void stn_cache_record(stn_cache *cache, stn_pack_writer *writer) { cache->record = writer; }
 
-stn_cache_lock *stn_cache_lock_key(stn_cache *cache, const stn_key *key) {
-    return stn_folder_lock(&cache->disk.folder, cache->lock_wait_ms, key);
+int stn_cache_lock_key(stn_cache *cache, const stn_key *key) {
+    return stn_folder_lock(&cache->folder, cache->lock_wait_ms, key);
 }
 
 /* ---- counters -------------------------------------------------------------------------------- */
@@ -210,9 +279,6 @@ void stn_cache_stats_get(stn_cache *cache, stn_cache_stats *stats) {
     pthread_mutex_lock(&cache->lock);
     *stats = cache->stats;
     pthread_mutex_unlock(&cache->lock);
-    stats->rejected += atomic_load(&cache->disk.rejected);
-    stats->bytes_read += atomic_load(&cache->disk.bytes_read);
-    stats->bytes_written += atomic_load(&cache->disk.bytes_written);
 }
 
 void stn_cache_count(stn_cache *cache, double compile_seconds, double load_seconds, bool memory_hit) {

@@ -8,23 +8,25 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "cache/disk.h"
+#include "cache/entry.h"
 #include "cache/folder.h"
-#include "cache/lock.h"
 #include "cache/memo.h"
 #include "cache/pack.h"
 
 /* ---- the cache: packs and disk; one per context, thread-safe --------------------------------- */
 typedef struct stn_cache {
     const stn_logger *logger;
-    stn_disk disk;
+    /* Its path is NULL when in memory only. An entry is the file DIR/ab/cdef... for the key
+     * abcdef... in hex. */
+    stn_folder folder;
+    uint64_t max_bytes, max_files;
     unsigned lock_wait_ms;
     atomic_uint stores; /* collection follows after some stores */
     struct opened_pack *packs;
     size_t npacks;
     stn_pack_writer *record; /* borrowed; usually NULL */
     pthread_mutex_t lock;    /* guards stats */
-    stn_cache_stats stats;   /* without the disk's own counters */
+    stn_cache_stats stats;
 } stn_cache;
 typedef struct stn_cache_options {
     const char *dir;          /* NULL or "": from the environment; ":memory:": no disk */
@@ -44,9 +46,6 @@ typedef struct stn_cache_options {
  * is one warning. The folder is made when the first entry is stored. */
 stn_status stn_cache_open(const stn_cache_options *options, stn_cache **cache, stn_error *error);
 void stn_cache_close(stn_cache *cache);
-/* borrowed; its path is NULL when in memory only */
-stn_folder *stn_cache_folder(stn_cache *cache);
-const char *stn_cache_dir(const stn_cache *cache); /* that path */
 /* True if it has no packs, and a folder on disk in which nothing was ever stored. */
 bool stn_cache_is_empty(stn_cache *cache);
 const char *stn_cache_dir_problem(const stn_cache *cache); /* why there is no disk, or NULL */
@@ -54,10 +53,11 @@ const char *stn_cache_dir_problem(const stn_cache *cache); /* why there is no di
 /* Finds an entry in the packs, which are searched by the source key, before a compiler is opened.
  * Never an error: a damaged entry is skipped. */
 bool stn_cache_find_pack(stn_cache *cache, const stn_key *source, stn_entry *entry);
-/* Finds an entry on the disk. Never an error: a damaged entry is removed and counts as absent. */
+/* Finds an entry in the folder. Never an error: a damaged entry is removed and counts as absent. */
 bool stn_cache_find(stn_cache *cache, const stn_key *key, stn_entry *entry);
 /* The same by the source key, if there is no compiler whose identity could be part of the key:
- * finds the entry that was used last, of any compiler. *key is set to the key with which
+ * finds the entry that was used last, of any compiler. Both keys begin with the same byte, so that
+ * the entries of all compilers lie in one subfolder. *key is set to the key with which
  * stn_cache_reject removes the entry. */
 bool stn_cache_find_source(stn_cache *cache, const stn_key *source, stn_key *key, stn_entry *entry);
 /* Best effort (temporary file, fsync, rename); a failure is one warning. */
@@ -65,8 +65,14 @@ void stn_cache_store(stn_cache *cache, const stn_key *key, const stn_entry *entr
 /* Removes an entry that was found but cannot be loaded (a pack's entry is skipped from now on). */
 void stn_cache_reject(stn_cache *cache, const stn_key *key);
 /* A per-key lock between processes with a time limit, so that a kernel is compiled once: find,
- * lock, find again, compile, store, unlock. NULL if the time is up: continue without it. */
-stn_cache_lock *stn_cache_lock_key(stn_cache *cache, const stn_key *key);
+ * lock, find again, compile, store, unlock. -1 if the time is up: continue without it. */
+int stn_cache_lock_key(stn_cache *cache, const stn_key *key);
+/* Adds to one of the counters in cache->stats. */
+static inline void stn_cache_add(stn_cache *cache, uint64_t *counter, uint64_t by) {
+    pthread_mutex_lock(&cache->lock);
+    *counter += by;
+    pthread_mutex_unlock(&cache->lock);
+}
 void stn_cache_stats_get(stn_cache *cache, stn_cache_stats *stats);
 /* Adds to the counters. compile_seconds > 0 means that a kernel had to be compiled: a miss. */
 void stn_cache_count(stn_cache *cache, double compile_seconds, double load_seconds, bool memory_hit);
@@ -110,6 +116,17 @@ stn_status stn_cache_verify(stn_cache *cache, stn_cache_collection *counts, stn_
 stn_status stn_cache_gc(stn_cache *cache, int64_t spare_seconds, stn_cache_collection *counts, stn_error *error);
 /* Removes every entry and all wisdom; leaves files that are not the cache's. */
 stn_status stn_cache_clear(stn_cache *cache, stn_cache_collection *counts, stn_error *error);
+
+/* The subfolder and file name of a key: 62 hex digits and the terminator. */
+#define STN_FILE_NAME 63
+void stn_cache_file_name(const stn_key *key, char sub[3], char name[STN_FILE_NAME]);
+/* Reads and checks the entry `name` in the opened subfolder. STN_ERROR_FORMAT: damaged, and the
+ * error is a clause with the reason; STN_ERROR_IO: absent or unreadable; STN_ERROR_OUT_OF_MEMORY.
+ * *status is filled with STN_ERROR_FORMAT. `use` updates the time of last use. */
+stn_status stn_cache_read_file(const stn_cache *cache, int sub, const char *name, const stn_key *key, stn_entry *entry,
+                               struct stat *status, stn_error *error, bool use);
+/* The collection that runs after some stores. */
+void stn_cache_collect(stn_cache *cache);
 
 /* Adds every entry that the cache finds or stores from now on to the writer too (NULL: stop). Call
  * only while no other thread uses the cache. */

@@ -1,5 +1,5 @@
-/* Cache collection: listing, checking, removal of least recently used entries, clearing. Only files
- * with the cache's names are touched. */
+/* The files of the cache's folder: names, reading, listing, checking, removal of least recently
+ * used entries, clearing. Only files with the cache's names are touched. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@ typedef enum file_kind { FILE_ENTRY, FILE_TEMP, FILE_OTHER } file_kind;
 
 typedef struct file {
     char sub[3];
-    char name[STN_DISK_NAME + 16];
+    char name[STN_FILE_NAME + 16];
     file_kind kind;
     uint64_t bytes;
     int64_t used;
@@ -28,24 +28,40 @@ typedef struct file {
 
 typedef struct files {
     file *list;
-    size_t count, capacity;
+    size_t count;
     bool hidden[256]; /* subfolders that exist but cannot be read */
 } files;
 
+void stn_cache_file_name(const stn_key *key, char sub[3], char name[STN_FILE_NAME]) {
+    char hex[65];
+    stn_key_hex(key, hex);
+    memcpy(sub, hex, 2);
+    sub[2] = '\0';
+    memcpy(name, hex + 2, STN_FILE_NAME);
+}
+
+stn_status stn_cache_read_file(const stn_cache *cache, int sub, const char *name, const stn_key *key, stn_entry *entry,
+                               struct stat *status, stn_error *error, bool use) {
+    char *image;
+    stn_key own;
+    STN_TRY(stn_file_read(&cache->folder, sub, name, STN_ENTRY_HEADER, STN_ENTRY_MAX, use, &image, status, error));
+    stn_status result = stn_entry_decode((const unsigned char *)image, (size_t)status->st_size, &own, entry, error);
+    free(image);
+    if (result != STN_OK || !memcmp(&own, key, sizeof own)) return result;
+    stn_entry_clear(entry);
+    return stn_fail(error, STN_ERROR_FORMAT, "it is the entry of another key");
+}
+
 static file_kind kind_of(const char *name) {
     if (!strncmp(name, STN_TEMP, strlen(STN_TEMP))) return FILE_TEMP;
-    if (strspn(name, "0123456789abcdef") != STN_DISK_NAME - 1) return FILE_OTHER;
-    return name[STN_DISK_NAME - 1] ? FILE_OTHER : FILE_ENTRY;
+    if (strspn(name, "0123456789abcdef") != STN_FILE_NAME - 1) return FILE_OTHER;
+    return name[STN_FILE_NAME - 1] ? FILE_OTHER : FILE_ENTRY;
 }
 
 static bool add_file(files *all, const char *sub, const char *name, const struct stat *status) {
-    if (all->count == all->capacity) {
-        size_t capacity = all->capacity ? 2 * all->capacity : 256;
-        file *resized = realloc(all->list, capacity * sizeof *resized);
-        if (!resized) return false;
-        all->list = resized;
-        all->capacity = capacity;
-    }
+    file *resized = realloc(all->list, (all->count + 1) * sizeof *resized);
+    if (!resized) return false;
+    all->list = resized;
     file *added = &all->list[all->count++];
     *added = (file){.kind = kind_of(name), .bytes = (uint64_t)status->st_size, .used = status->st_mtime};
     memcpy(added->sub, sub, 3);
@@ -87,32 +103,32 @@ static int by_use(const void *a, const void *b) {
 }
 
 /* Warns of unreadable subfolders: their kernels still exist. */
-static void warn_of_hidden(const stn_disk *disk, const files *all) {
+static void warn_of_hidden(const stn_cache *cache, const files *all) {
     size_t count = 0;
     int first = 0;
     for (int i = 255; i >= 0; i--)
         if (all->hidden[i]) first = i, count++;
     if (count)
-        stn_log(disk->folder.logger, STN_LOG_WARNING,
+        stn_log(cache->folder.logger, STN_LOG_WARNING,
                 "%zu subfolders of %s cannot be read, such as %02x: the kernels in them are left out here", count,
-                disk->folder.path, first);
+                cache->folder.path, first);
 }
 
 /* Lists all files of the cache. *root is opened, or -1 if there is no folder yet (nothing is
  * listed). */
-static stn_status scan(stn_disk *disk, int *root, files *all, stn_error *error) {
+static stn_status scan(stn_cache *cache, int *root, files *all, stn_error *error) {
     *all = (files){0};
     *root = -1;
-    if (!disk->folder.path)
+    if (!cache->folder.path)
         return stn_fail(error, STN_ERROR_IO, "there is no cache folder: %s",
-                        *disk->folder.problem ? disk->folder.problem : "the cache is in memory only");
-    *root = stn_folder_open(&disk->folder, false);
+                        *cache->folder.problem ? cache->folder.problem : "the cache is in memory only");
+    *root = stn_folder_open(&cache->folder, false);
     if (*root < 0 && errno == ENOENT) return STN_OK;
-    if (*root < 0) return stn_fail(error, STN_ERROR_IO, "%s", disk->folder.problem);
+    if (*root < 0) return stn_fail(error, STN_ERROR_IO, "%s", cache->folder.problem);
     for (int i = 0; i < 256; i++) {
         char name[3];
         snprintf(name, sizeof name, "%02x", i);
-        int sub = stn_folder_open_sub(&disk->folder, *root, name, false);
+        int sub = stn_folder_open_sub(&cache->folder, *root, name, false);
         if (sub < 0) all->hidden[i] = errno != ENOENT;
         if (sub < 0 || scan_sub(all, sub, name)) continue;
         free(all->list);
@@ -121,7 +137,7 @@ static stn_status scan(stn_disk *disk, int *root, files *all, stn_error *error) 
         return stn_fail_memory(error, "the list of stored kernels", (all->count + 1) * sizeof(file));
     }
     if (all->count) qsort(all->list, all->count, sizeof(file), by_name);
-    warn_of_hidden(disk, all);
+    warn_of_hidden(cache, all);
     return STN_OK;
 }
 
@@ -133,7 +149,7 @@ static void done(int root, files *all) {
 static void key_of(const file *entry, stn_key *key) {
     char hex[65];
     memcpy(hex, entry->sub, 2);
-    memcpy(hex + 2, entry->name, STN_DISK_NAME);
+    memcpy(hex + 2, entry->name, STN_FILE_NAME);
     (void)stn_key_parse(hex, key); /* kind_of accepted only hex digits. */
 }
 
@@ -145,7 +161,7 @@ stn_status stn_cache_resolve(stn_cache *cache, const char *prefix, stn_key *key,
     if (digits < 4 || digits > 64 || strspn(prefix, "0123456789abcdefABCDEF") != digits)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "\"%s\" is no key: give the first 4 to 64 hex digits that `stentor cache list` shows", prefix);
-    STN_TRY(scan(&cache->disk, &root, &all, error));
+    STN_TRY(scan(cache, &root, &all, error));
     for (size_t i = 0; i < all.count; i++) {
         char hex[65];
         stn_key own;
@@ -163,16 +179,16 @@ stn_status stn_cache_resolve(stn_cache *cache, const char *prefix, stn_key *key,
 }
 
 /* Reads one entry of an opened folder and visits it, unless its file no longer exists. */
-static bool visit_one(stn_disk *disk, int root, const file *each, stn_cache_visit visit, void *user) {
+static bool visit_one(stn_cache *cache, int root, const file *each, stn_cache_visit visit, void *user) {
     stn_entry entry = {0};
     stn_error why = {0};
     stn_cache_item item = {.bytes = each->bytes, .used = each->used};
-    const int sub = stn_folder_open_sub(&disk->folder, root, each->sub, false);
+    const int sub = stn_folder_open_sub(&cache->folder, root, each->sub, false);
     if (sub < 0 && errno == ENOENT) return true;
     key_of(each, &item.key);
-    const stn_status status = sub < 0
-                                  ? stn_fail(&why, STN_ERROR_IO, "its folder cannot be opened")
-                                  : stn_disk_read(disk, sub, each->name, &item.key, &entry, &item.seen, &why, false);
+    const stn_status status =
+        sub < 0 ? stn_fail(&why, STN_ERROR_IO, "its folder cannot be opened")
+                : stn_cache_read_file(cache, sub, each->name, &item.key, &entry, &item.seen, &why, false);
     const bool gone = sub >= 0 && status == STN_ERROR_IO && faccessat(sub, each->name, F_OK, AT_SYMLINK_NOFOLLOW);
     if (sub >= 0) close(sub);
     item.damaged = status == STN_ERROR_FORMAT;
@@ -183,84 +199,82 @@ static bool visit_one(stn_disk *disk, int root, const file *each, stn_cache_visi
     return more;
 }
 
-static void visit_all(stn_disk *disk, int root, const files *all, stn_cache_visit visit, void *user) {
+static void visit_all(stn_cache *cache, int root, const files *all, stn_cache_visit visit, void *user) {
     bool more = true;
     for (size_t i = 0; i < all->count && more; i++)
-        if (all->list[i].kind == FILE_ENTRY) more = visit_one(disk, root, &all->list[i], visit, user);
+        if (all->list[i].kind == FILE_ENTRY) more = visit_one(cache, root, &all->list[i], visit, user);
 }
 
 stn_status stn_cache_each(stn_cache *cache, stn_cache_visit visit, void *user, stn_error *error) {
     files all;
     int root;
-    STN_TRY(scan(&cache->disk, &root, &all, error));
-    visit_all(&cache->disk, root, &all, visit, user);
+    STN_TRY(scan(cache, &root, &all, error));
+    visit_all(cache, root, &all, visit, user);
     done(root, &all);
     return STN_OK;
 }
 
-static bool remove_file(stn_disk *disk, int root, const file *which, stn_cache_collection *counts) {
-    int sub = stn_folder_open_sub(&disk->folder, root, which->sub, false);
+static bool remove_file(stn_cache *cache, int root, const file *which, stn_cache_collection *counts) {
+    int sub = stn_folder_open_sub(&cache->folder, root, which->sub, false);
     bool gone = sub >= 0 && stn_file_remove(sub, which->name);
     if (gone) counts->removed_files++, counts->removed_bytes += which->bytes;
     if (sub >= 0) close(sub);
     return gone;
 }
 
-static stn_status collect(stn_disk *disk, int64_t spare_seconds, stn_cache_collection *counts, stn_error *error) {
+static stn_status collect(stn_cache *cache, int64_t spare_seconds, stn_cache_collection *counts, stn_error *error) {
     files all;
     int root;
     *counts = (stn_cache_collection){0};
     if (spare_seconds < 0) spare_seconds = SPARE_SECONDS;
-    STN_TRY(scan(disk, &root, &all, error));
+    STN_TRY(scan(cache, &root, &all, error));
     int64_t now = time(NULL);
     for (size_t i = 0; i < all.count; i++)
         if (all.list[i].kind == FILE_ENTRY)
             counts->files++, counts->bytes += all.list[i].bytes;
         else if (now - all.list[i].used > TEMP_SECONDS) /* of a killed writer */
-            (void)remove_file(disk, root, &all.list[i], counts);
+            (void)remove_file(cache, root, &all.list[i], counts);
     if (all.count) qsort(all.list, all.count, sizeof(file), by_use);
     for (size_t i = 0; i < all.count; i++) {
         const file *each = &all.list[i];
         if (each->kind != FILE_ENTRY) continue;
-        if (counts->files <= disk->max_files && counts->bytes <= disk->max_bytes) break;
+        if (counts->files <= cache->max_files && counts->bytes <= cache->max_bytes) break;
         if (now - each->used < spare_seconds) break; /* All following ones were used later. */
-        if (remove_file(disk, root, each, counts)) counts->files--, counts->bytes -= each->bytes;
+        if (remove_file(cache, root, each, counts)) counts->files--, counts->bytes -= each->bytes;
     }
     done(root, &all);
     return STN_OK;
 }
 
 typedef struct verifying {
-    stn_disk *disk;
+    stn_cache *cache;
     stn_cache_collection *counts;
 } verifying;
 
 /* Logs and removes a damaged entry; logs and keeps one that cannot be read or removed. */
 static bool verify_one(void *user, const stn_cache_item *item) {
     const verifying *v = user;
-    stn_folder *folder = &v->disk->folder;
-    const char *fault = item->fault;
-    char sub_name[3], name[STN_DISK_NAME];
-    stn_disk_name(&item->key, sub_name, name);
+    stn_folder *folder = &v->cache->folder;
+    const char *left_because = "an unreadable entry may be intact";
+    char sub_name[3], name[STN_FILE_NAME];
+    stn_cache_file_name(&item->key, sub_name, name);
     if (item->damaged) {
         stn_log(folder->logger, STN_LOG_INFO, "the stored kernel %s/%s/%s is removed: %s", folder->path, sub_name, name,
-                fault);
+                item->fault);
         const int sub = stn_folder_open_at(folder, sub_name, false);
         const bool gone = sub >= 0 && stn_file_remove_seen(sub, name, &item->seen);
         const int why = errno;
         if (sub >= 0) close(sub);
-        if (!gone && why == ENOENT) return true;
-        if (!gone && why == ESTALE) fault = NULL; /* A new file has replaced it. */
-        errno = why;
         if (gone) {
-            atomic_fetch_add(&v->disk->rejected, 1);
+            stn_cache_add(v->cache, &v->cache->stats.rejected, 1);
             v->counts->damaged++, v->counts->removed_files++, v->counts->removed_bytes += item->bytes;
-            return true;
         }
+        if (gone || why == ENOENT) return true;
+        left_because = why == ESTALE ? NULL : strerror(why); /* NULL: a new file has replaced it */
     }
-    if (fault) {
-        const char *why = item->damaged ? strerror(errno) : "an unreadable entry may be intact";
-        stn_log(folder->logger, STN_LOG_WARNING, "%s/%s/%s is left: %s (%s)", folder->path, sub_name, name, fault, why);
+    if (item->fault && left_because) {
+        stn_log(folder->logger, STN_LOG_WARNING, "%s/%s/%s is left: %s (%s)", folder->path, sub_name, name, item->fault,
+                left_because);
         v->counts->left++;
     }
     v->counts->files++, v->counts->bytes += item->bytes;
@@ -295,45 +309,43 @@ static void count_wisdom(stn_folder *folder, bool verify, stn_cache_collection *
 }
 
 stn_status stn_cache_verify(stn_cache *cache, stn_cache_collection *counts, stn_error *error) {
-    stn_disk *disk = &cache->disk;
     files all;
     int root;
     *counts = (stn_cache_collection){0};
-    STN_TRY(scan(disk, &root, &all, error));
+    STN_TRY(scan(cache, &root, &all, error));
     for (int i = 0; i < 256; i++) {
         if (!all.hidden[i]) continue;
-        stn_log(disk->folder.logger, STN_LOG_WARNING, "%s/%02x is left: it cannot be read", disk->folder.path, i);
+        stn_log(cache->folder.logger, STN_LOG_WARNING, "%s/%02x is left: it cannot be read", cache->folder.path, i);
         counts->left++;
     }
-    visit_all(disk, root, &all, verify_one, &(verifying){disk, counts});
+    visit_all(cache, root, &all, verify_one, &(verifying){cache, counts});
     done(root, &all);
-    count_wisdom(&disk->folder, true, counts);
+    count_wisdom(&cache->folder, true, counts);
     return STN_OK;
 }
 
 stn_status stn_cache_gc(stn_cache *cache, int64_t spare_seconds, stn_cache_collection *counts, stn_error *error) {
-    STN_TRY(collect(&cache->disk, spare_seconds, counts, error));
-    count_wisdom(&cache->disk.folder, false, counts);
+    STN_TRY(collect(cache, spare_seconds, counts, error));
+    count_wisdom(&cache->folder, false, counts);
     return STN_OK;
 }
 
 stn_status stn_cache_clear(stn_cache *cache, stn_cache_collection *counts, stn_error *error) {
-    stn_disk *disk = &cache->disk;
     files all;
     int root;
     *counts = (stn_cache_collection){0};
-    STN_TRY(scan(disk, &root, &all, error));
+    STN_TRY(scan(cache, &root, &all, error));
     for (size_t i = 0; i < all.count; i++)
-        if (!remove_file(disk, root, &all.list[i], counts) && all.list[i].kind == FILE_ENTRY)
+        if (!remove_file(cache, root, &all.list[i], counts) && all.list[i].kind == FILE_ENTRY)
             counts->files++, counts->bytes += all.list[i].bytes;
     done(root, &all);
-    return stn_wisdom_remove(&disk->folder, error);
+    return stn_wisdom_remove(&cache->folder, error);
 }
 
-void stn_disk_collect(stn_disk *disk) {
+void stn_cache_collect(stn_cache *cache) {
     stn_cache_collection counts;
     stn_error error;
-    if (collect(disk, -1, &counts, &error) == STN_OK && counts.removed_files)
-        stn_log(disk->folder.logger, STN_LOG_DEBUG, "%llu files (%llu bytes) were removed from the cache folder %s",
-                (unsigned long long)counts.removed_files, (unsigned long long)counts.removed_bytes, disk->folder.path);
+    if (collect(cache, -1, &counts, &error) == STN_OK && counts.removed_files)
+        stn_log(cache->folder.logger, STN_LOG_DEBUG, "%llu files (%llu bytes) were removed from the cache folder %s",
+                (unsigned long long)counts.removed_files, (unsigned long long)counts.removed_bytes, cache->folder.path);
 }

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
+#include "cache/key.h"
 #include "stentor.h"
 
 typedef struct stn_folder {
@@ -37,4 +38,10 @@ int stn_folder_open_at(stn_folder *folder, const char *sub, bool create);
 
 /* NULL, or why a file with this status is not trusted: "is not owned by this user". */
 const char *stn_folder_distrust(const stn_folder *folder, const struct stat *status);
+
+/* ---- lock.c: the lock between processes on one key */
+#define STN_LOCK_NAME "lock"
+/* Returns the lock; -1, with errno, if it was not acquired within wait_ms milliseconds. */
+int stn_folder_lock(stn_folder *folder, unsigned wait_ms, const stn_key *key);
+void stn_cache_unlock(int lock); /* -1 is fine */
 #endif

@@ -2,20 +2,13 @@
  * gives. The kernel releases it when the holder dies. The file is never removed, so that two
  * processes cannot lock different files. The lock belongs to the open file description, so that
  * threads exclude each other as well. */
-#include "cache/lock.h"
-
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "cache/folder.h"
 #include "cache/format.h"
-
-struct stn_cache_lock {
-    int fd;
-};
 
 static int open_lock(stn_folder *folder) {
     int root = stn_folder_open(folder, true);
@@ -49,32 +42,24 @@ static bool wait_for(int fd, const stn_key *key, double deadline) {
     return true;
 }
 
-stn_cache_lock *stn_folder_lock(stn_folder *folder, unsigned wait_ms, const stn_key *key) {
-    stn_cache_lock *lock = folder->path ? malloc(sizeof *lock) : NULL;
-    if (!lock) return NULL;
+int stn_folder_lock(stn_folder *folder, unsigned wait_ms, const stn_key *key) {
     const double deadline = stn_clock_seconds() + 1e-3 * wait_ms;
     int why = EAGAIN;
     /* If the folder was removed or moved and made again meanwhile, others lock another file: try
      * again. */
     for (int attempt = 0; attempt < 3; attempt++) {
-        lock->fd = open_lock(folder);
-        if (lock->fd < 0) {
-            why = errno;
-            break;
-        }
-        bool held = wait_for(lock->fd, key, deadline);
+        const int lock = open_lock(folder);
+        if (lock < 0) return -1;
+        const bool held = wait_for(lock, key, deadline);
         why = held ? EAGAIN : errno;
-        if (held && is_current(folder, lock->fd)) return lock;
-        close(lock->fd);
+        if (held && is_current(folder, lock)) return lock;
+        close(lock);
         if (!held) break;
     }
-    free(lock);
     errno = why;
-    return NULL;
+    return -1;
 }
 
-void stn_cache_unlock(stn_cache_lock *lock) {
-    if (!lock) return;
-    close(lock->fd);
-    free(lock);
+void stn_cache_unlock(int lock) {
+    if (lock >= 0) close(lock);
 }

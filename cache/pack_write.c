@@ -16,7 +16,7 @@ typedef struct piece {
 struct stn_pack_writer {
     pthread_mutex_t lock;
     piece *pieces; /* sorted by source key */
-    size_t count, capacity;
+    size_t count;
     stn_error failed; /* of the first kernel that could not be added; status STN_OK: none */
 };
 
@@ -36,50 +36,37 @@ void stn_pack_writer_destroy(stn_pack_writer *writer) {
     free(writer);
 }
 
-/* Takes over the image if it returns true; *failed: out of memory. Call locked. */
-static bool insert(stn_pack_writer *writer, const piece *added, bool *failed) {
+/* Takes over the image. Call locked. */
+static stn_status insert(stn_pack_writer *writer, const piece *added, stn_error *error) {
     size_t at = writer->count;
     int order = 1;
     while (at > 0 && (order = memcmp(&writer->pieces[at - 1].source, &added->source, sizeof added->source)) > 0) at--;
-    *failed = false;
-    if (!order) return false;
-    if (writer->count == writer->capacity) {
-        size_t capacity = writer->capacity ? 2 * writer->capacity : 16;
-        piece *resized = realloc(writer->pieces, capacity * sizeof *resized);
-        if (!resized) {
-            *failed = true;
-            return false;
-        }
-        writer->pieces = resized;
-        writer->capacity = capacity;
+    if (!order) { /* the first entry stays */
+        free(added->image);
+        return STN_OK;
     }
+    piece *resized = realloc(writer->pieces, (writer->count + 1) * sizeof *resized);
+    if (!resized) {
+        free(added->image);
+        return stn_fail_memory(error, "a pack", added->size);
+    }
+    writer->pieces = resized;
     memmove(writer->pieces + at + 1, writer->pieces + at, (writer->count - at) * sizeof(piece));
     writer->pieces[at] = *added;
     writer->count++;
-    return true;
-}
-
-/* Remembers the failure: a pack that lacks a kernel must not be finished. */
-static stn_status note_failure(stn_pack_writer *writer, const stn_error *why, stn_error *error) {
-    pthread_mutex_lock(&writer->lock);
-    if (!writer->failed.status) writer->failed = *why;
-    pthread_mutex_unlock(&writer->lock);
-    return stn_fail(error, why->status, "%s", why->message);
+    return STN_OK;
 }
 
 stn_status stn_pack_add(stn_pack_writer *writer, const stn_key *key, const stn_entry *entry, stn_error *error) {
     stn_error why = {0};
     piece added = {.source = *stn_entry_source(key, entry)};
-    if (stn_entry_encode(key, entry, &added.image, &added.size, &why) != STN_OK)
-        return note_failure(writer, &why, error);
-    bool failed;
+    stn_status status = stn_entry_encode(key, entry, &added.image, &added.size, &why);
     pthread_mutex_lock(&writer->lock);
-    bool taken = insert(writer, &added, &failed);
+    if (status == STN_OK) status = insert(writer, &added, &why);
+    /* A pack that lacks a kernel must not be finished. */
+    if (status != STN_OK && !writer->failed.status) writer->failed = why;
     pthread_mutex_unlock(&writer->lock);
-    if (!taken) free(added.image);
-    if (!failed) return STN_OK;
-    (void)stn_fail_memory(&why, "a pack", added.size);
-    return note_failure(writer, &why, error);
+    return status == STN_OK ? STN_OK : stn_fail(error, status, "%s", why.message);
 }
 
 stn_status stn_pack_add_pack(stn_pack_writer *writer, const stn_pack *pack, stn_error *error) {
@@ -124,21 +111,19 @@ static void lay_out(const stn_pack_writer *writer, unsigned char *bytes, size_t 
 
 stn_status stn_pack_finish(stn_pack_writer *writer, void **data, size_t *size, stn_error *error) {
     stn_status status = STN_OK;
+    unsigned char *bytes = NULL;
     pthread_mutex_lock(&writer->lock);
-    if (writer->failed.status) {
-        status = stn_fail(error, writer->failed.status, "the pack lacks a kernel: %s", writer->failed.message);
-        goto done;
-    }
     size_t total = STN_PACK_HEADER + writer->count * STN_PACK_ROW;
     for (size_t i = 0; i < writer->count; i++) total += writer->pieces[i].size;
-    unsigned char *bytes = malloc(total);
-    if (bytes) {
+    if (writer->failed.status)
+        status = stn_fail(error, writer->failed.status, "the pack lacks a kernel: %s", writer->failed.message);
+    else if (!(bytes = malloc(total)))
+        status = stn_fail_memory(error, "a pack", total);
+    else {
         lay_out(writer, bytes, total);
         *data = bytes;
         *size = total;
-    } else
-        status = stn_fail_memory(error, "a pack", total);
-done:
+    }
     pthread_mutex_unlock(&writer->lock);
     return status;
 }

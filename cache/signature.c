@@ -6,6 +6,7 @@
 #include <sodium/core.h>
 #include <sodium/crypto_sign.h>
 #include <sodium/utils.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,10 +26,6 @@ enum {
 /* Thread-safe; any number of calls. */
 static stn_status begin(stn_error *error) {
     return sodium_init() < 0 ? stn_fail(error, STN_ERROR_INTERNAL, "libsodium cannot be used") : STN_OK;
-}
-
-static void put_hex(stn_text *text, const unsigned char *bytes, size_t size) {
-    for (size_t i = 0; i < size; i++) stn_text_printf(text, "%02x", bytes[i]);
 }
 
 /* Reads exactly 2 * size hex digits at text + *at, and advances *at. */
@@ -64,12 +61,12 @@ stn_status stn_signature_read_file(const char *path, char **bytes, size_t *size,
 
 stn_status stn_signature_make_keys(stn_text *secret, char public_key[STN_PUBLIC_KEY_TEXT], stn_error *error) {
     unsigned char own[SECRET], other[PUBLIC];
+    char digits[2 * SECRET + 1];
     STN_TRY(begin(error));
     crypto_sign_keypair(other, own);
-    stn_text_printf(secret, "%s", secret_line);
-    put_hex(secret, own, sizeof own);
-    stn_text_printf(secret, "\n");
+    stn_text_printf(secret, "%s%s\n", secret_line, sodium_bin2hex(digits, sizeof digits, own, sizeof own));
     sodium_memzero(own, sizeof own);
+    sodium_memzero(digits, sizeof digits);
     sodium_bin2hex(public_key, STN_PUBLIC_KEY_TEXT, other, sizeof other);
     return secret->failed ? stn_fail_memory(error, "a key", sizeof own) : STN_OK;
 }
@@ -108,6 +105,7 @@ static void add_message(crypto_sign_state *state, const void *bytes, size_t size
 
 stn_status stn_signature_make(const char *file, const void *bytes, size_t size, stn_text *text, stn_error *error) {
     unsigned char secret[SECRET], public_key[PUBLIC], signature[SIGNATURE];
+    char by[2 * PUBLIC + 1], digits[2 * SIGNATURE + 1];
     crypto_sign_state state;
     char *key = NULL;
     size_t key_size = 0, at = 0;
@@ -123,11 +121,9 @@ stn_status stn_signature_make(const char *file, const void *bytes, size_t size, 
     crypto_sign_final_create(&state, signature, NULL, secret);
     crypto_sign_ed25519_sk_to_pk(public_key, secret);
     sodium_memzero(secret, sizeof secret);
-    stn_text_printf(text, "%s", signature_line);
-    put_hex(text, public_key, sizeof public_key);
-    stn_text_printf(text, "%s", between);
-    put_hex(text, signature, sizeof signature);
-    stn_text_printf(text, "\n");
+    sodium_bin2hex(by, sizeof by, public_key, sizeof public_key);
+    sodium_bin2hex(digits, sizeof digits, signature, sizeof signature);
+    stn_text_printf(text, "%s%s%s%s\n", signature_line, by, between, digits);
     return text->failed ? stn_fail_memory(error, "a signature", MOST_TEXT) : STN_OK;
 }
 
@@ -155,11 +151,9 @@ static stn_status check(const char *text, size_t text_size, const char *public_k
 /* ---- packs ----------------------------------------------------------------------------------- */
 
 static stn_status read_signature(const char *path, char **text, size_t *size, stn_error *error) {
-    const size_t room = strlen(path) + sizeof STN_SIGNATURE_SUFFIX;
-    char *name = malloc(room);
-    if (!name) return stn_fail_memory(error, "a file name", room);
-    memcpy(name, path, strlen(path) + 1);
-    strcat(name, STN_SIGNATURE_SUFFIX);
+    char *name = NULL;
+    if (asprintf(&name, "%s" STN_SIGNATURE_SUFFIX, path) < 0)
+        return stn_fail_memory(error, "a file name", strlen(path));
     const bool absent = access(name, F_OK) && errno == ENOENT;
     const stn_status status =
         absent ? stn_fail(error, STN_ERROR_FORMAT, "the pack %s is not signed: there is no %s", path, name)

@@ -12,7 +12,6 @@
 
 #include "base/error.h"
 #include "cache/atomic_file.h"
-#include "cache/lock.h"
 
 #define NAME "wisdom"
 static const char head[] = "stentor wisdom ", format_line[] = "stentor wisdom 3\n",
@@ -273,8 +272,8 @@ stn_status stn_wisdom_update(stn_folder *folder, stn_wisdom_change change, void 
     stn_text after = STN_TEXT_EMPTY;
     struct stat seen;
     stn_error why = {0};
-    stn_cache_lock *lock = stn_folder_lock(folder, LOCK_MS, &any);
-    if (!lock)
+    const int lock = stn_folder_lock(folder, LOCK_MS, &any);
+    if (lock < 0)
         return stn_fail(error, STN_ERROR_IO, "%s/" NAME " cannot be locked to write it: %s", folder->path,
                         strerror(errno));
     stn_status status = stn_wisdom_read(folder, &before, &seen, &why);

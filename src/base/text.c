@@ -106,6 +106,11 @@ void stn_json_key(stn_text *text, const char *key) {
     stn_text_append(text, ":", 1);
 }
 
+void stn_json_open(stn_text *text, const char *key, const char *bracket) {
+    stn_json_key(text, key);
+    stn_text_append(text, bracket, 1);
+}
+
 void stn_json_text(stn_text *text, const char *key, const char *value) {
     stn_json_key(text, key);
     stn_json_string(text, value);

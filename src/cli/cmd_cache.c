@@ -99,7 +99,7 @@ static stn_status list(stn_cache *cache, const cache_settings *settings, stn_err
         stn_text_printf(&all.text, "]\n");
     else
         stn_text_printf(&all.text, "%llu kernels, %s, in %s\n", (unsigned long long)all.count, bytes,
-                        status == STN_OK ? stn_cache_dir(cache) : "");
+                        status == STN_OK ? cache->folder.path : "");
     if (status == STN_OK) status = print_text(&all.text, settings, error);
     stn_text_clear(&all.text);
     return status;
@@ -151,7 +151,7 @@ static void print_totals(const cache_settings *settings, const stn_cache_collect
 }
 
 static stn_status print_path(stn_cache *cache, const cache_settings *settings, stn_error *error) {
-    const char *dir = stn_cache_dir(cache), *problem = stn_cache_dir_problem(cache);
+    const char *dir = cache->folder.path, *problem = stn_cache_dir_problem(cache);
     if (!dir)
         return stn_fail(error, STN_ERROR_IO, "there is no cache folder: %s",
                         problem ? problem : "kernels are kept in memory only");

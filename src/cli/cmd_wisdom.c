@@ -114,7 +114,7 @@ static stn_status list(stn_context *context, const wisdom_settings *settings, st
     struct stat seen;
     char *data;
     const bool json = settings->report.json;
-    STN_TRY(stn_wisdom_read(stn_cache_folder(context->cache), &wisdom, &seen, error));
+    STN_TRY(stn_wisdom_read(&context->cache->folder, &wisdom, &seen, error));
     if (json) stn_text_printf(&text, "[");
     for (size_t i = 0; i < wisdom.count; i++) list_one(wisdom.entry[i], wisdom.entry[i + 1], json, &text);
     if (json) stn_text_printf(&text, "]\n");

@@ -72,8 +72,7 @@ static void put_values(const stn_candidate *candidate, stn_text *text) {
 static void put_all_values(const measurement *c, stn_text *text) {
     stn_json_key(text, "estimated_values");
     put_values(&c->estimated.candidate, text);
-    stn_json_key(text, "values");
-    stn_text_printf(text, "[");
+    stn_json_open(text, "values", "[");
     for (size_t i = 0; i < c->plan->ranked; i++) put_values(&c->plan->ranking[i].candidate, text);
     stn_text_printf(text, "]");
 }
@@ -87,8 +86,7 @@ static void put_times(const measurement *c, stn_text *text) {
     stn_json_key(text, "measuring_seconds"), stn_json_number(text, c->measure_seconds);
     if (strategy->name_candidate) strategy->name_candidate(&c->plan->task, &c->estimated.candidate, &name);
     stn_text_append(&name, "", 1);
-    stn_json_key(text, "estimated");
-    stn_text_printf(text, "[");
+    stn_json_open(text, "estimated", "[");
     stn_json_string(text, strategy->name);
     stn_text_printf(text, ",");
     if (strategy->name_candidate && !name.failed)

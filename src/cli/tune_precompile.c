@@ -82,7 +82,7 @@ static stn_context *open_absent(const stn_context *like, const cli_device_settin
 cli_tune_precompile *cli_tune_precompile_begin(const cli_listed_problem *const *problems, size_t count,
                                                stn_context *context, const cli_device_settings *device,
                                                const stn_plan_options *options, const tune_order *order) {
-    if (!context->device || !stn_cache_dir(context->cache)) return NULL;
+    if (!context->device || !context->cache->folder.path) return NULL;
     cli_tune_precompile *ahead = calloc(1, sizeof *ahead);
     if (!ahead) return NULL;
     *ahead = (cli_tune_precompile){.problems = problems, .count = count, .options = *options, .order = *order};

@@ -172,10 +172,8 @@ void stn_compile_batches_run(stn_context *context, stn_compile_batch *const *bat
     }
     if (listed) qsort(list, listed, sizeof *list, longest_first);
     const size_t threads = (size_t)stn_compile_threads(context), used = threads < listed ? threads : listed;
-    if (used > 1 && stn_pool_create((int)used, &pool, NULL) == STN_OK)
-        stn_pool_for(pool, (int64_t)listed, 1, compile_range, list);
-    else
-        compile_range(list, 0, (int64_t)listed);
+    if (used > 1) (void)stn_pool_create((int)used, &pool, NULL);
+    stn_pool_for(pool, (int64_t)listed, 1, compile_range, list);
     stn_pool_destroy(pool);
     free(list);
 }

@@ -35,11 +35,6 @@ static stn_status read_options(const stn_context_options *given, stn_context_opt
 
 /* With an empty cache, the first plan will compile kernels. So NVRTC is opened and warmed up, which
  * takes some hundredths of a second, while the driver sets up the device, which takes longer. */
-typedef struct warming {
-    pthread_t thread;
-    bool runs;
-} warming;
-
 static void *warm(void *user) {
     stn_context *context = user;
     stn_compiler *compiler;
@@ -47,26 +42,17 @@ static void *warm(void *user) {
     return NULL;
 }
 
-static void start_warming(stn_context *context, warming *w) {
-    *w = (warming){.runs = false};
-    w->runs = stn_cache_is_empty(context->cache) && !stn_thread_start(&w->thread, warm, context);
-}
-
-static void end_warming(const warming *w) {
-    if (w->runs) pthread_join(w->thread, NULL);
-}
-
 /* GPU `ordinal`, or with -1 the first that opens. */
 static stn_status open_gpu(stn_context *context, int ordinal, stn_error *error) {
     STN_TRY(stn_driver_open(&context->logger, &context->driver, error));
     int first = ordinal < 0 ? 0 : ordinal, count = stn_driver_device_count(context->driver);
-    warming warms;
-    start_warming(context, &warms);
+    pthread_t warming;
+    const bool warms = stn_cache_is_empty(context->cache) && !stn_thread_start(&warming, warm, context);
     stn_status status = stn_device_open(context->driver, first, &context->device, error);
     /* The error of the first device is kept. */
     for (int i = 1; ordinal < 0 && status != STN_OK && i < count; i++)
         status = stn_device_open(context->driver, i, &context->device, NULL);
-    end_warming(&warms);
+    if (warms) pthread_join(warming, NULL);
     if (status == STN_OK)
         stn_device_describe(context->device, &context->machine);
     else {
@@ -104,20 +90,19 @@ static void free_kernel(void *user, void *value) {
     stn_kernel_free(value);
 }
 
-static stn_status hash_templates(stn_context *context, stn_error *error) {
-    stn_key_builder *builder;
+static void hash_templates(stn_context *context) {
+    stn_key_builder builder;
     if (!context->templates.from_disk) {
         memcpy(context->templates_key.bytes, stn_embedded_templates_key, sizeof context->templates_key.bytes);
-        return STN_OK;
+        return;
     }
-    STN_TRY(stn_key_begin(&builder, error));
+    stn_key_begin(&builder);
     for (size_t i = 0; i < context->templates.count; i++) {
         const stn_template *item = &context->templates.list[i];
-        stn_key_add_text(builder, "template", item->name);
-        stn_key_add(builder, "text", item->text, item->size);
+        stn_key_add_text(&builder, "template", item->name);
+        stn_key_add(&builder, "text", item->text, item->size);
     }
-    stn_key_finish(builder, &context->templates_key);
-    return STN_OK;
+    stn_key_finish(&builder, &context->templates_key);
 }
 
 static stn_status open_parts(stn_context *context, const stn_context_options *options, stn_error *error) {
@@ -134,17 +119,10 @@ static stn_status open_parts(stn_context *context, const stn_context_options *op
     context->machine.found = stn_search_cache_create();
     context->start_seconds = stn_clock_seconds() - begin;
     STN_TRY(stn_templates_load(&context->templates, error));
-    STN_TRY(hash_templates(context, error));
+    hash_templates(context);
     STN_TRY(stn_memo_create(free_kernel, NULL, &context->kernels, error));
     stn_context_recall_measured(context);
     return STN_OK;
-}
-
-/* Measures the copy bandwidth once per GPU and driver, where the result can be stored. Where the
- * GPU has no memory for the measurement, the assumed bandwidth stays. */
-static void measure_once(stn_context *context) {
-    if (context->device && !context->machine.measured && stn_cache_dir(context->cache))
-        stn_context_measure(context, NULL);
 }
 
 stn_status stn_context_create(const stn_context_options *given, stn_context **context, stn_error *error) {
@@ -165,7 +143,9 @@ stn_status stn_context_create(const stn_context_options *given, stn_context **co
         return status;
     }
     const double before = stn_device_seconds(made->device);
-    measure_once(made);
+    /* Once per GPU and driver, so where the result can be stored. Where the GPU has no memory for
+     * the measurement, the assumed bandwidth stays. */
+    if (made->cache->folder.path) (void)stn_context_measure(made, NULL);
     made->driver_seconds = stn_device_seconds(made->device) - before;
     *context = made;
     return STN_OK;

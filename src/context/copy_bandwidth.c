@@ -16,13 +16,13 @@ enum { NAME = 128 };
 
 /* The file's name; false where nothing can be stored. */
 static bool file_name(const stn_context *context, char name[NAME]) {
-    return context->device && stn_cache_dir(context->cache) &&
+    return context->device && context->cache->folder.path &&
            snprintf(name, NAME, "%s-driver-%d.txt", stn_device_uuid(context->device),
                     stn_driver_version(context->driver)) < NAME;
 }
 
 void stn_context_recall_measured(stn_context *context) {
-    stn_folder *folder = stn_cache_folder(context->cache);
+    stn_folder *folder = &context->cache->folder;
     char name[NAME], *line = NULL;
     struct stat seen;
     if (!file_name(context, name)) return;
@@ -47,9 +47,9 @@ static void remember(const stn_context *context) {
     if (!file_name(context, name)) return;
     stn_number_format(context->machine.copy_bandwidth, digits);
     snprintf(line, sizeof line, "%s%s\n", label, digits);
-    if (!stn_file_store(stn_cache_folder(context->cache), folder_name, name, line, strlen(line), false))
+    if (!stn_file_store(&context->cache->folder, folder_name, name, line, strlen(line), false))
         stn_log(&context->logger, STN_LOG_WARNING, "the measured copy bandwidth could not be written to %s/%s/%s: %s",
-                stn_cache_dir(context->cache), folder_name, name, strerror(errno));
+                context->cache->folder.path, folder_name, name, strerror(errno));
 }
 
 stn_status stn_context_measure(stn_context *context, stn_error *error) {

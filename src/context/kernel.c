@@ -31,7 +31,7 @@ typedef struct request {
     stn_compile_batch *batch; /* that lists a missing kernel; NULL: it is compiled now */
     /* The kernel was added to the batch, and this is returned in its place. */
     stn_kernel *placeholder;
-    bool only_compile; /* the compiled kernel is loaded later */
+    bool only_compile; /* the kernel is loaded later */
     const atomic_bool *cancel;
 } request;
 
@@ -50,22 +50,21 @@ void stn_kernel_free(stn_kernel *kernel) {
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 /* The full key; compiler NULL: the source key. */
-static stn_status make_key(const request *want, int sm, const char *compiler, stn_key *key, stn_error *error) {
-    stn_key_builder *builder;
+static void make_key(const request *want, int sm, const char *compiler, stn_key *key) {
+    stn_key_builder builder;
     char arch[16];
-    STN_TRY(stn_key_begin(&builder, error));
-    stn_key_add_text(builder, "kernel", want->name);
-    stn_key_add(builder, "templates", want->context->templates_key.bytes, sizeof want->context->templates_key.bytes);
-    stn_key_add_text(builder, "params", want->params);
-    for (size_t i = 0; i < stn_compile_option_count; i++) stn_key_add_text(builder, "option", stn_compile_options[i]);
+    stn_key_begin(&builder);
+    stn_key_add_text(&builder, "kernel", want->name);
+    stn_key_add(&builder, "templates", want->context->templates_key.bytes, sizeof want->context->templates_key.bytes);
+    stn_key_add_text(&builder, "params", want->params);
+    for (size_t i = 0; i < stn_compile_option_count; i++) stn_key_add_text(&builder, "option", stn_compile_options[i]);
     snprintf(arch, sizeof arch, "sm_%d", sm);
-    stn_key_add_text(builder, "arch", arch);
-    stn_key_add_text(builder, "made", "PTX, and cubin where the compiler knows the arch");
-    if (compiler) stn_key_add_text(builder, "compiler", compiler);
-    stn_key_finish(builder, key);
+    stn_key_add_text(&builder, "arch", arch);
+    stn_key_add_text(&builder, "made", "PTX, and cubin where the compiler knows the arch");
+    if (compiler) stn_key_add_text(&builder, "compiler", compiler);
+    stn_key_finish(&builder, key);
     /* Kernels of all compilers lie in one subfolder of the cache. */
     if (compiler) key->bytes[0] = want->source.bytes[0];
-    return STN_OK;
 }
 
 /* An entry's metadata. compiler: "NVRTC 13.0, BUILD". */
@@ -94,7 +93,7 @@ stn_status stn_kernel_verify(const stn_context *context, const stn_key *key, con
                         "anew",
                         name);
     request want = {.context = (stn_context *)(uintptr_t)context, .name = name, .params = entry->params};
-    STN_TRY(make_key(&want, sm, NULL, &want.source, error));
+    make_key(&want, sm, NULL, &want.source);
     if (memcmp(&want.source, stn_entry_source(key, entry), sizeof made))
         return stn_fail(
             error, STN_ERROR_FORMAT,
@@ -102,7 +101,7 @@ stn_status stn_kernel_verify(const stn_context *context, const stn_key *key, con
             "templates made it; build it anew",
             name, arch);
     const char *identity = strstr(compiler, ", ");
-    STN_TRY(make_key(&want, sm, identity ? identity + 2 : "", &made, error));
+    make_key(&want, sm, identity ? identity + 2 : "", &made);
     if (!memcmp(&made, key, sizeof made)) return STN_OK;
     return stn_fail(error, STN_ERROR_FORMAT,
                     "its compiler (%.100s) is not that of its key: it was changed; build it anew", compiler);
@@ -124,12 +123,12 @@ static stn_status load(stn_context *context, stn_kernel *kernel, stn_error *erro
     return status;
 }
 
-/* Loads a kernel that was only compiled; under the context's lock, since several threads may ask
- * for it. */
+/* Loads a kernel that was made without loading it; under the context's lock, since several threads
+ * may ask for it. */
 static stn_status load_compiled(stn_context *context, stn_kernel *kernel, stn_error *error) {
     stn_status status = STN_OK;
     pthread_mutex_lock(&context->lock);
-    if (kernel->compiled_only && (status = load(context, kernel, error)) == STN_OK) kernel->compiled_only = false;
+    if (!kernel->module) status = load(context, kernel, error);
     pthread_mutex_unlock(&context->lock);
     return status;
 }
@@ -143,7 +142,7 @@ static stn_kernel *new_kernel(const request *want) {
 }
 
 /* Makes a kernel from an entry and clears the entry. */
-static stn_status use_entry(const request *want, bool loads, stn_entry *entry, stn_kernel **kernel, stn_error *error) {
+static stn_status use_entry(const request *want, stn_entry *entry, stn_kernel **kernel, stn_error *error) {
     stn_kernel *made = new_kernel(want);
     stn_status status = STN_OK;
     if (!made)
@@ -155,9 +154,8 @@ static stn_status use_entry(const request *want, bool loads, stn_entry *entry, s
         entry->ptx = NULL;
         entry->cubin = NULL;
         made->seconds = want->seconds;
-        made->compiled_only = !loads;
         if (!made->ptx && !made->cubin) status = stn_fail(error, STN_ERROR_DRIVER, "a stored kernel is empty");
-        if (status == STN_OK && loads) status = load(want->context, made, error);
+        if (status == STN_OK && !want->only_compile) status = load(want->context, made, error);
     }
     stn_entry_clear(entry);
     if (status != STN_OK) {
@@ -175,7 +173,7 @@ static stn_status use_found(const request *want, bool found, const stn_key *key,
                             stn_error *error) {
     if (!found) return STN_OK;
     stn_error why = {0};
-    stn_status status = use_entry(want, true, entry, kernel, &why);
+    stn_status status = use_entry(want, entry, kernel, &why);
     if (status == STN_OK) return STN_OK;
     if (status != STN_ERROR_DRIVER) return stn_fail(error, status, "%s", why.message);
     stn_log(&want->context->logger, STN_LOG_WARNING, "a stored kernel (%s) is dropped: %s", want->name, why.message);
@@ -253,15 +251,15 @@ static stn_status compile(request *want, stn_compiler *compiler, const stn_key *
 static stn_status compile_once(request *want, stn_compiler *compiler, stn_kernel **kernel, stn_error *error) {
     stn_key key;
     stn_entry entry = {0};
-    STN_TRY(make_key(want, want->context->machine.sm, stn_compiler_identity(compiler), &key, error));
-    stn_cache_lock *lock = stn_cache_lock_key(want->context->cache, &key);
+    make_key(want, want->context->machine.sm, stn_compiler_identity(compiler), &key);
+    const int lock = stn_cache_lock_key(want->context->cache, &key);
     bool found = stn_cache_find(want->context->cache, &key, &entry);
     stn_status status = use_found(want, found, &key, &entry, kernel, error);
     if (status == STN_OK && !*kernel && want->cancel && atomic_load(want->cancel))
         status = stn_fail(error, STN_ERROR_INTERNAL, cancelled);
     if (status == STN_OK && !*kernel) status = compile(want, compiler, &key, &entry, error);
     stn_cache_unlock(lock);
-    if (status == STN_OK && !*kernel) status = use_entry(want, !want->only_compile, &entry, kernel, error);
+    if (status == STN_OK && !*kernel) status = use_entry(want, &entry, kernel, error);
     return status;
 }
 
@@ -279,7 +277,7 @@ static stn_status find_without_compiler(const request *want, stn_kernel **kernel
     for (size_t i = 0; i < sizeof older / sizeof *older && !*kernel; i++) {
         stn_key key;
         if (older[i] >= want->context->machine.sm) continue;
-        STN_TRY(make_key(want, older[i], NULL, &key, error));
+        make_key(want, older[i], NULL, &key);
         found = stn_cache_find_pack(cache, &key, &entry);
         STN_TRY(use_found(want, found, &key, &entry, kernel, error));
     }
@@ -294,7 +292,7 @@ static stn_status find_stored(const request *want, stn_kernel **kernel, stn_erro
     const char *identity = stn_context_compiler_identity(want->context);
     if (*kernel || !*identity) return STN_OK;
     stn_key key;
-    STN_TRY(make_key(want, want->context->machine.sm, identity, &key, error));
+    make_key(want, want->context->machine.sm, identity, &key);
     found = stn_cache_find(cache, &key, &entry);
     return use_found(want, found, &key, &entry, kernel, error);
 }
@@ -347,7 +345,7 @@ static bool left_unmade(const request *want, stn_status status, const stn_error 
 static stn_status get(request *want, void **value, bool *hit, stn_error *error) {
     stn_status status;
     stn_error why;
-    STN_TRY(make_key(want, want->context->machine.sm, NULL, &want->source, error));
+    make_key(want, want->context->machine.sm, NULL, &want->source);
     if (want->batch && stn_memo_is_making(want->context->kernels, &want->source) && add_missing(want))
         return STN_OK; /* another thread compiles it, and recording a batch does not wait */
     /* Repeats if this thread waited for another one that ended without making the kernel: it only
@@ -390,13 +388,9 @@ static void hold(stn_kernel_set *set, stn_kernel *kernel) {
             stn_memo_release(set->context->kernels, kernel);
             return;
         }
-    if (set->count == set->capacity) {
-        const size_t capacity = 2 * set->capacity + 4;
-        stn_kernel **list = realloc(set->list, capacity * sizeof *list);
-        if (!list) return;
-        set->list = list;
-        set->capacity = capacity;
-    }
+    stn_kernel **list = realloc(set->list, (set->count + 1) * sizeof *list);
+    if (!list) return;
+    set->list = list;
     set->list[set->count++] = kernel;
 }
 
@@ -404,7 +398,7 @@ void stn_kernel_set_clear(stn_kernel_set *set) {
     for (size_t i = 0; i < set->count; i++) stn_memo_release(set->context->kernels, set->list[i]);
     free(set->list);
     set->list = NULL;
-    set->count = set->capacity = 0;
+    set->count = 0;
 }
 
 /* Unloads kernels if many are held by no plan. This waits for the GPU, which is not allowed during

@@ -19,7 +19,6 @@ typedef struct stn_kernel {
     size_t cubin_size;
     double seconds;          /* of compiling it; 0: it was stored */
     atomic_bool precompiled; /* compiled ahead of the plan that will ask for it */
-    bool compiled_only;      /* it was only compiled; guarded by the context's lock */
     /* NULL: the GPU is not present, the kernel is a placeholder (compile_batch.h), or it is not
      * loaded yet. */
     stn_module *module;
@@ -43,7 +42,7 @@ typedef struct stn_compile_batch {
 typedef struct stn_kernel_set {
     stn_context *context;
     stn_kernel **list; /* owned; in the order of the requests, each once */
-    size_t count, capacity;
+    size_t count;
     /* Borrowed: a missing kernel is added to it, and a placeholder without a module takes its
      * place. NULL: a missing kernel is compiled when it is asked for. */
     stn_compile_batch *batch;

@@ -256,6 +256,10 @@ static void run_alone(stn_watch *watch, int64_t count, int64_t piece,
 void stn_pool_for(stn_pool *pool, int64_t count, int64_t min_iterations,
                   void (*body)(void *user, int64_t begin, int64_t end), void *user) {
     if (count <= 0) return;
+    if (!pool) {
+        body(user, 0, count);
+        return;
+    }
     stn_watch *watch = stn_pool_watched(pool);
     int64_t piece = stn_max(stn_max(min_iterations, 1), stn_div_up(count, (int64_t)pool->threads * PIECES_PER_THREAD));
     int64_t pieces = stn_div_up(count, piece);

@@ -24,8 +24,8 @@ void stn_machine_of_host(int threads, stn_machine *machine);
  * returns when all are done. Pieces have at least `min_iterations` iterations (except the last
  * one); a loop of one piece stays on the caller's thread. Loops of several threads run one after
  * the other, so body must not start a loop on the same pool. A forked child may use its parent's
- * pool. If the calling thread has a watch, the watch is called between pieces, and no more pieces
- * start after a cancellation. */
+ * pool. Without a pool (NULL), the caller calls body once, for all. If the calling thread has a
+ * watch, the watch is called between pieces, and no more pieces start after a cancellation. */
 void stn_pool_for(stn_pool *pool, int64_t count, int64_t min_iterations,
                   void (*body)(void *user, int64_t begin, int64_t end), void *user);
 

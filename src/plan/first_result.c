@@ -97,8 +97,7 @@ void stn_first_result_describe(const stn_plan *plan, stn_format format, stn_text
     const bool ended = atomic_load(&first->ended);
     const char *why = ended && first->failed.status ? first->failed.message : NULL;
     if (format == STN_JSON) {
-        stn_json_key(text, "first_result");
-        stn_text_printf(text, "{");
+        stn_json_open(text, "first_result", "{");
         stn_json_text(text, "runs", ended && !why ? "chosen" : "generic");
         stn_json_text(text, "error", why);
         stn_text_printf(text, "}");

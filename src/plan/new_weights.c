@@ -68,14 +68,6 @@ static stn_status choose_any(stn_plan *plan, size_t available, stn_error *error)
     return first;
 }
 
-/* Waits for executions that still read the tables of the old choice, which are freed next. */
-static stn_status finish(stn_plan *plan, stn_error *error) {
-    if (plan->machine.is_device && !plan->machine.present) return STN_OK;
-    STN_TRY(stn_context_wait(plan->context, error));
-    if (!plan->workspace_size || plan->caller_workspace) return STN_OK;
-    return stn_memory_alloc(plan->context, plan->workspace_size, &plan->workspace, error);
-}
-
 static stn_status choose_again(stn_plan *plan, size_t count, const double *weights, const char *why, stn_error *error) {
     stn_plan *old = malloc(sizeof *old);
     if (!old) return stn_fail_memory(error, "a plan", sizeof *old);
@@ -94,7 +86,12 @@ static stn_status choose_again(stn_plan *plan, size_t count, const double *weigh
     if (status == STN_OK) status = stn_task_copy(&old->task, &plan->task, error);
     if (status == STN_OK) status = stn_task_set_weights(&plan->task, count, weights, error);
     if (status == STN_OK) status = choose_any(plan, old->workspace_size, error);
-    if (status == STN_OK && (status = finish(plan, error)) != STN_OK) drop_choice(plan);
+    if (status == STN_OK) {
+        /* Executions may still read the tables of the old choice, which are freed next. */
+        status = stn_context_wait(plan->context, error);
+        if (status == STN_OK) status = stn_plan_allocate(plan, error);
+        if (status != STN_OK) drop_choice(plan);
+    }
     if (status == STN_OK)
         stn_plan_destroy(old);
     else {

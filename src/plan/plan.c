@@ -1,4 +1,4 @@
-/* The public functions of plans: creation and execution. */
+/* The public functions of plans: making them, and what is known of them. */
 #include "plan/plan.h"
 
 #include <stdlib.h>
@@ -25,21 +25,15 @@ static bool wants_first_result(const stn_plan *plan, const stn_plan_options *opt
            (mode == STN_MODE_AUTO || mode == STN_MODE_ESTIMATE);
 }
 
-static stn_status allocate(stn_plan *plan, stn_error *error) {
-    const bool wanted = plan->workspace_size && !plan->caller_workspace;
-    if (!wanted || (plan->machine.is_device && !plan->machine.present)) return STN_OK;
-    return stn_memory_alloc(plan->context, plan->workspace_size, &plan->workspace, error);
-}
-
 /* Trying candidates online needs more grids; where there is no memory for them, none are tried. */
 static stn_status make_workspace(stn_plan *plan, const stn_plan_options *options, stn_error *error) {
     const size_t alone = plan->workspace_size;
     if (is_online(plan, options)) plan->kind->tuner->open(plan, options->strategy, (double)options->executions);
-    const stn_status status = allocate(plan, error);
+    const stn_status status = stn_plan_allocate(plan, error);
     if (!plan->online || status != STN_ERROR_OUT_OF_MEMORY) return status;
     plan->kind->tuner->close(plan);
     plan->workspace_size = alone;
-    return allocate(plan, error);
+    return stn_plan_allocate(plan, error);
 }
 
 stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void *work, const stn_plan_options *given,
@@ -79,37 +73,6 @@ stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void 
 failed:
     stn_plan_destroy(plan);
     return status;
-}
-
-stn_status stn_plan_execute(stn_plan *plan, const void *in, void *out, void *stream, stn_error *error) {
-    if (!plan) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_plan_execute needs a plan");
-    if (plan->caller_workspace && plan->workspace_size)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "this plan was made without a workspace: use stn_plan_execute_with and bring %zu bytes",
-                        plan->workspace_size);
-    return stn_plan_execute_with(plan, in, out, plan->workspace, stream, error);
-}
-
-stn_status stn_plan_execute_with(stn_plan *plan, const void *in, void *out, void *workspace, void *stream,
-                                 stn_error *error) {
-    if (!plan) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_plan_execute_with needs a plan");
-    return stn_plan_run_checked(plan, &(stn_execution){.in = in, .out = out, .workspace = workspace, .stream = stream},
-                                error);
-}
-
-stn_status stn_plan_run(stn_plan *plan, const stn_execution *execution, stn_error *error) {
-    if (!plan || !execution)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_plan_run needs a plan and a stn_execution");
-    stn_execution run;
-    stn_system_arrays arrays;
-    STN_TRY(stn_read_versioned_struct(&stn_layout_execution, execution, &run, error));
-    if (run.system) {
-        STN_TRY(stn_read_versioned_struct(&stn_layout_system_arrays, run.system, &arrays, error));
-        run.system = &arrays;
-    }
-    if (!run.workspace) run.workspace = plan->workspace;
-    if (run.progress && !plan->estimate_only) return stn_plan_run_watched(plan, &run, error);
-    return stn_plan_run_checked(plan, &run, error);
 }
 
 size_t stn_plan_workspace_size(const stn_plan *plan) { return plan ? plan->workspace_size : 0; }

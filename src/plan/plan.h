@@ -126,9 +126,10 @@ bool stn_plan_may_start_early(const stn_plan *plan);
 uint64_t stn_plan_launches(stn_plan *plan);
 /* Fails for a plan that was made with options.estimate_only. */
 stn_status stn_plan_check_prepared(const stn_plan *plan, stn_error *error);
-/* Checks `run` and executes all of it. */
-stn_status stn_plan_run_checked(stn_plan *plan, const stn_execution *run, stn_error *error);
+/* Checks `run` before it. */
 stn_status stn_plan_execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error);
+/* Makes plan->repeat where a stack of snapshots needs it. */
+stn_status stn_snapshots_prepare(stn_plan *plan, stn_error *error);
 
 /* Executes all of a run that has been checked. */
 static inline stn_status stn_plan_run_whole(stn_plan *plan, const stn_execution *run, stn_error *error) {
@@ -191,6 +192,8 @@ void stn_first_result_describe(const stn_plan *plan, stn_format format, stn_text
 /* ---- build.c
  * Releases what the strategy has prepared, if anything. */
 void stn_plan_unprepare(stn_plan *plan);
+/* Allocates the workspace, unless the caller brings it or the GPU is not here. */
+stn_status stn_plan_allocate(stn_plan *plan, stn_error *error);
 /* Makes the empty set of a plan that is no inner one. */
 stn_status stn_plan_make_kernels(stn_plan *plan, stn_error *error);
 /* A plan for other work on the same context and machine. Nothing is chosen for it yet, it has no
@@ -206,35 +209,25 @@ stn_status stn_plan_build(const stn_plan *like, uint64_t steps, const stn_strate
 /* ---- subplan.c: plans that a strategy makes for parts of its work, such as the transforms inside
  * of a convolution. This is the only way in which one strategy uses another.
  *
- * A plan for `task` (copied, without its snapshots) by the strategy `name` (NULL: the cheapest). It
- * needs a workspace of plan->workspace_size bytes from its caller, and is destroyed by
- * stn_plan_destroy. Fails with STN_ERROR_UNSUPPORTED where no strategy applies, or with the error
- * of `prepare`. */
+ * A plan for `task` (copied, without its snapshots) by the strategy `name` (NULL: the cheapest;
+ * STN_GENERIC: the generic kernel, strategy.h). It needs a workspace of plan->workspace_size bytes
+ * from its caller, and is destroyed by stn_plan_destroy. Fails with STN_ERROR_UNSUPPORTED where no
+ * strategy applies, or with the error of `prepare`. */
+#define STN_GENERIC "generic"
 stn_status stn_subplan(const stn_plan *parent, const stn_task *task, const char *name, stn_plan **plan,
                        stn_error *error);
 stn_status stn_subplan_fft(const stn_plan *parent, const stn_fft *fft, const char *name, stn_plan **plan,
                            stn_error *error);
 /* The same by the parent's strategy, or by the cheapest if that does not serve this layout. */
 stn_status stn_subplan_repeat(const stn_plan *parent, const stn_task *task, stn_plan **plan, stn_error *error);
-/* The same by the generic kernel (strategy.h). */
-stn_status stn_subplan_generic(const stn_plan *parent, const stn_task *task, stn_plan **plan, stn_error *error);
-bool stn_subplan_estimate_generic(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
 /* The estimate of the cheapest candidate; false where there is none. */
 bool stn_subplan_estimate(const stn_task *task, const stn_machine *machine, const char *name, stn_estimate *estimate);
 bool stn_subplan_estimate_fft(const stn_fft *fft, const stn_machine *machine, const char *name, stn_estimate *estimate);
 /* For stencils: takes the weights of another task, whose taps have the same offsets. */
 stn_status stn_subplan_set_weights(stn_plan *plan, const stn_task *from, stn_error *error);
 
-/* watched.c: executes with a progress function. */
-stn_status stn_plan_run_watched(stn_plan *plan, const stn_execution *run, stn_error *error);
-
 /* pointers.c: checks the pointers of an execution against the plan. */
 stn_status stn_plan_check_pointers(const stn_plan *plan, const stn_execution *run, stn_error *error);
-
-/* ---- snapshots.c: a stack of states, each computed from the one before
- * Makes plan->repeat where it is needed. */
-stn_status stn_snapshots_prepare(stn_plan *plan, stn_error *error);
-stn_status stn_snapshots_run(stn_plan *plan, const stn_execution *run, stn_error *error);
 
 /* What tune/ does for plans: wisdom, measuring, and choosing online. `recall` and `tune` fill the
  * ranking, with measured times where there are any, sort it, and set plan->chosen. Neither can

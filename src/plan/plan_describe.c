@@ -5,18 +5,9 @@
 #include "base/error.h"
 #include "plan/plan.h"
 
-static const char *unit_name(stn_unit unit) {
-    switch (unit) {
-#define STN_UNIT_CASE(name, text)                                                                                      \
-    case name:                                                                                                         \
-        return text;
-        STN_UNIT_LIST(STN_UNIT_CASE)
-#undef STN_UNIT_CASE
-        case STN_UNIT_COUNT:
-            break;
-    }
-    return "none";
-}
+#define STN_UNIT_NAME(name, text) [name] = text,
+static const char *const unit_names[STN_UNIT_COUNT] = {STN_UNIT_LIST(STN_UNIT_NAME)};
+#undef STN_UNIT_NAME
 
 /* Appends the candidate's description; nothing where the strategy has none. */
 static void name_candidate(const stn_plan *plan, const stn_strategy *strategy, const stn_candidate *candidate,
@@ -53,7 +44,7 @@ static void json_estimate(const stn_estimate *estimate, stn_text *text) {
     for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
         stn_json_value(text, numbers[n].key, numbers[n].value);
 
-    stn_json_text(text, "unit", unit_name(estimate->unit));
+    stn_json_text(text, "unit", unit_names[estimate->unit]);
 }
 
 static void json_row(const stn_plan *plan, const stn_ranked *row, stn_text *text) {
@@ -71,8 +62,7 @@ static void json_row(const stn_plan *plan, const stn_ranked *row, stn_text *text
 }
 
 static void json_skips(const stn_plan *plan, stn_text *text) {
-    stn_json_key(text, "skipped");
-    stn_text_append(text, "[", 1);
+    stn_json_open(text, "skipped", "[");
     for (size_t i = 0; i < plan->nskips; i++) {
         stn_json_comma(text);
         stn_text_append(text, "{", 1);
@@ -99,8 +89,7 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
     stn_json_text(text, "machine", plan->machine.name);
     stn_json_text(text, "strategy", plan->strategy->name);
     json_candidate(plan, plan->strategy, &plan->candidate, true, text);
-    stn_json_key(text, "parameters");
-    stn_text_append(text, "{", 1);
+    stn_json_open(text, "parameters", "{");
     if (is_built(plan)) plan->strategy->describe(plan, STN_JSON, text);
     stn_text_append(text, "}", 1);
     stn_json_value(text, "predicted_seconds", plan->estimate.seconds);
@@ -113,8 +102,7 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
     if (plan->online) plan->kind->tuner->describe(plan, STN_JSON, text);
     stn_first_result_describe(plan, STN_JSON, text);
     json_skips(plan, text);
-    stn_json_key(text, "ranking");
-    stn_text_append(text, "[", 1);
+    stn_json_open(text, "ranking", "[");
     for (size_t i = 0; i < plan->ranked; i++) json_row(plan, &plan->ranking[i], text);
     stn_text_append(text, "]}", 2);
 }
@@ -126,7 +114,7 @@ static void text_row(const stn_plan *plan, size_t i, stn_text *text) {
     if (r->strategy->name_candidate) stn_text_printf(text, ": ");
     name_candidate(plan, r->strategy, &r->candidate, text);
     stn_text_printf(text, "  (%.4g GB, %.4g GFLOP on %s, %.0f launches, halo waste %.1f%%", r->estimate.bytes * 1e-9,
-                    r->estimate.flops * 1e-9, unit_name(r->estimate.unit), r->estimate.launches,
+                    r->estimate.flops * 1e-9, unit_names[r->estimate.unit], r->estimate.launches,
                     100 * r->estimate.halo_waste);
     if (r->estimate.error > 0) stn_text_printf(text, ", error %.2g", r->estimate.error);
     stn_text_printf(text, ")\n");

@@ -3,7 +3,13 @@
 #include "context/search_cache.h"
 #include "plan/plan.h"
 
-static stn_status choose_generic(stn_plan *plan, stn_error *error) {
+static bool is_generic(const char *name) { return name && !strcmp(name, STN_GENERIC); }
+
+static stn_status choose(stn_plan *plan, const char *name, stn_error *error) {
+    if (!is_generic(name)) {
+        STN_TRY(stn_plan_choose(plan, &(stn_plan_options){.strategy = name}, error));
+        return stn_plan_prepare(plan, error);
+    }
     stn_ranked row;
     if (!stn_plan_generic(plan, &row))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "no strategy has a kernel for all problems that serves this one");
@@ -11,20 +17,15 @@ static stn_status choose_generic(stn_plan *plan, stn_error *error) {
     return plan->strategy->prepare(plan, error);
 }
 
-static stn_status choose(stn_plan *plan, const char *name, stn_error *error) {
-    STN_TRY(stn_plan_choose(plan, &(stn_plan_options){.strategy = name}, error));
-    return stn_plan_prepare(plan, error);
-}
-
 static stn_status build(const stn_plan *parent, const stn_kind *kind, const void *work, uint64_t steps,
-                        const char *name, bool generic, bool may_be_chunked, stn_plan **result, stn_error *error) {
+                        const char *name, bool may_be_chunked, stn_plan **result, stn_error *error) {
     stn_plan *plan;
     *result = NULL;
     STN_TRY(stn_plan_copy(parent, kind, work, steps, &plan, error));
     plan->may_be_chunked = may_be_chunked;
     plan->kernels = parent->kernels;
     plan->inner = true;
-    stn_status status = generic ? choose_generic(plan, error) : choose(plan, name, error);
+    stn_status status = choose(plan, name, error);
     if (status == STN_OK)
         *result = plan;
     else
@@ -34,33 +35,21 @@ static stn_status build(const stn_plan *parent, const stn_kind *kind, const void
 
 stn_status stn_subplan(const stn_plan *parent, const stn_task *task, const char *name, stn_plan **plan,
                        stn_error *error) {
-    return build(parent, stn_kinds[STN_KIND_STENCIL], task, task->steps, name, false, false, plan, error);
+    return build(parent, stn_kinds[STN_KIND_STENCIL], task, task->steps, name, false, plan, error);
 }
 
 stn_status stn_subplan_repeat(const stn_plan *parent, const stn_task *task, stn_plan **plan, stn_error *error) {
     const stn_kind *kind = stn_kinds[STN_KIND_STENCIL];
     stn_error why = {0};
     stn_status status =
-        build(parent, kind, task, task->steps, parent->strategy->name, false, parent->may_be_chunked, plan, &why);
-    if (status == STN_ERROR_UNSUPPORTED) return build(parent, kind, task, task->steps, NULL, false, false, plan, error);
+        build(parent, kind, task, task->steps, parent->strategy->name, parent->may_be_chunked, plan, &why);
+    if (status == STN_ERROR_UNSUPPORTED) return build(parent, kind, task, task->steps, NULL, false, plan, error);
     return status == STN_OK ? STN_OK : stn_fail(error, status, "%s", why.message);
 }
 
 stn_status stn_subplan_fft(const stn_plan *parent, const stn_fft *fft, const char *name, stn_plan **plan,
                            stn_error *error) {
-    return build(parent, stn_kinds[STN_KIND_FFT], fft, 1, name, false, false, plan, error);
-}
-
-stn_status stn_subplan_generic(const stn_plan *parent, const stn_task *task, stn_plan **plan, stn_error *error) {
-    return build(parent, stn_kinds[STN_KIND_STENCIL], task, task->steps, NULL, true, false, plan, error);
-}
-
-bool stn_subplan_estimate_generic(const stn_task *task, const stn_machine *machine, stn_estimate *result) {
-    const stn_plan plan = {.kind = stn_kinds[STN_KIND_STENCIL], .task = *task, .machine = *machine};
-    stn_ranked row;
-    if (!stn_plan_generic(&plan, &row)) return false;
-    *result = row.estimate;
-    return true;
+    return build(parent, stn_kinds[STN_KIND_FFT], fft, 1, name, false, plan, error);
 }
 
 /* The plan only borrows its work, so it is never destroyed. */
@@ -71,7 +60,10 @@ static bool estimate(const stn_kind *kind, const void *work, const stn_machine *
         plan.task = *(const stn_task *)work;
     else
         plan.fft = *(const stn_fft *)work;
-    stn_plan_rank_best(&plan, name);
+    if (is_generic(name))
+        plan.ranked = stn_plan_generic(&plan, &plan.ranking[0]);
+    else
+        stn_plan_rank_best(&plan, name);
     if (!plan.ranked || !plan.ranking[0].applies) return false;
     *result = plan.ranking[0].estimate;
     return true;

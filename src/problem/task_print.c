@@ -84,8 +84,7 @@ static void json_side(stn_text *text, const stn_boundary *side, int reach) {
 }
 
 static void json_boundaries(const stn_task *task, stn_text *text) {
-    stn_json_key(text, "boundary");
-    stn_text_append(text, "[", 1);
+    stn_json_open(text, "boundary", "[");
     for (int axis = 3 - task->rank; axis < 3; axis++) {
         stn_json_comma(text);
         stn_text_append(text, "[", 1);

@@ -156,13 +156,12 @@ tune_move tune_search_next(tune_search *search) {
     if (search->frozen) return move;
     const size_t candidate = challenger(search);
     if (candidate == TUNE_CANDIDATES || !affordable(search, candidate)) return move;
-    move.timed = is_turn_of_current(search, candidate);
-    if (move.timed) move.units = units_of(search);
-    if (move.timed) return move;
-    move.candidate = candidate;
     move.timed = true;
-    move.check = search->candidates[candidate].state == TUNE_CANDIDATE_READY;
-    move.units = move.check ? 1 : units_of(search);
+    if (!is_turn_of_current(search, candidate)) {
+        move.candidate = candidate;
+        move.check = search->candidates[candidate].state == TUNE_CANDIDATE_READY;
+    }
+    if (!move.check) move.units = units_of(search);
     return move;
 }
 

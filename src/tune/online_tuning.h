@@ -72,19 +72,7 @@ typedef struct stn_online {
     tune_compared compared; /* the sample of two results */
 } stn_online;
 
-/* ---- online_build.c
- * Builds the candidates that lack no kernels, collects the kernels that the others lack, and the
- * workspace of all. */
-void tune_online_collect(stn_online *o);
-/* Starts the compiling thread; halt: cancels what has not started; end: halts and joins it. */
-void tune_online_start(stn_online *o);
-void tune_online_halt(stn_online *o);
-void tune_online_end(stn_online *o);
-/* Builds a candidate; candidate->why has a failure. With a batch, missing kernels are added to it,
- * and the candidate stays unbuilt where there are some. */
-void tune_online_build(stn_online *o, online_candidate *candidate, stn_compile_batch *batch);
-
-/* ---- online_tuning.c and online_run.c: as in stn_tuner (plan/plan.h) */
+/* As in stn_tuner (plan/plan.h). */
 void tune_online_open(stn_plan *plan, const char *strategy, double executions);
 uint64_t tune_online_chunks(const stn_plan *plan);
 stn_status tune_online_run(stn_plan *plan, stn_part chunks, const stn_execution *run, stn_error *error);

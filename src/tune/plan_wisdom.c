@@ -36,9 +36,8 @@ static void add_class(void *builder, const char *label, int64_t value) {
     add_number(builder, label, sized ? size_class(value) : value);
 }
 
-static stn_status begin_key(const stn_plan *plan, const char *kind, stn_key_builder **result, stn_error *error) {
-    stn_key_builder *builder;
-    STN_TRY(stn_key_begin(&builder, error));
+static void begin_key(const stn_plan *plan, const char *kind, stn_key_builder *builder) {
+    stn_key_begin(builder);
     stn_key_add_text(builder, "kind", kind);
     stn_key_add_text(builder, "version", stn_version());
     stn_key_add_text(builder, "device", plan->machine.name);
@@ -46,31 +45,28 @@ static stn_status begin_key(const stn_plan *plan, const char *kind, stn_key_buil
     add_number(builder, "multiprocessors", plan->machine.multiprocessors);
     stn_key_add(builder, "kernels", plan->context->templates_key.bytes, sizeof plan->context->templates_key.bytes);
     if (plan->cold) add_number(builder, "cold", 1);
-    *result = builder;
-    return STN_OK;
 }
 
 static int driver_of(const stn_plan *plan) {
     return plan->context->driver ? stn_driver_version(plan->context->driver) : 0;
 }
 
-stn_status tune_wisdom_key(const stn_plan *plan, stn_wisdom_key *key, stn_error *error) {
-    stn_key_builder *builder;
-    STN_TRY(begin_key(plan, "seeds", &builder, error));
-    plan->kind->key(plan, &(stn_key_sink){builder, add_class, add_text});
-    stn_key_finish(builder, &key->class);
-    STN_TRY(begin_key(plan, "problem", &builder, error));
-    add_number(builder, "driver", driver_of(plan));
-    plan->kind->key(plan, &(stn_key_sink){builder, add_number, add_text});
-    stn_key_finish(builder, &key->problem);
-    return STN_OK;
+void tune_wisdom_key(const stn_plan *plan, stn_wisdom_key *key) {
+    stn_key_builder builder;
+    begin_key(plan, "seeds", &builder);
+    plan->kind->key(plan, &(stn_key_sink){&builder, add_class, add_text});
+    stn_key_finish(&builder, &key->class);
+    begin_key(plan, "problem", &builder);
+    add_number(&builder, "driver", driver_of(plan));
+    plan->kind->key(plan, &(stn_key_sink){&builder, add_number, add_text});
+    stn_key_finish(&builder, &key->problem);
 }
 
 /* ---- lookup ---------------------------------------------------------------------------------- */
 
 /* Reads the folder's wisdom again if it has changed; true if it has entries. */
 static bool refresh(stn_context *context) {
-    stn_folder *folder = stn_cache_folder(context->cache);
+    stn_folder *folder = &context->cache->folder;
     stn_error why = {0};
     pthread_mutex_lock(&context->lock);
     if (folder->path && stn_wisdom_refresh(folder, &context->wisdom, &context->wisdom_seen, &why) != STN_OK)
@@ -106,7 +102,8 @@ bool tune_recall(const stn_plan *plan, tune_try visit, void *user) {
     /* Computing a key takes as long as loading a kernel. */
     tune_records *records = plan->kind->key && refresh(plan->context) ? malloc(sizeof *records) : NULL;
     bool taken = false;
-    if (records && tune_wisdom_key(plan, &key, NULL) == STN_OK) {
+    if (records) {
+        tune_wisdom_key(plan, &key);
         const size_t same_size = find_class(plan->context, &key, &entries);
         for (const char *end, *at = entries.failed ? "" : entries.data; !taken && *at; at = end) {
             const char *next = strstr(at + 1, "\nentry: ");
@@ -122,9 +119,9 @@ bool tune_recall(const stn_plan *plan, tune_try visit, void *user) {
 
 /* ---- new entries ----------------------------------------------------------------------------- */
 
-static stn_status print_entry(const stn_plan *plan, const tune_records *records, stn_text *text, stn_error *error) {
+static void print_entry(const stn_plan *plan, const tune_records *records, stn_text *text) {
     stn_wisdom_key key;
-    STN_TRY(tune_wisdom_key(plan, &key, error));
+    tune_wisdom_key(plan, &key);
     stn_wisdom_put_key(text, &key);
     const size_t begin = text->size;
     stn_text_printf(text, "problem: ");
@@ -134,7 +131,6 @@ static stn_status print_entry(const stn_plan *plan, const tune_records *records,
     for (size_t i = begin; i < text->size; i++)
         if ((text->data[i] < ' ' && text->data[i] != '\n') || text->data[i] > '~') text->data[i] = '?';
     tune_records_print(records, text);
-    return STN_OK;
 }
 
 static stn_status join_newest(void *user, stn_wisdom *before, stn_text *after, stn_error *error) {
@@ -148,12 +144,11 @@ static stn_status remember(const stn_plan *plan, const tune_records *records, st
     stn_text text = STN_TEXT_EMPTY;
     stn_wisdom newest = {0};
     stn_wisdom_begin(&text);
-    stn_status status = print_entry(plan, records, &text, error);
+    print_entry(plan, records, &text);
     stn_wisdom_end(&text);
-    if (status == STN_OK && text.failed) status = stn_fail_memory(error, "wisdom", sizeof *records);
-    if (status == STN_OK) status = stn_wisdom_parse(text.data, text.size, &newest, error);
-    if (status == STN_OK)
-        status = stn_wisdom_update(stn_cache_folder(plan->context->cache), join_newest, &newest, error);
+    stn_status status = text.failed ? stn_fail_memory(error, "wisdom", sizeof *records)
+                                    : stn_wisdom_parse(text.data, text.size, &newest, error);
+    if (status == STN_OK) status = stn_wisdom_update(&plan->context->cache->folder, join_newest, &newest, error);
     stn_wisdom_clear(&newest);
     stn_text_clear(&text);
     return status;
@@ -161,7 +156,7 @@ static stn_status remember(const stn_plan *plan, const tune_records *records, st
 
 void tune_remember(const stn_plan *plan, const tune_records *records) {
     stn_error why = {0};
-    if (records->count && stn_cache_dir(plan->context->cache) && remember(plan, records, &why) != STN_OK)
+    if (records->count && plan->context->cache->folder.path && remember(plan, records, &why) != STN_OK)
         stn_log(&plan->context->logger, STN_LOG_WARNING, "measured times are not remembered: %s", why.message);
 }
 
@@ -169,7 +164,7 @@ void tune_remember(const stn_plan *plan, const tune_records *records) {
 
 static stn_status check_folder(const stn_context *context, stn_folder **folder, stn_error *error) {
     if (!context) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "wisdom needs a context");
-    *folder = stn_cache_folder(context->cache);
+    *folder = &context->cache->folder;
     if ((*folder)->path) return STN_OK;
     const char *problem = stn_cache_dir_problem(context->cache);
     return stn_fail(error, STN_ERROR_IO, "there is no cache folder to keep wisdom in: %s",

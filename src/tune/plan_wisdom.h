@@ -19,5 +19,5 @@ bool tune_recall(const stn_plan *plan, tune_try visit, void *user);
  * replaces the old one. A failure to read or write the folder's wisdom is logged. */
 void tune_remember(const stn_plan *plan, const tune_records *records);
 
-stn_status tune_wisdom_key(const stn_plan *plan, stn_wisdom_key *key, stn_error *error);
+void tune_wisdom_key(const stn_plan *plan, stn_wisdom_key *key);
 #endif

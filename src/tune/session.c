@@ -30,35 +30,21 @@ typedef struct session {
     tune_trial trials[TRIALS];
     stn_compile_batch *batches[TRIALS]; /* Kernels that each trial's candidate lacks. */
     size_t count;
+    int64_t first;         /* index of the first trial of the current batch */
     double deadline, best; /* best: the smallest sample so far. */
 } session;
 
-static bool has_trial(const session *s, const stn_strategy *strategy) {
-    for (size_t i = 0; i < s->count; i++)
-        if (s->trials[i].strategy == strategy) return true;
-    return false;
-}
-
 /* ---- candidates ------------------------------------------------------------------------------ */
 
-static void add_trial(session *s, const stn_ranked *row, size_t most) {
-    if (s->count < most)
-        s->trials[s->count++] = (tune_trial){.strategy = row->strategy,
-                                             .candidate = row->candidate,
-                                             .predicted = row->estimate.seconds,
-                                             .estimated = row == s->plan->ranking};
-}
-
-/* The best estimate of each strategy, then all others within the limit, best estimate first. */
 static void choose_trials(session *s, const tune_order *order) {
-    const stn_ranked *rows = s->plan->ranking;
-    const size_t most = order->all ? TRIALS : LIKELY;
+    const stn_ranked *rows[TRIALS];
     const double within = order->within > 0 ? order->within : order->all ? INFINITY : DOMINATED;
-    bool taken[STN_PLAN_RANKING] = {false};
-    for (size_t i = 0; i < s->plan->ranked && rows[i].applies; i++)
-        if (!has_trial(s, rows[i].strategy)) add_trial(s, &rows[i], most), taken[i] = true;
-    for (size_t i = 0; i < s->plan->ranked && rows[i].applies; i++)
-        if (!taken[i] && rows[i].estimate.seconds <= within * rows[0].estimate.seconds) add_trial(s, &rows[i], most);
+    s->count = tune_select(s->plan, NULL, INFINITY, within, order->all ? TRIALS : LIKELY, rows);
+    for (size_t i = 0; i < s->count; i++)
+        s->trials[i] = (tune_trial){.strategy = rows[i]->strategy,
+                                    .candidate = rows[i]->candidate,
+                                    .predicted = rows[i]->estimate.seconds,
+                                    .estimated = rows[i] == s->plan->ranking};
 }
 
 /* Groups trials with the same number of steps, so that the reference candidate runs each number of
@@ -79,46 +65,26 @@ static void group_by_steps(session *s) {
 
 /* ---- building -------------------------------------------------------------------------------- */
 
-static void run_on_all(stn_pool *pool, size_t count, void (*body)(void *user, int64_t begin, int64_t end), void *user) {
-    if (pool)
-        stn_pool_for(pool, (int64_t)count, 1, body, user);
-    else
-        body(user, 0, (int64_t)count);
-}
-
-/* The trials from index `first` on. */
-typedef struct trial_range {
-    session *s;
-    size_t first;
-} trial_range;
-
-/* Builds the trials whose kernels are all there; collects the missing kernels of the others. */
-static void build_or_collect_some(void *user, int64_t begin, int64_t end) {
-    const trial_range *part = user;
-    session *s = part->s;
-    for (int64_t i = (int64_t)part->first + begin; i < (int64_t)part->first + end; i++) {
-        s->batches[i] = stn_compile_batch_create(s->plan->context);
-        tune_trial_build(s->stage.plan, s->batches[i], &s->trials[i]);
-    }
-}
-
-/* Builds the trials whose kernels were compiled in the meantime. */
+/* Builds trials of the current batch whose kernels are all there, and collects the kernels that the
+ * others lack. Once these are compiled, a second call builds the others. */
 static void build_some(void *user, int64_t begin, int64_t end) {
-    const trial_range *part = user;
-    session *s = part->s;
-    for (int64_t i = (int64_t)part->first + begin; i < (int64_t)part->first + end; i++) {
+    session *s = user;
+    for (int64_t i = s->first + begin; i < s->first + end; i++) {
         tune_trial *trial = &s->trials[i];
-        if (!s->batches[i] || !s->batches[i]->count) continue;
+        stn_compile_batch *compiled = s->batches[i];
+        if (trial->plan || trial->state != TUNE_NEW) continue;
+        if (!compiled) s->batches[i] = stn_compile_batch_create(s->plan->context);
         trial->why = (stn_error){0};
-        if (stn_compile_batch_result(s->batches[i], &trial->why) != STN_OK)
+        if (compiled && stn_compile_batch_result(compiled, &trial->why) != STN_OK)
             trial->state = TUNE_SKIPPED;
         else
-            tune_trial_build(s->stage.plan, NULL, trial);
+            tune_trial_build(s->stage.plan, compiled ? NULL : s->batches[i], trial);
     }
 }
 
 static void compile_batch(session *s, stn_pool *pool, size_t first, size_t count) {
-    run_on_all(pool, count, build_or_collect_some, &(trial_range){s, first});
+    s->first = (int64_t)first;
+    stn_pool_for(pool, (int64_t)count, 1, build_some, s);
     stn_compile_batches_run(s->plan->context, &s->batches[first], count);
 }
 
@@ -192,7 +158,7 @@ static void measure_all(session *s) {
         size_t count = s->count - first < batch_size ? s->count - first : batch_size;
         if (first && stn_clock_seconds() > s->deadline) break;
         compile_batch(s, pool, first, count);
-        run_on_all(pool, count, build_some, &(trial_range){s, first});
+        stn_pool_for(pool, (int64_t)count, 1, build_some, s);
         free_batches(s, first, count);
         for (size_t i = first; i < first + count && (i == 0 || stn_clock_seconds() < s->deadline); i++)
             measure_one(s, &s->trials[i]);

@@ -25,6 +25,25 @@ typedef struct fill_arguments {
     int64_t half_row, half_last;
 } fill_arguments;
 
+/* ---- candidates ------------------------------------------------------------------------------ */
+
+size_t tune_select(const stn_plan *plan, const stn_strategy *had, double dominated, double likely, size_t most,
+                   const stn_ranked **rows) {
+    size_t count = 0;
+    for (int others = 0; others < 2; others++)
+        for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies && count < most; i++) {
+            const stn_ranked *row = &plan->ranking[i];
+            bool first = i == 0 || row->strategy != had, listed = false;
+            for (size_t k = 0; k < count; k++) {
+                first = first && rows[k]->strategy != row->strategy;
+                listed = listed || rows[k] == row;
+            }
+            const double limit = (others ? likely : dominated) * plan->ranking[0].estimate.seconds;
+            if ((others || first) && !listed && row->estimate.seconds <= limit) rows[count++] = row;
+        }
+    return count;
+}
+
 /* ---- opening --------------------------------------------------------------------------------- */
 
 /* Fills with numbers between `low` and `high`. The input of a transform to real numbers is a

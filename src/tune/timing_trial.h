@@ -52,6 +52,12 @@ typedef struct tune_trial {
     stn_error why;                /* why it was skipped */
 } tune_trial;
 
+/* Lists rows of the plan's ranking that are to be tried, at most `most`: the best row of each
+ * strategy but `had`, up to `dominated` times the best estimate; then all others up to `likely`
+ * times it. Both are sorted by estimate. Returns their number. */
+size_t tune_select(const stn_plan *plan, const stn_strategy *had, double dominated, double likely, size_t most,
+                   const stn_ranked **rows);
+
 /* Makes the kernels, the grids with random content, and the timer. After a failure there is nothing
  * to close. */
 stn_status tune_stage_open(const stn_plan *plan, tune_stage *stage, stn_error *error);

@@ -46,7 +46,7 @@ static stn_status add_wisdom(stn_cache *cache, unsigned number, int failing, stn
     stn_wisdom_end(&text);
     cr_assert_eq(stn_wisdom_parse(text.data, text.size, &wisdom, error), STN_OK);
     allocations_left = failing;
-    const stn_status status = stn_wisdom_update(stn_cache_folder(cache), join_it, &wisdom, error);
+    const stn_status status = stn_wisdom_update(&cache->folder, join_it, &wisdom, error);
     stn_wisdom_clear(&wisdom);
     stn_text_clear(&text);
     return status;
@@ -56,7 +56,7 @@ static size_t count_wisdom(stn_cache *cache) {
     stn_wisdom wisdom;
     struct stat seen;
     stn_error error = {0};
-    cr_assert_eq(stn_wisdom_read(stn_cache_folder(cache), &wisdom, &seen, &error), STN_OK, "%s", error.message);
+    cr_assert_eq(stn_wisdom_read(&cache->folder, &wisdom, &seen, &error), STN_OK, "%s", error.message);
     const size_t count = wisdom.count;
     stn_wisdom_clear(&wisdom);
     return count;

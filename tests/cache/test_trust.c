@@ -24,7 +24,7 @@ static void expect_refused(const char *dir, const char *reason) {
     cr_assert_eq(log.warnings, 1, "%u warnings", log.warnings);
     cr_assert_not_null(strstr(log.last, reason), "%s", log.last);
     cr_assert_not_null(strstr(log.last, dir), "%s", log.last);
-    cr_assert_null(stn_cache_dir(cache));
+    cr_assert_null(cache->folder.path);
     cr_assert_str_eq(stn_cache_dir_problem(cache), log.last);
     stn_cache_collection counts;
     stn_error error = {0};
@@ -277,9 +277,9 @@ static void expect_dir(const char *dir) {
     for (int i = 0; i < 2; i++) {
         stn_cache *cache = open_cache(defaults[i], NULL);
         if (dir)
-            cr_assert_str_eq(stn_cache_dir(cache), dir);
+            cr_assert_str_eq(cache->folder.path, dir);
         else
-            cr_assert_null(stn_cache_dir(cache));
+            cr_assert_null(cache->folder.path);
         stn_cache_close(cache);
     }
 }

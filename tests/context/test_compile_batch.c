@@ -69,6 +69,25 @@ Test(gather, collects_missing_kernels_and_compiles_each_once) {
     cr_expect_eq(stand_ins_compiles(), 3, "all are in memory");
 }
 
+Test(gather, does_not_load_what_another_process_stored_meanwhile) {
+    const stn_context_options options = {.device = STN_DEVICE_CUDA(0)};
+    stn_compile_batch *gather = record();
+    stn_kernel_set others = {0};
+    stn_kernel *kernel;
+    get(0);
+    cr_expect_eq(end_batch(gather), 1u);
+    cr_assert_eq(stn_context_create(&options, &others.context, &error), STN_OK, "%s", error.message);
+    cr_assert_eq(stn_kernel_get(&others, "direct_tile", texts[0], &kernel, &error), STN_OK, "%s", error.message);
+    stn_kernel_set_clear(&others);
+    stn_context_destroy(others.context);
+    cr_expect_eq(stn_compile_batch_try(gather, &error), STN_OK, "%s", error.message);
+    stn_compile_batch_free(gather);
+    cr_expect_eq(stand_ins_compiles(), 1, "it is found");
+    cr_expect_eq(fake->modules, 0, "loading would end a capture");
+    cr_expect_not_null(get(0)->module);
+    cr_expect_eq(stand_ins_compiles(), 1);
+}
+
 static void *cancel_soon(void *gather) {
     usleep(50000);
     stn_compile_batch_cancel(gather);

@@ -42,7 +42,7 @@ static void end_world(world *w) {
 static stn_wisdom_key key_of(stn_context *context, const stn_problem *problem) {
     stn_plan *plan = plan_of(context, problem);
     stn_wisdom_key key;
-    OK(tune_wisdom_key(plan, &key, &error));
+    tune_wisdom_key(plan, &key);
     stn_plan_destroy(plan);
     return key;
 }
@@ -202,7 +202,7 @@ static void remember(const world *w, stn_context *context, double seconds) {
 static stn_wisdom wisdom_in(stn_context *context) {
     stn_wisdom wisdom;
     struct stat seen;
-    OK(stn_wisdom_read(stn_cache_folder(context->cache), &wisdom, &seen, &error));
+    OK(stn_wisdom_read(&context->cache->folder, &wisdom, &seen, &error));
     return wisdom;
 }
 

@@ -27,10 +27,7 @@ static const struct {
                                     [SOURCED_LAST] = {true, true, false, true}};
 
 stn_status sourced_make_run(stn_plan *plan, const stn_task *task, stn_plan **run, stn_error *error) {
-    if (plan->candidate.values[SOURCED_GENERIC])
-        STN_TRY(stn_subplan_generic(plan, task, run, error));
-    else
-        STN_TRY(stn_subplan(plan, task, NULL, run, error));
+    STN_TRY(stn_subplan(plan, task, plan->candidate.values[SOURCED_GENERIC] ? STN_GENERIC : NULL, run, error));
     if ((*run)->workspace_size > plan->workspace_size) plan->workspace_size = (*run)->workspace_size;
     return STN_OK;
 }

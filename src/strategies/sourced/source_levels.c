@@ -59,8 +59,7 @@ static bool estimate_level(const stn_task *task, const stn_machine *machine, int
                            stn_estimate *estimate) {
     /* Its taps are borrowed. */
     const stn_task own = packed_task(task, sourced_level_steps(level), false);
-    return by_generic ? stn_subplan_estimate_generic(&own, machine, estimate)
-                      : stn_subplan_estimate(&own, machine, NULL, estimate);
+    return stn_subplan_estimate(&own, machine, by_generic ? STN_GENERIC : NULL, estimate);
 }
 
 bool sourced_estimate_levels(const stn_task *task, const stn_machine *machine, int levels, bool by_generic,
@@ -176,8 +175,7 @@ void sourced_describe_levels(const sourced_state *state, stn_format format, stn_
     if (format == STN_TEXT)
         stn_text_printf(text, "runs without the source, then its sum over their steps:");
     else {
-        stn_json_key(text, "runs");
-        stn_text_append(text, "[", 1);
+        stn_json_open(text, "runs", "[");
     }
     for (int level = state->levels - 1; level >= 0; level--) {
         const stn_plan *run = state->run[level];

@@ -149,10 +149,8 @@ static bool make_all_parts(const stn_context *context, parts_job *job) {
     stn_pool *pool = NULL;
     if (!roots) return false;
     job->roots = roots;
-    if (threads > 1 && stn_pool_create((int)threads, &pool, NULL) == STN_OK)
-        stn_pool_for(pool, count, per_task, make_parts, job);
-    else
-        make_parts(job, 0, count);
+    if (threads > 1) (void)stn_pool_create((int)threads, &pool, NULL);
+    stn_pool_for(pool, count, per_task, make_parts, job);
     stn_pool_destroy(pool);
     stn_symbol_tables_free(roots);
     return !atomic_load(&job->failed);
