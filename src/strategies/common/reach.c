@@ -78,10 +78,13 @@ typedef struct power {
     double *error; /* error bound of each tap; few digits suffice */
     int64_t count, low;
     long double cut; /* total effect of all cut ends, at most */
+    bool one_sign;   /* no tap is negative */
+    double rounding; /* `one_sign`: largest relative error of a tap */
 } power;
 
 static bool make(power *p, int64_t count, int64_t low, long double cut) {
-    *p = (power){calloc((size_t)count, sizeof *p->tap + sizeof *p->error), NULL, count, low, cut};
+    *p = (power){.count = count, .low = low, .cut = cut};
+    p->tap = calloc((size_t)count, sizeof *p->tap + sizeof *p->error);
     if (p->tap) p->error = (double *)(void *)(p->tap + count);
     return p->tap != NULL;
 }
@@ -169,14 +172,34 @@ static bool multiply_errors(const power *a, const power *b, int64_t count, doubl
     return true;
 }
 
+/* The first `count` taps of a * b, and their error bounds, where no tap is negative: sums of double
+ * lose no digits, and are vectorisable. */
+static bool multiply_one_sign(const power *a, const power *b, int64_t count, power *product) {
+    double *sum = calloc((size_t)(count + b->count), sizeof *sum), *factor = sum + (sum ? count : 0);
+    if (!sum) return false;
+    for (int64_t j = 0; j < b->count; j++) factor[j] = (double)b->tap[j];
+    for (int64_t i = 0; i < a->count && i < count; i++) {
+        const double tap = (double)a->tap[i];
+        const int64_t end = stn_min(b->count, count - i);
+        double *const at = sum + i;
+        for (int64_t j = 0; j < end; j++) at[j] += tap * factor[j];
+    }
+    product->rounding = a->rounding + b->rounding + (double)(stn_min(a->count, b->count) + 4) * DBL_EPSILON;
+    for (int64_t i = 0; i < count; i++) product->tap[i] = sum[i], product->error[i] = product->rounding * sum[i];
+    free(sum);
+    return true;
+}
+
 static bool multiply(const power *a, const power *b, power *product) {
     const int64_t count = a->count + b->count - 1;
     *product = (power){0};
     if (count > MOST_POINTS || !make(product, count, a->low + b->low, a->cut + b->cut)) return false;
     /* Half of an even product is the other half. */
     const int64_t half = is_even(a) && (a == b || is_even(b)) ? (count + 1) / 2 : count;
-    multiply_taps(a, b, half, product->tap);
-    if (!multiply_errors(a, b, half, product->error)) return false;
+    product->one_sign = a->one_sign && b->one_sign;
+    if (product->one_sign && !multiply_one_sign(a, b, half, product)) return false;
+    if (!product->one_sign) multiply_taps(a, b, half, product->tap);
+    if (!product->one_sign && !multiply_errors(a, b, half, product->error)) return false;
     for (int64_t i = half; i < count; i++) {
         product->tap[i] = product->tap[count - 1 - i];
         product->error[i] = product->error[count - 1 - i];
@@ -197,7 +220,10 @@ static bool raise(const line *l, uint64_t steps, power *result) {
     power once;
     bool good = make(&once, l->count, l->low, 0);
     good = make(result, l->count, l->low, 0) && good;
-    for (int i = 0; i < l->count && good; i++) once.tap[i] = result->tap[i] = l->weight[i];
+    for (int i = 0; i < l->count && good; i++) {
+        once.tap[i] = result->tap[i] = l->weight[i];
+        once.one_sign = result->one_sign = (i == 0 || once.one_sign) && l->weight[i] >= 0;
+    }
     good = good && normalise(&once) && normalise(result);
     int digit = 63;
     while (!(steps >> digit & 1)) digit--;
