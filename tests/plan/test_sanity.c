@@ -130,7 +130,7 @@ static void check_bounds(const drawing *d, const stn_problem *problem) {
         report(d, a.seconds <= b.seconds, row->strategy->name, &a, &b, INFINITY);
     }
     const stn_ranked all = plan->ranking[0];
-    stn_plan_rank_best(plan, NULL);
+    stn_plan_rank_best(plan, NULL, (stn_rank_limit){0});
     const stn_ranked *best = &plan->ranking[0];
     a.seconds = best->estimate.seconds, b.seconds = all.estimate.seconds;
     const bool same = best->strategy == all.strategy && !memcmp(&best->candidate, &all.candidate, sizeof all.candidate);
