@@ -134,7 +134,7 @@ static bool add_tile(const search *s, const launches_of *l, int y, int x, int in
     if (!STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, &shape)) return false;
     segment_fft_tiles_found *to = &s->lists[in > 0];
     double most = to->found == to->most && to->most ? to->costs[to->found - 1] : INFINITY;
-    if (to->found && s->machine->most_seconds > 0) most = fmin(most, s->machine->most_seconds);
+    if (to->found && s->machine->most_seconds > 0) most = fmin(most, nextafter(s->machine->most_seconds, INFINITY));
     const double seconds = segment_fft_tile_choose_threads(s->task, s->machine, l->faces, most, &shape);
     if (seconds >= most) return true;
     segment_shape *at = stn_cheapest_insert(to->best, to->costs, sizeof *to->best, &to->found, to->most, seconds);
