@@ -139,7 +139,7 @@ static double rank_strategies(stn_plan *plan, const char *name, size_t most, dou
             if (!is_named(name, strategy)) continue;
             if (best && (bounded != (strategy->least_seconds != NULL) || errors[i] > allowed_error)) continue;
             if (best) limit_seconds(plan, limit);
-            if (best && is_dominated(plan, strategy)) continue;
+            if (is_dominated(plan, strategy)) continue;
             errors[i] = rank_strategy(plan, strategy, most, allowed_error);
             least = fmin(least, errors[i]);
         }
