@@ -47,10 +47,10 @@ void stn_estimate_memory(const stn_task *task, double bytes, stn_estimate *estim
  * and by 25% for more than four grids. A workspace of up to SMALL_WORKSPACE bytes is free. */
 #define SMALL_WORKSPACE 64e6
 #define COST_PER_GRID 0.03
-#define COST_OF_MANY_GRIDS 1.25
 double stn_estimate_cost(const stn_estimate *estimate) {
     if (estimate->memory <= SMALL_WORKSPACE || estimate->grids <= 2) return estimate->seconds;
-    return estimate->seconds * (estimate->grids > 4 ? COST_OF_MANY_GRIDS : 1 + COST_PER_GRID * (estimate->grids - 2));
+    return estimate->seconds *
+           (estimate->grids > 4 ? STN_MOST_COST_PER_SECOND : 1 + COST_PER_GRID * (estimate->grids - 2));
 }
 
 /* Inserts a row by predicted cost; strategies that do not apply come last. In a full ranking, the
@@ -110,48 +110,67 @@ static double rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t
     return least_rejected_error;
 }
 
-/* Whether no candidate of the strategy can become the first row. */
-static bool is_dominated(const stn_plan *plan, const stn_strategy *strategy) {
-    return strategy->least_seconds && plan->ranked && plan->ranking[0].applies &&
-           plan->kind->least_seconds(plan, strategy) > stn_estimate_cost(&plan->ranking[0].estimate);
+/* Where only the first row matters: no candidate of higher cost than the first row so far, or than
+ * `limit`, is searched. */
+static void limit_seconds(stn_plan *plan, double limit) {
+    const bool any = plan->ranked && plan->ranking[0].applies;
+    const double most = fmin(limit, any ? stn_estimate_cost(&plan->ranking[0].estimate) : INFINITY);
+    plan->machine.most_seconds = most < INFINITY ? most : 0;
 }
 
-/* If `best`, only the first row matters. Strategies with a lower bound on their time
- * (`least_seconds`) are then ranked after all others, because most of them can be skipped.
+/* Whether no candidate of the strategy can become the first row. */
+static bool is_dominated(const stn_plan *plan, const stn_strategy *strategy) {
+    return strategy->least_seconds && plan->machine.most_seconds > 0 &&
+           stn_machine_leaves_out(&plan->machine, plan->kind->least_seconds(plan, strategy));
+}
+
+/* If `best`, only the first row matters, and only if its cost is at most `limit`. Strategies with a
+ * lower bound on their time (`least_seconds`) are then ranked after all others, because most of
+ * them can be skipped.
  * Strategies whose least predicted error exceeds `allowed_error` are skipped too. `errors` holds,
  * for each strategy, the least error of its rejected candidates in the previous turn, at first 0.
  * Returns the least error of all rejected candidates. */
 static double rank_strategies(stn_plan *plan, const char *name, size_t most, double allowed_error, bool best,
-                              double *errors) {
+                              double limit, double *errors) {
     const stn_strategy *strategy;
     double least = INFINITY;
     for (int bounded = 0; bounded <= best; bounded++)
         for (size_t i = 0; (strategy = plan->kind->strategies[i]); i++) {
             if (!is_named(name, strategy)) continue;
             if (best && (bounded != (strategy->least_seconds != NULL) || errors[i] > allowed_error)) continue;
-            if (best && is_dominated(plan, strategy)) continue;
+            if (best) limit_seconds(plan, limit);
+            if (is_dominated(plan, strategy)) continue;
             errors[i] = rank_strategy(plan, strategy, most, allowed_error);
             least = fmin(least, errors[i]);
         }
+    plan->machine.most_seconds = 0;
     return least;
 }
 
 /* The first turn admits candidates within the error bound. If there are none, the second turn
  * admits those with about the least predicted error, which the plan's description reports. */
-static void rank(stn_plan *plan, const char *name, size_t most, bool best) {
+static void rank(stn_plan *plan, const char *name, size_t most, bool best, double limit) {
     double allowed_error = 0, errors[STN_PLAN_RANKING] = {0};
     for (int turn = 0; turn < 2; turn++) {
         plan->ranked = 0;
-        allowed_error = LEAST_ERROR_FACTOR * rank_strategies(plan, name, most, allowed_error, best, errors);
+        allowed_error = LEAST_ERROR_FACTOR * rank_strategies(plan, name, most, allowed_error, best, limit, errors);
         if (plan->ranked && plan->ranking[0].applies) return;
     }
 }
 
 void stn_plan_rank(stn_plan *plan, const char *name, size_t most) {
-    rank(plan, name, most < MOST_CANDIDATES ? most : MOST_CANDIDATES, false);
+    rank(plan, name, most < MOST_CANDIDATES ? most : MOST_CANDIDATES, false, INFINITY);
 }
 
-void stn_plan_rank_best(stn_plan *plan, const char *name) { rank(plan, name, STN_CANDIDATES, true); }
+void stn_plan_rank_best(stn_plan *plan, const char *name, stn_rank_limit limit) {
+    double errors[STN_PLAN_RANKING] = {0};
+    const bool limited = limit.cost > 0;
+    plan->ranked = 0;
+    if (limited) (void)rank_strategies(plan, name, STN_CANDIDATES, 0, true, limit.cost, errors);
+    if (limited && (limit.within_bound || (plan->ranked && plan->ranking[0].applies))) return;
+    /* Which candidates beyond the error bound are admitted depends on all errors. */
+    rank(plan, name, STN_CANDIDATES, true, INFINITY);
+}
 
 void stn_plan_take(stn_plan *plan, const stn_ranked *row) {
     plan->strategy = row->strategy;

@@ -147,9 +147,14 @@ stn_plan_mode stn_plan_mode_of(const stn_plan_options *options);
 /* Fills the ranking, by estimate. name: NULL or "auto" for all strategies; most: candidates of each
  * strategy. */
 void stn_plan_rank(stn_plan *plan, const char *name, size_t most);
-/* The same where only the first row is of interest: strategies whose lower bound is above the cost
- * of another one are left out. */
-void stn_plan_rank_best(stn_plan *plan, const char *name);
+/* The same where only the first row is of interest, and only if it keeps this limit; candidates
+ * that are predicted to take longer are left out. */
+typedef struct stn_rank_limit {
+    double cost; /* the highest (stn_estimate_cost); 0: any, and `within_bound` has no effect */
+    /* The error bound holds even where no candidate meets it: the ranking is then empty. */
+    bool within_bound;
+} stn_rank_limit;
+void stn_plan_rank_best(stn_plan *plan, const char *name, stn_rank_limit limit);
 /* Ranks the candidates, by wisdom or else by estimate, and takes the first one. Fails where no
  * strategy applies. */
 stn_status stn_plan_choose(stn_plan *plan, const stn_plan_options *options, stn_error *error);
@@ -222,6 +227,10 @@ stn_status stn_subplan_fft(const stn_plan *parent, const stn_fft *fft, const cha
 stn_status stn_subplan_repeat(const stn_plan *parent, const stn_task *task, stn_plan **plan, stn_error *error);
 /* The estimate of the cheapest candidate; false where there is none. */
 bool stn_subplan_estimate(const stn_task *task, const stn_machine *machine, const char *name, stn_estimate *estimate);
+/* The same in less time; false also where it takes more than `most` seconds or, if `within_bound`,
+ * where no candidate is within the error bound. */
+bool stn_subplan_estimate_below(const stn_task *task, const stn_machine *machine, const char *name, double most,
+                                bool within_bound, stn_estimate *estimate);
 bool stn_subplan_estimate_fft(const stn_fft *fft, const stn_machine *machine, const char *name, stn_estimate *estimate);
 /* For stencils: takes the weights of another task, whose taps have the same offsets. */
 stn_status stn_subplan_set_weights(stn_plan *plan, const stn_task *from, stn_error *error);

@@ -67,6 +67,8 @@ void stn_estimate_memory(const stn_task *task, double bytes, stn_estimate *estim
 /* The cost that candidates are ranked by: the predicted seconds, increased for a large
  * workspace. */
 double stn_estimate_cost(const stn_estimate *estimate);
+/* The cost is at least the seconds, and at most this factor higher. */
+#define STN_MOST_COST_PER_SECOND 1.25
 
 /* The functions by which a strategy is chosen, for work of one type.
  *

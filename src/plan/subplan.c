@@ -1,60 +1,16 @@
 /* Plans that a strategy makes for parts of its work: plan.h. */
+#include <math.h>
+#include <string.h>
+
 #include "base/error.h"
 #include "context/search_cache.h"
 #include "plan/plan.h"
 
 static bool is_generic(const char *name) { return name && !strcmp(name, STN_GENERIC); }
 
-static stn_status choose(stn_plan *plan, const char *name, stn_error *error) {
-    if (!is_generic(name)) {
-        STN_TRY(stn_plan_choose(plan, &(stn_plan_options){.strategy = name}, error));
-        return stn_plan_prepare(plan, error);
-    }
-    stn_ranked row;
-    if (!stn_plan_generic(plan, &row))
-        return stn_fail(error, STN_ERROR_UNSUPPORTED, "no strategy has a kernel for all problems that serves this one");
-    stn_plan_take(plan, &row);
-    return plan->strategy->prepare(plan, error);
-}
-
-static stn_status build(const stn_plan *parent, const stn_kind *kind, const void *work, uint64_t steps,
-                        const char *name, bool may_be_chunked, stn_plan **result, stn_error *error) {
-    stn_plan *plan;
-    *result = NULL;
-    STN_TRY(stn_plan_copy(parent, kind, work, steps, &plan, error));
-    plan->may_be_chunked = may_be_chunked;
-    plan->kernels = parent->kernels;
-    plan->inner = true;
-    stn_status status = choose(plan, name, error);
-    if (status == STN_OK)
-        *result = plan;
-    else
-        stn_plan_destroy(plan);
-    return status;
-}
-
-stn_status stn_subplan(const stn_plan *parent, const stn_task *task, const char *name, stn_plan **plan,
-                       stn_error *error) {
-    return build(parent, stn_kinds[STN_KIND_STENCIL], task, task->steps, name, false, plan, error);
-}
-
-stn_status stn_subplan_repeat(const stn_plan *parent, const stn_task *task, stn_plan **plan, stn_error *error) {
-    const stn_kind *kind = stn_kinds[STN_KIND_STENCIL];
-    stn_error why = {0};
-    stn_status status =
-        build(parent, kind, task, task->steps, parent->strategy->name, parent->may_be_chunked, plan, &why);
-    if (status == STN_ERROR_UNSUPPORTED) return build(parent, kind, task, task->steps, NULL, false, plan, error);
-    return status == STN_OK ? STN_OK : stn_fail(error, status, "%s", why.message);
-}
-
-stn_status stn_subplan_fft(const stn_plan *parent, const stn_fft *fft, const char *name, stn_plan **plan,
-                           stn_error *error) {
-    return build(parent, stn_kinds[STN_KIND_FFT], fft, 1, name, false, plan, error);
-}
-
-/* The plan only borrows its work, so it is never destroyed. */
-static bool estimate(const stn_kind *kind, const void *work, const stn_machine *machine, const char *name,
-                     stn_estimate *result) {
+/* The first row of the ranking. The plan only borrows its work, so it is never destroyed. */
+static stn_ranked rank(const stn_kind *kind, const void *work, const stn_machine *machine, const char *name,
+                       stn_rank_limit limit) {
     stn_plan plan = {.kind = kind, .machine = *machine};
     if (kind == stn_kinds[STN_KIND_STENCIL])
         plan.task = *(const stn_task *)work;
@@ -63,10 +19,8 @@ static bool estimate(const stn_kind *kind, const void *work, const stn_machine *
     if (is_generic(name))
         plan.ranked = stn_plan_generic(&plan, &plan.ranking[0]);
     else
-        stn_plan_rank_best(&plan, name);
-    if (!plan.ranked || !plan.ranking[0].applies) return false;
-    *result = plan.ranking[0].estimate;
-    return true;
+        stn_plan_rank_best(&plan, name, limit);
+    return plan.ranked ? plan.ranking[0] : (stn_ranked){.applies = false};
 }
 
 /* Appends everything that estimates depend on besides the work. */
@@ -127,35 +81,123 @@ static void put_fft(const stn_fft *fft, stn_text *key) {
     }
 }
 
-/* Strategies that divide a run ask for the same parts again, for each of their candidates. */
-static bool estimate_once(const stn_kind *kind, const void *work, const stn_machine *machine, const char *name,
-                          stn_text *key, stn_estimate *result) {
+static bool keeps(const stn_ranked *row, stn_rank_limit limit) {
+    return row->applies && (!(limit.cost > 0) || stn_estimate_cost(&row->estimate) <= limit.cost);
+}
+
+/* Whether the answer under limit `known` is that under limit `asked` too. */
+static bool serves(const stn_ranked *row, stn_rank_limit known, stn_rank_limit asked) {
+    if (keeps(row, known)) return true; /* the cheapest of all */
+    const bool as_high = !(known.cost > 0) || (asked.cost > 0 && asked.cost <= known.cost);
+    return as_high && (!known.within_bound || asked.within_bound);
+}
+
+/* Finds the cheapest candidate; false where there is none that keeps the limit.
+ * Strategies that divide a run ask for the same parts again, for each of their candidates, and when
+ * they make the plans of these parts. */
+static bool cheapest(const stn_kind *kind, const void *work, const stn_machine *machine, const char *name,
+                     stn_rank_limit limit, stn_ranked *row) {
     struct {
-        stn_estimate estimate;
-        bool served;
+        stn_ranked row;
+        stn_rank_limit limit;
     } known;
-    put_machine(machine, name, key);
-    stn_search_cache *found = key->failed ? NULL : machine->found;
-    if (!stn_search_cache_lookup(found, STN_SEARCH_CACHE_SUBPLAN, key->data, key->size, &known, sizeof known)) {
+    stn_text key = STN_TEXT_EMPTY;
+    if (kind == stn_kinds[STN_KIND_STENCIL])
+        put_task(work, &key);
+    else
+        put_fft(work, &key);
+    put_machine(machine, name, &key);
+    stn_search_cache *found = key.failed ? NULL : machine->found;
+    if (!stn_search_cache_lookup(found, STN_SEARCH_CACHE_SUBPLAN, key.data, key.size, &known, sizeof known) ||
+        !serves(&known.row, known.limit, limit)) {
         memset(&known, 0, sizeof known);
-        known.served = estimate(kind, work, machine, name, &known.estimate);
-        stn_search_cache_store(found, STN_SEARCH_CACHE_SUBPLAN, key->data, key->size, &known, sizeof known);
+        known.row = rank(kind, work, machine, name, limit);
+        known.limit = limit;
+        stn_search_cache_store(found, STN_SEARCH_CACHE_SUBPLAN, key.data, key.size, &known, sizeof known);
     }
-    stn_text_clear(key);
-    if (known.served) *result = known.estimate;
-    return known.served;
+    stn_text_clear(&key);
+    *row = known.row;
+    return keeps(row, limit);
+}
+
+/* In general the candidate is known from the parent's estimate. All are ranked only where it cannot
+ * be prepared, and where wisdom may know better. */
+static stn_status choose(stn_plan *plan, const char *name, stn_error *error) {
+    if (is_generic(name)) {
+        stn_ranked row;
+        if (!stn_plan_generic(plan, &row))
+            return stn_fail(error, STN_ERROR_UNSUPPORTED,
+                            "no strategy has a kernel for all problems that serves this one");
+        stn_plan_take(plan, &row);
+        return plan->strategy->prepare(plan, error);
+    }
+    if (!plan->may_be_chunked && !plan->kind->tuner->recall(plan, name) &&
+        cheapest(plan->kind, stn_plan_work(plan), &plan->machine, name, (stn_rank_limit){0}, &plan->ranking[0])) {
+        plan->ranked = 1;
+        if (stn_plan_prepare(plan, NULL) == STN_OK) return STN_OK;
+        plan->nskips = 0;
+    }
+    STN_TRY(stn_plan_choose(plan, &(stn_plan_options){.strategy = name}, error));
+    return stn_plan_prepare(plan, error);
+}
+
+static stn_status build(const stn_plan *parent, const stn_kind *kind, const void *work, uint64_t steps,
+                        const char *name, bool may_be_chunked, stn_plan **result, stn_error *error) {
+    stn_plan *plan;
+    *result = NULL;
+    STN_TRY(stn_plan_copy(parent, kind, work, steps, &plan, error));
+    plan->may_be_chunked = may_be_chunked;
+    plan->kernels = parent->kernels;
+    plan->inner = true;
+    stn_status status = choose(plan, name, error);
+    if (status == STN_OK)
+        *result = plan;
+    else
+        stn_plan_destroy(plan);
+    return status;
+}
+
+stn_status stn_subplan(const stn_plan *parent, const stn_task *task, const char *name, stn_plan **plan,
+                       stn_error *error) {
+    return build(parent, stn_kinds[STN_KIND_STENCIL], task, task->steps, name, false, plan, error);
+}
+
+stn_status stn_subplan_repeat(const stn_plan *parent, const stn_task *task, stn_plan **plan, stn_error *error) {
+    const stn_kind *kind = stn_kinds[STN_KIND_STENCIL];
+    stn_error why = {0};
+    stn_status status =
+        build(parent, kind, task, task->steps, parent->strategy->name, parent->may_be_chunked, plan, &why);
+    if (status == STN_ERROR_UNSUPPORTED) return build(parent, kind, task, task->steps, NULL, false, plan, error);
+    return status == STN_OK ? STN_OK : stn_fail(error, status, "%s", why.message);
+}
+
+stn_status stn_subplan_fft(const stn_plan *parent, const stn_fft *fft, const char *name, stn_plan **plan,
+                           stn_error *error) {
+    return build(parent, stn_kinds[STN_KIND_FFT], fft, 1, name, false, plan, error);
 }
 
 bool stn_subplan_estimate(const stn_task *task, const stn_machine *machine, const char *name, stn_estimate *result) {
-    stn_text key = STN_TEXT_EMPTY;
-    put_task(task, &key);
-    return estimate_once(stn_kinds[STN_KIND_STENCIL], task, machine, name, &key, result);
+    stn_ranked row;
+    const bool found = cheapest(stn_kinds[STN_KIND_STENCIL], task, machine, name, (stn_rank_limit){0}, &row);
+    if (found) *result = row.estimate;
+    return found;
+}
+
+bool stn_subplan_estimate_below(const stn_task *task, const stn_machine *machine, const char *name, double most,
+                                bool within_bound, stn_estimate *result) {
+    const stn_rank_limit limit = {most < INFINITY ? most * STN_MOST_COST_PER_SECOND : 0, within_bound};
+    stn_ranked row;
+    /* Where the cheapest candidate has a higher cost, all take more than `most` seconds. */
+    if (!cheapest(stn_kinds[STN_KIND_STENCIL], task, machine, name, limit, &row)) return false;
+    *result = row.estimate;
+    return result->seconds <= most;
 }
 
 bool stn_subplan_estimate_fft(const stn_fft *fft, const stn_machine *machine, const char *name, stn_estimate *result) {
-    stn_text key = STN_TEXT_EMPTY;
-    put_fft(fft, &key);
-    return estimate_once(stn_kinds[STN_KIND_FFT], fft, machine, name, &key, result);
+    stn_ranked row;
+    const bool found = cheapest(stn_kinds[STN_KIND_FFT], fft, machine, name, (stn_rank_limit){0}, &row);
+    if (found) *result = row.estimate;
+    return found;
 }
 
 stn_status stn_subplan_set_weights(stn_plan *plan, const stn_task *from, stn_error *error) {

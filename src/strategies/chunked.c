@@ -31,6 +31,7 @@ enum { ALIGNMENT = 256, LEAST_STEPS = 4 };
  * chunks in f16. Their narrow accesses, at both ends of the run and at the sides that are computed
  * by steps, take longer than estimated (1.5 to 2.7 times on seven random grids). */
 #define FACTOR 1.08
+#define ROUNDED_UP (1 + 1e-9) /* for limits of chunks: the sum of all chunks decides */
 #define PADDED_HALVES_FACTOR 1.5
 
 /* FIRST reads the caller's input, LATER the output of another chunk. LAST is needed if the last
@@ -155,19 +156,26 @@ static bool estimate_chunks(const stn_task *task, const stn_machine *machine, ch
                             stn_estimate *result, double most) {
     const double times[CHUNKS] = {1, (double)later_chunks(task, sizes), has_last(task, sizes)};
     const double factor = pads(task) && task->dtype == STN_F16 ? PADDED_HALVES_FACTOR : FACTOR;
+    const bool like_first[CHUNKS] = {false, first_serves(task, sizes), roughly && !pads(task)};
     stn_estimate first = {0}, one;
+    const double growth = stn_error_of_runs((double)chunks_of(task, sizes));
     *result = (stn_estimate){.stepping = false};
     for (int which = FIRST; which < CHUNKS; which++) {
         const stn_task chunk = chunk_task(task, which, sizes);
-        const bool like_first = which == LATER ? first_serves(task, sizes) : which == LAST && roughly && !pads(task);
+        double alike = times[which]; /* number of chunks that get this estimate */
+        for (int k = LATER; k < CHUNKS && which == FIRST; k++) alike += like_first[k] ? times[k] : 0;
         one = first;
         if (!(times[which] > 0)) continue;
-        if (!like_first && !stn_subplan_estimate(&chunk, machine, NULL, &one)) return false;
+        const double each = ROUNDED_UP * (most - result->seconds) / (factor * alike);
+        /* Whether a chunk beyond its error bound makes the run exceed the run's. */
+        const bool within_bound = stn_error_bound(&chunk) * growth * ROUNDED_UP >= stn_error_bound(task);
+        if (!like_first[which] && !stn_subplan_estimate_below(&chunk, machine, NULL, each, within_bound, &one))
+            return false;
         if (which == FIRST) first = one;
         add(result, &one, times[which], factor);
         if (result->seconds >= most) return false;
     }
-    result->error *= stn_error_of_runs((double)chunks_of(task, sizes));
+    result->error *= growth;
     const double grid = (double)stn_task_points(task) * (double)stn_dtype_size(task->dtype);
     stn_estimate_memory(task, (pads(task) ? 2 : 1) * grid + result->memory, result);
     return true;

@@ -113,15 +113,22 @@ Test(ranking, leaves_out_what_a_lower_bound_excludes) {
     rank("first", 16);
     kind.strategies = both, kind.least_seconds = least_seconds;
     bound_of_last = 3;
-    stn_plan_rank_best(&plan, NULL);
+    stn_plan_rank_best(&plan, NULL, (stn_rank_limit){0});
     cr_expect(plan.ranked == 2 && plan.ranking[0].strategy == &bounded);
     bound_of_last = 5;
-    stn_plan_rank_best(&plan, NULL);
+    stn_plan_rank_best(&plan, NULL, (stn_rank_limit){0});
     cr_expect(plan.ranked == 1 && plan.ranking[0].strategy == &first);
-    stn_plan_rank_best(&plan, "bounded");
+    stn_plan_rank_best(&plan, "bounded", (stn_rank_limit){0});
     cr_expect(plan.ranked == 1 && plan.ranking[0].strategy == &bounded);
     stn_plan_rank(&plan, NULL, 16);
     cr_expect_eq(plan.ranked, 2u, "a full ranking has all");
+    stn_plan_rank_best(&plan, "bounded", (stn_rank_limit){.cost = 4, .within_bound = true});
+    cr_expect_eq(plan.ranked, 0u, "its bound of 5 exceeds the limit");
+    stn_plan_rank_best(&plan, "bounded", (stn_rank_limit){.cost = 6, .within_bound = true});
+    cr_expect_eq(plan.ranked, 1u);
+    stn_plan_rank_best(&plan, "bounded", (stn_rank_limit){.cost = 4});
+    cr_expect_eq(plan.ranked, 1u, "without a candidate within the error bound, all errors are needed");
+    cr_expect(!(plan.machine.most_seconds > 0), "the limit holds only while candidates are ranked");
 }
 
 /* A workspace of many grids costs more than it takes in time. */

@@ -110,6 +110,24 @@ static bool too_thin(const stn_problem *p, int axis) {
     return axis < rank && p->extent[axis] < 2 * (size_t)reach + 2;
 }
 
+/* A limit that the best of all candidates keeps does not change it; one that it breaks leaves none
+ * within the error bound and the limit. */
+static void check_limits(const drawing *d, stn_plan *plan, const stn_ranked *all) {
+    static const double limits[] = {1, 1.1, 2, 0.9};
+    const bool within = all->applies && all->estimate.error <= plan->kind->error_bound(plan);
+    answer a = {.words = "the best below a limit"}, b = {.words = "the best of all"};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits && within; i++) {
+        const double cost = limits[i] * stn_estimate_cost(&all->estimate);
+        stn_plan_rank_best(plan, NULL, (stn_rank_limit){.cost = cost, .within_bound = true});
+        const stn_ranked *best = &plan->ranking[0];
+        const bool any = plan->ranked && best->applies && stn_estimate_cost(&best->estimate) <= cost,
+                   same = any && best->strategy == all->strategy &&
+                          !memcmp(&best->candidate, &all->candidate, sizeof all->candidate);
+        a.seconds = any ? best->estimate.seconds : NAN, b.seconds = all->estimate.seconds;
+        report(d, limits[i] < 1 ? !any : same, "a limit", &a, &b, INFINITY);
+    }
+}
+
 /* The plan of a chunk: stn_plan_rank_best is for plans that are not chunked themselves. */
 static void check_bounds(const drawing *d, const stn_problem *problem) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
@@ -130,11 +148,12 @@ static void check_bounds(const drawing *d, const stn_problem *problem) {
         report(d, a.seconds <= b.seconds, row->strategy->name, &a, &b, INFINITY);
     }
     const stn_ranked all = plan->ranking[0];
-    stn_plan_rank_best(plan, NULL);
+    stn_plan_rank_best(plan, NULL, (stn_rank_limit){0});
     const stn_ranked *best = &plan->ranking[0];
     a.seconds = best->estimate.seconds, b.seconds = all.estimate.seconds;
     const bool same = best->strategy == all.strategy && !memcmp(&best->candidate, &all.candidate, sizeof all.candidate);
     report(d, best->applies == all.applies && (!all.applies || same), "the best", &a, &b, INFINITY);
+    check_limits(d, plan, &all);
     stn_plan_destroy(plan);
 }
 

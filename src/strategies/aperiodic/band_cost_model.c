@@ -14,14 +14,15 @@
  * times the number of steps of a launch, so that a shorter last launch hardly matters. */
 #define SAMPLED_STEPS 1024
 
-static const char *cheapest(const char *const *names, const stn_task *task, const stn_machine *machine,
+/* The cheapest of these strategies that takes at most `most` seconds. */
+static const char *cheapest(const char *const *names, const stn_task *task, const stn_machine *machine, double most,
                             stn_estimate *estimate) {
     const char *chosen = NULL;
     for (; *names; names++) {
         stn_estimate own;
-        if (!stn_subplan_estimate(task, machine, *names, &own) || (chosen && own.seconds >= estimate->seconds))
+        if (!stn_subplan_estimate_below(task, machine, *names, most, false, &own) || (chosen && own.seconds >= most))
             continue;
-        chosen = *names, *estimate = own;
+        chosen = *names, *estimate = own, most = own.seconds;
     }
     return chosen;
 }
@@ -31,7 +32,9 @@ static const char *const with_source[] = {"sourced", NULL}; /* on a GPU */
 const char *aperiodic_cheapest_transform(const stn_task *task, const stn_machine *machine, stn_estimate *estimate) {
     static const char *const on_host[] = {"host-spectral", NULL}, *const on_device[] = {"spectral", "segment", NULL};
     const char *const *names = !machine->is_device ? on_host : task->source ? with_source : on_device;
-    return cheapest(names, task, machine, estimate);
+    /* The seconds of a candidate are rounded to a float. */
+    const double most = machine->most_seconds > 0 ? machine->most_seconds * (1 + 1e-6) : INFINITY;
+    return cheapest(names, task, machine, most, estimate);
 }
 
 stn_task aperiodic_transform_task(const shape *s) {
@@ -47,7 +50,7 @@ stn_task aperiodic_transform_task(const shape *s) {
 const char *aperiodic_cheapest_stepping(const stn_task *task, const stn_machine *machine, stn_estimate *estimate) {
     static const char *const on_host[] = {"host", NULL}, *const on_device[] = {"direct", NULL};
     const char *const *names = !machine->is_device ? on_host : task->source ? with_source : on_device;
-    const char *chosen = cheapest(names, task, machine, estimate);
+    const char *chosen = cheapest(names, task, machine, INFINITY, estimate);
     stn_estimate lowrank;
     if (names != on_device || task->dtype != STN_F64 || !stn_subplan_estimate(task, machine, "lowrank", &lowrank) ||
         (chosen && lowrank.seconds > NARROW_BOX_FACTOR * estimate->seconds))

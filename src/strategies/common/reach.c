@@ -78,10 +78,13 @@ typedef struct power {
     double *error; /* error bound of each tap; few digits suffice */
     int64_t count, low;
     long double cut; /* total effect of all cut ends, at most */
+    bool one_sign;   /* no tap is negative */
+    double rounding; /* `one_sign`: largest relative error of a tap */
 } power;
 
 static bool make(power *p, int64_t count, int64_t low, long double cut) {
-    *p = (power){calloc((size_t)count, sizeof *p->tap + sizeof *p->error), NULL, count, low, cut};
+    *p = (power){.count = count, .low = low, .cut = cut};
+    p->tap = calloc((size_t)count, sizeof *p->tap + sizeof *p->error);
     if (p->tap) p->error = (double *)(void *)(p->tap + count);
     return p->tap != NULL;
 }
@@ -169,14 +172,34 @@ static bool multiply_errors(const power *a, const power *b, int64_t count, doubl
     return true;
 }
 
+/* The first `count` taps of a * b, and their error bounds, where no tap is negative: sums of double
+ * lose no digits, and are vectorisable. */
+static bool multiply_one_sign(const power *a, const power *b, int64_t count, power *product) {
+    double *sum = calloc((size_t)(count + b->count), sizeof *sum), *factor = sum + (sum ? count : 0);
+    if (!sum) return false;
+    for (int64_t j = 0; j < b->count; j++) factor[j] = (double)b->tap[j];
+    for (int64_t i = 0; i < a->count && i < count; i++) {
+        const double tap = (double)a->tap[i];
+        const int64_t end = stn_min(b->count, count - i);
+        double *const at = sum + i;
+        for (int64_t j = 0; j < end; j++) at[j] += tap * factor[j];
+    }
+    product->rounding = a->rounding + b->rounding + (double)(stn_min(a->count, b->count) + 4) * DBL_EPSILON;
+    for (int64_t i = 0; i < count; i++) product->tap[i] = sum[i], product->error[i] = product->rounding * sum[i];
+    free(sum);
+    return true;
+}
+
 static bool multiply(const power *a, const power *b, power *product) {
     const int64_t count = a->count + b->count - 1;
     *product = (power){0};
     if (count > MOST_POINTS || !make(product, count, a->low + b->low, a->cut + b->cut)) return false;
     /* Half of an even product is the other half. */
     const int64_t half = is_even(a) && (a == b || is_even(b)) ? (count + 1) / 2 : count;
-    multiply_taps(a, b, half, product->tap);
-    if (!multiply_errors(a, b, half, product->error)) return false;
+    product->one_sign = a->one_sign && b->one_sign;
+    if (product->one_sign && !multiply_one_sign(a, b, half, product)) return false;
+    if (!product->one_sign) multiply_taps(a, b, half, product->tap);
+    if (!product->one_sign && !multiply_errors(a, b, half, product->error)) return false;
     for (int64_t i = half; i < count; i++) {
         product->tap[i] = product->tap[count - 1 - i];
         product->error[i] = product->error[count - 1 - i];
@@ -192,20 +215,69 @@ static bool times(power *p, const power *factor) {
     return good;
 }
 
-/* S^steps by binary exponentiation. The caller frees result->tap in any case. */
-static bool raise(const line *l, uint64_t steps, power *result) {
-    power once;
-    bool good = make(&once, l->count, l->low, 0);
-    good = make(result, l->count, l->low, 0) && good;
-    for (int i = 0; i < l->count && good; i++) once.tap[i] = result->tap[i] = l->weight[i];
-    good = good && normalise(&once) && normalise(result);
-    int digit = 63;
-    while (!(steps >> digit & 1)) digit--;
-    while (good && digit-- > 0) {
-        good = times(result, result);
-        if (good && steps >> digit & 1) good = times(result, &once);
+/* Powers of this many taps or more are kept, since reaches to other tails, and of twice as many
+ * steps, need them too. */
+#define LEAST_KEPT 128
+
+static bool recall(stn_search_cache *found, const stn_text *key, power *p) {
+    power head;
+    if (!stn_search_cache_lookup(found, STN_SEARCH_CACHE_LINE_POWER, key->data, key->size, &head, sizeof head))
+        return false;
+    const size_t taps = (size_t)head.count * sizeof *p->tap, errors = (size_t)head.count * sizeof *p->error;
+    const size_t size = sizeof head + taps + errors;
+    unsigned char *bytes = malloc(size);
+    const bool known = bytes &&
+                       stn_search_cache_lookup(found, STN_SEARCH_CACHE_LINE_POWER, key->data, key->size, bytes, size) &&
+                       make(p, head.count, head.low, head.cut);
+    if (known) {
+        p->one_sign = head.one_sign, p->rounding = head.rounding;
+        memcpy(p->tap, bytes + sizeof head, taps);
+        memcpy(p->error, bytes + sizeof head + taps, errors);
     }
-    free(once.tap);
+    free(bytes);
+    return known;
+}
+
+static void keep(stn_search_cache *found, const stn_text *key, const power *p) {
+    stn_text value = STN_TEXT_EMPTY;
+    if (p->count < LEAST_KEPT) return;
+    stn_text_append(&value, (const char *)p, sizeof *p);
+    stn_text_append(&value, (const char *)p->tap, (size_t)p->count * sizeof *p->tap);
+    stn_text_append(&value, (const char *)p->error, (size_t)p->count * sizeof *p->error);
+    if (!value.failed)
+        stn_search_cache_store(found, STN_SEARCH_CACHE_LINE_POWER, key->data, key->size, value.data, value.size);
+    stn_text_clear(&value);
+}
+
+static bool make_once(const line *l, power *once) {
+    if (!make(once, l->count, l->low, 0)) return false;
+    once->one_sign = true;
+    for (int i = 0; i < l->count; i++) {
+        once->tap[i] = l->weight[i];
+        once->one_sign = once->one_sign && l->weight[i] >= 0;
+    }
+    return normalise(once);
+}
+
+/* S^steps as the square of S^(steps / 2), times S if the number is odd. The caller frees
+ * result->tap in any case. */
+static bool raise(stn_search_cache *found, const line *l, uint64_t steps, power *result) {
+    *result = (power){0};
+    if (steps == 1) return make_once(l, result);
+    const uint64_t numbers[] = {(uint64_t)l->low, steps};
+    stn_text key = STN_TEXT_EMPTY;
+    stn_text_append(&key, (const char *)numbers, sizeof numbers);
+    stn_text_append(&key, (const char *)l->weight, (size_t)l->count * sizeof *l->weight);
+    if (key.failed) found = NULL;
+    bool good = recall(found, &key, result);
+    if (!good) {
+        power once = {0};
+        good = raise(found, l, steps / 2, result) && times(result, result) &&
+               (steps % 2 == 0 || (make_once(l, &once) && times(result, &once)));
+        free(once.tap);
+        if (good) keep(found, &key, result);
+    }
+    stn_text_clear(&key);
     return good;
 }
 
@@ -227,7 +299,7 @@ static int64_t cut_off(const power *p, int side, double tail, double *left) {
 
 /* power_tail: the tail for S^f, relative to the sum of `line` instead of its norm; 0: S^f is not
  * computed. */
-static stn_reach search(const line *l, uint64_t steps, double tail, double power_tail) {
+static stn_reach search(stn_search_cache *found, const line *l, uint64_t steps, double tail, double power_tail) {
     const int64_t most = (int64_t)(steps < MOST_STEPS ? steps : MOST_STEPS);
     stn_reach reach = {{l->low * most, (l->count - 1 - l->low) * most}, {0, 0}};
     for (int side = 0; side < 2; side++) {
@@ -240,7 +312,7 @@ static stn_reach search(const line *l, uint64_t steps, double tail, double power
     power p = {0};
     /* The bound is only slightly larger than the reach. */
     const bool short_enough = reach.side[0] + reach.side[1] <= MOST_POINTS + MOST_POINTS / 8;
-    if (short_enough && power_tail >= LEAST_TAIL && raise(l, steps, &p) && p.cut <= power_tail / 2)
+    if (short_enough && power_tail >= LEAST_TAIL && raise(found, l, steps, &p) && p.cut <= power_tail / 2)
         for (int side = 0; side < 2; side++) {
             double left;
             int64_t exact = cut_off(&p, side, power_tail, &left);
@@ -262,7 +334,7 @@ static stn_reach find(stn_search_cache *found, const line *l, uint64_t steps, do
     stn_text_append(&key, (const char *)l->weight, (size_t)l->count * sizeof *l->weight);
     if (key.failed) found = NULL;
     if (!stn_search_cache_lookup(found, STN_SEARCH_CACHE_REACH, key.data, key.size, &reach, sizeof reach)) {
-        reach = search(l, steps, tail, power_tail);
+        reach = search(found, l, steps, tail, power_tail);
         stn_search_cache_store(found, STN_SEARCH_CACHE_REACH, key.data, key.size, &reach, sizeof reach);
     }
     stn_text_clear(&key);

@@ -8,7 +8,7 @@
 #include "context/search_cache.h"
 
 /* Powers that take this many multiplications or more are kept, up to this size. */
-#define LEAST_PRODUCTS 100000
+#define LEAST_PRODUCTS 10000
 #define MOST_BYTES ((size_t)128 << 10)
 
 static stn_status fail_taps(stn_error *error, size_t bytes) { return stn_fail_memory(error, "fused taps", bytes); }

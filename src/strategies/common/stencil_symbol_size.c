@@ -1,6 +1,9 @@
 /* The size of a symbol, the threshold for decayed modes, and the error of its powers and of
  * transforms; see stencil_symbol.h. */
+#include <complex.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "context/search_cache.h"
@@ -10,26 +13,37 @@
 
 #define FEW 1e5 /* largest number of taps times frequencies evaluated one by one: some ms */
 
-/* |K| at one frequency. */
-static double size_at(const stn_task *task, const int64_t length[3], const int64_t k[3]) {
-    double re = 0, im = 0;
+/* The taps summed along axes 0 and 1 at one frequency of each, by their offsets along axis 2. */
+static void sum_to_line(const stn_task *task, const int64_t length[3], const int64_t k[2], double complex *line) {
+    memset(line, 0, (size_t)(task->reach[2][0] + task->reach[2][1] + 1) * sizeof *line);
     for (size_t i = 0; i < task->ntaps; i++) {
+        const stn_tap *tap = &task->taps[i];
         double periods = 0;
-        for (int axis = 0; axis < 3; axis++)
-            periods += (double)(k[axis] * task->taps[i].offset[axis] % length[axis]) / (double)length[axis];
-        re += task->taps[i].weight * cos(2 * M_PI * periods);
-        im += task->taps[i].weight * sin(2 * M_PI * periods);
+        for (int axis = 0; axis < 2; axis++)
+            periods += (double)(k[axis] * tap->offset[axis] % length[axis]) / (double)length[axis];
+        line[tap->offset[2] + task->reach[2][0]] += tap->weight * cexp(2 * M_PI * I * periods);
     }
-    return hypot(re, im);
 }
 
+/* |K| at each frequency; K(-k) is the conjugate of K(k). Without memory: the largest over all
+ * frequencies. */
 static double largest_of_all(const stn_task *task, const int64_t length[3]) {
+    const int64_t half = length[2] / 2 + 1, width = task->reach[2][0] + task->reach[2][1] + 1;
+    double complex *root = malloc((size_t)(half + width) * sizeof *root), *line = root + (root ? half : 0);
     double most = 0;
+    if (!root) return stn_reach_max_symbol(task->found, task->ntaps, task->taps);
+    for (int64_t x = 0; x < half; x++) root[x] = cexp(2 * M_PI * I * (double)x / (double)length[2]);
     for (int64_t z = 0; z < length[0]; z++)
-        for (int64_t y = 0; y < length[1]; y++)
-            for (int64_t x = 0; x <= length[2] / 2; x++) /* K(-k) is the conjugate of K(k) */
-                most = fmax(most, size_at(task, length, (int64_t[3]){z, y, x}));
-    return most;
+        for (int64_t y = 0; y < length[1]; y++) {
+            sum_to_line(task, length, (int64_t[2]){z, y}, line);
+            for (int64_t x = 0; x < half; x++) {
+                double complex sum = line[width - 1]; /* Horner's scheme */
+                for (int64_t i = width - 2; i >= 0; i--) sum = sum * root[x] + line[i];
+                most = fmax(most, creal(sum) * creal(sum) + cimag(sum) * cimag(sum));
+            }
+        }
+    free(root);
+    return sqrt(most);
 }
 
 double stn_symbol_largest(const stn_task *task, const int64_t length[3]) {

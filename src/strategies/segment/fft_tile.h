@@ -32,14 +32,12 @@ bool segment_fft_tile_search(const stn_task *task, const stn_machine *machine, s
                              const char **why);
 void segment_fft_tile_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
                            stn_estimate *e);
-/* Seconds of the run. faces: seconds per launch that the margins take. */
-double segment_fft_tile_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
-                                double faces);
+/* Seconds per launch that the margins take. */
 double segment_fft_tile_faces(const stn_task *task, const stn_machine *machine, const segment_shape *shape);
-/* Sets the number of threads that takes the least time. False, early, where all of them take `most`
- * seconds or more. */
-bool segment_fft_tile_choose_threads(const stn_task *task, const stn_machine *machine, double faces, double most,
-                                     segment_shape *shape);
+/* Sets the number of threads that takes the least time; returns the seconds of the run with it, or
+ * INFINITY, early, where they are at least `most`. */
+double segment_fft_tile_choose_threads(const stn_task *task, const stn_machine *machine, double faces, double most,
+                                       segment_shape *shape);
 /* Tiles of all grids. */
 double segment_fft_tile_count(const stn_task *task, const segment_shape *shape);
 /* Points of a tile along y (0) and x (1), the number of blocks that share it, and the shared memory

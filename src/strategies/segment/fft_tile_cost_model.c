@@ -129,8 +129,10 @@ static double seconds_with(const stn_task *task, const stn_machine *machine, con
     const int blocks = segment_fft_tile_blocks(task, machine, shape), threads = WARP * shape->tile;
     const double waves = floor(c->each / blocks), rest = ceil(c->each - waves * blocks);
     double alone = c->alone;
-    for (int i = 0; i < PHASES; i++) alone += (double)stn_div_up(c->count[i], threads) * c->chain[i];
-    const double full = hypot(alone / blocks, c->units), last = rest > 0 ? rest * hypot(alone / rest, c->units) : 0;
+    for (int i = 0; i < PHASES; i++) alone += (c->count[i] + threads - 1) / threads * c->chain[i];
+    /* hypot would take half of the time of a search. */
+    const double units2 = c->units * c->units, each = alone / blocks;
+    const double full = sqrt(each * each + units2), last = rest > 0 ? sqrt(alone * alone + rest * rest * units2) : 0;
     const double whole = waves * blocks * full + last, even = waves > 0 ? c->each * full : whole;
     const double slow = c->at_sides > 0 ? fmin(1, c->at_sides + blocks / c->each) : 0;
     const double compute = (whole + even) / 2 * (1 + rates[task->dtype].sides * slow);
@@ -152,8 +154,33 @@ static double least_seconds(const stn_task *task, const stn_machine *machine, co
            rates[task->dtype].start + machine->launch_seconds;
 }
 
-bool segment_fft_tile_choose_threads(const stn_task *task, const stn_machine *machine, double faces, double most,
-                                     segment_shape *shape) {
+/* Factor for f16, and for too few tiles to occupy all multiprocessors. */
+#define UNTIMED_CLUSTERS 1.25
+/* Factor for the time of margins that are computed by steps, if all tiles run at once. */
+#define UNTIMED_FEW 1.1
+
+static double part_of_margins(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
+    const double at_once = (double)segment_fft_tile_blocks(task, machine, shape) * machine->multiprocessors;
+    return rates[task->dtype].stepped *
+           (segment_fft_tile_count(task, shape) * segment_fft_tile_shares(shape) > at_once ? 1 : UNTIMED_FEW);
+}
+
+static double part_of_clusters(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
+    const bool fill = segment_fft_tile_count(task, shape) * segment_fft_tile_shares(shape) >= machine->multiprocessors;
+    return (segment_fft_tile_holds_plane(task, shape) ? HOLDS_PLANE : 1) *
+           (task->dtype != STN_F16 && fill ? 1 : UNTIMED_CLUSTERS);
+}
+
+/* launch: seconds of a launch without the margins. */
+static double seconds_of_run(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
+                             double launch, double faces) {
+    double seconds = shape->launches * (launch + faces) * (shape->margins ? part_of_margins(task, machine, shape) : 1);
+    if (shape->shares) seconds *= part_of_clusters(task, machine, shape);
+    return seconds;
+}
+
+double segment_fft_tile_choose_threads(const stn_task *task, const stn_machine *machine, double faces, double most,
+                                       segment_shape *shape) {
     static const uint8_t warps[] = {4, 6, 8, 10, 12, 14, 16};
     const int64_t registers = segment_fft_tile_registers(task->dtype, shape);
     double least = INFINITY;
@@ -161,7 +188,7 @@ bool segment_fft_tile_choose_threads(const stn_task *task, const stn_machine *ma
     tile_costs c;
     costs_of(task, machine, shape, &c);
     const double least_factor = shape->margins ? fmin(1, rates[task->dtype].stepped) : 1;
-    if (shape->launches * (least_seconds(task, machine, &c) + faces) * least_factor >= most) return false;
+    if (shape->launches * (least_seconds(task, machine, &c) + faces) * least_factor >= most) return INFINITY;
     for (size_t i = 0; i < sizeof warps; i++) {
         shape->tile = warps[i];
         if ((size_t)(32 * warps[i] * registers) > machine->registers_per_multiprocessor) continue;
@@ -169,7 +196,7 @@ bool segment_fft_tile_choose_threads(const stn_task *task, const stn_machine *ma
         if (seconds < least) least = seconds, best = warps[i];
     }
     shape->tile = best;
-    return true;
+    return seconds_of_run(task, machine, shape, least, faces);
 }
 
 /* Roundings as in segment_cost_model.c, here of two short passes. They give an upper bound of the
@@ -194,33 +221,8 @@ static double predicted_error(const stn_task *task, const segment_shape *shape) 
     return shape->margins ? hypot(own, stn_error_stepping(task)) : own;
 }
 
-/* Factor for f16, and for too few tiles to occupy all multiprocessors. */
-#define UNTIMED_CLUSTERS 1.25
-/* Factor for the time of margins that are computed by steps, if all tiles run at once. */
-#define UNTIMED_FEW 1.1
-
-static double part_of_margins(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
-    const double at_once = (double)segment_fft_tile_blocks(task, machine, shape) * machine->multiprocessors;
-    return rates[task->dtype].stepped *
-           (segment_fft_tile_count(task, shape) * segment_fft_tile_shares(shape) > at_once ? 1 : UNTIMED_FEW);
-}
-
-static double part_of_clusters(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
-    const bool fill = segment_fft_tile_count(task, shape) * segment_fft_tile_shares(shape) >= machine->multiprocessors;
-    return (segment_fft_tile_holds_plane(task, shape) ? HOLDS_PLANE : 1) *
-           (task->dtype != STN_F16 && fill ? 1 : UNTIMED_CLUSTERS);
-}
-
 double segment_fft_tile_faces(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
     return shape->margins ? stn_faces_seconds(task, machine, shape->fused) : 0;
-}
-
-double segment_fft_tile_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
-                                double faces) {
-    double flops, seconds = shape->launches * (seconds_of(task, machine, shape, &flops) + faces) *
-                            (shape->margins ? part_of_margins(task, machine, shape) : 1);
-    if (shape->shares) seconds *= part_of_clusters(task, machine, shape);
-    return seconds;
 }
 
 void segment_fft_tile_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
@@ -232,8 +234,8 @@ void segment_fft_tile_cost(const stn_task *task, const stn_machine *machine, con
     e->error = predicted_error(task, shape);
     e->launches = launches;
     e->bytes = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task) * launches;
-    e->seconds = segment_fft_tile_seconds(task, machine, shape, segment_fft_tile_faces(task, machine, shape));
-    (void)seconds_of(task, machine, shape, &flops);
+    const double launch = seconds_of(task, machine, shape, &flops);
+    e->seconds = seconds_of_run(task, machine, shape, launch, segment_fft_tile_faces(task, machine, shape));
     e->flops = launches * flops;
     e->halo_waste = segment_fft_tile_count(task, shape) * segment_fft_tile_points(shape, 0) *
                         segment_fft_tile_points(shape, 1) / (double)stn_task_points(task) -

@@ -133,9 +133,10 @@ static bool add_tile(const search *s, const launches_of *l, int y, int x, int in
     if (shape.launches > 1 && segment_fft_tile_holds_plane(s->task, &shape)) return true;
     if (!STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, &shape)) return false;
     segment_fft_tiles_found *to = &s->lists[in > 0];
-    const double most = to->found == to->most && to->most ? to->costs[to->found - 1] : INFINITY;
-    if (!segment_fft_tile_choose_threads(s->task, s->machine, l->faces, most, &shape)) return true;
-    const double seconds = segment_fft_tile_seconds(s->task, s->machine, &shape, l->faces);
+    double most = to->found == to->most && to->most ? to->costs[to->found - 1] : INFINITY;
+    if (to->found && s->machine->most_seconds > 0) most = fmin(most, nextafter(s->machine->most_seconds, INFINITY));
+    const double seconds = segment_fft_tile_choose_threads(s->task, s->machine, l->faces, most, &shape);
+    if (seconds >= most) return true;
     segment_shape *at = stn_cheapest_insert(to->best, to->costs, sizeof *to->best, &to->found, to->most, seconds);
     if (at) *at = shape;
     return true;

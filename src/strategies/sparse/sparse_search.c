@@ -41,7 +41,9 @@ static double cost_of(search *s, const sparse_shape *shape) {
 }
 
 static void insert(search *s, sparse_shape shape) {
-    sparse_shape *to = stn_cheapest_insert(s->best, s->costs, sizeof shape, &s->count, s->most, cost_of(s, &shape));
+    const double cost = cost_of(s, &shape);
+    if (stn_machine_leaves_out(s->machine, cost)) return;
+    sparse_shape *to = stn_cheapest_insert(s->best, s->costs, sizeof shape, &s->count, s->most, cost);
     if (to) *to = shape;
 }
 
@@ -186,6 +188,7 @@ static bool insert_sum(search *s, sparse_shape shape) {
     }
     if (s->costs_alone) insert(s, cheapest);
     if (s->costs_alone || (s->count == s->most && least >= s->costs[s->count - 1])) return true;
+    if (stn_machine_leaves_out(s->machine, least)) return true;
     int fused = shape.fused, launches = shape.launches;
     sum_errors errors = {{0}, {0}};
     bool uneven = s->task->steps % (uint64_t)launches != 0;

@@ -250,11 +250,12 @@ static void fit_iterations(const stn_task *task, const stn_machine *machine, spa
     double halo_tiles = sparse_halo_tiles(task, shape), start = 0.3;
     shape->iterations = 1;
     sparse_tiles tiles = sparse_tiles_of(task, shape);
-    int64_t steps = tiles.steps, last = 0;
-    for (int64_t march_blocks = 1; march_blocks <= steps && march_blocks <= 4096; march_blocks++) {
-        int64_t iterations = stn_div_up(steps, march_blocks);
-        if (iterations == last || iterations > INT32_MAX) continue;
-        last = iterations;
+    int64_t steps = tiles.steps, iterations;
+    /* Each number of iterations once, with the fewest blocks. */
+    for (int64_t march_blocks = 1; march_blocks <= steps && march_blocks <= 4096;
+         march_blocks = iterations > 1 ? stn_div_up(steps, iterations - 1) : INT64_MAX) {
+        iterations = stn_div_up(steps, march_blocks);
+        if (iterations > INT32_MAX) continue;
         double blocks = (double)(task->batch * tiles.y * tiles.x * stn_div_up(steps, iterations));
         double cost = ((double)iterations + halo_tiles + start) * fmax(1, ceil(blocks / slots));
         if (cost >= best) continue;

@@ -37,7 +37,12 @@ bool sparse_rows_of(const stn_task *task, int fused, sparse_rows *rows) {
         add_to_hull(&one, (int)o[0] + task->reach[0][0], (int)o[1], (int)o[1]);
     }
     add_to_hull(&all, 0, 0, 0);
-    for (int f = 0; f < fused; f++, all = next) {
+    if (!more) { /* one plane, whose rows grow evenly */
+        shorter = all;
+        shorter.low[0] = (fused - 1) * one.low[0], shorter.high[0] = (fused - 1) * one.high[0];
+        all.low[0] = fused * one.low[0], all.high[0] = fused * one.high[0];
+    }
+    for (int f = 0; f < fused && more; f++, all = next) {
         shorter = all;
         clear_hull(&next);
         for (int d = 0; d <= f * more; d++)

@@ -149,6 +149,37 @@ typedef struct lengths_key {
     int64_t n, period, reach[2], longest, most, shares, wide;
 } lengths_key;
 
+/* The number of windows times the points of each and their penalty. */
+static double cost_of(const line *line, const side *columns, int r, const side *rows, int w,
+                      spectral_four_step_choice *choice) {
+    const int64_t length = (int64_t)columns->points[r] * rows->points[w];
+    int64_t windows;
+    *choice =
+        (spectral_four_step_choice){.mark = SPECTRAL_FOUR_STEP, .rows = columns->points[r], .width = rows->points[w]};
+    if (!windows_of(line, length, choice, &windows)) return INFINITY;
+    return (double)windows * (double)length * (2 * columns->penalty[r] + rows->penalty[w]);
+}
+
+/* An upper bound of the least cost, from the shortest columns that hold the line in one window. */
+static double cost_at_most(const line *line, const side *columns, const side *rows, int64_t longest) {
+    const double all = (double)line->n + (double)line->reach[0] + (double)line->reach[1];
+    double least = INFINITY;
+    spectral_four_step_choice unused;
+    for (int w = 0; w < rows->count; w++) {
+        int r = 0, end = columns->count;
+        while (r < end) {
+            const int middle = (r + end) / 2;
+            if ((double)columns->points[middle] * rows->points[w] < all)
+                r = middle + 1;
+            else
+                end = middle;
+        }
+        if (r < columns->count && (int64_t)columns->points[r] * rows->points[w] <= longest)
+            least = fmin(least, cost_of(line, columns, r, rows, w, &unused));
+    }
+    return least;
+}
+
 /* Finds the cheapest matrix of at most `longest` points. Of a hundred thousand pairs of lengths,
  * most are rejected by a lower bound of the cost. */
 static bool search_lengths(const limits *l, bool wide, const stn_machine *machine, const line *line, int64_t longest,
@@ -157,27 +188,27 @@ static bool search_lengths(const limits *l, bool wide, const stn_machine *machin
     find_sides(machine->found, l, wide, &both);
     const side *columns = &both.columns, *rows = &both.rows;
     const double all = 0.999 * (double)line->n;
-    double least = INFINITY, least_penalty = INFINITY;
+    /* Of matrices of equal cost the first is chosen. */
+    double least = 1.001 * cost_at_most(line, columns, rows, longest), least_penalty = INFINITY;
+    bool any = false;
     for (int r = 0; r < columns->count; r++) least_penalty = fmin(least_penalty, columns->penalty[r]);
     for (int w = 0; w < rows->count; w++) {
         const double at_least = 2 * least_penalty + rows->penalty[w];
         for (int r = 0; r < columns->count && all * at_least < least; r++) {
-            int64_t windows, length = (int64_t)columns->points[r] * rows->points[w];
+            const int64_t length = (int64_t)columns->points[r] * rows->points[w];
             /* Columns are in ascending order. */
             if (length > longest || (double)length * at_least >= least) break;
             const double penalty = 2 * columns->penalty[r] + rows->penalty[w];
             if (((double)length > all ? (double)length : all) * penalty >= least) continue;
             if (windows_at_least(line, length) * (double)length * penalty >= least) continue;
-            spectral_four_step_choice c = {
-                .mark = SPECTRAL_FOUR_STEP, .rows = columns->points[r], .width = rows->points[w]};
-            if (!windows_of(line, length, &c, &windows)) continue;
-            const double cost = (double)windows * (double)length * penalty;
+            spectral_four_step_choice c;
+            const double cost = cost_of(line, columns, r, rows, w, &c);
             if (cost >= least) continue;
-            least = cost, *choice = c;
+            any = true, least = cost, *choice = c;
             choice->pairs = pairs_of(l, c.rows, wide);
         }
     }
-    return least < INFINITY;
+    return any;
 }
 
 /* The same from the context's cache: `applies` and `candidates` both need it. */
