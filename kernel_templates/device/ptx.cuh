@@ -131,6 +131,20 @@ __device__ __forceinline__ void store_run(unsigned *to, const unsigned (&from)[4
                  "r"(from[3]));
 }
 
+// Stores N words if `flags` has the bit `flag`, by a predicated instruction, without a branch. The
+// bit is tested next to the access, because there are fewer predicate registers than flags.
+#define STN_RUN_IF(N, TYPE, LIST, ...)                                                                                 \
+    __device__ __forceinline__ void store_run_if(unsigned flags, unsigned flag, unsigned *to,                          \
+                                                 const unsigned(&from)[N]) {                                           \
+        asm volatile("{ .reg .pred p; .reg .b32 t; and.b32 t, %1, %2; setp.ne.b32 p, t, 0; @p st.global." TYPE         \
+                     " [%0], " LIST "; }" ::"l"(to),                                                                   \
+                     "r"(flags), "r"(flag), __VA_ARGS__);                                                              \
+    }
+STN_RUN_IF(1, "u32", "%3", "r"(from[0]))
+STN_RUN_IF(2, "v2.u32", "{%3,%4}", "r"(from[0]), "r"(from[1]))
+STN_RUN_IF(4, "v4.u32", "{%3,%4,%5,%6}", "r"(from[0]), "r"(from[1]), "r"(from[2]), "r"(from[3]))
+#undef STN_RUN_IF
+
 // The same by the ordinary path, for memory that the launch also writes: a thread reads there only
 // points that no other thread writes, before it writes them. The compiler may join equal loads.
 #define STN_OWN_RUN(T, N, TYPE, LIST, ...)                                                                             \
@@ -189,6 +203,30 @@ __device__ __forceinline__ void copy_async_4(void *to, const void *from) {
     asm volatile("st.shared.u32 [%0], %1;" ::"r"(shared_address(to)), "r"(w) : "memory");
 #endif
 }
+// Copies 4, 8 or 16 bytes if `flags` has the bit `flag`, as store_run_if stores them.
+template <int BYTES>
+__device__ __forceinline__ void copy_async_if(unsigned flags, unsigned flag, void *to, const void *from) {
+#if __CUDA_ARCH__ >= 800
+#define STN_COPY_IF(CACHE)                                                                                             \
+    asm volatile("{ .reg .pred p; .reg .b32 t; and.b32 t, %2, %3; setp.ne.b32 p, t, 0; @p cp.async." CACHE             \
+                 ".shared.global [%0], [%1], %4; }" ::"l"(__cvta_generic_to_shared(to)),                               \
+                 "l"(from), "r"(flags), "r"(flag), "n"(BYTES)                                                          \
+                 : "memory")
+    if constexpr (BYTES == 16)
+        STN_COPY_IF("cg");
+    else
+        STN_COPY_IF("ca");
+#undef STN_COPY_IF
+#else
+    if (!(flags & flag)) return;
+    if constexpr (BYTES == 16)
+        copy_async_16(to, from);
+    else if constexpr (BYTES == 8)
+        copy_async_8(to, from);
+    else
+        copy_async_4(to, from);
+#endif
+}
 __device__ __forceinline__ void copy_async_commit() {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.commit_group;" ::: "memory");
@@ -213,6 +251,10 @@ __device__ __forceinline__ void prefetch_l2(const void *from, unsigned bytes) {
 // Hides the value of i from the optimizer: computations that depend on it are neither hoisted above
 // this point nor kept from before it.
 __device__ __forceinline__ void hide_from_optimizer(int &i) { asm volatile("" : "+r"(i)); }
+template <class T>
+__device__ __forceinline__ void hide_from_optimizer(T *&p) {
+    asm volatile("" : "+l"(p));
+}
 
 // ---- f64 tensor products, c += a b
 __device__ __forceinline__ void mma_m8n8k4(double (&c)[2], double a, double b) {

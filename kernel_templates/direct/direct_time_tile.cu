@@ -238,27 +238,28 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const int z0 = static_cast<int>(number % a.tiles_z) * a.chunk;
     number /= a.tiles_z;
     tile t;
-    t.grid = a.in + number * a.in_batch;
     place_lane(a, own_y, column * OWN_X, t);
     if (REFRESH && !t.inside) find_fold_sources(a, t, shared);
-    STORE *const out = a.out + number * a.out_batch;
     const int z1 = min(z0 + a.chunk, nz), last = z1 + FUSED * Z_REACH;
 
     sums_type sums[FUSED] = {};
     int z = z0 - FUSED * Z_REACH, slot = 0, parity = 0;
+    // This lane's first runs of the planes that are fetched and stored next.
+    const STORE *from = a.in + number * a.in_batch + z * a.in_z + t.y * a.in_y + t.run_x;
+    STORE *to = a.out + number * a.out_batch + (z - FUSED * Z_REACH) * a.out_z + t.y * a.out_y + t.run_x;
 #pragma unroll
-    for (int p = 0; p < PREFETCH; p++) {
-        fetch_plane(a, t, z + p, shared.slot[p]);
+    for (int p = 0; p < PREFETCH; p++, from += a.in_z) {
+        fetch_plane(a, t, z + p, from, shared.slot[p]);
         copy_async_commit();
     }
 #pragma unroll 1
-    for (; z < last; z++) {
+    for (; z < last; z++, from += a.in_z, to += a.out_z) {
         copy_async_wait<PREFETCH - 1>();
         if (TRANSPOSED)
             // Other lanes' copies are complete, and they have read the slot that is filled next.
             __syncwarp();
         const int ready = slot;
-        if (z + PREFETCH < last) fetch_plane(a, t, z + PREFETCH, shared.slot[slot ? slot - 1 : PREFETCH]);
+        if (z + PREFETCH < last) fetch_plane(a, t, z + PREFETCH, from, shared.slot[slot ? slot - 1 : PREFETCH]);
         copy_async_commit();
         slot = slot < PREFETCH ? slot + 1 : 0;
 
@@ -272,8 +273,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             advance<true, false>(a, t, shared, parity, z, plane, sums);
         else
             advance<true, true>(a, t, shared, parity, z, plane, sums);
-        const int done = z - FUSED * Z_REACH;
-        if (done >= z0) store_plane(a, t, out, done, shared.slot[SLOTS + TRANSPOSED - 1], plane);
+        if (z - FUSED * Z_REACH >= z0) store_plane(a, t, to, shared.slot[SLOTS + TRANSPOSED - 1], plane);
         parity ^= 1;
     }
 }

@@ -68,9 +68,9 @@ typedef patch sums_type[DEPTH - 1];  // of one stage
 typedef REAL window_type[ROWS + 2 * Y_REACH][POINTS + 2 * X_REACH];
 
 // ---- Shared memory: lanes' elements are ordered by access, so that no access has bank conflicts.
-// If the points of a lane are several runs of VECTOR points (TRANSPOSED), adjacent lanes copy
-// adjacent runs from memory, and each lane later reads its own runs from shared memory. If each
-// lane copied its own runs, one access of a warp would touch more sectors of memory.
+// Memory is accessed by runs of VECTOR points. If the points of a lane are several runs
+// (TRANSPOSED), adjacent lanes copy adjacent runs, and each lane later reads its own points from
+// shared memory. If each lane copied its own runs, one access of a warp would touch more sectors.
 constexpr int PIECE = POINTS * sizeof(REAL) > 16 ? 16 / sizeof(REAL) : POINTS;
 constexpr int PIECES = POINTS / PIECE, RUNS = POINTS / VECTOR, SLOTS = PREFETCH + 1;
 struct alignas(PIECE * sizeof(REAL)) piece {
@@ -80,11 +80,16 @@ struct alignas(VECTOR * sizeof(STORE)) run {
     STORE at[VECTOR];
 };
 constexpr bool TRANSPOSED = RUNS > 1;
-// Pad, in runs, after the runs of all lanes, so that the RUNS runs of a lane lie in different
-// banks.
-constexpr int BANKS = 32, GAP = TRANSPOSED ? BANKS * 4 / (POINTS * sizeof(STORE)) : 0;
-// A plane: run s of row r of every lane.
-typedef run slot_type[ROWS][RUNS][THREADS + GAP];
+// A lane reads and writes its points in shared memory by groups of at most 16 bytes.
+constexpr int GROUP = POINTS * sizeof(STORE) > 16 ? 16 / sizeof(STORE) : POINTS, GROUPS = POINTS / GROUP;
+struct alignas(GROUP * sizeof(STORE)) group {
+    run at[GROUP / VECTOR];
+};
+// Pad, in groups, after the groups of all lanes: the groups of a lane lie in different banks.
+constexpr int BANKS = 32, GAP = GROUPS > 1 ? BANKS * 4 / (POINTS * sizeof(STORE)) : 0;
+static_assert(LANES_X % RUNS == 0, "all runs that a lane copies have the same index among a lane's runs");
+// A plane: group g of row r of every lane.
+typedef group slot_type[ROWS][GROUPS][THREADS + GAP];
 // Every lane's first and last rows.
 typedef piece rows_type[STACK][Y_REACH ? 2 * Y_REACH : 1][PIECES][LANES_X];
 struct shared_type {
@@ -99,7 +104,6 @@ struct shared_type {
 };
 
 struct tile {
-    const STORE *grid;
     int y, x;  // position of this lane's first point
     // No point of the tile lies past an edge along x or y, or is frozen because of one.
     bool inside;
@@ -129,14 +133,12 @@ __device__ __forceinline__ void synchronize() {
 
 // ---- loads and stores of planes
 
-__device__ __forceinline__ void copy_run(run &to, const STORE *from) {
-    if (sizeof(run) == 16)
-        copy_async_16(&to, from);
-    else if (sizeof(run) == 8)
-        copy_async_8(&to, from);
-    else if (sizeof(run) == 4)
-        copy_async_4(&to, from);
-    else
+// Copies a run if `flags` has the bit `flag`. There are no asynchronous copies of two bytes.
+template <class RUN>
+__device__ __forceinline__ void copy_run(unsigned flags, unsigned flag, RUN &to, const STORE *from) {
+    if constexpr (sizeof(RUN) > 2)
+        copy_async_if<sizeof(RUN)>(flags, flag, &to, from);
+    else if (flags & flag)
         to.at[0] = from[0];
 }
 
@@ -149,77 +151,102 @@ __device__ __forceinline__ void copy_points(run &to, const STORE *row, int x, in
     }
 }
 
-// The shared-memory index of the s-th run of row r that this lane copies.
+// The s-th run of row r that this lane copies, in shared memory: run s * LANES_X + lane of a row.
 __device__ __forceinline__ run &copied_run(slot_type &slot, int r, int s) {
-    const int j = s * LANES_X + threadIdx.x % LANES_X;
-    return slot[r][j % RUNS][threadIdx.x / LANES_X * LANES_X + j / RUNS];
+    constexpr int EACH = GROUP / VECTOR;
+    const int lane = threadIdx.x % LANES_X, number = lane % RUNS;
+    group *const first = &slot[r][number / EACH][threadIdx.x - lane + lane / RUNS];
+    return first[s * (LANES_X / RUNS)].at[number % EACH];
 }
 
-// Starts the copies of a level 0 plane into its slot. Points outside the grid that no boundary rule
-// uses are not copied.
-__device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile &t, int z, slot_type &slot) {
+// Starts the copies of a level 0 plane into its slot; `from` is this lane's first run of plane z.
+// Points outside the grid that no boundary rule uses are not copied.
+__device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile &t, int z, const STORE *from,
+                                            slot_type &slot) {
     const int nz = static_cast<int>(a.nz), ny = static_cast<int>(a.ny), nx = static_cast<int>(a.nx);
     if (!lies_in(z, nz)) {
         if (Z_SIDE_LOW != WRAP) return;
-        z = wrapped(z, nz);
+        from += (wrapped(z, nz) - z) * a.in_z;
     }
-    const STORE *const from = t.grid + z * a.in_z;
+    const STORE *const first = from - t.run_x;  // the grid's first point in row t.y
     const bool wraps = WRAPS_XY && !t.inside;
 #pragma unroll
-    for (int r = 0; r < ROWS; r++)
+    for (int r = 0; r < ROWS; r++, from += a.in_y) {
+        hide_from_optimizer(from);  // all runs of a row have constant offsets from one address
 #pragma unroll
         for (int s = 0; s < RUNS; s++) {
+            run &to = copied_run(slot, r, s);
             if (wraps) {
                 const int y = Y_SIDE_LOW == WRAP ? wrapped(t.y + r, ny) : t.y + r;
                 const int past = t.run_x + s * LANES_X * VECTOR, x = X_SIDE_LOW == WRAP ? wrapped(past, nx) : past;
+                const STORE *const row = first + (y - t.y) * a.in_y;
                 if (PARTIAL && (past < 0 || past + VECTOR > nx)) {
-                    if (lies_in(y, ny)) copy_points(copied_run(slot, r, s), from + y * a.in_y, past, nx);
-                } else if (lies_in(y, ny) && lies_in(x, nx))
-                    copy_run(copied_run(slot, r, s), from + y * a.in_y + x);
-            } else if (t.exists >> (r * RUNS + s) & 1)
-                copy_run(copied_run(slot, r, s), from + t.y * a.in_y + t.run_x + (r * a.in_y + s * LANES_X * VECTOR));
-            else if (PARTIAL && t.partial >> (r * RUNS + s) & 1)
-                copy_points(copied_run(slot, r, s), from + (t.y + r) * a.in_y, t.run_x + s * LANES_X * VECTOR, nx);
+                    if (lies_in(y, ny)) copy_points(to, row, past, nx);
+                } else
+                    copy_run(lies_in(y, ny) && lies_in(x, nx), 1, to, row + x);
+            } else {
+                copy_run(t.exists, 1u << (r * RUNS + s), to, from + s * LANES_X * VECTOR);
+                if (PARTIAL && t.partial >> (r * RUNS + s) & 1)
+                    copy_points(to, first + r * a.in_y, t.run_x + s * LANES_X * VECTOR, nx);
+            }
         }
+    }
 }
 
 __device__ __forceinline__ void receive_plane(const slot_type &slot, patch &plane) {
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
-        for (int s = 0; s < RUNS; s++) {
-            const run got = slot[r][s][threadIdx.x];
+        for (int g = 0; g < GROUPS; g++) {
+            const group got = slot[r][g][threadIdx.x];
 #pragma unroll
-            for (int e = 0; e < VECTOR; e++) plane[r][s * VECTOR + e] = widen(got.at[e]);
+            for (int e = 0; e < GROUP; e++) plane[r][g * GROUP + e] = widen(got.at[e / VECTOR].at[e % VECTOR]);
         }
 }
 
-__device__ __forceinline__ void store_plane(const tile_arguments &a, const tile &t, STORE *out, int z, slot_type &slot,
+// Stores a run if `flags` has the bit `flag`.
+template <class RUN>
+__device__ __forceinline__ void store_copied(unsigned flags, unsigned flag, STORE *to, const RUN &from) {
+    if constexpr (sizeof(RUN) == 2)
+        store_if(flags & flag, to, from.at[0]);
+    else {
+        union {
+            RUN whole;
+            unsigned words[sizeof(RUN) / sizeof(unsigned)];
+        } both;
+        both.whole = from;
+        store_run_if(flags, flag, reinterpret_cast<unsigned *>(to), both.words);
+    }
+}
+
+// Stores a plane of the last level; `to` is this lane's first run.
+__device__ __forceinline__ void store_plane(const tile_arguments &a, const tile &t, STORE *to, slot_type &slot,
                                             const patch &plane) {
-    STORE *const to = out + z * a.out_z + t.y * a.out_y + t.run_x;
-    run own[ROWS][RUNS];
+    group own[ROWS][GROUPS];
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
-        for (int s = 0; s < RUNS; s++) {
+        for (int g = 0; g < GROUPS; g++) {
 #pragma unroll
-            for (int e = 0; e < VECTOR; e++) own[r][s].at[e] = narrow<STORE>(plane[r][s * VECTOR + e]);
-            if (TRANSPOSED) slot[r][s][threadIdx.x] = own[r][s];
+            for (int e = 0; e < GROUP; e++)
+                own[r][g].at[e / VECTOR].at[e % VECTOR] = narrow<STORE>(plane[r][g * GROUP + e]);
+            if (TRANSPOSED) slot[r][g][threadIdx.x] = own[r][g];
         }
     if (TRANSPOSED) __syncwarp();
 #pragma unroll
-    for (int r = 0; r < ROWS; r++)
+    for (int r = 0; r < ROWS; r++, to += a.out_y) {
+        hide_from_optimizer(to);  // all runs of a row have constant offsets from one address
 #pragma unroll
         for (int s = 0; s < RUNS; s++) {
-            const run leaving = TRANSPOSED ? copied_run(slot, r, s) : own[r][s];
-            if (t.stored >> (r * RUNS + s) & 1)
-                store_run(to + r * a.out_y + s * LANES_X * VECTOR, leaving.at);
-            else if (PARTIAL && t.partial_stored >> (r * RUNS + s) & 1)
+            const run leaving = TRANSPOSED ? copied_run(slot, r, s) : own[r][0].at[0];
+            STORE *const first = to + s * LANES_X * VECTOR;
+            store_copied(t.stored, 1u << (r * RUNS + s), first, leaving);
+            if (PARTIAL && t.partial_stored >> (r * RUNS + s) & 1)
 #pragma unroll
                 for (int e = 0; e < VECTOR - 1; e++)
-                    if (e < static_cast<int>(a.nx) % VECTOR)
-                        (to + r * a.out_y + s * LANES_X * VECTOR)[e] = leaving.at[e];
+                    if (e < static_cast<int>(a.nx) % VECTOR) first[e] = leaving.at[e];
         }
+    }
 }
 
 // ---- neighbours' points

@@ -106,7 +106,7 @@ static const struct {
     double edge_fraction;
     /* Memory time in copy times; exponent of the norm that combines overlapping times. */
     double memory_factor, overlap_exponent;
-} plane = {0.97, 2.5, 16, 12.4, 2.65, 32, 1.3, 0.2, 1.68, 4.5};
+} plane = {0.97, 2.5, 8, 12.4, 2.65, 24, 1.3, 0.2, 1.68, 4.5};
 /* Seconds of a launch that nothing hides, as for a one-step launch. */
 #define LAUNCH_OVERHEAD 1.5e-6
 enum { SCHEDULERS = 4 }; /* warp schedulers of a multiprocessor */
@@ -237,24 +237,20 @@ static double open_sides_factor(const stn_task *task, const direct_shape *shape)
     return fixed ? 1 : shape->fused == 2 ? 1.05 : 1.14;
 }
 
-/* Factor if rows are aligned to fewer points than an access can have: [in 3D][0: to half as many
- * points, 1: to fewer]. Measured with ten steps of heat on grids of 8191 to 8194 columns in 2D and
- * 511 to 514 in 3D. */
-static const double narrow_factor[2][2] = {{1.05, 1.48}, {1.75, 2.2}};
-/* Further factor for accesses of 2 bytes, which are not asynchronous. */
-#define SYNCHRONOUS_FACTOR 1.4
+/* Factor of accesses of [in 3D][8, 4, 2 bytes]; those of 2 bytes are not asynchronous. Measured
+ * with ten steps of heat on grids of 8190 to 8195 columns in 2D and 510 to 515 in 3D. */
+static const double narrow_factor[2][3] = {{1, 1.03, 2.07}, {1.12, 1.3, 1.92}};
 
 static double access_factor(const stn_task *task, const direct_shape *shape) {
-    const int size = (int)stn_dtype_size(task->dtype), full = (int)stn_min(shape->points, 16 / size);
-    if (shape->kernel != DIRECT_TIME_TILE || shape->vector >= full || direct_time_spans(task, shape)) return 1;
-    return narrow_factor[task->rank == 3][full > 2 * shape->vector] *
-           (shape->vector * size < 4 ? SYNCHRONOUS_FACTOR : 1);
+    const int bytes = shape->vector * (int)stn_dtype_size(task->dtype);
+    if (shape->kernel != DIRECT_TIME_TILE || bytes >= 16 || direct_time_spans(task, shape)) return 1;
+    return narrow_factor[task->rank == 3][bytes == 8 ? 0 : bytes == 4 ? 1 : 2];
 }
 
 /* What the rates miss in 3D: a factor, and seconds of a launch. */
 static const struct {
     double factor, start;
-} volume[] = {[STN_F64] = {1.455, 2.25e-6}, [STN_F32] = {1.25, 9e-6}, [STN_F16] = {2.2, 0}};
+} volume[] = {[STN_F64] = {1.455, 2.25e-6}, [STN_F32] = {1.125, 9e-6}, [STN_F16] = {1.96, 0}};
 
 static double launch_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape,
                              double *computed) {
@@ -303,8 +299,8 @@ size_t direct_time_shared(const stn_task *task, const direct_shape *shape) {
     int reach = direct_reach(task, shape, 1);
     bool transposes = shape->points > shape->vector, refresh = refreshes(task, shape);
     size_t rows = (size_t)shape->threads[1] * width * (reach ? 2 * (size_t)reach * (size_t)shape->fused : 1);
-    /* With the gaps between runs. */
-    const size_t plane_bytes = width * height * size + (transposes ? GAP_BYTES * (size_t)shape->rows : 0);
+    const size_t gap = (size_t)shape->points * size > 16 ? GAP_BYTES : 0;
+    const size_t plane_bytes = width * height * size + gap * (size_t)shape->rows;
     size_t bytes = (size_t)(DIRECT_TIME_PREFETCH + 1 + transposes) * plane_bytes;
     bytes = (size_t)stn_round_up((int64_t)bytes, (int64_t)real) + (refresh ? width * height + 4 : 2) * real;
     size_t sources = refresh ? width * height * sizeof(uint16_t) : 0;

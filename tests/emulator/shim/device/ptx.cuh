@@ -53,6 +53,11 @@ __device__ __forceinline__ void store_run(T *to, const T (&from)[N], STN_WHERE) 
     check_run<T, N>(to, place);
     __builtin_memcpy(__builtin_assume_aligned(to, sizeof from), from, sizeof from);
 }
+template <int N>
+__device__ __forceinline__ void store_run_if(unsigned flags, unsigned flag, unsigned *to, const unsigned (&from)[N],
+                                             STN_WHERE) {
+    if (flags & flag) store_run(to, from, place);
+}
 
 template <class T>
 __device__ __forceinline__ void store_if(bool wanted, T *to, T value) {
@@ -73,6 +78,10 @@ __device__ __forceinline__ void copy_async_8(void *to, const void *from, STN_WHE
 __device__ __forceinline__ void copy_async_4(void *to, const void *from, STN_WHERE) {
     stn_emulator::engine->copy_async(to, from, 4, place);
 }
+template <int BYTES>
+__device__ __forceinline__ void copy_async_if(unsigned flags, unsigned flag, void *to, const void *from, STN_WHERE) {
+    if (flags & flag) stn_emulator::engine->copy_async(to, from, BYTES, place);
+}
 __device__ __forceinline__ void copy_async_commit() { stn_emulator::engine->copy_async_commit(); }
 template <int N>
 __device__ __forceinline__ void copy_async_wait(STN_WHERE) {
@@ -80,6 +89,10 @@ __device__ __forceinline__ void copy_async_wait(STN_WHERE) {
 }
 
 __device__ __forceinline__ void hide_from_optimizer(int &i) { asm volatile("" : "+r"(i)); }
+template <class T>
+__device__ __forceinline__ void hide_from_optimizer(T *&p) {
+    asm volatile("" : "+r"(p));
+}
 
 // ---- matrix products, c += a b: the last lane to arrive computes the whole warp's product
 #define STN_MMA(name, SHAPE, C, NC, A, NA, B, NB)                                                                      \
