@@ -119,8 +119,9 @@ struct moment {
 constexpr int FAR = -2147483647;
 template <int A>
 struct all_arrays : all_arrays<A - 1> {
-    slot held[CHAINED ? 1 : SYSTEM_LOW[A] + 1 + SYSTEM_HIGH[A]];  // the queue
-    const STORE *next;  // the thread's own slot of the plane that is copied next
+    // The queue, and the thread's own slot of the plane that is copied next.
+    slot held[SYSTEM_LOW[A] + 1 + SYSTEM_HIGH[A]];
+    const STORE *next;
     // Of each slot of the halo that the thread copies: elements from its own slot to the source, or
     // FAR if no slot of the plane is the source; place in the ring's plane, or -1.
     int from[rounds_of(A) + 1], to[rounds_of(A) + 1];
@@ -184,8 +185,8 @@ __device__ __noinline__ slot far_slot(const system_arguments &a, const STORE *ar
 template <int A>
 __device__ __forceinline__ slot own_slot(const place &t, int m) {
     slot values = {};
-    if (!t.inside) return values;
-    if (m < 0 || m >= t.planes) return far_slot<A>(t.a, array_of<A>(t), m, t.row, t.column);
+    if (!t.inside && !CHAINED) return values;
+    if (!t.inside || m < 0 || m >= t.planes) return far_slot<A>(t.a, array_of<A>(t), m, t.row, t.column);
     load_own_run(values.of, array_of<A>(t) + m * t.pitch + t.own);
     return values;
 }
@@ -315,7 +316,7 @@ __device__ __forceinline__ void begin(const place &t, const moment &s, all_array
     begin(t, s, static_cast<all_arrays<A - 1> &>(c));
     constexpr int QUEUE = SYSTEM_LOW[A] + 1 + SYSTEM_HIGH[A];
     const int m = s.m + SYSTEM_AHEAD;
-    if constexpr (!CHAINED)
+    if constexpr (SYSTEM_MADE[A] < 0)
 #pragma unroll
         for (int k = 1; k < QUEUE; k++) c.held[k] = own_slot<A>(t, m - 1 - SYSTEM_LOW[A] + k);
     if (!SYSTEM_RING[A] || SYSTEM_MADE[A] >= 0) return;
@@ -333,18 +334,20 @@ __device__ __forceinline__ void advance(const place &t, const moment &s, all_arr
     constexpr int QUEUE = SYSTEM_LOW[A] + 1 + SYSTEM_HIGH[A], HIGH = SYSTEM_HIGH[A];
 #pragma unroll
     for (int k = 0; k + 1 < QUEUE; k++) c.held[k] = c.held[k + 1];
+    if (SYSTEM_MADE[A] >= 0) return;  // make_planes completes the queue
     c.held[QUEUE - 1] = SYSTEM_RING[A] ? *own_place<A>(ring_plane<A>(t, s, HIGH)) : own_slot<A>(t, s.m + HIGH);
 }
 __device__ __forceinline__ void advance(const place &, const moment &, all_arrays<-1> &) {}
 
 // ---- values
 
-// Around point V of a thread's slot in plane m.
+// Around point V of a thread's slot in plane s.m + by.
 template <int V>
 struct around_point {
     const place &t;
     const moment &s;
     const arrays &c;
+    int by;
 
     template <int A>
     struct load {
@@ -355,7 +358,7 @@ struct around_point {
     };
     template <int A>
     __device__ __forceinline__ REAL field(int dz, int dy, int dx) const {
-        const int along = SYSTEM_MARCH ? dy : dz, across = SYSTEM_MARCH ? dz : dy;
+        const int along = by + (SYSTEM_MARCH ? dy : dz), across = SYSTEM_MARCH ? dz : dy;
         const int which = (V + dx + 64 * VECTOR) / VECTOR - 64, i = V + dx - which * VECTOR;
         if (!across && !which && along >= -SYSTEM_LOW[A] && along <= SYSTEM_HIGH[A])
             return widen(static_cast<const all_arrays<A> &>(c).held[along + SYSTEM_LOW[A]].of[i]);
@@ -371,19 +374,19 @@ struct around_point {
     __device__ __forceinline__ REAL number(int i) const { return t.a.values[i]; }
 };
 
-// Around point V of any slot of the tile or its halo, in plane s.m + by: all from rings.
+// Around point V of any slot of the halo, in plane s.m: all from rings.
 template <int V>
 struct around_held {
     const place &t;
     const moment &s;
-    int by, row, column;  // row and slot, counted from the tile's first ones
+    int row, column;  // row and slot, counted from the tile's first ones
 
     template <int A>
     __device__ __forceinline__ REAL field(int dz, int dy, int dx) const {
         const int along = SYSTEM_MARCH ? dy : dz, across = SYSTEM_MARCH ? dz : dy;
         const int which = (V + dx + 64 * VECTOR) / VECTOR - 64, i = V + dx - which * VECTOR;
         const int row_begin = (row + SYSTEM_HALO[A][0]) * width_of(A) + column + SYSTEM_HALO[A][2];
-        return widen((ring_plane<A>(t, s, by + along) + row_begin)[across * width_of(A) + which].of[i]);
+        return widen((ring_plane<A>(t, s, along) + row_begin)[across * width_of(A) + which].of[i]);
     }
     template <int A>
     __device__ __forceinline__ REAL shared(int dz, int dy, int dx) const {
@@ -426,7 +429,7 @@ template <int I>
 struct assign {
     __device__ __forceinline__ static void run(const place &t, const moment &s, const arrays &c) {
         slot result;
-        evaluate<I, 0, around_point>::run(result, t, s, c);
+        evaluate<I, 0, around_point>::run(result, t, s, c, 0);
         if (SYSTEM_FREEZES[I]) freeze<I>(t, s, result);
         store_run(t.a.out[I] + s.own, result.of);
         assign<I + 1>::run(t, s, c);
@@ -443,10 +446,10 @@ struct assign<SYSTEM_OUTPUTS> {
 // separately.
 template <int I, int END>
 struct chain {
-    __device__ __forceinline__ static void evaluate_own(const place &t, const moment &s, int by, slot (&result)[END]) {
-        evaluate<I, 0, around_held>::run(result[I], t, s, by, static_cast<int>(threadIdx.y),
-                                         static_cast<int>(threadIdx.x));
-        chain<I + 1, END>::evaluate_own(t, s, by, result);
+    __device__ __forceinline__ static void evaluate_own(const place &t, const moment &s, const arrays &c, int by,
+                                                        slot (&result)[END]) {
+        evaluate<I, 0, around_point>::run(result[I], t, s, c, by);
+        chain<I + 1, END>::evaluate_own(t, s, c, by, result);
     }
     __device__ __forceinline__ static void store(const place &t, const moment &s, int by, const slot (&result)[END]) {
         store_run(t.a.out[I] + (s.own + by * t.pitch), result[I].of);
@@ -455,7 +458,8 @@ struct chain {
 };
 template <int END>
 struct chain<END, END> {
-    __device__ __forceinline__ static void evaluate_own(const place &, const moment &, int, slot (&)[END]) {}
+    __device__ __forceinline__ static void evaluate_own(const place &, const moment &, const arrays &, int,
+                                                        slot (&)[END]) {}
     __device__ __forceinline__ static void store(const place &, const moment &, int, const slot (&)[END]) {}
 };
 
@@ -463,24 +467,28 @@ struct chain<END, END> {
 __device__ constexpr int halo_begin(int a) {
     return a ? halo_begin(a - 1) + (SYSTEM_MADE[a - 1] < 0 ? 0 : (halo_of(a - 1) + 31) / 32 * 32) : 0;
 }
-// Puts plane s.m of the next states among arrays 0 to A into their rings.
+// Puts plane s.m of the next states among arrays 0 to A into their queues and rings.
 template <int A>
-__device__ __forceinline__ void make_planes(const place &t, const moment &s, const slot (&own)[SYSTEM_LATER]) {
-    make_planes<A - 1>(t, s, own);
+__device__ __forceinline__ void make_planes(const place &t, const moment &s, const slot (&own)[SYSTEM_LATER],
+                                            all_arrays<A> &c) {
+    make_planes(t, s, own, static_cast<all_arrays<A - 1> &>(c));
     if constexpr (SYSTEM_MADE[A] >= 0) {
+        c.held[SYSTEM_LOW[A]] = own[SYSTEM_MADE[A]];
         slot *const ring = ring_plane<A>(t, s, 0);
         *own_place<A>(ring) = own[SYSTEM_MADE[A]];
 #pragma unroll 1
         for (int i = (t.thread + THREADS - halo_begin(A) % THREADS) % THREADS; i < halo_of(A); i += THREADS) {
             int row, column;
             halo_place<A>(i, row, column);
-            evaluate<SYSTEM_MADE[A], 0, around_held>::run(ring[row * width_of(A) + column], t, s, 0,
-                                                          row - SYSTEM_HALO[A][0], column - SYSTEM_HALO[A][2]);
+            slot made;
+            evaluate<SYSTEM_MADE[A], 0, around_held>::run(made, t, s, row - SYSTEM_HALO[A][0],
+                                                          column - SYSTEM_HALO[A][2]);
+            ring[row * width_of(A) + column] = made;
         }
     }
 }
-template <>
-__device__ __forceinline__ void make_planes<-1>(const place &, const moment &, const slot (&)[SYSTEM_LATER]) {}
+__device__ __forceinline__ void make_planes(const place &, const moment &, const slot (&)[SYSTEM_LATER],
+                                            all_arrays<-1> &) {}
 
 // Computes plane s.m; planes first to end - 1 are the block's own.
 template <bool IS_CHAINED>
@@ -488,12 +496,13 @@ __device__ __forceinline__ void compute(const place &t, const moment &s, int fir
     if constexpr (IS_CHAINED) {
         slot made[SYSTEM_LATER], later[SYSTEM_OUTPUTS];
         const int m = s.m - SYSTEM_LAG;
-        chain<0, SYSTEM_LATER>::evaluate_own(t, s, 0, made);
+        advance(t, s, c);
+        chain<0, SYSTEM_LATER>::evaluate_own(t, s, c, 0, made);
         if (t.inside && s.m >= first && s.m < end) chain<0, SYSTEM_LATER>::store(t, s, 0, made);
-        make_planes<SYSTEM_ARRAYS - 1>(t, s, made);
+        make_planes(t, s, made, c);
         __syncthreads();
         if (!t.inside || m < first || m >= end) return;
-        chain<SYSTEM_LATER, SYSTEM_OUTPUTS>::evaluate_own(t, s, -SYSTEM_LAG, later);
+        chain<SYSTEM_LATER, SYSTEM_OUTPUTS>::evaluate_own(t, s, c, -SYSTEM_LAG, later);
         chain<SYSTEM_LATER, SYSTEM_OUTPUTS>::store(t, s, -SYSTEM_LAG, later);
     } else {
         if (!t.inside) return;

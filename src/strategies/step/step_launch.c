@@ -246,13 +246,17 @@ static const stn_system_array *find_array(const stn_system_reads *reads, const s
 }
 
 /* Extends `held` to all that one part of a chained group reads. When the march is at plane m, this
- * part computes plane m - behind, on the tile and on `computed` points around it. */
+ * part computes plane m - behind, on the tile and on `computed` points around it, where the columns
+ * of all points are read from the ring. */
 static void hold_more(const stn_system_array *read, const step_block *block, int behind, int computed[3][2],
                       step_array *held) {
     int reach[3][2];
     reach_of(read, reach);
-    held->before = (int)stn_max(held->before, reach[0][0] + behind);
+    held->low = (int)stn_max(held->low, behind - read->own[0]);
     held->high = (int)stn_max(held->high, held->made < 0 ? reach[0][1] - behind : 0);
+    if (!behind || read->others)
+        held->before = (int)stn_max(held->before, behind + (behind ? -read->other[0] : reach[0][0]));
+    held->before = (int)stn_max(held->before, -held->high);
     for (int side = 0; side < 2; side++) {
         const int slots =
             (int)(stn_div_up(computed[2][side], block->vector) + stn_div_up(reach[2][side], block->vector));
@@ -269,10 +273,13 @@ static bool hold_chain(const stn_system_task *task, const stn_system_reads parts
     int none[3][2] = {{0}};
     step_storage *storage = &group->storage;
     int computed[3][2] = {{0}};
-    *storage = (step_storage){.registers = 64 + 8 * block->vector};
+    const int words = (int)stn_div_up((int64_t)block->vector * (int64_t)stn_dtype_size(task->dtype), 4);
+    *storage = (step_storage){.registers = 36 + 6 * words};
     for (int i = 0; i < group->reads.narrays; i++) {
         int reach[3][2];
-        storage->arrays[i] = (step_array){.before = -STN_SYSTEM_MOST_OPERATIONS, .high = -STN_SYSTEM_MOST_OPERATIONS};
+        storage->arrays[i] = (step_array){.low = -STN_SYSTEM_MOST_OPERATIONS,
+                                          .high = -STN_SYSTEM_MOST_OPERATIONS,
+                                          .before = -STN_SYSTEM_MOST_OPERATIONS};
         storage->arrays[i].made = maker_of(task, group, &group->reads.arrays[i]);
         if (storage->arrays[i].made >= group->later) return false;
         if (storage->arrays[i].made < 0) continue;
@@ -290,10 +297,12 @@ static bool hold_chain(const stn_system_task *task, const stn_system_reads parts
         if (early) hold_more(early, block, 0, computed, held);
         if (later) hold_more(later, block, group->lag, none, held);
         array->corners = array->corners || early;
+        if ((held->low + 1 + held->high) * words > MOST_QUEUE) return false;
+        storage->registers += words * (held->low + 1 + held->high);
         if (held->made >= 0) continue;
         storage->copied++;
         storage->copies += 1 + (double)halo_slots(array, block, held->halo) / (block->x * block->y);
-        storage->refill += held->before + held->high;
+        storage->refill += held->low + held->high;
     }
     return true;
 }

@@ -15,8 +15,8 @@ typedef struct step_block {
 
 /* Where a block holds an array while it computes plane m; system_step.cu draws it. */
 typedef struct step_array {
-    /* Except in chained launches, a thread's registers hold planes m - low to m + high of its own
-     * column (its queue). The ring also ends at m + high, plus the planes being copied. */
+    /* A thread's registers hold planes m - low to m + high of its own column (its queue); high may
+     * be negative. The ring also ends at m + high, plus the planes being copied. */
     int low, high;
     int before;  /* the ring begins at plane m - before; `before` may be negative */
     int ring;    /* planes of the ring in shared memory; 0: there is none, and reads go to memory */
