@@ -28,7 +28,8 @@
 // Arrays for which shared memory does not suffice are read from memory.
 //
 // In a chained launch, assignments from number SYSTEM_LATER on read next states that earlier ones
-// compute. They follow SYSTEM_LAG planes behind in the same march:
+// compute, in the same step or in the step before. They follow SYSTEM_LAG planes behind in the same
+// march:
 //
 //     plane m              by assignments 0 to SYSTEM_LATER - 1, on the tile and on the halo that
 //                          later ones read, from rings in shared memory into such rings
@@ -39,10 +40,9 @@
 // arrays that are read at offsets wrap, so that points past a side can be computed like any others.
 //
 // Reads STORE, REAL, VECTOR, SYSTEM_ARRAYS, SYSTEM_OUTPUTS, SYSTEM_VALUES, SYSTEM_FREEZES,
-// SYSTEM_SIDES, SYSTEM_PAST, SYSTEM_SHARED, SYSTEM_MARCH, SYSTEM_LOW, SYSTEM_HIGH, SYSTEM_BEFORE,
-// SYSTEM_RING, SYSTEM_HALO, SYSTEM_CORNERS, SYSTEM_AHEAD, SYSTEM_LATER, SYSTEM_LAG, SYSTEM_BACK,
-// SYSTEM_MADE, THREADS_X, THREADS_Y, BLOCKS, assigned,
-// system_value.
+// SYSTEM_STORES, SYSTEM_SIDES, SYSTEM_PAST, SYSTEM_SHARED, SYSTEM_MARCH, SYSTEM_LOW, SYSTEM_HIGH,
+// SYSTEM_BEFORE, SYSTEM_RING, SYSTEM_HALO, SYSTEM_CORNERS, SYSTEM_AHEAD, SYSTEM_LATER, SYSTEM_LAG,
+// SYSTEM_BACK, SYSTEM_MADE, THREADS_X, THREADS_Y, BLOCKS, assigned, system_value.
 #include "device/element.cuh"
 #include "device/launch_checks.cuh"
 #include "params.cuh"
@@ -452,7 +452,7 @@ struct chain {
         chain<I + 1, END>::evaluate_own(t, s, c, by, result);
     }
     __device__ __forceinline__ static void store(const place &t, const moment &s, int by, const slot (&result)[END]) {
-        store_run(t.a.out[I] + (s.own + by * t.pitch), result[I].of);
+        if (SYSTEM_STORES[I]) store_run(t.a.out[I] + (s.own + by * t.pitch), result[I].of);
         chain<I + 1, END>::store(t, s, by, result);
     }
 };

@@ -92,6 +92,7 @@ static const system_case cases[] = {
      1,
      3,
      0},
+    {"waves of an odd number of steps", WAVE "u.next = 2*u - u.prev + 0.05*c2*lap(u)", 3, {21, 18, 72}, 1, 5, 0},
     {"a chain of two wave steps",
      "field w, u\ncoefficient c2\nstencil lap = laplace-3d:order=4\nw.next = 2*u - w + 0.05*c2*lap(u)\n"
      "u.next = 2*w.next - u + 0.05*c2*lap(w.next)",
