@@ -75,11 +75,18 @@ struct alignas(VECTOR * sizeof(STORE)) slot {
 
 // Rows of a plane in shared memory, slots of a row and of a plane.
 __device__ constexpr int rows_of(int a) { return THREADS_Y + SYSTEM_HALO[a][0] + SYSTEM_HALO[a][1]; }
-__device__ constexpr int width_of(int a) { return THREADS_X + SYSTEM_HALO[a][2] + SYSTEM_HALO[a][3]; }
+// The tile begins, and a row ends, on a sector of 32 bytes: an asynchronous copy of 16 bytes that
+// has another offset within its sector in shared memory than in the grid costs two transactions.
+constexpr int SECTOR = sizeof(slot) == 16 ? 2 : 1;  // slots
+__device__ constexpr int whole_sectors(int slots) { return (slots + SECTOR - 1) / SECTOR * SECTOR; }
+__device__ constexpr int left_of(int a) { return whole_sectors(SYSTEM_HALO[a][2]); }
+__device__ constexpr int width_of(int a) { return whole_sectors(left_of(a) + THREADS_X + SYSTEM_HALO[a][3]); }
 __device__ constexpr int plane_of(int a) { return rows_of(a) * width_of(a); }
 // Slots of the halo: in one row before or after the tile, in all those rows, next to one row of the
 // tile, and in total.
-__device__ constexpr int line_of(int a) { return SYSTEM_CORNERS[a] ? width_of(a) : THREADS_X; }
+__device__ constexpr int line_of(int a) {
+    return THREADS_X + (SYSTEM_CORNERS[a] ? SYSTEM_HALO[a][2] + SYSTEM_HALO[a][3] : 0);
+}
 __device__ constexpr int row_slots_of(int a) { return (SYSTEM_HALO[a][0] + SYSTEM_HALO[a][1]) * line_of(a); }
 __device__ constexpr int side_slots_of(int a) { return SYSTEM_HALO[a][2] + SYSTEM_HALO[a][3]; }
 __device__ constexpr int halo_of(int a) { return row_slots_of(a) + THREADS_Y * side_slots_of(a); }
@@ -206,7 +213,7 @@ __device__ __forceinline__ slot *ring_plane(const place &t, const moment &s, int
 }
 template <int A>
 __device__ __forceinline__ slot *own_place(slot *plane) {
-    return plane + (threadIdx.y + SYSTEM_HALO[A][0]) * width_of(A) + threadIdx.x + SYSTEM_HALO[A][2];
+    return plane + (threadIdx.y + SYSTEM_HALO[A][0]) * width_of(A) + threadIdx.x + left_of(A);
 }
 template <int A>
 __device__ __forceinline__ void turn(moment &s) {
@@ -229,7 +236,7 @@ __device__ __forceinline__ void copy_slot(slot *to, const STORE *from) {
         load_own_run(to->of, from);
 }
 
-// Where slot i of the halo lies in a plane of the ring.
+// Row and column of slot i of the halo, counted from its first ones.
 template <int A>
 __device__ __forceinline__ void halo_place(int i, int &row, int &column) {
     constexpr int LINE = line_of(A), SIDE = side_slots_of(A) ? side_slots_of(A) : 1;
@@ -264,7 +271,7 @@ __device__ __forceinline__ void begin_halo(const place &t, all_arrays<A> &c) {
         c.to[k] = -1;
         if (i >= halo_of(A)) break;
         halo_place<A>(i, row, column);
-        c.to[k] = row * width_of(A) + column;
+        c.to[k] = row * width_of(A) + left_of(A) - SYSTEM_HALO[A][2] + column;
         halo_point<A>(t, i, row, column);
         REAL sign = 1;
         row = folded<A, ACROSS>(row, t.rows, sign);
@@ -385,7 +392,7 @@ struct around_held {
     __device__ __forceinline__ REAL field(int dz, int dy, int dx) const {
         const int along = SYSTEM_MARCH ? dy : dz, across = SYSTEM_MARCH ? dz : dy;
         const int which = (V + dx + 64 * VECTOR) / VECTOR - 64, i = V + dx - which * VECTOR;
-        const int row_begin = (row + SYSTEM_HALO[A][0]) * width_of(A) + column + SYSTEM_HALO[A][2];
+        const int row_begin = (row + SYSTEM_HALO[A][0]) * width_of(A) + column + left_of(A);
         return widen((ring_plane<A>(t, s, along) + row_begin)[across * width_of(A) + which].of[i]);
     }
     template <int A>
@@ -483,7 +490,7 @@ __device__ __forceinline__ void make_planes(const place &t, const moment &s, con
             slot made;
             evaluate<SYSTEM_MADE[A], 0, around_held>::run(made, t, s, row - SYSTEM_HALO[A][0],
                                                           column - SYSTEM_HALO[A][2]);
-            ring[row * width_of(A) + column] = made;
+            ring[row * width_of(A) + left_of(A) - SYSTEM_HALO[A][2] + column] = made;
         }
     }
 }

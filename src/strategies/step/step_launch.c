@@ -69,8 +69,9 @@ static step_array hold(const stn_system_array *array, const step_block *block, i
 }
 
 static size_t ring_bytes(const step_array *held, const step_block *block, size_t slot) {
+    const int64_t sector = slot == 16 ? 2 : 1, left = stn_round_up(held->halo[2], sector);
     const size_t rows = (size_t)(block->y + held->halo[0] + held->halo[1]),
-                 width = (size_t)(block->x + held->halo[2] + held->halo[3]);
+                 width = (size_t)stn_round_up(left + block->x + held->halo[3], sector);
     return (size_t)held->ring * rows * width * slot;
 }
 
