@@ -53,6 +53,11 @@ static int halo_slots(const stn_system_array *array, const step_block *block, co
     return (halo[0] + halo[1]) * (block->x + (array->corners ? sides : 0)) + block->y * sides;
 }
 
+double step_halo_share(const step_group *group, int array, const step_block *block) {
+    const int slots = halo_slots(&group->reads.arrays[array], block, group->storage.arrays[array].halo);
+    return (double)slots / (block->x * block->y);
+}
+
 static step_array hold(const stn_system_array *array, const step_block *block, int words) {
     const int v = block->vector;
     step_array held = {.low = -array->own[0], .high = array->own[1], .made = -1};
@@ -299,7 +304,7 @@ static bool hold_chain(const stn_system_task *task, const stn_system_reads parts
     step_storage *storage = &group->storage;
     int computed[3][2] = {{0}};
     const int words = (int)stn_div_up((int64_t)block->vector * (int64_t)stn_dtype_size(task->dtype), 4);
-    *storage = (step_storage){.registers = 36 + 6 * words};
+    *storage = (step_storage){.registers = 64}; /* as compiled; queues and addresses are added */
     for (int i = 0; i < group->reads.narrays; i++) {
         int reach[3][2];
         storage->arrays[i] = (step_array){.low = -STN_SYSTEM_MOST_OPERATIONS,
@@ -325,6 +330,7 @@ static bool hold_chain(const stn_system_task *task, const stn_system_reads parts
         if ((held->low + 1 + held->high) * words > MOST_QUEUE) return false;
         storage->registers += words * (held->low + 1 + held->high);
         if (held->made >= 0) continue;
+        storage->registers += 4; /* addresses */
         storage->copied++;
         storage->copies += 1 + (double)halo_slots(array, block, held->halo) / (block->x * block->y);
         storage->refill += held->low + held->high;
@@ -339,7 +345,7 @@ static bool extend(const stn_system_task *task, const stn_machine *machine, cons
     const int e = group->first + group->count;
     if (block->chained && !group->later && reads_made(task, group, &group->reads)) group->later = group->count;
     (void)stn_system_reads_add(task, program, &parts[group->later > 0]);
-    group->count++;
+    group->operands[group->count++] = program->noperands;
     if (group->later && !hold_chain(task, parts, block, group)) return false;
     if (!group->later) hold_arrays(task, &group->reads, block, &group->storage);
     fit_storage(task, machine, &group->reads, block, &group->storage);

@@ -55,6 +55,7 @@ typedef struct step_group {
     /* The earlier equations are also computed for `lag` planes after a block's chunk and `back`
      * planes before it. */
     int lag, back;
+    int operands[STEP_MOST_ASSIGNMENTS]; /* of each assignment's operations on a point */
     stn_system_reads reads;
     step_storage storage;
 } step_group;
@@ -69,6 +70,9 @@ int step_group_spares(const stn_system_task *task, const step_group *group, int 
 /* Whether assignment k of the group, counted from 0, is stored: its state is a level after the
  * launch. */
 bool step_group_stores(const stn_system_task *task, const step_group *group, int k);
+
+/* Slots of an array's halo for each slot of a tile. */
+double step_halo_share(const step_group *group, int array, const step_block *block);
 
 /* The planes that a block marches through if `resident` blocks are resident on the device. */
 int64_t step_planes(const stn_system_task *task, const step_block *block, const step_storage *storage,

@@ -22,8 +22,12 @@ enum { ROTATE_THREADS = 256 /* threads of a block of system_rotate */ };
 /* Measured on an H200 (waves of orders 4 and 8, diffusion, Maxwell's equations). memory: fraction
  * of the copy bandwidth that a kernel reaches with enough loads in flight. halo: cost of a slot of
  * the halo relative to a slot of the tile. narrow: relative cost that slots of 8 bytes add to that
- * of slots of 16 bytes. latency: of a load from busy memory, in seconds. */
-static const struct { double memory, halo, narrow, latency; } rates = {0.9, 0.5, 0.06, 1.1e-6};
+ * of slots of 16 bytes. latency: of a load from busy memory, in seconds. operand, copy:
+ * instructions of a thread for each operand and point, and for each slot that it copies. wait:
+ * cycles after each instruction in which only other resident warps issue theirs. */
+static const struct {
+    double memory, halo, narrow, latency, operand, copy, wait;
+} rates = {0.95, 0.5, 0.06, 1.1e-6, 1.6, 20, 2.5};
 
 /* The launches of a step, or the one launch of several steps. */
 typedef struct launch_list {
@@ -110,11 +114,24 @@ static size_t candidates(const stn_system_task *task, const stn_machine *machine
 
 STN_CANDIDATE_READER(step_block, block_of)
 
-/* Seconds of one launch. The model includes the planes loaded before a march, idle multiprocessors
- * in the last round, too few loads in flight, and arrays without a ring (factor 4). A round of a
- * chained launch takes two further latencies divided by the resident blocks (fitted to Maxwell's
- * equations). Other launches do not get this term: with it, candidates of 3D diffusion were ranked
- * wrongly. */
+/* Instructions of a thread for its slot of a plane, with those for halos. */
+static double instructions_of(const step_group *group, const step_block *block) {
+    double operands = 0, copies = 0;
+    for (int k = 0; k < group->count; k++) operands += group->operands[k];
+    for (int i = 0; i < group->reads.narrays; i++) {
+        const step_array *held = &group->storage.arrays[i];
+        const double share = step_halo_share(group, i, block);
+        if (held->made >= 0)
+            operands += group->operands[held->made] * share;
+        else
+            copies += 1 + ceil(share);
+    }
+    return rates.operand * operands * block->vector + rates.copy * copies;
+}
+
+/* Seconds of one launch: of its bytes or, if longer, of its instructions. The model includes the
+ * planes loaded before a march, idle multiprocessors in the last round, too few loads in flight,
+ * and arrays without a ring (factor 4). */
 static double launch_seconds(const stn_system_task *task, const stn_machine *machine, const step_group *group,
                              const step_block *block, double *load_factor) {
     const step_storage *storage = &group->storage;
@@ -133,10 +150,13 @@ static double launch_seconds(const stn_system_task *task, const stn_machine *mac
     int stores = 0;
     for (int k = 0; k < group->count; k++) stores += step_group_stores(task, group, k);
     const double slots = tiles * chunks * threads * (loads + (double)planes * stores);
-    const double chain_latency = block->chained ? ceil(rounds) * 2 * rates.latency / storage->blocks : 0;
-    return slots * slot / rate * fmin(fmax(1, ceil(rounds) / rounds), 2) *
-               (1 + rates.narrow * (16 / fmin(slot, 16) - 1)) * (storage->complete ? 1 : 4) +
-           chain_latency;
+    const double memory = slots * slot / rate * (1 + rates.narrow * (16 / fmin(slot, 16) - 1));
+    const double issued = machine->clock * machine->multiprocessors * machine->lanes;
+    const double waits = rates.wait * machine->lanes / ((double)storage->blocks * threads);
+    const double executed = tiles * chunks * threads * (double)(planes + group->lag + group->back) *
+                            instructions_of(group, block) * (1 + waits);
+    return fmax(memory, issued > 0 ? executed / issued : 0) * fmin(fmax(1, ceil(rounds) / rounds), 2) *
+           (storage->complete ? 1 : 4);
 }
 
 static void estimate(const stn_system_task *task, const stn_machine *machine, const stn_candidate *candidate,
