@@ -5,7 +5,7 @@
 #include "device/element.cuh"
 #include "params.cuh"
 
-constexpr int MOST = 5;
+constexpr int MOST = 6;
 struct rotate_arguments {
     STORE *buffer[MOST];
     long long points;

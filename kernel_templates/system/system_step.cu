@@ -28,7 +28,8 @@
 // Arrays for which shared memory does not suffice are read from memory.
 //
 // In a chained launch, assignments from number SYSTEM_LATER on read next states that earlier ones
-// compute. They follow SYSTEM_LAG planes behind in the same march:
+// compute, in the same step or in the step before. They follow SYSTEM_LAG planes behind in the same
+// march:
 //
 //     plane m              by assignments 0 to SYSTEM_LATER - 1, on the tile and on the halo that
 //                          later ones read, from rings in shared memory into such rings
@@ -39,10 +40,9 @@
 // arrays that are read at offsets wrap, so that points past a side can be computed like any others.
 //
 // Reads STORE, REAL, VECTOR, SYSTEM_ARRAYS, SYSTEM_OUTPUTS, SYSTEM_VALUES, SYSTEM_FREEZES,
-// SYSTEM_SIDES, SYSTEM_PAST, SYSTEM_SHARED, SYSTEM_MARCH, SYSTEM_LOW, SYSTEM_HIGH, SYSTEM_BEFORE,
-// SYSTEM_RING, SYSTEM_HALO, SYSTEM_CORNERS, SYSTEM_AHEAD, SYSTEM_LATER, SYSTEM_LAG, SYSTEM_BACK,
-// SYSTEM_MADE, THREADS_X, THREADS_Y, BLOCKS, assigned,
-// system_value.
+// SYSTEM_STORES, SYSTEM_SIDES, SYSTEM_PAST, SYSTEM_SHARED, SYSTEM_MARCH, SYSTEM_LOW, SYSTEM_HIGH,
+// SYSTEM_BEFORE, SYSTEM_RING, SYSTEM_HALO, SYSTEM_CORNERS, SYSTEM_AHEAD, SYSTEM_LATER, SYSTEM_LAG,
+// SYSTEM_BACK, SYSTEM_MADE, THREADS_X, THREADS_Y, BLOCKS, assigned, system_value.
 #include "device/element.cuh"
 #include "device/launch_checks.cuh"
 #include "params.cuh"
@@ -75,17 +75,30 @@ struct alignas(VECTOR * sizeof(STORE)) slot {
 
 // Rows of a plane in shared memory, slots of a row and of a plane.
 __device__ constexpr int rows_of(int a) { return THREADS_Y + SYSTEM_HALO[a][0] + SYSTEM_HALO[a][1]; }
-__device__ constexpr int width_of(int a) { return THREADS_X + SYSTEM_HALO[a][2] + SYSTEM_HALO[a][3]; }
+// The tile begins, and a row ends, on a sector of 32 bytes: an asynchronous copy of 16 bytes that
+// has another offset within its sector in shared memory than in the grid costs two transactions.
+constexpr int SECTOR = sizeof(slot) == 16 ? 2 : 1;  // slots
+__device__ constexpr int whole_sectors(int slots) { return (slots + SECTOR - 1) / SECTOR * SECTOR; }
+__device__ constexpr int left_of(int a) { return whole_sectors(SYSTEM_HALO[a][2]); }
+__device__ constexpr int width_of(int a) { return whole_sectors(left_of(a) + THREADS_X + SYSTEM_HALO[a][3]); }
 __device__ constexpr int plane_of(int a) { return rows_of(a) * width_of(a); }
 // Slots of the halo: in one row before or after the tile, in all those rows, next to one row of the
 // tile, and in total.
-__device__ constexpr int line_of(int a) { return SYSTEM_CORNERS[a] ? width_of(a) : THREADS_X; }
+__device__ constexpr int line_of(int a) {
+    return THREADS_X + (SYSTEM_CORNERS[a] ? SYSTEM_HALO[a][2] + SYSTEM_HALO[a][3] : 0);
+}
 __device__ constexpr int row_slots_of(int a) { return (SYSTEM_HALO[a][0] + SYSTEM_HALO[a][1]) * line_of(a); }
 __device__ constexpr int side_slots_of(int a) { return SYSTEM_HALO[a][2] + SYSTEM_HALO[a][3]; }
 __device__ constexpr int halo_of(int a) { return row_slots_of(a) + THREADS_Y * side_slots_of(a); }
 // Slots of shared memory before the array's ring.
 __device__ constexpr int ring_begin(int a) { return a ? ring_begin(a - 1) + SYSTEM_RING[a - 1] * plane_of(a - 1) : 0; }
 static_assert(shared_bytes_match(sizeof(slot) * ring_begin(SYSTEM_ARRAYS), 15), "the launcher gives as much");
+// Slots of the halo that a thread copies.
+__device__ constexpr int rounds_of(int a) { return (halo_of(a) + THREADS - 1) / THREADS; }
+// The first array whose ring has as many planes of the same size: both rings turn together.
+__device__ constexpr int turn_of(int a, int first = 0) {
+    return SYSTEM_RING[first] == SYSTEM_RING[a] && plane_of(first) == plane_of(a) ? first : turn_of(a, first + 1);
+}
 
 // ---- a thread
 
@@ -102,14 +115,27 @@ struct place {
     bool inside;                  // the slot lies in the grid
 };
 
-// The queues of arrays 0 to A.
+// The plane that a block has reached.
+struct moment {
+    int m;
+    long long own;          // elements before the thread's slot, with those of the grids before
+    int at[SYSTEM_ARRAYS];  // slots of the ring before plane m + HIGH; only at[turn_of(A)] is kept
+};
+
+// What a thread keeps of arrays 0 to A.
+constexpr int FAR = -2147483647;
 template <int A>
-struct columns : columns<A - 1> {
-    slot held[CHAINED ? 1 : SYSTEM_LOW[A] + 1 + SYSTEM_HIGH[A]];
+struct all_arrays : all_arrays<A - 1> {
+    // The queue, and the thread's own slot of the plane that is copied next.
+    slot held[SYSTEM_LOW[A] + 1 + SYSTEM_HIGH[A]];
+    const STORE *next;
+    // Of each slot of the halo that the thread copies: elements from its own slot to the source, or
+    // FAR if no slot of the plane is the source; place in the ring's plane, or -1.
+    int from[rounds_of(A) + 1], to[rounds_of(A) + 1];
 };
 template <>
-struct columns<-1> {};
-using all_columns = columns<SYSTEM_ARRAYS - 1>;
+struct all_arrays<-1> {};
+using arrays = all_arrays<SYSTEM_ARRAYS - 1>;
 
 // ---- loads
 
@@ -166,25 +192,38 @@ __device__ __noinline__ slot far_slot(const system_arguments &a, const STORE *ar
 template <int A>
 __device__ __forceinline__ slot own_slot(const place &t, int m) {
     slot values = {};
-    if (!t.inside) return values;
-    if (m < 0 || m >= t.planes) return far_slot<A>(t.a, array_of<A>(t), m, t.row, t.column);
+    if (!t.inside && !CHAINED) return values;
+    if (!t.inside || m < 0 || m >= t.planes) return far_slot<A>(t.a, array_of<A>(t), m, t.row, t.column);
     load_own_run(values.of, array_of<A>(t) + m * t.pitch + t.own);
     return values;
 }
 
 // ---- the ring
 
+// Plane s.m + by of the ring. The newest one that is read is s.m + HIGH; up to SYSTEM_AHEAD planes
+// follow it.
 template <int A>
-__device__ __forceinline__ slot *ring_plane(const place &t, int m) {
-    constexpr unsigned RING = SYSTEM_RING[A] ? SYSTEM_RING[A] : 1;
-    // In chained launches planes may begin more than a ring's length before the grid.
-    constexpr unsigned MANY = CHAINED ? 4096 * RING : RING;
-    return t.shared + ring_begin(A) + static_cast<int>((m + MANY) % RING) * plane_of(A);
+__device__ __forceinline__ slot *ring_plane(const place &t, const moment &s, int by) {
+    constexpr int PLANE = plane_of(A), ALL = SYSTEM_RING[A] * PLANE;
+    const int beyond = by - SYSTEM_HIGH[A];
+    int at = s.at[turn_of(A)] + beyond * PLANE;
+    if (beyond < 0 && at < 0) at += ALL;
+    if (beyond > 0 && at >= ALL) at -= ALL;
+    return t.shared + ring_begin(A) + at;
 }
 template <int A>
-__device__ __forceinline__ slot *own_place(const place &t, int m) {
-    return ring_plane<A>(t, m) + (threadIdx.y + SYSTEM_HALO[A][0]) * width_of(A) + threadIdx.x + SYSTEM_HALO[A][2];
+__device__ __forceinline__ slot *own_place(slot *plane) {
+    return plane + (threadIdx.y + SYSTEM_HALO[A][0]) * width_of(A) + threadIdx.x + left_of(A);
 }
+template <int A>
+__device__ __forceinline__ void turn(moment &s) {
+    turn<A - 1>(s);
+    if (turn_of(A) != A) return;
+    s.at[A] += plane_of(A);
+    if (s.at[A] >= SYSTEM_RING[A] * plane_of(A)) s.at[A] = 0;
+}
+template <>
+__device__ __forceinline__ void turn<-1>(moment &) {}
 
 __device__ __forceinline__ void copy_slot(slot *to, const STORE *from) {
     if (sizeof(slot) == 16)
@@ -197,7 +236,7 @@ __device__ __forceinline__ void copy_slot(slot *to, const STORE *from) {
         load_own_run(to->of, from);
 }
 
-// Where slot i of the halo lies in a plane of the ring.
+// Row and column of slot i of the halo, counted from its first ones.
 template <int A>
 __device__ __forceinline__ void halo_place(int i, int &row, int &column) {
     constexpr int LINE = line_of(A), SIDE = side_slots_of(A) ? side_slots_of(A) : 1;
@@ -214,75 +253,108 @@ __device__ __forceinline__ void halo_place(int i, int &row, int &column) {
     }
 }
 
-// Copies plane m of array A.
+// Row and column in the grid of slot i of the halo.
 template <int A>
-__device__ __forceinline__ void copy_plane(const place &t, int m) {
-    slot *const ring = ring_plane<A>(t, m);
-    const STORE *const plane = array_of<A>(t) + m * t.pitch;
-    const bool near = m >= 0 && m < t.planes;
-    if (t.inside && near)
-        copy_slot(own_place<A>(t, m), plane + t.own);
-    else if (t.inside || halo_of(A))
-        *own_place<A>(t, m) = far_slot<A>(t.a, array_of<A>(t), m, t.row, t.column);
+__device__ __forceinline__ void halo_point(const place &t, int i, int &row, int &column) {
+    halo_place<A>(i, row, column);
+    row += t.first_row - SYSTEM_HALO[A][0], column = t.first_column + (column - SYSTEM_HALO[A][2]) * VECTOR;
+}
+
+// Prepares copies of the halo. A slot past a side is a copy of another one if rows fold without a
+// change of sign and if columns wrap.
+template <int A>
+__device__ __forceinline__ void begin_halo(const place &t, all_arrays<A> &c) {
 #pragma unroll
-    for (int k = 0; k < (halo_of(A) + THREADS - 1) / THREADS; k++) {
+    for (int k = 0; k < rounds_of(A); k++) {
         const int i = t.thread + k * THREADS;
         int row, column;
+        c.to[k] = -1;
         if (i >= halo_of(A)) break;
         halo_place<A>(i, row, column);
-        slot *const to = ring + row * width_of(A) + column;
-        row += t.first_row - SYSTEM_HALO[A][0], column = t.first_column + (column - SYSTEM_HALO[A][2]) * VECTOR;
-        if (near && row >= 0 && row < t.rows && column >= 0 && column < t.columns)
-            copy_slot(to, plane + row * t.columns + column);
-        else
-            *to = far_slot<A>(t.a, array_of<A>(t), m, row, column);
+        c.to[k] = row * width_of(A) + left_of(A) - SYSTEM_HALO[A][2] + column;
+        halo_point<A>(t, i, row, column);
+        REAL sign = 1;
+        row = folded<A, ACROSS>(row, t.rows, sign);
+        const bool copies = row >= 0 && sign == 1 && (rule<A, 2>::WRAPS || (column >= 0 && column < t.columns));
+        column = folded<A, 2>(column, t.columns, sign) / VECTOR * VECTOR;
+        c.from[k] = copies ? row * t.columns + column - t.own : FAR;
+    }
+}
+
+// Copies plane s.m + by of array A, which is the one that follows the last copied one.
+template <int A>
+__device__ __forceinline__ void copy_plane(const place &t, const moment &s, int by, all_arrays<A> &c) {
+    const int m = s.m + by;
+    slot *const ring = ring_plane<A>(t, s, by);
+    const STORE *const from = c.next;
+    const bool near = m >= 0 && m < t.planes;
+    c.next += t.pitch;
+    if (t.inside && near)
+        copy_slot(own_place<A>(ring), from);
+    else if (t.inside || halo_of(A))
+        *own_place<A>(ring) = far_slot<A>(t.a, array_of<A>(t), m, t.row, t.column);
+#pragma unroll
+    for (int k = 0; k < rounds_of(A); k++) {
+        int row, column;
+        if (c.to[k] < 0) break;
+        if (near && c.from[k] != FAR) {
+            copy_slot(ring + c.to[k], from + c.from[k]);
+            continue;
+        }
+        halo_point<A>(t, t.thread + k * THREADS, row, column);
+        ring[c.to[k]] = far_slot<A>(t.a, array_of<A>(t), m, row, column);
     }
 }
 
 // ---- a step of the march
 
-// Copies the planes that iteration m needs and earlier ones do not.
+// Copies the planes that the iteration needs which is SYSTEM_AHEAD planes ahead.
 template <int A>
-__device__ __forceinline__ void copy_ahead(const place &t, int m) {
-    copy_ahead<A - 1>(t, m);
-    if (SYSTEM_RING[A] && SYSTEM_MADE[A] < 0) copy_plane<A>(t, m + SYSTEM_HIGH[A]);
+__device__ __forceinline__ void copy_ahead(const place &t, const moment &s, all_arrays<A> &c) {
+    copy_ahead(t, s, static_cast<all_arrays<A - 1> &>(c));
+    if (SYSTEM_RING[A] && SYSTEM_MADE[A] < 0) copy_plane<A>(t, s, SYSTEM_HIGH[A] + SYSTEM_AHEAD, c);
 }
-template <>
-__device__ __forceinline__ void copy_ahead<-1>(const place &, int) {}
+__device__ __forceinline__ void copy_ahead(const place &, const moment &, all_arrays<-1> &) {}
 
-// Fills the queues for plane m - 1, all but their first entry, and begins to fill the rings.
+// Before a march: fills the queues for plane m - 1, all but their first entry, and begins to fill
+// the rings; s is SYSTEM_AHEAD planes before m.
 template <int A>
-__device__ __forceinline__ void begin(const place &t, int m, columns<A> &c) {
-    begin(t, m, static_cast<columns<A - 1> &>(c));
+__device__ __forceinline__ void begin(const place &t, const moment &s, all_arrays<A> &c) {
+    begin(t, s, static_cast<all_arrays<A - 1> &>(c));
     constexpr int QUEUE = SYSTEM_LOW[A] + 1 + SYSTEM_HIGH[A];
-    if constexpr (!CHAINED)
+    const int m = s.m + SYSTEM_AHEAD;
+    if constexpr (SYSTEM_MADE[A] < 0)
 #pragma unroll
         for (int k = 1; k < QUEUE; k++) c.held[k] = own_slot<A>(t, m - 1 - SYSTEM_LOW[A] + k);
     if (!SYSTEM_RING[A] || SYSTEM_MADE[A] >= 0) return;
+    begin_halo<A>(t, c);
+    c.next = array_of<A>(t) + (m - SYSTEM_BEFORE[A]) * t.pitch + t.own;
 #pragma unroll 1
-    for (int p = m - SYSTEM_BEFORE[A]; p < m + SYSTEM_HIGH[A]; p++) copy_plane<A>(t, p);
+    for (int by = -SYSTEM_BEFORE[A]; by < SYSTEM_HIGH[A]; by++) copy_plane<A>(t, s, by + SYSTEM_AHEAD, c);
 }
-__device__ __forceinline__ void begin(const place &, int, columns<-1> &) {}
+__device__ __forceinline__ void begin(const place &, const moment &, all_arrays<-1> &) {}
 
-// Advances the queues to plane m.
+// Advances the queues to plane s.m.
 template <int A>
-__device__ __forceinline__ void advance(const place &t, int m, columns<A> &c) {
-    advance(t, m, static_cast<columns<A - 1> &>(c));
-    constexpr int QUEUE = SYSTEM_LOW[A] + 1 + SYSTEM_HIGH[A];
+__device__ __forceinline__ void advance(const place &t, const moment &s, all_arrays<A> &c) {
+    advance(t, s, static_cast<all_arrays<A - 1> &>(c));
+    constexpr int QUEUE = SYSTEM_LOW[A] + 1 + SYSTEM_HIGH[A], HIGH = SYSTEM_HIGH[A];
 #pragma unroll
     for (int k = 0; k + 1 < QUEUE; k++) c.held[k] = c.held[k + 1];
-    c.held[QUEUE - 1] = SYSTEM_RING[A] ? *own_place<A>(t, m + SYSTEM_HIGH[A]) : own_slot<A>(t, m + SYSTEM_HIGH[A]);
+    if (SYSTEM_MADE[A] >= 0) return;  // make_planes completes the queue
+    c.held[QUEUE - 1] = SYSTEM_RING[A] ? *own_place<A>(ring_plane<A>(t, s, HIGH)) : own_slot<A>(t, s.m + HIGH);
 }
-__device__ __forceinline__ void advance(const place &, int, columns<-1> &) {}
+__device__ __forceinline__ void advance(const place &, const moment &, all_arrays<-1> &) {}
 
 // ---- values
 
-// Around point V of a thread's slot in plane m.
+// Around point V of a thread's slot in plane s.m + by.
 template <int V>
 struct around_point {
     const place &t;
-    const all_columns &c;
-    int m;
+    const moment &s;
+    const arrays &c;
+    int by;
 
     template <int A>
     struct load {
@@ -293,14 +365,14 @@ struct around_point {
     };
     template <int A>
     __device__ __forceinline__ REAL field(int dz, int dy, int dx) const {
-        const int along = SYSTEM_MARCH ? dy : dz, across = SYSTEM_MARCH ? dz : dy;
+        const int along = by + (SYSTEM_MARCH ? dy : dz), across = SYSTEM_MARCH ? dz : dy;
         const int which = (V + dx + 64 * VECTOR) / VECTOR - 64, i = V + dx - which * VECTOR;
         if (!across && !which && along >= -SYSTEM_LOW[A] && along <= SYSTEM_HIGH[A])
-            return widen(static_cast<const columns<A> &>(c).held[along + SYSTEM_LOW[A]].of[i]);
+            return widen(static_cast<const all_arrays<A> &>(c).held[along + SYSTEM_LOW[A]].of[i]);
         if (SYSTEM_RING[A] && along >= -SYSTEM_BEFORE[A] && along <= SYSTEM_HIGH[A])
-            return widen(own_place<A>(t, m + along)[across * width_of(A) + which].of[i]);
-        return read_folded<A, false>(t.a.n, t.a.values, SYSTEM_MARCH ? 0 : m, SYSTEM_MARCH ? m : t.row, t.column + V,
-                                     dz, dy, dx, load<A>{t});
+            return widen(own_place<A>(ring_plane<A>(t, s, along))[across * width_of(A) + which].of[i]);
+        return read_folded<A, false>(t.a.n, t.a.values, SYSTEM_MARCH ? 0 : s.m, SYSTEM_MARCH ? s.m : t.row,
+                                     t.column + V, dz, dy, dx, load<A>{t});
     }
     template <int A>
     __device__ __forceinline__ REAL shared(int dz, int dy, int dx) const {
@@ -309,20 +381,19 @@ struct around_point {
     __device__ __forceinline__ REAL number(int i) const { return t.a.values[i]; }
 };
 
-// Around point V of any slot of the tile or its halo, in plane m: all from rings.
+// Around point V of any slot of the halo, in plane s.m: all from rings.
 template <int V>
 struct around_held {
     const place &t;
-    int m, row, column;  // row and slot, counted from the tile's first ones
+    const moment &s;
+    int row, column;  // row and slot, counted from the tile's first ones
 
     template <int A>
     __device__ __forceinline__ REAL field(int dz, int dy, int dx) const {
         const int along = SYSTEM_MARCH ? dy : dz, across = SYSTEM_MARCH ? dz : dy;
         const int which = (V + dx + 64 * VECTOR) / VECTOR - 64, i = V + dx - which * VECTOR;
-        return widen(
-            ring_plane<A>(
-                t, m + along)[(row + across + SYSTEM_HALO[A][0]) * width_of(A) + column + which + SYSTEM_HALO[A][2]]
-                .of[i]);
+        const int row_begin = (row + SYSTEM_HALO[A][0]) * width_of(A) + column + left_of(A);
+        return widen((ring_plane<A>(t, s, along) + row_begin)[across * width_of(A) + which].of[i]);
     }
     template <int A>
     __device__ __forceinline__ REAL shared(int dz, int dy, int dx) const {
@@ -348,13 +419,13 @@ struct evaluate<I, VECTOR, AROUND> {
 
 // Points that a fixed side freezes keep their value.
 template <int I>
-__device__ __forceinline__ void freeze(const place &t, int m, slot &result) {
+__device__ __forceinline__ void freeze(const place &t, const moment &s, slot &result) {
     const auto &box = t.a.live[I];
-    const bool live = m >= box.low[SYSTEM_MARCH] && m < box.high[SYSTEM_MARCH] && t.row >= box.low[ACROSS] &&
+    const bool live = s.m >= box.low[SYSTEM_MARCH] && s.m < box.high[SYSTEM_MARCH] && t.row >= box.low[ACROSS] &&
                       t.row < box.high[ACROSS];
     if (live && t.column >= box.low[2] && t.column + VECTOR <= box.high[2]) return;
     slot frozen;
-    load_own_run(frozen.of, t.a.present[I] + t.grid + m * t.pitch + t.own);
+    load_own_run(frozen.of, t.a.present[I] + s.own);
 #pragma unroll
     for (int v = 0; v < VECTOR; v++)
         if (!live || t.column + v < box.low[2] || t.column + v >= box.high[2]) result.of[v] = frozen.of[v];
@@ -363,93 +434,104 @@ __device__ __forceinline__ void freeze(const place &t, int m, slot &result) {
 // Assignments I to SYSTEM_OUTPUTS - 1. A thread overwrites only values that are in its queues.
 template <int I>
 struct assign {
-    __device__ __forceinline__ static void run(const place &t, const all_columns &c, int m) {
+    __device__ __forceinline__ static void run(const place &t, const moment &s, const arrays &c) {
         slot result;
-        evaluate<I, 0, around_point>::run(result, t, c, m);
-        if (SYSTEM_FREEZES[I]) freeze<I>(t, m, result);
-        store_run(t.a.out[I] + t.grid + m * t.pitch + t.own, result.of);
-        assign<I + 1>::run(t, c, m);
+        evaluate<I, 0, around_point>::run(result, t, s, c, 0);
+        if (SYSTEM_FREEZES[I]) freeze<I>(t, s, result);
+        store_run(t.a.out[I] + s.own, result.of);
+        assign<I + 1>::run(t, s, c);
     }
 };
 template <>
 struct assign<SYSTEM_OUTPUTS> {
-    __device__ __forceinline__ static void run(const place &, const all_columns &, int) {}
+    __device__ __forceinline__ static void run(const place &, const moment &, const arrays &) {}
 };
 
 // ---- a chained launch
 
-// Assignments I to END - 1 of the thread's own slot in plane m: evaluated first, stored separately.
+// Assignments I to END - 1 of the thread's own slot in plane s.m + by: evaluated first, stored
+// separately.
 template <int I, int END>
 struct chain {
-    __device__ __forceinline__ static void evaluate_own(const place &t, int m, slot (&result)[END]) {
-        evaluate<I, 0, around_held>::run(result[I], t, m, static_cast<int>(threadIdx.y), static_cast<int>(threadIdx.x));
-        chain<I + 1, END>::evaluate_own(t, m, result);
+    __device__ __forceinline__ static void evaluate_own(const place &t, const moment &s, const arrays &c, int by,
+                                                        slot (&result)[END]) {
+        evaluate<I, 0, around_point>::run(result[I], t, s, c, by);
+        chain<I + 1, END>::evaluate_own(t, s, c, by, result);
     }
-    __device__ __forceinline__ static void store(const place &t, int m, const slot (&result)[END]) {
-        store_run(t.a.out[I] + t.grid + m * t.pitch + t.own, result[I].of);
-        chain<I + 1, END>::store(t, m, result);
+    __device__ __forceinline__ static void store(const place &t, const moment &s, int by, const slot (&result)[END]) {
+        if (SYSTEM_STORES[I]) store_run(t.a.out[I] + (s.own + by * t.pitch), result[I].of);
+        chain<I + 1, END>::store(t, s, by, result);
     }
 };
 template <int END>
 struct chain<END, END> {
-    __device__ __forceinline__ static void evaluate_own(const place &, int, slot (&)[END]) {}
-    __device__ __forceinline__ static void store(const place &, int, const slot (&)[END]) {}
+    __device__ __forceinline__ static void evaluate_own(const place &, const moment &, const arrays &, int,
+                                                        slot (&)[END]) {}
+    __device__ __forceinline__ static void store(const place &, const moment &, int, const slot (&)[END]) {}
 };
 
 // Threads, in whole warps, for the halos of arrays before `a`: each halo begins with another warp.
 __device__ constexpr int halo_begin(int a) {
     return a ? halo_begin(a - 1) + (SYSTEM_MADE[a - 1] < 0 ? 0 : (halo_of(a - 1) + 31) / 32 * 32) : 0;
 }
-// Puts plane m of the next states among arrays 0 to A into their rings.
+// Puts plane s.m of the next states among arrays 0 to A into their queues and rings.
 template <int A>
-__device__ __forceinline__ void make_planes(const place &t, int m, const slot (&own)[SYSTEM_LATER]) {
-    make_planes<A - 1>(t, m, own);
+__device__ __forceinline__ void make_planes(const place &t, const moment &s, const slot (&own)[SYSTEM_LATER],
+                                            all_arrays<A> &c) {
+    make_planes(t, s, own, static_cast<all_arrays<A - 1> &>(c));
     if constexpr (SYSTEM_MADE[A] >= 0) {
-        *own_place<A>(t, m) = own[SYSTEM_MADE[A]];
-        slot *const ring = ring_plane<A>(t, m);
+        c.held[SYSTEM_LOW[A]] = own[SYSTEM_MADE[A]];
+        slot *const ring = ring_plane<A>(t, s, 0);
+        *own_place<A>(ring) = own[SYSTEM_MADE[A]];
 #pragma unroll 1
         for (int i = (t.thread + THREADS - halo_begin(A) % THREADS) % THREADS; i < halo_of(A); i += THREADS) {
             int row, column;
             halo_place<A>(i, row, column);
-            evaluate<SYSTEM_MADE[A], 0, around_held>::run(ring[row * width_of(A) + column], t, m,
-                                                          row - SYSTEM_HALO[A][0], column - SYSTEM_HALO[A][2]);
+            slot made;
+            evaluate<SYSTEM_MADE[A], 0, around_held>::run(made, t, s, row - SYSTEM_HALO[A][0],
+                                                          column - SYSTEM_HALO[A][2]);
+            ring[row * width_of(A) + left_of(A) - SYSTEM_HALO[A][2] + column] = made;
         }
     }
 }
-template <>
-__device__ __forceinline__ void make_planes<-1>(const place &, int, const slot (&)[SYSTEM_LATER]) {}
+__device__ __forceinline__ void make_planes(const place &, const moment &, const slot (&)[SYSTEM_LATER],
+                                            all_arrays<-1> &) {}
 
-// Planes first to end - 1.
+// Computes plane s.m; planes first to end - 1 are the block's own.
 template <bool IS_CHAINED>
-__device__ __forceinline__ void march(const place &t, int first, int end) {
-    all_columns c;
-    const int begins = first - SYSTEM_BACK, ends = end + SYSTEM_LAG;
-    begin(t, begins, c);
-#pragma unroll
-    for (int k = 0; k < SYSTEM_AHEAD; k++) {
-        if (begins + k < ends) copy_ahead<SYSTEM_ARRAYS - 1>(t, begins + k);
-        copy_async_commit();
+__device__ __forceinline__ void compute(const place &t, const moment &s, int first, int end, arrays &c) {
+    if constexpr (IS_CHAINED) {
+        slot made[SYSTEM_LATER], later[SYSTEM_OUTPUTS];
+        const int m = s.m - SYSTEM_LAG;
+        advance(t, s, c);
+        chain<0, SYSTEM_LATER>::evaluate_own(t, s, c, 0, made);
+        if (t.inside && s.m >= first && s.m < end) chain<0, SYSTEM_LATER>::store(t, s, 0, made);
+        make_planes(t, s, made, c);
+        __syncthreads();
+        if (!t.inside || m < first || m >= end) return;
+        chain<SYSTEM_LATER, SYSTEM_OUTPUTS>::evaluate_own(t, s, c, -SYSTEM_LAG, later);
+        chain<SYSTEM_LATER, SYSTEM_OUTPUTS>::store(t, s, -SYSTEM_LAG, later);
+    } else {
+        if (!t.inside) return;
+        advance(t, s, c);
+        assign<0>::run(t, s, c);
     }
+}
+
+// Planes first to end - 1. The first SYSTEM_AHEAD iterations only copy.
+__device__ __forceinline__ void march(const place &t, int first, int end) {
+    arrays c;
+    const int begins = first - SYSTEM_BACK, ends = end + SYSTEM_LAG;
+    moment s = {begins - SYSTEM_AHEAD, t.grid + (begins - SYSTEM_AHEAD) * t.pitch + t.own, {}};
+    begin(t, s, c);
 #pragma unroll 1
-    for (int m = begins; m < ends; m++) {
+    for (; s.m < ends; s.m++, s.own += t.pitch) {
         copy_async_wait<SYSTEM_AHEAD - 1>();
         __syncthreads();
-        if (m + SYSTEM_AHEAD < ends) copy_ahead<SYSTEM_ARRAYS - 1>(t, m + SYSTEM_AHEAD);
+        if (s.m + SYSTEM_AHEAD < ends) copy_ahead(t, s, c);
         copy_async_commit();
-        if constexpr (IS_CHAINED) {
-            slot made[SYSTEM_LATER], later[SYSTEM_OUTPUTS];
-            chain<0, SYSTEM_LATER>::evaluate_own(t, m, made);
-            if (t.inside && m >= first && m < end) chain<0, SYSTEM_LATER>::store(t, m, made);
-            make_planes<SYSTEM_ARRAYS - 1>(t, m, made);
-            __syncthreads();
-            if (!t.inside || m - SYSTEM_LAG < first || m - SYSTEM_LAG >= end) continue;
-            chain<SYSTEM_LATER, SYSTEM_OUTPUTS>::evaluate_own(t, m - SYSTEM_LAG, later);
-            chain<SYSTEM_LATER, SYSTEM_OUTPUTS>::store(t, m - SYSTEM_LAG, later);
-        } else {
-            if (!t.inside) continue;
-            advance(t, m, c);
-            assign<0>::run(t, c, m);
-        }
+        if (s.m >= begins) compute<CHAINED>(t, s, first, end, c);
+        turn<SYSTEM_ARRAYS - 1>(s);
     }
 }
 
@@ -477,5 +559,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) system_step(const 
                   row * width + column,
                   static_cast<int>(threadIdx.y * THREADS_X + threadIdx.x),
                   row < rows && column < width};
-    march<CHAINED>(t, first, end);
+    march(t, first, end);
 }

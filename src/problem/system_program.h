@@ -23,6 +23,9 @@ typedef struct stn_system_program {
     stn_system_instruction *list; /* the last one computes the assigned value */
     stn_system_operand *operands;
     int count, noperands;
+    /* Of a launch of several steps, the step that the program computes; the levels of fields count
+     * from there. */
+    int step;
 } stn_system_program;
 
 /* Makes at most max_count instructions; STN_ERROR_UNSUPPORTED if more are needed. The caller clears

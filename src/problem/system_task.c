@@ -148,7 +148,7 @@ static void find_spares(stn_system_task *task, bool *mentioned, bool *spread) {
     for (int f = 0; f < system->nfields; f++) {
         int own = 0;
         while (system->equations[own].field != f) own++;
-        task->spare[f] = false;
+        task->spare[f] = 0;
         for (int e = own; e < system->nequations; e++) {
             const int root = system->equations[e].root;
             memset(mentioned, 0, (size_t)root + 1);
@@ -164,7 +164,7 @@ static void find_spares(stn_system_task *task, bool *mentioned, bool *spread) {
                 }
                 const bool oldest =
                     node->op == STN_SYSTEM_FIELD && node->index == f && node->level == system->fields[f].levels - 1;
-                if (oldest && (e > own || spread[i])) task->spare[f] = true;
+                if (oldest && (e > own || spread[i])) task->spare[f] = 1;
             }
         }
     }

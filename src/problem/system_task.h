@@ -27,9 +27,9 @@ typedef struct stn_system_task {
     bool local;                       /* STN_ACCURACY_LOCAL: only strategies that step */
     int arrays;                       /* number of arrays of all fields and levels */
     int first[STN_SYSTEM_MAX_FIELDS]; /* index of the array of each field's level 0 */
-    /* The field needs a spare buffer, because the next state cannot be written over the oldest
-     * level. */
-    bool spare[STN_SYSTEM_MAX_FIELDS];
+    /* Spare buffers that the field needs, because a computed state cannot be written over a level
+     * that is still read; at most STN_SYSTEM_MAX_SPARE. */
+    int spare[STN_SYSTEM_MAX_FIELDS];
 } stn_system_task;
 
 stn_status stn_system_task_make(const stn_system_problem *given, stn_system_task *task, stn_error *error);

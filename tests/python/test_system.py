@@ -62,6 +62,32 @@ class Random(unittest.TestCase):
         print(f'seeds {SEED} to {seed - 1}: {ran} by fused', flush=True)
         self.assertGreater(ran, 0)
 
+    @unittest.skipIf(DEVICE == 'host', 'launches of GPUs')
+    def test_two_steps_a_launch_are_single_steps(self):
+        """Kept states, records and levels of 3D runs that may compute two steps in a launch."""
+        rng = np.random.default_rng(SEED)
+        shape = (9, 10, 24)
+        for text in (WAVE.format(rank=3, order=4, sides='wrap'), 'field u\nstencil lap = laplace-3d\nu.next = u + 0.1*lap(u*u)'):
+            prepared = stentor.System(text)
+            fields = {name + level: rng.uniform(-1, 1, shape).astype(np.float32) for name, levels in prepared.fields.items()
+                      for level in ('', '.prev')[:levels]}
+            coefficients = {name: rng.uniform(0, 0.05, shape).astype(np.float32) for name in prepared.coefficients}
+            run = dict(strategy='step', device=DEVICE)
+            self.assertIn('2 steps a launch', prepared.describe(shape, steps=6, dtype='float32', device=DEVICE, strategy='step'))
+            state, single = fields, []
+            for _ in range(7):
+                state = prepared(state, coefficients, 1, **run)
+                single.append(state)
+            for steps, every in ((7, 0), (6, 3), (6, 2)):
+                made = prepared(fields, coefficients, steps, every=every, **run)
+                for name, each in made.items():
+                    expected = np.stack([state[name] for state in single[every - 1:steps:every]]) if every else single[steps - 1][name]
+                    np.testing.assert_array_equal(each, expected, f'{name}, {steps} steps, every {every}\n{text}')
+            for record_every in (1, 2):
+                made, records = prepared(fields, coefficients, 6, receivers=[('u', (3, 4, 5))], record_every=record_every, **run)
+                np.testing.assert_array_equal(made['u'], single[5]['u'])
+                np.testing.assert_array_equal(records[:, 0], [state['u'][3, 4, 5] for state in single[record_every - 1:6:record_every]])
+
     def check_fused(self, rng, system, extent, state, coefficients):
         steps = int(rng.integers(1, 10))
         every = int(rng.choice([0, 0, 0, 1, steps]))

@@ -53,13 +53,18 @@ static void note_offset(const stn_system_task *task, stn_system_array *array, co
     include(array->points, point);
 }
 
+/* The level of a field that a node reads, counted from the present of the launch. */
+static int level_of(const stn_system_node *node, const stn_system_program *program) {
+    return node->op == STN_SYSTEM_FIELD ? node->level - program->step : node->level;
+}
+
 bool stn_system_reads_add(const stn_system_task *task, const stn_system_program *program, stn_system_reads *reads) {
     for (int i = 0; i < program->count; i++) {
         const stn_system_node *node = &task->system->nodes[program->list[i].node];
         const bool is_field = node->op == STN_SYSTEM_FIELD;
         if (!is_field && node->op != STN_SYSTEM_COEFFICIENT) continue;
         if (is_field || !task->is_number[node->index]) {
-            const int array = stn_system_reads_array(reads, is_field, node->index, node->level);
+            const int array = stn_system_reads_array(reads, is_field, node->index, level_of(node, program));
             if (array < 0) return false;
             note_offset(task, &reads->arrays[array], program->list[i].offset);
         } else if (reads->number_of[node->index] < 0)
@@ -85,8 +90,8 @@ static void render_number(double value, stn_text *text) {
     stn_text_printf(text, "REAL(%s%s)", digits, strpbrk(digits, ".e") ? "" : ".0");
 }
 
-static void render_leaf(const stn_system_task *task, stn_system_reads *reads, const stn_system_instruction *instruction,
-                        stn_text *text) {
+static void render_leaf(const stn_system_task *task, stn_system_reads *reads, const stn_system_program *program,
+                        const stn_system_instruction *instruction, stn_text *text) {
     const stn_system_node *node = &task->system->nodes[instruction->node];
     const bool is_field = node->op == STN_SYSTEM_FIELD;
     const int *o = instruction->offset;
@@ -94,7 +99,8 @@ static void render_leaf(const stn_system_task *task, stn_system_reads *reads, co
         stn_text_printf(text, "around.number(%d)", reads->number_of[node->index]);
     else
         stn_text_printf(text, "around.template %s<%d>(%d, %d, %d)", is_field ? "field" : "shared",
-                        stn_system_reads_array(reads, is_field, node->index, node->level), o[0], o[1], o[2]);
+                        stn_system_reads_array(reads, is_field, node->index, level_of(node, program)), o[0], o[1],
+                        o[2]);
 }
 
 /* A sum over taps in their order, as one statement a tap. */
@@ -142,7 +148,7 @@ void stn_system_render_program(const stn_system_task *task, stn_system_reads *re
         if (node->op == STN_SYSTEM_NUMBER)
             render_number(node->number, text);
         else if (node->op == STN_SYSTEM_FIELD || node->op == STN_SYSTEM_COEFFICIENT)
-            render_leaf(task, reads, instruction, text);
+            render_leaf(task, reads, program, instruction, text);
         else
             render_operator(node, program->operands + instruction->operand, text);
         stn_text_printf(text, ";\n");

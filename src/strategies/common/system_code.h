@@ -9,7 +9,8 @@
 #define STN_SYSTEM_MOST_OPERATIONS 4096 /* of a point; compiling takes about 1 ms for each ten */
 #define STN_SYSTEM_MOST_ARGUMENTS 4096  /* bytes of any kernel's arguments */
 
-/* An array that a kernel reads: a field's level, or a coefficient. */
+/* An array that a kernel reads: a field's level, or a coefficient. Level STN_SYSTEM_NEXT is the
+ * state after the launch's first step, the level below it the state after its second step. */
 typedef struct stn_system_array {
     bool is_field;
     int index, level;

@@ -53,6 +53,11 @@ static int halo_slots(const stn_system_array *array, const step_block *block, co
     return (halo[0] + halo[1]) * (block->x + (array->corners ? sides : 0)) + block->y * sides;
 }
 
+double step_halo_share(const step_group *group, int array, const step_block *block) {
+    const int slots = halo_slots(&group->reads.arrays[array], block, group->storage.arrays[array].halo);
+    return (double)slots / (block->x * block->y);
+}
+
 static step_array hold(const stn_system_array *array, const step_block *block, int words) {
     const int v = block->vector;
     step_array held = {.low = -array->own[0], .high = array->own[1], .made = -1};
@@ -69,8 +74,9 @@ static step_array hold(const stn_system_array *array, const step_block *block, i
 }
 
 static size_t ring_bytes(const step_array *held, const step_block *block, size_t slot) {
+    const int64_t sector = slot == 16 ? 2 : 1, left = stn_round_up(held->halo[2], sector);
     const size_t rows = (size_t)(block->y + held->halo[0] + held->halo[1]),
-                 width = (size_t)(block->x + held->halo[2] + held->halo[3]);
+                 width = (size_t)stn_round_up(left + block->x + held->halo[3], sector);
     return (size_t)held->ring * rows * width * slot;
 }
 
@@ -148,6 +154,24 @@ int64_t step_planes(const stn_system_task *task, const step_block *block, const 
 
 /* ---- groups */
 
+/* Assignment k of a launch: of its first step, and after these of its second one. */
+static const stn_system_equation *equation_of(const stn_system_task *task, int k) {
+    return &task->system->equations[k % task->system->nequations];
+}
+
+static int step_of(const stn_system_task *task, int k) { return k / task->system->nequations; }
+
+static stn_status make_program(const stn_system_task *task, int k, stn_system_program *program, stn_error *error) {
+    const stn_status status = stn_system_code_program(task, equation_of(task, k), program, error);
+    program->step = step_of(task, k);
+    return status;
+}
+
+bool step_group_stores(const stn_system_task *task, const step_group *group, int k) {
+    const int later = group->steps - 1 - step_of(task, group->first + k);
+    return later < task->system->fields[equation_of(task, group->first + k)->field].levels;
+}
+
 /* Lists what one more assignment reads; false if that is too much for a kernel's arguments. */
 static bool add_reads(const stn_system_task *task, const stn_system_equation *equation,
                       const stn_system_program *program, int outputs, stn_system_reads *reads) {
@@ -160,15 +184,17 @@ static bool add_reads(const stn_system_task *task, const stn_system_equation *eq
 
 /* True if equation `e` may share an unchained launch with the group before it; `reads` lists all
  * reads. Such a launch must not read a next state that it assigns, nor, at an offset, an oldest
- * level that it overwrites: another thread may have stored there. */
+ * level that it overwrites: another thread may have stored there. Launches of two steps overwrite
+ * no level that they read (step_group_spares). */
 static bool joins(const stn_system_task *task, const step_group *group, int e, const stn_system_reads *reads) {
     for (int i = 0; i < reads->narrays; i++) {
         const stn_system_array *array = &reads->arrays[i];
         if (!array->is_field) continue;
         for (int k = group->first; k <= e; k++) {
-            const int field = task->system->equations[k].field;
+            const int field = equation_of(task, k)->field;
             if (array->index != field) continue;
-            const bool oldest = array->level == task->system->fields[field].levels - 1 && !task->spare[field];
+            const bool oldest =
+                group->steps == 1 && !task->spare[field] && array->level == task->system->fields[field].levels - 1;
             if (array->level == STN_SYSTEM_NEXT || (oldest && (array->others || array->own[0] || array->own[1])))
                 return false;
         }
@@ -188,8 +214,10 @@ static bool freezes(const stn_system_task *task, const stn_system_equation *equa
 
 /* Returns which assignment of the group, counted from 0, computes this array; -1: none. */
 static int maker_of(const stn_system_task *task, const step_group *group, const stn_system_array *array) {
-    for (int k = 0; k < group->count && array->is_field && array->level == STN_SYSTEM_NEXT; k++)
-        if (task->system->equations[group->first + k].field == array->index) return k;
+    for (int k = 0; k < group->count && array->is_field; k++)
+        if (equation_of(task, group->first + k)->field == array->index &&
+            array->level == STN_SYSTEM_NEXT - step_of(task, group->first + k))
+            return k;
     return -1;
 }
 
@@ -199,14 +227,16 @@ static bool reads_made(const stn_system_task *task, const step_group *group, con
     return false;
 }
 
-bool step_group_needs_spare(const stn_system_task *task, const step_group *group, int index) {
-    bool assigned = false, read = false;
-    for (int k = 0; k < group->count; k++) assigned |= task->system->equations[group->first + k].field == index;
+int step_group_spares(const stn_system_task *task, const step_group *group, int index) {
+    bool assigned = false;
+    int oldest = -1;
+    for (int k = 0; k < group->count; k++) assigned |= equation_of(task, group->first + k)->field == index;
     for (int i = 0; i < group->reads.narrays; i++) {
         const stn_system_array *array = &group->reads.arrays[i];
-        read |= array->is_field && array->index == index && array->level == task->system->fields[index].levels - 1;
+        if (array->is_field && array->index == index) oldest = (int)stn_max(oldest, array->level);
     }
-    return group->later && assigned && read;
+    return group->later && assigned ? (int)stn_max(0, oldest + 1 + group->steps - task->system->fields[index].levels)
+                                    : 0;
 }
 
 /* How far an array is read along the march, across it and along x, by side. */
@@ -246,13 +276,17 @@ static const stn_system_array *find_array(const stn_system_reads *reads, const s
 }
 
 /* Extends `held` to all that one part of a chained group reads. When the march is at plane m, this
- * part computes plane m - behind, on the tile and on `computed` points around it. */
+ * part computes plane m - behind, on the tile and on `computed` points around it, where the columns
+ * of all points are read from the ring. */
 static void hold_more(const stn_system_array *read, const step_block *block, int behind, int computed[3][2],
                       step_array *held) {
     int reach[3][2];
     reach_of(read, reach);
-    held->before = (int)stn_max(held->before, reach[0][0] + behind);
+    held->low = (int)stn_max(held->low, behind - read->own[0]);
     held->high = (int)stn_max(held->high, held->made < 0 ? reach[0][1] - behind : 0);
+    if (!behind || read->others)
+        held->before = (int)stn_max(held->before, behind + (behind ? -read->other[0] : reach[0][0]));
+    held->before = (int)stn_max(held->before, -held->high);
     for (int side = 0; side < 2; side++) {
         const int slots =
             (int)(stn_div_up(computed[2][side], block->vector) + stn_div_up(reach[2][side], block->vector));
@@ -269,10 +303,13 @@ static bool hold_chain(const stn_system_task *task, const stn_system_reads parts
     int none[3][2] = {{0}};
     step_storage *storage = &group->storage;
     int computed[3][2] = {{0}};
-    *storage = (step_storage){.registers = 64 + 8 * block->vector};
+    const int words = (int)stn_div_up((int64_t)block->vector * (int64_t)stn_dtype_size(task->dtype), 4);
+    *storage = (step_storage){.registers = 64}; /* as compiled; queues and addresses are added */
     for (int i = 0; i < group->reads.narrays; i++) {
         int reach[3][2];
-        storage->arrays[i] = (step_array){.before = -STN_SYSTEM_MOST_OPERATIONS, .high = -STN_SYSTEM_MOST_OPERATIONS};
+        storage->arrays[i] = (step_array){.low = -STN_SYSTEM_MOST_OPERATIONS,
+                                          .high = -STN_SYSTEM_MOST_OPERATIONS,
+                                          .before = -STN_SYSTEM_MOST_OPERATIONS};
         storage->arrays[i].made = maker_of(task, group, &group->reads.arrays[i]);
         if (storage->arrays[i].made >= group->later) return false;
         if (storage->arrays[i].made < 0) continue;
@@ -280,7 +317,7 @@ static bool hold_chain(const stn_system_task *task, const stn_system_reads parts
         for (int k = 0; k < 6; k++) computed[k / 2][k % 2] = (int)stn_max(computed[k / 2][k % 2], reach[k / 2][k % 2]);
     }
     for (int k = 0; k < group->count; k++)
-        if (freezes(task, &task->system->equations[group->first + k])) return false;
+        if (freezes(task, equation_of(task, group->first + k))) return false;
     if (task->nsources || !wraps_where_computed(task, group, computed)) return false;
     group->back = computed[0][0], group->lag = computed[0][1];
     for (int i = 0; i < group->reads.narrays; i++) {
@@ -290,10 +327,13 @@ static bool hold_chain(const stn_system_task *task, const stn_system_reads parts
         if (early) hold_more(early, block, 0, computed, held);
         if (later) hold_more(later, block, group->lag, none, held);
         array->corners = array->corners || early;
+        if ((held->low + 1 + held->high) * words > MOST_QUEUE) return false;
+        storage->registers += words * (held->low + 1 + held->high);
         if (held->made >= 0) continue;
+        storage->registers += 4; /* addresses */
         storage->copied++;
         storage->copies += 1 + (double)halo_slots(array, block, held->halo) / (block->x * block->y);
-        storage->refill += held->before + held->high;
+        storage->refill += held->low + held->high;
     }
     return true;
 }
@@ -305,7 +345,7 @@ static bool extend(const stn_system_task *task, const stn_machine *machine, cons
     const int e = group->first + group->count;
     if (block->chained && !group->later && reads_made(task, group, &group->reads)) group->later = group->count;
     (void)stn_system_reads_add(task, program, &parts[group->later > 0]);
-    group->count++;
+    group->operands[group->count++] = program->noperands;
     if (group->later && !hold_chain(task, parts, block, group)) return false;
     if (!group->later) hold_arrays(task, &group->reads, block, &group->storage);
     fit_storage(task, machine, &group->reads, block, &group->storage);
@@ -317,18 +357,17 @@ bool step_group_from(const stn_system_task *task, const stn_machine *machine, co
                      step_group *group, char *reason, size_t size) {
     int operations = 0;
     stn_system_reads parts[2];
-    *group = (step_group){.first = first};
+    *group = (step_group){.first = first, .steps = block->steps};
     stn_system_reads_begin(&group->reads);
     for (int part = 0; part < 2; part++) stn_system_reads_begin(&parts[part]);
-    for (int e = first; e < task->system->nequations; e++) {
-        const stn_system_equation *equation = &task->system->equations[e];
+    for (int e = first; e < task->system->nequations * block->steps; e++) {
         stn_system_program program;
         step_group more = *group;
         stn_error why = {STN_OK, ""};
-        bool fits = stn_system_code_program(task, equation, &program, &why) == STN_OK;
+        bool fits = make_program(task, e, &program, &why) == STN_OK;
         if (!fits)
             snprintf(reason, size, "%.150s", why.message);
-        else if (!add_reads(task, equation, &program, group->count + 1, &more.reads)) {
+        else if (!add_reads(task, equation_of(task, e), &program, group->count + 1, &more.reads)) {
             snprintf(reason, size, "an assignment reads more arrays than a kernel has arguments for");
             fits = false;
         }
@@ -338,6 +377,11 @@ bool step_group_from(const stn_system_task *task, const stn_machine *machine, co
         stn_system_program_clear(&program);
         if (!fits) break;
         *group = more;
+    }
+    if (block->steps > 1 &&
+        !(group->count == task->system->nequations * block->steps && group->later == task->system->nequations)) {
+        snprintf(reason, size, "its steps do not fit one launch");
+        return false;
     }
     return group->count > 0;
 }
@@ -374,15 +418,19 @@ static void render_storage(const step_group *g, stn_text *text) {
 
 static stn_status render(const stn_system_task *task, const step_launch *launch, stn_text *text, stn_error *error) {
     const step_group *g = &launch->group;
-    int keeps[STN_SYSTEM_MAX_FIELDS];
+    int keeps[STEP_MOST_ASSIGNMENTS], stores[STEP_MOST_ASSIGNMENTS];
     stn_system_reads reads = g->reads;
     stn_status status = STN_OK;
-    for (int i = 0; i < g->count; i++) keeps[i] = freezes(task, &task->system->equations[g->first + i]);
+    for (int i = 0; i < g->count; i++) {
+        keeps[i] = freezes(task, equation_of(task, g->first + i));
+        stores[i] = step_group_stores(task, g, i);
+    }
     stn_params_begin(text);
     stn_params_elements(text, task->dtype);
     stn_system_render_sides(task, &g->reads, text);
     stn_params_int(text, "SYSTEM_OUTPUTS", g->count);
     stn_params_ints(text, "SYSTEM_FREEZES", keeps, (size_t)g->count);
+    stn_params_ints(text, "SYSTEM_STORES", stores, (size_t)g->count);
     stn_params_int(text, "SYSTEM_MARCH", stn_system_march(task));
     render_storage(g, text);
     stn_params_int(text, "VECTOR", launch->block.vector);
@@ -393,7 +441,7 @@ static stn_status render(const stn_system_task *task, const step_launch *launch,
     stn_text_printf(text, "template <int I>\nstruct assigned {};\n");
     for (int i = 0; i < g->count && status == STN_OK; i++) {
         stn_system_program program;
-        status = stn_system_code_program(task, &task->system->equations[g->first + i], &program, error);
+        status = make_program(task, g->first + i, &program, error);
         stn_text_printf(text,
                         "template <class AROUND>\n__device__ __forceinline__ REAL system_value(const AROUND &around, "
                         "assigned<%d>) {\n",
@@ -419,7 +467,7 @@ static void fill_header(const stn_system_task *task, step_launch *made, int64_t 
     memcpy(made->header + p.fixed, fixed, sizeof fixed);
     for (int i = 0; i < g->count; i++) {
         int64_t live[6];
-        stn_system_updated_range(task, &task->system->equations[g->first + i], live, live + 3);
+        stn_system_updated_range(task, equation_of(task, g->first + i), live, live + 3);
         memcpy(made->header + p.live + (size_t)i * sizeof live, live, sizeof live);
     }
     memcpy(made->header + p.tiles, tiles, sizeof tiles);
@@ -457,14 +505,14 @@ stn_status step_launch_run(const step_launch *l, const stn_system_state *state, 
     memcpy(arguments, l->header, l->arguments);
     for (int i = 0; i < g->reads.narrays; i++) {
         const stn_system_array *each = &g->reads.arrays[i];
-        array = !each->is_field                  ? state->arrays->coefficients[each->index]
-                : each->level == STN_SYSTEM_NEXT ? stn_system_state_next(state, each->index, number)
-                                                 : stn_system_state_of(state, each->index, number - 1 - each->level);
+        array = !each->is_field   ? state->arrays->coefficients[each->index]
+                : each->level < 0 ? stn_system_state_next(state, each->index, number - 1 - each->level)
+                                  : stn_system_state_of(state, each->index, number - 1 - each->level);
         memcpy(arguments + 8 * (size_t)i, &array, sizeof array);
     }
     for (int i = 0; i < g->count; i++) {
-        const int field = task->system->equations[g->first + i].field;
-        const void *const next = stn_system_state_next(state, field, number);
+        const int field = equation_of(task, g->first + i)->field;
+        const void *const next = stn_system_state_next(state, field, number + step_of(task, g->first + i));
         const void *const present = stn_system_state_of(state, field, number - 1);
         memcpy(arguments + p.out + 8 * (size_t)i, &next, sizeof next);
         memcpy(arguments + p.out + 8 * (size_t)(g->count + i), &present, sizeof present);

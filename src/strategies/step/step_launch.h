@@ -7,16 +7,20 @@
 #include "problem/system_state.h"
 #include "strategies/common/system_code.h"
 
+/* Of a launch. */
+enum { STEP_MOST_STEPS = 2, STEP_MOST_ASSIGNMENTS = STEP_MOST_STEPS * STN_SYSTEM_MAX_FIELDS };
+
 /* Threads of a block along x and across, and the points of a thread along x. chained: assignments
- * may share a launch with ones whose next states they read. */
+ * may share a launch with ones whose next states they read. steps: of a launch; if there are two,
+ * the second step's assignments are chained to the first one's. */
 typedef struct step_block {
-    int x, y, vector, chained;
+    int x, y, vector, chained, steps;
 } step_block;
 
 /* Where a block holds an array while it computes plane m; system_step.cu draws it. */
 typedef struct step_array {
-    /* Except in chained launches, a thread's registers hold planes m - low to m + high of its own
-     * column (its queue). The ring also ends at m + high, plus the planes being copied. */
+    /* A thread's registers hold planes m - low to m + high of its own column (its queue); high may
+     * be negative. The ring also ends at m + high, plus the planes being copied. */
     int low, high;
     int before;  /* the ring begins at plane m - before; `before` may be negative */
     int ring;    /* planes of the ring in shared memory; 0: there is none, and reads go to memory */
@@ -36,7 +40,8 @@ typedef struct step_storage {
     int refill;    /* planes, of all arrays, that a block loads before the first of its march */
 } step_storage;
 
-/* Equations first to first + count - 1, which one kernel computes.
+/* Assignments first to first + count - 1, which one kernel computes: the system's equations, of the
+ * launch's first step and then of its second one.
  *
  * Not chained (later 0): no equation reads a next state that the group assigns, or reads at an
  * offset an oldest level that the group overwrites.
@@ -44,12 +49,13 @@ typedef struct step_storage {
  * Chained (later > 0): equation first + later reads a next state that an earlier equation of the
  * group assigns, and those after it may. These equations run `lag` planes behind the earlier ones.
  * If the launch reads the oldest level of a field that it assigns, the next state gets a buffer of
- * its own (step_group_needs_spare). */
+ * its own (step_group_spares). */
 typedef struct step_group {
-    int first, count, later;
+    int first, count, later, steps;
     /* The earlier equations are also computed for `lag` planes after a block's chunk and `back`
      * planes before it. */
     int lag, back;
+    int operands[STEP_MOST_ASSIGNMENTS]; /* of each assignment's operations on a point */
     stn_system_reads reads;
     step_storage storage;
 } step_group;
@@ -58,9 +64,15 @@ typedef struct step_group {
 bool step_group_from(const stn_system_task *task, const stn_machine *machine, const step_block *block, int first,
                      step_group *group, char *reason, size_t size);
 
-/* Whether the next state of field `index` needs a buffer of its own: the group is chained, assigns
- * this field, and reads the field's oldest level. */
-bool step_group_needs_spare(const stn_system_task *task, const step_group *group, int index);
+/* The spare buffers of field `index` with which a chained group writes no level that it reads. */
+int step_group_spares(const stn_system_task *task, const step_group *group, int index);
+
+/* Whether assignment k of the group, counted from 0, is stored: its state is a level after the
+ * launch. */
+bool step_group_stores(const stn_system_task *task, const step_group *group, int k);
+
+/* Slots of an array's halo for each slot of a tile. */
+double step_halo_share(const step_group *group, int array, const step_block *block);
 
 /* The planes that a block marches through if `resident` blocks are resident on the device. */
 int64_t step_planes(const stn_system_task *task, const step_block *block, const step_storage *storage,
@@ -77,7 +89,7 @@ typedef struct step_launch {
 
 /* Makes the launch of the group that begins with equation `first`. */
 stn_status step_launch_make(stn_plan *plan, int first, const step_block *block, step_launch *made, stn_error *error);
-/* Launches it in the step that produces state `number`. */
+/* Launches it; its first step produces state `number`. */
 stn_status step_launch_run(const step_launch *launch, const stn_system_state *state, int64_t number, void *stream,
                            stn_error *error);
 #endif

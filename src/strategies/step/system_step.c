@@ -22,12 +22,22 @@ enum { ROTATE_THREADS = 256 /* threads of a block of system_rotate */ };
 /* Measured on an H200 (waves of orders 4 and 8, diffusion, Maxwell's equations). memory: fraction
  * of the copy bandwidth that a kernel reaches with enough loads in flight. halo: cost of a slot of
  * the halo relative to a slot of the tile. narrow: relative cost that slots of 8 bytes add to that
- * of slots of 16 bytes. latency: of a load from busy memory, in seconds. */
-static const struct { double memory, halo, narrow, latency; } rates = {0.9, 0.5, 0.06, 1.1e-6};
+ * of slots of 16 bytes. latency: of a load from busy memory, in seconds. operand, copy:
+ * instructions of a thread for each operand and point, and for each slot that it copies. wait:
+ * cycles after each instruction in which only other resident warps issue theirs. */
+static const struct {
+    double memory, halo, narrow, latency, operand, copy, wait;
+} rates = {0.95, 0.5, 0.06, 1.1e-6, 1.6, 20, 2.5};
+
+/* The launches of a step, or the one launch of several steps. */
+typedef struct launch_list {
+    step_launch list[STN_SYSTEM_MAX_FIELDS];
+    int count;
+} launch_list;
 
 typedef struct step_state {
-    step_launch launches[STN_SYSTEM_MAX_FIELDS];
-    int count;
+    /* rest: of the last one of an odd number of steps, if other launches compute two. */
+    launch_list whole, rest;
     stn_system_points sources, receivers;
     stn_kernel *rotate; /* NULL if no field's levels are rotated */
 } step_state;
@@ -54,7 +64,7 @@ static bool applies(const stn_system_task *task, const stn_machine *machine, cha
         snprintf(reason, size, "a plane of its grid has more than 2^31 - 1 points");
         return false;
     }
-    const step_block block = {.x = 128, .y = 1, .vector = 1, .chained = 0};
+    const step_block block = {.x = 128, .y = 1, .vector = 1, .chained = 0, .steps = 1};
     step_group group;
     for (int e = 0; e < task->system->nequations; e += group.count)
         if (!step_group_from(task, machine, &block, e, &group, reason, size)) return false;
@@ -72,10 +82,12 @@ static int widest(const stn_system_task *task) {
 /* True if blocks of this shape chain some launch and device memory holds the caller's arrays and
  * the extra buffers of next states that chaining may need. */
 static bool is_chained(const stn_system_task *task, const stn_machine *machine, const step_block *block) {
-    const int fields = task->system->nfields, arrays = task->arrays * (task->in_place ? 1 : 2) + fields;
+    const int fields = task->system->nfields * block->steps, arrays = task->arrays * (task->in_place ? 1 : 2) + fields;
     const double bytes = (double)stn_system_level_bytes(task) * (arrays + task->system->ncoefficients);
     char reason[200];
     step_group group;
+    if (block->steps > 1 && (task->steps < 2 || task->n[0] == 1 || (task->nreceivers && task->record_every % 2)))
+        return false;
     if (machine->memory_bytes && bytes > MEMORY_PART * (double)machine->memory_bytes) return false;
     for (int e = 0; e < task->system->nequations; e += group.count) {
         if (!step_group_from(task, machine, block, e, &group, reason, sizeof reason)) return false;
@@ -93,21 +105,33 @@ static size_t candidates(const stn_system_task *task, const stn_machine *machine
     size_t made = 0;
     for (int points = widest(task); points > 0; points /= 2)
         for (int i = 0; i < 4 && shapes[rank][i].x; i++)
-            for (int chained = 0; chained < 2 && made < most; chained++) {
-                const step_block block = {shapes[rank][i].x, shapes[rank][i].y, points, chained};
-                if (!chained || is_chained(task, machine, &block))
-                    list[made++] = stn_candidate_of(&block, sizeof block);
+            for (int steps = 0; steps <= STEP_MOST_STEPS && made < most; steps++) {
+                const step_block block = {shapes[rank][i].x, shapes[rank][i].y, points, steps > 0, steps > 1 ? 2 : 1};
+                if (!steps || is_chained(task, machine, &block)) list[made++] = stn_candidate_of(&block, sizeof block);
             }
     return made;
 }
 
 STN_CANDIDATE_READER(step_block, block_of)
 
-/* Seconds of one launch. The model includes the planes loaded before a march, idle multiprocessors
- * in the last round, too few loads in flight, and arrays without a ring (factor 4). A round of a
- * chained launch takes two further latencies divided by the resident blocks (fitted to Maxwell's
- * equations). Other launches do not get this term: with it, candidates of 3D diffusion were ranked
- * wrongly. */
+/* Instructions of a thread for its slot of a plane, with those for halos. */
+static double instructions_of(const step_group *group, const step_block *block) {
+    double operands = 0, copies = 0;
+    for (int k = 0; k < group->count; k++) operands += group->operands[k];
+    for (int i = 0; i < group->reads.narrays; i++) {
+        const step_array *held = &group->storage.arrays[i];
+        const double share = step_halo_share(group, i, block);
+        if (held->made >= 0)
+            operands += group->operands[held->made] * share;
+        else
+            copies += 1 + ceil(share);
+    }
+    return rates.operand * operands * block->vector + rates.copy * copies;
+}
+
+/* Seconds of one launch: of its bytes or, if longer, of its instructions. The model includes the
+ * planes loaded before a march, idle multiprocessors in the last round, too few loads in flight,
+ * and arrays without a ring (factor 4). */
 static double launch_seconds(const stn_system_task *task, const stn_machine *machine, const step_group *group,
                              const step_block *block, double *load_factor) {
     const step_storage *storage = &group->storage;
@@ -123,11 +147,16 @@ static double launch_seconds(const stn_system_task *task, const stn_machine *mac
     *load_factor = tiles * threads * block->vector * loads * chunks / (arrays * (double)stn_system_task_numbers(task));
     const double in_flight = (double)resident * threads * slot * storage->copies * storage->ahead;
     const double rate = fmin(rates.memory * machine->copy_bandwidth, in_flight / rates.latency);
-    const double slots = tiles * chunks * threads * (loads + (double)planes * group->count);
-    const double chain_latency = block->chained ? ceil(rounds) * 2 * rates.latency / storage->blocks : 0;
-    return slots * slot / rate * fmin(fmax(1, ceil(rounds) / rounds), 2) *
-               (1 + rates.narrow * (16 / fmin(slot, 16) - 1)) * (storage->complete ? 1 : 4) +
-           chain_latency;
+    int stores = 0;
+    for (int k = 0; k < group->count; k++) stores += step_group_stores(task, group, k);
+    const double slots = tiles * chunks * threads * (loads + (double)planes * stores);
+    const double memory = slots * slot / rate * (1 + rates.narrow * (16 / fmin(slot, 16) - 1));
+    const double issued = machine->clock * machine->multiprocessors * machine->lanes;
+    const double waits = rates.wait * machine->lanes / ((double)storage->blocks * threads);
+    const double executed = tiles * chunks * threads * (double)(planes + group->lag + group->back) *
+                            instructions_of(group, block) * (1 + waits);
+    return fmax(memory, issued > 0 ? executed / issued : 0) * fmin(fmax(1, ceil(rounds) / rounds), 2) *
+           (storage->complete ? 1 : 4);
 }
 
 static void estimate(const stn_system_task *task, const stn_machine *machine, const stn_candidate *candidate,
@@ -136,10 +165,10 @@ static void estimate(const stn_system_task *task, const stn_machine *machine, co
     double seconds = 0, load_factor = 1;
     char reason[200];
     step_group group;
-    const double steps = (double)task->steps * (double)task->states;
+    const double steps = (double)stn_div_up((int64_t)task->steps, block.steps) * (double)task->states;
     stn_system_cost(task, result);
     result->launches = 0;
-    for (int e = 0; e < task->system->nequations; e += group.count) {
+    for (int e = 0; e < task->system->nequations * block.steps; e += group.count) {
         if (!step_group_from(task, machine, &block, e, &group, reason, sizeof reason)) return;
         seconds += launch_seconds(task, machine, &group, &block, &load_factor);
         result->launches += steps;
@@ -162,17 +191,28 @@ static stn_status make_rotate(stn_plan *plan, step_state *state, stn_error *erro
     return stn_kernel_make(plan->kernels, "system_rotate", &params, 0, &state->rotate, error);
 }
 
+static stn_status make_launches(stn_plan *plan, const step_block *block, launch_list *made, stn_error *error) {
+    const stn_system_task *task = &plan->system;
+    for (int e = 0; e < task->system->nequations * block->steps; e += made->list[made->count++].group.count)
+        STN_TRY(step_launch_make(plan, e, block, &made->list[made->count], error));
+    for (int i = 0; i < made->count; i++)
+        for (int f = 0; f < task->system->nfields; f++)
+            plan->system.spare[f] =
+                (int)stn_max(plan->system.spare[f], step_group_spares(task, &made->list[i].group, f));
+    return STN_OK;
+}
+
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     const stn_system_task *task = &plan->system;
     step_state *state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
-    const step_block block = block_of(&plan->candidate);
-    for (int e = 0; e < task->system->nequations; e += state->launches[state->count++].group.count)
-        STN_TRY(step_launch_make(plan, e, &block, &state->launches[state->count], error));
-    for (int i = 0; i < state->count; i++)
-        for (int f = 0; f < task->system->nfields; f++)
-            if (step_group_needs_spare(task, &state->launches[i].group, f)) plan->system.spare[f] = true;
+    step_block block = block_of(&plan->candidate);
+    STN_TRY(make_launches(plan, &block, &state->whole, error));
+    if (task->steps % (uint64_t)block.steps) {
+        block.chained = 0, block.steps = 1;
+        STN_TRY(make_launches(plan, &block, &state->rest, error));
+    }
     STN_TRY(stn_system_points_make(plan, true, &state->sources, error));
     STN_TRY(stn_system_points_make(plan, false, &state->receivers, error));
     STN_TRY(make_rotate(plan, state, error));
@@ -219,13 +259,24 @@ static stn_status rotate(const step_state *state, const stn_system_state *s, voi
     return STN_OK;
 }
 
-static stn_status run_step(stn_plan *plan, const stn_system_state *s, int64_t number, void *stream, stn_error *error) {
+static uint64_t launches_of_state(const stn_plan *plan) {
+    return (uint64_t)stn_div_up((int64_t)plan->system.steps, block_of(&plan->candidate).steps);
+}
+
+static uint64_t launches(const stn_plan *plan) { return launches_of_state(plan) * plan->system.states; }
+
+/* Computes one step or several, those that execution part `which` consists of. */
+static stn_status run_steps(stn_plan *plan, const stn_system_state *s, uint64_t which, void *stream, stn_error *error) {
     const step_state *state = plan->state;
     const stn_system *system = plan->system.system;
-    for (int i = 0; i < state->count; i++) {
-        const step_launch *launch = &state->launches[i];
-        STN_TRY(step_launch_run(launch, s, number, stream, error));
-        for (int e = launch->group.first; e < launch->group.first + launch->group.count; e++) {
+    const uint64_t steps = (uint64_t)block_of(&plan->candidate).steps, each = launches_of_state(plan);
+    const uint64_t done = which % each * steps, count = stn_min(steps, plan->system.steps - done);
+    const int64_t before = (int64_t)(which / each * plan->system.steps + done), number = before + (int64_t)count;
+    const launch_list *list = count == steps ? &state->whole : &state->rest;
+    for (int i = 0; i < list->count; i++) {
+        const step_launch *launch = &list->list[i];
+        STN_TRY(step_launch_run(launch, s, before + 1, stream, error));
+        for (int e = launch->group.first; count == 1 && e < launch->group.first + launch->group.count; e++) {
             const int field = system->equations[e].field;
             STN_TRY(stn_system_points_add(&state->sources, s->task, s->arrays, field,
                                           stn_system_state_next(s, field, number), number, stream, error));
@@ -238,22 +289,23 @@ static stn_status run_step(stn_plan *plan, const stn_system_state *s, int64_t nu
     return copy_levels(plan, s, number, stream, error);
 }
 
-static uint64_t launches(const stn_plan *plan) { return plan->system.steps * plan->system.states; }
-
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error) {
     stn_system_state s;
     stn_system_state_begin(&s, &plan->system, run->system, run->workspace);
-    for (uint64_t i = part.first; i < part.first + part.count; i++)
-        STN_TRY(run_step(plan, &s, (int64_t)i + 1, run->stream, error));
+    for (uint64_t i = part.first; i < part.first + part.count; i++) STN_TRY(run_steps(plan, &s, i, run->stream, error));
     if (part.first + part.count < launches(plan)) return STN_OK;
-    if (!plan->system.stack) STN_TRY(copy_levels(plan, &s, (int64_t)launches(plan), run->stream, error));
+    if (!plan->system.stack)
+        STN_TRY(copy_levels(plan, &s, (int64_t)(plan->system.steps * plan->system.states), run->stream, error));
     return rotate(plan->state, &s, run->stream, error);
 }
 
 static void name_block(const step_block *block, stn_text *text) {
     stn_text_printf(text, "blocks of %d x %d threads", block->y, block->x);
     if (block->vector > 1) stn_text_printf(text, " of %d points", block->vector);
-    if (block->chained) stn_text_printf(text, ", chained");
+    if (block->steps > 1)
+        stn_text_printf(text, ", %d steps a launch", block->steps);
+    else if (block->chained)
+        stn_text_printf(text, ", chained");
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
@@ -263,10 +315,12 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         stn_json_integer(text, "threads_y", block.y);
         stn_json_integer(text, "vector", block.vector);
         stn_json_integer(text, "chained", block.chained);
+        stn_json_integer(text, "steps_per_launch", block.steps);
         return;
     }
     const step_state *state = plan->state;
-    stn_text_printf(text, "%d %s a step, ", state->count, state->count == 1 ? "launch" : "launches");
+    if (block.steps == 1)
+        stn_text_printf(text, "%d %s a step, ", state->whole.count, state->whole.count == 1 ? "launch" : "launches");
     name_block(&block, text);
 }
 
