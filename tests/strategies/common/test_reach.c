@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "context/search_cache.h"
 #include "strategies/common/reach.h"
 
 static stn_task task_of(const stn_stencil *stencil) {
@@ -174,4 +175,22 @@ Test(reach, steps_that_no_product_with_a_radius_holds) {
     for (int bits = 60; bits < 64; bits++)
         cr_expect_geq(stn_reach_of_line(NULL, weights, 9, 4, UINT64_C(1) << bits, 0x1p-55).side[0], fewer, "2^%d",
                       bits);
+}
+
+/* Powers are kept for other tails and for more steps. */
+Test(reach, kept_powers_give_the_same_reaches) {
+    static const double lines[][5] = {{0.1, 0.2, 0.3, 0.25, 0.15}, {-0.1, 0.3, 0.7, -0.2, 0.3}};
+    static const uint64_t steps[] = {301, 1204, 150, 602, 1205, 75, 2000};
+    stn_search_cache *found = stn_search_cache_create();
+    for (int line = 0; line < 2; line++)
+        for (int tail = 26; tail < 60; tail += 29)
+            for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+                const stn_reach own = stn_reach_of_line(NULL, lines[line], 5, 2, steps[i], ldexp(1, -tail)),
+                                kept = stn_reach_of_line(found, lines[line], 5, 2, steps[i], ldexp(1, -tail));
+                for (int side = 0; side < 2; side++) {
+                    cr_expect_eq(own.side[side], kept.side[side], "%d steps", (int)steps[i]);
+                    cr_expect_float_eq(own.tail[side], kept.tail[side], 0);
+                }
+            }
+    stn_search_cache_destroy(found);
 }
