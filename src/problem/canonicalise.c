@@ -140,16 +140,20 @@ static stn_status canonical_extents(const stn_problem *problem, stn_task *task, 
     return STN_OK;
 }
 
-/* Weights must fit the dtype's arithmetic, which is float32 for f16. */
+/* Weights must fit the dtype's arithmetic, which is float32 for f16. The offset of tap `index` must
+ * be set. */
 static stn_status check_weight(const stn_task *task, size_t index, double weight, stn_error *error) {
+    if (isfinite(weight) && (task->dtype == STN_F64 || fabs(weight) <= FLT_MAX)) return STN_OK;
+    char text[STN_OFFSET_TEXT];
+    int64_t offset[STN_MAX_RANK] = {0};
+    for (int axis = 0; axis < task->rank; axis++) offset[axis] = task->taps[index].offset[3 - task->rank + axis];
+    stn_offset_print(task->rank, offset, text);
     if (!isfinite(weight))
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "weight %zu is %g: weights must be finite numbers", index,
-                        weight);
-    if (task->dtype != STN_F64 && fabs(weight) > FLT_MAX)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "weight %zu is %g, past the range of the float32 arithmetic of %s: use f64", index, weight,
-                        stn_dtype_name(task->dtype));
-    return STN_OK;
+                        "the weight at offset %s is %g: weights must be finite numbers", text, weight);
+    return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                    "the weight at offset %s is %g, past the range of the float32 arithmetic of %s: use f64", text,
+                    weight, stn_dtype_name(task->dtype));
 }
 
 static stn_status check_total(const stn_task *task, double total, stn_error *error) {
@@ -197,7 +201,6 @@ static stn_status canonical_taps(const stn_stencil *stencil, stn_task *task, stn
     for (size_t i = 0; i < task->ntaps; i++) total += stencil->taps[i].weight;
     STN_TRY(check_total(task, total, error));
     for (size_t i = 0; i < task->ntaps; i++) {
-        STN_TRY(check_weight(task, i, stencil->taps[i].weight, error));
         task->taps[i].weight = stencil->taps[i].weight;
         for (int axis = missing; axis < 3; axis++) {
             int64_t o = stencil->taps[i].offset[axis - missing];
@@ -205,6 +208,7 @@ static stn_status canonical_taps(const stn_stencil *stencil, stn_task *task, stn
             task->reach[axis][0] = (int)stn_max(task->reach[axis][0], -o);
             task->reach[axis][1] = (int)stn_max(task->reach[axis][1], o);
         }
+        STN_TRY(check_weight(task, i, task->taps[i].weight, error));
     }
     for (int axis = missing; axis < 3; axis++)
         for (int side = 0; side < 2; side++) STN_TRY(check_fixed_across(task, axis, side, error));

@@ -311,14 +311,14 @@ Test(task, values_that_the_dtype_does_not_hold) {
         stn_task_clear(&task);
     }
     stn_stencil *large = NULL;
-    cr_assert_eq(stn_stencil_create(1, 1, &(stn_tap){{0}, 1e39}, &large, NULL), STN_OK);
+    cr_assert_eq(stn_stencil_create(1, 1, &(stn_tap){{-2}, 1e39}, &large, NULL), STN_OK);
     stn_problem problem = {.stencil = large, .extent = {4}};
     stn_task task = made(&problem);
     stn_task_clear(&task);
     problem.dtype = STN_F32;
-    refused(&problem, "weight 0 is 1e+39", "use f64");
+    refused(&problem, "weight at offset (-2) is 1e+39", "use f64");
     problem.dtype = STN_F16;
-    refused(&problem, "weight 0 is 1e+39", "float32");
+    refused(&problem, "weight at offset (-2) is 1e+39", "float32");
     stn_stencil_destroy(large);
 }
 
@@ -334,9 +334,9 @@ Test(task, weights_can_be_replaced) {
     expect_refusal(stn_task_set_weights(&task, 5, NULL, &error), &error, "NULL", "array");
     weights[0] = 77;
     weights[3] = NAN;
-    expect_refusal(stn_task_set_weights(&task, 5, weights, &error), &error, "weight 3 is nan", "finite");
+    expect_refusal(stn_task_set_weights(&task, 5, weights, &error), &error, "weight at offset (0, 1) is nan", "finite");
     weights[3] = 1e300;
-    expect_refusal(stn_task_set_weights(&task, 5, weights, &error), &error, "weight 3 is 1e+300", "f32");
+    expect_refusal(stn_task_set_weights(&task, 5, weights, &error), &error, "weight at offset (0, 1) is 1e+300", "f32");
     cr_expect_eq(task.taps[0].weight, 1, "nothing changes on failure");
     stn_task_clear(&task);
 }
