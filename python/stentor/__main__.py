@@ -12,6 +12,7 @@ import numpy
 import stentor
 
 from ._context import Context
+from ._errors import exit_code
 from ._library import lib, path
 
 USAGE = """usage: python3 -m stentor doctor [--json]   what was found on this machine, what is missing, how to get it
@@ -38,9 +39,14 @@ def main(arguments: list) -> int:
     return 0
 
 
-if __name__ == '__main__':
+def run(arguments: list) -> int:
+    """Runs `main`; prints its exception, and returns the exit code of the command `stentor`."""
     try:
-        sys.exit(main(sys.argv[1:]))
+        return main(arguments)
     except Exception as error:
         print(f'stentor: {error}', file=sys.stderr)
-        sys.exit(1)
+        return exit_code(error)
+
+
+if __name__ == '__main__':
+    sys.exit(run(sys.argv[1:]))

@@ -220,7 +220,7 @@ def row(name: str, module: str, prepare: Callable[[Problem], Prepared], p: Probl
     except Unable as reason:
         return {'name': name, 'reason': str(reason)}
     except Exception as error:  # other libraries may raise any exception
-        return {'name': name, 'reason': f'{type(error).__name__}: {str(error).splitlines()[0] if str(error) else "no message"}'}
+        return {'name': name, 'reason': f'{type(error).__name__}: {str(error).splitlines()[0] if str(error) else "no message"}', 'error': error}
 
 
 def table(rows: List[Dict[str, Any]]) -> str:
@@ -282,7 +282,7 @@ def bench(arguments: List[str]) -> int:
     p = problem_of(given)
     first = row('stentor', 'stentor', ours, p, given.seconds, None)
     if 'reason' in first:
-        raise ValueError(f'Stentor cannot run this problem: {first["reason"]}')
+        raise first.get('error') or ValueError(f'Stentor cannot run this problem: {first["reason"]}')
     rows = [first]
     if given.compare:
         rows += [row(*each, p, given.seconds, first['result']) for each in OTHERS]

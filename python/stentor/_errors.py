@@ -48,6 +48,14 @@ def raise_error(status: int, error) -> None:
     raise StentorError(message, ffi.typeof('stn_status').elements[status])
 
 
+def exit_code(error: Exception) -> int:
+    """The exit code of the command `stentor` for an exception."""
+    if isinstance(error, StentorError):
+        return lib.stn_status_exit_code(getattr(lib, error.status))
+    found = [status for status, kind in _BUILT_IN.items() if isinstance(error, kind)]
+    return lib.stn_status_exit_code(found[0] if found else lib.STN_ERROR_INTERNAL)
+
+
 def check(status: int, error) -> None:
     if status:
         raise_error(status, error)

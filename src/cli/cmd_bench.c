@@ -14,14 +14,12 @@ static const char program[] =
     "import sys\n"
     "sys.path[:] = [folder for folder in sys.path if folder]\n" /* not the current folder */
     "try:\n"
-    "    from stentor._compare import bench\n"
+    "    from stentor.__main__ import run\n"
     "except ImportError as error:\n"
-    "    sys.exit(f'stentor: bench runs in the Python package, which python3 cannot import ({error}): "
-    "pip install stentor')\n"
-    "try:\n"
-    "    sys.exit(bench(sys.argv[1:]))\n"
-    "except Exception as error:\n"
-    "    sys.exit(f'stentor: {error}')\n";
+    "    print(f'stentor: bench runs in the Python package, which {sys.executable} cannot import ({error}): "
+    "pip install stentor', file=sys.stderr)\n"
+    "    sys.exit(9)\n" /* as for a python3 that cannot be run */
+    "sys.exit(run(['bench', *sys.argv[1:]]))\n";
 
 stn_status cmd_bench(int argc, char **argv, stn_error *error) {
     char **arguments = calloc((size_t)argc + 3, sizeof *arguments);

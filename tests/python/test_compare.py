@@ -2,6 +2,8 @@
 import contextlib
 import io
 import pathlib
+import subprocess
+import sys
 import tempfile
 import unittest
 from unittest import mock
@@ -56,6 +58,13 @@ class Bench(unittest.TestCase):
         self.assertIn("scipy is left out: it has no boundary 'fixed'", lines)
         _, lines = printed('--stencil', 'heat-2d', '--size', '30x30')
         self.assertEqual(len(lines), 3)
+
+    def test_exit_codes(self):
+        for code, given in ((2, ('--stencil', 'nonsense', '--size', '8x8')), (9, ('--fft', '--in', '/no such.npy')),
+                            (4, ('--fft', '--size', '8', '--device', 'cuda:99'))):
+            done = subprocess.run([sys.executable, '-m', 'stentor', 'bench', *given], capture_output=True, text=True)
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertRegex(done.stderr, r'\Astentor: .*\n\Z')
 
     def test_bad_arguments(self):
         for said, given in (('nonsense', ('--stencil', 'nonsense', '--size', '8x8')), ('no such', ('--fft', '--in', '/no such.npy')),
