@@ -3,7 +3,9 @@
 files."""
 import json
 import os
+import shlex
 import struct
+import sys
 import unittest
 
 from command import CommandTest, npy_bytes, npy_values
@@ -27,7 +29,7 @@ class Usage(CommandTest):
         self.refuse(USAGE, '--json takes no value', 'run', *SMALL, '--json=yes')
         self.refuse(USAGE, 'one argument too many', 'run', 'dem.npy', *HEAT)
         for steps in ('-1', 'ten', '1.5', '', '99999999999999999999', '1e30', '0x10', ' 5'):
-            self.refuse(USAGE, 'whole number', 'run', *SMALL, f'--steps={steps}')
+            self.refuse(USAGE, f"--steps wants a count, a whole number without sign, not '{steps}'", 'run', *SMALL, f'--steps={steps}')
         self.refuse(USAGE, '--steps 0', 'run', *SMALL, '--steps', 0)
         for tolerance in ('x', '', 'inf', '-1'):
             self.refuse(USAGE, 'tolerance', 'run', *SMALL, f'--tolerance={tolerance}')
@@ -227,6 +229,16 @@ class Devices(CommandTest):
         self.put('bad.pack', b'not a pack at all')
         self.refuse(FORMAT, 'bad.pack', 'run', *SMALL, '--pack', 'bad.pack')
         self.refuse(IO, 'absent.pack', 'run', *SMALL, '--pack', 'absent.pack')
+
+
+class Bench(CommandTest):
+    """bench runs in Python, with the exit codes of the other commands."""
+
+    def test_a_python_without_numpy_is_named(self):
+        self.put('python3', f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -IS "$@"\n')
+        os.chmod(self.path / 'python3', 0o755)
+        self.refuse(IO, f'which {sys.executable} cannot import (No module named', 'bench', '--compare', *SMALL, PATH=str(self.path))
+        self.refuse(IO, 'python3 cannot be run', 'bench', '--compare', *SMALL, PATH='/nonexistent')
 
 
 class Looks(CommandTest):
