@@ -14,7 +14,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 import numpy as np
 
 from ._arguments import number
-from ._arrays import Host, View, address_of, open_array
+from ._arrays import Host, View, address_of, numbers, open_array
 from ._context import HOST, context, device_number
 from ._errors import check, new_error
 from ._frames import new_array
@@ -131,6 +131,10 @@ class System:
 
     def __repr__(self) -> str:
         return f'<stentor.System of {", ".join(self._levels)}>'
+
+    def __reduce__(self) -> Tuple:
+        """Supports copy and pickle: the text is parsed again."""
+        return type(self), (self._text,)
 
     def growth(self, coefficients: Optional[Mapping[str, Any]] = None, rank: Optional[int] = None) -> float:
         """The largest growth factor of any Fourier mode in one step (von Neumann stability).
@@ -369,6 +373,15 @@ def sponge(shape: Sequence[int], width: int, strength: float = 0.1, sides: Any =
     return strength * (depth / width) ** 2
 
 
+def _amplitudes(given: Any, name: str, steps: int) -> np.ndarray:
+    """The amplitudes of a source: one for each step, or one for all steps."""
+    made = None if given is None else numbers(given, f'the amplitudes of {name}')
+    if made is None or made.shape not in ((), (1,), (steps,)):
+        found = 'no amplitudes' if made is None else f'amplitudes of shape {made.shape}'
+        raise ValueError(f'{name} has {found}: give {steps}, one for each step')
+    return made
+
+
 class _Call:
     """One call of a system: its arrays, opened and checked."""
 
@@ -442,7 +455,7 @@ class _Call:
         for i, each in enumerate(listed(sources, 'sources')):
             field, position, amplitude = each
             points += system._points(field, position, i, self.extent, f'source {i}')
-            amplitudes.append(np.broadcast_to(np.asarray(amplitude, wide), (steps,)))
+            amplitudes.append(np.broadcast_to(_amplitudes(amplitude, f'source {i}', steps).astype(wide), (steps,)))
         recorded: List[_Point] = []
         receivers = listed(receivers, 'receivers')
         for i, (field, position) in enumerate(receivers):

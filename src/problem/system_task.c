@@ -54,10 +54,11 @@ static stn_status check_reach(const stn_system_task *task, stn_error *error) {
                 if (q->reach[axis][side] < task->n[axis]) continue;
                 return stn_fail(
                     error, STN_ERROR_INVALID_ARGUMENT,
-                    "line %d, column %d: %s.next reads %d points past its own along axis %d, which has %" PRId64
+                    "line %d, column %d: %s.next reads %d point%s past its own along axis %d, which has %" PRId64
                     ": use a grid of %d points or more there, or narrower stencils",
                     q->line, q->column, task->system->fields[q->field].name, q->reach[axis][side],
-                    axis - (3 - task->rank), task->n[axis], q->reach[axis][side] + 1);
+                    q->reach[axis][side] > 1 ? "s" : "", axis - (3 - task->rank), task->n[axis],
+                    q->reach[axis][side] + 1);
             }
     return STN_OK;
 }

@@ -1,5 +1,7 @@
 """Systems against NumPy at every point, and against exact solutions and conserved quantities."""
+import copy
 import itertools
+import pickle
 import resource
 import unittest
 import warnings
@@ -261,15 +263,25 @@ class Doors(unittest.TestCase):
                 ('u is not given', lambda: wave({}, c2)), ('have \'w\'', lambda: wave({'u': u, 'w': u}, c2)),
                 ('c2 is not given', lambda: wave({'u': u})), ('u.prev has shape', lambda: wave({'u': u, 'u.prev': u[0]}, c2)),
                 ('c2 has shape', lambda: wave({'u': u}, {'c2': u})), ('does not divide', lambda: wave({'u': u}, c2, 5, every=2)),
-                ('steps is 0', lambda: wave({'u': u}, c2, 0)), ('reads 1 points', lambda: wave({'u': u[:, :1]}, c2)),
+                ('steps is 0', lambda: wave({'u': u}, c2, 0)), ('reads 1 point past', lambda: wave({'u': u[:, :1]}, c2)),
                 ('not within', lambda: wave({'u': u}, c2, sources=[('u', (0, 14), 1.0)])),
                 ('no field', lambda: wave({'u': u}, c2, receivers=[('v', (0, 1))])),
+                *((f'source 1 has {found}: give 4, one for each step', lambda given=given: wave(
+                    {'u': u}, c2, 4, sources=[('u', (1, 2), np.ones(4)), ('u', (3, 2), given)])) for found, given in (
+                        (r'amplitudes of shape \(3,\)', np.ones(3)), (r'amplitudes of shape \(4, 2\)', np.ones((4, 2))), ('no amplitudes', None))),
+                ('amplitudes of source 0 .* give numbers', lambda: wave({'u': u}, c2, sources=[('u', (1, 2), 'a')])),
                 ('all levels', lambda: wave({'u': u}, c2, overwrite=True)), ('complex', lambda: wave({'u': u * 1j}, c2)),
                 ('have 1 axes', lambda: wave({'u': u[0, 0]}, c2)), ('line 1, column 6', lambda: stentor.System('field')),
                 ('give its text', lambda: stentor.System(3)), ('no coefficient', lambda: wave.growth({'k': 1}))):
             with self.subTest(message):
                 with self.assertRaisesRegex(ValueError, message):
                     call()
+
+    def test_copies_and_files(self):
+        expected = self.wave({'u': self.u}, {'c2': 0.1}, 3)
+        for again in (copy.copy(self.wave), copy.deepcopy(self.wave), pickle.loads(pickle.dumps(self.wave))):
+            self.assertEqual(again.text, self.wave.text)
+            np.testing.assert_array_equal(again({'u': self.u}, {'c2': 0.1}, 3)['u'], expected['u'])
 
     def test_growth_is_told_before_the_run(self):
         with self.assertWarnsRegex(RuntimeWarning, 'grows without bound') as told:
