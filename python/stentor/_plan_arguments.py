@@ -47,7 +47,7 @@ def number_type(dtype: Any, among: Collection[str] = (*ELEMENTS, *PARTS)) -> str
     except Exception:  # np.dtype raises exceptions of many types
         name = ''
     if name != 'bfloat16':
-        name = found.name if dtype is not None and name != '' and found.isnative else ''  # type: ignore[union-attr]
+        name = found.name if dtype is not None and name != '' else ''  # type: ignore[union-attr]
     if name not in among:
         raise ValueError(f'dtype is {said(dtype)}: use one of {", ".join(among)}')
     return name

@@ -52,7 +52,7 @@ class Doors(unittest.TestCase):
     def test_spellings(self):
         for shape in ((8, 8), [8, 8], '8x8', '8, 8', '(8,8)', np.array([8, 8])):
             self.assertEqual(stentor.Plan(shape, 'heat-2d', device='cpu').shape, (8, 8))
-        for dtype, name in (('f32', 'float32'), ('float32', 'float32'), ('f16', 'float16'), ('f64', 'float64'), ('f4', 'float32'), (np.float32, 'float32')):
+        for dtype, name in (('f32', 'float32'), ('float32', 'float32'), ('f16', 'float16'), ('f64', 'float64'), ('f4', 'float32'), (np.float32, 'float32'), ('>f4', 'float32'), (np.dtype('>f8'), 'float64')):
             self.assertEqual(stentor.Plan((8, 8), 'heat-2d', dtype=dtype, device='host').dtype, name)
         said = []
         for device in ('gpu:98', 'cuda:98'):
