@@ -57,11 +57,12 @@ def correlate(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflec
         The number of times that the filter is applied (beyond scipy).
     local : bool, optional
         True: every value is accurate relative to the values that contribute to it, zeros stay
-        zeros, and NaN spreads only to points whose taps read it, as in scipy. False: Fourier
-        transforms may be used; their errors are relative to the largest value of the array, and
-        one NaN spreads over the whole array. None: transforms are used where they are predicted to
-        be at least 3 times as fast; on the host, a result with non-finite values is then computed
-        again step by step. (Beyond scipy.)
+        zeros, and NaN spreads only to points whose taps read it, as in scipy. Weights of 0 are no
+        taps; if all are 0, the one at the point itself remains, so that a NaN stays NaN there.
+        False: Fourier transforms may be used; their errors are relative to the largest value of the
+        array, and one NaN spreads over the whole array. None: transforms are used where they are
+        predicted to be at least 3 times as fast; on the host, a result with non-finite values is
+        then computed again step by step. (Beyond scipy.)
     out : array, optional
         Another name of `output` for arrays.
     boundary : optional

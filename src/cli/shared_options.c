@@ -35,7 +35,8 @@ const cli_option cli_problem_options[14] = {
      "scipy.ndimage's name of --boundary; or how to choose a strategy, see\nMeasuring"},
     {"--steps", "N", CLI_COUNT, AT(steps), "time steps (default 1)"},
     {"--every", "K", CLI_COUNT, AT(every),
-     "keep a snapshot after each K steps (a divisor of --steps): the result\nis a stack of steps / K grids"},
+     "keep a snapshot after each K steps (a divisor of --steps): the result\nis a stack of steps / K grids, or with "
+     "--checkpoint the last grid alone"},
     {"--source", "FILE.npy", CLI_TEXT, AT(source),
      "a constant source of the grid's size, added at each step except at\npoints that a fixed side freezes"},
     {"--dtype", "f64|f32|f16", CLI_TEXT, AT(dtype),

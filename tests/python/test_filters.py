@@ -281,6 +281,21 @@ class Meaning(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, 'no axes'):
             stentor.correlate(3.5, [1])
 
+    def test_real_outputs_of_complex_results(self):
+        x, w = self.x[0] * 1j, np.ones((3, 3))
+        for output in ('float64', np.zeros(x.shape)):
+            with self.assertRaisesRegex(RuntimeError, 'output must have complex dtype'):
+                stentor.correlate(x, w, output=output)
+        for output in (np.float64, float, np.dtype('int32')):
+            with self.assertWarnsRegex(UserWarning, 'promoting specified output dtype to complex'):
+                agree(self, stentor.correlate(x, w, output=output), ndimage.correlate(x, w, output=output))
+
+    def test_weights_of_zero_are_left_out(self):
+        x = np.array([1, np.nan, 3, 4, 5])
+        for line in (stentor.correlate(x, [1, 0, 1]), stentor.correlate1d(x, [1, 0, 1])):
+            np.testing.assert_array_equal(line, ndimage.correlate(x, [1, 0, 1]))
+        np.testing.assert_array_equal(stentor.correlate(x, [0, 0, 0]), [0, np.nan, 0, 0, 0])
+
     def test_axes_are_filtered_and_others_left(self):
         w = np.array([[1., 2., 0.], [3., 5., 7.]])
         ours = stentor.correlate(self.x, w, axes=(0, 2), mode='nearest')
