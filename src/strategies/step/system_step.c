@@ -23,11 +23,13 @@ enum { ROTATE_THREADS = 256 /* threads of a block of system_rotate */ };
  * of the copy bandwidth that a kernel reaches with enough loads in flight. halo: cost of a slot of
  * the halo relative to a slot of the tile. narrow: relative cost that slots of 8 bytes add to that
  * of slots of 16 bytes. latency: of a load from busy memory, in seconds. operand, copy:
- * instructions of a thread for each operand and point, and for each slot that it copies. wait:
- * cycles after each instruction in which only other resident warps issue theirs. */
+ * instructions of a thread for each operand and point, and for each slot that it copies. wide: time
+ * of an operand in f64 relative to f32, such that two steps a launch are chosen for diffusion, but
+ * not for waves of order 8, as measured. wait: cycles after each instruction in which only other
+ * resident warps issue theirs. */
 static const struct {
-    double memory, halo, narrow, latency, operand, copy, wait;
-} rates = {0.95, 0.5, 0.06, 1.1e-6, 1.6, 20, 2.5};
+    double memory, halo, narrow, latency, operand, wide, copy, wait;
+} rates = {0.95, 0.5, 0.06, 1.1e-6, 1.6, 1.2, 20, 2.5};
 
 /* The launches of a step, or the one launch of several steps. */
 typedef struct launch_list {
@@ -115,7 +117,8 @@ static size_t candidates(const stn_system_task *task, const stn_machine *machine
 STN_CANDIDATE_READER(step_block, block_of)
 
 /* Instructions of a thread for its slot of a plane, with those for halos. */
-static double instructions_of(const step_group *group, const step_block *block) {
+static double instructions_of(const stn_system_task *task, const step_group *group, const step_block *block) {
+    const double operand = rates.operand * (task->dtype == STN_F64 ? rates.wide : 1);
     double operands = 0, copies = 0;
     for (int k = 0; k < group->count; k++) operands += group->operands[k];
     for (int i = 0; i < group->reads.narrays; i++) {
@@ -126,7 +129,7 @@ static double instructions_of(const step_group *group, const step_block *block) 
         else
             copies += 1 + ceil(share);
     }
-    return rates.operand * operands * block->vector + rates.copy * copies;
+    return operand * operands * block->vector + rates.copy * copies;
 }
 
 /* Seconds of one launch: of its bytes or, if longer, of its instructions. The model includes the
@@ -154,7 +157,7 @@ static double launch_seconds(const stn_system_task *task, const stn_machine *mac
     const double issued = machine->clock * machine->multiprocessors * machine->lanes;
     const double waits = rates.wait * machine->lanes / ((double)storage->blocks * threads);
     const double executed = tiles * chunks * threads * (double)(planes + group->lag + group->back) *
-                            instructions_of(group, block) * (1 + waits);
+                            instructions_of(task, group, block) * (1 + waits);
     return fmax(memory, issued > 0 ? executed / issued : 0) * fmin(fmax(1, ceil(rounds) / rounds), 2) *
            (storage->complete ? 1 : 4);
 }
