@@ -309,28 +309,59 @@ static stn_stencil *rounded_stencil(dice *d, int bits, int way, double total) {
     return stn_stencil_create(2, TAPS, taps, &stencil, NULL) == STN_OK ? stencil : NULL;
 }
 
+enum { IMAGE_ROWS = 25, IMAGE_COLUMNS = 32 };
+
+/* Whether an image of bytes is filtered to the same bytes as on the host. Takes the stencil. */
+static bool same_image(suite *s, stn_stencil *stencil, const unsigned char *image, char *detail, size_t size) {
+    job j = {.p = STN_PROBLEM_INIT, .in_bytes = IMAGE_ROWS * IMAGE_COLUMNS, .out_bytes = IMAGE_ROWS * IMAGE_COLUMNS};
+    j.p.stencil = stencil;
+    j.p.extent[0] = IMAGE_ROWS, j.p.extent[1] = IMAGE_COLUMNS;
+    j.p.in_element = j.p.out_element = STN_ELEMENT_U8, j.p.dtype = STN_F64;
+    for (int axis = 0; axis < 2; axis++) j.p.boundary[axis][0] = j.p.boundary[axis][1] = (stn_boundary){STN_NEAREST, 0};
+    j.in = malloc(j.in_bytes), j.want = calloc(j.out_bytes, 1), j.got = calloc(j.out_bytes, 1);
+    memcpy(j.in, image, j.in_bytes);
+    const bool good = stencil && stn_task_make(&j.p, &j.task, NULL) == STN_OK &&
+                      run_both(s, &j, "typed", detail, size) && !memcmp(j.want, j.got, j.out_bytes);
+    free_job(&j);
+    return good;
+}
+
 static void rounded_weights(suite *s) {
-    enum { ROWS = 25, COLUMNS = 32 };
     dice d = {seed + 3};
     char detail[1400];
     bool good = true;
+    unsigned char image[IMAGE_ROWS * IMAGE_COLUMNS];
+    for (int i = 0; i < IMAGE_ROWS * IMAGE_COLUMNS; i++) {
+        const int row = i / IMAGE_COLUMNS;
+        image[i] = row == IMAGE_ROWS / 2 ? 1 : row % 2 ? 0 : 255;
+    }
     for (int bits = 18; good && bits <= 34; bits++)
-        for (int kind = 0; good && kind < 4; kind++) {
-            job j = {.p = STN_PROBLEM_INIT};
-            j.p.stencil = rounded_stencil(&d, bits, kind % 2 ? 1 : -1, kind / 2 ? 2 : 0.9);
-            j.p.extent[0] = ROWS, j.p.extent[1] = COLUMNS;
-            j.p.in_element = j.p.out_element = STN_ELEMENT_U8, j.p.dtype = STN_F64;
-            for (int axis = 0; axis < 2; axis++)
-                j.p.boundary[axis][0] = j.p.boundary[axis][1] = (stn_boundary){STN_NEAREST, 0};
-            j.in_bytes = j.out_bytes = ROWS * COLUMNS;
-            j.in = malloc(j.in_bytes), j.want = calloc(j.out_bytes, 1), j.got = calloc(j.out_bytes, 1);
-            for (size_t i = 0; i < j.in_bytes; i++) j.in[i] = i / COLUMNS == ROWS / 2 ? 1 : i / COLUMNS % 2 ? 0 : 255;
-            good = j.p.stencil && stn_task_make(&j.p, &j.task, NULL) == STN_OK &&
-                   run_both(s, &j, "typed", detail, sizeof detail) && !memcmp(j.want, j.got, j.out_bytes);
-            if (!good) suite_report(s, false, "weights between multiples of a power of 2", detail);
-            free_job(&j);
+        for (int kind = 0; good && kind < 4; kind++)
+            good = same_image(s, rounded_stencil(&d, bits, kind % 2 ? 1 : -1, kind / 2 ? 2 : 0.9), image, detail,
+                              sizeof detail);
+    suite_report(s, good, "weights between multiples of a power of 2", good ? NULL : detail);
+}
+
+/* The derivative of a bell, along either axis, of an image of one value. */
+static void flat_slopes(suite *s) {
+    char detail[1400];
+    bool good = true;
+    unsigned char image[IMAGE_ROWS * IMAGE_COLUMNS];
+    memset(image, 201, sizeof image);
+    for (int axis = 0; good && axis < 2; axis++)
+        for (int reach = 1; good && reach <= 9; reach += 4) {
+            stn_tap taps[18];
+            stn_stencil *stencil = NULL;
+            size_t count = 0;
+            for (int i = -reach; i <= reach; i++) {
+                if (!i) continue;
+                taps[count] = (stn_tap){.weight = i * exp(-4.5 * i * i / (reach + 1) / (reach + 1)) / 8};
+                taps[count++].offset[axis] = i;
+            }
+            good = stn_stencil_create(2, count, taps, &stencil, NULL) == STN_OK &&
+                   same_image(s, stencil, image, detail, sizeof detail);
         }
-    if (good) suite_report(s, true, "weights between multiples of a power of 2", NULL);
+    suite_report(s, good, "slopes of an image of one value", good ? NULL : detail);
 }
 
 /* Several steps, and one step to floating point by other strategies: the same numbers, to the
@@ -441,7 +472,8 @@ static void other_weights(suite *s) {
 
 int main(int argc, char **argv) {
     static const suite_part parts[] = {{"one-step", one_step},   {"bytes", bytes},         {"rounded", rounded_weights},
-                                       {"converted", converted}, {"weights", new_weights}, {"others", other_weights}};
+                                       {"slopes", flat_slopes},  {"converted", converted}, {"weights", new_weights},
+                                       {"others", other_weights}};
     const char *given = getenv("STENTOR_TEST_SEED");
     seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
     printf("# seed %llu\n", (unsigned long long)seed);
