@@ -9,6 +9,7 @@ import time
 import traceback
 import unittest
 import warnings
+import weakref
 
 import numpy as np
 
@@ -212,7 +213,9 @@ class Foreign:
         strides = [few(0, 1, -1, 2, 3, 2**61) if wrong else few(1, 2, 3, 9) for _ in range(count)]
         self.memory = ffi.new('double[]', 8192)
         self.kept = ffi.new('int64_t[]', self.shape or [0]), ffi.new('int64_t[]', strides or [0]), ffi.new('DLManagedTensor *')
-        self.kept_deleter = ffi.callback('void(DLManagedTensor *)', self.delete)
+        # A weak reference: a cycle would keep the memory until a full collection.
+        this = weakref.ref(self)
+        self.kept_deleter = ffi.callback('void(DLManagedTensor *)', lambda managed: this().delete(managed))
         tensor = self.kept[2].tensor
         tensor.data = ffi.cast('void *', int(ffi.cast('uintptr_t', self.memory)) + 4096 * 8) if rng.random() < 0.95 else ffi.NULL
         tensor.device.type, tensor.device.id = few(1, 1, 1, 2, 3, 13, 0, 99, -1), few(0, 0, 1, -1, 2**31 - 1)
