@@ -160,6 +160,8 @@ constexpr int SYSTEM_VALUES = 1;   // numbers and constants of sides; at least 1
 constexpr int SYSTEM_OUTPUTS = 1;  // assignments
 // For each assignment: 1: points at fixed sides keep their value.
 constexpr int SYSTEM_FREEZES[SYSTEM_OUTPUTS] = {0};
+// For each assignment: 0: only later assignments of the launch read its result.
+constexpr int SYSTEM_STORES[SYSTEM_OUTPUTS] = {1};
 // For each array, 4 bits for each side, the low side of z in the lowest bits, then z high, y low,
 // ..: boundary_kind, plus 8 if values past the side are those of their images times -1.
 constexpr int SYSTEM_SIDES[SYSTEM_ARRAYS] = {0};

@@ -90,7 +90,7 @@ Test(plan, refuses_wrong_calls) {
     FAILS(stn_plan_execute(plan, in, NULL, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "out is NULL");
     FAILS(stn_plan_execute(plan, in, in, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "in_place");
     FAILS(stn_plan_set_weights(plan, 4, weights, &error), STN_ERROR_INVALID_ARGUMENT, "5");
-    FAILS(stn_plan_set_weights(plan, 5, weights, &error), STN_ERROR_INVALID_ARGUMENT, "weight 4");
+    FAILS(stn_plan_set_weights(plan, 5, weights, &error), STN_ERROR_INVALID_ARGUMENT, "weight at offset (1, 0)");
     FAILS(stn_plan_set_weights(plan, 5, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "weights");
     FAILS(stn_plan_describe(NULL, STN_TEXT, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "plan");
     stn_plan_destroy(plan);
