@@ -121,7 +121,10 @@ __device__ __forceinline__ void complete_plane(const tile_arguments &a, const ti
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
         for (int v = 0; v < POINTS; v++) {
-            complete[r][v] = sums[0][r][v] + a.weight[DEPTH - 1][Y_REACH][X_REACH] * plane[r][v];
+            complete[r][v] = sums[0][r][v];
+            // 0 times infinity would be NaN, so an absent tap is skipped
+            if (TAPS.has[DEPTH - 1][Y_REACH][X_REACH])
+                complete[r][v] += a.weight[DEPTH - 1][Y_REACH][X_REACH] * plane[r][v];
             if (kept >> (r * POINTS + v) & 1) complete[r][v] = sums[0][r][v];
         }
 }
