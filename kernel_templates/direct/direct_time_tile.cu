@@ -11,7 +11,8 @@
 //     plane z - 2 Z_REACH of level 2   ... and so on; the plane of level FUSED is stored
 //
 // Between iterations a stage keeps its 2 * Z_REACH planes of incomplete partial sums in registers.
-// The lanes cover the tile as LANES_X by STACK, each with ROWS by POINTS points:
+// LANES_X lanes along x and STACK along y cover the tile, each with POINTS points along x and ROWS
+// along y:
 //
 //     +-----------------------------------+
 //     |  margin, FUSED * Y_REACH          |
@@ -24,18 +25,19 @@
 // along y by whole rows in shared memory, with corners if a tap is diagonal in the plane.
 //
 // A 2D problem's axes are z and x: a plane is a row, STACK and ROWS are 1, a block is one warp, and
-// there is no barrier. In 3D, if all taps with a z offset are on the z axis (ONE_BARRIER), the last
-// tap that completes a point's sum reads this point itself. So a lane completes one plane of every
-// level without its neighbours' values, and an iteration has one barrier. Otherwise every stage
-// waits for its neighbours' rows.
+// there is no barrier. In 3D, if all taps with a z offset are on the z axis and MIRROR_Z is 0
+// (ONE_BARRIER), only the tap at +Z_REACH is missing from a sum when its last plane arrives, and it
+// reads the lane's own point. So a lane completes one plane of every level without its neighbours'
+// values, and an iteration that meets no edge has one barrier. Otherwise every stage waits for its
+// neighbours' rows.
 //
 // Boundaries: iterations that meet an edge do more, so that every level is correct at every point.
 //   x, y   A plane passes through shared memory. Each point past an edge gets the value of the
 //          point to which its index folds, or that of a constant side. Frozen points keep their
 //          values. If a side wraps, margins are read from the other end of the grid.
 //   z      device/edge.cuh
-// If SPANS, a tile is as wide as a 2D grid: its margins only hold the points past the edges, and no
-// value comes from another tile.
+// If SPANS (2D only), one tile covers whole rows of the grid: its margins hold only the points past
+// the edges, and no value of a row comes from another tile.
 #include "device/launch_checks.cuh"
 #include "direct/time_edge.cuh"
 #include "direct/time_tile.cuh"
@@ -49,8 +51,7 @@ static_assert(POINTS % VECTOR == 0 && VECTOR * sizeof(STORE) <= 16 && ROWS * POI
 static_assert(!SPANS || X_SIDE_LOW != WRAP, "points past an end fold to points of the row");
 static_assert((MIRROR_X == 0 || MIRROR_X == 1) && (MIRROR_Z == 0 || MIRROR_Z == 1), "flags");
 
-// ---- a stage takes a plane of its level and produces the plane, Z_REACH earlier, of the next
-// level
+// ---- a stage takes plane z of its level and produces plane z - Z_REACH of the next level
 
 // Adds the taps of stencil plane `j` at point (r, v) to `sum`, or begins the sum with them.
 __device__ __forceinline__ REAL add_taps(const tile_arguments &a, const window_type &window, int j, int r, int v,

@@ -22,10 +22,8 @@ struct tile_arguments {
     long long nz, ny, nx;
     long long in_z, in_y, out_z, out_y;
     long long in_batch, out_batch;
-    long long
-        // Tiles of all grids of the batch: first those at the ends along x, then the others, x
-        // fastest.
-        tiles;
+    // Tiles of all grids of the batch: first those at the ends along x, then the others, x fastest.
+    long long tiles;
     int tiles_x, tiles_y, tiles_z;
     int chunk;                           // planes along z of a tile
     REAL constant[3][2];                 // value past each side, axes z, y, x
@@ -93,12 +91,13 @@ typedef group slot_type[ROWS][GROUPS][THREADS + GAP];
 // Every lane's first and last rows.
 typedef piece rows_type[STACK][Y_REACH ? 2 * Y_REACH : 1][PIECES][LANES_X];
 struct shared_type {
-    slot_type slot[SLOTS + TRANSPOSED];  // of level 0; the last one is being stored
+    // Planes of level 0; if TRANSPOSED, the last one is the plane that is being stored.
+    slot_type slot[SLOTS + TRANSPOSED];
     // A plane in row-major order, then the values past its four sides.
     REAL exchange[REFRESH ? HEIGHT * WIDTH + 4 : 2];
-    rows_type rows[ONE_BARRIER ? 2 : 1]
-                  // ONE_BARRIER: of this iteration and of the previous one, which may still be read
-                  [Y_REACH ? FUSED : 1];
+    // Rows of each stage; if ONE_BARRIER, those of this iteration and those of the previous one,
+    // which may still be read.
+    rows_type rows[ONE_BARRIER ? 2 : 1][Y_REACH ? FUSED : 1];
     // Index in `exchange` of every point's source.
     unsigned short source[REFRESH ? ROWS * POINTS : 1][REFRESH ? THREADS : 1];
 };
@@ -160,7 +159,7 @@ __device__ __forceinline__ run &copied_run(slot_type &slot, int r, int s) {
 }
 
 // Starts the copies of a level 0 plane into its slot; `from` is this lane's first run of plane z.
-// Points outside the grid that no boundary rule uses are not copied.
+// Points outside of the grid are copied only past sides that wrap.
 __device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile &t, int z, const STORE *from,
                                             slot_type &slot) {
     const int nz = static_cast<int>(a.nz), ny = static_cast<int>(a.ny), nx = static_cast<int>(a.nx);
@@ -206,7 +205,7 @@ __device__ __forceinline__ void receive_plane(const slot_type &slot, patch &plan
 
 // Stores a run if `flags` has the bit `flag`.
 template <class RUN>
-__device__ __forceinline__ void store_copied(unsigned flags, unsigned flag, STORE *to, const RUN &from) {
+__device__ __forceinline__ void store_whole_run(unsigned flags, unsigned flag, STORE *to, const RUN &from) {
     if constexpr (sizeof(RUN) == 2)
         store_if(flags & flag, to, from.at[0]);
     else {
@@ -240,7 +239,7 @@ __device__ __forceinline__ void store_plane(const tile_arguments &a, const tile 
         for (int s = 0; s < RUNS; s++) {
             const run leaving = TRANSPOSED ? copied_run(slot, r, s) : own[r][0].at[0];
             STORE *const first = to + s * LANES_X * VECTOR;
-            store_copied(t.stored, 1u << (r * RUNS + s), first, leaving);
+            store_whole_run(t.stored, 1u << (r * RUNS + s), first, leaving);
             if (PARTIAL && t.partial_stored >> (r * RUNS + s) & 1)
 #pragma unroll
                 for (int e = 0; e < VECTOR - 1; e++)
@@ -251,7 +250,7 @@ __device__ __forceinline__ void store_plane(const tile_arguments &a, const tile 
 
 // ---- neighbours' points
 
-// Leaves this lane's first and last rows for the lanes below and above.
+// Leaves this lane's first rows for the lane above it, and its last rows for the lane below.
 __device__ __forceinline__ void publish_rows(const patch &plane, rows_type &rows) {
     const int lane_x = threadIdx.x % LANES_X, lane_y = threadIdx.x / LANES_X;
 #pragma unroll

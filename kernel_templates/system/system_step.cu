@@ -11,11 +11,11 @@
 // around.shared<A>(dz, dy, dx) (a coefficient that all grids of a batch share), and numbers by
 // around.number(I).
 //
-// Planes arrive in shared memory by asynchronous copies, SYSTEM_AHEAD iterations before they are
-// needed: each slot of a tile is copied by its own thread, those of its halo by all threads in
-// turn. Slots outside of the grid are filled by the rules of its sides, so that reads need no
-// folding. Each array has a ring of planes in shared memory, and each thread a queue in registers
-// of the planes of its own column of slots:
+// Planes are copied to shared memory asynchronously; the copies begin SYSTEM_AHEAD iterations
+// before the planes are needed. Each slot of a tile is copied by its own thread, those of its halo
+// by all threads in turn. Slots outside of the grid are filled by the rules of its sides, so that
+// reads need no folding. Each array has a ring of planes in shared memory, and each thread a queue
+// in registers of the planes of its own column of slots:
 //
 //     plane     -LOW . . . 0 . . . HIGH               +------------------------+
 //     queue     [ held . . . . . . held ]             |  rows before           |   The corners are
@@ -27,9 +27,9 @@
 //
 // Arrays for which shared memory does not suffice are read from memory.
 //
-// In a chained launch, assignments from number SYSTEM_LATER on read next states that earlier ones
-// compute, in the same step or in the step before. They follow SYSTEM_LAG planes behind in the same
-// march:
+// In a chained launch, assignment SYSTEM_LATER reads a next state that an earlier one computes, in
+// the same step or in the step before; those after it may. They all, from SYSTEM_LATER on, follow
+// SYSTEM_LAG planes behind in the same march:
 //
 //     plane m              by assignments 0 to SYSTEM_LATER - 1, on the tile and on the halo that
 //                          later ones read, from rings in shared memory into such rings
@@ -75,8 +75,9 @@ struct alignas(VECTOR * sizeof(STORE)) slot {
 
 // Rows of a plane in shared memory, slots of a row and of a plane.
 __device__ constexpr int rows_of(int a) { return THREADS_Y + SYSTEM_HALO[a][0] + SYSTEM_HALO[a][1]; }
-// The tile begins, and a row ends, on a sector of 32 bytes: an asynchronous copy of 16 bytes that
-// has another offset within its sector in shared memory than in the grid costs two transactions.
+// If slots have 16 bytes, the tile and every row begin at a multiple of 32 bytes (a sector) in
+// shared memory: an asynchronous copy of 16 bytes to another half of a sector than it has in the
+// grid costs two transactions.
 constexpr int SECTOR = sizeof(slot) == 16 ? 2 : 1;  // slots
 __device__ constexpr int whole_sectors(int slots) { return (slots + SECTOR - 1) / SECTOR * SECTOR; }
 __device__ constexpr int left_of(int a) { return whole_sectors(SYSTEM_HALO[a][2]); }
@@ -122,8 +123,8 @@ struct moment {
     int at[SYSTEM_ARRAYS];  // slots of the ring before plane m + HIGH; only at[turn_of(A)] is kept
 };
 
+constexpr int FAR = -2147483647;  // no offset of a source
 // What a thread keeps of arrays 0 to A.
-constexpr int FAR = -2147483647;
 template <int A>
 struct all_arrays : all_arrays<A - 1> {
     // The queue, and the thread's own slot of the plane that is copied next.
@@ -260,8 +261,8 @@ __device__ __forceinline__ void halo_point(const place &t, int i, int &row, int 
     row += t.first_row - SYSTEM_HALO[A][0], column = t.first_column + (column - SYSTEM_HALO[A][2]) * VECTOR;
 }
 
-// Prepares copies of the halo. A slot past a side is a copy of another one if rows fold without a
-// change of sign and if columns wrap.
+// Prepares copies of the halo. A slot past a side across the march is a copy of another one if it
+// folds to it without a change of sign; one past a side along x only if columns wrap.
 template <int A>
 __device__ __forceinline__ void begin_halo(const place &t, all_arrays<A> &c) {
 #pragma unroll
@@ -308,7 +309,7 @@ __device__ __forceinline__ void copy_plane(const place &t, const moment &s, int 
 
 // ---- a step of the march
 
-// Copies the planes that the iteration needs which is SYSTEM_AHEAD planes ahead.
+// Copies the planes that the iteration SYSTEM_AHEAD planes later is the first to need.
 template <int A>
 __device__ __forceinline__ void copy_ahead(const place &t, const moment &s, all_arrays<A> &c) {
     copy_ahead(t, s, static_cast<all_arrays<A - 1> &>(c));
@@ -383,7 +384,7 @@ struct around_point {
 
 // Around point V of any slot of the halo, in plane s.m: all from rings.
 template <int V>
-struct around_held {
+struct around_halo {
     const place &t;
     const moment &s;
     int row, column;  // row and slot, counted from the tile's first ones
@@ -431,7 +432,8 @@ __device__ __forceinline__ void freeze(const place &t, const moment &s, slot &re
         if (!live || t.column + v < box.low[2] || t.column + v >= box.high[2]) result.of[v] = frozen.of[v];
 }
 
-// Assignments I to SYSTEM_OUTPUTS - 1. A thread overwrites only values that are in its queues.
+// Assignments I to SYSTEM_OUTPUTS - 1. If a result is stored over a level that is read, the thread
+// has the old values of these points in its queue, and no other thread reads them.
 template <int I>
 struct assign {
     __device__ __forceinline__ static void run(const place &t, const moment &s, const arrays &c) {
@@ -470,7 +472,8 @@ struct chain<END, END> {
     __device__ __forceinline__ static void store(const place &, const moment &, int, const slot (&)[END]) {}
 };
 
-// Threads, in whole warps, for the halos of arrays before `a`: each halo begins with another warp.
+// The thread (modulo THREADS) that computes the first slot of the halo of array `a`, if the launch
+// makes it: halos of the arrays before `a` take whole warps, so that each begins with another warp.
 __device__ constexpr int halo_begin(int a) {
     return a ? halo_begin(a - 1) + (SYSTEM_MADE[a - 1] < 0 ? 0 : (halo_of(a - 1) + 31) / 32 * 32) : 0;
 }
@@ -488,7 +491,7 @@ __device__ __forceinline__ void make_planes(const place &t, const moment &s, con
             int row, column;
             halo_place<A>(i, row, column);
             slot made;
-            evaluate<SYSTEM_MADE[A], 0, around_held>::run(made, t, s, row - SYSTEM_HALO[A][0],
+            evaluate<SYSTEM_MADE[A], 0, around_halo>::run(made, t, s, row - SYSTEM_HALO[A][0],
                                                           column - SYSTEM_HALO[A][2]);
             ring[row * width_of(A) + left_of(A) - SYSTEM_HALO[A][2] + column] = made;
         }

@@ -1,15 +1,16 @@
 // What typed_lines and typed_box share: taps of an array of small integers (8 or 16 bits), by
 // integer products on tensor cores, whose results are the host's to the last bit.
 //
-//     2^f s(x) = sum over k of  round(2^f w[k]) * u(x + k),  +- doubt
+//     2^b s(x) = sum over k of  round(2^b w[k]) * u(x + k),  +- an error
 //
 // A scaled weight is the sum of DIGITS signed bytes times powers of 256, and an element of PLANES
 // bytes, the highest of them signed if the elements are. Products of equal power share an exact
 // 32-bit sum; the lowest DROPPED powers only carry into the others. If s is so close to an integer
 // that the rounding of the weights matters, the host's sum in double decides the truncation. With
-// INTEGERS weights are not scaled, and sums are divided exactly. With TOP sums are never negative
-// and f is 32 less the bits of an element, so that the sum modulo 2^32 has the result in its top
-// bytes.
+// INTEGERS weights are not scaled, and sums are divided exactly. Otherwise sums without the dropped
+// powers have f = b - 8 DROPPED bits of fraction, and the doubt bounds their error. With TOP sums
+// are never negative and f is 32 less the bits of an element, so that the sum modulo 2^32 has the
+// result in its top bytes.
 #pragma once
 #include "device/boundary.cuh"
 #include "device/launch_checks.cuh"

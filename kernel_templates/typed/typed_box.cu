@@ -3,18 +3,18 @@
 //     out(y, x) = trunc( (sum over taps of  w * u(y + tap.y, x + tap.x)) / divisor )
 //
 // A block stages its tile of 16 WARPS x 64 points with the taps' reach around it in shared memory,
-// as bytes. A warp makes 32 x 32 results, 16 x 8 by each product, whose k-slice of 32 is a
-// run of WINDOW columns of one row, or of 16 columns of two rows:
+// as bytes. A warp makes 32 x 32 results, 16 x 8 by each product. The product's k-slice of 32 is 32
+// columns of one row (WINDOW 32), or 16 columns of each of two rows (WINDOW 16, TOGETHER 2):
 //
 //     rows y + g, y + g + 8 of the tile      row 1    row 2         the band of their weights
 //     [columns x - PAD .. x - PAD + 15]   [u u u u|u u u u]   x   [w of row 1, 16 x 8 columns]
 //                                                                 [w of row 2                ]
 //
-// and which is the same for all results. Lanes then exchange results, so that lane (g, t) stores
+// The band is the same for all results. Lanes then exchange results, so that lane (g, t) stores
 // columns 8t .. 8t + 7.
 //
-// Reads STORE, UNSIGNED, DIGITS, INTEGERS, NEGATIVE, ALIGNED (rows of whole runs of 8 elements,
-// aligned to them), WARPS, X_LOW, X_HIGH and their sides (along x), Y_LOW .. Y_SIDE_HIGH.
+// Reads STORE, UNSIGNED, DIGITS, INTEGERS, NEGATIVE, TOP, ALIGNED (rows of whole runs of 8
+// elements, aligned to them), WARPS, X_LOW, X_HIGH and their sides (along x), Y_LOW .. Y_SIDE_HIGH.
 #include "typed/bytes.cuh"
 
 constexpr int PAD = (X_LOW + 3) / 4 * 4, WINDOW = PAD + 8 + X_HIGH <= 16 ? 16 : 32, TOGETHER = 32 / WINDOW;

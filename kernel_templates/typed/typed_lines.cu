@@ -1,11 +1,11 @@
 // One step of taps along axis 1 or along axis 2 of an array of small integers (bytes.cuh).
 //
-//     out(y, x) = trunc( sum over k of  w[k] * u(y + k, x) )        if taps reach along y
-//     out(y, x) = trunc( sum over k of  w[k] * u(y, x + k) )        if taps reach along x
+//     out(y, x) = trunc( (sum over k of  w[k] * u(y + k, x)) / divisor )    if taps reach along y
+//     out(y, x) = trunc( (sum over k of  w[k] * u(y, x + k)) / divisor )    if taps reach along x
 //
 // A block makes TYPED_ROWS x 32 WARPS results. It copies its window of u, ROWS_IN rows of WIDTH
-// columns from LEFT before the results on, to shared memory. Along y each warp makes 32 columns of
-// results; along x it makes results of 16 rows, 32 columns at a time.
+// columns, the first LEFT of them before the results, to shared memory. Along y each warp makes 32
+// columns of results; along x it makes results of 16 rows, 32 columns at a time.
 //
 // A product makes 8 results along the axis of the taps of each of 16 lines (columns or rows):
 //
@@ -21,14 +21,16 @@
 
 constexpr bool ALONG_COLUMNS = Y_LOW + Y_HIGH > 0;
 constexpr int SLICES = ((ALONG_COLUMNS ? Y_LOW + Y_HIGH : (X_LOW + 3) / 4 * 4 + X_HIGH) + 8 + 31) / 32;
-// Columns in shared memory before the results, and before the window of the first of them.
+// LEFT: columns in shared memory before the results. SKIPPED: those of them that lie before the
+// window of the first results.
 constexpr int LEFT = (X_LOW + 7) / 8 * 8, SKIPPED = LEFT - (X_LOW + 3) / 4 * 4;
 constexpr int COLUMNS = 32 * WARPS, WIDTH = ALONG_COLUMNS ? COLUMNS : (SKIPPED + COLUMNS + 32 * SLICES - 1) / 8 * 8;
 constexpr int ROWS_IN = ALONG_COLUMNS ? TYPED_ROWS - 8 + 32 * SLICES : TYPED_ROWS;
 // Columns past a result that its window may include.
 constexpr int BEYOND = ALONG_COLUMNS ? 0 : 32 * SLICES;
-// Along x: rows of 16 x 32 results; WARPS / ROWS_OF_16 warps make each. In both cases a warp makes
-// GROUPS groups of 16 x 16 results.
+// ROWS_OF_16: strips of 16 rows. Along x, WARPS / ROWS_OF_16 warps make each strip, every one of
+// them ROWS_OF_16 units of 16 x 32 results. Along both axes a warp makes GROUPS groups of 16 x 16
+// results.
 constexpr int ROWS_OF_16 = TYPED_ROWS / 16, GROUPS = TYPED_ROWS / 8;
 static_assert(TYPED_ROWS % 16 == 0 && ROWS_IN % WARPS == 0 && (ALONG_COLUMNS || WARPS % ROWS_OF_16 == 0),
               "the shape of a block");
@@ -53,8 +55,9 @@ static_assert(shared_bytes_match(IN_BYTES + PLANE_BYTES + OUT_BYTES + WARPS * si
               "the launcher's size of shared memory");
 
 // Words of the windows of 16 lines: words[n][i][p][h] is the lane's word of plane p of line g + 8 h
-// for 16 points from 8 n + 16 i on. With one slice, in which such windows overlap by half, those of
-// every second 16 results (turn 1) have words[n][0] after words[n][1].
+// for 16 points from 8 n + 16 i on. With one slice, the next 16 results need the second word of a
+// window again: it stays, and the new word replaces the first one. So in every second turn (turn 1)
+// words[n][0] comes after words[n][1], and the band has its halves exchanged.
 constexpr int TURNS = SLICES == 1 ? 2 : 1;
 struct windows {
     static constexpr int COUNT = 2 * SLICES;
@@ -190,7 +193,7 @@ __device__ __forceinline__ void correct_results(const bytes_arguments &a, const 
     }
 }
 
-// Rows of the block that there are, and columns.
+// How many rows of the block lie in the grid, and how many columns.
 __device__ __forceinline__ int rows_of(const bytes_arguments &a, const bytes_tile &place) {
     const long long rows = a.n[1] - place.y * TYPED_ROWS;
     return rows < TYPED_ROWS ? static_cast<int>(rows) : TYPED_ROWS;
@@ -200,7 +203,7 @@ __device__ __forceinline__ int columns_of(const bytes_arguments &a, const bytes_
     return columns < COLUMNS ? static_cast<int>(columns) : COLUMNS;
 }
 
-// Columns of the window of which `count` are in a row.
+// `count` columns, but at most those of the window.
 __device__ __forceinline__ int width_of(long long count) { return count < WIDTH ? static_cast<int>(count) : WIDTH; }
 
 // ---- the window ---------------------------------------------------------------------------------
@@ -210,7 +213,8 @@ struct alignas(8 * PLANES) run_of_8 {
     unsigned words[2 * PLANES];
 };
 
-// Copies a run of every STEP-th row of the window, whose first element is (y, x), from `row` on.
+// Copies the run at `column` of every STEP-th row of the window from `row` on. The window's first
+// element is (y, x).
 template <int STEP>
 __device__ __forceinline__ void copy_runs(const bytes_arguments &a, const bytes_tile &place, in_tile &in, long long y,
                                           long long x, int row, int column) {
@@ -256,8 +260,8 @@ __device__ __forceinline__ void load_window(const bytes_arguments &a, const byte
         if (WIDTH > COLUMNS)
             copy_runs<AT_ONCE>(a, place, in, y, x, threadIdx.x / MORE, COLUMNS + threadIdx.x % MORE * 8);
     }
-    // The other columns up to those that the results need, of each of which a lane loads EACH rows
-    // at a time.
+    // The other columns that results need: those past the sides, or all if rows are not aligned. A
+    // lane loads EACH rows of a column at a time.
     constexpr int EACH = 4;
     const int before = !ALIGNED ? 0
                        : x < 0  ? static_cast<int>(-x)
@@ -407,7 +411,7 @@ __device__ __forceinline__ void make_rows(const bytes_arguments &a, const bytes_
                 doubts.bits[2 * j + k][lane] = static_cast<unsigned char>(bits);
                 if (__any_sync(ALL, bits != 0)) groups |= 1u << (2 * j + k);
             }
-            // The last unit's move reads what no result needs.
+            // The move after the last results reads points that no result needs.
             of.move(k, [&](int n, int i, int p, int h) { return load(n, i + 2 * j + k, p, h); });
 #pragma unroll
             for (int i = 0; i < 8; i += 2) {
