@@ -122,7 +122,8 @@ stn_status stn_cache_clear(stn_cache *cache, stn_cache_collection *counts, stn_e
 void stn_cache_file_name(const stn_key *key, char sub[3], char name[STN_FILE_NAME]);
 /* Reads and checks the entry `name` in the opened subfolder. STN_ERROR_FORMAT: damaged, and the
  * error is a clause with the reason; STN_ERROR_IO: absent or unreadable; STN_ERROR_OUT_OF_MEMORY.
- * *status is filled with STN_ERROR_FORMAT. `use` updates the time of last use. */
+ * *status, of the file, is set also where the result is STN_ERROR_FORMAT. `use` updates the time of
+ * last use. */
 stn_status stn_cache_read_file(const stn_cache *cache, int sub, const char *name, const stn_key *key, stn_entry *entry,
                                struct stat *status, stn_error *error, bool use);
 /* The collection that runs after some stores. */

@@ -26,8 +26,6 @@ void stn_json_string(stn_text *text,
 /* The shortest form that reads back equal; null if not finite. */
 void stn_json_number(stn_text *text, double value);
 void stn_json_key(stn_text *text, const char *key); /* Writes a comma if needed, then "key": */
-/* The same, and the bracket that opens an object or array. */
-void stn_json_open(stn_text *text, const char *key, const char *bracket);
 /* The same, and the bracket that opens its object or array. */
 void stn_json_open(stn_text *text, const char *key, const char *bracket);
 /* A key and its value: a string (NULL: null), a number, a truth value, an integer, or an array of

@@ -37,7 +37,7 @@ typedef struct box_run {
     /* index in the line for each position of the extended axis; -1 or -2: past a constant side */
     const int64_t *source_index;
     double past_value[2]; /* values past constant sides */
-    int64_t columns;      /* that are summed side by side, maximum */
+    int64_t columns;      /* the most columns that are summed side by side */
     int64_t strips;       /* strips of columns for each outer index */
     int64_t lines;        /* lines that are copied together, where lines are contiguous */
     atomic_bool failed;   /* out of memory */
@@ -64,7 +64,8 @@ static void store(stn_dtype dtype, char *base, int64_t i, double value) {
         ((uint16_t *)base)[i] = stn_float_to_half((float)value);
 }
 
-/* sum[lane] = before[lane] + scale * the value at position `at` of the extended axis. */
+/* sum[lane] = before[lane] + scale * the value at position `at` of the extended axis (f32: scale is
+ * 1). */
 static void add_points(const box_run *run, const box_lanes *lanes, int64_t at, double scale, const double *before,
                        double *sum) {
     const int64_t j = run->source_index[at], first = lanes->first + j * lanes->step;
@@ -80,7 +81,8 @@ static void add_points(const box_run *run, const box_lanes *lanes, int64_t at, d
         for (int k = 0; k < count; k++) sum[k] = before[k] + scale * load(dtype, run->in, first + k);
 }
 
-/* Writes sums / divisor; returns whether all are finite. */
+/* Writes sums / divisor. Returns false if a mean of f64 is not finite; sums of f32 and f16 do not
+ * overflow a double, so for them it returns true. */
 static bool write_points(const box_run *run, const box_lanes *lanes, int64_t i, double divisor, const double *ends,
                          const double *begins) {
     const int64_t first = lanes->first + i * lanes->step;
@@ -107,7 +109,7 @@ static bool run_lanes(const box_run *run, const box_lanes *lanes, double scale, 
     bool finite = true;
     for (int64_t first = 0; first < points; first += size) {
         memset(begins, 0, (size_t)lanes->count * sizeof *begins);
-        for (int64_t i = size - 1; i >= 0; i--) /* row `size` is of zeros, that of `begins` */
+        for (int64_t i = size - 1; i >= 0; i--) /* row `size` of `ends` is `begins`, zeros now */
             add_points(run, lanes, first + i, scale, ends + (i + 1) * columns, ends + i * columns);
         for (int64_t i = 0; i < size && first + i < points; i++) {
             if (i) add_points(run, lanes, first + i + size - 1, scale, begins, begins);
@@ -250,8 +252,8 @@ static void run_strips(void *user, int64_t begin, int64_t end) {
     free(ends);
 }
 
-/* Index of the point at position `at` of the unbounded axis. If both sides have the same kind, the
- * axis is periodic. */
+/* Index of the point at position `at` of the unbounded axis; -1 or -2 past a constant side. If both
+ * sides wrap, reflect or mirror, the axis is periodic, and `at` is first reduced to one period. */
 static int64_t source_index_at(int64_t at, int64_t points, const stn_boundary sides[2]) {
     if (at >= 0 && at < points) return at;
     int64_t period = 0;

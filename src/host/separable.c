@@ -1,7 +1,9 @@
 /* Two filters at once, along a slower axis and then along the last one. The grid is cut into strips
- * of columns. The rows of a strip that the first filter reads are kept as doubles in a ring that
- * stays in the L2 cache; rows of floats are read in place. Each sum over them becomes a row of the
- * intermediate result, which the second filter reads at once, so that it is never in memory. */
+ * of columns. The rows of a strip that the first filter reads are kept as doubles in a ring, which
+ * is sized for the L2 cache. If input and output are floats, rows are read in place instead, except
+ * in strips that need columns outside of their window because points past the sides fold to them.
+ * Each sum over rows becomes a row of the intermediate result, which the second filter reads at
+ * once, so that it is never in memory. */
 #include "host/separable.h"
 
 #include <stdatomic.h>
@@ -97,7 +99,8 @@ static int64_t fold(const stn_task *task, int axis, int64_t i) {
     return i >= 0 && i < task->n[axis] ? i : stn_fold(i, task->n[axis], task->boundary[axis]);
 }
 
-/* The index, in a row of the ring, of the point that i, outside of the window, is folded to. */
+/* The index, in a row of the ring, of the point that i, outside of the window, is folded to. Adds
+ * this point to the extra columns if it lies outside of the window. */
 static int64_t place(const separable_run *run, strip *at, int64_t i) {
     const int64_t j = fold(run->second, 2, i), inside = at->window[1] - at->window[0];
     if (j < 0) return j;
@@ -119,7 +122,8 @@ static void find_window(const separable_run *run, int64_t x, strip *at) {
     for (int64_t i = at->window[1]; i < end; i++) at->ghost[1][i - at->window[1]] = place(run, at, i);
 }
 
-/* Row i along the first filter's axis as doubles. base: the strip's grid and other slow index. */
+/* Row i along the first filter's axis as doubles. base: row 0 of the strip's grid at its index
+ * along the other slow axis. */
 static void load_row(const separable_run *run, const strip *at, const char *base, int64_t i, double *to) {
     const stn_task *task = run->first;
     const int64_t inside = at->window[1] - at->window[0], j = fold(task, run->axis, i);

@@ -58,7 +58,7 @@ typedef struct stn_kernels {
     void (*sum_float_rounded)(double *sum, const stn_terms *terms, size_t count);
     /* As sum, with sums that are rounded to float and stored as floats. */
     void (*sum_to_float)(float *sum, const stn_terms *terms, size_t count);
-    /* The same for lines of bytes; sums are truncated towards zero, then wrapped. */
+    /* As sum, for lines of bytes; sums are truncated towards zero, then wrapped. */
     void (*sum_byte)(uint8_t *sum, const stn_terms *terms, size_t count);
     /* The same as sum for STN_KERNEL_ROWS rows and the taps of a box in order; count is at least
      * STN_KERNEL_LEAST. */

@@ -7,7 +7,8 @@
  * which all taps and rows of the tile share. With few taps, f32 grids are read as lines of floats,
  * which are converted when they are added, and grids of bytes as lines of bytes.
  *
- * Sums are made in double precision with weights in double precision, and rounded once. Taps that
+ * Sums are made in double precision with weights in double precision, and rounded once; those of
+ * lines of bytes are made in floats, and again in double where the error might matter. Taps that
  * mirror each other are summed in pairs: the middle one first, then pairs from the outermost on, as
  * SciPy does. Other taps are summed in order. */
 #include "host/stencil_step.h"
@@ -497,7 +498,7 @@ void stn_step_begin(stn_step *step, const stn_task *task) {
     for (int64_t r = 0; r < task->reach[2][1]; r++) step->ghost[1][r] = fold(task, 2, task->n[2] + r);
 }
 
-/* The range of a box along an axis that no fixed side freezes. */
+/* The part of a box along an axis that no fixed side freezes. */
 static void free_range(const stn_step *step, const stn_box *box, int axis, int64_t range[2]) {
     range[0] = stn_min(stn_max(box->begin[axis], step->live[axis][0]), box->end[axis]);
     range[1] = stn_max(stn_min(box->end[axis], step->live[axis][1]), range[0]);

@@ -126,10 +126,9 @@ static bool is_dominated(const stn_plan *plan, const stn_strategy *strategy) {
 
 /* If `best`, only the first row matters, and only if its cost is at most `limit`. Strategies with a
  * lower bound on their time (`least_seconds`) are then ranked after all others, because most of
- * them can be skipped.
- * Strategies whose least predicted error exceeds `allowed_error` are skipped too. `errors` holds,
- * for each strategy, the least error of its rejected candidates in the previous turn, at first 0.
- * Returns the least error of all rejected candidates. */
+ * them can be skipped. Strategies whose least predicted error exceeds `allowed_error` are skipped
+ * too. `errors` holds, for each strategy, the least error of its rejected candidates in the
+ * previous turn, at first 0. Returns the least error of all rejected candidates. */
 static double rank_strategies(stn_plan *plan, const char *name, size_t most, double allowed_error, bool best,
                               double limit, double *errors) {
     const stn_strategy *strategy;
@@ -168,7 +167,8 @@ void stn_plan_rank_best(stn_plan *plan, const char *name, stn_rank_limit limit) 
     plan->ranked = 0;
     if (limited) (void)rank_strategies(plan, name, STN_CANDIDATES, 0, true, limit.cost, errors);
     if (limited && (limit.within_bound || (plan->ranked && plan->ranking[0].applies))) return;
-    /* Which candidates beyond the error bound are admitted depends on all errors. */
+    /* The candidates admitted beyond the error bound depend on all errors, so there is no limit
+     * here. */
     rank(plan, name, STN_CANDIDATES, true, INFINITY);
 }
 

@@ -126,7 +126,7 @@ bool stn_plan_may_start_early(const stn_plan *plan);
 uint64_t stn_plan_launches(stn_plan *plan);
 /* Fails for a plan that was made with options.estimate_only. */
 stn_status stn_plan_check_prepared(const stn_plan *plan, stn_error *error);
-/* Checks `run` before it. */
+/* Checks `run`, and executes these launches. */
 stn_status stn_plan_execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error);
 /* Makes plan->repeat where a stack of snapshots needs it. */
 stn_status stn_snapshots_prepare(stn_plan *plan, stn_error *error);

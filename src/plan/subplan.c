@@ -23,7 +23,8 @@ static stn_ranked rank(const stn_kind *kind, const void *work, const stn_machine
     return plan.ranked ? plan.ranking[0] : (stn_ranked){.applies = false};
 }
 
-/* Appends everything that estimates depend on besides the work. */
+/* Appends what tells the machines of one context apart or changes when it is measured, and the name
+ * of the strategy. */
 static void put_machine(const stn_machine *machine, const char *name, stn_text *key) {
     const double numbers[] = {machine->is_device, machine->present,         machine->sm,
                               machine->threads,   machine->multiprocessors, machine->copy_bandwidth,
@@ -92,9 +93,9 @@ static bool serves(const stn_ranked *row, stn_rank_limit known, stn_rank_limit a
     return as_high && (!known.within_bound || asked.within_bound);
 }
 
-/* Finds the cheapest candidate; false where there is none that keeps the limit.
- * Strategies that divide a run ask for the same parts again, for each of their candidates, and when
- * they make the plans of these parts. */
+/* Finds the cheapest candidate; false where there is none that keeps the limit. Strategies that
+ * divide a run ask for the same parts again, for each of their candidates, and when they make the
+ * plans of these parts. */
 static bool cheapest(const stn_kind *kind, const void *work, const stn_machine *machine, const char *name,
                      stn_rank_limit limit, stn_ranked *row) {
     struct {
@@ -187,7 +188,7 @@ bool stn_subplan_estimate_below(const stn_task *task, const stn_machine *machine
                                 bool within_bound, stn_estimate *result) {
     const stn_rank_limit limit = {most < INFINITY ? most * STN_MOST_COST_PER_SECOND : 0, within_bound};
     stn_ranked row;
-    /* Where the cheapest candidate has a higher cost, all take more than `most` seconds. */
+    /* Where even the cheapest candidate is beyond the limit, all take more than `most` seconds. */
     if (!cheapest(stn_kinds[STN_KIND_STENCIL], task, machine, name, limit, &row)) return false;
     *result = row.estimate;
     return result->seconds <= most;

@@ -167,7 +167,7 @@ static bool estimate_chunks(const stn_task *task, const stn_machine *machine, ch
         one = first;
         if (!(times[which] > 0)) continue;
         const double each = ROUNDED_UP * (most - result->seconds) / (factor * alike);
-        /* Whether a chunk beyond its error bound makes the run exceed the run's. */
+        /* Whether a chunk beyond its own bound takes the run beyond the run's bound. */
         const bool within_bound = stn_error_bound(&chunk) * growth * ROUNDED_UP >= stn_error_bound(task);
         if (!like_first[which] && !stn_subplan_estimate_below(&chunk, machine, NULL, each, within_bound, &one))
             return false;

@@ -75,7 +75,8 @@ typedef struct tune_candidate {
     tune_candidate_state state;
     unsigned count;
     double samples[TUNE_CANDIDATE_SAMPLES]; /* seconds of a unit */
-    double known;                           /* median of discarded samples; 0: none */
+    /* Seconds of a unit: those of its check, or the median of discarded samples; 0: not known. */
+    double known;
 } tune_candidate;
 
 typedef struct tune_search {

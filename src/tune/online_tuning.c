@@ -89,8 +89,8 @@ static void choose_candidates(stn_online *o) {
 
 /* ---- building ---------------------------------------------------------------------------------
  * Compiling takes long and needs no device, so a thread does it. Loading modules and allocating
- * memory would break a stream capture or wait for one, so an execution does that for a candidate
- * whose kernels are compiled. */
+ * memory would break a stream capture or wait for one, so an execution, which knows whether its
+ * stream is captured, does that for a candidate whose kernels are compiled. */
 
 /* Builds a candidate; candidate->why has a failure. With a batch, missing kernels are added to it,
  * and the candidate stays unbuilt where there are some. */

@@ -1,4 +1,5 @@
-/* T steps as launches that alternate between two grids. */
+/* Launches that alternate between two grids. The strategy divides the T steps into launches, and
+ * gives their number. */
 #include "strategies/common/launch_loop.h"
 
 #include "base/error.h"

@@ -215,8 +215,8 @@ static bool times(power *p, const power *factor) {
     return good;
 }
 
-/* Powers of this many taps or more are kept, since reaches to other tails, and of twice as many
- * steps, need them too. */
+/* Powers of this many taps or more are kept: the reach for another tail, or for twice as many
+ * steps, needs them again. */
 #define LEAST_KEPT 128
 
 static bool recall(stn_search_cache *found, const stn_text *key, power *p) {

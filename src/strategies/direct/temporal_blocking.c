@@ -25,8 +25,8 @@ static int margin_x(const stn_task *task, const direct_shape *shape) {
     return (int)stn_round_up((int64_t)shape->fused * direct_reach(task, shape, 2), shape->vector);
 }
 
-/* In 1D and 2D a block is one warp along x; in 3D its warps are stacked along y, each threads[2]
- * lanes wide. */
+/* Points along x that a tile stores. In 1D and 2D a block is one warp along x; in 3D its warps are
+ * stacked along y, each threads[2] lanes wide. */
 static int own_x(const stn_task *task, const direct_shape *shape) {
     return shape->threads[2] * shape->points - 2 * margin_x(task, shape);
 }
@@ -68,7 +68,7 @@ static bool refreshes(const stn_task *task, const direct_shape *shape) {
 /* Rates of these kernels on an H200. */
 static const struct {
     /* Instructions for each point and step: a * (arithmetic instructions) + fixed + of_launch /
-     * (steps of a launch). Rows: 1D, 2D, 3D. */
+     * (steps of a launch). Rows: 1D; 3D in f64; 3D in the other types. */
     double a, fixed, of_launch;
 } spent[] = {{0.95, 0.3, 0}, {0.65, 0, 37}, {0.9, 3, 30}};
 enum { SPENT_LINE, SPENT_F64_3D, SPENT_3D };
@@ -77,8 +77,8 @@ static const struct {
     double second_barrier_instructions, far_reach_fraction;
     /* Cycles of a stage's dependency chain besides its arithmetic. */
     double stage_cycles, barrier_cycles;
-    /* Cycles to refresh points past an edge, in each stage: in 2D and 3D, in 1D (1.2 us a step with
-     * the rest of the stage, 409083 points in f64 and 1929325 in f16). */
+    /* Cycles to refresh points past an edge, in each stage: in 2D and 3D; and in 1D (measured: 1.2
+     * us a step with the rest of the stage, 409083 points in f64 and 1929325 in f16). */
     double refresh_cycles, line_refresh_cycles;
     /* Time by which the last tile ends after the others, in times of a tile; factor by which waves
      * are faster than the other rates predict. */
@@ -187,14 +187,14 @@ static double plane_seconds(const stn_task *task, const stn_machine *machine, co
     const double rest = left > 0 ? plane_iteration(task, machine, shape, left) : 0;
     /* Edge tiles occur in all waves, not only in the last. */
     const double spread = whole > 0 ? plane.edge_fraction : 1;
-    const double settling = refreshes(task, shape) ? spread * shape->fused * rates.refresh_cycles : 0;
-    const double last = plane.late_tiles * ((whole > 0 ? full : rest) + settling);
+    const double refresh = refreshes(task, shape) ? spread * shape->fused * rates.refresh_cycles : 0;
+    const double last = plane.late_tiles * ((whole > 0 ? full : rest) + refresh);
     return l->iterations * (whole * full + rest + last) / machine->clock;
 }
 
-/* Seconds of one launch's work. Tiles run in waves of resident blocks; the last of a wave, at
- * edges, finish a third of a tile late. An iteration takes the larger of a wave's arithmetic and
- * one tile's chain of stages. */
+/* Seconds of one launch's work. Tiles run in waves of resident blocks; the last tile of the launch
+ * ends late_tiles of a tile after the others. An iteration takes the larger of a wave's arithmetic
+ * and one tile's chain of stages. The launch takes at least as long as a tile at an edge. */
 static double work_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape, const load *l) {
     if (shape->kernel == DIRECT_TIME_TILE && task->rank == 2) return plane_seconds(task, machine, shape, l);
     double resident = (double)machine->multiprocessors * shape->blocks;
@@ -207,7 +207,7 @@ static double work_seconds(const stn_task *task, const stn_machine *machine, con
 /* Sets shape->chunk to the cheapest number of rows of a tile: long tiles recompute fewer rows,
  * short tiles fill the last wave. 2D tiles that recompute more than a fifth of their rows are fast
  * only if the grid has about one wave of tiles (4096^2 in f32, 10 steps: 53 rows 0.115 ms, 106 rows
- * 0.148 ms). */
+ * 0.148 ms). With one to two waves the limit is two fifths (LEAST_PART_OF_FEW). */
 enum { LEAST_PART = 10, LEAST_PART_OF_FEW = 5, MANY_WAVES = 2 };
 static void fit_chunk(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
     const int reach = direct_reach(task, shape, 0);
@@ -307,8 +307,8 @@ size_t direct_time_shared(const stn_task *task, const direct_shape *shape) {
     return (size_t)stn_round_up((int64_t)bytes, 16) + (one_barrier(task, shape) ? 2 : 1) * rows * real + sources + 16;
 }
 
-/* Whether partial sums, and with ONE_BARRIER the planes of an iteration, fit into a lane's 255
- * registers. */
+/* In 3D, whether a lane's registers hold the partial sums of all stages and 2 z + 1 further values
+ * of each point: at most 255 registers, or the lane's part of the multiprocessor's. */
 static bool registers_hold(const stn_task *task, const stn_machine *machine, void *of) {
     const direct_shape *shape = of;
     if (task->rank < 3) return true; /* plane_shapes limits the steps to what registers hold */
@@ -360,10 +360,10 @@ static bool blocks_hold(const stn_task *task, const stn_machine *machine, void *
 static stn_constraint *const constraints[] = {
     steps_hold,      /* a launch makes two steps or more, and no more than the run has */
     reach_holds,     /* taps reach no further than the points and rows of one neighbouring lane */
-    own_points_hold, /* a tile is wider than the margins that its neighbours compute too */
+    own_points_hold, /* a tile stores more points than taps reach; in 1D, 2D, 8 lanes' or more */
     registers_hold,  /* the sums of all fused steps stay in a lane's registers */
     shared_holds,    /* the planes of a tile fit a block's shared memory */
-    threads_hold,    /* a multiprocessor runs as many blocks at once */
+    threads_hold,    /* the threads of shape->blocks blocks fit a multiprocessor */
     blocks_hold,     /* a launch has fewer than 2^31 blocks */
 };
 

@@ -34,8 +34,9 @@ void segment_fft_tile_cost(const stn_task *task, const stn_machine *machine, con
                            stn_estimate *e);
 /* Seconds per launch that the margins take. */
 double segment_fft_tile_faces(const stn_task *task, const stn_machine *machine, const segment_shape *shape);
-/* Sets the number of threads that takes the least time; returns the seconds of the run with it, or
- * INFINITY, early, where they are at least `most`. */
+/* Sets the number of threads that takes the least time, and returns the seconds of the run with it.
+ * Returns INFINITY early if a lower bound on them is at least `most`; otherwise they may still be
+ * `most` or more. */
 double segment_fft_tile_choose_threads(const stn_task *task, const stn_machine *machine, double faces, double most,
                                        segment_shape *shape);
 /* Tiles of all grids. */

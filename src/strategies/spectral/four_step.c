@@ -188,7 +188,8 @@ static bool search_lengths(const limits *l, bool wide, const stn_machine *machin
     find_sides(machine->found, l, wide, &both);
     const side *columns = &both.columns, *rows = &both.rows;
     const double all = 0.999 * (double)line->n;
-    /* Of matrices of equal cost the first is chosen. */
+    /* The factor keeps a matrix of exactly this cost. Of matrices of equal cost the first is
+     * chosen. */
     double least = 1.001 * cost_at_most(line, columns, rows, longest), least_penalty = INFINITY;
     bool any = false;
     for (int r = 0; r < columns->count; r++) least_penalty = fmin(least_penalty, columns->penalty[r]);

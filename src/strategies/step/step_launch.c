@@ -18,8 +18,8 @@
 #define MOST_QUEUE 96      /* registers of an array's queue */
 #define MOST_REGISTERS 176 /* of a thread with several assignments */
 /* Planes that are copied while one is computed. Measured on an H200: three planes are 2 to 3%
- * faster than two if the queues have DEEP_QUEUES planes or more, so that fewer blocks are resident,
- * and as much slower otherwise. */
+ * faster than two if a block loads DEEP_QUEUES planes or more before a march (refill), so that
+ * fewer blocks are resident, and as much slower otherwise. */
 #define AHEAD 2
 #define DEEP_AHEAD 3
 #define DEEP_QUEUES 8
@@ -115,12 +115,12 @@ static void hold_arrays(const stn_system_task *task, const stn_system_reads *rea
 
 /* Tries the most resident blocks that registers allow, each with the most planes ahead, then fewer
  * planes, then fewer blocks, until all rings fit. Otherwise one block remains, with one plane
- * ahead, and some arrays may have no ring. A kernel may keep fewer values in registers than are
- * counted. */
+ * ahead, and some arrays may have no ring. */
 static void fit_storage(const stn_system_task *task, const stn_machine *machine, const stn_system_reads *reads,
                         const step_block *block, step_storage *storage) {
     const size_t slot = (size_t)block->vector * stn_dtype_size(task->dtype);
     const int threads = block->x * block->y;
+    /* + 0.25: a kernel may keep fewer values in registers than are counted. */
     const double by_registers = (double)machine->registers_per_multiprocessor / storage->registers / threads + 0.25;
     storage->blocks = (int)stn_max(1, stn_min((int)by_registers, machine->threads / threads));
     for (; storage->blocks; storage->blocks--) {
@@ -154,7 +154,7 @@ int64_t step_planes(const stn_system_task *task, const step_block *block, const 
 
 /* ---- groups */
 
-/* Assignment k of a launch: of its first step, and after these of its second one. */
+/* The equation of assignment k of a launch: those of its first step, then of its second. */
 static const stn_system_equation *equation_of(const stn_system_task *task, int k) {
     return &task->system->equations[k % task->system->nequations];
 }
@@ -276,8 +276,8 @@ static const stn_system_array *find_array(const stn_system_reads *reads, const s
 }
 
 /* Extends `held` to all that one part of a chained group reads. When the march is at plane m, this
- * part computes plane m - behind, on the tile and on `computed` points around it, where the columns
- * of all points are read from the ring. */
+ * part computes plane m - behind, on the tile and on `computed` points around it. The points around
+ * it have no queues, so that the ring holds all that they read. */
 static void hold_more(const stn_system_array *read, const step_block *block, int behind, int computed[3][2],
                       step_array *held) {
     int reach[3][2];

@@ -64,11 +64,12 @@ typedef struct step_group {
 bool step_group_from(const stn_system_task *task, const stn_machine *machine, const step_block *block, int first,
                      step_group *group, char *reason, size_t size);
 
-/* The spare buffers of field `index` with which a chained group writes no level that it reads. */
+/* How many spare buffers field `index` needs so that a chained group overwrites no level that it
+ * reads; 0 for other groups. */
 int step_group_spares(const stn_system_task *task, const step_group *group, int index);
 
-/* Whether assignment k of the group, counted from 0, is stored: its state is a level after the
- * launch. */
+/* Whether assignment k of the group (from 0) is stored: if its state is still one of the field's
+ * levels after the launch. */
 bool step_group_stores(const stn_system_task *task, const step_group *group, int k);
 
 /* Slots of an array's halo for each slot of a tile. */

@@ -17,6 +17,7 @@
 #include "strategies/table.h"
 
 enum { ROTATE_THREADS = 256 /* threads of a block of system_rotate */ };
+/* Largest part of device memory for the arrays of a system whose launches are chained. */
 #define MEMORY_PART 0.8
 
 /* Measured on an H200 (waves of orders 4 and 8, diffusion, Maxwell's equations). memory: fraction
@@ -38,7 +39,7 @@ typedef struct launch_list {
 } launch_list;
 
 typedef struct step_state {
-    /* rest: of the last one of an odd number of steps, if other launches compute two. */
+    /* rest: the launches of the last step, if the number of steps is odd and others compute two. */
     launch_list whole, rest;
     stn_system_points sources, receivers;
     stn_kernel *rotate; /* NULL if no field's levels are rotated */
@@ -82,7 +83,8 @@ static int widest(const stn_system_task *task) {
 }
 
 /* True if blocks of this shape chain some launch and device memory holds the caller's arrays and
- * the extra buffers of next states that chaining may need. */
+ * the extra buffers of next states that chaining may need. Launches of two steps are tried only on
+ * 3D grids. */
 static bool is_chained(const stn_system_task *task, const stn_machine *machine, const step_block *block) {
     const int fields = task->system->nfields * block->steps, arrays = task->arrays * (task->in_place ? 1 : 2) + fields;
     const double bytes = (double)stn_system_level_bytes(task) * (arrays + task->system->ncoefficients);
@@ -107,6 +109,7 @@ static size_t candidates(const stn_system_task *task, const stn_machine *machine
     size_t made = 0;
     for (int points = widest(task); points > 0; points /= 2)
         for (int i = 0; i < 4 && shapes[rank][i].x; i++)
+            /* steps 0: not chained; 1: chained; 2: chained, two steps a launch */
             for (int steps = 0; steps <= STEP_MOST_STEPS && made < most; steps++) {
                 const step_block block = {shapes[rank][i].x, shapes[rank][i].y, points, steps > 0, steps > 1 ? 2 : 1};
                 if (!steps || is_chained(task, machine, &block)) list[made++] = stn_candidate_of(&block, sizeof block);
@@ -268,7 +271,7 @@ static uint64_t launches_of_state(const stn_plan *plan) {
 
 static uint64_t launches(const stn_plan *plan) { return launches_of_state(plan) * plan->system.states; }
 
-/* Computes one step or several, those that execution part `which` consists of. */
+/* Computes the one or two steps that count as number `which` of launches(). */
 static stn_status run_steps(stn_plan *plan, const stn_system_state *s, uint64_t which, void *stream, stn_error *error) {
     const step_state *state = plan->state;
     const stn_system *system = plan->system.system;

@@ -57,7 +57,7 @@ typedef struct bytes_type {
     double low, high;
 } bytes_type;
 
-/* bytes is 0 where both arrays are not of one of the types. */
+/* bytes is 0 unless both arrays have the same one of these types. */
 static bytes_type type_of(const stn_task *task) {
     const stn_element element = stn_task_element(task, false);
     if (element != stn_task_element(task, true)) return (bytes_type){0};
@@ -202,7 +202,7 @@ static int blocks_of(const stn_task *task) {
     return type_of(task).bytes == 1 && slices_of(task, axis_of(task)) == 1 ? 4 : 2;
 }
 
-/* Rows of a block: those with which the last of all blocks ends first. Along axis 2, equally many
+/* Rows of a block: the number with which the last block ends earliest. Along axis 2, equally many
  * warps make each 16 of them. */
 static int height_of(const stn_task *task, const stn_machine *machine) {
     enum { MOST_SHARED = 224 << 10, EXTRA_ROWS = 24 };
@@ -349,8 +349,8 @@ static uint32_t digit_of(const bytes_scale *scale, double weight, int digit) {
     }
 }
 
-/* The offset of the weight in byte `e` of register `r` of the fragment of a slice: row k and column
- * n of any n-tile, in the kernel's order. */
+/* The offset, from the result, of the tap whose weight is byte `e` of register `r` of the lane's
+ * fragment of a slice; points of the slice are in the kernel's order. */
 static void find_offset(const stn_task *task, typed_kernel kernel, int slice, int lane, int r, int e,
                         int64_t offset[3]) {
     const int g = lane / 4, t = lane % 4, axis = axis_of(task);

@@ -23,7 +23,8 @@ void typed_bytes_params(const stn_task *task, const stn_machine *machine, typed_
 /* Bytes of dynamic shared memory. */
 size_t typed_bytes_shared(const stn_task *task, const stn_machine *machine, typed_kernel kernel);
 
-/* Tables in device memory: fragments of the band matrix, then the host's terms. */
+/* Tables in device memory: fragments of the band matrix; the doubt, four times; the host's terms;
+ * for elements of one byte, and each value, the host's result where all taps read that value. */
 size_t typed_bytes_table_size(const stn_task *task, typed_kernel kernel);
 void typed_bytes_fill_table(const stn_task *task, typed_kernel kernel, unsigned char *table);
 
