@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "host/fft_number.h"
+#include "host/shuffle.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -36,11 +37,7 @@ typedef stn_fft_number vector __attribute__((vector_size(32)));
 typedef stn_fft_number unaligned __attribute__((vector_size(32), aligned(sizeof(stn_fft_number))));
 typedef lane_index lane_indices __attribute__((vector_size(32)));
 
-#if defined(__clang__)
-#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (lane_indices){__VA_ARGS__})
-#endif
+#define SHUFFLE(a, b, ...) STN_SHUFFLE(lane_indices, a, b, __VA_ARGS__)
 #define UNALIGNED(p) (*(unaligned *)(p))
 #define UNALIGNED_CONST(p) (*(const unaligned *)(p))
 

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/half.h"
 #include "host/integer_box.h"
+#include "host/shuffle.h"
 #include "host/stencil_kernels.h"
 #include "problem/task.h"
 
@@ -150,28 +151,19 @@ static void run_lines(const box_run *run, int64_t first, int count, int exponent
                 store(dtype, run->out, (first + k) * points + i, means[i * count + k]);
 }
 
-/* The numbers of two vectors of four at the given indices. */
-#ifdef __clang__
-#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (index){__VA_ARGS__})
-#endif
-
 /* to[j][i] = from[i][j] for 4 x 4 numbers; strides are from one row to the next. */
 static inline void transpose(const float *from, int64_t from_stride, float *to, int64_t to_stride) {
     typedef float row __attribute__((vector_size(16), aligned(4), may_alias));
-#ifndef __clang__
-    typedef int32_t index __attribute__((vector_size(16)));
-#endif
+    typedef int32_t index __attribute__((vector_size(16), unused));
     row a[4], b[4];
     for (int i = 0; i < 4; i++) a[i] = *(const row *)(from + i * from_stride);
     for (int i = 0; i < 2; i++) {
-        b[2 * i] = SHUFFLE(a[2 * i], a[2 * i + 1], 0, 4, 1, 5);
-        b[2 * i + 1] = SHUFFLE(a[2 * i], a[2 * i + 1], 2, 6, 3, 7);
+        b[2 * i] = STN_SHUFFLE(index, a[2 * i], a[2 * i + 1], 0, 4, 1, 5);
+        b[2 * i + 1] = STN_SHUFFLE(index, a[2 * i], a[2 * i + 1], 2, 6, 3, 7);
     }
     for (int i = 0; i < 2; i++) {
-        *(row *)(to + 2 * i * to_stride) = SHUFFLE(b[i], b[i + 2], 0, 1, 4, 5);
-        *(row *)(to + (2 * i + 1) * to_stride) = SHUFFLE(b[i], b[i + 2], 2, 3, 6, 7);
+        *(row *)(to + 2 * i * to_stride) = STN_SHUFFLE(index, b[i], b[i + 2], 0, 1, 4, 5);
+        *(row *)(to + (2 * i + 1) * to_stride) = STN_SHUFFLE(index, b[i], b[i + 2], 2, 3, 6, 7);
     }
 }
 

@@ -12,7 +12,7 @@
 #include "../expect.h"
 #include "plan/plan.h"
 
-enum { PROBLEMS = 24, MOST_CANDIDATES = 6, MOST_POINTS = 6000 };
+enum { PROBLEMS = 24, MOST_CANDIDATES = 6, MOST_OF_DIRECT = 24, MOST_POINTS = 6000 };
 
 static uint64_t state;
 static uint64_t draw(uint64_t below) {
@@ -150,7 +150,8 @@ static size_t run_all(stn_context *context, const trial *t, bool direct, uint64_
     OK(stn_plan_create(context, &t->problem, &options, &ranked, &error));
     in = uploaded(context, t->in, t->size);
     OK(stn_memory_alloc(context, t->size, &out, &error));
-    for (size_t i = 0; i < ranked->ranked && ranked->ranking[i].applies && ran < (direct ? 24 : MOST_CANDIDATES); i++) {
+    for (size_t i = 0;
+         i < ranked->ranked && ranked->ranking[i].applies && ran < (direct ? MOST_OF_DIRECT : MOST_CANDIDATES); i++) {
         const stn_ranked *row = &ranked->ranking[i];
         cr_assert(row->strategy->local);
         if (stn_plan_build(ranked, t->problem.steps, row->strategy, &row->candidate, NULL, &plan, NULL) != STN_OK)

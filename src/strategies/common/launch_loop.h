@@ -1,5 +1,5 @@
-/* T steps as launches of a kernel that makes several steps each: the launches alternate between two
- * grids (ping-pong). */
+/* The launches of a run, of several steps each, alternate between two grids (ping-pong). The
+ * strategy chooses their number. */
 #ifndef STN_STRATEGIES_COMMON_LAUNCH_LOOP_H
 #define STN_STRATEGIES_COMMON_LAUNCH_LOOP_H
 #include "strategies/common/fused.h"

@@ -111,7 +111,8 @@ static size_t candidates(const stn_system_task *task, const stn_machine *machine
         for (int i = 0; i < 4 && shapes[rank][i].x; i++)
             /* steps 0: not chained; 1: chained; 2: chained, two steps a launch */
             for (int steps = 0; steps <= STEP_MOST_STEPS && made < most; steps++) {
-                const step_block block = {shapes[rank][i].x, shapes[rank][i].y, points, steps > 0, steps > 1 ? 2 : 1};
+                const step_block block = {shapes[rank][i].x, shapes[rank][i].y, points, steps > 0,
+                                          (int)stn_max(steps, 1)};
                 if (!steps || is_chained(task, machine, &block)) list[made++] = stn_candidate_of(&block, sizeof block);
             }
     return made;
