@@ -202,7 +202,7 @@ constexpr int FUSED_INPUTS = 1, FUSED_PASSES = 1, FUSED_OUTPUTS = 1, FUSED_EQUAT
 constexpr int FUSED_SLOTS = 2;  // rows in shared memory, of all rings
 // A block's iterations are i = FUSED_BEGIN to FUSED_END + (rows of a chunk) / FUSED_ROWS - 1.
 constexpr int FUSED_BEGIN = 0, FUSED_END = 0;
-constexpr int FUSED_ROWS = 1;  // rows of an iteration
+constexpr int FUSED_ROWS = 1, FUSED_VECTOR = 1;  // rows of an iteration; columns of a thread
 // Columns at the low and at the high end of a tile that are computed and not stored.
 constexpr int FUSED_MARGIN[2] = {0, 1};
 // Reach of all assignments: z low, z high, y low, y high, x low, x high.

@@ -166,6 +166,14 @@ STN_OWN_RUN(half_t, 4, "v4.u16", "{%0,%1,%2,%3}", "=h"(to[0]), "=h"(to[1]), "=h"
 __device__ __forceinline__ unsigned shared_address(const void *p) {
     return static_cast<unsigned>(__cvta_generic_to_shared(p));
 }
+// Loads several elements of shared memory by one access.
+#define STN_SHARED_RUN(T, N, TYPE, LIST, ...)                                                                          \
+    __device__ __forceinline__ void load_shared_run(T(&to)[N], const T *from) {                                        \
+        asm volatile("ld.shared." TYPE " " LIST ", [%" #N "];" : __VA_ARGS__ : "r"(shared_address(from)) : "memory");  \
+    }
+STN_SHARED_RUN(float, 2, "v2.f32", "{%0,%1}", "=f"(to[0]), "=f"(to[1]))
+STN_SHARED_RUN(half_t, 2, "v2.u16", "{%0,%1}", "=h"(to[0]), "=h"(to[1]))
+#undef STN_SHARED_RUN
 __device__ __forceinline__ void copy_async_16(void *to, const void *from) {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from) : "memory");

@@ -16,11 +16,12 @@
 // Margins are computed by neighbouring tiles as well. A pass computes the points that later passes
 // need: columns [NODE_X[n][0], NODE_X[n][1]) of the tile.
 //
-// A thread has one column. Points past sides along x are computed as well: they are the value of
-// the point that they fold to, or its negative, so that reads need no folding. Rows near the ends
-// of the march fold each read. Along an axis on which some array wraps the tile continues past the
-// sides, with points of the other end; where arrays with other rules are read past the same sides,
-// reads near them are folded, warp by warp.
+// A thread has FUSED_VECTOR adjacent columns, which it loads and stores by one access each where no
+// side is near. Points past sides along x are computed as well: they are the value of the point
+// that they fold to, or its negative, so that reads need no folding. Rows near the ends of the
+// march fold each read. Along an axis on which some array wraps the tile continues past the sides,
+// with points of the other end; where arrays with other rules are read past the same sides, reads
+// near them are folded, warp by warp.
 //
 // Reads STORE, REAL, SYSTEM_*, FUSED_*, NODE_*, PASS_*, THREADS_X, BLOCKS, equation.
 #include "device/element.cuh"
@@ -28,10 +29,33 @@
 #include "params.cuh"
 #include "system/fold.cuh"
 
-constexpr int WIDTH = THREADS_X, NODES = FUSED_INPUTS + FUSED_PASSES;
+constexpr int V = FUSED_VECTOR, WIDTH = THREADS_X * V, NODES = FUSED_INPUTS + FUSED_PASSES;
 // Along x some arrays wrap and others are read past the sides.
 constexpr bool MIXES = FUSED_CONTINUES[2] && !FUSED_WHOLE[2];
 static_assert(THREADS_X % 32 == 0, "blocks are whole warps");
+static_assert(V == 1 || V * sizeof(STORE) == 4 || V * sizeof(STORE) == 8, "one access");
+static_assert(FUSED_MARGIN[0] % V == 0 && FUSED_MARGIN[1] % V == 0, "a thread's columns are all stored or none");
+
+// The columns of a thread in a row. Rows of the grid have a multiple of V points if V > 1, so that
+// either all or none of these columns lie past a side.
+struct alignas(V * sizeof(STORE)) thread_columns {
+    STORE at[V];
+};
+template <int N>
+__device__ __forceinline__ void load_columns(STORE (&to)[N], const STORE *from) {
+    if constexpr (N == 1)
+        to[0] = *from;
+    else
+        load_shared_run(to, from);
+}
+__device__ __forceinline__ void copy_columns(STORE *to, const STORE *from) {
+    if constexpr (V == 1)
+        copy_element(to, from);
+    else if constexpr (V * sizeof(STORE) == 8)
+        copy_async_8(to, from);
+    else
+        copy_async_4(to, from);
+}
 
 struct fused_arguments {
     const STORE *input[FUSED_INPUTS];
@@ -51,11 +75,17 @@ struct tile {
     long long grid;       // elements before the grid
     int first, x;         // the block's first row; column where the tile begins
     int own, iterations;  // rows that the block stores; iterations of a chunk
-    int column;           // of the thread, in the tile
+    int column;           // the thread's first one, in the tile
     int ny, nx;           // points of the grid
     bool inside;          // no read of the warp leaves the grid along x
     bool outside;         // the thread's points lie past a side at which the tile ends
 };
+// The tile of a thread that has only column c of this thread's columns.
+__device__ __forceinline__ tile at_column(const tile &t, int c) {
+    tile one = t;
+    one.column += c;
+    return one;
+}
 
 __device__ __forceinline__ bool lies_in(int i, int n) { return i >= 0 && i < n; }
 __device__ __forceinline__ int wrapped(int i, int n) {
@@ -99,17 +129,13 @@ __device__ __forceinline__ STORE *row_of(const tile &t, const unsigned (&at)[NOD
 
 // ---- inputs
 
-template <int N, int AHEAD>
-__device__ __forceinline__ void fetch_input(const tile &t, const unsigned (&at)[NODES], int iteration) {
-    if (iteration < NODE_BEGIN[N] || iteration >= NODE_END[N] + t.iterations) return;
-    if (t.column < NODE_X[N][0] || t.column >= NODE_X[N][1]) return;
+// Rows of an iteration, from row `first` of the grid on, in one column.
+template <int N>
+__device__ __forceinline__ void fetch_column(const tile &t, const STORE *array, int first, STORE *to) {
     const source_point from = source_of<N>(t);
     if (!from.exists) return;
-    const STORE *const array = t.a.input[N] + (NODE_SHARED[N] ? 0 : t.grid);
-    const int first = t.first + iteration * FUSED_ROWS - NODE_LAG[N];
     const int x = FUSED_CONTINUES[2] ? wrapped(from.x, t.nx) : from.x;
-    STORE *to = row_of<N>(t, at, AHEAD * FUSED_ROWS - NODE_LAG[N]) + t.column;
-    if (first >= 0 && first + FUSED_ROWS <= t.ny && from.constant < 0 && from.sign > 0) {
+    if (V == 1 && first >= 0 && first + FUSED_ROWS <= t.ny && from.constant < 0 && from.sign > 0) {
         const STORE *place = array + index_of(t, first, x);
 #pragma unroll
         for (int k = 0; k < FUSED_ROWS; k++, place += t.nx) copy_element(to + k * WIDTH, place);
@@ -128,6 +154,23 @@ __device__ __forceinline__ void fetch_input(const tile &t, const unsigned (&at)[
     }
 }
 template <int N, int AHEAD>
+__device__ __forceinline__ void fetch_input(const tile &t, const unsigned (&at)[NODES], int iteration) {
+    if (iteration < NODE_BEGIN[N] || iteration >= NODE_END[N] + t.iterations) return;
+    if (t.column < NODE_X[N][0] || t.column >= NODE_X[N][1]) return;
+    const STORE *const array = t.a.input[N] + (NODE_SHARED[N] ? 0 : t.grid);
+    const int first = t.first + iteration * FUSED_ROWS - NODE_LAG[N];
+    STORE *const to = row_of<N>(t, at, AHEAD * FUSED_ROWS - NODE_LAG[N]) + t.column;
+    if (V > 1 && !t.outside && first >= 0 && first + FUSED_ROWS <= t.ny) {
+        const STORE *place =
+            array + index_of(t, first, FUSED_CONTINUES[2] ? wrapped(t.x + t.column, t.nx) : t.x + t.column);
+#pragma unroll
+        for (int k = 0; k < FUSED_ROWS; k++, place += t.nx) copy_columns(to + k * WIDTH, place);
+        return;
+    }
+#pragma unroll 1
+    for (int c = 0; c < V; c++) fetch_column<N>(at_column(t, c), array, first, to + c);
+}
+template <int N, int AHEAD>
 struct inputs {
     __device__ __forceinline__ static void fetch(const tile &t, const unsigned (&at)[NODES], int iteration) {
         inputs<N - 1, AHEAD>::fetch(t, at, iteration);
@@ -140,6 +183,44 @@ struct inputs<-1, AHEAD> {
 };
 
 // ---- what an assignment reads
+
+// The columns around a thread's own in the rows around an iteration, in registers: each run of V
+// columns is loaded once, by one access. All indices are constants, so that the compiler knows
+// which runs are loaded.
+struct window {
+    static constexpr int LOW = FUSED_REACH[2], BEFORE = (FUSED_REACH[4] + V - 1) / V;
+    static constexpr int ROWS = LOW + FUSED_ROWS + FUSED_REACH[3], RUNS = BEFORE + 1 + (FUSED_REACH[5] + V - 1) / V;
+    thread_columns run[SYSTEM_ARRAYS][ROWS][RUNS];
+    bool loaded[SYSTEM_ARRAYS][ROWS][RUNS];
+};
+
+// Column c of the thread's columns, on row k of the iteration, where no read of these columns
+// leaves the grid.
+template <int J>
+struct all_inside {
+    const tile &t;
+    const unsigned (&at)[NODES];
+    window &around;
+    int c, k;
+
+    template <int A>
+    __device__ __forceinline__ REAL field(int, int y, int x) const {
+        constexpr int N = PASS_NODE[J][A] < 0 ? 0 : PASS_NODE[J][A];
+        const int column = c + x + window::BEFORE * V, row = k + y + window::LOW;
+        thread_columns &run = around.run[A][row][column / V];
+        if (!around.loaded[A][row][column / V]) {
+            const STORE *const from = row_of<N>(t, at, y + k - NODE_LAG[FUSED_INPUTS + J]) + t.column;
+            load_columns(run.at, from + (column / V - window::BEFORE) * V);
+            around.loaded[A][row][column / V] = true;
+        }
+        return widen(run.at[column % V]);
+    }
+    template <int A>
+    __device__ __forceinline__ REAL shared(int z, int y, int x) const {
+        return field<A>(z, y, x);
+    }
+    __device__ __forceinline__ REAL number(int i) const { return t.a.values[i]; }
+};
 
 // Points whose reads lie inside the grid.
 template <int J>
@@ -188,22 +269,23 @@ struct near_side {
 
 // ---- passes
 
-// Stores results of pass J: COUNT rows of the iteration from row d on, `row` of the block.
-template <int J, int COUNT>
+// Stores results of pass J: COUNT rows of the iteration from row d on, `row` of the block. VALUES:
+// of one column or of all columns of the thread.
+template <int J, int COUNT, class VALUES>
 __device__ __forceinline__ void put(const tile &t, const unsigned (&at)[NODES], int d, int row,
-                                    const STORE (&value)[COUNT]) {
+                                    const VALUES (&value)[COUNT]) {
     constexpr int N = FUSED_INPUTS + J;
     const int x = t.x + t.column;
     if (NODE_RING[N]) {
         STORE *const to = row_of<N>(t, at, d) + t.column;
 #pragma unroll
-        for (int k = 0; k < COUNT; k++) to[k * WIDTH] = value[k];
+        for (int k = 0; k < COUNT; k++) *reinterpret_cast<VALUES *>(to + k * WIDTH) = value[k];
     }
     if (PASS_OUT[J] < 0 || t.column < FUSED_MARGIN[0] || t.column >= WIDTH - FUSED_MARGIN[1] || x >= t.nx) return;
     STORE *to = t.a.output[PASS_OUT[J] < 0 ? 0 : PASS_OUT[J]] + t.grid + index_of(t, t.first + row, x);
 #pragma unroll
     for (int k = 0; k < COUNT; k++, to += t.nx)
-        if (lies_in(row + k, t.own)) *to = value[k];
+        if (lies_in(row + k, t.own)) *reinterpret_cast<VALUES *>(to) = value[k];
 }
 
 template <int E>
@@ -222,7 +304,7 @@ __device__ __forceinline__ void compute_point(const tile &t, const unsigned (&at
     const int y = FUSED_CONTINUES[1] ? wrapped(t.first + row, t.ny) : t.first + row;
     if (!lies_in(y, t.ny) || !from.exists) return;
     if (from.constant >= 0) {
-        put<J, 1>(t, at, d, row, {narrow<STORE>(t.a.values[from.constant])});
+        put<J, 1, STORE>(t, at, d, row, {narrow<STORE>(t.a.values[from.constant])});
         return;
     }
     if (column < NODE_X[N][0] || column >= NODE_X[N][1]) return;  // this pass does not compute it
@@ -233,7 +315,7 @@ __device__ __forceinline__ void compute_point(const tile &t, const unsigned (&at
     else
         value = narrow<STORE>(equation<E>::value(inside<J>{t, at, column, k}));
     if (!is_live<E>(t.a, y, x)) value = row_of<PRESENT>(t, at, d)[column];
-    put<J, 1>(t, at, d, row, {from.sign < 0 ? narrow<STORE>(-widen(value)) : value});
+    put<J, 1, STORE>(t, at, d, row, {from.sign < 0 ? narrow<STORE>(-widen(value)) : value});
 }
 
 template <int J>
@@ -244,20 +326,27 @@ __device__ __forceinline__ void compute(const tile &t, const unsigned (&at)[NODE
     const int row = iteration * FUSED_ROWS - NODE_LAG[N], y = t.first + row;
     const bool inside_march = FUSED_WHOLE[1] || (y >= FUSED_REACH[2] && y + FUSED_ROWS + FUSED_REACH[3] <= t.ny);
     if (t.inside && inside_march) {
-        STORE value[FUSED_ROWS];
+        thread_columns value[FUSED_ROWS];
+        window around;
+        for (int i = 0; i < SYSTEM_ARRAYS * window::ROWS * window::RUNS; i++) (&around.loaded[0][0][0])[i] = false;
 #pragma unroll
         for (int k = 0; k < FUSED_ROWS; k++)
-            value[k] = narrow<STORE>(equation<E>::value(inside<J>{t, at, t.column, k}));
+#pragma unroll
+            for (int c = 0; c < V; c++)
+                value[k].at[c] = narrow<STORE>(equation<E>::value(all_inside<J>{t, at, around, c, k}));
         put<J>(t, at, -NODE_LAG[N], row, value);
         return;
     }
     if (inside_march && !MIXES) {
+#pragma unroll 1
+        for (int c = 0; c < V; c++)
 #pragma unroll
-        for (int k = 0; k < FUSED_ROWS; k++) compute_point<J, false>(t, at, row + k, k);
+            for (int k = 0; k < FUSED_ROWS; k++) compute_point<J, false>(at_column(t, c), at, row + k, k);
         return;
     }
 #pragma unroll 1
-    for (int k = 0; k < FUSED_ROWS; k++) compute_point<J, true>(t, at, row + k, k);
+    for (int i = 0; i < FUSED_ROWS * V; i++)
+        compute_point<J, true>(at_column(t, i / FUSED_ROWS), at, row + i % FUSED_ROWS, i % FUSED_ROWS);
 }
 template <int J>
 struct passes {
@@ -278,11 +367,11 @@ extern "C" __global__ void __launch_bounds__(THREADS_X, BLOCKS)
     extern __shared__ __align__(16) unsigned char stn_shared[];
     const unsigned block = blockIdx.x / a.tiles, batch = block / a.chunks;
     const int ny = static_cast<int>(a.n[1]), nx = static_cast<int>(a.n[2]);
-    const int first = static_cast<int>(block - batch * a.chunks) * a.chunk, column = threadIdx.x;
+    const int first = static_cast<int>(block - batch * a.chunks) * a.chunk, column = V * static_cast<int>(threadIdx.x);
     const int x =
         static_cast<int>(blockIdx.x - block * a.tiles) * (WIDTH - FUSED_MARGIN[0] - FUSED_MARGIN[1]) - FUSED_MARGIN[0];
-    const int warp_x = x + (column & ~31);
-    const bool is_inside = FUSED_WHOLE[2] || (warp_x >= FUSED_REACH[4] && warp_x + 32 + FUSED_REACH[5] <= nx);
+    const int warp_x = x + column / (32 * V) * (32 * V);
+    const bool is_inside = FUSED_WHOLE[2] || (warp_x >= FUSED_REACH[4] && warp_x + 32 * V + FUSED_REACH[5] <= nx);
     const tile t{a,
                  reinterpret_cast<STORE *>(stn_shared),
                  batch * a.points,

@@ -124,6 +124,7 @@ static stn_status render(const stn_system_task *task, fused_reads *reads, const 
     stn_params_int(text, "FUSED_BEGIN", s->begin);
     stn_params_int(text, "FUSED_END", s->end);
     stn_params_int(text, "FUSED_ROWS", k->shape.rows);
+    stn_params_int(text, "FUSED_VECTOR", k->shape.vector);
     stn_params_ints(text, "FUSED_MARGIN", s->margin, 2);
     stn_params_ints(text, "FUSED_REACH", reach, 6);
     stn_params_ints(text, "FUSED_CONTINUES", continues, 3);
@@ -131,7 +132,7 @@ static stn_status render(const stn_system_task *task, fused_reads *reads, const 
     stn_params_ints(text, "FUSED_FREEZES", freezes, (size_t)task->system->nequations);
     render_nodes(task, reads, s, &k->shape, text);
     render_passes(s, reads->reads.narrays, text);
-    stn_params_int(text, "THREADS_X", k->shape.x);
+    stn_params_int(text, "THREADS_X", k->shape.x / k->shape.vector);
     stn_params_int(text, "BLOCKS", k->shape.blocks);
     stn_params_int(text, "EXPECTED_HEADER", (int64_t)argument_offsets_of(task, reads, s).values);
     return render_equations(task, reads, text, error);
@@ -198,7 +199,7 @@ stn_status fused_kernel_run(const fused_kernel *k, const stn_system_task *task, 
     }
     stn_system_put_numbers(task, &reads->reads, arrays->numbers, arguments + p.values);
     const stn_launch launch = {.grid = {(unsigned)k->blocks, 1, 1},
-                               .block = {(unsigned)k->shape.x, 1, 1},
+                               .block = {(unsigned)(k->shape.x / k->shape.vector), 1, 1},
                                .shared = k->shared,
                                .stream = stream};
     return stn_module_launch(k->kernel->module, &launch, arguments, error);

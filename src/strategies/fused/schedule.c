@@ -182,8 +182,9 @@ static void find_lags(const fused_reads *r, const fused_shape *shape, fused_sche
 
 static int floor_div(int a, int b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 
-/* Makes the needed rows of a node whole iterations. */
-static void round_rows(const fused_shape *shape, fused_node *node) {
+/* Makes the needed rows of a node whole iterations, and its needed columns whole threads. */
+static void round_needs(const fused_shape *shape, fused_node *node) {
+    for (int side = 0; side < 2; side++) node->columns[side] = (int)stn_round_up(node->columns[side], shape->vector);
     node->begin = floor_div(node->lag - node->rows[0], shape->rows);
     node->end = -floor_div(-(node->rows[1] + node->lag), shape->rows);
     node->rows[0] = node->lag - node->begin * shape->rows;
@@ -194,7 +195,7 @@ static void round_rows(const fused_shape *shape, fused_node *node) {
 static void find_needs(const fused_reads *r, const fused_shape *shape, fused_schedule *s) {
     for (int j = s->npasses - 1; j >= 0; j--) {
         fused_node *node = &s->nodes[s->ninputs + j];
-        round_rows(shape, node);
+        round_needs(shape, node);
         for (int a = 0; a < r->reads.narrays; a++) {
             if (s->node_of[j][a] < 0) continue;
             fused_node *from = &s->nodes[s->node_of[j][a]];
@@ -207,7 +208,7 @@ static void find_needs(const fused_reads *r, const fused_shape *shape, fused_sch
         }
     }
     for (int i = 0; i < s->ninputs; i++) {
-        round_rows(shape, &s->nodes[i]);
+        round_needs(shape, &s->nodes[i]);
         s->nodes[i].ring += shape->rows; /* inputs of the next iteration arrive meanwhile */
     }
 }

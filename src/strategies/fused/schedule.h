@@ -12,8 +12,9 @@
  * here so that an estimate needs no schedule. */
 typedef struct fused_shape {
     int depth;        /* steps of a launch */
-    int x;            /* threads of a block, and columns of its tile */
+    int x;            /* columns of a tile */
     int rows;         /* of an iteration */
+    int vector;       /* adjacent columns of a thread; divides the points of a row if it is not 1 */
     int chunk;        /* rows that a block stores */
     int blocks;       /* resident on a multiprocessor */
     int columns;      /* points of a row that a tile stores */

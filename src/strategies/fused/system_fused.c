@@ -18,7 +18,10 @@
 enum {
     ALIGNED = 256,
     MOST_INSTRUCTIONS = 6000, /* of a kernel; ten take about 1 ms to compile */
-    MOST_CANDIDATES = 8
+    MOST_CANDIDATES = 8,
+    /* Bytes. Accesses of 16 bytes were slower (H200): in f64 by 4%, in f32, with four columns a
+     * thread, by 9%. */
+    MOST_ACCESS = 8
 };
 
 /* The fraction of the copy bandwidth that kernels reach; instructions of a thread, counted in the
@@ -100,16 +103,20 @@ static double work_of(const fused_node *node, const fused_shape *shape) {
     return rows_of(node, shape) * (shape->columns + node->columns[0] + node->columns[1]) / shape->columns;
 }
 
+/* The most threads of a multiprocessor for which there are registers. */
+static int threads_of_multiprocessor(int vector) { return vector == 1 ? 1024 : 768; }
+
 /* Completes a shape whose threads are known; false if it does not fit the machine. */
 static bool complete_shape(const stn_system_task *task, const stn_machine *machine, const fused_reads *reads,
                            fused_shape *shape) {
     fused_schedule s;
     if (!fused_schedule_make(task, reads, shape, &s)) return false;
     if (fused_argument_bytes(task, reads, &s) > STN_SYSTEM_MOST_ARGUMENTS) return false;
+    const int threads = shape->x / shape->vector;
     const size_t shared = (size_t)s.slots * (size_t)shape->x * stn_dtype_size(task->dtype);
     if (shared > machine->shared_per_block) return false;
-    shape->blocks =
-        (int)stn_max(1, stn_min((int64_t)(machine->shared_per_multiprocessor / (shared + 1024)), 1024 / shape->x));
+    shape->blocks = (int)stn_max(1, stn_min((int64_t)(machine->shared_per_multiprocessor / (shared + 1024)),
+                                            threads_of_multiprocessor(shape->vector) / threads));
     shape->columns = shape->x - s.margin[0] - s.margin[1];
     const int64_t n = task->n[1], tiles = stn_div_up(task->n[2], shape->columns) * task->batch;
     shape->extra = (s.end - s.begin) * shape->rows;
@@ -117,18 +124,19 @@ static bool complete_shape(const stn_system_task *task, const stn_machine *machi
     const int64_t blocks = tiles * stn_div_up(n, shape->chunk);
     if (blocks > INT32_MAX || n + shape->chunk > INT32_MAX / 2) return false;
     shape->tiles = (int)blocks;
-    double moved = s.noutputs, operations = 0, text = 0, executed = rates.moved * s.noutputs / shape->rows;
+    const int each = shape->rows * shape->vector; /* points of a thread in an iteration */
+    double moved = s.noutputs, operations = 0, text = 0, executed = rates.moved * s.noutputs / each;
     for (int i = 0; i < s.ninputs; i++) {
         moved += work_of(&s.nodes[i], shape);
-        executed += rows_of(&s.nodes[i], shape) * rates.moved / shape->rows;
+        executed += rows_of(&s.nodes[i], shape) * rates.moved / each;
     }
     for (int j = 0; j < s.npasses; j++) {
         const fused_node *node = &s.nodes[s.ninputs + j];
         const int e = s.equation[j];
         operations += work_of(node, shape) * reads->operations[e];
-        executed += rows_of(node, shape) *
-                    (rates.operation * reads->operations[e] + rates.fetched * reads->fetched[e] / shape->rows);
-        text += reads->count[e] * (1 + shape->rows);
+        executed +=
+            rows_of(node, shape) * (rates.operation * reads->operations[e] + rates.fetched * reads->fetched[e] / each);
+        text += reads->count[e] * (1 + each);
     }
     executed *= (double)shape->x / shape->columns; /* warps execute for all columns */
     shape->moved = (int)fmin(1000 * moved, INT32_MAX);
@@ -153,7 +161,7 @@ static void estimate(const stn_system_task *task, const stn_machine *machine, co
     result->halo_waste = (double)shape.x / shape.columns - 1;
     const double memory = result->bytes / (machine->copy_bandwidth * rates.memory);
     const double issued = machine->clock * machine->multiprocessors * machine->lanes;
-    const double waits = (wide ? 2.0 : 1.0) * machine->lanes / (shape.blocks * shape.x);
+    const double waits = (wide ? 2.0 : 1.0) * machine->lanes * shape.vector / (shape.blocks * shape.x);
     const double issue = issued > 0 ? launches * points * shape.instructions / 1000 * (1 + waits) / issued : 0;
     result->seconds = fmax(memory, issue) / even + launches * machine->launch_seconds;
 }
@@ -168,6 +176,9 @@ typedef struct search {
 } search;
 
 static void consider(search *s, fused_shape shape) {
+    const int64_t access = shape.vector * (int64_t)stn_dtype_size(s->task->dtype);
+    if (shape.vector > 1 && (access > MOST_ACCESS || s->task->n[2] % shape.vector || s->task->alignment % access))
+        return;
     if ((uint64_t)shape.depth > s->task->steps || !ends_at_points(s->task, shape.depth) ||
         !complete_shape(s->task, s->machine, &s->reads, &shape))
         return;
@@ -179,8 +190,9 @@ static void consider(search *s, fused_shape shape) {
 }
 
 static size_t candidates(const stn_system_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
-    /* Threads, and rows of an iteration. */
-    static const int blocks[][2] = {{256, 4}, {512, 4}, {128, 4}, {512, 2}};
+    /* Columns, rows of an iteration, adjacent columns of a thread. */
+    static const int blocks[][3] = {{256, 4, 2}, {384, 4, 2}, {512, 4, 2}, {256, 4, 1},
+                                    {512, 4, 1}, {128, 4, 1}, {512, 2, 1}};
     static const int depths[] = {1, 2, 3, 4, 6, 8};
     search *s = calloc(1, sizeof *s);
     stn_error ignored = {STN_OK, ""};
@@ -189,7 +201,8 @@ static size_t candidates(const stn_system_task *task, const stn_machine *machine
     if (fused_reads_make(task, &s->reads, &ignored) == STN_OK)
         for (size_t d = 0; d < sizeof depths / sizeof *depths; d++)
             for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
-                consider(s, (fused_shape){.depth = depths[d], .x = blocks[i][0], .rows = blocks[i][1]});
+                consider(s, (fused_shape){
+                                .depth = depths[d], .x = blocks[i][0], .rows = blocks[i][1], .vector = blocks[i][2]});
     const size_t made = s->count;
     free(s);
     return made;
@@ -299,15 +312,16 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
 /* ---- description */
 
 static void name_shape(const fused_shape *shape, stn_text *text) {
-    stn_text_printf(text, "%d step%s a launch, tiles of %d columns, %d rows an iteration, chunks of %d", shape->depth,
-                    shape->depth > 1 ? "s" : "", shape->x, shape->rows, shape->chunk);
+    stn_text_printf(text, "%d step%s a launch, tiles of %d columns, %d a thread, %d rows an iteration, chunks of %d",
+                    shape->depth, shape->depth > 1 ? "s" : "", shape->x, shape->vector, shape->rows, shape->chunk);
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const fused_shape shape = shape_of(&plan->candidate);
     if (format == STN_JSON) {
         stn_json_integer(text, "steps_per_launch", shape.depth);
-        stn_json_integer(text, "threads_x", shape.x);
+        stn_json_integer(text, "threads_x", shape.x / shape.vector);
+        stn_json_integer(text, "vector", shape.vector);
         stn_json_integer(text, "rows", shape.rows);
         stn_json_integer(text, "chunk", shape.chunk);
         return;

@@ -64,6 +64,15 @@ __device__ __forceinline__ void store_if(bool wanted, T *to, T value) {
     if (wanted) *to = value;
 }
 
+template <class T, int N>
+__device__ __forceinline__ void load_shared_run(T (&to)[N], const T *from, STN_WHERE) {
+    const size_t within = (size_t)from - (size_t)stn_emulator::self()->block->shared;
+    if ((size_t)from % sizeof to) stn_emulator::engine->misaligned(from, sizeof to, place);
+    if (within >= stn_emulator::self()->block->shared_bytes)
+        stn_emulator::engine->fail("a run of global memory, not of shared memory", place);
+    __builtin_memcpy(to, __builtin_assume_aligned(from, sizeof to), sizeof to);
+}
+
 // ---- asynchronous copies, global to shared; a group is all copies since the last commit
 __device__ __forceinline__ unsigned shared_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
 __device__ __forceinline__ void copy_async_16(void *to, const void *from, STN_WHERE) {
