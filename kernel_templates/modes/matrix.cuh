@@ -193,27 +193,29 @@ __device__ __forceinline__ void raise(M &power, const M &step, unsigned long lon
 // these are wide. Without rounding, errors are relative to the norm of the power: this serves the
 // levels of one field, not fields of which one may grow and another one decay.
 template <class T>
-__device__ __forceinline__ matrix<double> power_by_trace(const matrix<T> &step, unsigned long long steps) {
-    wide trace = plus(step.at[0][0], step.at[1][1]), determinant = {1.0, 0.0};
-    if constexpr (!MODES_UNIT) {
-        wide_sum sum;
-        sum.add(step.at[0][0], step.at[1][1]), sum.subtract(step.at[0][1], step.at[1][0]);
-        determinant = sum.value();
-    }
-    const double half = 0.5 * plus(step.at[0][0], negated(step.at[1][1])).top, upper = step.at[0][1].top,
-                 lower = step.at[1][0].top, quarter = half * half + upper * lower;  // D
-    double h = 1.0, alpha = 0.0;
-    double square = 1.0;  // alpha of A^(2^j)
-    int squarings = 63 - __clzll(static_cast<long long>(steps));
-#pragma unroll 1
-    for (unsigned long long left = steps;; left >>= 1, squarings--) {
-        const double own = 0.5 * trace.top;
-        if (left & 1) {
-            const double product = alpha * square;
-            alpha = alpha * own + h * square;
-            h = h * own + quarter * product;
+struct power_by_trace {
+    wide trace, determinant = {1.0, 0.0};
+    double half, upper, lower, quarter;         // quarter: D
+    double h = 1.0, alpha = 0.0, square = 1.0;  // square: alpha of A^(2^j)
+
+    __device__ __forceinline__ explicit power_by_trace(const matrix<T> &step) {
+        trace = plus(step.at[0][0], step.at[1][1]);
+        if constexpr (!MODES_UNIT) {
+            wide_sum sum;
+            sum.add(step.at[0][0], step.at[1][1]), sum.subtract(step.at[0][1], step.at[1][0]);
+            determinant = sum.value();
         }
-        if (left == 1) break;
+        half = 0.5 * plus(step.at[0][0], negated(step.at[1][1])).top;
+        upper = step.at[0][1].top, lower = step.at[1][0].top, quarter = half * half + upper * lower;
+    }
+    // Multiplies the power by A^(2^j).
+    __device__ __forceinline__ void multiply() {
+        const double own = 0.5 * trace.top, product = alpha * square;
+        alpha = alpha * own + h * square;
+        h = h * own + quarter * product;
+    }
+    // From A^(2^j) to A^(2^(j + 1)).
+    __device__ __forceinline__ void double_exponent(int squarings) {
         square *= trace.top;
         if (MODES_WIDE && squarings > MODES_PLAIN) {
             wide_sum sum;
@@ -226,16 +228,26 @@ __device__ __forceinline__ matrix<double> power_by_trace(const matrix<T> &step, 
             if constexpr (!MODES_UNIT) determinant = {determinant.top * determinant.top, 0.0};
         }
     }
-    matrix<double> power;
-    power.at[0][0] = h + half * alpha, power.at[0][1] = upper * alpha;
-    power.at[1][0] = lower * alpha, power.at[1][1] = h - half * alpha;
-    return power;
-}
+    __device__ __forceinline__ void store(matrix<double> &to) const {
+        to.at[0][0] = h + half * alpha, to.at[0][1] = upper * alpha;
+        to.at[1][0] = lower * alpha, to.at[1][1] = h - half * alpha;
+    }
+};
 
 template <class T>
 __device__ __forceinline__ plain power_of(const matrix<T> &step, unsigned long long steps) {
     if constexpr (MODES_TRACE) {
-        return power_by_trace(step, steps);
+        plain power;
+        power_by_trace<T> made(step);
+        int squarings = 63 - __clzll(static_cast<long long>(steps));
+#pragma unroll 1
+        for (unsigned long long left = steps;; left >>= 1, squarings--) {
+            if (left & 1) made.multiply();
+            if (left == 1) break;
+            made.double_exponent(squarings);
+        }
+        made.store(power);
+        return power;
     } else {
         const int from = 62 - __clzll(static_cast<long long>(steps));
         const plain rounded = narrowed(step);
@@ -253,34 +265,61 @@ __device__ __forceinline__ plain power_of(const matrix<T> &step, unsigned long l
     }
 }
 
+// Two powers at once, whose operations fill each other's latencies.
+template <class T>
+__device__ __forceinline__ void powers_of(const matrix<T> (&step)[2], unsigned long long steps, plain (&power)[2]) {
+    if constexpr (MODES_TRACE) {
+        power_by_trace<T> low(step[0]), high(step[1]);
+        int squarings = 63 - __clzll(static_cast<long long>(steps));
+#pragma unroll 1
+        for (unsigned long long left = steps;; left >>= 1, squarings--) {
+            if (left & 1) low.multiply(), high.multiply();
+            if (left == 1) break;
+            low.double_exponent(squarings), high.double_exponent(squarings);
+        }
+        low.store(power[0]), high.store(power[1]);
+    } else {
+        power[0] = power_of(step[0], steps), power[1] = power_of(step[1], steps);
+    }
+}
+
 // ---- applying it
 
-__device__ __forceinline__ complex<REAL> rounded(complex<double> a) {
+// Powers for the levels of one field, whose products do not cancel, are applied in the data's type.
+using applied = chosen<MODES_TRACE, REAL, double>::type;
+using factors = matrix<chosen<MODES_REAL, applied, complex<applied>>::type>;
+
+__device__ __forceinline__ complex<REAL> rounded(complex<applied> a) {
     return {static_cast<REAL>(a.re), static_cast<REAL>(a.im)};
+}
+__device__ __forceinline__ void round_to(double from, applied &to) { to = static_cast<applied>(from); }
+__device__ __forceinline__ void round_to(complex<double> from, complex<applied> &to) {
+    to = {static_cast<applied>(from.re), static_cast<applied>(from.im)};
 }
 
 // The power times `scale`, except for the constants that steps add.
-__device__ __forceinline__ plain scaled(plain power, double scale) {
+__device__ __forceinline__ factors scaled(const plain &power, double scale) {
+    factors to;
 #pragma unroll UNROLLED_SIZE
     for (int i = 0; i < SIZE; i++)
 #pragma unroll UNROLLED_SIZE
-        for (int j = 0; j < MODES_WIDTH; j++) power.at[i][j] = scale * power.at[i][j];
-    return power;
+        for (int j = 0; j < SIZE; j++) round_to(j < MODES_WIDTH ? scale * power.at[i][j] : power.at[i][j], to.at[i][j]);
+    return to;
 }
 // The state after the steps. first: of frequency 0, where steps add constants.
-__device__ __forceinline__ void apply(const plain &power, const complex<double> (&in)[MODES_WIDTH], bool first,
-                                      complex<double> (&made)[MODES_WIDTH]) {
+__device__ __forceinline__ void apply(const factors &power, const complex<applied> (&in)[MODES_WIDTH], bool first,
+                                      complex<applied> (&made)[MODES_WIDTH]) {
 #pragma unroll UNROLLED_SIZE
     for (int i = 0; i < MODES_WIDTH; i++) {
         made[i] = power.at[i][0] * in[0];
 #pragma unroll UNROLLED_SIZE
         for (int j = 1; j < MODES_WIDTH; j++) made[i] = made[i] + power.at[i][j] * in[j];
         if constexpr (MODES_AFFINE)
-            if (first) made[i] = made[i] + power.at[i][MODES_WIDTH] * complex<double>{1.0, 0.0};
+            if (first) made[i] = made[i] + power.at[i][MODES_WIDTH] * complex<applied>{1, 0};
     }
 }
 // Replaces differences by levels.
-__device__ __forceinline__ void to_levels(complex<double> (&state)[MODES_WIDTH]) {
+__device__ __forceinline__ void to_levels(complex<applied> (&state)[MODES_WIDTH]) {
 #pragma unroll
     for (int f = 0; f < MODES_FIELDS; f++)
 #pragma unroll

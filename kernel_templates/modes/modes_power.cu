@@ -39,13 +39,13 @@ struct power_arguments {
 };
 static_assert(layout_matches(sizeof(power_arguments)), "the arguments that are launched");
 
-__device__ __forceinline__ void apply_at(const power_arguments &a, const plain &power, long long at, bool first) {
-    complex<double> in[MODES_WIDTH], made[MODES_WIDTH];
+__device__ __forceinline__ void apply_at(const power_arguments &a, const factors &power, long long at, bool first) {
+    complex<applied> in[MODES_WIDTH], made[MODES_WIDTH];
     const long long next = a.grids * a.grid;
 #pragma unroll UNROLLED_SIZE
     for (int i = 0; i < MODES_WIDTH; i++) {
         const complex<REAL> z = load_pair(a.spectrum + 2 * (at + i * next));
-        in[i] = {static_cast<double>(z.re), static_cast<double>(z.im)};
+        in[i] = {static_cast<applied>(z.re), static_cast<applied>(z.im)};
     }
     apply(power, in, first, made);
     if (a.keeps)
@@ -80,7 +80,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) modes_power(const __grid_c
         f.first = !row && !kx;
         exact step = {};
         modes_matrix(f, step);
-        const plain power = scaled(power_of(step, a.steps), a.scale);
+        const factors power = scaled(power_of(step, a.steps), a.scale);
         const long long mirror_z = MODES_EVEN[0] && z ? a.tables.axis[0].n - z : z;
         const long long mirror_y = MODES_EVEN[1] && y0 ? a.tables.axis[1].n - y0 : y0;
         for (long long g = 0; g < a.grids; g++)

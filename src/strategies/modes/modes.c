@@ -41,11 +41,15 @@ static bool applies(const stn_system_task *task, const stn_machine *machine, cha
 }
 
 static size_t candidates(const stn_system_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
-    (void)task;
-    (void)machine;
-    if (!most) return 0;
-    list[0] = (stn_candidate){{0}};
-    return 1;
+    modes_linear linear;
+    char reason[160];
+    size_t count = most ? 1 : 0;
+    if (most) list[0] = (stn_candidate){{0}};
+    if (!machine->is_device) return count;
+    if (modes_analyse(task, &linear, reason, sizeof reason))
+        count = modes_device_candidates(&linear, machine, list, most);
+    modes_linear_clear(&linear);
+    return count;
 }
 
 /* Fitted to the CPU time of 24 runs on two cores with AVX-512. */
@@ -61,11 +65,10 @@ static void estimate(const stn_system_task *task, const stn_machine *machine, co
                      stn_estimate *result) {
     modes_linear l;
     char reason[160];
-    (void)candidate;
     *result = (stn_estimate){.unit = STN_UNIT_FMA_F64, .seconds = INFINITY};
     const bool served = modes_analyse(task, &l, reason, sizeof reason);
     if (served && machine->is_device)
-        modes_device_estimate(&l, machine, result);
+        modes_device_estimate(&l, machine, candidate, result);
     else if (served) {
         double points = 1, frequencies = 1;
         for (int axis = 0; axis < 3; axis++) {
@@ -156,6 +159,11 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     if (on_device) modes_device_describe(plan, format, text);
 }
 
+static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
+    (void)task;
+    stn_text_printf(text, candidate->values[0] ? "passes along lines" : "whole transforms");
+}
+
 const stn_strategy stn_system_strategy_modes = {
     .name = "modes",
     .system.applies = applies,
@@ -165,5 +173,6 @@ const stn_strategy stn_system_strategy_modes = {
     .execute = execute,
     .describe = describe,
     .release = release,
+    .name_candidate = name_candidate,
     .counts_steps = true,
 };

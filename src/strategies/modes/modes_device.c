@@ -27,6 +27,7 @@
 #include "plan/error_bound.h"
 #include "render/render.h"
 #include "strategies/common/system_points.h"
+#include "strategies/modes/lines.h"
 #include "strategies/modes/passes.h"
 #include "strategies/modes/power_kernel.h"
 #include "strategies/modes/symmetry.h"
@@ -49,6 +50,8 @@ enum { FORWARD, INVERSE, DIFFERENCES, TRANSFORMS };
 
 typedef struct modes_device_state {
     modes_linear linear;
+    bool by_lines; /* modes_lines computes everything; of the other members, only `chunk` is set */
+    modes_lines lines;
     modes_power power;
     bool direct;                     /* transforms read and write the caller's arrays */
     stn_plan *transform[TRANSFORMS]; /* owned; NULL where it is not needed, as the kernels */
@@ -116,6 +119,20 @@ static bool estimate_fft(const modes_linear *l, int which, const stn_machine *ma
 
 /* ---- choosing ------------------------------------------------------------------------------- */
 
+/* Whether modes_lines serves the system: a state that is not kept, of arrays that are not
+ * converted. */
+static bool fits_lines(const modes_linear *l, const stn_machine *machine) {
+    return modes_chunk(l->task) == l->task->steps * l->task->states && !l->task->nreceivers && !l->task->stack &&
+           is_direct(l) && modes_lines_fit(l, machine);
+}
+
+size_t modes_device_candidates(const modes_linear *l, const stn_machine *machine, stn_candidate *list, size_t most) {
+    size_t made = 0;
+    for (int by_lines = fits_lines(l, machine); by_lines >= 0 && made < most; by_lines--)
+        list[made++] = stn_candidate_of(&by_lines, sizeof by_lines);
+    return made;
+}
+
 bool modes_device_fits(const modes_linear *l, const stn_machine *machine, char *reason, size_t size) {
     stn_estimate unused;
     if (!modes_power_fits(l, machine, reason, size)) return false;
@@ -133,10 +150,10 @@ bool modes_device_fits(const modes_linear *l, const stn_machine *machine, char *
     return true;
 }
 
-/* Fractions of the copy bandwidth that modes_grid and modes_power reach (H200, 1000 steps of a wave
- * on 512^3 points in f32), and of the rate of float64 that powers reach with matrices in registers
- * and in local memory (assumed). */
-static const struct { double moving, arithmetic, local; } rates = {0.76, 0.4, 0.05};
+/* Fractions of the copy bandwidth that modes_grid and modes_power reach, and passes along lines
+ * (H200, 1000 steps of a wave on 512^3 points in f32), and of the rate of float64 that powers reach
+ * with matrices in registers and in local memory (assumed). */
+static const struct { double moving, lines, arithmetic, local; } rates = {0.76, 0.71, 0.4, 0.05};
 
 /* Seconds of a pass of modes_power over spectra of `spectra` bytes. */
 static double power_seconds(const modes_linear *l, const stn_machine *machine, double spectra, double flops) {
@@ -145,7 +162,32 @@ static double power_seconds(const modes_linear *l, const stn_machine *machine, d
     return fmax(2 * spectra / (rates.moving * machine->copy_bandwidth), computed);
 }
 
-void modes_device_estimate(const modes_linear *l, const stn_machine *machine, stn_estimate *result) {
+/* Passes along lines. modes_power computes powers only where matrices differ, these passes at half
+ * of all frequencies. */
+static void estimate_lines(const modes_linear *l, const stn_machine *machine, stn_estimate *result) {
+    const double spectra = (double)modes_lines_bytes(l), passes = MODES_LINES_PASSES;
+    const double points = (double)stn_system_task_numbers(l->task);
+    double differ = (double)l->axis[2].length / 2 + 1;
+    for (int i = 0; i < 2; i++) differ *= (double)(l->even[i] ? l->axis[i].length / 2 + 1 : l->axis[i].length);
+    *result = (stn_estimate){.unit = STN_UNIT_FMA_F64, .launches = passes};
+    result->bytes = 2 * passes * spectra;
+    result->flops = modes_power_flops(l) * points / (2 * differ);
+    result->seconds = 2 * (passes - 1) * spectra / (rates.lines * machine->copy_bandwidth) +
+                      fmax(2 * spectra / (rates.lines * machine->copy_bandwidth),
+                           result->flops / (rates.arithmetic * machine->flops[STN_UNIT_FMA_F64])) +
+                      passes * machine->launch_seconds;
+    result->memory = spectra, result->grids = 1;
+    const double transformed =
+        stn_error_of(0, 2.5 * stn_error_rounding(l->task->dtype), 2 * log2(points / (double)l->task->batch + 1) + 4);
+    result->error = hypot(transformed, (l->task->dtype == STN_F64 ? 16 : 1) * stn_error_rounding(l->task->dtype));
+}
+
+void modes_device_estimate(const modes_linear *l, const stn_machine *machine, const stn_candidate *candidate,
+                           stn_estimate *result) {
+    if (candidate->values[0]) {
+        estimate_lines(l, machine, result);
+        return;
+    }
     const stn_system_task *task = l->task;
     const double grids = (double)level_bytes(task) * l->width, spectra = (double)spectra_bytes(l);
     const double all = (double)task->steps * (double)task->states, chunks = all / (double)modes_chunk(task);
@@ -257,6 +299,11 @@ stn_status modes_device_prepare(stn_plan *plan, stn_error *error) {
     if (!modes_analyse(&plan->system, l, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s", reason);
     state->direct = is_direct(l);
+    state->by_lines = plan->candidate.values[0] != 0;
+    if (state->by_lines) {
+        plan->workspace_size = modes_lines_bytes(l);
+        return modes_lines_make(plan, l, &state->lines, error);
+    }
     if (!state->direct || times_of(l, DIFFERENCES) > 0) STN_TRY(make_grid_kernel(plan, l, true, &state->load, error));
     if (!state->direct) STN_TRY(make_grid_kernel(plan, l, false, &state->store, error));
     STN_TRY(modes_power_make(plan, l, &state->power, error));
@@ -270,6 +317,7 @@ void modes_device_release(stn_plan *plan) {
     modes_device_state *state = plan->state;
     for (int which = 0; which < TRANSFORMS; which++) stn_plan_destroy(state->transform[which]);
     modes_power_clear(plan, &state->power);
+    modes_lines_clear(plan, &state->lines);
     stn_system_points_clear(plan, &state->receivers);
     modes_linear_clear(&state->linear);
 }
@@ -363,6 +411,7 @@ stn_status modes_device_execute(stn_plan *plan, const stn_execution *run, stn_er
     const modes_linear *l = &r.state->linear;
     const stn_system_task *task = &plan->system;
     const uint64_t all = task->steps * task->states;
+    if (r.state->by_lines) return modes_lines_run(&r.state->lines, l, run->system->numbers, r.state->chunk, run, error);
     modes_power_pass pass = {.spectrum = run->workspace, .steps = r.state->chunk, .scale = 1};
     for (int axis = 0; axis < 3; axis++) pass.scale /= (double)l->axis[axis].length;
     STN_TRY(load(&r, pass.spectrum, error));
@@ -388,6 +437,7 @@ const modes_linear *modes_device_linear(const stn_plan *plan) {
 void modes_device_describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const modes_device_state *state = plan->state;
     const stn_plan *forward = state->transform[FORWARD];
+    if (state->by_lines && format != STN_JSON) stn_text_printf(text, ", transforms and powers in passes along lines");
     if (!forward) return;
     if (format == STN_JSON) {
         stn_json_key(text, "transforms");

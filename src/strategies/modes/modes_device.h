@@ -6,7 +6,10 @@
 
 /* Whether a system that is analysed can be served; else `reason` is one phrase. */
 bool modes_device_fits(const modes_linear *linear, const stn_machine *machine, char *reason, size_t size);
-void modes_device_estimate(const modes_linear *linear, const stn_machine *machine, stn_estimate *result);
+size_t modes_device_candidates(const modes_linear *linear, const stn_machine *machine, stn_candidate *list,
+                               size_t most);
+void modes_device_estimate(const modes_linear *linear, const stn_machine *machine, const stn_candidate *candidate,
+                           stn_estimate *result);
 const modes_linear *modes_device_linear(const stn_plan *plan);
 /* The strategy's functions of these names. */
 stn_status modes_device_prepare(stn_plan *plan, stn_error *error);

@@ -31,28 +31,15 @@ enum {
     PLAIN_NARROW = 12
 };
 
-/* The sum of two doubles: `wide` of the kernels. */
-typedef struct pair_of_doubles {
-    double top, rest;
-} pair_of_doubles;
-
 typedef struct device_tap {
     double weight;
     int64_t z, y;
 } device_tap;
 
 /* Mirrors the struct of modes_power.cu; the values follow. */
-typedef struct device_roots {
-    const void *coarse, *fine;
-    int64_t n, low;
-} device_roots;
-typedef struct symbol_tables {
-    const void *taps;
-    device_roots axis[3];
-} symbol_tables;
 typedef struct power_arguments {
     void *spectrum, *to;
-    symbol_tables tables;
+    modes_symbol_tables tables;
     int64_t rows[2], pitch, grids, grid, chunks;
     uint64_t steps;
     double scale;
@@ -129,7 +116,7 @@ static int power_of_two(int64_t n, int most) {
 }
 
 static modes_power_shape shape_of(const modes_linear *l, const stn_machine *machine) {
-    modes_power_shape s = {.slots = list_slots(l, 2, NULL)};
+    modes_power_shape s = {.axis = 2, .slots = list_slots(l, 2, NULL)};
     const int64_t pitch = l->axis[2].length / 2 + 1;
     for (int i = 0; i < 2; i++) s.differ[i] = l->even[i] ? l->axis[i].length / 2 + 1 : l->axis[i].length;
     const int64_t rows = s.differ[0] * s.differ[1];
@@ -288,33 +275,30 @@ static void render_matrix(const modes_linear *l, stn_text *text) {
     stn_text_printf(text, "}\n");
 }
 
-static void render(const modes_linear *l, const modes_power *power, const slot *slots, int *numbers, stn_text *text) {
+static void render_symbols(const modes_linear *l, const modes_power *power, const slot *slots, int *numbers,
+                           stn_text *text) {
     const modes_power_shape *s = &power->shape;
     const bool narrow = l->task->dtype != STN_F64;
     int *part = numbers, *offset = part + s->slots, *first = offset + s->slots, *kind = first + s->slots + 1,
         *slot_of = kind + l->nstencils + 1;
-    const int even[2] = {l->even[0], l->even[1]};
     first[0] = 0, part[0] = offset[0] = kind[0] = slot_of[0] = slot_of[l->nstencils] = 0;
     for (int i = 0; i < s->slots; i++) {
         part[i] = slots[i].part, offset[i] = slots[i].offset;
-        first[i + 1] = first[i] + list_taps(l, 2, &slots[i], NULL);
+        first[i + 1] = first[i] + list_taps(l, s->axis, &slots[i], NULL);
     }
     for (int i = 0, at = 0; i < l->nstencils; i++) {
-        kind[i] = kind_of(l->stencils[i].taps, 2), slot_of[i] = at;
+        kind[i] = kind_of(l->stencils[i].taps, s->axis), slot_of[i] = at;
         while (at < s->slots && slots[at].stencil == i) at++;
         slot_of[i + 1] = at;
     }
     const size_t count = (size_t)stn_max(s->slots, 1), stencils = (size_t)stn_max(l->nstencils, 1);
-    stn_params_begin(text);
-    stn_params_type(text, "REAL", l->task->dtype == STN_F64 ? "double" : "float");
-    modes_render_fields(l, text);
     stn_params_int(text, "MODES_AFFINE", l->affine);
     stn_params_int(text, "MODES_REAL", l->real);
     stn_params_int(text, "MODES_WIDE", is_wide(l));
     stn_params_int(text, "MODES_PLAIN", narrow ? by_trace(l) ? PLAIN_NARROW : 64 : PLAIN);
     stn_params_int(text, "MODES_TRACE", by_trace(l));
     stn_params_int(text, "MODES_UNIT", l->unit);
-    stn_params_int(text, "MODES_REACH", l->reach[2]);
+    stn_params_int(text, "MODES_REACH", l->reach[s->axis]);
     stn_params_int(text, "MODES_TERMS", s->slots);
     stn_params_ints(text, "MODES_PART", part, count);
     stn_params_ints(text, "MODES_OFFSET", offset, count);
@@ -322,44 +306,55 @@ static void render(const modes_linear *l, const modes_power *power, const slot *
     stn_params_ints(text, "MODES_KIND", kind, stencils);
     stn_params_ints(text, "MODES_SLOT", slot_of, stencils + 1);
     stn_params_int(text, "MODES_VALUES", stn_max(power->nvalues, 1));
+    render_matrix(l, text);
+}
+
+static void render(const modes_linear *l, const modes_power *power, stn_text *text) {
+    const modes_power_shape *s = &power->shape;
+    const int even[2] = {l->even[0], l->even[1]};
+    stn_params_begin(text);
+    stn_params_type(text, "REAL", l->task->dtype == STN_F64 ? "double" : "float");
+    modes_render_fields(l, text);
     stn_params_ints(text, "MODES_EVEN", even, 2);
     stn_params_int(text, "MODES_ROWS", s->rows);
     stn_params_int(text, "THREADS_X", s->threads_x);
     stn_params_int(text, "THREADS_Y", s->threads_y);
     stn_params_int(text, "EXPECTED_HEADER",
-                   (int64_t)(sizeof(power_arguments) + (size_t)stn_max(power->nvalues, 1) * sizeof(pair_of_doubles)));
-    render_matrix(l, text);
+                   (int64_t)(sizeof(power_arguments) + (size_t)stn_max(power->nvalues, 1) * sizeof(modes_value)));
 }
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-static pair_of_doubles pair_from(modes_wide x) {
+static modes_value pair_from(modes_wide x) {
     const double top = x.top + x.rest;
-    return (pair_of_doubles){top, (x.top - top) + x.rest};
+    return (modes_value){top, (x.top - top) + x.rest};
 }
 
 static void put_root(modes_pair root, char *to) {
-    const pair_of_doubles both[2] = {pair_from(root.re), pair_from(root.im)};
+    const modes_value both[2] = {pair_from(root.re), pair_from(root.im)};
     memcpy(to, both, sizeof both);
 }
 /* Root k is the product of root k >> low of `coarse` and of one of 1 << low numbers of `fine`. */
 static void put_roots(const modes_roots *from, int64_t count, int low, char *coarse, char *fine) {
-    const size_t each = 2 * sizeof(pair_of_doubles);
+    const size_t each = 2 * sizeof(modes_value);
     for (int64_t i = 0; i < count; i++) put_root(modes_root(from, i << low), coarse + (size_t)i * each);
     for (int64_t i = 0; i < INT64_C(1) << low; i++)
         put_root(modes_root(from, i < from->n ? i : 0), fine + (size_t)i * each);
 }
 
+/* The axis of table i: of rows, of columns, and of lines. */
+static int axis_of(const modes_power_shape *s, int i) { return i == 2 ? s->axis : i + (i >= s->axis); }
+
 static stn_status make_tables(const stn_plan *plan, const modes_linear *l, const slot *slots, modes_power *power,
                               stn_error *error) {
     const modes_power_shape *s = &power->shape;
-    const size_t taps = (size_t)s->taps * sizeof(device_tap), each = 2 * sizeof(pair_of_doubles);
+    const size_t taps = (size_t)s->taps * sizeof(device_tap), each = 2 * sizeof(modes_value);
     size_t bytes = (size_t)stn_round_up((int64_t)taps, 16), count[3];
     modes_roots roots[3] = {{0}};
     stn_status status = STN_OK;
     char *tables = NULL;
     for (int i = 0; i < 3 && status == STN_OK; i++) {
-        const int64_t length = l->axis[i].length;
+        const int64_t length = l->axis[axis_of(s, i)].length;
         status = modes_roots_make(length, &roots[i], error);
         power->low[i] = roots[i].low;
         count[i] = (size_t)((length - 1) >> power->low[i]) + 1;
@@ -369,7 +364,7 @@ static stn_status make_tables(const stn_plan *plan, const modes_linear *l, const
     if (status == STN_OK && !(tables = malloc(bytes))) status = stn_fail_memory(error, "the tables of a plan", bytes);
     if (status == STN_OK) {
         device_tap *to = (device_tap *)(void *)tables;
-        for (int i = 0; i < s->slots; i++) to += list_taps(l, 2, &slots[i], to);
+        for (int i = 0; i < s->slots; i++) to += list_taps(l, s->axis, &slots[i], to);
         for (int i = 0; i < 3; i++)
             put_roots(&roots[i], (int64_t)count[i], power->low[i], tables + power->coarse[i], tables + power->fine[i]);
         status = stn_device_alloc(plan->context->device, bytes, &power->tables, error);
@@ -380,24 +375,34 @@ static stn_status make_tables(const stn_plan *plan, const modes_linear *l, const
     return status;
 }
 
-stn_status modes_power_make(stn_plan *plan, const modes_linear *l, modes_power *power, stn_error *error) {
-    stn_text params = STN_TEXT_EMPTY;
-    power->shape = shape_of(l, &plan->machine);
+stn_status modes_power_symbols(stn_plan *plan, const modes_linear *l, int axis, modes_power *power, stn_text *text,
+                               stn_error *error) {
+    power->shape.axis = axis, power->shape.slots = list_slots(l, axis, NULL);
     power->nvalues = list_values(l, power);
     const size_t count = (size_t)power->shape.slots + 1, numbers = 3 * count + 2 * (size_t)l->nstencils + 4;
     slot *slots = calloc(count, sizeof *slots);
     int *scratch = calloc(numbers, sizeof *scratch);
     stn_status status = STN_OK;
     if (slots && scratch) {
-        (void)list_slots(l, 2, slots);
-        for (int i = 0; i < power->shape.slots; i++) power->shape.taps += list_taps(l, 2, &slots[i], NULL);
-        render(l, power, slots, scratch, &params);
-        status = stn_kernel_make(plan->kernels, "modes_power", &params, 0, &power->kernel, error);
+        (void)list_slots(l, axis, slots);
+        for (int i = 0; i < power->shape.slots; i++) power->shape.taps += list_taps(l, axis, &slots[i], NULL);
+        render_symbols(l, power, slots, scratch, text);
     } else
         status = stn_fail_memory(error, "a kernel's parameters", count * sizeof *slots);
     if (status == STN_OK && plan->machine.present) status = make_tables(plan, l, slots, power, error);
     free(slots);
     free(scratch);
+    return status;
+}
+
+stn_status modes_power_make(stn_plan *plan, const modes_linear *l, modes_power *power, stn_error *error) {
+    stn_text params = STN_TEXT_EMPTY;
+    power->shape = shape_of(l, &plan->machine);
+    power->nvalues = list_values(l, NULL);
+    render(l, power, &params);
+    const stn_status status = modes_power_symbols(plan, l, 2, power, &params, error);
+    if (status == STN_OK) return stn_kernel_make(plan->kernels, "modes_power", &params, 0, &power->kernel, error);
+    stn_text_clear(&params);
     return status;
 }
 
@@ -408,30 +413,34 @@ void modes_power_clear(const stn_plan *plan, modes_power *power) {
 
 /* ---- the launch ----------------------------------------------------------------------------- */
 
-static void put_values(const modes_power *power, const modes_linear *l, const double *numbers, pair_of_doubles *to) {
+void modes_power_values(const modes_power *power, const modes_linear *l, const double *numbers, modes_value *to) {
     double constants[MOST_NODES];
     modes_constants(l, numbers, constants);
     for (int i = 0; i < power->nvalues; i++) {
         const double value = constants[power->value[i]];
-        to[i] = power->divides[i] ? pair_from(modes_reciprocal(value)) : (pair_of_doubles){value, 0};
+        to[i] = power->divides[i] ? pair_from(modes_reciprocal(value)) : (modes_value){value, 0};
     }
+}
+
+modes_symbol_tables modes_power_tables(const modes_power *power, const modes_linear *l) {
+    const char *tables = power->tables;
+    modes_symbol_tables symbols = {.taps = tables};
+    for (int i = 0; i < 3; i++)
+        symbols.axis[i] = (modes_device_roots){tables + power->coarse[i], tables + power->fine[i],
+                                               l->axis[axis_of(&power->shape, i)].length, power->low[i]};
+    return symbols;
 }
 
 stn_status modes_power_run(const modes_power *power, const modes_linear *l, const double *numbers,
                            const modes_power_pass *pass, void *stream, stn_error *error) {
     const modes_power_shape *s = &power->shape;
-    const char *tables = power->tables;
     const int64_t pitch = l->axis[2].length / 2 + 1;
-    symbol_tables symbols = {.taps = tables};
-    for (int i = 0; i < 3; i++)
-        symbols.axis[i] =
-            (device_roots){tables + power->coarse[i], tables + power->fine[i], l->axis[i].length, power->low[i]};
     struct {
         power_arguments a;
-        pair_of_doubles values[MODES_MOST_VALUES];
+        modes_value values[MODES_MOST_VALUES];
     } all = {.a = {.spectrum = pass->spectrum,
                    .to = pass->to,
-                   .tables = symbols,
+                   .tables = modes_power_tables(power, l),
                    .rows = {s->differ[0], s->differ[1]},
                    .pitch = pitch,
                    .grids = l->task->batch,
@@ -441,7 +450,7 @@ stn_status modes_power_run(const modes_power *power, const modes_linear *l, cons
                    .scale = pass->scale,
                    .keeps = pass->keeps,
                    .levels = pass->levels}};
-    put_values(power, l, numbers, all.values);
+    modes_power_values(power, l, numbers, all.values);
     const stn_launch how = {.grid = {(unsigned)s->blocks, 1, 1},
                             .block = {(unsigned)(s->threads_x * s->threads_y), 1, 1},
                             .stream = stream};

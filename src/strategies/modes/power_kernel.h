@@ -8,8 +8,23 @@
 
 #define MODES_MOST_VALUES 128 /* constant factors and divisors, and constants that steps add */
 
+/* The sum of two doubles: `wide` of the kernels. */
+typedef struct modes_value {
+    double top, rest;
+} modes_value;
+/* Mirror the structs of matrix.cuh. */
+typedef struct modes_device_roots {
+    const void *coarse, *fine;
+    int64_t n, low;
+} modes_device_roots;
+typedef struct modes_symbol_tables {
+    const void *taps;
+    modes_device_roots axis[3];
+} modes_symbol_tables;
+
 /* How threads lie on the frequencies of a spectrum. */
 typedef struct modes_power_shape {
+    int axis;                       /* of the lines of frequencies that have the same terms */
     int slots, taps;                /* terms of all stencils, and their taps */
     int threads_x, threads_y, rows; /* rows: of frequencies, of a block */
     int64_t differ[2];              /* rows whose matrices differ, along axis 0 and 1 */
@@ -47,6 +62,13 @@ bool modes_power_unrolls(const modes_linear *linear);
 void modes_render_fields(const modes_linear *linear, stn_text *text);
 /* *power must be zero. The caller clears it in any case. */
 stn_status modes_power_make(stn_plan *plan, const modes_linear *linear, modes_power *power, stn_error *error);
+/* Makes the tables of symbols along lines of `axis`, and renders what matrix.cuh reads after the
+ * fields: the symbols and the matrix. */
+stn_status modes_power_symbols(stn_plan *plan, const modes_linear *linear, int axis, modes_power *power, stn_text *text,
+                               stn_error *error);
+/* The arguments of matrix.cuh. */
+modes_symbol_tables modes_power_tables(const modes_power *power, const modes_linear *linear);
+void modes_power_values(const modes_power *power, const modes_linear *linear, const double *numbers, modes_value *to);
 void modes_power_clear(const stn_plan *plan, modes_power *power);
 stn_status modes_power_run(const modes_power *power, const modes_linear *linear, const double *numbers,
                            const modes_power_pass *pass, void *stream, stn_error *error);

@@ -1,0 +1,300 @@
+// All steps of a linear system at once on a periodic 3D grid of an even number of planes, in passes
+// along one axis each. Two neighbouring planes of real numbers are the real and imaginary parts of
+// one plane of complex numbers, so that the spectrum of a number of the state is as large as its
+// grid, and its rows are aligned:
+//
+//     c[s] = u[2 s] + i u[2 s + 1],   Z = the transform of c
+//     MODES_PASS 0: levels -> differences c -> transform along x
+//                1: transform along y
+//                2: transform along z -> power of a step's matrix -> inverse
+//                3, 4: inverse of 1; of 0, to levels
+//
+// Pass 2 has columns of N points in pairs, (kx, ky) and (-kx, -ky), the second ones conjugate, so
+// that point q of their transforms is Z(k) and Z*(-k). With w = exp(-pi i q / N),
+//
+//     even = (Z(k) + Z*(-k)) / 2,  odd = (Z(k) - Z*(-k)) / 2i
+//     U(q) = even + w odd,  U(q + N) = even - w odd
+//
+// are frequencies q and q + N of a number of the state. A thread has these of all numbers, and
+// multiplies them by the power of the step's matrix (matrix.cuh). The reverse gives both columns.
+//
+//     block of pass 2:  MODES_COLUMNS neighbouring columns of each number, and their mirror images
+//     other passes:     LINE_COUNT neighbouring lines
+//
+// Reads REAL, BLOCKS, THREADS_X, LINE_*, MODES_*, modes_matrix.
+#include "device/launch_checks.cuh"
+#include "device/shared_fft.cuh"
+#include "modes/matrix.cuh"
+#include "params.cuh"
+
+struct line_shape {
+    static constexpr int N = LINE_POINTS, STAGES = LINE_STAGES, THREADS = THREADS_X, LINES = LINE_COUNT, PAD = LINE_PAD,
+                         TABLE = LINE_TABLE, SHARES = 1;
+    static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
+};
+constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT, W = MODES_WIDTH;
+constexpr bool MIDDLE = MODES_PASS == 2;
+constexpr int COLUMN_TERMS = MIDDLE ? MODES_COLUMNS * SLOTS : 0;
+static_assert(LINE_STAGES >= 2, "a line comes from memory in one stage and goes back there in another");
+static_assert(!MIDDLE || LINE_COUNT == 2 * W * MODES_COLUMNS, "columns, and their mirror images");
+using value = complex<REAL>;
+using first_stage = fft_stage<line_shape, 0>;
+using last_stage = fft_stage<line_shape, LAST>;
+constexpr int R = last_stage::R, P = N / R;  // Points of a last butterfly are P frequencies apart.
+
+struct lines_arguments {
+    const REAL *in[W];
+    REAL *out[W];
+    REAL *spectrum;         // [number][grid][half][across][width]
+    const REAL *roots;      // Twiddle factors of the FFT stages.
+    const REAL *turns;      // exp(-pi i q / N)
+    long long grids, half;  // Grids of a number; complex planes.
+    long long across, width;
+    long long tiles;  // Blocks of the lines that are next to each other.
+    symbol_tables tables;
+    unsigned long long steps;
+    double scale;
+    wide values[MODES_VALUES];  // As in modes_power.cu.
+};
+static_assert(layout_matches(sizeof(lines_arguments)), "the arguments that are launched");
+static_assert(shared_bytes_match(sizeof(value) * padded_points<line_shape>() + sizeof(wide) * COLUMN_TERMS),
+              "the shared memory that is given");
+
+// A line: its first point in the spectrum, and its stride there. Lines past the last one load what
+// another line does, and store nothing, so that all loads are unconditional.
+struct line_place {
+    value *first;
+    long long stride;
+    long long row;  // Passes 0 and 4: elements of an array before the real parts.
+    int number;
+    bool conjugate, stores;
+};
+__device__ __forceinline__ value *cell_of(const lines_arguments &a, long long grid, long long s, long long y,
+                                          long long x) {
+    value *const spectrum = reinterpret_cast<value *>(a.spectrum);
+    return spectrum + ((grid * a.half + s) * a.across + y) * a.width + x;
+}
+__device__ __forceinline__ line_place place_of(const lines_arguments &a, int lane, long long tile) {
+    line_place p = {};
+    if constexpr (MIDDLE) {
+        const long long x = tile % a.tiles * MODES_COLUMNS + lane % MODES_COLUMNS, rest = tile / a.tiles;
+        const long long y = rest % a.across, grid = rest / a.across, own_x = min(x, a.width / 2);
+        const int copy = lane / MODES_COLUMNS;
+        // Columns at x = 0 and width / 2 are pairs with others of the same x.
+        const bool edge = x == 0 || 2 * x == a.width, self = edge && (y == 0 || 2 * y == a.across);
+        p.number = copy / 2, p.conjugate = copy % 2;
+        p.stores = 2 * x <= a.width && !(edge && 2 * y > a.across) && !(p.conjugate && self);
+        const long long at_y = p.conjugate && y ? a.across - y : y,
+                        at_x = p.conjugate && own_x ? a.width - own_x : own_x;
+        p.first = cell_of(a, p.number * a.grids + grid, 0, at_y, at_x), p.stride = a.across * a.width;
+    } else if constexpr (MODES_PASS == 1 || MODES_PASS == 3) {
+        const long long x = tile % a.tiles * LINE_COUNT + lane, plane = tile / a.tiles;
+        p.stores = x < a.width;
+        p.first = cell_of(a, 0, plane, 0, min(x, a.width - 1)), p.stride = a.width;
+    } else {
+        // The numbers of the same rows follow each other, so that levels are read from L2 again.
+        const long long rest = tile / W, line = rest % a.tiles * LINE_COUNT + lane, grid = rest / a.tiles;
+        const long long s = min(line / a.across, a.half - 1), y = line % a.across;
+        p.number = static_cast<int>(tile % W);
+        p.stores = line < a.half * a.across;
+        p.first = cell_of(a, p.number * a.grids + grid, s, y, 0), p.stride = 1;
+        p.row = ((grid * a.half + s) * 2 * a.across + y) * a.width;
+    }
+    return p;
+}
+
+// The level of a number of the state in its field.
+constexpr int level_of(int number) {
+    int first = 0;
+    for (int f = 0; f < MODES_FIELDS; f++)
+        if (number >= MODES_FIELD[f]) first = MODES_FIELD[f];
+    return number - first;
+}
+// The difference of a number at an element of the levels' arrays.
+template <int NUMBER>
+__device__ __forceinline__ REAL difference_at(const lines_arguments &a, long long at) {
+    constexpr int LEVEL = level_of(NUMBER);
+    REAL level[LEVEL + 1];
+#pragma unroll
+    for (int l = 0; l <= LEVEL; l++) level[l] = a.in[NUMBER - LEVEL + l][at];
+#pragma unroll
+    for (int j = 1; j <= LEVEL; j++)
+#pragma unroll
+        for (int l = LEVEL; l >= j; l--) level[l] = level[l - 1] - level[l];
+    return level[LEVEL];
+}
+template <int NUMBER>
+__device__ __forceinline__ void load_differences(const lines_arguments &a, const line_place &p, int j,
+                                                 value (&x)[first_stage::R]) {
+    if (p.number != NUMBER) {
+        if constexpr (NUMBER + 1 < W) load_differences<NUMBER + 1>(a, p, j, x);
+        return;
+    }
+#pragma unroll
+    for (int r = 0; r < first_stage::R; r++) {
+        const long long at = p.row + j + r * first_stage::STRIDE;
+        x[r] = {difference_at<NUMBER>(a, at), difference_at<NUMBER>(a, at + a.across * a.width)};
+    }
+}
+__device__ __forceinline__ value load_point(const line_place &p, int i) {
+    return load_pair(reinterpret_cast<const REAL *>(p.first + i * p.stride));
+}
+// The points of butterfly j of stage 0.
+__device__ __forceinline__ void load_points(const lines_arguments &a, const line_place &p, int j,
+                                            value (&x)[first_stage::R]) {
+    if constexpr (MODES_PASS == 0) {
+        load_differences<0>(a, p, j, x);
+    } else {
+#pragma unroll
+        for (int r = 0; r < first_stage::R; r++) x[r] = load_point(p, j + r * first_stage::STRIDE);
+        if constexpr (MIDDLE) {
+            const REAL sign = p.conjugate ? REAL(-1) : REAL(1);
+#pragma unroll
+            for (int r = 0; r < first_stage::R; r++) x[r].im *= sign;
+        }
+    }
+}
+__device__ __forceinline__ void store_point(const lines_arguments &a, const line_place &p, int i, value z) {
+    if (!p.stores) return;
+    if constexpr (MODES_PASS == 4) {
+        if (!a.out[p.number]) return;
+        REAL *const to = a.out[p.number] + p.row + i;
+        to[0] = z.re, to[a.across * a.width] = z.im;
+    } else
+        store_pair(reinterpret_cast<REAL *>(p.first + i * p.stride), MIDDLE && p.conjugate ? conjugate(z) : z);
+}
+
+// ---- the power, at the last stage of all lines of a column
+
+// The states at frequencies q and q + N.
+__device__ __forceinline__ void step_at(const lines_arguments &a, frequency &f, int q, value (&state)[2][W]) {
+    exact step[2] = {};
+    plain power[2];
+    f.cosine[0] = {1.0, 0.0}, f.sine[0] = {0.0, 0.0};
+    int multiple = 0;
+#pragma unroll
+    for (int o = 1; o <= MODES_REACH; o++) {
+        multiple += multiple + q < 2 * N ? q : q - 2 * N;
+        const wide_complex turn = root(a.tables.axis[2], static_cast<unsigned>(multiple));
+        f.cosine[o] = turn.re, f.sine[o] = turn.im;
+    }
+    modes_matrix(f, step[0]);
+#pragma unroll
+    for (int o = 1; o <= MODES_REACH; o += 2) f.cosine[o] = negated(f.cosine[o]), f.sine[o] = negated(f.sine[o]);
+    modes_matrix(f, step[1]);
+    powers_of(step, a.steps, power);
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        complex<applied> in[W], made[W];
+#pragma unroll
+        for (int i = 0; i < W; i++)
+            in[i] = {static_cast<applied>(state[half][i].re), static_cast<applied>(state[half][i].im)};
+        apply(scaled(power[half], a.scale), in, false, made);
+        to_levels(made);
+#pragma unroll
+        for (int i = 0; i < W; i++) state[half][i] = rounded(made[i]);
+    }
+}
+
+__device__ __forceinline__ void apply_powers(const lines_arguments &a, value *lines, const wide *terms) {
+    frequency f;
+    f.values = a.values, f.first = false;
+#pragma unroll 1
+    for (int j = static_cast<int>(threadIdx.x); j < MODES_COLUMNS * last_stage::COUNT; j += THREADS) {
+        const int c = j % MODES_COLUMNS, t = j / MODES_COLUMNS, first = digit_reversed_first<line_shape>(t);
+        value *const column = lines + c;
+        value x[2 * W][R];
+        f.terms = terms + c * SLOTS;
+#pragma unroll
+        for (int i = 0; i < 2 * W; i++) {
+            load_butterfly<line_shape, LAST>(x[i], column + i * MODES_COLUMNS, first);
+            dft<R>(x[i]);
+        }
+#pragma unroll 1
+        for (int r = 0; r < R; r++) {
+            const int q = t + r * P;
+            const value w = load_pair(a.turns + 2 * q);
+            value state[2][W];
+#pragma unroll
+            for (int i = 0; i < W; i++) {
+                const value even = REAL(0.5) * (x[2 * i][0] + x[2 * i + 1][0]),
+                            odd = w * minus_i(REAL(0.5) * (x[2 * i][0] - x[2 * i + 1][0]));
+                state[0][i] = even + odd, state[1][i] = even - odd;
+            }
+            step_at(a, f, q, state);
+            // The butterflies move on by one point, so that all indices are constants.
+#pragma unroll
+            for (int i = 0; i < W; i++) {
+                const value even = REAL(0.5) * (state[0][i] + state[1][i]),
+                            odd = minus_i(conjugate(w) * (REAL(0.5) * (state[0][i] - state[1][i])));
+#pragma unroll
+                for (int s = 0; s + 1 < R; s++) x[2 * i][s] = x[2 * i][s + 1], x[2 * i + 1][s] = x[2 * i + 1][s + 1];
+                x[2 * i][R - 1] = swapped(even - odd), x[2 * i + 1][R - 1] = swapped(even + odd);
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < 2 * W; i++) {
+            dft<R>(x[i]);
+            store_butterfly<line_shape, LAST>(x[i], column + i * MODES_COLUMNS, first);
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) modes_lines(const __grid_constant__ lines_arguments a) {
+    extern __shared__ __align__(16) unsigned char stn_shared[];
+    const int lane = static_cast<int>(threadIdx.x) % LINE_COUNT, t0 = static_cast<int>(threadIdx.x) / LINE_COUNT;
+    value *const lines = reinterpret_cast<value *>(stn_shared), *const line = lines + lane;
+    wide *const terms = reinterpret_cast<wide *>(lines + padded_points<line_shape>());
+    const long long tile = blockIdx.x;
+    const line_place place = place_of(a, lane, tile);
+    if constexpr (MODES_PASS <= 2) {
+#pragma unroll 1
+        for (int j = t0; j < first_stage::COUNT; j += THREADS_X) {
+            value x[first_stage::R];
+            load_points(a, place, j, x);
+            dft<first_stage::R>(x);
+            apply_twiddles<line_shape, 0>(x, j, a.roots);
+            store_butterfly<line_shape, 0>(x, line, j);
+        }
+        if constexpr (MIDDLE)
+            for (int i = static_cast<int>(threadIdx.x); i < MODES_COLUMNS * MODES_TERMS; i += THREADS) {
+                const long long x = min(tile % a.tiles * MODES_COLUMNS + i / SLOTS, a.width / 2);
+                terms[i] = term_of(a.tables, i % SLOTS, tile / a.tiles % a.across, x);
+            }
+        __syncthreads();
+        forward_stages<line_shape, 1, LAST>(line, t0, a.roots);
+    }
+    if constexpr (MIDDLE) {
+        apply_powers(a, lines, terms);
+    } else {
+#pragma unroll 1
+        for (int t = t0; t < last_stage::COUNT; t += THREADS_X) {
+            value x[R];
+            const int first = digit_reversed_first<line_shape>(t);
+            if constexpr (MODES_PASS < 2)
+                load_butterfly<line_shape, LAST>(x, line, first);
+            else
+#pragma unroll
+                for (int r = 0; r < R; r++) x[r] = swapped(load_point(place, t + r * P));
+            dft<R>(x);
+            if constexpr (MODES_PASS < 2)
+#pragma unroll
+                for (int r = 0; r < R; r++) store_point(a, place, t + r * P, x[r]);
+            else
+                store_butterfly<line_shape, LAST>(x, line, first);
+        }
+    }
+    if constexpr (MODES_PASS >= 2) {
+        __syncthreads();
+        inverse_stages<line_shape, LAST, 1>(line, t0, a.roots);
+#pragma unroll 1
+        for (int j = t0; j < first_stage::COUNT; j += THREADS_X) {
+            value x[first_stage::R];
+            load_butterfly<line_shape, 0>(x, line, j);
+            apply_twiddles<line_shape, 0>(x, j, a.roots);
+            dft<first_stage::R>(x);
+#pragma unroll
+            for (int r = 0; r < first_stage::R; r++) store_point(a, place, j + r * first_stage::STRIDE, swapped(x[r]));
+        }
+    }
+}
