@@ -47,8 +47,8 @@ typedef struct stn_shared_fft_needs {
 
 /* Whether n is 2^a 3^b 5^c 7^d. */
 bool stn_shared_fft_good(int64_t n);
-/* Approximate arithmetic instructions for each point of a line of a good length with its best
- * radices. */
+/* Approximate arithmetic instructions for each point of a line of a good length, with the best
+ * radices of the fewest stages. */
 double stn_shared_fft_work(int64_t n);
 /* The largest number of points of a line that fits one block. */
 int64_t stn_shared_fft_most_points(bool wide, size_t shared);
@@ -59,6 +59,8 @@ void stn_shared_fft_make(struct stn_search_cache *found, int points, const stn_s
                          stn_shared_fft *line);
 /* The same without the cache. */
 void stn_shared_fft_search(int points, const stn_shared_fft_needs *needs, stn_shared_fft *line);
+/* The cost that a search minimises: cycles of a multiprocessor for each point. */
+double stn_shared_fft_cost(const stn_shared_fft *line, const stn_shared_fft_needs *needs);
 size_t stn_shared_fft_bytes(const stn_shared_fft *line, bool wide);
 /* Writes the tables of roots of all stages; returns their bytes. to may be NULL. */
 size_t stn_shared_fft_roots(const stn_shared_fft *line, bool wide, void *to);
