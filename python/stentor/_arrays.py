@@ -102,7 +102,8 @@ def numbers(x: Any, name: str) -> np.ndarray:
     if array.dtype.kind not in 'biufc':
         raise ValueError(f'{name} has dtype {array.dtype}: give numbers')
     if array.dtype.kind in 'fc' and array.dtype.itemsize // (2 if array.dtype.kind == 'c' else 1) > 8:
-        raise ValueError(f'{name} has dtype {array.dtype}, whose digits would be lost: convert it to float64 first')
+        ours = 'complex128' if array.dtype.kind == 'c' else 'float64'
+        raise ValueError(f'{name} has dtype {array.dtype}, whose digits would be lost: convert it to {ours} first')
     return array
 
 
@@ -191,7 +192,11 @@ def _open_jax(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
     jax = sys.modules['jax']
     if not isinstance(x, jax.Array) or isinstance(x, jax.core.Tracer):
         raise ValueError(f'{name} is a {type(x).__name__}: Stentor works on arrays with values, outside of jax.jit')
-    if x.__dlpack_device__()[0] == _dlpack.CPU:
+    try:
+        kind = x.__dlpack_device__()[0]
+    except Exception as error:  # an array that is divided over several devices
+        raise ValueError(f'{name} cannot be had by DLPack: {brief(error)}') from None
+    if kind == _dlpack.CPU:
         device = next(iter(x.devices()))
         return Host(numbers(x, name), lambda made: jax.device_put(made, device), 'bfloat16' if type_name(x) == 'bfloat16' else '')
 
@@ -277,7 +282,7 @@ def _makers(x: Any, device: int, stream: Optional[int]) -> Tuple[Callable, Calla
         cupy = sys.modules['cupy']
 
         def empty(shape: Tuple[int, ...], dtype: str) -> Any:
-            with cupy.cuda.Device(device), _cupys(cupy, stream) if stream else contextlib.nullcontext():
+            with cupy.cuda.Device(device), _cupys(cupy, stream) if stream is not None else contextlib.nullcontext():
                 return cupy.empty(shape, dtype)
 
         return empty, _same
