@@ -224,8 +224,9 @@ double segment_dense_scale_of(const double *powers, size_t count, stn_dtype dtyp
 stn_status segment_dense_make(const segment_axis *axis, const segment_factors *f, uint64_t steps, stn_dtype dtype,
                               double *operands, double *symbol, stn_error *error) {
     const int length = length_of(f), *n = f->n;
-    double *line = calloc(4 * (size_t)length, sizeof *line), *permuted = line + 2 * (size_t)length;
+    double *line = calloc(4 * (size_t)length, sizeof *line);
     if (!line) return stn_fail_memory(error, "a symbol", 4 * (size_t)length * sizeof *line);
+    double *const permuted = line + 2 * (size_t)length;
     stn_status status = segment_powers_make(axis, length, steps, line, error);
     for (int k = 0; k < length; k++) {
         const int k3 = k / (n[0] * n[1]), k1 = k / n[1] % n[0], k2 = k % n[1];
