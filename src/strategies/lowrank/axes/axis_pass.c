@@ -9,7 +9,7 @@
 #include "render/render.h"
 #include "strategies/common/constraint.h"
 #include "strategies/common/overlap_cost.h"
-#include "strategies/common/rounding_accumulation.h"
+#include "strategies/common/rounding_on_few_points.h"
 #include "strategies/lowrank/lowrank_types.h"
 
 #define MOST_BLOCKS 4      /* resident on a multiprocessor */

@@ -1,4 +1,4 @@
-"""Sweep: one stencil over arrays of one layout, as a plan and the offsets of loops around it."""
+"""StencilRun: a stencil over arrays of one layout, as a plan and the offsets of loops around it."""
 
 import math
 from typing import Callable, Optional
@@ -35,7 +35,7 @@ def _checked(run: Callable, by_steps: Callable[[], Callable]) -> Callable:
     return run_checked
 
 
-class Sweep:
+class StencilRun:
     """A stencil plan that runs between addresses, multiples of the request's alignment."""
 
     def __init__(self, device: int, request: Request, strategy: Optional[str] = None):
