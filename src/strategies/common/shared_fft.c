@@ -1,5 +1,5 @@
 /* Shared-memory FFT: chooses radices, threads and padding of a line by a cost model, and makes
- * tables of roots. */
+ * tables of twiddles. */
 #include "strategies/common/shared_fft.h"
 
 #include <math.h>
@@ -9,9 +9,9 @@
 #include "context/kernel.h"
 #include "context/search_cache.h"
 #include "render/render.h"
-#include "strategies/common/roots.h"
+#include "strategies/common/twiddles.h"
 
-bool stn_shared_fft_good(int64_t n) {
+bool stn_shared_fft_is_smooth(int64_t n) {
     if (n < 1) return false;
     n >>= __builtin_ctzll((unsigned long long)n);
     /* Separate loops, because division by a constant is fast and searches test thousands of
@@ -353,26 +353,26 @@ void stn_shared_fft_make(stn_search_cache *found, int points, const stn_shared_f
     stn_search_cache_store(found, STN_SEARCH_CACHE_FFT, key, sizeof key, line, sizeof *line);
 }
 
-/* ---- tables of roots */
+/* ---- tables of twiddles */
 
-size_t stn_shared_fft_roots(const stn_shared_fft *line, bool wide, void *to) {
+size_t stn_shared_fft_twiddles(const stn_shared_fft *line, bool wide, void *to) {
     size_t at = 0;
     for (int s = 0; s + 1 < line->stages; s++) {
         fft_stage here = stage_of(line, s);
         bool all = here.stride * (here.radix - 1) <= STN_SHARED_FFT_TABLE;
         for (int r = 1; r < (all ? here.radix : 2); r++)
-            for (int q = 0; q < here.stride; q++) stn_store_root(to, at++, wide, (int64_t)q * r, here.block);
+            for (int q = 0; q < here.stride; q++) stn_store_twiddle(to, at++, wide, (int64_t)q * r, here.block);
     }
     return at * element_bytes(wide);
 }
 
 /* exp(-pi i t / N) for half a circle: the second quarter mirrors the first, bit by bit as in
- * roots.h. */
-size_t stn_shared_fft_half_roots(const stn_shared_fft *line, bool wide, void *to) {
+ * twiddles.h. */
+size_t stn_shared_fft_half_twiddles(const stn_shared_fft *line, bool wide, void *to) {
     const int points = line->points;
     const size_t real = element_bytes(wide) / 2, bytes = (size_t)(points + 1) * element_bytes(wide);
     if (!to) return bytes;
-    for (int t = 0; 2 * t <= points; t++) stn_store_root(to, (size_t)t, wide, t, 2 * (int64_t)points);
+    for (int t = 0; 2 * t <= points; t++) stn_store_twiddle(to, (size_t)t, wide, t, 2 * (int64_t)points);
     for (int t = points / 2 + 1; t <= points; t++) {
         unsigned char *const at = (unsigned char *)to + (size_t)t * 2 * real;
         memcpy(at, (unsigned char *)to + (size_t)(points - t) * 2 * real, 2 * real);

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "plan/error_bound.h"
 #include "render/render.h"
-#include "strategies/common/roots.h"
+#include "strategies/common/twiddles.h"
 #include "strategies/segment/segment_tables.h"
 
 #define ROWS 16 /* Rows of a strip, and of a left factor. */

@@ -25,7 +25,7 @@ Test(shared_fft, old_entries_are_replaced) {
     stn_shared_fft line, expected;
     for (int turn = 0; turn < 2; turn++)
         for (int points = 32; points < 400; points++)
-            if (stn_shared_fft_good(points)) {
+            if (stn_shared_fft_is_smooth(points)) {
                 stn_shared_fft_make(found, points, &needs, &line);
                 stn_shared_fft_search(points, &needs, &expected);
                 expect_same(&line, &expected);
@@ -36,7 +36,7 @@ Test(shared_fft, old_entries_are_replaced) {
 static void *ask(void *user) {
     stn_shared_fft line, expected;
     for (int points = 32; points < 300; points++)
-        if (stn_shared_fft_good(points)) {
+        if (stn_shared_fft_is_smooth(points)) {
             stn_shared_fft_make(found, points, &needs, &line);
             stn_shared_fft_search(points, &needs, &expected);
             expect_same(&line, &expected);
@@ -81,7 +81,7 @@ Test(shared_fft, the_search_finds_the_least_cost) {
                     stn_shared_fft_needs q = needs;
                     stn_shared_fft line;
                     q.wide = wide, q.lines = lines, q.last = last, q.threads = wide ? 512 : 1024;
-                    const double least = stn_shared_fft_good(points) ? least_of_all(points, &q) : INFINITY;
+                    const double least = stn_shared_fft_is_smooth(points) ? least_of_all(points, &q) : INFINITY;
                     if (!(least < INFINITY)) continue;
                     stn_shared_fft_search(points, &q, &line);
                     const double cost = stn_shared_fft_cost(&line, &q);
