@@ -5,6 +5,9 @@ functions that make results of the caller's library.
 """
 
 import contextlib
+import ctypes
+import functools
+import os
 import sys
 from typing import Any, Callable, NamedTuple, Optional, Tuple, Union
 
@@ -233,7 +236,7 @@ def _open_interface(x: Any, name: str, stream: Optional[int]) -> View:
     layout = Layout.given(shape, [s // dtype.itemsize for s in strides]) if strides is not None else Layout.dense(shape)
     if not pointer and 0 not in shape:
         raise ValueError(f'{name} has shape {shape} but its pointer is NULL: give an array with memory')
-    device = _interface_device(x)
+    device = _interface_device(x, pointer)
     cupy = type(x).__module__.partition('.')[0] == 'cupy'
     if stream is not None:
         work = stream
@@ -250,15 +253,32 @@ def _handle_of(stream: Optional[int]) -> int:
     return 0 if stream in (None, 1) else int(stream)  # type: ignore[arg-type]
 
 
-def _interface_device(x: Any) -> int:
-    """The number of an array's GPU, from its attribute `device` or from DLPack, else 0.
+def _interface_device(x: Any, pointer: int) -> int:
+    """The number of an array's GPU, from its attribute `device`, from DLPack or from the driver.
 
     __cuda_array_interface__ itself does not contain it."""
     device = getattr(x, 'device', None)
     number = getattr(device, 'id', device)
     if isinstance(number, int) and not isinstance(number, bool):
         return number
-    return x.__dlpack_device__()[1] if hasattr(x, '__dlpack_device__') else 0
+    if hasattr(x, '__dlpack_device__'):
+        return x.__dlpack_device__()[1]
+    found = ctypes.c_int()
+    try:
+        failed = _driver().cuPointerGetAttribute(ctypes.byref(found), _POINTER_DEVICE, ctypes.c_uint64(pointer))
+    except OSError:  # no driver, of which the context will tell
+        return 0
+    return 0 if failed else found.value
+
+
+_POINTER_DEVICE = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+
+
+@functools.lru_cache(maxsize=None)
+def _driver() -> ctypes.CDLL:
+    """The CUDA driver, which the library of a GPU array has loaded."""
+    path = os.environ.get('STENTOR_CUDA_PATH') or 'libcuda.so.1'
+    return ctypes.CDLL(os.path.join(path, 'libcuda.so.1') if os.path.isdir(path) else path)
 
 
 def _cupy_stream(cupy: Any, stream: int) -> Any:
