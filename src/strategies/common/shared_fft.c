@@ -333,7 +333,7 @@ void stn_shared_fft_search(int points, const stn_shared_fft_needs *needs, stn_sh
 
 /* ---- the cache */
 
-void stn_shared_fft_make(stn_search_cache *found, int points, const stn_shared_fft_needs *needs, stn_shared_fft *line) {
+void stn_shared_fft_make(stn_search_cache *cache, int points, const stn_shared_fft_needs *needs, stn_shared_fft *line) {
     const int64_t key[] = {points,
                            needs->wide,
                            needs->last,
@@ -348,9 +348,9 @@ void stn_shared_fft_make(stn_search_cache *found, int points, const stn_shared_f
                            (int64_t)needs->shared,
                            (int64_t)needs->total,
                            (int64_t)needs->other_bytes};
-    if (stn_search_cache_lookup(found, STN_SEARCH_CACHE_FFT, key, sizeof key, line, sizeof *line)) return;
+    if (stn_search_cache_lookup(cache, STN_SEARCH_CACHE_FFT, key, sizeof key, line, sizeof *line)) return;
     stn_shared_fft_search(points, needs, line);
-    stn_search_cache_store(found, STN_SEARCH_CACHE_FFT, key, sizeof key, line, sizeof *line);
+    stn_search_cache_store(cache, STN_SEARCH_CACHE_FFT, key, sizeof key, line, sizeof *line);
 }
 
 /* ---- tables of twiddles */

@@ -55,7 +55,7 @@ int64_t stn_shared_fft_most_points(bool wide, size_t shared);
 /* Fills *line, with fewer lines than requested if shared memory is short. `points` must be good and
  * at most stn_shared_fft_most_points. The last results are cached, because a search takes
  * milliseconds and a plan's estimates repeat the same requests. */
-void stn_shared_fft_make(struct stn_search_cache *found, int points, const stn_shared_fft_needs *needs,
+void stn_shared_fft_make(struct stn_search_cache *cache, int points, const stn_shared_fft_needs *needs,
                          stn_shared_fft *line);
 /* The same without the cache. */
 void stn_shared_fft_search(int points, const stn_shared_fft_needs *needs, stn_shared_fft *line);
