@@ -188,13 +188,13 @@ static double conflicts(const stn_shared_fft *line, const lanes *of, int stage, 
 /* Cycles of a multiprocessor for each point of a stage without bank conflicts. */
 static double access_cost(const stn_shared_fft_needs *needs) { return needs->wide ? 0.25 : 0.125; }
 
-/* The shared-memory cost of all stages. Returns false once the cost, with a lower bound for the
- * remaining stages, reaches `most`. */
+/* The shared-memory cost of all stages, from the last one, which has the most conflicts. Returns
+ * false once the cost, with a lower bound for the remaining stages, reaches `most`. */
 static bool shared_cost(search *s, const stn_shared_fft *line, double most, double *cost) {
     const double access = access_cost(s->needs);
     if (!s->lanes.filled) fill_lanes(line, &s->lanes);
     *cost = access * line->stages;
-    for (int stage = 0; stage < line->stages && *cost < most; stage++)
+    for (int stage = line->stages; stage-- > 0 && *cost < most;)
         *cost += access * (conflicts(line, &s->lanes, stage, s->needs->wide, 1 + (most - *cost) / access) - 1);
     return *cost < most;
 }
