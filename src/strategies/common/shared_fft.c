@@ -103,7 +103,8 @@ static double work_cost(const stn_shared_fft *line, const stn_shared_fft_needs *
     double cost = 0, resident = (double)(line->threads * line->lines * line->blocks);
     for (int s = 0; s < line->stages; s++) {
         const fft_stage here = stage_of(line, s);
-        const double slots_per_butterfly = (double)(stn_div_up(here.count, line->threads) * line->threads) / here.count;
+        const int count = needs->pairs && s == line->stages - 1 ? (int)stn_div_up(here.count, 2) : here.count;
+        const double slots_per_butterfly = (double)(stn_div_up(count, line->threads) * line->threads) / count;
         cost += stage_work(&here, needs->wide) * (0.8 + 0.2 * slots_per_butterfly);
     }
     return cost * (1 + 0.3 * (needs->threads / resident - 1));
@@ -337,6 +338,7 @@ void stn_shared_fft_make(stn_search_cache *cache, int points, const stn_shared_f
     const int64_t key[] = {points,
                            needs->wide,
                            needs->last,
+                           needs->pairs,
                            needs->lines,
                            needs->shares,
                            needs->fixed,

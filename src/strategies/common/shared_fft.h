@@ -29,9 +29,10 @@ typedef struct stn_shared_fft {
 
 /* Requirements of the kernel and limits of the machine. */
 typedef struct stn_shared_fft_needs {
-    bool wide; /* f64 instead of f32 */
-    int last;  /* largest radix of the last stage */
-    int lines; /* requested adjacent lines */
+    bool wide;  /* f64 instead of f32 */
+    int last;   /* largest radix of the last stage */
+    bool pairs; /* a thread computes two butterflies of the last stage at once */
+    int lines;  /* requested adjacent lines */
     /* Maximum blocks for a line; 0: one; more than one only for lines that do not fit one block. */
     int shares;
     int fixed;   /* exact number of blocks for a line of any length; 0: free */

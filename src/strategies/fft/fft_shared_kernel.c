@@ -93,10 +93,9 @@ bool fft_shared_shape_in_cluster(const fft_pass *pass, stn_dtype dtype, const st
 }
 
 /* Halves the threads of a line while half of them still suffice for all butterflies of a stage at
- * once, so that more blocks fit. In the last stage of rows and of type II a thread does two
- * butterflies. */
-static void halve_threads(const fft_pass *pass, const stn_shared_fft_needs *needs, stn_shared_fft *shape) {
-    const int each = pass->rows || pass->cosine == 2 ? 2 : 1;
+ * once, so that more blocks fit. */
+static void halve_threads(const stn_shared_fft_needs *needs, stn_shared_fft *shape) {
+    const int each = needs->pairs ? 2 : 1;
     int most = shape->points / shape->radix[shape->stages - 1] / each;
     for (int s = 0; s + 1 < shape->stages; s++) most = (int)stn_max(most, shape->points / shape->radix[s]);
     const size_t bytes = stn_shared_fft_bytes(shape, needs->wide) + 1024;
@@ -113,13 +112,14 @@ bool fft_cosine_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machi
     if (pass->length > stn_shared_fft_most_points(wide, machine->shared_per_block)) return false;
     const stn_shared_fft_needs needs = {.wide = wide,
                                         .last = 8,
+                                        .pairs = pass->rows || pass->cosine == 2,
                                         .lines = lines_for(pass, wide),
                                         .copies = 1,
                                         .threads = wide ? 512 : 1024,
                                         .shared = machine->shared_per_block,
                                         .total = machine->shared_per_multiprocessor};
     stn_shared_fft_make(machine->found, (int)pass->length, &needs, shape);
-    halve_threads(pass, &needs, shape);
+    halve_threads(&needs, shape);
     return shape->stages >= 2;
 }
 
