@@ -23,11 +23,11 @@ __device__ __forceinline__ complex<float> root_of_unity(unsigned turn) {
     return {cos_approx(angle), INVERSE ? sin_approx(angle) : -sin_approx(angle)};
 }
 
-struct dft16_roots {
+struct dft16_matrix {
     unsigned left[2][2][4];  // [m][half of the 16 points]
 };
 template <bool INVERSE>
-__device__ __forceinline__ void set_dft16(dft16_roots &f, int g, int t) {
+__device__ __forceinline__ void set_dft16(dft16_matrix &f, int g, int t) {
 #pragma unroll
     for (int m = 0; m < 2; m++)
 #pragma unroll
@@ -38,7 +38,7 @@ __device__ __forceinline__ void set_dft16(dft16_roots &f, int g, int t) {
         }
 }
 // y[m][e] of the layout above.
-__device__ __forceinline__ void dft16(const dft16_roots &f, const unsigned (&x)[4], complex<float> (&y)[2][2]) {
+__device__ __forceinline__ void dft16(const dft16_matrix &f, const unsigned (&x)[4], complex<float> (&y)[2][2]) {
     const unsigned low[2] = {x[0], x[1]}, high[2] = {x[2], x[3]};
 #pragma unroll
     for (int m = 0; m < 2; m++) {
@@ -61,7 +61,7 @@ __device__ __forceinline__ int swizzle(int r) { return r / 4 % 4 * 2 + r / 2 % 2
 // 32 columns of 16 points: x[s] is chunk g of row 4t + s; result[m][e] is chunk 2t + e of row 2g +
 // m, each point being finish(m, e, index in the chunk, y), such as y times a twiddle factor.
 template <class Finish>
-__device__ __forceinline__ void dft16_columns(const dft16_roots &f, const chunk (&x)[4], chunk (&result)[2][2],
+__device__ __forceinline__ void dft16_columns(const dft16_matrix &f, const chunk (&x)[4], chunk (&result)[2][2],
                                               Finish finish) {
 #pragma unroll
     for (int i = 0; i < 4; i++) {

@@ -17,13 +17,13 @@
 // frequency t, so neighbouring threads hold neighbouring frequencies t + r N/R.
 //
 // The inverse works on swapped points (re and im exchanged): that makes an inverse butterfly a
-// forward one, and a product with a conjugate root a product with the root. The caller swaps before
-// and after the inverse.
+// forward one, and a product with a conjugate twiddle factor a product with the factor. The caller
+// swaps before and after the inverse.
 //
 // A kernel describes its lines by a type LINE: N, STAGES, radix(s), THREADS (per line), LINES
 // (interleaved in a block: neighbouring threads work on neighbouring lines), PAD (one index is
-// skipped after every PAD points to avoid bank conflicts; 0: none), TABLE (a stage with more roots
-// than this computes powers from fewer of them), SHARES (1, or the number of blocks in the
+// skipped after every PAD points to avoid bank conflicts; 0: none), TABLE (a stage with more
+// twiddles than this computes powers from fewer of them), SHARES (1, or the number of blocks in the
 // cluster).
 //
 // A line too long for one block is split over SHARES blocks of a cluster: block b holds the b-th
@@ -31,7 +31,7 @@
 // stores into the blocks that hold them (store_butterfly_in_cluster). All other stages are local to
 // a block.
 //
-// roots: for each stage but the last, w_BLOCK^(q r) as [r - 1][q], or, where those are more than
+// twiddles: for each stage but the last, w_BLOCK^(q r) as [r - 1][q], or, where those are more than
 // TABLE, w_BLOCK^q as [q].
 #pragma once
 #include "device/fft.cuh"
@@ -53,11 +53,11 @@ struct fft_stage {
     static __device__ __forceinline__ int first(int j) { return j / STRIDE * BLOCK + j % STRIDE; }
 };
 template <class LINE, int S>
-struct root_offset {  // index in the table of the first root of stage S
-    static constexpr int value = root_offset<LINE, S - 1>::value + fft_stage<LINE, S - 1>::ROOTS;
+struct twiddle_offset {  // index in the table of the first root of stage S
+    static constexpr int value = twiddle_offset<LINE, S - 1>::value + fft_stage<LINE, S - 1>::ROOTS;
 };
 template <class LINE>
-struct root_offset<LINE, 0> {
+struct twiddle_offset<LINE, 0> {
     static constexpr int value = 0;
 };
 
@@ -147,19 +147,19 @@ __device__ __forceinline__ void line_barrier_in_cluster() {
 // ---- stages
 // x[r] *= w_BLOCK^(q r), for the butterfly that begins at first.
 template <class LINE, int S, class T>
-__device__ __forceinline__ void apply_twiddles(complex<T> (&x)[fft_stage<LINE, S>::R], int first, const T *roots) {
+__device__ __forceinline__ void apply_twiddles(complex<T> (&x)[fft_stage<LINE, S>::R], int first, const T *twiddles) {
     using this_stage = fft_stage<LINE, S>;
     if constexpr (this_stage::STRIDE > 1) {
-        const T *const twiddles = roots + 2 * (root_offset<LINE, S>::value + first % this_stage::STRIDE);
+        const T *const of_stage = twiddles + 2 * (twiddle_offset<LINE, S>::value + first % this_stage::STRIDE);
         if constexpr (this_stage::WHOLE_TABLE)
-            times_table<this_stage::R>(x, twiddles, this_stage::STRIDE);
+            times_table<this_stage::R>(x, of_stage, this_stage::STRIDE);
         else
-            times_powers<this_stage::R>(x, load_pair(twiddles));
+            times_powers<this_stage::R>(x, load_pair(of_stage));
     }
 }
 // One stage from and to shared memory, with a barrier after it.
 template <class LINE, int S, class T>
-__device__ __forceinline__ void forward_stage(complex<T> *line, int t, const T *roots) {
+__device__ __forceinline__ void forward_stage(complex<T> *line, int t, const T *twiddles) {
     using this_stage = fft_stage<LINE, S>;
 #pragma unroll 1
     for (int j = t; j < this_stage::COUNT; j += LINE::THREADS) {
@@ -167,20 +167,20 @@ __device__ __forceinline__ void forward_stage(complex<T> *line, int t, const T *
         const int first = this_stage::first(j);
         load_butterfly<LINE, S>(x, line, first);
         dft<this_stage::R>(x);
-        apply_twiddles<LINE, S>(x, first, roots);
+        apply_twiddles<LINE, S>(x, first, twiddles);
         store_butterfly<LINE, S>(x, line, first);
     }
     __syncthreads();
 }
 template <class LINE, int S, class T>
-__device__ __forceinline__ void inverse_stage(complex<T> *line, int t, const T *roots) {
+__device__ __forceinline__ void inverse_stage(complex<T> *line, int t, const T *twiddles) {
     using this_stage = fft_stage<LINE, S>;
 #pragma unroll 1
     for (int j = t; j < this_stage::COUNT; j += LINE::THREADS) {
         complex<T> x[this_stage::R];
         const int first = this_stage::first(j);
         load_butterfly<LINE, S>(x, line, first);
-        apply_twiddles<LINE, S>(x, first, roots);
+        apply_twiddles<LINE, S>(x, first, twiddles);
         dft<this_stage::R>(x);
         store_butterfly<LINE, S>(x, line, first);
     }
@@ -188,18 +188,18 @@ __device__ __forceinline__ void inverse_stage(complex<T> *line, int t, const T *
 }
 // Forward stages FROM to TO - 1.
 template <class LINE, int FROM, int TO, class T>
-__device__ __forceinline__ void forward_stages(complex<T> *line, int t, const T *roots) {
+__device__ __forceinline__ void forward_stages(complex<T> *line, int t, const T *twiddles) {
     if constexpr (FROM < TO) {
-        forward_stage<LINE, FROM>(line, t, roots);
-        forward_stages<LINE, FROM + 1, TO>(line, t, roots);
+        forward_stage<LINE, FROM>(line, t, twiddles);
+        forward_stages<LINE, FROM + 1, TO>(line, t, twiddles);
     }
 }
 // Inverse stages FROM - 1 down to TO, on swapped points.
 template <class LINE, int FROM, int TO, class T>
-__device__ __forceinline__ void inverse_stages(complex<T> *line, int t, const T *roots) {
+__device__ __forceinline__ void inverse_stages(complex<T> *line, int t, const T *twiddles) {
     if constexpr (FROM > TO) {
-        inverse_stage<LINE, FROM - 1>(line, t, roots);
-        inverse_stages<LINE, FROM - 1, TO>(line, t, roots);
+        inverse_stage<LINE, FROM - 1>(line, t, twiddles);
+        inverse_stages<LINE, FROM - 1, TO>(line, t, twiddles);
     }
 }
 

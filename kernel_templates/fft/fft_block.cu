@@ -32,7 +32,7 @@ constexpr bool FROM_HALF = FFT_LOAD_REAL, TO_HALF = FFT_STORE_REAL, FROM_NUMBERS
 struct block_arguments {
     const STORE *in;
     STORE *out;
-    const REAL *roots;                      // exp(-2 pi i j / N), j < N, of axis 0, then 1, then 2
+    const REAL *twiddles;                   // exp(-2 pi i j / N), j < N, of axis 0, then 1, then 2
     long long in_stride[3], out_stride[3];  // elements, real or complex as stored on that side
     long long in_grid, out_grid, grids;
     REAL scale;
@@ -63,7 +63,7 @@ static_assert(shared_bytes_match((BLOCK_POINTS - 1 + (BLOCK_POINTS - 1) / PAD + 
 
 // ---- stages
 template <int AXIS, int S>
-__device__ __forceinline__ void butterfly(value *points, int lane, int j, int line, const REAL *roots) {
+__device__ __forceinline__ void butterfly(value *points, int lane, int j, int line, const REAL *twiddles) {
     using stage = fft_stage<AXIS, S>;
     constexpr int AFTER = axis<AXIS>::AFTER;
     const int q = j % stage::STRIDE,
@@ -75,19 +75,19 @@ __device__ __forceinline__ void butterfly(value *points, int lane, int j, int li
     if constexpr (stage::STRIDE > 1)
 #pragma unroll
         for (int r = 1; r < stage::R; r++)
-            x[r] = x[r] * load_pair(roots + 2 * (axis<AXIS>::ROOTS + q * r * stage::BEFORE));
+            x[r] = x[r] * load_pair(twiddles + 2 * (axis<AXIS>::ROOTS + q * r * stage::BEFORE));
 #pragma unroll
     for (int r = 0; r < stage::R; r++) points[padded_index(first + r * stage::STRIDE * AFTER)] = x[r];
 }
 template <int AXIS, int S = 0>
-__device__ __forceinline__ void transform_axis(value *points, const REAL *roots) {
+__device__ __forceinline__ void transform_axis(value *points, const REAL *twiddles) {
     if constexpr (S < GRID_STAGES[AXIS]) {
         constexpr int COUNT = axis<AXIS>::N / fft_stage<AXIS, S>::R, AFTER = axis<AXIS>::AFTER;
 #pragma unroll 1
         for (int b = static_cast<int>(threadIdx.x); b < BLOCK_POINTS / fft_stage<AXIS, S>::R; b += THREADS_X)
-            butterfly<AXIS, S>(points, b % AFTER, b / AFTER % COUNT, b / AFTER / COUNT, roots);
+            butterfly<AXIS, S>(points, b % AFTER, b / AFTER % COUNT, b / AFTER / COUNT, twiddles);
         __syncthreads();
-        transform_axis<AXIS, S + 1>(points, roots);
+        transform_axis<AXIS, S + 1>(points, twiddles);
     }
 }
 // The point of a line at which frequency k ends.
@@ -141,9 +141,9 @@ extern "C" __global__ void __launch_bounds__(THREADS_X, BLOCKS) fft_block(const 
         points[padded_index(c)] = FFT_INVERSE ? swapped(z) : z;
     }
     __syncthreads();
-    transform_axis<2>(points, a.roots);
-    transform_axis<1>(points, a.roots);
-    transform_axis<0>(points, a.roots);
+    transform_axis<2>(points, a.twiddles);
+    transform_axis<1>(points, a.twiddles);
+    transform_axis<0>(points, a.twiddles);
 #pragma unroll 1
     for (int c = static_cast<int>(threadIdx.x); c < BLOCK_POINTS; c += THREADS_X) {
         const point p = point_at(c);

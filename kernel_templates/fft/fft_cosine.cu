@@ -49,7 +49,7 @@ static_assert(LINE_SHARES == 1 || COSINE_TYPE == 3 || R0 % (2 * LINE_SHARES) == 
 struct cosine_arguments {
     const STORE *in;
     STORE *out;
-    const REAL *roots;                  // twiddle factors of device/shared_fft.cuh
+    const REAL *twiddles;               // twiddle factors of device/shared_fft.cuh
     const REAL *cosines;                // c_k for k <= N, then of rows exp(-pi i k / N)
     long long in_stride, out_stride;    // pairs of numbers between points
     long long in_line[3], out_line[3];  // pairs between lines: innermost loop, then two outer loops
@@ -70,8 +70,10 @@ struct line_work {
     bool active;  // there is such a line
 };
 
-__device__ __forceinline__ value cosine_root(const line_work &w, int k) { return load_pair(w.cosines + 2 * k); }
-__device__ __forceinline__ value half_root(const line_work &w, int k) { return load_pair(w.cosines + 2 * (N + 1 + k)); }
+__device__ __forceinline__ value cosine_twiddle(const line_work &w, int k) { return load_pair(w.cosines + 2 * k); }
+__device__ __forceinline__ value half_twiddle(const line_work &w, int k) {
+    return load_pair(w.cosines + 2 * (N + 1 + k));
+}
 __device__ __forceinline__ value negated(value z) { return {-z.re, -z.im}; }
 // The index in x (type III: in y) of number v[j]; sine transforms negate numbers at odd indices.
 __device__ __forceinline__ int place_of(int j) { return 2 * j < N ? 2 * j : 2 * N - 1 - 2 * j; }
@@ -111,11 +113,11 @@ __device__ __forceinline__ void load_frequencies(const line_work &w, long long s
             const int r = r0 + i, k = q + r * S0;
             if (r >= R0) break;
             const value rotated = minus_i(mirror[i]), zero = {REAL(0), REAL(0)};
-            x[r] = swapped(conjugate(cosine_root(w, k)) * (x[r] + (k ? rotated : zero)));
+            x[r] = swapped(conjugate(cosine_twiddle(w, k)) * (x[r] + (k ? rotated : zero)));
         }
     }
 }
-__device__ __forceinline__ void load_points(const line_work &w, long long stride, const REAL *roots) {
+__device__ __forceinline__ void load_points(const line_work &w, long long stride, const REAL *twiddles) {
 #pragma unroll 1
     for (int j = w.t; j < first_stage::COUNT; j += THREADS_X) {
         value x[R0];
@@ -130,7 +132,7 @@ __device__ __forceinline__ void load_points(const line_work &w, long long stride
                 x[r] = signed_by(load_pair(w.in + 2 * (place * stride)), place);
             }
         dft<R0>(x);
-        apply_twiddles<line_shape, 0>(x, q, roots);
+        apply_twiddles<line_shape, 0>(x, q, twiddles);
         value results[R0];
 #pragma unroll
         for (int r = 0; r < R0; r++) results[slot_of(r)] = x[r];
@@ -172,13 +174,13 @@ __device__ __forceinline__ void store_frequencies(const line_work &w, long long 
 #pragma unroll
         for (int r = 0; r < R; r++) {
             const int k = t + r * P;
-            const value c = cosine_root(w, k), a = c * x[r], b = conjugate(c) * (t ? y[R - 1 - r] : x[(R - r) % R]);
+            const value c = cosine_twiddle(w, k), a = c * x[r], b = conjugate(c) * (t ? y[R - 1 - r] : x[(R - r) % R]);
             store_pair(w.out + 2 * (frequency_place(k, N) * stride), a + b);
             if (t && (LINE_SHARES > 1 || 2 * t != P))
                 store_pair(w.out + 2 * (frequency_place(N - k, N) * stride), minus_i(b - a));
             if (t || LINE_SHARES == 1) continue;
             const int half = k + P / 2;
-            const value middle = cosine_root(w, half);
+            const value middle = cosine_twiddle(w, half);
             store_pair(w.out + 2 * (frequency_place(half, N) * stride),
                        middle * y[r] + conjugate(middle) * y[R - 1 - r]);
         }
@@ -222,8 +224,8 @@ __device__ __forceinline__ void store_row_frequencies(const line_work &w) {
         for (int r = 0; r < R; r++) {
             const int k = t + r * P;
             const value z = x[r], mirror = conjugate(t ? y[R - 1 - r] : y[(R - r) % R]);
-            const value s = z + mirror, d = minus_i(half_root(w, k) * (z - mirror));
-            const value a = cosine_root(w, k) * (s + d), b = cosine_root(w, N - k) * conjugate(s - d);
+            const value s = z + mirror, d = minus_i(half_twiddle(w, k) * (z - mirror));
+            const value a = cosine_twiddle(w, k) * (s + d), b = cosine_twiddle(w, N - k) * conjugate(s - d);
             put_number(w, k, a.re);
             if (k) put_number(w, 2 * N - k, -a.im);
             if (k == 0 || (t && 2 * t != P)) put_number(w, N - k, b.re);
@@ -248,9 +250,9 @@ __device__ __forceinline__ void load_row_frequencies(const line_work &w) {
 #pragma unroll
         for (int r = 0; r < R; r++) {
             const int k = t + r * P;
-            const value z = conjugate(cosine_root(w, k)) * value{x[r].re, k ? -x[r].im : REAL(0)};
-            const value mirror = cosine_root(w, N - k) * y[r];
-            const value s = z + mirror, d = conjugate(half_root(w, k)) * (z - mirror);
+            const value z = conjugate(cosine_twiddle(w, k)) * value{x[r].re, k ? -x[r].im : REAL(0)};
+            const value mirror = cosine_twiddle(w, N - k) * y[r];
+            const value s = z + mirror, d = conjugate(half_twiddle(w, k)) * (z - mirror);
             x[r] = swapped(s - minus_i(d)), mirrored[R - 1 - r] = swapped(conjugate(s + minus_i(d)));
         }
 #pragma unroll
@@ -280,18 +282,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fft_cosine(const _
     if constexpr (COSINE_ROWS && COSINE_TYPE == 3) {
         load_row_frequencies(w);
         __syncthreads();
-        inverse_stages<line_shape, LAST, 0>(w.line, w.t, a.roots);
+        inverse_stages<line_shape, LAST, 0>(w.line, w.t, a.twiddles);
         store_row(w);
     } else if constexpr (COSINE_ROWS) {
         load_row(w);
         __syncthreads();
-        forward_stages<line_shape, 0, LAST>(w.line, w.t, a.roots);
+        forward_stages<line_shape, 0, LAST>(w.line, w.t, a.twiddles);
         store_row_frequencies(w);
     } else {
         if (LINE_SHARES > 1) line_barrier_in_cluster<line_shape>();  // all blocks have started
-        load_points(w, a.in_stride, a.roots);
+        load_points(w, a.in_stride, a.twiddles);
         line_barrier_in_cluster<line_shape>();
-        forward_stages<line_shape, 1, LAST>(w.line, w.t, a.roots);
+        forward_stages<line_shape, 1, LAST>(w.line, w.t, a.twiddles);
         if constexpr (COSINE_TYPE == 3) {
             store_points(w, a.out_stride);
         } else {

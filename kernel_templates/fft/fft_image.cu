@@ -53,7 +53,7 @@ __device__ __forceinline__ void request_row(chunk *chunks, const unsigned *in, i
 }
 
 // Step 1 for row r, which lies in `chunks`, in place.
-__device__ __forceinline__ void transform_row(const dft16_roots &f, const complex<float> (&between)[2][2][2],
+__device__ __forceinline__ void transform_row(const dft16_matrix &f, const complex<float> (&between)[2][2][2],
                                               chunk *chunks, int r, int g, int t) {
     unsigned x[2][4], middle[2][4];
     chunk last[2];
@@ -91,7 +91,7 @@ __device__ __forceinline__ void transform_row(const dft16_roots &f, const comple
 
 // Step 1 for the warp's rows from FIRST on, each as soon as its copy has arrived.
 template <int FIRST>
-__device__ __forceinline__ void transform_rows(const dft16_roots &f, const complex<float> (&between)[2][2][2],
+__device__ __forceinline__ void transform_rows(const dft16_matrix &f, const complex<float> (&between)[2][2][2],
                                                chunk (*row)[64], int warp, int g, int t) {
     copy_async_wait<ROWS_OF_WARP - 1 - FIRST>();
     __syncwarp();
@@ -116,7 +116,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) fft_image(const
         request_row(row[mine], in + (rank * LOCAL + mine / 16 + mine % 16 * 16) * a.in_row, lane);
         copy_async_commit();
     }
-    dft16_roots f;
+    dft16_matrix f;
     set_dft16<FFT_INVERSE>(f, g, t);
     {
         complex<float> between[2][2][2];  // [i][m][e]: point 4t + 2e + i, coefficient 2g + m

@@ -66,7 +66,7 @@ constexpr int most_points() {
     return most;
 }
 constexpr int E = most_points();
-// A thread has exactly E points, T apart, so that the ratios of their roots are 64th roots of
+// A thread has exactly E points, T apart, so that the ratios of their twiddles are 64th roots of
 // unity.
 constexpr bool REGULAR = N == E * T && 32 % E == 0;
 static_assert(FFT_STAGES > 1 || !TRANSPOSES, "threads change places at an exchange");
@@ -168,21 +168,21 @@ __device__ __forceinline__ void stages(value (&z)[E], thread_position &at, threa
 }
 
 // w_M^p from two tables: of the low and the high bits of p.
-__device__ __forceinline__ value outer_root(const REAL *table, unsigned p) {
+__device__ __forceinline__ value outer_twiddle(const REAL *table, unsigned p) {
     constexpr unsigned SIZE = 1u << FFT_OUTER_LOW;
     return load_pair(table + 2 * (p % SIZE)) * load_pair(table + 2 * (SIZE + p / SIZE));
 }
 
-// z[k] *= w_M^(k index). The outputs of one butterfly are N / R apart, so their roots are a
+// z[k] *= w_M^(k index). The outputs of one butterfly are N / R apart, so their twiddles are a
 // geometric progression.
 __device__ __forceinline__ void times_outer(value (&z)[E], int t, unsigned index, const REAL *table) {
     constexpr int R = stage<LAST>::R, EACH = stage<LAST>::EACH;
-    const value step = outer_root(table, index * (N / R));
+    const value step = outer_twiddle(table, index * (N / R));
 #pragma unroll
     for (int b = 0; b < EACH; b++) {
         if (!stage<LAST>::holds(b, t)) break;
         value y[R];
-        const value first = outer_root(table, index * (t + b * T));
+        const value first = outer_twiddle(table, index * (t + b * T));
 #pragma unroll
         for (int r = 0; r < R; r++) y[r] = z[b + r * EACH];
         times_progression<R>(y, first, step);
@@ -209,7 +209,7 @@ __device__ __forceinline__ void mirrored(const value (&z)[E], value (&mirror)[E]
 }
 // exp(-pi i k / N) for point h of stage S; `first` is the root of k = t.
 template <int S>
-__device__ __forceinline__ value half_root(const REAL *table, value first, int t, int h) {
+__device__ __forceinline__ value half_twiddle(const REAL *table, value first, int t, int h) {
     if (REGULAR) return times_root64(first, 32 / E * h);
     return stage<S>::holds(h, t) ? load_pair(table + 2 * (t + stage<S>::offset(h))) : first;
 }
@@ -272,7 +272,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fft_line(const __g
         const value root = load_pair(a.real + 2 * at.t);
 #pragma unroll
         for (int h = 0; h < stage<0>::POINTS; h++) {
-            const value w = conjugate(half_root<0>(a.real, root, at.t, h));
+            const value w = conjugate(half_twiddle<0>(a.real, root, at.t, h));
             const value sum = z[h] + conjugate(mirror[h]), difference = w * (z[h] - conjugate(mirror[h]));
             z[h] = sum - minus_i(difference);
         }
@@ -306,7 +306,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fft_line(const __g
         const value root = load_pair(a.real + 2 * last.t), zero = z[0];
 #pragma unroll
         for (int h = 0; h < stage<LAST>::POINTS; h++) {
-            const value w = half_root<LAST>(a.real, root, last.t, h);
+            const value w = half_twiddle<LAST>(a.real, root, last.t, h);
             const value sum = z[h] + conjugate(mirror[h]), difference = w * (z[h] - conjugate(mirror[h]));
             z[h] = REAL(0.5) * (sum + minus_i(difference));
         }

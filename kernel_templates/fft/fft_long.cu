@@ -63,7 +63,7 @@ __device__ __forceinline__ void request_unit(parts part, const unsigned *in, con
 
 __device__ __forceinline__ complex<float> root(unsigned turn) { return root_of_unity<FFT_INVERSE>(turn); }
 
-__device__ __forceinline__ void over_n1(const dft16_roots &f, parts part, const fft_arguments &a, int l, int p, int g,
+__device__ __forceinline__ void over_n1(const dft16_matrix &f, parts part, const fft_arguments &a, int l, int p, int g,
                                         int t) {
     chunk x[4], result[2][2];
     complex<float> between[2];
@@ -83,7 +83,7 @@ __device__ __forceinline__ void over_n1(const dft16_roots &f, parts part, const 
 }
 
 // Step 2 for k1 = j (columns 0 to 15) and k1 = j + 8.
-__device__ __forceinline__ void over_n2(const dft16_roots &f, parts part, const fft_arguments &a, int l, int j, int n3,
+__device__ __forceinline__ void over_n2(const dft16_matrix &f, parts part, const fft_arguments &a, int l, int j, int n3,
                                         unsigned tile, int g, int t) {
     chunk x[4], result[2][2];
 #pragma unroll
@@ -123,14 +123,14 @@ __device__ __forceinline__ void request_third(chunk (&x)[4], parts part, int k1,
 }
 
 // late[k3][c]: w_M^(256 k3 (16 tile + c))
-using third_roots = complex<float> (*)[LINES + 4];
+using third_twiddles = complex<float> (*)[LINES + 4];
 
-__device__ __forceinline__ void over_n3(const dft16_roots &f, const chunk (&x)[4], third_roots third_root,
+__device__ __forceinline__ void over_n3(const dft16_matrix &f, const chunk (&x)[4], third_twiddles third_twiddle,
                                         unsigned *out, long long stride, int k1, int p, int g, int t) {
     if constexpr (FFT_OUTER) {
         chunk result[2][2];
         dft16_columns(f, x, result,
-                      [&](int m, int, int i, complex<float> y) { return y * third_root[2 * g + m][4 * t + i]; });
+                      [&](int m, int, int i, complex<float> y) { return y * third_twiddle[2 * g + m][4 * t + i]; });
         const int k = k1 + 32 * p + 512 * g;
 #pragma unroll
         for (int m = 0; m < 2; m++)
@@ -157,7 +157,7 @@ __device__ __forceinline__ void over_n3(const dft16_roots &f, const chunk (&x)[4
 }
 
 template <int I>
-__device__ __forceinline__ void first_step(const dft16_roots &f, parts part, const fft_arguments &a, int warp, int g,
+__device__ __forceinline__ void first_step(const dft16_matrix &f, parts part, const fft_arguments &a, int warp, int g,
                                            int t) {
     copy_async_wait<MINE - 1 - I>();
     __syncwarp();
@@ -166,12 +166,12 @@ __device__ __forceinline__ void first_step(const dft16_roots &f, parts part, con
     if constexpr (I + 1 < MINE) first_step<I + 1>(f, part, a, warp, g, t);
 }
 
-static_assert(shared_bytes_match(2 * sizeof(*parts{}) + 16 * sizeof(*third_roots{})),
+static_assert(shared_bytes_match(2 * sizeof(*parts{}) + 16 * sizeof(*third_twiddles{})),
               "the launcher gives the shared memory that this takes");
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) fft_long(const __grid_constant__ fft_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
     const parts part = reinterpret_cast<parts>(stn_shared);
-    const third_roots third_root = reinterpret_cast<third_roots>(stn_shared + 2 * sizeof *part);
+    const third_twiddles third_twiddle = reinterpret_cast<third_twiddles>(stn_shared + 2 * sizeof *part);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     const int rank = static_cast<int>(cluster_rank());
     const unsigned group = blockIdx.x / CLUSTER, batch = group / a.tiles, tile = group - batch * a.tiles;
@@ -184,11 +184,12 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) fft_long(const 
         request_unit(part, in, a, unit / 8, unit % 8, rank, lane);
         copy_async_commit();
     }
-    dft16_roots f;
+    dft16_matrix f;
     set_dft16<FFT_INVERSE>(f, g, t);
     if (FFT_OUTER)
         for (unsigned i = threadIdx.x; i < 16 * LINES; i += 32 * WARPS)
-            third_root[i / LINES][i % LINES] = a.share * root(256 * (i / LINES) * (LINES * tile + i % LINES) * a.outer);
+            third_twiddle[i / LINES][i % LINES] =
+                a.share * root(256 * (i / LINES) * (LINES * tile + i % LINES) * a.outer);
     first_step<0>(f, part, a, warp, g, t);
     __syncthreads();
 #pragma unroll 1
@@ -202,7 +203,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) fft_long(const 
     for (int unit = warp; unit < 16; unit += WARPS) {
         const int after = unit + WARPS;
         if (after < 16) request_third(next, part, 2 * rank + after / 8, after % 8, g, t);
-        over_n3(f, x, third_root, out, a.out_stride, 2 * rank + unit / 8, unit % 8, g, t);
+        over_n3(f, x, third_twiddle, out, a.out_stride, 2 * rank + unit / 8, unit % 8, g, t);
 #pragma unroll
         for (int s = 0; s < 4; s++) x[s] = next[s];
     }

@@ -20,7 +20,7 @@ using value = complex<REAL>;
 struct fft_arguments {
     const STORE *in;
     STORE *out;
-    const REAL *roots;  // exp(-pi i k / N) for k < 2^FFT_OUTER_LOW, then for multiples of that
+    const REAL *twiddles;  // exp(-pi i k / N) for k < 2^FFT_OUTER_LOW, then for multiples of that
     long long n;
     long long in_line[3], out_line[3];  // complex elements between lines, for each loop
     unsigned tiles, lines, rows;        // blocks per line; lengths of the first and second loop
@@ -37,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(THREADS_X) fft_real(const __grid_co
     STORE *const out = a.out + 2 * (line0 * a.out_line[0] + line1 * a.out_line[1] + line2 * a.out_line[2]);
 
     constexpr long long SIZE = 1ll << FFT_OUTER_LOW;
-    const value w = load_pair(a.roots + 2 * (k % SIZE)) * load_pair(a.roots + 2 * (SIZE + k / SIZE));
+    const value w = load_pair(a.twiddles + 2 * (k % SIZE)) * load_pair(a.twiddles + 2 * (SIZE + k / SIZE));
     value first = load_pair(in + 2 * k), second = k || FFT_LOAD_REAL ? load_pair(in + 2 * (a.n - k)) : first;
     if (FFT_LOAD_REAL && k == 0) first.im = second.im = REAL(0);  // real data: these are real
     second = conjugate(second);

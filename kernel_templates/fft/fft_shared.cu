@@ -46,7 +46,7 @@ constexpr int R = last_stage::R, P = N / R;  // points of a last butterfly are P
 struct fft_arguments {
     const STORE *in;
     STORE *out;
-    const REAL *roots;                  // twiddle factors of device/shared_fft.cuh
+    const REAL *twiddles;               // twiddle factors of device/shared_fft.cuh
     const REAL *half;                   // exp(-pi i k / N), k <= N
     long long in_stride, out_stride;    // complex elements between points
     long long in_line[3], out_line[3];  // between lines: innermost loop, then two outer loops
@@ -60,7 +60,7 @@ static_assert(shared_bytes_match(padded_points<line_shape>() * sizeof(value)),
 
 // ---- the first stage: points
 __device__ __forceinline__ void load_points(const STORE *in, long long stride, value *line, int t, int share,
-                                            const REAL *roots, bool active) {
+                                            const REAL *twiddles, bool active) {
 #pragma unroll 1
     for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
         value x[first_stage::R];
@@ -71,7 +71,7 @@ __device__ __forceinline__ void load_points(const STORE *in, long long stride, v
             if (FFT_INVERSE) x[r] = swapped(x[r]);
         }
         dft<first_stage::R>(x);
-        apply_twiddles<line_shape, 0>(x, q, roots);
+        apply_twiddles<line_shape, 0>(x, q, twiddles);
         store_butterfly_in_cluster<line_shape>(x, line, q);
     }
 }
@@ -81,7 +81,7 @@ __device__ __forceinline__ void store_points(const fft_arguments &a, STORE *out,
     for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
         value x[first_stage::R];
         load_butterfly<line_shape, 0>(x, line, j);
-        apply_twiddles<line_shape, 0>(x, j, a.roots);
+        apply_twiddles<line_shape, 0>(x, j, a.twiddles);
         dft<first_stage::R>(x);
         if (!active) continue;
 #pragma unroll
@@ -110,7 +110,7 @@ __device__ __forceinline__ void store_frequencies(const fft_arguments &a, STORE 
     }
 }
 
-__device__ __forceinline__ value half_root(const REAL *half, int t, int r) {
+__device__ __forceinline__ value half_twiddle(const REAL *half, int t, int r) {
     if constexpr (32 % R == 0)
         return times_root64(load_pair(half + 2 * t), 32 / R * r);
     else
@@ -131,7 +131,7 @@ __device__ __forceinline__ void store_half(const fft_arguments &a, STORE *out, v
         for (int r = 0; r < R; r++) {
             const int k = t + r * P;
             const value z = x[r], w = conjugate(t ? y[R - 1 - r] : y[(R - r) % R]);
-            const value s = z + w, d = minus_i(half_root(a.half, t, r) * (z - w));
+            const value s = z + w, d = minus_i(half_twiddle(a.half, t, r) * (z - w));
             store_pair(out + 2 * (k * a.out_stride), share * (s + d));
             if (t == 0 || 2 * t != P) store_pair(out + 2 * ((N - k) * a.out_stride), share * conjugate(s - d));
         }
@@ -149,7 +149,7 @@ __device__ __forceinline__ void load_half(const fft_arguments &a, const STORE *i
             if (active) z = load_pair(in + 2 * (k * a.in_stride)), w = load_pair(in + 2 * ((N - k) * a.in_stride));
             if (k == 0) z.im = w.im = REAL(0);  // these coefficients of real data are real
             w = conjugate(w);
-            const value s = z + w, d = conjugate(half_root(a.half, t, r)) * (z - w);
+            const value s = z + w, d = conjugate(half_twiddle(a.half, t, r)) * (z - w);
             x[r] = swapped(s - minus_i(d)), y[R - 1 - r] = swapped(conjugate(s + minus_i(d)));
         }
         dft<R>(x);
@@ -175,14 +175,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fft_shared(const _
     if constexpr (FFT_LOAD_REAL) {
         load_half(a, in, line, t, active);
         __syncthreads();
-        inverse_stages<line_shape, LAST, 1>(line, t, a.roots);
+        inverse_stages<line_shape, LAST, 1>(line, t, a.twiddles);
         store_points(a, out, line, t, active);
     } else {
         const int share = LINE_SHARES > 1 ? static_cast<int>(cluster_rank()) : 0;
         if (LINE_SHARES > 1) line_barrier_in_cluster<line_shape>();  // all blocks have started
-        load_points(in, a.in_stride, line, t, share, a.roots, active);
+        load_points(in, a.in_stride, line, t, share, a.twiddles, active);
         line_barrier_in_cluster<line_shape>();
-        forward_stages<line_shape, 1, LAST>(line, t, a.roots);
+        forward_stages<line_shape, 1, LAST>(line, t, a.twiddles);
         if constexpr (FFT_STORE_REAL)
             store_half(a, out, line, t, active);
         else

@@ -5,10 +5,10 @@
 //     X[R (c + 16 d) + k] = sum over b of w16^(bd) w256^(bc)  sum over a of w16^(ac) y_k[16 a + b]
 //                  y_k[m] = w_N^(k m)  sum over r of  w_R^(k r) x[256 r + m]              N = 256 R
 //
-// The first product C = F Y has roots on its left and data on its right; the second D = C' G has
-// data on its left, so that the accumulators of the first product, times the roots w256^(b c), are
-// its operand. Which point an element of a fragment holds is free as long as both operands agree;
-// with g = lane / 4 and t = lane % 4:
+// The first product C = F Y has twiddles on its left and data on its right; the second D = C' G has
+// data on its left, so that the accumulators of the first product, times the twiddles w256^(b c),
+// are its operand. Which point an element of a fragment holds is free as long as both operands
+// agree; with g = lane / 4 and t = lane % 4:
 //
 //     F  row g, g + 8  <->  c = 2g, 2g + 1                      k index s <-> a = s
 //     Y  column g of tile j  <->  b = 2g + j                    so loads are of 2 points, 8 lanes
@@ -26,7 +26,7 @@ static_assert(N == 256 * R && (R == 1 || R == 2 || R == 4 || R == 8), "two produ
 struct fft_arguments {
     const unsigned *in;  // points: two halves
     unsigned *out;
-    const float *roots;           // w_N^i, i < N
+    const float *twiddles;        // w_N^i, i < N
     long long in_line, out_line;  // points between lines
     long long lines;
     float scale;
@@ -36,12 +36,12 @@ static_assert(layout_matches(sizeof(fft_arguments)), "the arguments match the la
 // A complex matrix as mma fragments of WORDS registers; products with complex data need the
 // imaginary part with both signs.
 template <int WORDS>
-struct root_fragment {
+struct matrix_fragment {
     unsigned re[WORDS], im[WORDS], minus_im[WORDS];
 };
 template <int WORDS>
-__device__ __forceinline__ void set_roots(root_fragment<WORDS> &f, int word, complex<float> first,
-                                          complex<float> second) {
+__device__ __forceinline__ void set_fragment(matrix_fragment<WORDS> &f, int word, complex<float> first,
+                                             complex<float> second) {
     f.re[word] = floats_to_half2(first.re, second.re);
     f.im[word] = floats_to_half2(first.im, second.im);
     f.minus_im[word] = floats_to_half2(-first.im, -second.im);
@@ -114,28 +114,28 @@ __device__ __forceinline__ void merge(unsigned (&x)[R], complex<float> root, com
     times_powers<R>(y, root);
 }
 
-// The roots that stay in a lane's registers for all lines.
-struct warp_roots {
-    root_fragment<4> left;
-    root_fragment<2> right[2];
+// The twiddles that stay in a lane's registers for all lines.
+struct warp_twiddles {
+    matrix_fragment<4> left;
+    matrix_fragment<2> right[2];
     // outer: w_N^m at a = 2t; its ratios to other points are constants
     complex<float> between[2][4], outer[2];
 };
-__device__ __forceinline__ void load_roots(warp_roots &f, const fft_arguments &a, int g, int t) {
+__device__ __forceinline__ void load_twiddles(warp_twiddles &f, const fft_arguments &a, int g, int t) {
     const auto root = [&](int numerator, int denominator) {  // w_denominator^numerator
-        return load_pair(a.roots + 2 * (numerator % denominator * (N / denominator)));
+        return load_pair(a.twiddles + 2 * (numerator % denominator * (N / denominator)));
     };
 #pragma unroll
     for (int word = 0; word < 4; word++) {
         const int c = 2 * g + word % 2, slot = 2 * t + word / 2 * 8;
-        set_roots(f.left, word, root(c * slot, 16), root(c * (slot + 1), 16));
+        set_fragment(f.left, word, root(c * slot, 16), root(c * (slot + 1), 16));
     }
 #pragma unroll
     for (int j = 0; j < 2; j++) {
 #pragma unroll
         for (int word = 0; word < 2; word++) {
             const int d = 8 * j + g, b = 4 * t + word;
-            set_roots(f.right[j], word, root(b * d, 16), root((b + 2) * d, 16));
+            set_fragment(f.right[j], word, root(b * d, 16), root((b + 2) * d, 16));
         }
 #pragma unroll
         for (int e = 0; e < 4; e++) {
@@ -150,7 +150,7 @@ __device__ __forceinline__ void load_roots(warp_roots &f, const fft_arguments &a
 struct line_operands {
     unsigned re[R][2][2], im[R][2][2];
 };
-__device__ __forceinline__ void over_r(line_operands &to, unsigned (&x)[2][4][R], const warp_roots &f) {
+__device__ __forceinline__ void over_r(line_operands &to, unsigned (&x)[2][4][R], const warp_twiddles &f) {
 #pragma unroll
     for (int j = 0; j < 2; j++)
 #pragma unroll
@@ -176,7 +176,7 @@ __device__ __forceinline__ void over_r(line_operands &to, unsigned (&x)[2][4][R]
 
 // The first product, over a, times w_256^(b c): gives the left operands of the second.
 __device__ __forceinline__ void over_a(unsigned (&c_re)[4], unsigned (&c_im)[4], const line_operands &x, int k,
-                                       const warp_roots &f) {
+                                       const warp_twiddles &f) {
 #pragma unroll
     for (int j = 0; j < 2; j++) {
         float sum_re[4] = {}, sum_im[4] = {};
@@ -197,7 +197,7 @@ __device__ __forceinline__ void over_a(unsigned (&c_re)[4], unsigned (&c_im)[4],
 
 // The second product, over b.
 __device__ __forceinline__ void over_b(unsigned (&out)[2][2][2][R], const unsigned (&c_re)[4],
-                                       const unsigned (&c_im)[4], int k, const warp_roots &f) {
+                                       const unsigned (&c_im)[4], int k, const warp_twiddles &f) {
 #pragma unroll
     for (int j = 0; j < 2; j++) {
         float sum_re[4] = {}, sum_im[4] = {};
@@ -218,8 +218,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) fft_warp(const 
     extern __shared__ __align__(16) unsigned char stn_shared[];
     unsigned *const shared = reinterpret_cast<unsigned *>(stn_shared);  // STAGES lines per warp
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-    warp_roots f;
-    load_roots(f, a, g, t);
+    warp_twiddles f;
+    load_twiddles(f, a, g, t);
 
     const long long warps = static_cast<long long>(gridDim.x) * WARPS;
     const long long start = static_cast<long long>(blockIdx.x) * WARPS + threadIdx.x / 32;

@@ -10,8 +10,8 @@ struct line_arguments {
     const FNO_FROM *in;
     FNO_TO *out;
     const STORE *weight, *bias;
-    const FNO_TO *added;  // skip connection; may be `out`
-    const REAL *roots;    // twiddle factors of device/shared_fft.cuh; of fno_dense the table
+    const FNO_TO *added;   // skip connection; may be `out`
+    const REAL *twiddles;  // twiddle factors of device/shared_fft.cuh; of fno_dense the table
     // Strides, in numbers (real points) or complex numbers. Item i is i / inner in an outer loop
     // and i % inner in an inner one. in_stride: between channels of points, or between modes; the
     // other of these two dimensions is contiguous.

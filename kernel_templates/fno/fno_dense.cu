@@ -1,5 +1,5 @@
 // Transforms of lines along one axis to the retained modes, or back, as a matrix product with a
-// table of roots on tensor cores (dense DFT):
+// DFT matrix on tensor cores (dense DFT):
 //
 //     out[line][column] = sum over j of  in[line][j] * table[j][column]   complex: two real numbers
 //
@@ -194,7 +194,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_dense(const __
             __syncthreads();
             const int left = 8 * STEPS - stage * DEPTH;
             multiply(sum, stages + slot * STAGE, row0,
-                     a.roots + ((stage * (DEPTH / 8) * SWEEPS * ALONG + tile) * 32 + lane) * 2,
+                     a.twiddles + ((stage * (DEPTH / 8) * SWEEPS * ALONG + tile) * 32 + lane) * 2,
                      left < DEPTH ? left : DEPTH);
             if (PIECES > 1) {
                 __syncthreads();

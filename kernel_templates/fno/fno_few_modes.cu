@@ -43,7 +43,7 @@ constexpr int ROOM = FNO_FORWARD ? VALUES * FEW_PARTS + NUMBERS * PITCH : VALUES
 static_assert(Q * WIDTH == N, "butterflies share a line's points evenly");
 static_assert(FNO_REAL ? 2 * HIGH < N && FNO_LOW == 0 : FREQUENCIES <= N,
               "each frequency is there once: of real lines, none that is its own negative but 0");
-static_assert(!ALONE || (FNO_REAL && 32 % R == 0), "roots of 2R points are some of 64");
+static_assert(!ALONE || (FNO_REAL && 32 % R == 0), "twiddles of 2R points are some of 64");
 static_assert(VALUES % 2 == 0 && shared_bytes_match(ROOM * sizeof(REAL)),
               "the launcher gives the shared memory that this takes");
 
@@ -52,14 +52,14 @@ static_assert(VALUES % 2 == 0 && shared_bytes_match(ROOM * sizeof(REAL)),
 // products of these.
 struct powers {
     value of[REACH + 1];
-    __device__ __forceinline__ powers(const REAL *roots, int q) {
+    __device__ __forceinline__ powers(const REAL *twiddles, int q) {
 #pragma unroll
         for (int k = 1; k <= REACH; k++) {
             if (k & (k - 1)) {
                 of[k] = of[k & (k - 1)] * of[k & -k];
             } else {
-                of[k] = load_pair(roots + 2 * q);
-                roots += 2 * Q;
+                of[k] = load_pair(twiddles + 2 * q);
+                twiddles += 2 * Q;
             }
         }
     }
@@ -100,13 +100,14 @@ constexpr __device__ int half_of(int f) { return f % (2 * R) > R ? 2 * R - f % (
 constexpr __device__ bool is_conjugate(int f) { return f % (2 * R) > R; }
 
 // ---- forward
-__device__ __forceinline__ void sum_alone(value (&sum)[FREQUENCIES], const line_points &get, int t, const REAL *roots) {
+__device__ __forceinline__ void sum_alone(value (&sum)[FREQUENCIES], const line_points &get, int t,
+                                          const REAL *twiddles) {
 #pragma unroll 1
     for (int q = t; q < Q; q += THREADS_X) {
         value x[R], made[R + 1];
 #pragma unroll
         for (int r = 0; r < R; r++) x[r] = {get.number(q, 2 * r * Q), get.number(q, (2 * r + 1) * Q)};
-        const powers w(roots, q);
+        const powers w(twiddles, q);
         real_results(x, made);
 #pragma unroll
         for (int f = 0; f <= HIGH; f++) {
@@ -115,13 +116,14 @@ __device__ __forceinline__ void sum_alone(value (&sum)[FREQUENCIES], const line_
         }
     }
 }
-__device__ __forceinline__ void sum_line(value (&sum)[FREQUENCIES], const line_points &get, int t, const REAL *roots) {
+__device__ __forceinline__ void sum_line(value (&sum)[FREQUENCIES], const line_points &get, int t,
+                                         const REAL *twiddles) {
 #pragma unroll 1
     for (int q = t; q < Q; q += THREADS_X) {
         value x[R];
 #pragma unroll
         for (int r = 0; r < R; r++) x[r] = get(q, r * Q);
-        const powers w(roots, q);
+        const powers w(twiddles, q);
         dft<R>(x);
 #pragma unroll
         for (int f = -BELOW; f <= HIGH; f++) add_rotated(sum[f + BELOW], x[input_of(f)], w, f);
@@ -184,11 +186,11 @@ __device__ __forceinline__ void load_modes(const line_arguments &a, const FNO_FR
     }
     __syncthreads();
 }
-__device__ __forceinline__ void spread_line(const value *modes, const line_targets &put, int t, const REAL *roots) {
+__device__ __forceinline__ void spread_line(const value *modes, const line_targets &put, int t, const REAL *twiddles) {
 #pragma unroll 1
     for (int q = t; q < Q; q += THREADS_X) {
         value x[R];
-        const powers w(roots, q);
+        const powers w(twiddles, q);
 #pragma unroll
         for (int r = 0; r < R; r++) x[r] = {REAL(0), REAL(0)};
 #pragma unroll
@@ -199,11 +201,11 @@ __device__ __forceinline__ void spread_line(const value *modes, const line_targe
     }
 }
 
-__device__ __forceinline__ void spread_alone(const value *modes, const line_targets &put, int t, const REAL *roots) {
+__device__ __forceinline__ void spread_alone(const value *modes, const line_targets &put, int t, const REAL *twiddles) {
 #pragma unroll 1
     for (int q = t; q < Q; q += THREADS_X) {
         value x[R], half[R + 1];
-        const powers w(roots, q);
+        const powers w(twiddles, q);
 #pragma unroll
         for (int k = 0; k <= R; k++) half[k] = {REAL(0), REAL(0)};
 #pragma unroll
@@ -235,9 +237,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_few_modes(cons
         value sum[FREQUENCIES] = {};
         const line_points get(a, in, c0 + EACH * line);
         if constexpr (ALONE)
-            sum_alone(sum, get, t, a.roots);
+            sum_alone(sum, get, t, a.twiddles);
         else
-            sum_line(sum, get, t, a.roots);
+            sum_line(sum, get, t, a.twiddles);
         add_threads(sum, made, made + VALUES * FEW_PARTS);
         store_modes(a, out, c0, made);
     } else {
@@ -245,8 +247,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_few_modes(cons
         load_modes(a, in, c0, modes);
         const line_targets put(a, out, item, c0 + EACH * line);
         if constexpr (ALONE)
-            spread_alone(modes + line * FREQUENCIES, put, t, a.roots);
+            spread_alone(modes + line * FREQUENCIES, put, t, a.twiddles);
         else
-            spread_line(modes + line * FREQUENCIES, put, t, a.roots);
+            spread_line(modes + line * FREQUENCIES, put, t, a.twiddles);
     }
 }

@@ -99,8 +99,8 @@ __device__ __forceinline__ void tile_to_points(const line_arguments &a, FNO_TO *
         const int mine = o + PER * position.side;
         if (o0 + mine < a.outputs) tile_to_shared(tile, OUT_PITCH, mine, position.line, position.t);
         line_barrier();
-        inverse_stages<fno_line_shape, LAST, 1>(position.line, position.t, a.roots);
-        store_points(a, out, item, o0 + mine, position, a.roots);
+        inverse_stages<fno_line_shape, LAST, 1>(position.line, position.t, a.twiddles);
+        store_points(a, out, item, o0 + mine, position, a.twiddles);
         line_barrier();
     }
 }
@@ -114,13 +114,14 @@ __device__ __forceinline__ void take_group(const line_arguments &a, const FNO_FR
         __syncthreads();
         load_weights(a, c0, CHANNELS, weights);
     }
-    if (FNO_FORWARD) points_to_shared(position.line, position.t, a.roots, line_points(a, in, c0 + PER * position.side));
+    if (FNO_FORWARD)
+        points_to_shared(position.line, position.t, a.twiddles, line_points(a, in, c0 + PER * position.side));
     if (FNO_PRODUCT && !COPIES)
         __syncthreads();
     else
         line_barrier();
     if (FNO_FORWARD) {
-        forward_stages<fno_line_shape, 1, LAST>(position.line, position.t, a.roots);
+        forward_stages<fno_line_shape, 1, LAST>(position.line, position.t, a.twiddles);
         shared_to_tile(position.line, tile, IN_PITCH, PER * position.side, position.t, a.scale,
                        [](REAL v) { return FNO_PRODUCT ? rounded(v) : v; });
     } else {

@@ -65,11 +65,11 @@ struct prefetched_points {
 template <class ROOTS>
 __device__ __forceinline__ void group_to_tile(const line_arguments &a, const FNO_FROM *in, int c,
                                               prefetched_points &prefetched, value *tile, const line_position &position,
-                                              const ROOTS &roots) {
+                                              const ROOTS &twiddles) {
     if constexpr (PREFETCHES) {
-        if (position.t < first_stage::COUNT) butterfly_to_shared(prefetched.x, position.t, position.line, roots);
+        if (position.t < first_stage::COUNT) butterfly_to_shared(prefetched.x, position.t, position.line, twiddles);
     } else {
-        points_to_shared(position.line, position.t, a.roots, line_points(a, in, c + PER * position.side));
+        points_to_shared(position.line, position.t, a.twiddles, line_points(a, in, c + PER * position.side));
     }
     line_barrier();
     shared_to_tile(position.line, tile, PITCH, c + PER * position.side, position.t, a.scale,
@@ -78,11 +78,11 @@ __device__ __forceinline__ void group_to_tile(const line_arguments &a, const FNO
 }
 template <class ROOTS>
 __device__ __forceinline__ void tile_to_group(const line_arguments &a, FNO_TO *out, int inner, int o, const value *tile,
-                                              const line_position &position, const ROOTS &roots) {
+                                              const line_position &position, const ROOTS &twiddles) {
     const int mine = o + PER * position.side;
     if (mine < a.outputs) tile_to_shared(tile, PITCH, mine, position.line, position.t);
     line_barrier();
-    store_points(a, out, inner, mine, position, roots);
+    store_points(a, out, inner, mine, position, twiddles);
     line_barrier();
 }
 // Stores the groups of one item and loads those of another one into their place; NULL: none. after:
@@ -90,7 +90,7 @@ __device__ __forceinline__ void tile_to_group(const line_arguments &a, FNO_TO *o
 template <class ROOTS>
 __device__ __forceinline__ void transform_groups(const line_arguments &a, const FNO_FROM *in, const FNO_FROM *after,
                                                  FNO_TO *out, int inner, value *tile, const line_position &position,
-                                                 const ROOTS &roots) {
+                                                 const ROOTS &twiddles) {
     const int most = a.channels > a.outputs ? a.channels : a.outputs;
 #pragma unroll 1
     for (int c = 0; c < most; c += CHANNELS) {
@@ -101,14 +101,14 @@ __device__ __forceinline__ void transform_groups(const line_arguments &a, const 
                 take_butterfly(prefetched.x, position.t, line_points(a, in, c + PER * position.side));
         const bool last = c + CHANNELS >= a.channels;
         if (has_input) prefetch_points(a, last ? after : in, last ? 0 : c + CHANNELS, position);
-        if (out && c < a.outputs) tile_to_group(a, out, inner, c, tile, position, roots);
-        if (has_input) group_to_tile(a, in, c, prefetched, tile, position, roots);
+        if (out && c < a.outputs) tile_to_group(a, out, inner, c, tile, position, twiddles);
+        if (has_input) group_to_tile(a, in, c, prefetched, tile, position, twiddles);
     }
 }
 // Stores the item of two iterations ago and loads the next one into its tile.
 template <class ROOTS>
 __device__ __forceinline__ void transform_items(const line_arguments &a, long long first, int count, value *tiles,
-                                                const line_position &position, const ROOTS &roots) {
+                                                const line_position &position, const ROOTS &twiddles) {
     item_iterator<const FNO_FROM> next(a, a.in, first, a.in_outer, a.in_inner);
     item_iterator<FNO_TO> out(a, a.out, first, a.out_outer, a.out_inner);
 #pragma unroll 1
@@ -116,7 +116,7 @@ __device__ __forceinline__ void transform_items(const line_arguments &a, long lo
         const FNO_FROM *const in = iteration < count ? next.at : nullptr;
         next.step(a);
         transform_groups(a, in, iteration + 1 < count ? next.at : nullptr, iteration >= 2 ? out.at : nullptr, out.inner,
-                         tiles + iteration % 2 * TILE_VALUES, position, roots);
+                         tiles + iteration % 2 * TILE_VALUES, position, twiddles);
         if (iteration >= 2) out.step(a);
         block_barrier();
         block_barrier();
@@ -195,9 +195,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS)
     if (thread < THREADS) {
         const line_position position = position_of(fft, thread);
         if constexpr (PREFETCHES && first_stage::WHOLE_TABLE)
-            transform_items(a, first, count, tiles, position, own_roots(a.roots, position.t % first_stage::COUNT));
+            transform_items(a, first, count, tiles, position,
+                            own_twiddles(a.twiddles, position.t % first_stage::COUNT));
         else
-            transform_items(a, first, count, tiles, position, a.roots);
+            transform_items(a, first, count, tiles, position, a.twiddles);
     } else {
         multiply_items(a, (thread - THREADS) / 32, count, tiles);
     }

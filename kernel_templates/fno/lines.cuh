@@ -90,19 +90,20 @@ __device__ __forceinline__ void pruned_dft(complex<T> (&x)[SIZE]) {
 }
 
 // ---- twiddle factors of stage 0: from memory, or held in registers by a thread with one butterfly
-struct own_roots {
+struct own_twiddles {
     value w[first_stage::R > 1 ? first_stage::R - 1 : 1];
-    __device__ __forceinline__ own_roots(const REAL *roots, int j) {
+    __device__ __forceinline__ own_twiddles(const REAL *twiddles, int j) {
 #pragma unroll
-        for (int r = 1; r < first_stage::R; r++) w[r - 1] = load_pair(roots + 2 * ((r - 1) * first_stage::STRIDE + j));
+        for (int r = 1; r < first_stage::R; r++)
+            w[r - 1] = load_pair(twiddles + 2 * ((r - 1) * first_stage::STRIDE + j));
     }
 };
-__device__ __forceinline__ void apply_first_twiddles(value (&x)[first_stage::R], int j, const REAL *roots) {
-    apply_twiddles<fno_line_shape, 0>(x, j, roots);
+__device__ __forceinline__ void apply_first_twiddles(value (&x)[first_stage::R], int j, const REAL *twiddles) {
+    apply_twiddles<fno_line_shape, 0>(x, j, twiddles);
 }
-__device__ __forceinline__ void apply_first_twiddles(value (&x)[first_stage::R], int, const own_roots &roots) {
+__device__ __forceinline__ void apply_first_twiddles(value (&x)[first_stage::R], int, const own_twiddles &twiddles) {
 #pragma unroll
-    for (int r = 1; r < first_stage::R; r++) x[r] = x[r] * roots.w[r - 1];
+    for (int r = 1; r < first_stage::R; r++) x[r] = x[r] * twiddles.w[r - 1];
 }
 
 // ---- forward. get(j, offset) loads point j + offset of this thread's line; `offset` is a constant
@@ -115,18 +116,18 @@ __device__ __forceinline__ void take_butterfly(value (&x)[first_stage::R], int j
 }
 template <class ROOTS>
 __device__ __forceinline__ void butterfly_to_shared(value (&x)[first_stage::R], int j, value *line,
-                                                    const ROOTS &roots) {
+                                                    const ROOTS &twiddles) {
     dft<first_stage::R>(x);
-    apply_first_twiddles(x, j, roots);
+    apply_first_twiddles(x, j, twiddles);
     store_butterfly<fno_line_shape, 0>(x, line, j);
 }
 template <class GET>
-__device__ __forceinline__ void points_to_shared(value *line, int t, const REAL *roots, const GET &get) {
+__device__ __forceinline__ void points_to_shared(value *line, int t, const REAL *twiddles, const GET &get) {
 #pragma unroll 1
     for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
         value x[first_stage::R];
         take_butterfly(x, j, get);
-        butterfly_to_shared(x, j, line, roots);
+        butterfly_to_shared(x, j, line, twiddles);
     }
 }
 // channel: the line's first channel in the tile; made(number): conversion before it is stored.
@@ -177,12 +178,12 @@ __device__ __forceinline__ void tile_to_shared(const value *tile, int pitch, int
     }
 }
 template <class ROOTS, class PUT>
-__device__ __forceinline__ void shared_to_points(value *line, int t, const ROOTS &roots, const PUT &put) {
+__device__ __forceinline__ void shared_to_points(value *line, int t, const ROOTS &twiddles, const PUT &put) {
 #pragma unroll 1
     for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
         value x[first_stage::R];
         load_butterfly<fno_line_shape, 0>(x, line, j);
-        apply_first_twiddles(x, j, roots);
+        apply_first_twiddles(x, j, twiddles);
         dft<first_stage::R>(x);
 #pragma unroll
         for (int r = 0; r < first_stage::R; r++) put(j, r * first_stage::STRIDE, swapped(x[r]));

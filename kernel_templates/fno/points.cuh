@@ -33,8 +33,8 @@ __device__ __forceinline__ line_position position_of(value *fft, int thread) {
 // o: first channel of the line
 template <class ROOTS>
 __device__ __forceinline__ void store_points(const line_arguments &a, FNO_TO *out, long long item, int o,
-                                             const line_position &position, const ROOTS &roots) {
-    shared_to_points(position.line, position.t, roots, line_targets(a, out, item, o));
+                                             const line_position &position, const ROOTS &twiddles) {
+    shared_to_points(position.line, position.t, twiddles, line_targets(a, out, item, o));
 }
 // Prefetches the points of a group into L2; `in` is the item, or NULL.
 __device__ __forceinline__ void prefetch_points(const line_arguments &a, const FNO_FROM *in, int c0,

@@ -2,16 +2,17 @@
 // batched matrix product.
 //
 //     to[m][r] = c(m) * from[r][index of mode m]         r: a channel of a batch item
+//                                                        LAYER_CONJUGATE: conjugated
 //
-//     from  row r  |. m0 m1 m2 . . . .|      to  mode m0 |r0 r1 r2 ..|
+//     from  row r0 |. m0 m1 m2 . . . .|      to  mode m0 |r0 r1 r2 ..|
 //           row r1 |. m0 m1 m2 . . . .|          mode m1 |r0 r1 r2 ..|
 //
 // Tiles of 32 rows x 32 modes are transposed in shared memory, so that both sides are coalesced. A
 // block keeps its modes for all its tiles and computes their indices once.
 //
-// c is 1, or with LAYER_DOUBLED 2 where a frequency of the half spectrum stands for two.
-// LAYER_CONJUGATE: gathers conjugates. Weights [pairs][modes] are gathered likewise: all their
-// modes are retained. Reads SCALE_FROM, SCALE_TO, REAL, LAYER_DOUBLED, LAYER_CONJUGATE.
+// c(m) is 1; with LAYER_DOUBLED it is 2 for frequencies of the half spectrum whose mirror image is
+// not stored. Weights [pairs][modes] are gathered likewise: all their modes are retained. Reads
+// SCALE_FROM, SCALE_TO, REAL, LAYER_DOUBLED, LAYER_CONJUGATE.
 #include "device/complex.cuh"
 #include "device/launch_checks.cuh"
 #include "layer/modes.cuh"
@@ -23,20 +24,22 @@ constexpr int THREADS = SIDE * STEP;
 struct gather_arguments {
     const SCALE_FROM *from;
     SCALE_TO *to;
-    long long rows, down, across;  // rows; tiles of rows, of modes; gridDim.x: multiple of across
+    long long rows;  // rows of `from`
+    long long row_tiles;
+    long long column_tiles;  // tiles along the modes; a divisor of gridDim.x
     layer_axes axes;
 };
 static_assert(layout_matches(sizeof(gather_arguments)), "the arguments match the launcher's struct");
 
 extern "C" __global__ void __launch_bounds__(THREADS) layer_gather(const __grid_constant__ gather_arguments a) {
     __shared__ complex<REAL> tile[SIDE][SIDE + 1];
-    const long long step = gridDim.x / a.across, first = blockIdx.x / a.across;
-    const int mode0 = static_cast<int>(blockIdx.x - first * a.across) * SIDE, mode = mode0 + threadIdx.x;
+    const long long tile_stride = gridDim.x / a.column_tiles, first = blockIdx.x / a.column_tiles;
+    const int mode0 = static_cast<int>(blockIdx.x - first * a.column_tiles) * SIDE, mode = mode0 + threadIdx.x;
     const bool kept = mode < a.axes.kept;
     const int index = kept ? index_of(a.axes, mode) : 0;
     const REAL factor = LAYER_DOUBLED && !stands_alone(a.axes, index % a.axes.length) ? 2 : 1;
-    for (long long down = first; down < a.down; down += step) {
-        const long long row0 = down * SIDE, row = row0 + threadIdx.x;
+    for (long long i = first; i < a.row_tiles; i += tile_stride) {
+        const long long row0 = i * SIDE, row = row0 + threadIdx.x;
 #pragma unroll
         for (int r = threadIdx.y; r < SIDE; r += STEP) {
             if (!kept || row0 + r >= a.rows) continue;

@@ -18,7 +18,9 @@ constexpr int THREADS = SIDE * STEP;
 struct scatter_arguments {
     const SCALE_FROM *from;
     SCALE_TO *to;
-    long long rows, down, across;  // rows; tiles of rows, of spectra; gridDim.x: multiple of across
+    long long rows;  // rows of `to`
+    long long row_tiles;
+    long long column_tiles;  // tiles along the spectra; a divisor of gridDim.x
     layer_axes axes;
 };
 static_assert(layout_matches(sizeof(scatter_arguments)), "the arguments match the launcher's struct");
@@ -50,13 +52,13 @@ __device__ __forceinline__ complex<REAL> value_of(const scatter_arguments &a, co
 
 extern "C" __global__ void __launch_bounds__(THREADS) layer_scatter(const __grid_constant__ scatter_arguments a) {
     __shared__ complex<REAL> tile[SIDE][SIDE + 1];
-    const long long step = gridDim.x / a.across, first = blockIdx.x / a.across;
-    const int index0 = static_cast<int>(blockIdx.x - first * a.across) * SIDE, index = index0 + threadIdx.x;
+    const long long tile_stride = gridDim.x / a.column_tiles, first = blockIdx.x / a.column_tiles;
+    const int index0 = static_cast<int>(blockIdx.x - first * a.column_tiles) * SIDE, index = index0 + threadIdx.x;
     source from[SIDE / STEP];
 #pragma unroll
     for (int i = 0; i < SIDE / STEP; i++) from[i] = source_of(a.axes, index0 + threadIdx.y + i * STEP);
-    for (long long down = first; down < a.down; down += step) {
-        const long long row0 = down * SIDE, row = row0 + threadIdx.x;
+    for (long long t = first; t < a.row_tiles; t += tile_stride) {
+        const long long row0 = t * SIDE, row = row0 + threadIdx.x;
 #pragma unroll
         for (int i = 0; i < SIDE / STEP; i++)
             if (row < a.rows) tile[threadIdx.x][threadIdx.y + i * STEP] = value_of(a, from[i], row);

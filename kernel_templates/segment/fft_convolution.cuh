@@ -104,9 +104,9 @@ constexpr int TWIDDLES_2 = 256, TWIDDLES_3 = TWIDDLES_2 + F, TWIDDLES_4 = TWIDDL
 constexpr int ALL_TWIDDLES = TEAMS * ONE_TEAM + (TEAMS - 1) * 256;
 // Reads a twiddle factor. It is read again for every convolution, because keeping all of them and
 // the symbol needs too many registers.
-__device__ __forceinline__ twiddles<REAL> root_of(const REAL *roots, int i) {
+__device__ __forceinline__ twiddles<REAL> twiddles_at(const REAL *twiddle_table, int i) {
     hide_from_optimizer(i);
-    return read_twiddles(roots, i, ALL_TWIDDLES);
+    return read_twiddles(twiddle_table, i, ALL_TWIDDLES);
 }
 
 // Column m of the thread whose first column is `first`. SEGMENT_COSINES: half of them are mirror
@@ -131,7 +131,7 @@ __device__ __forceinline__ twiddles<REAL> half_twiddles(int team) {
 
 // The columns of a thread, one after the other: x[F m + k] is point k of its column m.
 template <bool FIRST>
-__device__ __forceinline__ void transform_columns(point (&x)[16], const REAL *roots, int t, int team) {
+__device__ __forceinline__ void transform_columns(point (&x)[16], const REAL *twiddle_table, int t, int team) {
 #pragma unroll
     for (int m = 0; m < COLUMNS; m++) {
         point part[F];
@@ -142,7 +142,7 @@ __device__ __forceinline__ void transform_columns(point (&x)[16], const REAL *ro
         else if (FIRST)
             dft_unit(part);
         else
-            dft_twiddled(part, root_of(roots, column_of(t, m)));
+            dft_twiddled(part, twiddles_at(twiddle_table, column_of(t, m)));
 #pragma unroll
         for (int k = 0; k < F; k++) x[F * m + k] = part[k];
     }
@@ -256,10 +256,11 @@ __device__ __forceinline__ void multiply_real_segment(point (&x)[16], const REAL
     });
 }
 // Stage 6.
-__device__ __forceinline__ void combine_teams(point (&x)[16], cell *buffer, const REAL *roots, int t, int team) {
+__device__ __forceinline__ void combine_teams(point (&x)[16], cell *buffer, const REAL *twiddle_table, int t,
+                                              int team) {
     if (team) {
         const point one = {REAL(1), REAL(0)};
-        times_progression(x, root_of(roots, TEAMS * ONE_TEAM + t).w1, times_root64(one, 2));
+        times_progression(x, twiddles_at(twiddle_table, TEAMS * ONE_TEAM + t).w1, times_root64(one, 2));
     }
     cell *const own = buffer + team * CELLS + t, *const other = buffer + (1 - team) * CELLS + t;
     const REAL sign = team ? REAL(-1) : REAL(1);
@@ -285,7 +286,7 @@ __device__ __forceinline__ void combine_teams(point (&x)[16], cell *buffer, cons
 // and for another in between: `columns` is the buffer of the former, `buffer` that of the latter.
 // On entry no thread may be using these buffers; on return other threads may still be using them.
 __device__ __forceinline__ void convolve(point (&x)[16], cell *columns, int first, cell *buffer, int t,
-                                         const REAL *roots, const REAL *symbol, int team = 0) {
+                                         const REAL *twiddle_table, const REAL *symbol, int team = 0) {
     const int p = p_of(t, team), lane = t % 16, from = team * ONE_TEAM;
     cell *const own_buffer = buffer + team * CELLS + p * PITCH, *const column_buffer = columns + team * CELLS;
     const auto column_address = [&](int i) { return column_buffer + i % F * PITCH + column_of(first, i / F); };
@@ -294,14 +295,14 @@ __device__ __forceinline__ void convolve(point (&x)[16], cell *columns, int firs
     const auto k3_address = [&](int i) { return own_buffer + 17 * lane + i; };
 
     if constexpr (F > 1) {
-        transform_columns<true>(x, roots, first, team);
+        transform_columns<true>(x, twiddle_table, first, team);
         exchange<true>(x, column_address, row_address);
-        dft_twiddled(x, root_of(roots, from + TWIDDLES_2 + p));
+        dft_twiddled(x, twiddles_at(twiddle_table, from + TWIDDLES_2 + p));
         __syncwarp();
     } else
         dft_unit(x);
     exchange<false>(x, q_address, k3_address);
-    dft_twiddled(x, root_of(roots, from + TWIDDLES_3 + 16 * p + lane));
+    dft_twiddled(x, twiddles_at(twiddle_table, from + TWIDDLES_3 + 16 * p + lane));
     if constexpr (SINGLE)
         multiply_real_segment(x, symbol, t, team, p, lane);
     else if constexpr (SEGMENT_COSINES)
@@ -311,11 +312,11 @@ __device__ __forceinline__ void convolve(point (&x)[16], cell *columns, int firs
     dft_unit(x);
     __syncwarp();
     exchange<false>(x, k3_address, q_address);
-    dft_twiddled(x, root_of(roots, TWIDDLES_4 + lane));
+    dft_twiddled(x, twiddles_at(twiddle_table, TWIDDLES_4 + lane));
     if constexpr (F > 1) {
         __syncwarp();
         exchange<true>(x, row_address, column_address);
-        transform_columns<false>(x, roots, first, team);
+        transform_columns<false>(x, twiddle_table, first, team);
     }
-    if constexpr (TEAMS > 1) combine_teams(x, buffer, roots, t, team);
+    if constexpr (TEAMS > 1) combine_teams(x, buffer, twiddle_table, t, team);
 }

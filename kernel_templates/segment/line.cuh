@@ -8,8 +8,8 @@
 struct line_arguments {
     const STORE *in;
     STORE *out;
-    const REAL *roots;   // In the order of root_of; segment_prime_factor: the DFT matrices.
-    const REAL *symbol;  // Divided by LENGTH, in the order of times_symbol.
+    const REAL *twiddle_table;  // as twiddles_at reads it; segment_prime_factor: DFT matrices
+    const REAL *symbol;         // Divided by LENGTH, in the order of times_symbol.
     // The profile of the low side from the first point on, then that of the high side from the last
     // point backwards.
     const REAL *profile;

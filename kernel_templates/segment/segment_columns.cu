@@ -25,8 +25,8 @@ constexpr int STRIDE = CELLS + BETWEEN;
 struct columns_arguments {
     const STORE *in;
     STORE *out;
-    const REAL *roots, *symbol;  // As in segment_line.
-    long long n, nx;             // Points along the axis; columns.
+    const REAL *twiddle_table, *symbol;  // As in segment_line.
+    long long n, nx;                     // Points along the axis; columns.
     // Strides, in elements, along the axis, along the third axis, and of grids.
     long long in_far[3];
     long long out_far[3];
@@ -258,8 +258,8 @@ extern "C" __global__ void __launch_bounds__(ALL_THREADS, BLOCKS) segment_column
         take(a, i, raw + 2 * pair, x, pair, first);
         __syncthreads();
         fetch(a, i + gridDim.x, raw, pair, first);
-        convolve(x, buffers + pair * STRIDE, first, buffers + thread / THREADS * STRIDE, thread % THREADS, a.roots,
-                 a.symbol);
+        convolve(x, buffers + pair * STRIDE, first, buffers + thread / THREADS * STRIDE, thread % THREADS,
+                 a.twiddle_table, a.symbol);
         store_outputs(a, i, x, pair, first);
     }
 }

@@ -21,7 +21,7 @@
 struct face_arguments {
     const REAL *source;
     STORE *out;  // At the side's first point.
-    const REAL *roots, *symbol;
+    const REAL *twiddle_table, *symbol;
     long long n;  // Points along the side.
     // Strides, in elements, along the side and from the side inwards.
     long long out_along, out_deep;
@@ -52,7 +52,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_face(const
             x[i] = {from.minus ? -value : value, REAL(0)};
         }
         __syncthreads();  // The buffer is free.
-        convolve(x, buffer, t, buffer, t, a.roots,
+        convolve(x, buffer, t, buffer, t, a.twiddle_table,
                  a.symbol + static_cast<long long>(deep) * (2 * SYMBOLS));  // For two depths.
         const unsigned count = static_cast<unsigned>(min(a.n - start - a.lead, static_cast<long long>(a.useful)));
         STORE *const out = a.out + grid * a.out_batch + 2LL * deep * a.out_deep + start * a.out_along;

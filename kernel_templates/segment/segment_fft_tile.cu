@@ -64,8 +64,8 @@ struct block_line {  // The part of a column that a block has.
 struct tile_arguments {
     const STORE *in;
     STORE *out;
-    const REAL *row_roots, *column_roots;  // Twiddle factors of the FFT stages.
-    const REAL *half_angles;               // Sine and cosine of pi k / N, by unit.
+    const REAL *row_twiddles, *column_twiddles;  // Twiddle factors of the FFT stages.
+    const REAL *half_angles;                     // Sine and cosine of pi k / N, by unit.
     // Half the sums and differences of K^f at k and k + N, [row][unit]; without SYMBOL_REAL all
     // sums, then all differences.
     const REAL *symbol;
@@ -131,7 +131,7 @@ __device__ __forceinline__ void load_rows(const tile_arguments &a, const tile_po
 #pragma unroll
         for (int r = 0; r < A; r++) x[r] = point_at(a, s, row, j + 8 * r);
         dft<A>(x);
-        apply_twiddles<row_line, 0>(x, j, a.row_roots);
+        apply_twiddles<row_line, 0>(x, j, a.row_twiddles);
         store_butterfly<row_line, 0>(x, tile + i / 8 * PITCH, j);
     }
     __syncthreads();
@@ -160,7 +160,7 @@ __device__ __forceinline__ void store_rows(const tile_arguments &a, const tile_p
         STORE *const row = s.out + (s.y + y) * a.out_far[0] + s.x;
         value x[A];
         load_butterfly<row_line, 0>(x, tile + i / 8 * PITCH, j);
-        apply_twiddles<row_line, 0>(x, j, a.row_roots);
+        apply_twiddles<row_line, 0>(x, j, a.row_twiddles);
         dft<A>(x);
 #pragma unroll
         for (int r = 0; r < A; r++) {
@@ -186,9 +186,9 @@ __device__ __forceinline__ void transform_columns(const tile_arguments &a, const
         const int first = i / N, q = s.rank * EACH + first;
         value x[T];
         load_butterfly<block_line, 0>(x, column, first);
-        if (BACK) apply_twiddles<column_line, 0>(x, q, a.column_roots);
+        if (BACK) apply_twiddles<column_line, 0>(x, q, a.column_twiddles);
         dft<T>(x);
-        if (!BACK) apply_twiddles<column_line, 0>(x, q, a.column_roots);
+        if (!BACK) apply_twiddles<column_line, 0>(x, q, a.column_twiddles);
         store_butterfly<block_line, 0>(x, column, first);
     }
 }

@@ -320,7 +320,7 @@ __device__ __forceinline__ void convolve_single(const line_arguments &a, unsigne
         take_single(a, segment, raw, x, t, team);
         __syncthreads();
         fetch(a, segment + gridDim.x, raw, thread);
-        convolve(x, buffer, t, buffer, t, a.roots, a.symbol, team);
+        convolve(x, buffer, t, buffer, t, a.twiddle_table, a.symbol, team);
         store_single(a, segment, x, t, team);
     }
 }
@@ -370,7 +370,7 @@ __device__ __forceinline__ void convolve_pairs(const line_arguments &a, unsigned
         take_both(a, segment, raw, x, t);
         synchronize<(F > 1)>();
         fetch_both(segment + step, t);
-        convolve(x, buffer, t, buffer, t, a.roots, a.symbol);
+        convolve(x, buffer, t, buffer, t, a.twiddle_table, a.symbol);
         store_outputs<true>(a, segment, x, t), store_outputs<false>(a, segment + 1, x, t);
     }
 }

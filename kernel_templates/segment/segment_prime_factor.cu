@@ -149,7 +149,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_prime_fact
     REAL *const raw = reinterpret_cast<REAL *>(stn_shared), *const work = raw + 2 * BUFFER;
     const int t = threadIdx.x, lane = t % 32, warp = t / 32;
     unsigned segment = 2 * blockIdx.x;
-    matrices f = find_matrices(a.roots, warp, lane);
+    matrices f = find_matrices(a.twiddle_table, warp, lane);
     tile held[BLOCKS_2];
     for (int i = t; i < 2 * BUFFER; i += THREADS) raw[i] = REAL(0);  // Padding stays 0.
     wait_for_all();
@@ -159,7 +159,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_prime_fact
         copy_async_wait<0>();
         negate_images(a, segment, raw, t), negate_images(a, segment + 1, raw + BUFFER, t);
         wait_for_all();  // All inputs have arrived, and the last outputs are written.
-        const scales scale = find_scales(a.roots, raw, work + 2 * BUFFER, t);
+        const scales scale = find_scales(a.twiddle_table, raw, work + 2 * BUFFER, t);
         forward(f, a.symbol, raw, work, held, lane, warp, scale.in);
         wait_for_all();
         fetch(a, segment + 2 * gridDim.x, raw, t);

@@ -103,7 +103,7 @@ struct four_step_rows {
 };
 struct spectral_columns_arguments {
     REAL *spectrum;
-    const REAL *roots;  // Twiddle factors of the FFT stages.
+    const REAL *twiddles;  // Twiddle factors of the FFT stages.
     symbol_arguments symbol;
     // Columns; stride of planes (or of grids, for the slowest axis), in complex numbers.
     long long pitch, plane;
@@ -249,7 +249,7 @@ __device__ __forceinline__ void load_points(const spectral_columns_arguments &a,
         for (int r = 0; r < first_stage::R; r++)
             x[r] = active ? point_at(column, first + q + r * first_stage::STRIDE, a, before) : value{REAL(0), REAL(0)};
         dft<first_stage::R>(x);
-        apply_twiddles<column_line, 0>(x, q, a.roots);
+        apply_twiddles<column_line, 0>(x, q, a.twiddles);
         store_butterfly_in_cluster<column_line>(x, line, q);
     }
 }
@@ -261,7 +261,7 @@ __device__ __forceinline__ void load_taps(const spectral_columns_arguments &a, v
 #pragma unroll
         for (int r = 0; r < first_stage::R; r++) x[r] = tap_at<N>(taps, j + r * first_stage::STRIDE);
         dft<first_stage::R>(x);
-        apply_twiddles<taps_line, 0>(x, j, a.roots);
+        apply_twiddles<taps_line, 0>(x, j, a.twiddles);
         store_butterfly<taps_line, 0>(x, line, j);
     }
 }
@@ -277,7 +277,7 @@ __device__ __forceinline__ void store_points(const spectral_columns_arguments &a
         value x[first_stage::R];
         const int q = j + share * first_stage::COUNT;
         load_butterfly_in_cluster<column_line>(x, line, q);
-        apply_twiddles<column_line, 0>(x, q, a.roots);
+        apply_twiddles<column_line, 0>(x, q, a.twiddles);
         dft<first_stage::R>(x);
         if (!active) continue;
 #pragma unroll
@@ -441,15 +441,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
                 a, taps, each,
                 reinterpret_cast<const REAL *>(a.symbol.parts) + static_cast<long long>(active ? c : 0) * SYMBOL_PARTS);
             __syncthreads();
-            forward_stages<taps_line, 1, LAST>(taps, each, a.roots);
+            forward_stages<taps_line, 1, LAST>(taps, each, a.twiddles);
         }
         line_barrier_in_cluster<column_line>();
-        forward_stages<column_line, 1, LAST>(line, t, a.roots);
+        forward_stages<column_line, 1, LAST>(line, t, a.twiddles);
     }
     transform_last_stage(a, line, t, share, DIRECTION == 0 ? to : column, taps, symbol, plane, c, active, decay_bound);
     if constexpr (DIRECTION != 0) {
         __syncthreads();
-        inverse_stages<column_line, LAST, 1>(line, t, a.roots);
+        inverse_stages<column_line, LAST, 1>(line, t, a.twiddles);
         if (LINE_SHARES > 1) line_barrier_in_cluster<column_line>();
         store_points(a, line, t, share, to, active, before);
         // Waits until no block reads this block's memory.

@@ -44,7 +44,7 @@ struct spectral_four_step_arguments {
     const STORE *in;
     STORE *out;
     REAL *spectrum;
-    const REAL *roots;  // Twiddle factors of the FFT stages.
+    const REAL *twiddles;  // Twiddle factors of the FFT stages.
     // w_L^m for m < 2^FOUR_STEP_FINE, and for multiples of 2^FOUR_STEP_FINE.
     const REAL *fine, *coarse;
     long long in_batch, out_batch, n, before;
@@ -99,7 +99,7 @@ __device__ __forceinline__ value there_at(const STORE *out, long long i, const w
 
 // The twiddle factors between the two transforms: w_L^(k i2) for the frequencies k <= N / 2 of a
 // pair of butterflies.
-__device__ __forceinline__ value root_at(const spectral_four_step_arguments &a, int m) {
+__device__ __forceinline__ value twiddle_at(const spectral_four_step_arguments &a, int m) {
     return load_pair(a.fine + 2 * (m & ((1 << FOUR_STEP_FINE) - 1))) * load_pair(a.coarse + 2 * (m >> FOUR_STEP_FINE));
 }
 // For r below this, k = t + r P is at most N / 2; else N - k = P - t + (R - 1 - r) P is.
@@ -119,9 +119,9 @@ struct column_twiddles {
 };
 __device__ __forceinline__ void set_twiddles(const spectral_four_step_arguments &a, int t, int column,
                                              column_twiddles &even, column_twiddles &odd) {
-    const value first = root_at(a, t * column), step = root_at(a, P * column);
+    const value first = twiddle_at(a, t * column), step = twiddle_at(a, P * column);
     even.set(first, step);
-    odd.set(first * root_at(a, t), step * root_at(a, P));
+    odd.set(first * twiddle_at(a, t), step * twiddle_at(a, P));
 }
 // The row of V for r: the smaller of k and N - k.
 __device__ __forceinline__ long long row_at(int t, int r) { return r < HALF ? t + r * P : P - t + (R - 1 - r) * P; }
@@ -208,22 +208,22 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
                 x[r] = active ? point_at(in, w.from + row * FOUR_STEP_WIDTH + column, a.n) : value{REAL(0), REAL(0)};
             }
             dft<first_stage::R>(x);
-            apply_twiddles<column_line, 0>(x, j, a.roots);
+            apply_twiddles<column_line, 0>(x, j, a.twiddles);
             store_butterfly<column_line, 0>(x, line, j);
         }
         __syncthreads();
-        forward_stages<column_line, 1, LAST>(line, t, a.roots);
+        forward_stages<column_line, 1, LAST>(line, t, a.twiddles);
         store_frequencies(a, line, t, column, spectrum, active);
     } else {
         load_frequencies(a, line, t, column, spectrum, active);
         __syncthreads();
-        inverse_stages<column_line, LAST, 1>(line, t, a.roots);
+        inverse_stages<column_line, LAST, 1>(line, t, a.twiddles);
         STORE *const out = a.out + batch * a.out_batch;
 #pragma unroll 1
         for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
             value x[first_stage::R];
             load_butterfly<column_line, 0>(x, line, j);
-            apply_twiddles<column_line, 0>(x, j, a.roots);
+            apply_twiddles<column_line, 0>(x, j, a.twiddles);
             dft<first_stage::R>(x);
             if (!active) continue;
             if constexpr (SPECTRUM_ADDS) {

@@ -68,7 +68,7 @@ struct spectral_march_arguments {
     REAL *spectrum;
     // For each chunk of each plane: CARRY points of all columns, in the layout of the plane.
     const REAL *chunk_halo;
-    const REAL *roots;  // Twiddle factors of the FFT stages.
+    const REAL *twiddles;  // Twiddle factors of the FFT stages.
     symbol_arguments symbol;
     long long pitch, plane;  // Columns; stride of planes, in complex numbers.
     int tiles, kept;         // Blocks per plane; frequencies of a strip.
@@ -144,7 +144,7 @@ __device__ __forceinline__ void load_within(const march &w, value (&x)[first_sta
             x[r] = load_pair(reinterpret_cast<const REAL *>(at));
     }
 }
-__device__ __forceinline__ void load_segment(const march &w, value *line, int t, const REAL *roots, bool active) {
+__device__ __forceinline__ void load_segment(const march &w, value *line, int t, const REAL *twiddles, bool active) {
     const bool within = (!w.fresh || w.chunk_halo) && w.from + N <= w.n && w.from + N <= w.end;
 #pragma unroll 1
     for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
@@ -170,17 +170,17 @@ __device__ __forceinline__ void load_segment(const march &w, value *line, int t,
                 w.first[(p - MARCH_BEFORE) * LINE_COUNT] = x[r];
         }
         dft<first_stage::R>(x);
-        apply_twiddles<column_line, 0>(x, j, roots);
+        apply_twiddles<column_line, 0>(x, j, twiddles);
         store_butterfly<column_line, 0>(x, line, j);
     }
 }
-__device__ __forceinline__ void store_segment(const march &w, const value *line, int t, const REAL *roots,
+__device__ __forceinline__ void store_segment(const march &w, const value *line, int t, const REAL *twiddles,
                                               bool active) {
 #pragma unroll 1
     for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
         value x[first_stage::R];
         load_butterfly<column_line, 0>(x, line, j);
-        apply_twiddles<column_line, 0>(x, j, roots);
+        apply_twiddles<column_line, 0>(x, j, twiddles);
         dft<first_stage::R>(x);
         if (!active) continue;
         const int end = w.n - w.from < MARCH_BEFORE + MARCH_STEP ? w.n - w.from : MARCH_BEFORE + MARCH_STEP;
@@ -195,18 +195,18 @@ __device__ __forceinline__ void store_segment(const march &w, const value *line,
     }
 }
 // Computes the frequencies of the line of taps, in the layout of the columns' last stage.
-__device__ __forceinline__ void transform_taps(value *line, int t0, const REAL *taps, const REAL *roots) {
+__device__ __forceinline__ void transform_taps(value *line, int t0, const REAL *taps, const REAL *twiddles) {
 #pragma unroll 1
     for (int j = t0; j < first_stage::COUNT; j += THREADS_X) {
         value x[first_stage::R];
 #pragma unroll
         for (int r = 0; r < first_stage::R; r++) x[r] = tap_at<N>(taps, j + r * first_stage::STRIDE);
         dft<first_stage::R>(x);
-        apply_twiddles<column_line, 0>(x, j, roots);
+        apply_twiddles<column_line, 0>(x, j, twiddles);
         store_butterfly<column_line, 0>(x, line, j);
     }
     __syncthreads();
-    forward_stages<column_line, 1, LAST>(line, t0, roots);
+    forward_stages<column_line, 1, LAST>(line, t0, twiddles);
 #pragma unroll 1
     for (int j = t0; j < last_stage::COUNT; j += THREADS_X) {
         value x[last_stage::R];
@@ -282,7 +282,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
 
     if constexpr (SYMBOL == 2)  // The taps have the data's own type.
-        transform_taps(line + LINE_CELLS, t, reinterpret_cast<const REAL *>(a.symbol.parts) + parts, a.roots);
+        transform_taps(line + LINE_CELLS, t, reinterpret_cast<const REAL *>(a.symbol.parts) + parts, a.twiddles);
     factor *const factors = reinterpret_cast<factor *>(kept - lane + KEPT_POINTS) + lane;
     // The factors are read after a barrier.
     if constexpr (MARCH_FACTORS) make_factors(a.symbol, factors, t, symbol);
@@ -308,12 +308,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         w.carry = kept + s % 2 * CARRY * LINE_COUNT;
         w.next = kept + (s + 1) % 2 * CARRY * LINE_COUNT;
         // This overwrites the elements from which this thread stored its own butterflies.
-        load_segment(w, line, t, a.roots, active);
+        load_segment(w, line, t, a.twiddles, active);
         __syncthreads();
-        forward_stages<column_line, 1, LAST>(line, t, a.roots);
+        forward_stages<column_line, 1, LAST>(line, t, a.twiddles);
         transform_last_stage(a, line, t, symbol, factors);
         __syncthreads();
-        inverse_stages<column_line, LAST, 1>(line, t, a.roots);
-        store_segment(w, line, t, a.roots, active);
+        inverse_stages<column_line, LAST, 1>(line, t, a.twiddles);
+        store_segment(w, line, t, a.twiddles, active);
     }
 }

@@ -57,8 +57,8 @@ struct spectral_rows_arguments {
     const STORE *in;
     STORE *out;
     REAL *spectrum;
-    const REAL *roots;  // Twiddle factors of the FFT stages.
-    const REAL *half;   // exp(-pi i t / N), t <= N / R of the last stage.
+    const REAL *twiddles;  // Twiddle factors of the FFT stages.
+    const REAL *half;      // exp(-pi i t / N), t <= N / R of the last stage.
     long long in_z, in_y, in_batch, out_z, out_y, out_batch;
     long long pitch, plane;  // Strides of the spectrum's rows and planes, in complex numbers.
     int planes, ny, tiles;   // Planes of a grid; rows of a plane, and the blocks for them.
@@ -130,7 +130,7 @@ __device__ __forceinline__ void keep_points(const STORE *from, STORE *row, int t
 using last_stage = fft_stage<row_line, LAST>;
 constexpr int R = last_stage::R, P = N / R;  // Stride P between a butterfly's frequencies.
 // exp(-pi i (t + r P) / N)
-__device__ __forceinline__ value half_root(const REAL *half, int t, int r) {
+__device__ __forceinline__ value half_twiddle(const REAL *half, int t, int r) {
     const value base = load_pair(half + 2 * t);
     if constexpr (32 % R == 0)
         return times_root64(base, 32 / R * r);
@@ -167,7 +167,7 @@ __device__ __forceinline__ void store_frequencies(const spectral_rows_arguments 
         for (int r = 0; r < R; r++) {
             const int k = t + r * P;
             const value z = x[r], w = conjugate(y[R - 1 - r]);
-            const value s = z + w, d = minus_i(half_root(a.half, t, r) * (z - w));
+            const value s = z + w, d = minus_i(half_twiddle(a.half, t, r) * (z - w));
             if (k < a.kept) store_pair(cell_of(a, to, k), s + d);
             if (N - k < a.kept) store_pair(cell_of(a, to, N - k), conjugate(s - d));
         }
@@ -188,7 +188,7 @@ __device__ __forceinline__ void load_frequencies(const spectral_rows_arguments &
             value z = {REAL(0), REAL(0)}, w = z;
             if (active) z = frequency_at(a, from, k), w = conjugate(frequency_at(a, from, N - k));
             if (k == 0) z.im = w.im = REAL(0);  // Rounding errors left by the columns.
-            const value s = z + w, d = conjugate(half_root(a.half, t, r)) * (z - w);
+            const value s = z + w, d = conjugate(half_twiddle(a.half, t, r)) * (z - w);
             x[r] = swapped(s - minus_i(d)), y[R - 1 - r] = swapped(conjugate(s + minus_i(d)));
         }
         dft<R>(x);
@@ -229,11 +229,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             for (int r = 0; r < first_stage::R; r++)
                 x[r] = active ? point_at(row, j + r * first_stage::STRIDE, along) : value{REAL(0), REAL(0)};
             dft<first_stage::R>(x);
-            apply_twiddles<row_line, 0>(x, j, a.roots);
+            apply_twiddles<row_line, 0>(x, j, a.twiddles);
             store_butterfly<row_line, 0>(x, line, j);
         }
         __syncthreads();
-        forward_stages<row_line, 1, LAST>(line, t, a.roots);
+        forward_stages<row_line, 1, LAST>(line, t, a.twiddles);
         store_frequencies(a, line, t, spectrum, active && !(SPECTRUM_IN_OUTPUT && frozen));
     } else {
         STORE *const row = out;
@@ -243,12 +243,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             keep_points(a.in + batch * a.in_batch + z * a.in_z + y * a.in_y, row, t, a.x.n, frozen);
         load_frequencies(a, line, t, spectrum, SPECTRUM_IN_OUTPUT ? stores : active);
         __syncthreads();
-        inverse_stages<row_line, LAST, 1>(line, t, a.roots);
+        inverse_stages<row_line, LAST, 1>(line, t, a.twiddles);
 #pragma unroll 1
         for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
             value x[first_stage::R];
             load_butterfly<row_line, 0>(x, line, j);
-            apply_twiddles<row_line, 0>(x, j, a.roots);
+            apply_twiddles<row_line, 0>(x, j, a.twiddles);
             dft<first_stage::R>(x);
             if (!stores) continue;
             if constexpr (SPECTRUM_ADDS) {

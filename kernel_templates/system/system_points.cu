@@ -1,12 +1,13 @@
-// Point sources and receivers of a system's fields, after an assignment or a step:
+// Adds point sources to a field after its assignment (SYSTEM_ADDS 1), or records receivers after a
+// step (SYSTEM_ADDS 0):
 //
 //     SYSTEM_ADDS 1    field(p) += weight * amplitude[row][channel]
 //                      one thread for each location p, with all sources there
 //     SYSTEM_ADDS 0    record[row][grid][channel] = sum of weight * field(p)
 //                      one thread for each channel
 //
-// in the order of the list, so that sums are deterministic. Thread i has the points first[i] ..
-// first[i + 1] - 1; grids of the batch follow each other.
+// in the order of the list, so that sums are deterministic. For each grid of the batch, thread i
+// has the points first[i] .. first[i + 1] - 1.
 //
 // Reads STORE, REAL, SYSTEM_ADDS, THREADS_X.
 #include "device/element.cuh"

@@ -25,11 +25,12 @@
 //                                                     |  rows after            |
 //                                                     +------------------------+
 //
-// Arrays for which shared memory does not suffice are read from memory.
+// Arrays for which shared memory does not suffice are read from memory; in a chained launch there
+// are none.
 //
 // In a chained launch, assignment SYSTEM_LATER reads a next state that an earlier one computes, in
-// the same step or in the step before; those after it may. They all, from SYSTEM_LATER on, follow
-// SYSTEM_LAG planes behind in the same march:
+// the same step or in the step before; the assignments after it may read such states too. They all,
+// from SYSTEM_LATER on, follow SYSTEM_LAG planes behind in the same march:
 //
 //     plane m              by assignments 0 to SYSTEM_LATER - 1, on the tile and on the halo that
 //                          later ones read, from rings in shared memory into such rings
@@ -103,7 +104,7 @@ __device__ constexpr int turn_of(int a, int first = 0) {
 
 // ---- a thread
 
-struct place {
+struct thread_place {
     const system_arguments &a;
     slot *shared;
     long long grid;               // elements before the grid
@@ -111,15 +112,15 @@ struct place {
     int rows, columns, planes;    // points of the grid across, along x and along the march
     int first_row, first_column;  // where the tile begins
     int row, column;              // where the thread's slot begins
-    int own;                      // elements of a plane before that slot
+    int plane_offset;             // elements of a plane before that slot
     int thread;                   // number of the thread
     bool inside;                  // the slot lies in the grid
 };
 
 // The plane that a block has reached.
-struct moment {
+struct march_plane {
     int m;
-    long long own;          // elements before the thread's slot, with those of the grids before
+    long long offset;       // elements before the thread's slot, with those of the grids before
     int at[SYSTEM_ARRAYS];  // slots of the ring before plane m + HIGH; only at[turn_of(A)] is kept
 };
 
@@ -141,7 +142,7 @@ using arrays = all_arrays<SYSTEM_ARRAYS - 1>;
 // ---- loads
 
 template <int A>
-__device__ __forceinline__ const STORE *array_of(const place &t) {
+__device__ __forceinline__ const STORE *array_of(const thread_place &t) {
     return t.a.array[A] + (SYSTEM_SHARED[A] ? 0 : t.grid);
 }
 __device__ __forceinline__ slot filled(REAL value) {
@@ -149,12 +150,6 @@ __device__ __forceinline__ slot filled(REAL value) {
 #pragma unroll
     for (int i = 0; i < VECTOR; i++) all.of[i] = narrow<STORE>(value);
     return all;
-}
-__device__ __forceinline__ slot times(REAL sign, slot s) {
-    if (sign == 1) return s;
-#pragma unroll
-    for (int i = 0; i < VECTOR; i++) s.of[i] = narrow<STORE>(sign * widen(s.of[i]));
-    return s;
 }
 // The index inside of the grid whose value, times `sign`, a read at i gets; PAST_LOW or PAST_HIGH:
 // it gets that side's constant. Slots that no read uses may lie too far outside to be folded.
@@ -189,13 +184,14 @@ __device__ __noinline__ slot far_slot(const system_arguments &a, const STORE *ar
     return values;
 }
 
-// The thread's own slot of plane m, from memory.
+// The thread's own slot of plane m, from memory. A slot past the grid's rows or columns is filled
+// by the rules of the sides in a chained launch, else with zeros.
 template <int A>
-__device__ __forceinline__ slot own_slot(const place &t, int m) {
+__device__ __forceinline__ slot own_slot(const thread_place &t, int m) {
     slot values = {};
     if (!t.inside && !CHAINED) return values;
     if (!t.inside || m < 0 || m >= t.planes) return far_slot<A>(t.a, array_of<A>(t), m, t.row, t.column);
-    load_own_run(values.of, array_of<A>(t) + m * t.pitch + t.own);
+    load_own_run(values.of, array_of<A>(t) + m * t.pitch + t.plane_offset);
     return values;
 }
 
@@ -204,7 +200,7 @@ __device__ __forceinline__ slot own_slot(const place &t, int m) {
 // Plane s.m + by of the ring. The newest one that is read is s.m + HIGH; up to SYSTEM_AHEAD planes
 // follow it.
 template <int A>
-__device__ __forceinline__ slot *ring_plane(const place &t, const moment &s, int by) {
+__device__ __forceinline__ slot *ring_plane(const thread_place &t, const march_plane &s, int by) {
     constexpr int PLANE = plane_of(A), ALL = SYSTEM_RING[A] * PLANE;
     const int beyond = by - SYSTEM_HIGH[A];
     int at = s.at[turn_of(A)] + beyond * PLANE;
@@ -217,14 +213,14 @@ __device__ __forceinline__ slot *own_place(slot *plane) {
     return plane + (threadIdx.y + SYSTEM_HALO[A][0]) * width_of(A) + threadIdx.x + left_of(A);
 }
 template <int A>
-__device__ __forceinline__ void turn(moment &s) {
+__device__ __forceinline__ void turn(march_plane &s) {
     turn<A - 1>(s);
     if (turn_of(A) != A) return;
     s.at[A] += plane_of(A);
     if (s.at[A] >= SYSTEM_RING[A] * plane_of(A)) s.at[A] = 0;
 }
 template <>
-__device__ __forceinline__ void turn<-1>(moment &) {}
+__device__ __forceinline__ void turn<-1>(march_plane &) {}
 
 __device__ __forceinline__ void copy_slot(slot *to, const STORE *from) {
     if (sizeof(slot) == 16)
@@ -256,15 +252,16 @@ __device__ __forceinline__ void halo_place(int i, int &row, int &column) {
 
 // Row and column in the grid of slot i of the halo.
 template <int A>
-__device__ __forceinline__ void halo_point(const place &t, int i, int &row, int &column) {
+__device__ __forceinline__ void halo_point(const thread_place &t, int i, int &row, int &column) {
     halo_place<A>(i, row, column);
     row += t.first_row - SYSTEM_HALO[A][0], column = t.first_column + (column - SYSTEM_HALO[A][2]) * VECTOR;
 }
 
-// Prepares copies of the halo. A slot past a side across the march is a copy of another one if it
-// folds to it without a change of sign; one past a side along x only if columns wrap.
+// Prepares copies of the halo. A slot above or below the grid's rows is a copy of the slot that it
+// folds to, if the sign does not change; one left or right of the grid only if columns wrap. Other
+// slots outside of the grid are filled by far_slot.
 template <int A>
-__device__ __forceinline__ void begin_halo(const place &t, all_arrays<A> &c) {
+__device__ __forceinline__ void begin_halo(const thread_place &t, all_arrays<A> &c) {
 #pragma unroll
     for (int k = 0; k < rounds_of(A); k++) {
         const int i = t.thread + k * THREADS;
@@ -278,19 +275,19 @@ __device__ __forceinline__ void begin_halo(const place &t, all_arrays<A> &c) {
         row = folded<A, ACROSS>(row, t.rows, sign);
         const bool copies = row >= 0 && sign == 1 && (rule<A, 2>::WRAPS || (column >= 0 && column < t.columns));
         column = folded<A, 2>(column, t.columns, sign) / VECTOR * VECTOR;
-        c.from[k] = copies ? row * t.columns + column - t.own : FAR;
+        c.from[k] = copies ? row * t.columns + column - t.plane_offset : FAR;
     }
 }
 
 // Copies plane s.m + by of array A, which is the one that follows the last copied one.
 template <int A>
-__device__ __forceinline__ void copy_plane(const place &t, const moment &s, int by, all_arrays<A> &c) {
+__device__ __forceinline__ void copy_plane(const thread_place &t, const march_plane &s, int by, all_arrays<A> &c) {
     const int m = s.m + by;
     slot *const ring = ring_plane<A>(t, s, by);
     const STORE *const from = c.next;
-    const bool near = m >= 0 && m < t.planes;
+    const bool in_grid = m >= 0 && m < t.planes;
     c.next += t.pitch;
-    if (t.inside && near)
+    if (t.inside && in_grid)
         copy_slot(own_place<A>(ring), from);
     else if (t.inside || halo_of(A))
         *own_place<A>(ring) = far_slot<A>(t.a, array_of<A>(t), m, t.row, t.column);
@@ -298,7 +295,7 @@ __device__ __forceinline__ void copy_plane(const place &t, const moment &s, int 
     for (int k = 0; k < rounds_of(A); k++) {
         int row, column;
         if (c.to[k] < 0) break;
-        if (near && c.from[k] != FAR) {
+        if (in_grid && c.from[k] != FAR) {
             copy_slot(ring + c.to[k], from + c.from[k]);
             continue;
         }
@@ -311,16 +308,16 @@ __device__ __forceinline__ void copy_plane(const place &t, const moment &s, int 
 
 // Copies the planes that the iteration SYSTEM_AHEAD planes later is the first to need.
 template <int A>
-__device__ __forceinline__ void copy_ahead(const place &t, const moment &s, all_arrays<A> &c) {
+__device__ __forceinline__ void copy_ahead(const thread_place &t, const march_plane &s, all_arrays<A> &c) {
     copy_ahead(t, s, static_cast<all_arrays<A - 1> &>(c));
     if (SYSTEM_RING[A] && SYSTEM_MADE[A] < 0) copy_plane<A>(t, s, SYSTEM_HIGH[A] + SYSTEM_AHEAD, c);
 }
-__device__ __forceinline__ void copy_ahead(const place &, const moment &, all_arrays<-1> &) {}
+__device__ __forceinline__ void copy_ahead(const thread_place &, const march_plane &, all_arrays<-1> &) {}
 
 // Before a march: fills the queues for plane m - 1, all but their first entry, and begins to fill
 // the rings; s is SYSTEM_AHEAD planes before m.
 template <int A>
-__device__ __forceinline__ void begin(const place &t, const moment &s, all_arrays<A> &c) {
+__device__ __forceinline__ void begin(const thread_place &t, const march_plane &s, all_arrays<A> &c) {
     begin(t, s, static_cast<all_arrays<A - 1> &>(c));
     constexpr int QUEUE = SYSTEM_LOW[A] + 1 + SYSTEM_HIGH[A];
     const int m = s.m + SYSTEM_AHEAD;
@@ -329,15 +326,15 @@ __device__ __forceinline__ void begin(const place &t, const moment &s, all_array
         for (int k = 1; k < QUEUE; k++) c.held[k] = own_slot<A>(t, m - 1 - SYSTEM_LOW[A] + k);
     if (!SYSTEM_RING[A] || SYSTEM_MADE[A] >= 0) return;
     begin_halo<A>(t, c);
-    c.next = array_of<A>(t) + (m - SYSTEM_BEFORE[A]) * t.pitch + t.own;
+    c.next = array_of<A>(t) + (m - SYSTEM_BEFORE[A]) * t.pitch + t.plane_offset;
 #pragma unroll 1
     for (int by = -SYSTEM_BEFORE[A]; by < SYSTEM_HIGH[A]; by++) copy_plane<A>(t, s, by + SYSTEM_AHEAD, c);
 }
-__device__ __forceinline__ void begin(const place &, const moment &, all_arrays<-1> &) {}
+__device__ __forceinline__ void begin(const thread_place &, const march_plane &, all_arrays<-1> &) {}
 
 // Advances the queues to plane s.m.
 template <int A>
-__device__ __forceinline__ void advance(const place &t, const moment &s, all_arrays<A> &c) {
+__device__ __forceinline__ void advance(const thread_place &t, const march_plane &s, all_arrays<A> &c) {
     advance(t, s, static_cast<all_arrays<A - 1> &>(c));
     constexpr int QUEUE = SYSTEM_LOW[A] + 1 + SYSTEM_HIGH[A], HIGH = SYSTEM_HIGH[A];
 #pragma unroll
@@ -345,21 +342,21 @@ __device__ __forceinline__ void advance(const place &t, const moment &s, all_arr
     if (SYSTEM_MADE[A] >= 0) return;  // make_planes completes the queue
     c.held[QUEUE - 1] = SYSTEM_RING[A] ? *own_place<A>(ring_plane<A>(t, s, HIGH)) : own_slot<A>(t, s.m + HIGH);
 }
-__device__ __forceinline__ void advance(const place &, const moment &, all_arrays<-1> &) {}
+__device__ __forceinline__ void advance(const thread_place &, const march_plane &, all_arrays<-1> &) {}
 
 // ---- values
 
 // Around point V of a thread's slot in plane s.m + by.
 template <int V>
 struct around_point {
-    const place &t;
-    const moment &s;
+    const thread_place &t;
+    const march_plane &s;
     const arrays &c;
     int by;
 
     template <int A>
     struct load {
-        const place &t;
+        const thread_place &t;
         __device__ __forceinline__ REAL operator()(int z, int y, int x) const {
             return widen(array_of<A>(t)[(z * t.a.n[1] + y) * t.a.n[2] + x]);
         }
@@ -385,8 +382,8 @@ struct around_point {
 // Around point V of any slot of the halo, in plane s.m: all from rings.
 template <int V>
 struct around_halo {
-    const place &t;
-    const moment &s;
+    const thread_place &t;
+    const march_plane &s;
     int row, column;  // row and slot, counted from the tile's first ones
 
     template <int A>
@@ -420,13 +417,13 @@ struct evaluate<I, VECTOR, AROUND> {
 
 // Points that a fixed side freezes keep their value.
 template <int I>
-__device__ __forceinline__ void freeze(const place &t, const moment &s, slot &result) {
+__device__ __forceinline__ void freeze(const thread_place &t, const march_plane &s, slot &result) {
     const auto &box = t.a.live[I];
     const bool live = s.m >= box.low[SYSTEM_MARCH] && s.m < box.high[SYSTEM_MARCH] && t.row >= box.low[ACROSS] &&
                       t.row < box.high[ACROSS];
     if (live && t.column >= box.low[2] && t.column + VECTOR <= box.high[2]) return;
     slot frozen;
-    load_own_run(frozen.of, t.a.present[I] + s.own);
+    load_own_run(frozen.of, t.a.present[I] + s.offset);
 #pragma unroll
     for (int v = 0; v < VECTOR; v++)
         if (!live || t.column + v < box.low[2] || t.column + v >= box.high[2]) result.of[v] = frozen.of[v];
@@ -436,17 +433,17 @@ __device__ __forceinline__ void freeze(const place &t, const moment &s, slot &re
 // has the old values of these points in its queue, and no other thread reads them.
 template <int I>
 struct assign {
-    __device__ __forceinline__ static void run(const place &t, const moment &s, const arrays &c) {
+    __device__ __forceinline__ static void run(const thread_place &t, const march_plane &s, const arrays &c) {
         slot result;
         evaluate<I, 0, around_point>::run(result, t, s, c, 0);
         if (SYSTEM_FREEZES[I]) freeze<I>(t, s, result);
-        store_run(t.a.out[I] + s.own, result.of);
+        store_run(t.a.out[I] + s.offset, result.of);
         assign<I + 1>::run(t, s, c);
     }
 };
 template <>
 struct assign<SYSTEM_OUTPUTS> {
-    __device__ __forceinline__ static void run(const place &, const moment &, const arrays &) {}
+    __device__ __forceinline__ static void run(const thread_place &, const march_plane &, const arrays &) {}
 };
 
 // ---- a chained launch
@@ -455,37 +452,39 @@ struct assign<SYSTEM_OUTPUTS> {
 // separately.
 template <int I, int END>
 struct chain {
-    __device__ __forceinline__ static void evaluate_own(const place &t, const moment &s, const arrays &c, int by,
-                                                        slot (&result)[END]) {
+    __device__ __forceinline__ static void evaluate_own(const thread_place &t, const march_plane &s, const arrays &c,
+                                                        int by, slot (&result)[END]) {
         evaluate<I, 0, around_point>::run(result[I], t, s, c, by);
         chain<I + 1, END>::evaluate_own(t, s, c, by, result);
     }
-    __device__ __forceinline__ static void store(const place &t, const moment &s, int by, const slot (&result)[END]) {
-        if (SYSTEM_STORES[I]) store_run(t.a.out[I] + (s.own + by * t.pitch), result[I].of);
+    __device__ __forceinline__ static void store(const thread_place &t, const march_plane &s, int by,
+                                                 const slot (&result)[END]) {
+        if (SYSTEM_STORES[I]) store_run(t.a.out[I] + (s.offset + by * t.pitch), result[I].of);
         chain<I + 1, END>::store(t, s, by, result);
     }
 };
 template <int END>
 struct chain<END, END> {
-    __device__ __forceinline__ static void evaluate_own(const place &, const moment &, const arrays &, int,
+    __device__ __forceinline__ static void evaluate_own(const thread_place &, const march_plane &, const arrays &, int,
                                                         slot (&)[END]) {}
-    __device__ __forceinline__ static void store(const place &, const moment &, int, const slot (&)[END]) {}
+    __device__ __forceinline__ static void store(const thread_place &, const march_plane &, int, const slot (&)[END]) {}
 };
 
 // The thread (modulo THREADS) that computes the first slot of the halo of array `a`, if the launch
-// makes it: halos of the arrays before `a` take whole warps, so that each begins with another warp.
+// computes that array. The halos of earlier ones take whole warps, so that each begins with another
+// warp.
 __device__ constexpr int halo_begin(int a) {
     return a ? halo_begin(a - 1) + (SYSTEM_MADE[a - 1] < 0 ? 0 : (halo_of(a - 1) + 31) / 32 * 32) : 0;
 }
 // Puts plane s.m of the next states among arrays 0 to A into their queues and rings.
 template <int A>
-__device__ __forceinline__ void make_planes(const place &t, const moment &s, const slot (&own)[SYSTEM_LATER],
-                                            all_arrays<A> &c) {
-    make_planes(t, s, own, static_cast<all_arrays<A - 1> &>(c));
+__device__ __forceinline__ void make_planes(const thread_place &t, const march_plane &s,
+                                            const slot (&result)[SYSTEM_LATER], all_arrays<A> &c) {
+    make_planes(t, s, result, static_cast<all_arrays<A - 1> &>(c));
     if constexpr (SYSTEM_MADE[A] >= 0) {
-        c.held[SYSTEM_LOW[A]] = own[SYSTEM_MADE[A]];
+        c.held[SYSTEM_LOW[A]] = result[SYSTEM_MADE[A]];
         slot *const ring = ring_plane<A>(t, s, 0);
-        *own_place<A>(ring) = own[SYSTEM_MADE[A]];
+        *own_place<A>(ring) = result[SYSTEM_MADE[A]];
 #pragma unroll 1
         for (int i = (t.thread + THREADS - halo_begin(A) % THREADS) % THREADS; i < halo_of(A); i += THREADS) {
             int row, column;
@@ -497,12 +496,12 @@ __device__ __forceinline__ void make_planes(const place &t, const moment &s, con
         }
     }
 }
-__device__ __forceinline__ void make_planes(const place &, const moment &, const slot (&)[SYSTEM_LATER],
+__device__ __forceinline__ void make_planes(const thread_place &, const march_plane &, const slot (&)[SYSTEM_LATER],
                                             all_arrays<-1> &) {}
 
 // Computes plane s.m; planes first to end - 1 are the block's own.
 template <bool IS_CHAINED>
-__device__ __forceinline__ void compute(const place &t, const moment &s, int first, int end, arrays &c) {
+__device__ __forceinline__ void compute(const thread_place &t, const march_plane &s, int first, int end, arrays &c) {
     if constexpr (IS_CHAINED) {
         slot made[SYSTEM_LATER], later[SYSTEM_OUTPUTS];
         const int m = s.m - SYSTEM_LAG;
@@ -522,13 +521,13 @@ __device__ __forceinline__ void compute(const place &t, const moment &s, int fir
 }
 
 // Planes first to end - 1. The first SYSTEM_AHEAD iterations only copy.
-__device__ __forceinline__ void march(const place &t, int first, int end) {
+__device__ __forceinline__ void march(const thread_place &t, int first, int end) {
     arrays c;
     const int begins = first - SYSTEM_BACK, ends = end + SYSTEM_LAG;
-    moment s = {begins - SYSTEM_AHEAD, t.grid + (begins - SYSTEM_AHEAD) * t.pitch + t.own, {}};
+    march_plane s = {begins - SYSTEM_AHEAD, t.grid + (begins - SYSTEM_AHEAD) * t.pitch + t.plane_offset, {}};
     begin(t, s, c);
 #pragma unroll 1
-    for (; s.m < ends; s.m++, s.own += t.pitch) {
+    for (; s.m < ends; s.m++, s.offset += t.pitch) {
         copy_async_wait<SYSTEM_AHEAD - 1>();
         __syncthreads();
         if (s.m + SYSTEM_AHEAD < ends) copy_ahead(t, s, c);
@@ -548,19 +547,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) system_step(const 
     const int rows = static_cast<int>(a.n[ACROSS]), width = static_cast<int>(a.n[2]);
     const int planes = static_cast<int>(a.n[SYSTEM_MARCH]), length = static_cast<int>(a.planes);
     const int first = (chunk - batch * a.chunks) * length, end = planes - first < length ? planes : first + length;
-    const place t{a,
-                  reinterpret_cast<slot *>(stn_shared),
-                  batch * a.points,
-                  rows * a.n[2],
-                  rows,
-                  width,
-                  planes,
-                  first_row,
-                  first_column,
-                  row,
-                  column,
-                  row * width + column,
-                  static_cast<int>(threadIdx.y * THREADS_X + threadIdx.x),
-                  row < rows && column < width};
+    const thread_place t{a,
+                         reinterpret_cast<slot *>(stn_shared),
+                         batch * a.points,
+                         rows * a.n[2],
+                         rows,
+                         width,
+                         planes,
+                         first_row,
+                         first_column,
+                         row,
+                         column,
+                         row * width + column,
+                         static_cast<int>(threadIdx.y * THREADS_X + threadIdx.x),
+                         row < rows && column < width};
     march(t, first, end);
 }

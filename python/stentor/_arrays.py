@@ -5,6 +5,9 @@ functions that make results of the caller's library.
 """
 
 import contextlib
+import ctypes
+import functools
+import os
 import sys
 from typing import Any, Callable, NamedTuple, Optional, Tuple, Union
 
@@ -37,9 +40,9 @@ class View(NamedTuple):
     stream: int  # the caller's current stream
     # Makes a new array of the caller's library, from shape and dtype.
     empty: Callable[[Tuple[int, ...], str], Any]
-    # Converts an array made by `empty`, and the stream that filled it, to the returned array.
+    # Makes the array that is returned, from one made by `empty` and the stream that filled it.
     finish: Callable[[Any, int], Any]
-    owner: Any
+    owner: Any  # keeps the memory alive
     ordered: bool = False  # `empty` allocates and frees memory in the order of `stream`
     writable: bool = True
 
@@ -102,7 +105,8 @@ def numbers(x: Any, name: str) -> np.ndarray:
     if array.dtype.kind not in 'biufc':
         raise ValueError(f'{name} has dtype {array.dtype}: give numbers')
     if array.dtype.kind in 'fc' and array.dtype.itemsize // (2 if array.dtype.kind == 'c' else 1) > 8:
-        raise ValueError(f'{name} has dtype {array.dtype}, whose digits would be lost: convert it to float64 first')
+        ours = 'complex128' if array.dtype.kind == 'c' else 'float64'
+        raise ValueError(f'{name} has dtype {array.dtype}, whose digits would be lost: convert it to {ours} first')
     return array
 
 
@@ -126,8 +130,8 @@ def _is_lazy(x: Any) -> bool:
 
 def raw_stream(torch: Any, device: int) -> int:
     """The handle of PyTorch's current stream."""
-    # torch.compile's generated code calls this function. The public API creates an object, which
-    # takes microseconds.
+    # The generated code of torch.compile calls this internal function too. The public API creates
+    # an object, which takes microseconds.
     try:
         return torch._C._cuda_getCurrentRawStream(device)
     except AttributeError:
@@ -167,18 +171,18 @@ def _open_torch(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
     current = raw_stream(torch, number)
     work = current if stream is None else stream
 
-    def there() -> Any:
+    def on_stream() -> Any:
         """Makes `work` the current stream: PyTorch's allocator ties memory to that stream."""
         if work == current:
             return contextlib.nullcontext()
         return torch.cuda.stream(torch.cuda.ExternalStream(work, device))
 
     def empty(shape: Tuple[int, ...], dtype: str) -> Any:
-        with there():
+        with on_stream():
             return torch.empty(shape, dtype=getattr(torch, dtype), device=device)
 
     if x.is_conj() or x.is_neg():
-        with there():
+        with on_stream():
             x = x.resolve_conj().resolve_neg()
     return View(x.data_ptr(), Layout.given(x.shape, x.stride()), dtype, number, work, empty, _same, x, True)
 
@@ -191,7 +195,11 @@ def _open_jax(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
     jax = sys.modules['jax']
     if not isinstance(x, jax.Array) or isinstance(x, jax.core.Tracer):
         raise ValueError(f'{name} is a {type(x).__name__}: Stentor works on arrays with values, outside of jax.jit')
-    if x.__dlpack_device__()[0] == _dlpack.CPU:
+    try:
+        kind = x.__dlpack_device__()[0]
+    except Exception as error:  # an array that is divided over several devices
+        raise ValueError(f'{name} cannot be had by DLPack: {brief(error)}') from None
+    if kind == _dlpack.CPU:
         device = next(iter(x.devices()))
         return Host(numbers(x, name), lambda made: jax.device_put(made, device), 'bfloat16' if type_name(x) == 'bfloat16' else '')
 
@@ -207,16 +215,16 @@ def _open_jax(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
 
 
 def _open_interface(x: Any, name: str, stream: Optional[int]) -> View:
-    told = x.__cuda_array_interface__
+    interface = x.__cuda_array_interface__
     try:
-        dtype, shape, (pointer, read_only) = np.dtype(told['typestr']), tuple(told['shape']), told['data']
-        strides, produced = told.get('strides'), told.get('stream')
+        dtype, shape, (pointer, read_only) = np.dtype(interface['typestr']), tuple(interface['shape']), interface['data']
+        strides, produced = interface.get('strides'), interface.get('stream')
         if strides is not None and len(strides) != len(shape):
             raise ValueError(f'{len(strides)} strides for {len(shape)} axes')
         pointer = int(pointer or 0)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f'{name} describes itself wrongly in __cuda_array_interface__: {type(error).__name__}, {brief(error)}') from None
-    if told.get('mask') is not None:
+    if interface.get('mask') is not None:
         raise ValueError(f'{name} has a mask, which would be ignored: give an array without one')
     if produced is not None and (isinstance(produced, bool) or not isinstance(produced, int) or produced < 1):
         raise ValueError(f"{name} names the stream {said(produced)}: in __cuda_array_interface__ 1 is the default stream, 2 the thread's "
@@ -228,37 +236,54 @@ def _open_interface(x: Any, name: str, stream: Optional[int]) -> View:
     layout = Layout.given(shape, [s // dtype.itemsize for s in strides]) if strides is not None else Layout.dense(shape)
     if not pointer and 0 not in shape:
         raise ValueError(f'{name} has shape {shape} but its pointer is NULL: give an array with memory')
-    device = _interface_device(x)
+    device = _interface_device(x, pointer)
     cupy = type(x).__module__.partition('.')[0] == 'cupy'
     if stream is not None:
         work = stream
     else:
-        work = sys.modules['cupy'].cuda.get_current_stream().ptr if cupy else _plain(produced)
-    if produced is not None and _plain(produced) != work:
-        context(device).synchronize(_plain(produced))
+        work = sys.modules['cupy'].cuda.get_current_stream().ptr if cupy else _handle_of(produced)
+    if produced is not None and _handle_of(produced) != work:
+        context(device).synchronize(_handle_of(produced))
     empty, finish = _makers(x, device, stream)
     return View(pointer, layout, dtype.name, device, work, empty, finish, x, cupy, not read_only)
 
 
-def _plain(stream: Optional[int]) -> int:
+def _handle_of(stream: Optional[int]) -> int:
     """The driver's handle of a stream; the interface numbers the default stream 1, the driver 0."""
     return 0 if stream in (None, 1) else int(stream)  # type: ignore[arg-type]
 
 
-def _interface_device(x: Any) -> int:
-    """The number of an array's GPU, from its attribute `device` or from DLPack.
+def _interface_device(x: Any, pointer: int) -> int:
+    """The number of an array's GPU, from its attribute `device`, from DLPack or from the driver.
 
     __cuda_array_interface__ itself does not contain it."""
     device = getattr(x, 'device', None)
     number = getattr(device, 'id', device)
     if isinstance(number, int) and not isinstance(number, bool):
         return number
-    return x.__dlpack_device__()[1] if hasattr(x, '__dlpack_device__') else 0
+    if hasattr(x, '__dlpack_device__'):
+        return x.__dlpack_device__()[1]
+    found = ctypes.c_int()
+    try:
+        failed = _driver().cuPointerGetAttribute(ctypes.byref(found), _POINTER_DEVICE, ctypes.c_uint64(pointer))
+    except OSError:  # no driver, of which the context will tell
+        return 0
+    return 0 if failed else found.value
 
 
-def _cupys(cupy: Any, stream: int) -> Any:
+_POINTER_DEVICE = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+
+
+@functools.lru_cache(maxsize=None)
+def _driver() -> ctypes.CDLL:
+    """The CUDA driver, which the library of a GPU array has loaded."""
+    path = os.environ.get('STENTOR_CUDA_PATH') or 'libcuda.so.1'
+    return ctypes.CDLL(os.path.join(path, 'libcuda.so.1') if os.path.isdir(path) else path)
+
+
+def _cupy_stream(cupy: Any, stream: int) -> Any:
     """A CuPy stream object for a stream's handle."""
-    # CuPy before version 14.
+    # CuPy before version 14 has no Stream.from_external.
     if not hasattr(cupy.cuda, 'Stream') or not hasattr(cupy.cuda.Stream, 'from_external'):
         return cupy.cuda.ExternalStream(stream)
 
@@ -277,19 +302,19 @@ def _makers(x: Any, device: int, stream: Optional[int]) -> Tuple[Callable, Calla
         cupy = sys.modules['cupy']
 
         def empty(shape: Tuple[int, ...], dtype: str) -> Any:
-            with cupy.cuda.Device(device), _cupys(cupy, stream) if stream else contextlib.nullcontext():
+            with cupy.cuda.Device(device), _cupy_stream(cupy, stream) if stream is not None else contextlib.nullcontext():
                 return cupy.empty(shape, dtype)
 
         return empty, _same
 
-    def plain(shape: Tuple[int, ...], dtype: str) -> DeviceArray:
+    def device_empty(shape: Tuple[int, ...], dtype: str) -> DeviceArray:
         return DeviceArray(shape, dtype, device)
 
-    def note(made: DeviceArray, used: int) -> DeviceArray:
+    def with_stream(made: DeviceArray, used: int) -> DeviceArray:
         made.stream = used
         return made
 
-    return plain, note
+    return device_empty, with_stream
 
 
 # ---- DLPack --------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from ._namespace import namespace_of
 from ._problem import DTYPES, ITEM_SIZES, Layout, Split, batch_of, in_turns, loop_offsets, split_axes
 from ._quick import quick, remember_tensor
 from ._scratch import Prepared, rounded
-from ._sweep import Sweep
+from ._stencil_run import StencilRun
 from ._team import TeamTransform, team_devices
 from ._words import listed, said, whole
 
@@ -224,11 +224,11 @@ def _permuted(layout: Layout, order: Sequence[int]) -> Layout:
     return Layout(tuple(layout.shape[a] for a in order), tuple(layout.strides[a] for a in order))
 
 
-def _mover(device: int, source: Layout, target: Layout, real: str, pairs: bool) -> Sweep:
+def _mover(device: int, source: Layout, target: Layout, real: str, pairs: bool) -> StencilRun:
     """A copy from one layout to another; `pairs` means complex numbers."""
     if pairs:
         source, target = (Layout((*each.shape, 2), (*(2 * s for s in each.strides), 1)) for each in (source, target))
-    return Sweep(device, moving(source, target, real))
+    return StencilRun(device, moving(source, target, real))
 
 
 def _pieces(source: Layout, sizes: Tuple[int, ...], axes: Tuple[int, ...], kind: str, scale: float) -> List[Piece]:

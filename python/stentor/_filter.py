@@ -1,6 +1,6 @@
 """Prepared filters: sequences of stencil passes over arrays of one layout, cached between calls.
 
-A pass on the host runs as a plan of the library (Sweep), or, where the library's limits or its
+A pass on the host runs as a plan of the library (StencilRun), or, where the library's limits or its
 speed require it, as block sums (Box), as a dense matrix (Short) or in groups of taps (Wide).
 """
 
@@ -20,7 +20,7 @@ from ._problem import DTYPES, ELEMENTS, ITEM_SIZES, NARROW, WRAP, Layout, Reques
 from ._progress import here
 from ._scratch import Prepared, rounded
 from ._stencil import Taps
-from ._sweep import Sweep
+from ._stencil_run import StencilRun
 
 # An axis is filtered by a dense matrix if it is the last one and has at most FEW_POINTS points, or
 # if it has fewer than MOST_POINTS points and the stencil reaches LONG_REACH times as far.
@@ -155,21 +155,21 @@ class Wide:
             inner = [slice(None)] * len(shape)
             for axis, (low, _), shift in zip(each.axes, self.reach, centre):
                 inner[axis] = slice(low + shift, low + shift + shape[axis])
-            self.groups.append((self._sweep(wide, each._replace(taps=taps)), tuple(inner)))
-        self.held = sum(sweep.held for sweep, _ in self.groups)
+            self.groups.append((self._runner(wide, each._replace(taps=taps)), tuple(inner)))
+        self.held = sum(runner.held for runner, _ in self.groups)
 
-    def _sweep(self, wide: List[int], each: Pass) -> Sweep:
-        """The sweep of one group, in float64, so that summing in groups loses no accuracy."""
+    def _runner(self, wide: List[int], each: Pass) -> StencilRun:
+        """The runner of one group, in float64, so that summing in groups loses no accuracy."""
         layout, zero = Layout.dense(wide), (lib.STN_CONSTANT, 0.0)
-        return Sweep(HOST, Request(each.taps, each.axes,
+        return StencilRun(HOST, Request(each.taps, each.axes,
                                    [(zero, zero)] * len(each.axes),  # type: ignore[list-item]
                                    layout, layout, 'float64', ITEM_SIZES['float64']), 'host')
 
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
         source = np.ascontiguousarray(extended(source, self.given, self.reach), np.float64)
         result, total = np.empty_like(source), None
-        for sweep, inner in self.groups:
-            sweep.run_arrays(source, result)
+        for runner, inner in self.groups:
+            runner.run_arrays(source, result)
             if total is None:
                 total = result[inner] if len(self.groups) == 1 else result[inner].copy()
             else:
@@ -473,22 +473,22 @@ class HostFilter:
         first = Layout.of(x) if self.direct else Layout.dense(x.shape)
         single = len(passes) == 1 and not _is_beyond(passes[0]) and not is_long_box(passes[0])
         if single and not self.whole:  # one plan runs all steps
-            self.sweeps = [self._sweep(passes[0], first, self.source, steps)]
+            self.runners = [self._runner(passes[0], first, self.source, steps)]
         else:
             dense = Layout.dense(x.shape)
             two = len(passes) == 2
             both = self._two(passes, first if two else dense, (self.source if two else self.result, self.result)) if steps == 1 else None
             if both is not None:
                 passes = passes[:-2]
-            self.sweeps = [self._sweep(each, dense if i else first, self.result if i else self.source, 1)
+            self.runners = [self._runner(each, dense if i else first, self.result if i else self.source, 1)
                            for i, each in enumerate(passes)]
-            rest = [self._sweep(passes[0], dense, self.result, 1), *self.sweeps[1:]] if steps > 1 else []
-            self.sweeps += [both] if both is not None else rest * (steps - 1)
+            rest = [self._runner(passes[0], dense, self.result, 1), *self.runners[1:]] if steps > 1 else []
+            self.runners += [both] if both is not None else rest * (steps - 1)
 
     @property
     def held(self) -> int:
         """Bytes of its plans' tables, for the cache's limit."""
-        return sum(sweep.held for sweep in self.sweeps)
+        return sum(runner.held for runner in self.runners)
 
     def _two(self, passes: List[Pass], source: Layout, types: Tuple[np.dtype, np.dtype]) -> Optional[Two]:
         """The last two passes at once, where that is possible and faster."""
@@ -508,7 +508,7 @@ class HostFilter:
             return None
         return Two(self.shape, first, second, self.work.name, (types[0].name, types[1].name))
 
-    def _sweep(self, each: Pass, source: Layout, source_type: np.dtype, steps: int):
+    def _runner(self, each: Pass, source: Layout, source_type: np.dtype, steps: int):
         name = self.work.name
         if self.whole:
             each = of_integers(each, self.keeps_constants)
@@ -529,7 +529,7 @@ class HostFilter:
             request = request._replace(source_type=types[0], target_type=types[1], divisor=each.divisor,
                                        alignment=min(ITEM_SIZES[each] for each in types))
         few = steps == 1 and len(each.taps.weights) <= FEW_TAPS
-        return Sweep(HOST, request, 'host' if few or self.whole else None)
+        return StencilRun(HOST, request, 'host' if few or self.whole else None)
 
     def _of_results(self, runner, divisor: float):
         """The runner, followed by a division and a truncation if the results are integers."""
@@ -547,12 +547,12 @@ class HostFilter:
 
     def _filtered(self, x: np.ndarray, out: Optional[np.ndarray]) -> np.ndarray:
         current = x if self.direct else _dense_copy(x, self.source)
-        last = len(self.sweeps) - 1
+        last = len(self.runners) - 1
         spare = taken_spare(self.shape, self.result) if last else []  # arrays that can be reused
-        for i, sweep in enumerate(self.sweeps):
+        for i, runner in enumerate(self.runners):
             mine = i == last and out is not None and self._writable(out, current)
             result = out if mine else spare.pop() if spare else np.empty(self.shape, self.result)
-            sweep.run_arrays(current, result)
+            runner.run_arrays(current, result)
             if current is not x and current.dtype == self.result:
                 spare.append(current)
             current = result  # type: ignore[assignment]
@@ -609,12 +609,12 @@ class DeviceFilter(Prepared):
         if last == len(passes):  # the output may overlap the input: a last pass copies the result
             least = max(alignment, min(ITEM_SIZES[between], ITEM_SIZES[dtype]))
             requests.append(moving(dense, target, work)._replace(source_type=between, target_type=dtype, alignment=least))
-        self.sweeps = [Sweep(view.device, request) for request in requests]
+        self.runners = [StencilRun(view.device, request) for request in requests]
         grid = rounded(math.prod(self.shape) * ITEM_SIZES[between] * (2 if normalized and step > 1 else 1))
-        space = rounded(max(sweep.workspace for sweep in self.sweeps))
+        space = rounded(max(runner.workspace for runner in self.runners))
         self._between = [space, space + grid]  # offsets of the two ping-pong buffers
         super().__init__(view.device, space + grid * min(last, 2))
-        self.single = self.sweeps[0].run if last == 0 else None
+        self.single = self.runners[0].run if last == 0 else None
 
     def __call__(self, view: View, pointer: int) -> None:
         """Filters a view into the array at `pointer`."""
@@ -626,11 +626,11 @@ class DeviceFilter(Prepared):
         if self.single is not None:
             self.single(source, target, stream, memory)
             return
-        last = len(self.sweeps) - 1
+        last = len(self.runners) - 1
         with self.lock:  # other threads may use the same scratch memory
-            for i, sweep in enumerate(self.sweeps):
+            for i, runner in enumerate(self.runners):
                 to = target if i == last else memory + self._between[i % 2]
-                sweep.run(source, to, stream, memory)
+                runner.run(source, to, stream, memory)
                 source = to
 
 

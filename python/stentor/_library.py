@@ -1,4 +1,6 @@
-"""The shared library, opened once. Importing the package needs no compiler, no CUDA and no GPU."""
+"""The shared library, opened once. Importing the package needs no compiler, no CUDA and no GPU.
+
+The suffix is .so.0, because Python takes a file named .so for an extension module."""
 
 import os
 import pathlib

@@ -22,7 +22,7 @@ from ._problem import DTYPES, ITEM_SIZES, PARTS, Layout, Request, Split, stencil
 from ._progress import tell_of, warn_of_growth
 from ._scratch import Prepared
 from ._stencil import Taps, stencil_handle, taps_of
-from ._sweep import Sweep
+from ._stencil_run import StencilRun
 from ._team import Processes, TeamHandle, team_devices
 from ._words import said, step_count
 
@@ -168,9 +168,9 @@ class Plan:
             if zero.sides != request.sides:
                 parts.append(stencil_plan(context(self._number), zero, Split(axes, batch, ()), strategy, tune, warns=False))
             self._handle = PairsHandle(parts, ITEM_SIZES[work])
-        self._moving: Optional[Sweep] = None  # copies the input to the first frame
+        self._moving: Optional[StencilRun] = None  # copies the input to the first frame
         if self._initial and self._number != HOST:
-            self._moving = Sweep(self._number, moving(layout, layout, self._dtype.name))
+            self._moving = StencilRun(self._number, moving(layout, layout, self._dtype.name))
         self._memory = Prepared(self._number, max(self._handle.workspace, self._moving.workspace if self._moving else 0))
         self._frame = frame if self._initial else 0
         self._chunks: Dict[int, Plan] = {}  # plans of fewer steps for `frames`, by their steps

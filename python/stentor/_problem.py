@@ -163,7 +163,7 @@ class Request(NamedTuple):
     every: int = 0
     has_source: bool = False
     tolerance: float = 0.0
-    local: Optional[bool] = False  # None: Sweep chooses by the predicted time
+    local: Optional[bool] = False  # None: StencilRun chooses by the predicted time
     # The number types of both arrays. '' is `dtype`, the type of the arithmetic. `divisor` divides
     # the result before it is converted to integers.
     source_type: str = ''

@@ -182,7 +182,7 @@ static stn_status transform(const fft_settings *settings, stn_error *error) {
     cli_print_duration(stn_plan_predicted_seconds(run.plan) * (double)settings->repeat, &settings->report);
     STN_TRY_GOTO(status, fft_job_output(&job, &out, error), done);
     STN_TRY_GOTO(status, execute(&run, settings->repeat, &in, &out, error), done);
-    STN_TRY_GOTO(status, fft_job_put_back(&job, &out, error), done);
+    STN_TRY_GOTO(status, fft_job_restore_axes(&job, &out, error), done);
     if (settings->out) STN_TRY_GOTO(status, cli_result_write(settings->out, &out, &settings->report, error), done);
     status = report(settings, &job, &run, &out, error);
 done:

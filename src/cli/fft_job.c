@@ -12,21 +12,24 @@
 
 /* ---- the transform */
 
-/* Content of the input file, or of the random array. */
-typedef struct content {
+/* Shape and number type of the input file, or of the random array. */
+typedef struct input_shape {
     int rank;
     size_t extent[STN_ARRAY_RANK];
     stn_dtype dtype;
     bool is_complex;
-} content;
+} input_shape;
 
-static stn_status inspect_input(const fft_settings *settings, fft_job *job, content *c, stn_error *error) {
+static stn_status inspect_input(const fft_settings *settings, fft_job *job, input_shape *c, stn_error *error) {
     if (!settings->in == !settings->size)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s: give either --in FILE or --size NxN",
                         settings->in ? "--in and --size exclude each other" : "no array is given");
     if (settings->shape && settings->size)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "--shape is of a raw file that --in names, and --size of random numbers: leave one out");
+    if (settings->pairs && settings->size)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "--pairs is of a file that --in names, and --size of random numbers: leave one out");
     if (settings->size) {
         c->dtype = STN_F32;
         c->is_complex = !settings->real || settings->inverse;
@@ -53,8 +56,11 @@ static stn_status inspect_input(const fft_settings *settings, fft_job *job, cont
 /* Parses "0,-1" into chosen[]; NULL: all axes. */
 static stn_status parse_axes(const char *text, int rank, int chosen[STN_MAX_RANK], int *count, stn_error *error) {
     *count = 0;
+    if (rank < 1)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the array is one number and has no axes, so there is no transform to do");
     if (!text) {
-        if (rank < 1 || rank > STN_MAX_RANK)
+        if (rank > STN_MAX_RANK)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                             "the array has %d axes and 1 to %d can be transformed: name them with --axes", rank,
                             STN_MAX_RANK);
@@ -98,7 +104,7 @@ static stn_status set_scale(const char *norm, double points, stn_transform *t, s
     return STN_OK;
 }
 
-static stn_status set_kind(const fft_settings *settings, const content *c, stn_transform *t, stn_error *error) {
+static stn_status set_kind(const fft_settings *settings, const input_shape *c, stn_transform *t, stn_error *error) {
     t->kind = !settings->real ? STN_C2C : settings->inverse ? STN_C2R : STN_R2C;
     t->direction = settings->inverse ? STN_INVERSE : STN_FORWARD;
     if (settings->points && t->kind != STN_C2R)
@@ -115,14 +121,14 @@ static stn_status set_kind(const fft_settings *settings, const content *c, stn_t
     return STN_OK;
 }
 
-/* Sets the number of points, and of half spectrum elements, along the last axis of a real
- * transform. */
+/* For a real transform: sets the points of its last axis (C2R), and that axis's extent in the
+ * output. */
 static stn_status set_half_spectrum(const fft_settings *settings, int last, fft_job *job, stn_error *error) {
     stn_transform *t = &job->transform;
-    size_t *points = &t->extent[t->rank - 1];
-    if (t->kind == STN_R2C) job->out_extent[last] = *points / 2 + 1;
+    size_t *extent = &t->extent[t->rank - 1];
+    if (t->kind == STN_R2C) job->out_extent[last] = *extent / 2 + 1;
     if (t->kind != STN_C2R) return STN_OK;
-    size_t given = *points;
+    const size_t given = *extent;
     if (!given)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "axis %d of the array has 0 elements, so there is no spectrum to transform", last);
@@ -132,17 +138,19 @@ static stn_status set_half_spectrum(const fft_settings *settings, int last, fft_
             "axis %d of the half spectrum has one element, so its real side has one point: confirm it by --points 1, "
             "or name the axis that was halved as the last one of --axes",
             last);
-    *points = settings->points ? settings->points : 2 * (given - 1);
-    if (*points / 2 + 1 != given)
+    *extent = settings->points ? settings->points : 2 * (given - 1);
+    char even[32] = "";
+    if (given > 1) snprintf(even, sizeof even, "%zu or ", 2 * (given - 1));
+    if (*extent / 2 + 1 != given)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "--points %zu have %zu numbers in their half spectrum but axis %d has %zu: give %zu or %zu",
-                        *points, *points / 2 + 1, last, given, 2 * (given - 1), 2 * given - 1);
-    job->out_extent[last] = *points;
+                        "--points %zu have %zu numbers in their half spectrum but axis %d has %zu: give %s%zu", *extent,
+                        *extent / 2 + 1, last, given, even, 2 * given - 1);
+    job->out_extent[last] = *extent;
     return STN_OK;
 }
 
 stn_status fft_job_make(const fft_settings *settings, fft_job *job, stn_error *error) {
-    content c = {0};
+    input_shape c = {0};
     int chosen[STN_MAX_RANK] = {0};
     memset(job, 0, sizeof *job);
     stn_transform *t = &job->transform;
@@ -165,10 +173,11 @@ stn_status fft_job_make(const fft_settings *settings, fft_job *job, stn_error *e
         for (int i = 0; i < t->rank; i++) transformed = transformed || chosen[i] == axis;
         if (transformed) continue;
         job->order[used++] = axis;
-        if (!c.extent[axis] || __builtin_mul_overflow(t->batch, c.extent[axis], &t->batch))
+        if (!c.extent[axis])
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                            "axis %d of the array has %zu elements, so there is no transform to do", axis,
-                            c.extent[axis]);
+                            "axis %d of the array has no elements, so there is no transform to do", axis);
+        /* stn_transform_validate refuses so large a batch. */
+        if (__builtin_mul_overflow(t->batch, c.extent[axis], &t->batch)) t->batch = SIZE_MAX;
     }
     double points = 1;
     for (int i = 0; i < t->rank; i++) {
@@ -273,7 +282,7 @@ stn_status fft_job_output(const fft_job *job, stn_array *array, stn_error *error
     return make_array(job->out_complex, job->rank, extent, job->transform.dtype, array, error);
 }
 
-stn_status fft_job_put_back(const fft_job *job, stn_array *array, stn_error *error) {
+stn_status fft_job_restore_axes(const fft_job *job, stn_array *array, stn_error *error) {
     int back[STN_ARRAY_RANK] = {0};
     for (int axis = 0; axis < job->rank; axis++) back[job->order[axis]] = axis;
     return reorder(back, array, error);

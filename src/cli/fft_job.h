@@ -29,7 +29,8 @@ stn_status fft_job_make(const fft_settings *settings, fft_job *job, stn_error *e
 stn_status fft_job_input(const fft_settings *settings, const fft_job *job, stn_array *array, stn_error *error);
 /* Converts real numbers to complex ones. */
 stn_status fft_job_to_complex(stn_array *array, stn_error *error);
-/* Allocates the output in the plan's order of axes; moves its axes back to the array's order. */
+/* Allocates the output, in the plan's order of axes. */
 stn_status fft_job_output(const fft_job *job, stn_array *array, stn_error *error);
-stn_status fft_job_put_back(const fft_job *job, stn_array *array, stn_error *error);
+/* Moves the axes of the output back to the array's order. */
+stn_status fft_job_restore_axes(const fft_job *job, stn_array *array, stn_error *error);
 #endif

@@ -74,7 +74,7 @@ static stn_status on_devices(const fft_settings *settings, team_job *all, stn_er
     STN_TRY(fft_job_output(&all->job, &all->out, error));
     STN_TRY(
         cli_team_run_execute(&all->run, CLI_SHOW_NEVER, settings->repeat, all->in.data, NULL, all->out.data, error));
-    STN_TRY(fft_job_put_back(&all->job, &all->out, error));
+    STN_TRY(fft_job_restore_axes(&all->job, &all->out, error));
     if (settings->out) STN_TRY(cli_result_write(settings->out, &all->out, &settings->report, error));
     return report(settings, all, error);
 }

@@ -20,30 +20,31 @@ void stn_context_cache_stats(stn_context *context, stn_cache_stats *stats) {
     if (context) stn_cache_stats_get(context->cache, stats);
 }
 
-/* Opens a library on first use. `absent` is the status where there is none, which is kept with its
- * error in `why_not`; another failure, such as a lack of memory, may be temporary. */
-#define OPEN_ONCE(library, why_not, absent, open)                                                                      \
+/* Opens context->member on first use and copies it to *library. If `open` returns the status
+ * `absent`, there is no such library: its error is kept in `why_not`, and later calls do not try
+ * again. Other failures, such as a lack of memory, may be temporary: the next call tries again. */
+#define OPEN_ONCE(library, member, why_not, absent, open)                                                              \
     stn_error why = {0};                                                                                               \
     pthread_mutex_lock(&context->lock);                                                                                \
-    if (context->library || context->why_not.status)                                                                   \
+    if (context->member || context->why_not.status)                                                                    \
         why = context->why_not;                                                                                        \
     else if ((open) == (absent))                                                                                       \
         context->why_not = why;                                                                                        \
-    *(library) = context->library;                                                                                     \
+    *(library) = context->member;                                                                                      \
     pthread_mutex_unlock(&context->lock);                                                                              \
     return *(library) ? STN_OK : stn_fail(error, why.status, "%s", why.message)
 
 stn_status stn_context_compiler(stn_context *context, stn_compiler **compiler, stn_error *error) {
-    OPEN_ONCE(compiler, no_compiler, STN_ERROR_NO_COMPILER,
+    OPEN_ONCE(compiler, compiler, no_compiler, STN_ERROR_NO_COMPILER,
               stn_compiler_open(&context->logger, &context->compiler, &why));
 }
 
 stn_status stn_context_cufft(stn_context *context, stn_cufft **cufft, stn_error *error) {
-    OPEN_ONCE(cufft, no_cufft, STN_ERROR_UNSUPPORTED, stn_cufft_open(&context->logger, &context->cufft, &why));
+    OPEN_ONCE(cufft, cufft, no_cufft, STN_ERROR_UNSUPPORTED, stn_cufft_open(&context->logger, &context->cufft, &why));
 }
 
 stn_status stn_context_cublas(stn_context *context, stn_cublas **cublas, stn_error *error) {
-    OPEN_ONCE(cublas, no_cublas, STN_ERROR_UNSUPPORTED,
+    OPEN_ONCE(cublas, cublas, no_cublas, STN_ERROR_UNSUPPORTED,
               stn_cublas_open(&context->logger, context->device, &context->cublas, &why));
 }
 

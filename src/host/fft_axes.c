@@ -217,7 +217,7 @@ stn_status stn_fft_axes_create(const stn_fft *fft, int threads, stn_fft_axes **m
     if (stn_fft_odd_serves(fft)) status = stn_fft_odd_create(fft, threads, lanes_for, &host->odd, error);
     for (int axis = 0; axis < 3 && status == STN_OK && !host->grid && !host->odd; axis++)
         if (axis == 2 || fft->n[axis] > 1) status = make_line(host, axis, error);
-    if (status == STN_OK && is_halved(fft, 2) && !(host->half_turns = stn_fft_roots(fft->n[2] / 4 + 1, fft->n[2])))
+    if (status == STN_OK && is_halved(fft, 2) && !(host->half_turns = stn_fft_twiddles(fft->n[2] / 4 + 1, fft->n[2])))
         status = stn_fail_memory(error, "the tables of a transform", (size_t)fft->n[2] * 4);
     host->capacity = stn_round_up(host->capacity, 512) + PLANE_PADDING;
     if (status == STN_OK)

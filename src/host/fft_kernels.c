@@ -18,11 +18,11 @@ INLINE number mul(number a, stn_fft_number re, stn_fft_number im) {
     return (number){a.re * re - a.im * im, a.re * im + a.im * re};
 }
 
-/* ---- stages: `width` = s * lanes contiguous numbers share a root */
+/* ---- stages: `width` = s * lanes contiguous numbers share a twiddle factor */
 
 #define AT(k)                                                                                                          \
     (number) { xr[i + (k)*far], xi[i + (k)*far] }
-/* Stores output j of a butterfly, times its root except in the last stage. */
+/* Stores output j of a butterfly, times its twiddle factor except in the last stage. */
 #define PUT(j, value)                                                                                                  \
     {                                                                                                                  \
         const number v = (value), t = twiddled && (j) ? mul(v, w[2 * (j)-2], w[2 * (j)-1]) : v;                        \
@@ -33,7 +33,7 @@ INLINE number mul(number a, stn_fft_number re, stn_fft_number im) {
     for (int64_t p = 0; p < g->m; p++) {                                                                               \
         const stn_fft_number *restrict xr = x.re + p * width, *restrict xi = x.im + p * width;                         \
         stn_fft_number *restrict yr = y.re + (R)*p * width, *restrict yi = y.im + (R)*p * width;                       \
-        const stn_fft_number *w = g->roots + p * 2 * ((R)-1);                                                          \
+        const stn_fft_number *w = g->twiddles + p * 2 * ((R)-1);                                                       \
         (void)w;                                                                                                       \
         INDEPENDENT for (int64_t i = 0; i < width; i++) __VA_ARGS__                                                    \
     }
@@ -119,7 +119,7 @@ INLINE void radix_odd(const stn_fft_stage *g, stn_planes x, stn_planes y, const 
     const int64_t far = g->m * width;
     for (int64_t at = 0; at < g->m * width; at += lanes) {
         const int64_t p = at / width, i = at % width;
-        const stn_fft_number *w = g->roots + p * 2 * (r - 1);
+        const stn_fft_number *w = g->twiddles + p * 2 * (r - 1);
         stn_fft_number *yr = y.re + r * p * width + i, *yi = y.im + r * p * width + i;
         stn_fft_number er[STN_FFT_LANES], ei[STN_FFT_LANES], odd_re[STN_FFT_LANES], odd_im[STN_FFT_LANES];
         EACH_LANE(l) { er[l] = x.re[at + l], ei[l] = real ? 0 : x.im[at + l]; }
@@ -190,7 +190,7 @@ INLINE void stage(const stn_fft_stage *g, stn_planes x, stn_planes y, int64_t la
 /* ---- points */
 
 /* Explicit vectors if lanes fill them, because compilers do not see that all lanes have the same
- * root. */
+ * twiddle factor. */
 #define EACH_VECTOR(l) for (int64_t l = 0; lanes % V == 0 && l < lanes; l += V)
 #define EACH_OTHER(l) for (int64_t l = 0; lanes % V != 0 && l < lanes; l++)
 
@@ -271,12 +271,13 @@ INLINE void largest_of(stn_planes x, int64_t count, stn_fft_number *magnitude, c
  *     to_half     X[k] = (A + B - i w (A - B)) / 2     X[h - k] = (A + B + i w (A - B))* / 2
  *     from_half   Z[k] = A + B + i w* (A - B)          Z[h - k] = (A + B - i w* (A - B))*
  *                 with A = X[k], B = X*[h - k] */
-INLINE void halves(stn_planes z, int64_t h, const stn_fft_number *roots, const int64_t lanes, const bool to,
+INLINE void halves(stn_planes z, int64_t h, const stn_fft_number *twiddles, const int64_t lanes, const bool to,
                    int64_t from, int64_t until, const bool ends) {
     for (int64_t k = from; k < until; k++) {
         stn_fft_number *lr = z.re + k * lanes, *li = z.im + k * lanes, *hr = z.re + (h - k) * lanes,
                        *hi = z.im + (h - k) * lanes;
-        const stn_fft_number wr = roots[2 * k], wi = to ? roots[2 * k + 1] : -roots[2 * k + 1], f = to ? 0.5 : 1;
+        const stn_fft_number wr = twiddles[2 * k], wi = to ? twiddles[2 * k + 1] : -twiddles[2 * k + 1],
+                             f = to ? 0.5 : 1;
         const stn_fft_number sign = to ? 1 : -1;
         for (int64_t l = 0; lanes % V == 0 && !ends && l < lanes; l += V) {
             const vector ar = UNALIGNED(lr + l), ai = UNALIGNED(li + l), br = UNALIGNED(hr + l),
@@ -306,10 +307,10 @@ INLINE void halves(stn_planes z, int64_t h, const stn_fft_number *roots, const i
         kernel(__VA_ARGS__, STN_FFT_LANES / 2);                                                                        \
     else                                                                                                               \
         kernel(__VA_ARGS__, lanes);
-#define TO_HALF(z, h, roots, lanes)                                                                                    \
-    halves(z, h, roots, lanes, true, 0, 1, true), halves(z, h, roots, lanes, true, 1, h / 2 + 1, false)
-#define FROM_HALF(z, h, roots, lanes)                                                                                  \
-    halves(z, h, roots, lanes, false, 0, 1, true), halves(z, h, roots, lanes, false, 1, h / 2 + 1, false)
+#define TO_HALF(z, h, twiddles, lanes)                                                                                 \
+    halves(z, h, twiddles, lanes, true, 0, 1, true), halves(z, h, twiddles, lanes, true, 1, h / 2 + 1, false)
+#define FROM_HALF(z, h, twiddles, lanes)                                                                               \
+    halves(z, h, twiddles, lanes, false, 0, 1, true), halves(z, h, twiddles, lanes, false, 1, h / 2 + 1, false)
 #define ACROSS(to, from, points, step, factor, lanes) store_across(to, from, points, step, lanes, factor)
 #define ALONG(to, from, points, stride, factor, lanes) store_along(to, from, points, stride, lanes, factor)
 #define REALS(to, from, points, stride, factor, lanes) store_reals(to, from, points, stride, lanes, factor)
@@ -334,10 +335,10 @@ INLINE void halves(stn_planes z, int64_t h, const stn_fft_number *roots, const i
            fine, count)                                                                                                \
     KERNEL(isa, attribute, largest, largest_of,                                                                        \
            (stn_planes x, int64_t count, stn_fft_number * magnitude, int64_t lanes), x, count, magnitude)              \
-    KERNEL(isa, attribute, to_half, TO_HALF, (stn_planes z, int64_t h, const stn_fft_number *roots, int64_t lanes), z, \
-           h, roots)                                                                                                   \
+    KERNEL(isa, attribute, to_half, TO_HALF, (stn_planes z, int64_t h, const stn_fft_number *twiddles, int64_t lanes), \
+           z, h, twiddles)                                                                                             \
     KERNEL(isa, attribute, from_half, FROM_HALF,                                                                       \
-           (stn_planes z, int64_t h, const stn_fft_number *roots, int64_t lanes), z, h, roots)                         \
+           (stn_planes z, int64_t h, const stn_fft_number *twiddles, int64_t lanes), z, h, twiddles)                   \
     KERNEL(isa, attribute, load_across, load_across,                                                                   \
            (stn_planes to, const stn_fft_number *from, int64_t points, int64_t step, int64_t lanes), to, from, points, \
            step)                                                                                                       \

@@ -18,8 +18,8 @@
 typedef struct stn_fft_stage {
     int radix;
     int64_t m, s;
-    const stn_fft_number *roots;  /* w_n^(s p j) for 1 <= j < r, j fastest, as pairs */
-    const stn_fft_number *circle; /* w_r^k for k < r, as pairs */
+    const stn_fft_number *twiddles; /* w_n^(s p j) for 1 <= j < r, j fastest, as pairs */
+    const stn_fft_number *circle;   /* w_r^k for k < r, as pairs */
 } stn_fft_stage;
 
 typedef struct stn_fft_kernels {
@@ -34,11 +34,11 @@ typedef struct stn_fft_kernels {
     /* The largest magnitude of each line's numbers; ignores NaN. */
     void (*largest)(stn_planes x, int64_t count, stn_fft_number *magnitude, int64_t lanes);
     /* Converts, in place, the transform Z of h pairs of real numbers (even numbers are real parts,
-     * odd numbers imaginary parts) to the half spectrum of the 2h numbers, points 0 to h. roots:
+     * odd numbers imaginary parts) to the half spectrum of the 2h numbers, points 0 to h. twiddles:
      * exp(-pi i k / h) for k <= h / 2. */
-    void (*to_half)(stn_planes z, int64_t h, const stn_fft_number *roots, int64_t lanes);
+    void (*to_half)(stn_planes z, int64_t h, const stn_fft_number *twiddles, int64_t lanes);
     /* The reverse of to_half, times 2, which makes the inverse transform unscaled. */
-    void (*from_half)(stn_planes z, int64_t h, const stn_fft_number *roots, int64_t lanes);
+    void (*from_half)(stn_planes z, int64_t h, const stn_fft_number *twiddles, int64_t lanes);
     /* Load complex numbers from memory to planes, and store planes times a factor. `_across`: point
      * k of all lines is contiguous, and points are `step` apart. `_along`: the points of a line are
      * contiguous, and lines are `stride` apart. */

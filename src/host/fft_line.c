@@ -14,7 +14,7 @@ struct stn_fft_line {
     int64_t n;
     int stages; /* 0 for Bluestein's algorithm, and for n = 1 */
     stn_fft_stage stage[MOST_STAGES];
-    stn_fft_number *roots; /* twiddle factors of all stages, in the order in which they are read */
+    stn_fft_number *twiddles; /* of all stages, in the order in which they are read */
     /* Bluestein: X[k] = c[k] * sum over j of (x[j] c[j]) conj(c[k - j]), c[k] = exp(-pi i k^2 / n):
      * a convolution, computed by FFTs of a length with small factors. */
     stn_fft_line *inner;
@@ -24,13 +24,13 @@ struct stn_fft_line {
 
 /* ---- tables */
 
-/* Each root is the product of two roots in long double, rounded. */
-stn_fft_number *stn_fft_roots(int64_t count, int64_t n) {
+/* Each root is the product of two twiddles in long double, rounded. */
+stn_fft_number *stn_fft_twiddles(int64_t count, int64_t n) {
     enum { STEP = 256 };
     const long double turn = 6.283185307179586476925286766559005768L;
     long double fine_re[STEP], fine_im[STEP], re = 1, im = 0;
-    stn_fft_number *roots = malloc((size_t)count * 2 * sizeof *roots);
-    if (!roots) return NULL;
+    stn_fft_number *twiddles = malloc((size_t)count * 2 * sizeof *twiddles);
+    if (!twiddles) return NULL;
     for (int k = 0; k < STEP; k++) {
         fine_re[k] = cosl(turn * k / (long double)n);
         fine_im[k] = -sinl(turn * k / (long double)n);
@@ -41,10 +41,10 @@ stn_fft_number *stn_fft_roots(int64_t count, int64_t n) {
             re = cosl(turn * (long double)k / (long double)n);
             im = -sinl(turn * (long double)k / (long double)n);
         }
-        roots[2 * k] = (stn_fft_number)(re * fine_re[f] - im * fine_im[f]);
-        roots[2 * k + 1] = (stn_fft_number)(re * fine_im[f] + im * fine_re[f]);
+        twiddles[2 * k] = (stn_fft_number)(re * fine_re[f] - im * fine_im[f]);
+        twiddles[2 * k + 1] = (stn_fft_number)(re * fine_im[f] + im * fine_re[f]);
     }
-    return roots;
+    return twiddles;
 }
 
 double stn_fft_share(double factor, int64_t n) {
@@ -72,26 +72,26 @@ static bool factorize(stn_fft_line *line) {
  * radix. */
 static bool make_stages(stn_fft_line *line) {
     int64_t n = line->n, s = 1, room = 0, at = 0;
-    stn_fft_number *all = stn_fft_roots(n, n);
+    stn_fft_number *all = stn_fft_twiddles(n, n);
     for (int i = 0; i < line->stages; i++) {
         stn_fft_stage *g = &line->stage[i];
         g->s = s, g->m = n / s / g->radix;
         s *= g->radix;
         room += g->m * (g->radix - 1) + g->radix;
     }
-    line->roots = malloc((size_t)(room + 1) * 2 * sizeof *line->roots);
-    for (int i = 0; all && line->roots && i < line->stages; i++) {
+    line->twiddles = malloc((size_t)(room + 1) * 2 * sizeof *line->twiddles);
+    for (int i = 0; all && line->twiddles && i < line->stages; i++) {
         stn_fft_stage *g = &line->stage[i];
-        g->roots = line->roots + 2 * at;
+        g->twiddles = line->twiddles + 2 * at;
         for (int64_t p = 0; p < g->m; p++)
             for (int j = 1; j < g->radix; j++, at++)
-                line->roots[2 * at] = all[2 * g->s * p * j], line->roots[2 * at + 1] = all[2 * g->s * p * j + 1];
-        g->circle = line->roots + 2 * at;
+                line->twiddles[2 * at] = all[2 * g->s * p * j], line->twiddles[2 * at + 1] = all[2 * g->s * p * j + 1];
+        g->circle = line->twiddles + 2 * at;
         for (int k = 0; k < g->radix; k++, at++)
-            line->roots[2 * at] = all[2 * (n / g->radix) * k],
-                            line->roots[2 * at + 1] = all[2 * (n / g->radix) * k + 1];
+            line->twiddles[2 * at] = all[2 * (n / g->radix) * k],
+                               line->twiddles[2 * at + 1] = all[2 * (n / g->radix) * k + 1];
     }
-    bool made = all && line->roots;
+    bool made = all && line->twiddles;
     free(all);
     return made;
 }
@@ -100,7 +100,7 @@ static stn_planes planes_of(stn_fft_number *numbers, int64_t room) { return (stn
 
 static bool make_chirp(stn_fft_line *line) {
     int64_t n = line->n, length = line->inner->n, room = stn_fft_line_capacity(line->inner);
-    stn_fft_number *half_turns = stn_fft_roots(2 * n, 2 * n);
+    stn_fft_number *half_turns = stn_fft_twiddles(2 * n, 2 * n);
     stn_fft_number *numbers = calloc((size_t)room * 4, sizeof *numbers);
     line->chirp = malloc((size_t)n * 2 * sizeof *line->chirp);
     line->kernel = malloc((size_t)length * 2 * sizeof *line->kernel);
@@ -158,7 +158,7 @@ stn_status stn_fft_line_create(int64_t n, stn_fft_line **made, stn_error *error)
 void stn_fft_line_destroy(stn_fft_line *line) {
     if (!line) return;
     stn_fft_line_destroy(line->inner);
-    free(line->roots);
+    free(line->twiddles);
     free(line->chirp);
     free(line->kernel);
     free(line);

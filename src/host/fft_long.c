@@ -67,9 +67,9 @@ bool stn_fft_long_serves(const stn_fft *fft) {
 
 /* ---- tables */
 
-static bool make_roots(stn_fft_long *g) {
+static bool make_twiddles(stn_fft_long *g) {
     const int64_t lanes = g->lanes[0], points = g->side[0], groups = stn_div_up(g->side[1], lanes);
-    stn_fft_number *all = stn_fft_roots(g->n, g->n);
+    stn_fft_number *all = stn_fft_twiddles(g->n, g->n);
     g->coarse = malloc((size_t)(groups * points) * 2 * sizeof *g->coarse);
     g->fine = malloc((size_t)(lanes * points) * 2 * sizeof *g->fine);
     const bool made = all && g->coarse && g->fine;
@@ -107,7 +107,7 @@ stn_status stn_fft_long_create(const stn_fft *fft, int threads, int64_t (*lanes)
         g->capacity = stn_max(g->capacity, capacity * g->lanes[i]);
     }
     g->capacity = stn_round_up(g->capacity, 512) + PLANE_PADDING;
-    if (status == STN_OK && !make_roots(g))
+    if (status == STN_OK && !make_twiddles(g))
         status = stn_fail_memory(error, "the tables of a transform", (size_t)g->n * 2 * sizeof *g->fine);
     if (status != STN_OK) return stn_fft_long_destroy(g), status;
     *made = g;
@@ -183,7 +183,7 @@ static stn_fft_view grid_of(const stn_fft_long *g, const void *base, int64_t dow
 /* ---- half spectra */
 
 typedef struct halving {
-    const stn_fft_number *roots, *from;
+    const stn_fft_number *twiddles, *from;
     stn_fft_number *to;
     int64_t n, from_stride, to_stride;
     bool inverse;
@@ -199,7 +199,7 @@ static void halve_points(void *user, int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; k++) {
         const int64_t other = k || h->inverse ? h->n - k : 0; /* Z[n] = Z[0] */
         const stn_fft_number *a = h->from + 2 * k * h->from_stride, *b = h->from + 2 * other * h->from_stride;
-        const stn_fft_number wr = sign * h->roots[2 * k], wi = h->roots[2 * k + 1];
+        const stn_fft_number wr = sign * h->twiddles[2 * k], wi = h->twiddles[2 * k + 1];
         const bool ends = !k && h->inverse; /* imaginary parts are ignored */
         const stn_fft_number ar = f * a[0], ai = ends ? 0 : f * a[1], br = f * b[0], bi = ends ? 0 : -f * b[1];
         const stn_fft_number sr = ar + br, si = ai + bi, dr = ar - br, di = ai - bi;

@@ -20,7 +20,7 @@ typedef float stn_fft_number;
 #define stn_fft_line_capacity stn_fft_line_capacity_f32
 #define stn_fft_line_run stn_fft_line_run_f32
 #define stn_fft_line_run_real stn_fft_line_run_real_f32
-#define stn_fft_roots stn_fft_roots_f32
+#define stn_fft_twiddles stn_fft_twiddles_f32
 #define stn_fft_group_load stn_fft_group_load_f32
 #define stn_fft_group_store stn_fft_group_store_f32
 #define stn_fft_group_scale_down stn_fft_group_scale_down_f32

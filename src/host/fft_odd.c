@@ -74,10 +74,10 @@ bool stn_fft_odd_serves(const stn_fft *fft) {
 static int64_t spectrum_rows(const stn_fft_odd *g) { return g->side[0] / 2 + 1; } /* rows of T */
 static int64_t between(const stn_fft_odd *g) { return 2 * spectrum_rows(g) * g->pitch; }
 
-static bool make_roots(stn_fft_odd *g) {
+static bool make_twiddles(stn_fft_odd *g) {
     const int64_t columns = 2 * g->lanes[0], groups = stn_div_up(g->lines[0], g->lanes[0]), points = spectrum_rows(g);
     const int64_t n = g->fft.n[2];
-    stn_fft_number *all = stn_fft_roots(n, n);
+    stn_fft_number *all = stn_fft_twiddles(n, n);
     g->coarse = malloc((size_t)(groups * points) * 2 * sizeof *g->coarse);
     g->fine = malloc((size_t)(columns * points) * 2 * sizeof *g->fine);
     const bool made = all && g->coarse && g->fine;
@@ -111,7 +111,7 @@ stn_status stn_fft_odd_create(const stn_fft *fft, int threads, int64_t (*lanes)(
         g->capacity = stn_max(g->capacity, capacity * g->lanes[i]);
     }
     g->capacity = stn_round_up(g->capacity, 512) + PLANE_PADDING;
-    if (status == STN_OK && !make_roots(g))
+    if (status == STN_OK && !make_twiddles(g))
         status = stn_fail_memory(error, "the tables of a transform", (size_t)fft->n[2] * 2 * sizeof *g->fine);
     if (status != STN_OK) return stn_fft_odd_destroy(g), status;
     *made = g;

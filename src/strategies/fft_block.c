@@ -12,8 +12,8 @@
 #include "context/kernel.h"
 #include "plan/plan.h"
 #include "render/render.h"
-#include "strategies/common/roots.h"
 #include "strategies/common/shared_fft.h"
+#include "strategies/common/twiddles.h"
 #include "strategies/table.h"
 
 enum { PAD = 32, RADICES = 8, LARGEST_RADIX = 16, MOST_THREADS = 512, POINTS_A_THREAD = 8, LEAST_POINTS = 512 };
@@ -28,7 +28,7 @@ typedef struct block_shape {
 typedef struct block_state {
     block_shape shape;
     stn_kernel *kernel;
-    void *roots; /* device memory */
+    void *twiddles; /* device memory */
 } block_state;
 
 /* A candidate's values: the binary logarithm of a thread's points relative to the usual number. */
@@ -52,7 +52,7 @@ static bool radices_of(int64_t n, int stages, int largest, int *radix) {
 }
 
 static bool axis_of(int64_t n, int *stages, int *radix) {
-    if (!stn_shared_fft_good(n)) return false;
+    if (!stn_shared_fft_is_smooth(n)) return false;
     for (*stages = 0; *stages <= RADICES; (*stages)++)
         if (radices_of(n, *stages, LARGEST_RADIX, radix)) return true;
     return false;
@@ -155,7 +155,7 @@ static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_c
 typedef struct block_arguments {
     const void *in;
     void *out;
-    const void *roots;
+    const void *twiddles;
     int64_t in_stride[3], out_stride[3], in_grid, out_grid, grids;
 } block_arguments;
 
@@ -183,18 +183,18 @@ static void params_of(const stn_fft *fft, const block_shape *shape, stn_text *pa
     stn_params_int(params, "EXPECTED_HEADER", sizeof(block_arguments));
 }
 
-static stn_status upload_roots(const stn_plan *plan, block_state *state, stn_error *error) {
+static stn_status upload_twiddles(const stn_plan *plan, block_state *state, stn_error *error) {
     const stn_fft *fft = &plan->fft;
     const size_t size = (size_t)(fft->n[0] + fft->n[1] + fft->n[2]) * element_bytes(fft);
     if (!plan->machine.present) return STN_OK;
-    void *roots = malloc(size);
-    if (!roots) return stn_fail_memory(error, "the tables of roots", size);
+    void *twiddles = malloc(size);
+    if (!twiddles) return stn_fail_memory(error, "the tables of twiddles", size);
     size_t at = 0;
     for (int axis = 0; axis < 3; axis++)
-        for (int64_t j = 0; j < fft->n[axis]; j++) stn_store_root(roots, at++, is_wide(fft), j, fft->n[axis]);
-    stn_status status = stn_device_alloc(plan->context->device, size, &state->roots, error);
-    if (status == STN_OK) status = stn_device_upload(plan->context->device, state->roots, roots, size, error);
-    free(roots);
+        for (int64_t j = 0; j < fft->n[axis]; j++) stn_store_twiddle(twiddles, at++, is_wide(fft), j, fft->n[axis]);
+    stn_status status = stn_device_alloc(plan->context->device, size, &state->twiddles, error);
+    if (status == STN_OK) status = stn_device_upload(plan->context->device, state->twiddles, twiddles, size, error);
+    free(twiddles);
     return status;
 }
 
@@ -208,12 +208,12 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
     params_of(&plan->fft, &state->shape, &params);
     STN_TRY(stn_kernel_make(plan->kernels, "fft_block", &params, state->shape.shared, &state->kernel, error));
-    return upload_roots(plan, state, error);
+    return upload_twiddles(plan, state, error);
 }
 
 static void release(stn_plan *plan) {
     block_state *state = plan->state;
-    if (state->roots) stn_device_free(plan->context->device, state->roots);
+    if (state->twiddles) stn_device_free(plan->context->device, state->twiddles);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -221,7 +221,7 @@ static void release(stn_plan *plan) {
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     const block_state *state = plan->state;
     const stn_fft *fft = &plan->fft;
-    block_arguments a = {.in = run->in, .out = run->out, .roots = state->roots, .grids = fft->batch};
+    block_arguments a = {.in = run->in, .out = run->out, .twiddles = state->twiddles, .grids = fft->batch};
     memcpy(a.in_stride, fft->in.stride, sizeof a.in_stride);
     memcpy(a.out_stride, fft->out.stride, sizeof a.out_stride);
     a.in_grid = fft->in.batch_stride, a.out_grid = fft->out.batch_stride;

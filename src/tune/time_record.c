@@ -73,7 +73,9 @@ static bool parse_candidate(const char *at, tune_record *record) {
 
 void tune_records_parse(const char *lines, const char *end, tune_records *records) {
     records->count = 0;
-    for (const char *at = lines; at < end && records->count < TUNE_RECORDS; at = strchr(at, '\n') + 1) {
+    for (const char *at = lines, *next; at < end && records->count < TUNE_RECORDS; at = next + 1) {
+        next = memchr(at, '\n', (size_t)(end - at));
+        if (!next) return;
         tune_record *record = &records->list[records->count];
         records->count += !strncmp(at, candidate_label, sizeof candidate_label - 1) &&
                           parse_candidate(at + sizeof candidate_label - 1, record);

@@ -24,6 +24,7 @@ const tune_record *tune_record_find(const tune_records *records, const char *str
 
 /* Prints a line for each record. */
 void tune_records_print(const tune_records *records, stn_text *text);
-/* Parses the lines up to `end`; other lines are skipped. */
+/* Replaces the records by those of the lines up to `end`; other lines, and a last one without a
+ * newline, are skipped. */
 void tune_records_parse(const char *lines, const char *end, tune_records *records);
 #endif

@@ -13,7 +13,7 @@ FORMATS = {'|i1': 'b', '|u1': 'B', '|b1': '?', '<u2': 'H', '<i4': 'i', '<u4': 'I
 
 
 def npy_bytes(shape, values, descr='<f8', fortran=False):
-    text = f"{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': ({', '.join(map(str, shape))},), }}"
+    text = f"{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': ({', '.join(map(str, shape))}{',' * bool(shape)}), }}"
     text += ' ' * (-(len(text) + 11) % 64) + '\n'
     body = struct.pack(f'{descr[0].replace("|", "<")}{len(values)}{FORMATS[descr]}', *values)
     return b'\x93NUMPY\x01\x00' + struct.pack('<H', len(text)) + text.encode() + body

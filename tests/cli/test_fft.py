@@ -145,6 +145,8 @@ class Fft(CommandTest):
         self.put_npy('real.npy', [4, 6], [0.5] * 24)
         self.put_npy('complex.npy', [6], [0.5] * 12, descr='<c16')
         self.put_npy('none.npy', [0, 6], [])
+        self.put_npy('scalar.npy', [], [0.5])
+        self.put_npy('single.npy', [1], [0.5, 0], descr='<c16')
         for says, *call in (('give either --in', ), ("'3' is no axis", '--in', 'real.npy', '--axes', '0,3'),
                             ("'-3' is no axis", '--in', 'real.npy', '--axes', '-3'),
                             ('names axis 1 twice', '--in', 'real.npy', '--axes', '1,-1'),
@@ -155,7 +157,12 @@ class Fft(CommandTest):
                             ('is for --real --inverse only', '--in', 'real.npy', '--points', 9),
                             ('last axis of 2', '--in', 'real.npy', '--pairs'),
                             ('f16_sums is set but', '--in', 'real.npy', '--f16-sums'),
-                            ('no transform to do', '--in', 'none.npy', '--axes', '1'),
+                            ('axis 0 of the array has no elements', '--in', 'none.npy', '--axes', '1'),
+                            ('lower the extents or the batch', '--size', '4294967296x4294967296x8', '--axes', '2', '--explain'),
+                            ('is one number and has no axes', '--in', 'scalar.npy', '--axes', '0'),
+                            ('is one number and has no axes', '--in', 'scalar.npy'),
+                            ('--pairs is of a file', '--size', '8x2', '--pairs'),
+                            ('axis 0 has 1: give 1\n', '--in', 'single.npy', '--real', '--inverse', '--points', 5),
                             ('extent[0] is 0', '--in', 'none.npy'),
                             ("there is no strategy 'direct' of transforms", '--in', 'real.npy', '--strategy', 'direct'),
                             ('--shape is of a raw file', '--size', 4, '--shape', 4),

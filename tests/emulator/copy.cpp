@@ -12,7 +12,7 @@ EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes) {
     IN_CONTEXT();
     if (!pointer || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
     if (CUresult r = check_not_capturing()) return r;
-    void *p = memory_alloc(bytes);
+    void *p = memory_alloc(bytes, current_context()->device);
     if (!p) return CUDA_ERROR_OUT_OF_MEMORY;
     *pointer = reinterpret_cast<CUdeviceptr>(p);
     return CUDA_SUCCESS;
@@ -52,9 +52,11 @@ EXPORT CUresult cuPointerGetAttribute(void *data, int attribute, CUdeviceptr poi
         case 3:
             *static_cast<CUdeviceptr *>(data) = pointer;
             return CUDA_SUCCESS;
-        case 8:
-        case 9:  // not managed memory; device 0
+        case 8:  // not managed memory
             *static_cast<int *>(data) = 0;
+            return CUDA_SUCCESS;
+        case 9:
+            *static_cast<int *>(data) = memory_device(start);
             return CUDA_SUCCESS;
         case 11:
             *static_cast<void **>(data) = start;

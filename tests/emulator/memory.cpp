@@ -15,6 +15,7 @@ struct Allocation {
     size_t bytes;
     unsigned char *mapping;  // nullptr: a variable of a module
     size_t mapped;
+    int device;
 };
 
 static std::mutex mutex;
@@ -34,7 +35,7 @@ void memory_info(uint64_t *free, uint64_t *total) {
     *free = limit > used ? limit - used : 0;
 }
 
-void *memory_alloc(size_t bytes) {
+void *memory_alloc(size_t bytes, int device) {
     std::lock_guard<std::mutex> lock(mutex);
     if (bytes > limit || used + bytes > limit) return nullptr;
     size_t padded = round_up(bytes, 256), body = round_up(padded + 256, PAGE), mapped = body + 2 * PAGE;
@@ -47,7 +48,7 @@ void *memory_alloc(size_t bytes) {
     }
     memset(base + PAGE, POISON, body);
     unsigned char *start = base + PAGE + body - padded;
-    allocations[reinterpret_cast<uintptr_t>(start)] = {bytes, base, mapped};
+    allocations[reinterpret_cast<uintptr_t>(start)] = {bytes, base, mapped, device};
     used += bytes;
     return start;
 }
@@ -78,7 +79,7 @@ bool memory_free(void *pointer) {
 
 void memory_add_global(void *pointer, size_t bytes) {
     std::lock_guard<std::mutex> lock(mutex);
-    allocations[reinterpret_cast<uintptr_t>(pointer)] = {bytes, nullptr, 0};
+    allocations[reinterpret_cast<uintptr_t>(pointer)] = {bytes, nullptr, 0, 0};
 }
 
 void memory_remove_global(void *pointer) {
@@ -96,6 +97,11 @@ bool memory_starts(const void *pointer, void **start, size_t *bytes) {
     *start = reinterpret_cast<void *>(next->first);
     *bytes = next->second.bytes;
     return true;
+}
+
+int memory_device(const void *start) {
+    std::lock_guard<std::mutex> lock(mutex);
+    return allocations.at(reinterpret_cast<uintptr_t>(start)).device;
 }
 
 bool memory_holds(const void *pointer, size_t bytes) {

@@ -12,7 +12,7 @@ constexpr size_t PAGE = 4096;
 void memory_limit(uint64_t bytes);  // Sets the size of the device's memory.
 void memory_info(uint64_t *free, uint64_t *total);
 // 256-byte aligned; nullptr: out of memory. A guard page follows the last 256-byte unit.
-void *memory_alloc(size_t bytes);
+void *memory_alloc(size_t bytes, int device);
 bool memory_free(void *pointer);  // False: not the start of an allocation.
 // A module's variables are device memory while it is loaded.
 void memory_add_global(void *pointer, size_t bytes);
@@ -20,6 +20,7 @@ void memory_remove_global(void *pointer);
 // Does one allocation hold all of [pointer, pointer + bytes)?
 bool memory_holds(const void *pointer, size_t bytes);
 bool memory_starts(const void *pointer, void **start, size_t *bytes);
+int memory_device(const void *start);
 // Names an allocation that was written out of bounds, once; empty: none.
 std::string memory_damage();
 // "12 bytes past the end of the 400 bytes at 0x...", or "far from any allocation".

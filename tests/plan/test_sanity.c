@@ -56,7 +56,8 @@ static int failures, far, number;
 static bool has_no_transform(const stn_task *task, int axis) {
     stn_extension e;
     char reason[160];
-    return stn_extension_sides(task, axis, &e, reason, sizeof reason) && !stn_shared_fft_good(stn_extension_period(&e));
+    return stn_extension_sides(task, axis, &e, reason, sizeof reason) &&
+           !stn_shared_fft_is_smooth(stn_extension_period(&e));
 }
 
 static bool ask(const drawing *d, const stn_problem *problem, answer *a) {

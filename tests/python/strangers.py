@@ -157,6 +157,7 @@ class Cupy:
         def empty(shape, dtype):
             made, x = ndarray.__new__(ndarray), np.empty(shape, dtype)
             made.x, made.device, made.offset, made.size, made.memory = x, types.SimpleNamespace(id=0), 0, x.nbytes, outer.pool
+            made.allocated_on = outer.current.ptr
             made.told = {'shape': x.shape, 'typestr': x.dtype.str, 'version': 3, 'data': (outer.pool.pointer + outer.used, False)}
             outer.used += -(-x.nbytes // 512) * 512
             assert outer.used < size

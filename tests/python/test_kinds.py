@@ -9,6 +9,7 @@ import os
 import sys
 import types
 import unittest
+import unittest.mock
 
 import numpy as np
 from scipy import ndimage
@@ -274,6 +275,10 @@ class Kinds(unittest.TestCase):
             traced = type('DynamicJaxprTracer', (), {'__module__': 'jax._src.interpreters'})()
             with self.assertRaisesRegex(ValueError, 'outside of jax.jit'):
                 stentor.laplace(traced)
+            divided = JaxArray(self.x)
+            with unittest.mock.patch.object(JaxArray, '__dlpack_device__', side_effect=BufferError('only supported for unsharded arrays')):
+                with self.assertRaisesRegex(ValueError, 'input cannot be had by DLPack: .*unsharded'):
+                    stentor.laplace(divided)
 
 
 if __name__ == '__main__':

@@ -5,6 +5,7 @@ import numpy as np
 import scipy.ndimage
 
 import stentor
+from run_settings import COUNT, SEED
 
 HEAT = np.array([[0, 0.25, 0], [0.25, 0, 0.25], [0, 0.25, 0.0]])
 
@@ -108,6 +109,52 @@ class Local(unittest.TestCase):
             stentor.Plan((64, 64), 'heat-2d', accuracy='exact')
         with self.assertRaisesRegex(TypeError, 'local'):
             stentor.correlate(x, HEAT, local='yes')
+
+
+class NonFinite(unittest.TestCase):
+    """A result with non-finite values is computed again step by step, in any layout."""
+
+    @staticmethod
+    def by_grids(x, weights, axes, mode):
+        """Each grid by itself, dense and step by step."""
+        last = tuple(range(x.ndim - len(axes), x.ndim))
+        moved = np.ascontiguousarray(np.moveaxis(x, sorted(axes), last))
+        for index in np.ndindex(moved.shape[:-len(axes)]):
+            moved[index] = stentor.correlate(moved[index], weights, mode=mode, local=True)
+        return np.moveaxis(moved, last, sorted(axes))
+
+    def test_axes_that_are_looped_over(self):
+        rng = np.random.default_rng(3)
+        x = rng.random((2, 2, 2, 200, 180)).transpose(2, 1, 0, 3, 4)
+        x[1, 0, 1, 30, 20] = np.nan
+        weights = rng.random((41, 41))
+        got = stentor.correlate(x, weights, axes=(3, 4))
+        self.assertEqual(np.isnan(got).sum(), 41 * 41)
+        np.testing.assert_allclose(got, self.by_grids(x, weights, (3, 4), 'reflect'), rtol=1e-10)
+
+    def test_random_layouts(self):
+        rng = np.random.default_rng(SEED)
+        for trial in range(max(1, COUNT // 2)):
+            others = rng.integers(1, 4, 3 + trial % 2)
+            filtered = rng.integers(90, 140, 2) if trial % 4 else [rng.integers(4000, 9000)]
+            extents = [*others, *filtered]
+            place = rng.permutation(len(extents))  # axis i of the array is place[i] of `extents`
+            shape = np.array(extents)[place]
+            axes = [int(a) for a in rng.permutation(len(shape)) if place[a] >= len(others)]
+            order = rng.permutation(len(shape))  # of memory
+            every = rng.choice([1, 1, 1, 2, -1], len(shape))
+            if trial % 8:  # other arrays are copied and have no loops
+                order = np.append(order[order != len(shape) - 1], len(shape) - 1)
+                every = np.append(abs(every[:-1]), 1)
+            whole = rng.random(np.array([n * abs(step) for n, step in zip(shape, every)])[order])
+            x = whole.transpose(np.argsort(order))[tuple(slice(None, None, step) for step in every)]
+            weights = rng.random((31, 31) if len(axes) == 2 else 801)
+            mode = str(rng.choice(['reflect', 'wrap', 'nearest', 'mirror', 'constant']))
+            for _ in range(rng.integers(1, 3)):
+                x[tuple(rng.integers(0, n) for n in shape)] = rng.choice([np.nan, np.inf, -np.inf])
+            with self.subTest(seed=SEED, trial=trial, shape=x.shape, strides=x.strides, axes=axes, mode=mode):
+                got = stentor.correlate(x, weights, axes=[a - x.ndim * int(rng.integers(0, 2)) for a in axes], mode=mode)
+                np.testing.assert_allclose(got, self.by_grids(x, weights, axes, mode), rtol=1e-10)
 
 
 if __name__ == '__main__':

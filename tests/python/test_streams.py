@@ -16,7 +16,7 @@ import scipy.fft
 from scipy import ndimage
 
 import stentor
-from strangers import EMULATED, Cupy, Graph, Interface, Memory, Stream, devices, start
+from strangers import EMULATED, Cupy, Graph, Interface, Memory, Stream, call, devices, start
 
 start()
 HEAT = np.array([[0, .1, 0], [.1, .6, .1], [0, .1, 0]])
@@ -98,6 +98,11 @@ class Streams(unittest.TestCase):
                     made.append((stream, plan(given), heat(x, 9)))
                     made += [(stream, ours(given), theirs(x)) for ours, theirs in FUNCTIONS]
                 made.append((stream, plan(given, stream=stream), heat(x, 9)))
+            with cupy.on(streams[0]):  # the default stream, 0, is given
+                ours = plan(given, stream=0)
+                self.assertEqual(ours.allocated_on, 0)
+            call('cuStreamSynchronize', None)
+            np.testing.assert_allclose(ours.numpy(), heat(x, 9), atol=1e-11)
             for stream, ours, theirs in made:
                 self.assertIsInstance(ours, cupy.module.ndarray)
                 stream.wait()
@@ -249,6 +254,8 @@ class Arrays(unittest.TestCase):
             made = ours(there)
             self.assertEqual(made.device, 1)
             np.testing.assert_allclose(made.numpy(), theirs(x), atol=1e-12)
+        del there.device  # as with Numba
+        self.assertEqual(stentor.laplace(there).device, 1)
         plan = stentor.Plan((10, 12), HEAT, device='cuda:1')
         np.testing.assert_allclose(plan(there).numpy(), heat(x, 1), atol=1e-12)
         np.testing.assert_allclose(plan(stentor.to_device(x, 1)).numpy(), heat(x, 1), atol=1e-12)

@@ -98,6 +98,13 @@ Test(record, skips_malformed_lines) {
     }
 }
 
+Test(record, a_last_line_without_a_newline_is_skipped) {
+    static const char text[] = "candidate: fft wrong" VALUES "\ncandidate: direct wrong" VALUES;
+    static tune_records read;
+    tune_records_parse(text, text + sizeof text - 1, &read);
+    cr_expect(read.count == 1 && !strcmp(read.list[0].strategy, "fft"));
+}
+
 Test(record, key_covers_everything_that_affects_a_time) {
     world w = world_of();
     enum { OTHERS = 13 };

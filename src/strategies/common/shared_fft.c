@@ -1,5 +1,5 @@
 /* Shared-memory FFT: chooses radices, threads and padding of a line by a cost model, and makes
- * tables of roots. */
+ * tables of twiddles. */
 #include "strategies/common/shared_fft.h"
 
 #include <math.h>
@@ -9,9 +9,9 @@
 #include "context/kernel.h"
 #include "context/search_cache.h"
 #include "render/render.h"
-#include "strategies/common/roots.h"
+#include "strategies/common/twiddles.h"
 
-bool stn_shared_fft_good(int64_t n) {
+bool stn_shared_fft_is_smooth(int64_t n) {
     if (n < 1) return false;
     n >>= __builtin_ctzll((unsigned long long)n);
     /* Separate loops, because division by a constant is fast and searches test thousands of
@@ -43,10 +43,9 @@ static fft_stage stage_of(const stn_shared_fft *line, int stage) {
     return (fft_stage){radix, block, block / radix, line->points / radix / line->shares};
 }
 
-/* stride: of all stages. */
+/* The first element of butterfly t of a block in the last stage. stride: of each stage. */
 static int last_stage_offset(const stn_shared_fft *line, const int *stride, int t) {
     int at = 0;
-    /* t: number of the block's butterfly in the last stage. */
     for (int s = 0; s + 1 < line->stages; s++) {
         int digits = s ? line->radix[s] : line->radix[s] / line->shares;
         at += t % digits * stride[s];
@@ -90,35 +89,69 @@ double stn_shared_fft_work(int64_t n) {
     return INFINITY;
 }
 
-enum { LANES_LOOKED_AT = 96, PADS = 6 };
-
-/* First elements of the accesses of each group of sixteen lanes (f64: eight) in a stage, and the
- * line of each lane, without padding. */
-typedef struct lanes {
-    int groups, busy, count[LANES_LOOKED_AT / 8]; /* busy: groups of lanes that have a butterfly */
-    int base[LANES_LOOKED_AT], column[LANES_LOOKED_AT];
-} lanes;
-
-static void fill_lanes(const stn_shared_fft *line, const int *stride, int stage, bool wide, lanes *to) {
-    const int threads = (int)stn_min(line->threads * line->lines, LANES_LOOKED_AT), units = wide ? 8 : 16;
-    const fft_stage here = stage_of(line, stage);
-    const bool is_last = stage == line->stages - 1;
-    to->groups = to->busy = 0;
-    for (int first = 0; first < threads; first += units) {
-        int count = 0;
-        for (int lane = first; lane < first + units && lane < line->threads * line->lines; lane++) {
-            const int j = lane / line->lines;
-            if (j >= here.count) continue;
-            to->base[first + count] =
-                is_last ? last_stage_offset(line, stride, j) : j / here.stride * here.block + j % here.stride;
-            to->column[first + count++] = lane % line->lines;
-        }
-        to->count[to->groups++] = count;
-        to->busy += count > 0;
-    }
+/* Cycles of a multiprocessor for each point of a stage, for arithmetic on busy units. Large stages
+ * compute their twiddle factors from one that is stored. */
+static double stage_work(const fft_stage *stage, bool wide) {
+    double work = work_of(stage->radix) + (stage->stride > 1 ? TWIDDLE_WORK : 0);
+    if (stage->stride * (stage->radix - 1) > STN_SHARED_FFT_TABLE) work += 3;
+    return work / (wide ? 64 : 128);
 }
 
-/* The largest of the counts, one in each byte, none above 16; 1 if all are smaller. */
+/* The cycles of all stages. Warps without a butterfly in a round leave issue slots to others; with
+ * few threads the units are partly idle. */
+static double work_cost(const stn_shared_fft *line, const stn_shared_fft_needs *needs) {
+    double cost = 0, resident = (double)(line->threads * line->lines * line->blocks);
+    for (int s = 0; s < line->stages; s++) {
+        const fft_stage here = stage_of(line, s);
+        const int count = needs->pairs && s == line->stages - 1 ? (int)stn_div_up(here.count, 2) : here.count;
+        const double slots_per_butterfly = (double)(stn_div_up(count, line->threads) * line->threads) / count;
+        cost += stage_work(&here, needs->wide) * (0.8 + 0.2 * slots_per_butterfly);
+    }
+    return cost * (1 + 0.3 * (needs->threads / resident - 1));
+}
+
+enum { WARP = 32, LANES_LOOKED_AT = 3 * WARP, PADS = 6 };
+
+/* Shared-memory cost of the current radices with one pad and a number of sampled lanes. */
+typedef struct known_cost {
+    int lanes;   /* 0: not computed yet */
+    double cost; /* a lower bound */
+    bool whole;  /* the bound is the exact cost */
+} known_cost;
+
+/* The lanes of a block that are looked at, with the radices of search.now: their lines, and the
+ * first elements of their butterflies in each stage, without padding. */
+typedef struct lanes {
+    bool filled;
+    int column[LANES_LOOKED_AT], base[STN_SHARED_FFT_STAGES][LANES_LOOKED_AT];
+} lanes;
+
+typedef struct search {
+    const stn_shared_fft_needs *needs;
+    stn_shared_fft now, best;
+    int least_blocks;
+    double cost;
+    known_cost shared[LANES_LOOKED_AT / WARP + 1][PADS]; /* by the number of warps in use */
+    lanes lanes;
+} search;
+
+static void fill_lanes(const stn_shared_fft *line, lanes *to) {
+    int stride[STN_SHARED_FFT_STAGES];
+    for (int stage = 0; stage < line->stages; stage++) stride[stage] = stage_of(line, stage).stride;
+    for (int stage = 0; stage < line->stages; stage++) {
+        const fft_stage here = stage_of(line, stage);
+        const bool is_last = stage == line->stages - 1;
+        for (int j = 0, lane = 0; j < here.count && lane < LANES_LOOKED_AT; j++) {
+            const int base =
+                is_last ? last_stage_offset(line, stride, j) : j / here.stride * here.block + j % here.stride;
+            for (int column = 0; column < line->lines && lane < LANES_LOOKED_AT; column++, lane++)
+                to->base[stage][lane] = base, to->column[lane] = column;
+        }
+    }
+    to->filled = true;
+}
+
+/* The largest of the counts, one in each byte, none above 16; at least 1. */
 static int busiest_of(uint64_t counts) {
     int most = 1;
     for (uint64_t left = counts & UINT64_C(0xfefefefefefefefe) ? counts : 0; left; left >>= 8)
@@ -126,109 +159,62 @@ static int busiest_of(uint64_t counts) {
     return most;
 }
 
-/* The number of elements requested from the busiest bank relative to a conflict-free access, in one
- * stage; once that reaches `most`, a lower bound. */
+/* The mean, over all accesses of a stage by groups of sixteen lanes (f64: eight), of the number of
+ * elements that the busiest bank delivers: 1 without conflicts. Lanes without a butterfly make no
+ * accesses. Once the mean reaches `most`, a lower bound of it. */
 static double conflicts(const stn_shared_fft *line, const lanes *of, int stage, bool wide, double most) {
-    /* Powers of two. */
+    /* `units` and the pad are powers of two. */
     const int units = wide ? 8 : 16, shift = line->pad ? __builtin_ctz((unsigned)line->pad) : 31;
     const fft_stage here = stage_of(line, stage);
-    const int accesses = 2 * of->groups; /* the first and the last element of each butterfly */
-    int total = 2 * of->busy;            /* a lower bound */
-    for (int group = 0; group < of->groups && total < most * accesses; group++) {
-        const int *base = of->base + group * units, *column = of->column + group * units;
+    const int busy = (int)stn_min(stn_min(line->threads, here.count) * line->lines, LANES_LOOKED_AT);
+    /* The first and the last element of each butterfly. */
+    const int accesses = 2 * (int)stn_div_up(busy, units);
+    int total = accesses;
+    for (int begin = 0; begin < busy && total < most * accesses; begin += units) {
         for (int end = 0; end < 2; end++) {
             const int r = end * (here.radix - 1);
             uint64_t low = 0, high = 0; /* a byte for each bank */
-            for (int i = 0; i < of->count[group]; i++) {
-                const int at = base[i] + r * here.stride, cell = (at + (at >> shift)) * line->lines + column[i];
-                const int bank = cell & (units - 1);
+            for (int lane = begin; lane < begin + units && lane < busy; lane++) {
+                const int at = of->base[stage][lane] + r * here.stride;
+                const int cell = (at + (at >> shift)) * line->lines + of->column[lane], bank = cell & (units - 1);
                 const uint64_t one = UINT64_C(1) << bank % 8 * 8;
                 low += bank < 8 ? one : 0, high += bank < 8 ? 0 : one;
             }
             total += stn_max(busiest_of(low), busiest_of(high)) - 1;
         }
     }
-    return accesses ? (double)total / accesses : 1;
-}
-
-/* Cycles of a multiprocessor for each point, for arithmetic. Warps without a butterfly in a round
- * leave issue slots to others; with few threads the units are partly idle. */
-static double work_cost(const stn_shared_fft *line, const stn_shared_fft_needs *needs) {
-    double cost = 0, resident = (double)(line->threads * line->lines * line->blocks);
-    for (int s = 0; s < line->stages; s++) {
-        fft_stage here = stage_of(line, s);
-        double rounds = (double)(stn_div_up(here.count, line->threads) * line->threads) / here.count;
-        double work = work_of(here.radix) + (here.stride > 1 ? TWIDDLE_WORK : 0);
-        if (here.stride * (here.radix - 1) > STN_SHARED_FFT_TABLE) work += 3;
-        cost += work / (needs->wide ? 64 : 128) * (0.8 + 0.2 * rounds);
-    }
-    return cost * (1 + 0.3 * (needs->threads / resident - 1));
-}
-
-/* Shared-memory cost of the current radices with one pad; it is independent of the number of
- * threads once all sampled lanes are in use. */
-typedef struct known_cost {
-    int threads; /* 0: not computed yet */
-    double cost; /* a lower bound */
-    bool whole;  /* the bound is the exact cost */
-} known_cost;
-
-typedef struct search {
-    const stn_shared_fft_needs *needs;
-    stn_shared_fft now, best;
-    int least; /* least number of blocks */
-    double cost;
-    known_cost shared[PADS];
-    /* Number of threads for which `lanes` is filled, for the radices of `now`; 0: none. */
-    int placed;
-    lanes lanes[STN_SHARED_FFT_STAGES];
-} search;
-
-static void fill_all_lanes(search *s, const stn_shared_fft *line) {
-    int stride[STN_SHARED_FFT_STAGES];
-    if (s->placed == line->threads) return;
-    for (int stage = 0; stage < line->stages; stage++) stride[stage] = stage_of(line, stage).stride;
-    for (int stage = 0; stage < line->stages; stage++)
-        fill_lanes(line, stride, stage, s->needs->wide, &s->lanes[stage]);
-    s->placed = line->threads;
+    return (double)total / accesses;
 }
 
 /* Cycles of a multiprocessor for each point of a stage without bank conflicts. */
 static double access_cost(const stn_shared_fft_needs *needs) { return needs->wide ? 0.25 : 0.125; }
 
-/* A lower bound for this stage over all pads: no bank conflicts in any group with a butterfly. */
-static double least_of(const search *s, int stage) {
-    return access_cost(s->needs) * s->lanes[stage].busy / stn_max(1, s->lanes[stage].groups);
-}
-
-/* The cost of all stages; returns false once the cost, with a lower bound for the remaining stages,
- * reaches `most`. */
+/* The shared-memory cost of all stages, from the last one, which has the most conflicts. Returns
+ * false once the cost, with a lower bound for the remaining stages, reaches `most`. */
 static bool shared_cost(search *s, const stn_shared_fft *line, double most, double *cost) {
     const double access = access_cost(s->needs);
-    double done = 0, after = 0;
-    fill_all_lanes(s, line);
-    for (int stage = 0; stage < line->stages; stage++) after += least_of(s, stage);
-    for (int stage = 0; stage < line->stages; stage++) {
-        *cost = done + after;
-        if (*cost >= most) return false;
-        after -= least_of(s, stage);
-        done += access * conflicts(line, &s->lanes[stage], stage, s->needs->wide, (most - done - after) / access);
-    }
-    *cost = done;
-    return done < most;
+    if (!s->lanes.filled) fill_lanes(line, &s->lanes);
+    *cost = access * line->stages;
+    for (int stage = line->stages; stage-- > 0 && *cost < most;)
+        *cost += access * (conflicts(line, &s->lanes, stage, s->needs->wide, 1 + (most - *cost) / access) - 1);
+    return *cost < most;
+}
+
+double stn_shared_fft_cost(const stn_shared_fft *line, const stn_shared_fft_needs *needs) {
+    search s = {.needs = needs};
+    double cost;
+    (void)shared_cost(&s, line, INFINITY, &cost);
+    return work_cost(line, needs) + cost;
 }
 
 static const int pads[PADS] = {8, 16, 0, 4, 32, 64};
 
-/* INFINITY where it is not below `most`. */
+/* The shared-memory cost with pads[p]; INFINITY if it is not below `most`. */
 static double shared_cost_of(search *s, size_t p, double most) {
-    double cost;
-    if (s->now.threads * s->now.lines < LANES_LOOKED_AT) return shared_cost(s, &s->now, most, &cost) ? cost : INFINITY;
-    known_cost *k = &s->shared[p];
-    stn_shared_fft first = s->now;
-    if (!k->threads) k->threads = s->now.threads;
-    first.threads = k->threads;
-    if (!k->whole && k->cost < most) k->whole = shared_cost(s, &first, most, &k->cost);
+    const int lanes = (int)stn_min(s->now.threads * s->now.lines, LANES_LOOKED_AT);
+    known_cost *k = &s->shared[lanes / WARP][p];
+    if (k->lanes != lanes) *k = (known_cost){.lanes = lanes};
+    if (!k->whole && k->cost < most) k->whole = shared_cost(s, &s->now, most, &k->cost);
     return k->whole ? k->cost : INFINITY;
 }
 
@@ -240,19 +226,18 @@ static void offer_pads(search *s) {
         now->pad = pads[p];
         size_t shared = stn_shared_fft_bytes(now, needs->wide) + needs->other_bytes;
         if (shared > needs->shared || (shared + 1024) * (size_t)now->blocks > needs->total) continue;
-        /* Candidates of equal cost are evaluated completely. */
+        /* The margin keeps rounding errors of the bound from rejecting candidates of equal cost. */
         double cost = work + shared_cost_of(s, p, 1.000001 * (s->cost - work));
         if (cost < s->cost) s->cost = cost, s->best = *now;
     }
 }
 
-/* A lower bound over all numbers of threads: all are busy and there are no bank conflicts. */
+/* A lower bound over all numbers of threads and pads: all units are busy, no bank has conflicts. */
 static double least_cost(const search *s) {
     double cost = 0;
     for (int stage = 0; stage < s->now.stages; stage++) {
-        const int radix = s->now.radix[stage];
-        cost += (work_of(radix) + (stage + 1 < s->now.stages ? TWIDDLE_WORK : 0)) / (s->needs->wide ? 64 : 128) +
-                access_cost(s->needs);
+        const fft_stage here = stage_of(&s->now, stage);
+        cost += stage_work(&here, s->needs->wide) + access_cost(s->needs);
     }
     return cost;
 }
@@ -266,8 +251,8 @@ static void offer_threads(search *s, int step, int most) {
     int offered[ROUNDS * STN_SHARED_FFT_STAGES], count = 0;
     for (int i = 0; i < now->stages * ROUNDS; i++) {
         const int radix = now->radix[i / ROUNDS], rounds = 1 + i % ROUNDS;
-        int64_t even = stn_div_up(stn_div_up(now->points / now->shares, radix), rounds);
-        int64_t threads = stn_round_up(even, step), capacity = most / now->blocks / step * step;
+        int64_t needed = stn_div_up(stn_div_up(now->points / now->shares, radix), rounds);
+        int64_t threads = stn_round_up(needed, step), capacity = most / now->blocks / step * step;
         bool again = false;
         now->threads = (int)stn_max(step, stn_min(threads, capacity));
         for (int k = 0; k < count; k++) again = again || offered[k] == now->threads;
@@ -279,12 +264,13 @@ static void offer_threads(search *s, int step, int most) {
 
 static void offer(search *s) {
     stn_shared_fft *now = &s->now;
-    memset(s->shared, 0, sizeof s->shared);
-    s->placed = 0;
-    int lines = now->lines, step = lines >= 32 ? 1 : 32 / lines, most = s->needs->threads / lines;
+    const int lines = now->lines, step = lines >= WARP ? 1 : WARP / lines, most = s->needs->threads / lines;
     if (least_cost(s) >= s->cost) return;
-    for (now->blocks = s->least; now->blocks <= stn_max(4, s->least); now->blocks++) offer_threads(s, step, most);
-    if (!(s->cost < INFINITY)) { /* many lines, one thread each */
+    memset(s->shared, 0, sizeof s->shared);
+    s->lanes.filled = false;
+    for (now->blocks = s->least_blocks; now->blocks <= stn_max(4, s->least_blocks); now->blocks++)
+        offer_threads(s, step, most);
+    if (!(s->cost < INFINITY)) { /* no shape fits: one thread for each line, at least a warp */
         now->blocks = 1, now->threads = step;
         offer_pads(s);
     }
@@ -309,7 +295,8 @@ static void divide(search *s, int rest, int stages) {
     }
 }
 
-/* Lines too short for two stages: the first stage does everything. */
+/* Lines of at most 16 points, transformed by one butterfly: that of the last stage, if it may have
+ * that radix, else that of the first stage. The other stage has radix 1. */
 static void divide_short(search *s, int points) {
     s->now.stages = 2;
     s->now.radix[0] = points > s->needs->last ? points : 1;
@@ -317,7 +304,7 @@ static void divide_short(search *s, int points) {
     offer(s);
 }
 
-/* The requested number of blocks, limited by shared memory and by two warps for each. */
+/* The requested number of blocks, limited so that each has shared memory and at least two warps. */
 static int least_blocks(int points, const stn_shared_fft *line, const stn_shared_fft_needs *needs) {
     const size_t cells =
         (size_t)(points / line->shares) * 17 / 16 * (size_t)(line->lines * line->copies + line->common);
@@ -339,7 +326,7 @@ void stn_shared_fft_search(int points, const stn_shared_fft_needs *needs, stn_sh
     while (!needs->fixed && s.now.shares < needs->shares &&
            points / s.now.shares > stn_shared_fft_most_points(needs->wide, needs->shared))
         s.now.shares *= 2;
-    s.least = least_blocks(points, &s.now, needs);
+    s.least_blocks = least_blocks(points, &s.now, needs);
     if (points <= 16 && work_of(points) > 0) divide_short(&s, points);
     for (int stages = 2; stages <= STN_SHARED_FFT_STAGES && !(s.cost < INFINITY); stages++) divide(&s, points, stages);
     *line = s.best;
@@ -347,10 +334,11 @@ void stn_shared_fft_search(int points, const stn_shared_fft_needs *needs, stn_sh
 
 /* ---- the cache */
 
-void stn_shared_fft_make(stn_search_cache *found, int points, const stn_shared_fft_needs *needs, stn_shared_fft *line) {
+void stn_shared_fft_make(stn_search_cache *cache, int points, const stn_shared_fft_needs *needs, stn_shared_fft *line) {
     const int64_t key[] = {points,
                            needs->wide,
                            needs->last,
+                           needs->pairs,
                            needs->lines,
                            needs->shares,
                            needs->fixed,
@@ -362,31 +350,31 @@ void stn_shared_fft_make(stn_search_cache *found, int points, const stn_shared_f
                            (int64_t)needs->shared,
                            (int64_t)needs->total,
                            (int64_t)needs->other_bytes};
-    if (stn_search_cache_lookup(found, STN_SEARCH_CACHE_FFT, key, sizeof key, line, sizeof *line)) return;
+    if (stn_search_cache_lookup(cache, STN_SEARCH_CACHE_FFT, key, sizeof key, line, sizeof *line)) return;
     stn_shared_fft_search(points, needs, line);
-    stn_search_cache_store(found, STN_SEARCH_CACHE_FFT, key, sizeof key, line, sizeof *line);
+    stn_search_cache_store(cache, STN_SEARCH_CACHE_FFT, key, sizeof key, line, sizeof *line);
 }
 
-/* ---- tables of roots */
+/* ---- tables of twiddles */
 
-size_t stn_shared_fft_roots(const stn_shared_fft *line, bool wide, void *to) {
+size_t stn_shared_fft_twiddles(const stn_shared_fft *line, bool wide, void *to) {
     size_t at = 0;
     for (int s = 0; s + 1 < line->stages; s++) {
         fft_stage here = stage_of(line, s);
         bool all = here.stride * (here.radix - 1) <= STN_SHARED_FFT_TABLE;
         for (int r = 1; r < (all ? here.radix : 2); r++)
-            for (int q = 0; q < here.stride; q++) stn_store_root(to, at++, wide, (int64_t)q * r, here.block);
+            for (int q = 0; q < here.stride; q++) stn_store_twiddle(to, at++, wide, (int64_t)q * r, here.block);
     }
     return at * element_bytes(wide);
 }
 
 /* exp(-pi i t / N) for half a circle: the second quarter mirrors the first, bit by bit as in
- * roots.h. */
-size_t stn_shared_fft_half_roots(const stn_shared_fft *line, bool wide, void *to) {
+ * twiddles.h. */
+size_t stn_shared_fft_half_twiddles(const stn_shared_fft *line, bool wide, void *to) {
     const int points = line->points;
     const size_t real = element_bytes(wide) / 2, bytes = (size_t)(points + 1) * element_bytes(wide);
     if (!to) return bytes;
-    for (int t = 0; 2 * t <= points; t++) stn_store_root(to, (size_t)t, wide, t, 2 * (int64_t)points);
+    for (int t = 0; 2 * t <= points; t++) stn_store_twiddle(to, (size_t)t, wide, t, 2 * (int64_t)points);
     for (int t = points / 2 + 1; t <= points; t++) {
         unsigned char *const at = (unsigned char *)to + (size_t)t * 2 * real;
         memcpy(at, (unsigned char *)to + (size_t)(points - t) * 2 * real, 2 * real);

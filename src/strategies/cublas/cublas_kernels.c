@@ -13,7 +13,7 @@ enum { SIDE = 32, STEP = 8, WIDE = 64, LINES_AT_ONCE = 4, MOST_BLOCKS = 1 << 20 
 typedef struct tile_arguments {
     const void *from;
     void *to;
-    int64_t rows, down, across;
+    int64_t rows, row_tiles, column_tiles;
     cublas_axes axes;
 } tile_arguments;
 
@@ -86,9 +86,9 @@ static stn_status launch(const stn_kernel *kernel, int64_t blocks, unsigned x, u
 static stn_status launch_tiles(const stn_kernel *kernel, const void *from, void *to, int64_t rows, int64_t along,
                                const cublas_axes *axes, void *stream, stn_error *error) {
     enum { BUSY = 1 << 12 };
-    tile_arguments a = {.from = from, .to = to, .rows = rows, .across = stn_div_up(along, SIDE), .axes = *axes};
-    a.down = stn_div_up(rows, SIDE);
-    const int64_t blocks = a.across * stn_min(a.down, stn_div_up(BUSY, a.across));
+    tile_arguments a = {.from = from, .to = to, .rows = rows, .column_tiles = stn_div_up(along, SIDE), .axes = *axes};
+    a.row_tiles = stn_div_up(rows, SIDE);
+    const int64_t blocks = a.column_tiles * stn_min(a.row_tiles, stn_div_up(BUSY, a.column_tiles));
     stn_launch how = {.grid = {(unsigned)blocks, 1, 1}, .block = {SIDE, STEP, 1}, .stream = stream};
     return stn_module_launch(kernel->module, &how, &a, error);
 }

@@ -1,4 +1,5 @@
-/* The interior of a grid: the points that f fused steps compute correctly by themselves. */
+/* The interior of a grid: the points that f fused steps compute correctly without values past the
+ * sides. */
 #include "strategies/faces/interior.h"
 
 #include "base/arith.h"

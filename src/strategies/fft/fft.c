@@ -58,36 +58,37 @@ static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_c
 
 /* ---- building */
 
-static size_t root_bytes(const stn_plan *plan) { return plan->fft.dtype == STN_F64 ? 16 : 8; }
+static size_t twiddle_bytes(const stn_plan *plan) { return plan->fft.dtype == STN_F64 ? 16 : 8; }
 
 /* The tables of a pass and their sizes in complex numbers. If `to` is NULL, only the sizes. */
 static fft_tables tables_of(const stn_plan *plan, const fft_state *state, int i, void *to) {
     const fft_pass *pass = &state->passes.pass[i];
     if (state->by[i] == BY_LINE) return fft_line_tables(pass, &state->shape[i], plan->fft.dtype, to);
-    if (state->by[i] == BY_REAL) return (fft_tables){.twiddles = fft_real_roots(pass, plan->fft.dtype, to)};
+    if (state->by[i] == BY_REAL) return (fft_tables){.stages = fft_real_twiddles(pass, plan->fft.dtype, to)};
     if (fft_by_cluster(state, i)) return (fft_tables){0};
     if (fft_by_shared_memory(state, i))
-        return (fft_tables){.twiddles = fft_shared_roots(pass, &state->shared_shape[i], plan->fft.dtype, to)};
-    if (to) fft_warp_roots(pass, to);
-    return (fft_tables){.twiddles = (size_t)pass->length};
+        return (fft_tables){.stages = fft_shared_twiddles(pass, &state->shared_shape[i], plan->fft.dtype, to)};
+    if (to) fft_warp_twiddles(pass, to);
+    return (fft_tables){.stages = (size_t)pass->length};
 }
 
 /* Computes the tables of all passes and copies them to the device. */
-static stn_status upload_roots(stn_plan *plan, fft_state *state, stn_error *error) {
+static stn_status upload_twiddles(stn_plan *plan, fft_state *state, stn_error *error) {
     size_t count = 0;
     for (int i = 0; i < state->passes.count; i++) {
         fft_tables t = tables_of(plan, state, i, NULL);
         state->tables[i] = t, state->first[i] = count;
-        count += t.twiddles + t.outer + t.real;
+        count += t.stages + t.outer + t.real;
     }
     if (!plan->machine.present || !count) return STN_OK;
-    size_t size = count * root_bytes(plan);
-    unsigned char *roots = malloc(size);
-    if (!roots) return stn_fail_memory(error, "the tables of roots", size);
-    for (int i = 0; i < state->passes.count; i++) tables_of(plan, state, i, roots + state->first[i] * root_bytes(plan));
-    stn_status status = stn_device_alloc(plan->context->device, size, &state->roots, error);
-    if (status == STN_OK) status = stn_device_upload(plan->context->device, state->roots, roots, size, error);
-    free(roots);
+    size_t size = count * twiddle_bytes(plan);
+    unsigned char *twiddles = malloc(size);
+    if (!twiddles) return stn_fail_memory(error, "the tables of twiddle factors", size);
+    for (int i = 0; i < state->passes.count; i++)
+        tables_of(plan, state, i, twiddles + state->first[i] * twiddle_bytes(plan));
+    stn_status status = stn_device_alloc(plan->context->device, size, &state->twiddles, error);
+    if (status == STN_OK) status = stn_device_upload(plan->context->device, state->twiddles, twiddles, size, error);
+    free(twiddles);
     return status;
 }
 
@@ -118,12 +119,12 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "strategy fft cannot run this transform: %s", reason);
     plan->workspace_size = (size_t)state->passes.work * 2 * stn_dtype_size(plan->fft.dtype);
     for (int i = 0; i < state->passes.count; i++) STN_TRY(prepare_pass(plan, state, i, error));
-    return upload_roots(plan, state, error);
+    return upload_twiddles(plan, state, error);
 }
 
 static void release(stn_plan *plan) {
     fft_state *state = plan->state;
-    if (state->roots) stn_device_free(plan->context->device, state->roots);
+    if (state->twiddles) stn_device_free(plan->context->device, state->twiddles);
 }
 
 /* ---- running */
@@ -131,16 +132,16 @@ static void release(stn_plan *plan) {
 static stn_status launch(const stn_plan *plan, int i, const void *from, void *to, void *stream, stn_error *error) {
     const fft_state *state = plan->state;
     const fft_pass *pass = &state->passes.pass[i];
-    const unsigned char *twiddle = (const unsigned char *)state->roots + state->first[i] * root_bytes(plan);
-    if (state->by[i] == BY_REAL) return fft_real_launch(state->kernel[i], pass, from, to, twiddle, stream, error);
+    const unsigned char *tables = (const unsigned char *)state->twiddles + state->first[i] * twiddle_bytes(plan);
+    if (state->by[i] == BY_REAL) return fft_real_launch(state->kernel[i], pass, from, to, tables, stream, error);
     if (fft_by_shared_memory(state, i))
-        return fft_shared_launch(state->kernel[i], pass, &state->shared_shape[i], plan->fft.dtype, from, to, twiddle,
+        return fft_shared_launch(state->kernel[i], pass, &state->shared_shape[i], plan->fft.dtype, from, to, tables,
                                  stream, error);
     if (state->by[i] == BY_IMAGE) return fft_image_launch(state->kernel[i], pass, from, to, stream, error);
     if (state->by[i] == BY_LONG) return fft_long_launch(state->kernel[i], pass, from, to, stream, error);
     if (state->by[i] == BY_WARP)
-        return fft_warp_launch(state->kernel[i], pass, &plan->machine, from, to, twiddle, stream, error);
-    return fft_line_launch(state->kernel[i], pass, &state->shape[i], plan->fft.dtype, from, to, twiddle,
+        return fft_warp_launch(state->kernel[i], pass, &plan->machine, from, to, tables, stream, error);
+    return fft_line_launch(state->kernel[i], pass, &state->shape[i], plan->fft.dtype, from, to, tables,
                            &state->tables[i], stream, error);
 }
 

@@ -17,7 +17,7 @@ typedef struct fft_state {
     struct stn_kernel *kernel[FFT_MAX_PASSES];
     fft_tables tables[FFT_MAX_PASSES];
     size_t first[FFT_MAX_PASSES]; /* offset of the pass's tables, in complex numbers */
-    void *roots;                  /* device memory: the tables of all passes */
+    void *twiddles;               /* device memory: the tables of all passes */
 } fft_state;
 
 /* Values of a candidate. */

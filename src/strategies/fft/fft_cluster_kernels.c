@@ -9,7 +9,7 @@
 #include "render/render.h"
 
 /* Tuned on an H200: with smaller blocks, some blocks hide the latency of others. Blocks of both
- * kernels hold 8192 points; those of fft_long also 16 x 16 roots, in rows of 20. */
+ * kernels hold 8192 points; those of fft_long also 16 x 16 twiddles, in rows of 20. */
 enum { SIDE = 256, LINES = 16, CLUSTER = 8, WARPS = 4, BLOCKS = 6, POINTS = 8192, SHARED = 4 * POINTS };
 enum { ROOTS = 16 * 20 * 8 };
 

@@ -1,4 +1,4 @@
-/* The shape of an fft_line launch except for its radices (fft_radices.c); its tables of roots. */
+/* The shape of an fft_line launch except for its radices (fft_radices.c); its twiddle factors. */
 #include "strategies/fft/fft_line_kernel.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include "base/arith.h"
 #include "context/kernel.h"
 #include "render/render.h"
-#include "strategies/common/roots.h"
+#include "strategies/common/twiddles.h"
 #include "strategies/fft/fft_radices.h"
 
 /* ---- shared memory */
@@ -237,9 +237,9 @@ int64_t fft_line_blocks(const fft_pass *pass, const fft_line_shape *shape) {
 
 /* ---- tables */
 
-/* Stored roots of a real transform: one per thread if its points are equally spaced (the thread
+/* Stored twiddles of a real transform: one per thread if its points are equally spaced (the thread
  * derives the others), otherwise all. */
-static int real_roots(const fft_line_shape *shape) {
+static int real_twiddles(const fft_line_shape *shape) {
     int points = fft_points_per_thread(shape);
     bool even = points > 0 && points * shape->line_threads == shape->length && 32 % points == 0;
     return even ? shape->line_threads : shape->length;
@@ -253,18 +253,18 @@ fft_tables fft_line_tables(const fft_pass *pass, const fft_line_shape *shape, st
     for (int s = 1; s < shape->stages; s++) {
         int radix = shape->radix[s], rows = before * (radix - 1) <= shape->table ? radix - 1 : 1;
         for (int r = 1; r <= rows; r++)
-            for (int k = 0; k < before; k++) stn_store_root(to, at++, wide, (int64_t)r * k, (int64_t)before * radix);
+            for (int k = 0; k < before; k++) stn_store_twiddle(to, at++, wide, (int64_t)r * k, (int64_t)before * radix);
         before *= radix;
     }
-    t.twiddles = at;
+    t.stages = at;
     if (pass->outer) {
         void *next = to ? (unsigned char *)to + at * (wide ? 16 : 8) : NULL;
-        at += stn_root_tables(pass->outer, pass->outer, dtype, next);
+        at += stn_twiddle_tables(pass->outer, pass->outer, dtype, next);
     }
-    t.outer = at - t.twiddles;
+    t.outer = at - t.stages;
     if (pass->load_real || pass->store_real)
-        for (int i = 0; i < real_roots(shape); i++) stn_store_root(to, at++, wide, i, 2 * pass->length);
-    t.real = at - t.twiddles - t.outer;
+        for (int i = 0; i < real_twiddles(shape); i++) stn_store_twiddle(to, at++, wide, i, 2 * pass->length);
+    t.real = at - t.stages - t.outer;
     return t;
 }
 
@@ -280,11 +280,12 @@ typedef struct line_arguments {
 } line_arguments;
 
 stn_status fft_line_launch(const struct stn_kernel *kernel, const fft_pass *pass, const fft_line_shape *shape,
-                           stn_dtype dtype, const void *from, void *to, const void *roots, const fft_tables *tables,
+                           stn_dtype dtype, const void *from, void *to, const void *twiddles, const fft_tables *tables,
                            void *stream, stn_error *error) {
-    const size_t root = dtype == STN_F64 ? 16 : 8;
-    const unsigned char *outer = (const unsigned char *)roots + tables->twiddles * root;
-    line_arguments h = {.in = from, .out = to, .twiddle = roots, .outer = outer, .real = outer + tables->outer * root};
+    const size_t element = dtype == STN_F64 ? 16 : 8;
+    const unsigned char *outer = (const unsigned char *)twiddles + tables->stages * element;
+    line_arguments h = {
+        .in = from, .out = to, .twiddle = twiddles, .outer = outer, .real = outer + tables->outer * element};
     h.in_stride = pass->in_stride, h.out_stride = pass->out_stride;
     for (int k = 0; k < 3; k++) h.in_line[k] = pass->loop[k].in, h.out_line[k] = pass->loop[k].out;
     h.lines = pass->loop[0].n;
@@ -326,7 +327,7 @@ void fft_line_params(const fft_pass *pass, const fft_line_shape *shape, stn_dtyp
     stn_params_int(params, "FFT_INVERSE", pass->inverse);
     stn_params_int(params, "FFT_SCALE", pass->scale != 1);
     stn_params_int(params, "FFT_OUTER", pass->outer ? pass->outer_loop + 1 : 0);
-    stn_params_int(params, "FFT_OUTER_LOW", pass->outer ? stn_root_low(pass->outer) : 0);
+    stn_params_int(params, "FFT_OUTER_LOW", pass->outer ? stn_twiddle_low(pass->outer) : 0);
     stn_params_int(params, "FFT_LOAD_REAL", pass->load_real);
     stn_params_int(params, "FFT_STORE_REAL", pass->store_real);
     stn_params_int(params, "EXPECTED_HEADER", sizeof(line_arguments));

@@ -1,5 +1,5 @@
 /* The shape of fft_line for one pass: points per thread, lines per block, layout in shared memory;
- * its tables of roots; its params.cuh. */
+ * its tables of twiddles; its params.cuh. */
 #ifndef STN_STRATEGIES_FFT_FFT_LINE_KERNEL_H
 #define STN_STRATEGIES_FFT_FFT_LINE_KERNEL_H
 #include "plan/strategy.h"
@@ -22,16 +22,16 @@ double fft_line_bandwidth(const fft_pass *pass, const fft_line_shape *shape, stn
  * lengths of the other loops. */
 int64_t fft_line_blocks(const fft_pass *pass, const fft_line_shape *shape);
 
-/* The roots of unity that a pass reads, one table after the other: twiddle factors of its stages,
- * twiddle factors between this pass and the next, roots of a real transform. Sizes are in complex
- * numbers. If `to` is NULL, fft_line_tables only returns the sizes. */
+/* The twiddle factors that a pass reads, one table after the other: those between its stages, those
+ * between this pass and the next, and those of a real transform. Sizes are in complex numbers. If
+ * `to` is NULL, fft_line_tables only returns the sizes. */
 typedef struct fft_tables {
-    size_t twiddles, outer, real;
+    size_t stages, outer, real;
 } fft_tables;
 fft_tables fft_line_tables(const fft_pass *pass, const fft_line_shape *shape, stn_dtype dtype, void *to);
 
 stn_status fft_line_launch(const struct stn_kernel *kernel, const fft_pass *pass, const fft_line_shape *shape,
-                           stn_dtype dtype, const void *from, void *to, const void *roots, const fft_tables *tables,
+                           stn_dtype dtype, const void *from, void *to, const void *twiddles, const fft_tables *tables,
                            void *stream, stn_error *error);
 void fft_line_params(const fft_pass *pass, const fft_line_shape *shape, stn_dtype dtype, stn_text *params);
 #endif

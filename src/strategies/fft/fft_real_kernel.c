@@ -5,7 +5,7 @@
 #include "base/arith.h"
 #include "context/kernel.h"
 #include "render/render.h"
-#include "strategies/common/roots.h"
+#include "strategies/common/twiddles.h"
 #include "strategies/fft/fft_line_kernel.h"
 
 enum { THREADS = 256 };
@@ -14,7 +14,7 @@ enum { THREADS = 256 };
 typedef struct real_arguments {
     const void *in;
     void *out;
-    const void *roots;
+    const void *twiddles;
     int64_t n, in_line[3], out_line[3];
     uint32_t tiles, lines, rows, unused;
 } real_arguments;
@@ -28,23 +28,23 @@ int64_t fft_real_blocks(const fft_pass *pass) {
     return blocks;
 }
 
-size_t fft_real_roots(const fft_pass *pass, stn_dtype dtype, void *to) {
-    return stn_root_tables(2 * pass->length, pass->length, dtype, to);
+size_t fft_real_twiddles(const fft_pass *pass, stn_dtype dtype, void *to) {
+    return stn_twiddle_tables(2 * pass->length, pass->length, dtype, to);
 }
 
 void fft_real_params(const fft_pass *pass, stn_dtype dtype, stn_text *params) {
     stn_params_begin(params);
     stn_params_elements(params, dtype);
     stn_params_int(params, "THREADS_X", THREADS);
-    stn_params_int(params, "FFT_OUTER_LOW", stn_root_low(2 * pass->length));
+    stn_params_int(params, "FFT_OUTER_LOW", stn_twiddle_low(2 * pass->length));
     stn_params_int(params, "FFT_LOAD_REAL", pass->load_real);
     stn_params_int(params, "FFT_STORE_REAL", pass->store_real);
     stn_params_int(params, "EXPECTED_HEADER", sizeof(real_arguments));
 }
 
 stn_status fft_real_launch(const struct stn_kernel *kernel, const fft_pass *pass, const void *from, void *to,
-                           const void *roots, void *stream, stn_error *error) {
-    real_arguments a = {.in = from, .out = to, .roots = roots, .n = pass->length};
+                           const void *twiddles, void *stream, stn_error *error) {
+    real_arguments a = {.in = from, .out = to, .twiddles = twiddles, .n = pass->length};
     for (int k = 0; k < 3; k++) a.in_line[k] = pass->loop[k].in, a.out_line[k] = pass->loop[k].out;
     a.tiles = (uint32_t)tiles_of(pass), a.lines = (uint32_t)pass->loop[0].n, a.rows = (uint32_t)pass->loop[1].n;
     stn_launch how = {.grid = {(unsigned)fft_real_blocks(pass), 1, 1}, .block = {THREADS, 1, 1}, .stream = stream};

@@ -9,8 +9,8 @@ struct stn_kernel;
 
 void fft_real_params(const fft_pass *pass, stn_dtype dtype, stn_text *params);
 int64_t fft_real_blocks(const fft_pass *pass);
-/* Fills the table of roots, unless `to` is NULL, and returns its size in complex numbers. */
-size_t fft_real_roots(const fft_pass *pass, stn_dtype dtype, void *to);
+/* Fills the table of twiddles, unless `to` is NULL, and returns its size in complex numbers. */
+size_t fft_real_twiddles(const fft_pass *pass, stn_dtype dtype, void *to);
 stn_status fft_real_launch(const struct stn_kernel *kernel, const fft_pass *pass, const void *from, void *to,
-                           const void *roots, void *stream, stn_error *error);
+                           const void *twiddles, void *stream, stn_error *error);
 #endif

@@ -8,7 +8,7 @@
 #include "base/arith.h"
 #include "context/kernel.h"
 #include "render/render.h"
-#include "strategies/common/roots.h"
+#include "strategies/common/twiddles.h"
 #include "strategies/fft/fft_line_kernel.h"
 
 /* Lengths in points. fft_line is faster below SHORTEST and, for powers of two, for rows up to
@@ -40,7 +40,7 @@ static int lines_for(const fft_pass *pass, bool wide) {
 bool fft_shared_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, stn_shared_fft *shape) {
     int64_t n = pass->length, most = fft_shared_longest(dtype, machine);
     bool power = !(n & (n - 1));
-    if (n > most || n < SHORTEST || !stn_shared_fft_good(n) || pass->outer || pass->only_real) return false;
+    if (n > most || n < SHORTEST || !stn_shared_fft_is_smooth(n) || pass->outer || pass->only_real) return false;
     if (power && n <= (across(pass) ? LONG_COLUMN : LONG_ROW)) return false;
     stn_shared_fft_needs needs = {
         .wide = is_wide(dtype), .last = is_real(pass) ? 8 : 16, .lines = lines_for(pass, is_wide(dtype))};
@@ -66,7 +66,7 @@ int64_t fft_shared_longest_in_cluster(stn_dtype dtype, const stn_machine *machin
 bool fft_shared_shape_in_cluster(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine,
                                  stn_shared_fft *shape) {
     int64_t n = pass->length;
-    if (n > fft_shared_longest_in_cluster(dtype, machine) || n < SHORTEST_SHARED || !stn_shared_fft_good(n))
+    if (n > fft_shared_longest_in_cluster(dtype, machine) || n < SHORTEST_SHARED || !stn_shared_fft_is_smooth(n))
         return false;
     if (!fft_fast_in(pass) || !fft_fast_out(pass) || pass->outer || pass->only_real || is_real(pass)) return false;
     const int point_size = is_wide(dtype) ? 16 : 8;
@@ -93,10 +93,9 @@ bool fft_shared_shape_in_cluster(const fft_pass *pass, stn_dtype dtype, const st
 }
 
 /* Halves the threads of a line while half of them still suffice for all butterflies of a stage at
- * once, so that more blocks fit. In the last stage of rows and of type II a thread does two
- * butterflies. */
-static void halve_threads(const fft_pass *pass, const stn_shared_fft_needs *needs, stn_shared_fft *shape) {
-    const int each = pass->rows || pass->cosine == 2 ? 2 : 1;
+ * once, so that more blocks fit. */
+static void halve_threads(const stn_shared_fft_needs *needs, stn_shared_fft *shape) {
+    const int each = needs->pairs ? 2 : 1;
     int most = shape->points / shape->radix[shape->stages - 1] / each;
     for (int s = 0; s + 1 < shape->stages; s++) most = (int)stn_max(most, shape->points / shape->radix[s]);
     const size_t bytes = stn_shared_fft_bytes(shape, needs->wide) + 1024;
@@ -108,18 +107,19 @@ static void halve_threads(const fft_pass *pass, const stn_shared_fft_needs *need
 bool fft_cosine_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, bool cluster,
                           stn_shared_fft *shape) {
     const bool wide = is_wide(dtype);
-    if (dtype == STN_F16 || !stn_shared_fft_good(pass->length)) return false;
+    if (dtype == STN_F16 || !stn_shared_fft_is_smooth(pass->length)) return false;
     if (cluster && fft_shared_shape_in_cluster(pass, dtype, machine, shape)) return true;
     if (pass->length > stn_shared_fft_most_points(wide, machine->shared_per_block)) return false;
     const stn_shared_fft_needs needs = {.wide = wide,
                                         .last = 8,
+                                        .pairs = pass->rows || pass->cosine == 2,
                                         .lines = lines_for(pass, wide),
                                         .copies = 1,
                                         .threads = wide ? 512 : 1024,
                                         .shared = machine->shared_per_block,
                                         .total = machine->shared_per_multiprocessor};
     stn_shared_fft_make(machine->found, (int)pass->length, &needs, shape);
-    halve_threads(pass, &needs, shape);
+    halve_threads(&needs, shape);
     return shape->stages >= 2;
 }
 
@@ -154,15 +154,15 @@ static void store_cosines(const fft_pass *pass, bool wide, void *to) {
     }
 }
 
-size_t fft_shared_roots(const fft_pass *pass, const stn_shared_fft *shape, stn_dtype dtype, void *to) {
+size_t fft_shared_twiddles(const fft_pass *pass, const stn_shared_fft *shape, stn_dtype dtype, void *to) {
     const bool wide = is_wide(dtype);
-    size_t bytes = stn_shared_fft_roots(shape, wide, to);
+    size_t bytes = stn_shared_fft_twiddles(shape, wide, to);
     if (pass->cosine) {
         const size_t points = (size_t)pass->length + 1;
         if (to) store_cosines(pass, wide, (char *)to + bytes);
         bytes += points * pair_bytes(dtype);
     }
-    if (is_real(pass)) bytes += stn_shared_fft_half_roots(shape, wide, to ? (char *)to + bytes : NULL);
+    if (is_real(pass)) bytes += stn_shared_fft_half_twiddles(shape, wide, to ? (char *)to + bytes : NULL);
     return bytes / pair_bytes(dtype);
 }
 
@@ -171,7 +171,7 @@ size_t fft_shared_roots(const fft_pass *pass, const stn_shared_fft *shape, stn_d
 typedef struct shared_arguments {
     const void *in;
     void *out;
-    const void *roots, *half;
+    const void *twiddles, *half;
     int64_t in_stride, out_stride, in_line[3], out_line[3], lines;
     uint32_t tiles, rows;
 } shared_arguments;
@@ -242,10 +242,10 @@ double fft_shared_bandwidth(const fft_pass *pass, const stn_shared_fft *shape, s
 }
 
 stn_status fft_shared_launch(const struct stn_kernel *kernel, const fft_pass *pass, const stn_shared_fft *shape,
-                             stn_dtype dtype, const void *from, void *to, const void *roots, void *stream,
+                             stn_dtype dtype, const void *from, void *to, const void *twiddles, void *stream,
                              stn_error *error) {
-    shared_arguments a = {.in = from, .out = to, .roots = roots, .lines = pass->loop[0].n};
-    a.half = (const char *)roots + stn_shared_fft_roots(shape, is_wide(dtype), NULL);
+    shared_arguments a = {.in = from, .out = to, .twiddles = twiddles, .lines = pass->loop[0].n};
+    a.half = (const char *)twiddles + stn_shared_fft_twiddles(shape, is_wide(dtype), NULL);
     a.in_stride = pass->in_stride, a.out_stride = pass->out_stride;
     for (int k = 0; k < 3; k++) a.in_line[k] = pass->loop[k].in, a.out_line[k] = pass->loop[k].out;
     a.tiles = (uint32_t)stn_div_up(a.lines, shape->lines);

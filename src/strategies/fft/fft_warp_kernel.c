@@ -32,7 +32,7 @@ static size_t shared_bytes(const warp_shape *shape) {
     return (size_t)shape->warps * STAGES * (size_t)shape->length * 4;
 }
 
-/* Blocks of the launch: no more than are resident at once, since each first sets up its roots. */
+/* Blocks of the launch: no more than are resident at once, since each first sets its twiddles. */
 static int64_t grid_of(const fft_pass *pass, const warp_shape *shape, const stn_machine *machine) {
     return stn_min(stn_div_up(pass->loop[0].n, shape->warps), (int64_t)machine->multiprocessors * shape->blocks);
 }
@@ -50,7 +50,7 @@ bool fft_warp_fits(const stn_fft *fft, const stn_machine *machine, const fft_pas
 typedef struct warp_arguments {
     const void *in;
     void *out;
-    const void *roots;
+    const void *twiddles;
     int64_t in_line, out_line, lines;
     float scale;
 } warp_arguments;
@@ -77,7 +77,7 @@ double fft_warp_seconds(const fft_pass *pass, const stn_machine *machine) {
     return fmax(waiting, moving) + machine->launch_seconds;
 }
 
-void fft_warp_roots(const fft_pass *pass, float *to) {
+void fft_warp_twiddles(const fft_pass *pass, float *to) {
     const double turn = 6.283185307179586476925286766559;
     for (int64_t i = 0; i < pass->length; i++) {
         double angle = turn * (double)i / (double)pass->length;
@@ -86,10 +86,10 @@ void fft_warp_roots(const fft_pass *pass, float *to) {
 }
 
 stn_status fft_warp_launch(const struct stn_kernel *kernel, const fft_pass *pass, const stn_machine *machine,
-                           const void *from, void *to, const void *roots, void *stream, stn_error *error) {
+                           const void *from, void *to, const void *twiddles, void *stream, stn_error *error) {
     const warp_shape *shape = shape_of(pass);
     const fft_loop *lines = &pass->loop[0];
-    warp_arguments arguments = {.in = from, .out = to, .roots = roots, .scale = (float)pass->scale};
+    warp_arguments arguments = {.in = from, .out = to, .twiddles = twiddles, .scale = (float)pass->scale};
     arguments.in_line = lines->in, arguments.out_line = lines->out, arguments.lines = lines->n;
     stn_launch how = {.grid = {(unsigned)grid_of(pass, shape, machine), 1, 1}, .stream = stream};
     how.block[0] = (unsigned)(32 * shape->warps), how.block[1] = how.block[2] = 1;

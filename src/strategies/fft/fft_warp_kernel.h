@@ -12,8 +12,8 @@ size_t fft_warp_shared(const fft_pass *pass); /* bytes per block */
 void fft_warp_params(const fft_pass *pass, stn_text *params);
 /* Estimated seconds of one launch. */
 double fft_warp_seconds(const fft_pass *pass, const stn_machine *machine);
-/* The roots that the kernel reads: w^i, i < length, as float pairs. */
-void fft_warp_roots(const fft_pass *pass, float *to);
+/* The twiddles that the kernel reads: w^i, i < length, as float pairs. */
+void fft_warp_twiddles(const fft_pass *pass, float *to);
 stn_status fft_warp_launch(const struct stn_kernel *kernel, const fft_pass *pass, const stn_machine *machine,
-                           const void *from, void *to, const void *roots, void *stream, stn_error *error);
+                           const void *from, void *to, const void *twiddles, void *stream, stn_error *error);
 #endif

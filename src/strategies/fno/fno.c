@@ -32,33 +32,33 @@ static void estimate(const stn_layer *layer, const stn_machine *machine, const s
 
 /* ---- building */
 
-/* Fills the roots or the table of a stage and returns its bytes; if `to` is NULL, only the
+/* Fills the twiddles or the table of a stage and returns its bytes; if `to` is NULL, only the
  * bytes. */
-static size_t make_roots(const fno_state *state, int i, void *to) {
+static size_t make_twiddles(const fno_state *state, int i, void *to) {
     const stage_state *at = &state->stage[i];
     const fno_stage *stage = &state->route.stage[i];
     if (stage->kind != FNO_PASS) return 0;
     const size_t size = at->by == BY_DENSE_PRODUCT ? fno_dense_table(&stage->pass, state->numbers, &at->dense_shape, to)
                         : at->by == BY_DIRECT_SUMS
-                            ? fno_few_roots(&stage->pass, state->numbers, &at->few_shape, to)
-                            : stn_shared_fft_roots(&at->shape.line, fno_wide(state->numbers), to);
+                            ? fno_few_twiddles(&stage->pass, state->numbers, &at->few_shape, to)
+                            : stn_shared_fft_twiddles(&at->shape.line, fno_wide(state->numbers), to);
     return (size_t)stn_round_up((int64_t)size, 16);
 }
 
-/* Computes the roots of all passes and copies them to the device. */
-static stn_status upload_roots(stn_plan *plan, fno_state *state, stn_error *error) {
+/* Computes the twiddles of all passes and copies them to the device. */
+static stn_status upload_twiddles(stn_plan *plan, fno_state *state, stn_error *error) {
     size_t size = 0;
     for (int i = 0; i < state->route.count; i++) {
-        state->stage[i].roots = size;
-        size += make_roots(state, i, NULL);
+        state->stage[i].twiddles = size;
+        size += make_twiddles(state, i, NULL);
     }
     if (!plan->machine.present || !size) return STN_OK;
-    unsigned char *roots = calloc(1, size);
-    if (!roots) return stn_fail_memory(error, "the tables of roots", size);
-    for (int i = 0; i < state->route.count; i++) make_roots(state, i, roots + state->stage[i].roots);
-    stn_status status = stn_device_alloc(plan->context->device, size, &state->roots, error);
-    if (status == STN_OK) status = stn_device_upload(plan->context->device, state->roots, roots, size, error);
-    free(roots);
+    unsigned char *twiddles = calloc(1, size);
+    if (!twiddles) return stn_fail_memory(error, "the tables of twiddles", size);
+    for (int i = 0; i < state->route.count; i++) make_twiddles(state, i, twiddles + state->stage[i].twiddles);
+    stn_status status = stn_device_alloc(plan->context->device, size, &state->twiddles, error);
+    if (status == STN_OK) status = stn_device_upload(plan->context->device, state->twiddles, twiddles, size, error);
+    free(twiddles);
     return status;
 }
 
@@ -88,12 +88,12 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     }
     for (int i = 0; i < state->route.count; i++)
         STN_TRY(prepare_stage(plan->kernels, &state->route.stage[i], &state->stage[i], state->numbers, error));
-    return upload_roots(plan, state, error);
+    return upload_twiddles(plan, state, error);
 }
 
 static void release(stn_plan *plan) {
     fno_state *state = plan->state;
-    if (state->roots) stn_device_free(plan->context->device, state->roots);
+    if (state->twiddles) stn_device_free(plan->context->device, state->twiddles);
 }
 
 /* ---- running */
@@ -126,7 +126,7 @@ static stn_status launch(const stn_plan *plan, int i, const stn_execution *run, 
                                    .out = to,
                                    .weights = run->weights,
                                    .bias = run->bias,
-                                   .roots = (const char *)state->roots + at->roots};
+                                   .twiddles = (const char *)state->twiddles + at->twiddles};
     if (at->by == BY_DENSE_PRODUCT)
         return fno_dense_launch(at->kernel, &stage->pass, state->numbers, &at->dense_shape, &pointers, stream, error);
     if (at->by == BY_DIRECT_SUMS)

@@ -9,7 +9,7 @@
 struct stn_kernel;
 
 enum { FUSION, WAY }; /* a candidate's values */
-/* Values of WAY. DEFAULT_WAY: the default; DENSE: passes as dense products with a table of roots
+/* Values of WAY. DEFAULT_WAY: the default; DENSE: passes as dense products with a DFT matrix
  * where possible; SPLIT, SPLIT_IN_TWO: as in fno_form; FEW_MODES: fno_few_modes where it is
  * faster. Wisdom holds the numbers; 2 is no longer used. */
 enum { DEFAULT_WAY, DENSE, SPLIT = 3, SPLIT_IN_TWO, FEW_MODES };
@@ -22,7 +22,7 @@ typedef struct stage_state {
     fno_few_shape few_shape;
     fno_modes_shape modes_shape; /* of a product per mode */
     struct stn_kernel *kernel;
-    size_t roots; /* byte offset of the stage's roots, or of its table, in fno_state.roots */
+    size_t twiddles; /* byte offset of the stage's table in fno_state.twiddles */
 } stage_state;
 
 typedef struct fno_state {
@@ -30,7 +30,7 @@ typedef struct fno_state {
     fno_numbers numbers;
     stage_state stage[FNO_STAGES];
     size_t place[FNO_PLACES]; /* offsets in the workspace, in bytes */
-    void *roots;
+    void *twiddles;
 } fno_state;
 
 /* Finds the launches and their shapes; false, with the reason, if there are none. */

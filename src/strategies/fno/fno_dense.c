@@ -1,4 +1,4 @@
-/* fno_dense: passes as dense products with a table of roots; see fno_dense.h. */
+/* fno_dense: passes as dense products with a DFT matrix; see fno_dense.h. */
 #include "strategies/fno/fno_dense.h"
 
 #include <math.h>

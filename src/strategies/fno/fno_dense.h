@@ -1,5 +1,5 @@
 /* One launch of fno_dense (kernel_templates/fno/fno_dense.cu): a pass along an axis, without a
- * product of channels, as a dense product with a table of roots. Lines may have any length; the
+ * product of channels, as a dense product with a DFT matrix. Lines may have any length; the
  * work grows with length times modes. */
 #ifndef STN_STRATEGIES_FNO_FNO_DENSE_H
 #define STN_STRATEGIES_FNO_FNO_DENSE_H
@@ -19,7 +19,7 @@ int64_t fno_dense_blocks(const fno_pass *pass, const fno_dense_shape *shape);
 size_t fno_dense_table(const fno_pass *pass, fno_numbers numbers, const fno_dense_shape *shape, void *to);
 stn_status fno_dense_prepare(stn_kernel_set *kernels, const fno_pass *pass, fno_numbers numbers,
                              const fno_dense_shape *shape, stn_kernel **kernel, stn_error *error);
-/* at->roots: the table. */
+/* at->twiddles: the table. */
 stn_status fno_dense_launch(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers,
                             const fno_dense_shape *shape, const fno_pointers *at, void *stream, stn_error *error);
 /* Estimated seconds with the launch; adds bytes and operations to *sum. */

@@ -50,7 +50,7 @@ static int levels_of(const fno_pass *pass) {
     return levels > 0 ? levels : 1;
 }
 
-size_t fno_few_roots(const fno_pass *pass, fno_numbers numbers, const fno_few_shape *shape, void *to) {
+size_t fno_few_twiddles(const fno_pass *pass, fno_numbers numbers, const fno_few_shape *shape, void *to) {
     const int64_t count = across(pass, shape), all = count * levels_of(pass);
     for (int64_t i = 0; to && i < all; i++) {
         const int64_t power = (i % count << i / count) % pass->n;

@@ -20,8 +20,8 @@ typedef struct fno_few_shape {
 bool fno_few_shape_for(const fno_pass *pass, fno_numbers numbers, const stn_machine *machine, fno_few_shape *shape,
                        char *reason, size_t size);
 int64_t fno_few_blocks(const fno_pass *pass, const fno_few_shape *shape);
-/* Fills the table of roots, unless `to` is NULL, and returns its bytes. */
-size_t fno_few_roots(const fno_pass *pass, fno_numbers numbers, const fno_few_shape *shape, void *to);
+/* Fills the table of twiddles, unless `to` is NULL, and returns its bytes. */
+size_t fno_few_twiddles(const fno_pass *pass, fno_numbers numbers, const fno_few_shape *shape, void *to);
 stn_status fno_few_prepare(stn_kernel_set *kernels, const fno_pass *pass, fno_numbers numbers,
                            const fno_few_shape *shape, stn_kernel **kernel, stn_error *error);
 stn_status fno_few_launch(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers,

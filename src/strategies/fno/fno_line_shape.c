@@ -32,7 +32,7 @@ static bool split_radices(int rest, int stages, int most, int last, int *radix) 
 static int most_of(bool wide) { return wide ? 8 : 16; }
 
 static bool find_radices(int64_t n, bool wide, stn_shared_fft *line) {
-    if (!stn_shared_fft_good(n) || n > LONGEST_LINE) return false;
+    if (!stn_shared_fft_is_smooth(n) || n > LONGEST_LINE) return false;
     for (line->stages = 2; line->stages <= STN_SHARED_FFT_STAGES; line->stages++)
         for (int last = 8; last <= most_of(wide); last += 8)
             if (split_radices((int)n, line->stages, most_of(wide), last, line->radix)) return true;

@@ -10,7 +10,7 @@
 typedef struct line_arguments {
     const void *in;
     void *out;
-    const void *weight, *bias, *added, *roots;
+    const void *weight, *bias, *added, *twiddles;
     fno_side from, to;
     int64_t weight_in, weight_out, items;
     int32_t inner, each, channels, outputs;
@@ -79,7 +79,7 @@ stn_status fno_pass_prepare(stn_kernel_set *kernels, const fno_pass *pass, fno_n
 stn_status fno_pass_launch_as(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers, int64_t each,
                               const fno_pointers *at, const stn_launch *how, stn_error *error) {
     line_arguments a = {.in = at->in, .out = at->out, .weight = at->weights, .bias = at->bias, .added = at->out};
-    a.roots = at->roots, a.from = pass->in, a.to = pass->out;
+    a.twiddles = at->twiddles, a.from = pass->in, a.to = pass->out;
     a.weight_in = pass->weight_in, a.weight_out = pass->weight_out, a.items = pass->items;
     a.inner = (int32_t)pass->inner, a.each = (int32_t)each;
     a.channels = (int32_t)pass->channels, a.outputs = (int32_t)pass->outputs;

@@ -6,7 +6,7 @@
 #include "strategies/fno/fno_line_shape.h"
 
 typedef struct fno_pointers {
-    const void *in, *weights, *bias, *roots;
+    const void *in, *weights, *bias, *twiddles;
     void *out;
 } fno_pointers;
 

@@ -19,7 +19,8 @@ static void note_reach(int reach[3][2], const int offset[3]) {
     }
 }
 
-/* A read past a side that is folded back may lie as far towards the other side. */
+/* A folded read may lie as far on the other side of its point, so that both reaches become the
+ * larger one. */
 static void widen_reach(const stn_system_task *task, fused_reads *r, int e, int array) {
     int(*const reach)[2] = r->reach[e][array];
     for (int axis = 0; axis < 3; axis++) {
@@ -85,7 +86,7 @@ stn_status fused_reads_make(const stn_system_task *task, fused_reads *r, stn_err
         stn_system_program_clear(&program);
         STN_TRY(status);
     }
-    /* C++ has no empty arrays. */
+    /* C++ has no empty arrays, so the first field is listed if nothing is read. */
     if (!r->reads.narrays) (void)stn_system_reads_array(&r->reads, true, 0, 0);
     stn_system_reads_end(task, &r->reads);
     for (int axis = 0; axis < 3; axis++) r->whole[axis] = true;
@@ -147,7 +148,7 @@ static bool find_nodes(const stn_system_task *task, const fused_reads *r, fused_
     return true;
 }
 
-/* A block synchronises before a pass that reads results of passes after the last
+/* A block synchronises before a pass that reads the result of a pass computed since the last
  * synchronisation. */
 static void find_waits(const fused_reads *r, fused_schedule *s) {
     int since = s->ninputs;
@@ -191,7 +192,8 @@ static void round_needs(const fused_shape *shape, fused_node *node) {
     node->rows[1] = node->end * shape->rows - node->lag;
 }
 
-/* From the last pass back, finds the rows and columns that are needed of each node. */
+/* From the last pass back, finds the rows and columns that are needed of each node, and the rows of
+ * its ring. */
 static void find_needs(const fused_reads *r, const fused_shape *shape, fused_schedule *s) {
     for (int j = s->npasses - 1; j >= 0; j--) {
         fused_node *node = &s->nodes[s->ninputs + j];

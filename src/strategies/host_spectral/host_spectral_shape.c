@@ -225,7 +225,7 @@ stn_status host_spectral_shape_make(const stn_task *task, const periodic_domain 
     lay_out(task, s);
     for (int axis = 2; axis >= s->last; axis--) STN_TRY(make_line(task, s, axis, error));
     const int64_t half = s->axis[2].length / 2;
-    if (s->packed_pairs && !(s->half_twiddles = stn_fft_roots(half / 2 + 1, s->axis[2].length)))
+    if (s->packed_pairs && !(s->half_twiddles = stn_fft_twiddles(half / 2 + 1, s->axis[2].length)))
         return stn_fail_memory(error, "the tables of a transform", (size_t)half * 8);
     s->capacity = stn_max(s->capacity, s->pitch * s->lanes[2]);
     s->capacity = stn_round_up(s->capacity, 512) + PADDING;

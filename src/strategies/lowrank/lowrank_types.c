@@ -7,7 +7,7 @@
 #include "context/search_cache.h"
 #include "plan/error_bound.h"
 #include "render/render.h"
-#include "strategies/common/rounding_accumulation.h"
+#include "strategies/common/rounding_on_few_points.h"
 
 /* Error bounds of tests/NUMERICS.md for data rounded to 11 bits. */
 #define TF32_ERROR 5e-4

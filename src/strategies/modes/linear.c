@@ -132,8 +132,8 @@ static const char *kind_name(const stn_system_side *side) {
     return side->odd && side->kind == STN_MIRROR ? "odd-mirror" : names[side->kind];
 }
 
-/* The position of the mirror that is equivalent to a side, in half points beyond the outer point;
- * -1 if there is none. */
+/* Twice the distance, in points, from the outermost point to the mirror that is equivalent to a
+ * side; -1 if there is none. */
 static int mirror_of(const stn_system_side *side, int reach) {
     if (side->kind == STN_REFLECT) return 1;
     if (side->kind == STN_MIRROR && !side->odd) return 0;

@@ -1,8 +1,8 @@
 /* A linear system as the matrix of its step at a frequency.
  *
  * The state at a frequency is one number for each level of each field: its backward differences u,
- * u - u.prev, u - 2 u.prev + u.prev2, ... (the same numbers are the levels again when they are
- * differenced once more). For slow waves, differences of higher order are small, and lose no
+ * u - u.prev, u - 2 u.prev + u.prev2, ... (differencing these numbers in the same way gives the
+ * levels back). For slow waves, differences of higher order are small, and lose no
  * digits. */
 #ifndef STN_STRATEGIES_MODES_LINEAR_H
 #define STN_STRATEGIES_MODES_LINEAR_H
@@ -41,15 +41,18 @@ typedef struct modes_stencil {
 typedef struct modes_axis {
     int64_t n, length; /* points of the grid, and of one period of the extension */
     bool mirrored;
-    int beyond; /* mirrored axes: distance from the outermost point to the mirror, in half points */
+    /* Mirrored axes: twice the distance, in points, from the outermost point to the mirror. */
+    int beyond;
     /* Sign of each field's image in the low and in the high mirror. */
     int sign[STN_SYSTEM_MAX_FIELDS][2];
 } modes_axis;
 
 typedef struct modes_linear {
-    const stn_system_task *task; /* borrowed */
-    int width, first[STN_SYSTEM_MAX_FIELDS];
-    int count, nstencils, nterms;
+    const stn_system_task *task;      /* borrowed */
+    int width;                        /* numbers of the state */
+    int first[STN_SYSTEM_MAX_FIELDS]; /* the number of each field's first level */
+    int count;                        /* of operations */
+    int nstencils, nterms;
     modes_operation *operations; /* owned, like the following pointers */
     modes_stencil *stencils;
     int *term;         /* of each term, the offset along the last axis */
@@ -61,7 +64,7 @@ typedef struct modes_linear {
     bool affine;                          /* steps add constants too */
     bool real;                            /* the matrix is real: symmetry.h */
     bool even[2];                         /* along axis 0, 1: the matrix at -k is that at k */
-    bool unit;                            /* two levels of one field: the determinant is 1 */
+    bool unit;                            /* one field of two levels, and the determinant is 1 */
     modes_axis axis[3];
 } modes_linear;
 

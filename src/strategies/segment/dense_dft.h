@@ -19,8 +19,9 @@ typedef struct segment_factors {
     int gap; /* Padding between slices in shared memory, in elements. */
 } segment_factors;
 
-/* Arithmetic of the products. f64: fragments of 16 x 8 x 8, 16 x 8 x 4 or 8 x 8 x 4. f16: three
- * products of tf32, or halves in one part or in two. */
+/* Arithmetic of the products. f64: fragments of 16 x 8 x 8 (16 x 8 x 16 where the columns of left
+ * factors are permuted), 16 x 8 x 4 or 8 x 8 x 4. f16: three products of tf32, or halves in one
+ * part or in two. */
 enum { SEGMENT_WIDE = 0, SEGMENT_FLAT = 1, SEGMENT_SMALL = 2, SEGMENT_HALVES = 1, SEGMENT_TWO_HALVES = 2 };
 
 /* The factors of a pass's segments; NULL if these have 256 * first points and are transformed by
@@ -28,12 +29,13 @@ enum { SEGMENT_WIDE = 0, SEGMENT_FLAT = 1, SEGMENT_SMALL = 2, SEGMENT_HALVES = 1
 const segment_factors *segment_factors_of(int first);
 const segment_factors *segment_dense_tile_factors(int number);
 int segment_points(int first);
-/* Shared memory of a block, in bytes. */
+/* Shared memory of a block, in bytes. `hartley`: matrices are real (DFT_REAL), since the taps are
+ * symmetric along each axis. */
 size_t segment_dense_shared(const segment_factors *f, stn_dtype dtype);
-size_t segment_dense_tile_shared(const segment_factors *f, stn_dtype dtype, bool even);
+size_t segment_dense_tile_shared(const segment_factors *f, stn_dtype dtype, bool hartley);
 /* Operations of a pair of segments or tiles, counted as whole fragments, and the number of fragment
- * products that one product of values takes. `even`: DFT_REAL. */
-double segment_dense_flops(const segment_factors *f, bool even);
+ * products that one product of values takes. */
+double segment_dense_flops(const segment_factors *f, bool hartley);
 int segment_dense_parts(stn_dtype dtype, int fragment);
 stn_unit segment_dense_unit(stn_dtype dtype, int fragment);
 /* Relative rounding error of the forward and inverse transforms, and its part that is the same in
@@ -42,15 +44,16 @@ double segment_dense_rounding(const stn_task *task, int fragment);
 double segment_dense_systematic(stn_dtype dtype, int fragment);
 void segment_dense_describe(stn_dtype dtype, int fragment, stn_text *text);
 /* Writes the kernel parameters. */
-void segment_dense_params(stn_text *params, const segment_factors *f, stn_dtype dtype, int fragment, bool even);
+void segment_dense_params(stn_text *params, const segment_factors *f, stn_dtype dtype, int fragment, bool hartley);
 /* Number of values in the table of matrices, and in the symbol's table. */
-size_t segment_dense_matrices_size(const segment_factors *f, bool even);
-size_t segment_dense_symbol_size(const segment_factors *f, bool real);
+size_t segment_dense_matrices_size(const segment_factors *f, bool hartley);
+size_t segment_dense_symbol_size(const segment_factors *f, bool real_symbol);
 /* Writes the matrices in the order in which dense_convolution.cuh reads them, followed by
  * `gain`. */
-void segment_dense_matrices_make(const segment_factors *f, bool even, double gain, double *operands);
+void segment_dense_matrices_make(const segment_factors *f, bool hartley, double gain, double *operands);
 /* Writes the symbol likewise, from (re, im) pairs by frequency [k3][k1][k2], divided by `gain`. */
-void segment_dense_symbol_make(const segment_factors *f, const double *powers, bool real, double gain, double *symbol);
+void segment_dense_symbol_make(const segment_factors *f, const double *powers, bool real_symbol, double gain,
+                               double *symbol);
 /* Divisor of f16 symbols: a power of two at least as large as the largest absolute value of `count`
  * pairs; 1 for other types. */
 double segment_dense_scale_of(const double *powers, size_t count, stn_dtype dtype);

@@ -20,7 +20,7 @@
 typedef struct tile_header {
     const void *in;
     void *out;
-    const void *row_roots, *column_roots, *half_angles, *symbol;
+    const void *row_twiddles, *column_twiddles, *half_angles, *symbol;
     int64_t ny, nx, in_far[3], out_far[3];
     uint32_t tiles_x, tiles_y, planes;
     int32_t lead_y, lead_x, useful_y, useful_x, rest;
@@ -145,10 +145,10 @@ void segment_fft_tile_lay_out(const stn_task *task, const segment_shape *shape, 
     const bool wide = task->dtype == STN_F64;
     const stn_shared_fft row = shared_fft_of(shape, 1), column = shared_fft_of(shape, 0);
     const size_t units = (size_t)units_of(shape), size = real_size(task);
-    *layout = (segment_fft_tile_layout){.fused = fused, .real = !uneven && is_centred(task), .row_roots = at};
-    layout->column_roots = at + (size_t)stn_round_up((int64_t)stn_shared_fft_roots(&row, wide, NULL), 256);
+    *layout = (segment_fft_tile_layout){.fused = fused, .real = !uneven && is_centred(task), .row_twiddles = at};
+    layout->column_twiddles = at + (size_t)stn_round_up((int64_t)stn_shared_fft_twiddles(&row, wide, NULL), 256);
     layout->half_angles =
-        layout->column_roots + (size_t)stn_round_up((int64_t)stn_shared_fft_roots(&column, wide, NULL), 256);
+        layout->column_twiddles + (size_t)stn_round_up((int64_t)stn_shared_fft_twiddles(&column, wide, NULL), 256);
     layout->symbol = layout->half_angles + (size_t)stn_round_up((int64_t)(2 * units * size), 256);
     const size_t numbers = units * (size_t)segment_fft_tile_points(shape, 0) * (layout->real ? 2 : 4);
     layout->end = layout->symbol + (size_t)stn_round_up((int64_t)(numbers * size), 256);
@@ -229,8 +229,8 @@ stn_status segment_fft_tile_fill(const stn_task *task, const segment_shape *shap
         half_angles && s.root[0] && s.root[1] ? STN_OK : stn_fail_memory(error, "a tile's symbol", bytes);
     if (status == STN_OK) {
         const size_t count = fill_symbol(&s, units, half_angles, half_angles + 2 * units);
-        stn_shared_fft_roots(&row, wide, tables + layout->row_roots);
-        stn_shared_fft_roots(&column, wide, tables + layout->column_roots);
+        stn_shared_fft_twiddles(&row, wide, tables + layout->row_twiddles);
+        stn_shared_fft_twiddles(&column, wide, tables + layout->column_twiddles);
         put(task, half_angles, 2 * (size_t)units, tables + layout->half_angles);
         put(task, half_angles + 2 * units, count, tables + layout->symbol);
     }
@@ -248,8 +248,8 @@ stn_status segment_fft_tile_launch(const stn_plan *plan, const segment_shape *sh
     const segment_pass *y = &shape->pass[0], *x = &shape->pass[1];
     tile_header h = {.in = l->in,
                      .out = l->out,
-                     .row_roots = table + layout->row_roots,
-                     .column_roots = table + layout->column_roots,
+                     .row_twiddles = table + layout->row_twiddles,
+                     .column_twiddles = table + layout->column_twiddles,
                      .half_angles = table + layout->half_angles,
                      .symbol = table + layout->symbol,
                      .ny = task->n[1],

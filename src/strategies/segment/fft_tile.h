@@ -10,7 +10,7 @@
 typedef struct segment_fft_tile_layout {
     uint64_t fused;
     bool real; /* The symbol is real: the taps are symmetric about the origin. */
-    size_t row_roots, column_roots, half_angles, symbol, end;
+    size_t row_twiddles, column_twiddles, half_angles, symbol, end;
 } segment_fft_tile_layout;
 
 typedef struct segment_fft_tile {

@@ -3,7 +3,7 @@
 #define STN_STRATEGIES_SEGMENT_LONG_DOUBLE_COMPLEX_H
 #include <stdint.h>
 
-#include "strategies/common/roots.h"
+#include "strategies/common/twiddles.h"
 
 typedef struct cplx {
     long double re, im;

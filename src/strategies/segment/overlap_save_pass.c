@@ -13,7 +13,7 @@
 typedef struct line_header {
     const void *in;
     void *out;
-    const void *roots, *symbol, *profile;
+    const void *twiddles, *symbol, *profile;
     int64_t n, in_far[3], out_far[3];
     uint32_t lines_y, lines_z, segments, all;
     int32_t lead, useful, width, rest;
@@ -26,7 +26,7 @@ typedef struct line_header {
 typedef struct columns_header {
     const void *in;
     void *out;
-    const void *roots, *symbol;
+    const void *twiddles, *symbol;
     int64_t n, nx, in_far[3], out_far[3];
     uint32_t others, segments, tiles, all;
     int32_t lead, useful, width[3], rest;
@@ -103,22 +103,22 @@ static size_t symbols_of(const segment_axis *axis, const segment_pass *pass) {
     return pass->cosines ? segment_cosines_size(pass->first) : segment_symbol_size(pass->first, axis->symmetric);
 }
 
-/* Number of values in the table of roots, or of DFT matrices. */
-static size_t roots_of(const stn_task *task, const segment_pass *pass) {
+/* Number of values in the table of twiddles, or of DFT matrices. */
+static size_t twiddles_of(const stn_task *task, const segment_pass *pass) {
     const segment_factors *f = segment_factors_of(pass->first);
-    return f ? segment_dense_matrices_size(f, false) : segment_roots_size(pass->first, task->dtype);
+    return f ? segment_dense_matrices_size(f, false) : segment_twiddles_size(pass->first, task->dtype);
 }
 
 void segment_tables_lay_out(const stn_task *task, const segment_axis *axis, const segment_pass *pass, uint64_t fused,
                             size_t at, segment_table_layout *layout) {
     const size_t size = real_size(task);
-    *layout = (segment_table_layout){.pass = *pass, .fused = fused, .roots = at};
+    *layout = (segment_table_layout){.pass = *pass, .fused = fused, .twiddles = at};
     const bool odd = is_odd(axis->side[0]) || is_odd(axis->side[1]);
     if (odd && (segment_only_along_x(task) || past_of(task) != 0)) {
         const stn_reach reach = segment_axis_reach(axis, task, fused);
         layout->width = (int)stn_min(task->n[axis->axis], stn_max(reach.side[0], reach.side[1]) + 2);
     }
-    layout->symbol = at + (size_t)stn_round_up((int64_t)(roots_of(task, pass) * size), 256);
+    layout->symbol = at + (size_t)stn_round_up((int64_t)(twiddles_of(task, pass) * size), 256);
     layout->profile = layout->symbol + (size_t)stn_round_up((int64_t)(symbols_of(axis, pass) * size), 256);
     layout->end = layout->profile + (size_t)stn_round_up((2 * (int64_t)layout->width + 1) * (int64_t)size, 256);
 }
@@ -150,13 +150,13 @@ static segment_axis normal(const segment_axis *axis) {
     return a;
 }
 
-/* Writes roots_of and symbols_of values. */
+/* Writes twiddles_of and symbols_of values. */
 static stn_status make_symbol(const segment_axis *axis, const segment_table_layout *layout, stn_dtype dtype,
-                              double *roots, double *symbol, stn_error *error) {
+                              double *twiddles, double *symbol, stn_error *error) {
     const segment_pass *pass = &layout->pass;
     const segment_factors *f = segment_factors_of(pass->first);
-    if (f) return segment_dense_make(axis, f, layout->fused, dtype, roots, symbol, error);
-    segment_roots_make(pass->first, dtype, roots);
+    if (f) return segment_dense_make(axis, f, layout->fused, dtype, twiddles, symbol, error);
+    segment_twiddles_make(pass->first, dtype, twiddles);
     return (pass->cosines                    ? segment_cosines_make
             : segment_is_single(pass->first) ? segment_single_make
                                              : segment_symbol_make)(axis, pass->first, layout->fused, symbol, error);
@@ -164,16 +164,16 @@ static stn_status make_symbol(const segment_axis *axis, const segment_table_layo
 
 stn_status segment_tables_fill(const stn_task *task, const segment_axis *axis, const segment_table_layout *layout,
                                unsigned char *tables, stn_error *error) {
-    const size_t count = roots_of(task, &layout->pass), symbols = symbols_of(axis, &layout->pass),
+    const size_t count = twiddles_of(task, &layout->pass), symbols = symbols_of(axis, &layout->pass),
                  sides = 2 * (size_t)layout->width, all = count + symbols + 2 * sides + 1;
-    double *roots = malloc(all * sizeof *roots), *values = roots + count;
-    if (!roots) return stn_fail_memory(error, "a symbol", all * sizeof *roots);
-    stn_status status = make_symbol(axis, layout, task->dtype, roots, values, error);
+    double *twiddles = malloc(all * sizeof *twiddles), *values = twiddles + count;
+    if (!twiddles) return stn_fail_memory(error, "a symbol", all * sizeof *twiddles);
+    stn_status status = make_symbol(axis, layout, task->dtype, twiddles, values, error);
     const segment_axis side = segment_only_along_x(task) ? *axis : normal(axis);
     if (status == STN_OK && sides)
         status = segment_profile_make(&side, layout->fused, layout->width, values + symbols, error);
     if (status == STN_OK) {
-        put(task, roots, count, tables + layout->roots);
+        put(task, twiddles, count, tables + layout->twiddles);
         put(task, values, symbols, tables + layout->symbol);
         const double *profile = values + symbols;
         double *joined = values + symbols + sides;
@@ -184,7 +184,7 @@ stn_status segment_tables_fill(const stn_task *task, const segment_axis *axis, c
         else if (sides)
             put(task, joined, (size_t)size, tables + layout->profile);
     }
-    free(roots);
+    free(twiddles);
     return status;
 }
 
@@ -195,7 +195,7 @@ static void line_arguments(const stn_task *task, const segment_table_layout *lay
     const int64_t segments = stn_div_up(task->n[2], layout->pass.useful);
     line_header h = {.in = l->in,
                      .out = l->out,
-                     .roots = table + layout->roots,
+                     .twiddles = table + layout->twiddles,
                      .symbol = table + layout->symbol,
                      .profile = table + layout->profile,
                      .n = task->n[2],
@@ -224,7 +224,7 @@ static void columns_arguments(const stn_task *task, const segment_kernel *kernel
     const int64_t segments = stn_div_up(task->n[axis], layout->pass.useful);
     columns_header h = {.in = l->in,
                         .out = l->out,
-                        .roots = table + layout->roots,
+                        .twiddles = table + layout->twiddles,
                         .symbol = table + layout->symbol,
                         .n = task->n[axis],
                         .nx = task->n[2],

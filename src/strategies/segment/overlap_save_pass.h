@@ -12,7 +12,7 @@ typedef struct segment_table_layout {
     uint64_t fused;
     /* Width of the sides' profiles, along lines; 0: there are none. */
     int width;
-    size_t roots, symbol, profile, end; /* Byte offsets in the tables, multiples of 256. */
+    size_t twiddles, symbol, profile, end; /* Byte offsets in the tables, multiples of 256. */
 } segment_table_layout;
 
 typedef struct segment_kernel {

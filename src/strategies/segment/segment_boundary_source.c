@@ -30,7 +30,7 @@ typedef struct source_header {
 typedef struct face_header {
     const void *source;
     void *out;
-    const void *roots, *symbol;
+    const void *twiddles, *symbol;
     int64_t n, out_along, out_deep, source_batch, out_batch;
     uint32_t segments, pairs, all;
     int32_t lead, useful, width;
@@ -218,7 +218,7 @@ static stn_status add_side(const stn_task *task, const segment_axis *axes, const
     const int64_t segments = stn_div_up(along->n, layout->pass.useful), pairs = (tables->width[which] + 1) / 2;
     face_header h = {.source = values + first * (int64_t)real_size(task),
                      .out = (char *)l->out + (side ? (deep->n - 1) * far[1] : 0) * (int64_t)stn_dtype_size(task->dtype),
-                     .roots = table + layout->roots,
+                     .twiddles = table + layout->twiddles,
                      .symbol = table + tables->side[which][side],
                      .n = along->n,
                      .out_along = far[0],

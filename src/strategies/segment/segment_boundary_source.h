@@ -37,7 +37,7 @@ stn_status segment_source_fill(const stn_task *task, const segment_axis *axes, c
 stn_status segment_source_begin(const stn_plan *plan, const segment_axis *axes, const segment_shape *shape,
                                 const segment_source *source, const segment_source_tables *tables, const void *table,
                                 void *values, const stn_fused_launch *l, stn_error *error);
-/* Runs after its last pass: adds the terms to grid l->out. layouts[i]: of pass i, for its roots. */
+/* Runs after its last pass: adds the terms to grid l->out. layouts[i]: of pass i, for twiddles. */
 stn_status segment_source_add(const stn_plan *plan, const segment_axis *axes, const segment_shape *shape,
                               const segment_source *source, const segment_source_tables *tables,
                               const segment_table_layout *layouts, const void *table, void *values,

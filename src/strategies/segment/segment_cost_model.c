@@ -144,8 +144,8 @@ static double margins_error(const stn_task *task, const segment_pass *pass) {
  * each pass adds an error. The errors of the rounded symbol and of the neglected weights are the
  * same in all launches; the effect of neglected weights is a few times their part of the weights'
  * sum. */
-#define ROUNDINGS_F64 14 /* Roundings of a pass: powers of roots are computed by squaring. */
-#define ROUNDINGS_F32 7  /* Powers of roots are read from a table. */
+#define ROUNDINGS_F64 14 /* Roundings of a pass: powers of twiddles are computed by squaring. */
+#define ROUNDINGS_F32 7  /* Powers of twiddles are read from a table. */
 /* Effect of the neglected weights relative to their part of the weights' sum, sqrt(9.7): the tails
  * of a Gaussian are at most a third as wide as the Gaussian. */
 #define NEGLECTED_ERROR 3.1

@@ -1,4 +1,4 @@
-/* Computes the roots, symbols and side profiles of a pass. */
+/* Computes the twiddles, symbols and side profiles of a pass. */
 #include "strategies/segment/segment_tables.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ static int powers_of(stn_dtype dtype) { return dtype == STN_F64 ? 1 : 4; }
 static int teams_of(int first) { return first > 32 ? 2 : 1; }
 static int radix_of(int first) { return first > 16 ? 16 : first; }
 
-size_t segment_roots_size(int first, stn_dtype dtype) {
+size_t segment_twiddles_size(int first, stn_dtype dtype) {
     const int radix = radix_of(first), teams = teams_of(first);
     return (size_t)(2 * powers_of(dtype) * (teams * (256 + radix + 16 * radix + 16) + (teams - 1) * 256));
 }
@@ -49,7 +49,7 @@ static cplx symbol_at(const segment_axis *a, const cplx *root, int64_t length, i
 
 /* Writes one entry; the second half of a long entry follows `stride` values later. Returns the next
  * entry's address. */
-static double *put_root(int64_t k, int64_t length, stn_dtype dtype, size_t stride, double *to) {
+static double *put_twiddle(int64_t k, int64_t length, stn_dtype dtype, size_t stride, double *to) {
     for (int i = 0; i < powers_of(dtype); i++, k *= 2) {
         const cplx root = root_of(k % length, length);
         double *const at = to + 2 * (i % 2) + (i < 2 ? 0 : stride);
@@ -58,18 +58,19 @@ static double *put_root(int64_t k, int64_t length, stn_dtype dtype, size_t strid
     return to + (powers_of(dtype) == 1 ? 2 : 4);
 }
 
-void segment_roots_make(int first, stn_dtype dtype, double *roots) {
+void segment_twiddles_make(int first, stn_dtype dtype, double *twiddles) {
     const int radix = radix_of(first), teams = teams_of(first);
     const int64_t length = 256 * (int64_t)radix, twice = 2 * length;
-    const size_t stride = segment_roots_size(first, dtype) / 2;
+    const size_t stride = segment_twiddles_size(first, dtype) / 2;
     for (int team = 0; team < teams; team++) { /* The second team has p + 1/2 in place of p. */
-        for (int column = 0; column < 256; column++) roots = put_root(column, length, dtype, stride, roots);
-        for (int p = 0; p < radix; p++) roots = put_root(16 * (2 * p + team), twice, dtype, stride, roots);
+        for (int column = 0; column < 256; column++) twiddles = put_twiddle(column, length, dtype, stride, twiddles);
+        for (int p = 0; p < radix; p++) twiddles = put_twiddle(16 * (2 * p + team), twice, dtype, stride, twiddles);
         for (int i = 0; i < 16 * radix; i++)
-            roots = put_root(2 * (i / 16 + radix * (i % 16)) + team, twice, dtype, stride, roots);
-        for (int c1 = 0; c1 < 16; c1++) roots = put_root(radix * c1, length, dtype, stride, roots);
+            twiddles = put_twiddle(2 * (i / 16 + radix * (i % 16)) + team, twice, dtype, stride, twiddles);
+        for (int c1 = 0; c1 < 16; c1++) twiddles = put_twiddle(radix * c1, length, dtype, stride, twiddles);
     }
-    for (int column = 0; teams > 1 && column < 256; column++) roots = put_root(column, twice, dtype, stride, roots);
+    for (int column = 0; teams > 1 && column < 256; column++)
+        twiddles = put_twiddle(column, twice, dtype, stride, twiddles);
 }
 
 /* The frequency at index [p][r][q] of a table. */

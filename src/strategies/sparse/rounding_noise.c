@@ -8,7 +8,7 @@
  *     relative to data with a mean,  e^2 (1 + sum of P(i f))
  *
  * The terms at the ends dominate both sums. These are means over all frequencies; a grid of few
- * points has few of them: see common/rounding_accumulation.h. */
+ * points has few of them: see common/rounding_on_few_points.h. */
 #include "strategies/sparse/rounding_noise.h"
 
 #include <complex.h>
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #include "plan/error_bound.h"
-#include "strategies/common/rounding_accumulation.h"
+#include "strategies/common/rounding_on_few_points.h"
 #include "strategies/sparse/weight_rounding.h"
 
 /* Number of angles of an axis by rank; they are denser near 0, where the result of long runs is

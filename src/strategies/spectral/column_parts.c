@@ -38,7 +38,7 @@ static double choose_length(const stn_task *task, const stn_machine *machine, co
     double lowest = INFINITY;
     for (int64_t length = least; step >= LEAST_STEP && length <= least + least / 16; length++) {
         const size_t bytes = shared_by(task, length, choice->parts + 1);
-        if (!stn_shared_fft_good(length) || bytes > machine->shared_per_block) continue;
+        if (!stn_shared_fft_is_smooth(length) || bytes > machine->shared_per_block) continue;
         now.length[1] = (int)length;
         const int64_t domain[3] = {1, length, choice->length[2]};
         if (!spectral_symbol_form(task, machine, domain).taps) continue;

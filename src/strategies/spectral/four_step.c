@@ -13,7 +13,7 @@
 #include "context/kernel.h"
 #include "context/search_cache.h"
 #include "strategies/common/grid_layout.h"
-#include "strategies/common/roots.h"
+#include "strategies/common/twiddles.h"
 #include "strategies/spectral/spectral_arguments.h"
 
 enum { LINE = 32, LENGTHS = 1024, MOST_SHARES = 8, MOST_IMAGES = 64 };
@@ -68,7 +68,7 @@ static int good_lengths(const limits *l, bool rows, int *list) {
     for (int64_t n = 2; n <= (rows ? l->most * l->shares : l->most) && count < LENGTHS; n += n <= l->most ? 1 : 64) {
         /* The first stage is distributed over the blocks of a cluster. */
         if (n > l->most && n % 64) n = stn_round_up(n, 64);
-        if (stn_shared_fft_good(n) && !(rows && n % 2)) list[count++] = (int)n;
+        if (stn_shared_fft_is_smooth(n) && !(rows && n % 2)) list[count++] = (int)n;
     }
     return count;
 }
@@ -452,8 +452,8 @@ static void place_tables(const stn_task *task, spectral_four_step_state *state) 
     const size_t cell = wide ? 16 : 8, rows = (size_t)s->choice.rows / 2 + 1;
     const size_t images = state->has_source ? (size_t)find_images(s, NULL) : 0;
     state->size = 0;
-    state->down = allocated(&state->size, stn_shared_fft_roots(&s->down, wide, NULL) + 16);
-    state->along = allocated(&state->size, stn_shared_fft_roots(&s->along, wide, NULL) + 16);
+    state->down = allocated(&state->size, stn_shared_fft_twiddles(&s->down, wide, NULL) + 16);
+    state->along = allocated(&state->size, stn_shared_fft_twiddles(&s->along, wide, NULL) + 16);
     state->fine = allocated(&state->size, ((size_t)1 << s->fine) * cell);
     state->coarse = allocated(&state->size, (size_t)((s->length >> s->fine) + 1) * cell);
     state->half_angles = allocated(&state->size, rows * 16);
@@ -469,11 +469,12 @@ static bool fill(const stn_task *task, const spectral_four_step_state *state, un
     const spectral_four_step *s = &state->shape;
     const bool wide = spectral_wide(task);
     const int64_t zero[1] = {0}, *const place[2] = {zero, zero};
-    stn_shared_fft_roots(&s->down, wide, to + state->down);
-    stn_shared_fft_roots(&s->along, wide, to + state->along);
-    for (int64_t m = 0; m < (int64_t)1 << s->fine; m++) stn_store_root(to + state->fine, (size_t)m, wide, m, s->length);
+    stn_shared_fft_twiddles(&s->down, wide, to + state->down);
+    stn_shared_fft_twiddles(&s->along, wide, to + state->along);
+    for (int64_t m = 0; m < (int64_t)1 << s->fine; m++)
+        stn_store_twiddle(to + state->fine, (size_t)m, wide, m, s->length);
     for (int64_t m = 0; m <= s->length >> s->fine; m++)
-        stn_store_root(to + state->coarse, (size_t)m, wide, m << s->fine, s->length);
+        stn_store_twiddle(to + state->coarse, (size_t)m, wide, m << s->fine, s->length);
     for (int64_t k = 0; k <= s->choice.rows / 2; k++)
         put_half((double *)(void *)(to + state->half_angles) + 2 * k, k, s->length);
     for (int64_t k = 0; k < s->choice.width; k++)
@@ -504,7 +505,7 @@ static stn_status make_tables(stn_plan *plan, spectral_four_step_state *state, s
     unsigned char *tables = calloc(1, size);
     if (!tables) return stn_fail_memory(error, "the tables of a plan", size);
     stn_status status = STN_OK;
-    if (!fill(&plan->task, state, tables)) status = stn_fail_memory(error, "the roots of a symbol", size);
+    if (!fill(&plan->task, state, tables)) status = stn_fail_memory(error, "the twiddles of a symbol", size);
     if (status == STN_OK) status = stn_device_replace(device, &state->tables, before, tables, size, error);
     if (status == STN_OK) state->size = size;
     free(tables);
@@ -648,7 +649,7 @@ static stn_status run_columns(const stn_plan *plan, const spectral_four_step_sta
     unsigned char *spectrum = run->workspace;
     if (back && task->snapshots > 1) spectrum += spectra(task, s);
     spectral_four_step_arguments a = {.in = run->in, .out = run->out, .spectrum = spectrum};
-    a.roots = table(state, state->down), a.fine = table(state, state->fine), a.coarse = table(state, state->coarse);
+    a.twiddles = table(state, state->down), a.fine = table(state, state->fine), a.coarse = table(state, state->coarse);
     a.in_batch = task->in_batch_stride, a.out_batch = task->out_batch_stride;
     a.n = task->n[2], a.before = s->choice.before;
     a.first = windows.first, a.windows = s->windows;
@@ -663,7 +664,7 @@ static stn_status run_rows(const stn_plan *plan, const spectral_four_step_state 
     const spectral_four_step *s = &state->shape;
     unsigned char *workspace = run->workspace;
     const int64_t rows = s->choice.rows / 2 + 1;
-    spectral_columns_arguments a = {.spectrum = workspace, .roots = table(state, state->along)};
+    spectral_columns_arguments a = {.spectrum = workspace, .twiddles = table(state, state->along)};
     a.result = workspace + spectra(task, s);
     a.symbol.parts = table(state, state->parts), a.symbol.angles = table(state, state->angles);
     /* Later snapshots decay at least as far. */

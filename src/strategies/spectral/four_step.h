@@ -36,10 +36,10 @@ typedef struct spectral_four_step_state {
     spectral_four_step shape;
     bool has_source;
     struct stn_kernel *forward, *rows, *back, *source;
-    /* Device memory, and byte offsets in it: roots of the FFT stages (down, along), twiddle factors
-     * of the line (fine, coarse), half angles of rows and along them, the symbol's coefficients;
-     * images of the points next to sides, their contributions to rows, the first image of each
-     * window, the taps. */
+    /* Device memory, and byte offsets in it: twiddles of the FFT stages (down, along), twiddle
+     * factors of the line (fine, coarse), half angles of rows and along them, the symbol's
+     * coefficients; images of the points next to sides, their contributions to rows, the first
+     * image of each window, the taps. */
     void *tables;
     size_t down, along, fine, coarse, half_angles, angles, parts, image, image_row, images, taps, size;
     size_t values; /* Offset in the workspace of the source next to either side, for each grid. */

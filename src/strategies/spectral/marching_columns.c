@@ -156,7 +156,7 @@ stn_status spectral_run_march(const stn_plan *plan, const spectral_state *state,
     const spectral_shape *shape = &state->shape;
     const stn_shared_fft *line = &shape->line[1];
     const unsigned char *tables = state->tables;
-    spectral_march_arguments a = {.spectrum = run->workspace, .roots = tables + state->roots[1]};
+    spectral_march_arguments a = {.spectrum = run->workspace, .twiddles = tables + state->twiddles[1]};
     a.symbol.parts = tables + state->parts, a.symbol.angles = tables + state->angles;
     a.symbol.steps = task->steps, a.symbol.decay_bound = state->decay_bound;
     a.symbol.scale = 0.5 / ((double)shape->choice.length[1] * shape->choice.length[2]);

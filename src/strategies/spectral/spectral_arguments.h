@@ -10,7 +10,7 @@ typedef struct spectral_extension_arguments {
 typedef struct spectral_rows_arguments {
     const void *in;
     void *out, *spectrum;
-    const void *roots, *half;
+    const void *twiddles, *half;
     int64_t in_z, in_y, in_batch, out_z, out_y, out_batch, pitch, plane;
     int32_t planes, ny, tiles, kept;
     spectral_extension_arguments x;
@@ -39,7 +39,7 @@ typedef struct spectral_four_step_rows {
 } spectral_four_step_rows;
 typedef struct spectral_columns_arguments {
     void *spectrum;
-    const void *roots;
+    const void *twiddles;
     spectral_symbol_arguments symbol;
     int64_t pitch, plane;
     int32_t columns, tiles, kept, with_points;
@@ -70,7 +70,7 @@ typedef struct spectral_decayed_arguments {
 typedef struct spectral_march_arguments {
     void *spectrum;
     const void *chunk_halo;
-    const void *roots;
+    const void *twiddles;
     spectral_symbol_arguments symbol;
     int64_t pitch, plane;
     int32_t tiles, kept, n, segments, across, unused;
@@ -80,7 +80,7 @@ typedef struct spectral_march_arguments {
 typedef struct spectral_four_step_arguments {
     const void *in;
     void *out, *spectrum;
-    const void *roots, *fine, *coarse;
+    const void *twiddles, *fine, *coarse;
     int64_t in_batch, out_batch, n, before, first, windows;
     int32_t tiles, unused;
 } spectral_four_step_arguments;

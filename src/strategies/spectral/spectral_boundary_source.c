@@ -240,7 +240,7 @@ static stn_status run_rows(const stn_plan *plan, const spectral_state *state, in
     size_t real = spectral_wide(&plan->task) ? 8 : 4;
     int64_t planes = axis == 0 ? 2 : n[0], rows = axis == 0 ? n[1] : 2;
     spectral_rows_arguments a = {.planes = (int32_t)planes, .ny = (int32_t)rows, .kept = shape->choice.kept[2]};
-    a.roots = (const char *)state->tables + state->roots[2], a.half = (const char *)state->tables + state->half;
+    a.twiddles = (const char *)state->tables + state->twiddles[2], a.half = (const char *)state->tables + state->half;
     a.in_z = rows * n[2], a.in_y = n[2];
     a.pitch = shape->pitch, a.plane = (axis == 0 ? source->extent[1] : 2) * shape->pitch;
     a.tiles = (int32_t)stn_div_up(rows, shape->line[2].lines);
@@ -261,7 +261,7 @@ static stn_status run_columns(const stn_plan *plan, const spectral_state *state,
     const spectral_shape *shape = &state->shape;
     const spectral_source *source = &state->source;
     size_t real = spectral_wide(&plan->task) ? 8 : 4;
-    spectral_columns_arguments a = {.roots = (const char *)state->tables + state->roots[along]};
+    spectral_columns_arguments a = {.twiddles = (const char *)state->tables + state->twiddles[along]};
     a.pitch = pitch, a.plane = plane;
     a.columns = (int32_t)pitch, a.kept = a.with_points = (int32_t)shape->axis[along].length;
     a.tiles = (int32_t)stn_div_up(a.columns, shape->line[along].lines);

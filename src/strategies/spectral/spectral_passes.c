@@ -191,8 +191,8 @@ static void place_tables(const stn_task *task, spectral_state *state) {
     bool wide = spectral_wide(task);
     state->size = 0;
     for (int axis = shape->last; axis < 3; axis++)
-        state->roots[axis] = allocated(&state->size, stn_shared_fft_roots(&shape->line[axis], wide, NULL) + 16);
-    state->half = allocated(&state->size, stn_shared_fft_half_roots(&shape->line[2], wide, NULL));
+        state->twiddles[axis] = allocated(&state->size, stn_shared_fft_twiddles(&shape->line[axis], wide, NULL) + 16);
+    state->half = allocated(&state->size, stn_shared_fft_half_twiddles(&shape->line[2], wide, NULL));
     state->angles = allocated(&state->size, stn_symbol_angles(&shape->symbol, NULL) * sizeof(double));
     state->parts = allocated(&state->size, (size_t)(shape->columns * shape->symbol.parts) * sizeof(double));
 }
@@ -208,8 +208,8 @@ stn_status spectral_make_tables(stn_plan *plan, spectral_state *state, stn_error
     unsigned char *tables = calloc(1, state->size);
     if (!tables) return stn_fail_memory(error, "the tables of a plan", state->size);
     for (int axis = shape->last; axis < 3; axis++)
-        stn_shared_fft_roots(&shape->line[axis], wide, tables + state->roots[axis]);
-    stn_shared_fft_half_roots(&shape->line[2], wide, tables + state->half);
+        stn_shared_fft_twiddles(&shape->line[axis], wide, tables + state->twiddles[axis]);
+    stn_shared_fft_half_twiddles(&shape->line[2], wide, tables + state->half);
     stn_symbol_angles(&shape->symbol, (double *)(void *)(tables + state->angles));
     stn_status status = fill_parts(plan, shape, (double *)(void *)(tables + state->parts), error);
     const size_t size = state->size;
@@ -235,7 +235,7 @@ static stn_status run_rows(const stn_plan *plan, const spectral_state *state, co
     const stn_task *task = &plan->task;
     const spectral_shape *shape = &state->shape;
     spectral_rows_arguments a = {.in = run->in, .out = run->out, .spectrum = spectrum_of(task, shape, pass, run)};
-    a.roots = table(state, state->roots[2]), a.half = table(state, state->half);
+    a.twiddles = table(state, state->twiddles[2]), a.half = table(state, state->half);
     a.in_z = task->in_stride[0], a.in_y = task->in_stride[1], a.in_batch = task->in_batch_stride;
     a.out_z = task->out_stride[0], a.out_y = task->out_stride[1], a.out_batch = task->out_batch_stride;
     a.pitch = shape->pitch, a.plane = shape->plane;
@@ -259,7 +259,7 @@ void spectral_columns_of(const stn_plan *plan, const spectral_state *state, cons
     const spectral_choice *choice = &shape->choice;
     const int *length = choice->length;
     const bool slowest = pass->axis == 0, applies_symbol = pass->direction == SPECTRAL_BOTH;
-    *a = (spectral_columns_arguments){.roots = table(state, state->roots[pass->axis])};
+    *a = (spectral_columns_arguments){.twiddles = table(state, state->twiddles[pass->axis])};
     a->symbol.parts = table(state, state->parts), a->symbol.angles = table(state, state->angles);
     /* Later snapshots decay at least as far. */
     a->symbol.steps = (snapshot + 1) * task->steps, a->symbol.decay_bound = state->decay_bound;

@@ -42,10 +42,10 @@ typedef struct spectral_state {
     spectral_pass pass[5];
     /* Number of passes, and of those that a stack of snapshots runs only once. */
     int count, shared_passes;
-    /* On the device, with byte offsets: roots of each axis, half roots, angles, coefficients of the
-     * symbol. */
+    /* On the device, with byte offsets: twiddles of each axis, half twiddles, angles, coefficients
+     * of the symbol. */
     void *tables;
-    size_t roots[3], half, angles, parts, size;
+    size_t twiddles[3], half, angles, parts, size;
     double largest, decay_bound; /* Largest |K|; see stn_symbol_decay_threshold. */
 } spectral_state;
 

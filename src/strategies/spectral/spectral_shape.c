@@ -37,11 +37,11 @@ static double cost_of(int64_t length, int64_t points) {
     return (double)length * (1 - ARITHMETIC + ARITHMETIC * stn_shared_fft_work(points) / fmax(usual, 1));
 }
 static double column_cost(int64_t length) {
-    const bool good = stn_shared_fft_good(length) && (length <= MAY_SHARE || length % 4 == 0);
+    const bool good = stn_shared_fft_is_smooth(length) && (length <= MAY_SHARE || length % 4 == 0);
     return good ? cost_of(length, length) : INFINITY;
 }
 static double row_cost(int64_t length) {
-    return length % 2 == 0 && stn_shared_fft_good(length / 2) ? cost_of(length, length / 2) : INFINITY;
+    return length % 2 == 0 && stn_shared_fft_is_smooth(length / 2) ? cost_of(length, length / 2) : INFINITY;
 }
 
 /* Most blocks of a cluster that share a column. */

@@ -23,7 +23,7 @@ static double occupancy_factor(size_t total, size_t bytes) {
 static int64_t good_length(int64_t least, bool row) {
     int64_t length = least < 4 ? 4 : least;
     if (row) length += length % 2;
-    while (!stn_shared_fft_good(row ? length / 2 : length)) length += row ? 2 : 1;
+    while (!stn_shared_fft_is_smooth(row ? length / 2 : length)) length += row ? 2 : 1;
     return length;
 }
 

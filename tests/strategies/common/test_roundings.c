@@ -6,7 +6,7 @@
 
 #include "base/half.h"
 #include "plan/error_bound.h"
-#include "strategies/common/rounding_accumulation.h"
+#include "strategies/common/rounding_on_few_points.h"
 
 enum { LINES = 300, MOST = 40 }; /* number of random lines; most points of a line */
 

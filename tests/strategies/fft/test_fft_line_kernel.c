@@ -89,10 +89,10 @@ Test(fft_line_shape, tables) {
     pass.outer = 65536;
     cr_assert(fft_line_shape_for(&pass, STN_F64, &machine, 0, &s));
     fft_tables counted = fft_line_tables(&pass, &s, STN_F64, NULL), t = fft_line_tables(&pass, &s, STN_F64, to);
-    cr_expect(t.twiddles == counted.twiddles && t.outer == counted.outer && t.real == 0);
-    cr_expect_eq(t.twiddles, 15 * 16); /* 256 = 16 x 16 */
+    cr_expect(t.stages == counted.stages && t.outer == counted.outer && t.real == 0);
+    cr_expect_eq(t.stages, 15 * 16); /* 256 = 16 x 16 */
     cr_expect_eq(t.outer, 256 + 256);
-    const double *eighth = to + 2 * (t.twiddles + 256 + 32); /* w_65536^(32 * 256) */
+    const double *eighth = to + 2 * (t.stages + 256 + 32); /* w_65536^(32 * 256) */
     cr_expect_float_eq(eighth[0], 0.70710678118654752440, 2e-16);
     cr_expect_float_eq(eighth[1], -0.70710678118654752440, 2e-16);
 }

@@ -9,7 +9,7 @@
 #include "render/render.h"
 #include "strategies/common/constraint.h"
 #include "strategies/common/overlap_cost.h"
-#include "strategies/common/rounding_accumulation.h"
+#include "strategies/common/rounding_on_few_points.h"
 #include "strategies/lowrank/lowrank_types.h"
 
 #define MOST_BLOCKS 4      /* resident on a multiprocessor */
@@ -31,16 +31,18 @@ static int lead(const stn_task *task, int axis) {
 /* Decides whether the band stays in registers. f64 reads its band again for every product, unless
  * the band is short: a product of f64 takes as long as four of other types. */
 static void fit_registers(const stn_task *task, lowrank_pass *p) {
-    int words = task->dtype == STN_F64 ? 2 : 1, sums = 4 * words * (p->seen + 1);
+    int words = task->dtype == STN_F64 ? 2 : 1, sums = 4 * words * (p->input_blocks + 1);
     int pair = task->dtype == STN_F64 ? 4 : task->dtype == STN_F32 ? 2 : 1;
-    int band = pair * lowrank_band_parts(p->products) * p->seen;
-    p->held = task->dtype != STN_F64 || p->seen <= 5;
-    int64_t registers = stn_round_up(sums + (p->held ? band : 0) + OTHER_REGISTERS, 8);
+    int band = pair * lowrank_band_parts(p->products) * p->input_blocks;
+    p->band_in_registers = task->dtype != STN_F64 || p->input_blocks <= 5;
+    int64_t registers = stn_round_up(sums + (p->band_in_registers ? band : 0) + OTHER_REGISTERS, 8);
     int64_t blocks = 65536 / (32 * LOWRANK_PASS_WARPS * stn_min(registers, 255));
     p->blocks = (int)stn_max(2, stn_min(blocks, MOST_BLOCKS));
 }
 
-static int64_t march_stages(const lowrank_pass *p, int64_t outputs) { return (stn_div_up(outputs, 8) + p->seen) / 2; }
+static int64_t march_stages(const lowrank_pass *p, int64_t outputs) {
+    return (stn_div_up(outputs, 8) + p->input_blocks) / 2;
+}
 
 /* Short segments re-read their lead often; long ones leave multiprocessors idle at the end. */
 static void fit_segments(const stn_task *task, const stn_machine *machine, lowrank_pass *p) {
@@ -84,7 +86,7 @@ static bool fit_pass(const stn_task *task, const stn_machine *machine, int axis,
     *p = (lowrank_pass){.axis = axis, .across = axis == 2 ? 1 : 2, .other = axis == 0 ? 1 : 0};
     p->products = lowrank_products(task, (int)stn_min((int64_t)task->steps, INT32_MAX));
     p->vector = stn_task_vector(task);
-    p->seen = (int)stn_div_up(8 + lead(task, axis) + task->reach[axis][1], 8);
+    p->input_blocks = (int)stn_div_up(8 + lead(task, axis) + task->reach[axis][1], 8);
     p->stages = task->dtype == STN_F64 ? 4 : task->dtype == STN_F32 ? 6 : 8;
     p->strips = stn_div_up(task->n[p->across], 16);
     int pitch = axis == 2 ? 24 : 16 + lowrank_slot(task->dtype);
@@ -143,14 +145,16 @@ void lowrank_passes_cost(const stn_task *task, const stn_machine *machine, stn_e
         const lowrank_pass *p = &passes[i];
         double walk = (double)march_stages(p, stn_min(p->segment, task->n[p->axis]));
         /* Half of each band is zero. */
-        double flops = 2048.0 * p->seen * p->products * 2 * (walk - p->seen / 4.0) * (double)p->all_segments;
+        double flops =
+            2048.0 * p->input_blocks * p->products * 2 * (walk - p->input_blocks / 4.0) * (double)p->all_segments;
         double memory =
             fmax(e->bytes / e->launches / (OF_MEMORY * machine->copy_bandwidth), stn_cost_scalar_access(task, machine));
         double arithmetic = flops / (of_tensor[task->dtype] * machine->flops[e->unit]);
-        double alone = (walk * (2 * p->seen * p->products * (task->dtype == STN_F64 ? 32 : 10) + 200) + 8000) / clock;
+        double alone =
+            (walk * (2 * p->input_blocks * p->products * (task->dtype == STN_F64 ? 32 : 10) + 200) + 8000) / clock;
         seconds += fmax(fmax(memory, arithmetic), alone) + machine->launch_seconds;
         e->flops += flops * steps;
-        needed += 2048.0 * p->seen * p->products * points / 128;
+        needed += 2048.0 * p->input_blocks * p->products * points / 128;
         done += flops;
     }
     e->halo_waste = done / needed - 1;
@@ -181,7 +185,7 @@ void lowrank_pass_params(const stn_task *task, const lowrank_pass *p, stn_text *
                    {"WARPS", LOWRANK_PASS_WARPS},
                    {"STAGES", p->stages},
                    {"BLOCKS", p->blocks},
-                   {"HELD", p->held}};
+                   {"HELD", p->band_in_registers}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         stn_params_int(params, numbers[i].name, numbers[i].value);
 }

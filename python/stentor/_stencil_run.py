@@ -1,4 +1,4 @@
-"""Sweep: one stencil over arrays of one layout, as a plan and the offsets of loops around it."""
+"""StencilRun: a stencil over arrays of one layout, as a plan and the offsets of loops around it."""
 
 import math
 from typing import Callable, Optional
@@ -24,7 +24,18 @@ def _steps_serve(work: Context, request: Request, split: Split) -> bool:
     return stepped.predicted_seconds() < GAIN * best.predicted_seconds()
 
 
-class Sweep:
+def _checked(run: Callable, by_steps: Callable[[], Callable]) -> Callable:
+    """Runs by transforms; if the result has non-finite values, runs again step by step.
+
+    A transform spreads non-finite values over the whole array."""
+    def run_checked(source: np.ndarray, target: np.ndarray) -> None:
+        run(source, target)
+        if not np.isfinite(target).all():
+            by_steps()(source, target)
+    return run_checked
+
+
+class StencilRun:
     """A stencil plan that runs between addresses, multiples of the request's alignment."""
 
     def __init__(self, device: int, request: Request, strategy: Optional[str] = None):
@@ -34,29 +45,25 @@ class Sweep:
         if split.loop:
             request = request._replace(alignment=min(sizes))
         work = context(device)
-        if request.local is None:
+        checked = request.local is None
+        if checked:
             request = request._replace(local=strategy is None and _steps_serve(work, request, split))
-            checked = device == HOST and not request.local and strategy is None and not split.loop
-        else:
-            checked = False
+            checked = device == HOST and not request.local and strategy is None
+        turns = [(a * sizes[0], b * sizes[1]) for a, b in zip(loop_offsets(split.loop, request.source),
+                                                              loop_offsets(split.loop, request.target))]
+
+        def arrays_by(handle: Handle) -> Callable[[np.ndarray, np.ndarray], None]:
+            """A function that runs a plan between arrays on the host."""
+            if not split.loop:
+                return handle.run_arrays
+            at_addresses = in_turns(handle.run_host, turns)
+            return lambda source, target: at_addresses(source.ctypes.data, target.ctypes.data)
+
         self.handle = stencil_plan(work, request, split, strategy, first_result=True)
-        self.run, self.run_arrays, self.workspace = self.handle.run, self.handle.run_arrays, self.handle.workspace
+        self.run = in_turns(self.handle.run, turns) if split.loop else self.handle.run
+        self.run_arrays, self.workspace = arrays_by(self.handle), self.handle.workspace
         # An estimate of the bytes of the plan's tables: of taps, or of a transform of the grid.
         stepping = self.handle.strategy() in STEPPING
         self.held = 64 * len(request.taps.weights) if stepping else 2 * size * math.prod(request.source.shape)
-        if checked and self.handle.strategy() not in STEPPING:
-            self._by_steps: Callable[[], Handle] = lambda: stencil_plan(work, request._replace(local=True), split)
-            self.run_arrays = self._run_checked
-        if split.loop:
-            turns = [(a * sizes[0], b * sizes[1]) for a, b in zip(loop_offsets(split.loop, request.source),
-                                                          loop_offsets(split.loop, request.target))]
-            self.run, at_addresses = in_turns(self.handle.run, turns), in_turns(self.handle.run_host, turns)
-            self.run_arrays = lambda source, target: at_addresses(source.ctypes.data, target.ctypes.data)
-
-    def _run_checked(self, source: np.ndarray, target: np.ndarray) -> None:
-        """Runs by transforms; if the result has non-finite values, runs again step by step.
-
-        A transform spreads non-finite values over the whole array."""
-        self.handle.run_arrays(source, target)
-        if not np.isfinite(target).all():
-            self._by_steps().run_arrays(source, target)
+        if checked and not stepping:
+            self.run_arrays = _checked(self.run_arrays, lambda: arrays_by(stencil_plan(work, request._replace(local=True), split)))

@@ -7,7 +7,7 @@
  *
  * Rows of A^i that become equal, or each other's negative, are points that hold the same number
  * from then on and have the same rounding errors. */
-#include "strategies/common/rounding_accumulation.h"
+#include "strategies/common/rounding_on_few_points.h"
 
 #include <math.h>
 #include <string.h>

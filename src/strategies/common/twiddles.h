@@ -1,7 +1,7 @@
-/* Roots of unity: single ones, and tables as pairs of float or, for f64, double, where `to` may be
- * NULL to get the size only. */
-#ifndef STN_STRATEGIES_COMMON_ROOTS_H
-#define STN_STRATEGIES_COMMON_ROOTS_H
+/* Roots of unity, and tables of twiddle factors as pairs of float or, for f64, double, where `to`
+ * may be NULL to get the size only. */
+#ifndef STN_STRATEGIES_COMMON_TWIDDLES_H
+#define STN_STRATEGIES_COMMON_TWIDDLES_H
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,10 +41,10 @@ static inline void stn_root_pair(int64_t k, int64_t n, double pair[2]) {
 }
 
 /* Writes exp(-2 pi i k / n) as element `at` of a table; wide: double. */
-void stn_store_root(void *to, size_t at, bool wide, int64_t k, int64_t n);
+void stn_store_twiddle(void *to, size_t at, bool wide, int64_t k, int64_t n);
 
 /* Tables for exp(-2 pi i k / order), k < end, as products of two roots: the first 2^low roots, then
  * those of multiples of 2^low. Returns the number of complex elements. */
-int stn_root_low(int64_t order);
-size_t stn_root_tables(int64_t order, int64_t end, stn_dtype dtype, void *to);
+int stn_twiddle_low(int64_t order);
+size_t stn_twiddle_tables(int64_t order, int64_t end, stn_dtype dtype, void *to);
 #endif

@@ -2,8 +2,8 @@
  * random and later launches smooth them. On few points they do not: if two points converge to the
  * same value, half of a launch's squared errors remains, and equal points have equal rounding
  * errors, which averaging does not reduce. */
-#ifndef STN_STRATEGIES_COMMON_ROUNDING_ACCUMULATION_H
-#define STN_STRATEGIES_COMMON_ROUNDING_ACCUMULATION_H
+#ifndef STN_STRATEGIES_COMMON_ROUNDING_ON_FEW_POINTS_H
+#define STN_STRATEGIES_COMMON_ROUNDING_ON_FEW_POINTS_H
 #include "problem/task.h"
 
 /* The number of points that steps mix: the product of the extents of the axes along which nonzero
