@@ -45,10 +45,10 @@ constexpr int R = last_stage::R, P = N / R;  // Points of a last butterfly are P
 struct lines_arguments {
     const REAL *in[W];
     REAL *out[W];
-    REAL *spectrum;         // [number][grid][half][across][width]
-    const REAL *roots;      // Twiddle factors of the FFT stages.
-    const REAL *turns;      // exp(-pi i q / N)
-    long long grids, half;  // Grids of a number; complex planes.
+    REAL *spectrum;             // [number][grid][half][across][width]
+    const REAL *twiddles;       // Twiddle factors of the FFT stages.
+    const REAL *half_twiddles;  // exp(-pi i q / N)
+    long long grids, half;      // Grids of a number; complex planes.
     long long across, width;
     long long tiles;  // Blocks of the lines that are next to each other.
     symbol_tables tables;
@@ -213,7 +213,7 @@ __device__ __forceinline__ void apply_powers(const lines_arguments &a, value *li
 #pragma unroll 1
         for (int r = 0; r < R; r++) {
             const int q = t + r * P;
-            const value w = load_pair(a.turns + 2 * q);
+            const value w = load_pair(a.half_twiddles + 2 * q);
             value state[2][W];
 #pragma unroll
             for (int i = 0; i < W; i++) {
@@ -253,7 +253,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) modes_lines(const 
             value x[first_stage::R];
             load_points(a, place, j, x);
             dft<first_stage::R>(x);
-            apply_twiddles<line_shape, 0>(x, j, a.roots);
+            apply_twiddles<line_shape, 0>(x, j, a.twiddles);
             store_butterfly<line_shape, 0>(x, line, j);
         }
         if constexpr (MIDDLE)
@@ -262,7 +262,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) modes_lines(const 
                 terms[i] = term_of(a.tables, i % SLOTS, tile / a.tiles % a.across, x);
             }
         __syncthreads();
-        forward_stages<line_shape, 1, LAST>(line, t0, a.roots);
+        forward_stages<line_shape, 1, LAST>(line, t0, a.twiddles);
     }
     if constexpr (MIDDLE) {
         apply_powers(a, lines, terms);
@@ -286,12 +286,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) modes_lines(const 
     }
     if constexpr (MODES_PASS >= 2) {
         __syncthreads();
-        inverse_stages<line_shape, LAST, 1>(line, t0, a.roots);
+        inverse_stages<line_shape, LAST, 1>(line, t0, a.twiddles);
 #pragma unroll 1
         for (int j = t0; j < first_stage::COUNT; j += THREADS_X) {
             value x[first_stage::R];
             load_butterfly<line_shape, 0>(x, line, j);
-            apply_twiddles<line_shape, 0>(x, j, a.roots);
+            apply_twiddles<line_shape, 0>(x, j, a.twiddles);
             dft<first_stage::R>(x);
 #pragma unroll
             for (int r = 0; r < first_stage::R; r++) store_point(a, place, j + r * first_stage::STRIDE, swapped(x[r]));

@@ -23,7 +23,7 @@ enum {
 typedef struct lines_arguments {
     const void *in[WIDTH];
     void *out[WIDTH], *spectrum;
-    const void *roots, *turns;
+    const void *twiddles, *half_twiddles;
     int64_t grids, half, across, width, tiles;
     modes_symbol_tables tables;
     uint64_t steps;
@@ -64,7 +64,7 @@ static int lines_of(const modes_linear *l, const stn_machine *machine, int pass)
 bool modes_lines_fit(const modes_linear *l, const stn_machine *machine) {
     if (l->width != WIDTH || l->affine || !l->real || l->task->rank != 3 || l->axis[0].length % 2) return false;
     for (int pass = 0; pass < MODES_LINES_PASSES; pass++)
-        if (points_of(l, pass) < LEAST_POINTS || !stn_shared_fft_good(points_of(l, pass)) ||
+        if (points_of(l, pass) < LEAST_POINTS || !stn_shared_fft_is_smooth(points_of(l, pass)) ||
             !lines_of(l, machine, pass))
             return false;
     return true;
@@ -132,16 +132,16 @@ static stn_status make_tables(const stn_plan *plan, const modes_linear *l, modes
     const bool wide = is_wide(l);
     size_t bytes = 0;
     for (int pass = 0; pass < MODES_LINES_PASSES; pass++) {
-        made->roots[pass] = bytes;
-        bytes += (size_t)stn_round_up((int64_t)stn_shared_fft_roots(&made->line[pass], wide, NULL), 16);
+        made->twiddles[pass] = bytes;
+        bytes += (size_t)stn_round_up((int64_t)stn_shared_fft_twiddles(&made->line[pass], wide, NULL), 16);
     }
-    made->turns = bytes;
-    bytes += stn_shared_fft_half_roots(&made->line[MODES_POWER], wide, NULL);
+    made->half_twiddles = bytes;
+    bytes += stn_shared_fft_half_twiddles(&made->line[MODES_POWER], wide, NULL);
     char *tables = malloc(bytes);
     if (!tables) return stn_fail_memory(error, "the tables of a plan", bytes);
     for (int pass = 0; pass < MODES_LINES_PASSES; pass++)
-        (void)stn_shared_fft_roots(&made->line[pass], wide, tables + made->roots[pass]);
-    (void)stn_shared_fft_half_roots(&made->line[MODES_POWER], wide, tables + made->turns);
+        (void)stn_shared_fft_twiddles(&made->line[pass], wide, tables + made->twiddles[pass]);
+    (void)stn_shared_fft_half_twiddles(&made->line[MODES_POWER], wide, tables + made->half_twiddles);
     stn_status status = stn_device_alloc(plan->context->device, bytes, &made->tables, error);
     if (status == STN_OK) status = stn_device_upload(plan->context->device, made->tables, tables, bytes, error);
     free(tables);
@@ -180,7 +180,7 @@ stn_status modes_lines_run(const modes_lines *lines, const modes_linear *l, cons
                    .across = l->axis[1].length,
                    .width = l->axis[2].length,
                    .tables = modes_power_tables(&lines->power, l),
-                   .turns = (const char *)lines->tables + lines->turns,
+                   .half_twiddles = (const char *)lines->tables + lines->half_twiddles,
                    .steps = steps,
                    .scale = 2}};
     lines_arguments *a = &all.a;
@@ -195,7 +195,7 @@ stn_status modes_lines_run(const modes_lines *lines, const modes_linear *l, cons
             groups = a->grids * a->across, a->tiles = stn_div_up(a->width / 2 + 1, lines->columns);
         else if (!is_along_x(pass))
             groups *= a->half, a->tiles = stn_div_up(a->width, line->lines);
-        a->roots = (const char *)lines->tables + lines->roots[pass];
+        a->twiddles = (const char *)lines->tables + lines->twiddles[pass];
         const stn_launch how = {.grid = {(unsigned)(groups * a->tiles), 1, 1},
                                 .block = {(unsigned)(line->threads * line->lines), 1, 1},
                                 .shared = shared_bytes(l, lines, pass),

@@ -11,10 +11,10 @@ enum { MODES_ALONG_X, MODES_ALONG_Y, MODES_POWER, MODES_BACK_Y, MODES_BACK_X, MO
 typedef struct modes_lines {
     modes_power power; /* without a kernel */
     stn_shared_fft line[MODES_LINES_PASSES];
-    stn_kernel *kernel[MODES_LINES_PASSES];  /* NULL where there is no such pass */
-    void *tables;                            /* device memory, owned: twiddle factors */
-    size_t roots[MODES_LINES_PASSES], turns; /* byte offsets */
-    int columns;                             /* of a block of MODES_POWER */
+    stn_kernel *kernel[MODES_LINES_PASSES];             /* NULL where there is no such pass */
+    void *tables;                                       /* device memory, owned: twiddle factors */
+    size_t twiddles[MODES_LINES_PASSES], half_twiddles; /* byte offsets */
+    int columns;                                        /* of a block of MODES_POWER */
 } modes_lines;
 
 /* Whether the passes serve a system of periodic grids without conversions. */
