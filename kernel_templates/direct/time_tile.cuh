@@ -207,7 +207,7 @@ __device__ __forceinline__ void receive_plane(const slot_type &slot, patch &plan
 template <class RUN>
 __device__ __forceinline__ void store_whole_run(unsigned flags, unsigned flag, STORE *to, const RUN &from) {
     if constexpr (sizeof(RUN) == 2)
-        store_if(flags & flag, to, from.at[0]);
+        store_if(flags, flag, to, from.at[0]);
     else {
         union {
             RUN whole;
