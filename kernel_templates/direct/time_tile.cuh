@@ -183,13 +183,17 @@ __device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile 
                     if (lies_in(y, ny)) copy_points(to, row, past, nx);
                 } else
                     copy_run(lies_in(y, ny) && lies_in(x, nx), 1, to, row + x);
-            } else {
+            } else
                 copy_run(t.exists, 1u << (r * RUNS + s), to, from + s * LANES_X * VECTOR);
-                if (PARTIAL && t.partial >> (r * RUNS + s) & 1)
-                    copy_points(to, first + r * a.in_y, t.run_x + s * LANES_X * VECTOR, nx);
-            }
         }
     }
+    if (!PARTIAL || wraps || !t.partial) return;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int s = 0; s < RUNS; s++)
+            if (t.partial >> (r * RUNS + s) & 1)
+                copy_points(copied_run(slot, r, s), first + r * a.in_y, t.run_x + s * LANES_X * VECTOR, nx);
 }
 
 __device__ __forceinline__ void receive_plane(const slot_type &slot, patch &plane) {
@@ -232,20 +236,27 @@ __device__ __forceinline__ void store_plane(const tile_arguments &a, const tile 
             if (TRANSPOSED) slot[r][g][threadIdx.x] = own[r][g];
         }
     if (TRANSPOSED) __syncwarp();
+    STORE *row = to;
 #pragma unroll
-    for (int r = 0; r < ROWS; r++, to += a.out_y) {
-        hide_from_optimizer(to);  // all runs of a row have constant offsets from one address
+    for (int r = 0; r < ROWS; r++, row += a.out_y) {
+        hide_from_optimizer(row);  // all runs of a row have constant offsets from one address
 #pragma unroll
         for (int s = 0; s < RUNS; s++) {
             const run leaving = TRANSPOSED ? copied_run(slot, r, s) : own[r][0].at[0];
-            STORE *const first = to + s * LANES_X * VECTOR;
-            store_whole_run(t.stored, 1u << (r * RUNS + s), first, leaving);
-            if (PARTIAL && t.partial_stored >> (r * RUNS + s) & 1)
-#pragma unroll
-                for (int e = 0; e < VECTOR - 1; e++)
-                    if (e < static_cast<int>(a.nx) % VECTOR) first[e] = leaving.at[e];
+            store_whole_run(t.stored, 1u << (r * RUNS + s), row + s * LANES_X * VECTOR, leaving);
         }
     }
+    if (!PARTIAL || !t.partial_stored) return;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int s = 0; s < RUNS; s++) {
+            if (!(t.partial_stored >> (r * RUNS + s) & 1)) continue;
+            const run leaving = TRANSPOSED ? copied_run(slot, r, s) : own[r][0].at[0];
+#pragma unroll
+            for (int e = 0; e < VECTOR - 1; e++)
+                if (e < static_cast<int>(a.nx) % VECTOR) to[r * a.out_y + s * LANES_X * VECTOR + e] = leaving.at[e];
+        }
 }
 
 // ---- neighbours' points
