@@ -50,8 +50,8 @@ __device__ __forceinline__ float cos_approx(float angle) {
 
 // ---- vector accesses: N elements in one access; N * sizeof(element) is 2, 4, 8 or 16 bytes and
 // the address is aligned to it. Loads use the read-only path (ld.global.nc): only for memory that
-// the same launch does not write; the compiler may move them freely. store_if stores one element by
-// a predicated instruction, without a branch.
+// the same launch does not write; the compiler may move them freely. store_if stores one element
+// if `flags` has the bit `flag`, as store_run_if stores words.
 #define STN_RUN_OF_ONE(T, TYPE, REGISTER)                                                                              \
     __device__ __forceinline__ void load_run(T(&to)[1], const T *from) {                                               \
         asm("ld.global.nc." TYPE " %0, [%1];" : "=" REGISTER(to[0]) : "l"(from));                                      \
@@ -59,9 +59,10 @@ __device__ __forceinline__ float cos_approx(float angle) {
     __device__ __forceinline__ void store_run(T *to, const T(&from)[1]) {                                              \
         asm volatile("st.global." TYPE " [%0], %1;" ::"l"(to), REGISTER(from[0]));                                     \
     }                                                                                                                  \
-    __device__ __forceinline__ void store_if(bool wanted, T *to, T value) {                                            \
-        asm volatile("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p st.global." TYPE " [%0], %1; }" ::"l"(to),              \
-                     REGISTER(value), "r"(static_cast<int>(wanted)));                                                  \
+    __device__ __forceinline__ void store_if(unsigned flags, unsigned flag, T *to, T value) {                          \
+        asm volatile("{ .reg .pred p; .reg .b32 t; and.b32 t, %2, %3; setp.ne.b32 p, t, 0; @p st.global." TYPE         \
+                     " [%0], %1; }" ::"l"(to),                                                                         \
+                     REGISTER(value), "r"(flags), "r"(flag));                                                          \
     }
 STN_RUN_OF_ONE(double, "f64", "d")
 STN_RUN_OF_ONE(float, "f32", "f")

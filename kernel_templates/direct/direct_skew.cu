@@ -244,36 +244,62 @@ __device__ __forceinline__ void save_shifted(const thread_word &t, STORE *to, co
             if (v >= low && v < end) to[v] = both.at[1][v];
 }
 
-// Stores a word of each row of plane z, where no tap reaches past a side.
+// What a thread stores of row r in plane z, as bits. Bit v: element v alone; bit VECTOR: the whole
+// word. The other points' taps reach past a side.
+__device__ __forceinline__ unsigned stored_elements(const skew_arguments &a, const thread_word &t, int z, int r) {
+    constexpr unsigned ALL = (1u << VECTOR) - 1;
+    const int y = t.y + r, x = t.column - SKEW_Z * z - SKEW_Y * y;
+    const bool in_rows = y >= Y_LOW && y < a.ny - Y_HIGH && z >= Z_LOW && z < a.nz - Z_HIGH;
+    const int low = min(max(X_LOW - x, 0), VECTOR), end = in_rows ? min(max(a.nx - X_HIGH - x, 0), VECTOR) : 0;
+    return low == 0 && end == VECTOR ? ALL + 1 : ALL << low & ALL >> (VECTOR - end);
+}
+
+// Whether a thread stores all elements of all its words.
+__device__ __forceinline__ bool stores_all(const skew_arguments &a, const thread_word &t) {
+    const int x = t.column - SKEW_Z * t.z - SKEW_Y * t.y;
+    const int least = x - (SKEW_Z > 0 ? SKEW_Z * (CHUNK - 1) : 0) - (SKEW_Y > 0 ? SKEW_Y * (ROWS - 1) : 0),
+              most = x - (SKEW_Z < 0 ? SKEW_Z * (CHUNK - 1) : 0) - (SKEW_Y < 0 ? SKEW_Y * (ROWS - 1) : 0);
+    return least >= X_LOW && most + VECTOR <= a.nx - X_HIGH && t.y >= Y_LOW && t.y + ROWS <= a.ny - Y_HIGH &&
+           t.z >= Z_LOW && t.z + CHUNK <= a.nz - Z_HIGH;
+}
+
+// Stores a word of each row of plane z, where no tap reaches past a side. There is no branch unless
+// SHIFTED, so that loads of later planes need not wait.
+template <bool ALL>
 __device__ __forceinline__ void save_plane(const skew_arguments &a, const thread_word &t, STORE *out, int z,
                                            const REAL (&sum)[ROWS][VECTOR]) {
-    if (z < Z_LOW || z >= a.nz - Z_HIGH) return;
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         const int y = t.y + r, x = t.column - SKEW_Z * z - SKEW_Y * y;
-        if (y < Y_LOW || y >= a.ny - Y_HIGH) continue;
         STORE *const to = out + z * (a.out_z - SKEW_Z) + y * (a.out_y - SKEW_Y) + t.column;
-        STORE result[VECTOR];
+        union {
+            STORE at[VECTOR];
+            unsigned words[VECTOR * sizeof(STORE) / 4];
+        } result;
 #pragma unroll
-        for (int v = 0; v < VECTOR; v++) result[v] = narrow<STORE>(sum[r][v]);
-        if constexpr (SHIFTED)
-            save_shifted(t, to, result, X_LOW - x, a.nx - X_HIGH - x);
-        else if (x >= X_LOW && x + VECTOR <= a.nx - X_HIGH)
-            store_run(to, result);
-        else
+        for (int v = 0; v < VECTOR; v++) result.at[v] = narrow<STORE>(sum[r][v]);
+        if constexpr (SHIFTED) {
+            if (z >= Z_LOW && z < a.nz - Z_HIGH && y >= Y_LOW && y < a.ny - Y_HIGH)
+                save_shifted(t, to, result.at, X_LOW - x, a.nx - X_HIGH - x);
+        } else if constexpr (ALL)
+            store_run(to, result.at);
+        else {
+            const unsigned stored = stored_elements(a, t, z, r);
+            store_run_if(stored, 1u << VECTOR, reinterpret_cast<unsigned *>(to), result.words);
 #pragma unroll
-            for (int v = 0; v < VECTOR; v++)
-                if (x + v >= X_LOW && x + v < a.nx - X_HIGH) to[v] = result[v];
+            for (int v = 0; v < VECTOR; v++) store_if(stored, 1u << v, to + v, result.at[v]);
+        }
     }
 }
 
-template <bool CHECKED>
+// CHECKED: words may lie outside of the grid. ALL: all words are stored as a whole.
+template <bool CHECKED, bool ALL>
 __device__ __forceinline__ void march(const skew_arguments &a, const thread_word &t, long long first, STORE *out) {
     plane_sums sum = {};
 #pragma unroll(CHECKED ? 1 : UNROLL)
     for (int p = 0; p < CHUNK + Z_LOW + Z_HIGH; p++) {
         add_plane<CHECKED>(a, t, first + p * (a.in_z - SKEW_Z), sum);
-        if (p >= Z_LOW + Z_HIGH) save_plane(a, t, out, t.z + p - Z_LOW - Z_HIGH, sum[0]);
+        if (p >= Z_LOW + Z_HIGH) save_plane<ALL>(a, t, out, t.z + p - Z_LOW - Z_HIGH, sum[0]);
         next_plane(sum);
     }
 }
@@ -323,8 +349,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_skew(const 
         t.adjacent = is_whole;
         inside = is_whole && __all_sync(~0u, inside);  // the lanes of a warp stay together
     }
-    if (inside)
-        march<false>(a, t, first, out);
+    // The lanes of a warp stay together.
+    const bool all = THREADS_X % 32 == 0 && !SHIFTED && is_whole && __all_sync(~0u, inside && stores_all(a, t));
+    if (all)
+        march<false, true>(a, t, first, out);
+    else if (inside)
+        march<false, false>(a, t, first, out);
     else
-        march<true>(a, t, first, out);
+        march<true, false>(a, t, first, out);
 }

@@ -202,32 +202,68 @@ __device__ __forceinline__ int tile_column(const tile_arguments &a, long long &n
     return is_edge ? column * (a.tiles_x - 1) : column + 1;
 }
 
-__device__ __forceinline__ void place_lane(const tile_arguments &a, int own_y, int own_x, tile &t) {
+// `in` and `out`: the tile's grids.
+__device__ __forceinline__ void place_lane(const tile_arguments &a, const STORE *in, const STORE *out, int own_y,
+                                           int own_x, tile &t) {
     const int ny = static_cast<int>(a.ny), nx = static_cast<int>(a.nx);
     const int first_y = own_y - MARGIN_Y, first_x = own_x - MARGIN_X;
     t.y = first_y + threadIdx.x / LANES_X * ROWS;
     t.x = first_x + threadIdx.x % LANES_X * POINTS;
-    t.run_x = first_x + threadIdx.x % LANES_X * VECTOR;
+    t.run_y = first_y + threadIdx.x / COPY_LANES * COPY_ROWS;
+    t.run_x = first_x + threadIdx.x % COPY_LANES * RUN;
     t.inside =
         first_x >= X_REACH && first_x + WIDTH + X_REACH <= nx && first_y >= Y_REACH && first_y + HEIGHT + Y_REACH <= ny;
-    t.frozen = t.exists = t.stored = t.partial = t.partial_stored = 0;
+    t.frozen = t.places = 0;
+    t.in_odd = static_cast<int>(a.in_z) & 1, t.out_odd = static_cast<int>(a.out_z) & 1;
+    if (PAIRED) hide_from_optimizer(t.in_odd), hide_from_optimizer(t.out_odd);
+    const auto copied_place = [&](int y) {
+        return place_of(in + (Y_REACH && Y_SIDE_LOW == WRAP ? wrapped(y, ny) : y) * a.in_y + first_x);
+    };
 #pragma unroll
-    for (int r = 0; r < ROWS; r++)
+    for (int r = 0; r < ROWS; r++) {
+        t.places |= copied_place(t.y + r) << (PLACE_BIT + 5 * r);
 #pragma unroll
         for (int v = 0; v < POINTS; v++) {
             const int y = t.y + r, x = t.x + v;
             if ((X_SIDE_LOW == FIXED && x < X_LOW) || (X_SIDE_HIGH == FIXED && x >= nx - X_HIGH) ||
                 (Y_SIDE_LOW == FIXED && y < Y_LOW) || (Y_SIDE_HIGH == FIXED && y >= ny - Y_HIGH))
                 t.frozen |= 1u << (r * POINTS + v);
-            if (v >= RUNS) continue;
-            const int run_x = t.run_x + v * LANES_X * VECTOR;
-            const unsigned bit = 1u << (r * RUNS + v);
-            if (!lies_in(y, ny) || !lies_in(run_x, nx)) continue;
-            const bool whole = !PARTIAL || run_x + VECTOR <= nx;
-            (whole ? t.exists : t.partial) |= bit;
-            if (lies_in(y - own_y, OWN_Y) && lies_in(run_x - own_x, OWN_X))
-                (whole ? t.stored : t.partial_stored) |= bit;
         }
+    }
+    const int end = min(own_x + OWN_X, nx), lane = threadIdx.x % COPY_LANES;
+    t.moved_by = place_of(out + t.run_y * a.out_y + first_x) << PLACE_BIT;
+    t.moved_by_more = (static_cast<unsigned>(a.out_y) & 1) << PLACE_BIT;
+    const int alone_row = lane / 2 % COPY_ROWS, alone_x = lane % 2 ? end - 1 : own_x;
+    t.alone = alone_row * a.out_y + alone_x - t.run_x;
+    t.alone_in_slot =
+        ((alone_row % ROWS * THREADS) + threadIdx.x - lane + alone_row / ROWS * LANES_X) * POINTS + alone_x - first_x;
+    t.stores_alone = 0;
+#pragma unroll
+    for (int changed = 0; changed < 1 + PAIRED; changed++) {
+        t.exists[changed] = t.partial[changed] = t.stored[changed] = t.partial_stored[changed] = 0;
+#pragma unroll
+        for (int r = 0; r < COPY_ROWS; r++) {
+            const int y = t.run_y + r;
+            const bool stores = lies_in(y, ny) && lies_in(y - own_y, OWN_Y);
+            const int place = copied_place(y) ^ changed, stored_place = place_of(out + y * a.out_y + first_x) ^ changed;
+            // The word of the first stored point begins before it, or that of the last one ends
+            // after it.
+            if (PAIRED && stores && r == lane / 2 && (alone_x - first_x + lane + stored_place) % 2)
+                t.stores_alone |= 1u << changed;
+#pragma unroll
+            for (int s = 0; s < COPIES; s++) {
+                const int x = t.run_x + s * COPY_LANES * RUN, in_x = x - (PAIRED ? place : 0),
+                          out_x = x - (PAIRED ? stored_place : 0);
+                const bool whole = in_x >= 0 && in_x + RUN <= nx, stored_whole = out_x >= own_x && out_x + RUN <= end;
+                const unsigned bit = 1u << (r * COPIES + s);
+                if (!lies_in(y, ny)) continue;
+                if (whole) t.exists[changed] |= bit;
+                if (!whole && in_x + RUN > 0 && in_x < nx) t.partial[changed] |= bit;
+                if (stores && stored_whole) t.stored[changed] |= bit;
+                if (stores && !stored_whole && out_x + RUN > own_x && out_x < end) t.partial_stored[changed] |= bit;
+            }
+        }
+    }
 }
 
 static_assert(shared_bytes_match(sizeof(shared_type), 63), "the launcher gives as much shared memory");
@@ -242,15 +278,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const int z0 = static_cast<int>(number % a.tiles_z) * a.chunk;
     number /= a.tiles_z;
     tile t;
-    place_lane(a, own_y, column * OWN_X, t);
+    const STORE *const in = a.in + number * a.in_batch;
+    STORE *const out = a.out + number * a.out_batch;
+    place_lane(a, in, out, own_y, column * OWN_X, t);
     if (REFRESH && !t.inside) find_fold_sources(a, t, shared);
     const int z1 = min(z0 + a.chunk, nz), last = z1 + FUSED * Z_REACH;
 
     sums_type sums[FUSED] = {};
     int z = z0 - FUSED * Z_REACH, slot = 0, parity = 0;
     // This lane's first runs of the planes that are fetched and stored next.
-    const STORE *from = a.in + number * a.in_batch + z * a.in_z + t.y * a.in_y + t.run_x;
-    STORE *to = a.out + number * a.out_batch + (z - FUSED * Z_REACH) * a.out_z + t.y * a.out_y + t.run_x;
+    const STORE *from = in + z * a.in_z + t.run_y * a.in_y + t.run_x;
+    STORE *to = out + (z - FUSED * Z_REACH) * a.out_z + t.run_y * a.out_y + t.run_x;
 #pragma unroll
     for (int p = 0; p < PREFETCH; p++, from += a.in_z) {
         fetch_plane(a, t, z + p, from, shared.slot[p]);
@@ -270,14 +308,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         patch plane;
         const bool inside_z = Z_SIDE_LOW == WRAP || (z >= (FUSED + 1) * Z_REACH && z + 2 * Z_REACH < nz);
         const bool inside_xy = (X_SIDE_LOW == WRAP && (Y_REACH == 0 || Y_SIDE_LOW == WRAP)) || t.inside;
-        receive_plane(shared.slot[ready], plane);
+        receive_plane(t, shared.slot[ready], changes_place(Z_SIDE_LOW == WRAP ? wrapped(z, nz) : z, t.in_odd), plane);
         if (inside_z && inside_xy)
             advance<false, false>(a, t, shared, parity, z, plane, sums);
         else if (inside_z || !FOLDS_Z)
             advance<true, false>(a, t, shared, parity, z, plane, sums);
         else
             advance<true, true>(a, t, shared, parity, z, plane, sums);
-        if (z - FUSED * Z_REACH >= z0) store_plane(a, t, to, shared.slot[SLOTS + TRANSPOSED - 1], plane);
+        if (z - FUSED * Z_REACH >= z0)
+            store_plane(a, t, z - FUSED * Z_REACH, to, shared.slot[SLOTS + TRANSPOSED - 1], plane);
         parity ^= 1;
     }
 }

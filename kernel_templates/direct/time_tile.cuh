@@ -12,8 +12,14 @@ constexpr int LANES_X = THREADS_X, STACK = THREADS_Y;  // lanes along x and y
 constexpr int THREADS = LANES_X * STACK;
 constexpr int WIDTH = LANES_X * POINTS, HEIGHT = STACK * ROWS;
 constexpr int MARGIN_X = round_up(SPANS ? X_REACH : FUSED * X_REACH, VECTOR), MARGIN_Y = FUSED * Y_REACH;
+// Rows of f16 may begin at any element, but the shortest access of a copy is a word of two. Where
+// the tile's first point in a row is the second element of its word (the row's place is 1), the
+// words of the row hold points -1 and 0, 1 and 2, .., and the tile's last point is not read:
+//
+//     place 0    | 0 1 | 2 3 | ..        place 1    |-1 0 | 1 2 | ..
+constexpr bool PAIRED = VECTOR * sizeof(STORE) < 4;
 // Points that a tile stores.
-constexpr int OWN_X = WIDTH - 2 * MARGIN_X, OWN_Y = HEIGHT - 2 * MARGIN_Y;
+constexpr int OWN_X = WIDTH - PAIRED - 2 * MARGIN_X, OWN_Y = HEIGHT - 2 * MARGIN_Y;
 constexpr int DEPTH = 2 * Z_REACH + 1, SIDE_Y = 2 * Y_REACH + 1, SIDE_X = 2 * X_REACH + 1;
 
 struct tile_arguments {
@@ -66,26 +72,34 @@ typedef patch sums_type[DEPTH - 1];  // of one stage
 typedef REAL window_type[ROWS + 2 * Y_REACH][POINTS + 2 * X_REACH];
 
 // ---- Shared memory: lanes' elements are ordered by access, so that no access has bank conflicts.
-// Memory is accessed by runs of VECTOR points. If the points of a lane are several runs
-// (TRANSPOSED), adjacent lanes copy adjacent runs, and each lane later reads its own points from
-// shared memory. If each lane copied its own runs, one access of a warp would touch more sectors.
+// Memory is accessed by runs of VECTOR points, if PAIRED by words. If the points of a lane are
+// several runs (TRANSPOSED), adjacent lanes copy adjacent runs, and each lane later reads its own
+// points from shared memory. If each lane copied its own runs, one access of a warp would touch
+// more sectors. COPY_LANES lanes of a warp copy one of its rows together, each COPIES runs.
 constexpr int PIECE = POINTS * sizeof(REAL) > 16 ? 16 / sizeof(REAL) : POINTS;
-constexpr int PIECES = POINTS / PIECE, RUNS = POINTS / VECTOR, SLOTS = PREFETCH + 1;
+constexpr int PIECES = POINTS / PIECE, RUN = PAIRED ? 2 : VECTOR, RUNS = POINTS / RUN, SLOTS = PREFETCH + 1;
 struct alignas(PIECE * sizeof(REAL)) piece {
     REAL at[PIECE];
 };
-struct alignas(VECTOR * sizeof(STORE)) run {
-    STORE at[VECTOR];
+struct alignas(RUN * sizeof(STORE)) run {
+    STORE at[RUN];
 };
-constexpr bool TRANSPOSED = RUNS > 1;
+constexpr bool TRANSPOSED = RUNS > 1 || PAIRED;
 // A lane reads and writes its points in shared memory by groups of at most 16 bytes.
 constexpr int GROUP = POINTS * sizeof(STORE) > 16 ? 16 / sizeof(STORE) : POINTS, GROUPS = POINTS / GROUP;
 struct alignas(GROUP * sizeof(STORE)) group {
-    run at[GROUP / VECTOR];
+    run at[GROUP / RUN];
 };
 // Pad, in groups, after the groups of all lanes: the groups of a lane lie in different banks.
 constexpr int BANKS = 32, GAP = GROUPS > 1 ? BANKS * 4 / (POINTS * sizeof(STORE)) : 0;
-static_assert(LANES_X % RUNS == 0, "all runs that a lane copies have the same index among a lane's runs");
+constexpr int COPY_LANES = LANES_X * RUNS < 32 ? LANES_X * RUNS : 32, COPY_ROWS = ROWS * COPY_LANES / LANES_X;
+constexpr int COPIES = LANES_X * RUNS / COPY_LANES;
+// PAIRED: the bit of row r among the places of a lane's rows is PLACE_BIT + 5 r. So the place of a
+// row, shifted to bit 4, is a distance of 0 or 16 bits, modulo 32.
+constexpr int PLACE_BIT = 4;
+constexpr unsigned ALL_PLACES = 1u << PLACE_BIT | 1u << 9 | 1u << 14 | 1u << 19 | 1u << 24;
+static_assert(!PAIRED || 2 * COPY_ROWS <= COPY_LANES, "a lane for each end of each row");
+static_assert(COPY_LANES % RUNS == 0, "all runs that a lane copies have the same index among a lane's runs");
 // A plane: group g of row r of every lane.
 typedef group slot_type[ROWS][GROUPS][THREADS + GAP];
 // Every lane's first and last rows.
@@ -107,13 +121,24 @@ struct tile {
     // No point of the tile lies past an edge along x or y, or is frozen because of one.
     bool inside;
     unsigned frozen;  // bit r * POINTS + v: this lane's point (r, v) is frozen
-    // X of the first run that this lane copies; its others follow LANES_X runs apart.
-    int run_x;
-    // Bit r * RUNS + s: run s of row r that this lane copies lies in the grid, as a whole.
-    unsigned exists;
-    unsigned stored;  // bit r * RUNS + s: this lane stores that run
-    // PARTIAL: runs of which the first nx % VECTOR points lie in the grid, in the same way.
-    unsigned partial, partial_stored;
+    // Position of the first run that this lane copies; its others in a row follow COPY_LANES runs
+    // apart.
+    int run_y, run_x;
+    // Bit r * COPIES + s: run s of row r that this lane copies lies in the grid, or is stored, as a
+    // whole, or in part. [1], if PAIRED: in planes where rows have the other place than in plane 0.
+    unsigned exists[1 + PAIRED], partial[1 + PAIRED], stored[1 + PAIRED], partial_stored[1 + PAIRED];
+    // PAIRED: places in plane 0 of the rows that this lane computes; by how many bits words of the
+    // first row that it stores are moved in plane 0, and by how many more or less those of the next
+    // row; 1 if the planes of `in`, or `out`, are an odd number of elements apart.
+    unsigned places, moved_by, moved_by_more;
+    int in_odd, out_odd;
+    // PAIRED: the first and the last point of a row that are stored may be stored without the other
+    // element of their word. A lane stores one such point: its distance from the lane's first run,
+    // its index in a slot, and in which planes it is stored. Bit 0: those where rows have the same
+    // place as in plane 0; bit 1: the others.
+    long long alone;
+    int alone_in_slot;
+    unsigned stores_alone;
 };
 constexpr bool WRAPS_XY = X_SIDE_LOW == WRAP || (Y_REACH && Y_SIDE_LOW == WRAP);
 
@@ -132,30 +157,38 @@ __device__ __forceinline__ void synchronize() {
 
 // ---- loads and stores of planes
 
-// Copies a run if `flags` has the bit `flag`. There are no asynchronous copies of two bytes.
-template <class RUN>
-__device__ __forceinline__ void copy_run(unsigned flags, unsigned flag, RUN &to, const STORE *from) {
-    if constexpr (sizeof(RUN) > 2)
-        copy_async_if<sizeof(RUN)>(flags, flag, &to, from);
-    else if (flags & flag)
-        to.at[0] = from[0];
+// PAIRED: the place of an element in its word, and the first element of that word.
+__device__ __forceinline__ unsigned place_of(const STORE *at) {
+    return PAIRED ? static_cast<unsigned>(reinterpret_cast<unsigned long long>(at) / sizeof(STORE) & 1) : 0;
+}
+template <class T>
+__device__ __forceinline__ T *word_of(T *at) {
+    return PAIRED ? reinterpret_cast<T *>(reinterpret_cast<unsigned long long>(at) & ~3ull) : at;
+}
+// 1 if rows of plane z have the other place than in plane 0. `odd`: 1 if planes are an odd number
+// of elements apart.
+__device__ __forceinline__ unsigned changes_place(int z, int odd) { return PAIRED ? z & odd : 0; }
+// Those of the flags of a tile that are valid in a plane.
+__device__ __forceinline__ unsigned flags_of(const unsigned (&flags)[1 + PAIRED], unsigned changed) {
+    return PAIRED && changed ? flags[PAIRED] : flags[0];
 }
 
-// PARTIAL: copies those points of a run at x that lie in the grid, one by one.
+// Copies those points of a run at x that lie in the grid, one by one.
 __device__ __forceinline__ void copy_points(run &to, const STORE *row, int x, int nx) {
 #pragma unroll
-    for (int e = 0; e < VECTOR; e++) {
+    for (int e = 0; e < RUN; e++) {
         const int at = X_SIDE_LOW == WRAP ? wrapped(x + e, nx) : x + e;
         if (lies_in(at, nx)) copy_element(&to.at[e], row + at);
     }
 }
 
-// The s-th run of row r that this lane copies, in shared memory: run s * LANES_X + lane of a row.
+// The s-th run of row r that this lane copies, in shared memory: run s * COPY_LANES + lane of the
+// row.
 __device__ __forceinline__ run &copied_run(slot_type &slot, int r, int s) {
-    constexpr int EACH = GROUP / VECTOR;
-    const int lane = threadIdx.x % LANES_X, number = lane % RUNS;
-    group *const first = &slot[r][number / EACH][threadIdx.x - lane + lane / RUNS];
-    return first[s * (LANES_X / RUNS)].at[number % EACH];
+    constexpr int EACH = GROUP / RUN;
+    const int lane = threadIdx.x % COPY_LANES, number = lane % RUNS;
+    group *const first = &slot[r % ROWS][number / EACH][threadIdx.x - lane + lane / RUNS];
+    return first[r / ROWS * LANES_X + s * (COPY_LANES / RUNS)].at[number % EACH];
 }
 
 // Starts the copies of a level 0 plane into its slot; `from` is this lane's first run of plane z.
@@ -166,86 +199,129 @@ __device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile 
     if (!lies_in(z, nz)) {
         if (Z_SIDE_LOW != WRAP) return;
         from += (wrapped(z, nz) - z) * a.in_z;
+        z = wrapped(z, nz);
     }
-    const STORE *const first = from - t.run_x;  // the grid's first point in row t.y
+    const STORE *const first = from - t.run_x;  // the grid's first point in row t.run_y
     const bool wraps = WRAPS_XY && !t.inside;
+    const unsigned changed = changes_place(z, t.in_odd), exists = flags_of(t.exists, changed);
 #pragma unroll
-    for (int r = 0; r < ROWS; r++, from += a.in_y) {
+    for (int r = 0; r < COPY_ROWS; r++, from += a.in_y) {
         hide_from_optimizer(from);  // all runs of a row have constant offsets from one address
 #pragma unroll
-        for (int s = 0; s < RUNS; s++) {
+        for (int s = 0; s < COPIES; s++) {
             run &to = copied_run(slot, r, s);
             if (wraps) {
-                const int y = Y_SIDE_LOW == WRAP ? wrapped(t.y + r, ny) : t.y + r;
-                const int past = t.run_x + s * LANES_X * VECTOR, x = X_SIDE_LOW == WRAP ? wrapped(past, nx) : past;
-                const STORE *const row = first + (y - t.y) * a.in_y;
-                if (PARTIAL && (past < 0 || past + VECTOR > nx)) {
+                const int y = Y_SIDE_LOW == WRAP ? wrapped(t.run_y + r, ny) : t.run_y + r;
+                const STORE *const row = first + (y - t.run_y) * a.in_y;
+                const int past = t.run_x - static_cast<int>(place_of(row + t.run_x)) + s * COPY_LANES * RUN;
+                if ((PARTIAL || PAIRED) && (past < 0 || past + RUN > nx)) {
                     if (lies_in(y, ny)) copy_points(to, row, past, nx);
-                } else
-                    copy_run(lies_in(y, ny) && lies_in(x, nx), 1, to, row + x);
+                } else {
+                    const int x = X_SIDE_LOW == WRAP ? wrapped(past, nx) : past;
+                    copy_async_if<sizeof(run)>(lies_in(y, ny) && lies_in(x, nx), 1, &to, row + x);
+                }
+            } else
+                copy_async_if<sizeof(run)>(exists, 1u << (r * COPIES + s), &to, word_of(from) + s * COPY_LANES * RUN);
+        }
+    }
+    const unsigned partial = flags_of(t.partial, changed);
+    if (!(PARTIAL || PAIRED) || wraps || !partial) return;
+    hide_from_optimizer(from);  // no address of this branch is computed outside of it
+#pragma unroll
+    for (int r = 0; r < COPY_ROWS; r++) {
+        const STORE *const row = from + (r - COPY_ROWS) * a.in_y - t.run_x;
+        const int x = t.run_x - static_cast<int>(place_of(row + t.run_x));
+#pragma unroll
+        for (int s = 0; s < COPIES; s++)
+            if (partial >> (r * COPIES + s) & 1) copy_points(copied_run(slot, r, s), row, x + s * COPY_LANES * RUN, nx);
+    }
+}
+
+// `changed`: of the plane that the slot holds.
+__device__ __forceinline__ void receive_plane(const tile &t, const slot_type &slot, unsigned changed, patch &plane) {
+    static_assert(!PAIRED || (ROWS <= 5 && GROUPS == 1), "places of all rows are in one register");
+    const unsigned places = changed ? t.places ^ ALL_PLACES : t.places;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int g = 0; g < GROUPS; g++) {
+            const group *const at = &slot[r][g][threadIdx.x];
+            if constexpr (PAIRED) {
+                // The words of a row are adjacent, also those of several lanes.
+                unsigned word[RUNS + 1];
+#pragma unroll
+                for (int i = 0; i <= RUNS; i++) word[i] = reinterpret_cast<const unsigned *>(at)[i];
+#pragma unroll
+                for (int i = 0; i < RUNS; i++) {
+                    const unsigned both = __funnelshift_r(word[i], word[i + 1], places >> 5 * r);
+                    plane[r][2 * i] = half2_low(both), plane[r][2 * i + 1] = half2_high(both);
+                }
             } else {
-                copy_run(t.exists, 1u << (r * RUNS + s), to, from + s * LANES_X * VECTOR);
-                if (PARTIAL && t.partial >> (r * RUNS + s) & 1)
-                    copy_points(to, first + r * a.in_y, t.run_x + s * LANES_X * VECTOR, nx);
+                const group got = *at;
+#pragma unroll
+                for (int e = 0; e < GROUP; e++) plane[r][g * GROUP + e] = widen(got.at[e / RUN].at[e % RUN]);
             }
         }
-    }
 }
 
-__device__ __forceinline__ void receive_plane(const slot_type &slot, patch &plane) {
-#pragma unroll
-    for (int r = 0; r < ROWS; r++)
-#pragma unroll
-        for (int g = 0; g < GROUPS; g++) {
-            const group got = slot[r][g][threadIdx.x];
-#pragma unroll
-            for (int e = 0; e < GROUP; e++) plane[r][g * GROUP + e] = widen(got.at[e / VECTOR].at[e % VECTOR]);
-        }
-}
-
-// Stores a run if `flags` has the bit `flag`.
-template <class RUN>
-__device__ __forceinline__ void store_whole_run(unsigned flags, unsigned flag, STORE *to, const RUN &from) {
-    if constexpr (sizeof(RUN) == 2)
-        store_if(flags & flag, to, from.at[0]);
-    else {
-        union {
-            RUN whole;
-            unsigned words[sizeof(RUN) / sizeof(unsigned)];
-        } both;
-        both.whole = from;
-        store_run_if(flags, flag, reinterpret_cast<unsigned *>(to), both.words);
-    }
-}
-
-// Stores a plane of the last level; `to` is this lane's first run.
-__device__ __forceinline__ void store_plane(const tile_arguments &a, const tile &t, STORE *to, slot_type &slot,
+// Stores plane z of the last level; `to` is this lane's first run.
+__device__ __forceinline__ void store_plane(const tile_arguments &a, const tile &t, int z, STORE *to, slot_type &slot,
                                             const patch &plane) {
-    group own[ROWS][GROUPS];
+    union {
+        group points;
+        unsigned words[sizeof(group) / sizeof(unsigned)];
+    } own[ROWS][GROUPS];
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
         for (int g = 0; g < GROUPS; g++) {
+            if constexpr (PAIRED)
 #pragma unroll
-            for (int e = 0; e < GROUP; e++)
-                own[r][g].at[e / VECTOR].at[e % VECTOR] = narrow<STORE>(plane[r][g * GROUP + e]);
-            if (TRANSPOSED) slot[r][g][threadIdx.x] = own[r][g];
+                for (int i = 0; i < RUNS; i++)
+                    own[r][g].words[i] = floats_to_half2(plane[r][2 * i], plane[r][2 * i + 1]);
+            else
+#pragma unroll
+                for (int e = 0; e < GROUP; e++)
+                    own[r][g].points.at[e / RUN].at[e % RUN] = narrow<STORE>(plane[r][g * GROUP + e]);
+            if (TRANSPOSED) slot[r][g][threadIdx.x] = own[r][g].points;
         }
     if (TRANSPOSED) __syncwarp();
+    const unsigned changed = changes_place(z, t.out_odd), stored = flags_of(t.stored, changed);
+    const unsigned by = t.moved_by ^ changed << PLACE_BIT, next_by = by ^ t.moved_by_more;
+    STORE *row = to;
 #pragma unroll
-    for (int r = 0; r < ROWS; r++, to += a.out_y) {
-        hide_from_optimizer(to);  // all runs of a row have constant offsets from one address
+    for (int r = 0; r < COPY_ROWS; r++, row += a.out_y) {
+        hide_from_optimizer(row);  // all runs of a row have constant offsets from one address
 #pragma unroll
-        for (int s = 0; s < RUNS; s++) {
-            const run leaving = TRANSPOSED ? copied_run(slot, r, s) : own[r][0].at[0];
-            STORE *const first = to + s * LANES_X * VECTOR;
-            store_whole_run(t.stored, 1u << (r * RUNS + s), first, leaving);
-            if (PARTIAL && t.partial_stored >> (r * RUNS + s) & 1)
-#pragma unroll
-                for (int e = 0; e < VECTOR - 1; e++)
-                    if (e < static_cast<int>(a.nx) % VECTOR) first[e] = leaving.at[e];
+        for (int s = 0; s < COPIES; s++) {
+            const run &shared_run = copied_run(slot, r, s);
+            union {
+                run whole;
+                unsigned words[sizeof(run) / sizeof(unsigned)];
+            } leaving = {RUNS > 1 ? shared_run : own[r % ROWS][0].points.at[0]};
+            if (PAIRED) {
+                const unsigned before = reinterpret_cast<const unsigned *>(&shared_run)[-1];
+                leaving.words[0] = __funnelshift_l(before, leaving.words[0], r % 2 ? next_by : by);
+            }
+            store_run_if(stored, 1u << (r * COPIES + s),
+                         reinterpret_cast<unsigned *>(word_of(row) + s * COPY_LANES * RUN), leaving.words);
         }
     }
+    if constexpr (PAIRED)
+        store_if(t.stores_alone >> changed, 1, to + t.alone, reinterpret_cast<const STORE *>(&slot)[t.alone_in_slot]);
+    const unsigned partial = t.partial_stored[0];
+    if (!PARTIAL || !partial) return;
+#pragma unroll
+    for (int r = 0; r < COPY_ROWS; r++)
+#pragma unroll
+        for (int s = 0; s < COPIES; s++) {
+            if (!(partial >> (r * COPIES + s) & 1)) continue;
+            const run leaving = TRANSPOSED ? copied_run(slot, r, s) : own[r % ROWS][0].points.at[0];
+            STORE *const first = to + r * a.out_y + s * COPY_LANES * RUN;
+#pragma unroll
+            for (int e = 0; e < RUN - 1; e++)
+                if (e < static_cast<int>(a.nx) % VECTOR) first[e] = leaving.at[e];
+        }
 }
 
 // ---- neighbours' points

@@ -289,7 +289,7 @@ __device__ __forceinline__ void store_quad(const tile_arguments &a, const pair &
         REAL value = SCALED ? values.row[k] * scale : values.row[k];
         // The addition is unconditional, because sums in f64 wait for its products.
         if (TILE_SHIFTED) value += sees_side ? a.past : REAL(0);
-        store_if(first + row >= a.lead[1] && first + row < end, to + row * a.out_far[1], narrow<STORE>(value));
+        store_if(first + row >= a.lead[1] && first + row < end, 1, to + row * a.out_far[1], narrow<STORE>(value));
     }
 }
 __device__ __forceinline__ void store_held(const tile_arguments &a, const pair &p, const tile (&c)[BLOCKS_2], int slice,

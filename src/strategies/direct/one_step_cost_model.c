@@ -61,7 +61,7 @@ static const struct {
           .fold_cycles = 600,
           .fold_element_cycles = 250,
           .edge_factor = 0.077,
-          .skewed_factor = {{1.05, 1.06, 1.09}, {1.07, 1.08, 1.3}},
+          .skewed_factor = {{1.05, 1.06, 1.09}, {1.07, 1.08, 1.21}},
           .shifted_factor = 1.1,
           .access_factor = {1.16, 1.5},
           .volume_f16_factor = {1.24, 0.8, 0.9, 1.25},

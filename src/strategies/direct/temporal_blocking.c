@@ -14,10 +14,15 @@
 #define GAP_BYTES 128          /* padding of a row in shared memory: GAP in direct/time_tile.cuh */
 #define MAX_RESIDENT_BLOCKS 32 /* resident blocks on a multiprocessor, for any kernel */
 
+/* Value of PAIRED in direct/time_tile.cuh: rows of f16 begin at any element. */
+static int paired(const stn_task *task, const direct_shape *shape) {
+    return shape->kernel == DIRECT_TIME_TILE && shape->vector * (int)stn_dtype_size(task->dtype) < 4;
+}
+
 bool direct_time_spans(const stn_task *task, const direct_shape *shape) {
     if (shape->kernel != DIRECT_TIME_TILE || task->rank != 2 || task->boundary[2][0].kind == STN_WRAP) return false;
     int64_t past = stn_round_up(direct_reach(task, shape, 2), shape->vector);
-    return task->n[2] + 2 * past <= (int64_t)shape->threads[2] * shape->points;
+    return task->n[2] + 2 * past + paired(task, shape) <= (int64_t)shape->threads[2] * shape->points;
 }
 
 static int margin_x(const stn_task *task, const direct_shape *shape) {
@@ -28,7 +33,7 @@ static int margin_x(const stn_task *task, const direct_shape *shape) {
 /* Points along x that a tile stores. In 1D and 2D a block is one warp along x; in 3D its warps are
  * stacked along y, each threads[2] lanes wide. */
 static int own_x(const stn_task *task, const direct_shape *shape) {
-    return shape->threads[2] * shape->points - 2 * margin_x(task, shape);
+    return shape->threads[2] * shape->points - paired(task, shape) - 2 * margin_x(task, shape);
 }
 
 static int own_y(const stn_task *task, const direct_shape *shape) {
@@ -237,20 +242,25 @@ static double open_sides_factor(const stn_task *task, const direct_shape *shape)
     return fixed ? 1 : shape->fused == 2 ? 1.05 : 1.14;
 }
 
-/* Factor of accesses of [in 3D][8, 4, 2 bytes]; those of 2 bytes are not asynchronous. Measured
- * with ten steps of heat on grids of 8190 to 8195 columns in 2D and 510 to 515 in 3D. */
-static const double narrow_factor[2][3] = {{1, 1.03, 2.07}, {1.12, 1.3, 1.92}};
+/* Factor of accesses of [in 3D][8 bytes, 4 bytes, words of 4 bytes that begin at any element].
+ * Measured with ten steps of heat on grids of 8190 to 8195 columns in 2D and 510 to 515 in 3D. */
+static const double narrow_factor[2][3] = {{1, 1.03, 1.2}, {1.12, 1.36, 1.6}};
+/* Factor of three steps by 3D tiles of which two fit a multiprocessor: one computes while the other
+ * one waits. Measured on grids of 511 to 514 columns in f32 and f16; two steps do not gain. */
+#define TWO_BLOCKS_FACTOR 0.79
 
 static double access_factor(const stn_task *task, const direct_shape *shape) {
     const int bytes = shape->vector * (int)stn_dtype_size(task->dtype);
-    if (shape->kernel != DIRECT_TIME_TILE || bytes >= 16 || direct_time_spans(task, shape)) return 1;
-    return narrow_factor[task->rank == 3][bytes == 8 ? 0 : bytes == 4 ? 1 : 2];
+    const double blocks =
+        task->rank == 3 && task->dtype != STN_F64 && shape->blocks > 1 && shape->fused > 2 ? TWO_BLOCKS_FACTOR : 1;
+    if (shape->kernel != DIRECT_TIME_TILE || direct_time_spans(task, shape)) return 1;
+    return blocks * (bytes >= 16 ? 1 : narrow_factor[task->rank == 3][bytes == 8 ? 0 : bytes == 4 ? 1 : 2]);
 }
 
 /* What the rates miss in 3D: a factor, and seconds of a launch. */
 static const struct {
     double factor, start;
-} volume[] = {[STN_F64] = {1.455, 2.25e-6}, [STN_F32] = {1.125, 9e-6}, [STN_F16] = {1.96, 0}};
+} volume[] = {[STN_F64] = {1.455, 2.25e-6}, [STN_F32] = {1.125, 9e-6}, [STN_F16] = {1, 0}};
 
 static double launch_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape,
                              double *computed) {

@@ -128,14 +128,15 @@ static void draw_layout(dice *d, stn_problem *p, int rank, pitches kind) {
 /* A random problem with rows of any length (odd 1: of odd length), by the first candidate whose
  * name has these words: taps, sides, extents and pitches, batches of grids that are not aligned, in
  * place too. */
-static bool try_uneven(suite *s, dice *d, const char *words, int odd, pitches pitch, int steps_low, int steps_high) {
+static bool try_uneven(suite *s, dice *d, const char *words, stn_dtype widest, int odd, pitches pitch, int steps_low,
+                       int steps_high) {
     const int rank = dice_int(d, 2, 3);
     const taps_kind kind = dice_int(d, 0, 1) ? TAPS_BOX : TAPS_STAR;
     const int radius = dice_int(d, 1, rank == 2 ? 3 : kind == TAPS_BOX ? 1 : 2);
     stn_stencil *stencil = random_stencil(d, rank, kind, radius);
     stn_problem p = STN_PROBLEM_INIT;
     char what[160] = "";
-    p.stencil = stencil, p.dtype = (stn_dtype)dice_int(d, STN_F64, STN_F16);
+    p.stencil = stencil, p.dtype = (stn_dtype)dice_int(d, (int)widest, STN_F16);
     p.batch = (size_t)dice_int(d, 1, 2), p.steps = (uint64_t)dice_int(d, steps_low, steps_high);
     for (int axis = 0; axis < rank; axis++)
         p.extent[axis] = (size_t)(axis == rank - 1     ? dice_int(d, rank == 2 ? 240 : 64, rank == 2 ? 420 : 300) | odd
@@ -159,25 +160,35 @@ static bool try_uneven(suite *s, dice *d, const char *words, int odd, pitches pi
 }
 
 /* Rows of some problems are aligned, or their taps do not fit. */
-static void try_many(suite *s, const char *words, int count, int odd, pitches pitch, int steps_low, int steps_high) {
+static void try_many(suite *s, const char *words, stn_dtype widest, int count, int odd, pitches pitch, int steps_low,
+                     int steps_high) {
     const uint64_t seed = (uint64_t)time(NULL);
     dice d = {seed};
     int found = 0;
     printf("# %s, seed %llu\n", words, (unsigned long long)seed);
-    for (int i = 0; i < count; i++) found += try_uneven(s, &d, words, odd, pitch, steps_low, steps_high);
+    for (int i = 0; i < count; i++) found += try_uneven(s, &d, words, widest, odd, pitch, steps_low, steps_high);
     suite_report(s, 6 * found >= count, "a sixth of the problems and more have such a candidate", NULL);
 }
 
-static void skewed(suite *s) { try_many(s, "skewed tile", s->full ? 200 : 20, 0, ALIKE, 1, 3); }
+static void skewed(suite *s) { try_many(s, "skewed tile", STN_F64, s->full ? 200 : 20, 0, ALIKE, 1, 3); }
 /* One step to rows that begin at other places in words than those of the input. */
-static void shifted(suite *s) { try_many(s, "skewed tile", s->full ? 200 : 20, 0, ANY, 1, 1); }
-static void single(suite *s) { try_many(s, "steps a launch", s->full ? 200 : 12, 1, ALIKE, 2, s->full ? 12 : 6); }
+static void shifted(suite *s) { try_many(s, "skewed tile", STN_F64, s->full ? 200 : 20, 0, ANY, 1, 1); }
+static void single(suite *s) {
+    try_many(s, "steps a launch", STN_F64, s->full ? 200 : 12, 1, ALIKE, 2, s->full ? 12 : 6);
+}
+/* Rows of f16 that begin at either element of a word. */
+static void halves(suite *s) {
+    try_many(s, "steps a launch", STN_F16, s->full ? 200 : 8, 1, ANY, 2, s->full ? 12 : 6);
+    try_many(s, "4 x 4 points a lane", STN_F16, s->full ? 100 : 8, 1, ANY, 2, 6);
+}
 /* Aligned rows whose last access is a partial one. */
-static void partial(suite *s) { try_many(s, "steps a launch", s->full ? 200 : 16, 1, WHOLE, 2, s->full ? 12 : 6); }
+static void partial(suite *s) {
+    try_many(s, "steps a launch", STN_F64, s->full ? 200 : 16, 1, WHOLE, 2, s->full ? 12 : 6);
+}
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"mirror", mirror},  {"batches", batches}, {"turns", turns},
-                                       {"skewed", skewed},  {"shifted", shifted}, {"single", single},
-                                       {"partial", partial}};
+    static const suite_part parts[] = {{"mirror", mirror}, {"batches", batches}, {"turns", turns},
+                                       {"skewed", skewed}, {"shifted", shifted}, {"single", single},
+                                       {"halves", halves}, {"partial", partial}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

@@ -60,8 +60,8 @@ __device__ __forceinline__ void store_run_if(unsigned flags, unsigned flag, unsi
 }
 
 template <class T>
-__device__ __forceinline__ void store_if(bool wanted, T *to, T value) {
-    if (wanted) *to = value;
+__device__ __forceinline__ void store_if(unsigned flags, unsigned flag, T *to, T value) {
+    if (flags & flag) *to = value;
 }
 
 template <class T, int N>
