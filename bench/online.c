@@ -55,9 +55,7 @@ typedef struct contest {
     double online, best, online_then, best_then;
     double difference;          /* the largest relative L2 difference of ONLINE's results */
     char first[400], last[400]; /* ONLINE's first and final candidate */
-    size_t candidates;
-    bool over;
-    tune_search search_done;
+    stn_text search_done;       /* JSON members: the final state of the search */
 } contest;
 
 /* ---- the two plans --------------------------------------------------------------------------- */
@@ -117,10 +115,9 @@ static stn_status run(contest *c, stn_plan *plan, void *workspace, void *out, in
 
 static stn_status compare(contest *c, stn_error *error) {
     double difference;
-    const tune_compared all = {(int64_t)c->points, 1};
-    STN_TRY(tune_compare_start(c->compare, c->other, c->out, c->sums, all, NULL, error));
+    STN_TRY(tune_compare_start(c->compare, c->other, c->out, c->sums, (int64_t)c->points, NULL, error));
     STN_TRY(stn_synchronize(c->machine->context, NULL, error));
-    STN_TRY(tune_compare_read(c->machine->context, c->sums, all, &difference, error));
+    STN_TRY(tune_compare_read(c->machine->context, c->sums, (int64_t)c->points, &difference, error));
     if (!(difference <= c->difference)) c->difference = difference; /* NaN stays */
     return STN_OK;
 }
@@ -143,6 +140,23 @@ static stn_status take_turns(contest *c, stn_plan *plan, double *online, double 
     return STN_OK;
 }
 
+/* Prints the final state of the search, in seconds per execution, to explain wrong choices. */
+static void print_search(const stn_online *o, stn_text *text) {
+    stn_text_printf(text, ",\"arms\":%zu,\"over\":%s,\"spent_by_events\":", o->count,
+                    o->next == o->count ? "true" : "false");
+    stn_json_number(text, o->spent);
+    stn_text_printf(text, ",\"tried\":[");
+    for (size_t i = 0; i < o->count; i++) {
+        const tune_trial *trial = &o->trials[i];
+        const double numbers[] = {(double)trial->state, trial->predicted, trial->once};
+        for (int k = 0; k < 3; k++)
+            stn_text_printf(text, "%s", k ? ", " : i ? ", [" : "["), stn_json_number(text, numbers[k]);
+        for (size_t k = 0; k < trial->count; k++) stn_text_printf(text, ", "), stn_json_number(text, trial->samples[k]);
+        stn_text_printf(text, "]");
+    }
+    stn_text_printf(text, "]");
+}
+
 static stn_status run_online(contest *c, stn_error *error) {
     stn_plan *plan;
     STN_TRY(make_online(c, &plan, error));
@@ -153,9 +167,7 @@ static stn_status run_online(contest *c, stn_error *error) {
     if (status == STN_OK) status = compare(c, error); /* the last execution */
     name_now(plan, c->last, sizeof c->last);
     if (status == STN_OK && !c->machine->quick) status = take_turns(c, plan, &c->online_then, &c->best_then, error);
-    c->candidates = plan->online ? plan->online->search.count : 1;
-    c->over = !plan->online || plan->online->over;
-    if (plan->online) c->search_done = plan->online->search;
+    if (plan->online) print_search(plan->online, &c->search_done);
     stn_plan_destroy(plan);
     return status;
 }
@@ -203,28 +215,11 @@ static stn_status open_contest(contest *c, stn_stencil **stencil, stn_error *err
 static void close_contest(contest *c, stn_stencil *stencil) {
     void *const memory[] = {c->in, c->out, c->other, c->workspace, c->sums};
     stn_kernel_set_clear(&c->kernels);
+    stn_text_clear(&c->search_done);
     stn_plan_destroy(c->fixed);
     stn_plan_destroy(c->search);
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) stn_memory_free(c->machine->context, memory[i]);
     stn_stencil_destroy(stencil);
-}
-
-/* Prints the final state of the search, in seconds per execution, to explain wrong choices. */
-static void print_search(const tune_search *search, stn_text *text) {
-    stn_json_key(text, "lost_by_events"), stn_json_number(text, search->lost);
-    stn_json_key(text, "spent_by_events"), stn_json_number(text, search->spent);
-    stn_json_key(text, "check_beside"), stn_json_number(text, search->compare);
-    stn_json_key(text, "tried"), stn_text_printf(text, "[");
-    for (size_t i = 0; i < search->count; i++) {
-        const tune_candidate *candidate = &search->candidates[i];
-        stn_text_printf(text, "%s[%d, ", i ? ", " : "", (int)candidate->state),
-            stn_json_number(text, candidate->predicted);
-        stn_text_printf(text, ", "), stn_json_number(text, candidate->known);
-        for (unsigned k = 0; k < candidate->count; k++)
-            stn_text_printf(text, ", "), stn_json_number(text, candidate->samples[k]);
-        stn_text_printf(text, "]");
-    }
-    stn_text_printf(text, "]");
 }
 
 static void print(const contest *c) {
@@ -242,13 +237,12 @@ static void print(const contest *c) {
     } numbers[] = {{"units", c->units},         {"online", c->online},
                    {"best_seconds", c->best},   {"online_then", c->online_then},
                    {"best_then", c->best_then}, {"difference", c->difference},
-                   {"allowed", allowed},        {"arms", (double)c->candidates}};
+                   {"allowed", allowed}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         stn_json_key(&text, numbers[i].key);
         stn_json_number(&text, numbers[i].value);
     }
-    stn_json_key(&text, "over"), stn_text_printf(&text, c->over ? "true" : "false");
-    print_search(&c->search_done, &text);
+    if (c->search_done.size) stn_text_append(&text, c->search_done.data, c->search_done.size);
     stn_json_key(&text, "best"), stn_json_string(&text, best);
     stn_json_key(&text, "first"), stn_json_string(&text, c->first);
     stn_json_key(&text, "last"), stn_json_string(&text, c->last);

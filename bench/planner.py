@@ -315,8 +315,8 @@ def online(options, _):
             rows.append(row)
             then = f"as many more {100 * (row['online_then'] / row['best_then'] - 1):+.2f}%, " if row['best_then'] else ''
             print(f"{100 * row['lost']:+6.2f}% of {1e3 * row['best_seconds'] / row['units']:.4f} ms, {then}"
-                  f"{'results equal' if row['equal'] else 'RESULTS DIFFER'} ({row['difference']:.2g}), {row['arms']:.0f} candidates"
-                  f"{'' if row['over'] else ', the search goes on'}: {row['problem']}\n"
+                  f"{'results equal' if row['equal'] else 'RESULTS DIFFER'} ({row['difference']:.2g}), {row.get('arms', 1):.0f} candidates"
+                  f"{'' if row.get('over', True) else ', the search goes on'}: {row['problem']}\n"
                   f"          best {row['best']}; first {row['first']}; last {row['last']}", flush=True)
     if process.returncode:
         sys.exit(f'{" ".join(command)} exited with {process.returncode}')

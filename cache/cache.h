@@ -1,6 +1,5 @@
 /* The kernel cache maps a key to PTX and cubin: it looks in packs (read-only, shipped) first, then
- * on disk. Loaded kernels are kept in memory by stn_memo. FORMAT.md specifies entry and pack byte
- * by byte. */
+ * on disk. FORMAT.md specifies entry and pack byte by byte. */
 #ifndef STN_CACHE_CACHE_H
 #define STN_CACHE_CACHE_H
 #include <pthread.h>
@@ -10,7 +9,6 @@
 #include "base/text.h"
 #include "cache/entry.h"
 #include "cache/folder.h"
-#include "cache/memo.h"
 #include "cache/pack.h"
 
 /* ---- the cache: packs and disk; one per context, thread-safe --------------------------------- */

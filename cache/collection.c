@@ -29,7 +29,7 @@ typedef struct file {
 typedef struct files {
     file *list;
     size_t count;
-    bool hidden[256]; /* subfolders that exist but cannot be read */
+    size_t hidden; /* subfolders that exist but cannot be read, of which the folder warns */
 } files;
 
 void stn_cache_file_name(const stn_key *key, char sub[3], char name[STN_FILE_NAME]) {
@@ -76,7 +76,7 @@ static bool scan_sub(files *all, int sub, const char *sub_name) {
     if (!folder) {
         int why = errno;
         close(sub);
-        all->hidden[strtoul(sub_name, NULL, 16)] = true;
+        all->hidden++;
         return why != ENOMEM;
     }
     bool good = true;
@@ -102,18 +102,6 @@ static int by_use(const void *a, const void *b) {
     return x->used < y->used ? -1 : x->used > y->used ? 1 : by_name(a, b);
 }
 
-/* Warns of unreadable subfolders: their kernels still exist. */
-static void warn_of_hidden(const stn_cache *cache, const files *all) {
-    size_t count = 0;
-    int first = 0;
-    for (int i = 255; i >= 0; i--)
-        if (all->hidden[i]) first = i, count++;
-    if (count)
-        stn_log(cache->folder.logger, STN_LOG_WARNING,
-                "%zu subfolders of %s cannot be read, such as %02x: the kernels in them are left out here", count,
-                cache->folder.path, first);
-}
-
 /* Lists all files of the cache. *root is opened, or -1 if there is no folder yet (nothing is
  * listed). */
 static stn_status scan(stn_cache *cache, int *root, files *all, stn_error *error) {
@@ -129,7 +117,7 @@ static stn_status scan(stn_cache *cache, int *root, files *all, stn_error *error
         char name[3];
         snprintf(name, sizeof name, "%02x", i);
         int sub = stn_folder_open_sub(&cache->folder, *root, name, false);
-        if (sub < 0) all->hidden[i] = errno != ENOENT;
+        all->hidden += sub < 0 && errno != ENOENT;
         if (sub < 0 || scan_sub(all, sub, name)) continue;
         free(all->list);
         close(*root);
@@ -137,7 +125,6 @@ static stn_status scan(stn_cache *cache, int *root, files *all, stn_error *error
         return stn_fail_memory(error, "the list of stored kernels", (all->count + 1) * sizeof(file));
     }
     if (all->count) qsort(all->list, all->count, sizeof(file), by_name);
-    warn_of_hidden(cache, all);
     return STN_OK;
 }
 
@@ -313,11 +300,7 @@ stn_status stn_cache_verify(stn_cache *cache, stn_cache_collection *counts, stn_
     int root;
     *counts = (stn_cache_collection){0};
     STN_TRY(scan(cache, &root, &all, error));
-    for (int i = 0; i < 256; i++) {
-        if (!all.hidden[i]) continue;
-        stn_log(cache->folder.logger, STN_LOG_WARNING, "%s/%02x is left: it cannot be read", cache->folder.path, i);
-        counts->left++;
-    }
+    counts->left = all.hidden;
     visit_all(cache, root, &all, verify_one, &(verifying){cache, counts});
     done(root, &all);
     count_wisdom(&cache->folder, true, counts);

@@ -430,9 +430,9 @@ typedef enum stn_plan_mode {
     STN_MODE_MEASURE,
     /* all candidates are measured, without a time limit unless tune_seconds is set */
     STN_MODE_PATIENT,
-    /* The plan runs the estimate's choice, compiles other candidates in the background, tries them
-     * in the caller's executions or in parts of long ones, checks each result before a candidate
-     * may replace the current choice, and ends with the fastest. See stn_plan_create. */
+    /* The plan runs the estimate's choice, compiles a few other candidates in the background, tries
+     * them in the caller's executions or in parts of long ones, checks each result before a
+     * candidate may replace the current choice, and ends with the fastest. See stn_plan_create. */
     STN_MODE_ONLINE,
     STN_MODE_WISDOM_ONLY /* earlier measurements only, else STN_ERROR_UNSUPPORTED */
 } stn_plan_mode;
@@ -498,15 +498,17 @@ typedef struct stn_plan_options {
  *          stn_plan_describe shows them. With the folder ":memory:" only this plan uses them.
  * No GPU   On the host, and for an absent GPU, nothing can be measured: tune only logs a warning.
  * Online   STN_MODE_ONLINE searches during the caller's executions. It works in units: a unit is
- *          one execution, or, if the strategy takes single steps, one of up to 512 chunks of its
- *          steps. From time to time a candidate computes a unit a second time, into a grid of its
- *          own, and the GPU compares the two results: at a sample of points, and at every point
- *          before the candidate becomes the choice. Only then does the candidate compute units for
- *          the caller. The search adds at most 5% to the time of the units done or known to come.
- *          Until it ends, an execution waits for the GPU in two cases: after each of its chunks,
- *          and for a trial of a candidate if at least two executions, predicted to take at least
- *          0.2 ms, are enqueued behind the trial. Results differ by rounding, depending on the
- *          candidates that ran. The workspace holds one or two more grids.
+ *          one execution, or, if the strategy takes single steps, one of up to 1024 chunks of its
+ *          steps. Up to three rivals of the estimate's choice have a trial each: the best candidate
+ *          of every other strategy, then the next best ones, estimated to take at most 1.5 times as
+ *          long. In its trial, a rival computes a unit a second time, into a grid of its own, and
+ *          the GPU compares the two results at every point. Only if the rival is right are both
+ *          timed alternately on this unit, and only if it is faster does it compute the following
+ *          units. A trial begins only if all trials together add at most 2% to the time of the
+ *          units done or known to come, even if the rival takes 2.5 times its estimate. An
+ *          execution with a trial waits for the GPU, and until the last trial ends, so does each
+ *          chunk. Results differ by rounding, depending on the candidates that ran. The workspace
+ *          holds one or two more grids.
  *          Capturing a stream freezes the choice. The estimate's choice is kept for transforms and
  *          for problems that are in place or have a source, snapshots or gaps between points.
  *          stn_plan_destroy cancels compiles and may wait for one kernel (seconds with NVRTC before

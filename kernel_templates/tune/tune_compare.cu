@@ -14,12 +14,6 @@
 //
 //     threads  | s s s s s s s s |  ->  | s s s s |  ->  | s s |  ->  | s |  ->  out[block]
 //
-// Of each group of `every` chunks (a power of two) of THREADS_X elements, one is compared:
-//
-//     every = 4:   |C . . .|. . C .|. C . .|. . C|
-//
-// In the first group the first chunk, in the last group the last, otherwise one picked by a hash.
-//
 // NaN in both grids counts as equal (padding between rows is never written); NaN in one of them
 // makes the first sum NaN. Reads STORE, REAL, THREADS_X.
 #include "device/element.cuh"
@@ -33,18 +27,8 @@ enum place { DIFFERENCE = 0, WANTED = 3, INFINITE = 6, NUMBERS = 7 };
 struct compare_arguments {
     const STORE *got, *want;
     double *out;  // [blocks][NUMBERS]: DIFFERENCE and WANTED for tiny, medium and huge numbers
-    long long count, every;
+    long long count;
 };
-
-// The chunk of a group that is compared, without a fixed stride that could coincide with a grid's
-// or a tile's. Fibonacci hashing (Knuth, 6.4).
-__device__ __forceinline__ long long pick(long long group, long long chunks, long long every) {
-    const long long first = group * every;
-    if (group == 0) return 0;
-    if (first + every >= chunks) return chunks - 1;
-    return first + static_cast<long long>((static_cast<unsigned long long>(group) * 0x9e3779b97f4a7c15ull >> 40) &
-                                          static_cast<unsigned long long>(every - 1));
-}
 
 __device__ __forceinline__ double magnitude(double v) { return v < 0 ? -v : v; }
 
@@ -68,10 +52,8 @@ extern "C" __global__ void __launch_bounds__(THREADS_X) tune_compare(const __gri
     __shared__ double shared[NUMBERS][THREADS_X];
     const int me = threadIdx.x;
     double sums[NUMBERS] = {0};
-    const long long chunks = (a.count + THREADS_X - 1) / THREADS_X, groups = (chunks + a.every - 1) / a.every;
-    for (long long group = blockIdx.x; group < groups; group += gridDim.x) {
-        const long long i = pick(group, chunks, a.every) * THREADS_X + me;
-        if (i >= a.count) break;  // past the end of the last chunk
+    const long long step = static_cast<long long>(gridDim.x) * THREADS_X;
+    for (long long i = static_cast<long long>(blockIdx.x) * THREADS_X + me; i < a.count; i += step) {
         const double got = widen(a.got[i]), want = widen(a.want[i]), size = magnitude(want);
         const bool same = got == want || (got != got && want != want), finite = want - want == 0;
         if (!same) add_square(sums + DIFFERENCE, got, want, magnitude(got) > size ? magnitude(got) : size);

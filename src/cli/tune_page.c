@@ -71,13 +71,12 @@ static void put_choice(const stn_plan *plan, stn_text *html) {
     stn_text_printf(html, "<p>Chosen: <strong>");
     cli_name_row(plan, &plan->ranking[0], html);
     stn_text_printf(html, "</strong>. %zu of %zu candidates were measured.</p>\n", measured, offered);
-    if (plan->nskips) stn_text_printf(html, "<ul>");
-    for (size_t i = 0; i < plan->nskips; i++) {
-        stn_text_printf(html, "<li>%zu skipped by %s: ", plan->skips[i].count, plan->skips[i].constraint);
-        cli_escape(html, plan->skips[i].because);
-        stn_text_printf(html, "</li>");
+    for (size_t i = 0; i < plan->ranked; i++) {
+        if (plan->ranking[i].applies) continue;
+        stn_text_printf(html, "<p>Not %s: ", plan->ranking[i].strategy->name);
+        cli_escape(html, plan->ranking[i].reason);
+        stn_text_printf(html, "</p>\n");
     }
-    if (plan->nskips) stn_text_printf(html, "</ul>\n");
 }
 
 void cli_tune_page(const stn_plan *plan, stn_text *html) {

@@ -9,6 +9,7 @@
 #include "cache/cache.h"
 #include "cache/wisdom.h"
 #include "compile/compiler.h"
+#include "context/kernel_memory.h"
 #include "host/pool.h"
 #include "host/watch.h"
 #include "launch/cublas_library.h"
@@ -24,7 +25,7 @@ struct stn_context {
     stn_pool *_Atomic pool; /* host threads; NULL until a host plan needs them */
     stn_templates templates;
     stn_cache *cache;
-    stn_memo *kernels;
+    stn_kernel_memory kernels;
     /* Guards compiler, cuFFT, cuBLAS, pool, copy bandwidth, kernels and wisdom. */
     pthread_mutex_t lock;
     pthread_mutex_t tuning; /* held while candidates are measured: one thread at a time */
@@ -42,9 +43,7 @@ struct stn_context {
     double driver_seconds;   /* spent in the driver after that, while creating the context */
     stn_wisdom wisdom;       /* of the cache folder, as last read (tune/plan_wisdom.h) */
     struct stat wisdom_seen; /* the wisdom file as it was then */
-    /* Simulated times, for tests (tune/online_tuning.h); borrowed, or NULL. */
-    const struct tune_simulation *play;
-    char no_device[1020]; /* why STN_DEVICE_AUTO found no GPU */
+    char no_device[1020];    /* why STN_DEVICE_AUTO found no GPU */
 };
 
 /* Opens NVRTC on first use; the same error every time it is missing. */

@@ -85,11 +85,6 @@ static stn_status choose_device(stn_context *context, const stn_context_options 
 
 /* ---- creation and destruction ---------------------------------------------------------------- */
 
-static void free_kernel(void *user, void *value) {
-    (void)user;
-    stn_kernel_free(value);
-}
-
 static void hash_templates(stn_context *context) {
     stn_key_builder builder;
     if (!context->templates.from_disk) {
@@ -120,7 +115,6 @@ static stn_status open_parts(stn_context *context, const stn_context_options *op
     context->start_seconds = stn_clock_seconds() - begin;
     STN_TRY(stn_templates_load(&context->templates, error));
     hash_templates(context);
-    STN_TRY(stn_memo_create(free_kernel, NULL, &context->kernels, error));
     stn_context_recall_measured(context);
     return STN_OK;
 }
@@ -135,6 +129,7 @@ stn_status stn_context_create(const stn_context_options *given, stn_context **co
     if (!made) return stn_fail_memory(error, "a context", sizeof *made);
     pthread_mutex_init(&made->lock, NULL);
     pthread_mutex_init(&made->tuning, NULL);
+    stn_kernel_memory_open(&made->kernels);
     made->logger = (stn_logger){options.log, options.log_user};
     made->threads = options.threads;
     stn_status status = open_parts(made, &options, error);
@@ -153,7 +148,7 @@ stn_status stn_context_create(const stn_context_options *given, stn_context **co
 
 void stn_context_destroy(stn_context *context) {
     if (!context) return;
-    stn_memo_destroy(context->kernels); /* unloads modules: before the device */
+    stn_kernel_memory_close(&context->kernels); /* unloads modules: before the device */
     stn_cache_close(context->cache);
     stn_compiler_close(context->compiler);
     stn_cufft_close(context->cufft);

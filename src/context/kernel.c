@@ -35,18 +35,6 @@ typedef struct request {
     const atomic_bool *cancel;
 } request;
 
-static const char recorded[] = "the kernel is only listed", cancelled[] = "nobody waits for the kernel any more";
-
-void stn_kernel_free(stn_kernel *kernel) {
-    if (!kernel) return;
-    stn_module_unload(kernel->module);
-    free(kernel->name);
-    free(kernel->params);
-    free(kernel->ptx);
-    free(kernel->cubin);
-    free(kernel);
-}
-
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 /* The full key; compiler NULL: the source key. */
@@ -141,35 +129,32 @@ static stn_kernel *new_kernel(const request *want) {
     return NULL;
 }
 
-/* Makes a kernel from an entry and clears the entry. */
-static stn_status use_entry(const request *want, stn_entry *entry, stn_kernel **kernel, stn_error *error) {
-    stn_kernel *made = new_kernel(want);
-    stn_status status = STN_OK;
-    if (!made)
-        status = stn_fail_memory(error, "a kernel", sizeof *made);
-    else {
-        made->ptx = entry->ptx;
-        made->cubin = entry->cubin;
-        made->cubin_size = entry->cubin_size;
-        entry->ptx = NULL;
-        entry->cubin = NULL;
-        made->seconds = want->seconds;
-        if (!made->ptx && !made->cubin) status = stn_fail(error, STN_ERROR_DRIVER, "a stored kernel is empty");
-        if (status == STN_OK && !want->only_compile) status = load(want->context, made, error);
-    }
+static bool is_made(const stn_kernel *kernel) { return kernel->ptx || kernel->cubin; }
+
+/* Gives the code of an entry to the kernel, unless the kernel cannot be loaded, and clears the
+ * entry. */
+static stn_status use_entry(const request *want, stn_entry *entry, stn_kernel *kernel, stn_error *error) {
+    kernel->ptx = entry->ptx;
+    kernel->cubin = entry->cubin;
+    kernel->cubin_size = entry->cubin_size;
+    kernel->seconds = want->seconds;
+    entry->ptx = NULL;
+    entry->cubin = NULL;
     stn_entry_clear(entry);
-    if (status != STN_OK) {
-        stn_kernel_free(made);
-        return status;
-    }
-    *kernel = made;
-    return STN_OK;
+    stn_status status = is_made(kernel) ? STN_OK : stn_fail(error, STN_ERROR_DRIVER, "a stored kernel is empty");
+    if (status == STN_OK && !want->only_compile) status = load(want->context, kernel, error);
+    if (status == STN_OK) return STN_OK;
+    free(kernel->ptx);
+    free(kernel->cubin);
+    kernel->ptx = NULL;
+    kernel->cubin = NULL;
+    return status;
 }
 
-/* The same for an entry that may have been found. *kernel stays NULL where there is none, or where
- * the driver refuses it; the entry is then rejected. Fails only without memory or a working
- * device. */
-static stn_status use_found(const request *want, bool found, const stn_key *key, stn_entry *entry, stn_kernel **kernel,
+/* The same for an entry that may have been found. The kernel stays without code where there is
+ * none, or where the driver refuses it; the entry is then rejected. Fails only without memory or a
+ * working device. */
+static stn_status use_found(const request *want, bool found, const stn_key *key, stn_entry *entry, stn_kernel *kernel,
                             stn_error *error) {
     if (!found) return STN_OK;
     stn_error why = {0};
@@ -210,7 +195,9 @@ static stn_status describe_entry(const request *want, const stn_compiler *compil
     return entry->params ? STN_OK : stn_fail_memory(error, "a kernel's parameters", strlen(want->params));
 }
 
-/* Compiles the kernel and stores it; the caller clears the entry. */
+static bool is_cancelled(const request *want) { return want->cancel && atomic_load(want->cancel); }
+
+/* Compiles the kernel and stores it, unless that is cancelled; the caller clears the entry. */
 static stn_status compile(request *want, stn_compiler *compiler, const stn_key *key, stn_entry *entry,
                           stn_error *error) {
     stn_context *context = want->context;
@@ -229,9 +216,7 @@ static stn_status compile(request *want, stn_compiler *compiler, const stn_key *
     stn_compile_output output;
     stn_status status = stn_compile(compiler, &job, &output, error);
     free(headers);
-    if (status != STN_OK && want->cancel && atomic_load(want->cancel))
-        return stn_fail(error, STN_ERROR_INTERNAL, cancelled);
-    if (status != STN_OK) return status;
+    if (status != STN_OK) return is_cancelled(want) ? STN_OK : status;
     stn_cache_count(context->cache, output.seconds, 0, false);
     want->seconds = output.seconds;
     *entry = (stn_entry){.ptx = output.ptx,
@@ -248,18 +233,17 @@ static stn_status compile(request *want, stn_compiler *compiler, const stn_key *
 }
 
 /* One process at a time compiles a kernel; a process that waited for the lock finds it stored. */
-static stn_status compile_once(request *want, stn_compiler *compiler, stn_kernel **kernel, stn_error *error) {
+static stn_status compile_once(request *want, stn_compiler *compiler, stn_kernel *kernel, stn_error *error) {
     stn_key key;
     stn_entry entry = {0};
     make_key(want, want->context->machine.sm, stn_compiler_identity(compiler), &key);
     const int lock = stn_cache_lock_key(want->context->cache, &key);
     bool found = stn_cache_find(want->context->cache, &key, &entry);
     stn_status status = use_found(want, found, &key, &entry, kernel, error);
-    if (status == STN_OK && !*kernel && want->cancel && atomic_load(want->cancel))
-        status = stn_fail(error, STN_ERROR_INTERNAL, cancelled);
-    if (status == STN_OK && !*kernel) status = compile(want, compiler, &key, &entry, error);
+    if (status == STN_OK && !is_made(kernel) && !is_cancelled(want))
+        status = compile(want, compiler, &key, &entry, error);
     stn_cache_unlock(lock);
-    if (status == STN_OK && !*kernel) status = use_entry(want, &entry, kernel, error);
+    if (status == STN_OK && entry.metadata) status = use_entry(want, &entry, kernel, error);
     return status;
 }
 
@@ -267,14 +251,14 @@ static stn_status compile_once(request *want, stn_compiler *compiler, stn_kernel
 
 /* Without a compiler: entries of any compiler on the disk, then entries of packs for older
  * architectures. */
-static stn_status find_without_compiler(const request *want, stn_kernel **kernel, stn_error *error) {
+static stn_status find_without_compiler(const request *want, stn_kernel *kernel, stn_error *error) {
     static const int older[] = {120, 110, 103, 100, 90, 89, 87, 86, 80, 75};
     stn_cache *cache = want->context->cache;
     stn_entry entry = {0};
     stn_key newest;
     bool found = stn_cache_find_source(cache, &want->source, &newest, &entry);
     STN_TRY(use_found(want, found, &newest, &entry, kernel, error));
-    for (size_t i = 0; i < sizeof older / sizeof *older && !*kernel; i++) {
+    for (size_t i = 0; i < sizeof older / sizeof *older && !is_made(kernel); i++) {
         stn_key key;
         if (older[i] >= want->context->machine.sm) continue;
         make_key(want, older[i], NULL, &key);
@@ -284,13 +268,13 @@ static stn_status find_without_compiler(const request *want, stn_kernel **kernel
     return STN_OK;
 }
 
-static stn_status find_stored(const request *want, stn_kernel **kernel, stn_error *error) {
+static stn_status find_stored(const request *want, stn_kernel *kernel, stn_error *error) {
     stn_cache *cache = want->context->cache;
     stn_entry entry = {0};
     bool found = stn_cache_find_pack(cache, &want->source, &entry);
     STN_TRY(use_found(want, found, &want->source, &entry, kernel, error));
     const char *identity = stn_context_compiler_identity(want->context);
-    if (*kernel || !*identity) return STN_OK;
+    if (is_made(kernel) || !*identity) return STN_OK;
     stn_key key;
     make_key(want, want->context->machine.sm, identity, &key);
     found = stn_cache_find(cache, &key, &entry);
@@ -310,64 +294,56 @@ static bool add_missing(request *want) {
     return want->placeholder;
 }
 
-static stn_status make(void *user, const stn_key *source, void **value, stn_error *error) {
-    request *want = user;
-    (void)source; /* equals want->source */
-    stn_kernel *kernel = NULL;
+/* Leaves the kernel without code where it is only recorded in the batch, or compiling is
+ * cancelled. */
+static stn_status make(request *want, stn_kernel *kernel, stn_error *error) {
     stn_compiler *compiler;
-    STN_TRY(find_stored(want, &kernel, error));
-    if (!kernel) {
-        stn_error missing = {0};
-        const bool located = *stn_context_compiler_identity(want->context);
-        if (located && add_missing(want)) /* the thread that compiles opens it */
-            return stn_fail(error, STN_ERROR_INTERNAL, recorded);
-        stn_status status = stn_context_compiler(want->context, &compiler, &missing);
-        if (status == STN_OK && add_missing(want)) return stn_fail(error, STN_ERROR_INTERNAL, recorded);
-        if (status == STN_OK)
-            STN_TRY(compile_once(want, compiler, &kernel, error));
-        else if (status != STN_ERROR_NO_COMPILER)
-            return stn_fail(error, status, "%s", missing.message);
-        else
-            STN_TRY(find_without_compiler(want, &kernel, error));
-        if (!kernel) return stn_fail(error, status, "%s", missing.message);
-    }
-    *value = kernel;
-    return STN_OK;
+    stn_error missing = {0};
+    STN_TRY(find_stored(want, kernel, error));
+    if (is_made(kernel)) return STN_OK;
+    const bool located = *stn_context_compiler_identity(want->context);
+    if (located && add_missing(want)) return STN_OK; /* the thread that compiles opens it */
+    stn_status status = stn_context_compiler(want->context, &compiler, &missing);
+    if (status == STN_OK) return add_missing(want) ? STN_OK : compile_once(want, compiler, kernel, error);
+    if (status == STN_ERROR_NO_COMPILER) STN_TRY(find_without_compiler(want, kernel, error));
+    return is_made(kernel) ? STN_OK : stn_fail(error, status, "%s", missing.message);
 }
 
-/* Did another thread, which this one waited for, end without making the kernel? */
-static bool left_unmade(const request *want, stn_status status, const stn_error *why) {
-    if (status != STN_ERROR_INTERNAL || want->placeholder) return false;
-    return !strcmp(why->message, recorded) ||
-           (!strcmp(why->message, cancelled) && !(want->cancel && atomic_load(want->cancel)));
-}
-
-static stn_status get(request *want, void **value, bool *hit, stn_error *error) {
-    stn_status status;
-    stn_error why;
+/* *kernel is NULL where it is only recorded in the batch, or making it is cancelled. */
+static stn_status get(request *want, stn_kernel **kernel, bool *hit, stn_error *error) {
+    stn_kernel_memory *memory = &want->context->kernels;
+    stn_status status = STN_OK;
+    stn_kernel *mine = new_kernel(want);
+    *kernel = NULL;
+    if (!mine) return stn_fail_memory(error, "a kernel", sizeof *mine);
     make_key(want, want->context->machine.sm, NULL, &want->source);
-    if (want->batch && stn_memo_is_making(want->context->kernels, &want->source) && add_missing(want))
-        return STN_OK; /* another thread compiles it, and recording a batch does not wait */
-    /* Repeats if this thread waited for another one that ended without making the kernel: it only
-     * recorded the kernel in a batch, or was cancelled. */
-    do {
-        why = (stn_error){0};
-        status = stn_memo_get(want->context->kernels, &want->source, make, want, value, hit, &why);
-    } while (left_unmade(want, status, &why));
-    return status == STN_OK || want->placeholder ? STN_OK : stn_fail(error, status, "%s", why.message);
+    mine->key = want->source;
+    /* Recording a batch does not wait for another thread that compiles the kernel. */
+    stn_kernel_found found = stn_kernel_memory_find(memory, mine, !want->batch, kernel);
+    if (found == STN_KERNEL_IN_MAKING && !add_missing(want)) found = stn_kernel_memory_find(memory, mine, true, kernel);
+    *hit = found == STN_KERNEL_THERE;
+    if (found == STN_KERNEL_ABSENT) {
+        status = make(want, mine, error);
+        *kernel = status == STN_OK && is_made(mine) ? mine : NULL;
+        stn_kernel_memory_end(memory, mine, *kernel);
+    } else if (found == STN_KERNEL_IN_MAKING)
+        *kernel = NULL;
+    if (*kernel != mine) stn_kernel_free(mine);
+    return status;
 }
 
 stn_status stn_kernel_compile(stn_context *context, const stn_kernel *missing, const atomic_bool *cancel,
                               stn_error *error) {
     request want = {
         .context = context, .name = missing->name, .params = missing->params, .only_compile = true, .cancel = cancel};
-    void *value = NULL;
-    bool hit = false;
-    STN_TRY(get(&want, &value, &hit, error));
+    stn_kernel *kernel;
+    bool hit;
+    STN_TRY(get(&want, &kernel, &hit, error));
+    if (!kernel) return stn_fail(error, STN_ERROR_INTERNAL, "nobody waits for the kernel any more");
     /* The next stn_kernel_get of the kernel is then not counted as a hit, since the kernel was
      * compiled for it. */
-    if (!hit) ((stn_kernel *)value)->precompiled = true;
-    stn_memo_release(context->kernels, value);
+    if (!hit) kernel->precompiled = true;
+    stn_kernel_memory_release(&context->kernels, kernel);
     return STN_OK;
 }
 
@@ -385,7 +361,7 @@ enum { KEPT_MOST = 256, KEPT_LEAST = 192 };
 static void hold(stn_kernel_set *set, stn_kernel *kernel) {
     for (size_t i = 0; i < set->count; i++)
         if (set->list[i] == kernel) {
-            stn_memo_release(set->context->kernels, kernel);
+            stn_kernel_memory_release(&set->context->kernels, kernel);
             return;
         }
     stn_kernel **list = realloc(set->list, (set->count + 1) * sizeof *list);
@@ -395,7 +371,7 @@ static void hold(stn_kernel_set *set, stn_kernel *kernel) {
 }
 
 void stn_kernel_set_clear(stn_kernel_set *set) {
-    for (size_t i = 0; i < set->count; i++) stn_memo_release(set->context->kernels, set->list[i]);
+    for (size_t i = 0; i < set->count; i++) stn_kernel_memory_release(&set->context->kernels, set->list[i]);
     free(set->list);
     set->list = NULL;
     set->count = 0;
@@ -404,8 +380,8 @@ void stn_kernel_set_clear(stn_kernel_set *set) {
 /* Unloads kernels if many are held by no plan. This waits for the GPU, which is not allowed during
  * a stream capture; but the caller has just loaded a kernel, which is not allowed then either. */
 static void unload_some(stn_context *context) {
-    if (stn_memo_unheld(context->kernels) >= KEPT_MOST && stn_context_wait(context, NULL) == STN_OK)
-        stn_memo_trim(context->kernels, KEPT_LEAST);
+    if (stn_kernel_memory_unheld(&context->kernels) >= KEPT_MOST && stn_context_wait(context, NULL) == STN_OK)
+        stn_kernel_memory_trim(&context->kernels, KEPT_LEAST);
 }
 
 /* ---- public ---------------------------------------------------------------------------------- */
@@ -417,17 +393,17 @@ stn_status stn_kernel_get(stn_kernel_set *set, const char *name, const char *par
     if (!context->machine.is_device)
         return stn_fail(error, STN_ERROR_INTERNAL, "the kernel %s was asked for on the host: please report this", name);
     request want = {.context = context, .name = name, .params = params, .batch = set->batch};
-    void *value = NULL;
-    bool hit = false;
-    STN_TRY(get(&want, &value, &hit, error));
-    if (!value) { /* a placeholder takes its place */
+    stn_kernel *found;
+    bool hit;
+    STN_TRY(get(&want, &found, &hit, error));
+    if (!found) { /* a placeholder takes its place */
         *kernel = want.placeholder;
         return STN_OK;
     }
-    hold(set, value);
-    STN_TRY(load_compiled(context, value, error));
-    *kernel = value;
-    if (hit && !atomic_exchange(&(*kernel)->precompiled, false))
+    hold(set, found);
+    STN_TRY(load_compiled(context, found, error));
+    *kernel = found;
+    if (hit && !atomic_exchange(&found->precompiled, false))
         stn_cache_count(context->cache, 0, 0, true);
     else
         unload_some(context);

@@ -7,22 +7,9 @@
 
 #include "base/text.h"
 #include "cache/cache.h"
+#include "context/kernel_memory.h"
 #include "launch/driver.h"
 #include "stentor.h"
-
-/* A compiled kernel, loaded or not. */
-typedef struct stn_kernel {
-    char *name;   /* template without .cu; also the __global__ function's name */
-    char *params; /* rendered params.cuh */
-    char *ptx;    /* kept for describe; may be NULL */
-    void *cubin;
-    size_t cubin_size;
-    double seconds;          /* of compiling it; 0: it was stored */
-    atomic_bool precompiled; /* compiled ahead of the plan that will ask for it */
-    /* NULL: the GPU is not present, the kernel is a placeholder (compile_batch.h), or it is not
-     * loaded yet. */
-    stn_module *module;
-} stn_kernel;
 
 /* Missing kernels that are compiled together: compile_batch.h. */
 enum { STN_COMPILE_BATCH_MAX = 64 };
@@ -74,6 +61,4 @@ int64_t stn_kernel_resident(const stn_kernel *kernel, int multiprocessors, int t
  * text was changed, or other templates or another version made it. The binary itself is in no
  * key. */
 stn_status stn_kernel_verify(const stn_context *context, const stn_key *key, const stn_entry *entry, stn_error *error);
-/* NULL is fine. For the context, and for placeholders. */
-void stn_kernel_free(stn_kernel *kernel);
 #endif

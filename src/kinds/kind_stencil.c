@@ -294,13 +294,12 @@ static stn_status reference_candidate(const stn_plan *plan, int *which, const st
 }
 
 /* Scales the weights such that no wave grows; the speed of a candidate does not depend on them. */
-static bool rescale_for_timing(stn_plan *plan) {
+static void rescale_for_timing(stn_plan *plan) {
     static const double most[] = {1e300, 1e36, 1e4}; /* by stn_dtype */
     stn_task *task = &plan->task;
     const double symbol = stn_taps_max_symbol(task->ntaps, task->taps);
-    if (!(pow(symbol, (double)task->steps) > most[task->dtype])) return false;
+    if (!(pow(symbol, (double)task->steps) > most[task->dtype])) return;
     for (size_t i = 0; i < task->ntaps; i++) task->taps[i].weight /= symbol;
-    return true;
 }
 
 /* Ten times the error bound of every strategy; a wrong result differs by far more. */

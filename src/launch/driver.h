@@ -81,10 +81,9 @@ stn_status stn_timer_create(stn_device *device, stn_timer **timer, stn_error *er
 stn_status stn_timer_start(stn_timer *timer, void *stream, stn_error *error);
 /* Records the end event and waits for it. */
 stn_status stn_timer_stop(stn_timer *timer, void *stream, double *seconds, stn_error *error);
-/* The same without waiting: mark records the end event, read gives the time once the event has
- * completed. *seconds is 0 if it has not completed and `wait` is false. */
+/* The same in two halves: mark records the end event, read waits for it. */
 stn_status stn_timer_mark(stn_timer *timer, void *stream, stn_error *error);
-stn_status stn_timer_read(stn_timer *timer, bool wait, double *seconds, stn_error *error);
+stn_status stn_timer_read(stn_timer *timer, double *seconds, stn_error *error);
 /* Has the end event completed? */
 stn_status stn_timer_reached(stn_timer *timer, bool *reached, stn_error *error);
 void stn_timer_destroy(stn_timer *timer);

@@ -41,19 +41,14 @@ stn_status stn_timer_mark(stn_timer *timer, void *stream, stn_error *error) {
     return status;
 }
 
-stn_status stn_timer_read(stn_timer *timer, bool wait, double *seconds, stn_error *error) {
+stn_status stn_timer_read(stn_timer *timer, double *seconds, stn_error *error) {
     const stn_driver *driver = timer->device->driver;
     float milliseconds = 0;
     *seconds = 0;
     STN_TRY(stn_device_enter(timer->device, error));
-    stn_cu_result reached = wait ? 0 : driver->call.cuEventQuery(timer->stop);
-    stn_status status = STN_OK;
-    if (reached != STN_CUDA_ERROR_NOT_READY) {
-        status = wait ? STN_CU(driver, cuEventSynchronize, (timer->stop), error)
-                      : stn_driver_check(driver, "cuEventQuery", reached, error);
-        if (status == STN_OK)
-            status = STN_CU(driver, cuEventElapsedTime, (&milliseconds, timer->start, timer->stop), error);
-    }
+    stn_status status = STN_CU(driver, cuEventSynchronize, (timer->stop), error);
+    if (status == STN_OK)
+        status = STN_CU(driver, cuEventElapsedTime, (&milliseconds, timer->start, timer->stop), error);
     stn_device_leave(timer->device);
     if (status == STN_OK) *seconds = 1e-3 * (double)milliseconds;
     return status;
@@ -71,7 +66,7 @@ stn_status stn_timer_reached(stn_timer *timer, bool *reached, stn_error *error) 
 stn_status stn_timer_stop(stn_timer *timer, void *stream, double *seconds, stn_error *error) {
     double taken;
     STN_TRY(stn_timer_mark(timer, stream, error));
-    STN_TRY(stn_timer_read(timer, true, &taken, error));
+    STN_TRY(stn_timer_read(timer, &taken, error));
     *seconds = taken;
     return STN_OK;
 }

@@ -306,19 +306,40 @@ static bool prepare_generic(stn_plan *plan) {
     return true;
 }
 
+/* Is it a resource of a multiprocessor that the candidate needs too much of, by the texts of ptxas
+ * and of the driver? Another candidate may need less. */
+static bool lacks_resource(const stn_error *why) {
+    static const char *const texts[] = {"too much shared", "shared memory a block", "OUT_OF_RESOURCES",
+                                        "too many resources"};
+    for (size_t i = 0; why->status != STN_ERROR_OUT_OF_MEMORY && i < sizeof texts / sizeof *texts; i++)
+        if (strstr(why->message, texts[i])) return true;
+    return false;
+}
+
+/* Moves a row that cannot be used behind all others. */
+static void drop_row(stn_plan *plan, stn_ranked *row, const char *why) {
+    stn_ranked dropped = *row;
+    dropped.applies = false;
+    snprintf(dropped.reason, sizeof dropped.reason, "%.199s", why);
+    memmove(row, row + 1, (size_t)(plan->ranking + plan->ranked - 1 - row) * sizeof *row);
+    plan->ranking[plan->ranked - 1] = dropped;
+}
+
 /* The kernels of a pack were chosen for a typical GPU of the architecture, whose ranking may differ
  * from that of this GPU: so all candidates are tried. */
 stn_status stn_plan_prepare(stn_plan *plan, stn_error *error) {
     stn_error first = {0}, why = {0};
-    for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies; i++) {
+    for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies;) {
         stn_status status = prepare_row(plan, &plan->ranking[i], &why);
         if (status == STN_OK) return STN_OK;
-        if (stn_skip_is_resource(&why))
-            stn_plan_count_skip(plan, stn_skip_name(&why), why.message);
-        else if (status != STN_ERROR_NO_COMPILER && status != STN_ERROR_UNSUPPORTED)
-            return stn_fail(error, status, "%s", why.message);
-        if (!first.status) first = why;
         stn_plan_unprepare(plan);
+        if (!first.status) first = why;
+        if (lacks_resource(&why))
+            drop_row(plan, &plan->ranking[i], why.message);
+        else if (status == STN_ERROR_NO_COMPILER || status == STN_ERROR_UNSUPPORTED)
+            i++;
+        else
+            return stn_fail(error, status, "%s", why.message);
     }
     if (first.status == STN_ERROR_NO_COMPILER && prepare_generic(plan)) return STN_OK;
     if (first.status == STN_ERROR_NO_COMPILER) return fail_not_stored(plan, &first, error);

@@ -110,9 +110,8 @@ typedef struct stn_kind {
     stn_status (*reference_candidate)(const stn_plan *plan, int *which, const stn_strategy **strategy,
                                       stn_candidate *candidate, stn_error *error);
     /* Rescales the plan's weights if the numbers of a run would leave the range of the dtype; the
-     * speed stays the same. Returns whether weights were changed. NULL: weights are never
-     * rescaled. */
-    bool (*rescale_for_timing)(stn_plan *plan);
+     * speed stays the same. NULL: weights are never rescaled. */
+    void (*rescale_for_timing)(stn_plan *plan);
     /* The largest relative L2 difference from the reference that rounding explains, after `steps`
      * steps. */
     double (*allowed_difference)(const stn_plan *plan, uint64_t steps);

@@ -34,7 +34,7 @@ static stn_status choose_once(stn_plan *plan, const char *name, stn_error *error
     const stn_plan_options options = {
         .strategy = name, .mode = STN_MODE_ESTIMATE, .deterministic = plan->deterministic};
     plan->strategy = NULL;
-    plan->ranked = plan->nskips = 0;
+    plan->ranked = 0;
     plan->chosen = STN_CHOSEN_BY_ESTIMATE;
     plan->workspace_size = 0;
     stn_status status = stn_plan_choose(plan, &options, error);

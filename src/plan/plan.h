@@ -17,7 +17,8 @@ typedef struct stn_ranked {
     stn_candidate candidate;
     stn_estimate estimate;
     double measured;  /* seconds of the whole run, as the tuner measured it; 0: not measured */
-    char reason[160]; /* why the strategy does not apply */
+    double expected;  /* by which the tuner has sorted the rows, in seconds */
+    char reason[200]; /* why the strategy does not apply, or the candidate cannot be used */
     bool applies;
 } stn_ranked;
 
@@ -28,14 +29,6 @@ typedef enum stn_chosen {
     STN_CHOSEN_BY_LIKENESS, /* by the wisdom about a problem of the same class */
     STN_CHOSEN_BY_LACK      /* only its kernel is stored, and nothing can be compiled */
 } stn_chosen;
-
-/* Candidates that could not be prepared or measured, counted by the reason. */
-#define STN_PLAN_SKIPS 8
-typedef struct stn_skip {
-    const char *constraint; /* "shared memory", "registers", "device memory", "compile"... */
-    size_t count;
-    char because[200]; /* the first candidate's error message */
-} stn_skip;
 
 /* State of options.first_result: the generic kernel runs while the chosen kernels are compiled. */
 struct stn_first {
@@ -85,8 +78,6 @@ struct stn_plan {
         stn_chosen chosen;
         stn_ranked ranking[STN_PLAN_RANKING]; /* cheapest first, those that do not apply last */
         size_t ranked;
-        stn_skip skips[STN_PLAN_SKIPS];
-        size_t nskips;
         /* If new weights made the plan choose another strategy: the previous strategy and the
          * reason, for the description; else "". */
         char again[320];
@@ -167,15 +158,6 @@ stn_status stn_plan_prepare(stn_plan *plan, stn_error *error);
 bool stn_plan_generic(const stn_plan *plan, stn_ranked *row);
 /* Makes the row the plan's choice. */
 void stn_plan_take(stn_plan *plan, const stn_ranked *row);
-
-/* ---- skips.c
- * The resource or step that a failure is about: "shared memory", "registers", "device memory",
- * "compile"... */
-const char *stn_skip_name(const stn_error *why);
-/* Is it a resource of a multiprocessor, of which another candidate may need less? */
-bool stn_skip_is_resource(const stn_error *why);
-/* Counts a candidate in plan->skips. constraint: a string literal. */
-void stn_plan_count_skip(stn_plan *plan, const char *constraint, const char *because);
 
 /* ---- first_result.c: options.first_result
  * `batch` holds the plan's missing kernels; the prepared plan will need `workspace` bytes. Where

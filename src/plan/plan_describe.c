@@ -61,25 +61,6 @@ static void json_row(const stn_plan *plan, const stn_ranked *row, stn_text *text
     stn_text_append(text, "}", 1);
 }
 
-static void json_skips(const stn_plan *plan, stn_text *text) {
-    stn_json_open(text, "skipped", "[");
-    for (size_t i = 0; i < plan->nskips; i++) {
-        stn_json_comma(text);
-        stn_text_append(text, "{", 1);
-        stn_json_text(text, "constraint", plan->skips[i].constraint);
-        stn_json_value(text, "count", (double)plan->skips[i].count);
-        stn_json_text(text, "because", plan->skips[i].because);
-        stn_text_append(text, "}", 1);
-    }
-    stn_text_append(text, "]", 1);
-}
-
-static void text_skips(const stn_plan *plan, stn_text *text) {
-    for (size_t i = 0; i < plan->nskips; i++)
-        stn_text_printf(text, "%s%zu by %s (%s)", i ? "; " : "\nskipped:    ", plan->skips[i].count,
-                        plan->skips[i].constraint, plan->skips[i].because);
-}
-
 static bool is_built(const stn_plan *plan) { return !plan->estimate_only && stn_first_result_now(plan) == plan; }
 
 static void describe_json(const stn_plan *plan, stn_text *text) {
@@ -101,7 +82,6 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
     if (plan->kind->more) plan->kind->more(plan, STN_JSON, text);
     if (plan->online) plan->kind->tuner->describe(plan, STN_JSON, text);
     stn_first_result_describe(plan, STN_JSON, text);
-    json_skips(plan, text);
     stn_json_open(text, "ranking", "[");
     for (size_t i = 0; i < plan->ranked; i++) json_row(plan, &plan->ranking[i], text);
     stn_text_append(text, "]}", 2);
@@ -144,7 +124,6 @@ static void describe_text(const stn_plan *plan, stn_text *text) {
     if (plan->online) plan->kind->tuner->describe(plan, STN_TEXT, text);
     stn_first_result_describe(plan, STN_TEXT, text);
     if (plan->again[0]) stn_text_printf(text, "\nagain:      chosen again for new weights, instead of %s", plan->again);
-    text_skips(plan, text);
     stn_text_printf(text, "\nranking:\n");
     for (size_t i = 0; i < plan->ranked; i++) {
         const stn_ranked *r = &plan->ranking[i];

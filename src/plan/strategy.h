@@ -103,7 +103,7 @@ typedef struct stn_strategy {
     double (*least_seconds)(const stn_task *task, const stn_machine *machine);
     /* Makes the kernels and tables of plan->candidate and stores them in plan->state; sets
      * plan->workspace_size. After STN_ERROR_NO_COMPILER, STN_ERROR_UNSUPPORTED or a lack of
-     * resources (skips.c), the next candidate is tried. */
+     * resources, the next candidate is tried. */
     stn_status (*prepare)(stn_plan *plan, stn_error *error);
     /* Runs all steps of the plan's work once. `run` has been checked and has a workspace. It has a
      * source only if the strategy's flag `sources` (below) is set, adds task->sum only if `sums` is

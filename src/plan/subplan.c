@@ -136,7 +136,6 @@ static stn_status choose(stn_plan *plan, const char *name, stn_error *error) {
         cheapest(plan->kind, stn_plan_work(plan), &plan->machine, name, (stn_rank_limit){0}, &plan->ranking[0])) {
         plan->ranked = 1;
         if (stn_plan_prepare(plan, NULL) == STN_OK) return STN_OK;
-        plan->nskips = 0;
     }
     STN_TRY(stn_plan_choose(plan, &(stn_plan_options){.strategy = name}, error));
     return stn_plan_prepare(plan, error);

@@ -8,8 +8,6 @@
 #include "context/context.h"
 #include "render/render.h"
 
-/* A sample has at least one in SPARSEST chunks, and at least SAMPLE_LEAST elements. */
-enum { SPARSEST = 16, SAMPLE_LEAST = 1 << 16 };
 /* Power of two by which the kernel scales huge numbers down, and tiny ones up, before it squares
  * them. */
 enum { SCALE = 600 };
@@ -18,7 +16,7 @@ enum { SCALE = 600 };
 typedef struct compare_arguments {
     const void *got, *want;
     double *out;
-    int64_t count, every;
+    int64_t count;
 } compare_arguments;
 
 stn_status tune_kernel(stn_kernel_set *set, stn_dtype dtype, const char *name, stn_kernel **kernel, stn_error *error) {
@@ -33,18 +31,10 @@ unsigned tune_blocks(int64_t elements) {
     return (unsigned)stn_min(stn_div_up(elements, 4 * TUNE_THREADS), TUNE_BLOCKS);
 }
 
-int64_t tune_sample(int64_t elements) {
-    int64_t every = 1;
-    while (every < SPARSEST && elements / (2 * every) >= SAMPLE_LEAST) every *= 2;
-    return every;
-}
-
-static unsigned blocks_of(tune_compared what) { return tune_blocks(stn_div_up(what.elements, what.every)); }
-
-stn_status tune_compare_start(const stn_kernel *kernel, const void *got, const void *want, void *sums,
-                              tune_compared what, void *stream, stn_error *error) {
-    compare_arguments arguments = {got, want, sums, what.elements, what.every};
-    stn_launch launch = {.grid = {blocks_of(what), 1, 1}, .block = {TUNE_THREADS, 1, 1}, .stream = stream};
+stn_status tune_compare_start(const stn_kernel *kernel, const void *got, const void *want, void *sums, int64_t elements,
+                              void *stream, stn_error *error) {
+    compare_arguments arguments = {got, want, sums, elements};
+    stn_launch launch = {.grid = {tune_blocks(elements), 1, 1}, .block = {TUNE_THREADS, 1, 1}, .stream = stream};
     return stn_module_launch(kernel->module, &launch, &arguments, error);
 }
 
@@ -71,10 +61,10 @@ static double difference_of(const double *sums) {
     return all.root > 0 ? ldexp(off.root / all.root, off.exponent - all.exponent) : ldexp(off.root, off.exponent);
 }
 
-stn_status tune_compare_read(stn_context *context, const void *sums, tune_compared what, double *difference,
+stn_status tune_compare_read(stn_context *context, const void *sums, int64_t elements, double *difference,
                              stn_error *error) {
     double parts[TUNE_BLOCKS * TUNE_SUMS_EACH], total[TUNE_SUMS_EACH] = {0};
-    const unsigned numbers = blocks_of(what) * TUNE_SUMS_EACH;
+    const unsigned numbers = tune_blocks(elements) * TUNE_SUMS_EACH;
     STN_TRY(stn_memory_download(context, parts, sums, numbers * sizeof *parts, error));
     for (unsigned i = 0; i < numbers; i++) total[i % TUNE_SUMS_EACH] += parts[i];
     if (total[TUNE_SUMS_EACH - 1] > 0)

@@ -11,17 +11,10 @@ enum { TUNE_THREADS = 256, TUNE_BLOCKS = 1024, TUNE_SUMS_EACH = 7 };
 /* Makes the kernel tune_fill or tune_compare. */
 stn_status tune_kernel(stn_kernel_set *set, stn_dtype dtype, const char *name, stn_kernel **kernel, stn_error *error);
 unsigned tune_blocks(int64_t elements);
-/* Compares one chunk of TUNE_THREADS elements out of `every` chunks (a power of two; 1: all). */
-typedef struct tune_compared {
-    int64_t elements, every;
-} tune_compared;
-/* Chooses `every`: the sample takes a small part of the time of a step, and has enough elements of
- * each part of a grid. */
-int64_t tune_sample(int64_t elements);
-stn_status tune_compare_start(const stn_kernel *kernel, const void *got, const void *want, void *sums,
-                              tune_compared what, void *stream, stn_error *error);
+stn_status tune_compare_start(const stn_kernel *kernel, const void *got, const void *want, void *sums, int64_t elements,
+                              void *stream, stn_error *error);
 /* Call once the stream has done the comparison. *difference: relative L2. Fails if values
  * overflow. */
-stn_status tune_compare_read(stn_context *context, const void *sums, tune_compared what, double *difference,
+stn_status tune_compare_read(stn_context *context, const void *sums, int64_t elements, double *difference,
                              stn_error *error);
 #endif

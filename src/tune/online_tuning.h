@@ -1,17 +1,22 @@
-/* STN_MODE_ONLINE: candidates are tried in the caller's own executions. online_search.h decides
- * which; this file runs them:
+/* STN_MODE_ONLINE: other candidates are tried in the caller's own executions.
  *
- *     open     candidates: the prepared one and other likely ones; a thread compiles missing ones
- *     run      unit by unit (an execution, or a chunk of a long one), on the caller's stream,
- *              between events
+ *     open     chooses the rivals of the plan's own choice; a thread compiles their kernels
+ *     run      unit by unit (an execution, or a chunk of a long one). After a unit, the next rival
+ *              may have its trial: it repeats the unit into a grid of its own, which is compared
+ *              with the caller's result; if it is right, both are timed alternately on the same
+ *              unit. If the rival is faster, it runs the following units.
  *     close    ends the thread; remembers measured times
+ *
+ * A trial begins only if its cost at most, with the cost of all trials before, is within TUNE_SHARE
+ * of the seconds of the units that are done or known to come. The cost at most assumes that a rival
+ * takes up to TUNE_WORST times its estimate.
  *
  * Chunks pass their state on in the output and in one spare grid, so that the last one writes the
  * output:
  *
  *     in -> chunk 0 -> spare -> chunk 1 -> out -> chunk 2 -> spare -> chunk 3 -> out
  *
- * The caller's workspace holds: [largest candidate workspace][grid for checks][spare grid]. */
+ * The caller's workspace holds: [largest candidate workspace][grid for trials][spare grid]. */
 #ifndef STN_TUNE_ONLINE_TUNING_H
 #define STN_TUNE_ONLINE_TUNING_H
 #include <pthread.h>
@@ -19,57 +24,41 @@
 #include <sys/types.h>
 
 #include "context/compile_batch.h"
-#include "context/kernel.h"
 #include "plan/plan.h"
-#include "tune/compare_results.h"
-#include "tune/online_search.h"
+#include "tune/timing_trial.h"
 
-/* Lets tests simulate the GPU: the seconds of a unit of a candidate, and the length of chunks. A
- * context has NULL for real events. */
-typedef struct tune_simulation {
-    double (*seconds)(void *user, const stn_strategy *strategy, const stn_candidate *candidate);
-    void *user;
-    double chunk_seconds;
-} tune_simulation;
-
-typedef struct online_candidate {
-    const stn_strategy *strategy;
-    stn_candidate config;
-    /* Owned: runs one unit. NULL: not built, or candidate 0 if a unit is the whole run. */
-    stn_plan *plan;
-    stn_compile_batch *batch; /* owned: its missing kernels */
-    stn_error why;            /* of a failure; status STN_OK: none */
-} online_candidate;
-
-static inline bool tune_online_is_unbuilt(const online_candidate *candidate) {
-    return !candidate->plan && !candidate->why.status;
-}
+enum { TUNE_RIVALS = 3, TUNE_ROUNDS = 2 };
+/* Rivals are estimated at no more than this many times the best estimate. */
+#define TUNE_LIKELY 1.5
+#define TUNE_WORST 2.5
+#define TUNE_SHARE 0.02
+/* A rival is faster if its times are below this part of the current candidate's. */
+#define TUNE_FASTER 0.98
+#define TUNE_SAMPLE_SECONDS 1e-4 /* the least length of a sample */
+/* Loading code at first launches, and the waits of the host; about as measured on an H200. */
+#define TUNE_LOAD_SECONDS 0.3e-3
 
 typedef struct stn_online {
     stn_plan *plan; /* the plan that was opened */
     /* Owned: the work of one unit and its ranking, not prepared; candidates are built from it. */
     stn_plan *unit;
-    uint64_t chunks;
-    tune_search search;
-    online_candidate candidates[TUNE_CANDIDATES];
-    pthread_mutex_t lock; /* held during executions */
-    /* Compiles; device work is done by executions. NULL: no thread could be started. */
-    stn_background_compile *background;
-    stn_compile_batch *compare_batch; /* owned: the comparison kernel, if it was missing */
+    uint64_t chunks; /* units of an execution */
+    /* [0]: the plan's choice, whose plan is the opened one if a unit is a whole execution */
+    tune_trial trials[1 + TUNE_RIVALS];
+    stn_compile_batch *tools; /* owned: kernels of trials that were missing */
+    size_t count, current;
+    size_t next;    /* the rival that is tried next; count: no trial is left */
+    double seconds; /* of a unit of the current candidate: its estimate, or the last time */
+    double spent;   /* seconds of all trials */
+    double units;   /* number of units done */
+    double known;   /* least number of units that will be run; 0: not known */
+
+    pthread_mutex_t lock;               /* held during executions */
+    stn_background_compile *background; /* NULL: no thread could be started */
     pid_t owner;
-    stn_kernel_set kernels; /* the comparison kernel */
-    stn_kernel *compare;
-    void *sums;
-    /* Timers of the move in flight. took: the candidate's run; done: a whole check, with the run of
-     * the current candidate and the comparison. */
-    stn_timer *took, *done;
-    bool in_flight, over; /* over: no trial is left, and the current candidate runs all units */
-    tune_move timed_move;
-    unsigned left; /* Units of the move that must still run before it is in flight. */
-    double behind; /* Executions enqueued after the timed one. */
-    /* Bytes of the candidates' workspace and of a grid; offset of the spare grid. */
-    size_t inner, grid, spare;
-    tune_compared compared; /* the sample of two results */
+    tune_stage stage;
+    stn_timer *cost;    /* times a whole trial */
+    size_t inner, grid; /* bytes of the candidates' workspace, and of a grid */
 } stn_online;
 
 /* As in stn_tuner (plan/plan.h). */

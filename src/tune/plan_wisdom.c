@@ -96,7 +96,7 @@ static size_t find_class(stn_context *context, const stn_wisdom_key *key, stn_te
     return same_size;
 }
 
-bool tune_recall(const stn_plan *plan, tune_try visit, void *user) {
+bool tune_recall(stn_plan *plan, const char *strategy, tune_try visit) {
     stn_wisdom_key key;
     stn_text entries = STN_TEXT_EMPTY;
     /* Computing a key takes as long as loading a kernel. */
@@ -109,7 +109,7 @@ bool tune_recall(const stn_plan *plan, tune_try visit, void *user) {
             const char *next = strstr(at + 1, "\nentry: ");
             end = next ? next + 1 : at + strlen(at);
             tune_records_parse(at, end, records);
-            taken = visit(user, records, at < entries.data + same_size);
+            taken = visit(plan, strategy, records, at < entries.data + same_size);
         }
     }
     stn_text_clear(&entries);

@@ -12,8 +12,8 @@
 
 /* Called with the records of each entry of the plan's class, those of the problem itself first (on
  * this device and driver: `same`) and then the newest, until it returns true. */
-typedef bool (*tune_try)(void *user, const tune_records *records, bool same);
-bool tune_recall(const stn_plan *plan, tune_try visit, void *user);
+typedef bool (*tune_try)(stn_plan *plan, const char *strategy, const tune_records *records, bool same);
+bool tune_recall(stn_plan *plan, const char *strategy, tune_try visit);
 
 /* Adds an entry with the measured times, joined with the known ones: a new time of a candidate
  * replaces the old one. A failure to read or write the folder's wisdom is logged. */

@@ -1,12 +1,14 @@
-/* Timing trials of single candidates; see timing_trial.h. A trial runs a few launches and measures
- * a rate; the estimates of the shortened and the whole run give the factor between the two. */
+/* Timing trials of single candidates; see timing_trial.h. A trial of a few launches measures a
+ * rate; the estimates of the shortened and the whole run give the factor between the two. */
 #include "tune/timing_trial.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
+#include "context/compile_batch.h"
 #include "context/context.h"
 #include "tune/compare_results.h"
 
@@ -53,7 +55,7 @@ static stn_status fill(const tune_stage *stage, uint64_t seed, void *grid, int64
     const bool input = seed == SEED;
     fill_arguments arguments = {
         grid, numbers, seed, low, high, input ? stage->shape.half_row : 0, input ? stage->shape.half_last : 0};
-    stn_launch launch = {.grid = {tune_blocks(numbers), 1, 1}, .block = {TUNE_THREADS, 1, 1}};
+    stn_launch launch = {.grid = {tune_blocks(numbers), 1, 1}, .block = {TUNE_THREADS, 1, 1}, .stream = stage->stream};
     return stn_module_launch(stage->fill->module, &launch, &arguments, error);
 }
 
@@ -97,23 +99,28 @@ static int64_t flush_numbers(const tune_stage *stage) {
 /* Rescales the plan's taps if its values would overflow, since those cannot be compared. */
 static stn_status rescale(tune_stage *stage, stn_error *error) {
     const stn_plan *plan = stage->plan;
-    stn_plan *copy;
     if (!plan->kind->rescale_for_timing) return STN_OK;
-    STN_TRY(stn_plan_copy(plan, plan->kind, stn_plan_work(plan), stage->shape.steps, &copy, error));
-    if (plan->kind->rescale_for_timing(copy)) {
-        copy->cold = plan->cold;
-        stage->plan = stage->rescaled = copy;
-    } else
-        stn_plan_destroy(copy);
+    STN_TRY(stn_plan_copy(plan, plan->kind, stn_plan_work(plan), stage->shape.steps, &stage->rescaled, error));
+    plan->kind->rescale_for_timing(stage->rescaled);
+    stage->rescaled->cold = plan->cold;
+    stage->plan = stage->rescaled;
     return STN_OK;
+}
+
+stn_status tune_stage_kernels(tune_stage *stage, stn_compile_batch *batch, stn_error *error) {
+    stage->kernels.batch = batch;
+    stn_status status = tune_kernel(&stage->kernels, stage->shape.dtype, "tune_fill", &stage->fill, error);
+    if (status == STN_OK)
+        status = tune_kernel(&stage->kernels, stage->shape.dtype, "tune_compare", &stage->compare, error);
+    stage->kernels.batch = NULL;
+    return status;
 }
 
 static stn_status open_stage(tune_stage *stage, stn_error *error) {
     stn_context *context = stage->context;
     STN_TRY(rescale(stage, error));
     STN_TRY(find_reference(stage, error));
-    STN_TRY(tune_kernel(&stage->kernels, stage->shape.dtype, "tune_fill", &stage->fill, error));
-    STN_TRY(tune_kernel(&stage->kernels, stage->shape.dtype, "tune_compare", &stage->compare, error));
+    STN_TRY(tune_stage_kernels(stage, NULL, error));
     STN_TRY(stn_timer_create(context->device, &stage->timer, error));
     STN_TRY(stn_memory_alloc(context, TUNE_SUMS, &stage->sums, error));
     STN_TRY(open_array(stage, stage->shape.out_numbers, 0, &stage->out, error));
@@ -166,24 +173,27 @@ static stn_status run_plan(const tune_stage *stage, stn_plan *plan, const void *
                                .out = out,
                                .source = stage->source,
                                .workspace = stage->workspace,
+                               .stream = stage->stream,
                                .weights = stage->operand[STN_OPERAND_WEIGHTS],
                                .bias = stage->operand[STN_OPERAND_BIAS],
                                .skip = stage->operand[STN_OPERAND_SKIP],
                                .gradient = stage->operand[STN_OPERAND_GRADIENT],
                                .bias_gradient = written[STN_OPERAND_BIAS_GRADIENT],
                                .skip_gradient = written[STN_OPERAND_SKIP_GRADIENT]};
-    return stn_plan_run(plan, &run, error);
+    return plan->online ? stn_plan_run_whole(plan, &run, error) : stn_plan_run(plan, &run, error);
 }
 
-/* Runs into `out` or `want` and the written operands, which hold NaN before; an in-place run begins
- * with the random input. */
+/* Runs into `out` or `want` and the written operands, which hold NaN before, and times the run; an
+ * in-place run begins with the random input. */
 static stn_status run_fresh(const tune_stage *stage, stn_plan *plan, void *to, void *const *written, stn_error *error) {
     const bool same = stage->shape.in_place;
     STN_TRY(same ? fill_in_place(stage, to, error) : fill(stage, 0, to, stage->shape.out_numbers, NAN, NAN, error));
     for (int i = 0; i < STN_OPERANDS; i++)
         if (stn_operand_is_written(i) && written[i])
             STN_TRY(fill(stage, 0, written[i], stage->operand_numbers[i], NAN, NAN, error));
-    return run_plan(stage, plan, same ? to : stage->in, to, written, error);
+    STN_TRY(stn_timer_start(stage->timer, stage->stream, error));
+    STN_TRY(run_plan(stage, plan, same ? to : stage->in, to, written, error));
+    return stn_timer_mark(stage->timer, stage->stream, error);
 }
 
 static stn_status run_trusted(tune_stage *stage, uint64_t steps, stn_error *error) {
@@ -208,17 +218,13 @@ static stn_status run_reference(tune_stage *stage, uint64_t steps, stn_error *er
     return run_trusted(stage, steps, error);
 }
 
-/* The input of a trial; in place it is the output of the previous run. */
-static const void *input_of(const tune_stage *stage) { return stage->in ? stage->in : stage->out; }
-
 /* ---- comparing ------------------------------------------------------------------------------- */
 
 static stn_status compare_one(const tune_stage *stage, const void *got, const void *want, int64_t numbers,
                               double *difference, stn_error *error) {
-    const tune_compared all = {numbers, 1};
-    STN_TRY(tune_compare_start(stage->compare, got, want, stage->sums, all, NULL, error));
-    STN_TRY(stn_synchronize(stage->context, NULL, error));
-    return tune_compare_read(stage->context, stage->sums, all, difference, error);
+    STN_TRY(tune_compare_start(stage->compare, got, want, stage->sums, numbers, stage->stream, error));
+    STN_TRY(stn_synchronize(stage->context, stage->stream, error));
+    return tune_compare_read(stage->context, stage->sums, numbers, difference, error);
 }
 
 /* The largest difference over everything that is written; NaN stays NaN. */
@@ -249,7 +255,7 @@ static uint64_t shorten(const stn_plan *plan, const tune_trial *trial, stn_candi
     *candidate = trial->candidate;
     *whole = (stn_estimate){0};
     plan->kind->estimate(plan, strategy, candidate, whole);
-    if (!strategy->shorten) return steps_of(plan);
+    if (trial->whole || !strategy->shorten) return steps_of(plan);
     return strategy->shorten(&plan->task, &trial->candidate, launches_for(whole), candidate);
 }
 
@@ -259,18 +265,33 @@ uint64_t tune_trial_steps(const stn_plan *plan, const tune_trial *trial) {
     return shorten(plan, trial, &unused, &whole);
 }
 
-void tune_trial_build(const stn_plan *plan, stn_compile_batch *batch, tune_trial *trial) {
+void tune_trial_build(const stn_plan *plan, tune_trial *trial) {
     const stn_strategy *strategy = trial->strategy;
+    const stn_compile_batch *compiled = trial->missing;
     stn_candidate candidate;
     stn_estimate whole;
+    if (trial->plan || trial->state != TUNE_NEW) return;
     const uint64_t all = steps_of(plan), steps = shorten(plan, trial, &candidate, &whole);
-    const stn_status status = stn_plan_build(plan, steps, strategy, &candidate, batch, &trial->plan, &trial->why);
-    if (batch && batch->count)
-        tune_trial_clear(trial); /* It was built with placeholders of kernels. */
-    else if (status != STN_OK)
-        trial->state = TUNE_SKIPPED;
-    else
+    stn_compile_batch *missing = stn_compile_batch_create(plan->context);
+    stn_status status = compiled ? stn_compile_batch_result(compiled, &trial->why) : STN_OK;
+    if (status == STN_OK)
+        status = stn_plan_build(plan, steps, strategy, &candidate, missing, &trial->plan, &trial->why);
+    if (trial->plan) trial->workspace = trial->plan->workspace_size;
+    if (missing && missing->count) { /* It was built with placeholders of kernels. */
+        stn_plan_destroy(trial->plan);
+        trial->plan = NULL;
+        if (compiled) status = stn_fail(&trial->why, STN_ERROR_UNSUPPORTED, "its kernels were not compiled");
+    }
+    if (missing && missing->count && !compiled) {
+        trial->missing = missing;
+        trial->why = (stn_error){0};
+        return;
+    }
+    stn_compile_batch_free(missing);
+    if (status == STN_OK)
         trial->scale = steps == all ? 1 : whole.seconds / trial->plan->estimate.seconds;
+    else
+        trial->state = TUNE_SKIPPED;
 }
 
 static stn_status check(tune_stage *stage, tune_trial *trial, double *difference, stn_error *error) {
@@ -279,9 +300,7 @@ static stn_status check(tune_stage *stage, tune_trial *trial, double *difference
     STN_TRY(grow_workspace(stage, trial->plan, error));
     STN_TRY(run_fresh(stage, trial->plan, stage->out, stage->operand, error));
     STN_TRY(compare(stage, difference, error));
-    STN_TRY(stn_timer_start(stage->timer, NULL, error));
-    STN_TRY(run_plan(stage, trial->plan, input_of(stage), stage->out, stage->operand, error));
-    return stn_timer_stop(stage->timer, NULL, &trial->once, error);
+    return stn_timer_read(stage->timer, &trial->once, error);
 }
 
 void tune_trial_lengthen(tune_trial *trial, double seconds) {
@@ -300,49 +319,109 @@ void tune_trial_check(tune_stage *stage, tune_trial *trial, double *difference) 
                            : TUNE_WRONG;
 }
 
-static stn_status start(tune_stage *stage, const tune_trial *trial, stn_timer *timer, stn_error *error) {
+/* Enqueues the runs of a sample between two events. behind: after another run of the trial, because
+ * a run alone would begin after its event by the CPU's launch time, which grows with the load. */
+static stn_status start(tune_stage *stage, const tune_trial *trial, bool behind, stn_timer *timer, stn_error *error) {
+    const void *in = stage->in ? stage->in : stage->out; /* in place */
     /* Keeps the values from decaying to zero. */
     if (stage->shape.in_place) STN_TRY(fill_in_place(stage, stage->out, error));
     if (stage->flush) STN_TRY(fill(stage, 0, stage->flush, flush_numbers(stage), 0, 1, error));
-    /* A run alone would begin after its event by the CPU's launch time, which grows with the
-     * load. */
-    if (!stage->flush && trial->once < BEHIND)
-        STN_TRY(run_plan(stage, trial->plan, input_of(stage), stage->out, stage->operand, error));
-    STN_TRY(stn_timer_start(timer, NULL, error));
+    if (behind) STN_TRY(run_plan(stage, trial->plan, in, stage->out, stage->operand, error));
+    STN_TRY(stn_timer_start(timer, stage->stream, error));
     for (int i = 0; i < trial->repeats; i++)
-        STN_TRY(run_plan(stage, trial->plan, input_of(stage), stage->out, stage->operand, error));
-    return stn_timer_mark(timer, NULL, error);
+        STN_TRY(run_plan(stage, trial->plan, in, stage->out, stage->operand, error));
+    return stn_timer_mark(timer, stage->stream, error);
 }
 
-void tune_trial_start(tune_stage *stage, tune_trial *trial, stn_timer *timer) {
+static void start_sample(tune_stage *stage, tune_trial *trial, bool behind, stn_timer *timer) {
     if (trial->state != TUNE_GOOD || trial->count == TUNE_SAMPLES) return;
     /* A second run would find the grids of the first one in the cache. */
-    if (stage->flush) trial->repeats = 1;
-    if (start(stage, trial, timer, &trial->why) != STN_OK) trial->state = TUNE_SKIPPED;
+    if (stage->flush) trial->repeats = 1, behind = false;
+    if (start(stage, trial, behind && trial->once < BEHIND, timer, &trial->why) != STN_OK) trial->state = TUNE_SKIPPED;
 }
 
-void tune_trial_take(tune_trial *trial, stn_timer *timer) {
+static void take_sample(tune_trial *trial, stn_timer *timer) {
     double seconds;
     if (trial->state != TUNE_GOOD || trial->count == TUNE_SAMPLES) return;
-    if (stn_timer_read(timer, true, &seconds, &trial->why) != STN_OK || !(seconds > 0))
+    if (stn_timer_read(timer, &seconds, &trial->why) != STN_OK || !(seconds > 0))
         trial->state = TUNE_SKIPPED;
     else
         trial->samples[trial->count++] = seconds * trial->scale / trial->repeats;
 }
 
-double tune_trial_median(const tune_trial *trial) { return tune_median(trial->samples, trial->count); }
-double tune_trial_least(const tune_trial *trial) { return tune_least(trial->samples, trial->count); }
+void tune_time_alternately(tune_stage *stage, tune_trial *const *trials, size_t count, int rounds, double deadline) {
+    stn_timer *timers[TUNE_ALTERNATE] = {stage->timer};
+    bool timed = true;
+    for (size_t i = 1; i < count; i++)
+        timed = stn_timer_create(stage->context->device, &timers[i], NULL) == STN_OK && timed;
+    for (int round = 0; timed && round < rounds && (!round || stn_clock_seconds() < deadline); round++) {
+        for (size_t i = 0; i < count; i++) start_sample(stage, trials[i], !i, timers[i]);
+        for (size_t i = 0; i < count; i++) take_sample(trials[i], timers[i]);
+    }
+    for (size_t i = 1; i < count; i++) stn_timer_destroy(timers[i]);
+}
 
-void tune_count_skip(stn_plan *plan, const tune_trial *trial) {
-    if (trial->state == TUNE_SKIPPED)
-        stn_plan_count_skip(plan, stn_skip_name(&trial->why), trial->why.message);
-    else if (trial->state == TUNE_NEW)
-        stn_plan_count_skip(plan, "time", "the time limit was reached");
-    else if (trial->state == TUNE_WRONG)
-        stn_plan_count_skip(plan, "wrong result", "it differs from the reference by more than rounding");
+void tune_trial_time_once(tune_stage *stage, tune_trial *trial) {
+    tune_trial_lengthen(trial, 0);
+    tune_time_alternately(stage, &trial, 1, 1, INFINITY);
+    if (trial->count) trial->once = trial->samples[0] / trial->scale, trial->count = 0;
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double tune_trial_median(const tune_trial *trial) {
+    double sorted[TUNE_SAMPLES];
+    const size_t count = trial->count;
+    if (!count) return INFINITY;
+    memcpy(sorted, trial->samples, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, by_value);
+    return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+}
+
+double tune_trial_least(const tune_trial *trial) {
+    double least = INFINITY;
+    for (size_t i = 0; i < trial->count; i++) least = fmin(least, trial->samples[i]);
+    return least;
+}
+
+void tune_record_trials(const tune_trial *trials, size_t count, tune_records *records) {
+    for (const tune_trial *each = trials; each < trials + count; each++) {
+        const bool measured = each->state == TUNE_GOOD && each->count;
+        if (measured || each->state == TUNE_WRONG)
+            tune_record_set(records, each->strategy->name, &each->candidate, measured ? tune_trial_median(each) : 0);
+    }
+}
+
+void tune_log_trial(const stn_plan *plan, const tune_trial *trial, double difference) {
+    const stn_logger *logger = &plan->context->logger;
+    const char *strategy = trial->strategy->name;
+    stn_text name = STN_TEXT_EMPTY;
+    char *words = NULL;
+    if (trial->strategy->name_candidate) trial->strategy->name_candidate(&plan->task, &trial->candidate, &name);
+    if (stn_text_take(&name, &words, NULL) != STN_OK) return;
+    if (trial->state == TUNE_WRONG)
+        stn_log(
+            logger, STN_LOG_WARNING,
+            "strategy %s (%s) gives a wrong result on this GPU (relative L2 difference %.3g) and is not used: please "
+            "report this",
+            strategy, words, difference);
+    else if (trial->state == TUNE_SKIPPED)
+        stn_log(logger, STN_LOG_INFO, "strategy %s (%s) could not be measured: %s", strategy, words,
+                trial->why.message);
+    else
+        stn_log(logger, STN_LOG_DEBUG, "strategy %s (%s): %.6g s predicted, %.6g s measured", strategy, words,
+                trial->predicted, tune_trial_median(trial));
+    stn_text_free(words);
 }
 
 void tune_trial_clear(tune_trial *trial) {
     stn_plan_destroy(trial->plan);
+    stn_compile_batch_free(trial->missing);
     trial->plan = NULL;
+    trial->missing = NULL;
 }

@@ -1,12 +1,16 @@
-/* Trials: one candidate each, run for a few launches on grids like the plan's own, compared with
- * the reference candidate, and timed. */
+/* Trials: one candidate each, which is run, compared with a reference result, and timed: for a few
+ * launches on grids like the plan's own (session.c), or on the caller's grids
+ * (online_tuning.h). */
 #ifndef STN_TUNE_TIMING_TRIAL_H
 #define STN_TUNE_TIMING_TRIAL_H
 #include "context/kernel.h"
 #include "plan/plan.h"
-#include "tune/online_search.h"
+#include "tune/time_record.h"
 
-/* Shared by all trials of one plan. */
+enum { TUNE_SAMPLES = 8, TUNE_ALTERNATE = 8 };
+
+/* Shared by all trials of one plan. Trials on the caller's grids set in, out, want, workspace and
+ * stream for each trial, and want_steps to the plan's steps. */
 typedef struct tune_stage {
     stn_context *context;
     /* The plan whose work trials do: the whole run, or a transform; borrowed. */
@@ -16,6 +20,7 @@ typedef struct tune_stage {
     stn_kernel_set kernels; /* the following two */
     stn_kernel *fill, *compare;
     stn_timer *timer;
+    void *stream;
     void *source;          /* NULL: none */
     void *in, *out, *want; /* want: the reference candidate's result. `in` is NULL if in place. */
     /* The other arrays of an execution; want_operand: the reference results for those that are
@@ -38,14 +43,18 @@ typedef struct tune_stage {
 typedef enum tune_state { TUNE_NEW, TUNE_SKIPPED, TUNE_WRONG, TUNE_GOOD } tune_state;
 
 typedef struct tune_trial {
+    stn_ranked *row; /* its row in the ranking; NULL: none */
     const stn_strategy *strategy;
-    stn_candidate candidate; /* the candidate for the whole run */
-    double predicted;        /* seconds of the whole run */
-    bool estimated;          /* it is the one that STN_MODE_ESTIMATE would run */
-    stn_plan *plan;          /* Owned: the candidate with fewer steps; NULL if it was skipped. */
-    double scale;            /* Factor from the trial's seconds to those of the whole run. */
-    double once;             /* seconds of one execution, roughly */
-    int repeats;             /* Executions that one sample times together. */
+    stn_candidate candidate;    /* the candidate for the whole run */
+    double predicted;           /* seconds of the whole run */
+    bool estimated;             /* it is the one that STN_MODE_ESTIMATE would run */
+    stn_plan *plan;             /* Owned: the candidate with fewer steps; NULL: not built. */
+    stn_compile_batch *missing; /* owned: kernels that it lacked; NULL: none */
+    double scale;               /* Factor from the trial's seconds to those of the whole run. */
+    bool whole;                 /* It is run with all steps. */
+    size_t workspace;           /* bytes that its plan needs */
+    double once;                /* seconds of one execution, roughly */
+    int repeats;                /* Executions that one sample times together. */
     tune_state state;
     size_t count;
     double samples[TUNE_SAMPLES]; /* seconds of the whole run */
@@ -63,24 +72,32 @@ size_t tune_select(const stn_plan *plan, const stn_strategy *had, double dominat
 stn_status tune_stage_open(const stn_plan *plan, tune_stage *stage, stn_error *error);
 void tune_stage_close(tune_stage *stage);
 
+/* Makes the two kernels. Missing ones are added to the batch; NULL: they are compiled. */
+stn_status tune_stage_kernels(tune_stage *stage, stn_compile_batch *batch, stn_error *error);
+
 /* Steps of the trial: a few launches. */
 uint64_t tune_trial_steps(const stn_plan *plan, const tune_trial *trial);
-/* Compiles and builds, from any thread; a failure is kept in the trial. With a batch, missing
- * kernels are added to it, and the trial stays new where there are some. */
-void tune_trial_build(const stn_plan *plan, stn_compile_batch *batch, tune_trial *trial);
-/* Runs the trial once, compares every point with the reference candidate, and runs it again to time
- * it roughly. Its state is then TUNE_GOOD, TUNE_WRONG or TUNE_SKIPPED. *difference: relative L2. */
+/* Builds a new trial, from any thread; a failure is kept in the trial. Where kernels are missing,
+ * it stays new; once trial->missing is compiled, another call builds it. */
+void tune_trial_build(const stn_plan *plan, tune_trial *trial);
+/* Runs the trial once and compares every point with the reference result. Its state is then
+ * TUNE_GOOD, TUNE_WRONG or TUNE_SKIPPED. `once` may include the time of loading its code.
+ * *difference: relative L2. */
 void tune_trial_check(tune_stage *stage, tune_trial *trial, double *difference);
+/* Sets `once` anew, to the seconds of an execution whose code is loaded. */
+void tune_trial_time_once(tune_stage *stage, tune_trial *trial);
 /* Sets the repeats so that a sample takes about this long, or one execution. */
 void tune_trial_lengthen(tune_trial *trial, double seconds);
-/* Adds a sample, in two halves, so that several trials can follow each other without waits: start
- * enqueues the runs between two events, take reads the time. */
-void tune_trial_start(tune_stage *stage, tune_trial *trial, stn_timer *timer);
-void tune_trial_take(tune_trial *trial, stn_timer *timer);
+/* Adds a sample to each trial in every round, alternately and without waits within a round, so that
+ * changes of clocks and heat affect all alike. After the first round, none begins after the
+ * deadline (stn_clock_seconds). At most TUNE_ALTERNATE trials. */
+void tune_time_alternately(tune_stage *stage, tune_trial *const *trials, size_t count, int rounds, double deadline);
 /* Median and minimum of the samples; INFINITY if there is none. */
 double tune_trial_median(const tune_trial *trial);
 double tune_trial_least(const tune_trial *trial);
 void tune_trial_clear(tune_trial *trial);
-/* Counts a trial that was not measured in plan->skips, by the reason. */
-void tune_count_skip(stn_plan *plan, const tune_trial *trial);
+/* Adds the times of the right ones, and that others are wrong. */
+void tune_record_trials(const tune_trial *trials, size_t count, tune_records *records);
+/* Logs the result of a trial of the plan. */
+void tune_log_trial(const stn_plan *plan, const tune_trial *trial, double difference);
 #endif

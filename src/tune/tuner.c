@@ -1,6 +1,7 @@
 /* Sorts a plan's ranking by measured times, from wisdom or from a tuning session. */
 #include "tune/tuner.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,46 +24,30 @@ static bool is_tuned(const stn_plan *plan, const stn_strategy *strategy) {
     return false;
 }
 
-static const stn_ranked *fastest_of(const stn_plan *plan) {
-    const stn_ranked *fastest = NULL;
-    for (size_t i = 0; i < plan->ranked; i++) {
-        const stn_ranked *row = &plan->ranking[i];
-        if (row->measured > 0 && (!fastest || row->measured < fastest->measured)) fastest = row;
-    }
-    return fastest;
+/* What the ranking is sorted by: measured seconds; for a strategy without any, estimates in
+ * proportion to the fastest measured row; then the other rows that apply, then the others. */
+static double expected_seconds(const stn_plan *plan, const stn_ranked *row, const stn_ranked *fastest) {
+    if (!row->applies) return INFINITY;
+    if (row->measured > 0) return row->measured;
+    if (!fastest) return row->estimate.seconds;
+    return is_tuned(plan, row->strategy) ? DBL_MAX
+                                         : row->estimate.seconds * fastest->measured / fastest->estimate.seconds;
 }
 
-typedef struct sort_key {
-    const stn_ranked *row;
-    int class;
-    double seconds;
-} sort_key;
-
-/* Measured times are only compared with measured times, estimates with estimates. A row whose
- * strategy was never measured comes first only if its estimate is below the estimate of the fastest
- * measured row. */
-static sort_key sort_key_of(const stn_plan *plan, const stn_ranked *row, const stn_ranked *fastest) {
-    if (!row->applies) return (sort_key){row, 3, 0};
-    if (row->measured > 0) return (sort_key){row, 1, row->measured};
-    bool first = fastest && row->estimate.seconds < fastest->estimate.seconds && !is_tuned(plan, row->strategy);
-    return (sort_key){row, first ? 0 : 2, row->estimate.seconds};
-}
-
-static int compare_sort_keys(const void *a, const void *b) {
-    const sort_key *x = a, *y = b;
-    if (x->class != y->class) return x->class - y->class;
-    if (x->seconds != y->seconds) return x->seconds < y->seconds ? -1 : 1;
-    return x->row < y->row ? -1 : x->row > y->row; /* Keeps the order of equal rows. */
+static int by_expected_seconds(const void *a, const void *b) {
+    const stn_ranked *x = a, *y = b;
+    const double one = x->expected != y->expected ? x->expected : x->estimate.seconds,
+                 two = x->expected != y->expected ? y->expected : y->estimate.seconds;
+    return (one > two) - (one < two);
 }
 
 static void reorder(stn_plan *plan) {
-    stn_ranked before[STN_PLAN_RANKING];
-    sort_key sort_keys[STN_PLAN_RANKING];
-    const stn_ranked *fastest = fastest_of(plan);
-    for (size_t i = 0; i < plan->ranked; i++) sort_keys[i] = sort_key_of(plan, &plan->ranking[i], fastest);
-    if (plan->ranked) qsort(sort_keys, plan->ranked, sizeof *sort_keys, compare_sort_keys);
-    for (size_t i = 0; i < plan->ranked; i++) before[i] = *sort_keys[i].row;
-    memcpy(plan->ranking, before, plan->ranked * sizeof *before);
+    const stn_ranked *fastest = NULL;
+    for (const stn_ranked *row = plan->ranking; row < plan->ranking + plan->ranked; row++)
+        if (row->measured > 0 && (!fastest || row->measured < fastest->measured)) fastest = row;
+    for (stn_ranked *row = plan->ranking; row < plan->ranking + plan->ranked; row++)
+        row->expected = expected_seconds(plan, row, fastest);
+    if (plan->ranked) qsort(plan->ranking, plan->ranked, sizeof *plan->ranking, by_expected_seconds);
 }
 
 /* Writes known times into the rows. True if there was one. */
@@ -91,11 +76,6 @@ static void set_chosen(stn_plan *plan, stn_chosen chosen) {
 
 /* ---- from wisdom ----------------------------------------------------------------------------- */
 
-typedef struct recalling {
-    stn_plan *plan;
-    const char *strategy;
-} recalling;
-
 /* Moves the row that was the fastest for a similar problem to the front, without its time. */
 static bool take_fastest(stn_plan *plan, const char *strategy, const tune_records *records) {
     const tune_record *fastest = NULL;
@@ -119,22 +99,16 @@ static bool take_fastest(stn_plan *plan, const char *strategy, const tune_record
 
 /* Times of the same problem go into the ranking; of a similar one only the fastest candidate is
  * used. */
-static bool use(void *user, const tune_records *records, bool same) {
-    const recalling *r = user;
-    if (!same) return take_fastest(r->plan, r->strategy, records);
-    stn_plan_rank(r->plan, r->strategy, WIDE);
-    if (!apply(r->plan, records)) return false;
-    set_chosen(r->plan, STN_CHOSEN_BY_MEMORY);
+static bool use(stn_plan *plan, const char *strategy, const tune_records *records, bool same) {
+    if (!same) return take_fastest(plan, strategy, records);
+    stn_plan_rank(plan, strategy, WIDE);
+    if (!apply(plan, records)) return false;
+    set_chosen(plan, STN_CHOSEN_BY_MEMORY);
     return true;
 }
 
 static bool recall(stn_plan *plan, const char *strategy) {
-    return plan->context->device && tune_recall(plan, use, &(recalling){plan, strategy});
-}
-
-static bool take_own(void *user, const tune_records *records, bool same) {
-    if (same) *(tune_records *)user = *records;
-    return true; /* The nearest entry comes first. */
+    return plan->context->device && tune_recall(plan, strategy, use);
 }
 
 /* ---- measuring ------------------------------------------------------------------------------- */
@@ -151,7 +125,6 @@ static void tune_locked(stn_plan *plan, const char *strategy, const tune_order *
     stn_error why = {0};
     const bool ready = records && rank_for(plan, strategy, order);
     if (ready) {
-        if (!order->without_wisdom) (void)tune_recall(plan, take_own, records);
         if (tune_session_run(plan, order, records, &why) == STN_OK) {
             if (!order->without_wisdom) tune_remember(plan, records);
         } else

@@ -11,7 +11,7 @@ typedef struct tune_order {
     bool all;       /* true: every candidate; false: the likely ones */
     /* Excludes candidates estimated at more than this many times the best; 0: decided by `all`. */
     double within;
-    bool without_wisdom; /* wisdom is neither read nor written */
+    bool without_wisdom; /* times are not stored */
 } tune_order;
 
 /* Measures and sorts the plan's ranking; its first row is the best. strategy: NULL or "auto" for

@@ -18,21 +18,15 @@
 
 enum { PROCESSES = 16, THREADS = 16, KEYS = 4, CUBIN = 3000 };
 
-/* ---- memo, find, lock, find, compile, store, as the context does ----------------------------- */
+/* ---- find, lock, find, compile, store, as the context does ----------------------------------- */
 
 typedef struct process {
     stn_cache *cache;
-    stn_memo *memo;
     const char *counters; /* a folder with one file per key, one byte per compile */
     pthread_barrier_t start;
     unsigned rounds;
     atomic_uint wrong;
 } process;
-
-typedef struct order {
-    process *in;
-    unsigned number;
-} order;
 
 static void compile_counted(const char *counters, unsigned number) {
     char path[256];
@@ -43,39 +37,26 @@ static void compile_counted(const char *counters, unsigned number) {
     usleep(15000);
 }
 
-static stn_status make_entry(void *user, const stn_key *key, void **value, stn_error *error) {
-    order *o = user;
-    stn_cache *cache = o->in->cache;
-    stn_entry *entry = calloc(1, sizeof *entry);
-    if (!entry) return stn_fail_memory(error, "an entry", sizeof *entry);
-    if (!stn_cache_find(cache, key, entry)) {
-        int lock = stn_cache_lock_key(cache, key);
-        if (!stn_cache_find(cache, key, entry)) {
-            compile_counted(o->in->counters, o->number);
-            *entry = entry_of_number(o->number, CUBIN);
-            stn_cache_store(cache, key, entry);
-        }
-        stn_cache_unlock(lock);
+static void make_entry(const process *in, unsigned number, stn_entry *entry) {
+    const stn_key key = key_of_number(number);
+    if (stn_cache_find(in->cache, &key, entry)) return;
+    const int lock = stn_cache_lock_key(in->cache, &key);
+    if (!stn_cache_find(in->cache, &key, entry)) {
+        compile_counted(in->counters, number);
+        *entry = entry_of_number(number, CUBIN);
+        stn_cache_store(in->cache, &key, entry);
     }
-    *value = entry;
-    return STN_OK;
-}
-
-static void free_entry(void *user, void *value) {
-    (void)user;
-    stn_entry_clear(value);
-    free(value);
+    stn_cache_unlock(lock);
 }
 
 static void *thread_main(void *user) {
     process *in = user;
     pthread_barrier_wait(&in->start);
     for (unsigned i = 0; i < KEYS; i++) {
-        stn_key key = key_of_number(i);
-        void *value = NULL;
-        if (stn_memo_get(in->memo, &key, make_entry, &(order){in, i}, &value, NULL, NULL) != STN_OK ||
-            !entry_is_of_number(value, i) || ((stn_entry *)value)->cubin_size != CUBIN)
-            atomic_fetch_add(&in->wrong, 1);
+        stn_entry entry = {0};
+        make_entry(in, i, &entry);
+        if (!entry_is_of_number(&entry, i) || entry.cubin_size != CUBIN) atomic_fetch_add(&in->wrong, 1);
+        stn_entry_clear(&entry);
     }
     return NULL;
 }
@@ -88,13 +69,11 @@ static int process_main(const char *dir, const char *counters, int go) {
     if (read(go, &byte, 1) != 0) return 100;
     stn_cache_options options = {.dir = dir};
     if (stn_cache_open(&options, &in.cache, NULL) != STN_OK) return 101;
-    if (stn_memo_create(free_entry, NULL, &in.memo, NULL) != STN_OK) return 102;
     pthread_barrier_init(&in.start, NULL, THREADS);
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++)
         if (pthread_create(&threads[i], NULL, thread_main, &in)) return 103;
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
-    stn_memo_destroy(in.memo);
     stn_cache_close(in.cache);
     return in.wrong ? 1 : 0;
 }

@@ -228,6 +228,46 @@ Test(kernel, errors_are_passed_on) {
     stn_context_destroy(context);
 }
 
+static stn_kernel *numbered(unsigned char number) {
+    stn_kernel *made = calloc(1, sizeof *made);
+    made->key.bytes[0] = number;
+    return made;
+}
+
+Test(kernel, memory_trims_what_was_released_first) {
+    stn_kernel_memory memory;
+    stn_kernel *own[6], *found;
+    stn_kernel_memory_open(&memory);
+    for (unsigned char i = 0; i < 6; i++) {
+        own[i] = numbered(i);
+        cr_assert_eq(stn_kernel_memory_find(&memory, own[i], false, &found), STN_KERNEL_ABSENT);
+        cr_assert_eq(stn_kernel_memory_find(&memory, own[i], false, &found), STN_KERNEL_IN_MAKING);
+        stn_kernel_memory_end(&memory, own[i], true);
+    }
+    /* two holds */
+    cr_assert_eq(stn_kernel_memory_find(&memory, own[0], true, &found), STN_KERNEL_THERE);
+    cr_expect_eq(found, own[0]);
+    for (int i = 0; i < 5; i++) stn_kernel_memory_release(&memory, own[i]);
+    cr_expect_eq(stn_kernel_memory_unheld(&memory), 4u, "1 to 4");
+    (void)stn_kernel_memory_find(&memory, own[2], true, &found);
+    stn_kernel_memory_release(&memory, own[2]);
+    (void)stn_kernel_memory_find(&memory, own[3], true, &found); /* held again */
+    stn_kernel_memory_trim(&memory, 1);
+    cr_expect_eq(stn_kernel_memory_unheld(&memory), 1u);
+    const bool kept[] = {true, false, true, true, false, true};
+    for (unsigned char i = 0; i < 6; i++) {
+        stn_kernel *mine = numbered(i);
+        const stn_kernel_found there = stn_kernel_memory_find(&memory, mine, true, &found);
+        cr_expect_eq(there, kept[i] ? STN_KERNEL_THERE : STN_KERNEL_ABSENT, "%d", i);
+        if (there == STN_KERNEL_ABSENT) stn_kernel_memory_end(&memory, mine, false);
+        if (there == STN_KERNEL_ABSENT)
+            cr_expect_eq(stn_kernel_memory_find(&memory, mine, true, &found), STN_KERNEL_ABSENT, "it was not made");
+        else
+            free(mine);
+    }
+    stn_kernel_memory_close(&memory);
+}
+
 static void *get_in_thread(void *user) {
     stn_kernel **place = user;
     stn_kernel_set own = {.context = context};

@@ -31,7 +31,6 @@ Settings read_settings() {
     s.memory = number("STENTOR_EMULATOR_MEMORY", s.memory);
     s.threads = (int)number("STENTOR_EMULATOR_THREADS", 2);
     s.races = number("STENTOR_EMULATOR_RACES", 0) != 0;
-    s.busy = number("STENTOR_EMULATOR_BUSY", 0) != 0;
     s.traffic = environment("STENTOR_EMULATOR_TRAFFIC", "");
     if (s.threads < 1) s.threads = 1;
     if (environment("STENTOR_EMULATOR_SEED", "") == "random")

@@ -14,10 +14,8 @@ struct Settings {
     uint64_t memory = 4ull << 30;  // STENTOR_EMULATOR_MEMORY, bytes of each device
     uint64_t seed = 1;             // STENTOR_EMULATOR_SEED: a number, or "random"
     bool races = false;            // STENTOR_EMULATOR_RACES: detect races in shared memory
-    // STENTOR_EMULATOR_BUSY: cuEventQuery runs no pending work and reports it as not ready
-    bool busy = false;
-    std::string traffic;  // STENTOR_EMULATOR_TRAFFIC: output file for memory traffic
-    int threads = 2;      // STENTOR_EMULATOR_THREADS: OS threads that run blocks
+    std::string traffic;           // STENTOR_EMULATOR_TRAFFIC: output file for memory traffic
+    int threads = 2;               // STENTOR_EMULATOR_THREADS: OS threads that run blocks
 };
 Settings read_settings();
 

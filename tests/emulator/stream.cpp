@@ -353,10 +353,8 @@ EXPORT CUresult cuEventQuery(CUevent event) {
     IN_CONTEXT();
     if (!is_live(event)) return CUDA_ERROR_INVALID_HANDLE;
     if (event->capture) return CUDA_ERROR_CAPTURED_EVENT;
-    if (event->recorded && !is_default(event->stream)) {
-        if (settings.busy && is_live(event->stream) && event->stream->done < event->until) return CUDA_ERROR_NOT_READY;
-        if (!finish_to_gate(event->stream, event->until)) return CUDA_ERROR_NOT_READY;
-    }
+    if (event->recorded && !is_default(event->stream) && !finish_to_gate(event->stream, event->until))
+        return CUDA_ERROR_NOT_READY;
     return check_context();
 }
 

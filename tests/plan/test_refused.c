@@ -171,7 +171,7 @@ Test(refused, for_want_of_memory_no_other_is_tried) {
 
 /* A candidate that needs more resources than a multiprocessor has is dropped, and the next one is
  * tried; any other failure makes the plan fail. */
-Test(refused, resources_of_a_multiprocessor_are_counted_and_the_next_is_tried) {
+Test(refused, resources_of_a_multiprocessor_are_told_and_the_next_is_tried) {
     told.answers[0] = STN_ERROR_COMPILE, told.why[0] = "ptxas: function 'k' uses too much shared data (0xd000 bytes)";
     told.answers[1] = STN_ERROR_DRIVER, told.why[1] = "cuLaunchKernel failed: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701";
     told.answers[2] = STN_ERROR_UNSUPPORTED,
@@ -179,11 +179,12 @@ Test(refused, resources_of_a_multiprocessor_are_counted_and_the_next_is_tried) {
     cr_assert_eq(make_plan(), STN_OK, "%s", error.message);
     cr_expect_eq(plan->candidate.values[0], 3);
     cr_expect_eq(told.unclean, 0);
-    cr_assert_eq(plan->nskips, 2u);
-    cr_expect_str_eq(plan->skips[0].constraint, "shared memory");
-    cr_expect_eq(plan->skips[0].count, 2u);
-    cr_expect_str_eq(plan->skips[0].because, told.why[0]);
-    cr_expect_str_eq(plan->skips[1].constraint, "registers");
+    cr_expect_eq(plan->ranking[0].candidate.values[0], 3);
+    for (size_t i = 0; i < 3; i++) {
+        const stn_ranked *last = &plan->ranking[plan->ranked - 3 + i];
+        cr_expect(!last->applies && last->candidate.values[0] == (int)i);
+        cr_expect_str_eq(last->reason, told.why[i]);
+    }
     end();
 }
 

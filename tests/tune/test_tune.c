@@ -337,6 +337,12 @@ static stn_status fail_to_prepare(stn_plan *plan, stn_error *why) {
     return stn_fail_memory(why, "a test", 1);
 }
 
+static void build(const stn_plan *plan, tune_trial *trial) {
+    tune_trial_build(plan, trial);
+    if (trial->missing) OK(stn_compile_batch_try(trial->missing, &error));
+    tune_trial_build(plan, trial);
+}
+
 static tune_state try_strategy(const stn_strategy *strategy) {
     world w;
     begin(&w);
@@ -346,11 +352,10 @@ static tune_state try_strategy(const stn_strategy *strategy) {
     tune_trial trial = {.strategy = strategy, .candidate = plan->candidate};
     double difference;
     OK(tune_stage_open(plan, &stage, &error));
-    tune_trial_build(plan, NULL, &trial);
+    build(plan, &trial);
     tune_trial_check(&stage, &trial, &difference);
     tune_trial_lengthen(&trial, 0);
-    tune_trial_start(&stage, &trial, stage.timer);
-    tune_trial_take(&trial, stage.timer);
+    tune_time_alternately(&stage, &(tune_trial *){&trial}, 1, 1, INFINITY);
     cr_assert_eq(trial.count, trial.state == TUNE_GOOD, "only what is right is timed");
     tune_trial_clear(&trial);
     tune_stage_close(&stage);
@@ -381,7 +386,7 @@ Test(trial, scales_fewer_launches_to_the_whole_run) {
     w.strategy = "direct";
     stn_plan *plan = plan_of(&w, false, 0);
     tune_trial trial = {.strategy = &stn_strategy_direct, .candidate = plan->candidate};
-    tune_trial_build(plan, NULL, &trial);
+    build(plan, &trial);
     cr_assert_eq(trial.state, TUNE_NEW, "%s", trial.why.message);
     uint64_t steps = trial.plan->task.steps;
     cr_assert(steps < 300, "%llu steps", (unsigned long long)steps);

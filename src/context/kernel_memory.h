@@ -1,0 +1,59 @@
+/* The kernels in memory, by source key. Each is made once per process: the first thread that asks
+ * for it makes it, and the others wait. */
+#ifndef STN_CONTEXT_KERNEL_MEMORY_H
+#define STN_CONTEXT_KERNEL_MEMORY_H
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "cache/key.h"
+#include "launch/driver.h"
+
+/* A compiled kernel, loaded or not. */
+typedef struct stn_kernel {
+    char *name;   /* template without .cu; also the __global__ function's name */
+    char *params; /* rendered params.cuh */
+    char *ptx;    /* kept for describe; may be NULL */
+    void *cubin;
+    size_t cubin_size;
+    double seconds;          /* of compiling it; 0: it was stored */
+    atomic_bool precompiled; /* compiled ahead of the plan that will ask for it */
+    /* NULL: the GPU is not present, the kernel is a placeholder (compile_batch.h), or it is not
+     * loaded yet. */
+    stn_module *module;
+    stn_key key; /* the source key */
+    bool making; /* by a thread for which others wait */
+    size_t holds;
+    uint64_t released; /* time of the last release, in releases */
+    struct stn_kernel *next;
+} stn_kernel;
+
+typedef struct stn_kernel_memory {
+    pthread_mutex_t lock;
+    pthread_cond_t made;
+    stn_kernel *first;
+    size_t unheld; /* number of kernels that nobody holds */
+    uint64_t releases;
+    pid_t owner; /* In its forked children the lock may be held for ever. */
+} stn_kernel_memory;
+void stn_kernel_free(stn_kernel *kernel); /* for kernels outside of the list; NULL is fine */
+void stn_kernel_memory_open(stn_kernel_memory *memory);
+/* Frees all kernels. */
+void stn_kernel_memory_close(stn_kernel_memory *memory);
+
+/* ABSENT: `mine` is now in the list, and the caller makes it; others wait until
+ * stn_kernel_memory_end. IN_MAKING, unless `wait`: another thread makes it. THERE: the caller holds
+ * *found until stn_kernel_memory_release. */
+typedef enum stn_kernel_found { STN_KERNEL_ABSENT, STN_KERNEL_IN_MAKING, STN_KERNEL_THERE } stn_kernel_found;
+stn_kernel_found stn_kernel_memory_find(stn_kernel_memory *memory, stn_kernel *mine, bool wait, stn_kernel **found);
+/* made: the caller now holds the kernel; otherwise it is removed from the list, and one of those
+ * that wait makes it anew. */
+void stn_kernel_memory_end(stn_kernel_memory *memory, stn_kernel *mine, bool made);
+/* The kernel is kept at least until the next stn_kernel_memory_trim. Does nothing in a forked
+ * child. */
+void stn_kernel_memory_release(stn_kernel_memory *memory, stn_kernel *kernel);
+size_t stn_kernel_memory_unheld(stn_kernel_memory *memory);
+/* Frees kernels that nobody holds, the least recently released first, until `most` are left. */
+void stn_kernel_memory_trim(stn_kernel_memory *memory, size_t most);
+#endif
