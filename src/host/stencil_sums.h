@@ -12,8 +12,9 @@
 #define NAME_IN(name, set) NAME_OF(name, set)
 #define NAME(name) NAME_IN(name, SET)
 #define LANES (BYTES / sizeof(double))
-#define BLOCKS 8    /* vectors that are summed side by side in registers */
-#define FEW_PAIRS 4 /* maximum number of pairs in NAME_few */
+#define BLOCKS 8     /* vectors that are summed side by side in registers */
+#define FEW_PAIRS 4  /* maximum number of pairs in NAME_few */
+#define FEW_BLOCKS 4 /* vectors that NAME_few sums side by side */
 
 typedef double NAME(vector) __attribute__((vector_size(BYTES)));
 typedef double NAME(unaligned) __attribute__((vector_size(BYTES), aligned(8), may_alias));
@@ -25,6 +26,9 @@ typedef float NAME(floats) __attribute__((vector_size(BYTES / 2), aligned(4), ma
 /* Vector b of a line, as doubles. */
 #define SEEN_double(line, b) AT((const double *)(line) + x + (b)*LANES)
 #define SEEN_float(line, b) ((NAME(vector))WIDEN(*(const NAME(floats) *)((const float *)(line) + x + (b)*LANES)))
+/* a + b. Units that add also convert floats, so floats are added by the units that multiply. */
+#define PLUS_double(a, b) ((a) + (b))
+#define PLUS_float(a, b) MULTIPLY_ADD_DOUBLES(a, (1 - (NAME(vector)){0}), b)
 #define PUT_double(to, u) (*(NAME(unaligned) *)(to) = (u))
 #define PUT_rounded(to, u) PUT_double(to, (NAME(vector))WIDEN(NARROW(u)))
 #define PUT_float(to, u) (*(NAME(floats) *)(to) = (NAME(floats))NARROW(u))
@@ -48,7 +52,7 @@ typedef float NAME(floats) __attribute__((vector_size(BYTES / 2), aligned(4), ma
         else                                                                                                           \
             for (size_t k = 0; k < terms->pairs; k++, line += 2, weight++)                                             \
                 for (int b = 0; b < blocks; b++)                                                                       \
-                    u[b] += (SEEN_##real(line[0], b) + SEEN_##real(line[1], b)) * *weight;                             \
+                    u[b] = PLUS_##real(PLUS_##real(SEEN_##real(line[0], b), SEEN_##real(line[1], b)) * *weight, u[b]); \
         for (int b = 0; b < blocks; b++) PUT_##put(sum + x + b * LANES, u[b]);                                         \
     }                                                                                                                  \
     TARGET INLINE void NAME(name##_few)(out * sum, const stn_terms *terms, size_t count, const int pairs) {            \
@@ -56,12 +60,16 @@ typedef float NAME(floats) __attribute__((vector_size(BYTES / 2), aligned(4), ma
         NAME(vector) weight[1 + FEW_PAIRS];                                                                            \
         for (int k = 0; k <= pairs; k++) weight[k] = terms->weights[k] - (NAME(vector)){0};                            \
         for (int k = 0; k <= 2 * pairs; k++) line[k] = terms->lines[k];                                                \
-        for (size_t end = LANES;; end += LANES) {                                                                      \
-            const size_t x = (end < count ? end : count) - LANES;                                                      \
-            NAME(vector) u = SEEN_##real(line[0], 0) * weight[0];                                                      \
-            _Pragma("GCC unroll 4") for (int k = 1; k <= pairs; k++) u +=                                              \
-                (SEEN_##real(line[2 * k - 1], 0) + SEEN_##real(line[2 * k], 0)) * weight[k];                           \
-            PUT_##put(sum + x, u);                                                                                     \
+        for (size_t end = FEW_BLOCKS * LANES;; end += FEW_BLOCKS * LANES) {                                            \
+            const size_t x = (end < count ? end : count) - FEW_BLOCKS * LANES;                                         \
+            NAME(vector) u[FEW_BLOCKS], v[FEW_BLOCKS];                                                                 \
+            for (int b = 0; b < FEW_BLOCKS; b++) u[b] = SEEN_##real(line[0], b) * weight[0];                           \
+            _Pragma("GCC unroll 4") for (int k = 1; k <= pairs; k++) {                                                 \
+                for (int b = 0; b < FEW_BLOCKS; b++)                                                                   \
+                    v[b] = PLUS_##real(SEEN_##real(line[2 * k - 1], b), SEEN_##real(line[2 * k], b));                  \
+                for (int b = 0; b < FEW_BLOCKS; b++) u[b] = PLUS_##real(v[b] * weight[k], u[b]);                       \
+            }                                                                                                          \
+            for (int b = 0; b < FEW_BLOCKS; b++) PUT_##put(sum + x + b * LANES, u[b]);                                 \
             if (end >= count) return;                                                                                  \
         }                                                                                                              \
     }                                                                                                                  \
@@ -71,7 +79,8 @@ typedef float NAME(floats) __attribute__((vector_size(BYTES / 2), aligned(4), ma
             name##_points(sum, terms, count);                                                                          \
             return;                                                                                                    \
         }                                                                                                              \
-        if (terms->single == 1 && !terms->odd && terms->pairs && terms->pairs <= FEW_PAIRS) {                          \
+        if (terms->single == 1 && !terms->odd && terms->pairs && terms->pairs <= FEW_PAIRS &&                          \
+            count >= FEW_BLOCKS * LANES) {                                                                             \
             if (terms->pairs == 1) NAME(name##_few)(sum, terms, count, 1);                                             \
             if (terms->pairs == 2) NAME(name##_few)(sum, terms, count, 2);                                             \
             if (terms->pairs == 3) NAME(name##_few)(sum, terms, count, 3);                                             \
