@@ -97,8 +97,8 @@ DEFINE_SUM(sum_rounded, double, double, rounded)
 DEFINE_SUM(sum_float_rounded, float, double, rounded)
 DEFINE_SUM(sum_to_float, double, float, float)
 
-/* Vectors per row: with four rows, this leaves registers for a line and its weights. */
-#define ROW_BLOCKS (BYTES == 32 ? 3 : BYTES / 16)
+/* Vectors per row: with two rows, this leaves registers for a vector of a line and two weights. */
+#define ROW_BLOCKS (BYTES == 32 ? 6 : BYTES / 8)
 
 /* NAME_line adds the taps of one line to rows r0 to r1. weights: those for row r1; those for row
  * r1 - 1 follow `width` numbers later. NAME_block sums `blocks` vectors of each row. If all
@@ -107,33 +107,28 @@ DEFINE_SUM(sum_to_float, double, float, float)
     TARGET INLINE void NAME(name##_line)(NAME(vector)(*u)[ROW_BLOCKS], const void *line, size_t x,                     \
                                          const double *weights, size_t width, const int r0, const int r1,              \
                                          const int blocks, const bool exact) {                                         \
-        for (size_t m = 0; m < width; m++, x++) {                                                                      \
-            NAME(vector) v[ROW_BLOCKS];                                                                                \
-            for (int b = 0; b < blocks; b++) v[b] = SEEN_##real(line, b);                                              \
-            for (int r = r0; r <= r1; r++) {                                                                           \
-                const NAME(vector) w = weights[m + (size_t)(r1 - r) * width] - (NAME(vector)){0};                      \
-                for (int b = 0; b < blocks; b++)                                                                       \
-                    u[r][b] = exact ? MULTIPLY_ADD_DOUBLES(v[b], w, u[r][b]) : u[r][b] + v[b] * w;                     \
+        for (size_t m = 0; m < width; m++, x++)                                                                        \
+            for (int b = 0; b < blocks; b++) {                                                                         \
+                const NAME(vector) v = SEEN_##real(line, b);                                                           \
+                for (int r = r0; r <= r1; r++) {                                                                       \
+                    const NAME(vector) w = weights[m + (size_t)(r1 - r) * width] - (NAME(vector)){0};                  \
+                    u[r][b] = exact ? MULTIPLY_ADD_DOUBLES(v, w, u[r][b]) : u[r][b] + v * w;                           \
+                }                                                                                                      \
             }                                                                                                          \
-        }                                                                                                              \
     }                                                                                                                  \
     TARGET INLINE void NAME(name##_block)(out *const *sums, const stn_dense *dense, size_t x, const int blocks,        \
                                           const bool exact) {                                                          \
         NAME(vector) u[STN_KERNEL_ROWS][ROW_BLOCKS];                                                                   \
         const size_t height = dense->height, width = dense->width;                                                     \
+        const double *weights = dense->weights;                                                                        \
         const void *const *row = dense->rows;                                                                          \
         for (int r = 0; r < STN_KERNEL_ROWS; r++)                                                                      \
             for (int b = 0; b < blocks; b++) u[r][b] = -(NAME(vector)){0};                                             \
-        for (size_t p = 0; p < dense->planes; p++) {                                                                   \
-            const double *weights = dense->weights + p * height * width;                                               \
+        for (size_t p = 0; p < dense->planes; p++, weights += width) {                                                 \
             NAME(name##_line)(u, *row++, x, weights, width, 0, 0, blocks, exact);                                      \
-            NAME(name##_line)(u, *row++, x, weights, width, 0, 1, blocks, exact);                                      \
-            NAME(name##_line)(u, *row++, x, weights, width, 0, 2, blocks, exact);                                      \
-            for (size_t q = 3; q < height; q++, weights += width)                                                      \
-                NAME(name##_line)(u, *row++, x, weights, width, 0, 3, blocks, exact);                                  \
-            NAME(name##_line)(u, *row++, x, weights, width, 1, 3, blocks, exact);                                      \
-            NAME(name##_line)(u, *row++, x, weights + width, width, 2, 3, blocks, exact);                              \
-            NAME(name##_line)(u, *row++, x, weights + 2 * width, width, 3, 3, blocks, exact);                          \
+            for (size_t q = 1; q < height; q++, weights += width)                                                      \
+                NAME(name##_line)(u, *row++, x, weights, width, 0, 1, blocks, exact);                                  \
+            NAME(name##_line)(u, *row++, x, weights, width, 1, 1, blocks, exact);                                      \
         }                                                                                                              \
         for (int r = 0; r < STN_KERNEL_ROWS; r++)                                                                      \
             for (int b = 0; b < blocks; b++) PUT_##put(sums[r] + x + b * LANES, u[r][b]);                              \
