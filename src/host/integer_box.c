@@ -10,8 +10,9 @@
 #include "base/error.h"
 #include "host/stencil_kernels.h"
 
-#define COLUMNS 2048 /* contiguous columns whose sums are updated together */
-#define WORK 65536   /* points below which waking a thread costs more than it saves */
+#define COLUMNS 2048  /* contiguous columns whose sums are updated together */
+#define CHUNK_BOXES 8 /* least points of a piece of work along the axis, as a multiple of a box */
+#define WORK 65536    /* points below which waking a thread costs more than it saves */
 
 typedef struct integer_run {
     const stn_box_filter *box;
@@ -22,6 +23,8 @@ typedef struct integer_run {
     size_t item, wide;           /* bytes of a number and of a sum */
     stn_integers kind;
     int64_t strips;     /* strips of columns for each outer index */
+    int64_t rows;       /* points of a piece of work along the axis, where columns are summed */
+    int64_t chunks;     /* such pieces of a strip */
     atomic_bool failed; /* out of memory */
 } integer_run;
 
@@ -34,25 +37,26 @@ static void fill(const integer_run *run, int side, int64_t count, char *to) {
             ((uint16_t *)to)[k] = value;
 }
 
-/* Averages of columns: a row enters the sums and another leaves them for each point. */
-static void run_columns(const integer_run *run, int64_t first, int64_t count) {
+/* Averages of columns, at points [begin, end): a row enters the sums and another leaves them for
+ * each point. */
+static void run_columns(const integer_run *run, int64_t first, int64_t count, int64_t begin, int64_t end) {
     const stn_kernels *kernels = run->kernels;
     const size_t item = run->item;
     const stn_integers kind = run->kind;
-    const int64_t points = (int64_t)run->box->points, inner = (int64_t)run->box->inner, size = (int64_t)run->box->size;
+    const int64_t inner = (int64_t)run->box->inner, size = (int64_t)run->box->size;
     uint32_t sums[COLUMNS] = {0};
     uint16_t past[2][COLUMNS];
     static const uint16_t nothing[COLUMNS] = {0};
     for (int side = 0; side < 2; side++) fill(run, side, count, (char *)past[side]);
-    for (int64_t i = 0; i < points + size - 1; i++) {
+    for (int64_t i = begin; i < end + size - 1; i++) {
         const void *rows[2] = {nothing, nothing}; /* the row that enters, and the one that leaves */
-        for (int k = 0; k < 2 && i >= k * size; k++) {
+        for (int k = 0; k < 2 && i >= begin + k * size; k++) {
             const int64_t j = run->source_index[i - k * size];
             rows[k] = j < 0 ? (const void *)past[-1 - j] : run->in + (size_t)(first + j * inner) * item;
         }
         kernels->slide[kind](sums, rows[0], rows[1], (size_t)count);
         const int64_t at = i - size + 1;
-        if (at >= 0)
+        if (at >= begin)
             kernels->quotients[kind](run->out + (size_t)(first + at * inner) * item, sums, (size_t)count,
                                      run->box->divisor);
     }
@@ -110,12 +114,13 @@ static void run_items(void *user, int64_t begin, int64_t end) {
         return;
     }
     for (int64_t item = begin; item < end; item++) {
-        const int64_t column = item % run->strips * COLUMNS;
+        const int64_t begin = item % run->chunks * run->rows, strip = item / run->chunks;
+        const int64_t column = strip % run->strips * COLUMNS, points = (int64_t)box->points;
         if (inner == 1)
             run_line(run, item, memory);
         else
-            run_columns(run, item / run->strips * (int64_t)box->points * inner + column,
-                        stn_min(COLUMNS, inner - column));
+            run_columns(run, strip / run->strips * points * inner + column, stn_min(COLUMNS, inner - column), begin,
+                        stn_min(begin + run->rows, points));
     }
     free(memory);
 }
@@ -127,7 +132,11 @@ stn_status stn_host_integer_box(stn_pool *pool, const stn_box_filter *box, const
     run.kind = run.item == 2 ? STN_SHORTS : box->size * UINT8_MAX > UINT16_MAX ? STN_BYTES : STN_SMALL_BYTES;
     run.wide = run.kind == STN_SMALL_BYTES ? sizeof(uint16_t) : sizeof(uint32_t);
     run.strips = stn_div_up((int64_t)box->inner, COLUMNS);
-    const int64_t points = (int64_t)box->points * stn_min((int64_t)box->inner, COLUMNS);
-    stn_pool_for(pool, (int64_t)box->outer * run.strips, stn_div_up(WORK, points), run_items, &run);
+    const int64_t strips = (int64_t)box->outer * run.strips, points = (int64_t)box->points;
+    const int64_t parts = box->inner == 1 ? 1 : stn_div_up(stn_pool_threads(pool), strips);
+    run.rows = stn_min(points, stn_max(stn_div_up(points, parts), CHUNK_BOXES * (int64_t)box->size));
+    run.chunks = stn_div_up(points, run.rows);
+    stn_pool_for(pool, strips * run.chunks, stn_div_up(WORK, run.rows * stn_min((int64_t)box->inner, COLUMNS)),
+                 run_items, &run);
     return atomic_load(&run.failed) ? stn_fail_memory(error, "the sums of a box", 2 * line_bytes(box)) : STN_OK;
 }

@@ -62,8 +62,6 @@ DEFINE_POINTS(sum_byte, uint8_t, uint8_t, (uint8_t)whole)
 #define BYTES 16
 #define WIDEN(v) __builtin_convertvector(v, vector_portable)
 #define NARROW(v) __builtin_convertvector(v, floats_portable)
-#define WIDEN_BYTES(at) __builtin_convertvector(*(const few_portable *)(at), whole_portable)
-#define NARROW_BYTES(to, v) (*(few_portable *)(to) = __builtin_convertvector(v, few_portable))
 #define IS_ANY(v) (((words_portable)(v))[0] || ((words_portable)(v))[1])
 #define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
 #define MULTIPLY_ADD_DOUBLES(a, b, c) ((a) * (b) + (c))
@@ -72,20 +70,11 @@ DEFINE_POINTS(sum_byte, uint8_t, uint8_t, (uint8_t)whole)
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-/* Stores the lowest 8 bits of each integer; GCC's own conversion extracts them one by one. */
-__attribute__((target("avx2"))) INLINE void narrow_bytes_avx2(uint8_t *to, __m256i v) {
-    const __m256i lowest = _mm256_shuffle_epi8(v, _mm256_set1_epi32(0x0c080400));
-    _mm_storel_epi64((__m128i *)(void *)to,
-                     _mm_unpacklo_epi32(_mm256_castsi256_si128(lowest), _mm256_extracti128_si256(lowest, 1)));
-}
-
 #define SET avx2
 #define TARGET __attribute__((target("avx2,fma"), ALIGNED))
 #define BYTES 32
 #define WIDEN(v) _mm256_cvtps_pd((__m128)(v))
 #define NARROW(v) _mm256_cvtpd_ps((__m256d)(v))
-#define WIDEN_BYTES(at) _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(at)))
-#define NARROW_BYTES(to, v) narrow_bytes_avx2(to, (__m256i)(v))
 #define IS_ANY(v) (!_mm256_testz_si256((__m256i)(v), (__m256i)(v)))
 #define MULTIPLY_ADD(a, b, c) _mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c))
 #define MULTIPLY_ADD_DOUBLES(a, b, c) ((vector_avx2)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
@@ -96,8 +85,6 @@ __attribute__((target("avx2"))) INLINE void narrow_bytes_avx2(uint8_t *to, __m25
 #define BYTES 64
 #define WIDEN(v) _mm512_cvtps_pd((__m256)(v))
 #define NARROW(v) _mm512_cvtpd_ps((__m512d)(v))
-#define WIDEN_BYTES(at) _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)(at)))
-#define NARROW_BYTES(to, v) _mm_storeu_si128((__m128i *)(void *)(to), _mm512_cvtepi32_epi8((__m512i)(v)))
 #define IS_ANY(v) (_mm512_test_epi32_mask((__m512i)(v), (__m512i)(v)) != 0)
 #define MULTIPLY_ADD(a, b, c) _mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c))
 #define MULTIPLY_ADD_DOUBLES(a, b, c) ((vector_avx512)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))

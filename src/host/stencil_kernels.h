@@ -23,7 +23,7 @@ typedef struct stn_terms {
     const uint8_t *constants; /* for sum_byte, [256]: the sum if all lines have the byte i */
 } stn_terms;
 
-#define STN_KERNEL_ROWS 4        /* rows that are summed side by side */
+#define STN_KERNEL_ROWS 2        /* rows that are summed side by side */
 #define STN_KERNEL_BYTE_TERMS 32 /* maximum number of terms of sum_byte */
 #define STN_KERNEL_LEAST 8       /* minimum number of points of such rows: one vector */
 #define STN_AVERAGE_COLUMNS 16   /* columns that are averaged side by side */
@@ -37,7 +37,7 @@ typedef struct stn_dense {
      * tap */
     const void *const *rows;
     const double *weights;
-    size_t planes, height, width; /* of the box of taps; height is at least 3 */
+    size_t planes, height, width; /* of the box of taps */
     /* all products of weights and numbers of the rows are exact in double */
     bool exact;
 } stn_dense;

@@ -21,6 +21,7 @@
 #define TILE_ROWS 8
 #define INSIDE_BYTES (1 << 19) /* of the rows of a tile that is computed without copies */
 #define EDGE 16                /* the points of an edge of a row are a multiple of this */
+#define LEAST_INSIDE 256       /* minimum number of points between edges of rows computed at once */
 #define MAX_BLOCK_POINTS 512   /* of a row, computed at once */
 #define MIN_BLOCK_POINTS 64    /* for longer rows */
 #define MAX_BLOCK_BYTES 4096   /* MAX_BLOCK_POINTS for lines of bytes */
@@ -97,6 +98,18 @@ static void fill_line(const stn_step *step, double value, int64_t count, char *t
     for (int64_t k = 0; k < count; k++) step->kernels->store[step->line](to + k * step->line_size, &value, 1);
 }
 
+/* memcpy, which is called only if these are not the bytes of one number. */
+static void copy_bytes(char *to, const char *from, size_t bytes) {
+    if (bytes == 4)
+        memcpy(to, from, 4);
+    else if (bytes == 8)
+        memcpy(to, from, 8);
+    else if (bytes == 1)
+        *to = *from;
+    else
+        memcpy(to, from, bytes);
+}
+
 /* Writes points [begin, end) of a row, all of which are past its sides: constants, or copies of the
  * points that they fold to. `line` already holds points [x, past) of the row, from which most are
  * copied. */
@@ -107,7 +120,7 @@ static void copy_ghosts(const stn_step *step, const char *row, int64_t begin, in
         if (j < 0)
             fill_line(step, stn_step_constant(step->task, 2, j), 1, to);
         else if (j >= x && j < past)
-            memcpy(to, line + (j - x) * step->line_size, (size_t)step->line_size);
+            copy_bytes(to, line + (j - x) * step->line_size, (size_t)step->line_size);
         else
             load_line(step, row, j, 1, to);
     }
@@ -322,11 +335,26 @@ static bool find_dense(const stn_step *step, stn_dense_box *box) {
     return true;
 }
 
+/* rounds: as in sum_terms. */
+static void call_dense(const stn_step *step, const stn_dense_box *box, const void *const *lines, double *const *sums,
+                       bool rounds, int64_t count) {
+    const stn_kernels *kernels = step->kernels;
+    const stn_dense dense = {lines,     box->weights, (size_t)box->size[0], (size_t)box->size[1], (size_t)box->size[2],
+                             box->exact};
+    float *rounded[STN_KERNEL_ROWS];
+    for (int r = 0; r < STN_KERNEL_ROWS; r++) rounded[r] = (float *)sums[r];
+    if (rounds)
+        kernels->sum_rows_to_float(rounded, &dense, (size_t)count);
+    else if (step->line == STN_ELEMENT_F32)
+        kernels->sum_rows_float(rounded, &dense, (size_t)count);
+    else
+        kernels->sum_rows(sums, &dense, (size_t)count);
+}
+
 /* Sums STN_KERNEL_ROWS rows from i1 on; rounds: as in sum_terms. Returns false if their lines do
  * not fit into the buffer. */
 static bool sum_dense(stn_tile *tile, const stn_dense_box *box, int64_t i1, double *const *sums, bool rounds) {
     const stn_step *step = tile->step;
-    const stn_kernels *kernels = step->kernels;
     const void *lines[STN_MAX_LINES];
     size_t used = 0;
     for (int64_t p = 0; p < box->size[0]; p++)
@@ -335,16 +363,7 @@ static bool sum_dense(stn_tile *tile, const stn_dense_box *box, int64_t i1, doub
             if (!line) return false;
             lines[used++] = line + box->low[2] * step->line_size;
         }
-    const stn_dense dense = {lines,     box->weights, (size_t)box->size[0], (size_t)box->size[1], (size_t)box->size[2],
-                             box->exact};
-    float *rounded[STN_KERNEL_ROWS];
-    for (int r = 0; r < STN_KERNEL_ROWS; r++) rounded[r] = (float *)sums[r];
-    if (rounds)
-        kernels->sum_rows_to_float(rounded, &dense, (size_t)tile->count);
-    else if (step->line == STN_ELEMENT_F32)
-        kernels->sum_rows_float(rounded, &dense, (size_t)tile->count);
-    else
-        kernels->sum_rows(sums, &dense, (size_t)tile->count);
+    call_dense(step, box, lines, sums, rounds, tile->count);
     return true;
 }
 
@@ -387,7 +406,7 @@ static void copy_span(const stn_step *step, int64_t batch, int64_t i0, int64_t i
             step->kernels->store[to_layout->element](to + x * to_stride, &value, 1);
         }
     else if (l->stride[2] == 1 && to_layout->stride[2] == 1)
-        memcpy(to + begin * to_stride, from + begin * from_stride, (size_t)(end - begin) * size);
+        copy_bytes(to + begin * to_stride, from + begin * from_stride, (size_t)(end - begin) * size);
     else
         for (int64_t x = begin; x < end; x++) memcpy(to + x * to_stride, from + x * from_stride, size);
 }
@@ -505,29 +524,64 @@ static void free_range(const stn_step *step, const stn_box *box, int axis, int64
 }
 
 /* How rows are computed whose taps are all inside the grid. Lines without copies may have any
- * length, and long ones suit hardware prefetchers: long rows are computed at once apart from their
+ * length, and long ones suit hardware prefetchers: rows are computed at once apart from their
  * edges, and short rows without edges are joined to one line. The points between the live ones of
- * joined rows are then overwritten; they are frozen, and are copied later. */
+ * joined rows are then overwritten; they are frozen, and are copied later.
+ *
+ * The points that taps read of both edges of a tile's rows are copied into the buffer, row after
+ * row, so that they are one line: the low edge's, and after them the high edge's. */
 typedef struct inside_rows {
     bool at_once, joined;
-    int64_t begin, end; /* points of a row apart from its edges */
-    int64_t most;       /* points that are computed at once */
+    int64_t edge[2][2];      /* points of a row: the low edge, and the high edge */
+    int64_t most;            /* points that are computed at once */
+    int64_t tile_rows;       /* of a tile in the buffer */
+    int64_t parts[2], pitch; /* points of each edge's copy, and of both */
+    /* bytes from a point in the buffer to the tap of each line */
+    int64_t distance[STN_MAX_LINES];
 } inside_rows;
 
-static inside_rows find_inside_rows(const stn_step *step, const stn_box *box, const int64_t live[2], bool is_dense) {
+/* Finds where taps read in the buffer. Returns false if the buffers are too small. */
+static bool place_edges(const stn_step *step, inside_rows *rows) {
+    const stn_task *task = step->task;
+    const int64_t reach = task->reach[2][0] + task->reach[2][1];
+    int64_t position[STN_MAX_LINES], row = 0;
+    for (int side = 0; side < 2; side++) {
+        const int64_t points = rows->edge[side][1] - rows->edge[side][0];
+        rows->parts[side] = points > 0 ? points + reach : 0;
+        rows->pitch += rows->parts[side];
+    }
+    rows->tile_rows = stn_min(TILE_ROWS, task->n[1]);
+    for (size_t k = 0, first = 0; k < step->lines; k++) {
+        const int64_t *offset = task->taps[k].offset, *begin = task->taps[first].offset;
+        if (offset[0] != begin[0]) {
+            row += rows->tile_rows + task->taps[k - 1].offset[1] - begin[1];
+            first = k;
+        }
+        position[k] = (row + offset[1] - task->taps[first].offset[1]) * rows->pitch + task->reach[2][0] + offset[2];
+    }
+    for (size_t k = 0; k < step->lines; k++) rows->distance[k] = position[step->order[k]] * step->line_size;
+    const int64_t size = rows->pitch * step->line_size;
+    return size * rows_read(task) <= (int64_t)sizeof((stn_tile *)0)->buffer &&
+           size * rows->tile_rows <= (int64_t)sizeof((stn_tile *)0)->sums;
+}
+
+static void find_inside_rows(const stn_step *step, const stn_box *box, const int64_t live[2], bool is_dense,
+                             inside_rows *rows) {
     const int64_t n = step->task->n[2];
     const int64_t low = step->task->reach[2][0] - live[0], high = live[1] + step->task->reach[2][1] - n;
-    inside_rows rows = {
-        .begin = live[0] + (low > 0 ? stn_div_up(low, EDGE) * EDGE : 0),
-        .end = live[1] - (high > 0 ? stn_div_up(high, EDGE) * EDGE : 0),
-        .most = stn_max(INSIDE_BYTES / step->line_size / stn_max(rows_read(step->task), 1), step->block_points)};
+    rows->edge[0][0] = live[0];
+    rows->edge[0][1] = live[0] + (low > 0 ? stn_div_up(low, EDGE) * EDGE : 0);
+    rows->edge[1][0] = live[1] - (high > 0 ? stn_div_up(high, EDGE) * EDGE : 0);
+    rows->edge[1][1] = live[1];
+    rows->most = stn_max(INSIDE_BYTES / step->line_size / stn_max(rows_read(step->task), 1), step->block_points);
+    rows->at_once = rows->joined = false;
+    rows->pitch = 0;
     if (!step->lines || step->from.stride[2] != 1 || step->to.stride[2] != 1 || !is_line(step, &step->from) ||
         !is_line(step, &step->to) || step->source.base || step->divisor != 1)
-        return rows;
-    rows.joined = !is_dense && low <= 0 && high <= 0 && box->end[2] - box->begin[2] == n &&
-                  TILE_ROWS * n <= rows.most && step->from.stride[1] == n && step->to.stride[1] == n;
-    rows.at_once = rows.joined || rows.end - rows.begin >= 2 * step->block_points;
-    return rows;
+        return;
+    rows->joined = !is_dense && low <= 0 && high <= 0 && box->end[2] - box->begin[2] == n &&
+                   TILE_ROWS * n <= rows->most && step->from.stride[1] == n && step->to.stride[1] == n;
+    rows->at_once = rows->joined || (rows->edge[1][0] - rows->edge[0][1] >= LEAST_INSIDE && place_edges(step, rows));
 }
 
 static bool is_inside(const stn_tile *tile) {
@@ -538,6 +592,62 @@ static bool is_inside(const stn_tile *tile) {
             tile->first[axis] + rows[axis] + task->reach[axis][1] > task->n[axis])
             return false;
     return true;
+}
+
+/* Copies the points that taps read of both edges into the buffer. */
+static void copy_edges(stn_tile *tile, const inside_rows *inside) {
+    const stn_step *step = tile->step;
+    const stn_task *task = step->task;
+    char *to = (char *)tile->buffer;
+    for (size_t k = 0; k < task->ntaps;) {
+        const int64_t *begin = task->taps[k].offset;
+        while (k < task->ntaps && task->taps[k].offset[0] == begin[0]) k++;
+        const int64_t first = tile->first[1] + begin[1],
+                      end = tile->first[1] + inside->tile_rows + task->taps[k - 1].offset[1];
+        for (int64_t i = first; i < end; i++)
+            for (int side = 0; side < 2; to += inside->parts[side++] * step->line_size)
+                if (inside->parts[side] && i < task->n[1])
+                    copy_row(step, row_at(&step->from, tile->batch, tile->first[0] + begin[0], i),
+                             inside->edge[side][0] - task->reach[2][0], inside->edge[side][1] + task->reach[2][1], to);
+    }
+}
+
+/* Computes both edges of a tile's rows. */
+static void compute_edges(stn_tile *tile, const inside_rows *inside, const stn_dense_box *dense) {
+    const stn_step *step = tile->step;
+    const stn_task *task = step->task;
+    const int64_t size = step->line_size, line = inside->pitch * size;
+    const char *const from = (const char *)tile->buffer;
+    char *const sums = (char *)tile->sums;
+    const void *lines[STN_MAX_LINES];
+    if (!inside->pitch) return;
+    copy_edges(tile, inside);
+    int64_t r = 0;
+    for (; dense && r + STN_KERNEL_ROWS <= tile->rows; r += STN_KERNEL_ROWS) {
+        double *rows[STN_KERNEL_ROWS];
+        size_t used = 0;
+        for (int64_t p = 0; p < dense->size[0]; p++)
+            for (int64_t q = 0; q < dense->size[1] + STN_KERNEL_ROWS - 1; q++)
+                lines[used++] = from + (p * (dense->size[1] + inside->tile_rows - 1) + r + q) * line +
+                                (task->reach[2][0] + dense->low[2]) * size;
+        for (int k = 0; k < STN_KERNEL_ROWS; k++) rows[k] = (double *)(sums + (r + k) * line);
+        call_dense(step, dense, lines, rows, false, inside->pitch - task->reach[2][0] - task->reach[2][1]);
+    }
+    if (r < tile->rows) {
+        stn_terms terms = step->terms;
+        terms.lines = lines;
+        terms.weights = step->weights;
+        terms.constants = step->constants;
+        for (size_t k = 0; k < step->lines; k++) lines[k] = from + r * line + inside->distance[k];
+        tile->count = (tile->rows - r) * inside->pitch - task->reach[2][0] - task->reach[2][1];
+        sum_terms(tile, &terms, (double *)(sums + r * line), false);
+    }
+    for (r = 0; r < tile->rows; r++)
+        for (int side = 0; side < 2; side++) {
+            const int64_t *edge = inside->edge[side];
+            memcpy(row_at(&step->to, tile->batch, tile->first[0], tile->first[1] + r) + edge[0] * size,
+                   sums + r * line + side * inside->parts[0] * size, (size_t)((edge[1] - edge[0]) * size));
+        }
 }
 
 /* Copies frozen points, and computes the others in tiles. */
@@ -555,7 +665,8 @@ void stn_step_box(const stn_step *step, int64_t batch, const stn_box *box) {
     }
     const bool is_dense = find_dense(step, &dense);
     for (int a = 0; a < 3; a++) free_range(step, box, a, live[a]);
-    const inside_rows whole = find_inside_rows(step, box, live[2], is_dense);
+    inside_rows whole;
+    find_inside_rows(step, box, live[2], is_dense, &whole);
     for (int64_t i0 = box->begin[0]; i0 < box->end[0]; i0++) {
         const bool frozen = i0 < live[0][0] || i0 >= live[0][1];
         tile.first[0] = i0;
@@ -564,17 +675,16 @@ void stn_step_box(const stn_step *step, int64_t batch, const stn_box *box) {
             tile.first[1] = i1;
             tile.rows = all ? 1 : stn_min(TILE_ROWS, live[1][1] - i1);
             const int64_t rows = tile.rows;
-            const bool inside = !all && whole.at_once && is_inside(&tile);
-            if (inside && whole.joined) tile.rows = 1;
-            for (int64_t x = live[2][0], end; x < live[2][1] && !all; x += tile.count) {
-                tile.x = x;
-                tile.inside = inside && x >= whole.begin && x < whole.end;
-                end = inside && x < whole.begin ? whole.begin : live[2][1];
-                if (tile.inside) end = whole.end + (rows - tile.rows) * step->task->n[2];
-                tile.count = stn_min(end - x, tile.inside ? whole.most : step->block_points);
+            tile.inside = !all && whole.at_once && is_inside(&tile);
+            if (tile.inside && whole.joined) tile.rows = 1;
+            const int64_t end = tile.inside ? whole.edge[1][0] + (rows - tile.rows) * step->task->n[2] : live[2][1];
+            for (tile.x = tile.inside ? whole.edge[0][1] : live[2][0]; tile.x < end && !all; tile.x += tile.count) {
+                tile.count = stn_min(end - tile.x, tile.inside ? whole.most : step->block_points);
                 compute_tile(&tile, is_dense ? &dense : NULL);
             }
             tile.rows = rows;
+            /* The rows are now in cache. */
+            if (tile.inside) compute_edges(&tile, &whole, is_dense ? &dense : NULL);
             /* Frozen points, whose rows are now in cache. */
             for (int64_t k = i1; k < i1 + tile.rows; k++) {
                 copy_span(step, batch, i0, k, box->begin[2], all ? box->end[2] : live[2][0]);

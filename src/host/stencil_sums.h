@@ -4,16 +4,15 @@
  *   BYTES   the size of its vectors,
  *   WIDEN, NARROW  a vector of BYTES / 8 floats as doubles, and the reverse. GCC's own conversion
  *           of vectors takes up to five instructions where the CPU has one.
- *   WIDEN_BYTES, NARROW_BYTES  the BYTES / 4 bytes at an address as integers of 32 bits, and the
- *           reverse, which stores the lowest 8 bits of each integer,
- *   IS_ANY  whether any of these integers is not 0,
+ *   IS_ANY  whether any integer of a vector is not 0,
  *   MULTIPLY_ADD, MULTIPLY_ADD_DOUBLES  a * b + c, rounded once or twice. */
 #define NAME_OF(name, set) name##_##set
 #define NAME_IN(name, set) NAME_OF(name, set)
 #define NAME(name) NAME_IN(name, SET)
 #define LANES (BYTES / sizeof(double))
-#define BLOCKS 8    /* vectors that are summed side by side in registers */
-#define FEW_PAIRS 4 /* maximum number of pairs in NAME_few */
+#define BLOCKS 8     /* vectors that are summed side by side in registers */
+#define FEW_PAIRS 4  /* maximum number of pairs in NAME_few */
+#define FEW_BLOCKS 4 /* vectors that NAME_few sums side by side */
 
 typedef double NAME(vector) __attribute__((vector_size(BYTES)));
 typedef double NAME(unaligned) __attribute__((vector_size(BYTES), aligned(8), may_alias));
@@ -25,6 +24,9 @@ typedef float NAME(floats) __attribute__((vector_size(BYTES / 2), aligned(4), ma
 /* Vector b of a line, as doubles. */
 #define SEEN_double(line, b) AT((const double *)(line) + x + (b)*LANES)
 #define SEEN_float(line, b) ((NAME(vector))WIDEN(*(const NAME(floats) *)((const float *)(line) + x + (b)*LANES)))
+/* a + b. Units that add also convert floats, so floats are added by the units that multiply. */
+#define PLUS_double(a, b) ((a) + (b))
+#define PLUS_float(a, b) MULTIPLY_ADD_DOUBLES(a, (1 - (NAME(vector)){0}), b)
 #define PUT_double(to, u) (*(NAME(unaligned) *)(to) = (u))
 #define PUT_rounded(to, u) PUT_double(to, (NAME(vector))WIDEN(NARROW(u)))
 #define PUT_float(to, u) (*(NAME(floats) *)(to) = (NAME(floats))NARROW(u))
@@ -48,7 +50,7 @@ typedef float NAME(floats) __attribute__((vector_size(BYTES / 2), aligned(4), ma
         else                                                                                                           \
             for (size_t k = 0; k < terms->pairs; k++, line += 2, weight++)                                             \
                 for (int b = 0; b < blocks; b++)                                                                       \
-                    u[b] += (SEEN_##real(line[0], b) + SEEN_##real(line[1], b)) * *weight;                             \
+                    u[b] = PLUS_##real(PLUS_##real(SEEN_##real(line[0], b), SEEN_##real(line[1], b)) * *weight, u[b]); \
         for (int b = 0; b < blocks; b++) PUT_##put(sum + x + b * LANES, u[b]);                                         \
     }                                                                                                                  \
     TARGET INLINE void NAME(name##_few)(out * sum, const stn_terms *terms, size_t count, const int pairs) {            \
@@ -56,12 +58,16 @@ typedef float NAME(floats) __attribute__((vector_size(BYTES / 2), aligned(4), ma
         NAME(vector) weight[1 + FEW_PAIRS];                                                                            \
         for (int k = 0; k <= pairs; k++) weight[k] = terms->weights[k] - (NAME(vector)){0};                            \
         for (int k = 0; k <= 2 * pairs; k++) line[k] = terms->lines[k];                                                \
-        for (size_t end = LANES;; end += LANES) {                                                                      \
-            const size_t x = (end < count ? end : count) - LANES;                                                      \
-            NAME(vector) u = SEEN_##real(line[0], 0) * weight[0];                                                      \
-            _Pragma("GCC unroll 4") for (int k = 1; k <= pairs; k++) u +=                                              \
-                (SEEN_##real(line[2 * k - 1], 0) + SEEN_##real(line[2 * k], 0)) * weight[k];                           \
-            PUT_##put(sum + x, u);                                                                                     \
+        for (size_t end = FEW_BLOCKS * LANES;; end += FEW_BLOCKS * LANES) {                                            \
+            const size_t x = (end < count ? end : count) - FEW_BLOCKS * LANES;                                         \
+            NAME(vector) u[FEW_BLOCKS], v[FEW_BLOCKS];                                                                 \
+            for (int b = 0; b < FEW_BLOCKS; b++) u[b] = SEEN_##real(line[0], b) * weight[0];                           \
+            _Pragma("GCC unroll 4") for (int k = 1; k <= pairs; k++) {                                                 \
+                for (int b = 0; b < FEW_BLOCKS; b++)                                                                   \
+                    v[b] = PLUS_##real(SEEN_##real(line[2 * k - 1], b), SEEN_##real(line[2 * k], b));                  \
+                for (int b = 0; b < FEW_BLOCKS; b++) u[b] = PLUS_##real(v[b] * weight[k], u[b]);                       \
+            }                                                                                                          \
+            for (int b = 0; b < FEW_BLOCKS; b++) PUT_##put(sum + x + b * LANES, u[b]);                                 \
             if (end >= count) return;                                                                                  \
         }                                                                                                              \
     }                                                                                                                  \
@@ -71,7 +77,8 @@ typedef float NAME(floats) __attribute__((vector_size(BYTES / 2), aligned(4), ma
             name##_points(sum, terms, count);                                                                          \
             return;                                                                                                    \
         }                                                                                                              \
-        if (terms->single == 1 && !terms->odd && terms->pairs && terms->pairs <= FEW_PAIRS) {                          \
+        if (terms->single == 1 && !terms->odd && terms->pairs && terms->pairs <= FEW_PAIRS &&                          \
+            count >= FEW_BLOCKS * LANES) {                                                                             \
             if (terms->pairs == 1) NAME(name##_few)(sum, terms, count, 1);                                             \
             if (terms->pairs == 2) NAME(name##_few)(sum, terms, count, 2);                                             \
             if (terms->pairs == 3) NAME(name##_few)(sum, terms, count, 3);                                             \
@@ -90,8 +97,8 @@ DEFINE_SUM(sum_rounded, double, double, rounded)
 DEFINE_SUM(sum_float_rounded, float, double, rounded)
 DEFINE_SUM(sum_to_float, double, float, float)
 
-/* Vectors per row: with four rows, this leaves registers for a line and its weights. */
-#define ROW_BLOCKS (BYTES == 32 ? 3 : BYTES / 16)
+/* Vectors per row: with two rows, this leaves registers for a vector of a line and two weights. */
+#define ROW_BLOCKS (BYTES == 32 ? 6 : BYTES / 8)
 
 /* NAME_line adds the taps of one line to rows r0 to r1. weights: those for row r1; those for row
  * r1 - 1 follow `width` numbers later. NAME_block sums `blocks` vectors of each row. If all
@@ -100,33 +107,28 @@ DEFINE_SUM(sum_to_float, double, float, float)
     TARGET INLINE void NAME(name##_line)(NAME(vector)(*u)[ROW_BLOCKS], const void *line, size_t x,                     \
                                          const double *weights, size_t width, const int r0, const int r1,              \
                                          const int blocks, const bool exact) {                                         \
-        for (size_t m = 0; m < width; m++, x++) {                                                                      \
-            NAME(vector) v[ROW_BLOCKS];                                                                                \
-            for (int b = 0; b < blocks; b++) v[b] = SEEN_##real(line, b);                                              \
-            for (int r = r0; r <= r1; r++) {                                                                           \
-                const NAME(vector) w = weights[m + (size_t)(r1 - r) * width] - (NAME(vector)){0};                      \
-                for (int b = 0; b < blocks; b++)                                                                       \
-                    u[r][b] = exact ? MULTIPLY_ADD_DOUBLES(v[b], w, u[r][b]) : u[r][b] + v[b] * w;                     \
+        for (size_t m = 0; m < width; m++, x++)                                                                        \
+            for (int b = 0; b < blocks; b++) {                                                                         \
+                const NAME(vector) v = SEEN_##real(line, b);                                                           \
+                for (int r = r0; r <= r1; r++) {                                                                       \
+                    const NAME(vector) w = weights[m + (size_t)(r1 - r) * width] - (NAME(vector)){0};                  \
+                    u[r][b] = exact ? MULTIPLY_ADD_DOUBLES(v, w, u[r][b]) : u[r][b] + v * w;                           \
+                }                                                                                                      \
             }                                                                                                          \
-        }                                                                                                              \
     }                                                                                                                  \
     TARGET INLINE void NAME(name##_block)(out *const *sums, const stn_dense *dense, size_t x, const int blocks,        \
                                           const bool exact) {                                                          \
         NAME(vector) u[STN_KERNEL_ROWS][ROW_BLOCKS];                                                                   \
         const size_t height = dense->height, width = dense->width;                                                     \
+        const double *weights = dense->weights;                                                                        \
         const void *const *row = dense->rows;                                                                          \
         for (int r = 0; r < STN_KERNEL_ROWS; r++)                                                                      \
             for (int b = 0; b < blocks; b++) u[r][b] = -(NAME(vector)){0};                                             \
-        for (size_t p = 0; p < dense->planes; p++) {                                                                   \
-            const double *weights = dense->weights + p * height * width;                                               \
+        for (size_t p = 0; p < dense->planes; p++, weights += width) {                                                 \
             NAME(name##_line)(u, *row++, x, weights, width, 0, 0, blocks, exact);                                      \
-            NAME(name##_line)(u, *row++, x, weights, width, 0, 1, blocks, exact);                                      \
-            NAME(name##_line)(u, *row++, x, weights, width, 0, 2, blocks, exact);                                      \
-            for (size_t q = 3; q < height; q++, weights += width)                                                      \
-                NAME(name##_line)(u, *row++, x, weights, width, 0, 3, blocks, exact);                                  \
-            NAME(name##_line)(u, *row++, x, weights, width, 1, 3, blocks, exact);                                      \
-            NAME(name##_line)(u, *row++, x, weights + width, width, 2, 3, blocks, exact);                              \
-            NAME(name##_line)(u, *row++, x, weights + 2 * width, width, 3, 3, blocks, exact);                          \
+            for (size_t q = 1; q < height; q++, weights += width)                                                      \
+                NAME(name##_line)(u, *row++, x, weights, width, 0, 1, blocks, exact);                                  \
+            NAME(name##_line)(u, *row++, x, weights, width, 1, 1, blocks, exact);                                      \
         }                                                                                                              \
         for (int r = 0; r < STN_KERNEL_ROWS; r++)                                                                      \
             for (int b = 0; b < blocks; b++) PUT_##put(sums[r] + x + b * LANES, u[r][b]);                              \
@@ -286,24 +288,26 @@ TARGET static void NAME(store_bf16)(void *to, const double *restrict from, size_
  * so the truncated result is right unless the sum is closer than this to an integer. A vector with
  * such a point is computed again: if all lines have the same bytes, as in constant areas, from
  * terms->constants, else in doubles. */
-#define BYTE_LANES (BYTES / 4) /* points of a vector of floats; a block has four */
+#define BYTE_LANES (BYTES / 4) /* points of a vector of floats */
+#define BYTE_BLOCKS 2          /* vectors of bytes that are summed side by side */
 
 typedef float NAME(real) __attribute__((vector_size(BYTES)));
 typedef int32_t NAME(whole) __attribute__((vector_size(BYTES)));
 typedef int64_t NAME(words) __attribute__((vector_size(BYTES)));
-typedef uint8_t NAME(few) __attribute__((vector_size(BYTE_LANES), aligned(1), may_alias));
+typedef uint16_t NAME(shorts) __attribute__((vector_size(BYTES)));
+typedef uint16_t NAME(bytes) __attribute__((vector_size(BYTES), aligned(1), may_alias));
 
-/* One vector from point x on. */
+/* BYTE_LANES points from x on. */
 TARGET __attribute__((noinline)) static void NAME(sum_byte_exactly)(uint8_t *sum, const stn_terms *terms, size_t x) {
     double u[BYTE_LANES], line[2 * STN_KERNEL_BYTE_TERMS][BYTE_LANES];
     const void *lines[2 * STN_KERNEL_BYTE_TERMS];
     const uint8_t *first = (const uint8_t *)terms->lines[0] + x;
-    NAME(whole) differ = {0};
+    int differ = 0;
     for (size_t k = 0; k < terms->single + 2 * terms->pairs; k++) {
         lines[k] = (const uint8_t *)terms->lines[k] + x;
-        differ |= (NAME(whole))WIDEN_BYTES(lines[k]) ^ (NAME(whole))WIDEN_BYTES(first);
+        differ |= memcmp(lines[k], first, BYTE_LANES);
     }
-    if (!IS_ANY(differ)) {
+    if (!differ) {
         for (size_t k = 0; k < BYTE_LANES; k++) sum[x + k] = terms->constants[first[k]];
         return;
     }
@@ -317,50 +321,79 @@ TARGET __attribute__((noinline)) static void NAME(sum_byte_exactly)(uint8_t *sum
     NAME(store_u8)(sum + x, u, BYTE_LANES);
 }
 
-/* The block from point x on. */
+/* The vectors of bytes from point x on. Masks and shifts split a vector of bytes into four of
+ * integers: the first one has each fourth byte from byte 0 on, the next ones from bytes 2, 1 and
+ * 3 on. */
 TARGET INLINE void NAME(sum_byte_block)(uint8_t *sum, const stn_terms *terms, const float *weight, size_t x,
-                                        const bool odd) {
+                                        const int blocks, const bool odd) {
     const void *const *line = terms->lines;
-    NAME(real) u[4] = {{0}}, off[4];
-    NAME(whole) close = {0};
-#define SEEN_BYTES(line, b) ((NAME(whole))WIDEN_BYTES((const uint8_t *)(line) + x + (b)*BYTE_LANES))
+    NAME(real) u[BYTE_BLOCKS][4] = {{{0}}};
+    const NAME(shorts) low = (uint16_t)0xff - (NAME(shorts)){0};
+#define SEEN_BYTES(line, b) (*(const NAME(bytes) *)((const uint8_t *)(line) + x + (b)*BYTES))
 /* `*weight - (vector){0}` makes a vector of copies of *weight; subtracting 0 changes no value. */
-#define ADD_BYTES(b, value)                                                                                            \
-    u[b] = (NAME(real))MULTIPLY_ADD(__builtin_convertvector(value, NAME(real)), (*weight - (NAME(real)){0}), u[b])
+#define ADD_WHOLE(u, value)                                                                                            \
+    u = (NAME(real))MULTIPLY_ADD(__builtin_convertvector(value, NAME(real)), (*weight - (NAME(real)){0}), u)
+#define ADD_SHORTS(u, value)                                                                                           \
+    do {                                                                                                               \
+        const NAME(whole) v = (NAME(whole))(value);                                                                    \
+        ADD_WHOLE((u)[0], odd ? v << 16 >> 16 : v & 0xffff);                                                           \
+        ADD_WHOLE((u)[1], v >> 16);                                                                                    \
+    } while (0)
     for (size_t k = 0; k < terms->single; k++, line++, weight++)
-        for (size_t b = 0; b < 4; b++) ADD_BYTES(b, SEEN_BYTES(line[0], b));
+        for (int b = 0; b < blocks; b++) {
+            const NAME(shorts) from = SEEN_BYTES(line[0], b);
+            ADD_SHORTS(u[b], from & low);
+            ADD_SHORTS(u[b] + 2, from >> 8);
+        }
     for (size_t k = 0; k < terms->pairs; k++, line += 2, weight++)
-        for (size_t b = 0; b < 4; b++)
-            ADD_BYTES(b, odd ? SEEN_BYTES(line[0], b) - SEEN_BYTES(line[1], b)
-                             : SEEN_BYTES(line[0], b) + SEEN_BYTES(line[1], b));
-#undef ADD_BYTES
+        for (int b = 0; b < blocks; b++) {
+            const NAME(shorts) one = SEEN_BYTES(line[0], b), two = SEEN_BYTES(line[1], b);
+            ADD_SHORTS(u[b], odd ? (one & low) - (two & low) : (one & low) + (two & low));
+            ADD_SHORTS(u[b] + 2, odd ? (one >> 8) - (two >> 8) : (one >> 8) + (two >> 8));
+        }
+#undef ADD_SHORTS
+#undef ADD_WHOLE
 #undef SEEN_BYTES
     const float least = terms->error * terms->error;
-    for (size_t b = 0; b < 4; b++) {
-        off[b] = u[b] - ((u[b] + 0x1.8p23F) - 0x1.8p23F);
-        off[b] *= off[b];
-        close |= off[b] < least;
-        NARROW_BYTES(sum + x + b * BYTE_LANES, __builtin_convertvector(u[b], NAME(whole)));
+    NAME(whole) close[BYTE_BLOCKS], any = {0};
+    for (int b = 0; b < blocks; b++) {
+        NAME(whole) narrow[4];
+        close[b] = (NAME(whole)){0};
+        for (int i = 0; i < 4; i++) {
+            const NAME(real) off = u[b][i] - ((u[b][i] + 0x1.8p23F) - 0x1.8p23F);
+            close[b] |= off * off < least;
+            narrow[i] = __builtin_convertvector(u[b][i], NAME(whole)) & 0xff;
+        }
+        any |= close[b];
+        *(NAME(bytes) *)(sum + x + b * BYTES) =
+            (NAME(bytes))(narrow[0] | narrow[1] << 16 | narrow[2] << 8 | narrow[3] << 24);
     }
-    if (IS_ANY(close))
-        for (size_t b = 0; b < 4; b++)
-            if (IS_ANY(off[b] < least)) NAME(sum_byte_exactly)(sum, terms, x + b * BYTE_LANES);
+    if (IS_ANY(any))
+        for (int b = 0; b < blocks; b++)
+            for (size_t k = 0; k < 4; k++) {
+                int32_t near = 0;
+                for (size_t l = 0; l < BYTE_LANES / 4; l++) near |= close[b][k * BYTE_LANES / 4 + l];
+                if (near) NAME(sum_byte_exactly)(sum, terms, x + b * BYTES + k * BYTE_LANES);
+            }
 }
 
 TARGET static void NAME(sum_byte)(uint8_t *sum, const stn_terms *terms, size_t count) {
-    const size_t block = 4 * BYTE_LANES;
-    if (count < block) {
+    if (count < BYTES) {
         sum_byte_points(sum, terms, count);
         return;
     }
     float weights[STN_KERNEL_BYTE_TERMS];
     for (size_t k = 0; k < terms->single + terms->pairs; k++) weights[k] = (float)terms->weights[k];
-    for (size_t x = 0; x < count; x += block) {
-        const size_t at = x + block <= count ? x : count - block;
+    size_t x = 0;
+    if (!terms->odd)
+        for (; x + BYTE_BLOCKS * BYTES <= count; x += BYTE_BLOCKS * BYTES)
+            NAME(sum_byte_block)(sum, terms, weights, x, BYTE_BLOCKS, false);
+    for (; x < count; x += BYTES) {
+        const size_t at = x + BYTES <= count ? x : count - BYTES;
         if (terms->odd)
-            NAME(sum_byte_block)(sum, terms, weights, at, true);
+            NAME(sum_byte_block)(sum, terms, weights, at, 1, true);
         else
-            NAME(sum_byte_block)(sum, terms, weights, at, false);
+            NAME(sum_byte_block)(sum, terms, weights, at, 1, false);
     }
 }
 
@@ -452,8 +485,6 @@ static const stn_kernels NAME(kernels) = {
 #undef BYTE_LANES
 #undef WIDEN
 #undef NARROW
-#undef WIDEN_BYTES
-#undef NARROW_BYTES
 #undef IS_ANY
 #undef MULTIPLY_ADD
 #undef MULTIPLY_ADD_DOUBLES

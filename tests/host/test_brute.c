@@ -307,6 +307,38 @@ Test(brute, large_2d_half) { check_large(2, (size_t[3]){301, 1111}, 5, 40, STN_F
 Test(brute, large_3d) { check_large(3, (size_t[3]){61, 67, 71}, 3, 40, STN_F32); }
 Test(brute, tall) { check_large(2, (size_t[3]){70001, 3}, 2, 9, STN_F64); }
 
+/* Full boxes of taps, which are summed for several rows at once, apart from the edges of rows. */
+static void check_box(int rank, const size_t *extent, int64_t (*range)[2], stn_dtype dtype) {
+    uint64_t state = 3;
+    stn_tap taps[64];
+    size_t count = 0;
+    stn_problem problem = {.dtype = dtype, .steps = 2, .batch = 1};
+    memcpy(problem.extent, extent, (size_t)rank * sizeof *extent);
+    for (int a = 0; a < rank; a++) {
+        problem.boundary[a][0] = (stn_boundary){STN_CONSTANT, 0.5 + a};
+        problem.boundary[a][1] = (stn_boundary){a == 1 ? STN_MIRROR : STN_NEAREST, 0};
+    }
+    int64_t at[3] = {0};
+    for (int a = 0; a < rank; a++) at[a] = range[a][0];
+    while (at[0] <= range[0][1]) {
+        taps[count] = (stn_tap){.weight = (float)random_unit(&state)};
+        memcpy(taps[count++].offset, at, sizeof at);
+        for (int a = rank - 1; ++at[a] > range[a][1] && a > 0; a--) at[a] = range[a][0];
+    }
+    stn_task task = make_task(rank, count, taps, problem);
+    check(&task, 2, &state, "a box of taps");
+    stn_task_clear(&task);
+}
+
+static void check_boxes(stn_dtype dtype) {
+    check_box(2, (size_t[2]){47, 700}, (int64_t[2][2]){{-1, 1}, {-2, 1}}, dtype);
+    check_box(2, (size_t[2]){47, 700}, (int64_t[2][2]){{-4, 2}, {1, 3}}, dtype);
+    check_box(3, (size_t[3]){7, 21, 330}, (int64_t[3][2]){{-1, 0}, {-1, 2}, {-3, 1}}, dtype);
+}
+
+Test(brute, boxes_f64) { check_boxes(STN_F64); }
+Test(brute, boxes_f32) { check_boxes(STN_F32); }
+
 /* Taps beyond the radius of GPUs; few of them are read as floats only if their rows fit. */
 Test(brute, far_1d) { check_large(1, (size_t[3]){5003}, STN_MAX_HOST_RADIUS, 40, STN_F64); }
 Test(brute, far_1d_few_taps) { check_large(1, (size_t[3]){5003}, STN_MAX_HOST_RADIUS, 9, STN_F32); }
