@@ -47,8 +47,7 @@ void suite_report(suite *s, bool good, const char *what, const char *detail) {
     fflush(stdout);
 }
 
-/* True if `name` contains all of `words`, separated by |. */
-static bool has_words(const char *name, const char *words) {
+bool suite_has_words(const char *name, const char *words) {
     char word[120];
     while (*words) {
         size_t length = strcspn(words, "|");
@@ -57,6 +56,16 @@ static bool has_words(const char *name, const char *words) {
         words += length + (words[length] == '|');
     }
     return true;
+}
+
+bool suite_place_has_words(const stn_plan *plan, size_t place, const char *words) {
+    const stn_ranked *row = &plan->ranking[place];
+    stn_text text = STN_TEXT_EMPTY;
+    char *name = NULL;
+    row->strategy->name_candidate(&plan->task, &row->candidate, &text);
+    const bool is = stn_text_take(&text, &name, NULL) == STN_OK && suite_has_words(name, words);
+    stn_text_free(name);
+    return is;
 }
 
 /* The place in the ranking of the first candidate with these words; `is_ranked`: there is one. */
@@ -70,13 +79,7 @@ static int place_of(const suite *s, const stn_problem *problem, const char *stra
     if (stn_plan_create(s->context, problem, &options, &plan, NULL) != STN_OK)
         return COMPARE_MEASURED + STN_PLAN_RANKING;
     stn_plan_rank(plan, strategy, STN_PLAN_RANKING);
-    for (bool is = false; found < plan->ranked && !is; found += !is) {
-        stn_text text = STN_TEXT_EMPTY;
-        char *name = NULL;
-        plan->ranking[found].strategy->name_candidate(&plan->task, &plan->ranking[found].candidate, &text);
-        is = stn_text_take(&text, &name, NULL) == STN_OK && has_words(name, words);
-        stn_text_free(name);
-    }
+    while (found < plan->ranked && !suite_place_has_words(plan, found, words)) found++;
     *is_ranked = found < plan->ranked;
     stn_plan_destroy(plan);
     return COMPARE_MEASURED + (int)found;

@@ -48,6 +48,10 @@ void suite_compare(suite *s, const char *strategy, bool fused, const char *what,
 /* For compare_candidate_with_host: the index of the first candidate whose name contains all of
  * `words`, separated by |; if there is none, an index past the last one, which fails. */
 int suite_candidate(const suite *s, const stn_problem *problem, const char *strategy, const char *words);
+/* Whether the name contains all of `words`, separated by |. */
+bool suite_has_words(const char *name, const char *words);
+/* Whether the name of candidate `place` of the plan's ranking contains them. */
+bool suite_place_has_words(const stn_plan *plan, size_t place, const char *words);
 /* Whether there is such a candidate. */
 bool suite_ranks(const suite *s, const stn_problem *problem, const char *strategy, const char *words);
 /* suite_compare with that candidate. */

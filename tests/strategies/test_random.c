@@ -1,7 +1,7 @@
 /* Random problems: every strategy that applies is compared with the host at every point.
  *
  *     test_random [--count N] [--seed S] [--first I] [--large] [--wild] [--host] [--new-weights]
- *                 [--candidates N] [--jobs J]
+ *                 [--candidates N] [--jobs J] [--strategy NAME [--words A|B]...]
  *
  * Problem I of seed S is the same on all machines; --first I --count 1 runs it alone. A failing
  * problem is made smaller and printed as a `stentor run` command.
@@ -12,6 +12,8 @@
  *   --wild         also rare values (random/wild.c)
  *   --host         the strategies of the host
  *   --candidates   runs N candidates of each strategy instead of one, also those for measuring only
+ *   --strategy     only this one, on problems that it takes, by any of its candidates; with
+ *                  --words, each problem by one whose name contains all of the next words
  *   --jobs         J processes share the problems; one that crashes is replaced
  *
  * Prints TAP. */
@@ -29,7 +31,9 @@
 #include "suite.h"
 
 #define MOST_JOBS 64
-#define SHRINKING 60 /* trials */
+#define SHRINKING 60    /* trials */
+#define MOST_DRAWS 4000 /* of a problem for one strategy */
+#define MOST_WORDS 64
 /* Exit statuses of a process: there is no device; its context is unusable after a failed call. */
 #define NO_DEVICE 2
 #define ANOTHER 3
@@ -52,6 +56,8 @@ typedef struct shared { /* memory shared by the processes */
 typedef struct settings {
     uint64_t seed, first, count;
     int jobs, all; /* candidates of each strategy that are run; 0: one */
+    const char *strategy, *words[MOST_WORDS];
+    int nwords;
     bool large, errors, wild, host, weights;
 } settings;
 
@@ -96,6 +102,21 @@ static size_t leave_few(dice *d, bool host, char names[][32], size_t count) {
     return dice_int(d, 0, 3) || host ? 2 : 3;
 }
 
+/* Draws problem `index` for one strategy: the first of many that has a candidate with the words. */
+static int draw_for_strategy(const random_bench *bench, const settings *how, uint64_t index, random_problem *r,
+                             dice *d) {
+    const char *words = how->nwords ? how->words[index % (uint64_t)how->nwords] : "";
+    int pick = -1;
+    for (uint64_t turn = 0; turn < MOST_DRAWS && pick < 0; turn++) {
+        dice own = {how->seed ^ index << 20 ^ turn << 40};
+        random_problem_draw(how->seed + (turn << 32), index, how->large, dice_int(&own, 0, 3) == 0, r);
+        random_problem_lengthen(&own, r, how->large);
+        pick = random_pick_words(bench, r, how->strategy, words, &own);
+        *d = own;
+    }
+    return pick;
+}
+
 /* Runs all strategies on one problem: one line of TAP. turn: the index of the candidate to run, if
  * there are so many; -1: a random candidate. False if the context has become unusable; then the
  * problem was not made smaller. */
@@ -105,14 +126,19 @@ static bool run_problem(const random_bench *bench, const settings *how, shared *
     static random_problem r, smaller[RANDOM_STRATEGIES];
     int pick[RANDOM_STRATEGIES], wrong = 0;
     bool dead = false;
-    random_problem_draw(how->seed, index, how->large, how->wild, &r);
     dice d = {how->seed ^ index << 20};
+    int only = -1;
+    if (how->strategy)
+        only = draw_for_strategy(bench, how, index, &r, &d);
+    else
+        random_problem_draw(how->seed, index, how->large, how->wild, &r);
     r.new_weights = r.new_weights || how->weights;
     r.any_weights = how->weights;
-    size_t count = random_strategies(bench, &r, names, RANDOM_STRATEGIES);
+    size_t count = how->strategy ? only >= 0 : random_strategies(bench, &r, names, RANDOM_STRATEGIES);
+    if (how->strategy) snprintf(names[0], sizeof names[0], "%s", how->strategy);
     if (how->weights) count = leave_few(&d, how->host, names, count);
     for (size_t i = 0; i < count; i++) {
-        pick[i] = turn < 0 ? random_pick(bench, &r, names[i], &d) : COMPARE_MEASURED + turn;
+        pick[i] = how->strategy ? only : turn < 0 ? random_pick(bench, &r, names[i], &d) : COMPARE_MEASURED + turn;
         memset(&o[i], 0, sizeof o[i]);
         o[i].verdict = RANDOM_REFUSED;
         if (turn >= random_candidates(bench, &r, names[i], true)) continue;
@@ -135,6 +161,7 @@ static bool run_problem(const random_bench *bench, const settings *how, shared *
     printf("%s %d - seed %" PRIu64 " problem %" PRIu64 ":", wrong || !count ? "not ok" : "ok", s->run, how->seed,
            index);
     for (size_t i = 0; i < count; i++) printf(" %s%s", names[i], o[i].verdict == RANDOM_REFUSED ? " (refused)" : "");
+    if (how->strategy && count) printf(": %s", o[0].c.parameters);
     printf("\n");
     for (size_t i = 0; i < count; i++) {
         count_trial(s, names[i], &o[i]);
@@ -192,7 +219,8 @@ static bool read_settings(int argc, char **argv, settings *how) {
             *set[flag] = true;
             continue;
         }
-        if (!*value || *end) return false;
+        const bool text = !strcmp(argv[i], "--strategy") || !strcmp(argv[i], "--words");
+        if (!*value || (*end && !text)) return false;
         if (!strcmp(argv[i], "--count"))
             how->count = number;
         else if (!strcmp(argv[i], "--seed"))
@@ -203,6 +231,10 @@ static bool read_settings(int argc, char **argv, settings *how) {
             how->jobs = (int)number;
         else if (!strcmp(argv[i], "--candidates"))
             how->all = (int)number;
+        else if (!strcmp(argv[i], "--strategy"))
+            how->strategy = value;
+        else if (!strcmp(argv[i], "--words") && how->nwords < MOST_WORDS)
+            how->words[how->nwords++] = value;
         else
             return false;
         i++;
@@ -262,7 +294,7 @@ int main(int argc, char **argv) {
     if (!read_settings(argc, argv, &how)) {
         fprintf(stderr,
                 "usage: test_random [--count N] [--seed S] [--first I] [--large] [--wild] [--host] [--new-weights] "
-                "[--candidates N] [--jobs J]\n");
+                "[--candidates N] [--jobs J] [--strategy NAME [--words A|B]...]\n");
         return 2;
     }
     shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

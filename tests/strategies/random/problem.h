@@ -27,6 +27,8 @@ typedef struct random_problem {
 /* Draws problem `index` of `seed`, always a valid one. large: grids for a GPU, not for the
  * emulator; wild: see wild.c. */
 void random_problem_draw(uint64_t seed, uint64_t index, bool large, bool wild, random_problem *r);
+/* More steps, up to the limit of its work, for strategies that compute many at once. */
+void random_problem_lengthen(dice *d, random_problem *r, bool large);
 /* Points * steps * operations per point, which determines the emulator's time. */
 double random_problem_work(const random_problem *r);
 
