@@ -62,6 +62,7 @@ bool suite_place_has_words(const stn_plan *plan, size_t place, const char *words
     const stn_ranked *row = &plan->ranking[place];
     stn_text text = STN_TEXT_EMPTY;
     char *name = NULL;
+    stn_text_printf(&text, "%dD %s, ", plan->task.rank, stn_dtype_name(plan->task.dtype));
     row->strategy->name_candidate(&plan->task, &row->candidate, &text);
     const bool is = stn_text_take(&text, &name, NULL) == STN_OK && suite_has_words(name, words);
     stn_text_free(name);

@@ -50,7 +50,7 @@ void suite_compare(suite *s, const char *strategy, bool fused, const char *what,
 int suite_candidate(const suite *s, const stn_problem *problem, const char *strategy, const char *words);
 /* Whether the name contains all of `words`, separated by |. */
 bool suite_has_words(const char *name, const char *words);
-/* Whether the name of candidate `place` of the plan's ranking contains them. */
+/* The same of "RANKD DTYPE, " and the name of candidate `place` of the plan's ranking. */
 bool suite_place_has_words(const stn_plan *plan, size_t place, const char *words);
 /* Whether there is such a candidate. */
 bool suite_ranks(const suite *s, const stn_problem *problem, const char *strategy, const char *words);

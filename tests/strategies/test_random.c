@@ -3,8 +3,8 @@
  *     test_random [--count N] [--seed S] [--first I] [--large] [--wild] [--host] [--new-weights]
  *                 [--candidates N] [--jobs J] [--strategy NAME [--words A|B]...]
  *
- * Problem I of seed S is the same on all machines; --first I --count 1 runs it alone. A failing
- * problem is made smaller and printed as a `stentor run` command.
+ * Problem I of seed S (STENTOR_TEST_SEED, or 1) is the same on all machines; --first I --count 1
+ * runs it alone. A failing problem is made smaller and printed as a `stentor run` command.
  *
  *   --large        grids for a GPU, too large for the emulator
  *   --new-weights  each plan is made for other weights, of any symmetry and sum, and then gets the
@@ -109,7 +109,8 @@ static int draw_for_strategy(const random_bench *bench, const settings *how, uin
     int pick = -1;
     for (uint64_t turn = 0; turn < MOST_DRAWS && pick < 0; turn++) {
         dice own = {how->seed ^ index << 20 ^ turn << 40};
-        random_problem_draw(how->seed + (turn << 32), index, how->large, dice_int(&own, 0, 3) == 0, r);
+        random_problem_draw(how->seed + (turn << 32), index, how->large, dice_int(&own, 0, 2) == 0, r);
+        random_problem_tighten(&own, r);
         random_problem_lengthen(&own, r, how->large);
         pick = random_pick_words(bench, r, how->strategy, words, &own);
         *d = own;
@@ -158,8 +159,10 @@ static bool run_problem(const random_bench *bench, const settings *how, shared *
     }
     sem_wait(&s->lock);
     s->run++, s->failed += wrong > 0;
-    printf("%s %d - seed %" PRIu64 " problem %" PRIu64 ":", wrong || !count ? "not ok" : "ok", s->run, how->seed,
-           index);
+    /* A GPU's ranking may lack what a test names. */
+    const bool missing = !count && how->strategy && !getenv("STENTOR_TESTS_MUST_RUN");
+    printf("%s %d - seed %" PRIu64 " problem %" PRIu64 ":%s", wrong || (!count && !missing) ? "not ok" : "ok", s->run,
+           how->seed, index, missing ? " # SKIP no such candidate" : "");
     for (size_t i = 0; i < count; i++) printf(" %s%s", names[i], o[i].verdict == RANDOM_REFUSED ? " (refused)" : "");
     if (how->strategy && count) printf(": %s", o[0].c.parameters);
     printf("\n");
@@ -168,7 +171,7 @@ static bool run_problem(const random_bench *bench, const settings *how, shared *
         if (how->errors) print_error(&r, index, names[i], pick[i], &o[i]);
         if (o[i].verdict == RANDOM_WRONG) print_failure(&smaller[i], names[i], pick[i], &small[i]);
     }
-    s->failed += !count;
+    s->failed += !count && !missing;
     fflush(stdout);
     sem_post(&s->lock);
     return !dead;
@@ -204,7 +207,8 @@ static int work(const settings *how, shared *s, int job) {
 }
 
 static bool read_settings(int argc, char **argv, settings *how) {
-    *how = (settings){.seed = 1, .count = 200};
+    const char *given = getenv("STENTOR_TEST_SEED");
+    *how = (settings){.seed = given ? strtoull(given, NULL, 10) : 1, .count = 200};
     cpu_set_t cpus;
     how->jobs = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
     for (int i = 1; i < argc; i++) {
@@ -220,7 +224,7 @@ static bool read_settings(int argc, char **argv, settings *how) {
             continue;
         }
         const bool text = !strcmp(argv[i], "--strategy") || !strcmp(argv[i], "--words");
-        if (!*value || (*end && !text)) return false;
+        if (i + 1 == argc || (!text && (!*value || *end))) return false;
         if (!strcmp(argv[i], "--count"))
             how->count = number;
         else if (!strcmp(argv[i], "--seed"))

@@ -51,6 +51,7 @@ void random_wild_extents(dice *d, random_problem *r) {
         if (kind < 2) *n = (size_t)dice_int(d, 1, 5);
         if (kind == 2) *n = (size_t)(most + dice_int(d, 0, 2));
         if (*n < (size_t)most || !*n) *n = (size_t)(most ? most : 1);
+        if (kind == 5) *n = r->rank == 1 ? 128u << dice_int(d, 0, 5) : r->rank == 2 ? 32u << dice_int(d, 0, 3) : 16;
         if (kind == 3 || kind == 4)
             while (!is_prime((int)*n)) ++*n;
     }
