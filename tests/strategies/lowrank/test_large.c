@@ -1,6 +1,7 @@
-/* lowrank in f16 on numbers near the largest representable one, 65504: intermediate values between
- * the two products do not exceed the grid's own range. Against the host, on any device. Prints TAP.
- * Usage: test_large [--full] [--only PART]. */
+/* lowrank on numbers that random problems seldom have. In f16 near the largest representable one,
+ * 65504: intermediate values between the two products do not exceed the grid's own range; weights
+ * that cancel; a NaN. Against the host, on any device. Prints TAP. Usage: test_large [--full]
+ * [--only PART]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,7 +123,22 @@ static void cancelled(suite *s) {
     stn_stencil_destroy(stencil);
 }
 
+/* A band's zeros multiply values past a side. */
+static void nan_near_a_side(suite *s) {
+    dice d = {17};
+    for (int rank = 2; rank <= 3; rank++)
+        for (int high = 0; high < 2; high++) {
+            stn_stencil *stencil = random_stencil(&d, rank, TAPS_BOX, 1);
+            stn_problem p = grid_problem(stencil, rank == 2 ? (int[]){30, 160} : (int[]){20, 30, 160}, STN_F64, 4);
+            for (int i = 0; i < 2 * rank; i++) p.boundary[i / 2][i % 2].kind = STN_FIXED;
+            suite_report(s, nan_reaches(s->context, &p, "lowrank", high ? 157 : 3) < 64, "a NaN stays near its side",
+                         NULL);
+            stn_stencil_destroy(stencil);
+        }
+}
+
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"flat", plane}, {"peaks", peaks}, {"solid", volume}, {"cancelled", cancelled}};
+    static const suite_part parts[] = {
+        {"flat", plane}, {"peaks", peaks}, {"solid", volume}, {"cancelled", cancelled}, {"nan", nan_near_a_side}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

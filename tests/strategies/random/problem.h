@@ -52,8 +52,8 @@ void random_taps_reweigh(dice *d, const random_problem *r, double *weights);
 /* ---- wild.c
  * Rare but allowed values, each in some of the problems: few taps at the largest offsets; weights
  * of 0, or of very different sizes; axes of 1 to 5 points, of the taps' reach, of prime lengths or
- * powers of 2; hundreds of steps; weights and data near the limits of the type's range; any
- * tolerance; several executions; caller's workspaces. */
+ * powers of 2; few long rows; hundreds of steps; weights and data near the limits of the type's
+ * range; any tolerance; several executions; caller's workspaces. */
 void random_wild_taps(dice *d, random_problem *r);
 void random_wild_extents(dice *d, random_problem *r);
 void random_wild_steps(dice *d, random_problem *r, bool large);

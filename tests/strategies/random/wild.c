@@ -55,6 +55,10 @@ void random_wild_extents(dice *d, random_problem *r) {
         if (kind == 3 || kind == 4)
             while (!is_prime((int)*n)) ++*n;
     }
+    if (r->rank == 1 || !chance(d, 40)) return;
+    for (int axis = 0; axis < r->rank - 1; axis++) /* few rows of several blocks */
+        if (r->problem.extent[axis] > 20) r->problem.extent[axis] = (size_t)dice_int(d, 15, 20);
+    r->problem.extent[r->rank - 1] = (size_t)dice_int(d, 130, 420);
 }
 
 void random_wild_steps(dice *d, random_problem *r, bool large) {
