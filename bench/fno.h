@@ -7,7 +7,7 @@
 typedef struct fno_case {
     /* fno: the paper's, complex, one matrix of weights; fno-grid: real, weights for each mode. */
     const char *group;
-    /* "1d-128-m64-c64-b4096": points, modes, channels, batch, as in bench/studies/fno_torch.py */
+    /* "1d-128-m64-c64-b4096": points, modes, channels, batch */
     char name[64];
     stn_spectral_conv layer;
     double bar;       /* ms at most; 0: none */

@@ -9,7 +9,6 @@
 #include "fno.h"
 #include "online.h"
 #include "options.h"
-#include "studies/forms.h"
 #include "studies/rows.h"
 
 enum { ONLINE_SECONDS = 3, QUICK_STEPS = 10, WRONG = 1, DTYPES = 3, WHOLE_GRID_REPEAT = 3 };
@@ -263,16 +262,6 @@ static stn_status run_listed(const bench_options *options, stn_error *error) {
     return status;
 }
 
-static stn_status run_forms(const bench_options *options, stn_text *text, stn_error *error) {
-    bench machine = {.quick = options->quick, .repeat = options->quick ? 1 : options->repeat};
-    stn_status status = bench_open(options->device, options->threads, NULL, &machine, error);
-    if (status == STN_OK) status = bench_forms(&machine, options->steps, options->cases, text, error);
-    if (status == STN_OK)
-        status = bench_form_tiles(&machine, options->steps, options->cases, options->extent[0], text, error);
-    bench_close(&machine);
-    return status;
-}
-
 int main(int argc, char **argv) {
     bench_options options;
     int exit_code;
@@ -285,7 +274,6 @@ int main(int argc, char **argv) {
     stn_error error = {0};
     bool wrong = false;
     stn_status status = options.online || options.rows ? run_listed(&options, &error)
-                        : options.forms                ? run_forms(&options, &text, &error)
                         : options.overhead             ? run_overhead(&options, &text, &error)
                                                        : run_cases(&options, &text, &wrong, &error);
     if (status != STN_OK)

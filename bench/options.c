@@ -30,9 +30,6 @@ static const char help[] =
     "  --threads N        host threads\n"
     "  --quick            small sizes, at most 10 steps: shows that it works, not how fast it is\n"
     "  --overhead         first plan with a cold and a warm cache, and one execute, instead of the cases\n"
-    "  --forms            segment's FFT words and coprime products beside each other, length by length (--case 840: of "
-    "that);\n"
-    "                     and its tiles of planes and solids beside other strategies (--case box-2d9p: of that)\n"
     "  --rows             one step and ten steps on rows whose length is no multiple of 16 bytes, beside the even\n"
     "                     length next to them (--case heat-2d: of that)\n"
     "  --online           a thousand executions of ONLINE plans beside the best plan's, as bench/planner.py reads "
@@ -123,9 +120,6 @@ static bool parse_one(int option, const char *value, bench_options *options) {
         case 'q':
             options->quick = true;
             break;
-        case 'F':
-            options->forms = true;
-            break;
         case 'o':
             options->overhead = true;
             break;
@@ -153,27 +147,16 @@ static bool parse_one(int option, const char *value, bench_options *options) {
 
 bool bench_options_parse(int argc, char **argv, bench_options *options, int *exit_code) {
     static const struct option names[] = {
-        {"group", required_argument, NULL, 'g'},
-        {"case", required_argument, NULL, 'c'},
-        {"dtype", required_argument, NULL, 'd'},
-        {"strategy", required_argument, NULL, 's'},
-        {"boundary", required_argument, NULL, 'b'},
-        {"size", required_argument, NULL, 'x'},
-        {"steps", required_argument, NULL, 'n'},
-        {"tolerance", required_argument, NULL, 'e'},
-        {"repeat", required_argument, NULL, 'r'},
-        {"device", required_argument, NULL, 'D'},
-        {"threads", required_argument, NULL, 't'},
-        {"quick", no_argument, NULL, 'q'},
-        {"overhead", no_argument, NULL, 'o'},
-        {"json", no_argument, NULL, 'j'},
-        {"list", no_argument, NULL, 'l'},
-        {"tune", no_argument, NULL, 'T'},
-        {"forms", no_argument, NULL, 'F'},
-        {"online", no_argument, NULL, 'O'},
-        {"rows", no_argument, NULL, 'w'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"group", required_argument, NULL, 'g'},    {"case", required_argument, NULL, 'c'},
+        {"dtype", required_argument, NULL, 'd'},    {"strategy", required_argument, NULL, 's'},
+        {"boundary", required_argument, NULL, 'b'}, {"size", required_argument, NULL, 'x'},
+        {"steps", required_argument, NULL, 'n'},    {"tolerance", required_argument, NULL, 'e'},
+        {"repeat", required_argument, NULL, 'r'},   {"device", required_argument, NULL, 'D'},
+        {"threads", required_argument, NULL, 't'},  {"quick", no_argument, NULL, 'q'},
+        {"overhead", no_argument, NULL, 'o'},       {"json", no_argument, NULL, 'j'},
+        {"list", no_argument, NULL, 'l'},           {"tune", no_argument, NULL, 'T'},
+        {"online", no_argument, NULL, 'O'},         {"rows", no_argument, NULL, 'w'},
+        {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0},
     };
     *options = (bench_options){.repeat = 9, .groups = "step"};
     *exit_code = USAGE;

@@ -18,7 +18,7 @@ typedef struct bench_options {
     int rank;                    /* of extent */
     uint64_t steps;              /* 0: each case's own */
     double tolerance;            /* stn_problem's, of stencil problems */
-    bool quick, tune, json, overhead, forms, list, online, rows;
+    bool quick, tune, json, overhead, list, online, rows;
 } bench_options;
 
 /* False after printing an error or the help; *exit_code is then the exit code of the process. */

@@ -5,11 +5,10 @@
 #
 #   random     random problems, every strategy against the host: COUNT (2000), SEED (today's date)
 #   tests      the GPU tests of the suites named in SUITES (default: all strategies)
-#   sanitize   compute-sanitizer (memcheck and racecheck) on the short tests of each strategy
+#   sanitize   compute-sanitizer (memcheck and racecheck) on random problems of each strategy
 #   speed      stentor-bench on the groups in GROUPS_TO_TIME, medians of 7 runs
-#   layers     Fourier layers: the paper's cases and a range of real sizes, compared with PyTorch
-#   python     the Python package's tests on the GPU, the time of a call, comparison with PyTorch
-#   forms      both forms of segment
+#   layers     Fourier layers: the paper's cases and a range of real sizes
+#   python     the Python package's tests on the GPU, the time of a call
 #   plans      quality of plans, and the wait for them with an empty cache (bench/planner.py)
 #   limits     Nsight Compute's counters of selected cases
 #
@@ -38,13 +37,13 @@ tests() {
 # compute-sanitizer exits with 9 if it finds an error. The tests named take seconds without it.
 sanitize() {
     local tool slice
-    for slice in ${SLICES:-segment_segment segment_axes segment_sources segment_tiles segment_dense_tiles spectral sparse sourced large axes:radii faces fft:scales}; do
+    for slice in ${SLICES:-random:segment random:spectral random:sparse random:lowrank random:direct sourced large faces fft:fft}; do
         for tool in memcheck racecheck; do
             echo "# $tool over test_$slice"
-            # shellcheck disable=SC2046 # the part is an option and its value
+            # shellcheck disable=SC2046 # an option and its value
             timeout "${SLICE_LIMIT:-60}" compute-sanitizer --tool "$tool" --error-exitcode 9 \
                 "$(find "$programs" -type f -name "test_${slice%%:*}")" \
-                $([ "${slice%%:*}" != fft ] || echo --strategy fft) $([ "$slice" = "${slice#*:}" ] || echo --only "${slice#*:}")
+                $([ "$slice" = "${slice#*:}" ] || echo --strategy "${slice#*:}") $([ "${slice%%:*}" != fft ] || echo --only scales)
             case $? in
                 0) echo "# no error" ;;
                 124) echo "# cut short after ${SLICE_LIMIT:-60} s, no error until then" ;;
@@ -62,23 +61,14 @@ speed() {
 }
 
 layers() {
-    local table status
-    table=$(mktemp) || return 1
-    "$build/bench/stentor-bench" --group fno,fno-grid --repeat 7 >"$table"
-    status=$?
-    cat "$table"
-    python3 "$here/studies/fno_torch.py" --table "$table" --repeat 7 || [ $? = 77 ] || status=1
-    rm -f "$table"
-    return "$status"
+    "$build/bench/stentor-bench" --group fno,fno-grid --repeat 7
 }
 
 python() {
     meson test -C "$build" --no-rebuild --print-errorlogs python-device-gpu python-kinds-gpu python-streams-gpu python-given-gpu \
         python-torch-gpu python-spectral-gpu || return 1
-    PYTHONPATH=$build/python python3 "$here/python_overhead.py" && PYTHONPATH=$build/python python3 "$here/studies/python_torch.py"
+    PYTHONPATH=$build/python python3 "$here/python_overhead.py"
 }
-
-forms() { "$build/bench/stentor-bench" --forms --repeat 7; }
 
 plans() {
     local stentor=$build/src/cli/stentor
@@ -108,7 +98,7 @@ mkdir -p "$out"
 failed=0
 for part; do
     case $part in
-        random | tests | sanitize | speed | layers | python | forms | plans | limits) ;;
+        random | tests | sanitize | speed | layers | python | plans | limits) ;;
         *) echo "bench/proof.sh: there is no part named $part" >&2 && exit 2 ;;
     esac
     started=$SECONDS

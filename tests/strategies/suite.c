@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/stencil_run.h"
 #include "plan/plan.h"
 
 const char *const side_names[6] = {"wrap", "constant", "nearest", "reflect", "mirror", "fixed"};
@@ -14,28 +13,6 @@ const char *const taps_names[3] = {"star", "box", "random"};
 
 /* On a GPU the ranking may end before the candidate that a test names: that subtest is skipped. On
  * the emulator, whose ranking is always the same, it fails. */
-bool suite_side_pair(const suite *s, int last_rank, int share, int share_3d, side_pair *pair) {
-    for (; pair->rank <= last_rank; pair->rank++, pair->next = 0)
-        while (pair->next < 36 * pair->rank) {
-            const int rank = pair->rank, i = pair->next++, axis = i % rank, low = i / rank / 6, high = i / rank % 6;
-            if ((low == STN_WRAP) != (high == STN_WRAP)) continue;
-            if (!s->full && (low * 7 + high * 3 + axis + rank) % (rank == 3 ? share_3d : share)) continue;
-            pair->axis = axis;
-            pair->sides[0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.3 : 0};
-            pair->sides[1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.1 : 0};
-            pair->d = (dice){(uint64_t)(rank * 1000 + low * 100 + high * 10 + axis)};
-            snprintf(pair->what, sizeof pair->what, "%dD %s:%s on axis %d", rank, side_names[low], side_names[high],
-                     axis);
-            return true;
-        }
-    return false;
-}
-
-void suite_set_sides(side_pair *pair, stn_problem *p) {
-    random_sides(&pair->d, p, pair->rank);
-    memcpy(p->boundary[pair->axis], pair->sides, sizeof pair->sides);
-}
-
 void suite_report(suite *s, bool good, const char *what, const char *detail) {
     const bool missing =
         !good && detail && strstr(detail, "there is no candidate") && !getenv("STENTOR_TESTS_MUST_RUN");
@@ -59,38 +36,28 @@ static bool has_words(const char *name, const char *words) {
     return true;
 }
 
-/* The place in the ranking of the first candidate with these words; `is_ranked`: there is one. */
-static int place_of(const suite *s, const stn_problem *problem, const char *strategy, const char *words,
-                    bool *is_ranked) {
+bool suite_place_has_words(const stn_plan *plan, size_t place, const char *words) {
+    const stn_ranked *row = &plan->ranking[place];
+    stn_text text = STN_TEXT_EMPTY;
+    char *name = NULL;
+    stn_text_printf(&text, "%dD %s, ", plan->task.rank, stn_dtype_name(plan->task.dtype));
+    row->strategy->name_candidate(&plan->task, &row->candidate, &text);
+    const bool is = stn_text_take(&text, &name, NULL) == STN_OK && has_words(name, words);
+    stn_text_free(name);
+    return is;
+}
+
+int suite_candidate(const suite *s, const stn_problem *problem, const char *strategy, const char *words) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_plan *plan = NULL;
     size_t found = 0;
-    *is_ranked = false;
     options.strategy = strategy, options.estimate_only = 1;
     if (stn_plan_create(s->context, problem, &options, &plan, NULL) != STN_OK)
         return COMPARE_MEASURED + STN_PLAN_RANKING;
     stn_plan_rank(plan, strategy, STN_PLAN_RANKING);
-    for (bool is = false; found < plan->ranked && !is; found += !is) {
-        stn_text text = STN_TEXT_EMPTY;
-        char *name = NULL;
-        plan->ranking[found].strategy->name_candidate(&plan->task, &plan->ranking[found].candidate, &text);
-        is = stn_text_take(&text, &name, NULL) == STN_OK && has_words(name, words);
-        stn_text_free(name);
-    }
-    *is_ranked = found < plan->ranked;
+    while (found < plan->ranked && !suite_place_has_words(plan, found, words)) found++;
     stn_plan_destroy(plan);
     return COMPARE_MEASURED + (int)found;
-}
-
-int suite_candidate(const suite *s, const stn_problem *problem, const char *strategy, const char *words) {
-    bool unused;
-    return place_of(s, problem, strategy, words, &unused);
-}
-
-bool suite_ranks(const suite *s, const stn_problem *problem, const char *strategy, const char *words) {
-    bool is_ranked;
-    (void)place_of(s, problem, strategy, words, &is_ranked);
-    return is_ranked;
 }
 
 void suite_detail(const comparison *c, char *detail, size_t size) {
@@ -127,59 +94,6 @@ void suite_compare_words(suite *s, const char *strategy, const char *words, cons
     const int pick = suite_candidate(s, &typed, strategy, words);
     const bool good = compare_candidate_with_host(s->context, s->pool, &typed, strategy, pick, true, seed, &c);
     suite_report_compared(s, good, what, &c);
-}
-
-/* Runs a plan on copies of grids in host memory. They begin `offset` bytes past the start of memory
- * of the context. in: NULL where `out` holds the input. */
-static stn_status run_with_source(suite *s, stn_plan *plan, const double *in, const double *source, double *out,
-                                  size_t bytes, size_t offset, stn_error *error) {
-    const double *const from[3] = {out, source, in};
-    const int count = in ? 3 : 2;
-    void *base[3] = {NULL};
-    char *at[3] = {NULL};
-    stn_status status = STN_OK;
-    for (int i = 0; i < count && status == STN_OK; i++) {
-        status = stn_memory_alloc(s->context, bytes + offset, &base[i], error);
-        at[i] = (char *)base[i] + offset;
-        if (status == STN_OK) status = stn_memory_upload(s->context, at[i], from[i], bytes, error);
-    }
-    stn_execution run = STN_EXECUTION_INIT;
-    run.out = at[0], run.source = at[1], run.in = in ? at[2] : at[0];
-    if (status == STN_OK) status = stn_plan_run(plan, &run, error);
-    if (status == STN_OK) status = stn_synchronize(s->context, NULL, error);
-    if (status == STN_OK) status = stn_memory_download(s->context, out, at[0], bytes, error);
-    for (int i = 0; i < count; i++) stn_memory_free(s->context, base[i]);
-    return status;
-}
-
-void suite_compare_source(suite *s, const char *strategy, int pick, const char *what, const stn_problem *problem,
-                          uint64_t seed) {
-    comparison c = {.bar = 0};
-    stn_task task;
-    stn_plan *plan = NULL;
-    if (stn_task_make(problem, &task, &c.error) != STN_OK) {
-        suite_report(s, false, what, c.error.message);
-        return;
-    }
-    const size_t in_bytes = (size_t)stn_task_span(&task, false) * 8, out_bytes = (size_t)stn_task_span(&task, true) * 8;
-    const size_t bytes = in_bytes > out_bytes ? in_bytes : out_bytes;
-    dice d = {seed};
-    double *in = calloc(1, bytes), *source = calloc(1, bytes), *expected = malloc(bytes), *got = malloc(bytes);
-    double *work = malloc(stn_host_workspace(&task) + 8);
-    compare_fill(&task, dice_real, &d, in), compare_fill(&task, dice_real, &d, source);
-    for (size_t i = 0; i < bytes / 8; i++) got[i] = expected[i] = NAN;
-    if (task.in_place) memcpy(got, in, in_bytes), memcpy(expected, in, in_bytes);
-    stn_host_run_source(&task, NULL, s->pool, task.in_place ? expected : in, source, expected, work);
-    stn_status status = compare_plan(s->context, problem, strategy, pick, &plan, &c);
-    const size_t offset = problem->alignment == 8 ? 8 : 0;
-    if (status == STN_OK)
-        status = run_with_source(s, plan, task.in_place ? NULL : in, source, got, bytes, offset, &c.error);
-    if (status == STN_OK) compare_measure(&task, got, STN_F64, expected, &c);
-    c.bar = compare_bar(&task, true);
-    suite_report_compared(s, status == STN_OK && compare_good(&c), what, &c);
-    stn_plan_destroy(plan);
-    free(in), free(source), free(expected), free(got), free(work);
-    stn_task_clear(&task);
 }
 
 stn_problem grid_problem(const stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps) {

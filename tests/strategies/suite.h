@@ -24,20 +24,6 @@ typedef struct suite_part {
 extern const char *const side_names[6]; /* by stn_boundary_kind */
 extern const char *const taps_names[3]; /* by taps_kind */
 
-/* Every pair of kinds of sides on every axis of grids of up to three axes, the other sides random
- * (a side that wraps only with itself): each call finds the next pair, and random numbers that
- * belong to it; false: there is none. Without --full one pair in `share`, in 3D one in
- * `share_3d`. */
-typedef struct side_pair {
-    int rank, axis, next; /* set rank to the first one, and next to 0 */
-    stn_boundary sides[2];
-    dice d;
-    char what[64];
-} side_pair;
-bool suite_side_pair(const suite *s, int last_rank, int share, int share_3d, side_pair *pair);
-/* Gives the problem the pair, and random other sides. */
-void suite_set_sides(side_pair *pair, stn_problem *p);
-
 /* Prints one line of TAP; detail (may be NULL) follows a failure. */
 void suite_report(suite *s, bool good, const char *what, const char *detail);
 /* The problem with the dtype and tolerance of the command line, if any. */
@@ -48,15 +34,12 @@ void suite_compare(suite *s, const char *strategy, bool fused, const char *what,
 /* For compare_candidate_with_host: the index of the first candidate whose name contains all of
  * `words`, separated by |; if there is none, an index past the last one, which fails. */
 int suite_candidate(const suite *s, const stn_problem *problem, const char *strategy, const char *words);
-/* Whether there is such a candidate. */
-bool suite_ranks(const suite *s, const stn_problem *problem, const char *strategy, const char *words);
+/* Whether "RANKD DTYPE, " and the name of candidate `place` of the plan's ranking contain all of
+ * `words`, separated by |. */
+bool suite_place_has_words(const stn_plan *plan, size_t place, const char *words);
 /* suite_compare with that candidate. */
 void suite_compare_words(suite *s, const char *strategy, const char *words, const char *what,
                          const stn_problem *problem, uint64_t seed);
-/* Compares a run in f64 with a constant source with the host's; pick as in
- * compare_candidate_with_host. */
-void suite_compare_source(suite *s, const char *strategy, int pick, const char *what, const stn_problem *problem,
-                          uint64_t seed);
 /* Reports a comparison; `good` may be less than that of the comparison. */
 void suite_report_compared(suite *s, bool good, const char *what, const comparison *c);
 /* Describes a failed comparison. */

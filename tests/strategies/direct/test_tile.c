@@ -63,6 +63,21 @@ static void mirror(suite *s) {
         }
 }
 
+/* A tap that reaches as many points past a mirror as the grid has meets the other side. */
+static void small(suite *s) {
+    for (int high = 0; high < 2; high++) {
+        dice d = {77};
+        stn_stencil *stencil = random_stencil(&d, 2, TAPS_BOX, 2);
+        stn_problem p = grid_problem(stencil, (const int[]){2, 2}, STN_F64, 1);
+        p.boundary[0][0].kind = p.boundary[0][1].kind = STN_MIRROR;
+        p.boundary[1][!high] = (stn_boundary){STN_CONSTANT, 2};
+        p.boundary[1][high].kind = STN_MIRROR;
+        suite_compare(s, "direct", false,
+                      high ? "2 x 2 points past constant:mirror" : "2 x 2 points past mirror:constant", &p, 78);
+        stn_stencil_destroy(stencil);
+    }
+}
+
 /* Grids of the input are 3 rows apart, those of the output 1: the strides must not be confused. */
 static void batches(suite *s) {
     static const direct_kernel kernels[] = {DIRECT_TILE, DIRECT_TIME_TILE};
@@ -187,8 +202,8 @@ static void partial(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"mirror", mirror}, {"batches", batches}, {"turns", turns},
-                                       {"skewed", skewed}, {"shifted", shifted}, {"single", single},
-                                       {"halves", halves}, {"partial", partial}};
+    static const suite_part parts[] = {{"mirror", mirror}, {"small", small},   {"batches", batches},
+                                       {"turns", turns},   {"skewed", skewed}, {"shifted", shifted},
+                                       {"single", single}, {"halves", halves}, {"partial", partial}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

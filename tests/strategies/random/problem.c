@@ -163,6 +163,27 @@ static void draw_type(dice *d, stn_problem *p) {
     p->tolerance = chance(d, 65) ? 0 : allowed[p->dtype][dice_int(d, 0, 1)];
 }
 
+void random_problem_lengthen(dice *d, random_problem *r, bool large) {
+    const double left = (large ? 1e9 : 3e6) / random_problem_work(r);
+    const uint64_t parts = r->problem.every ? r->problem.steps / r->problem.every : 1;
+    if (left < 1 || !chance(d, 40)) return;
+    r->problem.steps = (uint64_t)fmin(4096, (double)r->problem.steps * exp(dice_positive(d) * log(left)));
+    r->problem.steps -= r->problem.steps % parts;
+    if (r->problem.every) r->problem.every = r->problem.steps / parts;
+}
+
+void random_problem_tighten(dice *d, random_problem *r) {
+    random_problem tight = *r;
+    int reach[3][2];
+    random_problem_reach(r, reach);
+    for (int axis = 0; axis < r->rank; axis++) {
+        const int most = reach[axis][0] > reach[axis][1] ? reach[axis][0] : reach[axis][1];
+        const size_t n = (size_t)(most + dice_int(d, most == 0, 2));
+        if (n < r->problem.extent[axis]) tight.problem.extent[axis] = n;
+    }
+    if (chance(d, 15) && random_problem_valid(&tight)) *r = tight;
+}
+
 void random_problem_draw(uint64_t seed, uint64_t index, bool large, bool wild, random_problem *r) {
     dice first = {seed}, d = {dice_next(&first) + index};
     d.state = dice_next(&d);

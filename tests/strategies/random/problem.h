@@ -27,6 +27,10 @@ typedef struct random_problem {
 /* Draws problem `index` of `seed`, always a valid one. large: grids for a GPU, not for the
  * emulator; wild: see wild.c. */
 void random_problem_draw(uint64_t seed, uint64_t index, bool large, bool wild, random_problem *r);
+/* More steps, up to the limit of its work, for strategies that compute many at once. */
+void random_problem_lengthen(dice *d, random_problem *r, bool large);
+/* Sometimes makes the grid hardly larger than the taps' reach; layouts stay. */
+void random_problem_tighten(dice *d, random_problem *r);
 /* Points * steps * operations per point, which determines the emulator's time. */
 double random_problem_work(const random_problem *r);
 
@@ -47,9 +51,9 @@ void random_taps_reweigh(dice *d, const random_problem *r, double *weights);
 
 /* ---- wild.c
  * Rare but allowed values, each in some of the problems: few taps at the largest offsets; weights
- * of 0, or of very different sizes; axes of 1 to 5 points, of the taps' reach, of prime lengths;
- * hundreds of steps; weights and data near the limits of the type's range; any tolerance; several
- * executions; caller's workspaces. */
+ * of 0, or of very different sizes; axes of 1 to 5 points, of the taps' reach, of prime lengths or
+ * powers of 2; few long rows; hundreds of steps; weights and data near the limits of the type's
+ * range; any tolerance; several executions; caller's workspaces. */
 void random_wild_taps(dice *d, random_problem *r);
 void random_wild_extents(dice *d, random_problem *r);
 void random_wild_steps(dice *d, random_problem *r, bool large);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../suite.h"
 #include "plan/error_bound.h"
 #include "plan/plan.h"
 #include "problem/stencil.h"
@@ -363,4 +364,16 @@ int random_pick(const random_bench *bench, const random_problem *r, const char *
     if (!strcmp(strategy, "auto")) return -1;
     const int kind = dice_int(d, 0, 9), count = kind < 4 ? 0 : random_candidates(bench, r, strategy, kind == 9);
     return count ? dice_int(d, 0, count - 1) + (kind == 9 ? COMPARE_MEASURED : 0) : -1;
+}
+
+int random_pick_words(const random_bench *bench, const random_problem *r, const char *strategy, const char *words,
+                      dice *d) {
+    stn_plan *plan = rank(bench, r, strategy);
+    int pick = -1, count = 0;
+    if (plan) stn_plan_rank(plan, strategy, STN_PLAN_RANKING);
+    for (size_t i = 0; plan && i < plan->ranked; i++)
+        if (plan->ranking[i].applies && suite_place_has_words(plan, i, words) && dice_int(d, 0, count++) == 0)
+            pick = COMPARE_MEASURED + (int)i;
+    stn_plan_destroy(plan);
+    return pick;
 }

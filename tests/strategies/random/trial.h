@@ -32,6 +32,10 @@ size_t random_strategies(const random_bench *bench, const random_problem *r, cha
 int random_candidates(const random_bench *bench, const random_problem *r, const char *strategy, bool all);
 /* Draws a candidate of the strategy: mostly the planner's choice or one that it chooses from. */
 int random_pick(const random_bench *bench, const random_problem *r, const char *strategy, dice *d);
+/* Draws one of all of its candidates whose names contain `words`, separated by |; -1: there is
+ * none. */
+int random_pick_words(const random_bench *bench, const random_problem *r, const char *strategy, const char *words,
+                      dice *d);
 
 /* Makes the problem smaller as long as it fails, in at most `trials` trials. */
 void random_shrink(const random_bench *bench, random_problem *r, const char *strategy, int *pick, int trials);

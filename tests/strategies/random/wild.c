@@ -51,9 +51,14 @@ void random_wild_extents(dice *d, random_problem *r) {
         if (kind < 2) *n = (size_t)dice_int(d, 1, 5);
         if (kind == 2) *n = (size_t)(most + dice_int(d, 0, 2));
         if (*n < (size_t)most || !*n) *n = (size_t)(most ? most : 1);
+        if (kind == 5) *n = r->rank == 1 ? 128u << dice_int(d, 0, 5) : r->rank == 2 ? 32u << dice_int(d, 0, 3) : 16;
         if (kind == 3 || kind == 4)
             while (!is_prime((int)*n)) ++*n;
     }
+    if (r->rank == 1 || !chance(d, 40)) return;
+    for (int axis = 0; axis < r->rank - 1; axis++) /* few rows of several blocks */
+        if (r->problem.extent[axis] > 20) r->problem.extent[axis] = (size_t)dice_int(d, 15, 20);
+    r->problem.extent[r->rank - 1] = (size_t)dice_int(d, 130, 420);
 }
 
 void random_wild_steps(dice *d, random_problem *r, bool large) {

@@ -1,10 +1,9 @@
-/* Tests of columns in parts; see check_column_parts.h. */
-#include "check_column_parts.h"
-
+/* Tests of columns in parts; see checks.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "checks.h"
 #include "plan/plan.h"
 
 /* Weights at offsets low .. high down a column and -1 .. 1 along a row, symmetric along rows or

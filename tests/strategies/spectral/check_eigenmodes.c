@@ -1,9 +1,9 @@
-/* Eigenmode tests; see check_eigenmodes.h. */
-#include "check_eigenmodes.h"
-
+/* Eigenmode tests; see checks.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "checks.h"
 
 typedef struct mode_case {
     int rank, n[3], m; /* Points of each axis; number of the mode along each. */

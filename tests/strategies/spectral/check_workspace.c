@@ -1,8 +1,8 @@
-/* Tests of the workspace size; see check_workspace.h. Plans are made without a
+/* Tests of the workspace size; see checks.h. Plans are made without a
  * workspace, and are not executed. */
-#include "check_workspace.h"
-
 #include <stdio.h>
+
+#include "checks.h"
 
 /* The spectrum of a real grid is as large as the grid, in the arithmetic type (f16: f32); the
  * points past its sides are added:
