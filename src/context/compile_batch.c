@@ -36,6 +36,7 @@ typedef struct cost {
  * host; other CPUs differ by a factor of up to two. */
 static const cost costs[] = {{"direct_any", "", 0.12, 0},
                              {"direct_gather", "", 0.14, 0},
+                             {"direct_skew", "", 0.35, 4e-4},
                              {"direct_line", "", 0.08, 1.5e-3},
                              {"direct_tile", "Y_LOW = 0;", 0.15, 1.2e-3},
                              {"direct_tile", "", 0.12, 1.2e-4},

@@ -64,6 +64,10 @@ static void fit_unroll(const stn_task *task, direct_shape *shape) {
     int depth = task->reach[z][0] + task->reach[z][1] + 1, planes = shape->chunk + depth - 1;
     int64_t fmas = (int64_t)task->ntaps * shape->rows * shape->vector;
     shape->unroll = fmas * planes <= UNROLLED_FMAS ? planes : fmas * depth <= UNROLLED_FMAS ? depth : 1;
+    /* Unrolling saves moving `depth` sums for each plane. Where these are few beside the taps, a
+     * loop of direct_skew is 3 to 8% faster (box of 27 taps, 511^3) and compiles four times as
+     * fast. */
+    if (shape->skewed && task->ntaps >= 8 * (size_t)depth) shape->unroll = 1;
 }
 
 /* registers: the tuned number for this shape, or 0 to use tile_registers. */
@@ -205,6 +209,7 @@ static size_t shapes_of_vector(const stn_task *task, const stn_machine *machine,
         task->rank == 2 ? plane_shapes(task, machine, vector, shapes) : volume_shapes(task, machine, vector, shapes);
     for (size_t i = 0; i < count && uneven; i++) {
         shapes[i].skewed = 1;
+        fit_unroll(task, &shapes[i]);
         if (task->rank == 2 && task->dtype == STN_F16 && tile_registers(task, &shapes[i]) < SKEWED_REGISTERS_F16_2D)
             fit_blocks(machine, &shapes[i], SKEWED_REGISTERS_F16_2D);
     }

@@ -207,7 +207,8 @@ static double tile_seconds(const stn_task *task, const stn_machine *machine, con
     const tile_load l = load_of(task, machine, shape);
     const size_t size = stn_dtype_size(task->dtype);
     const double warps = l.warps / machine->multiprocessors, points = (double)shape->rows * shape->vector;
-    const bool all = shape->unroll >= l.planes; /* otherwise unused sums are computed as well */
+    /* Otherwise unused sums are computed as well; direct_skew's loops are as fast nonetheless. */
+    const bool all = shape->skewed || shape->unroll >= l.planes;
     const double fmas = (double)task->ntaps * points * (all ? shape->chunk : l.planes);
     const double numbers = shape->vector * (shape->chunk * (l.own + shape->rows) + l.halo * l.halo_accesses);
     double cycles = tile.fma * fma_cycles(task, machine, warps * fmas) + chain_cycles(task, &l, shape);
