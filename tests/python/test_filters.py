@@ -165,6 +165,17 @@ class Random(unittest.TestCase):
             agree(self, stentor.gaussian_filter(x, sigma, **given), ndimage.gaussian_filter(x, sigma, **given), slack=rank)
         self.each(3, body)
 
+    def test_threads_share_narrow_images_of_integers(self):
+        """A moving average of integers along a long axis is cut along that axis."""
+        self.addCleanup(stentor.configure, threads=0)
+        stentor.configure(threads=5)
+        rng = np.random.default_rng(8)
+        for dtype in ('u1', 'u2'):
+            x = rng.integers(0, 250, (5000, 40)).astype(dtype)
+            for mode in ('wrap', 'mirror', 'constant'):
+                agree(self, stentor.uniform_filter1d(x, 13, 0, mode=mode, cval=9, origin=4),
+                      ndimage.uniform_filter1d(x, 13, 0, mode=mode, cval=9, origin=4))
+
     def test_laplace_and_uniform(self):
         def body(rng):
             rank = int(rng.integers(1, 4))
