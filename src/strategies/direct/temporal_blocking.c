@@ -82,9 +82,11 @@ static const struct {
     double second_barrier_instructions, far_reach_fraction;
     /* Cycles of a stage's dependency chain besides its arithmetic. */
     double stage_cycles, barrier_cycles;
-    /* Cycles to refresh points past an edge, in each stage: in 2D and 3D; and in 1D (measured: 1.2
-     * us a step with the rest of the stage, 409083 points in f64 and 1929325 in f16). */
-    double refresh_cycles, line_refresh_cycles;
+    /* Cycles to refresh points past an edge, in each stage: in 2D and 3D; in 1D if they fold
+     * (measured: 1.2 us a step with the rest of the stage, 409083 points in f64 and 1929325 in f16)
+     * and if they are constant (0.6 us, 14 x 7424 and 596473 points in f32) or fixed (1 us, 614912
+     * in f16, 1577825 in f32). */
+    double refresh_cycles, line_fold_cycles, line_constant_cycles, line_fixed_cycles;
     /* Time by which the last tile ends after the others, in times of a tile; factor by which waves
      * are faster than the other rates predict. */
     double late_tiles, wave_factor;
@@ -93,7 +95,7 @@ static const struct {
     double line_copy_fraction;
     /* Cycles for each point of a lane in tiles at an edge, which are read point by point. */
     double line_edge_cycles;
-} rates = {3, 0.6, 40, 20, 150, 1800, 0.3, 1.07, 0.88, 0.5, 220};
+} rates = {3, 0.6, 40, 20, 150, 1800, 1000, 1450, 0.3, 1.07, 0.88, 0.5, 220};
 /* Rates in 2D, fitted to 40 measured candidates. A cycle is one of a warp scheduler; a stage
  * computes one row of a warp's tile. */
 static const struct {
@@ -136,6 +138,19 @@ static double instructions_per_point(const stn_task *task, const direct_shape *s
     return own;
 }
 
+/* Cycles of a stage in 1D to refresh points past an edge. */
+static double line_refresh(const stn_task *task) {
+    double cycles = 0;
+    for (int side = 0; side < 2; side++) {
+        const stn_boundary_kind kind = task->boundary[2][side].kind;
+        if (kind == STN_WRAP) continue;
+        cycles = fmax(cycles, kind == STN_CONSTANT ? rates.line_constant_cycles
+                              : kind == STN_FIXED  ? rates.line_fixed_cycles
+                                                   : rates.line_fold_cycles);
+    }
+    return cycles;
+}
+
 static load load_of(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
     bool wide = task->dtype == STN_F64, line = shape->kernel == DIRECT_TIME_LINE;
     /* Instructions times lanes a second. */
@@ -155,8 +170,8 @@ static load load_of(const stn_task *task, const stn_machine *machine, const dire
     l.latency = shape->fused *
                 (rates.stage_cycles + rates.barrier_cycles * (warps > 1) + instructions * (wide ? 2 : 1)) /
                 machine->clock;
-    const double refresh = line ? rates.line_refresh_cycles : rates.refresh_cycles;
-    l.edge = l.latency + (refreshes(task, shape) ? shape->fused * refresh / machine->clock : 0);
+    const double refresh = line ? line_refresh(task) : refreshes(task, shape) ? rates.refresh_cycles : 0;
+    l.edge = l.latency + shape->fused * refresh / machine->clock;
     if (line) l.edge += shape->points * rates.line_edge_cycles / machine->clock;
     return l;
 }
