@@ -40,8 +40,10 @@ static const struct {
     double large_ring_point_cycles;
     /* Cost of a row that two blocks read, as a fraction of a row's time. */
     double shared_row_fraction;
-    double copy_factor_3d;      /* further factor on the copy bandwidth in 3D */
-    double element_load_factor; /* factor for loads of single elements instead of 16 bytes */
+    double copy_factor_3d; /* further factor on the copy bandwidth in 3D */
+    /* Time that each element of 16 bytes adds, relative to that of the 16 bytes, if elements are
+     * loaded one by one: where indices fold, and elsewhere. */
+    double folded_element_factor, element_factor;
     /* Factor for a chain whose lines are moved in shared memory: heat-2d, f16, ten steps, H200. */
     double unaligned_chain_factor;
     double split_narrow_factor; /* factor for f32 in two parts in narrow tiles */
@@ -63,7 +65,8 @@ static const struct {
            .large_ring_point_cycles = 0.048,
            .shared_row_fraction = 0.135,
            .copy_factor_3d = 0.72,
-           .element_load_factor = 6,
+           .folded_element_factor = 0.63,
+           .element_factor = 0.15,
            .unaligned_chain_factor = 1.9,
            .split_narrow_factor = 1.2};
 #define FULL_WARPS 16.0 /* warps of a multiprocessor */
@@ -139,14 +142,24 @@ sparse_counts sparse_count(const stn_task *task, const sparse_shape *shape) {
                            .parameters = factors * shape->parts * 16 * kept / points};
 }
 
-/* Whether elements are loaded one by one: unaligned rows, and rows continued by mirrors. */
-static bool slow_loads(const stn_task *task, const sparse_shape *shape) {
+/* Whether elements past both sides along x fold, which takes a division of their index. */
+static bool folds_along_x(const stn_task *task, bool mirrors_only) {
     bool mirrors = true;
     for (int side = 0; side < 2; side++) {
-        stn_boundary_kind kind = task->boundary[2][side].kind;
+        const stn_boundary_kind kind = task->boundary[2][side].kind;
         mirrors = mirrors && (kind == STN_REFLECT || kind == STN_MIRROR);
     }
-    return task->rank > 1 && (mirrors || (shape->vector == 1 && !shape->terms));
+    return mirrors || (!mirrors_only && task->boundary[2][0].kind == STN_WRAP);
+}
+
+/* Factor for elements that are loaded one by one instead of in 16 bytes: all of unaligned rows, and
+ * those of the tiles at both sides if rows are continued by mirrors. */
+static double element_loads_factor(const stn_task *task, const sparse_shape *shape, int64_t tiles_x) {
+    const double elements = 16 / (double)stn_dtype_size(task->dtype);
+    if (task->rank == 1 || (shape->vector == 1 && shape->terms)) return 1;
+    if (shape->vector == 1)
+        return 1 + elements * (folds_along_x(task, false) ? rates.folded_element_factor : rates.element_factor);
+    return folds_along_x(task, true) ? 1 + elements * rates.folded_element_factor * fmin(1, 2 / (double)tiles_x) : 1;
 }
 
 static double few_warps_factor(const sparse_shape *shape) {
@@ -229,10 +242,8 @@ void sparse_cost_with_faces(const stn_task *task, const stn_machine *machine, co
     if (shape->adjacent_warps > 1) launch = ring_seconds(task, machine, shape, tensor / launches, idle);
     launch = fmax(launch, least);
     if (sparse_splits(task) && shape->adjacent_columns == 1) launch *= rates.split_narrow_factor;
-    if (slow_loads(task, shape))
-        launch *= rates.element_load_factor;
-    else if (shape->terms && shape->vector == 1)
-        launch *= rates.unaligned_chain_factor;
+    launch *= element_loads_factor(task, shape, tiles.x);
+    if (shape->terms && shape->vector == 1) launch *= rates.unaligned_chain_factor;
     e->seconds = launches * (machine->launch_seconds + launch + faces);
     e->error = sparse_error(shape);
 }
