@@ -15,7 +15,7 @@
 static const struct {
     double fft, memory, exposed, source, face, symbol;
     /* f64, f32. */
-} rates[2] = {{0.16, 0.92, 0.2, 1.27, 2.5, 0.38}, {0.112, 0.92, 0.2, 0.95, 3, 0.38}};
+} rates[2] = {{0.16, 0.75, 0.4, 1.27, 2.5, 0.38}, {0.112, 0.8, 0.5, 0.95, 3, 0.38}};
 /* Operations per bit of the exponent (the number of steps) when the symbol is raised to a power:
  * for a real symbol and for a complex one. */
 #define POWER_REAL 3
@@ -32,7 +32,7 @@ static const struct {
 /* PASS_LATENCY: seconds of a pass over whole lines in addition to its memory traffic: the latency
  * of the stages of one block. TILE_SYMBOL_FACTOR: factor of the symbol's terms, which columns of
  * tiles evaluate once per chunk, not for each of its segments. */
-#define PASS_LATENCY 5.1e-6
+#define PASS_LATENCY 3.8e-6
 #define TILE_SYMBOL_FACTOR 0.4
 /* SIX_BLOCK_ROW_FACTOR: time of the row passes with six blocks per multiprocessor, relative to that
  * with three or four, if a row has several tiles (measured on 10240^2 points in f32). NARROW_F16:
