@@ -32,9 +32,9 @@ static const struct {
      * 2D and 3D, in f64, f32, f16: measured with 8191 to 8194 columns in 2D, 511 to 514 in 3D; in
      * f64 in 3D with 167 to 1327. */
     double skewed_factor[2][3];
-    /* Further factor in 3D, in f64, f32, f16, for taps off the axes, whose windows have all rows in
-     * all planes. */
-    double skewed_box_factor[3];
+    /* Further factor, in 2D and 3D, in f64, f32, f16, for taps off the axes, whose windows have all
+     * rows in all planes. */
+    double skewed_box_factor[2][3];
     double shifted_factor; /* further factor if the output has another skew: 512 x 512 x 513, f32 */
     /* Factor for accesses of 8 and 4 bytes in f64 and f32: of all the time in 2D, of the memory
      * time in 3D. Factor for accesses of 1, 2, 4 and 8 points in 3D in f16, where 8 spill (511 to
@@ -67,7 +67,7 @@ static const struct {
           .fold_element_cycles = 250,
           .edge_factor = 0.077,
           .skewed_factor = {{1.05, 1.06, 1.09}, {1.25, 1.08, 1.21}},
-          .skewed_box_factor = {1.35, 1.45, 1.15},
+          .skewed_box_factor = {{1.2, 1.3, 1.5}, {1.35, 1.45, 1.15}},
           .shifted_factor = 1.1,
           .access_factor = {1.16, 1.5},
           .volume_f16_factor = {1.24, 0.8, 0.9, 1.25},
@@ -205,10 +205,10 @@ static double chain_cycles(const stn_task *task, const tile_load *l, const direc
 static double access_factor(const stn_task *task, const direct_shape *shape) {
     const int bytes = shape->vector * (int)stn_dtype_size(task->dtype);
     const bool far = shape->skewed && task->rank == 3 && stn_task_reach(task, 2) > 1;
-    const bool box = shape->skewed && task->rank == 3 && task->pattern != STN_PATTERN_STAR;
+    const bool box = shape->skewed && task->pattern != STN_PATTERN_STAR;
     double skewed =
         (shape->skewed ? tile.skewed_factor[task->rank == 3][task->dtype] : 1) * (far ? tile.skewed_far_factor : 1);
-    if (box) skewed *= tile.skewed_box_factor[task->dtype];
+    if (box) skewed *= tile.skewed_box_factor[task->rank == 3][task->dtype];
     if (shape->skewed && direct_skew_shifts(task, shape->vector)) skewed *= tile.shifted_factor;
     if (task->rank == 3 && task->dtype == STN_F16)
         return skewed * tile.volume_f16_factor[(shape->vector > 1) + (shape->vector > 2) + (shape->vector > 4)];
