@@ -369,7 +369,8 @@ void lowrank_volume_cost(const stn_task *task, const stn_machine *machine, const
     e->bytes = 2 * size * points * launches;
     e->flops = 256 * k_slice_of(task) * products * b->passes * launches;
     e->halo_waste = blocks * (double)b->chunk * 128 * b->tiles * b->warps_x * b->warps_y / points - 1;
-    double memory = size * (2 + rates.halo * (halo - 1)) * points * launches / (rates.memory * machine->copy_bandwidth);
+    double again = halo * planes / (double)b->chunk - 1; /* elements that are read again */
+    double memory = size * (2 + rates.halo * again) * points * launches / (rates.memory * machine->copy_bandwidth);
     /* Rows that are no whole 16-byte accesses are copied element by element, between the products,
      * which hide half of it. */
     const bool single = stn_task_vector(task) < lowrank_slot(task->dtype);
