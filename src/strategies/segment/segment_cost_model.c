@@ -16,18 +16,16 @@
 
 /* Fitted fractions of the peak rate for segments of 256 (not measured), 512, 1024, 2048, 4096, 8192
  * and 16384 points along x and for columns, and fractions of the copy bandwidth. Short segments
- * have more blocks per multiprocessor. 16384 points are extrapolated, to a rate below that of
- * columns of 4096 points, which also have one block per multiprocessor. */
+ * have more blocks per multiprocessor. */
 static const struct {
     stn_unit unit;
     double line[7], columns[5], line_memory, column_memory;
 } rates[] = {
-    [STN_F64] =
-        {STN_UNIT_FMA_F64, {0.68, 0.73, 0.68, 0.59, 0.43, 0.45, 0.25}, {0, 0.64, 0.57, 0.485, 0.30}, 0.92, 0.62},
+    [STN_F64] = {STN_UNIT_FMA_F64, {0.68, 0.73, 0.68, 0.59, 0.43, 0.45, 0.45}, {0, 0.64, 0.57, 0.55, 0.40}, 0.92, 0.62},
     [STN_F32] =
-        {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485, 0.44, 0.28}, {0, 0.35, 0.35, 0.305, 0.22}, 0.90, 0.48},
+        {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485, 0.44, 0.40}, {0, 0.35, 0.35, 0.36, 0.27}, 0.90, 0.48},
     [STN_F16] =
-        {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485, 0.48, 0.28}, {0, 0.35, 0.35, 0.305, 0.22}, 0.83, 0.43},
+        {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485, 0.48, 0.42}, {0, 0.35, 0.35, 0.36, 0.27}, 0.83, 0.43},
 };
 /* Relative slowdown, estimated. SLOW_LINE, SLOW_COLUMN: of pairs of segments along x, and of tiles
  * of columns, that reach past a side: each index is folded, by about five instructions. Nothing is
