@@ -3,6 +3,7 @@
  *     stentor-plans regret|cold|survey [--seed S] [--first I] [--count N] [--limit SECONDS]
  *                                      [--least SECONDS] [--most SECONDS] [--arch sm_90]
  *                                      [--threads N] [--no-measure] [--small]
+ *                                      [--only SEED:INDEX[,SEED:INDEX...]]
  *
  *   regret  on a GPU: times of the choices of ESTIMATE and MEASURE, divided by the least time of
  *           these two and of each strategy that applies, selected by name
@@ -11,7 +12,8 @@
  *   survey  needs no GPU: the ranking of all candidates by estimate, for --arch
  *
  * Problems whose predicted time is outside of --least to --most seconds are skipped (--small: grids
- * for the emulator). Prints a JSON object for each problem; bench/planner.py reads them.
+ * for the emulator). Modes regret and survey take the problems of --only, named as in their labels,
+ * instead of those of a seed. Prints a JSON object for each problem; bench/planner.py reads them.
  * Threads compile the kernels of the next problems while the GPU measures. By default the seed is
  * the time. */
 #include "plans.h"
@@ -52,6 +54,7 @@ static bool parse(int argc, char **argv, plans_options *o) {
             if ((found = !strcmp(argv[i], numbers[k].name)) && !number_of(argv[i + 1], numbers[k].value)) return false;
         if (!strcmp(argv[i], "--seed")) o->seed = strtoull(argv[i + 1], NULL, 10), found = true;
         if (!strcmp(argv[i], "--arch")) o->arch = argv[i + 1], found = true;
+        if (!strcmp(argv[i], "--only")) o->only = argv[i + 1], found = true;
         if (!found) return false;
         i++;
     }
@@ -68,7 +71,7 @@ int main(int argc, char **argv) {
         fputs(
             "usage: stentor-plans regret|cold|survey [--seed S] [--first I] [--count N] [--limit SECONDS]\n"
             "                     [--least SECONDS] [--most SECONDS] [--arch A] [--threads N]\n"
-            "                     [--no-measure] [--small]\n",
+            "                     [--no-measure] [--small] [--only SEED:INDEX,...]\n",
             stderr);
         return 2;
     }

@@ -6,7 +6,7 @@
 #include "plan/plan.h"
 
 typedef struct plans_options {
-    const char *mode, *arch;
+    const char *mode, *arch, *only;
     uint64_t seed;
     double first, count, limit, least, most, threads;
     bool no_measure, small;

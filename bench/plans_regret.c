@@ -18,7 +18,7 @@
 #define MEASURE_SECONDS 3
 #define SAMPLE_SECONDS 4e-3
 #define SLOW 1.6 /* a plan whose first time is this many times the best gets no more samples */
-enum { MOST_PLANS = 16, MOST_SAMPLES = 7, AHEAD = 48, MOST_THREADS = 128, MOST_DRAWN = 100000 };
+enum { MOST_PLANS = 16, MOST_SAMPLES = 7, AHEAD = 48, MOST_THREADS = 128, MOST_DRAWN = 100000, NAME = 400 };
 
 typedef enum state { NEW, REJECTED, READY, TAKEN } state;
 
@@ -122,6 +122,15 @@ static double cpu_seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* The index-th problem of the seed, or of the list --only. */
+static bool draw(const plans_options *o, size_t index, drawn_problem *p) {
+    const char *pair = o->only;
+    uint64_t seed = o->seed, number = index + (uint64_t)o->first;
+    for (size_t i = 0; pair && i < index; i++) pair = (pair = strchr(pair, ',')) ? pair + 1 : "";
+    if (pair && sscanf(pair, "%" SCNu64 ":%" SCNu64, &seed, &number) != 2) return false;
+    return drawn_problem_make(seed, number, o->small, p);
+}
+
 /* Draws a problem; rejects it unless the prediction is in the range; compiles what measuring
  * needs. */
 static state prepare(const session *s, stn_context *context, size_t index, item *it) {
@@ -129,7 +138,7 @@ static state prepare(const session *s, stn_context *context, size_t index, item 
     stn_error why = {0};
     it->problem = malloc(sizeof *it->problem);
     if (!it->problem) return REJECTED;
-    if (!drawn_problem_make(s->options->seed, index, s->options->small, it->problem)) return REJECTED;
+    if (!draw(s->options, index, it->problem)) return REJECTED;
     const double begin = cpu_seconds();
     if (make(context, it->problem, NULL, true, &plan, &why) != STN_OK) {
         fprintf(stderr, "%s: no plan: %s\n", it->problem->label, why.message);
@@ -167,7 +176,7 @@ static void *work(void *user) {
         const size_t index = s->next++;
         pthread_mutex_unlock(&s->lock);
         item it = {0};
-        const state state = prepare(s, context, index + (size_t)s->options->first, &it);
+        const state state = prepare(s, context, index, &it);
         if (state == REJECTED || !s->has_machine) release(&it);
         pthread_mutex_lock(&s->lock);
         s->accepted += state == READY, s->drawn++;
@@ -184,17 +193,17 @@ static void *work(void *user) {
 
 typedef struct timed {
     stn_plan *plan;
-    char name[200];
+    char name[NAME];
     double predicted, samples[MOST_SAMPLES];
     int count, repeats;
 } timed;
 
-static void name_plan(timed *t) {
+static void name_row(const stn_task *task, const stn_strategy *strategy, const stn_candidate *candidate, char *to,
+                     size_t size) {
     stn_text name = STN_TEXT_EMPTY;
-    const stn_plan *plan = t->plan;
-    if (plan->strategy->name_candidate) plan->strategy->name_candidate(&plan->task, &plan->candidate, &name);
+    if (strategy->name_candidate) strategy->name_candidate(task, candidate, &name);
     stn_text_append(&name, "", 1);
-    snprintf(t->name, sizeof t->name, "%s: %s", plan->strategy->name, name.failed ? "" : name.data);
+    snprintf(to, size, "%s: %s", strategy->name, name.failed ? "" : name.data);
     stn_text_clear(&name);
 }
 
@@ -264,10 +273,26 @@ static size_t make_plans(const session *s, plans_device *d, const item *it, time
             continue;
         }
         t->predicted = t->plan->estimate.seconds;
-        name_plan(t);
+        name_row(&t->plan->task, t->plan->strategy, &t->plan->candidate, t->name, sizeof t->name);
         count++;
     }
     return count;
+}
+
+/* The candidates that MEASURE timed, by its own times. */
+static void print_trials(const stn_plan *plan, stn_text *text) {
+    bool any = false;
+    stn_text_printf(text, "],\"trials\":[");
+    for (size_t i = 0; i < plan->ranked; i++) {
+        const stn_ranked *row = &plan->ranking[i];
+        char name[NAME];
+        if (!(row->measured > 0)) continue;
+        name_row(&plan->task, row->strategy, &row->candidate, name, sizeof name);
+        stn_text_printf(text, "%s[", any ? "," : "");
+        stn_json_string(text, name);
+        stn_text_printf(text, ",%.6g,%.6g]", row->estimate.seconds, row->measured);
+        any = true;
+    }
 }
 
 static void measure(const session *s, plans_device *d, const item *it) {
@@ -288,8 +313,9 @@ static void measure(const session *s, plans_device *d, const item *it) {
         stn_text_printf(&text, ",%.6g,", list[i].predicted);
         stn_json_number(&text, median_of(&list[i]));
         stn_text_printf(&text, "]");
-        stn_plan_destroy(list[i].plan);
     }
+    if (count && !s->options->no_measure) print_trials(list[count - 1].plan, &text);
+    for (size_t i = 0; i < count; i++) stn_plan_destroy(list[i].plan);
     stn_text_printf(&text, "]}");
     stn_text_append(&text, "", 1);
     if (count && !text.failed) puts(text.data), fflush(stdout);

@@ -445,8 +445,9 @@ typedef struct stn_plan_options {
     int tune; /* non-zero: measure, and store the times: STN_MODE_MEASURE */
     /* non-zero: choose and describe only; needs no compiler, cannot be executed */
     int estimate_only;
-    /* With MEASURE and PATIENT: the approximate limit of the measurements in seconds. 0: 10 seconds
-     * with MEASURE, no limit with PATIENT. */
+    /* With MEASURE and PATIENT: the approximate limit of the measurements in seconds; the likely
+     * best of each strategy is measured in any case. 0: 10 seconds with MEASURE, no limit with
+     * PATIENT. */
     double tune_seconds;
     int mode; /* a stn_plan_mode */
     /* Non-zero: one choice by estimate alone, which never changes: no wisdom, no measurements. */

@@ -81,12 +81,12 @@ constexpr span_table needed_spans() {
 }
 constexpr span_table NEEDED = needed_spans();
 
-// With more weights than this, weights are read from shared memory for every plane (`held_weights`
+// Weights that take more bytes than this are read from shared memory for every plane (`held_words`
 // of the cost model). The compiler loads weights from the arguments before the marching loop, and
 // keeps those for which there are no registers in local memory: 343 taps in f32 took 17 ms for 36
-// million points. The weights in shared memory are volatile; otherwise the compiler would load them
-// before the loop too.
-constexpr bool SHARED_WEIGHTS = NTAPS > 128;
+// million points, 125 in f64 2.8 ms for 48 million. The weights in shared memory are volatile;
+// otherwise the compiler would load them before the loop too.
+constexpr bool SHARED_WEIGHTS = NTAPS * sizeof(REAL) > 512;
 
 // A thread's position and, near an edge, the positions that it reads.
 struct thread_tile {

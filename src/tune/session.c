@@ -28,19 +28,22 @@ typedef struct session {
     stn_plan *plan;
     tune_stage stage;
     tune_trial trials[TRIALS];
-    size_t count;
-    int64_t first;         /* index of the first trial of the current batch */
-    double deadline, best; /* best: the smallest sample so far. */
+    size_t count, strategies; /* strategies: number of first trials, the best of each */
+    int64_t first;            /* index of the first trial of the current batch */
+    double deadline, best;    /* best: the smallest sample so far. */
 } session;
 
 /* ---- candidates ------------------------------------------------------------------------------ */
 
-/* Trials with the same number of steps follow each other, so that the reference candidate runs each
- * number of steps once. */
+/* The best of each strategy comes first. Both there and among the others, trials with the same
+ * number of steps follow each other, so that the reference candidate runs the steps less often. */
 static void choose_trials(session *s, const tune_order *order) {
     const stn_ranked *rows[TRIALS];
     const double within = order->within > 0 ? order->within : order->all ? INFINITY : DOMINATED;
     s->count = tune_select(s->plan, NULL, INFINITY, within, order->all ? TRIALS : LIKELY, rows);
+    bool again = false;
+    for (s->strategies = 0; s->strategies < s->count && !again; s->strategies += !again)
+        for (size_t k = 0; k < s->strategies; k++) again = again || rows[k]->strategy == rows[s->strategies]->strategy;
     for (size_t i = 0; i < s->count; i++) {
         const tune_trial trial = {.row = s->plan->ranking + (rows[i] - s->plan->ranking),
                                   .strategy = rows[i]->strategy,
@@ -48,7 +51,7 @@ static void choose_trials(session *s, const tune_order *order) {
                                   .predicted = rows[i]->estimate.seconds,
                                   .estimated = rows[i] == s->plan->ranking};
         size_t at = i;
-        for (size_t k = 0; k < i; k++)
+        for (size_t k = i < s->strategies ? 0 : s->strategies; k < i; k++)
             if (tune_trial_steps(s->plan, &s->trials[k]) == tune_trial_steps(s->plan, &trial)) at = k + 1;
         memmove(&s->trials[at + 1], &s->trials[at], (i - at) * sizeof trial);
         s->trials[at] = trial;
@@ -107,8 +110,14 @@ static bool is_finalist(const session *s, const tune_trial *trial) {
     return trial->plan && trial->state == TUNE_GOOD && tune_trial_least(trial) <= most * s->best;
 }
 
+/* Whether a trial is measured even if time is up: the best of a strategy unless it is estimated to
+ * be much slower than the best of all. */
+static bool is_due(const session *s, size_t i) {
+    return i < s->strategies && s->trials[i].predicted <= DOMINATED * s->plan->ranking[0].estimate.seconds;
+}
+
 /* Compiles batch after batch with all threads and measures it, until all candidates are measured or
- * time is up. The first batch is always measured. */
+ * time is up. */
 static void measure_all(session *s) {
     stn_pool *pool = pool_of(s);
     const size_t wide = pool ? (size_t)stn_pool_threads(pool) : 1, batch_size = wide > BATCH ? wide : BATCH;
@@ -116,8 +125,8 @@ static void measure_all(session *s) {
         size_t count = s->count - first < batch_size ? s->count - first : batch_size;
         if (first && stn_clock_seconds() > s->deadline) break;
         build_trials(s, pool, first, count);
-        for (size_t i = first; i < first + count && (i == 0 || stn_clock_seconds() < s->deadline); i++)
-            measure_one(s, &s->trials[i]);
+        for (size_t i = first; i < first + count; i++)
+            if (is_due(s, i) || stn_clock_seconds() < s->deadline) measure_one(s, &s->trials[i]);
         for (size_t i = first; i < first + count; i++) /* Frees the plans' memory. */
             if (!is_finalist(s, &s->trials[i])) tune_trial_clear(&s->trials[i]);
     }

@@ -13,4 +13,6 @@ typedef stn_status (*stn_launch_loop_launch)(const stn_plan *plan, const void *u
 stn_status stn_launch_loop_run(const stn_plan *plan, const stn_layouts *at, uint64_t launches, stn_part part,
                                const stn_execution *run, stn_launch_loop_launch turn, const void *user,
                                stn_error *error);
+/* Adds the time of that copy to the estimate of a run of this many launches. */
+void stn_launch_loop_add_copy(const stn_task *task, const stn_machine *machine, double launches, stn_estimate *e);
 #endif

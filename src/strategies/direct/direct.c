@@ -94,6 +94,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
         direct_time_cost(task, machine, &shape, result);
     else
         direct_cost(task, machine, &shape, result);
+    stn_launch_loop_add_copy(task, machine, result->launches, result);
     result->error = stn_error_stepping(task);
     result->stepping = true;
 }

@@ -29,19 +29,27 @@ static const struct {
     double fold_cycles, fold_element_cycles;
     double edge_factor; /* factor for blocks at an edge */
     /* Factor for the additional work of direct_skew (points near sides, words of halo planes), in
-     * 2D and 3D, in f64, f32, f16: measured with 8191 to 8194 columns in 2D, 511 to 514 in 3D; 3D
-     * in f64 is an estimate. */
+     * 2D and 3D, in f64, f32, f16: measured with 8191 to 8194 columns in 2D, 511 to 514 in 3D; in
+     * f64 in 3D with 167 to 1327. */
     double skewed_factor[2][3];
+    /* Further factor, in 2D and 3D, in f64, f32, f16, for taps off the axes, whose windows have all
+     * rows in all planes. */
+    double skewed_box_factor[2][3];
     double shifted_factor; /* further factor if the output has another skew: 512 x 512 x 513, f32 */
-    /* Factor for accesses of 8 and 4 bytes in 2D in f64 and f32; of 1, 2, 4 and 8 points in 3D in
-     * f16, where 8 spill (511 to 514 columns, 7 taps: 0.285, 0.208, 0.168 and 0.216 ms). */
+    /* Factor for accesses of 8 and 4 bytes in f64 and f32: of all the time in 2D, of the memory
+     * time in 3D. Factor for accesses of 1, 2, 4 and 8 points in 3D in f16, where 8 spill (511 to
+     * 514 columns, 7 taps: 0.285, 0.208, 0.168 and 0.216 ms). */
     double access_factor[2], volume_f16_factor[4];
-    /* Further factor for direct_skew in 3D in f16 and f32 if taps reach two points and more along x
+    /* Further factor for direct_skew in 3D if taps reach two points and more along x
      * (170 x 124 x 1349, f16, star of radius 3: 0.38 ms a step; 162 x 500 x 1041, f32, radius 4:
      * 1.3 ms). */
     double skewed_far_factor;
-    /* More weights than these are read from shared memory, each for every plane of a warp. */
-    int held_weights;
+    /* The same in 2D, in f64, f32, f16, for more than two points (3171 x 12393, f16, radius 7: 0.12
+     * ms a step; 563 x 2699, f64, radius 5: 20 us). */
+    double skewed_far_2d_factor[3];
+    /* Weights of more words than these are read from shared memory, each for every plane of a
+     * warp. */
+    int held_words;
     double weight_cycles;
     /* Factor for each rank below the first: measured rankings of one problem's shapes are finer
      * than this model, so a lower rank is chosen only when it is clearly faster. */
@@ -61,12 +69,14 @@ static const struct {
           .fold_cycles = 600,
           .fold_element_cycles = 250,
           .edge_factor = 0.077,
-          .skewed_factor = {{1.05, 1.06, 1.09}, {1.07, 1.08, 1.21}},
+          .skewed_factor = {{1.05, 1.06, 1.09}, {1.25, 1.08, 1.21}},
+          .skewed_box_factor = {{1.2, 1.3, 1.5}, {1.35, 1.45, 1.15}},
           .shifted_factor = 1.1,
           .access_factor = {1.16, 1.5},
           .volume_f16_factor = {1.24, 0.8, 0.9, 1.25},
           .skewed_far_factor = 2.5,
-          .held_weights = 128,
+          .skewed_far_2d_factor = {1.2, 1.05, 1.35},
+          .held_words = 128,
           .weight_cycles = 1,
           .rank_factor = 1.12};
 static const struct {
@@ -75,8 +85,11 @@ static const struct {
     /* Cycles of a warp's tap in f64, f32, f16; and in 3D, where planes are far apart. */
     double gather_cycles[3], gather_3d_cycles;
     /* Overhead of a point, as the number of taps that take as long; cycles of a tap if few other
-     * warps hide its latency. */
+     * warps hide its latency, in warps at sides, which fold indices (640 x 256, f32, 81 taps: 24
+     * us; strips of 225 to 289 taps). */
     double gather_overhead_taps, gather_chain_cycles;
+    /* Further cycles of a warp's tap for points at sides in 2D (139 x 159, f32, 51 x 51 taps). */
+    double gather_side_cycles;
     double gather_many_taps_factor; /* of more than 100 taps in 2D and 3D in f64 */
     /* direct_any: cycles of a warp for a point, for each axis after the first, for a tap in f32 and
      * f16, and for a tap in f64. Fitted to 1D runs of 7 and 15 taps and 2D runs of 5 taps. A tap
@@ -94,7 +107,8 @@ static const struct {
            .gather_cycles = {[STN_F64] = 6.5, [STN_F32] = 4.2, [STN_F16] = 4},
            .gather_3d_cycles = 9,
            .gather_overhead_taps = 8,
-           .gather_chain_cycles = 150,
+           .gather_chain_cycles = 475,
+           .gather_side_cycles = 30,
            .gather_many_taps_factor = 2,
            .any_point_cycles = 75,
            .any_axis_cycles = 12,
@@ -194,9 +208,13 @@ static double chain_cycles(const stn_task *task, const tile_load *l, const direc
 /* Factor for the points of an access, and for direct_skew. */
 static double access_factor(const stn_task *task, const direct_shape *shape) {
     const int bytes = shape->vector * (int)stn_dtype_size(task->dtype);
-    const bool far = shape->skewed && task->rank == 3 && task->dtype != STN_F64 && stn_task_reach(task, 2) > 1;
+    const bool far = shape->skewed && task->rank == 3 && stn_task_reach(task, 2) > 1;
+    const bool box = shape->skewed && task->pattern != STN_PATTERN_STAR;
     double skewed =
         (shape->skewed ? tile.skewed_factor[task->rank == 3][task->dtype] : 1) * (far ? tile.skewed_far_factor : 1);
+    if (shape->skewed && task->rank == 2 && stn_task_reach(task, 2) > 2)
+        skewed *= tile.skewed_far_2d_factor[task->dtype];
+    if (box) skewed *= tile.skewed_box_factor[task->rank == 3][task->dtype];
     if (shape->skewed && direct_skew_shifts(task, shape->vector)) skewed *= tile.shifted_factor;
     if (task->rank == 3 && task->dtype == STN_F16)
         return skewed * tile.volume_f16_factor[(shape->vector > 1) + (shape->vector > 2) + (shape->vector > 4)];
@@ -213,8 +231,11 @@ static double tile_seconds(const stn_task *task, const stn_machine *machine, con
     const double numbers = shape->vector * (shape->chunk * (l.own + shape->rows) + l.halo * l.halo_accesses);
     double cycles = tile.fma * fma_cycles(task, machine, warps * fmas) + chain_cycles(task, &l, shape);
     if (task->dtype == STN_F16) cycles += tile.convert * fma_cycles(task, machine, warps * numbers);
-    if ((int)task->ntaps > tile.held_weights) cycles += tile.weight_cycles * warps * l.planes * (double)task->ntaps;
-    const double memory = copy_seconds(task, machine);
+    if ((int)task->ntaps * (task->dtype == STN_F64 ? 2 : 1) > tile.held_words)
+        cycles += tile.weight_cycles * warps * l.planes * (double)task->ntaps;
+    const int bytes = shape->vector * (int)size;
+    const bool narrow = task->rank == 3 && task->dtype != STN_F16 && bytes < 16;
+    const double memory = copy_seconds(task, machine) * (narrow ? tile.access_factor[bytes < 8] : 1);
     const double work = cycles / machine->clock +
                         l.reread_elements * (double)size / (tile.reread_copy_factor * machine->copy_bandwidth);
     const double both =
@@ -245,6 +266,14 @@ static double any_tap(const stn_task *task) {
     return (task->dtype == STN_F64 ? other.any_f64_tap_cycles * many : other.any_tap_cycles);
 }
 
+/* The part of a 2D grid's points whose taps reach past a side. */
+static double part_at_sides(const stn_task *task) {
+    double inside = 1;
+    for (int axis = 1; axis < 3; axis++)
+        inside *= fmax(0, 1 - (double)(task->reach[axis][0] + task->reach[axis][1]) / (double)task->n[axis]);
+    return task->rank == 2 ? 1 - inside : 0;
+}
+
 /* Seconds of a kernel that loads one table entry and one point for each tap; direct_any costs more
  * for each, and a fixed amount a point. */
 static double table_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
@@ -252,7 +281,8 @@ static double table_seconds(const stn_task *task, const stn_machine *machine, co
     const double taps = (double)task->ntaps + other.gather_overhead_taps;
     const double slow =
         task->ntaps > 100 && task->rank > 1 && task->dtype == STN_F64 ? other.gather_many_taps_factor : 1;
-    const double gather = slow * taps * (task->rank == 3 ? other.gather_3d_cycles : other.gather_cycles[task->dtype]);
+    const double tap = task->rank == 3 ? other.gather_3d_cycles : other.gather_cycles[task->dtype];
+    const double gather = taps * (slow * tap + other.gather_side_cycles * part_at_sides(task));
     const double point =
         any ? other.any_point_cycles + other.any_axis_cycles * (task->rank - 1) + (double)task->ntaps * any_tap(task)
             : gather;

@@ -82,9 +82,11 @@ static const struct {
     double second_barrier_instructions, far_reach_fraction;
     /* Cycles of a stage's dependency chain besides its arithmetic. */
     double stage_cycles, barrier_cycles;
-    /* Cycles to refresh points past an edge, in each stage: in 2D and 3D; and in 1D (measured: 1.2
-     * us a step with the rest of the stage, 409083 points in f64 and 1929325 in f16). */
-    double refresh_cycles, line_refresh_cycles;
+    /* Cycles to refresh points past an edge, in each stage: in 2D and 3D; in 1D if they fold
+     * (measured: 1.2 us a step with the rest of the stage, 409083 points in f64 and 1929325 in f16)
+     * and if they are constant (0.6 us, 14 x 7424 and 596473 points in f32) or fixed (1 us, 614912
+     * in f16, 1577825 in f32). */
+    double refresh_cycles, line_fold_cycles, line_constant_cycles, line_fixed_cycles;
     /* Time by which the last tile ends after the others, in times of a tile; factor by which waves
      * are faster than the other rates predict. */
     double late_tiles, wave_factor;
@@ -93,7 +95,7 @@ static const struct {
     double line_copy_fraction;
     /* Cycles for each point of a lane in tiles at an edge, which are read point by point. */
     double line_edge_cycles;
-} rates = {3, 0.6, 40, 20, 150, 1800, 0.3, 1.07, 0.88, 0.5, 220};
+} rates = {3, 0.6, 40, 20, 150, 1800, 1000, 1450, 0.3, 1.07, 0.88, 0.5, 220};
 /* Rates in 2D, fitted to 40 measured candidates. A cycle is one of a warp scheduler; a stage
  * computes one row of a warp's tile. */
 static const struct {
@@ -114,6 +116,10 @@ static const struct {
 } plane = {0.97, 2.5, 8, 12.4, 2.65, 24, 1.3, 0.2, 1.68, 4.5};
 /* Seconds of a launch that nothing hides, as for a one-step launch. */
 #define LAUNCH_OVERHEAD 1.5e-6
+/* Cycles for each point of an iteration of a 3D tile at a side that folds: in rows that are aligned
+ * to 16 bytes, and in others. */
+#define SIDE_CYCLES 0.4
+#define SIDE_ELEMENT_CYCLES 0.8
 enum { SCHEDULERS = 4 }; /* warp schedulers of a multiprocessor */
 
 typedef struct load {
@@ -136,6 +142,19 @@ static double instructions_per_point(const stn_task *task, const direct_shape *s
     return own;
 }
 
+/* Cycles of a stage in 1D to refresh points past an edge. */
+static double line_refresh(const stn_task *task) {
+    double cycles = 0;
+    for (int side = 0; side < 2; side++) {
+        const stn_boundary_kind kind = task->boundary[2][side].kind;
+        if (kind == STN_WRAP) continue;
+        cycles = fmax(cycles, kind == STN_CONSTANT ? rates.line_constant_cycles
+                              : kind == STN_FIXED  ? rates.line_fixed_cycles
+                                                   : rates.line_fold_cycles);
+    }
+    return cycles;
+}
+
 static load load_of(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
     bool wide = task->dtype == STN_F64, line = shape->kernel == DIRECT_TIME_LINE;
     /* Instructions times lanes a second. */
@@ -155,8 +174,8 @@ static load load_of(const stn_task *task, const stn_machine *machine, const dire
     l.latency = shape->fused *
                 (rates.stage_cycles + rates.barrier_cycles * (warps > 1) + instructions * (wide ? 2 : 1)) /
                 machine->clock;
-    const double refresh = line ? rates.line_refresh_cycles : rates.refresh_cycles;
-    l.edge = l.latency + (refreshes(task, shape) ? shape->fused * refresh / machine->clock : 0);
+    const double refresh = line ? line_refresh(task) : refreshes(task, shape) ? rates.refresh_cycles : 0;
+    l.edge = l.latency + shape->fused * refresh / machine->clock;
     if (line) l.edge += shape->points * rates.line_edge_cycles / machine->clock;
     return l;
 }
@@ -197,6 +216,28 @@ static double plane_seconds(const stn_task *task, const stn_machine *machine, co
     return l->iterations * (whole * full + rest + last) / machine->clock;
 }
 
+/* Seconds that an iteration of a 3D tile at a side takes longer, unless the side is fixed: its
+ * points are copied one by one from the indices that they fold to. Measured on grids of 78 x 205 x
+ * 378 to 787 x 151 x 461 points with 7 to 27 taps. */
+static double side_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
+    const double points = (double)shape->threads[1] * shape->threads[2] * shape->rows * shape->points;
+    const int bytes = shape->vector * (int)stn_dtype_size(task->dtype);
+    bool folds = false;
+    for (int k = 1; k < 3; k++)
+        for (int side = 0; side < 2; side++)
+            folds = folds || task->boundary[direct_axis(task, shape, k)][side].kind != STN_FIXED;
+    return folds ? points * (bytes < 16 ? SIDE_ELEMENT_CYCLES : SIDE_CYCLES) / machine->clock : 0;
+}
+
+/* The part of a launch's time in which tiles at sides y and x set the pace. With few waves, some
+ * multiprocessor has many of them. */
+static double part_at_sides(const stn_task *task, const direct_shape *shape, double waves) {
+    int64_t tiles[3];
+    direct_time_tiles(task, shape, tiles);
+    const double inside = fmax(0, 1 - 2 / (double)tiles[1]) * fmax(0, 1 - 2 / (double)tiles[2]);
+    return fmin(1, (1 - inside) * (1 + 2 / waves));
+}
+
 /* Seconds of one launch's work. Tiles run in waves of resident blocks; the last tile of the launch
  * ends late_tiles of a tile after the others. An iteration takes the larger of a wave's arithmetic
  * and one tile's chain of stages. The launch takes at least as long as a tile at an edge. */
@@ -205,6 +246,8 @@ static double work_seconds(const stn_task *task, const stn_machine *machine, con
     double resident = (double)machine->multiprocessors * shape->blocks;
     double turn = (l->tiles < resident ? l->tiles : resident) * l->iteration_seconds;
     if (turn < l->latency) turn = l->latency;
+    if (task->rank == 3)
+        turn += side_seconds(task, machine, shape) * part_at_sides(task, shape, ceil(l->tiles / resident));
     return fmax((ceil(l->tiles / resident) + rates.late_tiles) / rates.wave_factor * l->iterations * turn,
                 l->iterations * l->edge);
 }
@@ -232,16 +275,6 @@ static void fit_chunk(const stn_task *task, const stn_machine *machine, direct_s
     shape->chunk = best;
 }
 
-/* Factor for 3D tiles in f64 of grids without any fixed side. Measured without and with fixed sides
- * (heat-3d, 512^3): two steps 0.91 and 0.73 ms, three steps 1.27 and 1.02 ms. For both kinds of
- * sides the rates predict 0.87 and 1.11 ms. */
-static double open_sides_factor(const stn_task *task, const direct_shape *shape) {
-    bool fixed = task->dtype != STN_F64 || shape->fused < 2;
-    for (int axis = 0; axis < 3; axis++)
-        for (int side = 0; side < 2; side++) fixed = fixed || task->boundary[axis][side].kind == STN_FIXED;
-    return fixed ? 1 : shape->fused == 2 ? 1.05 : 1.14;
-}
-
 /* Factor of accesses of [in 3D][8 bytes, 4 bytes, words of 4 bytes that begin at any element].
  * Measured with ten steps of heat on grids of 8190 to 8195 columns in 2D and 510 to 515 in 3D. */
 static const double narrow_factor[2][3] = {{1, 1.03, 1.2}, {1.12, 1.36, 1.6}};
@@ -260,7 +293,7 @@ static double access_factor(const stn_task *task, const direct_shape *shape) {
 /* What the rates miss in 3D: a factor, and seconds of a launch. */
 static const struct {
     double factor, start;
-} volume[] = {[STN_F64] = {1.455, 2.25e-6}, [STN_F32] = {1.125, 9e-6}, [STN_F16] = {1, 0}};
+} volume[] = {[STN_F64] = {1.22, 2.25e-6}, [STN_F32] = {1.125, 9e-6}, [STN_F16] = {1, 0}};
 
 static double launch_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape,
                              double *computed) {
@@ -277,8 +310,8 @@ static double launch_seconds(const stn_task *task, const stn_machine *machine, c
     }
     if (shape->kernel == DIRECT_TIME_LINE)
         return fmax(copy / rates.line_copy_fraction, seconds) + LAUNCH_OVERHEAD + machine->launch_seconds;
-    return (memory > seconds ? memory : seconds) * open_sides_factor(task, shape) * volume[task->dtype].factor +
-           volume[task->dtype].start + machine->launch_seconds;
+    return (memory > seconds ? memory : seconds) * volume[task->dtype].factor + volume[task->dtype].start +
+           machine->launch_seconds;
 }
 
 double direct_time_launch_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape,

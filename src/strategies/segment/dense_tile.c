@@ -79,6 +79,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
                      stn_estimate *result) {
     const segment_dense_tile tile = tile_of(candidate);
     segment_dense_tile_cost(task, machine, &tile, result);
+    stn_launch_loop_add_copy(task, machine, result->launches, result);
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */

@@ -25,10 +25,11 @@
 /* Measured fractions of the peak rate by tile (segment_dense_tile_factors). In f32 and f16,
  * splitting and packing the operands takes longer than the product, so halves in one part take as
  * long as in two. */
-static const double rates[][SEGMENT_DENSE_TILES] = {
-    [STN_F64] = {0.48, 0.72, 0.48, 0.62, 0.64, 0.40, 0.45, 0.71},
-    [STN_F32] = {0.135, 0.195, 0.22, 0.163, 0.36, 0.27, 0.28, 0.39},
-    [STN_F16] = {0.028, 0.028, 0.028, 0.028, 0.073, 0.052, 0.055, 0.08}};
+static const double rates[][SEGMENT_DENSE_TILES] = {[STN_F64] = {0.48, 0.72, 0.48, 0.62, 0.64, 0.40, 0.45, 0.71},
+                                                    [STN_F32] = {0.335, 0.195, 0.22, 0.18, 0.36, 0.27, 0.28, 0.39},
+                                                    [STN_F16] = {0.07, 0.07, 0.085, 0.07, 0.073, 0.052, 0.055, 0.08}};
+/* Factor on the rate of complex products in f16, which have more products for each operand. */
+#define COMPLEX_HALVES 1.5
 #define MEMORY 0.7
 /* Seconds per launch: the first tiles' loads and the last ones' stores do not overlap with
  * products. */
@@ -253,8 +254,10 @@ static void cost_with_faces(const stn_task *task, const stn_machine *machine, co
     e->unit = segment_dense_unit(task->dtype, tile->fragment);
     const double parts = segment_dense_parts(task->dtype, tile->fragment);
     const double flops = segment_dense_flops(f, tile->even) * parts * ceil(tiles / 2);
-    const double rate =
-        rates[task->dtype][tile->number] * (task->dtype == STN_F16 ? parts : 1) * machine->flops[e->unit];
+    const double rate = rates[task->dtype][tile->number] * machine->flops[e->unit] *
+                        (task->dtype != STN_F16 ? 1
+                         : tile->even           ? parts
+                                                : COMPLEX_HALVES * parts);
     const double compute =
         flops / rate * ceil(waves) / waves * (1 + (tile->shifted ? SHIFTED_SLOWS : 0) * part_at_sides(counts));
     const double move = size * (tiles * length + points) / (MEMORY * machine->copy_bandwidth);

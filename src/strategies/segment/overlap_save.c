@@ -60,6 +60,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
                      stn_estimate *result) {
     segment_shape shape = shape_of(candidate);
     segment_cost(task, machine, &shape, result);
+    stn_launch_loop_add_copy(task, machine, shape.launches * shape.passes, result);
 }
 
 /* ---- building -------------------------------------------------------------------------------- */

@@ -16,18 +16,16 @@
 
 /* Fitted fractions of the peak rate for segments of 256 (not measured), 512, 1024, 2048, 4096, 8192
  * and 16384 points along x and for columns, and fractions of the copy bandwidth. Short segments
- * have more blocks per multiprocessor. 16384 points are extrapolated, to a rate below that of
- * columns of 4096 points, which also have one block per multiprocessor. */
+ * have more blocks per multiprocessor. */
 static const struct {
     stn_unit unit;
     double line[7], columns[5], line_memory, column_memory;
 } rates[] = {
-    [STN_F64] =
-        {STN_UNIT_FMA_F64, {0.68, 0.73, 0.68, 0.59, 0.43, 0.45, 0.25}, {0, 0.64, 0.57, 0.485, 0.30}, 0.92, 0.62},
+    [STN_F64] = {STN_UNIT_FMA_F64, {0.68, 0.73, 0.68, 0.59, 0.43, 0.45, 0.45}, {0, 0.64, 0.57, 0.55, 0.40}, 0.92, 0.62},
     [STN_F32] =
-        {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485, 0.44, 0.28}, {0, 0.35, 0.35, 0.305, 0.22}, 0.90, 0.48},
+        {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485, 0.44, 0.40}, {0, 0.35, 0.35, 0.36, 0.27}, 0.90, 0.48},
     [STN_F16] =
-        {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485, 0.48, 0.28}, {0, 0.35, 0.35, 0.305, 0.22}, 0.83, 0.43},
+        {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485, 0.48, 0.42}, {0, 0.35, 0.35, 0.36, 0.27}, 0.83, 0.43},
 };
 /* Relative slowdown, estimated. SLOW_LINE, SLOW_COLUMN: of pairs of segments along x, and of tiles
  * of columns, that reach past a side: each index is folded, by about five instructions. Nothing is
@@ -46,8 +44,11 @@ static const double dense_rates[][3] = {
 static const double latencies[][7] = {[STN_F64] = {4.6e-6, 5e-6, 5e-6, 5.5e-6, 8e-6, 11.5e-6, 18e-6},
                                       [STN_F32] = {2.9e-6, 3e-6, 3.5e-6, 3.6e-6, 5.3e-6, 6.6e-6, 11e-6},
                                       [STN_F16] = {2.9e-6, 3e-6, 3.5e-6, 3.6e-6, 5.3e-6, 6.6e-6, 11e-6}};
-/* Part of the shorter of compute and memory time that does not overlap with the other. */
+/* Part of the shorter of compute and memory time that does not overlap with the other: few blocks
+ * of columns fit on a multiprocessor. */
 #define NOT_OVERLAPPED 0.02
+#define COLUMNS_NOT_OVERLAPPED 0.3
+#define SECTOR 32 /* bytes of a memory transaction */
 /* Rate factor of rows of less than 64 bytes. In f64 it applies to long columns only. */
 #define NARROW 0.88
 #define NARROWEST 0.6 /* Rate factor of tiles of 4 columns. */
@@ -108,6 +109,14 @@ static double compute_seconds(const stn_task *task, const segment_pass *pass, do
     return all * ceil(waves) / waves;
 }
 
+/* Sectors that tiles of columns touch, divided by those that their bytes fill: rows that do not
+ * begin at sectors split one more. */
+static double split_sectors(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
+    const double size = (double)stn_dtype_size(task->dtype), columns = 2 * (double)segment_pairs(shape, pass);
+    if (along_x(pass) || task->in_stride[1] * (int64_t)stn_dtype_size(task->dtype) % SECTOR == 0) return 1;
+    return 1 + (SECTOR - size) / (columns * size);
+}
+
 double segment_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
                        const segment_pass *pass, double *flops) {
     const double work_items = (double)segment_work_items(task, shape, pass), pairs = segment_pairs(shape, pass);
@@ -117,8 +126,9 @@ double segment_seconds(const stn_task *task, const stn_machine *machine, const s
     *flops = flops_of_pair(task, shape, pass) * work_items * pairs;
     const double bytes = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task);
     const double compute = compute_seconds(task, pass, *flops / rate, work_items / resident),
-                 move = bytes / (memory * machine->copy_bandwidth);
-    return fmax(compute, move) + NOT_OVERLAPPED * fmin(compute, move) + machine->launch_seconds;
+                 move = bytes * split_sectors(task, shape, pass) / (memory * machine->copy_bandwidth);
+    const double exposed = along_x(pass) ? NOT_OVERLAPPED : COLUMNS_NOT_OVERLAPPED;
+    return fmax(compute, move) + exposed * fmin(compute, move) + machine->launch_seconds;
 }
 
 /* Whether the pass neglects small weights. The reach of few steps includes all weights, and whole
@@ -186,9 +196,9 @@ static void add_sources(const stn_task *task, const stn_machine *machine, const 
     e->launches += launches * (odd + 2), e->seconds += launches * (odd + 2) * machine->launch_seconds;
 }
 
-/* Further seconds of a launch on lines whose margins are stepped: 11 to 13 us were measured for
- * 4 10^5 to 10^7 points, f64 and f16, and 48 to 57 steps a launch. */
-#define LINE_MARGINS_GAP 12e-6
+/* Further seconds of a launch on lines whose margins are stepped: 4 to 8 us were measured besides
+ * the margins themselves for 1.6 10^5 to 2 10^7 points and 48 to 63 steps a launch. */
+#define LINE_MARGINS_GAP 5e-6
 
 void segment_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e) {
     const double points = (double)stn_task_points(task), launches = shape->launches;

@@ -86,6 +86,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
                      stn_estimate *result) {
     sparse_shape shape = shape_of(candidate);
     sparse_cost(task, machine, &shape, result);
+    stn_launch_loop_add_copy(task, machine, result->launches, result);
 }
 
 /* ---- building */

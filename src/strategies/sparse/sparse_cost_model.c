@@ -40,8 +40,10 @@ static const struct {
     double large_ring_point_cycles;
     /* Cost of a row that two blocks read, as a fraction of a row's time. */
     double shared_row_fraction;
-    double copy_factor_3d;      /* further factor on the copy bandwidth in 3D */
-    double element_load_factor; /* factor for loads of single elements instead of 16 bytes */
+    double copy_factor_3d; /* further factor on the copy bandwidth in 3D */
+    /* Cycles of a multiprocessor for an element that is loaded alone: where indices fold, and
+     * elsewhere. */
+    double folded_element_cycles, element_cycles;
     /* Factor for a chain whose lines are moved in shared memory: heat-2d, f16, ten steps, H200. */
     double unaligned_chain_factor;
     double split_narrow_factor; /* factor for f32 in two parts in narrow tiles */
@@ -63,11 +65,13 @@ static const struct {
            .large_ring_point_cycles = 0.048,
            .shared_row_fraction = 0.135,
            .copy_factor_3d = 0.72,
-           .element_load_factor = 6,
+           .folded_element_cycles = 2.6,
+           .element_cycles = 0.6,
            .unaligned_chain_factor = 1.9,
            .split_narrow_factor = 1.2};
 #define FULL_WARPS 16.0 /* warps of a multiprocessor */
 #define MEMORY_LINE 128 /* bytes */
+#define LEAST_WIDTH 128 /* columns of the narrowest tile in 2D and 3D */
 
 /* Work of a warp for a tile of 16 x 64 points: products of 16 words, words read from shared memory,
  * and cycles of shared memory at 128 bytes each. */
@@ -139,14 +143,28 @@ sparse_counts sparse_count(const stn_task *task, const sparse_shape *shape) {
                            .parameters = factors * shape->parts * 16 * kept / points};
 }
 
-/* Whether elements are loaded one by one: unaligned rows, and rows continued by mirrors. */
-static bool slow_loads(const stn_task *task, const sparse_shape *shape) {
+/* Whether elements past both sides along x fold, which takes a division of their index. */
+static bool folds_along_x(const stn_task *task, bool mirrors_only) {
     bool mirrors = true;
     for (int side = 0; side < 2; side++) {
-        stn_boundary_kind kind = task->boundary[2][side].kind;
+        const stn_boundary_kind kind = task->boundary[2][side].kind;
         mirrors = mirrors && (kind == STN_REFLECT || kind == STN_MIRROR);
     }
-    return task->rank > 1 && (mirrors || (shape->vector == 1 && !shape->terms));
+    return mirrors || (!mirrors_only && task->boundary[2][0].kind == STN_WRAP);
+}
+
+/* Seconds of a launch to load elements one by one instead of in 16 bytes: all of unaligned rows,
+ * and those of the tiles at both sides if rows are continued by mirrors. */
+static double element_seconds(const stn_task *task, const stn_machine *machine, const sparse_shape *shape,
+                              const sparse_tiles *tiles) {
+    const double rows = (double)task->n[1] * (double)task->n[0] * (double)task->batch;
+    const double row = (double)tiles->x * (sparse_reach(task, shape, 2, 0) + sparse_reach(task, shape, 2, 1)) +
+                       (double)stn_round_up(task->n[2], LEAST_WIDTH);
+    const double elements = rows * row / (machine->multiprocessors * machine->clock);
+    if (task->rank == 1 || (shape->vector == 1 && shape->terms)) return 0;
+    if (shape->vector == 1)
+        return elements * (folds_along_x(task, false) ? rates.folded_element_cycles : rates.element_cycles);
+    return folds_along_x(task, true) ? elements * rates.folded_element_cycles * fmin(1, 2 / (double)tiles->x) : 0;
 }
 
 static double few_warps_factor(const sparse_shape *shape) {
@@ -229,10 +247,8 @@ void sparse_cost_with_faces(const stn_task *task, const stn_machine *machine, co
     if (shape->adjacent_warps > 1) launch = ring_seconds(task, machine, shape, tensor / launches, idle);
     launch = fmax(launch, least);
     if (sparse_splits(task) && shape->adjacent_columns == 1) launch *= rates.split_narrow_factor;
-    if (slow_loads(task, shape))
-        launch *= rates.element_load_factor;
-    else if (shape->terms && shape->vector == 1)
-        launch *= rates.unaligned_chain_factor;
+    launch += element_seconds(task, machine, shape, &tiles);
+    if (shape->terms && shape->vector == 1) launch *= rates.unaligned_chain_factor;
     e->seconds = launches * (machine->launch_seconds + launch + faces);
     e->error = sparse_error(shape);
 }

@@ -15,7 +15,7 @@
 static const struct {
     double fft, memory, exposed, source, face, symbol;
     /* f64, f32. */
-} rates[2] = {{0.16, 0.92, 0.2, 1.27, 2.5, 0.38}, {0.112, 0.92, 0.2, 0.95, 3, 0.38}};
+} rates[2] = {{0.16, 0.75, 0.4, 1.27, 2.5, 0.38}, {0.112, 0.8, 0.5, 0.95, 3, 0.38}};
 /* Operations per bit of the exponent (the number of steps) when the symbol is raised to a power:
  * for a real symbol and for a complex one. */
 #define POWER_REAL 3
@@ -32,7 +32,7 @@ static const struct {
 /* PASS_LATENCY: seconds of a pass over whole lines in addition to its memory traffic: the latency
  * of the stages of one block. TILE_SYMBOL_FACTOR: factor of the symbol's terms, which columns of
  * tiles evaluate once per chunk, not for each of its segments. */
-#define PASS_LATENCY 5.1e-6
+#define PASS_LATENCY 3.8e-6
 #define TILE_SYMBOL_FACTOR 0.4
 /* SIX_BLOCK_ROW_FACTOR: time of the row passes with six blocks per multiprocessor, relative to that
  * with three or four, if a row has several tiles (measured on 10240^2 points in f32). NARROW_F16:
@@ -147,6 +147,10 @@ static double launches_of_slabs(const stn_task *task, const spectral_shape *s) {
     return launches * (double)task->batch - 3 - decayed_solver;
 }
 
+/* Seconds of each launch that transforms the values past a side, besides its start. Each grid of a
+ * batch has its own launches (350 of 35 x 34 x 4 points: 8.6 ms). */
+#define SOURCE_LAUNCH_SECONDS 2e-6
+
 /* A line shorter than the period cuts off the farthest weights of all steps together.
  * TRUNCATION_FACTOR is the resulting relative L2 error as a multiple of the sum of these
  * weights. */
@@ -196,6 +200,7 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
         half * 5 * points * log2((double)s->choice.length[0] * s->choice.length[1] * s->choice.length[2] + 1);
     estimate->halo_waste = points / (rows * (double)task->n[2]) - 1;
     const double slabs = launches_of_slabs(task, s);
+    const double of_source = source_values > 0 ? 1 + (volume ? 6 : 2) * (double)task->batch : 0;
     const double move = estimate->bytes / (machine->copy_bandwidth * rates[!wide].memory);
     const double work = seconds_of_transforms(task, machine, s, at_points, count) + seconds_of_symbol(task, machine, s);
     estimate->seconds = estimate->launches * (machine->launch_seconds + 2e-6 + (spectral_tiled(c) ? 0 : PASS_LATENCY));
@@ -207,7 +212,8 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
             count * source / (machine->copy_bandwidth * (volume ? rates[!wide].source : rates[!wide].face)) +
             (c->decayed_solver ? count * decayed / (machine->copy_bandwidth * RECURSION_READ_RATE) : 0) +
             slabs * (machine->launch_seconds + SLAB_GAP);
-    estimate->launches += slabs;
+    estimate->seconds += of_source * (machine->launch_seconds + SOURCE_LAUNCH_SECONDS);
+    estimate->launches += slabs + of_source;
     estimate->error = (spectral_in_parts(c) && !wide ? SPLIT_COLUMN_ERROR : 1) *
                       stn_symbol_error(task, (double)s->choice.length[0] * s->choice.length[1] * s->choice.length[2],
                                        s->symbol.plain);

@@ -9,16 +9,17 @@
 #define MAX_REACH 32     /* largest reach along any axis */
 #define WARP 32
 
-/* Rates of faces_tile on an H200. */
+/* Rates of faces_tile on an H200, fitted to 49 launches that were timed alone. */
 static const struct {
-    /* Factors on the bytes of 64-element runs: at faces normal to x in 3D, at other faces. */
-    double runs_x, runs;
-    double busy, wait; /* cycles an instruction: busy + wait / (resident threads) */
-    /* Cycles a step for barriers and addresses, in 1D and else; factor when one block runs
-     * alone. */
-    double line_step, step, alone;
+    double runs; /* factor on the bytes of 64-element runs */
+    double busy; /* cycles an instruction */
+    /* Cycles a step for two barriers and addresses, in 1D and else. */
+    double line_step, step;
+    /* Further cycles a step if points past sides fold: for each axis, and for each such point. */
+    double fold, fold_point;
+    double wave;      /* seconds of each wave after the first, for its loads and stores */
     double last_wave; /* idle part of the last wave, when there are four waves or more */
-} rates = {1.5, 3.8, 0.43, 180, 250, 350, 1.15, 0.3};
+} rates = {3, 1.1, 20, 240, 510, 1.2, 2e-6, 0.3};
 
 /* ---- boxes */
 
@@ -112,16 +113,21 @@ static double active_patches(const stn_task *task, const faces_tile *tile, int n
 
 /* ---- cost */
 
+static bool folds_along(const stn_task *task, int axis) {
+    bool folds = false;
+    for (int side = 0; side < 2; side++) {
+        const stn_boundary_kind kind = task->boundary[axis][side].kind;
+        folds = folds || (stn_faces_has_face(task, axis, side) && kind != STN_CONSTANT && kind != STN_FIXED);
+    }
+    return folds;
+}
+
 /* Same as is_seen of the kernel: points of a patch that are written to shared memory in each step.
  */
 static int seen_points(const stn_task *task, const faces_tile *tile) {
     int64_t rows = tile->rows - task->reach[1][0] - task->reach[1][1],
             points = tile->points - task->reach[2][0] - task->reach[2][1];
-    bool folds = false;
-    for (int i = 0; i < 6; i++) {
-        stn_boundary_kind kind = task->boundary[i / 2][i % 2].kind;
-        folds = folds || (stn_faces_has_face(task, i / 2, i % 2) && kind != STN_CONSTANT && kind != STN_FIXED);
-    }
+    const bool folds = folds_along(task, 0) || folds_along(task, 1) || folds_along(task, 2);
     if (folds || stn_task_reach(task, 0) > 0 || rows < 0 || points < 0) rows = 0;
     return tile->rows * tile->points - (int)(rows * points);
 }
@@ -189,8 +195,25 @@ static tile_cost cost_of(const stn_task *task, const stn_machine *machine, const
     double size = (double)stn_dtype_size(task->dtype), runs = (double)box[0] * box[1] * ceil(box[2] * size / 64);
     tile_cost c = {.tiles = tiles_of(task, w->pieces, tile, normal) * (double)task->batch};
     c.cycles = c.tiles * active_patches(task, tile, normal) * step;
-    c.bytes = c.tiles * runs * 64 * (normal == 2 && task->rank == 3 ? rates.runs_x : rates.runs);
+    c.bytes = c.tiles * runs * 64 * rates.runs;
     return c;
+}
+
+/* Cycles of a step in which `blocks` resident blocks refresh the points past sides that fold, in
+ * all layers of the box across each axis: of the faces with the most such points. */
+static double fold_cycles(const stn_task *task, const faces_tile *tile, const patch_work *w, double blocks) {
+    double most = 0;
+    for (int normal = 0; normal < 3; normal++) {
+        double cycles = 0;
+        for (int axis = 0; axis < 3 && w->pieces->tiled[normal]; axis++) {
+            const int *box = tile->box[normal];
+            const double layers = task->reach[axis][0] + task->reach[axis][1];
+            if (folds_along(task, axis))
+                cycles += rates.fold + rates.fold_point * blocks * layers * box[0] * box[1] * box[2] / box[axis];
+        }
+        most = fmax(most, cycles);
+    }
+    return most;
 }
 
 /* Resident blocks on a multiprocessor, limited by registers (a patch and a row of its window),
@@ -235,11 +258,10 @@ static bool finish(const stn_task *task, const stn_machine *machine, const patch
     double blocks_per_sm = fmin(tile->blocks, ceil(all.tiles / machine->multiprocessors));
     double waves = all.tiles / (machine->multiprocessors * blocks_per_sm),
            full = waves < 4 ? ceil(waves) : waves + rates.last_wave;
-    double cycles = full / waves * all.cycles / machine->multiprocessors *
-                    (rates.busy + rates.wait / (blocks_per_sm * tile->threads));
-    double steps = (task->rank == 1 ? rates.line_step : rates.step) * full * tile->fused / blocks_per_sm;
-    double busy = (cycles + steps) / machine->clock + all.bytes / machine->copy_bandwidth;
-    tile->seconds = (blocks_per_sm < 2 ? rates.alone : 1) * busy + machine->launch_seconds;
+    const double step = (task->rank == 1 ? rates.line_step : rates.step) + fold_cycles(task, tile, w, blocks_per_sm);
+    double cycles = full / waves * rates.busy * all.cycles / machine->multiprocessors + full * tile->fused * step;
+    tile->seconds = cycles / machine->clock + all.bytes / machine->copy_bandwidth + (full - 1) * rates.wave +
+                    machine->launch_seconds;
     return true;
 }
 
@@ -274,7 +296,8 @@ static bool fit_box(const stn_task *task, const stn_machine *machine, const patc
         for (int c = 0; c < count; c++) holds = holds && faces_tile_own(task, tile, normal, others[c]) > 0;
         if (!holds) continue;
         tile_cost c = cost_of(task, machine, tile, w, normal);
-        double cost = 0.7 * c.cycles / machine->multiprocessors / machine->clock + c.bytes / machine->copy_bandwidth;
+        double cost =
+            rates.busy * c.cycles / machine->multiprocessors / machine->clock + c.bytes / machine->copy_bandwidth;
         if (cost < least) least = cost, best[0] = box[others[0]], best[1] = count == 2 ? box[others[1]] : 0;
     }
     for (int c = 0; c < count; c++) box[others[c]] = best[c];

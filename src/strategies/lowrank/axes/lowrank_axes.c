@@ -59,6 +59,8 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
                      stn_estimate *result) {
     (void)candidate;
     lowrank_passes_cost(task, machine, result);
+    /* Runs of several passes begin without a copy. */
+    if (result->launches == (double)task->steps) stn_launch_loop_add_copy(task, machine, result->launches, result);
 }
 
 /* ---- building */

@@ -66,6 +66,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
                      stn_estimate *result) {
     lowrank_shape shape = shape_of(candidate);
     lowrank_cost(task, machine, &shape, result);
+    stn_launch_loop_add_copy(task, machine, result->launches, result);
     result->error = lowrank_error(task, shape.products, shape.launches, shape.growth, LOWRANK_SYSTEMATIC_ERROR);
     if (task->dtype == STN_F16)
         result->error = hypot(result->error, lowrank_inner_error(task, shape.inner, shape.launches));

@@ -150,6 +150,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
                      stn_estimate *result) {
     lowrank_volume_shape shape = volume_shape_of(candidate);
     lowrank_volume_cost(task, machine, &shape, result);
+    stn_launch_loop_add_copy(task, machine, result->launches, result);
     result->error = lowrank_error(task, shape.passes, shape.launches, shape.growth, SYSTEMATIC_ERROR);
 }
 

@@ -341,6 +341,10 @@ static double tensor_part(const stn_task *task, const lowrank_volume_shape *b) {
     return b->tiles == 1 ? rates.f64_one_tile : b->warps_x * b->warps_y * b->blocks >= 12 ? rates.f64_many : rates.f64;
 }
 
+/* Cycles of a multiprocessor to copy an element of f64 of unaligned rows, which products hide (791
+ * x 425 x 167, 4 taps: 0.60 ms; 541 x 191 x 347, 7 taps, two steps: 0.27 ms). */
+#define F64_ELEMENT_CYCLES 1.4
+
 /* Each launch takes the larger of tensor-core time and memory time, at the fraction of the peak
  * rate that the kernel reaches, plus the serial march of one block, which more multiprocessors do
  * not shorten. Halos come from L2, at a third of the cost. */
@@ -365,11 +369,12 @@ void lowrank_volume_cost(const stn_task *task, const stn_machine *machine, const
     e->bytes = 2 * size * points * launches;
     e->flops = 256 * k_slice_of(task) * products * b->passes * launches;
     e->halo_waste = blocks * (double)b->chunk * 128 * b->tiles * b->warps_x * b->warps_y / points - 1;
-    double memory = size * (2 + rates.halo * (halo - 1)) * points * launches / (rates.memory * machine->copy_bandwidth);
+    double again = halo * planes / (double)b->chunk - 1; /* elements that are read again */
+    double memory = size * (2 + rates.halo * again) * points * launches / (rates.memory * machine->copy_bandwidth);
     /* Rows that are no whole 16-byte accesses are copied element by element, between the products,
      * which hide half of it. */
     const bool single = stn_task_vector(task) < lowrank_slot(task->dtype);
-    const double elements = single ? 0.5 * points * halo * planes / (double)b->chunk : 0;
+    const double elements = single ? points * halo * planes / (double)b->chunk : 0;
     double arithmetic = e->flops / (tensor_part(task, b) * machine->flops[e->unit]);
     if (task->dtype != STN_F64) { /* in f64, sums and products share a pipe and one rate */
         double cycles = (b->sums / rates.sums + (b->ring ? rates.ring_tile : rates.tile) * b->tiles) * warp_planes /
@@ -377,7 +382,10 @@ void lowrank_volume_cost(const stn_task *task, const stn_machine *machine, const
         bool few = b->warps_x * b->warps_y * b->blocks < 12;
         arithmetic = (arithmetic + launches * cycles / machine->clock) * (few ? rates.few_warps : 1);
     }
-    arithmetic = hypot(arithmetic, launches * stn_cost_elements(task->dtype, elements, machine));
+    if (task->dtype == STN_F64)
+        memory = fmax(memory, launches * F64_ELEMENT_CYCLES * elements / (machine->multiprocessors * machine->clock));
+    else
+        arithmetic = hypot(arithmetic, launches * stn_cost_elements(task->dtype, 0.5 * elements, machine));
     double launch = fmax(fmax(memory, arithmetic) / launches, walk / machine->clock);
     double faces = b->extended ? 0 : stn_faces_seconds(task, machine, b->fused);
     e->seconds = launches * (machine->launch_seconds + launch + faces) * (task->dtype == STN_F32 ? rates.f32 : 1);
