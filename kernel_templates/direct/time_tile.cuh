@@ -241,6 +241,9 @@ __device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile 
 __device__ __forceinline__ void receive_plane(const tile &t, const slot_type &slot, unsigned changed, patch &plane) {
     static_assert(!PAIRED || (ROWS <= 5 && GROUPS == 1), "places of all rows are in one register");
     const unsigned places = changed ? t.places ^ ALL_PLACES : t.places;
+    // The word after those of a warp's last lane belongs to another warp, which may be writing it.
+    // Only the last point of the tile's row needs it, and no point that is stored needs that point.
+    const int following = threadIdx.x % 32 == 31 ? RUNS - 1 : RUNS;
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
@@ -250,7 +253,8 @@ __device__ __forceinline__ void receive_plane(const tile &t, const slot_type &sl
                 // The words of a row are adjacent, also those of several lanes.
                 unsigned word[RUNS + 1];
 #pragma unroll
-                for (int i = 0; i <= RUNS; i++) word[i] = reinterpret_cast<const unsigned *>(at)[i];
+                for (int i = 0; i <= RUNS; i++)
+                    word[i] = reinterpret_cast<const unsigned *>(at)[i < RUNS ? i : following];
 #pragma unroll
                 for (int i = 0; i < RUNS; i++) {
                     const unsigned both = __funnelshift_r(word[i], word[i + 1], places >> 5 * r);
@@ -288,6 +292,8 @@ __device__ __forceinline__ void store_plane(const tile_arguments &a, const tile 
     if (TRANSPOSED) __syncwarp();
     const unsigned changed = changes_place(z, t.out_odd), stored = flags_of(t.stored, changed);
     const unsigned by = t.moved_by ^ changed << PLACE_BIT, next_by = by ^ t.moved_by_more;
+    // The word before those of a warp is not read either: its point is not stored.
+    const int preceding = threadIdx.x % 32 ? -1 : 0;
     STORE *row = to;
 #pragma unroll
     for (int r = 0; r < COPY_ROWS; r++, row += a.out_y) {
@@ -300,7 +306,8 @@ __device__ __forceinline__ void store_plane(const tile_arguments &a, const tile 
                 unsigned words[sizeof(run) / sizeof(unsigned)];
             } leaving = {RUNS > 1 ? shared_run : own[r % ROWS][0].points.at[0]};
             if (PAIRED) {
-                const unsigned before = reinterpret_cast<const unsigned *>(&shared_run)[-1];
+                const unsigned before =
+                    reinterpret_cast<const unsigned *>(&shared_run)[s == 0 && r < ROWS ? preceding : -1];
                 leaving.words[0] = __funnelshift_l(before, leaving.words[0], r % 2 ? next_by : by);
             }
             store_run_if(stored, 1u << (r * COPIES + s),

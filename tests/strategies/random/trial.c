@@ -147,7 +147,8 @@ static double left_over(const stn_task *run, bool wild, const grids *g, stn_dtyp
         in = fmax(in, fabs(element(run->dtype, points, i))); /* ignores NaN between points */
     for (int64_t i = stn_task_span(run, true); i-- > 0;) out = fmax(out, fabs(element(type, expected, i)));
     const double largest = pow(most, (double)run->steps) * in, above = largest / out;
-    if (!(fmax(largest, out) < past)) return INFINITY;
+    const double least = run->dtype == STN_F64 ? 1e-290 : run->dtype == STN_F32 ? 1e-35 : 0;
+    if (!(fmax(largest, out) < past) || (largest > 0 && fmax(largest, out) < least)) return INFINITY;
     return above > (folds ? 4 : wild ? 100 : INFINITY) ? above : 1;
 }
 
