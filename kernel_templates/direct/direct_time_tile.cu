@@ -215,7 +215,7 @@ __device__ __forceinline__ void place_lane(const tile_arguments &a, const STORE 
         first_x >= X_REACH && first_x + WIDTH + X_REACH <= nx && first_y >= Y_REACH && first_y + HEIGHT + Y_REACH <= ny;
     t.frozen = t.places = 0;
     t.in_odd = static_cast<int>(a.in_z) & 1, t.out_odd = static_cast<int>(a.out_z) & 1;
-    if (PAIRED) hide_from_optimizer(t.in_odd), hide_from_optimizer(t.out_odd);
+    if (WORDS) hide_from_optimizer(t.in_odd), hide_from_optimizer(t.out_odd);
     const auto copied_place = [&](int y) {
         return place_of(in + (Y_REACH && Y_SIDE_LOW == WRAP ? wrapped(y, ny) : y) * a.in_y + first_x);
     };
@@ -239,7 +239,7 @@ __device__ __forceinline__ void place_lane(const tile_arguments &a, const STORE 
         ((alone_row % ROWS * THREADS) + threadIdx.x - lane + alone_row / ROWS * LANES_X) * POINTS + alone_x - first_x;
     t.stores_alone = 0;
 #pragma unroll
-    for (int changed = 0; changed < 1 + PAIRED; changed++) {
+    for (int changed = 0; changed < 1 + WORDS; changed++) {
         t.exists[changed] = t.partial[changed] = t.stored[changed] = t.partial_stored[changed] = 0;
 #pragma unroll
         for (int r = 0; r < COPY_ROWS; r++) {
@@ -248,12 +248,12 @@ __device__ __forceinline__ void place_lane(const tile_arguments &a, const STORE 
             const int place = copied_place(y) ^ changed, stored_place = place_of(out + y * a.out_y + first_x) ^ changed;
             // The word of the first stored point begins before it, or that of the last one ends
             // after it.
-            if (PAIRED && stores && r == lane / 2 && (alone_x - first_x + lane + stored_place) % 2)
+            if (WORDS && stores && r == lane / 2 && (alone_x - first_x + lane + stored_place) % 2)
                 t.stores_alone |= 1u << changed;
 #pragma unroll
             for (int s = 0; s < COPIES; s++) {
-                const int x = t.run_x + s * COPY_LANES * RUN, in_x = x - (PAIRED ? place : 0),
-                          out_x = x - (PAIRED ? stored_place : 0);
+                const int x = t.run_x + s * COPY_LANES * RUN, in_x = x - (WORDS ? place : 0),
+                          out_x = x - (WORDS ? stored_place : 0);
                 const bool whole = in_x >= 0 && in_x + RUN <= nx, stored_whole = out_x >= own_x && out_x + RUN <= end;
                 const unsigned bit = 1u << (r * COPIES + s);
                 if (!lies_in(y, ny)) continue;

@@ -17,9 +17,9 @@ constexpr int MARGIN_X = round_up(SPANS ? X_REACH : FUSED * X_REACH, VECTOR), MA
 // words of the row hold points -1 and 0, 1 and 2, .., and the tile's last point is not read:
 //
 //     place 0    | 0 1 | 2 3 | ..        place 1    |-1 0 | 1 2 | ..
-constexpr bool PAIRED = VECTOR * sizeof(STORE) < 4;
+constexpr bool WORDS = VECTOR * sizeof(STORE) < 4;
 // Points that a tile stores.
-constexpr int OWN_X = WIDTH - PAIRED - 2 * MARGIN_X, OWN_Y = HEIGHT - 2 * MARGIN_Y;
+constexpr int OWN_X = WIDTH - WORDS - 2 * MARGIN_X, OWN_Y = HEIGHT - 2 * MARGIN_Y;
 constexpr int DEPTH = 2 * Z_REACH + 1, SIDE_Y = 2 * Y_REACH + 1, SIDE_X = 2 * X_REACH + 1;
 
 struct tile_arguments {
@@ -72,19 +72,19 @@ typedef patch sums_type[DEPTH - 1];  // of one stage
 typedef REAL window_type[ROWS + 2 * Y_REACH][POINTS + 2 * X_REACH];
 
 // ---- Shared memory: lanes' elements are ordered by access, so that no access has bank conflicts.
-// Memory is accessed by runs of VECTOR points, if PAIRED by words. If the points of a lane are
+// Memory is accessed by runs of VECTOR points, if WORDS by words. If the points of a lane are
 // several runs (TRANSPOSED), adjacent lanes copy adjacent runs, and each lane later reads its own
 // points from shared memory. If each lane copied its own runs, one access of a warp would touch
 // more sectors. COPY_LANES lanes of a warp copy one of its rows together, each COPIES runs.
 constexpr int PIECE = POINTS * sizeof(REAL) > 16 ? 16 / sizeof(REAL) : POINTS;
-constexpr int PIECES = POINTS / PIECE, RUN = PAIRED ? 2 : VECTOR, RUNS = POINTS / RUN, SLOTS = PREFETCH + 1;
+constexpr int PIECES = POINTS / PIECE, RUN = WORDS ? 2 : VECTOR, RUNS = POINTS / RUN, SLOTS = PREFETCH + 1;
 struct alignas(PIECE * sizeof(REAL)) piece {
     REAL at[PIECE];
 };
 struct alignas(RUN * sizeof(STORE)) run {
     STORE at[RUN];
 };
-constexpr bool TRANSPOSED = RUNS > 1 || PAIRED;
+constexpr bool TRANSPOSED = RUNS > 1 || WORDS;
 // A lane reads and writes its points in shared memory by groups of at most 16 bytes.
 constexpr int GROUP = POINTS * sizeof(STORE) > 16 ? 16 / sizeof(STORE) : POINTS, GROUPS = POINTS / GROUP;
 struct alignas(GROUP * sizeof(STORE)) group {
@@ -94,11 +94,11 @@ struct alignas(GROUP * sizeof(STORE)) group {
 constexpr int BANKS = 32, GAP = GROUPS > 1 ? BANKS * 4 / (POINTS * sizeof(STORE)) : 0;
 constexpr int COPY_LANES = LANES_X * RUNS < 32 ? LANES_X * RUNS : 32, COPY_ROWS = ROWS * COPY_LANES / LANES_X;
 constexpr int COPIES = LANES_X * RUNS / COPY_LANES;
-// PAIRED: the bit of row r among the places of a lane's rows is PLACE_BIT + 5 r. So the place of a
+// WORDS: the bit of row r among the places of a lane's rows is PLACE_BIT + 5 r. So the place of a
 // row, shifted to bit 4, is a distance of 0 or 16 bits, modulo 32.
 constexpr int PLACE_BIT = 4;
 constexpr unsigned ALL_PLACES = 1u << PLACE_BIT | 1u << 9 | 1u << 14 | 1u << 19 | 1u << 24;
-static_assert(!PAIRED || 2 * COPY_ROWS <= COPY_LANES, "a lane for each end of each row");
+static_assert(!WORDS || 2 * COPY_ROWS <= COPY_LANES, "a lane for each end of each row");
 static_assert(COPY_LANES % RUNS == 0, "all runs that a lane copies have the same index among a lane's runs");
 // A plane: group g of row r of every lane.
 typedef group slot_type[ROWS][GROUPS][THREADS + GAP];
@@ -125,14 +125,14 @@ struct tile {
     // apart.
     int run_y, run_x;
     // Bit r * COPIES + s: run s of row r that this lane copies lies in the grid, or is stored, as a
-    // whole, or in part. [1], if PAIRED: in planes where rows have the other place than in plane 0.
-    unsigned exists[1 + PAIRED], partial[1 + PAIRED], stored[1 + PAIRED], partial_stored[1 + PAIRED];
-    // PAIRED: places in plane 0 of the rows that this lane computes; by how many bits words of the
+    // whole, or in part. [1], if WORDS: in planes where rows have the other place than in plane 0.
+    unsigned exists[1 + WORDS], partial[1 + WORDS], stored[1 + WORDS], partial_stored[1 + WORDS];
+    // WORDS: places in plane 0 of the rows that this lane computes; by how many bits words of the
     // first row that it stores are moved in plane 0, and by how many more or less those of the next
     // row; 1 if the planes of `in`, or `out`, are an odd number of elements apart.
     unsigned places, moved_by, moved_by_more;
     int in_odd, out_odd;
-    // PAIRED: the first and the last point of a row that are stored may be stored without the other
+    // WORDS: the first and the last point of a row that are stored may be stored without the other
     // element of their word. A lane stores one such point: its distance from the lane's first run,
     // its index in a slot, and in which planes it is stored. Bit 0: those where rows have the same
     // place as in plane 0; bit 1: the others.
@@ -157,20 +157,20 @@ __device__ __forceinline__ void synchronize() {
 
 // ---- loads and stores of planes
 
-// PAIRED: the place of an element in its word, and the first element of that word.
+// WORDS: the place of an element in its word, and the first element of that word.
 __device__ __forceinline__ unsigned place_of(const STORE *at) {
-    return PAIRED ? static_cast<unsigned>(reinterpret_cast<unsigned long long>(at) / sizeof(STORE) & 1) : 0;
+    return WORDS ? static_cast<unsigned>(reinterpret_cast<unsigned long long>(at) / sizeof(STORE) & 1) : 0;
 }
 template <class T>
 __device__ __forceinline__ T *word_of(T *at) {
-    return PAIRED ? reinterpret_cast<T *>(reinterpret_cast<unsigned long long>(at) & ~3ull) : at;
+    return WORDS ? reinterpret_cast<T *>(reinterpret_cast<unsigned long long>(at) & ~3ull) : at;
 }
 // 1 if rows of plane z have the other place than in plane 0. `odd`: 1 if planes are an odd number
 // of elements apart.
-__device__ __forceinline__ unsigned changes_place(int z, int odd) { return PAIRED ? z & odd : 0; }
+__device__ __forceinline__ unsigned changes_place(int z, int odd) { return WORDS ? z & odd : 0; }
 // Those of the flags of a tile that are valid in a plane.
-__device__ __forceinline__ unsigned flags_of(const unsigned (&flags)[1 + PAIRED], unsigned changed) {
-    return PAIRED && changed ? flags[PAIRED] : flags[0];
+__device__ __forceinline__ unsigned flags_of(const unsigned (&flags)[1 + WORDS], unsigned changed) {
+    return WORDS && changed ? flags[WORDS] : flags[0];
 }
 
 // Copies those points of a run at x that lie in the grid, one by one.
@@ -214,7 +214,7 @@ __device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile 
                 const int y = Y_SIDE_LOW == WRAP ? wrapped(t.run_y + r, ny) : t.run_y + r;
                 const STORE *const row = first + (y - t.run_y) * a.in_y;
                 const int past = t.run_x - static_cast<int>(place_of(row + t.run_x)) + s * COPY_LANES * RUN;
-                if ((PARTIAL || PAIRED) && (past < 0 || past + RUN > nx)) {
+                if ((PARTIAL || WORDS) && (past < 0 || past + RUN > nx)) {
                     if (lies_in(y, ny)) copy_points(to, row, past, nx);
                 } else {
                     const int x = X_SIDE_LOW == WRAP ? wrapped(past, nx) : past;
@@ -225,7 +225,7 @@ __device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile 
         }
     }
     const unsigned partial = flags_of(t.partial, changed);
-    if (!(PARTIAL || PAIRED) || wraps || !partial) return;
+    if (!(PARTIAL || WORDS) || wraps || !partial) return;
     hide_from_optimizer(from);  // no address of this branch is computed outside of it
 #pragma unroll
     for (int r = 0; r < COPY_ROWS; r++) {
@@ -239,7 +239,7 @@ __device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile 
 
 // `changed`: of the plane that the slot holds.
 __device__ __forceinline__ void receive_plane(const tile &t, const slot_type &slot, unsigned changed, patch &plane) {
-    static_assert(!PAIRED || (ROWS <= 5 && GROUPS == 1), "places of all rows are in one register");
+    static_assert(!WORDS || (ROWS <= 5 && GROUPS == 1), "places of all rows are in one register");
     const unsigned places = changed ? t.places ^ ALL_PLACES : t.places;
     // The word after those of a warp's last lane belongs to another warp, which may be writing it.
     // Only the last point of the tile's row needs it, and no point that is stored needs that point.
@@ -249,7 +249,7 @@ __device__ __forceinline__ void receive_plane(const tile &t, const slot_type &sl
 #pragma unroll
         for (int g = 0; g < GROUPS; g++) {
             const group *const at = &slot[r][g][threadIdx.x];
-            if constexpr (PAIRED) {
+            if constexpr (WORDS) {
                 // The words of a row are adjacent, also those of several lanes.
                 unsigned word[RUNS + 1];
 #pragma unroll
@@ -279,7 +279,7 @@ __device__ __forceinline__ void store_plane(const tile_arguments &a, const tile 
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
         for (int g = 0; g < GROUPS; g++) {
-            if constexpr (PAIRED)
+            if constexpr (WORDS)
 #pragma unroll
                 for (int i = 0; i < RUNS; i++)
                     own[r][g].words[i] = floats_to_half2(plane[r][2 * i], plane[r][2 * i + 1]);
@@ -305,7 +305,7 @@ __device__ __forceinline__ void store_plane(const tile_arguments &a, const tile 
                 run whole;
                 unsigned words[sizeof(run) / sizeof(unsigned)];
             } leaving = {RUNS > 1 ? shared_run : own[r % ROWS][0].points.at[0]};
-            if (PAIRED) {
+            if (WORDS) {
                 const unsigned before =
                     reinterpret_cast<const unsigned *>(&shared_run)[s == 0 && r < ROWS ? preceding : -1];
                 leaving.words[0] = __funnelshift_l(before, leaving.words[0], r % 2 ? next_by : by);
@@ -314,7 +314,7 @@ __device__ __forceinline__ void store_plane(const tile_arguments &a, const tile 
                          reinterpret_cast<unsigned *>(word_of(row) + s * COPY_LANES * RUN), leaving.words);
         }
     }
-    if constexpr (PAIRED)
+    if constexpr (WORDS)
         store_if(t.stores_alone >> changed, 1, to + t.alone, reinterpret_cast<const STORE *>(&slot)[t.alone_in_slot]);
     const unsigned partial = t.partial_stored[0];
     if (!PARTIAL || !partial) return;

@@ -60,7 +60,7 @@ void stn_kernel_memory_end(stn_kernel_memory *memory, stn_kernel *mine, bool mad
 }
 
 void stn_kernel_memory_release(stn_kernel_memory *memory, stn_kernel *kernel) {
-    if (memory->owner != getpid()) return;
+    if (!kernel || memory->owner != getpid()) return;
     pthread_mutex_lock(&memory->lock);
     if (!--kernel->holds) {
         kernel->released = ++memory->releases;

@@ -14,7 +14,7 @@
 #define GAP_BYTES 128          /* padding of a row in shared memory: GAP in direct/time_tile.cuh */
 #define MAX_RESIDENT_BLOCKS 32 /* resident blocks on a multiprocessor, for any kernel */
 
-/* Value of PAIRED in direct/time_tile.cuh: rows of f16 begin at any element. */
+/* Value of WORDS in direct/time_tile.cuh: rows of f16 begin at any element. */
 static int paired(const stn_task *task, const direct_shape *shape) {
     return shape->kernel == DIRECT_TIME_TILE && shape->vector * (int)stn_dtype_size(task->dtype) < 4;
 }
