@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "problem/stencil.h"
+
 static bool has_taps(const stn_task *task, int axis) { return task->reach[axis][0] + task->reach[axis][1] > 0; }
 
 /* Permitted drift of a constant value, times 1 + log2 of the steps: a fifth of the tolerance. */
@@ -90,6 +92,25 @@ static void sum_others(const stn_task *task, double factors[3][STN_TASK_FACTORS]
     }
 }
 
+/* The largest absolute value of the axis's symbol; 1 if no weight is negative. */
+static double max_symbol(const segment_axis *a) {
+    stn_tap taps[SEGMENT_TAPS];
+    bool negative = false;
+    for (int i = 0; i < a->count; i++) {
+        taps[i] = (stn_tap){.offset = {0, 0, i}, .weight = (double)a->weight[i]};
+        negative = negative || taps[i].weight < 0;
+    }
+    return negative ? stn_taps_max_symbol((size_t)a->count, taps) : 1;
+}
+
+/* The symbols of all axes but the first get the largest absolute value 1. Otherwise the power of
+ * one axis could overflow and that of another one underflow, where their product does neither. */
+static void balance(segment_axis *first, segment_axis *a) {
+    const double most = max_symbol(a);
+    for (int i = 0; i < a->count; i++) a->weight[i] /= most;
+    for (int i = 0; i < first->count; i++) first->weight[i] *= most;
+}
+
 bool segment_axes_of(const stn_task *task, segment_axis axes[3], int *count) {
     double factors[3][STN_TASK_FACTORS] = {{0}};
     long double whole = 0;
@@ -105,6 +126,7 @@ bool segment_axes_of(const stn_task *task, segment_axis axes[3], int *count) {
     }
     for (size_t t = 0; t < task->ntaps; t++) whole += fabsl((long double)task->taps[t].weight);
     for (int i = 0; i < *count; i++) sum_others(task, factors, i ? whole : 1, &axes[i]);
+    for (int i = 1; i < *count; i++) balance(&axes[0], &axes[i]);
     /* The sign of a factor whose axis is not in the list. */
     if (factors[1][0] < 0 && task->reach[1][0] + task->reach[1][1] == 0)
         for (int i = 0; i < axes[0].count; i++) axes[0].weight[i] = -axes[0].weight[i];

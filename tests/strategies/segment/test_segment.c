@@ -1,5 +1,6 @@
-/* segment on eigenmodes of lines: exact factors for up to a million steps, on any device. Prints
- * TAP. Usage: test_segment [--full]. test_random compares its candidates with the host. */
+/* segment on eigenmodes of lines: exact factors for up to a million steps; and powers of symbols
+ * whose factors grow and shrink. On any device. Prints TAP. Usage: test_segment [--full].
+ * test_random compares its candidates with the host. */
 #include <math.h>
 #include <stdio.h>
 
@@ -59,7 +60,23 @@ static void modes(suite *s) {
                 if (s->full || (i + (size_t)order) % 2 == 0) check_mode(s, &all[i], n, order, steps);
 }
 
+/* Weights of the product form whose symbols have the largest absolute value 1 where the sums of
+ * their absolute values are 1.4 and 1: 1.4^1000 is beyond f32. */
+static void signs(suite *s) {
+    const double along_y[] = {-0.404, 0.589, 0.404}, along_x[] = {0.101, 0.39, 0.509};
+    stn_tap taps[9];
+    for (int y = 0; y < 3; y++)
+        for (int x = 0; x < 3; x++)
+            taps[3 * y + x] = (stn_tap){.offset = {y - 1, x - 1}, .weight = along_y[y] * along_x[x]};
+    stn_stencil *stencil = NULL;
+    stn_stencil_create(2, 9, taps, &stencil, NULL);
+    stn_problem p = grid_problem(stencil, (const int[]){24, 40}, STN_F32, 1000);
+    for (int axis = 0; axis < 2; axis++) p.boundary[axis][0].kind = p.boundary[axis][1].kind = STN_WRAP;
+    suite_compare_words(s, "segment", "along axis 1|along axis 0", "factors of either sign", &p, 1);
+    stn_stencil_destroy(stencil);
+}
+
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"modes", modes}};
+    static const suite_part parts[] = {{"modes", modes}, {"signs", signs}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }
