@@ -266,7 +266,7 @@ def _interface_device(x: Any, pointer: int) -> int:
     found = ctypes.c_int()
     try:
         failed = _driver().cuPointerGetAttribute(ctypes.byref(found), _POINTER_DEVICE, ctypes.c_uint64(pointer))
-    except OSError:  # no driver, of which the context will tell
+    except (OSError, AttributeError):  # no driver, of which the context will tell
         return 0
     return 0 if failed else found.value
 

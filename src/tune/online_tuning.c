@@ -308,6 +308,9 @@ void tune_online_close(stn_plan *plan) {
     if (!o) return;
     plan->online = NULL;
     stn_background_compile_end(o->background, true);
+    /* A result may be wrong for the caller's data alone, such as NaN, which transforms spread. */
+    for (size_t i = 0; i < o->count; i++)
+        if (o->trials[i].state == TUNE_WRONG) o->trials[i].state = TUNE_SKIPPED;
     tune_records *records = o->owner == getpid() ? calloc(1, sizeof *records) : NULL;
     if (records) tune_record_trials(o->trials, o->count, records);
     if (records && records->count > 1) tune_remember(plan, records);

@@ -3,6 +3,7 @@
  * and a stream capture freezes the choice. */
 #include <unistd.h>
 
+#include "../cache/helpers.h"
 #include "emulated.h"
 #include "strategies/table.h"
 #include "tune/online_tuning.h"
@@ -77,8 +78,10 @@ static stn_status execute(stn_plan *plan, stn_part part, const stn_execution *ru
     return status;
 }
 
+static char *folder; /* of wisdom; NULL: none */
 static void start(void) {
-    const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .cache_dir = ":memory:", .log = count_warning};
+    const stn_context_options options = {
+        .device = STN_DEVICE_CUDA(0), .cache_dir = folder ? folder : ":memory:", .log = count_warning};
     OK(stn_context_create(&options, &context, &error));
     stn_driver_functions *call = (stn_driver_functions *)(uintptr_t)stn_driver_table(context->driver);
     call->cuEventRecord = record, call->cuEventElapsedTime = elapsed;
@@ -95,6 +98,15 @@ static void start(void) {
     sim.scale = 1;
 }
 TestSuite(online, .init = start, .fini = end);
+
+static void start_with_folder(void) {
+    folder = make_temp_folder();
+    start();
+}
+static void end_with_folder(void) {
+    end();
+    remove_temp_folder(folder);
+}
 
 static stn_plan *plan_for(uint64_t executions) {
     stn_plan *plan;
@@ -212,6 +224,25 @@ Test(online, finds_a_rival_whose_first_run_is_slow) {
         expect_best(plan);
         stn_plan_destroy(plan);
     }
+}
+
+/* A result may be wrong for these data alone, such as NaN, which transforms spread. */
+Test(online_kept, remembers_no_wrong_result, .init = start_with_folder, .fini = end_with_folder) {
+    sim.seed = 3;
+    stn_plan *plan = simulated(2000);
+    const stn_candidate candidate = plan->online->trials[1].candidate;
+    sim.wrong[1] = &candidate;
+    for (int i = 0; i < 10; i++) expect_right(plan, i);
+    cr_expect_eq(plan->online->trials[1].state, TUNE_WRONG);
+    stn_plan_destroy(plan);
+    sim.wrong[1] = NULL;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.strategy = "direct";
+    OK(stn_plan_create(context, &problem, &options, &plan, &error));
+    cr_expect_gt(plan->ranking[0].measured, 0.0);
+    for (size_t i = 0; i < plan->ranked; i++)
+        if (!memcmp(&plan->ranking[i].candidate, &candidate, sizeof candidate)) cr_expect(plan->ranking[i].applies);
+    stn_plan_destroy(plan);
 }
 
 Test(online, tries_nothing_if_few_executions_are_known_to_come) {

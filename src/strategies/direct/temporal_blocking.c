@@ -393,6 +393,12 @@ static bool threads_hold(const stn_task *task, const stn_machine *machine, void 
            shape->blocks * shape->threads[0] * shape->threads[1] * shape->threads[2] <= machine->threads;
 }
 
+static bool words_hold(const stn_task *task, const stn_machine *machine, void *of) {
+    const direct_shape *shape = of;
+    (void)machine;
+    return !paired(task, shape) || (shape->points >= 2 && shape->points <= 8);
+}
+
 static bool blocks_hold(const stn_task *task, const stn_machine *machine, void *of) {
     int64_t tiles[3];
     (void)machine;
@@ -407,6 +413,7 @@ static stn_constraint *const constraints[] = {
     registers_hold,  /* the sums of all fused steps stay in a lane's registers */
     shared_holds,    /* the planes of a tile fit a block's shared memory */
     threads_hold,    /* the threads of shape->blocks blocks fit a multiprocessor */
+    words_hold,      /* rows of f16 that begin at any element: a lane has one to four words */
     blocks_hold,     /* a launch has fewer than 2^31 blocks */
 };
 

@@ -61,11 +61,14 @@ static int lines_of(const modes_linear *l, const stn_machine *machine, int pass)
     return (size_t)lines * line <= room ? lines : 0;
 }
 
+/* The last stage of MODES_POWER has a radix of at most 4. */
+static bool has_small_radix(int64_t points) { return points % 2 == 0 || points % 3 == 0; }
+
 bool modes_lines_fit(const modes_linear *l, const stn_machine *machine) {
     if (l->width != WIDTH || l->affine || !l->real || l->task->rank != 3 || l->axis[0].length % 2) return false;
     for (int pass = 0; pass < MODES_LINES_PASSES; pass++)
         if (points_of(l, pass) < LEAST_POINTS || !stn_shared_fft_is_smooth(points_of(l, pass)) ||
-            !lines_of(l, machine, pass))
+            (pass == MODES_POWER && !has_small_radix(points_of(l, pass))) || !lines_of(l, machine, pass))
             return false;
     return true;
 }
