@@ -157,6 +157,22 @@ __device__ __forceinline__ void apply_twiddles(complex<T> (&x)[fft_stage<LINE, S
             times_powers<this_stage::R>(x, load_pair(of_stage));
     }
 }
+// Computes a butterfly of a forward stage from its points x and stores it.
+template <class LINE, int S, class T>
+__device__ __forceinline__ void forward_butterfly(complex<T> (&x)[fft_stage<LINE, S>::R], complex<T> *line, int first,
+                                                  const T *twiddles) {
+    dft<fft_stage<LINE, S>::R>(x);
+    apply_twiddles<LINE, S>(x, first, twiddles);
+    store_butterfly<LINE, S>(x, line, first);
+}
+// Loads a butterfly of an inverse stage and computes its points x.
+template <class LINE, int S, class T>
+__device__ __forceinline__ void inverse_butterfly(complex<T> (&x)[fft_stage<LINE, S>::R], const complex<T> *line,
+                                                  int first, const T *twiddles) {
+    load_butterfly<LINE, S>(x, line, first);
+    apply_twiddles<LINE, S>(x, first, twiddles);
+    dft<fft_stage<LINE, S>::R>(x);
+}
 // One stage from and to shared memory, with a barrier after it.
 template <class LINE, int S, class T>
 __device__ __forceinline__ void forward_stage(complex<T> *line, int t, const T *twiddles) {
@@ -166,9 +182,7 @@ __device__ __forceinline__ void forward_stage(complex<T> *line, int t, const T *
         complex<T> x[this_stage::R];
         const int first = this_stage::first(j);
         load_butterfly<LINE, S>(x, line, first);
-        dft<this_stage::R>(x);
-        apply_twiddles<LINE, S>(x, first, twiddles);
-        store_butterfly<LINE, S>(x, line, first);
+        forward_butterfly<LINE, S>(x, line, first, twiddles);
     }
     __syncthreads();
 }
@@ -179,9 +193,7 @@ __device__ __forceinline__ void inverse_stage(complex<T> *line, int t, const T *
     for (int j = t; j < this_stage::COUNT; j += LINE::THREADS) {
         complex<T> x[this_stage::R];
         const int first = this_stage::first(j);
-        load_butterfly<LINE, S>(x, line, first);
-        apply_twiddles<LINE, S>(x, first, twiddles);
-        dft<this_stage::R>(x);
+        inverse_butterfly<LINE, S>(x, line, first, twiddles);
         store_butterfly<LINE, S>(x, line, first);
     }
     __syncthreads();

@@ -80,9 +80,7 @@ __device__ __forceinline__ void store_points(const fft_arguments &a, STORE *out,
 #pragma unroll 1
     for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
         value x[first_stage::R];
-        load_butterfly<line_shape, 0>(x, line, j);
-        apply_twiddles<line_shape, 0>(x, j, a.twiddles);
-        dft<first_stage::R>(x);
+        inverse_butterfly<line_shape, 0>(x, line, j, a.twiddles);
         if (!active) continue;
 #pragma unroll
         for (int r = 0; r < first_stage::R; r++) {

@@ -252,9 +252,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) modes_lines(const 
         for (int j = t0; j < first_stage::COUNT; j += THREADS_X) {
             value x[first_stage::R];
             load_points(a, place, j, x);
-            dft<first_stage::R>(x);
-            apply_twiddles<line_shape, 0>(x, j, a.twiddles);
-            store_butterfly<line_shape, 0>(x, line, j);
+            forward_butterfly<line_shape, 0>(x, line, j, a.twiddles);
         }
         if constexpr (MIDDLE)
             for (int i = static_cast<int>(threadIdx.x); i < MODES_COLUMNS * MODES_TERMS; i += THREADS) {
@@ -290,9 +288,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) modes_lines(const 
 #pragma unroll 1
         for (int j = t0; j < first_stage::COUNT; j += THREADS_X) {
             value x[first_stage::R];
-            load_butterfly<line_shape, 0>(x, line, j);
-            apply_twiddles<line_shape, 0>(x, j, a.twiddles);
-            dft<first_stage::R>(x);
+            inverse_butterfly<line_shape, 0>(x, line, j, a.twiddles);
 #pragma unroll
             for (int r = 0; r < first_stage::R; r++) store_point(a, place, j + r * first_stage::STRIDE, swapped(x[r]));
         }

@@ -130,9 +130,7 @@ __device__ __forceinline__ void load_rows(const tile_arguments &a, const tile_po
         value x[A];
 #pragma unroll
         for (int r = 0; r < A; r++) x[r] = point_at(a, s, row, j + 8 * r);
-        dft<A>(x);
-        apply_twiddles<row_line, 0>(x, j, a.row_twiddles);
-        store_butterfly<row_line, 0>(x, tile + i / 8 * PITCH, j);
+        forward_butterfly<row_line, 0>(x, tile + i / 8 * PITCH, j, a.row_twiddles);
     }
     __syncthreads();
 }
@@ -159,9 +157,7 @@ __device__ __forceinline__ void store_rows(const tile_arguments &a, const tile_p
         if (static_cast<unsigned>(y - a.lead_y) >= rows) continue;
         STORE *const row = s.out + (s.y + y) * a.out_far[0] + s.x;
         value x[A];
-        load_butterfly<row_line, 0>(x, tile + i / 8 * PITCH, j);
-        apply_twiddles<row_line, 0>(x, j, a.row_twiddles);
-        dft<A>(x);
+        inverse_butterfly<row_line, 0>(x, tile + i / 8 * PITCH, j, a.row_twiddles);
 #pragma unroll
         for (int r = 0; r < A; r++) {
             const int at = 2 * (j + 8 * r);

@@ -260,9 +260,7 @@ __device__ __forceinline__ void load_taps(const spectral_columns_arguments &a, v
         value x[first_stage::R];
 #pragma unroll
         for (int r = 0; r < first_stage::R; r++) x[r] = tap_at<N>(taps, j + r * first_stage::STRIDE);
-        dft<first_stage::R>(x);
-        apply_twiddles<taps_line, 0>(x, j, a.twiddles);
-        store_butterfly<taps_line, 0>(x, line, j);
+        forward_butterfly<taps_line, 0>(x, line, j, a.twiddles);
     }
 }
 // Rows kept by fixed sides: if the output stores a part of its own spectrum, these rows already

@@ -207,9 +207,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
                 const long long row = j + r * first_stage::STRIDE;
                 x[r] = active ? point_at(in, w.from + row * FOUR_STEP_WIDTH + column, a.n) : value{REAL(0), REAL(0)};
             }
-            dft<first_stage::R>(x);
-            apply_twiddles<column_line, 0>(x, j, a.twiddles);
-            store_butterfly<column_line, 0>(x, line, j);
+            forward_butterfly<column_line, 0>(x, line, j, a.twiddles);
         }
         __syncthreads();
         forward_stages<column_line, 1, LAST>(line, t, a.twiddles);
@@ -222,9 +220,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 #pragma unroll 1
         for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
             value x[first_stage::R];
-            load_butterfly<column_line, 0>(x, line, j);
-            apply_twiddles<column_line, 0>(x, j, a.twiddles);
-            dft<first_stage::R>(x);
+            inverse_butterfly<column_line, 0>(x, line, j, a.twiddles);
             if (!active) continue;
             if constexpr (SPECTRUM_ADDS) {
 #pragma unroll

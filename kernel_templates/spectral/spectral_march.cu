@@ -169,9 +169,7 @@ __device__ __forceinline__ void load_segment(const march &w, value *line, int t,
                 p < CARRY)
                 w.first[(p - MARCH_BEFORE) * LINE_COUNT] = x[r];
         }
-        dft<first_stage::R>(x);
-        apply_twiddles<column_line, 0>(x, j, twiddles);
-        store_butterfly<column_line, 0>(x, line, j);
+        forward_butterfly<column_line, 0>(x, line, j, twiddles);
     }
 }
 __device__ __forceinline__ void store_segment(const march &w, const value *line, int t, const REAL *twiddles,
@@ -179,9 +177,7 @@ __device__ __forceinline__ void store_segment(const march &w, const value *line,
 #pragma unroll 1
     for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
         value x[first_stage::R];
-        load_butterfly<column_line, 0>(x, line, j);
-        apply_twiddles<column_line, 0>(x, j, twiddles);
-        dft<first_stage::R>(x);
+        inverse_butterfly<column_line, 0>(x, line, j, twiddles);
         if (!active) continue;
         const int end = w.n - w.from < MARCH_BEFORE + MARCH_STEP ? w.n - w.from : MARCH_BEFORE + MARCH_STEP;
         value *at = w.column + (w.from + j) * w.pitch;
@@ -201,9 +197,7 @@ __device__ __forceinline__ void transform_taps(value *line, int t0, const REAL *
         value x[first_stage::R];
 #pragma unroll
         for (int r = 0; r < first_stage::R; r++) x[r] = tap_at<N>(taps, j + r * first_stage::STRIDE);
-        dft<first_stage::R>(x);
-        apply_twiddles<column_line, 0>(x, j, twiddles);
-        store_butterfly<column_line, 0>(x, line, j);
+        forward_butterfly<column_line, 0>(x, line, j, twiddles);
     }
     __syncthreads();
     forward_stages<column_line, 1, LAST>(line, t0, twiddles);

@@ -228,9 +228,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 #pragma unroll
             for (int r = 0; r < first_stage::R; r++)
                 x[r] = active ? point_at(row, j + r * first_stage::STRIDE, along) : value{REAL(0), REAL(0)};
-            dft<first_stage::R>(x);
-            apply_twiddles<row_line, 0>(x, j, a.twiddles);
-            store_butterfly<row_line, 0>(x, line, j);
+            forward_butterfly<row_line, 0>(x, line, j, a.twiddles);
         }
         __syncthreads();
         forward_stages<row_line, 1, LAST>(line, t, a.twiddles);
@@ -247,9 +245,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 #pragma unroll 1
         for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
             value x[first_stage::R];
-            load_butterfly<row_line, 0>(x, line, j);
-            apply_twiddles<row_line, 0>(x, j, a.twiddles);
-            dft<first_stage::R>(x);
+            inverse_butterfly<row_line, 0>(x, line, j, a.twiddles);
             if (!stores) continue;
             if constexpr (SPECTRUM_ADDS) {
 #pragma unroll
