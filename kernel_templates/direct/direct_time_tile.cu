@@ -231,13 +231,13 @@ __device__ __forceinline__ void place_lane(const tile_arguments &a, const STORE 
         }
     }
     const int end = min(own_x + OWN_X, nx), lane = threadIdx.x % COPY_LANES;
-    t.moved_by = place_of(out + t.run_y * a.out_y + first_x) << PLACE_BIT;
-    t.moved_by_more = (static_cast<unsigned>(a.out_y) & 1) << PLACE_BIT;
+    t.store_shift = place_of(out + t.run_y * a.out_y + first_x) << PLACE_BIT;
+    t.odd_row_shift = (static_cast<unsigned>(a.out_y) & 1) << PLACE_BIT;
     const int alone_row = lane / 2 % COPY_ROWS, alone_x = lane % 2 ? end - 1 : own_x;
-    t.alone = alone_row * a.out_y + alone_x - t.run_x;
-    t.alone_in_slot =
+    t.single = alone_row * a.out_y + alone_x - t.run_x;
+    t.single_in_slot =
         ((alone_row % ROWS * THREADS) + threadIdx.x - lane + alone_row / ROWS * LANES_X) * POINTS + alone_x - first_x;
-    t.stores_alone = 0;
+    t.stores_single = 0;
 #pragma unroll
     for (int changed = 0; changed < 1 + WORDS; changed++) {
         t.exists[changed] = t.partial[changed] = t.stored[changed] = t.partial_stored[changed] = 0;
@@ -249,7 +249,7 @@ __device__ __forceinline__ void place_lane(const tile_arguments &a, const STORE 
             // The word of the first stored point begins before it, or that of the last one ends
             // after it.
             if (WORDS && stores && r == lane / 2 && (alone_x - first_x + lane + stored_place) % 2)
-                t.stores_alone |= 1u << changed;
+                t.stores_single |= 1u << changed;
 #pragma unroll
             for (int s = 0; s < COPIES; s++) {
                 const int x = t.run_x + s * COPY_LANES * RUN, in_x = x - (WORDS ? place : 0),

@@ -94,8 +94,8 @@ struct alignas(GROUP * sizeof(STORE)) group {
 constexpr int BANKS = 32, GAP = GROUPS > 1 ? BANKS * 4 / (POINTS * sizeof(STORE)) : 0;
 constexpr int COPY_LANES = LANES_X * RUNS < 32 ? LANES_X * RUNS : 32, COPY_ROWS = ROWS * COPY_LANES / LANES_X;
 constexpr int COPIES = LANES_X * RUNS / COPY_LANES;
-// WORDS: the bit of row r among the places of a lane's rows is PLACE_BIT + 5 r. So the place of a
-// row, shifted to bit 4, is a distance of 0 or 16 bits, modulo 32.
+// WORDS: bit PLACE_BIT + 5 r of a lane's `places` is the place of row r. So places >> 5 r, modulo
+// 32, is the shift of that row's words: 0 or 16 bits.
 constexpr int PLACE_BIT = 4;
 constexpr unsigned ALL_PLACES = 1u << PLACE_BIT | 1u << 9 | 1u << 14 | 1u << 19 | 1u << 24;
 static_assert(!WORDS || 2 * COPY_ROWS <= COPY_LANES, "a lane for each end of each row");
@@ -124,21 +124,24 @@ struct tile {
     // Position of the first run that this lane copies; its others in a row follow COPY_LANES runs
     // apart.
     int run_y, run_x;
-    // Bit r * COPIES + s: run s of row r that this lane copies lies in the grid, or is stored, as a
-    // whole, or in part. [1], if WORDS: in planes where rows have the other place than in plane 0.
+    // Bit r * COPIES + s is for run s of row r that this lane copies: the run lies in the grid as a
+    // whole (exists) or in part (partial); it is stored as a whole (stored) or in part
+    // (partial_stored). WORDS: [1] is for planes whose rows have the other place than in plane 0.
     unsigned exists[1 + WORDS], partial[1 + WORDS], stored[1 + WORDS], partial_stored[1 + WORDS];
-    // WORDS: places in plane 0 of the rows that this lane computes; by how many bits words of the
-    // first row that it stores are moved in plane 0, and by how many more or less those of the next
-    // row; 1 if the planes of `in`, or `out`, are an odd number of elements apart.
-    unsigned places, moved_by, moved_by_more;
+    // WORDS. places: those of the rows that this lane computes, in plane 0. store_shift: the shift,
+    // 0 or 16 bits, of the even rows that this lane stores, in plane 0; the shift of odd rows is
+    // store_shift ^ odd_row_shift. in_odd, out_odd: 1 if planes of `in`, or of `out`, are an odd
+    // number of elements apart.
+    unsigned places, store_shift, odd_row_shift;
     int in_odd, out_odd;
-    // WORDS: the first and the last point of a row that are stored may be stored without the other
-    // element of their word. A lane stores one such point: its distance from the lane's first run,
-    // its index in a slot, and in which planes it is stored. Bit 0: those where rows have the same
-    // place as in plane 0; bit 1: the others.
-    long long alone;
-    int alone_in_slot;
-    unsigned stores_alone;
+    // WORDS: the first or the last stored point of a row may share its word with a point that is
+    // not stored; it is then stored by itself, at most one such point by a lane. single: its
+    // distance from the lane's first run, in elements; single_in_slot: its index in a slot;
+    // stores_single: bit 0, if it is stored so in planes whose rows have the same place as in plane
+    // 0; bit 1, in the other planes.
+    long long single;
+    int single_in_slot;
+    unsigned stores_single;
 };
 constexpr bool WRAPS_XY = X_SIDE_LOW == WRAP || (Y_REACH && Y_SIDE_LOW == WRAP);
 
@@ -291,7 +294,7 @@ __device__ __forceinline__ void store_plane(const tile_arguments &a, const tile 
         }
     if (TRANSPOSED) __syncwarp();
     const unsigned changed = changes_place(z, t.out_odd), stored = flags_of(t.stored, changed);
-    const unsigned by = t.moved_by ^ changed << PLACE_BIT, next_by = by ^ t.moved_by_more;
+    const unsigned by = t.store_shift ^ changed << PLACE_BIT, next_by = by ^ t.odd_row_shift;
     // The word before those of a warp is not read either: its point is not stored.
     const int preceding = threadIdx.x % 32 ? -1 : 0;
     STORE *row = to;
@@ -315,7 +318,8 @@ __device__ __forceinline__ void store_plane(const tile_arguments &a, const tile 
         }
     }
     if constexpr (WORDS)
-        store_if(t.stores_alone >> changed, 1, to + t.alone, reinterpret_cast<const STORE *>(&slot)[t.alone_in_slot]);
+        store_if(t.stores_single >> changed, 1, to + t.single,
+                 reinterpret_cast<const STORE *>(&slot)[t.single_in_slot]);
     const unsigned partial = t.partial_stored[0];
     if (!PARTIAL || !partial) return;
 #pragma unroll

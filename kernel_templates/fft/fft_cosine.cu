@@ -26,14 +26,10 @@
 //
 // Reads STORE, REAL, BLOCKS, THREADS_X, LINE_*, FFT_LOOPS, COSINE_*.
 #include "device/launch_checks.cuh"
+#include "device/line_shape.cuh"
 #include "device/shared_fft.cuh"
 #include "params.cuh"
 
-struct line_shape {
-    static constexpr int N = LINE_POINTS, STAGES = LINE_STAGES, THREADS = THREADS_X, LINES = LINE_COUNT, PAD = LINE_PAD,
-                         TABLE = LINE_TABLE, SHARES = LINE_SHARES;
-    static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
-};
 constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
 static_assert(COSINE_TYPE == 2 || COSINE_TYPE == 3, "a type that has a kernel");
 static_assert(LINE_SHARES == 1 || !COSINE_ROWS, "a row lies in one block");

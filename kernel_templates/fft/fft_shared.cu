@@ -27,14 +27,10 @@
 // Reads STORE, REAL, BLOCKS, THREADS_X, LINE_*, FFT_LOOPS, FFT_INVERSE, FFT_SCALE, FFT_LOAD_REAL,
 // FFT_STORE_REAL.
 #include "device/launch_checks.cuh"
+#include "device/line_shape.cuh"
 #include "device/shared_fft.cuh"
 #include "params.cuh"
 
-struct line_shape {
-    static constexpr int N = LINE_POINTS, STAGES = LINE_STAGES, THREADS = THREADS_X, LINES = LINE_COUNT, PAD = LINE_PAD,
-                         TABLE = LINE_TABLE, SHARES = LINE_SHARES;
-    static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
-};
 constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
 static_assert(LINE_SHARES == 1 || !(FFT_LOAD_REAL || FFT_STORE_REAL), "a real line lies in one block");
 static_assert(LINE_STAGES >= 2, "the first stage loads from global memory, the last one stores to it");

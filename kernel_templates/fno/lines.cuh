@@ -13,14 +13,12 @@
 //
 // Reads REAL, STORE, LINE_*, THREADS_X, FNO_GROUPS, FNO_MODES, FNO_LOW, FNO_REAL, FNO_DOUBLED.
 #pragma once
+#include "device/line_shape.cuh"
 #include "device/shared_fft.cuh"
 #include "fno/tile.cuh"
 
-struct fno_line_shape {
-    static constexpr int N = LINE_POINTS, STAGES = LINE_STAGES, THREADS = THREADS_X, LINES = LINE_COUNT, PAD = LINE_PAD,
-                         TABLE = LINE_TABLE, SHARES = 1;
-    static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
-};
+using fno_line_shape = line_shape;
+static_assert(LINE_SHARES == 1, "a line lies in one block");
 static_assert(LINE_STAGES >= 2, "the first stage loads points, the last one yields frequencies");
 using first_stage = fft_stage<fno_line_shape, 0>;
 using last_stage = fft_stage<fno_line_shape, LINE_STAGES - 1>;

@@ -6,8 +6,9 @@
 //     c[s] = u[2 s] + i u[2 s + 1],   Z = the transform of c
 //     MODES_PASS 0: levels -> differences c -> transform along x
 //                1: transform along y
-//                2: transform along z -> power of a step's matrix -> inverse
-//                3, 4: inverse of 1; of 0, to levels
+//                2: transform along z -> power of a step's matrix -> levels -> inverse
+//                3: inverse of 1
+//                4: inverse of 0
 //
 // Pass 2 has columns of N points in pairs, (kx, ky) and (-kx, -ky), the second ones conjugate, so
 // that point q of their transforms is Z(k) and Z*(-k). With w = exp(-pi i q / N),
@@ -23,15 +24,12 @@
 //
 // Reads REAL, BLOCKS, THREADS_X, LINE_*, MODES_*, modes_matrix.
 #include "device/launch_checks.cuh"
+#include "device/line_shape.cuh"
 #include "device/shared_fft.cuh"
 #include "modes/matrix.cuh"
 #include "params.cuh"
 
-struct line_shape {
-    static constexpr int N = LINE_POINTS, STAGES = LINE_STAGES, THREADS = THREADS_X, LINES = LINE_COUNT, PAD = LINE_PAD,
-                         TABLE = LINE_TABLE, SHARES = 1;
-    static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
-};
+static_assert(LINE_SHARES == 1, "a line lies in one block");
 constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT, W = MODES_WIDTH;
 constexpr bool MIDDLE = MODES_PASS == 2;
 constexpr int COLUMN_TERMS = MIDDLE ? MODES_COLUMNS * SLOTS : 0;
@@ -50,7 +48,7 @@ struct lines_arguments {
     const REAL *half_twiddles;  // exp(-pi i q / N)
     long long grids, half;      // Grids of a number; complex planes.
     long long across, width;
-    long long tiles;  // Blocks of the lines that are next to each other.
+    long long tiles;  // Blocks of a grid in passes 0 and 4, of a plane in 1 and 3, of a row in 2.
     symbol_tables tables;
     unsigned long long steps;
     double scale;
@@ -62,42 +60,44 @@ static_assert(shared_bytes_match(sizeof(value) * padded_points<line_shape>() + s
 
 // A line: its first point in the spectrum, and its stride there. Lines past the last one load what
 // another line does, and store nothing, so that all loads are unconditional.
-struct line_place {
+struct spectrum_line {
     value *first;
     long long stride;
     long long row;  // Passes 0 and 4: elements of an array before the real parts.
     int number;
     bool conjugate, stores;
 };
-__device__ __forceinline__ value *cell_of(const lines_arguments &a, long long grid, long long s, long long y,
-                                          long long x) {
+__device__ __forceinline__ value *point_at(const lines_arguments &a, long long grid, long long s, long long y,
+                                           long long x) {
     value *const spectrum = reinterpret_cast<value *>(a.spectrum);
     return spectrum + ((grid * a.half + s) * a.across + y) * a.width + x;
 }
-__device__ __forceinline__ line_place place_of(const lines_arguments &a, int lane, long long tile) {
-    line_place p = {};
+__device__ __forceinline__ spectrum_line line_of(const lines_arguments &a, int lane, long long tile) {
+    spectrum_line p = {};
     if constexpr (MIDDLE) {
         const long long x = tile % a.tiles * MODES_COLUMNS + lane % MODES_COLUMNS, rest = tile / a.tiles;
         const long long y = rest % a.across, grid = rest / a.across, own_x = min(x, a.width / 2);
         const int copy = lane / MODES_COLUMNS;
-        // Columns at x = 0 and width / 2 are pairs with others of the same x.
+        // At x = 0 and width / 2 a pair is loaded for rows y and across - y: for the row with
+        // 2 y > across nothing is stored. A column that is its own mirror image is stored once.
         const bool edge = x == 0 || 2 * x == a.width, self = edge && (y == 0 || 2 * y == a.across);
         p.number = copy / 2, p.conjugate = copy % 2;
         p.stores = 2 * x <= a.width && !(edge && 2 * y > a.across) && !(p.conjugate && self);
         const long long at_y = p.conjugate && y ? a.across - y : y,
                         at_x = p.conjugate && own_x ? a.width - own_x : own_x;
-        p.first = cell_of(a, p.number * a.grids + grid, 0, at_y, at_x), p.stride = a.across * a.width;
+        p.first = point_at(a, p.number * a.grids + grid, 0, at_y, at_x), p.stride = a.across * a.width;
     } else if constexpr (MODES_PASS == 1 || MODES_PASS == 3) {
         const long long x = tile % a.tiles * LINE_COUNT + lane, plane = tile / a.tiles;
         p.stores = x < a.width;
-        p.first = cell_of(a, 0, plane, 0, min(x, a.width - 1)), p.stride = a.width;
+        p.first = point_at(a, 0, plane, 0, min(x, a.width - 1)), p.stride = a.width;
     } else {
-        // The numbers of the same rows follow each other, so that levels are read from L2 again.
+        // Blocks of the same rows and other numbers of the state are adjacent, so that the levels
+        // that they share are read from L2.
         const long long rest = tile / W, line = rest % a.tiles * LINE_COUNT + lane, grid = rest / a.tiles;
         const long long s = min(line / a.across, a.half - 1), y = line % a.across;
         p.number = static_cast<int>(tile % W);
         p.stores = line < a.half * a.across;
-        p.first = cell_of(a, p.number * a.grids + grid, s, y, 0), p.stride = 1;
+        p.first = point_at(a, p.number * a.grids + grid, s, y, 0), p.stride = 1;
         p.row = ((grid * a.half + s) * 2 * a.across + y) * a.width;
     }
     return p;
@@ -124,7 +124,7 @@ __device__ __forceinline__ REAL difference_at(const lines_arguments &a, long lon
     return level[LEVEL];
 }
 template <int NUMBER>
-__device__ __forceinline__ void load_differences(const lines_arguments &a, const line_place &p, int j,
+__device__ __forceinline__ void load_differences(const lines_arguments &a, const spectrum_line &p, int j,
                                                  value (&x)[first_stage::R]) {
     if (p.number != NUMBER) {
         if constexpr (NUMBER + 1 < W) load_differences<NUMBER + 1>(a, p, j, x);
@@ -136,11 +136,11 @@ __device__ __forceinline__ void load_differences(const lines_arguments &a, const
         x[r] = {difference_at<NUMBER>(a, at), difference_at<NUMBER>(a, at + a.across * a.width)};
     }
 }
-__device__ __forceinline__ value load_point(const line_place &p, int i) {
+__device__ __forceinline__ value load_point(const spectrum_line &p, int i) {
     return load_pair(reinterpret_cast<const REAL *>(p.first + i * p.stride));
 }
 // The points of butterfly j of stage 0.
-__device__ __forceinline__ void load_points(const lines_arguments &a, const line_place &p, int j,
+__device__ __forceinline__ void load_points(const lines_arguments &a, const spectrum_line &p, int j,
                                             value (&x)[first_stage::R]) {
     if constexpr (MODES_PASS == 0) {
         load_differences<0>(a, p, j, x);
@@ -154,7 +154,7 @@ __device__ __forceinline__ void load_points(const lines_arguments &a, const line
         }
     }
 }
-__device__ __forceinline__ void store_point(const lines_arguments &a, const line_place &p, int i, value z) {
+__device__ __forceinline__ void store_point(const lines_arguments &a, const spectrum_line &p, int i, value z) {
     if (!p.stores) return;
     if constexpr (MODES_PASS == 4) {
         if (!a.out[p.number]) return;
@@ -246,7 +246,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) modes_lines(const 
     value *const lines = reinterpret_cast<value *>(stn_shared), *const line = lines + lane;
     wide *const terms = reinterpret_cast<wide *>(lines + padded_points<line_shape>());
     const long long tile = blockIdx.x;
-    const line_place place = place_of(a, lane, tile);
+    const spectrum_line place = line_of(a, lane, tile);
     if constexpr (MODES_PASS <= 2) {
 #pragma unroll 1
         for (int j = t0; j < first_stage::COUNT; j += THREADS_X) {

@@ -53,17 +53,14 @@
 // Reads REAL, BLOCKS, THREADS_X, LINE_*, SPECTRUM_GROUP, DIRECTION, SPECTRUM_ELSEWHERE, EXTEND_*,
 // LINE_WHOLE, SYMBOL*, SOURCES, COLUMNS_DECAYED, COLUMN_*.
 #include "device/launch_checks.cuh"
+#include "device/line_shape.cuh"
 #include "device/shared_fft.cuh"
 #include "params.cuh"
 #include "spectral/extension.cuh"
 #include "spectral/faces.cuh"
 #include "spectral/symbol_power.cuh"
 
-struct column_line {
-    static constexpr int N = LINE_POINTS, STAGES = LINE_STAGES, THREADS = THREADS_X, LINES = LINE_COUNT, PAD = LINE_PAD,
-                         TABLE = LINE_TABLE, SHARES = LINE_SHARES;
-    static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
-};
+using column_line = line_shape;
 constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
 // Frequencies of a butterfly whose powers are computed in one iteration of a loop. The code of a
 // complex power or of a source is long, but each iteration moves the butterfly's values.

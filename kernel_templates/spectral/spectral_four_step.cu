@@ -23,15 +23,13 @@
 // Reads STORE, REAL, VECTOR, BLOCKS, THREADS_X, LINE_*, FOUR_STEP_*, SPECTRUM_BACK, EXTEND_*,
 // FROZEN_LOW, FROZEN_HIGH.
 #include "device/launch_checks.cuh"
+#include "device/line_shape.cuh"
 #include "device/shared_fft.cuh"
 #include "params.cuh"
 #include "spectral/extension.cuh"
 
-struct column_line {
-    static constexpr int N = LINE_POINTS, STAGES = LINE_STAGES, THREADS = THREADS_X, LINES = LINE_COUNT, PAD = LINE_PAD,
-                         TABLE = LINE_TABLE, SHARES = 1;
-    static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
-};
+using column_line = line_shape;
+static_assert(LINE_SHARES == 1, "a line lies in one block");
 constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
 static_assert(LINE_STAGES >= 2, "a column comes from memory in one stage and goes back there in another");
 static_assert(FOUR_STEP_WIDTH % 2 == 0 && LINE_SHARES == 1, "columns go in pairs, and a block holds them");

@@ -31,16 +31,14 @@
 //
 // Reads REAL, BLOCKS, THREADS_X, LINE_*, EXTEND_*, MARCH_*, SYMBOL*.
 #include "device/launch_checks.cuh"
+#include "device/line_shape.cuh"
 #include "device/shared_fft.cuh"
 #include "params.cuh"
 #include "spectral/extension.cuh"
 #include "spectral/symbol_power.cuh"
 
-struct column_line {
-    static constexpr int N = LINE_POINTS, STAGES = LINE_STAGES, THREADS = THREADS_X, LINES = LINE_COUNT, PAD = LINE_PAD,
-                         TABLE = LINE_TABLE, SHARES = 1;
-    static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
-};
+using column_line = line_shape;
+static_assert(LINE_SHARES == 1, "a line lies in one block");
 constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
 constexpr int CARRY = N - MARCH_STEP, AFTER = CARRY - MARCH_BEFORE;
 constexpr int NO_END = 0x3fffffff;

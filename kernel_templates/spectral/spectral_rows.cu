@@ -37,15 +37,13 @@
 // Reads STRIPS, SPECTRUM_IN_OUTPUT, FROZEN_*, STORE, REAL, VECTOR, BLOCKS, THREADS_X, LINE_*,
 // SPECTRUM_GROUP, SPECTRUM_BACK, SPECTRUM_ADDS, EXTEND_*, LINE_WHOLE.
 #include "device/launch_checks.cuh"
+#include "device/line_shape.cuh"
 #include "device/shared_fft.cuh"
 #include "params.cuh"
 #include "spectral/extension.cuh"
 
-struct row_line {
-    static constexpr int N = LINE_POINTS, STAGES = LINE_STAGES, THREADS = THREADS_X, LINES = LINE_COUNT, PAD = LINE_PAD,
-                         TABLE = LINE_TABLE, SHARES = 1;
-    static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
-};
+using row_line = line_shape;
+static_assert(LINE_SHARES == 1, "a line lies in one block");
 constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
 static_assert(!SPECTRUM_IN_OUTPUT ||
                   (SPECTRUM_GROUP == 1 && !STRIPS && !SPECTRUM_ADDS && sizeof(STORE) == sizeof(REAL)),

@@ -184,9 +184,9 @@ struct inputs<-1, AHEAD> {
 
 // ---- what an assignment reads
 
-// The columns around a thread's own in the rows around an iteration, in registers: each run of V
-// columns is loaded once, by one access. All indices are constants, so that the compiler knows
-// which runs are loaded.
+// The points that a pass reads for a thread's columns in an iteration, in registers: each run of V
+// columns is loaded at its first read, by one access. After unrolling, all indices and the flags
+// `loaded` are constants.
 struct window {
     static constexpr int LOW = FUSED_REACH[2], BEFORE = (FUSED_REACH[4] + V - 1) / V;
     static constexpr int ROWS = LOW + FUSED_ROWS + FUSED_REACH[3], RUNS = BEFORE + 1 + (FUSED_REACH[5] + V - 1) / V;
@@ -194,10 +194,10 @@ struct window {
     bool loaded[SYSTEM_ARRAYS][ROWS][RUNS];
 };
 
-// Column c of the thread's columns, on row k of the iteration, where no read of these columns
-// leaves the grid.
+// The reads of pass J at column c of the thread's columns, on row k of the iteration, if no read of
+// the warp leaves the grid.
 template <int J>
-struct all_inside {
+struct inside_columns {
     const tile &t;
     const unsigned (&at)[NODES];
     window &around;
@@ -333,7 +333,7 @@ __device__ __forceinline__ void compute(const tile &t, const unsigned (&at)[NODE
         for (int k = 0; k < FUSED_ROWS; k++)
 #pragma unroll
             for (int c = 0; c < V; c++)
-                value[k].at[c] = narrow<STORE>(equation<E>::value(all_inside<J>{t, at, around, c, k}));
+                value[k].at[c] = narrow<STORE>(equation<E>::value(inside_columns<J>{t, at, around, c, k}));
         put<J>(t, at, -NODE_LAG[N], row, value);
         return;
     }
