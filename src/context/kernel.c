@@ -301,8 +301,8 @@ static stn_status make(request *want, stn_kernel *kernel, stn_error *error) {
     stn_error missing = {0};
     STN_TRY(find_stored(want, kernel, error));
     if (is_made(kernel)) return STN_OK;
-    const bool located = *stn_context_compiler_identity(want->context);
-    if (located && add_missing(want)) return STN_OK; /* the thread that compiles opens it */
+    /* Where a compiler is located, the thread that compiles opens it. */
+    if (*stn_context_compiler_identity(want->context) && add_missing(want)) return STN_OK;
     stn_status status = stn_context_compiler(want->context, &compiler, &missing);
     if (status == STN_OK) return add_missing(want) ? STN_OK : compile_once(want, compiler, kernel, error);
     if (status == STN_ERROR_NO_COMPILER) STN_TRY(find_without_compiler(want, kernel, error));
@@ -320,14 +320,13 @@ static stn_status get(request *want, stn_kernel **kernel, bool *hit, stn_error *
     mine->key = want->source;
     /* Recording a batch does not wait for another thread that compiles the kernel. */
     stn_kernel_found found = stn_kernel_memory_find(memory, mine, !want->batch, kernel);
-    if (found == STN_KERNEL_IN_MAKING && !add_missing(want)) found = stn_kernel_memory_find(memory, mine, true, kernel);
-    *hit = found == STN_KERNEL_THERE;
+    if (found == STN_KERNEL_PENDING && !add_missing(want)) found = stn_kernel_memory_find(memory, mine, true, kernel);
+    *hit = found == STN_KERNEL_READY;
     if (found == STN_KERNEL_ABSENT) {
         status = make(want, mine, error);
         *kernel = status == STN_OK && is_made(mine) ? mine : NULL;
         stn_kernel_memory_end(memory, mine, *kernel);
-    } else if (found == STN_KERNEL_IN_MAKING)
-        *kernel = NULL;
+    }
     if (*kernel != mine) stn_kernel_free(mine);
     return status;
 }

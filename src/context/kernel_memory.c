@@ -42,9 +42,9 @@ stn_kernel_found stn_kernel_memory_find(stn_kernel_memory *memory, stn_kernel *m
         memory->first = mine;
     } else if (!each->making && !each->holds++)
         memory->unheld--;
-    const stn_kernel_found answer = !each ? STN_KERNEL_ABSENT : each->making ? STN_KERNEL_IN_MAKING : STN_KERNEL_THERE;
+    const stn_kernel_found answer = !each ? STN_KERNEL_ABSENT : each->making ? STN_KERNEL_PENDING : STN_KERNEL_READY;
     pthread_mutex_unlock(&memory->lock);
-    *found = each;
+    *found = answer == STN_KERNEL_READY ? each : NULL;
     return answer;
 }
 

@@ -1,5 +1,5 @@
-/* The kernels in memory, by source key. Each is made once per process: the first thread that asks
- * for it makes it, and the others wait. */
+/* The kernels of a context that are in memory, by source key. The first thread that asks for a
+ * kernel makes it; other threads can wait for it. */
 #ifndef STN_CONTEXT_KERNEL_MEMORY_H
 #define STN_CONTEXT_KERNEL_MEMORY_H
 #include <pthread.h>
@@ -42,13 +42,14 @@ void stn_kernel_memory_open(stn_kernel_memory *memory);
 /* Frees all kernels. */
 void stn_kernel_memory_close(stn_kernel_memory *memory);
 
-/* ABSENT: `mine` is now in the list, and the caller makes it; others wait until
- * stn_kernel_memory_end. IN_MAKING, unless `wait`: another thread makes it. THERE: the caller holds
- * *found until stn_kernel_memory_release. */
-typedef enum stn_kernel_found { STN_KERNEL_ABSENT, STN_KERNEL_IN_MAKING, STN_KERNEL_THERE } stn_kernel_found;
+/* Looks for the kernel with the key of `mine`. ABSENT: `mine` is now in the list, and the caller
+ * makes it and then calls stn_kernel_memory_end. PENDING: another thread is making it; not returned
+ * if `wait` is set. READY: the caller holds *found until stn_kernel_memory_release. Otherwise
+ * *found is NULL. */
+typedef enum stn_kernel_found { STN_KERNEL_ABSENT, STN_KERNEL_PENDING, STN_KERNEL_READY } stn_kernel_found;
 stn_kernel_found stn_kernel_memory_find(stn_kernel_memory *memory, stn_kernel *mine, bool wait, stn_kernel **found);
-/* made: the caller now holds the kernel; otherwise it is removed from the list, and one of those
- * that wait makes it anew. */
+/* If `made`, the caller now holds the kernel. Otherwise the kernel is removed from the list, the
+ * caller frees it, and one of the waiting threads makes it anew. */
 void stn_kernel_memory_end(stn_kernel_memory *memory, stn_kernel *mine, bool made);
 /* The kernel is kept at least until the next stn_kernel_memory_trim. Does nothing in a forked
  * child. */

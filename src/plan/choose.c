@@ -316,11 +316,15 @@ static bool lacks_resource(const stn_error *why) {
     return false;
 }
 
+void stn_ranked_exclude(stn_ranked *row, const char *why) {
+    row->applies = false;
+    snprintf(row->reason, sizeof row->reason, "%.199s", why);
+}
+
 /* Moves a row that cannot be used behind all others. */
 static void drop_row(stn_plan *plan, stn_ranked *row, const char *why) {
     stn_ranked dropped = *row;
-    dropped.applies = false;
-    snprintf(dropped.reason, sizeof dropped.reason, "%.199s", why);
+    stn_ranked_exclude(&dropped, why);
     memmove(row, row + 1, (size_t)(plan->ranking + plan->ranked - 1 - row) * sizeof *row);
     plan->ranking[plan->ranked - 1] = dropped;
 }

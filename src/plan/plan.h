@@ -156,6 +156,8 @@ stn_status stn_plan_prepare(stn_plan *plan, stn_error *error);
 /* The candidate of the generic kernel (strategy.h) with its estimate. False: no strategy that may
  * be chosen has one. */
 bool stn_plan_generic(const stn_plan *plan, stn_ranked *row);
+/* The candidate of the row cannot be used, for the reason `why`. */
+void stn_ranked_exclude(stn_ranked *row, const char *why);
 /* Makes the row the plan's choice. */
 void stn_plan_take(stn_plan *plan, const stn_ranked *row);
 

@@ -77,7 +77,7 @@ static void choose_trials(stn_online *o) {
 static void release(stn_online *o) {
     if (o->trials[0].plan == o->plan) o->trials[0].plan = NULL;
     for (size_t i = 0; i < o->count; i++) tune_trial_clear(&o->trials[i]);
-    stn_compile_batch_free(o->tools);
+    stn_compile_batch_free(o->check_kernels);
     stn_timer_destroy(o->cost);
     tune_stage_close(&o->stage);
     stn_plan_destroy(o->unit);
@@ -105,13 +105,13 @@ static bool build_trials(stn_online *o) {
     return true;
 }
 
-/* A thread compiles the kernels of the trials themselves, then those of one rival after the
+/* Starts a thread that compiles the kernels that check results, then those of one rival after the
  * other. */
 static void start_compiling(stn_online *o) {
     stn_compile_batch *missing[1 + TUNE_RIVALS];
-    o->tools = stn_compile_batch_create(o->plan->context);
-    if (!o->tools || tune_stage_kernels(&o->stage, o->tools, NULL) != STN_OK) return;
-    missing[0] = o->tools;
+    o->check_kernels = stn_compile_batch_create(o->plan->context);
+    if (!o->check_kernels || tune_stage_kernels(&o->stage, o->check_kernels, NULL) != STN_OK) return;
+    missing[0] = o->check_kernels;
     for (size_t i = 1; i < o->count; i++) missing[i] = o->trials[i].missing;
     o->background = stn_background_compile_start(missing, o->count);
 }
@@ -158,12 +158,14 @@ static void end_trials(stn_online *o) {
     o->next = o->count;
 }
 
-/* Would the time of loading code at a rival's first run spoil the length of its samples? */
+/* Whether units are so short that a rival's first run, which may include loading code, is too long
+ * to derive the number of repeats of its samples from. */
 static bool is_short(const stn_online *o) { return o->seconds < TUNE_SAMPLE_SECONDS; }
 
-/* The most seconds of a trial of a rival that takes up to TUNE_WORST times its estimate: its first
- * runs, filling and comparing a grid, its first sample; in each round a run and a sample of the
- * current candidate; samples of the rival in further rounds, which are shorter. */
+/* Upper bound of a trial's seconds, if the rival takes at most TUNE_WORST times its estimate. Its
+ * terms are the rival's first runs; filling and comparing a grid; the rival's first sample; in each
+ * round a run and a sample of the current candidate; the rival's samples in further rounds, which
+ * take place only if the rival was faster. */
 static double most_seconds(const stn_online *o, const tune_trial *rival) {
     const double run = TUNE_WORST * rival->predicted, sample = fmax(TUNE_SAMPLE_SECONDS, o->seconds);
     const double compare = TUNE_LOAD_SECONDS + 3 * (double)o->grid / o->plan->machine.copy_bandwidth;
@@ -196,7 +198,7 @@ static bool is_affordable(const stn_online *o, const tune_trial *rival) {
 static tune_trial *next_rival(stn_online *o) {
     for (; o->next < o->count; o->next++) {
         tune_trial *const rival = &o->trials[o->next];
-        if (!is_compiled(o->tools) || !is_compiled(rival->missing)) return NULL;
+        if (!is_compiled(o->check_kernels) || !is_compiled(rival->missing)) return NULL;
         if (!is_affordable(o, rival)) {
             if (o->units >= o->known) return NULL; /* later, perhaps */
             continue;

@@ -7,20 +7,20 @@
  *              unit. If the rival is faster, it runs the following units.
  *     close    ends the thread; remembers measured times
  *
- * A trial begins only if its cost at most, with the cost of all trials before, is within TUNE_SHARE
- * of the seconds of the units that are done or known to come. The cost at most assumes that a rival
- * takes up to TUNE_WORST times its estimate.
+ * A trial begins only if an upper bound of its cost, plus the cost of all earlier trials, is at
+ * most TUNE_SHARE of the seconds of all units that are done or known to come. The bound holds if
+ * the rival takes at most TUNE_WORST times its estimate.
  *
  * Chunks pass their state on in the output and in one spare grid, so that the last one writes the
  * output:
  *
  *     in -> chunk 0 -> spare -> chunk 1 -> out -> chunk 2 -> spare -> chunk 3 -> out
  *
- * The caller's workspace holds: [largest candidate workspace][grid for trials][spare grid]. */
+ * The caller's workspace holds: [largest candidate workspace][grid for trials][spare grid]. There
+ * is no spare grid if a unit is a whole execution. */
 #ifndef STN_TUNE_ONLINE_TUNING_H
 #define STN_TUNE_ONLINE_TUNING_H
 #include <pthread.h>
-#include <stdatomic.h>
 #include <sys/types.h>
 
 #include "context/compile_batch.h"
@@ -34,8 +34,9 @@ enum { TUNE_RIVALS = 3, TUNE_ROUNDS = 2 };
 #define TUNE_SHARE 0.02
 /* A rival is faster if its times are below this part of the current candidate's. */
 #define TUNE_FASTER 0.98
-#define TUNE_SAMPLE_SECONDS 1e-4 /* the least length of a sample */
-/* Loading code at first launches, and the waits of the host; about as measured on an H200. */
+/* A sample repeats executions for about this long; it has at least one. */
+#define TUNE_SAMPLE_SECONDS 1e-4
+/* Seconds for loading code at first launches and for waits of the host, as measured on an H200. */
 #define TUNE_LOAD_SECONDS 0.3e-3
 
 typedef struct stn_online {
@@ -45,7 +46,7 @@ typedef struct stn_online {
     uint64_t chunks; /* units of an execution */
     /* [0]: the plan's choice, whose plan is the opened one if a unit is a whole execution */
     tune_trial trials[1 + TUNE_RIVALS];
-    stn_compile_batch *tools; /* owned: kernels of trials that were missing */
+    stn_compile_batch *check_kernels; /* owned: tune_fill and tune_compare, if missing */
     size_t count, current;
     size_t next;    /* the rival that is tried next; count: no trial is left */
     double seconds; /* of a unit of the current candidate: its estimate, or the last time */

@@ -1,7 +1,6 @@
 /* Offline tuning session: compiles, checks and times the candidates of a plan's ranking in rounds.
  * See tuner.h. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -165,9 +164,7 @@ static void measure_finalists(session *s) {
 
 /* A candidate that could not be run is not chosen. */
 static void exclude_skipped(const tune_trial *trial) {
-    if (trial->state != TUNE_SKIPPED) return;
-    trial->row->applies = false;
-    snprintf(trial->row->reason, sizeof trial->row->reason, "%.199s", trial->why.message);
+    if (trial->state == TUNE_SKIPPED) stn_ranked_exclude(trial->row, trial->why.message);
 }
 
 static session *open_session(stn_plan *plan, const tune_order *order, stn_error *error) {

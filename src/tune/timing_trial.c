@@ -13,8 +13,8 @@
 #include "tune/compare_results.h"
 
 #define TRIAL_SECONDS 1e-3
-/* A trial shorter than this many seconds is timed behind one more run of itself. */
-#define BEHIND 2e-3
+/* Seconds: the first sample of a round is preceded by an untimed run if a run is shorter. */
+#define LEAD_RUN_BELOW 2e-3
 enum { LAUNCHES_LEAST = 2, LAUNCHES_MOST = 8, REPEATS_MOST = 4096 };
 enum { SEED = 2025 };
 
@@ -280,12 +280,12 @@ void tune_trial_build(const stn_plan *plan, tune_trial *trial) {
     if (missing && missing->count) { /* It was built with placeholders of kernels. */
         stn_plan_destroy(trial->plan);
         trial->plan = NULL;
-        if (compiled) status = stn_fail(&trial->why, STN_ERROR_UNSUPPORTED, "its kernels were not compiled");
-    }
-    if (missing && missing->count && !compiled) {
-        trial->missing = missing;
-        trial->why = (stn_error){0};
-        return;
+        if (!compiled) {
+            trial->missing = missing;
+            trial->why = (stn_error){0};
+            return;
+        }
+        status = stn_fail(&trial->why, STN_ERROR_UNSUPPORTED, "its kernels were not compiled");
     }
     stn_compile_batch_free(missing);
     if (status == STN_OK)
@@ -319,25 +319,27 @@ void tune_trial_check(tune_stage *stage, tune_trial *trial, double *difference) 
                            : TUNE_WRONG;
 }
 
-/* Enqueues the runs of a sample between two events. behind: after another run of the trial, because
- * a run alone would begin after its event by the CPU's launch time, which grows with the load. */
-static stn_status start(tune_stage *stage, const tune_trial *trial, bool behind, stn_timer *timer, stn_error *error) {
+/* Enqueues the runs of a sample between two events. lead_run: an untimed run of the trial precedes
+ * them. On an idle stream the first event would be recorded at once, and the sample would include
+ * the CPU's time to launch the first run. */
+static stn_status start(tune_stage *stage, const tune_trial *trial, bool lead_run, stn_timer *timer, stn_error *error) {
     const void *in = stage->in ? stage->in : stage->out; /* in place */
     /* Keeps the values from decaying to zero. */
     if (stage->shape.in_place) STN_TRY(fill_in_place(stage, stage->out, error));
     if (stage->flush) STN_TRY(fill(stage, 0, stage->flush, flush_numbers(stage), 0, 1, error));
-    if (behind) STN_TRY(run_plan(stage, trial->plan, in, stage->out, stage->operand, error));
+    if (lead_run) STN_TRY(run_plan(stage, trial->plan, in, stage->out, stage->operand, error));
     STN_TRY(stn_timer_start(timer, stage->stream, error));
     for (int i = 0; i < trial->repeats; i++)
         STN_TRY(run_plan(stage, trial->plan, in, stage->out, stage->operand, error));
     return stn_timer_mark(timer, stage->stream, error);
 }
 
-static void start_sample(tune_stage *stage, tune_trial *trial, bool behind, stn_timer *timer) {
+static void start_sample(tune_stage *stage, tune_trial *trial, bool lead_run, stn_timer *timer) {
     if (trial->state != TUNE_GOOD || trial->count == TUNE_SAMPLES) return;
     /* A second run would find the grids of the first one in the cache. */
-    if (stage->flush) trial->repeats = 1, behind = false;
-    if (start(stage, trial, behind && trial->once < BEHIND, timer, &trial->why) != STN_OK) trial->state = TUNE_SKIPPED;
+    if (stage->flush) trial->repeats = 1, lead_run = false;
+    if (start(stage, trial, lead_run && trial->once < LEAD_RUN_BELOW, timer, &trial->why) != STN_OK)
+        trial->state = TUNE_SKIPPED;
 }
 
 static void take_sample(tune_trial *trial, stn_timer *timer) {

@@ -61,9 +61,10 @@ typedef struct tune_trial {
     stn_error why;                /* why it was skipped */
 } tune_trial;
 
-/* Lists rows of the plan's ranking that are to be tried, at most `most`: the best row of each
- * strategy but `had`, up to `dominated` times the best estimate; then all others up to `likely`
- * times it. Both are sorted by estimate. Returns their number. */
+/* Lists rows of the plan's ranking that are to be tried, at most `most`. First come the best row of
+ * all and the best row of each strategy except `had`, up to `dominated` times the best estimate;
+ * then all other rows, up to `likely` times it. Both parts are sorted by estimate. Returns the
+ * number of rows. */
 size_t tune_select(const stn_plan *plan, const stn_strategy *had, double dominated, double likely, size_t most,
                    const stn_ranked **rows);
 
@@ -75,7 +76,8 @@ void tune_stage_close(tune_stage *stage);
 /* Makes the two kernels. Missing ones are added to the batch; NULL: they are compiled. */
 stn_status tune_stage_kernels(tune_stage *stage, stn_compile_batch *batch, stn_error *error);
 
-/* Steps of the trial: a few launches. */
+/* The number of steps of the trial: those of a few launches, or all of them if trial->whole or if
+ * the strategy cannot be shortened. */
 uint64_t tune_trial_steps(const stn_plan *plan, const tune_trial *trial);
 /* Builds a new trial, from any thread; a failure is kept in the trial. Where kernels are missing,
  * it stays new; once trial->missing is compiled, another call builds it. */
@@ -96,7 +98,7 @@ void tune_time_alternately(tune_stage *stage, tune_trial *const *trials, size_t 
 double tune_trial_median(const tune_trial *trial);
 double tune_trial_least(const tune_trial *trial);
 void tune_trial_clear(tune_trial *trial);
-/* Adds the times of the right ones, and that others are wrong. */
+/* Adds a record for each right trial that was timed, and for each wrong one. */
 void tune_record_trials(const tune_trial *trials, size_t count, tune_records *records);
 /* Logs the result of a trial of the plan. */
 void tune_log_trial(const stn_plan *plan, const tune_trial *trial, double difference);

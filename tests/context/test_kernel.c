@@ -241,11 +241,11 @@ Test(kernel, memory_trims_what_was_released_first) {
     for (unsigned char i = 0; i < 6; i++) {
         own[i] = numbered(i);
         cr_assert_eq(stn_kernel_memory_find(&memory, own[i], false, &found), STN_KERNEL_ABSENT);
-        cr_assert_eq(stn_kernel_memory_find(&memory, own[i], false, &found), STN_KERNEL_IN_MAKING);
+        cr_assert_eq(stn_kernel_memory_find(&memory, own[i], false, &found), STN_KERNEL_PENDING);
         stn_kernel_memory_end(&memory, own[i], true);
     }
     /* two holds */
-    cr_assert_eq(stn_kernel_memory_find(&memory, own[0], true, &found), STN_KERNEL_THERE);
+    cr_assert_eq(stn_kernel_memory_find(&memory, own[0], true, &found), STN_KERNEL_READY);
     cr_expect_eq(found, own[0]);
     for (int i = 0; i < 5; i++) stn_kernel_memory_release(&memory, own[i]);
     cr_expect_eq(stn_kernel_memory_unheld(&memory), 4u, "1 to 4");
@@ -258,7 +258,7 @@ Test(kernel, memory_trims_what_was_released_first) {
     for (unsigned char i = 0; i < 6; i++) {
         stn_kernel *mine = numbered(i);
         const stn_kernel_found there = stn_kernel_memory_find(&memory, mine, true, &found);
-        cr_expect_eq(there, kept[i] ? STN_KERNEL_THERE : STN_KERNEL_ABSENT, "%d", i);
+        cr_expect_eq(there, kept[i] ? STN_KERNEL_READY : STN_KERNEL_ABSENT, "%d", i);
         if (there == STN_KERNEL_ABSENT) stn_kernel_memory_end(&memory, mine, false);
         if (there == STN_KERNEL_ABSENT)
             cr_expect_eq(stn_kernel_memory_find(&memory, mine, true, &found), STN_KERNEL_ABSENT, "it was not made");

@@ -66,7 +66,8 @@ void suite_detail(const comparison *c, char *detail, size_t size) {
              c->error.status ? c->error.message : "no error");
 }
 
-stn_problem suite_problem(const suite *s, const stn_problem *problem) {
+/* The problem with the dtype and tolerance of the command line, if any. */
+static stn_problem suite_problem(const suite *s, const stn_problem *problem) {
     stn_problem typed = *problem;
     if (s->dtype_given) typed.dtype = s->dtype, typed.tolerance = s->tolerance;
     return typed;
@@ -135,8 +136,6 @@ static bool read_arguments(suite *s, const char **only, int argc, char **argv) {
             s->dtype_given = true, known = stn_dtype_parse(value, &s->dtype, NULL) == STN_OK;
         else if (!strcmp(argv[i], "--only"))
             *only = value;
-        else if (!strcmp(argv[i], "--strategy"))
-            s->strategy = value;
         else
             known = false;
         if (!known) {

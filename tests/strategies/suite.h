@@ -11,7 +11,6 @@ typedef struct suite {
     bool dtype_given; /* --dtype f32, --tolerance 5e-4: instead of the problems' own */
     stn_dtype dtype;
     double tolerance;
-    const char *strategy; /* --strategy NAME, for the tests that take it; NULL: their own */
     int run, failed;
     double worst; /* error over bar of the cases that passed */
 } suite;
@@ -26,8 +25,6 @@ extern const char *const taps_names[3]; /* by taps_kind */
 
 /* Prints one line of TAP; detail (may be NULL) follows a failure. */
 void suite_report(suite *s, bool good, const char *what, const char *detail);
-/* The problem with the dtype and tolerance of the command line, if any. */
-stn_problem suite_problem(const suite *s, const stn_problem *problem);
 /* Compares with the host as compare_with_host does and reports. */
 void suite_compare(suite *s, const char *strategy, bool fused, const char *what, const stn_problem *problem,
                    uint64_t seed);
@@ -51,8 +48,8 @@ void random_sides(dice *d, stn_problem *problem, int rank);
 /* Reports that there is no device, and why: as TAP's skipped plan, or as a failure if
  * STENTOR_TESTS_MUST_RUN is set, as it is with the emulator. Returns the exit status. */
 int suite_without_device(const char *why);
-/* main of such a test: [--full] [--only PART] [--dtype T] [--tolerance X] [--strategy NAME]. An
- * unknown PART fails. */
+/* main of such a test: [--full] [--only PART] [--dtype T] [--tolerance X]. An unknown PART
+ * fails. */
 int suite_main(int argc, char **argv, const suite_part *parts, size_t count);
 /* The same on another device than the first GPU; `device` as in stn_context_options. */
 int suite_main_on(int device, int argc, char **argv, const suite_part *parts, size_t count);

@@ -12,8 +12,9 @@
  *   --wild         also rare values (random/wild.c)
  *   --host         the strategies of the host
  *   --candidates   runs N candidates of each strategy instead of one, also those for measuring only
- *   --strategy     only this one, on problems that it takes, by any of its candidates; with
- *                  --words, each problem by one whose name contains all of the next words
+ *   --strategy     only this strategy, any of its candidates; problems are drawn until one applies
+ *   --words        the candidate's name contains A and B; problem I takes option I modulo their
+ *                  number
  *   --jobs         J processes share the problems; one that crashes is replaced
  *
  * Prints TAP. */
@@ -247,8 +248,8 @@ static bool read_settings(int argc, char **argv, settings *how) {
     return how->jobs > 0 && how->count > 0;
 }
 
-/* Prints the summary of all processes. Fails for a strategy that refuses most problems to which it
- * applies, since it was not tested. */
+/* Prints the summary of all processes. Fails for a strategy that refuses more than a fifth of the
+ * problems to which it applies, since too few were tested; `all`: it may refuse any number. */
 static int conclude(shared *s, bool all) {
     for (int i = 0; i < RANDOM_STRATEGIES && s->of[i].name[0]; i++) {
         const tally *t = &s->of[i];

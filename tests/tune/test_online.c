@@ -127,7 +127,7 @@ static stn_plan *simulated(uint64_t executions) {
     player.execute_part = execute;
     stn_plan *plan = plan_for(executions);
     stn_online *o = plan->online;
-    while (!atomic_load(&o->tools->finished)) usleep(1000);
+    while (!atomic_load(&o->check_kernels->finished)) usleep(1000);
     cr_assert_geq(o->count, 2u, "%zu candidates", o->count);
     plan->strategy = plan->named_strategy = &player;
     for (size_t i = 0; i < o->count; i++) {

@@ -205,17 +205,22 @@ static double chain_cycles(const stn_task *task, const tile_load *l, const direc
     return fmax(many, few);
 }
 
+/* Factor for direct_skew. */
+static double skewed_factor(const stn_task *task, const direct_shape *shape) {
+    const bool volume = task->rank == 3;
+    const int64_t reach = stn_task_reach(task, 2);
+    if (!shape->skewed) return 1;
+    double factor = tile.skewed_factor[volume][task->dtype];
+    if (volume && reach > 1) factor *= tile.skewed_far_factor;
+    if (task->rank == 2 && reach > 2) factor *= tile.skewed_far_2d_factor[task->dtype];
+    if (task->pattern != STN_PATTERN_STAR) factor *= tile.skewed_box_factor[volume][task->dtype];
+    return direct_skew_shifts(task, shape->vector) ? factor * tile.shifted_factor : factor;
+}
+
 /* Factor for the points of an access, and for direct_skew. */
 static double access_factor(const stn_task *task, const direct_shape *shape) {
     const int bytes = shape->vector * (int)stn_dtype_size(task->dtype);
-    const bool far = shape->skewed && task->rank == 3 && stn_task_reach(task, 2) > 1;
-    const bool box = shape->skewed && task->pattern != STN_PATTERN_STAR;
-    double skewed =
-        (shape->skewed ? tile.skewed_factor[task->rank == 3][task->dtype] : 1) * (far ? tile.skewed_far_factor : 1);
-    if (shape->skewed && task->rank == 2 && stn_task_reach(task, 2) > 2)
-        skewed *= tile.skewed_far_2d_factor[task->dtype];
-    if (box) skewed *= tile.skewed_box_factor[task->rank == 3][task->dtype];
-    if (shape->skewed && direct_skew_shifts(task, shape->vector)) skewed *= tile.shifted_factor;
+    const double skewed = skewed_factor(task, shape);
     if (task->rank == 3 && task->dtype == STN_F16)
         return skewed * tile.volume_f16_factor[(shape->vector > 1) + (shape->vector > 2) + (shape->vector > 4)];
     return task->rank != 2 || task->dtype == STN_F16 || bytes >= 16 ? skewed : skewed * tile.access_factor[bytes < 8];

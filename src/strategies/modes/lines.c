@@ -31,7 +31,7 @@ typedef struct lines_arguments {
 } lines_arguments;
 
 static bool is_wide(const modes_linear *l) { return l->task->dtype == STN_F64; }
-static int64_t cell(const modes_linear *l) { return is_wide(l) ? 16 : 8; }
+static int64_t complex_bytes(const modes_linear *l) { return is_wide(l) ? 16 : 8; }
 
 size_t modes_lines_bytes(const modes_linear *l) {
     return (size_t)(WIDTH * stn_system_task_numbers(l->task)) * stn_dtype_size(l->task->dtype);
@@ -50,13 +50,13 @@ static bool has_two_stages(const modes_linear *l, int pass) {
            first <= 16 && first != 11 && first != 13;
 }
 
-/* The lines of a block, of which two fit a multiprocessor; 0: there are none. The power's are
- * columns of each number, and their mirror images. */
+/* The number of lines of a block, so that two blocks fit a multiprocessor; 0: no number does. The
+ * lines of MODES_POWER are columns of each number of the state, and their mirror images. */
 static int lines_of(const modes_linear *l, const stn_machine *machine, int pass) {
     const size_t room = machine->shared_per_multiprocessor / 2 - 1024 - TERMS;
-    const int columns = (int)(COLUMN_BYTES / cell(l)), least = pass == MODES_POWER ? 2 * WIDTH : 1;
+    const int columns = (int)(COLUMN_BYTES / complex_bytes(l)), least = pass == MODES_POWER ? 2 * WIDTH : 1;
     int lines = is_along_x(pass) ? ROWS : (has_two_stages(l, pass) ? 2 : least) * columns;
-    const size_t line = (size_t)((points_of(l, pass) * 17 / 16 + 1) * cell(l));
+    const size_t line = (size_t)((points_of(l, pass) * 17 / 16 + 1) * complex_bytes(l));
     while (lines > least && (size_t)lines * line > room) lines /= 2;
     return (size_t)lines * line <= room ? lines : 0;
 }
@@ -81,13 +81,13 @@ static size_t shared_bytes(const modes_linear *l, const modes_lines *lines, int 
     return fft + (size_t)(lines->columns * (int)stn_max(1, lines->power.shape.slots)) * sizeof(modes_value);
 }
 
-/* Threads of the last stage of the power have all lines of a column; few threads leave each of
- * them many registers. */
+/* In the last stage of MODES_POWER a thread has one butterfly of each of the column's lines, so
+ * that a block has few threads, each with many registers. */
 static void set_power_threads(const modes_linear *l, const stn_machine *machine, modes_lines *made) {
     stn_shared_fft *line = &made->line[MODES_POWER];
     const int butterflies = line->points / line->radix[line->stages - 1], most = is_wide(l) ? 512 : 256;
     made->columns = line->lines / (2 * WIDTH);
-    if (line->lines * cell(l) >= 128) line->pad = 0; /* neighbouring lines fill all banks */
+    if (line->lines * complex_bytes(l) >= 128) line->pad = 0; /* neighbours fill all banks */
     line->threads = (int)stn_max(1, stn_min(butterflies / (2 * WIDTH), most / line->lines));
     while (line->threads * line->lines % 32) line->threads++;
     const size_t bytes = stn_shared_fft_bytes(line, is_wide(l)) + TERMS + 1024;

@@ -11,7 +11,7 @@ enum { MODES_ALONG_X, MODES_ALONG_Y, MODES_POWER, MODES_BACK_Y, MODES_BACK_X, MO
 typedef struct modes_lines {
     modes_power power; /* without a kernel */
     stn_shared_fft line[MODES_LINES_PASSES];
-    stn_kernel *kernel[MODES_LINES_PASSES];             /* NULL where there is no such pass */
+    stn_kernel *kernel[MODES_LINES_PASSES];
     void *tables;                                       /* device memory, owned: twiddle factors */
     size_t twiddles[MODES_LINES_PASSES], half_twiddles; /* byte offsets */
     int columns;                                        /* of a block of MODES_POWER */

@@ -162,6 +162,14 @@ static double power_seconds(const modes_linear *l, const stn_machine *machine, d
     return fmax(2 * spectra / (rates.moving * machine->copy_bandwidth), computed);
 }
 
+/* The error of the transforms of all points of a grid, and that of the powers, which are rounded to
+ * float64 a few times, and of storing. */
+static double error_of(const stn_system_task *task, double points) {
+    const double transformed = stn_error_of(0, 2.5 * stn_error_rounding(inner_of(task)), 2 * log2(points + 1) + 4);
+    const double others = (task->dtype == STN_F64 ? 16 : 1) * stn_error_rounding(task->dtype);
+    return hypot(transformed, others);
+}
+
 /* Passes along lines. modes_power computes powers only where matrices differ, these passes at half
  * of all frequencies. */
 static void estimate_lines(const modes_linear *l, const stn_machine *machine, stn_estimate *result) {
@@ -177,9 +185,7 @@ static void estimate_lines(const modes_linear *l, const stn_machine *machine, st
                            result->flops / (rates.arithmetic * machine->flops[STN_UNIT_FMA_F64])) +
                       passes * machine->launch_seconds;
     result->memory = spectra, result->grids = 1;
-    const double transformed =
-        stn_error_of(0, 2.5 * stn_error_rounding(l->task->dtype), 2 * log2(points / (double)l->task->batch + 1) + 4);
-    result->error = hypot(transformed, (l->task->dtype == STN_F64 ? 16 : 1) * stn_error_rounding(l->task->dtype));
+    result->error = error_of(l->task, points / (double)l->task->batch);
 }
 
 void modes_device_estimate(const modes_linear *l, const stn_machine *machine, const stn_candidate *candidate,
@@ -218,10 +224,7 @@ void modes_device_estimate(const modes_linear *l, const stn_machine *machine, co
     result->memory = spectra * (has_stage(task) ? 2 : 1);
     result->grids = result->memory / grids;
     result->halo_waste = points / (double)stn_system_task_points(task) - 1;
-    const double transformed = stn_error_of(0, 2.5 * stn_error_rounding(inner_of(task)), 2 * log2(points + 1) + 4);
-    /* Errors of the powers, which are rounded to float64 a few times, and of storing. */
-    const double others = (task->dtype == STN_F64 ? 16 : 1) * stn_error_rounding(task->dtype);
-    result->error = hypot(transformed, others);
+    result->error = error_of(task, points);
 }
 
 /* ---- building ------------------------------------------------------------------------------- */

@@ -79,16 +79,17 @@ static void begin(const stn_task *task, int axis, segment_axis *a) {
     if (!a->exact) a->side[0] = a->side[1] = STN_NEAREST;
 }
 
-/* Sums the taps over the other axes, each tap with the sign of their factors: the result is `whole`
- * times this axis's factor, whose absolute values sum to 1. If all weights are positive, this
- * axis's symbol is the taps' symbol along it, to the last bit. */
-static void sum_others(const stn_task *task, double factors[3][STN_TASK_FACTORS], long double whole, segment_axis *a) {
+/* Sums the taps over the other axes, each tap with the sign of their factors, and divides the sums
+ * by `divisor`. The result is proportional to this axis's factor. If `divisor` is the sum of all
+ * |weights|, the absolute values of the result sum to 1. */
+static void sum_others(const stn_task *task, double factors[3][STN_TASK_FACTORS], long double divisor,
+                       segment_axis *a) {
     for (size_t t = 0; t < task->ntaps; t++) {
         const stn_tap *tap = &task->taps[t];
         int sign = 1;
         for (int k = 0; k < 3; k++)
             if (k != a->axis && factors[k][tap->offset[k] + task->reach[k][0]] < 0) sign = -sign;
-        a->weight[a->low + tap->offset[a->axis]] += sign * (long double)tap->weight / whole;
+        a->weight[a->low + tap->offset[a->axis]] += sign * (long double)tap->weight / divisor;
     }
 }
 
@@ -103,8 +104,9 @@ static double max_symbol(const segment_axis *a) {
     return negative ? stn_taps_max_symbol((size_t)a->count, taps) : 1;
 }
 
-/* The symbols of all axes but the first get the largest absolute value 1. Otherwise the power of
- * one axis could overflow and that of another one underflow, where their product does neither. */
+/* Divides the weights of an axis by its largest |symbol|, and multiplies those of the first axis by
+ * it. Otherwise the power of one axis's symbol could overflow and that of another's underflow,
+ * although their product does neither. */
 static void balance(segment_axis *first, segment_axis *a) {
     const double most = max_symbol(a);
     for (int i = 0; i < a->count; i++) a->weight[i] /= most;

@@ -266,8 +266,9 @@ int main(int argc, char **argv) {
     char *rest[32];
     int left = 0;
     for (int i = 0; i < argc && left < 32; i++) {
-        if (i + 1 < argc && !strcmp(argv[i], "--strategy")) strategy = argv[i + 1];
-        if (i + 1 < argc && !strcmp(argv[i], "--seed"))
+        if (i + 1 < argc && !strcmp(argv[i], "--strategy"))
+            strategy = argv[++i];
+        else if (i + 1 < argc && !strcmp(argv[i], "--seed"))
             seed = strtoull(argv[++i], NULL, 10);
         else if (i + 1 < argc && !strcmp(argv[i], "--count"))
             count = atoi(argv[++i]);
