@@ -273,9 +273,8 @@ void tune_trial_build(const stn_plan *plan, tune_trial *trial) {
     if (trial->plan || trial->state != TUNE_NEW) return;
     const uint64_t all = steps_of(plan), steps = shorten(plan, trial, &candidate, &whole);
     stn_compile_batch *missing = stn_compile_batch_create(plan->context);
-    stn_status status = compiled ? stn_compile_batch_result(compiled, &trial->why) : STN_OK;
-    if (status == STN_OK)
-        status = stn_plan_build(plan, steps, strategy, &candidate, missing, &trial->plan, &trial->why);
+    if (!compiled || stn_compile_batch_result(compiled, &trial->why) == STN_OK)
+        stn_plan_build(plan, steps, strategy, &candidate, missing, &trial->plan, &trial->why);
     if (trial->plan) trial->workspace = trial->plan->workspace_size;
     if (missing && missing->count) { /* It was built with placeholders of kernels. */
         stn_plan_destroy(trial->plan);
@@ -285,10 +284,10 @@ void tune_trial_build(const stn_plan *plan, tune_trial *trial) {
             trial->why = (stn_error){0};
             return;
         }
-        status = stn_fail(&trial->why, STN_ERROR_UNSUPPORTED, "its kernels were not compiled");
+        stn_fail(&trial->why, STN_ERROR_UNSUPPORTED, "its kernels were not compiled");
     }
     stn_compile_batch_free(missing);
-    if (status == STN_OK)
+    if (trial->plan)
         trial->scale = steps == all ? 1 : whole.seconds / trial->plan->estimate.seconds;
     else
         trial->state = TUNE_SKIPPED;
