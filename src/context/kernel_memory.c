@@ -84,6 +84,7 @@ void stn_kernel_memory_trim(stn_kernel_memory *memory, size_t most) {
         for (stn_kernel **link = &memory->first; *link; link = &(*link)->next)
             if (!(*link)->making && !(*link)->holds && (!oldest || (*link)->released < (*oldest)->released))
                 oldest = link;
+        if (!oldest) break;
         stn_kernel *next = *oldest;
         *oldest = next->next;
         next->next = removed;
