@@ -189,7 +189,7 @@ STN_API stn_status stn_context_describe(stn_context *context, stn_format format,
 /* Counts of kernels, bytes and seconds since the context was created. */
 typedef struct stn_cache_stats {
     uint64_t memory_hits, pack_hits, disk_hits, misses; /* numbers of kernels */
-    uint64_t rejected;                                  /* damaged or foreign entries dropped */
+    uint64_t rejected;                                  /* entries: damaged or of another key */
     uint64_t bytes_read, bytes_written;
     double compile_seconds, load_seconds;
 } stn_cache_stats;
@@ -209,8 +209,8 @@ STN_API stn_status stn_memory_download(stn_context *context, void *to_host, cons
 STN_API stn_status stn_synchronize(stn_context *context, void *stream, stn_error *error);
 /* Waits for all work on a stream, and calls `progress` about every 50 ms with done = 0 and total =
  * 1. If that returns non-zero, this call returns STN_ERROR_CANCELLED, and the work continues. */
-STN_API stn_status stn_synchronize_told(stn_context *context, void *stream, stn_progress_fn progress, void *user,
-                                        stn_error *error);
+STN_API stn_status stn_synchronize_with_progress(stn_context *context, void *stream, stn_progress_fn progress,
+                                                 void *user, stn_error *error);
 
 /* ---- Stencils -------------------------------------------------------------------------------- */
 
@@ -289,7 +289,7 @@ typedef enum stn_element {
 STN_API size_t stn_element_size(stn_element element);
 STN_API const char *stn_element_name(stn_element element);
 
-/* Boundary conditions: the value that a tap reads past an edge, named as in scipy.ndimage, plus
+/* Boundary conditions: the value that a tap reads past a side, named as in scipy.ndimage, plus
  * fixed. a b c d are the points of an axis:
  *
  *     WRAP      ... c d | a b c d | a b ...   periodic; both sides of an axis or none
@@ -299,7 +299,7 @@ STN_API const char *stn_element_name(stn_element element);
  *     MIRROR    ... c b | a b c d | c b ...   mirrored about the last point's centre
  *     FIXED     points whose taps would reach past this side keep their initial values (Dirichlet)
  *
- * A tap past the edges of several axes is folded along each axis separately; past constant sides of
+ * A tap past sides of several axes is folded along each axis separately; past constant sides of
  * several axes it reads the value of the slowest of them. If a tap reaches as far as an axis has
  * points, or further, a mirrored side may fold its index past the other side. That side then folds
  * the index by its own rule, and so on: on a b c d, index -4 reads d if the sides are mirror and
@@ -397,7 +397,7 @@ typedef struct stn_problem {
      * truncated value is not 0. If steps is 1, the output is integers and tolerance is 0, every
      * device sums in float64 in the same order, so that all devices give the same integers. Points
      * frozen by a fixed side are converted in the same way. Strides count elements of each array.
-     * No source, snapshots or in_place are allowed. */
+     * Elements other than STN_ELEMENT_DTYPE exclude a source, snapshots and in_place. */
     int in_element, out_element;
     /* The values of the last step are divided by `divisor` before they are converted, so that
      * weights can be integers and sums exact; 0 means 1. Allowed only if out_element is an integer
@@ -410,9 +410,10 @@ typedef struct stn_problem {
 } stn_problem;
 #define STN_PROBLEM_INIT STN_INIT_OF(stn_problem)
 
-/* Checks a problem without planning it: extents, size overflow, overlapping strides, boundary
- * pairs, finite values. Needs no device. Only the host strategy supports taps that reach further
- * than STN_MAX_RADIUS, or that reach more points past a side than the axis has. */
+/* Checks a problem without planning it: extents, size overflow, overlapping strides, wrap on both
+ * sides of an axis or on none, finite values. Needs no device. Only the host strategy supports taps
+ * that reach further than STN_MAX_RADIUS, or that reach more points past a side than the axis
+ * has. */
 STN_API stn_status stn_problem_validate(const stn_problem *problem, stn_error *error);
 
 /* ---- Plans ----------------------------------------------------------------------------------- */
@@ -434,7 +435,7 @@ typedef enum stn_plan_mode {
      * them in the caller's executions or in parts of long ones, checks each result before a
      * candidate may replace the current choice, and ends with the fastest. See stn_plan_create. */
     STN_MODE_ONLINE,
-    STN_MODE_WISDOM_ONLY /* earlier measurements only, else STN_ERROR_UNSUPPORTED */
+    STN_MODE_WISDOM_ONLY /* the fastest by wisdom; STN_ERROR_UNSUPPORTED if it has no times */
 } stn_plan_mode;
 
 typedef struct stn_plan_options {
@@ -460,7 +461,7 @@ typedef struct stn_plan_options {
      * cache. */
     int tune_cold;
     /* Non-zero, with AUTO and ESTIMATE: the first result as soon as possible, for callers who
-     * execute a plan once; see "Ready" at stn_plan_create. */
+     * execute a plan once; see "First" at stn_plan_create. */
     int first_result;
 } stn_plan_options;
 #define STN_PLAN_OPTIONS_INIT STN_INIT_OF(stn_plan_options)
@@ -479,7 +480,7 @@ typedef struct stn_plan_options {
  *          the two kinds of kernels differ by rounding. The generic kernel stays in use in a
  *          stream that is captured before the second execution, and in a plan whose chosen kernels
  *          do not compile (the log and stn_plan_describe say so). The option has no effect with a
- *          named strategy or snapshots, and on transforms and Fourier layers. Destroy such a plan
+ *          named strategy or snapshots, and on work other than stencils. Destroy such a plan
  *          before the process ends: this ends the background compile.
  *
  * With STN_MODE_MEASURE, or options.tune, the likely candidates (strategies, steps per launch,
@@ -498,6 +499,7 @@ typedef struct stn_plan_options {
  *          library. Later plans of the same problem use them, without tune too, and
  *          stn_plan_describe shows them. With the folder ":memory:" only this plan uses them.
  * No GPU   On the host, and for an absent GPU, nothing can be measured: tune only logs a warning.
+ *          Plans of systems are never measured.
  * Online   STN_MODE_ONLINE searches during the caller's executions. It works in units: a unit is
  *          one execution, or, if the strategy takes single steps, one of up to 1024 chunks of its
  *          steps. Up to three rivals of the estimate's choice have a trial each: the best candidate
@@ -510,8 +512,9 @@ typedef struct stn_plan_options {
  *          execution with a trial waits for the GPU, and until the last trial ends, so does each
  *          chunk. Results differ by rounding, depending on the candidates that ran. The workspace
  *          holds one or two more grids.
- *          Capturing a stream freezes the choice. The estimate's choice is kept for transforms and
- *          for problems that are in place or have a source, snapshots or gaps between points.
+ *          Capturing a stream freezes the choice. Only plans of stencils search. The estimate's
+ *          choice is kept for all other work, and for stencils that are in place or have a source,
+ *          snapshots or gaps between points.
  *          stn_plan_destroy cancels compiles and may wait for one kernel (seconds with NVRTC before
  *          12.9). Times are stored as in other modes.
  * Threads  One thread of a context measures at a time, others wait. Other work on the GPU
@@ -601,12 +604,13 @@ STN_API stn_status stn_plan_set_weights(stn_plan *plan, size_t count, const doub
  *                          nearest past one point), else max_symbol
  *   log10_growth           log10 of an upper bound of the factor by which this run multiplies a
  *                          grid's norm, at the step where the norm is largest
- *   lasting_growth         upper bound of the factor per step of a long run, after waves have left
- *                          through constant and fixed sides, and of the eigenvalues of a step
+ *   lasting_growth         upper bound of the absolute eigenvalues of a step, and so of the growth
+ *                          per step once waves have left through constant and fixed sides
  *   log10_above_eigenvalues  log10 of the factor by which the growth of this run may exceed
  *                          lasting_growth to the power of the steps; rounding errors may exceed
  *                          their predictions by the same factor
- *   nearly_defective       eigenvectors are parallel up to rounding: eigenvalues predict nothing */
+ *   nearly_defective       true if eigenvectors are parallel up to rounding, so that eigenvalues
+ *                          predict nothing */
 STN_API stn_status stn_plan_describe(const stn_plan *plan, stn_format format, char **text, stn_error *error);
 
 STN_API const char *stn_plan_strategy(const stn_plan *plan); /* owned by the plan */
@@ -642,7 +646,8 @@ STN_API stn_status stn_plan_kernel(const stn_plan *plan, size_t index, stn_kerne
  * says which strategy runs and why.
  *
  * On the host, a NaN or infinity makes its line's whole transform NaN or infinite and affects no
- * other line; intermediate sums never exceed the results, so a result that fits the dtype is right.
+ * other line; lines are scaled so that intermediate sums do not overflow, and a result that fits
+ * the dtype is right.
  * GPU kernels sum before they scale, and sums of real transforms may be four times the largest
  * unscaled result: keep the unscaled results below a quarter of the dtype's largest number.
  *
@@ -728,7 +733,7 @@ STN_API stn_status stn_plan_create_fft(stn_context *context, const stn_transform
  *
  * For real data the sum over k is the inverse real transform of the half spectrum, as in
  * torch.fft.irfftn: the real part, with weight 1 at frequencies 0 and n/2 of the last axis and 2 at
- * all others. Every norm of neuraloperator gives the same y. Weights are complex, [in_channels,
+ * all others. y does not depend on neuraloperator's fft_norm. Weights are complex, [in_channels,
  * out_channels, modes...] or, shared, [in_channels, out_channels]; bias [out_channels] and skip
  * [in_channels, out_channels] are real or complex like the data. All are dense, of the dtype, and
  * supplied at each execution (stn_execution), so that training may change them. */
@@ -862,8 +867,8 @@ STN_API size_t stn_system_coefficient_count(const stn_system *system);
 STN_API const char *stn_system_coefficient_name(const stn_system *system, size_t coefficient);
 /* Non-zero if the text gives the coefficient a number, *value (may be NULL). */
 STN_API int stn_system_coefficient_value(const stn_system *system, size_t coefficient, double *value);
-/* The most points that an assignment reads towards the low (side 0) or high side (1) of an axis of
- * a grid of this rank. A grid needs more points than that along the axis. */
+/* How many points beyond its own an assignment reads at most towards the low (side 0) or high side
+ * (1) of an axis, on grids of this rank. A grid needs more points than that along the axis. */
 STN_API int stn_system_reach(const stn_system *system, int rank, int axis, int side);
 
 /* A weighted grid point of a field, as a source or receiver. A source or receiver between grid
@@ -952,8 +957,8 @@ STN_API stn_status stn_plan_create_system(stn_context *context, const stn_system
  * on the length of the axis; a value that is not finite affects only boxes that contain it, and a
  * mean in f64 is right even if the sum overflows. */
 typedef struct stn_box_filter {
-    size_t struct_size; /* sizeof(stn_box_filter) */
-    stn_dtype dtype;    /* STN_F64, STN_F32, STN_F16; summed in f64 */
+    size_t struct_size;
+    stn_dtype dtype; /* STN_F64, STN_F32, STN_F16; summed in f64 */
     size_t outer, points, inner;
     size_t size, before;   /* before < size */
     stn_boundary sides[2]; /* low and high; not STN_FIXED */
@@ -964,9 +969,10 @@ typedef struct stn_box_filter {
      * of the type times `size` must be below 2^32. */
     stn_element element;
 } stn_box_filter;
+#define STN_BOX_FILTER_INIT STN_INIT_OF(stn_box_filter)
 
 /* Filters on the context's threads; in and out must not overlap. */
-STN_API stn_status stn_box_filter_run(stn_context *context, const stn_box_filter *box, const void *in, void *out,
+STN_API stn_status stn_box_filter_run(stn_context *context, const stn_box_filter *filter, const void *in, void *out,
                                       stn_error *error);
 
 /* The taps of a filter along the first `axes` of `rank` axes, sorted by offset. Taps of weight 0
@@ -1026,11 +1032,11 @@ STN_API stn_status stn_wisdom_forget(stn_context *context, const char *key, stn_
  * grid is cut along its slowest axis into parts of whole rows (planes in 3D). Each member stores,
  * in addition to its own rows, copies of its neighbours' nearest rows, the halos, and takes several
  * steps between two halo exchanges: with f steps between them a halo is f times the stencil's reach
- * deep. The plan chooses f by the predicted cost of steps and exchanges, and whether GPUs exchange
- * halos while they compute. Results are bit-identical to those of one device if both take single
- * steps by the same strategy and kernels (direct, host); else they agree to rounding, as they do in
- * f16 on GPUs, where direct rounds once per launch of several steps.
- * Runs of many steps with periodic sides may be computed by Fourier transforms of the divided grid.
+ * deep. The plan chooses f by the predicted cost of steps and exchanges. Results are bit-identical
+ * to those of one device if both take single steps by the same strategy and kernels (direct, host);
+ * else they agree to rounding, as they do in f16 on GPUs, where direct rounds once per launch of
+ * several steps. Runs of many steps with periodic sides may be computed by Fourier transforms of
+ * the divided grid.
  *
  * A team and its plans must not be used by two threads at once. */
 
@@ -1042,12 +1048,12 @@ typedef struct stn_team stn_team;
  * if devices are both GPUs and the host. */
 STN_API stn_status stn_team_create(const stn_context_options *options, int count, const int *devices, stn_team **team,
                                    stn_error *error);
-/* Creates a team with one member in each process: all processes of an MPI communicator call it, and
- * every other call on the team and its plans, in the same order. MPI (Open MPI, or MPICH and
- * libraries of its ABI) is opened at run time: the library that the process has loaded, else
- * $STENTOR_MPI_PATH, else the one that the dynamic loader finds. It is initialised here if nobody
- * has done so, and then finalised at exit. Only host memory is sent through MPI. If every process
- * has a GPU of its own and the same NCCL is found, NCCL exchanges the halos.
+/* Creates a team with one member in each process. All processes of an MPI communicator must call
+ * it, and must make all later calls on the team and its plans in the same order. MPI (Open MPI, or
+ * MPICH and libraries of its ABI) is opened at run time: the library that the process has loaded,
+ * else $STENTOR_MPI_PATH, else the one that the dynamic loader finds. It is initialised here if
+ * nobody has done so, and then finalised at exit. Only host memory is sent through MPI. If every
+ * process has a GPU of its own and the same NCCL is found, NCCL exchanges the halos.
  *   options        of this process's context; NULL for the defaults. STN_DEVICE_AUTO: a GPU of the
  *                  machine, by the process's number on it, else the host; threads 0: this process's
  *                  share of the processors

@@ -43,7 +43,7 @@ constexpr int COLUMN_LOOP = 0;
 // it may be negative.
 constexpr int SKEW_Z = 1, SKEW_Y = 0;
 constexpr int SKEW_ALIGN = 2;  // The pitches minus these skews are multiples of this many elements.
-// 1: strides of output and input differ by other numbers than multiples of VECTOR.
+// 1: strides of output and input differ by numbers that are not multiples of VECTOR.
 constexpr int SHIFTED = 0;
 
 // ---- lowrank: X_LOW .. Y_HIGH are then those of the fused taps

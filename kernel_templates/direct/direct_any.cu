@@ -6,8 +6,9 @@
 //     one thread a point     x fastest, then y, z, batch; a grid-stride loop covers the rest
 //
 // One kernel for each dtype serves all problems. It compiles in less than 0.1 s, because hardly
-// anything is unrolled, and is usually in the cache already: a run starts with it while faster
-// kernels compile.
+// anything is unrolled, and is usually in the cache already. With options.first_result the first
+// execution may use it while the chosen kernels compile; without a compiler it is the last resort.
+// Unlike direct_gather, it takes the taps' reaches and the kinds of sides as arguments.
 #include "device/element.cuh"
 #include "device/launch_checks.cuh"
 #include "device/point_place.cuh"

@@ -22,9 +22,9 @@
 // whose partial sums stay in registers. Words may also hold elements of the rows before and after,
 // which only contribute to points that are not stored.
 //
-// SHIFTED: the strides of `out` differ from those of `in` by other numbers than multiples of
-// VECTOR. The words of a warp are adjacent, and all lie at the same place in a word of `out`: each
-// lane takes the elements that its word of `out` lacks from the lane before it.
+// SHIFTED: the strides of `out` differ from those of `in` by numbers that are not multiples
+// of VECTOR. The words of a warp are adjacent, and all lie at the same place in a word of `out`:
+// each lane takes the elements that its word of `out` lacks from the lane before it.
 //
 //     computed   |a0 a1 a2 a3|b0 b1 b2 b3|..     stored, 1 element on   |.  a0 a1 a2|a3 b0 b1 b2|..
 //
@@ -203,7 +203,7 @@ __device__ __forceinline__ void add_plane(const skew_arguments &a, const thread_
     }
 }
 
-// SHIFTED: stores a word that lies at any place, of which elements low .. end - 1 exist.
+// SHIFTED: stores a word at any alignment, of which elements low .. end - 1 are stored.
 __device__ __forceinline__ void save_shifted(const thread_word &t, STORE *to, const STORE (&word)[VECTOR], int low,
                                              int end) {
     constexpr int WORDS = SHIFTED ? VECTOR * sizeof(STORE) / 4 : 1;
@@ -245,7 +245,7 @@ __device__ __forceinline__ void save_shifted(const thread_word &t, STORE *to, co
 }
 
 // What a thread stores of row r in plane z, as bits. Bit v: element v alone; bit VECTOR: the whole
-// word. The other points' taps reach past a side.
+// word. Elements without a bit are not stored here, because their taps reach past a side.
 __device__ __forceinline__ unsigned stored_elements(const skew_arguments &a, const thread_word &t, int z, int r) {
     constexpr unsigned ALL = (1u << VECTOR) - 1;
     const int y = t.y + r, x = t.column - SKEW_Z * z - SKEW_Y * y;
@@ -347,9 +347,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_skew(const 
     bool inside = first >= 0 && past <= t.end;
     if constexpr (SHIFTED) {
         t.adjacent = is_whole;
-        inside = is_whole && __all_sync(~0u, inside);  // the lanes of a warp stay together
+        inside = is_whole && __all_sync(~0u, inside);
     }
-    // The lanes of a warp stay together.
+    // All lanes of a warp take the same branch.
     const bool all = THREADS_X % 32 == 0 && !SHIFTED && is_whole && __all_sync(~0u, inside && stores_all(a, t));
     if (all)
         march<false, true>(a, t, first, out);

@@ -26,8 +26,8 @@
 // before it needs the first.
 //
 // Near edges the same loop reads folded planes and lines (FOLD_YZ) and folded slots (FOLD_X), still
-// without branches (device/boundary.cuh). Since VECTOR divides nx, a slot lies inside or outside as
-// a whole, and only its elements need correction:
+// without branches (device/boundary.cuh). Since VECTOR divides nx, a slot is folded as a whole, and
+// its elements are then permuted or replaced:
 //     wrap  unchanged    nearest  one element repeated    reflect  reversed    constant  the value
 //     mirror  reversed and shifted by one, so a second slot is read
 //
@@ -81,10 +81,10 @@ constexpr span_table needed_spans() {
 }
 constexpr span_table NEEDED = needed_spans();
 
-// Weights that take more bytes than this are read from shared memory for every plane (`held_words`
-// of the cost model). The compiler loads weights from the arguments before the marching loop, and
-// keeps those for which there are no registers in local memory: 343 taps in f32 took 17 ms for 36
-// million points, 125 in f64 2.8 ms for 48 million. The weights in shared memory are volatile;
+// Weights that take more bytes than this are read from shared memory for every plane (held_words in
+// one_step_cost_model.c). The compiler loads weights from the arguments before the marching loop,
+// and keeps those for which there are no registers in local memory: 343 taps in f32 took 17 ms for
+// 36 million points, 125 in f64 2.8 ms for 48 million. The weights in shared memory are volatile;
 // otherwise the compiler would load them before the loop too.
 constexpr bool SHARED_WEIGHTS = NTAPS * sizeof(REAL) > 512;
 

@@ -53,7 +53,8 @@ constexpr tap_map TAPS = find_taps();
 
 __device__ __forceinline__ int place(int point) { return point + point / POINTS * SKEW; }
 
-// Loads the tile into shared memory; points outside the grid become 0.
+// Loads the tile into shared memory; points outside the grid become 0 or, if the sides wrap, the
+// points of the other end.
 __device__ __forceinline__ void load_tile(const line_arguments &a, const STORE *line, long long first, bool inside,
                                           STORE *tile) {
     const int lane = threadIdx.x;

@@ -89,8 +89,8 @@ __device__ __forceinline__ void add_plane(const tile_arguments &a, const window_
     }
 }
 
-// FIRST 0: next[0] becomes complete and is the plane of the next level. 1: complete_plane has
-// computed that plane already.
+// Adds plane z to the sums of one step. FIRST 0: next[0] becomes complete and is the plane of the
+// next level. 1: complete_plane has computed that plane already.
 template <bool EDGE, int FIRST>
 __device__ __forceinline__ void take_plane(const tile_arguments &a, const tile &t, const window_type &window, int z,
                                            patch &plane, sums_type &sums) {

@@ -76,8 +76,8 @@ __device__ __forceinline__ unsigned kept_points(const tile &t, unsigned outputs,
     return ANY_FIXED_Z && (outputs >> d & 1) ? ~0u : FREEZES_XY ? t.frozen : 0;
 }
 
-// Adds a plane near an edge along z once for each plane that folds to it; `plane` receives the
-// output that is complete.
+// Adds a plane near an edge along z once for each plane that folds to it; `plane` holds the sums of
+// the output that this plane completes.
 __device__ __forceinline__ void add_folded(const tile_arguments &a, const tile &t, const window_type &window,
                                            unsigned folded, unsigned outputs, patch &plane, sums_type &sums) {
 #pragma unroll 1

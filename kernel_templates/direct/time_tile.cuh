@@ -72,7 +72,14 @@ typedef patch sums_type[DEPTH - 1];  // of one stage
 typedef REAL window_type[ROWS + 2 * Y_REACH][POINTS + 2 * X_REACH];
 
 // ---- Shared memory: lanes' elements are ordered by access, so that no access has bank conflicts.
-// Memory is accessed by runs of VECTOR points, if WORDS by words. If the points of a lane are
+//
+//     unit     points               what it is
+//     run      VECTOR (WORDS: 2)    one access of global memory, at most 16 bytes
+//     group    GROUP                one access of a lane's points in shared memory
+//     piece    PIECE                one access of the values in REAL that lanes exchange (rows)
+//     slot     ROWS * POINTS each   a plane of the tile; SLOTS of them are in flight
+//
+// If the points of a lane are
 // several runs (TRANSPOSED), adjacent lanes copy adjacent runs, and each lane later reads its own
 // points from shared memory. If each lane copied its own runs, one access of a warp would touch
 // more sectors. COPY_LANES lanes of a warp copy one of its rows together, each COPIES runs.
@@ -126,7 +133,8 @@ struct tile {
     int run_y, run_x;
     // Bit r * COPIES + s is for run s of row r that this lane copies: the run lies in the grid as a
     // whole (exists) or in part (partial); it is stored as a whole (stored) or in part
-    // (partial_stored). WORDS: [1] is for planes whose rows have the other place than in plane 0.
+    // (partial_stored). WORDS: [1] is for planes whose rows begin in the other half of a word than
+    // in plane 0.
     unsigned exists[1 + WORDS], partial[1 + WORDS], stored[1 + WORDS], partial_stored[1 + WORDS];
     // WORDS. places: those of the rows that this lane computes, in plane 0. store_shift: the shift,
     // 0 or 16 bits, of the even rows that this lane stores, in plane 0; the shift of odd rows is

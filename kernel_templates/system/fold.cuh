@@ -11,7 +11,8 @@ template <int A, int AXIS>
 struct rule {
     static constexpr int LOW = SYSTEM_SIDES[A] >> 8 * AXIS & 15, HIGH = SYSTEM_SIDES[A] >> (8 * AXIS + 4) & 15;
     static constexpr bool WRAPS = (LOW & 7) == WRAP;  // then the high side wraps too
-    // Same as fold_once, also for a fixed side, past which other points read the nearest point.
+    // Same as fold_once, but past a fixed side it gives the outermost point, which other fields'
+    // assignments read there.
     __device__ __forceinline__ static int fold(int i, int n) {
         constexpr int L = (LOW & 7) == FIXED ? NEAREST : LOW & 7, H = (HIGH & 7) == FIXED ? NEAREST : HIGH & 7;
         return fold_once<L, H>(i, n);

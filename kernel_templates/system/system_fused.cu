@@ -1,7 +1,7 @@
 // Several steps of a 2D system in one launch.
 //
-// A pass is one assignment of one step. A block owns a tile of a row and marches along the slowest
-// axis, FUSED_ROWS rows an iteration, with all passes in flight:
+// A pass is one assignment of one step. A block owns a range of columns and marches along the
+// slowest axis, FUSED_ROWS rows an iteration, with all passes in flight:
 //
 //     rows  p           of the inputs: levels of fields and coefficients, read from memory one
 //                       iteration ahead
@@ -72,15 +72,15 @@ static_assert(layout_matches(sizeof(fused_arguments), sizeof(fused_arguments::va
 struct tile {
     const fused_arguments &a;
     STORE *shared;
-    long long grid;       // elements before the grid
+    long long grid;       // elements before this grid of the batch
     int first, x;         // the block's first row; column where the tile begins
     int own, iterations;  // rows that the block stores; iterations of a chunk
     int column;           // the thread's first one, in the tile
     int ny, nx;           // points of the grid
     bool inside;          // no read of the warp leaves the grid along x
-    bool outside;         // the thread's points lie past a side at which the tile ends
+    bool outside;         // the thread's points lie past a side that does not wrap
 };
-// The tile of a thread that has only column c of this thread's columns.
+// The same tile, for column c of the thread alone.
 __device__ __forceinline__ tile at_column(const tile &t, int c) {
     tile one = t;
     one.column += c;
@@ -97,9 +97,8 @@ __device__ __forceinline__ long long index_of(const tile &t, int row, int column
     return static_cast<long long>(row) * t.nx + column;
 }
 
-// The value of a point past a side along x: `sign` times that of column x, or a constant. Only
-// points that assignments can read have one. Along an axis on which the tile continues, a point is
-// its own source.
+// The value of a point past a side along x: `sign` times that of column x, or a constant. `exists`:
+// an assignment may read it. If the tile continues past the side, it is the point itself.
 struct source_point {
     int x, constant;  // constant: index in values; negative: none
     REAL sign;
@@ -118,7 +117,8 @@ __device__ __forceinline__ source_point source_of(const tile &t) {
 
 // Row d of node N, counted from the iteration's first one. Lags and rings are whole iterations, so
 // that the rows of an iteration are adjacent; at[N] is the place of the iteration's first row in
-// the ring, in elements.
+// the ring, in elements. MANY keeps the dividend positive; the unsigned minimum subtracts one ring
+// if the place is past its end.
 template <int N>
 __device__ __forceinline__ STORE *row_of(const tile &t, const unsigned (&at)[NODES], int d) {
     constexpr int COUNT = NODE_RING[N] > 0 ? NODE_RING[N] / FUSED_ROWS : 1, MANY = 4096, SLOT = FUSED_ROWS * WIDTH;
@@ -269,8 +269,8 @@ struct near_side {
 
 // ---- passes
 
-// Stores results of pass J: COUNT rows of the iteration from row d on, `row` of the block. VALUES:
-// of one column or of all columns of the thread.
+// Stores COUNT rows of results of pass J, from row d of the iteration on, which is row `row` of the
+// block. VALUES: of one column or of all columns of the thread.
 template <int J, int COUNT, class VALUES>
 __device__ __forceinline__ void put(const tile &t, const unsigned (&at)[NODES], int d, int row,
                                     const VALUES (&value)[COUNT]) {

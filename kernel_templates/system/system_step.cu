@@ -74,7 +74,7 @@ struct alignas(VECTOR * sizeof(STORE)) slot {
 
 // ---- an array's planes in shared memory
 
-// Rows of a plane in shared memory, slots of a row and of a plane.
+// Rows of a plane in shared memory.
 __device__ constexpr int rows_of(int a) { return THREADS_Y + SYSTEM_HALO[a][0] + SYSTEM_HALO[a][1]; }
 // If slots have 16 bytes, the tile and every row begin at a multiple of 32 bytes (a sector) in
 // shared memory: an asynchronous copy of 16 bytes to another half of a sector than it has in the
@@ -82,6 +82,7 @@ __device__ constexpr int rows_of(int a) { return THREADS_Y + SYSTEM_HALO[a][0] +
 constexpr int SECTOR = sizeof(slot) == 16 ? 2 : 1;  // slots
 __device__ constexpr int whole_sectors(int slots) { return (slots + SECTOR - 1) / SECTOR * SECTOR; }
 __device__ constexpr int left_of(int a) { return whole_sectors(SYSTEM_HALO[a][2]); }
+// Slots of a row, and of a plane.
 __device__ constexpr int width_of(int a) { return whole_sectors(left_of(a) + THREADS_X + SYSTEM_HALO[a][3]); }
 __device__ constexpr int plane_of(int a) { return rows_of(a) * width_of(a); }
 // Slots of the halo: in one row before or after the tile, in all those rows, next to one row of the
@@ -346,7 +347,7 @@ __device__ __forceinline__ void advance(const thread_place &, const march_plane 
 
 // ---- values
 
-// Around point V of a thread's slot in plane s.m + by.
+// Reads around point V of a thread's slot in plane s.m + by.
 template <int V>
 struct around_point {
     const thread_place &t;
@@ -399,8 +400,8 @@ struct around_halo {
     }
     __device__ __forceinline__ REAL number(int i) const { return t.a.values[i]; }
 };
-// The values that assignment I assigns to points V to VECTOR - 1 of a slot. AROUND<V> is made of
-// `where`.
+// Evaluates assignment I at points V to VECTOR - 1 of a slot; AROUND<V>{where...} reads the
+// operands.
 template <int I, int V, template <int> class AROUND>
 struct evaluate {
     template <class... WHERE>

@@ -1,5 +1,6 @@
 // What typed_lines and typed_box share: taps of an array of small integers (8 or 16 bits), by
-// integer products on tensor cores, whose results are the host's to the last bit.
+// integer products on tensor cores, whose results are the host's to the last bit. s is the exact
+// sum, b the number of bits of fraction of a scaled weight:
 //
 //     2^b s(x) = sum over k of  round(2^b w[k]) * u(x + k),  +- an error
 //
@@ -8,7 +9,7 @@
 // 32-bit sum; the lowest DROPPED powers only carry into the others. If s is so close to an integer
 // that the rounding of the weights matters, the host's sum in double decides the truncation. With
 // INTEGERS weights are not scaled, and sums are divided exactly. Otherwise sums without the dropped
-// powers have f = b - 8 DROPPED bits of fraction, and the doubt bounds their error. With TOP sums
+// powers have f = b - 8 DROPPED bits of fraction, and `doubt` bounds their error. With TOP sums
 // are never negative and f is 32 less the bits of an element, so that the sum modulo 2^32 has the
 // result in its top bytes.
 #pragma once
@@ -21,7 +22,7 @@
 constexpr int PLANES = sizeof(STORE) == 2 ? 2 : 1, LEVELS = DIGITS + PLANES - 1;
 constexpr int DROPPED = INTEGERS || (TOP && PLANES == 1) ? 0 : PLANES;
 constexpr int FRACTION = 32 - 8 * PLANES;  // bits of a word of results below the element
-constexpr unsigned ALL = 0xffffffffu, ELEMENT = PLANES == 2 ? 0xffffu : 0xffu;
+constexpr unsigned ALL = 0xffffffffu;
 
 // One term of the host's sum: a tap, or the pair of taps at opposite offsets that share a weight.
 struct bytes_term {
@@ -33,15 +34,16 @@ struct bytes_arguments {
     STORE *out;
     const unsigned *bands;
     const bytes_term *terms;
-    const unsigned char *of_value;  // bytes: the result where all taps read one value, by its bits
+    const unsigned char *of_value;  // one-byte elements: the result if all taps read this value
     // Axis 2 is contiguous. Strides are in elements.
     long long n[3], in_stride[3], out_stride[3], in_batch, out_batch;
     int tiles_x, tiles_y;
-    int singles, terms_all, odd;
-    int fraction;  // bits of a sum below the integers
-    int doubt;     // in units of a sum's last bit
-    // Sums with the doubt added are in doubt if the 16 highest bits of their fractions are below
-    // this limit, which is in both halves.
+    int singles, terms_all;  // of `terms`: single taps, which come first, and all of them
+    int odd;                 // weights of opposite taps differ in their sign
+    int fraction;            // bits of a sum below the integers
+    int doubt;               // bound of a sum's error, in units of its last bit
+    // After the error bound is added, a sum is too close to an integer if the 16 highest bits of
+    // its fraction are below this limit, which is in both halves of the word.
     unsigned limit;
     unsigned multiplier, shift;  // of the division by a multiplication
     unsigned past[2][2];         // elements past the sides of axes 1 and 2
@@ -123,7 +125,7 @@ __device__ __forceinline__ void store_words(STORE *to, const unsigned (&from)[WO
     }
 }
 
-// Appends element i of a run whose elements come in order.
+// Appends element i to a run; called for i = 0, 1, 2, ...
 template <int WORDS>
 __device__ __forceinline__ void append_element(unsigned (&run)[WORDS], int i, unsigned bits) {
 #pragma unroll
@@ -152,7 +154,7 @@ __device__ __forceinline__ void load_four(const bytes_arguments &a, const STORE 
     }
 }
 
-// One plane of four elements in one or two words.
+// Byte `plane` of each of four elements, which are in one or two words.
 __device__ __forceinline__ unsigned plane_of(unsigned first, unsigned second, int plane) {
     return PLANES == 1 ? first : __byte_perm(first, second, plane ? 0x7531 : 0x6420);
 }
@@ -168,8 +170,8 @@ __device__ __forceinline__ void multiply_bytes(int (&d)[4], int plane, const uns
         mma_u8_m16n8k32(d, a, b, c);
 }
 
-// What sums of products by power begin with: the doubt, so that the fractions in doubt are the
-// least.
+// The first value of the sum of a power of 256: the error bound, so that the sums that are too
+// close to an integer have the smallest fractions.
 __device__ __forceinline__ int start_of(const bytes_arguments &a, int level) {
     return !INTEGERS && level == DROPPED ? a.doubt : 0;
 }

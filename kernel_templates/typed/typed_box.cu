@@ -47,7 +47,7 @@ __device__ __forceinline__ int element_at(const byte_tile &tile, int row, int co
     return number_of(bits);
 }
 
-// Whether the window of the warp's 16 rows of results from `row` on has one value.
+// Whether all points that the warp's 16 rows of results from `row` on read are equal.
 __device__ __forceinline__ bool has_one_value(const byte_tile &tile, int row, int word, int lane) {
     constexpr int WIDE = (24 + WINDOW) / 4, COUNT = (15 + TOGETHER * PRODUCTS) * WIDE;
     unsigned differs = 0;
@@ -110,7 +110,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) typed_box(const __grid_
         unsigned unsure = 0;
 #pragma unroll
         for (int h = 0; h < 2; h++) {
-            unsigned unit[4];  // results 2t and 2t + 1 of each n-tile
+            unsigned unit[4];  // results 2t and 2t + 1 of each group of 8 columns
 #pragma unroll
             for (int j = 0; j < 4; j++) {
                 const unsigned result[2] = {result_of(a, [&](int m) { return c[j][m][2 * h]; }),

@@ -28,9 +28,13 @@ constexpr int COLUMNS = 32 * WARPS, WIDTH = ALONG_COLUMNS ? COLUMNS : (SKIPPED +
 constexpr int ROWS_IN = ALONG_COLUMNS ? TYPED_ROWS - 8 + 32 * SLICES : TYPED_ROWS;
 // Columns past a result that its window may include.
 constexpr int BEYOND = ALONG_COLUMNS ? 0 : 32 * SLICES;
-// ROWS_OF_16: strips of 16 rows. Along x, WARPS / ROWS_OF_16 warps make each strip, every one of
-// them ROWS_OF_16 units of 16 x 32 results. Along both axes a warp makes GROUPS groups of 16 x 16
-// results.
+// Along x, the results are ROWS_OF_16 strips of 16 rows, as many units of 32 columns as there are
+// warps. WARPS / ROWS_OF_16 warps make a strip, and each of them makes ROWS_OF_16 units of it:
+//
+//     rows  0 .. 15    | warp 0 | warp 0 | warp 1 | warp 1 |      WARPS 4, ROWS_OF_16 2
+//     rows 16 .. 31    | warp 2 | warp 2 | warp 3 | warp 3 |
+//
+// Along both axes a warp makes GROUPS groups of 16 x 16 results.
 constexpr int ROWS_OF_16 = TYPED_ROWS / 16, GROUPS = TYPED_ROWS / 8;
 static_assert(TYPED_ROWS % 16 == 0 && ROWS_IN % WARPS == 0 && (ALONG_COLUMNS || WARPS % ROWS_OF_16 == 0),
               "the shape of a block");
@@ -42,7 +46,8 @@ using out_tile = STORE[TYPED_ROWS][COLUMNS + 16 / PLANES];
 using plane_tile = unsigned[PLANES][TYPED_ROWS][PADDED / 4 + 4];
 using result_tile = unsigned[16][8 * PLANES + 4];
 // A warp's results in doubt: bits of each lane's eight results of a group; and a list of
-// row << 8 | column of results, of which 31 may be left when a group is appended.
+// row << 8 | column of results, of which up to 31 are left from earlier groups when one is
+// appended.
 struct doubts_of_warp {
     unsigned char bits[GROUPS][32];
     unsigned short list[31 + 16 * 16 + 1];
@@ -56,8 +61,11 @@ static_assert(shared_bytes_match(IN_BYTES + PLANE_BYTES + OUT_BYTES + WARPS * si
 
 // Words of the windows of 16 lines: words[n][i][p][h] is the lane's word of plane p of line g + 8 h
 // for 16 points from 8 n + 16 i on. With one slice, the next 16 results need the second word of a
-// window again: it stays, and the new word replaces the first one. So in every second turn (turn 1)
-// words[n][0] comes after words[n][1], and the band has its halves exchanged.
+// window again: it stays, and the new word replaces the first one. In turn 1 the halves of the band
+// are exchanged as the words are:
+//
+//     turn 0    words[n] = points  0 .. 15, 16 .. 31 (+ 8 n)     band = rows 0 .. 15, 16 .. 31
+//     turn 1    words[n] = points 32 .. 47, 16 .. 31             band = rows 16 .. 31, 0 .. 15
 constexpr int TURNS = SLICES == 1 ? 2 : 1;
 struct windows {
     static constexpr int COUNT = 2 * SLICES;
@@ -71,7 +79,7 @@ struct windows {
             words[k / (COUNT * PLANES * 2)][k / (PLANES * 2) % COUNT][k / 2 % PLANES][k % 2] =
                 word(k / (COUNT * PLANES * 2), k / (PLANES * 2) % COUNT, k / 2 % PLANES, k % 2);
     }
-    // Moves by 16 points; `turn` is that of the results before.
+    // Moves by 16 points; `turn` is that of the previous results.
     template <class WORD>
     __device__ __forceinline__ void move(int turn, WORD word) {
 #pragma unroll
@@ -130,8 +138,8 @@ __device__ __forceinline__ void multiply(const bytes_arguments &a, const weights
 
 // ---- results in doubt ---------------------------------------------------------------------------
 
-// Corrects the lane's results in lines whose window has one value. Returns those of `doubts` that
-// are left.
+// Corrects the lane's results in lines whose points are all equal. Returns the bits of `doubts`
+// that are still uncertain.
 __device__ __forceinline__ unsigned correct_lines(const bytes_arguments &a, const bytes_term *terms, const windows &of,
                                                   unsigned doubts, unsigned (&result)[8]) {
 #pragma unroll
@@ -293,7 +301,7 @@ __device__ __forceinline__ void load_window(const bytes_arguments &a, const byte
 __device__ __forceinline__ void make_columns(const bytes_arguments &a, const bytes_tile &place, const in_tile &in,
                                              out_tile &out, const weights &by, const bytes_term *terms,
                                              doubts_of_warp &doubts) {
-    constexpr int GRANULES = ROWS_IN / 8;  // of 8 rows
+    constexpr int ROWS_OF_8 = ROWS_IN / 8;
     const int lane = threadIdx.x % 32, unit = threadIdx.x / 32, height = rows_of(a, place);
     const auto row_of = [&](int m, int i) { return 16 * m + i / 4 * 8 + lane % 4 * 2 + i % 2; };
     const auto column_of = [&](int k, int i) {
@@ -305,9 +313,9 @@ __device__ __forceinline__ void make_columns(const bytes_arguments &a, const byt
     // 16 columns at a time, in one or two runs of 16 bytes.
 #pragma unroll 1
     for (int k = 0; k < 2; k++) {
-        unsigned rows[PLANES][(GRANULES + 3) / 4][4];
+        unsigned rows[PLANES][(ROWS_OF_8 + 3) / 4][4];
 #pragma unroll
-        for (int i = 0; i < (GRANULES + 3) / 4; i++)
+        for (int i = 0; i < (ROWS_OF_8 + 3) / 4; i++)
 #pragma unroll
             for (int p = 0; p < PLANES; p++) {
                 const int row = 32 * i + lane;

@@ -68,7 +68,7 @@ class Context:
             check(lib.stn_synchronize(self.handle, ffi.cast('void *', stream), error), error)
             return
         watch = Watch()
-        status = lib.stn_synchronize_told(self.handle, ffi.cast('void *', stream), watch.function, ffi.NULL, error)
+        status = lib.stn_synchronize_with_progress(self.handle, ffi.cast('void *', stream), watch.function, ffi.NULL, error)
         watch.check()
         check(status, error)
 

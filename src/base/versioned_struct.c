@@ -14,6 +14,7 @@ LAYOUT(plan_options);
 LAYOUT(execution);
 LAYOUT(system_problem);
 LAYOUT(system_arrays);
+LAYOUT(box_filter);
 /* These structs have got a member since their first version. */
 const stn_layout stn_layout_problem = {"stn_problem", {offsetof(stn_problem, normalized), sizeof(stn_problem)}};
 const stn_layout stn_layout_transform = {"stn_transform", {offsetof(stn_transform, orthogonal), sizeof(stn_transform)}};

@@ -13,7 +13,8 @@ typedef struct stn_layout {
 } stn_layout;
 
 extern const stn_layout stn_layout_problem, stn_layout_transform, stn_layout_spectral_conv, stn_layout_context_options,
-    stn_layout_plan_options, stn_layout_execution, stn_layout_system_problem, stn_layout_system_arrays;
+    stn_layout_plan_options, stn_layout_execution, stn_layout_system_problem, stn_layout_system_arrays,
+    stn_layout_box_filter;
 
 /* Copies a caller's struct into `into`, which has the newest layout. The first member of `given` is
  * its struct_size (0: the layout of the first release). Members that the caller's release did not

@@ -1,4 +1,4 @@
-/* Polling a stream, and the public stn_synchronize_told. */
+/* Polling a stream, and the public stn_synchronize_with_progress. */
 #include <time.h>
 
 #include "base/error.h"
@@ -23,8 +23,8 @@ stn_status stn_stream_wait(stn_timer *timer, stn_watch *watch, stn_error *error)
     return wait_for(timer, watch, false, error);
 }
 
-stn_status stn_synchronize_told(stn_context *context, void *stream, stn_progress_fn progress, void *user,
-                                stn_error *error) {
+stn_status stn_synchronize_with_progress(stn_context *context, void *stream, stn_progress_fn progress, void *user,
+                                         stn_error *error) {
     stn_watch watch;
     stn_timer *timer = NULL;
     if (!progress || !context || !context->device) return stn_synchronize(context, stream, error);

@@ -132,12 +132,7 @@ static stn_status check_integers(const stn_box_filter *box, stn_error *error) {
     return STN_OK;
 }
 
-static stn_status check_box(const stn_box_filter *box, const void *in, const void *out, stn_error *error) {
-    if (!box || !in || !out)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the box filter or an array is NULL: give all three");
-    if (box->struct_size != sizeof *box)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_box_filter.struct_size is %zu: set it to %zu",
-                        box->struct_size, sizeof *box);
+static stn_status check_box(const stn_box_filter *box, stn_error *error) {
     if (!box->outer || !box->points || !box->inner || !box->size || box->before >= box->size)
         return stn_fail(
             error, STN_ERROR_INVALID_ARGUMENT,
@@ -156,11 +151,15 @@ static stn_status check_box(const stn_box_filter *box, const void *in, const voi
     return box->element ? check_integers(box, error) : STN_OK;
 }
 
-stn_status stn_box_filter_run(stn_context *context, const stn_box_filter *box, const void *in, void *out,
+stn_status stn_box_filter_run(stn_context *context, const stn_box_filter *filter, const void *in, void *out,
                               stn_error *error) {
     stn_pool *pool;
-    STN_TRY(check_box(box, in, out, error));
+    stn_box_filter box;
+    if (!filter || !in || !out)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the box filter or an array is NULL: give all three");
+    STN_TRY(stn_read_versioned_struct(&stn_layout_box_filter, filter, &box, error));
+    STN_TRY(check_box(&box, error));
     if (!context) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the context is NULL: create one first");
     STN_TRY(stn_context_pool(context, &pool, error));
-    return stn_host_box(pool, box, in, out, error);
+    return stn_host_box(pool, &box, in, out, error);
 }

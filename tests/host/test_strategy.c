@@ -293,9 +293,13 @@ Test(strategy, boxes_without_meaning_are_refused) {
     static double in[4], out[4];
     stn_error error = {0};
     stn_context *context = host_context(1);
-    const stn_box_filter good = {
-        .struct_size = sizeof good, .outer = 1, .points = 4, .inner = 1, .size = 3, .divisor = 3};
+    /* A struct_size of 0 means the first release's layout, as in all structs. */
+    const stn_box_filter good = {.outer = 1, .points = 4, .inner = 1, .size = 3, .divisor = 3};
     stn_box_filter box = good;
+    cr_expect_eq(stn_box_filter_run(context, &box, in, out, &error), STN_OK, "%s", error.message);
+    box.struct_size = sizeof box - 1;
+    refused(stn_box_filter_run(context, &box, in, out, &error), &error, "its size in no release");
+    box = good;
     box.sides[0].kind = box.sides[1].kind = (stn_boundary_kind)100;
     refused(stn_box_filter_run(context, &box, in, out, &error), &error, "give two of STN_WRAP to STN_MIRROR");
     box = good, box.sides[1].kind = STN_NEAREST;

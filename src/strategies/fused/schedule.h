@@ -8,7 +8,7 @@
 #define FUSED_MOST_INPUTS 64
 #define FUSED_MOST_NODES (FUSED_MOST_PASSES + FUSED_MOST_INPUTS)
 
-/* The values of a candidate. The members from `columns` on follow from its schedule; they are kept
+/* The values of a candidate. The members from `chunk` on follow from its schedule; they are kept
  * here so that an estimate needs no schedule. */
 typedef struct fused_shape {
     int depth;        /* steps of a launch */
@@ -30,6 +30,7 @@ typedef struct fused_reads {
     stn_system_reads reads;
     /* -1: the assignment does not read the array. */
     int reach[STN_SYSTEM_MAX_FIELDS][STN_SYSTEM_MOST_ARRAYS][3][2];
+    /* By assignment: operations, values that a point reads, arrays that it reads. */
     int operations[STN_SYSTEM_MAX_FIELDS], fetched[STN_SYSTEM_MAX_FIELDS], count[STN_SYSTEM_MAX_FIELDS];
     bool freezes[STN_SYSTEM_MAX_FIELDS];
     bool continues[3]; /* tiles continue past the sides of the axis: some array wraps there */

@@ -5,8 +5,8 @@
 #include "strategies/modes/linear.h"
 
 /* The addresses of the complex numbers to which matrices are applied. Number i of the state of grid
- * g lies at from + ((i * grids + g) * grid + row[r] + first); frequencies follow each other, and
- * `rows` rows share the matrices. */
+ * g lies at from + 2 * ((i * grids + g) * grid + row[r] + first); the members count complex
+ * numbers, frequencies follow each other, and `rows` rows share the matrices. */
 typedef struct modes_target {
     double *from;
     int64_t grids, grid, row[4], first;

@@ -8,7 +8,8 @@
  *     modes_grid    differences -> levels
  *
  * Without mirrors and conversions, transforms read and write the caller's arrays: modes_grid writes
- * the differences alone, modes_power replaces differences by levels, and nothing follows.
+ * the differences alone, modes_power replaces differences by levels, and no kernel runs after the
+ * inverse transforms.
  *
  * Snapshots and receivers divide the run into chunks, as on the host. The states before the last
  * one are transformed back from a copy, so that the spectra are kept. */
@@ -50,7 +51,8 @@ enum { FORWARD, INVERSE, DIFFERENCES, TRANSFORMS };
 
 typedef struct modes_device_state {
     modes_linear linear;
-    bool by_lines; /* modes_lines computes everything; of the other members, only `chunk` is set */
+    /* modes_lines computes everything: there are no transforms, no modes_power, load or store. */
+    bool by_lines;
     modes_lines lines;
     modes_power power;
     bool direct;                     /* transforms read and write the caller's arrays */
