@@ -300,7 +300,7 @@ class Choice(unittest.TestCase):
                 ('field u\nu.next = where(u > 0, u, 0)', {}, 'u.next is not linear: it compares fields by >'),
                 ('field u\nu.next = max(u, 0)', {}, 'u.next is not linear: it takes the max of a field'),
                 ('field u\ncoefficient k\nu.next = k*u', {'k': u}, 'the coefficient k is an array'),
-                ('field u\nstencil h = heat-2d\nboundary u = nearest\nu.next = h(u)', {}, 'u has nearest sides along z, which no waves fit'.replace('z', 'y')),
+                ('field u\nstencil h = heat-2d\nboundary u = nearest\nu.next = h(u)', {}, 'u has nearest sides along z, which no Fourier mode satisfies'.replace('z', 'y')),
                 ('field u\nstencil h = heat-2d\nboundary u = fixed\nu.next = h(u)', {}, 'u has fixed sides'),
                 ('field u\nstencil h = heat-2d\nboundary u = constant=2\nu.next = h(u)', {}, 'u has constant sides'),
                 ('field u\nstencil h = laplace-2d:order=4\nboundary u = constant\nu.next = u + 0.1*h(u)', {}, 'u has constant sides'),

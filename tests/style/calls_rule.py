@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Calls go down, and global symbols carry the name of their room.
+"""Calls go down, and global symbols carry the name of their component.
 
 Usage: calls_rule.py ROOT ARCHIVE... The archives are read with nm. Prints each violation as one
 sentence; exits 1 if there is one.
 
-1. No object needs a symbol that an object of a later room defines (the order of include_rule.py).
+1. No object needs a symbol that an object of a later component defines (the order of include_rule.py).
 2. No circle: files that need each other's symbols, directly or through others.
-3. A function that a header of a room declares is defined in that room.
-4. Every global symbol begins with stn_, or with the name of its room or strategy.
+3. A function that a header of a component declares is defined in that component.
+4. Every global symbol begins with stn_, or with the name of its component or strategy.
 
 That the installed libraries show no symbol without the prefix stn_ is tested in
 tests/install/test_symbols.py.
@@ -19,7 +19,7 @@ import sys
 
 from include_rule import ROOMS
 
-# The table through which an earlier room reaches a later one -> the only file that may need it.
+# The table through which an earlier component reaches a later one -> the only file that may need it.
 UPWARD = {'stn_kinds': 'src/plan/subplan.c'}
 FOLDERS = ['src', 'cache']
 MEMBER = re.compile(r'^.*?\[(.*)\]: (\S+) (\S)(?: |$)')
@@ -28,13 +28,13 @@ COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*', re.DOTALL)
 
 
 def room_of(path):
-    """The room of a source file, by its path from the root."""
+    """The component of a source file, by its path from the root."""
     parts = pathlib.PurePath(path).parts
     return parts[0] if parts[0] != 'src' else parts[1]
 
 
 def prefix_of(path):
-    """The prefix of internal symbols of a source file: its strategy, or else its room."""
+    """The prefix of internal symbols of a source file: its strategy, or else its component."""
     parts = pathlib.PurePath(path).with_suffix('').parts
     return (parts[2] if parts[1] == 'strategies' else room_of(path)) + '_'
 
@@ -81,12 +81,12 @@ def graph_of(defines, needs):
 
 
 def upward(graph):
-    """References from an earlier room to a later one."""
+    """References from an earlier component to a later one."""
     found = []
     for source, all_of in sorted(graph.items()):
         for to, names in sorted(all_of.items()):
             if ROOMS.index(room_of(to)) > ROOMS.index(room_of(source)):
-                found.append(f'{source}: needs {", ".join(sorted(names))} of {to}, of the later room {room_of(to)}')
+                found.append(f'{source}: needs {", ".join(sorted(names))} of {to}, of the later component {room_of(to)}')
     return found
 
 
@@ -117,7 +117,7 @@ def circles(graph):
 
 
 def misplaced(root, defines):
-    """Functions that a header of one room declares and another room defines."""
+    """Functions that a header of one component declares and another component defines."""
     where = {symbol: source for source, all_of in defines.items() for symbol in all_of}
     found = []
     for folder in FOLDERS:
@@ -131,7 +131,7 @@ def misplaced(root, defines):
 
 
 def unprefixed(defines):
-    """Global symbols that begin neither with stn_ nor with the name of their room or strategy."""
+    """Global symbols that begin neither with stn_ nor with the name of their component or strategy."""
     return [f'{source}: defines {symbol}, which begins neither with stn_ nor with {prefix_of(source)}'
             for source, symbols_of in sorted(defines.items()) for symbol in sorted(symbols_of)
             if not symbol.startswith(('stn_', prefix_of(source)))]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Data flows one way: a room includes only itself, rooms before it, and the public header.
+"""Data flows one way: a component includes only itself, components before it, and the public header.
 
 Usage: include_rule.py ROOT. Prints each violation as FILE:LINE: sentence; exits 1 if there is one.
 """
@@ -9,18 +9,18 @@ import sys
 
 ROOMS = ['base', 'problem', 'io', 'render', 'compile', 'cache', 'launch', 'host', 'context', 'plan', 'tune',
          'strategies', 'kinds', 'team', 'cli']
-# Every room may include the public header, which declares stn_status.
+# Every component may include the public header, which declares stn_status.
 PUBLIC = 'stentor.h'
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include\s*"([^"]+)"', re.MULTILINE)
 
 
-def room_folder(root, room):
-    """Every room is a folder of src/, except the cache, which is a component of its own."""
-    return root / 'cache' if room == 'cache' else root / 'src' / room
+def room_folder(root, component):
+    """Every component is a folder of src/, except the cache, which is a component of its own."""
+    return root / 'cache' if component == 'cache' else root / 'src' / component
 
 
 def target_room(root, source, name):
-    """The room that an #include "name" in file `source` refers to; None if it does not exist."""
+    """The component that an #include "name" in file `source` refers to; None if it does not exist."""
     for folder in (source.parent, root / 'src', root):
         found = folder / name
         if not found.is_file():
@@ -29,33 +29,33 @@ def target_room(root, source, name):
         if parts[0] == 'src' and len(parts) > 2:
             return parts[1]
         return parts[0]
-    # A header that the build makes: its path still names its room.
+    # A header that the build makes: its path still names its component.
     first = name.split('/')[0]
     return first if '/' in name and first in ROOMS else None
 
 
 def violations(root):
-    """A list of sentences, one for each #include of a later room."""
+    """A list of sentences, one for each #include of a later component."""
     root = pathlib.Path(root).resolve()
     found = []
     for folder in sorted((root / 'src').iterdir()):
         if folder.is_dir() and folder.name not in ROOMS:
-            found.append(f'src/{folder.name}: a room without a place in the order: add it to {pathlib.Path(__file__).name}')
-    for level, room in enumerate(ROOMS):
-        for source in sorted(room_folder(root, room).rglob('*.[ch]')):
+            found.append(f'src/{folder.name}: a component without a place in the order: add it to {pathlib.Path(__file__).name}')
+    for level, component in enumerate(ROOMS):
+        for source in sorted(room_folder(root, component).rglob('*.[ch]')):
             text = source.read_text(encoding='utf-8')
             for match in INCLUDE.finditer(text):
                 name = match.group(1)
                 place = f'{source.relative_to(root)}:{text.count(chr(10), 0, match.start()) + 1}'
                 target = target_room(root, source, name)
-                if name == PUBLIC or target == room:
+                if name == PUBLIC or target == component:
                     continue
                 if target is None and '/' not in name and not (source.parent / name).exists():
                     continue  # next to the source, written by the build
                 if target not in ROOMS:
-                    found.append(f'{place}: room {room} includes "{name}", which is in no room')
+                    found.append(f'{place}: component {component} includes "{name}", which is in no component')
                 elif ROOMS.index(target) > level:
-                    found.append(f'{place}: room {room} includes "{name}" of the later room {target}')
+                    found.append(f'{place}: component {component} includes "{name}" of the later component {target}')
     return found
 
 

@@ -37,15 +37,15 @@ def violations(root):
             if name == PUBLIC or target is None or home not in target.resolve().parents:
                 continue
             parts = target.resolve().relative_to(home).parts
-            room, place = room_of(parts), f'{source.relative_to(root)}:{text.count(chr(10), 0, match.start()) + 1}'
-            if room in (own, TABLE):
+            component, place = room_of(parts), f'{source.relative_to(root)}:{text.count(chr(10), 0, match.start()) + 1}'
+            if component in (own, TABLE):
                 continue
-            if room not in SHARED:
-                found.append(f'{place}: {own} includes "{name}" of the strategy {room}: use a plan of its own, by stn_subplan')
-            elif own in SHARED and SHARED.index(room) > SHARED.index(own):
-                found.append(f'{place}: {own} includes "{name}" of {room}, which is built on it')
-            elif room in DOORS and parts[1:] != (DOORS[room],):
-                found.append(f'{place}: {own} includes "{name}": the door of {room} is {DOORS[room]} alone')
+            if component not in SHARED:
+                found.append(f'{place}: {own} includes "{name}" of the strategy {component}: use a plan of its own, by stn_subplan')
+            elif own in SHARED and SHARED.index(component) > SHARED.index(own):
+                found.append(f'{place}: {own} includes "{name}" of {component}, which is built on it')
+            elif component in DOORS and parts[1:] != (DOORS[component],):
+                found.append(f'{place}: {own} includes "{name}": the door of {component} is {DOORS[component]} alone')
     return found
 
 

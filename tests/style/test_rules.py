@@ -80,18 +80,18 @@ class Rules(unittest.TestCase):
 
     def test_include_of_a_later_room(self):
         text = '/* errors */\n\n#include "problem/task.h"\n'
-        self.assertIn('src/base/error.h:3: room base includes "problem/task.h" of the later room problem',
+        self.assertIn('src/base/error.h:3: component base includes "problem/task.h" of the later component problem',
                       self.one_include(src__base__error_dot_h=text))
 
     def test_the_cache_is_a_room(self):
-        self.assertIn('of the later room launch',
+        self.assertIn('of the later component launch',
                       self.one_include(cache__key_dot_c='/* keys */\n#include "launch/driver.h"\n'))
-        self.assertIn('of the later room cache',
+        self.assertIn('of the later component cache',
                       self.one_include(
                           src__problem__task_dot_c='/* t */\n#  include "../../cache/cache.h"\n'))
 
     def test_include_of_what_is_no_room(self):
-        self.assertIn('which is in no room',
+        self.assertIn('which is in no component',
                       self.one_include(
                           src__base__log_dot_c='/* log */\n#include "kernel_templates/march.cu"\n'))
 
@@ -141,7 +141,7 @@ class Rules(unittest.TestCase):
         self.assertEqual(self.calls(defined, needed, 'src/problem/task.c malloc U'), [])
         self.assertEqual(self.calls('src/problem/task.c make t', 'cache/key.c make t'), [])
         self.assertEqual(self.calls('cache/key.c stn_key T', 'src/problem/task.c stn_key U'),
-                         ['src/problem/task.c: needs stn_key of cache/key.c, of the later room cache'])
+                         ['src/problem/task.c: needs stn_key of cache/key.c, of the later component cache'])
 
     def test_calls_in_a_circle(self):
         found = self.calls('src/team/team.c stn_a T', 'src/team/team.c stn_b U',

@@ -19,8 +19,8 @@ static void note_reach(int reach[3][2], const int offset[3]) {
     }
 }
 
-/* A folded read may lie as far on the other side of its point, so that both reaches become the
- * larger one. */
+/* A folded read may lie on the other side of its point, at most as far away, so both reaches become
+ * the larger one. */
 static void widen_reach(const stn_system_task *task, fused_reads *r, int e, int array) {
     int(*const reach)[2] = r->reach[e][array];
     for (int axis = 0; axis < 3; axis++) {

@@ -24,7 +24,7 @@ typedef struct modes_lanes {
     void (*fill)(const modes_linear *linear, const double *constants, const modes_pair *terms, const modes_pair *z,
                  bool affine, void *scratch);
     /* The factor of number `column` of the state in an operation, at the first lane's frequency. */
-    modes_pair (*form)(const modes_linear *linear, int operation, int column, const void *scratch);
+    modes_pair (*factor)(const modes_linear *linear, int operation, int column, const void *scratch);
     /* Raises these matrices to a power; narrow: in float64. */
     void (*raise)(const modes_linear *linear, uint64_t steps, bool narrow, bool affine, void *scratch);
     /* Copy the power to and from memory of power_bytes() bytes. */

@@ -108,8 +108,8 @@ static bool add_node(modes_linear *l, int number, bool *constant, char *reason, 
     return true;
 }
 
-/* Nodes of an assignment come after those before it, so that next states are known where they are
- * read. */
+/* Nodes of an assignment follow those of earlier assignments, so that next states are known where
+ * they are read. */
 static bool add_nodes(modes_linear *l, bool *constant, char *reason, size_t size) {
     const stn_system *system = l->task->system;
     int number = 0;
@@ -145,7 +145,7 @@ static bool set_axis(modes_linear *l, int axis, char *reason, size_t size) {
     const stn_system *system = l->task->system;
     modes_axis *to = &l->axis[axis];
     int reach = 0, wraps = 0;
-    *to = (modes_axis){.n = l->task->n[axis], .length = l->task->n[axis], .beyond = -1};
+    *to = (modes_axis){.n = l->task->n[axis], .length = l->task->n[axis], .mirror_distance = -1};
     for (int e = 0; e < system->nequations; e++)
         for (int side = 0; side < 2; side++)
             if (system->equations[e].reach[axis][side] > reach) reach = system->equations[e].reach[axis][side];
@@ -156,18 +156,19 @@ static bool set_axis(modes_linear *l, int axis, char *reason, size_t size) {
     for (int f = 0; f < system->nfields; f++)
         for (int i = 0; i < 2; i++) {
             const stn_system_side *side = &system->fields[f].side[axis][i];
-            const int beyond = mirror_of(side, reach);
-            if (beyond < 0) {
-                snprintf(reason, size, "%s has %s side%s along %c, which no waves fit", system->fields[f].name,
-                         kind_name(side), side->kind == STN_WRAP ? "s where other fields have none" : "s", 'z' - axis);
+            const int distance = mirror_of(side, reach);
+            if (distance < 0) {
+                snprintf(reason, size, "%s has %s side%s along %c, which no Fourier mode satisfies",
+                         system->fields[f].name, kind_name(side),
+                         side->kind == STN_WRAP ? "s where other fields have none" : "s", 'z' - axis);
                 return false;
             }
-            if (to->beyond < 0) to->beyond = beyond;
-            if (beyond != to->beyond) {
+            if (to->mirror_distance < 0) to->mirror_distance = distance;
+            if (distance != to->mirror_distance) {
                 snprintf(reason, size, "the sides along %c mirror about different places", 'z' - axis);
                 return false;
             }
-            to->sign[f][i] = side->odd || beyond == 2 ? -1 : 1;
+            to->sign[f][i] = side->odd || distance == 2 ? -1 : 1;
             if (l->affine && to->sign[f][i] < 0) {
                 snprintf(reason, size, "a step adds a constant, and %s changes its sign past a side along %c",
                          system->fields[f].name, 'z' - axis);
@@ -176,25 +177,25 @@ static bool set_axis(modes_linear *l, int axis, char *reason, size_t size) {
         }
     for (int f = 0; f < system->nfields; f++) twice = twice || to->sign[f][0] != to->sign[f][1];
     to->mirrored = true;
-    to->length = (twice ? 4 : 2) * (to->n + to->beyond - 1);
+    to->length = (twice ? 4 : 2) * (to->n + to->mirror_distance - 1);
     return true;
 }
 
 int64_t modes_image(const modes_axis *axis, int field, int64_t i, int *sign) {
     *sign = 1;
     if (!axis->mirrored) return i;
-    const int64_t half = axis->n + axis->beyond - 1; /* points from mirror to mirror */
-    const int64_t low = i - (axis->beyond == 2 ? -1 : 0), part = low / half, at = low % half;
+    const int64_t half = axis->n + axis->mirror_distance - 1; /* points from mirror to mirror */
+    const int64_t low = i - (axis->mirror_distance == 2 ? -1 : 0), part = low / half, at = low % half;
     const int *at_side = axis->sign[field];
-    if (axis->beyond == 2 && at == 0) return *sign = 0, 0;
+    if (axis->mirror_distance == 2 && at == 0) return *sign = 0, 0;
     if (part % 4 == 1) *sign = at_side[1];
     if (part % 4 == 2) *sign = at_side[0] * at_side[1];
     if (part % 4 == 3) *sign = at_side[0];
-    if (axis->beyond == 2) return part % 2 ? half - 1 - at : at - 1;
-    return part % 2 ? axis->beyond == 1 ? half - 1 - at : half - at : at;
+    if (axis->mirror_distance == 2) return part % 2 ? half - 1 - at : at - 1;
+    return part % 2 ? axis->mirror_distance == 1 ? half - 1 - at : half - at : at;
 }
 
-/* ---- making it ------------------------------------------------------------------------------ */
+/* ---- modes_linear_make ---------------------------------------------------------------------- */
 
 bool modes_linear_make(const stn_system_task *task, modes_linear *l, char *reason, size_t size) {
     const stn_system *system = task->system;

@@ -2,8 +2,8 @@
  *
  * The state at a frequency is one number for each level of each field: its backward differences u,
  * u - u.prev, u - 2 u.prev + u.prev2, ... (differencing these numbers in the same way gives the
- * levels back). For slow waves, differences of higher order are small, and lose no
- * digits. */
+ * levels back). In slow waves differences are small against u; kept as numbers of their own, they
+ * lose no digits. */
 #ifndef STN_STRATEGIES_MODES_LINEAR_H
 #define STN_STRATEGIES_MODES_LINEAR_H
 #include "problem/system_task.h"
@@ -42,7 +42,7 @@ typedef struct modes_axis {
     int64_t n, length; /* points of the grid, and of one period of the extension */
     bool mirrored;
     /* Mirrored axes: twice the distance, in points, from the outermost point to the mirror. */
-    int beyond;
+    int mirror_distance;
     /* Sign of each field's image in the low and in the high mirror. */
     int sign[STN_SYSTEM_MAX_FIELDS][2];
 } modes_axis;
@@ -64,7 +64,7 @@ typedef struct modes_linear {
     bool affine;                          /* steps add constants too */
     bool real;                            /* the matrix is real: symmetry.h */
     bool even[2];                         /* along axis 0, 1: the matrix at -k is that at k */
-    bool unit;                            /* one field of two levels, and the determinant is 1 */
+    bool determinant_one;                 /* one field of two levels, and the determinant is 1 */
     modes_axis axis[3];
 } modes_linear;
 
@@ -78,8 +78,8 @@ double modes_rounded(const modes_linear *linear, double number);
 /* The constant part of each node, in the arithmetic of the dtype, with these numbers for the
  * coefficients. */
 void modes_constants(const modes_linear *linear, const double *numbers, double *constants);
-/* The same with arbitrary numbers for the coefficients, which executions may change, and for
- * functions and comparisons of coefficients, which may be zero for some coefficients only. */
+/* The same with arbitrary nonzero numbers for the coefficients, and for functions and comparisons
+ * of them, so that a symmetry that is found with these constants holds for all coefficients. */
 void modes_generic_constants(const modes_linear *linear, double *constants);
 /* The terms of a row of frequencies, from the powers of exp(i theta) along the first two axes. */
 void modes_terms(const modes_linear *linear, const modes_pair *powers[2], modes_pair *terms);

@@ -192,7 +192,7 @@ stn_status modes_lines_run(const modes_lines *lines, const modes_linear *l, cons
     modes_power_values(&lines->power, l, numbers, all.values);
     for (int pass = 0; pass < MODES_LINES_PASSES; pass++) {
         const stn_shared_fft *line = &lines->line[pass];
-        int64_t groups = WIDTH * a->grids; /* of lines, which blocks divide */
+        int64_t groups = WIDTH * a->grids; /* of lines, each of `tiles` blocks */
         a->tiles = stn_div_up(a->half * a->across, line->lines);
         if (pass == MODES_POWER)
             groups = a->grids * a->across, a->tiles = stn_div_up(a->width / 2 + 1, lines->columns);

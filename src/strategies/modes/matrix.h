@@ -15,18 +15,18 @@ typedef int64_t NAME(bits) __attribute__((vector_size(BYTES)));
 #include "strategies/modes/wide.h"
 
 /* The scratch memory. Matrices have width * width numbers, row by row. */
-typedef struct NAME(kept) {
-    NAME(pair) * forms; /* of each operation, its factor of each number of the state */
+typedef struct NAME(layout) {
+    NAME(pair) * factors; /* of each operation, its factor of each number of the state */
     NAME(pair) * symbols, *powers;
     NAME(pair) * matrix, *power, *square;
     NAME(vector) * in;
-} NAME(kept);
+} NAME(layout);
 
-INLINE NAME(kept) NAME(lay_out)(const modes_linear *l, void *scratch) {
+INLINE NAME(layout) NAME(lay_out)(const modes_linear *l, void *scratch) {
     const size_t w = (size_t)l->width, all = (w + 1) * (w + 1);
-    NAME(kept) k;
-    k.forms = scratch;
-    k.symbols = k.forms + (size_t)(l->count + 1) * w;
+    NAME(layout) k;
+    k.factors = scratch;
+    k.symbols = k.factors + (size_t)(l->count + 1) * w;
     k.powers = k.symbols + l->nstencils;
     k.matrix = k.powers + l->reach[2] + 1;
     k.power = k.matrix + all;
@@ -62,7 +62,7 @@ INLINE NAME(pair) NAME(gather)(const modes_pair *x) {
 
 /* Evaluates the stencils at each lane's frequency. */
 TARGET static void NAME(find_symbols)(const modes_linear *l, const modes_pair *terms, const modes_pair *z,
-                                      const NAME(kept) * k) {
+                                      const NAME(layout) * k) {
     const NAME(vector) zero = {0};
     k->powers[0] = (NAME(pair)){NAME(spread)(modes_wide_of(1)), {zero, zero}};
     if (l->reach[2]) k->powers[1] = NAME(gather)(z);
@@ -109,13 +109,13 @@ INLINE void NAME(level_form)(const modes_linear *l, const modes_operation *o, NA
     }
 }
 
-TARGET static void NAME(find_forms)(const modes_linear *l, const double *constants, const NAME(kept) * k) {
+TARGET static void NAME(find_forms)(const modes_linear *l, const double *constants, const NAME(layout) * k) {
     const size_t w = (size_t)l->width;
-    memset(k->forms, 0, (size_t)(l->count + 1) * w * sizeof *k->forms);
+    memset(k->factors, 0, (size_t)(l->count + 1) * w * sizeof *k->factors);
     for (int i = 0; i < l->count; i++) {
         const modes_operation *o = &l->operations[i];
-        NAME(pair) *to = k->forms + (size_t)i * w;
-        const NAME(pair) *a = k->forms + (size_t)o->a * w, *b = k->forms + (size_t)o->b * w;
+        NAME(pair) *to = k->factors + (size_t)i * w;
+        const NAME(pair) *a = k->factors + (size_t)o->a * w, *b = k->factors + (size_t)o->b * w;
         modes_wide factor = modes_wide_of(1);
         if (o->kind == MODES_LEVEL) {
             NAME(level_form)(l, o, to);
@@ -132,7 +132,7 @@ TARGET static void NAME(find_forms)(const modes_linear *l, const double *constan
 /* The difference of order j of the next state is that of order j - 1, next minus present. */
 TARGET static void NAME(fill)(const modes_linear *l, const double *constants, const modes_pair *terms,
                               const modes_pair *z, bool affine, void *scratch) {
-    const NAME(kept) k = NAME(lay_out)(l, scratch);
+    const NAME(layout) k = NAME(lay_out)(l, scratch);
     const int w = l->width, pitch = w + affine;
     const NAME(wide) minus_one = NAME(spread)(modes_wide_of(-1));
     NAME(find_symbols)(l, terms, z, &k);
@@ -140,7 +140,7 @@ TARGET static void NAME(fill)(const modes_linear *l, const double *constants, co
     memset(k.matrix, 0, (size_t)(pitch * pitch) * sizeof *k.matrix);
     for (int f = 0; f < l->task->system->nfields; f++) {
         NAME(pair) *row = k.matrix + l->first[f] * pitch;
-        if (l->root[f] >= 0) memcpy(row, k.forms + (size_t)l->root[f] * (size_t)w, (size_t)w * sizeof *row);
+        if (l->root[f] >= 0) memcpy(row, k.factors + (size_t)l->root[f] * (size_t)w, (size_t)w * sizeof *row);
         if (affine) row[w].re = NAME(spread)(modes_wide_of(constants[l->root_node[f]]));
         for (int j = 1; j < l->task->system->fields[f].levels; j++) {
             memcpy(row + j * pitch, row + (j - 1) * pitch, (size_t)pitch * sizeof *row);
@@ -151,8 +151,8 @@ TARGET static void NAME(fill)(const modes_linear *l, const double *constants, co
     if (affine) k.matrix[w * pitch + w].re = NAME(spread)(modes_wide_of(1));
 }
 
-TARGET static modes_pair NAME(form)(const modes_linear *l, int operation, int column, const void *scratch) {
-    const double *at = (const double *)(NAME(lay_out)(l, (void *)scratch).forms + operation * l->width + column);
+TARGET static modes_pair NAME(factor)(const modes_linear *l, int operation, int column, const void *scratch) {
+    const double *at = (const double *)(NAME(lay_out)(l, (void *)scratch).factors + operation * l->width + column);
     return (modes_pair){{at[0], at[LANES]}, {at[2 * LANES], at[3 * LANES]}};
 }
 
@@ -195,7 +195,7 @@ INLINE bool NAME(is_alive)(NAME(wide) * x) {
 }
 
 /* Squares, and multiplies by the matrix where a bit of `steps` is set, from the leading bit on. */
-INLINE void NAME(raise_by)(const NAME(kept) * k, int w, uint64_t steps, const bool narrow, const bool real) {
+INLINE void NAME(raise_by)(const NAME(layout) * k, int w, uint64_t steps, const bool narrow, const bool real) {
     NAME(pair) *power = k->power, *square = k->square;
     bool alive = true;
     for (int bit = 62 - __builtin_clzll(steps); bit >= 0 && alive; bit--) {
@@ -216,7 +216,7 @@ INLINE void NAME(raise_by)(const NAME(kept) * k, int w, uint64_t steps, const bo
 }
 
 TARGET static void NAME(raise)(const modes_linear *l, uint64_t steps, bool narrow, bool affine, void *scratch) {
-    const NAME(kept) k = NAME(lay_out)(l, scratch);
+    const NAME(layout) k = NAME(lay_out)(l, scratch);
     const int w = l->width + affine;
     for (int i = 0; i < w * w && narrow; i++) {
         NAME(pair) *x = &k.matrix[i];
@@ -240,14 +240,14 @@ TARGET static size_t NAME(power_bytes)(const modes_linear *l) {
 }
 
 TARGET static void NAME(save)(const modes_linear *l, bool affine, const void *scratch, void *to) {
-    const NAME(kept) k = NAME(lay_out)(l, (void *)scratch);
+    const NAME(layout) k = NAME(lay_out)(l, (void *)scratch);
     const int w = l->width + affine;
     if (!l->real) memcpy(to, k.power, (size_t)(w * w) * sizeof *k.power);
     for (int i = 0; i < w * w && l->real; i++) ((NAME(wide) *)to)[i] = k.power[i].re;
 }
 
 TARGET static void NAME(restore)(const modes_linear *l, bool affine, const void *from, void *scratch) {
-    const NAME(kept) k = NAME(lay_out)(l, scratch);
+    const NAME(layout) k = NAME(lay_out)(l, scratch);
     const int w = l->width + affine;
     if (!l->real) memcpy(k.power, from, (size_t)(w * w) * sizeof *k.power);
     for (int i = 0; i < w * w && l->real; i++) k.power[i].re = ((const NAME(wide) *)from)[i];
@@ -286,7 +286,7 @@ INLINE void NAME(apply_row)(const NAME(pair) * row, const NAME(vector) * in, int
 }
 
 TARGET static void NAME(apply)(const modes_linear *l, const modes_target *t, bool affine, void *scratch) {
-    const NAME(kept) k = NAME(lay_out)(l, scratch);
+    const NAME(layout) k = NAME(lay_out)(l, scratch);
     const int w = l->width, pitch = w + affine;
     for (int r = 0; r < t->rows; r++)
         for (int64_t g = 0; g < t->grids; g++) {
@@ -307,9 +307,9 @@ TARGET static void NAME(apply)(const modes_linear *l, const modes_target *t, boo
         }
 }
 
-static const modes_lanes NAME(lanes) = {LANES,      NAME(scratch), NAME(fill),
-                                        NAME(form), NAME(raise),   NAME(power_bytes),
-                                        NAME(save), NAME(restore), NAME(apply)};
+static const modes_lanes NAME(lanes) = {LANES,        NAME(scratch), NAME(fill),
+                                        NAME(factor), NAME(raise),   NAME(power_bytes),
+                                        NAME(save),   NAME(restore), NAME(apply)};
 
 #undef NAME_OF
 #undef NAME_IN

@@ -243,20 +243,21 @@ static stn_status make_grid_kernel(stn_plan *plan, const modes_linear *l, bool l
                                    stn_error *error) {
     const stn_system *system = l->task->system;
     const int64_t n = loads ? l->axis[2].length : l->axis[2].n;
-    int sign[6 * STN_SYSTEM_MAX_FIELDS], beyond[3], levels = 1;
+    int sign[6 * STN_SYSTEM_MAX_FIELDS], mirror_distance[3], levels = 1;
     stn_text params = STN_TEXT_EMPTY;
     for (int f = 0; f < system->nfields; f++) {
         levels = (int)stn_max(levels, system->fields[f].levels);
         for (int side = 0; side < 6; side++) sign[6 * f + side] = l->axis[side / 2].sign[f][side % 2];
     }
-    for (int axis = 0; axis < 3; axis++) beyond[axis] = l->axis[axis].mirrored ? l->axis[axis].beyond : -1;
+    for (int axis = 0; axis < 3; axis++)
+        mirror_distance[axis] = l->axis[axis].mirrored ? l->axis[axis].mirror_distance : -1;
     stn_params_begin(&params);
     stn_params_elements(&params, l->task->dtype);
     modes_render_fields(l, &params);
     stn_params_int(&params, "MODES_LEVELS", levels);
     stn_params_int(&params, "MODES_STORES", !loads);
     stn_params_int(&params, "MODES_FROM", is_direct(l));
-    stn_params_ints(&params, "MODES_BEYOND", beyond, 3);
+    stn_params_ints(&params, "MODES_BEYOND", mirror_distance, 3);
     stn_params_ints(&params, "MODES_SIGN", sign, 6 * (size_t)system->nfields);
     stn_params_int(&params, "MODES_RUN", run_along(n));
     stn_params_int(&params, "THREADS_X", threads_along(n));

@@ -17,7 +17,7 @@
 
 enum {
     THREADS = 128,
-    ROWS_A_THREAD = 8, /* rows among which a thread's cosines and sines are shared */
+    ROWS_A_THREAD = 8, /* rows for which a thread uses the same cosines and sines */
     SHARED = 32 << 10, /* bytes of the terms of a block's rows */
     MOST_SLOTS = SHARED / 16,
     MOST_NUMBERS = 400, /* numbers_of */
@@ -27,8 +27,8 @@ enum {
     /* The last squarings are in float64. Each squaring at most quadruples an earlier rounding
      * error: for f64 to 16 roundings; for other types the error stays below 4^12 roundings of
      * float64, 2e-9. */
-    PLAIN = 2,
-    PLAIN_NARROW = 12
+    SQUARINGS_IN_F64 = 2,
+    SQUARINGS_IN_F64_NARROW = 12
 };
 
 typedef struct device_tap {
@@ -145,7 +145,7 @@ static bool by_trace(const modes_linear *l) {
 static int squarings(uint64_t steps) { return 63 - __builtin_clzll(steps); }
 /* Have numbers 106 bits? */
 static bool is_wide(const modes_linear *l) {
-    return l->task->dtype == STN_F64 || squarings(modes_chunk(l->task)) > PLAIN_NARROW;
+    return l->task->dtype == STN_F64 || squarings(modes_chunk(l->task)) > SQUARINGS_IN_F64_NARROW;
 }
 
 /* Pairs of an operation and a number of the state that it depends on. */
@@ -193,10 +193,10 @@ double modes_power_flops(const modes_linear *l) {
     const double wide = is_wide(l) ? 13 : 2;
     const double frequencies = (double)(s.differ[0] * s.differ[1]) * (double)half;
     const bool narrow = l->task->dtype != STN_F64;
-    const double exact = fmax(0, bits - (narrow ? by_trace(l) ? PLAIN_NARROW : 64 : PLAIN));
+    const double exact = fmax(0, bits - (narrow ? by_trace(l) ? SQUARINGS_IN_F64_NARROW : 64 : SQUARINGS_IN_F64));
     /* Operations of squarings in 106 bits and in float64, and of products, for half of the bits. */
     double power = 1.5 * products_of(l) * (13 * exact + 2 * (bits - exact));
-    if (by_trace(l)) power = (l->unit ? 16 : 28) * exact + 4 * (bits - exact) + 4 * bits;
+    if (by_trace(l)) power = (l->determinant_one ? 16 : 28) * exact + 4 * (bits - exact) + 4 * bits;
     /* `wide` is the operations of a symbol's term and of a factor. */
     return frequencies * (power + wide * (s.slots + numbers_of(l)));
 }
@@ -295,9 +295,9 @@ static void render_symbols(const modes_linear *l, const modes_power *power, cons
     stn_params_int(text, "MODES_AFFINE", l->affine);
     stn_params_int(text, "MODES_REAL", l->real);
     stn_params_int(text, "MODES_WIDE", is_wide(l));
-    stn_params_int(text, "MODES_PLAIN", narrow ? by_trace(l) ? PLAIN_NARROW : 64 : PLAIN);
+    stn_params_int(text, "MODES_PLAIN", narrow ? by_trace(l) ? SQUARINGS_IN_F64_NARROW : 64 : SQUARINGS_IN_F64);
     stn_params_int(text, "MODES_TRACE", by_trace(l));
-    stn_params_int(text, "MODES_UNIT", l->unit);
+    stn_params_int(text, "MODES_UNIT", l->determinant_one);
     stn_params_int(text, "MODES_REACH", l->reach[s->axis]);
     stn_params_int(text, "MODES_TERMS", s->slots);
     stn_params_ints(text, "MODES_PART", part, count);

@@ -38,12 +38,12 @@ static void forms_at(const probe *p, const modes_pair at[3], modes_pair *to) {
     modes_terms(p->l, (const modes_pair *[2]){p->powers[0], p->powers[1]}, p->terms);
     for (int k = 0; k < p->lanes->lanes; k++) p->z[k] = at[2];
     p->lanes->fill(p->l, p->constants, p->terms, p->z, false, p->scratch);
-    for (int i = 0; i < p->l->count * width; i++) to[i] = p->lanes->form(p->l, i / width, i % width, p->scratch);
+    for (int i = 0; i < p->l->count * width; i++) to[i] = p->lanes->factor(p->l, i / width, i % width, p->scratch);
 }
 
 static double size_of(modes_pair a) { return hypot(a.re.top + a.re.rest, a.im.top + a.im.rest); }
 
-/* ---- parts ---------------------------------------------------------------------------------- */
+/* ---- the parity of one operation ------------------------------------------------------------ */
 
 /* Taps are sorted by their offsets, axis 0 first. */
 static double weight_at(const stn_system_stencil *s, const int64_t offset[3]) {
@@ -110,7 +110,7 @@ static dependence of_operation(const probe *p, int number, int column, int flip)
     return a;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------ */
+/* ---- the symmetries of the matrix ----------------------------------------------------------- */
 
 /* Finds the parities of all operations. */
 static void find(const probe *p, int flip) {
@@ -150,9 +150,9 @@ static bool keeps(const probe *p, int axis) {
     return true;
 }
 
-/* Is 1 the determinant of the matrix for u and u - u.prev? Its rows differ in their first number,
- * by 1, so that it is the factor of the second number. */
-static bool is_unit(const probe *p) {
+/* Is 1 the determinant of the matrix for u and u - u.prev? Its rows are (a, b) and (a - 1, b), so
+ * that the determinant is b. */
+static bool has_determinant_one(const probe *p) {
     const int root = p->l->root[0];
     if (p->l->width != 2 || p->l->task->system->nfields != 1 || root < 0) return false;
     const modes_pair one = {modes_wide_of(1), modes_wide_of(0)};
@@ -162,13 +162,13 @@ static bool is_unit(const probe *p) {
 /* The frequencies are arbitrary, so that no symmetry holds there by chance. */
 static bool find_symmetries(modes_linear *l, const probe *p, char *reason, size_t size) {
     static const double angles[2][3] = {{0.7316, 1.9271, 2.4173}, {2.7182, 0.3893, 1.1337}};
-    l->real = l->even[0] = l->even[1] = l->unit = true;
+    l->real = l->even[0] = l->even[1] = l->determinant_one = true;
     for (int round = 0; round < 2; round++) {
         modes_pair at[3], flipped[3];
         for (int axis = 0; axis < 3; axis++)
             at[axis] = (modes_pair){modes_wide_of(cos(angles[round][axis])), modes_wide_of(sin(angles[round][axis]))};
         forms_at(p, at, p->plain);
-        l->unit = l->unit && is_unit(p);
+        l->determinant_one = l->determinant_one && has_determinant_one(p);
         for (int flip = 0; flip < FLIPS; flip++) {
             for (int axis = 0; axis < 3; axis++) {
                 flipped[axis] = at[axis];
