@@ -4,7 +4,7 @@
 Usage: calls_rule.py ROOT ARCHIVE... The archives are read with nm. Prints each violation as one
 sentence; exits 1 if there is one.
 
-1. No object needs a symbol that an object of a later component defines (the order of include_rule.py).
+1. No object needs a symbol that an object of a later component defines (order: include_rule.py).
 2. No circle: files that need each other's symbols, directly or through others.
 3. A function that a header of a component declares is defined in that component.
 4. Every global symbol begins with stn_, or with the name of its component or strategy.
@@ -19,7 +19,7 @@ import sys
 
 from include_rule import ROOMS
 
-# The table through which an earlier component reaches a later one -> the only file that may need it.
+# Table through which an earlier component reaches a later one -> the only file that may need it.
 UPWARD = {'stn_kinds': 'src/plan/subplan.c'}
 FOLDERS = ['src', 'cache']
 MEMBER = re.compile(r'^.*?\[(.*)\]: (\S+) (\S)(?: |$)')
@@ -131,7 +131,7 @@ def misplaced(root, defines):
 
 
 def unprefixed(defines):
-    """Global symbols that begin neither with stn_ nor with the name of their component or strategy."""
+    """Global symbols that begin neither with stn_ nor with their component's or strategy's name."""
     return [f'{source}: defines {symbol}, which begins neither with stn_ nor with {prefix_of(source)}'
             for source, symbols_of in sorted(defines.items()) for symbol in sorted(symbols_of)
             if not symbol.startswith(('stn_', prefix_of(source)))]

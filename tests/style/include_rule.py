@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Data flows one way: a component includes only itself, components before it, and the public header.
+"""Data flows one way: a component includes only itself, those before it, and the public header.
 
 Usage: include_rule.py ROOT. Prints each violation as FILE:LINE: sentence; exits 1 if there is one.
 """
@@ -20,7 +20,7 @@ def room_folder(root, component):
 
 
 def target_room(root, source, name):
-    """The component that an #include "name" in file `source` refers to; None if it does not exist."""
+    """The component that #include "name" in file `source` refers to; None if there is none."""
     for folder in (source.parent, root / 'src', root):
         found = folder / name
         if not found.is_file():
