@@ -84,6 +84,9 @@ static int asks_to_stop(void *payload, void *unused) {
     return atomic_load((const atomic_bool *)payload);
 }
 
+/* ptxas: "Entry function 'k' uses too much shared data (0x10000 bytes, 0xc000 max)". */
+static bool exceeds_shared_memory(const char *line) { return line && strstr(line, "too much shared data"); }
+
 static stn_status run(const stn_compiler *compiler, const stn_compile_request *request, stn_nvrtc_program program,
                       const char *arch, stn_error *error) {
     const size_t capacity = request->option_count + 3;
@@ -113,8 +116,9 @@ static stn_status run(const stn_compiler *compiler, const stn_compile_request *r
                      "again (%s)",
                      compiler->version, compiler->path, compiler->version, line ? line : "no log");
     else if (result)
-        status = stn_fail(error, STN_ERROR_COMPILE, "%s did not compile for %s (%s): %.700s", request->name,
-                          strchr(arch, '=') + 1, compiler->call.nvrtcGetErrorString(result), line ? line : "no log");
+        status = stn_fail(error, exceeds_shared_memory(line) ? STN_ERROR_UNSUPPORTED : STN_ERROR_COMPILE,
+                          "%s did not compile for %s (%s): %.700s", request->name, strchr(arch, '=') + 1,
+                          compiler->call.nvrtcGetErrorString(result), line ? line : "no log");
     free(line);
     return status;
 }

@@ -60,7 +60,7 @@ typedef struct stn_compile_output {
 } stn_compile_output;
 
 /* STN_ERROR_COMPILE has the first error line as its message; the whole log is logged at
- * STN_LOG_ERROR. */
+ * STN_LOG_ERROR. STN_ERROR_UNSUPPORTED: the kernel has more shared memory than a block may. */
 stn_status stn_compile(stn_compiler *compiler, const stn_compile_request *request, stn_compile_output *output,
                        stn_error *error);
 /* Compiles an empty kernel: the first compile of a process initializes state that all later ones

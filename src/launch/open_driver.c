@@ -177,6 +177,8 @@ stn_status stn_driver_check(const stn_driver *driver, const char *function, stn_
     const char *name = NULL, *text = NULL;
     if (driver->call.cuGetErrorName(result, &name) != STN_CUDA_SUCCESS || !name) name = "an unknown error";
     if (driver->call.cuGetErrorString(result, &text) != STN_CUDA_SUCCESS || !text) text = "no text";
-    stn_status status = result == STN_CUDA_ERROR_OUT_OF_MEMORY ? STN_ERROR_OUT_OF_MEMORY : STN_ERROR_DRIVER;
+    const stn_status status = result == STN_CUDA_ERROR_OUT_OF_MEMORY             ? STN_ERROR_OUT_OF_MEMORY
+                              : result == STN_CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES ? STN_ERROR_UNSUPPORTED
+                                                                                 : STN_ERROR_DRIVER;
     return stn_fail(error, status, "%s failed: %s = %u (%s): %s", function, name, result, text, remedy(result));
 }

@@ -306,16 +306,6 @@ static bool prepare_generic(stn_plan *plan) {
     return true;
 }
 
-/* Is it a resource of a multiprocessor that the candidate needs too much of, by the texts of ptxas
- * and of the driver? Another candidate may need less. */
-static bool lacks_resource(const stn_error *why) {
-    static const char *const texts[] = {"too much shared", "shared memory a block", "OUT_OF_RESOURCES",
-                                        "too many resources"};
-    for (size_t i = 0; why->status != STN_ERROR_OUT_OF_MEMORY && i < sizeof texts / sizeof *texts; i++)
-        if (strstr(why->message, texts[i])) return true;
-    return false;
-}
-
 void stn_ranked_exclude(stn_ranked *row, const char *why) {
     row->applies = false;
     snprintf(row->reason, sizeof row->reason, "%.199s", why);
@@ -338,9 +328,9 @@ stn_status stn_plan_prepare(stn_plan *plan, stn_error *error) {
         if (status == STN_OK) return STN_OK;
         stn_plan_unprepare(plan);
         if (!first.status) first = why;
-        if (lacks_resource(&why))
+        if (status == STN_ERROR_UNSUPPORTED) /* Another candidate may need less of a resource. */
             drop_row(plan, &plan->ranking[i], why.message);
-        else if (status == STN_ERROR_NO_COMPILER || status == STN_ERROR_UNSUPPORTED)
+        else if (status == STN_ERROR_NO_COMPILER)
             i++;
         else
             return stn_fail(error, status, "%s", why.message);

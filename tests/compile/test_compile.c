@@ -70,6 +70,14 @@ Test(compile, an_error_carries_the_line_at_fault) {
     cr_expect(strstr(error.message, "twice.cu(3): error: identifier \"nonsense\" is undefined"), "%s", error.message);
     cr_expect(strstr(said, "nonsense") && strstr(said, "1 error detected"), "the log: %s", said);
 }
+Test(compile, too_much_shared_memory_is_unsupported) {
+    stn_compile_request request = request_for(80);
+    request.source =
+        "extern \"C\" __global__ void k(int *a) { __shared__ int b[1 << 14]; b[a[1]] = 1; a[0] = b[a[2]]; }";
+    stn_compile_output output;
+    cr_expect_eq(stn_compile(compiler, &request, &output, &error), STN_ERROR_UNSUPPORTED);
+    cr_expect(strstr(error.message, "too much shared data"), "%s", error.message);
+}
 Test(compile, a_missing_include) {
     stn_compile_request request = request_for(80);
     request.header_count = 1;
