@@ -37,7 +37,7 @@ def settled(value: Any) -> Any:
 def number(value: Any, name: str, kind: type = ValueError) -> float:
     """The value as a float; raises an exception of type `kind` if it is not a number."""
     try:
-        if isinstance(value, (str, bytes, np.complexfloating)) or getattr(value, 'size', 1) != 1:
+        if isinstance(value, (str, bytes)) or getattr(value, 'size', 1) != 1 or np.iscomplexobj(value):
             raise TypeError
         return float(value)
     except Exception:

@@ -158,7 +158,7 @@ class System:
         for name, value in {**self.coefficients, **(coefficients or {})}.items():
             if name not in self._coefficients:
                 raise ValueError(f'there is no coefficient {said(name)}: the system has {self._coefficients}')
-            array = np.asarray(np.nan if value is None else value, np.float64)
+            array = _real(np.nan if value is None else value, name)
             bounds.append((float(array.min()), float(array.max())) if array.size else (np.nan, np.nan))
         return self._growth(self._rank(rank), tuple(bounds))
 
@@ -373,9 +373,26 @@ def sponge(shape: Sequence[int], width: int, strength: float = 0.1, sides: Any =
     return strength * (depth / width) ** 2
 
 
+def _real(given: Any, name: str) -> np.ndarray:
+    """An array or a number of real numbers."""
+    array = numbers(given, name)
+    if array.dtype.kind == 'c':
+        raise ValueError(f'{name} is complex: give real numbers')
+    return array
+
+
+def _elements(given: Any, name: str, parts: str, count: int) -> List[Any]:
+    """The parts of a source or receiver."""
+    if not isinstance(given, (tuple, list)) or len(given) != count:
+        raise ValueError(f'{name} is {said(given)}: give {parts}')
+    return list(given)
+
+
 def _amplitudes(given: Any, name: str, steps: int) -> np.ndarray:
     """The amplitudes of a source: one for each step, or one for all steps."""
     made = None if given is None else numbers(given, f'the amplitudes of {name}')
+    if made is not None and made.dtype.kind == 'c':
+        raise ValueError(f'{name} has amplitudes of {made.dtype}: give real numbers')
     if made is None or made.shape not in ((), (1,), (steps,)):
         found = 'no amplitudes' if made is None else f'amplitudes of shape {made.shape}'
         raise ValueError(f'{name} has {found}: give {steps}, one for each step')
@@ -404,7 +421,7 @@ class _Call:
             value = coefficients.get(name, told[name])
             if value is None:
                 raise ValueError(f'the coefficient {name} is not given: an array or a number')
-            if isinstance(value, (int, float)) or isinstance(value, (np.ndarray, np.generic)) and np.ndim(value) == 0:
+            if isinstance(value, (int, float, complex)) or isinstance(value, (np.ndarray, np.generic)) and np.ndim(value) == 0:
                 self.values[name] = number(value, name)
             else:
                 self.arrays[name] = open_array(value, name, self.stream)
@@ -416,6 +433,8 @@ class _Call:
 
     def _place(self, first: Any, device: Any) -> None:
         for name, each in {**self.opened, **self.arrays}.items():
+            if isinstance(each, Host) and each.array.dtype.kind == 'c':
+                raise ValueError(f'{name} is complex: give its real and imaginary parts as two fields')
             if isinstance(each, View) != isinstance(first, View) or isinstance(each, View) and each.device != first.device:
                 raise ValueError(f'{name} is on another device than {next(iter(self.system._fields))}: give all arrays on one')
         if self.devices is not None and (device is not None or self.stream is not None or isinstance(first, View)):
@@ -433,6 +452,8 @@ class _Call:
         if len(shape) < self.rank:
             raise ValueError(f'the fields have {len(shape)} axes, and the system {self.rank}')
         self.shape, self.extent, self.batch = shape, shape[len(shape) - self.rank:], shape[:len(shape) - self.rank]
+        if 0 in self.batch:  # for the library 0 sets of fields are one
+            raise ValueError(f'the fields have shape {shape}: give one set of fields or more')
         for name, found in shapes.items():
             wanted = self.extent if name in self.arrays else shape
             if found != wanted:
@@ -441,8 +462,6 @@ class _Call:
         self.dtype = dtype_of(dtype if dtype is not None else own if own in DTYPES else 'float64')
 
     def _host(self, name: str, opened: Any) -> np.ndarray:
-        if opened.array.dtype.kind == 'c':
-            raise ValueError(f'{name} is complex: give its real and imaginary parts as two fields')
         array = np.ascontiguousarray(opened.array, self.dtype)
         return array if array.flags.aligned else array.copy()
 
@@ -453,12 +472,13 @@ class _Call:
         amplitudes = []
         wide = np.dtype(np.float64 if self.dtype == np.float64 else np.float32)
         for i, each in enumerate(listed(sources, 'sources')):
-            field, position, amplitude = each
+            field, position, amplitude = _elements(each, f'source {i}', 'a field, a position and amplitudes', 3)
             points += system._points(field, position, i, self.extent, f'source {i}')
             amplitudes.append(np.broadcast_to(_amplitudes(amplitude, f'source {i}', steps).astype(wide), (steps,)))
         recorded: List[_Point] = []
         receivers = listed(receivers, 'receivers')
-        for i, (field, position) in enumerate(receivers):
+        for i, each in enumerate(receivers):
+            field, position = _elements(each, f'receiver {i}', 'a field and a position', 2)
             recorded += system._points(field, position, i, self.extent, f'receiver {i}')
         key = _Key(self.number, self.extent, self.batch, self.dtype.name, steps, every, tuple(int(name in self.values) for name in system._coefficients),
                    tuple(points), tuple(recorded), record_every, strategy, overwrite, local, tolerance, self._alignment(), self.devices)

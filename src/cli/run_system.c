@@ -81,6 +81,8 @@ static stn_status make_problem(system_run *run, const cli_problem_settings *prob
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the fields have %d axes and the system %d: give as many, or one more in front for a batch",
                         first->rank, rank);
+    if (batched && !first->extent[0])
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the fields hold a batch of no grids");
     for (int i = 0; i < run->input.system->ncoefficients; i++)
         if (!run->input.is_number[i] && !same_extents(&run->input.coefficients[i], rank, first->extent + batched))
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,

@@ -106,6 +106,8 @@ class System(CommandTest):
         self.refuse(2, 'c2 is not given', *self.given)
         self.refuse(2, 'other extents than the grid', *self.given, '--coefficient', 'c2=short.npy')
         self.refuse(2, 'other extents than the first', *given, '--field', 'u.prev=short.npy')
+        self.put_npy('none.npy', [0, 6], [])
+        self.refuse(2, 'hold a batch of no grids', 'run', '--system', 'wave.stn', '--field', 'u=none.npy', '--coefficient', 'c2=1')
         self.refuse(2, 'does not divide', *given, '--steps', 5, '--every', 2)
         self.refuse(2, '--stencil', *given, '--stencil', 'heat-1d')
         self.refuse(2, '--system', 'run', '--in', 'u.npy', '--stencil', 'heat-1d', '--field', 'u=u.npy')

@@ -196,6 +196,17 @@ Test(task, one_state_has_no_stride_of_snapshots) {
     stn_task_clear(&task);
 }
 
+/* The default stride of snapshots counts the batch stride, also if there is only one grid. */
+Test(task, states_are_a_batch_stride_apart) {
+    for (size_t batch = 0; batch <= 2; batch++) {
+        stn_problem problem = good();
+        problem.batch = batch, problem.steps = 6, problem.every = 2, problem.out_batch_stride = 777;
+        stn_task task = made(&problem);
+        cr_expect_eq(task.snapshot_stride, batch == 2 ? 1554 : 777);
+        stn_task_clear(&task);
+    }
+}
+
 Test(task, structs_of_other_sizes) {
     stn_problem problem = good();
     /* None, the size in release 0.2.0, and the size now. */

@@ -269,6 +269,12 @@ class Doors(unittest.TestCase):
                 *((f'source 1 has {found}: give 4, one for each step', lambda given=given: wave(
                     {'u': u}, c2, 4, sources=[('u', (1, 2), np.ones(4)), ('u', (3, 2), given)])) for found, given in (
                         (r'amplitudes of shape \(3,\)', np.ones(3)), (r'amplitudes of shape \(4, 2\)', np.ones((4, 2))), ('no amplitudes', None))),
+                ('source 0 has amplitudes of complex128', lambda: wave({'u': u}, c2, sources=[('u', (1, 2), 1j)])),
+                (r"source 0 is \('u', \(1, 2\)\): give a field, a position and amplitudes", lambda: wave({'u': u}, c2, sources=[('u', (1, 2))])),
+                (r"receiver 1 is 3: give a field and a position", lambda: wave({'u': u}, c2, receivers=[('u', (1, 2)), 3])),
+                *(('c2 is .*: give a number', lambda c2=c2: wave({'u': u}, {'c2': c2})) for c2 in (1j, np.array(1j))),
+                ('c2 is complex', lambda: wave({'u': u}, {'c2': u[0] * 1j})), ('c2 has dtype <U1', lambda: wave.growth({'c2': 'a'})),
+                ('c2 is complex', lambda: wave.growth({'c2': 1j})), (r'shape \(0, 12, 14\)', lambda: wave({'u': u[:0]}, c2)),
                 ('amplitudes of source 0 .* give numbers', lambda: wave({'u': u}, c2, sources=[('u', (1, 2), 'a')])),
                 ('all levels', lambda: wave({'u': u}, c2, overwrite=True)), ('complex', lambda: wave({'u': u * 1j}, c2)),
                 ('have 1 axes', lambda: wave({'u': u[0, 0]}, c2)), ('line 1, column 6', lambda: stentor.System('field')),
