@@ -23,7 +23,7 @@ from ._memo import recall, remember
 from ._namespace import namespace_of
 from ._problem import DTYPES, ITEM_SIZES, Layout, Split, batch_of, in_turns, loop_offsets, split_axes
 from ._quick import quick, remember_tensor
-from ._scratch import Prepared, rounded
+from ._scratch import Stages, rounded
 from ._stencil_run import StencilRun
 from ._team import TeamTransform, team_devices
 from ._words import listed, said, whole
@@ -168,56 +168,35 @@ class Job:
         return x
 
 
-class DeviceJob(Prepared):
+class DeviceJob(Stages):
     """A Job on a GPU: a sequence of stages (transforms and copies) through scratch memory."""
 
     def __init__(self, device: int, source: Layout, dtype: str, *rest: Any):
         alignment, real = rest[-1], REAL[dtype]
-        self._stages: List[Any] = []  # each runs from an input address to an output address
-        self._sizes: List[int] = []   # bytes of each stage's output
+        stages: List[Any] = []
+        sizes: List[int] = []  # bytes of each stage's output
+
+        def add(stage: Any, made: Layout, pairs: bool) -> None:
+            stages.append(stage)
+            sizes.append(rounded(math.prod(made.shape) * ITEM_SIZES[real] * (2 if pairs else 1)))
+
+        def move(layout: Layout, made: Layout, pairs: bool) -> None:
+            add(_mover(device, layout, made, real, pairs), made, pairs)
+
         if alignment < 2 * ITEM_SIZES[real]:
             dense = Layout.dense(source.shape)
-            self._add(_mover(device, source, dense, real, dtype != real), dense, real, dtype != real)
+            move(source, dense, dtype != real)
             source, rest = dense, (*rest[:-1], 16)
         job = Job(device, source, dtype, *rest)
         for piece, part in zip(job.pieces, job.parts):
-            self._add_piece(device, piece, part, real)
-        work = rounded(max(each.workspace for each in self._stages))
-        grid = max(self._sizes[:-1], default=0)
-        self._between = [work, work + grid]  # offsets of the two ping-pong buffers
-        super().__init__(device, work + grid * min(len(self._stages) - 1, 2))
+            of_input, of_result = pairs_of(piece.kind)
+            if part.order is not None:
+                move(_permuted(piece.source, part.order), part.piece.source, of_input)
+            add(part, part.piece.target, of_result)
+            if part.order is not None:
+                move(part.piece.target, _permuted(piece.target, part.order), of_result)
         self.shape, self.dtype = job.pieces[-1].target.shape, job.dtypes[-1]
-        self.single = self._stages[0].run if len(self._stages) == 1 else None
-
-    def _add(self, stage: Any, made: Layout, real: str, pairs: bool) -> None:
-        self._stages.append(stage)
-        self._sizes.append(rounded(int(np.prod(made.shape)) * ITEM_SIZES[real] * (2 if pairs else 1)))
-
-    def _add_piece(self, device: int, piece: Piece, part: Transform, real: str) -> None:
-        pairs = pairs_of(piece.kind)
-        if part.order is not None:
-            self._add(_mover(device, _permuted(piece.source, part.order), part.piece.source, real, pairs[0]), part.piece.source, real,
-                      pairs[0])
-        self._add(part, part.piece.target, real, pairs[1])
-        if part.order is not None:
-            self._add(_mover(device, part.piece.target, _permuted(piece.target, part.order), real, pairs[1]), piece.target, real, pairs[1])
-
-    def __call__(self, view: View, pointer: int) -> None:
-        """Transforms a view into the array of `shape` and `dtype` at `pointer`."""
-        memory, kept = self.scratch(view)
-        self.enqueue(view.pointer, pointer, view.stream, memory)
-        del kept  # not freed before this point
-
-    def enqueue(self, source: int, target: int, stream: int, memory: int) -> None:
-        if self.single is not None:
-            self.single(source, target, stream, memory)
-            return
-        last = len(self._stages) - 1
-        with self.lock:  # other threads may use the same scratch memory
-            for i, stage in enumerate(self._stages):
-                to = target if i == last else memory + self._between[i % 2]
-                stage.run(source, to, stream, memory)
-                source = to
+        super().__init__(device, stages, max(sizes[:-1], default=0))
 
 
 def _permuted(layout: Layout, order: Sequence[int]) -> Layout:

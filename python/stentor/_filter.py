@@ -5,7 +5,7 @@ speed require it, as block sums (Box), as a dense matrix (Short) or in groups of
 """
 
 import math
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from ._library import ffi, lib
 from ._memo import MOST_SPARE, spare_arrays
 from ._problem import DTYPES, ELEMENTS, ITEM_SIZES, NARROW, WRAP, Layout, Request
 from ._progress import here
-from ._scratch import Prepared, rounded
+from ._scratch import Stages, rounded
 from ._stencil import Taps
 from ._stencil_run import StencilRun
 
@@ -574,7 +574,7 @@ class HostFilter:
         """A call on the host is complete when it returns: there is nothing to wait for."""
 
 
-class DeviceFilter(Prepared):
+class DeviceFilter(Stages):
     """Passes over arrays of one layout on a GPU.
 
     `dtype` is the output's. If it is an integer type, the results of all passes have this type, as
@@ -609,29 +609,8 @@ class DeviceFilter(Prepared):
         if last == len(passes):  # the output may overlap the input: a last pass copies the result
             least = max(alignment, min(ITEM_SIZES[between], ITEM_SIZES[dtype]))
             requests.append(moving(dense, target, work)._replace(source_type=between, target_type=dtype, alignment=least))
-        self.runners = [StencilRun(view.device, request) for request in requests]
-        grid = rounded(math.prod(self.shape) * ITEM_SIZES[between] * (2 if normalized and step > 1 else 1))
-        space = rounded(max(runner.workspace for runner in self.runners))
-        self._between = [space, space + grid]  # offsets of the two ping-pong buffers
-        super().__init__(view.device, space + grid * min(last, 2))
-        self.single = self.runners[0].run if last == 0 else None
-
-    def __call__(self, view: View, pointer: int) -> None:
-        """Filters a view into the array at `pointer`."""
-        memory, kept = self.scratch(view)
-        self.enqueue(view.pointer, pointer, view.stream, memory)
-        del kept  # not freed before this point
-
-    def enqueue(self, source: int, target: int, stream: int, memory: int) -> None:
-        if self.single is not None:
-            self.single(source, target, stream, memory)
-            return
-        last = len(self.runners) - 1
-        with self.lock:  # other threads may use the same scratch memory
-            for i, runner in enumerate(self.runners):
-                to = target if i == last else memory + self._between[i % 2]
-                runner.run(source, to, stream, memory)
-                source = to
+        between_size = rounded(math.prod(self.shape) * ITEM_SIZES[between] * (2 if normalized and step > 1 else 1))
+        super().__init__(view.device, [StencilRun(view.device, request) for request in requests], between_size)
 
 
 def moving(source: Layout, target: Layout, dtype: str) -> Request:
