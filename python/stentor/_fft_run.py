@@ -406,9 +406,6 @@ class HostCall:
         out[...] = result
         return out
 
-    def finish(self) -> None:
-        """A call on the host is complete when it returns: there is nothing to wait for."""
-
 
 def _on_host(x: np.ndarray, key: Tuple, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, inverse: bool,
              scale: float, team: Optional[Tuple[int, ...]] = None, out: Optional[np.ndarray] = None) -> np.ndarray:

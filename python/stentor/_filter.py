@@ -570,9 +570,6 @@ class HostFilter:
         return (out.dtype == self.result and out.flags.c_contiguous and out.flags.aligned
                 and not np.may_share_memory(out, source))
 
-    def finish(self) -> None:
-        """A call on the host is complete when it returns: there is nothing to wait for."""
-
 
 class DeviceFilter(Stages):
     """Passes over arrays of one layout on a GPU.

@@ -49,10 +49,6 @@ class Layer(Prepared):
             self._handle.run_execution(execution)
             del kept  # not freed before this point
 
-    def finish(self) -> None:
-        if not self._on_host:
-            super().finish()
-
 
 def layer(*problem) -> Layer:
     """The cached plan of a pass; the arguments are those of Layer."""

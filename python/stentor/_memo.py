@@ -81,10 +81,11 @@ def remember_again(key, prepared):
 
 def _finish(prepared) -> None:
     """Waits for an entry's work. Errors of the device are ignored: later calls report them."""
-    try:
-        prepared.finish()
-    except Exception:
-        pass
+    if hasattr(prepared, 'finish'):  # entries of the host have no work to wait for
+        try:
+            prepared.finish()
+        except Exception:
+            pass
 
 
 def pin(prepared) -> None:

@@ -5,7 +5,7 @@ Examples are concatenation, reversal and tables of constants on the array's devi
 
 import importlib
 import sys
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
@@ -13,14 +13,11 @@ from ._memo import recall, remember
 from ._words import said
 
 
-class Table:
+class Table(NamedTuple):
     """A table of constants on a device, as an entry of the cache in _memo.py."""
 
-    def __init__(self, array: Any, held: int):
-        self.array, self.held = array, held
-
-    def finish(self) -> None:
-        """A table has no work to wait for."""
+    array: Any
+    held: int
 
 
 class Namespace:

@@ -20,13 +20,6 @@ from ._quick import quick
 from ._trigonometric import Kind, lines, logical_length
 from ._words import said, whole
 
-class _Refused:
-    """A mark in the cache: no plan runs a transform."""
-
-    def finish(self) -> None:
-        """A mark has no work to wait for."""
-
-
 Sizes = Optional[Sequence[int]]
 BLOCK = 1 << 17  # numbers that are transformed together, so that they stay in cache between steps
 FEW_COLUMNS = 16  # with fewer inner points, lines are transformed as rows and not as columns
@@ -370,7 +363,7 @@ def _on_device(x: Any, view: Any, sizes: Tuple[int, ...], where: Tuple[int, ...]
         except StentorError as error:  # for instance an odd or a prime length
             if error.status != 'STN_ERROR_UNSUPPORTED':
                 raise
-            remember(refused, _Refused())
+            remember(refused, True)
     return _by_arithmetic(x, view, sizes, where, kinds)
 
 

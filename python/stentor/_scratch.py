@@ -4,7 +4,7 @@ import sys
 from typing import Any, Callable, Dict, Optional, Sequence, Tuple
 
 from ._arrays import address_of, capturing
-from ._context import context
+from ._context import HOST, context
 from ._device import DeviceArray
 from ._locks import new_lock
 from ._memo import pin
@@ -71,8 +71,9 @@ class Prepared:
             return found
 
     def finish(self) -> None:
-        """Waits for all work on the device: plans must not be destroyed before."""
-        context(self.device).wait()
+        """Waits for all work on a GPU: plans must not be destroyed before."""
+        if self.device != HOST:
+            context(self.device).wait()
 
 
 class Stages(Prepared):

@@ -83,9 +83,6 @@ class SmallFilter:
         self._last = shape, problems
         return problems
 
-    def finish(self) -> None:
-        """A call is complete when it returns: there is nothing to wait for."""
-
 
 def small_filter(x: np.ndarray, target: np.dtype, passes: List[Pass]) -> Optional[SmallFilter]:
     """The filter of a small array, or None for types and passes that need a HostFilter."""

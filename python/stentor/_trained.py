@@ -81,10 +81,6 @@ class Trained(Prepared):
         self._plans.append(made)
         return made
 
-    def finish(self) -> None:
-        if not self._on_host:
-            super().finish()
-
 
 def trained(*problem: Any) -> Trained:
     """The cached plans of a problem: device, shape, dtype, box, sides, steps, every."""
