@@ -6,9 +6,7 @@ one execution of a plan, on the host (_OnHost) or on a GPU (_OnDevice).
 
 import itertools
 import math
-import sys
 import threading
-import warnings
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
@@ -22,7 +20,7 @@ from ._handle import make_plan
 from ._library import ffi, lib, take_text
 from ._plan_arguments import dtype_of, stream_handle
 from ._problem import DTYPES
-from ._progress import watched
+from ._progress import warn_caller, watched
 from ._scratch import Prepared
 from ._team import SystemTeamHandle, team_devices
 from ._words import listed, said, whole
@@ -325,11 +323,8 @@ class System:
         growth = self._warned[key]
         if not growth > 1 + 1e-5:
             return
-        level, frame = 2, sys._getframe(1)
-        while frame.f_back is not None and frame.f_globals.get('__name__', '').partition('.')[0] == __package__:
-            level, frame = level + 1, frame.f_back
-        warnings.warn(f'a step of this system multiplies some wave by up to {growth:.7g}: it grows without bound in a long run, by up to '
-                      f'a factor of {growth:.7g}^{steps} in these {steps} steps; take smaller steps', RuntimeWarning, stacklevel=level)
+        warn_caller(f'a step of this system multiplies some wave by up to {growth:.7g}: it grows without bound in a long run, by up to '
+                    f'a factor of {growth:.7g}^{steps} in these {steps} steps; take smaller steps')
 
 
 def sponge(shape: Sequence[int], width: int, strength: float = 0.1, sides: Any = None) -> np.ndarray:
