@@ -62,10 +62,8 @@ def prewitt(input: Any, axis: int = -1, output: Any = None, mode: Mode = 'reflec
 
     Parameters
     ----------
-    input, output, mode, cval, steps, local, out, boundary, progress
-        As for `correlate`.
-    axis : int, optional
-        The axis of the derivative, by default the last.
+    input, axis, output, mode, cval, steps, local, out, boundary, progress
+        As for `sobel`.
 
     Returns
     -------
@@ -235,16 +233,10 @@ def generic_gradient_magnitude(input: Any, derivative: Callable, output: Any = N
 
     Parameters
     ----------
-    input, output, mode, cval
-        As for `correlate`; `output` may also be an array of PyTorch or CuPy.
+    input, output, mode, cval, extra_arguments, extra_keywords, axes
+        As for `generic_laplace`.
     derivative : callable
-        ``derivative(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)`` fills
-        `output` if it is an array, and otherwise returns a new array of that dtype, which is
-        overwritten afterwards. On a GPU `output` is a dtype or None.
-    extra_arguments, extra_keywords : optional
-        Further arguments of `derivative`.
-    axes : sequence of int, optional
-        By default all axes.
+        As `derivative2` of `generic_laplace`; an array that it returns is overwritten afterwards.
 
     Returns
     -------

@@ -57,12 +57,8 @@ def rfftfreq(n: int, d: float = 1.0, *, xp: Any = None, device: Any = None) -> A
 
     Parameters
     ----------
-    n : int
-        Length of the transform.
-    d : float, optional
-        The sample spacing.
-    xp, device : optional
-        The array library of the result, by default NumPy, and the device.
+    n, d, xp, device
+        As for `fftfreq`.
 
     Returns
     -------
@@ -114,10 +110,8 @@ def ifftshift(x: Any, axes: Union[None, int, Sequence[int]] = None) -> Any:
 
     Parameters
     ----------
-    x : array_like
-        On a GPU, an array of PyTorch, CuPy or JAX.
-    axes : int or sequence of int, optional
-        By default all axes.
+    x, axes
+        As for `fftshift`.
 
     Returns
     -------

@@ -55,14 +55,10 @@ def convolve1d(input: Any, weights: Any, axis: int = -1, output: Any = None, mod
 
     Parameters
     ----------
-    input, output, mode, cval, steps, local, out, boundary, progress, nan
-        As for `correlate`.
+    input, axis, output, mode, cval, origin, steps, local, out, boundary, progress, nan
+        As for `correlate1d`.
     weights : array_like
         An array with one axis.
-    axis : int, optional
-        By default the last.
-    origin : int, optional
-        Shifts the weights' centre.
 
     Returns
     -------

@@ -96,12 +96,8 @@ def idct(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: O
 
     Parameters
     ----------
-    x, type, norm, overwrite_x, workers, orthogonalize
+    x, type, n, axis, norm, overwrite_x, workers, orthogonalize
         As for `dct`.
-    n : int, optional
-        Length of the transform: `x` is cropped or padded with zeros to it.
-    axis : int, optional
-        By default the last.
 
     Returns
     -------
@@ -125,10 +121,8 @@ def idctn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] 
     ----------
     x, type, norm, overwrite_x, workers, orthogonalize
         As for `dct`.
-    s : sequence of int, optional
-        Length of the transform by axis: `x` is cropped or padded with zeros to it.
-    axes : sequence of int, optional
-        By default all axes, or the last len(s) axes if `s` is given.
+    s, axes
+        As for `dctn`.
 
     Returns
     -------
@@ -151,13 +145,9 @@ def dst(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: Op
 
     Parameters
     ----------
-    x, type, norm, overwrite_x, workers, orthogonalize
-        As for `dct`, but the last point is
-        scaled; type 1 scales no point and takes one point or more.
-    n : int, optional
-        Length of the transform: `x` is cropped or padded with zeros to it.
-    axis : int, optional
-        By default the last.
+    x, type, n, axis, norm, overwrite_x, workers, orthogonalize
+        As for `dct`, but the last point is scaled; type 1 scales no point and takes one point or
+        more.
 
     Returns
     -------
@@ -180,12 +170,9 @@ def dstn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] =
     Parameters
     ----------
     x, type, norm, overwrite_x, workers, orthogonalize
-        As for `dct`, but the last point is
-        scaled; type 1 scales no point and takes one point or more.
-    s : sequence of int, optional
-        Length of the transform by axis: `x` is cropped or padded with zeros to it.
-    axes : sequence of int, optional
-        By default all axes, or the last len(s) axes if `s` is given.
+        As for `dst`.
+    s, axes
+        As for `dctn`.
 
     Returns
     -------
@@ -208,13 +195,8 @@ def idst(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: O
 
     Parameters
     ----------
-    x, type, norm, overwrite_x, workers, orthogonalize
-        As for `dct`, but the last point is
-        scaled; type 1 scales no point and takes one point or more.
-    n : int, optional
-        Length of the transform: `x` is cropped or padded with zeros to it.
-    axis : int, optional
-        By default the last.
+    x, type, n, axis, norm, overwrite_x, workers, orthogonalize
+        As for `dst`.
 
     Returns
     -------
@@ -237,12 +219,9 @@ def idstn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] 
     Parameters
     ----------
     x, type, norm, overwrite_x, workers, orthogonalize
-        As for `dct`, but the last point is
-        scaled; type 1 scales no point and takes one point or more.
-    s : sequence of int, optional
-        Length of the transform by axis: `x` is cropped or padded with zeros to it.
-    axes : sequence of int, optional
-        By default all axes, or the last len(s) axes if `s` is given.
+        As for `dst`.
+    s, axes
+        As for `dctn`.
 
     Returns
     -------
