@@ -29,6 +29,10 @@ class Host(NamedTuple):
     back: Callable[[np.ndarray], Any]  # converts a result to the caller's library
     dtype: str = ''  # bfloat16, which NumPy does not have: `array` is a copy in float32
 
+    @property
+    def shape(self) -> Tuple[int, ...]:
+        return self.array.shape
+
 
 class View(NamedTuple):
     """An array on a GPU."""
@@ -46,6 +50,10 @@ class View(NamedTuple):
     ordered: bool = False  # `empty` allocates and frees memory in the order of `stream`
     writable: bool = True
 
+    @property
+    def shape(self) -> Tuple[int, ...]:
+        return self.layout.shape
+
 
 def open_array(x: Any, name: str, stream: Optional[int] = None) -> Union[Host, View]:
     """Opens an argument as a Host or a View.
@@ -55,11 +63,6 @@ def open_array(x: Any, name: str, stream: Optional[int] = None) -> Union[Host, V
     if isinstance(opened, View) and opened.dtype not in ELEMENTS and opened.dtype not in PARTS:
         raise ValueError(f'{name} has dtype {opened.dtype} on a GPU: there, give one of {", ".join((*ELEMENTS, *PARTS))}')
     return opened
-
-
-def opened_rank(opened: Union[Host, View]) -> int:
-    """The number of axes."""
-    return opened.array.ndim if isinstance(opened, Host) else len(opened.layout.shape)
 
 
 def _open(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ._apply import apply, target_of
 from ._arguments import axes_of, each_axis, frozen, number, one_of_three, settled
-from ._arrays import Host, numbers, open_array, open_target, opened_rank, type_name
+from ._arrays import Host, numbers, open_array, open_target, type_name
 from ._convert import converted
 from ._boundary import Argument, Sides, one_name, sides_of
 from ._complex import by_parts, is_complex
@@ -280,7 +280,7 @@ def gaussian_laplace(input: Any, sigma: Numbers, output: Any = None, mode: Mode 
     >>> stentor.gaussian_laplace(np.array([0., 0., 1., 0., 0.]), 1).round(3)
     array([ 0.197,  0.002, -0.399,  0.002,  0.197])
     """
-    ndim = opened_rank(open_array(input, 'input'))
+    ndim = len(open_array(input, 'input').shape)
     axes = None if axes is None else settled(axes)
     where = axes_of(axes, ndim)
     sigmas = each_axis(settled(sigma), len(where), 'sigma')
@@ -339,7 +339,7 @@ def _summed(x: Any, derivative: Callable, output: Any, mode: Any, cval: Any, ext
             axes: Any, squared: bool) -> Any:
     """The sum over the axes of a function's results, or the square root of the sum of squares."""
     opened = open_array(x, 'input')
-    ndim = opened_rank(opened)
+    ndim = len(opened.shape)
     where, mode = axes_of(settled(axes), ndim), settled(mode)
     modes = each_axis(mode, len(where), 'mode')
     named = {} if named is None else named

@@ -263,11 +263,11 @@ def transform(x: Any, s: Any, axes: Any, norm: Any, kind: str, inverse: bool, wo
     opened = open_array(x, 'x')
     if team is not None and isinstance(opened, View):
         raise ValueError('x is on a GPU, but devices divides an array in host memory: leave devices out, or give a NumPy array')
-    shape = opened.array.shape if isinstance(opened, Host) else opened.layout.shape
     if kind == 'r2c' and isinstance(opened, Host) and opened.array.dtype.kind == 'c':
         raise TypeError('x is complex, but this transform takes real numbers')
-    sizes, where = size_and_axis(shape, s, axes, kind) if single else sizes_and_axes(shape, s, axes, kind)
-    scale = _scale(norm, sizes, inverse)
+    sizes, where = (size_and_axis if single else sizes_and_axes)(opened.shape, s, axes, kind)
+    check_norm(norm)
+    scale = scale_of(norm, float(np.prod([float(n) for n in sizes])), inverse)
     if isinstance(opened, View) and not where and out is None:
         return namespace_of(x, 'a transform along no axes').copy(x)
     if isinstance(opened, View):
@@ -334,10 +334,13 @@ def sizes_and_axes(shape: Tuple[int, ...], s: Any, axes: Any, kind: str) -> Tupl
     return tuple(sizes), where
 
 
-def _scale(norm: Any, sizes: Sequence[int], inverse: bool) -> float:
+def check_norm(norm: Any) -> None:
     if norm is not None and (not isinstance(norm, str) or norm not in ('backward', 'ortho', 'forward')):
         raise ValueError(f"norm is {said(norm)}: use 'backward', 'ortho' or 'forward'")
-    points = float(np.prod([float(n) for n in sizes]))
+
+
+def scale_of(norm: Any, points: float, inverse: bool) -> float:
+    """The factor of a transform of so many points."""
     if norm == 'ortho':
         return points ** -0.5
     return 1.0 / points if inverse == (norm != 'forward') else 1.0

@@ -5,7 +5,7 @@ from typing import Any, Optional
 import numpy as np
 
 from ._arguments import number
-from ._arrays import open_array, opened_rank, weights_of
+from ._arrays import open_array, weights_of
 from ._complex import check_cval
 from ._filters import Mode, convolve, correlate
 from ._gaussian import gaussian_filter
@@ -155,7 +155,7 @@ def axis_of(x: Any, axis: Any) -> tuple:
     """The axis as a tuple for the argument `axes`, for an array of any library."""
     at, ndim = whole(axis, 'axis', -2**62, TypeError), getattr(x, 'ndim', None)
     if ndim is None:
-        ndim = opened_rank(open_array(x, 'input'))
+        ndim = len(open_array(x, 'input').shape)
     if not -ndim <= at < ndim:
         raise AxisError(f'axis {at} is out of bounds for an array of {ndim} axes')
     return (at % ndim,)

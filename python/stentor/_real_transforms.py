@@ -5,7 +5,7 @@ one after the other by the algorithms of _trigonometric.py.
 """
 
 import math
-from typing import Any, Callable, Optional, Sequence, Tuple
+from typing import Any, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -13,12 +13,12 @@ from ._arguments import frozen, settled
 from ._arrays import Host, open_array
 from ._convert import converted
 from ._errors import StentorError
-from ._fft_run import REAL, check_unused, on_device, ready_for, real_of, resized, size_and_axis, sizes_and_axes
+from ._fft_run import REAL, check_norm, check_unused, on_device, ready_for, real_of, resized, scale_of, size_and_axis, sizes_and_axes
 from ._memo import recall, remember
 from ._namespace import COLUMNS, NUMPY, namespace_of
 from ._quick import quick
 from ._trigonometric import Kind, lines, logical_length
-from ._words import said, whole
+from ._words import whole
 
 Sizes = Optional[Sequence[int]]
 BLOCK = 1 << 17  # numbers that are transformed together, so that they stay in cache between steps
@@ -59,7 +59,7 @@ def dct(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: Op
     >>> stentor.fft.dct(np.array([1., 1., 1., 1.]))
     array([8., 0., 0., 0.])
     """
-    return _one(x, type, n, axis, norm, workers, orthogonalize, False, False)
+    return _transform(x, type, n, axis, norm, workers, orthogonalize, False, False, True)
 
 
 def dctn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
@@ -87,7 +87,7 @@ def dctn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] =
     array([[2., 0.],
            [0., 0.]])
     """
-    return _several(x, type, s, axes, norm, workers, orthogonalize, False, False)
+    return _transform(x, type, s, axes, norm, workers, orthogonalize, False, False)
 
 
 def idct(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,
@@ -110,7 +110,7 @@ def idct(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: O
     >>> stentor.fft.idct(stentor.fft.dct(np.array([1., 2., 3.]))).round(12)
     array([1., 2., 3.])
     """
-    return _one(x, type, n, axis, norm, workers, orthogonalize, False, True)
+    return _transform(x, type, n, axis, norm, workers, orthogonalize, False, True, True)
 
 
 def idctn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
@@ -136,7 +136,7 @@ def idctn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] 
     array([[1., 2.],
            [3., 4.]])
     """
-    return _several(x, type, s, axes, norm, workers, orthogonalize, False, True)
+    return _transform(x, type, s, axes, norm, workers, orthogonalize, False, True)
 
 
 def dst(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,
@@ -160,7 +160,7 @@ def dst(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: Op
     >>> stentor.fft.dst(np.array([1., 1.])).round(12)
     array([2.82842712, 0.        ])
     """
-    return _one(x, type, n, axis, norm, workers, orthogonalize, True, False)
+    return _transform(x, type, n, axis, norm, workers, orthogonalize, True, False, True)
 
 
 def dstn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
@@ -186,7 +186,7 @@ def dstn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] =
     array([[2., 0.],
            [0., 0.]])
     """
-    return _several(x, type, s, axes, norm, workers, orthogonalize, True, False)
+    return _transform(x, type, s, axes, norm, workers, orthogonalize, True, False)
 
 
 def idst(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,
@@ -209,7 +209,7 @@ def idst(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: O
     >>> stentor.fft.idst(stentor.fft.dst(np.array([1., 2., 3.]))).round(12)
     array([1., 2., 3.])
     """
-    return _one(x, type, n, axis, norm, workers, orthogonalize, True, True)
+    return _transform(x, type, n, axis, norm, workers, orthogonalize, True, True, True)
 
 
 def idstn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
@@ -235,50 +235,30 @@ def idstn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] 
     array([[1., 2.],
            [3., 4.]])
     """
-    return _several(x, type, s, axes, norm, workers, orthogonalize, True, True)
+    return _transform(x, type, s, axes, norm, workers, orthogonalize, True, True)
 
 
-def _one(x: Any, kind: Any, n: Any, axis: Any, norm: Any, workers: Any, orthogonal: Any, sine: bool, inverse: bool) -> Any:
-    return _found(x, _checked(kind, norm, workers), n, axis, norm, orthogonal, sine, inverse, size_and_axis)
-
-
-def _several(x: Any, kind: Any, s: Any, axes: Any, norm: Any, workers: Any, orthogonal: Any, sine: bool, inverse: bool) -> Any:
-    return _found(x, _checked(kind, norm, workers), settled(s), settled(axes), norm, orthogonal, sine, inverse, sizes_and_axes)
-
-
-def _found(x: Any, kind: int, s: Any, axes: Any, norm: Any, orthogonal: Any, sine: bool, inverse: bool, given: Callable) -> Any:
-    """Runs the cached transform of a GPU array, or a new one; `given` checks sizes and axes."""
-    key = ('cosine', kind, frozen(s), frozen(axes), norm, orthogonal, sine, inverse, given)
+def _transform(x: Any, kind: Any, s: Any, axes: Any, norm: Any, workers: Any, orthogonal: Any, sine: bool, inverse: bool,
+               single: bool = False) -> Any:
+    """Runs one of the functions; if `single`, `s` and `axes` are its arguments `n` and `axis`."""
+    check_unused(workers, None)
+    if not 1 <= whole(kind, 'type', -2**62, TypeError) <= 4:
+        raise ValueError(f'type is {kind}: give 1, 2, 3 or 4')
+    check_norm(norm)
+    kind, s, axes = int(kind), settled(s), settled(axes)
+    key = ('cosine', kind, frozen(s), frozen(axes), norm, orthogonal, sine, inverse, single)
     made = None if isinstance(x, np.ndarray) else quick(key, x)
     if made is not None:
         return made
     opened = open_array(x, 'x')
-    shape = opened.array.shape if isinstance(opened, Host) else opened.layout.shape
-    sizes, where = given(shape, s, axes, 'c2c')
-    return _run(x, opened, sizes, where, kind, norm, orthogonal, sine, inverse, key)
-
-
-def _checked(kind: Any, norm: Any, workers: Any) -> int:
-    """The type of the transform, checked, with `norm` and `workers`."""
-    check_unused(workers, None)
-    if not 1 <= whole(kind, 'type', -2**62, TypeError) <= 4:
-        raise ValueError(f'type is {kind}: give 1, 2, 3 or 4')
-    if norm is not None and (not isinstance(norm, str) or norm not in ('backward', 'ortho', 'forward')):
-        raise ValueError(f"norm is {said(norm)}: use 'backward', 'ortho' or 'forward'")
-    return int(kind)
-
-
-def _run(x: Any, opened: Any, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: int, norm: Any, orthogonal: Any, sine: bool,
-         inverse: bool, key: Tuple) -> Any:
+    sizes, where = (size_and_axis if single else sizes_and_axes)(opened.shape, s, axes, 'c2c')
     kinds = []
     for points, axis in zip(sizes, where):
         length = logical_length(kind, sine, points)
         if length == 0:
             raise RuntimeError(f'zero length FFT requested: one point along axis {axis}, but type 1 of cosines takes two or more')
-        divided = norm == 'forward' if not inverse else norm in (None, 'backward')
-        factor = length ** -0.5 if norm == 'ortho' else 1.0 / length if divided else 1.0
         number = {2: 3, 3: 2}.get(kind, kind) if inverse else kind
-        kinds.append(Kind(number, sine, factor, norm == 'ortho' if orthogonal is None else bool(orthogonal)))
+        kinds.append(Kind(number, sine, scale_of(norm, length, inverse), norm == 'ortho' if orthogonal is None else bool(orthogonal)))
     if isinstance(opened, Host):
         return opened.back(_on_host(opened.array, sizes, where, kinds))
     return _on_device(x, opened, sizes, where, kinds, key)

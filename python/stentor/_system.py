@@ -421,8 +421,7 @@ class _Call:
             raise ValueError(f'the arrays are on cuda:{self.number}, and device is {said(device)}: move them, or leave device out')
 
     def _shapes(self, first: Any, rank: Any, dtype: Any) -> None:
-        shapes = {name: tuple(each.array.shape if isinstance(each, Host) else each.layout.shape)
-                  for name, each in {**self.opened, **self.arrays}.items()}
+        shapes = {name: tuple(each.shape) for name, each in {**self.opened, **self.arrays}.items()}
         shape = shapes[next(iter(self.system._fields))]
         self.rank = self.system._rank(rank, *([len(shapes[name]) for name in self.arrays] or [len(shape)]))
         if len(shape) < self.rank:
