@@ -9,9 +9,9 @@ import numpy as np
 
 from ._arrays import Host, View, address_of, may_overlap, open_array, open_target
 from ._composed import is_composed, normalized, run_composed
-from ._convert import handed_back
 from ._filter import DeviceFilter, HostFilter, Pass, apart, arithmetic_of, cast_whole, is_whole, work_dtype
 from ._memo import recall, remember, remember_again
+from ._namespace import handed_back
 from ._problem import DTYPES, ELEMENTS, ITEM_SIZES, WRAP, Layout
 from ._quick import completed, quick_for, remember_tensor, small_layout
 from ._small import small_filter

@@ -68,10 +68,10 @@ def open_array(x: Any, name: str, stream: Optional[int] = None) -> Union[Host, V
 def _open(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
     if isinstance(x, np.ndarray):
         return Host(numbers(x, name), _same, 'bfloat16' if x.dtype.kind == 'V' else '')
-    root = type(x).__module__.partition('.')[0]
+    root = library_of(x)
     if root == 'torch' and 'torch' in sys.modules:
         return _open_torch(x, name, stream)
-    if root in ('jax', 'jaxlib'):
+    if root == 'jax':
         return _open_jax(x, name, stream)
     if hasattr(x, '__cuda_array_interface__'):
         return _open_interface(x, name, stream)
@@ -111,6 +111,12 @@ def numbers(x: Any, name: str) -> np.ndarray:
         ours = 'complex128' if array.dtype.kind == 'c' else 'float64'
         raise ValueError(f'{name} has dtype {array.dtype}, whose digits would be lost: convert it to {ours} first')
     return array
+
+
+def library_of(x: Any) -> str:
+    """The name of the package of an array's library, such as 'torch'."""
+    root = type(x).__module__.partition('.')[0]
+    return 'jax' if root == 'jaxlib' else root
 
 
 def type_name(x: Any) -> str:
@@ -240,7 +246,7 @@ def _open_interface(x: Any, name: str, stream: Optional[int]) -> View:
     if not pointer and 0 not in shape:
         raise ValueError(f'{name} has shape {shape} but its pointer is NULL: give an array with memory')
     device = _interface_device(x, pointer)
-    cupy = type(x).__module__.partition('.')[0] == 'cupy'
+    cupy = library_of(x) == 'cupy'
     if stream is not None:
         work = stream
     else:
@@ -301,7 +307,7 @@ def _makers(x: Any, device: int, stream: Optional[int]) -> Tuple[Callable, Calla
     """The functions `empty` and `finish` of a View: for CuPy its own arrays, else a DeviceArray.
 
     `stream` is used instead of the current stream, unless it is None."""
-    if type(x).__module__.partition('.')[0] == 'cupy':
+    if library_of(x) == 'cupy':
         cupy = sys.modules['cupy']
 
         def empty(shape: Tuple[int, ...], dtype: str) -> Any:

@@ -9,9 +9,8 @@ import numpy as np
 
 from ._apply import target_of
 from ._arrays import numbers, type_name
-from ._convert import converted
 from ._filter import arithmetic_of
-from ._namespace import Namespace, namespace_of
+from ._namespace import Namespace, converted, namespace_of
 from ._problem import DTYPES
 from ._words import said
 
@@ -129,7 +128,7 @@ def _by_weights_elsewhere(run: Callable, x: Any, weights: np.ndarray, value: com
     space = namespace_of(x, 'filtering by complex weights')
     name = type_name(x)
     if not is_complex(x) and name not in DTYPES:
-        x = converted(x, arithmetic_of(name, 'float32'), (0,) * len(x.shape))
+        x = converted(x, arithmetic_of(name, 'float32'))
     for _ in range(steps):
         a, b = (x.real, x.imag) if is_complex(x) else (x, None)
         real, imaginary = (run(a, part, value.real, None) for part in (weights.real, weights.imag))
@@ -139,7 +138,7 @@ def _by_weights_elsewhere(run: Callable, x: Any, weights: np.ndarray, value: com
         x = space.pair(real, imaginary)
     target, dtype = target_of(output, out)
     if target is None:
-        return x if dtype is None or str(x.dtype).endswith(str(dtype)) else converted(x, str(dtype), (0,) * len(x.shape))
+        return x if dtype is None or str(x.dtype).endswith(str(dtype)) else converted(x, str(dtype))
     if not is_complex(target):
         raise RuntimeError('input or weights are complex but the output is not: output must have complex dtype')
     target[...] = x

@@ -11,13 +11,13 @@ import numpy as np
 from ._apply import apply, target_of
 from ._arguments import axes_of, each_axis, frozen, number, one_of_three, settled
 from ._arrays import Host, numbers, open_array, open_target, type_name
-from ._convert import converted
 from ._boundary import Argument, Sides, one_name, sides_of
 from ._complex import by_parts, is_complex
 from ._filter import Pass, is_whole
 from ._filters import Mode
 from ._gaussian import gaussian_filter
 from ._lines import axis_of
+from ._namespace import converted
 from ._problem import ELEMENTS
 from ._progress import tell_of
 from ._stencil import Taps, taps_of
@@ -392,8 +392,8 @@ def _summed_on_device(x: Any, one: Callable, count: int, output: Any, squared: b
             some = some * some if squared else some
             total = some if total is None else _plus(total, some)
         if squared and count:
-            name, flat = type_name(total), (0,) * len(total.shape)
-            total = converted(converted(total, 'float64', flat) ** 0.5, name, flat) if is_whole(name) else total ** 0.5
+            name = type_name(total)
+            total = converted(converted(total, 'float64') ** 0.5, name) if is_whole(name) else total ** 0.5
         if target is None:
             return total if count else total + 0
         target[...] = total

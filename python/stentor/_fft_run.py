@@ -14,13 +14,12 @@ from ._apply import apply
 from ._arguments import axes_of, frozen, is_index, settled
 from ._arrays import Host, View, address_of, may_overlap, open_array, open_target
 from ._context import HOST, context
-from ._convert import converted
 from ._errors import StentorError
 from ._filter import apart, is_whole, moving, regular
 from ._handle import make_plan
 from ._library import ffi, lib
 from ._memo import recall, remember
-from ._namespace import namespace_of
+from ._namespace import converted, namespace_of
 from ._problem import DTYPES, ITEM_SIZES, Layout, Split, batch_of, in_turns, loop_offsets, split_axes
 from ._quick import quick, remember_tensor
 from ._scratch import Stages, rounded

@@ -12,11 +12,11 @@ from ._arrays import Host, View, address_of, may_overlap, numbers, open_array, o
 from ._batches import BatchHandle
 from ._boundary import sides_of
 from ._context import HOST, context, device_name, device_number
-from ._convert import handed_back
 from ._far import FarHandle, is_far
 from ._filter import Pass, arithmetic_of, is_whole, moving, of_integers
 from ._frames import frames_of, new_array
 from ._handle import Handle, PairsHandle
+from ._namespace import handed_back
 from ._plan_arguments import boundary_of, check_out, check_view, fitted, number_type, plan_taps, shape_of, stream_handle, unknown_argument
 from ._problem import DTYPES, ITEM_SIZES, PARTS, Layout, Request, Split, stencil_plan
 from ._progress import tell_of, warn_of_growth

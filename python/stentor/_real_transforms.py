@@ -11,11 +11,10 @@ import numpy as np
 
 from ._arguments import frozen, settled
 from ._arrays import Host, open_array
-from ._convert import converted
 from ._errors import StentorError
 from ._fft_run import REAL, check_norm, check_unused, on_device, ready_for, real_of, resized, scale_of, size_and_axis, sizes_and_axes
 from ._memo import recall, remember
-from ._namespace import COLUMNS, NUMPY, namespace_of
+from ._namespace import COLUMNS, NUMPY, converted, namespace_of
 from ._quick import quick
 from ._trigonometric import Kind, lines, logical_length
 from ._words import whole
@@ -338,7 +337,7 @@ def _by_arithmetic(x: Any, view: Any, sizes: Tuple[int, ...], where: Tuple[int, 
     if space.name == 'torch':
         x = x.detach()
     if view.dtype not in REAL:
-        x = converted(x, real_of(view.dtype), (0,) * len(x.shape))
+        x = converted(x, real_of(view.dtype))
     for axis, points, kind in zip(where, sizes, kinds):
         lined = space.cut(space.move(x, axis, -1), 0, points)
         if space.size(lined) < points:

@@ -14,12 +14,11 @@ import numpy as np
 
 from ._arguments import is_index
 from ._arrays import Host, open_array, type_name
-from ._convert import converted
 from ._fft_helpers import next_fast_len
 from ._fft_run import transform
 from ._filter import is_whole
 from ._filters import convolve as _stencil_convolve
-from ._namespace import NUMPY, Namespace, namespace_of, rest_of
+from ._namespace import NUMPY, Namespace, converted, namespace_of, rest_of
 from ._words import said, whole
 
 __all__ = ['choose_conv_method', 'convolve', 'correlate', 'correlation_lags', 'fftconvolve', 'oaconvolve']
@@ -388,7 +387,7 @@ def _rounded(a: Any, b: Any, mode: Any, space: Namespace) -> Any:
         if not (is_whole(type_name(a)) and is_whole(type_name(b))):
             return made
         nearest = getattr(space.module, 'rint', None) or space.module.round
-        return converted(nearest(made), np.result_type(type_name(a), type_name(b)).name, (0,) * len(made.shape))
+        return converted(nearest(made), np.result_type(type_name(a), type_name(b)).name)
     dtype = np.result_type(a, b)
     if dtype.kind in 'iub':
         made = np.rint(made)

@@ -8,7 +8,6 @@ output.
 
 from typing import Any, List, Sequence, Tuple, Union
 
-import numpy as np
 import torch
 
 from ._adjoint import Adjoint
