@@ -9,12 +9,12 @@ import ctypes
 import functools
 import os
 import sys
-from typing import Any, Callable, NamedTuple, Optional, Tuple, Union
+from typing import Any, Callable, NamedTuple, Optional, Tuple, TypeVar, Union
 
 import numpy as np
 
 from . import _dlpack
-from ._context import context
+from ._context import HOST, context
 from ._device import DeviceArray
 from ._errors import StentorError, check, new_error
 from ._library import ffi, lib
@@ -28,6 +28,7 @@ class Host(NamedTuple):
     array: np.ndarray
     back: Callable[[np.ndarray], Any]  # converts a result to the caller's library
     dtype: str = ''  # bfloat16, which NumPy does not have: `array` is a copy in float32
+    device: int = HOST
 
     @property
     def shape(self) -> Tuple[int, ...]:
@@ -55,6 +56,9 @@ class View(NamedTuple):
         return self.layout.shape
 
 
+Opened = TypeVar('Opened', Host, View)
+
+
 def open_array(x: Any, name: str, stream: Optional[int] = None) -> Union[Host, View]:
     """Opens an argument as a Host or a View.
 
@@ -63,6 +67,14 @@ def open_array(x: Any, name: str, stream: Optional[int] = None) -> Union[Host, V
     if isinstance(opened, View) and opened.dtype not in ELEMENTS and opened.dtype not in PARTS:
         raise ValueError(f'{name} has dtype {opened.dtype} on a GPU: there, give one of {", ".join((*ELEMENTS, *PARTS))}')
     return opened
+
+
+def same_device(first: Opened, name: str, second: Union[Host, View], other: str) -> Opened:
+    """The array `second`; refuses it if it is on another device than `first`."""
+    if second.device != first.device:
+        where, apart = ('the host' if each.device == HOST else f'cuda:{each.device}' for each in (first, second))
+        raise ValueError(f'{name} is on {where}, but {other} is on {apart}: give both on one device')
+    return second  # type: ignore[return-value]
 
 
 def _open(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ._apply import apply, target_of
 from ._arguments import axes_of, each_axis, frozen, number, one_of_three, settled
-from ._arrays import Host, numbers, open_array, open_target, type_name
+from ._arrays import Host, numbers, open_array, open_target, same_device, type_name
 from ._boundary import Argument, Sides, one_name, sides_of
 from ._complex import by_parts, is_complex
 from ._filter import Pass, is_whole
@@ -351,9 +351,7 @@ def _summed(x: Any, derivative: Callable, output: Any, mode: Any, cval: Any, ext
         return _summed_on_device(x, one, len(where), output, squared)
     source = opened.array
     target, dtype = target_of(output, None)
-    if target is not None and not isinstance(open_target(target), Host):
-        raise ValueError('input is on the host, but output is on a GPU: give both on one device')
-    given = None if target is None else open_target(target).array  # type: ignore[union-attr]
+    given = None if target is None else same_device(opened, 'input', open_target(target), 'output').array
     if given is not None and given.shape != source.shape:
         raise RuntimeError(f'output shape not correct: output has {given.shape}, but the result has {source.shape}')
     fits = given is not None and not np.may_share_memory(given, source)

@@ -10,12 +10,12 @@ from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ._apply import apply
+from ._apply import cast, check_layout
 from ._arguments import axes_of, frozen, is_index, settled
-from ._arrays import Host, View, address_of, may_overlap, open_array, open_target
+from ._arrays import Host, View, address_of, may_overlap, open_array, open_target, same_device
 from ._context import HOST, context
 from ._errors import StentorError
-from ._filter import apart, is_whole, moving, regular
+from ._filter import is_whole, moving, regular
 from ._handle import make_plan
 from ._library import ffi, lib
 from ._memo import recall, remember
@@ -278,9 +278,7 @@ def transform(x: Any, s: Any, axes: Any, norm: Any, kind: str, inverse: bool, wo
         return on_device(x, opened, key, sizes, where, kind, inverse, scale, out)
     if out is None:
         return opened.back(_on_host(opened.array, key, sizes, where, kind, inverse, scale, team))
-    given = open_target(out)
-    if not isinstance(given, Host):
-        raise ValueError('x is on the host, but out is on a GPU: give both on one device')
+    given = same_device(opened, 'x', open_target(out), 'out')
     _on_host(opened.array, key, sizes, where, kind, inverse, scale, team, given.array)
     return out
 
@@ -452,7 +450,7 @@ def ready_for(x: Any, view: View, sizes: Tuple[int, ...], where: Tuple[int, ...]
         return None
     made = converted(x, dtype, extra)
     if made is None and dtype in COMPLEX and not any(extra):
-        return apply(x, ('converted',), lambda *_: [], np.dtype(dtype))
+        return cast(x, np.dtype(dtype))
     return made
 
 
@@ -471,8 +469,7 @@ def on_device(x: Any, view: View, key: Tuple, sizes: Tuple[int, ...], where: Tup
         raise ValueError(f'x has dtype {view.dtype} on a GPU, but this transform takes {needed}')
     if 0 in shape:
         raise ValueError('x has no points: nothing to transform')
-    if not apart(view.layout.shape, view.layout.strides, 1):
-        raise ValueError(f'x has strides {view.layout.strides}, which go backwards or meet an element twice: copy it first')
+    check_layout(view.layout, 'x')
     alignment = next((n for n in (16, 2 * ITEM_SIZES[REAL[view.dtype]]) if view.pointer % n == 0), ITEM_SIZES[REAL[view.dtype]])
     if view.pointer % alignment:
         raise ValueError(f'x does not begin at a multiple of {alignment} bytes: copy it first')
@@ -493,9 +490,7 @@ def on_device(x: Any, view: View, key: Tuple, sizes: Tuple[int, ...], where: Tup
 
 def _device_target(view: View, out: Any, prepared: DeviceJob) -> int:
     """The address of `out`, which must have the layout and dtype of a new result array."""
-    given = open_target(out, view.stream)
-    if not isinstance(given, View) or given.device != view.device:
-        raise ValueError(f'x is on cuda:{view.device}, but out is elsewhere: give both on one device')
+    given = same_device(view, 'x', open_target(out, view.stream), 'out')
     if given.layout.shape != tuple(prepared.shape) or given.dtype != prepared.dtype:
         raise ValueError(f'out has wrong shape or dtype: it is {given.dtype} of shape {given.layout.shape}, but the result is '
                          f'{prepared.dtype} of shape {tuple(prepared.shape)}')

@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterator, Mapping, NoReturn, Optional, Sequence, T
 import numpy as np
 
 from ._arguments import number
-from ._arrays import Host, View, address_of, may_overlap, numbers, open_array, open_target, raw_stream
+from ._arrays import Host, View, address_of, may_overlap, numbers, open_array, open_target, raw_stream, same_device
 from ._batches import BatchHandle
 from ._boundary import sides_of
 from ._context import HOST, context, device_name, device_number
@@ -277,7 +277,7 @@ class Plan:
                              'a source is given to a plan that takes none: make it with source=True')
         where = stream_handle(stream)
         opened = open_array(x, 'x', where)
-        if isinstance(opened, View) != (self._number != HOST) or isinstance(opened, View) and opened.device != self._number:
+        if opened.device != self._number:
             place = f'cuda:{opened.device}' if isinstance(opened, View) else 'the host'
             raise ValueError(f"x is on {place}, but the plan is for {self.device}: make the plan with x's device, or move x")
         if isinstance(opened, View):
@@ -306,10 +306,7 @@ class Plan:
         if out is None:
             result = new_array(self._out_shape, self._dtype)
         else:
-            target = open_target(out)
-            if not isinstance(target, Host):
-                raise ValueError('x is on the host, but out is on a GPU: give both on one device')
-            result = target.array
+            result = same_device(opened, 'x', open_target(out), 'out').array
             check_out(self._out_shape, self._dtype, result.shape, result.dtype, result.flags.c_contiguous)
             if not result.flags.aligned:
                 raise ValueError(f'out does not begin at a multiple of {result.itemsize} bytes: give an aligned array')
@@ -318,9 +315,7 @@ class Plan:
         if source is None:
             self._handle.run_arrays(x, self._after_first(x, result))
         else:
-            other = open_array(source, 'source')
-            if not isinstance(other, Host):
-                raise ValueError('x is on the host, but source is on a GPU: give both on one device')
+            other = same_device(opened, 'x', open_array(source, 'source'), 'source')
             constant = fitted(other.array, 'source', self._shape, self._dtype)
             if np.may_share_memory(constant, result):
                 constant = constant.copy()
@@ -334,9 +329,7 @@ class Plan:
         if out is None:
             target = address_of(made)
         else:
-            given = open_target(out, stream)
-            if not isinstance(given, View) or given.device != self._number:
-                raise ValueError(f'x is on {self.device}, but out is elsewhere: give both on one device')
+            given = same_device(view, 'x', open_target(out, stream), 'out')
             check_out(self._out_shape, self._type, given.layout.shape, given.dtype, given.layout.is_dense())
             if may_overlap(view, given):
                 raise ValueError('out overlaps x: on a GPU, give an array of its own')
@@ -348,9 +341,7 @@ class Plan:
         if source is None:
             self._handle.run(view.pointer, target, stream, memory)
         else:
-            other = open_array(source, 'source', stream)
-            if not isinstance(other, View) or other.device != self._number:
-                raise ValueError(f'x is on {self.device}, but source is elsewhere: give both on one device')
+            other = same_device(view, 'x', open_array(source, 'source', stream), 'source')
             check_view(other, 'source', self._shape, self._type)
             self._handle.run_with(view.pointer, other.pointer, target, stream, memory)
         del kept  # not freed before this point

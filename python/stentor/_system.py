@@ -411,7 +411,7 @@ class _Call:
 
     def _place(self, first: Any, device: Any) -> None:
         for name, each in {**self.opened, **self.arrays}.items():
-            if isinstance(each, View) != isinstance(first, View) or isinstance(each, View) and each.device != first.device:
+            if each.device != first.device:
                 raise ValueError(f'{name} is on another device than {next(iter(self.system._fields))}: give all arrays on one')
         if self.devices is not None and (device is not None or self.stream is not None or isinstance(first, View)):
             raise ValueError('devices goes with arrays on the host, and with neither device nor stream: leave them out')
