@@ -154,12 +154,31 @@ class Processes:
             os.unlink(group[0])
 
 
-class TeamHandle:
-    """A stn_team_plan with its error buffer; has a Handle's methods, for NumPy arrays.
-
-    One lock serializes the runs of all teams."""
+class _TeamPlan:
+    """A stn_team_plan with its error buffer. One lock serializes the runs of all teams."""
 
     workspace = 0
+
+    def __init__(self, create: Callable[..., int], devices: Union[Tuple[int, ...], Processes], work: Any, strategy: Optional[str], tune: Any):
+        options, name = plan_options(strategy, tune)
+        made, self._error = ffi.new('stn_team_plan **'), new_error()
+        with _lock:
+            self._team = devices.team if isinstance(devices, Processes) else _team(devices)
+            check(create(self._team, work, options, made, self._error), self._error)
+        del name  # not freed before this point
+        self._plan = ffi.gc(made[0], lib.stn_team_plan_destroy)
+        self._on_host = isinstance(devices, tuple) and HOST in devices
+
+    def describe(self, form: str) -> str:
+        if form == 'json':
+            raise ValueError("a plan of several devices is described as text: leave format out")
+        made, error = ffi.new('char **'), new_error()
+        check(lib.stn_team_plan_describe(self._plan, made, error), error)
+        return take_text(made)
+
+
+class TeamHandle(_TeamPlan):
+    """A plan of a stencil; has a Handle's methods, for NumPy arrays."""
 
     def __init__(self, devices: Union[Tuple[int, ...], Processes], request: Request, split: Split, strategy: Optional[str], tune: Any):
         problem, stencil = fill_problem(request, split)
@@ -167,17 +186,10 @@ class TeamHandle:
             problem.in_stride[axis] = problem.out_stride[axis] = 0
         problem.in_batch_stride = problem.out_batch_stride = 0
         warn_of_growth(stencil, request.steps)
-        options, name = plan_options(strategy, tune)
-        made, error = ffi.new('stn_team_plan **'), new_error()
-        with _lock:
-            team = devices.team if isinstance(devices, Processes) else _team(devices)
-            check(lib.stn_team_plan_create(team, problem, options, made, error), error)
-        del name, stencil  # not freed before this point
-        self._plan = ffi.gc(made[0], lib.stn_team_plan_destroy)
-        self._error = error
-        self._on_host = isinstance(devices, tuple) and HOST in devices
+        super().__init__(lib.stn_team_plan_create, devices, problem, strategy, tune)
+        del stencil  # not freed before this point
         first, rows = ffi.new('size_t *'), ffi.new('size_t *')
-        check(lib.stn_team_plan_local(self._plan, lib.stn_team_rank(team), first, rows, error), error)
+        check(lib.stn_team_plan_local(self._plan, lib.stn_team_rank(self._team), first, rows, self._error), self._error)
         # The rows of this process's member, or of the first member.
         self.part = slice(first[0], first[0] + rows[0])
 
@@ -197,50 +209,27 @@ class TeamHandle:
             check(lib.stn_team_plan_set_weights(self._plan, len(weights), ffi.from_buffer('double[]', weights), self._error),
                   self._error)
 
-    def describe(self, form: str) -> str:
-        if form == 'json':
-            raise ValueError("a plan of several devices is described as text: leave format out")
-        made, error = ffi.new('char **'), new_error()
-        check(lib.stn_team_plan_describe(self._plan, made, error), error)
-        return take_text(made)
-
     def strategy(self) -> str:
         return self.describe('text').rsplit(', ', 1)[-1]
 
 
-class SystemTeamHandle:
-    """A stn_team_plan of a system: the methods of a Handle that _system.py uses."""
-
-    workspace = 0
+class SystemTeamHandle(_TeamPlan):
+    """A plan of a system: the methods of a Handle that _system.py uses."""
 
     def __init__(self, devices: Tuple[int, ...], problem: Any, strategy: Optional[str]):
-        options, name = plan_options(strategy, False)
-        made, error = ffi.new('stn_team_plan **'), new_error()
-        with _lock:
-            check(lib.stn_team_plan_create_system(_team(devices), problem, options, made, error), error)
-        del name  # not freed before this point
-        self._plan = ffi.gc(made[0], lib.stn_team_plan_destroy)
-        self._error = error
-        self._on_host = HOST in devices
+        super().__init__(lib.stn_team_plan_create_system, devices, problem, strategy, False)
 
     def run_execution(self, execution: Any) -> None:
         _execute(self._plan, self._on_host, lib.stn_team_plan_execute_system_host, self._error, execution.system)
 
-    describe = TeamHandle.describe
 
+class TeamTransform(_TeamPlan):
+    """A plan of a transform, for NumPy arrays, with what these need of a Handle."""
 
-class TeamTransform:
-    """A stn_team_plan of a transform, for NumPy arrays, with what these need of a Handle."""
-
-    workspace, run = 0, None
+    run = None
 
     def __init__(self, devices: Tuple[int, ...], work: Any):
-        options, name = plan_options(None, 'estimate')
-        made, self._error = ffi.new('stn_team_plan **'), new_error()
-        with _lock:
-            check(lib.stn_team_plan_create_fft(_team(devices), work, options, made, self._error), self._error)
-        del name  # not freed before this point
-        self._plan = ffi.gc(made[0], lib.stn_team_plan_destroy)
+        super().__init__(lib.stn_team_plan_create_fft, devices, work, None, 'estimate')
 
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
         source = np.ascontiguousarray(source)
