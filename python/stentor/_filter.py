@@ -388,8 +388,8 @@ def _is_short(shape: Tuple[int, ...], each: Pass) -> bool:
     return few or points < MOST_POINTS and LONG_REACH * points <= max(each.taps.reach()[0])
 
 
-def _is_beyond(each: Pass) -> bool:
-    """Whether the library would refuse the pass for the reach or the number of its taps."""
+def is_beyond(each: Pass) -> bool:
+    """Whether the pass takes a Wide: its taps reach too far for the library, or are too many."""
     far = max(map(max, each.taps.reach())) > lib.STN_MAX_HOST_RADIUS
     return (far or len(each.taps.weights) > lib.STN_MAX_TAPS) and _can_extend(each)
 
@@ -471,7 +471,7 @@ class HostFilter:
         self.result = target if self.whole else self.work
         self.shape, self.direct = x.shape, usable(x, self.source)
         first = Layout.of(x) if self.direct else Layout.dense(x.shape)
-        single = len(passes) == 1 and not _is_beyond(passes[0]) and not is_long_box(passes[0])
+        single = len(passes) == 1 and not is_beyond(passes[0]) and not is_long_box(passes[0])
         if single and not self.whole:  # one plan runs all steps
             self.runners = [self._runner(passes[0], first, self.source, steps)]
         else:
@@ -515,12 +515,12 @@ class HostFilter:
         if self.whole and source_type == self.target and _is_integer_box(each, self.target):
             return Box(each, len(each.taps.weights), self.target)
         # Sums of blocks are exact for small integers only.
-        if is_long_box(each) and (not self.whole or self.keeps_constants or _is_beyond(each)):
+        if is_long_box(each) and (not self.whole or self.keeps_constants or is_beyond(each)):
             return self._of_results(Box(each, len(each.taps.weights), self.work), each.divisor)
         # Integers keep the library's order of summation.
         if steps == 1 and not self.whole and _is_short(self.shape, each):
             return Short(each, self.shape[each.axes[0]])
-        if steps == 1 and _is_beyond(each):
+        if steps == 1 and is_beyond(each):
             return self._of_results(Wide(self.shape, each), each.divisor)
         request = Request(each.taps, each.axes, each.sides, source, Layout.dense(self.shape), name,
                           ITEM_SIZES[name], steps, local=self.local)

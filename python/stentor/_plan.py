@@ -12,8 +12,8 @@ from ._arrays import Host, View, address_of, may_overlap, numbers, open_array, o
 from ._batches import BatchHandle
 from ._boundary import sides_of
 from ._context import HOST, context, device_name, device_number
-from ._far import FarHandle, is_far
-from ._filter import Pass, arithmetic_of, is_whole, moving, of_integers
+from ._far import FarHandle
+from ._filter import Pass, arithmetic_of, is_beyond, is_whole, moving, of_integers
 from ._frames import frames_of, new_array
 from ._handle import Handle, PairsHandle
 from ._namespace import handed_back
@@ -148,6 +148,7 @@ class Plan:
         if held != work:
             request = request._replace(source_type=held, target_type=held)
         batch = tuple(range(len(self._shape) - rank))
+        far = Pass(taps, axes, request.sides)
         self._handle: Any  # a Handle, a FarHandle, a BatchHandle or a TeamHandle
         grids = math.prod(self._shape[:len(batch)])
         if isinstance(self._devices, tuple) and grids >= len(self._devices) > 1:
@@ -158,8 +159,8 @@ class Plan:
             if isinstance(self._devices, Processes):
                 part = self._handle.part
                 self._shape = (*self._shape[:len(batch)], part.stop - part.start, *self._shape[len(batch) + 1:])
-        elif self._number == HOST and self._type == work and is_far(taps, request.sides, strategy):
-            self._handle = FarHandle(self._shape, self._dtype, Pass(taps, axes, request.sides), self._steps, self._every)
+        elif self._number == HOST and self._type == work and strategy in (None, 'host') and is_beyond(far):
+            self._handle = FarHandle(self._shape, self._dtype, far, self._steps, self._every)
         else:
             self._handle = stencil_plan(context(self._number), request, Split(axes, batch, ()), strategy, tune)
         if pairs:
