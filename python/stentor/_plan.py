@@ -102,7 +102,7 @@ class Plan:
                  device: Any = 'auto', strategy: Optional[str] = None, tune: Tune = False, accuracy: str = 'global', mode: Any = None,
                  initial: bool = False, devices: Union[None, Sequence[Any], Processes] = None, **unknown: NoReturn):
         if unknown:
-            raise TypeError(unknown_argument(*unknown))
+            raise TypeError(unknown_argument(next(iter(unknown))))
         if accuracy not in ('global', 'local'):
             raise ValueError(f"accuracy is {said(accuracy)}: give 'global' or 'local'")
         self._shape = self._whole = shape_of(shape)  # _shape becomes this process's part

@@ -21,7 +21,7 @@ def boundary_of(boundary: Any, mode: Any) -> Tuple[Any, Argument]:
     return settled(mode), Argument('mode', ValueError)
 
 
-def unknown_argument(name: str, *others: str) -> str:
+def unknown_argument(name: str) -> str:
     """The error message for an unknown argument of Plan, with the argument to use instead."""
     ways = {'local': "a plan has accuracy='local' or 'global'; local= is an argument of the functions",
             'progress': 'give it to the call: plan(x, progress=...)'}

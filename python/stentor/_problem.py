@@ -75,11 +75,10 @@ def _one_stride(axes, source: Layout, target: Layout) -> bool:
                for layout in (source, target) for a, b in zip(axes, axes[1:]))
 
 
-def split_axes(axes: Sequence[int], source: Layout, target: Layout, most: int = 3, spare: bool = True,
-               slowest: bool = False) -> Split:
+def split_axes(axes: Sequence[int], source: Layout, target: Layout, spare: bool = True, slowest: bool = False) -> Split:
     """Assigns the axes that are not filtered; axes of one point are ignored.
 
-    With `spare`, unfiltered axes may become grid axes, until the grid has `most` axes. The first is
+    With `spare`, unfiltered axes may become grid axes, until the grid has three axes. The first is
     a last axis behind the filtered ones with more than NARROW points, since its rows are contiguous
     in memory. The remaining axes become batch axes if one stride traverses them in both arrays.
     Until this is so, one axis after the other is taken from them: the last one becomes a grid axis
@@ -88,10 +87,10 @@ def split_axes(axes: Sequence[int], source: Layout, target: Layout, most: int = 
     grid = sorted(axes)
     rest = [a for a in range(len(source.shape)) if a not in grid and source.shape[a] > 1]
     loop = []
-    if spare and len(grid) < most and rest and rest[-1] > grid[-1] and source.shape[rest[-1]] > NARROW:
+    if spare and len(grid) < 3 and rest and rest[-1] > grid[-1] and source.shape[rest[-1]] > NARROW:
         grid.append(rest.pop())
     while not _one_stride(rest, source, target):
-        if spare and len(grid) < most:
+        if spare and len(grid) < 3:
             grid = sorted([*grid, rest.pop()])
         else:
             loop.append(rest[0] if slowest else min(rest, key=lambda axis: source.shape[axis]))
