@@ -279,29 +279,22 @@ def _along(x: np.ndarray, axis: int, kind: Kind) -> np.ndarray:
     made = np.empty(x.shape, x.dtype)
     if not x.size:
         return made
-    points = x.shape[axis]
-    step = max(1, BLOCK // points)
-    inner = x.size // points // max(1, int(np.prod(x.shape[:axis])))
-    if inner < FEW_COLUMNS:
-        source, target = np.moveaxis(x, axis, -1), np.moveaxis(made, axis, -1)
-        if axis == x.ndim - 1 and x.flags.c_contiguous:
-            source, target = x.reshape(-1, points), made.reshape(-1, points)
-        elif source.ndim == 1:
-            source, target = source[None], target[None]
-        for outer in np.ndindex(*source.shape[:-2]):
-            for first in range(0, source.shape[-2], step):
-                part = (*outer, slice(first, first + step))
-                target[part] = lines(NUMPY, source[part], kind)
-        return made
-    source, target = x, made
-    if x.flags.c_contiguous:  # merges all inner axes
-        source, target = x.reshape(-1, points, inner), made.reshape(-1, points, inner)
+    points, inner = x.shape[axis], math.prod(x.shape[axis + 1:])
+    space = NUMPY if inner < FEW_COLUMNS else COLUMNS
+    if x.flags.c_contiguous and (inner == 1 or space is COLUMNS):  # merges the axes on either side
+        shape = (-1, points) if inner == 1 else (-1, points, inner)
+        source, target = x.reshape(shape), made.reshape(shape)
     else:
-        source, target = np.moveaxis(x, axis, -2), np.moveaxis(made, axis, -2)
+        source, target = (np.moveaxis(each, axis, space.axis) for each in (x, made))
+        if source.ndim == 1:
+            source, target = source[None], target[None]
+    step = max(1, BLOCK // points)
+    # The lines lie along one of the last two axes, and blocks of lines along the other one.
     for outer in np.ndindex(*source.shape[:-2]):
-        for first in range(0, source.shape[-1], step):
-            part = (*outer, slice(None), slice(first, first + step))
-            target[part] = lines(COLUMNS, source[part], kind)
+        for first in range(0, source.shape[-3 - space.axis], step):
+            block = slice(first, first + step)
+            part = (*outer, block) if space is NUMPY else (*outer, slice(None), block)
+            target[part] = lines(space, source[part], kind)
     return made
 
 
