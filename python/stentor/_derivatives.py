@@ -3,6 +3,7 @@
 sobel, prewitt and laplace are stencils; the others add up derivatives that a function computes.
 """
 
+import functools
 import sys
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
@@ -287,7 +288,7 @@ def gaussian_laplace(input: Any, sigma: Numbers, output: Any = None, mode: Mode 
     if len(where) < ndim:  # otherwise scipy takes them in the array's order
         named = dict(zip(where, sigmas))
         sigmas = [named.get(axis, 0.0) for axis in range(ndim)]
-    return generic_laplace(input, _second, output, mode, cval, (sigmas,), kwargs, axes=axes)
+    return generic_laplace(input, functools.partial(_of_order, 2), output, mode, cval, (sigmas,), kwargs, axes=axes)
 
 
 def gaussian_gradient_magnitude(input: Any, sigma: Numbers, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0, *,
@@ -318,18 +319,11 @@ def gaussian_gradient_magnitude(input: Any, sigma: Numbers, output: Any = None, 
     >>> stentor.gaussian_gradient_magnitude(np.array([0., 1., 2., 3., 4.]), 0.5).round(3)
     array([0.428, 0.858, 0.86 , 0.858, 0.428])
     """
-    return generic_gradient_magnitude(input, _first, output, mode, cval, (settled(sigma),), kwargs, axes=axes)
+    return generic_gradient_magnitude(input, functools.partial(_of_order, 1), output, mode, cval, (settled(sigma),), kwargs, axes=axes)
 
 
-def _first(x: Any, axis: int, output: Any, mode: Any, cval: Any, sigma: Any, **kwargs: Any) -> Any:
-    return _of_order(1, x, axis, output, mode, cval, sigma, kwargs)
-
-
-def _second(x: Any, axis: int, output: Any, mode: Any, cval: Any, sigma: Any, **kwargs: Any) -> Any:
-    return _of_order(2, x, axis, output, mode, cval, sigma, kwargs)
-
-
-def _of_order(order: int, x: Any, axis: int, output: Any, mode: Any, cval: Any, sigma: Any, kwargs: Dict[str, Any]) -> Any:
+def _of_order(order: int, x: Any, axis: int, output: Any, mode: Any, cval: Any, sigma: Any, **kwargs: Any) -> Any:
+    """The derivative of an array smoothed by a Gaussian, along one axis."""
     orders = [0] * len(x.shape)
     orders[axis] = order
     return gaussian_filter(x, sigma, orders, output, mode, cval, **kwargs)
