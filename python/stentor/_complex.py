@@ -40,12 +40,18 @@ def _elsewhere(x: Any) -> bool:
     return hasattr(x, 'dtype') and not isinstance(x, (np.ndarray, np.generic))
 
 
-def by_parts(run: Callable[[np.ndarray, float, np.ndarray], Any], x: Any, cval: Any, output: Any, out: Any) -> Any:
-    """Filters a complex array. `run` takes a real array, its cval and the output array."""
-    if _elsewhere(x):
-        return _by_parts_elsewhere(run, x, _complex_number(cval), output, out)
-    x, target = numbers(x, 'input'), complex_target(x, output, out)
+def by_parts(run: Callable[[Any, float, Any], Any], x: Any, cval: Any, output: Any, out: Any) -> Any:
+    """Filters a complex array. `run` takes a real array, its cval and the output array, or None."""
     value = _complex_number(cval)
+    if _elsewhere(x):
+        space = namespace_of(x, 'filtering complex numbers')
+        if space.name == 'torch':
+            x = x.resolve_conj().resolve_neg()
+        target = _target_elsewhere(space, x, output, out)
+        if target is None:  # JAX's arrays cannot be written to
+            return space.pair(run(x.real, value.real, None), run(x.imag, value.imag, None))
+    else:
+        x, target = numbers(x, 'input'), complex_target(x, output, out)
     run(x.real, value.real, target.real)
     run(x.imag, value.imag, target.imag)
     return target
@@ -93,28 +99,13 @@ def _parts(run: Callable, x: np.ndarray, weights: np.ndarray, value: complex, wo
     return real, imaginary
 
 
-def _by_parts_elsewhere(run: Callable, x: Any, value: complex, output: Any, out: Any) -> Any:
-    """The same for arrays of PyTorch, CuPy and JAX."""
-    space = namespace_of(x, 'filtering complex numbers')
-    if space.name == 'torch':
-        x = x.resolve_conj().resolve_neg()
-    target = _target_elsewhere(space, x, output, out)
-    if target is None:  # JAX's arrays cannot be written to
-        return space.pair(run(x.real, value.real, None), run(x.imag, value.imag, None))
-    run(x.real, value.real, target.real)
-    run(x.imag, value.imag, target.imag)
-    return target
-
-
 def _target_elsewhere(space: Namespace, x: Any, output: Any, out: Any) -> Any:
     """A complex array for the result, with views of its parts.
 
     None if the library has no such views."""
     target, dtype = target_of(output, out)
     if target is not None:
-        if not is_complex(target):
-            raise RuntimeError('input or weights are complex but the output is not: output must have complex dtype')
-        return target
+        return _complex_or_refused(target)
     if dtype is not None and str(dtype) not in ('complex64', 'complex128'):
         raise RuntimeError(f'input or weights are complex but the output would have dtype {dtype}: give complex64 or complex128')
     name = str(dtype) if dtype is not None else type_name(x)
@@ -139,9 +130,13 @@ def _by_weights_elsewhere(run: Callable, x: Any, weights: np.ndarray, value: com
     target, dtype = target_of(output, out)
     if target is None:
         return x if dtype is None or str(x.dtype).endswith(str(dtype)) else converted(x, str(dtype))
+    _complex_or_refused(target)[...] = x
+    return target
+
+
+def _complex_or_refused(target: Any) -> Any:
     if not is_complex(target):
         raise RuntimeError('input or weights are complex but the output is not: output must have complex dtype')
-    target[...] = x
     return target
 
 
