@@ -7,6 +7,7 @@ from typing import Any, Dict, Iterator, Mapping, NoReturn, Optional, Sequence, T
 
 import numpy as np
 
+from ._allocation import new_array
 from ._arguments import number
 from ._arrays import Host, View, address_of, may_overlap, numbers, open_array, open_target, raw_stream, same_device
 from ._batches import BatchHandle
@@ -14,7 +15,6 @@ from ._boundary import sides_of
 from ._context import HOST, context, device_name, device_number
 from ._far import FarHandle
 from ._filter import Pass, arithmetic_of, is_beyond, is_whole, moving, of_integers
-from ._frames import frames_of, new_array
 from ._handle import Handle, PairsHandle
 from ._namespace import handed_back
 from ._plan_arguments import boundary_of, check_out, check_view, fitted, number_type, plan_taps, shape_of, stream_handle, unknown_argument
@@ -388,10 +388,21 @@ class Plan:
         """
         each = step_count(every, 'every') if every is not None else self._every or 1
         total = step_count(steps) if steps is not None else self._steps
-        if each not in self._chunks and total % each == 0:
+        if total % each:
+            raise ValueError(f'{total} steps are no multiple of every, which is {each}: give one')
+        if each not in self._chunks:
             given = {**self._given, 'steps': each, 'every': 0, 'initial': False}
             self._chunks[each] = _again(self._whole, self._taps.offsets, self._taps.weights, self._box, given)
-        return frames_of(self._chunks.get(each), x, each, total, self._initial if initial is None else bool(initial), stream, source)
+        chunk, first = self._chunks[each], self._initial if initial is None else bool(initial)
+
+        def run(frame: Any) -> Iterator[Tuple[int, Any]]:  # arguments are checked before it begins
+            if first:
+                yield 0, frame
+            for count in range(each, total + 1, each):
+                frame = chunk(frame, stream=stream, source=source)
+                yield count, frame
+
+        return run(x)
 
     @property
     def weights(self) -> np.ndarray:

@@ -11,11 +11,11 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 
 import numpy as np
 
+from ._allocation import new_array
 from ._arguments import number
 from ._arrays import Host, View, address_of, numbers, open_array
 from ._context import HOST, context, device_number
 from ._errors import check, new_error
-from ._frames import new_array
 from ._handle import make_plan
 from ._library import ffi, lib, take_text
 from ._plan_arguments import dtype_of, stream_handle
