@@ -9,10 +9,11 @@ import numpy as np
 
 from ._arrays import View, address_of, may_overlap, open_array, open_target, same_device
 from ._composed import is_composed, normalized, run_composed
-from ._filter import DeviceFilter, HostFilter, Pass, apart, arithmetic_of, cast_whole, is_whole, work_dtype
+from ._filter import DeviceFilter, HostFilter, Pass, cast_whole
 from ._memo import recall, remember, remember_again
 from ._namespace import handed_back
-from ._problem import DTYPES, ELEMENTS, ITEM_SIZES, WRAP, Layout
+from ._number_types import DTYPES, ELEMENTS, ITEM_SIZES, arithmetic_of, is_whole, work_dtype
+from ._problem import WRAP, Layout, apart
 from ._quick import completed, quick_for, remember_tensor, small_layout
 from ._small import small_filter
 from ._stencil import Taps

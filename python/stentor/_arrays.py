@@ -18,7 +18,8 @@ from ._context import HOST, context
 from ._device import DeviceArray
 from ._errors import StentorError, check, new_error
 from ._library import ffi, lib
-from ._problem import ELEMENTS, ITEM_SIZES, PARTS, Layout
+from ._number_types import ELEMENTS, ITEM_SIZES, PARTS, type_name
+from ._problem import Layout
 from ._words import brief, said
 
 
@@ -129,11 +130,6 @@ def library_of(x: Any) -> str:
     """The name of the package of an array's library, such as 'torch'."""
     root = type(x).__module__.partition('.')[0]
     return 'jax' if root == 'jaxlib' else root
-
-
-def type_name(x: Any) -> str:
-    """The name of the number type of an array of any library."""
-    return getattr(x.dtype, 'name', None) or str(x.dtype).rpartition('.')[2]
 
 
 def _same(array: Any, stream: int = 0) -> Any:

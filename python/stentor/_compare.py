@@ -15,7 +15,7 @@ import stentor
 
 from ._arguments import number
 from ._context import HOST, device_number
-from ._plan_arguments import dtype_of
+from ._number_types import dtype_of
 from ._stencil import named_taps
 
 USAGE = """usage: python3 -m stentor bench [--compare] (--stencil NAME | --taps FILE.npy | --gaussian SIGMA | --uniform SIZE |

@@ -8,10 +8,9 @@ from typing import Any, Callable, Tuple
 import numpy as np
 
 from ._apply import target_of
-from ._arrays import numbers, type_name
-from ._filter import arithmetic_of
+from ._arrays import numbers
 from ._namespace import Namespace, converted, namespace_of
-from ._problem import DTYPES
+from ._number_types import DTYPES, arithmetic_of, type_name
 from ._words import said
 
 

@@ -5,26 +5,23 @@ sobel, prewitt and laplace are stencils; the others add up derivatives that a fu
 
 import functools
 import sys
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
 from ._apply import apply, target_of
 from ._arguments import axes_of, each_axis, frozen, number, one_of_three, settled
-from ._arrays import Host, numbers, open_array, open_target, same_device, type_name
-from ._boundary import Argument, Sides, one_name, sides_of
+from ._arrays import Host, numbers, open_array, open_target, same_device
+from ._boundary import Argument, Mode, Sides, one_name, sides_of
 from ._complex import by_parts, is_complex
-from ._filter import Pass, is_whole
-from ._filters import Mode
-from ._gaussian import gaussian_filter
+from ._filter import Pass
+from ._gaussian import Numbers, gaussian_filter
 from ._lines import axis_of
 from ._namespace import converted
-from ._problem import ELEMENTS
+from ._number_types import ELEMENTS, is_whole, type_name
 from ._progress import tell_of
 from ._stencil import Taps, taps_of
 from ._words import brief, step_count
-
-Numbers = Union[float, Sequence[float]]
 
 
 def sobel(input: Any, axis: int = -1, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0, *, steps: int = 1,

@@ -15,12 +15,13 @@ from ._arguments import axes_of, frozen, is_index, settled
 from ._arrays import Host, View, address_of, may_overlap, open_array, open_target, same_device
 from ._context import HOST, context
 from ._errors import StentorError
-from ._filter import is_whole, moving, regular
+from ._filter import moving
 from ._handle import make_plan
 from ._library import ffi, lib
 from ._memo import recall, remember
 from ._namespace import converted, namespace_of
-from ._problem import DTYPES, ITEM_SIZES, Layout, Split, batch_of, in_turns, loop_offsets, split_axes
+from ._number_types import COMPLEX, DTYPES, ITEM_SIZES, REAL, real_of
+from ._problem import Layout, Split, batch_of, in_turns, loop_offsets, regular, split_axes
 from ._quick import quick, remember_tensor
 from ._scratch import Stages, rounded
 from ._stencil_run import StencilRun
@@ -30,13 +31,6 @@ from ._words import listed, said, whole
 # Kinds of cosine and sine transforms may also end with ' orthogonal', such as 'dct2 orthogonal'.
 KINDS = {'c2c': lib.STN_C2C, 'r2c': lib.STN_R2C, 'c2r': lib.STN_C2R, 'dct2': lib.STN_DCT2, 'dct3': lib.STN_DCT3, 'dst2': lib.STN_DST2,
          'dst3': lib.STN_DST3}
-REAL = {'complex64': 'float32', 'complex128': 'float64', 'float32': 'float32', 'float64': 'float64'}
-COMPLEX = {'float32': 'complex64', 'float64': 'complex128'}
-
-
-def real_of(dtype: str) -> str:
-    """The dtype of computation for an array's number type, by its name, as in scipy."""
-    return REAL.get(dtype) or ('float64' if is_whole(dtype) else 'float32')
 
 
 def pairs_of(kind: str) -> Tuple[bool, bool]:
@@ -44,6 +38,7 @@ def pairs_of(kind: str) -> Tuple[bool, bool]:
     return kind in ('c2c', 'c2r'), kind in ('c2c', 'r2c')
 
 
+Sizes = Optional[Sequence[int]]  # the argument s
 MOST_TURNS = 64  # iterations of a loop on a GPU, each of which is a launch or more
 TURN_POINTS = 512  # points of an iteration on the host; with fewer, copying the arrays is faster
 

@@ -16,7 +16,8 @@ from ._errors import check, new_error
 from ._fold import extend
 from ._library import ffi, lib
 from ._memo import MOST_SPARE, spare_arrays
-from ._problem import DTYPES, ELEMENTS, ITEM_SIZES, NARROW, WRAP, Layout, Request
+from ._number_types import DTYPES, ELEMENTS, ITEM_SIZES, arithmetic_of, is_whole, keeps_constants, work_dtype
+from ._problem import NARROW, WRAP, Layout, Request, regular
 from ._progress import here
 from ._scratch import Stages, rounded
 from ._stencil import Taps
@@ -49,29 +50,6 @@ class Pass(NamedTuple):
         return self._replace(taps=self.taps.without_zeros())
 
 
-def work_dtype(source: np.dtype, target: np.dtype) -> np.dtype:
-    """The dtype of computation: the wider of both floating types; float64 for integers."""
-    floats = [d if d.kind == 'f' else np.dtype(np.float64) for d in (source, target)]
-    return np.promote_types(*floats).newbyteorder('=')
-
-
-def is_whole(dtype: str) -> bool:
-    """Whether the number type, by its name, is of integers or bool."""
-    return not dtype.startswith(('float', 'bfloat', 'complex'))
-
-
-def arithmetic_of(source: str, target: str) -> str:
-    """The dtype of computation on a GPU, from the names of both arrays' number types.
-
-    If both types are the same type of the library (float64, float32, float16), it is that type.
-    Otherwise it is float64 if the result is of integers, or if either array has elements of 8 bytes
-    or integers of more than 16 bits; else float32."""
-    if source == target and source in DTYPES:
-        return source
-    wide = is_whole(target) or any(ITEM_SIZES[each] == 8 or is_whole(each) and ITEM_SIZES[each] > 2 for each in (source, target))
-    return 'float64' if wide else 'float32'
-
-
 def usable(array: np.ndarray, work: np.dtype) -> bool:
     """Whether the library should read the array in place.
 
@@ -80,25 +58,6 @@ def usable(array: np.ndarray, work: np.dtype) -> bool:
         return False
     rows = array.shape[-1] == 1 or array.strides[-1] == array.itemsize
     return array.flags.c_contiguous or rows and regular(array)
-
-
-def regular(array: np.ndarray) -> bool:
-    """Whether strides are positive multiples of the item size and no elements share memory."""
-    whole = all(n == 1 or s % array.itemsize == 0 for s, n in zip(array.strides, array.shape))
-    return whole and apart(array.shape, array.strides, array.itemsize)
-
-
-def apart(shape: Sequence[int], strides: Sequence[int], size: int) -> bool:
-    """Whether strides are positive and no two elements of `size` units share memory.
-
-    Sliding-window views share memory."""
-    reach = 0
-    for stride, extent in sorted(zip(strides, shape)):
-        if extent > 1:
-            if stride < reach + size:
-                return False
-            reach += stride * (extent - 1)
-    return True
 
 
 def _dense_copy(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -392,13 +351,6 @@ def is_beyond(each: Pass) -> bool:
     """Whether the pass takes a Wide: its taps reach too far for the library, or are too many."""
     far = max(map(max, each.taps.reach())) > lib.STN_MAX_HOST_RADIUS
     return (far or len(each.taps.weights) > lib.STN_MAX_TAPS) and _can_extend(each)
-
-
-def keeps_constants(source: np.dtype, target: np.dtype) -> bool:
-    """Whether filters of these types keep constant arrays: integers of at most 32 bits do.
-
-    Larger integers are not exact in float64 after a sum."""
-    return target.kind in 'biu' and source.kind in 'biu' and max(source.itemsize, target.itemsize) <= 4
 
 
 def raised(weights: np.ndarray) -> np.ndarray:

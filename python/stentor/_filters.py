@@ -7,7 +7,7 @@ import numpy as np
 from ._apply import apply_new
 from ._arguments import axes_of, each_axis, frozen, number, one_of_three, origin_of, settled
 from ._arrays import weights_of
-from ._boundary import Argument, one_name, sides_of
+from ._boundary import Argument, Mode, one_name, sides_of
 from ._complex import by_parts, by_weights, check_cval, is_complex, without_halves
 from ._composed import checked_nan
 from ._filter import Pass
@@ -16,7 +16,6 @@ from ._quick import quick_for
 from ._stencil import taps_of
 from ._words import step_count, whole
 
-Mode = Union[str, Sequence[Any]]
 _ndarray = np.ndarray
 
 

@@ -9,10 +9,9 @@ from typing import Any, Optional, Sequence
 import numpy as np
 
 from ._arrays import Host, open_array
-from ._fft_run import transform
+from ._fft_run import Sizes, transform
 from ._namespace import namespace_of
 
-Sizes = Optional[Sequence[int]]
 OTHER_WAY = {None: 'forward', 'backward': 'forward', 'forward': 'backward'}
 
 

@@ -6,8 +6,9 @@ import numpy as np
 
 from ._arguments import number
 from ._arrays import open_array, weights_of
+from ._boundary import Mode
 from ._complex import check_cval
-from ._filters import Mode, convolve, correlate
+from ._filters import convolve, correlate
 from ._gaussian import gaussian_filter
 from ._uniform import uniform_filter
 from ._words import whole

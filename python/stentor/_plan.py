@@ -14,11 +14,12 @@ from ._batches import BatchHandle
 from ._boundary import sides_of
 from ._context import HOST, context, device_name, device_number
 from ._far import FarHandle
-from ._filter import Pass, arithmetic_of, is_beyond, is_whole, moving, of_integers
+from ._filter import Pass, is_beyond, moving, of_integers
 from ._handle import Handle, PairsHandle
 from ._namespace import handed_back
-from ._plan_arguments import boundary_of, check_out, check_view, fitted, number_type, plan_taps, shape_of, stream_handle, unknown_argument
-from ._problem import DTYPES, ITEM_SIZES, PARTS, Layout, Request, Split, stencil_plan
+from ._number_types import DTYPES, ITEM_SIZES, PARTS, arithmetic_of, is_whole, number_type
+from ._plan_arguments import boundary_of, check_out, check_view, fitted, plan_taps, shape_of, stream_handle, unknown_argument
+from ._problem import Layout, Request, Split, stencil_plan
 from ._progress import tell_of, warn_of_growth
 from ._scratch import Prepared
 from ._stencil import Taps, stencil_handle, taps_of

@@ -11,21 +11,12 @@ import numpy as np
 from ._boundary import Sides
 from ._context import Context
 from ._handle import Handle, make_plan
+from ._number_types import DTYPES, ELEMENTS, ITEM_SIZES
 from ._progress import warn_of_growth
 from ._library import ffi, lib
 from ._stencil import Taps, stencil_handle
 
-DTYPES = {'float64': lib.STN_F64, 'float32': lib.STN_F32, 'float16': lib.STN_F16}
 NARROW = 16  # a last axis of at most this many points is too short to be processed as a row
-# The number types of arrays, by the names of NumPy and PyTorch.
-ELEMENTS = {'float64': lib.STN_ELEMENT_F64, 'float32': lib.STN_ELEMENT_F32, 'float16': lib.STN_ELEMENT_F16,
-            'bfloat16': lib.STN_ELEMENT_BF16, 'int8': lib.STN_ELEMENT_I8, 'uint8': lib.STN_ELEMENT_U8, 'int16': lib.STN_ELEMENT_I16,
-            'uint16': lib.STN_ELEMENT_U16, 'int32': lib.STN_ELEMENT_I32, 'uint32': lib.STN_ELEMENT_U32, 'int64': lib.STN_ELEMENT_I64,
-            'uint64': lib.STN_ELEMENT_U64, 'bool': lib.STN_ELEMENT_BOOL}
-ELEMENT_OF = {np.dtype(name): element for name, element in ELEMENTS.items() if name != 'bfloat16'}
-PARTS = {'complex64': 'float32', 'complex128': 'float64'}  # the real and the imaginary part
-ITEM_SIZES = {name: lib.stn_element_size(element) for name, element in ELEMENTS.items()}
-ITEM_SIZES.update(complex64=8, complex128=16)
 WRAP: Sides = ((lib.STN_WRAP, 0.0), (lib.STN_WRAP, 0.0))  # type: ignore[assignment]
 
 
@@ -59,6 +50,25 @@ class Layout(NamedTuple):
         """Whether the elements are contiguous in C order."""
         expected = Layout.dense(self.shape).strides
         return 0 in self.shape or all(n == 1 or a == b for n, a, b in zip(self.shape, self.strides, expected))
+
+
+def regular(array: np.ndarray) -> bool:
+    """Whether strides are positive multiples of the item size and no elements share memory."""
+    whole = all(n == 1 or s % array.itemsize == 0 for s, n in zip(array.strides, array.shape))
+    return whole and apart(array.shape, array.strides, array.itemsize)
+
+
+def apart(shape: Sequence[int], strides: Sequence[int], size: int) -> bool:
+    """Whether strides are positive and no two elements of `size` units share memory.
+
+    Sliding-window views share memory."""
+    reach = 0
+    for stride, extent in sorted(zip(strides, shape)):
+        if extent > 1:
+            if stride < reach + size:
+                return False
+            reach += stride * (extent - 1)
+    return True
 
 
 class Split(NamedTuple):

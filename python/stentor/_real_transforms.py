@@ -12,14 +12,14 @@ import numpy as np
 from ._arguments import frozen, settled
 from ._arrays import Host, open_array
 from ._errors import StentorError
-from ._fft_run import REAL, check_norm, check_unused, on_device, ready_for, real_of, resized, scale_of, size_and_axis, sizes_and_axes
+from ._fft_run import Sizes, check_norm, check_unused, on_device, ready_for, resized, scale_of, size_and_axis, sizes_and_axes
 from ._memo import recall, remember
 from ._namespace import COLUMNS, NUMPY, converted, namespace_of
+from ._number_types import REAL, real_of
 from ._quick import quick
 from ._trigonometric import Kind, lines, logical_length
 from ._words import whole
 
-Sizes = Optional[Sequence[int]]
 BLOCK = 1 << 17  # numbers that are transformed together, so that they stay in cache between steps
 FEW_COLUMNS = 16  # with fewer inner points, lines are transformed as rows and not as columns
 

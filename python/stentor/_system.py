@@ -18,8 +18,8 @@ from ._context import HOST, context, device_number
 from ._errors import check, new_error
 from ._handle import make_plan
 from ._library import ffi, lib, take_text
-from ._plan_arguments import dtype_of, stream_handle
-from ._problem import DTYPES
+from ._number_types import DTYPES, dtype_of
+from ._plan_arguments import stream_handle
 from ._progress import warn_caller, watched
 from ._scratch import Prepared
 from ._team import SystemTeamHandle, team_devices

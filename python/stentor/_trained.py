@@ -10,7 +10,8 @@ import numpy as np
 from ._boundary import Sides
 from ._context import HOST, context
 from ._memo import recall, remember
-from ._problem import ITEM_SIZES, Layout, Request, Split, stencil_plan
+from ._number_types import ITEM_SIZES
+from ._problem import Layout, Request, Split, stencil_plan
 from ._scratch import Prepared
 from ._stencil import taps_of
 

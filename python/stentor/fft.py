@@ -11,12 +11,11 @@ where scipy may leave some finite, and does not affect other lines.
 from typing import TYPE_CHECKING, Any, Optional, Sequence
 
 from ._fft_helpers import fftfreq, fftshift, get_workers, ifftshift, next_fast_len, prev_fast_len, rfftfreq, set_workers
-from ._fft_run import transform
+from ._fft_run import Sizes, transform
 from ._hermitian import hfft, hfft2, hfftn, ihfft, ihfft2, ihfftn
 from ._namespace import rest_of
 from ._real_transforms import dct, dctn, dst, dstn, idct, idctn, idst, idstn
 
-Sizes = Optional[Sequence[int]]
 __all__ = ['dct', 'dctn', 'dst', 'dstn', 'fft', 'fft2', 'fftfreq', 'fftn', 'fftshift', 'get_workers', 'hfft', 'hfft2', 'hfftn', 'idct',
            'idctn', 'idst', 'idstn', 'ifft', 'ifft2', 'ifftn', 'ifftshift', 'ihfft', 'ihfft2', 'ihfftn', 'irfft', 'irfft2', 'irfftn',
            'next_fast_len', 'prev_fast_len', 'rfft', 'rfft2', 'rfftfreq', 'rfftn', 'set_workers']

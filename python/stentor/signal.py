@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Dict, List, Sequence, Tuple, Union
 import numpy as np
 
 from ._arguments import is_index
-from ._arrays import Host, open_array, type_name
+from ._arrays import Host, open_array
 from ._fft_helpers import next_fast_len
 from ._fft_run import transform
-from ._filter import is_whole
 from ._filters import convolve as _stencil_convolve
 from ._namespace import NUMPY, Namespace, converted, namespace_of, rest_of
+from ._number_types import is_whole, type_name
 from ._words import said, whole
 
 __all__ = ['choose_conv_method', 'convolve', 'correlate', 'correlation_lags', 'fftconvolve', 'oaconvolve']
