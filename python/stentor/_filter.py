@@ -213,7 +213,7 @@ def extended(x: np.ndarray, each: Pass, reach: Sequence[Tuple[int, int]]) -> np.
 
     In corners the constant of the slowest axis applies, so that this axis is extended last."""
     for axis, sides, (low, high) in reversed(list(zip(each.axes, each.sides, reach))):
-        x = extend(x, axis, sides, low, high)  # type: ignore[assignment]
+        x = extend(x, axis, sides, low, high)
     return x
 
 
