@@ -193,16 +193,13 @@ class TeamHandle(_TeamPlan):
         # The rows of this process's member, or of the first member.
         self.part = slice(first[0], first[0] + rows[0])
 
-    def _run(self, source: np.ndarray, target: np.ndarray, constant: Any) -> None:
-        address = ffi.NULL if constant is None else ffi.cast('void *', constant.ctypes.data)
-        _execute(self._plan, self._on_host, lib.stn_team_plan_execute_host, self._error, ffi.cast('void *', source.ctypes.data),
-                 ffi.cast('void *', target.ctypes.data), address)
-
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
-        self._run(np.ascontiguousarray(source), target, None)
+        self.run_source(source, None, target)
 
-    def run_source(self, source: np.ndarray, constant: np.ndarray, target: np.ndarray) -> None:
-        self._run(np.ascontiguousarray(source), target, np.ascontiguousarray(constant))
+    def run_source(self, source: np.ndarray, constant: Optional[np.ndarray], target: np.ndarray) -> None:
+        given = [None if each is None else np.ascontiguousarray(each) for each in (source, constant)]
+        addresses = [ffi.NULL if each is None else ffi.cast('void *', each.ctypes.data) for each in (given[0], target, given[1])]
+        _execute(self._plan, self._on_host, lib.stn_team_plan_execute_host, self._error, *addresses)
 
     def set_weights(self, weights: np.ndarray) -> None:
         with _lock:
