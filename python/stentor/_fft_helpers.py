@@ -132,7 +132,7 @@ def _shifted(x: Any, axes: Any, sign: int) -> Any:
         x = np.asarray(x)
     where = axes_of(settled(axes), len(x.shape), ValueError)
     shifts = tuple(sign * (x.shape[axis] // 2) for axis in where)
-    return namespace_of(x, 'a shift').roll(x, shifts, where)
+    return namespace_of(x, 'a shift').module.roll(x, shifts, where)
 
 
 def next_fast_len(target: int, real: bool = False) -> int:

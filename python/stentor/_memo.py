@@ -110,22 +110,19 @@ def clear_cache() -> None:
     """
     with _lock:
         dropped = list(_prepared.values())
-        _prepared.clear()
-        _bytes.clear()
-        _total[0] = 0
-        _pinned.clear()
+        _forget()
         spare_arrays.clear()
     for each in dropped:
         _finish(each)
 
 
-def _after_fork() -> None:
+def _forget() -> None:
     _prepared.clear()
     _bytes.clear()
     _total[0] = 0
     _pinned.clear()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(after_in_child=_forget)
 # Background compiles of kernels must end before the compiler is unloaded.
 atexit.register(clear_cache)

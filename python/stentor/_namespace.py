@@ -87,10 +87,6 @@ class Namespace:
         """Moves an axis to another position."""
         return self.module.moveaxis(x, source, target)
 
-    def roll(self, x: Any, shifts: Tuple[int, ...], axes: Tuple[int, ...]) -> Any:
-        """Cyclic shifts along several axes."""
-        return self.module.roll(x, shifts, axes)
-
     def conj(self, x: Any) -> Any:
         """The complex conjugate, stored in memory (PyTorch would conjugate lazily)."""
         if self.name == 'torch':
