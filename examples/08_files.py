@@ -3,7 +3,7 @@
 
 A library for each format reads and writes files, and Stentor works on its arrays.
 
-    python3 08_files.py [FOLDER]
+    python3 examples/08_files.py [FOLDER]
 
 Writes a smoothed elevation map as .npy, and as HDF5, Zarr and TIFF if h5py, zarr and tifffile are
 installed.

@@ -7,22 +7,11 @@ import sys
 
 import numpy as np
 
-import stentor
-import stentor.fft
-import stentor.signal
-
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / 'examples'))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'examples'))
 from picture import save_png, side_by_side  # noqa: E402
 
 # The names that the codes use.
-image = np.load(HERE.parents[1] / 'examples/data/ascent.npy')[60:444:4, 80:464:4].astype('float32')
-dots = np.zeros(image.shape, 'float32')
-dots[12::24, 12::24] = 1
-hills = stentor.gaussian_filter(dots, sigma=2)
-holes = np.where(np.random.default_rng(0).random(image.shape) < 0.5, np.nan, image)
-noise = np.random.default_rng(1).standard_normal(image.shape).astype('float32')
-disc = (np.hypot(*(np.indices((15, 15)) - 7)) < 7).astype('float32')
 SETUP = '''import numpy as np, stentor
 
 image = np.load('examples/data/ascent.npy')[60:444:4, 80:464:4].astype('float32')
@@ -95,7 +84,8 @@ def page() -> str:
 
 
 def main(folder: pathlib.Path) -> None:
-    names = dict(globals(), stentor=stentor)
+    names: dict = {}
+    exec(SETUP.replace("'examples/", f"'{ROOT}/examples/"), names)
     for entries in SECTIONS.values():
         for name, _, code in entries:
             x = np.asarray(eval(code, names))
@@ -107,4 +97,4 @@ def main(folder: pathlib.Path) -> None:
 
 
 if __name__ == '__main__':
-    main(pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else HERE)
+    main(pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parent)

@@ -7,12 +7,13 @@ from typing import Any, Callable, List, Optional, Tuple
 
 import numpy as np
 
-from ._arrays import Host, View, address_of, may_overlap, open_array, open_target
+from ._arrays import View, address_of, may_overlap, open_array, open_target, same_device
 from ._composed import is_composed, normalized, run_composed
-from ._convert import handed_back
-from ._filter import DeviceFilter, HostFilter, Pass, apart, arithmetic_of, cast_whole, is_whole, work_dtype
+from ._filter import DeviceFilter, HostFilter, Pass, cast_whole
 from ._memo import recall, remember, remember_again
-from ._problem import DTYPES, ELEMENTS, ITEM_SIZES, WRAP, Layout
+from ._namespace import handed_back
+from ._number_types import DTYPES, ELEMENTS, ITEM_SIZES, arithmetic_of, is_whole, work_dtype
+from ._problem import WRAP, Layout, apart
 from ._quick import completed, quick_for, remember_tensor, small_layout
 from ._small import small_filter
 from ._stencil import Taps
@@ -76,9 +77,7 @@ def apply_new(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = No
     if target is None:
         made = _on_host(opened.array, key, make, None, dtype or opened.array.dtype.newbyteorder('='), steps, local, nan, weights)
         return opened.back(made) if dtype is not None else handed_back(x, opened, made)
-    given = open_target(target)
-    if not isinstance(given, Host):
-        raise ValueError('input is on the host, but out is on a GPU: give both on one device')
+    given = same_device(opened, 'input', open_target(target), 'out')
     if given.array.shape != opened.array.shape:
         raise RuntimeError(f'output shape not correct: out has {given.array.shape}, but the result has {opened.array.shape}')
     _on_host(opened.array, key, make, given.array, given.array.dtype, steps, local, nan, weights)
@@ -154,7 +153,7 @@ def _on_device(x: Any, view: View, key: Tuple, make: Maker, target: Any, dtype: 
     given = _check_target(view, target) if target is not None else None
     dtype = given.dtype if given is not None else dtype
     whole = is_whole(dtype)
-    _check_layout(view.layout, 'input')
+    check_layout(view.layout, 'input')
     made = view.empty(shape, dtype) if given is None else target
     pointer = given.pointer if given else address_of(made)
     layout = given.layout if given else Layout.dense(shape)
@@ -170,12 +169,10 @@ def _on_device(x: Any, view: View, key: Tuple, make: Maker, target: Any, dtype: 
         scaled = normalized(passes, nan, local) if is_composed(passes, nan) and not whole else None
         if is_composed(passes, nan) and scaled is None:
             work = view.dtype if view.dtype in DTYPES and not whole else arithmetic_of(view.dtype, dtype)
-            result = run_composed(apply, x if work == view.dtype else apply(x, ('converted',), lambda *_: [], work), key, passes, steps, local, nan)
-            if given is None and work != dtype:
-                return apply(result, ('converted',), lambda *_: [], dtype)
-            if given is None:
-                return result
-            return apply(result, ('converted',), lambda *_: [], None, target)
+            result = run_composed(apply, x if work == view.dtype else cast(x, work), key, passes, steps, local, nan)
+            if given is not None:
+                return cast(result, None, target)
+            return result if work == dtype else cast(result, dtype)
         passes, bits = scaled or (passes, 0)
         prepared = remember(full, DeviceFilter(view, layout, dtype, alignment, passes, steps, overlap, local, bits).used_by(view))
     if given is None and dtype == view.dtype or given is not None and not overlap and view.layout.is_dense() and layout.is_dense():
@@ -184,24 +181,26 @@ def _on_device(x: Any, view: View, key: Tuple, make: Maker, target: Any, dtype: 
     return made if given is not None else view.finish(made, view.stream)
 
 
+def cast(x: Any, dtype: Any, out: Any = None) -> Any:
+    """A GPU array in another dtype, or in `out`, converted as results of filters are."""
+    return apply(x, ('converted',), lambda *_: [], dtype, out)
+
+
 def _as_it_is(rank: int) -> Pass:
     """The identity pass, for calls in which no sigma or size changes the array."""
     return Pass(Taps(np.zeros((1, 1), np.int64), np.ones(1)), (rank - 1,), [WRAP])
 
 
-def _check_layout(layout: Layout, name: str) -> None:
+def check_layout(layout: Layout, name: str) -> None:
     if 0 not in layout.shape and not apart(layout.shape, layout.strides, 1):
         raise ValueError(f'{name} has strides {layout.strides}, which go backwards or meet an element twice: copy it first')
 
 
 def _check_target(view: View, target: Any) -> View:
-    given = open_target(target, view.stream)
-    if not isinstance(given, View) or given.device != view.device:
-        where = f'cuda:{given.device}' if isinstance(given, View) else 'the host'
-        raise ValueError(f'input is on cuda:{view.device}, but out is on {where}: give both on one device')
+    given = same_device(view, 'input', open_target(target, view.stream), 'out')
     if given.layout.shape != view.layout.shape:
         raise RuntimeError(f'output shape not correct: out has {given.layout.shape}, but the result has {view.layout.shape}')
     if given.dtype not in ELEMENTS:
         raise RuntimeError(f'out has dtype {given.dtype}, but the result is real: give a real array')
-    _check_layout(given.layout, 'out')
+    check_layout(given.layout, 'out')
     return given

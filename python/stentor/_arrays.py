@@ -9,16 +9,17 @@ import ctypes
 import functools
 import os
 import sys
-from typing import Any, Callable, NamedTuple, Optional, Tuple, Union
+from typing import Any, Callable, NamedTuple, Optional, Tuple, TypeVar, Union
 
 import numpy as np
 
 from . import _dlpack
-from ._context import context
+from ._context import HOST, context
 from ._device import DeviceArray
 from ._errors import StentorError, check, new_error
 from ._library import ffi, lib
-from ._problem import ELEMENTS, ITEM_SIZES, PARTS, Layout
+from ._number_types import ELEMENTS, ITEM_SIZES, PARTS, type_name
+from ._problem import Layout
 from ._words import brief, said
 
 
@@ -28,6 +29,11 @@ class Host(NamedTuple):
     array: np.ndarray
     back: Callable[[np.ndarray], Any]  # converts a result to the caller's library
     dtype: str = ''  # bfloat16, which NumPy does not have: `array` is a copy in float32
+    device: int = HOST
+
+    @property
+    def shape(self) -> Tuple[int, ...]:
+        return self.array.shape
 
 
 class View(NamedTuple):
@@ -46,6 +52,13 @@ class View(NamedTuple):
     ordered: bool = False  # `empty` allocates and frees memory in the order of `stream`
     writable: bool = True
 
+    @property
+    def shape(self) -> Tuple[int, ...]:
+        return self.layout.shape
+
+
+Opened = TypeVar('Opened', Host, View)
+
 
 def open_array(x: Any, name: str, stream: Optional[int] = None) -> Union[Host, View]:
     """Opens an argument as a Host or a View.
@@ -57,18 +70,21 @@ def open_array(x: Any, name: str, stream: Optional[int] = None) -> Union[Host, V
     return opened
 
 
-def opened_rank(opened: Union[Host, View]) -> int:
-    """The number of axes."""
-    return opened.array.ndim if isinstance(opened, Host) else len(opened.layout.shape)
+def same_device(first: Opened, name: str, second: Union[Host, View], other: str) -> Opened:
+    """The array `second`; refuses it if it is on another device than `first`."""
+    if second.device != first.device:
+        where, apart = ('the host' if each.device == HOST else f'cuda:{each.device}' for each in (first, second))
+        raise ValueError(f'{name} is on {where}, but {other} is on {apart}: give both on one device')
+    return second  # type: ignore[return-value]
 
 
 def _open(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
     if isinstance(x, np.ndarray):
         return Host(numbers(x, name), _same, 'bfloat16' if x.dtype.kind == 'V' else '')
-    root = type(x).__module__.partition('.')[0]
+    root = library_of(x)
     if root == 'torch' and 'torch' in sys.modules:
         return _open_torch(x, name, stream)
-    if root in ('jax', 'jaxlib'):
+    if root == 'jax':
         return _open_jax(x, name, stream)
     if hasattr(x, '__cuda_array_interface__'):
         return _open_interface(x, name, stream)
@@ -110,9 +126,10 @@ def numbers(x: Any, name: str) -> np.ndarray:
     return array
 
 
-def type_name(x: Any) -> str:
-    """The name of the number type of an array of any library."""
-    return getattr(x.dtype, 'name', None) or str(x.dtype).rpartition('.')[2]
+def library_of(x: Any) -> str:
+    """The name of the package of an array's library, such as 'torch'."""
+    root = type(x).__module__.partition('.')[0]
+    return 'jax' if root == 'jaxlib' else root
 
 
 def _same(array: Any, stream: int = 0) -> Any:
@@ -237,7 +254,7 @@ def _open_interface(x: Any, name: str, stream: Optional[int]) -> View:
     if not pointer and 0 not in shape:
         raise ValueError(f'{name} has shape {shape} but its pointer is NULL: give an array with memory')
     device = _interface_device(x, pointer)
-    cupy = type(x).__module__.partition('.')[0] == 'cupy'
+    cupy = library_of(x) == 'cupy'
     if stream is not None:
         work = stream
     else:
@@ -298,7 +315,7 @@ def _makers(x: Any, device: int, stream: Optional[int]) -> Tuple[Callable, Calla
     """The functions `empty` and `finish` of a View: for CuPy its own arrays, else a DeviceArray.
 
     `stream` is used instead of the current stream, unless it is None."""
-    if type(x).__module__.partition('.')[0] == 'cupy':
+    if library_of(x) == 'cupy':
         cupy = sys.modules['cupy']
 
         def empty(shape: Tuple[int, ...], dtype: str) -> Any:

@@ -1,7 +1,7 @@
 """Batches split over several devices of this process, each with its share of the grids."""
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Callable, List, Sequence, Tuple
+from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -110,7 +110,10 @@ class BatchHandle:
         lengths = {(device, share.stop - share.start) for device, share in self._shares}
         self._plans = {(device, length): make((length, *grid), device_name(device)) for device, length in sorted(lengths)}
 
-    def _run(self, source: np.ndarray, target: np.ndarray, constant: Any) -> None:
+    def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
+        self.run_source(source, None, target)
+
+    def run_source(self, source: np.ndarray, constant: Optional[np.ndarray], target: np.ndarray) -> None:
         source, target = np.ascontiguousarray(source).reshape(self._shape), target.reshape(self._shape)
         constant = None if constant is None else np.ascontiguousarray(constant).reshape(self._shape)
 
@@ -124,12 +127,6 @@ class BatchHandle:
                 target[share] = made.numpy()
 
         _all_at_once(compute, self._shares)
-
-    def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
-        self._run(source, target, None)
-
-    def run_source(self, source: np.ndarray, constant: np.ndarray, target: np.ndarray) -> None:
-        self._run(source, target, constant)
 
     def set_weights(self, weights: np.ndarray) -> None:
         for plan in self._plans.values():

@@ -1,6 +1,6 @@
 """Boundary conditions: scipy.ndimage's modes, for all axes, by axis or, beyond scipy, by side."""
 
-from typing import Any, List, NamedTuple, Tuple
+from typing import Any, List, NamedTuple, Sequence, Tuple, Union
 
 from ._arguments import settled
 from ._library import lib
@@ -30,6 +30,7 @@ class Side(NamedTuple):
 
 
 Sides = Tuple[Side, Side]
+Mode = Union[str, Sequence[Any]]  # a boundary, or one for each axis
 
 
 def one_name(mode: Any, boundary: Any) -> Tuple[Any, str]:

@@ -15,7 +15,7 @@ import stentor
 
 from ._arguments import number
 from ._context import HOST, device_number
-from ._plan_arguments import dtype_of
+from ._number_types import dtype_of
 from ._stencil import named_taps
 
 USAGE = """usage: python3 -m stentor bench [--compare] (--stencil NAME | --taps FILE.npy | --gaussian SIGMA | --uniform SIZE |
@@ -81,20 +81,14 @@ def ours(p: Problem) -> Prepared:
         plan = stentor.Plan(p.x.shape, p.weights, boundary=p.boundary, dtype=p.x.dtype, steps=p.steps,
                             device='host' if p.device == HOST else p.device)
         return Prepared(where, lambda: plan(x), wait, read)
-    step: Callable[[Any], Any]
-    if p.kind in FFTS:
-        step = getattr(stentor.fft, FFTS[p.kind])
-        return Prepared(where, lambda: step(x), wait, read)
-    if p.kind == 'gaussian':
-        return Prepared(where, repeated(lambda y: stentor.gaussian_filter(y, p.size, mode=p.boundary), x, p.steps), wait, read)
-    return Prepared(where, repeated(lambda y: stentor.uniform_filter(y, int(p.size), mode=p.boundary), x, p.steps), wait, read)
+    return Prepared(where, like_scipy(p, stentor, stentor.fft, x, None, {p.boundary: p.boundary}), wait, read)
 
 
-def like_scipy(p: Problem, ndimage: Any, fft: Any, x: Any, weights: Any) -> Callable[[], Any]:
+def like_scipy(p: Problem, ndimage: Any, fft: Any, x: Any, weights: Any, modes: Dict[str, str] = SCIPY) -> Callable[[], Any]:
     """The call of a library with the names of scipy."""
     if p.kind in FFTS:
         return lambda: getattr(fft, FFTS[p.kind])(x)
-    mode = p.mode(SCIPY)
+    mode = p.mode(modes)
     if p.kind == 'stencil':
         return repeated(lambda y: ndimage.correlate(y, weights, mode=mode), x, p.steps)
     if p.kind == 'gaussian':

@@ -3,16 +3,14 @@
 On the host the parts are NumPy's views; elsewhere the array's own library gives views of them."""
 
 import warnings
-from typing import Any, Callable, Tuple
+from typing import Any, Callable
 
 import numpy as np
 
 from ._apply import target_of
-from ._arrays import numbers, type_name
-from ._convert import converted
-from ._filter import arithmetic_of
-from ._namespace import Namespace, namespace_of
-from ._problem import DTYPES
+from ._arrays import numbers
+from ._namespace import NUMPY, Namespace, converted, namespace_of
+from ._number_types import DTYPES, arithmetic_of, type_name
 from ._words import said
 
 
@@ -41,12 +39,18 @@ def _elsewhere(x: Any) -> bool:
     return hasattr(x, 'dtype') and not isinstance(x, (np.ndarray, np.generic))
 
 
-def by_parts(run: Callable[[np.ndarray, float, np.ndarray], Any], x: Any, cval: Any, output: Any, out: Any) -> Any:
-    """Filters a complex array. `run` takes a real array, its cval and the output array."""
-    if _elsewhere(x):
-        return _by_parts_elsewhere(run, x, _complex_number(cval), output, out)
-    x, target = numbers(x, 'input'), complex_target(x, output, out)
+def by_parts(run: Callable[[Any, float, Any], Any], x: Any, cval: Any, output: Any, out: Any) -> Any:
+    """Filters a complex array. `run` takes a real array, its cval and the output array, or None."""
     value = _complex_number(cval)
+    if _elsewhere(x):
+        space = namespace_of(x, 'filtering complex numbers')
+        if space.name == 'torch':
+            x = x.resolve_conj().resolve_neg()
+        target = _target_elsewhere(space, x, output, out)
+        if target is None:  # JAX's arrays cannot be written to
+            return space.pair(run(x.real, value.real, None), run(x.imag, value.imag, None))
+    else:
+        x, target = numbers(x, 'input'), complex_target(x, output, out)
     run(x.real, value.real, target.real)
     run(x.imag, value.imag, target.imag)
     return target
@@ -62,48 +66,39 @@ def without_halves(x: Any, nan: bool) -> Any:
     return np.where(np.isnan(x), np.array(complex(np.nan, np.nan), x.dtype), x) if nan else x
 
 
-def by_weights(run: Callable[[np.ndarray, np.ndarray, float, np.ndarray], Any], x: Any, weights: np.ndarray, cval: Any, output: Any,
-               out: Any, steps: int) -> Any:
+def by_weights(run: Callable[[Any, np.ndarray, float, Any], Any], x: Any, weights: np.ndarray, cval: Any, output: Any, out: Any,
+               steps: int) -> Any:
     """Filters a real or complex array with complex weights.
 
-    `run` takes a real array, real weights, a cval and the output array, and is called in each
-    step."""
+    `run` takes a real array, real weights, a cval and the output array, or None. It is called in
+    each step."""
+    value, target, real_type = _complex_number(cval), None, None
     if _elsewhere(x):
-        return _by_weights_elsewhere(run, x, weights, _complex_number(cval), output, out, steps)
-    x = numbers(x, 'input')
-    target, value = complex_target(x, output, out), _complex_number(cval)
-    work = np.promote_types(np.promote_types(x.dtype, target.dtype), np.complex64).newbyteorder('=')
-    for _ in range(steps):
-        real, imaginary = _parts(run, x, weights, value, work)
-        x = real + 1j * imaginary
+        space, name = namespace_of(x, 'filtering by complex weights'), type_name(x)
+        if not is_complex(x) and name not in DTYPES:
+            x = converted(x, arithmetic_of(name, 'float32'))
+    else:
+        space, x = NUMPY, numbers(x, 'input')
+        target = complex_target(x, output, out)
+        work = np.promote_types(np.promote_types(x.dtype, target.dtype), np.complex64).newbyteorder('=')
+        real_type = np.empty(0, work).real.dtype
+
+    def part(some: Any, of_weights: np.ndarray, constant: float) -> Any:
+        return run(some, of_weights, constant, None if real_type is None else np.empty(x.shape, real_type))
+
+    for _ in range(steps):  # (a + ib)(u + iv), for the array a + ib and the weights u + iv
+        a, b = (x.real, x.imag) if is_complex(x) else (x, None)
+        real, imaginary = part(a, weights.real, value.real), part(a, weights.imag, value.real)
+        if b is not None:
+            real = real - part(b, weights.imag, value.imag)
+            imaginary = imaginary + part(b, weights.real, value.imag)
+        x = space.pair(real, imaginary)
+    if target is None:
+        target, dtype = target_of(output, out)
+        if target is None:
+            return x if dtype is None or str(x.dtype).endswith(str(dtype)) else converted(x, str(dtype))
+        _complex_or_refused(target)
     target[...] = x
-    return target
-
-
-def _parts(run: Callable, x: np.ndarray, weights: np.ndarray, value: complex, work: np.dtype) -> Tuple[np.ndarray, np.ndarray]:
-    """Real and imaginary part of (a + ib)(u + iv), for the array a + ib and the weights u + iv."""
-    def one(part: np.ndarray, some: np.ndarray, constant: float) -> np.ndarray:
-        to = np.empty(x.shape, work).real.copy()
-        run(part, some, constant, to)
-        return to
-
-    real, imaginary = one(x.real, weights.real, value.real), one(x.real, weights.imag, value.real)
-    if x.dtype.kind == 'c':
-        real -= one(x.imag, weights.imag, value.imag)
-        imaginary += one(x.imag, weights.real, value.imag)
-    return real, imaginary
-
-
-def _by_parts_elsewhere(run: Callable, x: Any, value: complex, output: Any, out: Any) -> Any:
-    """The same for arrays of PyTorch, CuPy and JAX."""
-    space = namespace_of(x, 'filtering complex numbers')
-    if space.name == 'torch':
-        x = x.resolve_conj().resolve_neg()
-    target = _target_elsewhere(space, x, output, out)
-    if target is None:  # JAX's arrays cannot be written to
-        return space.pair(run(x.real, value.real, None), run(x.imag, value.imag, None))
-    run(x.real, value.real, target.real)
-    run(x.imag, value.imag, target.imag)
     return target
 
 
@@ -113,9 +108,7 @@ def _target_elsewhere(space: Namespace, x: Any, output: Any, out: Any) -> Any:
     None if the library has no such views."""
     target, dtype = target_of(output, out)
     if target is not None:
-        if not is_complex(target):
-            raise RuntimeError('input or weights are complex but the output is not: output must have complex dtype')
-        return target
+        return _complex_or_refused(target)
     if dtype is not None and str(dtype) not in ('complex64', 'complex128'):
         raise RuntimeError(f'input or weights are complex but the output would have dtype {dtype}: give complex64 or complex128')
     name = str(dtype) if dtype is not None else type_name(x)
@@ -124,25 +117,9 @@ def _target_elsewhere(space: Namespace, x: Any, output: Any, out: Any) -> Any:
     return space.module.empty(x.shape, name) if space.name == 'cupy' else None
 
 
-def _by_weights_elsewhere(run: Callable, x: Any, weights: np.ndarray, value: complex, output: Any, out: Any, steps: int) -> Any:
-    """`by_weights` for PyTorch, CuPy and JAX; integers are filtered in floating point."""
-    space = namespace_of(x, 'filtering by complex weights')
-    name = type_name(x)
-    if not is_complex(x) and name not in DTYPES:
-        x = converted(x, arithmetic_of(name, 'float32'), (0,) * len(x.shape))
-    for _ in range(steps):
-        a, b = (x.real, x.imag) if is_complex(x) else (x, None)
-        real, imaginary = (run(a, part, value.real, None) for part in (weights.real, weights.imag))
-        if b is not None:
-            real = real - run(b, weights.imag, value.imag, None)
-            imaginary = imaginary + run(b, weights.real, value.imag, None)
-        x = space.pair(real, imaginary)
-    target, dtype = target_of(output, out)
-    if target is None:
-        return x if dtype is None or str(x.dtype).endswith(str(dtype)) else converted(x, str(dtype), (0,) * len(x.shape))
+def _complex_or_refused(target: Any) -> Any:
     if not is_complex(target):
         raise RuntimeError('input or weights are complex but the output is not: output must have complex dtype')
-    target[...] = x
     return target
 
 

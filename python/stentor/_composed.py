@@ -29,7 +29,7 @@ def checked_nan(nan: Any) -> bool:
 
 def is_composed(passes: Sequence[Pass], ignore_nan: bool) -> bool:
     """Whether the filter takes more than one run of the library."""
-    return ignore_nan or any(side[0] in (ODD, IGNORE) for each in passes for sides in each.sides for side in sides)
+    return ignore_nan or any(kind in (ODD, IGNORE) for kind, _ in _sides(passes))
 
 
 def run_composed(apply: Callable, x: Any, key: Tuple, passes: List[Pass], steps: int, local: Any, ignore_nan: bool) -> Any:
@@ -45,7 +45,7 @@ def run_composed(apply: Callable, x: Any, key: Tuple, passes: List[Pass], steps:
         space = namespace_of(x, "nan='ignore' with local=False, and the side 'odd',")
     local = True if local is None else local
     limit = 0.0 if local else NOISE * size * (1e-7 if str(x.dtype).endswith('32') else 2e-16)
-    values, mask = ([_replaced(each, ignore_nan, of_mask) for each in passes] for of_mask in (False, True))
+    values, mask = ([_replaced(each, ignore_nan, of_mask) for each in inner] for of_mask in (False, True))
     for _ in range(steps):
         wide = _extended(space, x, reach) if any(map(any, reach)) else x
         if by_kernels:
@@ -94,32 +94,31 @@ def normalized(passes: Sequence[Pass], ignore_nan: bool, local: Any) -> Optional
     if not scaled or local is False or values or any(kind == ODD for kind, _ in sides):
         return None
     missing = Side(lib.STN_CONSTANT, float('nan'))
-    made = [each._replace(sides=[tuple(missing if side[0] == IGNORE else side for side in pair) for pair in each.sides])  # type: ignore[misc]
-            for each in passes]
+    made = [_with_sides(each, lambda side: missing if side[0] == IGNORE else side) for each in passes]
     return made, lib.STN_NORMALIZED | (lib.STN_NORMALIZED_NAN if ignore_nan else 0)
+
+
+def _with_sides(each: Pass, replaced: Callable[[Side], Side]) -> Pass:
+    return each._replace(sides=[(replaced(low), replaced(high)) for low, high in each.sides])
 
 
 def _without_odd(each: Pass) -> Pass:
     """The pass over an array extended past its odd sides, which is cropped afterwards."""
-    sides = [tuple(Side(lib.STN_NEAREST, 0.0) if side[0] == ODD else side for side in pair) for pair in each.sides]
-    return each._replace(sides=sides)  # type: ignore[arg-type]
+    return _with_sides(each, lambda side: Side(lib.STN_NEAREST, 0.0) if side[0] == ODD else side)
 
 
 def _replaced(each: Pass, ignore_nan: bool, of_mask: bool) -> Pass:
     """The pass over the values, or over the mask of ones, with boundaries that the library has.
 
-    Missing points are 0. An odd side becomes 'nearest': its extension is cropped afterwards."""
+    Missing points are 0."""
     def one(side: Side) -> Side:
         kind, value = side
-        if kind == ODD:
-            return Side(lib.STN_NEAREST, 0.0)
         missing = kind == IGNORE or ignore_nan and kind == lib.STN_CONSTANT and value != value
         if missing or kind == lib.STN_CONSTANT:
             return Side(lib.STN_CONSTANT, 0.0 if missing else 1.0 if of_mask else value)
         return Side(kind, value)
 
-    return each._replace(
-        sides=[(one(low), one(high)) for low, high in each.sides])  # type: ignore[arg-type]
+    return _with_sides(each, one)
 
 
 def _odd_reach(passes: Sequence[Pass], ndim: int) -> List[Tuple[int, int]]:

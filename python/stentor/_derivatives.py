@@ -3,27 +3,25 @@
 sobel, prewitt and laplace are stencils; the others add up derivatives that a function computes.
 """
 
+import functools
 import sys
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
 from ._apply import apply, target_of
 from ._arguments import axes_of, each_axis, frozen, number, one_of_three, settled
-from ._arrays import Host, numbers, open_array, open_target, opened_rank, type_name
-from ._convert import converted
-from ._boundary import Argument, Sides, one_name, sides_of
+from ._arrays import Host, numbers, open_array, open_target, same_device
+from ._boundary import Argument, Mode, Sides, one_name, sides_of
 from ._complex import by_parts, is_complex
-from ._filter import Pass, is_whole
-from ._filters import Mode
-from ._gaussian import gaussian_filter
+from ._filter import Pass
+from ._gaussian import Numbers, gaussian_filter
 from ._lines import axis_of
-from ._problem import ELEMENTS
+from ._namespace import converted
+from ._number_types import ELEMENTS, is_whole, type_name
 from ._progress import tell_of
 from ._stencil import Taps, taps_of
 from ._words import brief, step_count
-
-Numbers = Union[float, Sequence[float]]
 
 
 def sobel(input: Any, axis: int = -1, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0, *, steps: int = 1,
@@ -62,10 +60,8 @@ def prewitt(input: Any, axis: int = -1, output: Any = None, mode: Mode = 'reflec
 
     Parameters
     ----------
-    input, output, mode, cval, steps, local, out, boundary, progress
-        As for `correlate`.
-    axis : int, optional
-        The axis of the derivative, by default the last.
+    input, axis, output, mode, cval, steps, local, out, boundary, progress
+        As for `sobel`.
 
     Returns
     -------
@@ -235,16 +231,10 @@ def generic_gradient_magnitude(input: Any, derivative: Callable, output: Any = N
 
     Parameters
     ----------
-    input, output, mode, cval
-        As for `correlate`; `output` may also be an array of PyTorch or CuPy.
+    input, output, mode, cval, extra_arguments, extra_keywords, axes
+        As for `generic_laplace`.
     derivative : callable
-        ``derivative(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)`` fills
-        `output` if it is an array, and otherwise returns a new array of that dtype, which is
-        overwritten afterwards. On a GPU `output` is a dtype or None.
-    extra_arguments, extra_keywords : optional
-        Further arguments of `derivative`.
-    axes : sequence of int, optional
-        By default all axes.
+        As `derivative2` of `generic_laplace`; an array that it returns is overwritten afterwards.
 
     Returns
     -------
@@ -288,14 +278,14 @@ def gaussian_laplace(input: Any, sigma: Numbers, output: Any = None, mode: Mode 
     >>> stentor.gaussian_laplace(np.array([0., 0., 1., 0., 0.]), 1).round(3)
     array([ 0.197,  0.002, -0.399,  0.002,  0.197])
     """
-    ndim = opened_rank(open_array(input, 'input'))
+    ndim = len(open_array(input, 'input').shape)
     axes = None if axes is None else settled(axes)
     where = axes_of(axes, ndim)
     sigmas = each_axis(settled(sigma), len(where), 'sigma')
     if len(where) < ndim:  # otherwise scipy takes them in the array's order
         named = dict(zip(where, sigmas))
         sigmas = [named.get(axis, 0.0) for axis in range(ndim)]
-    return generic_laplace(input, _second, output, mode, cval, (sigmas,), kwargs, axes=axes)
+    return generic_laplace(input, functools.partial(_of_order, 2), output, mode, cval, (sigmas,), kwargs, axes=axes)
 
 
 def gaussian_gradient_magnitude(input: Any, sigma: Numbers, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0, *,
@@ -326,18 +316,11 @@ def gaussian_gradient_magnitude(input: Any, sigma: Numbers, output: Any = None, 
     >>> stentor.gaussian_gradient_magnitude(np.array([0., 1., 2., 3., 4.]), 0.5).round(3)
     array([0.428, 0.858, 0.86 , 0.858, 0.428])
     """
-    return generic_gradient_magnitude(input, _first, output, mode, cval, (settled(sigma),), kwargs, axes=axes)
+    return generic_gradient_magnitude(input, functools.partial(_of_order, 1), output, mode, cval, (settled(sigma),), kwargs, axes=axes)
 
 
-def _first(x: Any, axis: int, output: Any, mode: Any, cval: Any, sigma: Any, **kwargs: Any) -> Any:
-    return _of_order(1, x, axis, output, mode, cval, sigma, kwargs)
-
-
-def _second(x: Any, axis: int, output: Any, mode: Any, cval: Any, sigma: Any, **kwargs: Any) -> Any:
-    return _of_order(2, x, axis, output, mode, cval, sigma, kwargs)
-
-
-def _of_order(order: int, x: Any, axis: int, output: Any, mode: Any, cval: Any, sigma: Any, kwargs: Dict[str, Any]) -> Any:
+def _of_order(order: int, x: Any, axis: int, output: Any, mode: Any, cval: Any, sigma: Any, **kwargs: Any) -> Any:
+    """The derivative of an array smoothed by a Gaussian, along one axis."""
     orders = [0] * len(x.shape)
     orders[axis] = order
     return gaussian_filter(x, sigma, orders, output, mode, cval, **kwargs)
@@ -347,7 +330,7 @@ def _summed(x: Any, derivative: Callable, output: Any, mode: Any, cval: Any, ext
             axes: Any, squared: bool) -> Any:
     """The sum over the axes of a function's results, or the square root of the sum of squares."""
     opened = open_array(x, 'input')
-    ndim = opened_rank(opened)
+    ndim = len(opened.shape)
     where, mode = axes_of(settled(axes), ndim), settled(mode)
     modes = each_axis(mode, len(where), 'mode')
     named = {} if named is None else named
@@ -359,9 +342,7 @@ def _summed(x: Any, derivative: Callable, output: Any, mode: Any, cval: Any, ext
         return _summed_on_device(x, one, len(where), output, squared)
     source = opened.array
     target, dtype = target_of(output, None)
-    if target is not None and not isinstance(open_target(target), Host):
-        raise ValueError('input is on the host, but output is on a GPU: give both on one device')
-    given = None if target is None else open_target(target).array  # type: ignore[union-attr]
+    given = None if target is None else same_device(opened, 'input', open_target(target), 'output').array
     if given is not None and given.shape != source.shape:
         raise RuntimeError(f'output shape not correct: output has {given.shape}, but the result has {source.shape}')
     fits = given is not None and not np.may_share_memory(given, source)
@@ -400,8 +381,8 @@ def _summed_on_device(x: Any, one: Callable, count: int, output: Any, squared: b
             some = some * some if squared else some
             total = some if total is None else _plus(total, some)
         if squared and count:
-            name, flat = type_name(total), (0,) * len(total.shape)
-            total = converted(converted(total, 'float64', flat) ** 0.5, name, flat) if is_whole(name) else total ** 0.5
+            name = type_name(total)
+            total = converted(converted(total, 'float64') ** 0.5, name) if is_whole(name) else total ** 0.5
         if target is None:
             return total if count else total + 0
         target[...] = total

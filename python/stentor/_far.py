@@ -4,23 +4,14 @@ Each step adds up groups of taps, each of which the library accepts.
 """
 
 import json
-from typing import Optional, Sequence, Tuple
+from typing import Optional, Tuple
 
 import numpy as np
 
-from ._boundary import Sides
 from ._filter import Pass, Wide
 from ._library import lib
 from ._progress import here
 from ._stencil import Taps
-
-
-def is_far(taps: Taps, sides: Sequence[Sides], strategy: Optional[str]) -> bool:
-    """Whether the stencil exceeds the library's limits and the host can run it in groups of taps.
-
-    The array must be extended past its sides, which excludes 'fixed' boundaries."""
-    far = max(max(each) for each in taps.reach()) > lib.STN_MAX_HOST_RADIUS or len(taps.weights) > lib.STN_MAX_TAPS
-    return far and strategy in (None, 'host') and all(lib.STN_FIXED not in (low[0], high[0]) for low, high in sides)
 
 
 class FarHandle:

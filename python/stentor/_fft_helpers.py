@@ -57,12 +57,8 @@ def rfftfreq(n: int, d: float = 1.0, *, xp: Any = None, device: Any = None) -> A
 
     Parameters
     ----------
-    n : int
-        Length of the transform.
-    d : float, optional
-        The sample spacing.
-    xp, device : optional
-        The array library of the result, by default NumPy, and the device.
+    n, d, xp, device
+        As for `fftfreq`.
 
     Returns
     -------
@@ -114,10 +110,8 @@ def ifftshift(x: Any, axes: Union[None, int, Sequence[int]] = None) -> Any:
 
     Parameters
     ----------
-    x : array_like
-        On a GPU, an array of PyTorch, CuPy or JAX.
-    axes : int or sequence of int, optional
-        By default all axes.
+    x, axes
+        As for `fftshift`.
 
     Returns
     -------
@@ -138,7 +132,7 @@ def _shifted(x: Any, axes: Any, sign: int) -> Any:
         x = np.asarray(x)
     where = axes_of(settled(axes), len(x.shape), ValueError)
     shifts = tuple(sign * (x.shape[axis] // 2) for axis in where)
-    return namespace_of(x, 'a shift').roll(x, shifts, where)
+    return namespace_of(x, 'a shift').module.roll(x, shifts, where)
 
 
 def next_fast_len(target: int, real: bool = False) -> int:

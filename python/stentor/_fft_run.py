@@ -10,20 +10,20 @@ from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ._apply import apply
+from ._apply import cast, check_layout
 from ._arguments import axes_of, frozen, is_index, settled
-from ._arrays import Host, View, address_of, may_overlap, open_array, open_target
+from ._arrays import Host, View, address_of, may_overlap, open_array, open_target, same_device
 from ._context import HOST, context
-from ._convert import converted
 from ._errors import StentorError
-from ._filter import apart, is_whole, moving, regular
+from ._filter import moving
 from ._handle import make_plan
 from ._library import ffi, lib
 from ._memo import recall, remember
-from ._namespace import namespace_of
-from ._problem import DTYPES, ITEM_SIZES, Layout, Split, batch_of, in_turns, loop_offsets, split_axes
+from ._namespace import converted, namespace_of
+from ._number_types import COMPLEX, DTYPES, ITEM_SIZES, REAL, real_of
+from ._problem import Layout, Split, batch_of, in_turns, loop_offsets, regular, split_axes
 from ._quick import quick, remember_tensor
-from ._scratch import Prepared, rounded
+from ._scratch import Stages, rounded
 from ._stencil_run import StencilRun
 from ._team import TeamTransform, team_devices
 from ._words import listed, said, whole
@@ -31,13 +31,6 @@ from ._words import listed, said, whole
 # Kinds of cosine and sine transforms may also end with ' orthogonal', such as 'dct2 orthogonal'.
 KINDS = {'c2c': lib.STN_C2C, 'r2c': lib.STN_R2C, 'c2r': lib.STN_C2R, 'dct2': lib.STN_DCT2, 'dct3': lib.STN_DCT3, 'dst2': lib.STN_DST2,
          'dst3': lib.STN_DST3}
-REAL = {'complex64': 'float32', 'complex128': 'float64', 'float32': 'float32', 'float64': 'float64'}
-COMPLEX = {'float32': 'complex64', 'float64': 'complex128'}
-
-
-def real_of(dtype: str) -> str:
-    """The dtype of computation for an array's number type, by its name, as in scipy."""
-    return REAL.get(dtype) or ('float64' if is_whole(dtype) else 'float32')
 
 
 def pairs_of(kind: str) -> Tuple[bool, bool]:
@@ -45,6 +38,7 @@ def pairs_of(kind: str) -> Tuple[bool, bool]:
     return kind in ('c2c', 'c2r'), kind in ('c2c', 'r2c')
 
 
+Sizes = Optional[Sequence[int]]  # the argument s
 MOST_TURNS = 64  # iterations of a loop on a GPU, each of which is a launch or more
 TURN_POINTS = 512  # points of an iteration on the host; with fewer, copying the arrays is faster
 
@@ -168,56 +162,35 @@ class Job:
         return x
 
 
-class DeviceJob(Prepared):
+class DeviceJob(Stages):
     """A Job on a GPU: a sequence of stages (transforms and copies) through scratch memory."""
 
     def __init__(self, device: int, source: Layout, dtype: str, *rest: Any):
         alignment, real = rest[-1], REAL[dtype]
-        self._stages: List[Any] = []  # each runs from an input address to an output address
-        self._sizes: List[int] = []   # bytes of each stage's output
+        stages: List[Any] = []
+        sizes: List[int] = []  # bytes of each stage's output
+
+        def add(stage: Any, made: Layout, pairs: bool) -> None:
+            stages.append(stage)
+            sizes.append(rounded(math.prod(made.shape) * ITEM_SIZES[real] * (2 if pairs else 1)))
+
+        def move(layout: Layout, made: Layout, pairs: bool) -> None:
+            add(_mover(device, layout, made, real, pairs), made, pairs)
+
         if alignment < 2 * ITEM_SIZES[real]:
             dense = Layout.dense(source.shape)
-            self._add(_mover(device, source, dense, real, dtype != real), dense, real, dtype != real)
+            move(source, dense, dtype != real)
             source, rest = dense, (*rest[:-1], 16)
         job = Job(device, source, dtype, *rest)
         for piece, part in zip(job.pieces, job.parts):
-            self._add_piece(device, piece, part, real)
-        work = rounded(max(each.workspace for each in self._stages))
-        grid = max(self._sizes[:-1], default=0)
-        self._between = [work, work + grid]  # offsets of the two ping-pong buffers
-        super().__init__(device, work + grid * min(len(self._stages) - 1, 2))
+            of_input, of_result = pairs_of(piece.kind)
+            if part.order is not None:
+                move(_permuted(piece.source, part.order), part.piece.source, of_input)
+            add(part, part.piece.target, of_result)
+            if part.order is not None:
+                move(part.piece.target, _permuted(piece.target, part.order), of_result)
         self.shape, self.dtype = job.pieces[-1].target.shape, job.dtypes[-1]
-        self.single = self._stages[0].run if len(self._stages) == 1 else None
-
-    def _add(self, stage: Any, made: Layout, real: str, pairs: bool) -> None:
-        self._stages.append(stage)
-        self._sizes.append(rounded(int(np.prod(made.shape)) * ITEM_SIZES[real] * (2 if pairs else 1)))
-
-    def _add_piece(self, device: int, piece: Piece, part: Transform, real: str) -> None:
-        pairs = pairs_of(piece.kind)
-        if part.order is not None:
-            self._add(_mover(device, _permuted(piece.source, part.order), part.piece.source, real, pairs[0]), part.piece.source, real,
-                      pairs[0])
-        self._add(part, part.piece.target, real, pairs[1])
-        if part.order is not None:
-            self._add(_mover(device, part.piece.target, _permuted(piece.target, part.order), real, pairs[1]), piece.target, real, pairs[1])
-
-    def __call__(self, view: View, pointer: int) -> None:
-        """Transforms a view into the array of `shape` and `dtype` at `pointer`."""
-        memory, kept = self.scratch(view)
-        self.enqueue(view.pointer, pointer, view.stream, memory)
-        del kept  # not freed before this point
-
-    def enqueue(self, source: int, target: int, stream: int, memory: int) -> None:
-        if self.single is not None:
-            self.single(source, target, stream, memory)
-            return
-        last = len(self._stages) - 1
-        with self.lock:  # other threads may use the same scratch memory
-            for i, stage in enumerate(self._stages):
-                to = target if i == last else memory + self._between[i % 2]
-                stage.run(source, to, stream, memory)
-                source = to
+        super().__init__(device, stages, max(sizes[:-1], default=0))
 
 
 def _permuted(layout: Layout, order: Sequence[int]) -> Layout:
@@ -284,11 +257,11 @@ def transform(x: Any, s: Any, axes: Any, norm: Any, kind: str, inverse: bool, wo
     opened = open_array(x, 'x')
     if team is not None and isinstance(opened, View):
         raise ValueError('x is on a GPU, but devices divides an array in host memory: leave devices out, or give a NumPy array')
-    shape = opened.array.shape if isinstance(opened, Host) else opened.layout.shape
     if kind == 'r2c' and isinstance(opened, Host) and opened.array.dtype.kind == 'c':
         raise TypeError('x is complex, but this transform takes real numbers')
-    sizes, where = size_and_axis(shape, s, axes, kind) if single else sizes_and_axes(shape, s, axes, kind)
-    scale = _scale(norm, sizes, inverse)
+    sizes, where = (size_and_axis if single else sizes_and_axes)(opened.shape, s, axes, kind)
+    check_norm(norm)
+    scale = scale_of(norm, float(np.prod([float(n) for n in sizes])), inverse)
     if isinstance(opened, View) and not where and out is None:
         return namespace_of(x, 'a transform along no axes').copy(x)
     if isinstance(opened, View):
@@ -300,9 +273,7 @@ def transform(x: Any, s: Any, axes: Any, norm: Any, kind: str, inverse: bool, wo
         return on_device(x, opened, key, sizes, where, kind, inverse, scale, out)
     if out is None:
         return opened.back(_on_host(opened.array, key, sizes, where, kind, inverse, scale, team))
-    given = open_target(out)
-    if not isinstance(given, Host):
-        raise ValueError('x is on the host, but out is on a GPU: give both on one device')
+    given = same_device(opened, 'x', open_target(out), 'out')
     _on_host(opened.array, key, sizes, where, kind, inverse, scale, team, given.array)
     return out
 
@@ -355,10 +326,13 @@ def sizes_and_axes(shape: Tuple[int, ...], s: Any, axes: Any, kind: str) -> Tupl
     return tuple(sizes), where
 
 
-def _scale(norm: Any, sizes: Sequence[int], inverse: bool) -> float:
+def check_norm(norm: Any) -> None:
     if norm is not None and (not isinstance(norm, str) or norm not in ('backward', 'ortho', 'forward')):
         raise ValueError(f"norm is {said(norm)}: use 'backward', 'ortho' or 'forward'")
-    points = float(np.prod([float(n) for n in sizes]))
+
+
+def scale_of(norm: Any, points: float, inverse: bool) -> float:
+    """The factor of a transform of so many points."""
     if norm == 'ortho':
         return points ** -0.5
     return 1.0 / points if inverse == (norm != 'forward') else 1.0
@@ -427,9 +401,6 @@ class HostCall:
         out[...] = result
         return out
 
-    def finish(self) -> None:
-        """A call on the host is complete when it returns: there is nothing to wait for."""
-
 
 def _on_host(x: np.ndarray, key: Tuple, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, inverse: bool,
              scale: float, team: Optional[Tuple[int, ...]] = None, out: Optional[np.ndarray] = None) -> np.ndarray:
@@ -474,7 +445,7 @@ def ready_for(x: Any, view: View, sizes: Tuple[int, ...], where: Tuple[int, ...]
         return None
     made = converted(x, dtype, extra)
     if made is None and dtype in COMPLEX and not any(extra):
-        return apply(x, ('converted',), lambda *_: [], np.dtype(dtype))
+        return cast(x, np.dtype(dtype))
     return made
 
 
@@ -493,8 +464,7 @@ def on_device(x: Any, view: View, key: Tuple, sizes: Tuple[int, ...], where: Tup
         raise ValueError(f'x has dtype {view.dtype} on a GPU, but this transform takes {needed}')
     if 0 in shape:
         raise ValueError('x has no points: nothing to transform')
-    if not apart(view.layout.shape, view.layout.strides, 1):
-        raise ValueError(f'x has strides {view.layout.strides}, which go backwards or meet an element twice: copy it first')
+    check_layout(view.layout, 'x')
     alignment = next((n for n in (16, 2 * ITEM_SIZES[REAL[view.dtype]]) if view.pointer % n == 0), ITEM_SIZES[REAL[view.dtype]])
     if view.pointer % alignment:
         raise ValueError(f'x does not begin at a multiple of {alignment} bytes: copy it first')
@@ -515,9 +485,7 @@ def on_device(x: Any, view: View, key: Tuple, sizes: Tuple[int, ...], where: Tup
 
 def _device_target(view: View, out: Any, prepared: DeviceJob) -> int:
     """The address of `out`, which must have the layout and dtype of a new result array."""
-    given = open_target(out, view.stream)
-    if not isinstance(given, View) or given.device != view.device:
-        raise ValueError(f'x is on cuda:{view.device}, but out is elsewhere: give both on one device')
+    given = same_device(view, 'x', open_target(out, view.stream), 'out')
     if given.layout.shape != tuple(prepared.shape) or given.dtype != prepared.dtype:
         raise ValueError(f'out has wrong shape or dtype: it is {given.dtype} of shape {given.layout.shape}, but the result is '
                          f'{prepared.dtype} of shape {tuple(prepared.shape)}')

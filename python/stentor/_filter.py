@@ -5,7 +5,7 @@ speed require it, as block sums (Box), as a dense matrix (Short) or in groups of
 """
 
 import math
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -16,9 +16,10 @@ from ._errors import check, new_error
 from ._fold import extend
 from ._library import ffi, lib
 from ._memo import MOST_SPARE, spare_arrays
-from ._problem import DTYPES, ELEMENTS, ITEM_SIZES, NARROW, WRAP, Layout, Request
+from ._number_types import DTYPES, ELEMENTS, ITEM_SIZES, arithmetic_of, is_whole, keeps_constants, work_dtype
+from ._problem import NARROW, WRAP, Layout, Request, regular
 from ._progress import here
-from ._scratch import Prepared, rounded
+from ._scratch import Stages, rounded
 from ._stencil import Taps
 from ._stencil_run import StencilRun
 
@@ -49,29 +50,6 @@ class Pass(NamedTuple):
         return self._replace(taps=self.taps.without_zeros())
 
 
-def work_dtype(source: np.dtype, target: np.dtype) -> np.dtype:
-    """The dtype of computation: the wider of both floating types; float64 for integers."""
-    floats = [d if d.kind == 'f' else np.dtype(np.float64) for d in (source, target)]
-    return np.promote_types(*floats).newbyteorder('=')
-
-
-def is_whole(dtype: str) -> bool:
-    """Whether the number type, by its name, is of integers or bool."""
-    return not dtype.startswith(('float', 'bfloat', 'complex'))
-
-
-def arithmetic_of(source: str, target: str) -> str:
-    """The dtype of computation on a GPU, from the names of both arrays' number types.
-
-    If both types are the same type of the library (float64, float32, float16), it is that type.
-    Otherwise it is float64 if the result is of integers, or if either array has elements of 8 bytes
-    or integers of more than 16 bits; else float32."""
-    if source == target and source in DTYPES:
-        return source
-    wide = is_whole(target) or any(ITEM_SIZES[each] == 8 or is_whole(each) and ITEM_SIZES[each] > 2 for each in (source, target))
-    return 'float64' if wide else 'float32'
-
-
 def usable(array: np.ndarray, work: np.dtype) -> bool:
     """Whether the library should read the array in place.
 
@@ -80,25 +58,6 @@ def usable(array: np.ndarray, work: np.dtype) -> bool:
         return False
     rows = array.shape[-1] == 1 or array.strides[-1] == array.itemsize
     return array.flags.c_contiguous or rows and regular(array)
-
-
-def regular(array: np.ndarray) -> bool:
-    """Whether strides are positive multiples of the item size and no elements share memory."""
-    whole = all(n == 1 or s % array.itemsize == 0 for s, n in zip(array.strides, array.shape))
-    return whole and apart(array.shape, array.strides, array.itemsize)
-
-
-def apart(shape: Sequence[int], strides: Sequence[int], size: int) -> bool:
-    """Whether strides are positive and no two elements of `size` units share memory.
-
-    Sliding-window views share memory."""
-    reach = 0
-    for stride, extent in sorted(zip(strides, shape)):
-        if extent > 1:
-            if stride < reach + size:
-                return False
-            reach += stride * (extent - 1)
-    return True
 
 
 def _dense_copy(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -254,7 +213,7 @@ def extended(x: np.ndarray, each: Pass, reach: Sequence[Tuple[int, int]]) -> np.
 
     In corners the constant of the slowest axis applies, so that this axis is extended last."""
     for axis, sides, (low, high) in reversed(list(zip(each.axes, each.sides, reach))):
-        x = extend(x, axis, sides, low, high)  # type: ignore[assignment]
+        x = extend(x, axis, sides, low, high)
     return x
 
 
@@ -388,17 +347,10 @@ def _is_short(shape: Tuple[int, ...], each: Pass) -> bool:
     return few or points < MOST_POINTS and LONG_REACH * points <= max(each.taps.reach()[0])
 
 
-def _is_beyond(each: Pass) -> bool:
-    """Whether the library would refuse the pass for the reach or the number of its taps."""
+def is_beyond(each: Pass) -> bool:
+    """Whether the pass takes a Wide: its taps reach too far for the library, or are too many."""
     far = max(map(max, each.taps.reach())) > lib.STN_MAX_HOST_RADIUS
     return (far or len(each.taps.weights) > lib.STN_MAX_TAPS) and _can_extend(each)
-
-
-def keeps_constants(source: np.dtype, target: np.dtype) -> bool:
-    """Whether filters of these types keep constant arrays: integers of at most 32 bits do.
-
-    Larger integers are not exact in float64 after a sum."""
-    return target.kind in 'biu' and source.kind in 'biu' and max(source.itemsize, target.itemsize) <= 4
 
 
 def raised(weights: np.ndarray) -> np.ndarray:
@@ -471,7 +423,7 @@ class HostFilter:
         self.result = target if self.whole else self.work
         self.shape, self.direct = x.shape, usable(x, self.source)
         first = Layout.of(x) if self.direct else Layout.dense(x.shape)
-        single = len(passes) == 1 and not _is_beyond(passes[0]) and not is_long_box(passes[0])
+        single = len(passes) == 1 and not is_beyond(passes[0]) and not is_long_box(passes[0])
         if single and not self.whole:  # one plan runs all steps
             self.runners = [self._runner(passes[0], first, self.source, steps)]
         else:
@@ -515,12 +467,12 @@ class HostFilter:
         if self.whole and source_type == self.target and _is_integer_box(each, self.target):
             return Box(each, len(each.taps.weights), self.target)
         # Sums of blocks are exact for small integers only.
-        if is_long_box(each) and (not self.whole or self.keeps_constants or _is_beyond(each)):
+        if is_long_box(each) and (not self.whole or self.keeps_constants or is_beyond(each)):
             return self._of_results(Box(each, len(each.taps.weights), self.work), each.divisor)
         # Integers keep the library's order of summation.
         if steps == 1 and not self.whole and _is_short(self.shape, each):
             return Short(each, self.shape[each.axes[0]])
-        if steps == 1 and _is_beyond(each):
+        if steps == 1 and is_beyond(each):
             return self._of_results(Wide(self.shape, each), each.divisor)
         request = Request(each.taps, each.axes, each.sides, source, Layout.dense(self.shape), name,
                           ITEM_SIZES[name], steps, local=self.local)
@@ -570,11 +522,8 @@ class HostFilter:
         return (out.dtype == self.result and out.flags.c_contiguous and out.flags.aligned
                 and not np.may_share_memory(out, source))
 
-    def finish(self) -> None:
-        """A call on the host is complete when it returns: there is nothing to wait for."""
 
-
-class DeviceFilter(Prepared):
+class DeviceFilter(Stages):
     """Passes over arrays of one layout on a GPU.
 
     `dtype` is the output's. If it is an integer type, the results of all passes have this type, as
@@ -609,29 +558,8 @@ class DeviceFilter(Prepared):
         if last == len(passes):  # the output may overlap the input: a last pass copies the result
             least = max(alignment, min(ITEM_SIZES[between], ITEM_SIZES[dtype]))
             requests.append(moving(dense, target, work)._replace(source_type=between, target_type=dtype, alignment=least))
-        self.runners = [StencilRun(view.device, request) for request in requests]
-        grid = rounded(math.prod(self.shape) * ITEM_SIZES[between] * (2 if normalized and step > 1 else 1))
-        space = rounded(max(runner.workspace for runner in self.runners))
-        self._between = [space, space + grid]  # offsets of the two ping-pong buffers
-        super().__init__(view.device, space + grid * min(last, 2))
-        self.single = self.runners[0].run if last == 0 else None
-
-    def __call__(self, view: View, pointer: int) -> None:
-        """Filters a view into the array at `pointer`."""
-        memory, kept = self.scratch(view)
-        self.enqueue(view.pointer, pointer, view.stream, memory)
-        del kept  # not freed before this point
-
-    def enqueue(self, source: int, target: int, stream: int, memory: int) -> None:
-        if self.single is not None:
-            self.single(source, target, stream, memory)
-            return
-        last = len(self.runners) - 1
-        with self.lock:  # other threads may use the same scratch memory
-            for i, runner in enumerate(self.runners):
-                to = target if i == last else memory + self._between[i % 2]
-                runner.run(source, to, stream, memory)
-                source = to
+        between_size = rounded(math.prod(self.shape) * ITEM_SIZES[between] * (2 if normalized and step > 1 else 1))
+        super().__init__(view.device, [StencilRun(view.device, request) for request in requests], between_size)
 
 
 def moving(source: Layout, target: Layout, dtype: str) -> Request:

@@ -7,7 +7,7 @@ import numpy as np
 from ._apply import apply_new
 from ._arguments import axes_of, each_axis, frozen, number, one_of_three, origin_of, settled
 from ._arrays import weights_of
-from ._boundary import Argument, one_name, sides_of
+from ._boundary import Argument, Mode, one_name, sides_of
 from ._complex import by_parts, by_weights, check_cval, is_complex, without_halves
 from ._composed import checked_nan
 from ._filter import Pass
@@ -16,7 +16,6 @@ from ._quick import quick_for
 from ._stencil import taps_of
 from ._words import step_count, whole
 
-Mode = Union[str, Sequence[Any]]
 _ndarray = np.ndarray
 
 
@@ -91,11 +90,8 @@ def correlate(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflec
            [3., 3., 3.],
            [2., 2., 2.]])
     """
-    if progress is not None:
-        return tell_of(progress, correlate, input, weights, output, mode, cval, origin, axes=axes, steps=steps, local=local, out=out,
-                       boundary=boundary, nan=nan)
     return _weighted('correlate', input, weights, output, *one_name(mode, boundary), cval, settled(origin), settled(axes), steps, out, local,
-                     checked_nan(nan))
+                     checked_nan(nan), progress)
 
 
 def convolve(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0,
@@ -119,15 +115,14 @@ def convolve(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflect
     >>> stentor.convolve(np.array([0., 0., 1., 0., 0.]), np.array([1., 2., 3.]))
     array([0., 1., 2., 3., 0.])
     """
-    if progress is not None:
-        return tell_of(progress, convolve, input, weights, output, mode, cval, origin, axes=axes, steps=steps, local=local, out=out,
-                       boundary=boundary, nan=nan)
     return _weighted('convolve', input, weights, output, *one_name(mode, boundary), cval, settled(origin), settled(axes), steps, out, local,
-                     checked_nan(nan))
+                     checked_nan(nan), progress)
 
 
 def _weighted(name: str, input: Any, weights: Any, output: Any, mode: Any, mode_name: str, cval: Any, origin: Any, axes: Any,
-              steps: Any, out: Any, local: Any, nan: bool) -> Any:
+              steps: Any, out: Any, local: Any, nan: bool, progress: Any = None) -> Any:
+    if progress is not None:
+        return tell_of(progress, _weighted, name, input, weights, output, mode, mode_name, cval, origin, axes, steps, out, local, nan)
     key = (name, getattr(weights, 'shape', None), frozen(mode), frozen(cval), frozen(origin), frozen(axes), frozen(steps), one_of_three(local), nan)
     if type(weights) is _ndarray and weights.dtype.kind in 'fiub':
         result = quick_for(key, input, output, out, _in_order(name, weights))

@@ -3,7 +3,7 @@
 Used for axes shorter than a stencil's reach, and for gradients.
 """
 
-from typing import Optional, Sequence
+from typing import Sequence
 
 import numpy as np
 
@@ -11,14 +11,12 @@ from ._boundary import Sides
 from ._library import lib
 
 
-def fold_index(sides: Sides, extent: int, low: int, high: int) -> Optional[np.ndarray]:
+def fold_index(sides: Sides, extent: int, low: int, high: int) -> np.ndarray:
     """The source index of each point from -low to extent + high - 1.
 
-    -1 stands for the constant of the low side and -2 for that of the high side. None if a side is
-    'fixed', where no source index exists."""
+    -1 stands for the constant of the low side and -2 for that of the high side. No side is 'fixed',
+    where no source index exists."""
     kinds = [side[0] for side in sides]
-    if lib.STN_FIXED in kinds:
-        return None
     at = np.arange(-low, extent + high)
     if kinds[0] != kinds[1]:
         return _fold_by_turns(at, extent, kinds)
@@ -55,13 +53,9 @@ def _fold_by_turns(at: np.ndarray, extent: int, kinds: Sequence[int]) -> np.ndar
                 at[mask] = 2 * edge - at[mask] + (0 if kinds[side] == lib.STN_MIRROR else 2 * side - 1)
 
 
-def extend(x: np.ndarray, axis: int, sides: Sides, low: int, high: int) -> Optional[np.ndarray]:
-    """The array extended by `low` and `high` points along an axis, by its boundary conditions.
-
-    None if a side is 'fixed'."""
+def extend(x: np.ndarray, axis: int, sides: Sides, low: int, high: int) -> np.ndarray:
+    """The array extended by `low` and `high` points along an axis, by its boundary conditions."""
     index = fold_index(sides, x.shape[axis], low, high)
-    if index is None:
-        return None
     shape = list(x.shape)
     shape[axis] = len(index)
     wide = np.empty(shape, x.dtype)

@@ -9,7 +9,7 @@ from ._context import HOST, context
 from ._handle import make_plan
 from ._library import ffi, lib
 from ._memo import recall, remember
-from ._problem import DTYPES
+from ._number_types import DTYPES
 from ._scratch import Prepared
 
 FORWARD, BACKWARD_X, BACKWARD_WEIGHTS = lib.STN_PASS_FORWARD, lib.STN_PASS_BACKWARD_X, lib.STN_PASS_BACKWARD_WEIGHTS
@@ -48,10 +48,6 @@ class Layer(Prepared):
                 execution.workspace, execution.stream = ffi.cast('void *', memory), ffi.cast('void *', place.stream)
             self._handle.run_execution(execution)
             del kept  # not freed before this point
-
-    def finish(self) -> None:
-        if not self._on_host:
-            super().finish()
 
 
 def layer(*problem) -> Layer:

@@ -7,7 +7,7 @@ import numpy as np
 
 from ._apply import apply
 from ._arguments import axes_of, check_reach, each_axis, frozen, number, one_of_three, settled
-from ._boundary import Argument, one_name, sides_of
+from ._boundary import Argument, Mode, one_name, sides_of
 from ._complex import by_parts, is_complex, without_halves
 from ._composed import checked_nan, is_composed
 from ._filter import Pass
@@ -18,7 +18,6 @@ from ._words import step_count, whole
 
 ORDERS = 64  # the highest order of derivatives
 LONGEST = 1024  # radius in points below which cached calls are found by their weights
-Mode = Union[str, Sequence[Any]]
 Numbers = Union[float, Sequence[float]]
 
 

@@ -9,10 +9,9 @@ from typing import Any, Optional, Sequence
 import numpy as np
 
 from ._arrays import Host, open_array
-from ._fft_run import transform
+from ._fft_run import Sizes, transform
 from ._namespace import namespace_of
 
-Sizes = Optional[Sequence[int]]
 OTHER_WAY = {None: 'forward', 'backward': 'forward', 'forward': 'backward'}
 
 
@@ -26,12 +25,7 @@ def hfft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = 
         Complex numbers: along the last axis, the non-redundant half of a Hermitian signal.
     n : int, optional
         Length of the result, by default 2 (m - 1), where m is the length of `x`.
-    axis : int, optional
-        By default the last.
-    norm : {'backward', 'ortho', 'forward'}, optional
-        Which transform is divided by the number of points N: the inverse one (the default), both
-        by sqrt(N), or the forward one.
-    overwrite_x, workers, plan, out : optional
+    axis, norm, overwrite_x, workers, plan, out
         As for `fft`.
 
     Returns
@@ -56,14 +50,7 @@ def ihfft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] =
     ----------
     x : array_like
         Real numbers.
-    n : int, optional
-        Length of the transform: `x` is cropped or padded with zeros to it.
-    axis : int, optional
-        By default the last.
-    norm : {'backward', 'ortho', 'forward'}, optional
-        Which transform is divided by the number of points N: the inverse one (the default), both
-        by sqrt(N), or the forward one.
-    overwrite_x, workers, plan, out : optional
+    n, axis, norm, overwrite_x, workers, plan, out
         As for `fft`.
 
     Returns
@@ -88,15 +75,9 @@ def hfft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optiona
     ----------
     x : array_like
         Complex numbers: along the last axis, the non-redundant half of a Hermitian signal.
-    s : sequence of int, optional
-        Length of the result by axis; by default that of `x`, and 2 (m - 1) along the last axis,
-        where m is the length of `x`.
-    axes : sequence of int, optional
-        By default the last two.
-    norm : {'backward', 'ortho', 'forward'}, optional
-        Which transform is divided by the number of points N: the inverse one (the default), both
-        by sqrt(N), or the forward one.
-    overwrite_x, workers, plan, out : optional
+    s, axes
+        As for `irfft2`.
+    norm, overwrite_x, workers, plan, out
         As for `fft`.
 
     Returns
@@ -123,14 +104,9 @@ def ihfft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Option
     ----------
     x : array_like
         Real numbers.
-    s : sequence of int, optional
-        Length of the transform by axis: `x` is cropped or padded with zeros to it.
-    axes : sequence of int, optional
-        By default the last two.
-    norm : {'backward', 'ortho', 'forward'}, optional
-        Which transform is divided by the number of points N: the inverse one (the default), both
-        by sqrt(N), or the forward one.
-    overwrite_x, workers, plan, out : optional
+    s, axes
+        As for `fft2`.
+    norm, overwrite_x, workers, plan, out
         As for `fft`.
 
     Returns
@@ -156,15 +132,11 @@ def hfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: O
     ----------
     x : array_like
         Complex numbers: along the last axis, the non-redundant half of a Hermitian signal.
-    s : sequence of int, optional
-        Length of the result by axis; by default that of `x`, and 2 (m - 1) along the last axis,
-        where m is the length of `x`.
-    axes : sequence of int, optional
-        By default all axes, or the last len(s) axes if `s` is given.
-    norm : {'backward', 'ortho', 'forward'}, optional
-        Which transform is divided by the number of points N: the inverse one (the default), both
-        by sqrt(N), or the forward one.
-    overwrite_x, workers, plan, out : optional
+    s
+        As for `irfft2`.
+    axes
+        As for `fftn`.
+    norm, overwrite_x, workers, plan, out
         As for `fft`.
 
     Returns
@@ -191,14 +163,9 @@ def ihfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: 
     ----------
     x : array_like
         Real numbers.
-    s : sequence of int, optional
-        Length of the transform by axis: `x` is cropped or padded with zeros to it.
-    axes : sequence of int, optional
-        By default all axes, or the last len(s) axes if `s` is given.
-    norm : {'backward', 'ortho', 'forward'}, optional
-        Which transform is divided by the number of points N: the inverse one (the default), both
-        by sqrt(N), or the forward one.
-    overwrite_x, workers, plan, out : optional
+    s, axes
+        As for `fftn`.
+    norm, overwrite_x, workers, plan, out
         As for `fft`.
 
     Returns

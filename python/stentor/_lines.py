@@ -5,9 +5,10 @@ from typing import Any, Optional
 import numpy as np
 
 from ._arguments import number
-from ._arrays import open_array, opened_rank, weights_of
+from ._arrays import open_array, weights_of
+from ._boundary import Mode
 from ._complex import check_cval
-from ._filters import Mode, convolve, correlate
+from ._filters import convolve, correlate
 from ._gaussian import gaussian_filter
 from ._uniform import uniform_filter
 from ._words import whole
@@ -55,14 +56,10 @@ def convolve1d(input: Any, weights: Any, axis: int = -1, output: Any = None, mod
 
     Parameters
     ----------
-    input, output, mode, cval, steps, local, out, boundary, progress, nan
-        As for `correlate`.
+    input, axis, output, mode, cval, origin, steps, local, out, boundary, progress, nan
+        As for `correlate1d`.
     weights : array_like
         An array with one axis.
-    axis : int, optional
-        By default the last.
-    origin : int, optional
-        Shifts the weights' centre.
 
     Returns
     -------
@@ -159,7 +156,7 @@ def axis_of(x: Any, axis: Any) -> tuple:
     """The axis as a tuple for the argument `axes`, for an array of any library."""
     at, ndim = whole(axis, 'axis', -2**62, TypeError), getattr(x, 'ndim', None)
     if ndim is None:
-        ndim = opened_rank(open_array(x, 'input'))
+        ndim = len(open_array(x, 'input').shape)
     if not -ndim <= at < ndim:
         raise AxisError(f'axis {at} is out of bounds for an array of {ndim} axes')
     return (at % ndim,)

@@ -81,10 +81,11 @@ def remember_again(key, prepared):
 
 def _finish(prepared) -> None:
     """Waits for an entry's work. Errors of the device are ignored: later calls report them."""
-    try:
-        prepared.finish()
-    except Exception:
-        pass
+    if hasattr(prepared, 'finish'):  # entries of the host have no work to wait for
+        try:
+            prepared.finish()
+        except Exception:
+            pass
 
 
 def pin(prepared) -> None:
@@ -109,22 +110,19 @@ def clear_cache() -> None:
     """
     with _lock:
         dropped = list(_prepared.values())
-        _prepared.clear()
-        _bytes.clear()
-        _total[0] = 0
-        _pinned.clear()
+        _forget()
         spare_arrays.clear()
     for each in dropped:
         _finish(each)
 
 
-def _after_fork() -> None:
+def _forget() -> None:
     _prepared.clear()
     _bytes.clear()
     _total[0] = 0
     _pinned.clear()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(after_in_child=_forget)
 # Background compiles of kernels must end before the compiler is unloaded.
 atexit.register(clear_cache)

@@ -1,26 +1,24 @@
 """Array operations around Stentor's plans, by the array's own library.
 
-Examples are concatenation, reversal and tables of constants on the array's device.
+Examples are conversion, concatenation, reversal and tables of constants on the array's device.
 """
 
 import importlib
 import sys
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
+from ._arrays import library_of
 from ._memo import recall, remember
 from ._words import said
 
 
-class Table:
+class Table(NamedTuple):
     """A table of constants on a device, as an entry of the cache in _memo.py."""
 
-    def __init__(self, array: Any, held: int):
-        self.array, self.held = array, held
-
-    def finish(self) -> None:
-        """A table has no work to wait for."""
+    array: Any
+    held: int
 
 
 class Namespace:
@@ -89,10 +87,6 @@ class Namespace:
         """Moves an axis to another position."""
         return self.module.moveaxis(x, source, target)
 
-    def roll(self, x: Any, shifts: Tuple[int, ...], axes: Tuple[int, ...]) -> Any:
-        """Cyclic shifts along several axes."""
-        return self.module.roll(x, shifts, axes)
-
     def conj(self, x: Any) -> Any:
         """The complex conjugate, stored in memory (PyTorch would conjugate lazily)."""
         if self.name == 'torch':
@@ -122,14 +116,40 @@ def namespace_of(x: Any, what: str) -> Namespace:
     """The library of an array, for the operation `what`.
 
     Raises ValueError if the library has no array operations."""
-    root = type(x).__module__.partition('.')[0]
+    root = library_of(x)
     if isinstance(x, np.ndarray):
         return NUMPY
     if root in ('torch', 'cupy'):
         return Namespace(root, sys.modules[root])
-    if root in ('jax', 'jaxlib'):
-        return Namespace('jax', sys.modules['jax'].numpy)
+    if root == 'jax':
+        return Namespace(root, sys.modules['jax'].numpy)
     raise ValueError(f'{what} of {said(type(x).__name__)} on a GPU needs arithmetic: give an array of PyTorch, CuPy or JAX')
+
+
+def converted(x: Any, dtype: str, extra: Sequence[int] = ()) -> Any:
+    """The array in another dtype, padded with `extra` zeros at the end of each axis.
+
+    The work is enqueued in the current stream. None if the array's library is not known."""
+    root = library_of(x)
+    if root == 'torch':
+        torch = sys.modules['torch']
+        x = x.detach().to(getattr(torch, dtype))
+        return torch.nn.functional.pad(x, [n for each in reversed(extra) for n in (0, each)]) if any(extra) else x
+    pairs = [(0, each) for each in extra]
+    if root == 'cupy':
+        cupy = sys.modules['cupy']
+        with cupy.cuda.Device(x.device.id):
+            return cupy.pad(x.astype(dtype), pairs) if any(extra) else x.astype(dtype)
+    if root == 'jax':
+        return sys.modules['jax'].numpy.pad(x.astype(dtype), pairs) if any(extra) else x.astype(dtype)
+    return None
+
+
+def handed_back(x: Any, opened: Any, made: np.ndarray) -> Any:
+    """A result on the host as an array of the library and, for bfloat16, of the type of x."""
+    if not opened.dtype:
+        return opened.back(made)
+    return made.astype(x.dtype) if isinstance(x, np.ndarray) else converted(opened.back(made), opened.dtype)
 
 
 def rest_of(library: str, own: str) -> Callable[[str], Any]:

@@ -7,18 +7,19 @@ from typing import Any, Dict, Iterator, Mapping, NoReturn, Optional, Sequence, T
 
 import numpy as np
 
+from ._allocation import new_array
 from ._arguments import number
-from ._arrays import Host, View, address_of, may_overlap, numbers, open_array, open_target, raw_stream
+from ._arrays import Host, View, address_of, may_overlap, numbers, open_array, open_target, raw_stream, same_device
 from ._batches import BatchHandle
 from ._boundary import sides_of
 from ._context import HOST, context, device_name, device_number
-from ._convert import handed_back
-from ._far import FarHandle, is_far
-from ._filter import Pass, arithmetic_of, is_whole, moving, of_integers
-from ._frames import frames_of, new_array
+from ._far import FarHandle
+from ._filter import Pass, is_beyond, moving, of_integers
 from ._handle import Handle, PairsHandle
-from ._plan_arguments import boundary_of, check_out, check_view, fitted, number_type, plan_taps, shape_of, stream_handle, unknown_argument
-from ._problem import DTYPES, ITEM_SIZES, PARTS, Layout, Request, Split, stencil_plan
+from ._namespace import handed_back
+from ._number_types import DTYPES, ITEM_SIZES, PARTS, arithmetic_of, is_whole, number_type
+from ._plan_arguments import boundary_of, check_out, check_view, fitted, plan_taps, shape_of, stream_handle, unknown_argument
+from ._problem import Layout, Request, Split, stencil_plan
 from ._progress import tell_of, warn_of_growth
 from ._scratch import Prepared
 from ._stencil import Taps, stencil_handle, taps_of
@@ -102,7 +103,7 @@ class Plan:
                  device: Any = 'auto', strategy: Optional[str] = None, tune: Tune = False, accuracy: str = 'global', mode: Any = None,
                  initial: bool = False, devices: Union[None, Sequence[Any], Processes] = None, **unknown: NoReturn):
         if unknown:
-            raise TypeError(unknown_argument(*unknown))
+            raise TypeError(unknown_argument(next(iter(unknown))))
         if accuracy not in ('global', 'local'):
             raise ValueError(f"accuracy is {said(accuracy)}: give 'global' or 'local'")
         self._shape = self._whole = shape_of(shape)  # _shape becomes this process's part
@@ -148,6 +149,7 @@ class Plan:
         if held != work:
             request = request._replace(source_type=held, target_type=held)
         batch = tuple(range(len(self._shape) - rank))
+        far = Pass(taps, axes, request.sides)
         self._handle: Any  # a Handle, a FarHandle, a BatchHandle or a TeamHandle
         grids = math.prod(self._shape[:len(batch)])
         if isinstance(self._devices, tuple) and grids >= len(self._devices) > 1:
@@ -158,8 +160,8 @@ class Plan:
             if isinstance(self._devices, Processes):
                 part = self._handle.part
                 self._shape = (*self._shape[:len(batch)], part.stop - part.start, *self._shape[len(batch) + 1:])
-        elif self._number == HOST and self._type == work and is_far(taps, request.sides, strategy):
-            self._handle = FarHandle(self._shape, self._dtype, Pass(taps, axes, request.sides), self._steps, self._every)
+        elif self._number == HOST and self._type == work and strategy in (None, 'host') and is_beyond(far):
+            self._handle = FarHandle(self._shape, self._dtype, far, self._steps, self._every)
         else:
             self._handle = stencil_plan(context(self._number), request, Split(axes, batch, ()), strategy, tune)
         if pairs:
@@ -277,7 +279,7 @@ class Plan:
                              'a source is given to a plan that takes none: make it with source=True')
         where = stream_handle(stream)
         opened = open_array(x, 'x', where)
-        if isinstance(opened, View) != (self._number != HOST) or isinstance(opened, View) and opened.device != self._number:
+        if opened.device != self._number:
             place = f'cuda:{opened.device}' if isinstance(opened, View) else 'the host'
             raise ValueError(f"x is on {place}, but the plan is for {self.device}: make the plan with x's device, or move x")
         if isinstance(opened, View):
@@ -306,10 +308,7 @@ class Plan:
         if out is None:
             result = new_array(self._out_shape, self._dtype)
         else:
-            target = open_target(out)
-            if not isinstance(target, Host):
-                raise ValueError('x is on the host, but out is on a GPU: give both on one device')
-            result = target.array
+            result = same_device(opened, 'x', open_target(out), 'out').array
             check_out(self._out_shape, self._dtype, result.shape, result.dtype, result.flags.c_contiguous)
             if not result.flags.aligned:
                 raise ValueError(f'out does not begin at a multiple of {result.itemsize} bytes: give an aligned array')
@@ -318,9 +317,7 @@ class Plan:
         if source is None:
             self._handle.run_arrays(x, self._after_first(x, result))
         else:
-            other = open_array(source, 'source')
-            if not isinstance(other, Host):
-                raise ValueError('x is on the host, but source is on a GPU: give both on one device')
+            other = same_device(opened, 'x', open_array(source, 'source'), 'source')
             constant = fitted(other.array, 'source', self._shape, self._dtype)
             if np.may_share_memory(constant, result):
                 constant = constant.copy()
@@ -334,9 +331,7 @@ class Plan:
         if out is None:
             target = address_of(made)
         else:
-            given = open_target(out, stream)
-            if not isinstance(given, View) or given.device != self._number:
-                raise ValueError(f'x is on {self.device}, but out is elsewhere: give both on one device')
+            given = same_device(view, 'x', open_target(out, stream), 'out')
             check_out(self._out_shape, self._type, given.layout.shape, given.dtype, given.layout.is_dense())
             if may_overlap(view, given):
                 raise ValueError('out overlaps x: on a GPU, give an array of its own')
@@ -348,9 +343,7 @@ class Plan:
         if source is None:
             self._handle.run(view.pointer, target, stream, memory)
         else:
-            other = open_array(source, 'source', stream)
-            if not isinstance(other, View) or other.device != self._number:
-                raise ValueError(f'x is on {self.device}, but source is elsewhere: give both on one device')
+            other = same_device(view, 'x', open_array(source, 'source', stream), 'source')
             check_view(other, 'source', self._shape, self._type)
             self._handle.run_with(view.pointer, other.pointer, target, stream, memory)
         del kept  # not freed before this point
@@ -396,10 +389,21 @@ class Plan:
         """
         each = step_count(every, 'every') if every is not None else self._every or 1
         total = step_count(steps) if steps is not None else self._steps
-        if each not in self._chunks and total % each == 0:
+        if total % each:
+            raise ValueError(f'{total} steps are no multiple of every, which is {each}: give one')
+        if each not in self._chunks:
             given = {**self._given, 'steps': each, 'every': 0, 'initial': False}
             self._chunks[each] = _again(self._whole, self._taps.offsets, self._taps.weights, self._box, given)
-        return frames_of(self._chunks.get(each), x, each, total, self._initial if initial is None else bool(initial), stream, source)
+        chunk, first = self._chunks[each], self._initial if initial is None else bool(initial)
+
+        def run(frame: Any) -> Iterator[Tuple[int, Any]]:  # arguments are checked before it begins
+            if first:
+                yield 0, frame
+            for count in range(each, total + 1, each):
+                frame = chunk(frame, stream=stream, source=source)
+                yield count, frame
+
+        return run(x)
 
     @property
     def weights(self) -> np.ndarray:

@@ -1,15 +1,14 @@
 """Checks of a plan's arguments: shapes, dtypes, weights, streams and alternative names."""
 
-from typing import Any, Collection, Mapping, Optional, Tuple
+from typing import Any, Mapping, Optional, Tuple
 
 import numpy as np
 
 from ._arguments import is_index, number, settled
 from ._arrays import View, numbers
 from ._boundary import Argument
-from ._problem import DTYPES, ELEMENTS, PARTS
 from ._stencil import Taps, named_taps, taps_of
-from ._words import listed, said, whole
+from ._words import listed, whole
 
 
 def boundary_of(boundary: Any, mode: Any) -> Tuple[Any, Argument]:
@@ -21,7 +20,7 @@ def boundary_of(boundary: Any, mode: Any) -> Tuple[Any, Argument]:
     return settled(mode), Argument('mode', ValueError)
 
 
-def unknown_argument(name: str, *others: str) -> str:
+def unknown_argument(name: str) -> str:
     """The error message for an unknown argument of Plan, with the argument to use instead."""
     ways = {'local': "a plan has accuracy='local' or 'global'; local= is an argument of the functions",
             'progress': 'give it to the call: plan(x, progress=...)'}
@@ -35,27 +34,6 @@ def shape_of(shape: Any) -> Tuple[int, ...]:
         shape = [int(each) if each.strip().isdecimal() else each for each in shape.strip('()[] ').replace('x', ',').split(',')]
     given = (shape,) if is_index(shape) else listed(shape, 'shape')
     return tuple(whole(each, 'an extent of shape', 1) for each in given)
-
-
-def number_type(dtype: Any, among: Collection[str] = (*ELEMENTS, *PARTS)) -> str:
-    """The name of a number type, one of `among`, from a dtype of NumPy or PyTorch or a name."""
-    name = str(dtype).rpartition('.')[2] if type(dtype).__module__.startswith('torch') else getattr(dtype, '__name__', dtype)
-    if isinstance(name, str):
-        name = {'f64': 'float64', 'f32': 'float32', 'f16': 'float16', 'bf16': 'bfloat16'}.get(name, name)
-    try:
-        found = np.dtype(name) if name != 'bfloat16' else None  # which NumPy does not have
-    except Exception:  # np.dtype raises exceptions of many types
-        name = ''
-    if name != 'bfloat16':
-        name = found.name if dtype is not None and name != '' else ''  # type: ignore[union-attr]
-    if name not in among:
-        raise ValueError(f'dtype is {said(dtype)}: use one of {", ".join(among)}')
-    return name
-
-
-def dtype_of(dtype: Any) -> np.dtype:
-    """The dtype of arithmetic."""
-    return np.dtype(number_type(dtype, DTYPES))
 
 
 def plan_taps(weights: Any) -> Tuple[Taps, Tuple[int, ...]]:

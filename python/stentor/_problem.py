@@ -11,21 +11,12 @@ import numpy as np
 from ._boundary import Sides
 from ._context import Context
 from ._handle import Handle, make_plan
+from ._number_types import DTYPES, ELEMENTS, ITEM_SIZES
 from ._progress import warn_of_growth
 from ._library import ffi, lib
 from ._stencil import Taps, stencil_handle
 
-DTYPES = {'float64': lib.STN_F64, 'float32': lib.STN_F32, 'float16': lib.STN_F16}
 NARROW = 16  # a last axis of at most this many points is too short to be processed as a row
-# The number types of arrays, by the names of NumPy and PyTorch.
-ELEMENTS = {'float64': lib.STN_ELEMENT_F64, 'float32': lib.STN_ELEMENT_F32, 'float16': lib.STN_ELEMENT_F16,
-            'bfloat16': lib.STN_ELEMENT_BF16, 'int8': lib.STN_ELEMENT_I8, 'uint8': lib.STN_ELEMENT_U8, 'int16': lib.STN_ELEMENT_I16,
-            'uint16': lib.STN_ELEMENT_U16, 'int32': lib.STN_ELEMENT_I32, 'uint32': lib.STN_ELEMENT_U32, 'int64': lib.STN_ELEMENT_I64,
-            'uint64': lib.STN_ELEMENT_U64, 'bool': lib.STN_ELEMENT_BOOL}
-ELEMENT_OF = {np.dtype(name): element for name, element in ELEMENTS.items() if name != 'bfloat16'}
-PARTS = {'complex64': 'float32', 'complex128': 'float64'}  # the real and the imaginary part
-ITEM_SIZES = {name: lib.stn_element_size(element) for name, element in ELEMENTS.items()}
-ITEM_SIZES.update(complex64=8, complex128=16)
 WRAP: Sides = ((lib.STN_WRAP, 0.0), (lib.STN_WRAP, 0.0))  # type: ignore[assignment]
 
 
@@ -61,6 +52,25 @@ class Layout(NamedTuple):
         return 0 in self.shape or all(n == 1 or a == b for n, a, b in zip(self.shape, self.strides, expected))
 
 
+def regular(array: np.ndarray) -> bool:
+    """Whether strides are positive multiples of the item size and no elements share memory."""
+    whole = all(n == 1 or s % array.itemsize == 0 for s, n in zip(array.strides, array.shape))
+    return whole and apart(array.shape, array.strides, array.itemsize)
+
+
+def apart(shape: Sequence[int], strides: Sequence[int], size: int) -> bool:
+    """Whether strides are positive and no two elements of `size` units share memory.
+
+    Sliding-window views share memory."""
+    reach = 0
+    for stride, extent in sorted(zip(strides, shape)):
+        if extent > 1:
+            if stride < reach + size:
+                return False
+            reach += stride * (extent - 1)
+    return True
+
+
 class Split(NamedTuple):
     """A partition of an array's axes: grid axes, batch axes with one stride, and loop axes."""
 
@@ -75,11 +85,10 @@ def _one_stride(axes, source: Layout, target: Layout) -> bool:
                for layout in (source, target) for a, b in zip(axes, axes[1:]))
 
 
-def split_axes(axes: Sequence[int], source: Layout, target: Layout, most: int = 3, spare: bool = True,
-               slowest: bool = False) -> Split:
+def split_axes(axes: Sequence[int], source: Layout, target: Layout, spare: bool = True, slowest: bool = False) -> Split:
     """Assigns the axes that are not filtered; axes of one point are ignored.
 
-    With `spare`, unfiltered axes may become grid axes, until the grid has `most` axes. The first is
+    With `spare`, unfiltered axes may become grid axes, until the grid has three axes. The first is
     a last axis behind the filtered ones with more than NARROW points, since its rows are contiguous
     in memory. The remaining axes become batch axes if one stride traverses them in both arrays.
     Until this is so, one axis after the other is taken from them: the last one becomes a grid axis
@@ -88,10 +97,10 @@ def split_axes(axes: Sequence[int], source: Layout, target: Layout, most: int = 
     grid = sorted(axes)
     rest = [a for a in range(len(source.shape)) if a not in grid and source.shape[a] > 1]
     loop = []
-    if spare and len(grid) < most and rest and rest[-1] > grid[-1] and source.shape[rest[-1]] > NARROW:
+    if spare and len(grid) < 3 and rest and rest[-1] > grid[-1] and source.shape[rest[-1]] > NARROW:
         grid.append(rest.pop())
     while not _one_stride(rest, source, target):
-        if spare and len(grid) < most:
+        if spare and len(grid) < 3:
             grid = sorted([*grid, rest.pop()])
         else:
             loop.append(rest[0] if slowest else min(rest, key=lambda axis: source.shape[axis]))

@@ -119,8 +119,13 @@ def warn_of_growth(stencil: Any, steps: int) -> None:
     # An excess within rounding error that does not double any mode in the run gives no warning.
     if symbol <= 1 or symbol <= 1 + 1e-6 and (symbol - 1) * steps < 0.69:
         return
+    warn_caller(f'max |symbol| is {symbol:.7g}, above 1: this stencil grows without bound in a long run, by up to a factor of '
+                f'{symbol:.7g}^{steps} in these {steps} steps')
+
+
+def warn_caller(message: str) -> None:
+    """Issues a RuntimeWarning at the line of the caller's code that called the package."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get('__name__', '').partition('.')[0] == __package__:
         level, frame = level + 1, frame.f_back
-    warnings.warn(f'max |symbol| is {symbol:.7g}, above 1: this stencil grows without bound in a long run, by up to a factor of '
-                  f'{symbol:.7g}^{steps} in these {steps} steps', RuntimeWarning, stacklevel=level)
+    warnings.warn(message, RuntimeWarning, stacklevel=level)

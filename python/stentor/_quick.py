@@ -9,9 +9,9 @@ from typing import Any, Dict, Optional, Tuple
 
 import numpy as np
 
-from ._arrays import capturing, raw_stream, type_name
+from ._arrays import capturing, raw_stream
 from ._memo import pin, recall, remember
-from ._problem import ITEM_SIZES
+from ._number_types import ITEM_SIZES, type_name
 from ._scratch import STREAMS
 
 KEPT_BYTES = 1 << 16  # the largest scratch memory, in bytes, that is kept between calls

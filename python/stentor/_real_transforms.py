@@ -5,29 +5,21 @@ one after the other by the algorithms of _trigonometric.py.
 """
 
 import math
-from typing import Any, Callable, Optional, Sequence, Tuple
+from typing import Any, Optional, Sequence, Tuple
 
 import numpy as np
 
 from ._arguments import frozen, settled
 from ._arrays import Host, open_array
-from ._convert import converted
 from ._errors import StentorError
-from ._fft_run import REAL, check_unused, on_device, ready_for, real_of, resized, size_and_axis, sizes_and_axes
+from ._fft_run import Sizes, check_norm, check_unused, on_device, ready_for, resized, scale_of, size_and_axis, sizes_and_axes
 from ._memo import recall, remember
-from ._namespace import COLUMNS, NUMPY, namespace_of
+from ._namespace import COLUMNS, NUMPY, converted, namespace_of
+from ._number_types import REAL, real_of
 from ._quick import quick
 from ._trigonometric import Kind, lines, logical_length
-from ._words import said, whole
+from ._words import whole
 
-class _Refused:
-    """A mark in the cache: no plan runs a transform."""
-
-    def finish(self) -> None:
-        """A mark has no work to wait for."""
-
-
-Sizes = Optional[Sequence[int]]
 BLOCK = 1 << 17  # numbers that are transformed together, so that they stay in cache between steps
 FEW_COLUMNS = 16  # with fewer inner points, lines are transformed as rows and not as columns
 
@@ -66,7 +58,7 @@ def dct(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: Op
     >>> stentor.fft.dct(np.array([1., 1., 1., 1.]))
     array([8., 0., 0., 0.])
     """
-    return _one(x, type, n, axis, norm, workers, orthogonalize, False, False)
+    return _transform(x, type, n, axis, norm, workers, orthogonalize, False, False, True)
 
 
 def dctn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
@@ -94,7 +86,7 @@ def dctn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] =
     array([[2., 0.],
            [0., 0.]])
     """
-    return _several(x, type, s, axes, norm, workers, orthogonalize, False, False)
+    return _transform(x, type, s, axes, norm, workers, orthogonalize, False, False)
 
 
 def idct(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,
@@ -103,12 +95,8 @@ def idct(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: O
 
     Parameters
     ----------
-    x, type, norm, overwrite_x, workers, orthogonalize
+    x, type, n, axis, norm, overwrite_x, workers, orthogonalize
         As for `dct`.
-    n : int, optional
-        Length of the transform: `x` is cropped or padded with zeros to it.
-    axis : int, optional
-        By default the last.
 
     Returns
     -------
@@ -121,7 +109,7 @@ def idct(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: O
     >>> stentor.fft.idct(stentor.fft.dct(np.array([1., 2., 3.]))).round(12)
     array([1., 2., 3.])
     """
-    return _one(x, type, n, axis, norm, workers, orthogonalize, False, True)
+    return _transform(x, type, n, axis, norm, workers, orthogonalize, False, True, True)
 
 
 def idctn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
@@ -132,10 +120,8 @@ def idctn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] 
     ----------
     x, type, norm, overwrite_x, workers, orthogonalize
         As for `dct`.
-    s : sequence of int, optional
-        Length of the transform by axis: `x` is cropped or padded with zeros to it.
-    axes : sequence of int, optional
-        By default all axes, or the last len(s) axes if `s` is given.
+    s, axes
+        As for `dctn`.
 
     Returns
     -------
@@ -149,7 +135,7 @@ def idctn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] 
     array([[1., 2.],
            [3., 4.]])
     """
-    return _several(x, type, s, axes, norm, workers, orthogonalize, False, True)
+    return _transform(x, type, s, axes, norm, workers, orthogonalize, False, True)
 
 
 def dst(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,
@@ -158,13 +144,9 @@ def dst(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: Op
 
     Parameters
     ----------
-    x, type, norm, overwrite_x, workers, orthogonalize
-        As for `dct`, but the last point is
-        scaled; type 1 scales no point and takes one point or more.
-    n : int, optional
-        Length of the transform: `x` is cropped or padded with zeros to it.
-    axis : int, optional
-        By default the last.
+    x, type, n, axis, norm, overwrite_x, workers, orthogonalize
+        As for `dct`, but the last point is scaled; type 1 scales no point and takes one point or
+        more.
 
     Returns
     -------
@@ -177,7 +159,7 @@ def dst(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: Op
     >>> stentor.fft.dst(np.array([1., 1.])).round(12)
     array([2.82842712, 0.        ])
     """
-    return _one(x, type, n, axis, norm, workers, orthogonalize, True, False)
+    return _transform(x, type, n, axis, norm, workers, orthogonalize, True, False, True)
 
 
 def dstn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
@@ -187,12 +169,9 @@ def dstn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] =
     Parameters
     ----------
     x, type, norm, overwrite_x, workers, orthogonalize
-        As for `dct`, but the last point is
-        scaled; type 1 scales no point and takes one point or more.
-    s : sequence of int, optional
-        Length of the transform by axis: `x` is cropped or padded with zeros to it.
-    axes : sequence of int, optional
-        By default all axes, or the last len(s) axes if `s` is given.
+        As for `dst`.
+    s, axes
+        As for `dctn`.
 
     Returns
     -------
@@ -206,7 +185,7 @@ def dstn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] =
     array([[2., 0.],
            [0., 0.]])
     """
-    return _several(x, type, s, axes, norm, workers, orthogonalize, True, False)
+    return _transform(x, type, s, axes, norm, workers, orthogonalize, True, False)
 
 
 def idst(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,
@@ -215,13 +194,8 @@ def idst(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: O
 
     Parameters
     ----------
-    x, type, norm, overwrite_x, workers, orthogonalize
-        As for `dct`, but the last point is
-        scaled; type 1 scales no point and takes one point or more.
-    n : int, optional
-        Length of the transform: `x` is cropped or padded with zeros to it.
-    axis : int, optional
-        By default the last.
+    x, type, n, axis, norm, overwrite_x, workers, orthogonalize
+        As for `dst`.
 
     Returns
     -------
@@ -234,7 +208,7 @@ def idst(x: Any, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: O
     >>> stentor.fft.idst(stentor.fft.dst(np.array([1., 2., 3.]))).round(12)
     array([1., 2., 3.])
     """
-    return _one(x, type, n, axis, norm, workers, orthogonalize, True, True)
+    return _transform(x, type, n, axis, norm, workers, orthogonalize, True, True, True)
 
 
 def idstn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
@@ -244,12 +218,9 @@ def idstn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] 
     Parameters
     ----------
     x, type, norm, overwrite_x, workers, orthogonalize
-        As for `dct`, but the last point is
-        scaled; type 1 scales no point and takes one point or more.
-    s : sequence of int, optional
-        Length of the transform by axis: `x` is cropped or padded with zeros to it.
-    axes : sequence of int, optional
-        By default all axes, or the last len(s) axes if `s` is given.
+        As for `dst`.
+    s, axes
+        As for `dctn`.
 
     Returns
     -------
@@ -263,50 +234,30 @@ def idstn(x: Any, type: int = 2, s: Sizes = None, axes: Optional[Sequence[int]] 
     array([[1., 2.],
            [3., 4.]])
     """
-    return _several(x, type, s, axes, norm, workers, orthogonalize, True, True)
+    return _transform(x, type, s, axes, norm, workers, orthogonalize, True, True)
 
 
-def _one(x: Any, kind: Any, n: Any, axis: Any, norm: Any, workers: Any, orthogonal: Any, sine: bool, inverse: bool) -> Any:
-    return _found(x, _checked(kind, norm, workers), n, axis, norm, orthogonal, sine, inverse, size_and_axis)
-
-
-def _several(x: Any, kind: Any, s: Any, axes: Any, norm: Any, workers: Any, orthogonal: Any, sine: bool, inverse: bool) -> Any:
-    return _found(x, _checked(kind, norm, workers), settled(s), settled(axes), norm, orthogonal, sine, inverse, sizes_and_axes)
-
-
-def _found(x: Any, kind: int, s: Any, axes: Any, norm: Any, orthogonal: Any, sine: bool, inverse: bool, given: Callable) -> Any:
-    """Runs the cached transform of a GPU array, or a new one; `given` checks sizes and axes."""
-    key = ('cosine', kind, frozen(s), frozen(axes), norm, orthogonal, sine, inverse, given)
+def _transform(x: Any, kind: Any, s: Any, axes: Any, norm: Any, workers: Any, orthogonal: Any, sine: bool, inverse: bool,
+               single: bool = False) -> Any:
+    """Runs one of the functions; if `single`, `s` and `axes` are its arguments `n` and `axis`."""
+    check_unused(workers, None)
+    if not 1 <= whole(kind, 'type', -2**62, TypeError) <= 4:
+        raise ValueError(f'type is {kind}: give 1, 2, 3 or 4')
+    check_norm(norm)
+    kind, s, axes = int(kind), settled(s), settled(axes)
+    key = ('cosine', kind, frozen(s), frozen(axes), norm, orthogonal, sine, inverse, single)
     made = None if isinstance(x, np.ndarray) else quick(key, x)
     if made is not None:
         return made
     opened = open_array(x, 'x')
-    shape = opened.array.shape if isinstance(opened, Host) else opened.layout.shape
-    sizes, where = given(shape, s, axes, 'c2c')
-    return _run(x, opened, sizes, where, kind, norm, orthogonal, sine, inverse, key)
-
-
-def _checked(kind: Any, norm: Any, workers: Any) -> int:
-    """The type of the transform, checked, with `norm` and `workers`."""
-    check_unused(workers, None)
-    if not 1 <= whole(kind, 'type', -2**62, TypeError) <= 4:
-        raise ValueError(f'type is {kind}: give 1, 2, 3 or 4')
-    if norm is not None and (not isinstance(norm, str) or norm not in ('backward', 'ortho', 'forward')):
-        raise ValueError(f"norm is {said(norm)}: use 'backward', 'ortho' or 'forward'")
-    return int(kind)
-
-
-def _run(x: Any, opened: Any, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: int, norm: Any, orthogonal: Any, sine: bool,
-         inverse: bool, key: Tuple) -> Any:
+    sizes, where = (size_and_axis if single else sizes_and_axes)(opened.shape, s, axes, 'c2c')
     kinds = []
     for points, axis in zip(sizes, where):
         length = logical_length(kind, sine, points)
         if length == 0:
             raise RuntimeError(f'zero length FFT requested: one point along axis {axis}, but type 1 of cosines takes two or more')
-        divided = norm == 'forward' if not inverse else norm in (None, 'backward')
-        factor = length ** -0.5 if norm == 'ortho' else 1.0 / length if divided else 1.0
         number = {2: 3, 3: 2}.get(kind, kind) if inverse else kind
-        kinds.append(Kind(number, sine, factor, norm == 'ortho' if orthogonal is None else bool(orthogonal)))
+        kinds.append(Kind(number, sine, scale_of(norm, length, inverse), norm == 'ortho' if orthogonal is None else bool(orthogonal)))
     if isinstance(opened, Host):
         return opened.back(_on_host(opened.array, sizes, where, kinds))
     return _on_device(x, opened, sizes, where, kinds, key)
@@ -328,29 +279,22 @@ def _along(x: np.ndarray, axis: int, kind: Kind) -> np.ndarray:
     made = np.empty(x.shape, x.dtype)
     if not x.size:
         return made
-    points = x.shape[axis]
-    step = max(1, BLOCK // points)
-    inner = x.size // points // max(1, int(np.prod(x.shape[:axis])))
-    if inner < FEW_COLUMNS:
-        source, target = np.moveaxis(x, axis, -1), np.moveaxis(made, axis, -1)
-        if axis == x.ndim - 1 and x.flags.c_contiguous:
-            source, target = x.reshape(-1, points), made.reshape(-1, points)
-        elif source.ndim == 1:
-            source, target = source[None], target[None]
-        for outer in np.ndindex(*source.shape[:-2]):
-            for first in range(0, source.shape[-2], step):
-                part = (*outer, slice(first, first + step))
-                target[part] = lines(NUMPY, source[part], kind)
-        return made
-    source, target = x, made
-    if x.flags.c_contiguous:  # merges all inner axes
-        source, target = x.reshape(-1, points, inner), made.reshape(-1, points, inner)
+    points, inner = x.shape[axis], math.prod(x.shape[axis + 1:])
+    space = NUMPY if inner < FEW_COLUMNS else COLUMNS
+    if x.flags.c_contiguous and (inner == 1 or space is COLUMNS):  # merges the axes on either side
+        shape = (-1, points) if inner == 1 else (-1, points, inner)
+        source, target = x.reshape(shape), made.reshape(shape)
     else:
-        source, target = np.moveaxis(x, axis, -2), np.moveaxis(made, axis, -2)
+        source, target = (np.moveaxis(each, axis, space.axis) for each in (x, made))
+        if source.ndim == 1:
+            source, target = source[None], target[None]
+    step = max(1, BLOCK // points)
+    # The lines lie along one of the last two axes, and blocks of lines along the other one.
     for outer in np.ndindex(*source.shape[:-2]):
-        for first in range(0, source.shape[-1], step):
-            part = (*outer, slice(None), slice(first, first + step))
-            target[part] = lines(COLUMNS, source[part], kind)
+        for first in range(0, source.shape[-3 - space.axis], step):
+            block = slice(first, first + step)
+            part = (*outer, block) if space is NUMPY else (*outer, slice(None), block)
+            target[part] = lines(space, source[part], kind)
     return made
 
 
@@ -370,7 +314,7 @@ def _on_device(x: Any, view: Any, sizes: Tuple[int, ...], where: Tuple[int, ...]
         except StentorError as error:  # for instance an odd or a prime length
             if error.status != 'STN_ERROR_UNSUPPORTED':
                 raise
-            remember(refused, _Refused())
+            remember(refused, True)
     return _by_arithmetic(x, view, sizes, where, kinds)
 
 
@@ -386,7 +330,7 @@ def _by_arithmetic(x: Any, view: Any, sizes: Tuple[int, ...], where: Tuple[int, 
     if space.name == 'torch':
         x = x.detach()
     if view.dtype not in REAL:
-        x = converted(x, real_of(view.dtype), (0,) * len(x.shape))
+        x = converted(x, real_of(view.dtype))
     for axis, points, kind in zip(where, sizes, kinds):
         lined = space.cut(space.move(x, axis, -1), 0, points)
         if space.size(lined) < points:

@@ -1,10 +1,10 @@
 """Scratch memory of a call on a GPU: the plan's workspace and intermediate arrays."""
 
 import sys
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, Optional, Sequence, Tuple
 
 from ._arrays import address_of, capturing
-from ._context import context
+from ._context import HOST, context
 from ._device import DeviceArray
 from ._locks import new_lock
 from ._memo import pin
@@ -71,5 +71,39 @@ class Prepared:
             return found
 
     def finish(self) -> None:
-        """Waits for all work on the device: plans must not be destroyed before."""
-        context(self.device).wait()
+        """Waits for all work on a GPU: plans must not be destroyed before."""
+        if self.device != HOST:
+            context(self.device).wait()
+
+
+class Stages(Prepared):
+    """Plans and copies on a GPU that run one after the other, through two ping-pong buffers.
+
+    Each stage has a `workspace` and a function `run`; the buffers have `size` bytes each. A derived
+    class sets `shape` and `dtype`, those of the result."""
+
+    shape: Tuple[int, ...]
+    dtype: str
+
+    def __init__(self, device: int, stages: Sequence[Any], size: int):
+        work = rounded(max(each.workspace for each in stages))
+        self._stages, self._buffers = stages, [work, work + size]  # offsets in the scratch memory
+        super().__init__(device, work + size * min(len(stages) - 1, 2))
+        self.single = stages[0].run if len(stages) == 1 else None
+
+    def __call__(self, view: Any, pointer: int) -> None:
+        """Runs from a view to the array of `shape` and `dtype` at `pointer`."""
+        memory, kept = self.scratch(view)
+        self.enqueue(view.pointer, pointer, view.stream, memory)
+        del kept  # not freed before this point
+
+    def enqueue(self, source: int, target: int, stream: int, memory: int) -> None:
+        if self.single is not None:
+            self.single(source, target, stream, memory)
+            return
+        last = len(self._stages) - 1
+        with self.lock:  # other threads may use the same scratch memory
+            for i, stage in enumerate(self._stages):
+                to = target if i == last else memory + self._buffers[i % 2]
+                stage.run(source, to, stream, memory)
+                source = to

@@ -11,9 +11,9 @@ import numpy as np
 
 from ._context import HOST, context
 from ._errors import check, new_error
-from ._filter import FEW_TAPS, Pass, is_long_box, keeps_constants, of_integers, raised, work_dtype
+from ._filter import FEW_TAPS, Pass, is_long_box, of_integers, raised
 from ._library import ffi, lib
-from ._problem import DTYPES, ELEMENT_OF
+from ._number_types import DTYPES, ELEMENT_OF, keeps_constants, work_dtype
 from ._progress import here
 
 _buffer, _new, _null = ffi.from_buffer, ffi.new, ffi.NULL
@@ -82,9 +82,6 @@ class SmallFilter:
             problems.append(problem)
         self._last = shape, problems
         return problems
-
-    def finish(self) -> None:
-        """A call is complete when it returns: there is nothing to wait for."""
 
 
 def small_filter(x: np.ndarray, target: np.dtype, passes: List[Pass]) -> Optional[SmallFilter]:

@@ -7,7 +7,8 @@ import numpy as np
 
 from ._context import HOST, Context, context
 from ._handle import Handle
-from ._problem import ITEM_SIZES, Request, Split, in_turns, loop_offsets, merged, split_axes, stencil_plan
+from ._number_types import ITEM_SIZES
+from ._problem import Request, Split, in_turns, loop_offsets, merged, split_axes, stencil_plan
 
 # With local=None, transforms are used if they are predicted to be this many times as fast.
 GAIN = 3.0

@@ -6,23 +6,21 @@ one execution of a plan, on the host (_OnHost) or on a GPU (_OnDevice).
 
 import itertools
 import math
-import sys
 import threading
-import warnings
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
+from ._allocation import new_array
 from ._arguments import number
 from ._arrays import Host, View, address_of, numbers, open_array
 from ._context import HOST, context, device_number
 from ._errors import check, new_error
-from ._frames import new_array
 from ._handle import make_plan
 from ._library import ffi, lib, take_text
-from ._plan_arguments import dtype_of, stream_handle
-from ._problem import DTYPES
-from ._progress import watched
+from ._number_types import DTYPES, dtype_of
+from ._plan_arguments import stream_handle
+from ._progress import warn_caller, watched
 from ._scratch import Prepared
 from ._team import SystemTeamHandle, team_devices
 from ._words import listed, said, whole
@@ -325,11 +323,8 @@ class System:
         growth = self._warned[key]
         if not growth > 1 + 1e-5:
             return
-        level, frame = 2, sys._getframe(1)
-        while frame.f_back is not None and frame.f_globals.get('__name__', '').partition('.')[0] == __package__:
-            level, frame = level + 1, frame.f_back
-        warnings.warn(f'a step of this system multiplies some wave by up to {growth:.7g}: it grows without bound in a long run, by up to '
-                      f'a factor of {growth:.7g}^{steps} in these {steps} steps; take smaller steps', RuntimeWarning, stacklevel=level)
+        warn_caller(f'a step of this system multiplies some wave by up to {growth:.7g}: it grows without bound in a long run, by up to '
+                    f'a factor of {growth:.7g}^{steps} in these {steps} steps; take smaller steps')
 
 
 def sponge(shape: Sequence[int], width: int, strength: float = 0.1, sides: Any = None) -> np.ndarray:
@@ -435,7 +430,7 @@ class _Call:
         for name, each in {**self.opened, **self.arrays}.items():
             if isinstance(each, Host) and each.array.dtype.kind == 'c':
                 raise ValueError(f'{name} is complex: give its real and imaginary parts as two fields')
-            if isinstance(each, View) != isinstance(first, View) or isinstance(each, View) and each.device != first.device:
+            if each.device != first.device:
                 raise ValueError(f'{name} is on another device than {next(iter(self.system._fields))}: give all arrays on one')
         if self.devices is not None and (device is not None or self.stream is not None or isinstance(first, View)):
             raise ValueError('devices goes with arrays on the host, and with neither device nor stream: leave them out')
@@ -445,8 +440,7 @@ class _Call:
             raise ValueError(f'the arrays are on cuda:{self.number}, and device is {said(device)}: move them, or leave device out')
 
     def _shapes(self, first: Any, rank: Any, dtype: Any) -> None:
-        shapes = {name: tuple(each.array.shape if isinstance(each, Host) else each.layout.shape)
-                  for name, each in {**self.opened, **self.arrays}.items()}
+        shapes = {name: tuple(each.shape) for name, each in {**self.opened, **self.arrays}.items()}
         shape = shapes[next(iter(self.system._fields))]
         self.rank = self.system._rank(rank, *([len(shapes[name]) for name in self.arrays] or [len(shape)]))
         if len(shape) < self.rank:

@@ -154,48 +154,20 @@ class Processes:
             os.unlink(group[0])
 
 
-class TeamHandle:
-    """A stn_team_plan with its error buffer; has a Handle's methods, for NumPy arrays.
-
-    One lock serializes the runs of all teams."""
+class _TeamPlan:
+    """A stn_team_plan with its error buffer. One lock serializes the runs of all teams."""
 
     workspace = 0
 
-    def __init__(self, devices: Union[Tuple[int, ...], Processes], request: Request, split: Split, strategy: Optional[str], tune: Any):
-        problem, stencil = fill_problem(request, split)
-        for axis in range(len(split.grid)):
-            problem.in_stride[axis] = problem.out_stride[axis] = 0
-        problem.in_batch_stride = problem.out_batch_stride = 0
-        warn_of_growth(stencil, request.steps)
+    def __init__(self, create: Callable[..., int], devices: Union[Tuple[int, ...], Processes], work: Any, strategy: Optional[str], tune: Any):
         options, name = plan_options(strategy, tune)
-        made, error = ffi.new('stn_team_plan **'), new_error()
+        made, self._error = ffi.new('stn_team_plan **'), new_error()
         with _lock:
-            team = devices.team if isinstance(devices, Processes) else _team(devices)
-            check(lib.stn_team_plan_create(team, problem, options, made, error), error)
-        del name, stencil  # not freed before this point
+            self._team = devices.team if isinstance(devices, Processes) else _team(devices)
+            check(create(self._team, work, options, made, self._error), self._error)
+        del name  # not freed before this point
         self._plan = ffi.gc(made[0], lib.stn_team_plan_destroy)
-        self._error = error
         self._on_host = isinstance(devices, tuple) and HOST in devices
-        first, rows = ffi.new('size_t *'), ffi.new('size_t *')
-        check(lib.stn_team_plan_local(self._plan, lib.stn_team_rank(team), first, rows, error), error)
-        # The rows of this process's member, or of the first member.
-        self.part = slice(first[0], first[0] + rows[0])
-
-    def _run(self, source: np.ndarray, target: np.ndarray, constant: Any) -> None:
-        address = ffi.NULL if constant is None else ffi.cast('void *', constant.ctypes.data)
-        _execute(self._plan, self._on_host, lib.stn_team_plan_execute_host, self._error, ffi.cast('void *', source.ctypes.data),
-                 ffi.cast('void *', target.ctypes.data), address)
-
-    def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
-        self._run(np.ascontiguousarray(source), target, None)
-
-    def run_source(self, source: np.ndarray, constant: np.ndarray, target: np.ndarray) -> None:
-        self._run(np.ascontiguousarray(source), target, np.ascontiguousarray(constant))
-
-    def set_weights(self, weights: np.ndarray) -> None:
-        with _lock:
-            check(lib.stn_team_plan_set_weights(self._plan, len(weights), ffi.from_buffer('double[]', weights), self._error),
-                  self._error)
 
     def describe(self, form: str) -> str:
         if form == 'json':
@@ -204,43 +176,57 @@ class TeamHandle:
         check(lib.stn_team_plan_describe(self._plan, made, error), error)
         return take_text(made)
 
+
+class TeamHandle(_TeamPlan):
+    """A plan of a stencil; has a Handle's methods, for NumPy arrays."""
+
+    def __init__(self, devices: Union[Tuple[int, ...], Processes], request: Request, split: Split, strategy: Optional[str], tune: Any):
+        problem, stencil = fill_problem(request, split)
+        for axis in range(len(split.grid)):
+            problem.in_stride[axis] = problem.out_stride[axis] = 0
+        problem.in_batch_stride = problem.out_batch_stride = 0
+        warn_of_growth(stencil, request.steps)
+        super().__init__(lib.stn_team_plan_create, devices, problem, strategy, tune)
+        del stencil  # not freed before this point
+        first, rows = ffi.new('size_t *'), ffi.new('size_t *')
+        check(lib.stn_team_plan_local(self._plan, lib.stn_team_rank(self._team), first, rows, self._error), self._error)
+        # The rows of this process's member, or of the first member.
+        self.part = slice(first[0], first[0] + rows[0])
+
+    def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
+        self.run_source(source, None, target)
+
+    def run_source(self, source: np.ndarray, constant: Optional[np.ndarray], target: np.ndarray) -> None:
+        given = [None if each is None else np.ascontiguousarray(each) for each in (source, constant)]
+        addresses = [ffi.NULL if each is None else ffi.cast('void *', each.ctypes.data) for each in (given[0], target, given[1])]
+        _execute(self._plan, self._on_host, lib.stn_team_plan_execute_host, self._error, *addresses)
+
+    def set_weights(self, weights: np.ndarray) -> None:
+        with _lock:
+            check(lib.stn_team_plan_set_weights(self._plan, len(weights), ffi.from_buffer('double[]', weights), self._error),
+                  self._error)
+
     def strategy(self) -> str:
         return self.describe('text').rsplit(', ', 1)[-1]
 
 
-class SystemTeamHandle:
-    """A stn_team_plan of a system: the methods of a Handle that _system.py uses."""
-
-    workspace = 0
+class SystemTeamHandle(_TeamPlan):
+    """A plan of a system: the methods of a Handle that _system.py uses."""
 
     def __init__(self, devices: Tuple[int, ...], problem: Any, strategy: Optional[str]):
-        options, name = plan_options(strategy, False)
-        made, error = ffi.new('stn_team_plan **'), new_error()
-        with _lock:
-            check(lib.stn_team_plan_create_system(_team(devices), problem, options, made, error), error)
-        del name  # not freed before this point
-        self._plan = ffi.gc(made[0], lib.stn_team_plan_destroy)
-        self._error = error
-        self._on_host = HOST in devices
+        super().__init__(lib.stn_team_plan_create_system, devices, problem, strategy, False)
 
     def run_execution(self, execution: Any) -> None:
         _execute(self._plan, self._on_host, lib.stn_team_plan_execute_system_host, self._error, execution.system)
 
-    describe = TeamHandle.describe
 
+class TeamTransform(_TeamPlan):
+    """A plan of a transform, for NumPy arrays, with what these need of a Handle."""
 
-class TeamTransform:
-    """A stn_team_plan of a transform, for NumPy arrays, with what these need of a Handle."""
-
-    workspace, run = 0, None
+    run = None
 
     def __init__(self, devices: Tuple[int, ...], work: Any):
-        options, name = plan_options(None, 'estimate')
-        made, self._error = ffi.new('stn_team_plan **'), new_error()
-        with _lock:
-            check(lib.stn_team_plan_create_fft(_team(devices), work, options, made, self._error), self._error)
-        del name  # not freed before this point
-        self._plan = ffi.gc(made[0], lib.stn_team_plan_destroy)
+        super().__init__(lib.stn_team_plan_create_fft, devices, work, None, 'estimate')
 
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
         source = np.ascontiguousarray(source)

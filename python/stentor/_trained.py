@@ -10,7 +10,8 @@ import numpy as np
 from ._boundary import Sides
 from ._context import HOST, context
 from ._memo import recall, remember
-from ._problem import ITEM_SIZES, Layout, Request, Split, stencil_plan
+from ._number_types import ITEM_SIZES
+from ._problem import Layout, Request, Split, stencil_plan
 from ._scratch import Prepared
 from ._stencil import taps_of
 
@@ -80,10 +81,6 @@ class Trained(Prepared):
         self.grow(made.handle.workspace)
         self._plans.append(made)
         return made
-
-    def finish(self) -> None:
-        if not self._on_host:
-            super().finish()
 
 
 def trained(*problem: Any) -> Trained:

@@ -6,15 +6,13 @@ import numpy as np
 
 from ._apply import apply
 from ._arguments import axes_of, check_reach, each_axis, frozen, number, one_of_three, origin_of, settled
-from ._boundary import Argument, one_name, sides_of
+from ._boundary import Argument, Mode, one_name, sides_of
 from ._complex import by_parts, is_complex, without_halves
 from ._composed import checked_nan
 from ._filter import Pass
 from ._progress import tell_of
 from ._stencil import taps_of
 from ._words import step_count
-
-Mode = Union[str, Sequence[Any]]
 
 
 def uniform_filter(input: Any, size: Union[int, Sequence[int]] = 3, output: Any = None, mode: Mode = 'reflect',

@@ -11,12 +11,11 @@ where scipy may leave some finite, and does not affect other lines.
 from typing import TYPE_CHECKING, Any, Optional, Sequence
 
 from ._fft_helpers import fftfreq, fftshift, get_workers, ifftshift, next_fast_len, prev_fast_len, rfftfreq, set_workers
-from ._fft_run import transform
+from ._fft_run import Sizes, transform
 from ._hermitian import hfft, hfft2, hfftn, ihfft, ihfft2, ihfftn
 from ._namespace import rest_of
 from ._real_transforms import dct, dctn, dst, dstn, idct, idctn, idst, idstn
 
-Sizes = Optional[Sequence[int]]
 __all__ = ['dct', 'dctn', 'dst', 'dstn', 'fft', 'fft2', 'fftfreq', 'fftn', 'fftshift', 'get_workers', 'hfft', 'hfft2', 'hfftn', 'idct',
            'idctn', 'idst', 'idstn', 'ifft', 'ifft2', 'ifftn', 'ifftshift', 'ihfft', 'ihfft2', 'ihfftn', 'irfft', 'irfft2', 'irfftn',
            'next_fast_len', 'prev_fast_len', 'rfft', 'rfft2', 'rfftfreq', 'rfftn', 'set_workers']
@@ -67,22 +66,8 @@ def ifft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = 
 
     Parameters
     ----------
-    x : array_like
-        Real or complex numbers.
-    n : int, optional
-        Length of the transform: `x` is cropped or padded with zeros to it.
-    axis : int, optional
-        By default the last.
-    norm : {'backward', 'ortho', 'forward'}, optional
-        Which transform is divided by the number of points N: the inverse one (the default), both
-        by sqrt(N), or the forward one.
-    overwrite_x, workers : optional
-        Accepted for compatibility with scipy; they have no effect.
-    plan : optional
-        Must be None, as in scipy.
-    out : array, optional
-        The array that receives the result, as in numpy.fft: of the result's shape and dtype. On the
-        host it may overlap `x`.
+    x, n, axis, norm, overwrite_x, workers, plan, out
+        As for `fft`.
 
     Returns
     -------
@@ -106,20 +91,8 @@ def rfft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = 
     ----------
     x : array_like
         Real numbers.
-    n : int, optional
-        Length of the transform: `x` is cropped or padded with zeros to it.
-    axis : int, optional
-        By default the last.
-    norm : {'backward', 'ortho', 'forward'}, optional
-        Which transform is divided by the number of points N: the inverse one (the default), both
-        by sqrt(N), or the forward one.
-    overwrite_x, workers : optional
-        Accepted for compatibility with scipy; they have no effect.
-    plan : optional
-        Must be None, as in scipy.
-    out : array, optional
-        The array that receives the result, as in numpy.fft: of the result's shape and dtype. On the
-        host it may overlap `x`.
+    n, axis, norm, overwrite_x, workers, plan, out
+        As for `fft`.
 
     Returns
     -------
@@ -145,18 +118,8 @@ def irfft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] =
         Complex numbers: the non-redundant half of a Hermitian spectrum.
     n : int, optional
         Length of the result, by default 2 (m - 1), where m is the length of `x`.
-    axis : int, optional
-        By default the last.
-    norm : {'backward', 'ortho', 'forward'}, optional
-        Which transform is divided by the number of points N: the inverse one (the default), both
-        by sqrt(N), or the forward one.
-    overwrite_x, workers : optional
-        Accepted for compatibility with scipy; they have no effect.
-    plan : optional
-        Must be None, as in scipy.
-    out : array, optional
-        The array that receives the result, as in numpy.fft: of the result's shape and dtype. On the
-        host it may overlap `x`.
+    axis, norm, overwrite_x, workers, plan, out
+        As for `fft`.
 
     Returns
     -------
@@ -178,22 +141,12 @@ def fft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optional
 
     Parameters
     ----------
-    x : array_like
-        Real or complex numbers.
+    x, norm, overwrite_x, workers, plan, out
+        As for `fft`.
     s : sequence of int, optional
         Length of the transform by axis: `x` is cropped or padded with zeros to it.
     axes : sequence of int, optional
         By default the last two.
-    norm : {'backward', 'ortho', 'forward'}, optional
-        Which transform is divided by the number of points N: the inverse one (the default), both
-        by sqrt(N), or the forward one.
-    overwrite_x, workers : optional
-        Accepted for compatibility with scipy; they have no effect.
-    plan : optional
-        Must be None, as in scipy.
-    out : array, optional
-        The array that receives the result, as in numpy.fft: of the result's shape and dtype. On the
-        host it may overlap `x`.
 
     Returns
     -------
@@ -215,22 +168,10 @@ def ifft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optiona
 
     Parameters
     ----------
-    x : array_like
-        Real or complex numbers.
-    s : sequence of int, optional
-        Length of the transform by axis: `x` is cropped or padded with zeros to it.
-    axes : sequence of int, optional
-        By default the last two.
-    norm : {'backward', 'ortho', 'forward'}, optional
-        Which transform is divided by the number of points N: the inverse one (the default), both
-        by sqrt(N), or the forward one.
-    overwrite_x, workers : optional
-        Accepted for compatibility with scipy; they have no effect.
-    plan : optional
-        Must be None, as in scipy.
-    out : array, optional
-        The array that receives the result, as in numpy.fft: of the result's shape and dtype. On the
-        host it may overlap `x`.
+    x, norm, overwrite_x, workers, plan, out
+        As for `fft`.
+    s, axes
+        As for `fft2`.
 
     Returns
     -------
@@ -254,20 +195,10 @@ def rfft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optiona
     ----------
     x : array_like
         Real numbers.
-    s : sequence of int, optional
-        Length of the transform by axis: `x` is cropped or padded with zeros to it.
-    axes : sequence of int, optional
-        By default the last two.
-    norm : {'backward', 'ortho', 'forward'}, optional
-        Which transform is divided by the number of points N: the inverse one (the default), both
-        by sqrt(N), or the forward one.
-    overwrite_x, workers : optional
-        Accepted for compatibility with scipy; they have no effect.
-    plan : optional
-        Must be None, as in scipy.
-    out : array, optional
-        The array that receives the result, as in numpy.fft: of the result's shape and dtype. On the
-        host it may overlap `x`.
+    s, axes
+        As for `fft2`.
+    norm, overwrite_x, workers, plan, out
+        As for `fft`.
 
     Returns
     -------
@@ -294,18 +225,10 @@ def irfft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Option
     s : sequence of int, optional
         Length of the result by axis; by default that of `x`, and 2 (m - 1) along the last axis,
         where m is the length of `x`.
-    axes : sequence of int, optional
-        By default the last two.
-    norm : {'backward', 'ortho', 'forward'}, optional
-        Which transform is divided by the number of points N: the inverse one (the default), both
-        by sqrt(N), or the forward one.
-    overwrite_x, workers : optional
-        Accepted for compatibility with scipy; they have no effect.
-    plan : optional
-        Must be None, as in scipy.
-    out : array, optional
-        The array that receives the result, as in numpy.fft: of the result's shape and dtype. On the
-        host it may overlap `x`.
+    axes
+        As for `fft2`.
+    norm, overwrite_x, workers, plan, out
+        As for `fft`.
 
     Returns
     -------
@@ -328,22 +251,12 @@ def fftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Op
 
     Parameters
     ----------
-    x : array_like
-        Real or complex numbers.
+    x, norm, overwrite_x, workers, plan, out
+        As for `fft`.
     s : sequence of int, optional
         Length of the transform by axis: `x` is cropped or padded with zeros to it.
     axes : sequence of int, optional
         By default all axes, or the last len(s) axes if `s` is given.
-    norm : {'backward', 'ortho', 'forward'}, optional
-        Which transform is divided by the number of points N: the inverse one (the default), both
-        by sqrt(N), or the forward one.
-    overwrite_x, workers : optional
-        Accepted for compatibility with scipy; they have no effect.
-    plan : optional
-        Must be None, as in scipy.
-    out : array, optional
-        The array that receives the result, as in numpy.fft: of the result's shape and dtype. On the
-        host it may overlap `x`.
     devices : sequence, optional
         GPUs over which each transform of an array in host memory is divided, such as [0, 1], as in
         stentor.Plan; at least as many independent transforms as devices are divided as whole ones.
@@ -370,25 +283,10 @@ def ifftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: O
 
     Parameters
     ----------
-    x : array_like
-        Real or complex numbers.
-    s : sequence of int, optional
-        Length of the transform by axis: `x` is cropped or padded with zeros to it.
-    axes : sequence of int, optional
-        By default all axes, or the last len(s) axes if `s` is given.
-    norm : {'backward', 'ortho', 'forward'}, optional
-        Which transform is divided by the number of points N: the inverse one (the default), both
-        by sqrt(N), or the forward one.
-    overwrite_x, workers : optional
-        Accepted for compatibility with scipy; they have no effect.
-    plan : optional
-        Must be None, as in scipy.
-    out : array, optional
-        The array that receives the result, as in numpy.fft: of the result's shape and dtype. On the
-        host it may overlap `x`.
-    devices : sequence, optional
-        GPUs over which each transform of an array in host memory is divided, such as [0, 1], as in
-        stentor.Plan; at least as many independent transforms as devices are divided as whole ones.
+    x, norm, overwrite_x, workers, plan, out
+        As for `fft`.
+    s, axes, devices
+        As for `fftn`.
 
     Returns
     -------
@@ -414,23 +312,10 @@ def rfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: O
     ----------
     x : array_like
         Real numbers.
-    s : sequence of int, optional
-        Length of the transform by axis: `x` is cropped or padded with zeros to it.
-    axes : sequence of int, optional
-        By default all axes, or the last len(s) axes if `s` is given.
-    norm : {'backward', 'ortho', 'forward'}, optional
-        Which transform is divided by the number of points N: the inverse one (the default), both
-        by sqrt(N), or the forward one.
-    overwrite_x, workers : optional
-        Accepted for compatibility with scipy; they have no effect.
-    plan : optional
-        Must be None, as in scipy.
-    out : array, optional
-        The array that receives the result, as in numpy.fft: of the result's shape and dtype. On the
-        host it may overlap `x`.
-    devices : sequence, optional
-        GPUs over which each transform of an array in host memory is divided, such as [0, 1], as in
-        stentor.Plan; at least as many independent transforms as devices are divided as whole ones.
+    s, axes, devices
+        As for `fftn`.
+    norm, overwrite_x, workers, plan, out
+        As for `fft`.
 
     Returns
     -------
@@ -453,26 +338,12 @@ def irfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: 
 
     Parameters
     ----------
-    x : array_like
-        Complex numbers: the non-redundant half of a Hermitian spectrum.
-    s : sequence of int, optional
-        Length of the result by axis; by default that of `x`, and 2 (m - 1) along the last axis,
-        where m is the length of `x`.
-    axes : sequence of int, optional
-        By default all axes, or the last len(s) axes if `s` is given.
-    norm : {'backward', 'ortho', 'forward'}, optional
-        Which transform is divided by the number of points N: the inverse one (the default), both
-        by sqrt(N), or the forward one.
-    overwrite_x, workers : optional
-        Accepted for compatibility with scipy; they have no effect.
-    plan : optional
-        Must be None, as in scipy.
-    out : array, optional
-        The array that receives the result, as in numpy.fft: of the result's shape and dtype. On the
-        host it may overlap `x`.
-    devices : sequence, optional
-        GPUs over which each transform of an array in host memory is divided, such as [0, 1], as in
-        stentor.Plan; at least as many independent transforms as devices are divided as whole ones.
+    x, s
+        As for `irfft2`.
+    axes, devices
+        As for `fftn`.
+    norm, overwrite_x, workers, plan, out
+        As for `fft`.
 
     Returns
     -------

@@ -8,18 +8,17 @@ used.
 import math
 import time
 import warnings
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Sequence, Tuple, Union
 
 import numpy as np
 
 from ._arguments import is_index
-from ._arrays import Host, open_array, type_name
-from ._convert import converted
+from ._arrays import Host, open_array
 from ._fft_helpers import next_fast_len
 from ._fft_run import transform
-from ._filter import is_whole
 from ._filters import convolve as _stencil_convolve
-from ._namespace import NUMPY, Namespace, namespace_of, rest_of
+from ._namespace import NUMPY, Namespace, converted, namespace_of, rest_of
+from ._number_types import is_whole, type_name
 from ._words import said, whole
 
 __all__ = ['choose_conv_method', 'convolve', 'correlate', 'correlation_lags', 'fftconvolve', 'oaconvolve']
@@ -336,6 +335,7 @@ def _product(a: Any, b: Any, space: Namespace) -> Any:
 
 
 def _whole(a: Any, b: Any, where: Sequence[int], space: Namespace) -> Any:
+    """The full convolution along the axes `where`, by one transform of each array."""
     short = _has_few_primes(a, b, space)
     lengths = [a.shape[i] + b.shape[i] - 1 for i in where]
     sizes = [next_fast_len(n, short) for n in lengths]
@@ -363,12 +363,12 @@ def _in_blocks(a: Any, b: Any, where: Sequence[int], space: Namespace) -> Any:
     if count * step > points:
         flat = a.reshape((points, -1))
         a = ends.join([flat, ends.zeros(flat, count * step - points)]).reshape((count * step, *a.shape[1:]))
-    rest = [i + 1 if i < axis else i for i in where if i != axis]  # axis is now the first axis
-    blocks, kernel = a.reshape((count, step, *a.shape[1:])), b[None]
-    sums = _whole_blocks(blocks, kernel, [i + 1 for i in rest], block, space)
+    # The axis is the second one of the blocks, and axes before it have moved behind it.
+    behind = [i + 2 if i < axis else i + 1 for i in where if i != axis]
+    sums = _whole(a.reshape((count, step, *a.shape[1:])), b[None], [1, *behind], space)
     tail = sums[:, step:].reshape((count, taps - 1, -1))  # a block's overlap with the next one
-    behind = ends.join([tail, ends.zeros(tail, step - taps + 1)])
-    made = sums[:, :step].reshape((count, step, -1)) + _one_later(behind, ends)
+    tails = ends.join([tail, ends.zeros(tail, step - taps + 1)])
+    made = sums[:, :step].reshape((count, step, -1)) + _one_later(tails, ends)
     made = ends.join([made.reshape((count * step, -1)), tail[-1]]).reshape((count * step + taps - 1, *sums.shape[2:]))
     return space.move(made[:points + taps - 1], 0, axis)
 
@@ -380,20 +380,6 @@ def _one_later(blocks: Any, space: Namespace) -> Any:
     return space.join([space.zeros(flat, 1), flat[:-1]]).reshape((count, step, lines))
 
 
-def _whole_blocks(blocks: Any, kernel: Any, rest: Sequence[int], block: int, space: Namespace) -> Any:
-    """The convolution of each block with the kernel, along the blocks' axis and all others."""
-    short = _has_few_primes(blocks, kernel, space)
-    where = [1, *rest]
-    lengths = [block, *(blocks.shape[i] + kernel.shape[i] - 1 for i in rest)]
-    sizes = [block, *(next_fast_len(n, short) for n in lengths[1:])]
-    first, second, real = _spectra(blocks, kernel, sizes, where)
-    made = transform(_product(first, second, space), sizes, where, None, 'c2r' if real else 'c2c', True)
-    part = [slice(None)] * made.ndim
-    for axis, n in zip(where, lengths):
-        part[axis] = slice(n)
-    return made[tuple(part)]
-
-
 def _rounded(a: Any, b: Any, mode: Any, space: Namespace) -> Any:
     """The convolution by transforms, in the dtype of direct sums; integers are rounded."""
     made = fftconvolve(a, b, mode)
@@ -401,7 +387,7 @@ def _rounded(a: Any, b: Any, mode: Any, space: Namespace) -> Any:
         if not (is_whole(type_name(a)) and is_whole(type_name(b))):
             return made
         nearest = getattr(space.module, 'rint', None) or space.module.round
-        return converted(nearest(made), np.result_type(type_name(a), type_name(b)).name, (0,) * len(made.shape))
+        return converted(nearest(made), np.result_type(type_name(a), type_name(b)).name)
     dtype = np.result_type(a, b)
     if dtype.kind in 'iub':
         made = np.rint(made)

@@ -8,7 +8,6 @@ output.
 
 from typing import Any, List, Sequence, Tuple, Union
 
-import numpy as np
 import torch
 
 from ._adjoint import Adjoint
@@ -17,8 +16,8 @@ from ._context import HOST
 from ._eager import check_kind, is_eager, is_transformed, no_setup, refuse_gradient, refuse_tangents, transformable
 from ._library import ffi
 from ._memo import recall, remember
+from ._number_types import DTYPES
 from ._place import place_of, place_on
-from ._problem import DTYPES
 from ._spectral import SpectralConv, spectral_conv
 from ._trained import Trained, trained
 from ._words import listed, said, whole

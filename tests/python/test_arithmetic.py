@@ -16,8 +16,8 @@ import numpy as np
 import stentor
 import stentor.signal
 from stentor._context import HOST, context
-from stentor._fft_run import real_of
-from stentor._problem import ELEMENT_OF, WRAP, Layout, Request, split_axes, stencil_plan
+from stentor._number_types import ELEMENT_OF, real_of
+from stentor._problem import WRAP, Layout, Request, split_axes, stencil_plan
 from stentor._stencil import taps_of
 from test_kinds import module, pretending
 

@@ -209,8 +209,8 @@ class Plans(unittest.TestCase):
         host = stentor.Plan(self.x.shape, HEAT, device='host', **self.given)
         x = stentor.to_device(self.x)
         for said, wrong in (('x is on the host', lambda: plan(self.x)), ('x is on cuda:0', lambda: host(x)),
-                            ('out is elsewhere', lambda: plan(x, self.x)),
-                            ('out is on a GPU', lambda: host(self.x, x)),
+                            ('out is on the host', lambda: plan(x, self.x)),
+                            ('out is on cuda:0', lambda: host(self.x, x)),
                             ('not dense', lambda: plan(Interface(self.x, strides=(8, 16, 384)))),
                             ('float32', lambda: plan(stentor.to_device(self.x.astype('f')))),
                             ('stream', lambda: plan(x, stream=-1)), ('stream', lambda: plan(x, stream='a'))):

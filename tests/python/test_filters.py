@@ -301,6 +301,10 @@ class Meaning(unittest.TestCase):
             with self.assertWarnsRegex(UserWarning, 'promoting specified output dtype to complex'):
                 agree(self, stentor.correlate(x, w, output=output), ndimage.correlate(x, w, output=output))
 
+    def test_an_infinite_part_leaves_the_other_part(self):
+        x, w = np.array([1e308, 1e308, 1]), np.array([1j, 1j, 1])
+        np.testing.assert_array_equal(stentor.correlate(x, w).real, [1e308, 1, 1])
+
     def test_weights_of_zero_are_left_out(self):
         x = np.array([1, np.nan, 3, 4, 5])
         for line in (stentor.correlate(x, [1, 0, 1]), stentor.correlate1d(x, [1, 0, 1])):

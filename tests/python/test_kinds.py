@@ -15,7 +15,7 @@ import numpy as np
 from scipy import ndimage
 
 import stentor
-from stentor._problem import ELEMENTS
+from stentor._number_types import ELEMENTS
 from stentor._scratch import Prepared
 
 try:

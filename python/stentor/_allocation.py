@@ -1,7 +1,7 @@
-"""Frames of a run, one at a time, and allocation of large results with a check of free memory."""
+"""Allocation of large results on the host, with a check of the available memory."""
 
 import os
-from typing import Any, Iterator, Optional, Tuple
+from typing import Optional, Tuple
 
 import numpy as np
 
@@ -56,20 +56,3 @@ def amount(size: float) -> str:
     else:
         unit = 'TB'
     return f'{size:.3g} {unit}'
-
-
-def frames_of(chunk: Any, x: Any, every: int, steps: int, initial: bool, stream: Any, source: Any) -> Iterator[Tuple[int, Any]]:
-    """Yields (step, frame) after every `every` steps; `chunk` is a plan of `every` steps.
-
-    Each frame is a new array."""
-    if steps % every:
-        raise ValueError(f'{steps} steps are no multiple of every, which is {every}: give one')
-
-    def each(frame: Any) -> Iterator[Tuple[int, Any]]:
-        if initial:
-            yield 0, frame
-        for count in range(every, steps + 1, every):
-            frame = chunk(frame, stream=stream, source=source)
-            yield count, frame
-
-    return each(x)
