@@ -145,17 +145,12 @@ static stn_status stack_by(suite *s, const stn_problem *p, const char *strategy,
                            double stack[STATES * ROWS * COLUMNS], stn_error *error) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = strategy;
-    const size_t in_bytes = ROWS * PITCH * sizeof *in, bytes = STATES * ROWS * COLUMNS * sizeof *stack;
     stn_plan *plan = NULL;
-    void *from = NULL, *to = NULL;
     stn_status status = stn_plan_create(s->context, p, &options, &plan, error);
-    if (status == STN_OK) status = stn_memory_alloc(s->context, in_bytes, &from, error);
-    if (status == STN_OK) status = stn_memory_alloc(s->context, bytes, &to, error);
-    if (status == STN_OK) status = stn_memory_upload(s->context, from, in, in_bytes, error);
-    if (status == STN_OK) status = stn_plan_execute(plan, from, to, NULL, error);
-    if (status == STN_OK) status = stn_memory_download(s->context, stack, to, bytes, error);
+    if (status == STN_OK)
+        status = compare_execute(s->context, plan, in, ROWS * PITCH * sizeof *in, NULL, stack,
+                                 STATES * ROWS * COLUMNS * sizeof *stack, error);
     stn_plan_destroy(plan);
-    stn_memory_free(s->context, from), stn_memory_free(s->context, to);
     return status;
 }
 

@@ -1,5 +1,5 @@
 /* What random problems seldom have for the strategy `aperiodic`: bands of bands of bands, many
- * chunks, waves, streams; and its workspace, choice, refusals. Prints TAP.
+ * chunks, streams; and its workspace, choice, refusals. Prints TAP.
  *
  *     test_aperiodic [--host] [--full] [--only PART]    --host: on the host, else on a GPU */
 #include <math.h>
@@ -10,7 +10,6 @@
 #include "../suite.h"
 #include "host/stencil_run.h"
 #include "streams.h"
-#include "waves.h"
 
 static bool on_host;
 
@@ -145,16 +144,12 @@ static void choice(suite *s) {
                  "leave nothing between them");
 }
 
-/* Each step of the points next to a side is a launch, or a loop on the host, so the number of steps
- * depends on the device's speed. */
-static void waves(suite *s) { waves_until(s, on_host ? 100000 : s->full ? 10000 : 100); }
-
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"streams", streams}, {"deep", deep},     {"turns", turns},
-                                       {"waves", waves},     {"choice", choice}, {"rounds", rounds}};
+    static const suite_part parts[] = {
+        {"streams", streams}, {"deep", deep}, {"turns", turns}, {"choice", choice}, {"rounds", rounds}};
     on_host = argc > 1 && !strcmp(argv[1], "--host");
     /* All parts except streams. */
-    if (on_host) return suite_main_on(STN_DEVICE_HOST, argc - 1, argv + 1, parts + 1, 5);
+    if (on_host) return suite_main_on(STN_DEVICE_HOST, argc - 1, argv + 1, parts + 1, 4);
     /* All parts except the last two. */
-    return suite_main(argc, argv, parts, 4);
+    return suite_main(argc, argv, parts, 3);
 }
