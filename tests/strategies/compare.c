@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "base/half.h"
@@ -13,6 +14,12 @@
 #include "plan/plan.h"
 #include "problem/task.h"
 
+uint64_t dice_seed(void) {
+    const char *given = getenv("STENTOR_TEST_SEED");
+    const uint64_t seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
+    printf("# STENTOR_TEST_SEED=%llu\n", (unsigned long long)seed);
+    return seed;
+}
 uint64_t dice_next(dice *d) { /* splitmix64 */
     uint64_t z = d->state += UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);

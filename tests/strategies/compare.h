@@ -16,6 +16,8 @@ uint64_t dice_next(dice *d);
 int dice_int(dice *d, int low, int high); /* inclusive */
 double dice_real(dice *d);                /* in [-1, 1) */
 double dice_positive(dice *d);            /* in [0, 1) */
+/* STENTOR_TEST_SEED, or the time; it is printed. */
+uint64_t dice_seed(void);
 
 /* Element i of data of a dtype. */
 double element(stn_dtype dtype, const void *data, int64_t i);

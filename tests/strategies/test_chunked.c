@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "plan/plan.h"
 #include "strategies/table.h"
@@ -118,9 +117,7 @@ static bool divided(suite *s, const stn_problem *p, int steps, int first, dice *
 /* Rows of any length with a single first step, and with equal chunks. */
 static void divisions(suite *s) {
     static const char *const planes[] = {"heat-2d", "box-2d9p", "heat-3d"};
-    const uint64_t seed = (uint64_t)time(NULL);
-    dice d = {seed};
-    printf("# divisions, seed %llu\n", (unsigned long long)seed);
+    dice d = {dice_seed()};
     for (int i = 0; i < (s->full ? 60 : 12); i++) {
         stn_stencil *stencil = NULL;
         stn_stencil_parse(planes[i % 3], &stencil, NULL);
@@ -158,7 +155,7 @@ static stn_status stack_by(suite *s, const stn_problem *p, const char *strategy,
  * chunks. */
 static void stacks(suite *s) {
     static double in[ROWS * PITCH], chunked[STATES * ROWS * COLUMNS], single[STATES * ROWS * COLUMNS];
-    dice d = {(uint64_t)time(NULL)};
+    dice d = {dice_seed()};
     stn_stencil *stencil = NULL;
     stn_error error = {STN_OK, ""};
     stn_stencil_parse("heat-2d", &stencil, NULL);

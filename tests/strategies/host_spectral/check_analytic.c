@@ -188,25 +188,10 @@ void snapshots(suite *s) {
 
 /* ---- the planner ----------------------------------------------------------------------------- */
 
-static void check_choice(suite *s, const char *what, int extent, uint64_t steps, const char *expected) {
-    stn_stencil *stencil = NULL;
-    stn_problem p = STN_PROBLEM_INIT;
-    stn_plan *plan = NULL;
-    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    options.estimate_only = 1;
-    stn_stencil_parse("heat-2d", &stencil, NULL);
-    p.stencil = stencil, p.extent[0] = p.extent[1] = (size_t)extent, p.steps = steps;
-    for (int axis = 0; axis < 2; axis++) p.boundary[axis][0].kind = p.boundary[axis][1].kind = STN_REFLECT;
-    bool good = stn_plan_create(s->context, &p, &options, &plan, NULL) == STN_OK;
-    suite_report(s, good && !strcmp(stn_plan_strategy(plan), expected) && plan->estimate.error >= 0, what,
-                 good ? stn_plan_strategy(plan) : "no plan");
-    stn_plan_destroy(plan);
-    stn_stencil_destroy(stencil);
-}
-
 void choice(suite *s) {
-    check_choice(s, "choice: one step is stepped", 1024, 1, "host");
-    check_choice(s, "choice: a few steps are stepped", 1024, 3, "host");
-    check_choice(s, "choice: a thousand steps are not", 1024, 1000, "host-spectral");
-    check_choice(s, "choice: nor a million of a small grid", 64, 1000000, "host-spectral");
+    suite_choice(s, "choice: one step is stepped", "heat-2d", STN_REFLECT, 1024, 1, NULL, "host");
+    suite_choice(s, "choice: a few steps are stepped", "heat-2d", STN_REFLECT, 1024, 3, NULL, "host");
+    suite_choice(s, "choice: a thousand steps are not", "heat-2d", STN_REFLECT, 1024, 1000, NULL, "host-spectral");
+    suite_choice(s, "choice: nor a million of a small grid", "heat-2d", STN_REFLECT, 64, 1000000, NULL,
+                 "host-spectral");
 }
