@@ -157,25 +157,65 @@ void counting_log_init(counting_log *log) {
     log->logger = (stn_logger){count_message, log};
 }
 
-stn_cache *open_cache(const char *dir, counting_log *log) {
-    stn_cache *cache;
-    stn_error error = {0};
-    stn_cache_options options = {.dir = dir, .logger = log ? &log->logger : NULL};
-    cr_assert_eq(stn_cache_open(&options, &cache, &error), STN_OK, "%s", error.message);
-    return cache;
+char *dir;
+counting_log heard;
+stn_cache *cache;
+static char *paths[400];
+static size_t path_count;
+
+void open_folder(void) {
+    dir = make_temp_folder();
+    counting_log_init(&heard);
 }
 
-void store_number(stn_cache *cache, unsigned number, size_t cubin) {
+void close_cache(void) {
+    if (cache) stn_cache_close(cache);
+    cache = NULL;
+}
+
+void close_folder(void) {
+    close_cache();
+    while (path_count) free(paths[--path_count]);
+    remove_temp_folder(dir);
+}
+
+void as_nobody(void) {
+    close_folder();
+    if (geteuid() == 0) cr_assert_eq(setresuid(65534, 65534, 65534), 0);
+    open_folder();
+}
+
+static char *kept(char *path) {
+    cr_assert_lt(path_count, sizeof paths / sizeof *paths);
+    return paths[path_count++] = path;
+}
+
+char *in_dir(const char *name) { return kept(path_in(dir, name)); }
+
+char *entry_at(unsigned number) {
+    const stn_key key = key_of_number(number);
+    return kept(entry_path(dir, &key));
+}
+
+stn_cache *open_cache(const char *path, counting_log *log) {
+    stn_cache *opened;
+    stn_error error = {0};
+    stn_cache_options options = {.dir = path, .logger = log ? &log->logger : NULL};
+    cr_assert_eq(stn_cache_open(&options, &opened, &error), STN_OK, "%s", error.message);
+    return opened;
+}
+
+void store_number(stn_cache *into, unsigned number, size_t cubin) {
     stn_key key = key_of_number(number);
     stn_entry entry = entry_of_number(number, cubin);
-    stn_cache_store(cache, &key, &entry);
+    stn_cache_store(into, &key, &entry);
     stn_entry_clear(&entry);
 }
 
-bool find_number(stn_cache *cache, unsigned number) {
+bool find_number(stn_cache *in, unsigned number) {
     stn_key key = key_of_number(number);
     stn_entry entry = {0};
-    const bool found = stn_cache_find_pack(cache, &key, &entry) || stn_cache_find(cache, &key, &entry);
+    const bool found = stn_cache_find_pack(in, &key, &entry) || stn_cache_find(in, &key, &entry);
     const bool good = found && entry_is_of_number(&entry, number);
     if (found) cr_assert(good, "a wrong entry was given");
     stn_entry_clear(&entry);

@@ -41,7 +41,20 @@ typedef struct counting_log {
 } counting_log;
 void counting_log_init(counting_log *log);
 
-stn_cache *open_cache(const char *dir, counting_log *log); /* or the test fails */
-void store_number(stn_cache *cache, unsigned number, size_t cubin_size);
-bool find_number(stn_cache *cache, unsigned number); /* a wrong entry fails the test */
+/* The fixture of most suites: a temporary folder, a log that counts, and the cache that a test
+ * opens, which is closed with the folder. Paths by in_dir and entry_at last as long. */
+extern char *dir;
+extern counting_log heard;
+extern stn_cache *cache;
+void open_folder(void);
+void close_folder(void);
+void close_cache(void);
+/* The same with another folder, not as root, who may read and write everything. */
+void as_nobody(void);
+char *in_dir(const char *name); /* "dir/name" */
+char *entry_at(unsigned number);
+
+stn_cache *open_cache(const char *path, counting_log *log); /* or the test fails */
+void store_number(stn_cache *into, unsigned number, size_t cubin_size);
+bool find_number(stn_cache *in, unsigned number); /* a wrong entry fails the test */
 #endif

@@ -13,34 +13,23 @@
 
 enum { HOUR = 3600, DAY = 24 * HOUR };
 
-static stn_cache *open_capped(const char *dir, uint64_t bytes, uint64_t files) {
-    stn_cache *cache;
-    stn_cache_options options = {.dir = dir, .max_bytes = bytes, .max_files = files};
+TestSuite(collection, .init = open_folder, .fini = close_folder);
+
+static void open_capped(uint64_t bytes, uint64_t files) {
+    const stn_cache_options options = {.dir = dir, .max_bytes = bytes, .max_files = files};
+    close_cache();
     cr_assert_eq(stn_cache_open(&options, &cache, NULL), STN_OK);
-    return cache;
 }
 
-static void age_number(const char *dir, unsigned number, long seconds) {
-    stn_key key = key_of_number(number);
-    char *path = entry_path(dir, &key);
-    set_age(path, seconds);
-    free(path);
-}
+static void age_number(unsigned number, long seconds) { set_age(entry_at(number), seconds); }
 
-static bool on_disk(const char *dir, unsigned number) {
-    stn_key key = key_of_number(number);
-    char *path = entry_path(dir, &key);
-    bool there = exists(path);
-    free(path);
-    return there;
-}
+static bool on_disk(unsigned number) { return exists(entry_at(number)); }
 
 Test(collection, the_file_cap_removes_least_recently_used_entries) {
-    char *dir = make_temp_folder();
-    stn_cache *cache = open_capped(dir, 0, 4);
+    open_capped(0, 4);
     for (unsigned i = 0; i < 10; i++) store_number(cache, i, 8);
     /* in another order than the keys */
-    for (unsigned i = 0; i < 10; i++) age_number(dir, i, (2 + (i * 7) % 10) * DAY);
+    for (unsigned i = 0; i < 10; i++) age_number(i, (2 + (i * 7) % 10) * DAY);
     cr_assert(find_number(cache, 7)); /* one of the oldest, used now */
     stn_cache_collection counts;
     cr_assert_eq(stn_cache_gc(cache, -1, &counts, NULL), STN_OK);
@@ -49,93 +38,74 @@ Test(collection, the_file_cap_removes_least_recently_used_entries) {
     cr_assert(counts.bytes > 0 && counts.removed_bytes > counts.bytes);
     for (unsigned i = 0; i < 10; i++) {
         bool young = i == 7 || (i * 7) % 10 <= 2;
-        cr_assert_eq(on_disk(dir, i), young, "entry %u", i);
+        cr_assert_eq(on_disk(i), young, "entry %u", i);
     }
-    stn_cache_close(cache);
-    remove_temp_folder(dir);
 }
 
 Test(collection, the_environment_sets_caps) {
-    char *dir = make_temp_folder();
     static const char *const nonsense[] = {"nonsense", "3 files", "-3", "0", ""};
-    stn_cache *cache;
     stn_cache_collection counts;
     for (size_t n = 0; n < sizeof nonsense / sizeof *nonsense; n++) {
         setenv("STENTOR_CACHE_MAX_FILES", nonsense[n], 1);
-        cache = open_capped(dir, 0, 0);
+        open_capped(0, 0);
         for (unsigned i = 0; i < 10; i++) store_number(cache, i, 8);
         cr_assert_eq(stn_cache_gc(cache, 0, &counts, NULL), STN_OK);
         cr_assert_eq(counts.files, 10, "with \"%s\"", nonsense[n]);
-        stn_cache_close(cache);
     }
     setenv("STENTOR_CACHE_MAX_FILES", "3", 1);
-    cache = open_capped(dir, 0, 0);
+    open_capped(0, 0);
     cr_assert_eq(stn_cache_gc(cache, 0, &counts, NULL), STN_OK);
     cr_assert_eq(counts.files, 3);
-    stn_cache_close(cache);
-    remove_temp_folder(dir);
 }
 
 Test(collection, the_byte_cap_holds) {
-    char *dir = make_temp_folder();
-    stn_cache *cache = open_capped(dir, 50000, 0);
+    open_capped(50000, 0);
     for (unsigned i = 0; i < 10; i++) {
         store_number(cache, i, 10000);
-        age_number(dir, i, (20 - i) * DAY);
+        age_number(i, (20 - i) * DAY);
     }
     stn_cache_collection counts;
     cr_assert_eq(stn_cache_gc(cache, -1, &counts, NULL), STN_OK);
     cr_assert_eq(counts.files, 4, "%llu", (unsigned long long)counts.files);
     cr_assert(counts.bytes <= 50000);
-    for (unsigned i = 0; i < 10; i++) cr_assert_eq(on_disk(dir, i), i >= 6);
-    stn_cache_close(cache);
-    remove_temp_folder(dir);
+    for (unsigned i = 0; i < 10; i++) cr_assert_eq(on_disk(i), i >= 6);
 }
 
 Test(collection, spares_entries_of_the_last_day) {
-    char *dir = make_temp_folder();
-    stn_cache *cache = open_capped(dir, 0, 1);
+    open_capped(0, 1);
     for (unsigned i = 0; i < 5; i++) store_number(cache, i, 8);
-    age_number(dir, 1, 23 * HOUR);
-    age_number(dir, 2, 25 * HOUR);
+    age_number(1, 23 * HOUR);
+    age_number(2, 25 * HOUR);
     stn_cache_collection counts;
     cr_assert_eq(stn_cache_gc(cache, -1, &counts, NULL), STN_OK);
     cr_assert_eq(counts.removed_files, 1);
-    cr_assert_not(on_disk(dir, 2));
+    cr_assert_not(on_disk(2));
     cr_assert_eq(stn_cache_gc(cache, 0, &counts, NULL), STN_OK);
     cr_assert_eq(counts.files, 1);
-    stn_cache_close(cache);
-    remove_temp_folder(dir);
 }
 
 Test(collection, storing_collects_now_and_then) {
-    char *dir = make_temp_folder();
-    stn_cache *cache = open_capped(dir, 0, 10);
+    open_capped(0, 10);
     for (unsigned i = 0; i < 30; i++) {
         store_number(cache, i, 8);
-        age_number(dir, i, 2 * DAY);
+        age_number(i, 2 * DAY);
     }
-    stn_cache_close(cache);
     cr_assert_eq(count_files(dir, NULL), 30);
-    cache = open_capped(dir, 0, 10);
+    open_capped(0, 10);
     /* The first store of a cache object is followed by a collection. */
     store_number(cache, 100, 8);
     cr_assert_eq(count_files(dir, NULL), 10);
     for (unsigned i = 101; i < 200; i++) {
         store_number(cache, i, 8);
-        age_number(dir, i, 2 * DAY);
+        age_number(i, 2 * DAY);
     }
     cr_assert(count_files(dir, NULL) < 80, "%u", count_files(dir, NULL));
-    stn_cache_close(cache);
-    remove_temp_folder(dir);
 }
 
 Test(collection, use_updates_the_time_at_most_once_a_minute) {
-    char *dir = make_temp_folder();
-    stn_cache *cache = open_capped(dir, 0, 0);
+    open_capped(0, 0);
     store_number(cache, 1, 8);
-    stn_key key = key_of_number(1);
-    char *path = entry_path(dir, &key);
+    char *path = entry_at(1);
     struct stat status;
     set_age(path, 30);
     cr_assert(find_number(cache, 1));
@@ -151,16 +121,11 @@ Test(collection, use_updates_the_time_at_most_once_a_minute) {
     cr_assert(find_number(cache, 1));
     cr_assert_eq(stat(path, &status), 0);
     cr_assert(time(NULL) - status.st_mtime < 10);
-    stn_cache_close(cache);
-    free(path);
-    remove_temp_folder(dir);
 }
 
 Test(collection, leftovers_are_removed_and_other_files_stay) {
-    char *dir = make_temp_folder();
-    stn_cache *cache = open_cache(dir, NULL);
-    const stn_key key = key_of_number(1);
-    char *path = entry_path(dir, &key), *sub = strdup(path);
+    cache = open_cache(dir, NULL);
+    char *path = entry_at(1), *sub = strdup(path);
     store_number(cache, 1, 8);
     *strrchr(sub, '/') = '\0';
     char *old = path_in(sub, ".tmp-0000000000000001"), *young = path_in(sub, ".tmp-0000000000000002");
@@ -182,9 +147,7 @@ Test(collection, leftovers_are_removed_and_other_files_stay) {
     cr_assert_eq(counts.files, 0);
     cr_assert(!exists(path) && !exists(young));
     cr_assert(exists(stranger) && exists(outside));
-    stn_cache_close(cache);
-    free(path), free(sub), free(old), free(young), free(stranger), free(outside);
-    remove_temp_folder(dir);
+    free(sub), free(old), free(young), free(stranger);
 }
 
 typedef struct listing {
@@ -209,21 +172,15 @@ static bool list_one(void *user, const stn_cache_item *item) {
 }
 
 Test(collection, each_lists_and_verify_removes_damaged_entries) {
-    char *dir = make_temp_folder();
-    stn_cache *cache = open_capped(dir, 0, 0);
+    open_capped(0, 0);
     listing list = {.sorted = true};
     cr_assert_eq(stn_cache_each(cache, list_one, &list, NULL), STN_OK);
     cr_assert_eq(list.good + list.bad, 0);
     for (unsigned i = 0; i < 30; i++) store_number(cache, i, 8);
-    for (unsigned i = 0; i < 3; i++) {
-        stn_key key = key_of_number(i);
-        char *path = entry_path(dir, &key);
-        write_file(path, "damaged", 7);
-        free(path);
-    }
+    for (unsigned i = 0; i < 3; i++) write_file(entry_at(i), "damaged", 7);
     cr_assert_eq(stn_cache_each(cache, list_one, &list, NULL), STN_OK);
     cr_assert(list.good == 27 && list.bad == 3 && list.sorted);
-    cr_assert(on_disk(dir, 0), "looking changes nothing");
+    cr_assert(on_disk(0), "looking changes nothing");
     list = (listing){.sorted = true, .stop_at = 5};
     cr_assert_eq(stn_cache_each(cache, list_one, &list, NULL), STN_OK);
     cr_assert_eq(list.good + list.bad, 5);
@@ -231,14 +188,11 @@ Test(collection, each_lists_and_verify_removes_damaged_entries) {
     cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
     cr_assert_eq(counts.damaged, 3);
     cr_assert_eq(counts.files, 27);
-    cr_assert_not(on_disk(dir, 0));
-    stn_cache_close(cache);
-    remove_temp_folder(dir);
+    cr_assert_not(on_disk(0));
 }
 
 Test(collection, a_prefix_resolves_to_one_key) {
-    char *dir = make_temp_folder();
-    stn_cache *cache = open_capped(dir, 0, 0);
+    open_capped(0, 0);
     for (unsigned i = 0; i < 30; i++) store_number(cache, i, 8);
     stn_key key = key_of_number(9), found;
     stn_error error = {0};
@@ -252,6 +206,4 @@ Test(collection, a_prefix_resolves_to_one_key) {
     cr_assert_eq(stn_cache_resolve(cache, "nothex", &found, &error), STN_ERROR_INVALID_ARGUMENT);
     cr_assert_eq(stn_cache_resolve(cache, "0123456789abcdef", &found, &error), STN_ERROR_INVALID_ARGUMENT);
     cr_assert_not_null(strstr(error.message, "0 stored kernels"), "%s", error.message);
-    stn_cache_close(cache);
-    remove_temp_folder(dir);
 }

@@ -62,12 +62,12 @@ static void *thread_main(void *user) {
 }
 
 /* One process with all its threads; the exit code is the number of wrong results. */
-static int process_main(const char *dir, const char *counters, int go) {
+static int process_main(const char *folder, const char *counters, int go) {
     process in = {.counters = counters};
     char byte;
     /* The other end is closed for all processes at once. */
     if (read(go, &byte, 1) != 0) return 100;
-    stn_cache_options options = {.dir = dir};
+    stn_cache_options options = {.dir = folder};
     if (stn_cache_open(&options, &in.cache, NULL) != STN_OK) return 101;
     pthread_barrier_init(&in.start, NULL, THREADS);
     pthread_t threads[THREADS];
@@ -80,7 +80,7 @@ static int process_main(const char *dir, const char *counters, int go) {
 
 /* Starts all processes together and waits; `meanwhile` runs repeatedly in the parent until they
  * end. */
-static void crowd(const char *dir, const char *counters, void (*meanwhile)(const char *dir)) {
+static void crowd(const char *folder, const char *counters, void (*meanwhile)(const char *folder)) {
     int go[2];
     pid_t pids[PROCESSES];
     cr_assert_eq(pipe(go), 0);
@@ -89,7 +89,7 @@ static void crowd(const char *dir, const char *counters, void (*meanwhile)(const
         cr_assert(pids[i] >= 0);
         if (!pids[i]) {
             close(go[1]);
-            _exit(process_main(dir, counters, go[0]));
+            _exit(process_main(folder, counters, go[0]));
         }
     }
     close(go[1]);
@@ -100,7 +100,7 @@ static void crowd(const char *dir, const char *counters, void (*meanwhile)(const
             cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a process ended with %x", (unsigned)status);
             running--;
         } else
-            meanwhile(dir);
+            meanwhile(folder);
     }
     close(go[0]);
 }
@@ -115,80 +115,71 @@ static size_t compiles(const char *counters, unsigned number) {
     return count;
 }
 
-Test(crowd, sixteen_processes_of_sixteen_threads_compile_once, .timeout = 60) {
-    char *parent = make_temp_folder(), *dir = path_in(parent, "cache"), *counters = path_in(parent, "compiles");
+static char *counters;
+static void begin(void) {
+    counters = in_dir("compiles");
     cr_assert_eq(mkdir(counters, 0700), 0);
-    crowd(dir, counters, NULL);
+}
+static void start(void) {
+    open_folder();
+    begin();
+}
+TestSuite(crowd, .init = start, .fini = close_folder);
+
+Test(crowd, sixteen_processes_of_sixteen_threads_compile_once, .timeout = 60) {
+    crowd(in_dir("cache"), counters, NULL);
     for (unsigned i = 0; i < KEYS; i++)
         cr_assert_eq(compiles(counters, i), 1, "kernel %u: %zu times", i, compiles(counters, i));
-    crowd(dir, counters, NULL); /* warm: no compile at all */
+    crowd(in_dir("cache"), counters, NULL); /* warm: no compile at all */
     for (unsigned i = 0; i < KEYS; i++) cr_assert_eq(compiles(counters, i), 1);
-    free(dir), free(counters);
-    remove_temp_folder(parent);
 }
 
-static void delete_it(const char *dir) {
+static void delete_it(const char *folder) {
     char *away;
-    cr_assert(asprintf(&away, "%s-%lx", dir, (long)clock()) > 0);
-    if (!rename(dir, away)) usleep(3000); /* The renamed folder is removed with its parent. */
+    cr_assert(asprintf(&away, "%s-%lx", folder, (long)clock()) > 0);
+    if (!rename(folder, away)) usleep(3000); /* The renamed folder is removed with its parent. */
     free(away);
 }
 
 Test(crowd, results_are_right_if_the_folder_is_deleted, .timeout = 60) {
-    char *parent = make_temp_folder(), *dir = path_in(parent, "cache"), *counters = path_in(parent, "compiles");
-    cr_assert_eq(mkdir(counters, 0700), 0);
-    crowd(dir, counters, delete_it);
+    crowd(in_dir("cache"), counters, delete_it);
     for (unsigned i = 0; i < KEYS; i++) cr_assert(compiles(counters, i) >= 1);
-    free(dir), free(counters);
-    remove_temp_folder(parent);
 }
 
-static void close_it(const char *dir) {
-    (void)!chmod(dir, 0500);
+static void close_it(const char *folder) {
+    (void)!chmod(folder, 0500);
     usleep(5000);
-    (void)!chmod(dir, 0700);
+    (void)!chmod(folder, 0700);
     usleep(2000);
 }
 
 Test(crowd, results_are_right_if_the_folder_becomes_read_only, .timeout = 60) {
-    /* root may write everywhere */
-    if (geteuid() == 0) cr_assert_eq(setresuid(65534, 65534, 65534), 0);
-    char *parent = make_temp_folder(), *dir = path_in(parent, "cache"), *counters = path_in(parent, "compiles");
-    cr_assert_eq(mkdir(counters, 0700), 0);
-    crowd(dir, counters, close_it);
-    chmod(dir, 0700);
-    free(dir), free(counters);
-    remove_temp_folder(parent);
+    as_nobody();
+    begin();
+    crowd(in_dir("cache"), counters, close_it);
+    chmod(in_dir("cache"), 0700);
 }
 
 Test(crowd, results_are_right_on_a_full_file_system, .timeout = 60) {
-    char *parent = make_temp_folder(), *small = path_in(parent, "small"), *dir = path_in(small, "cache");
-    char *counters = path_in(parent, "compiles");
+    char *small = in_dir("small"), *there = in_dir("small/cache");
     cr_assert_eq(mkdir(small, 0700), 0);
-    cr_assert_eq(mkdir(counters, 0700), 0);
-    bool mounted = mount_small(small, "size=8k"); /* room for two of four kernels */
-    if (mounted) {
-        size_t compiled = 0;
-        crowd(dir, counters, NULL);
-        for (unsigned i = 0; i < KEYS; i++) compiled += compiles(counters, i);
-        cr_assert(compiled > KEYS, "%zu compiles: nothing was ever short of room", compiled);
-        stn_cache *cache = open_cache(dir, NULL);
-        stn_cache_collection counts;
-        cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
-        cr_assert_eq(counts.damaged, 0);
-        stn_cache_close(cache);
-        cr_assert_eq(umount(small), 0);
-    }
-    free(small), free(dir), free(counters);
-    remove_temp_folder(parent);
-    if (!mounted) cr_skip("mounting is not allowed here");
+    /* Room for two of four kernels. */
+    if (!mount_small(small, "size=8k")) cr_skip("mounting is not allowed here");
+    size_t compiled = 0;
+    crowd(there, counters, NULL);
+    for (unsigned i = 0; i < KEYS; i++) compiled += compiles(counters, i);
+    cr_assert(compiled > KEYS, "%zu compiles: nothing was ever short of room", compiled);
+    cache = open_cache(there, NULL);
+    stn_cache_collection counts;
+    cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
+    cr_assert_eq(counts.damaged, 0);
+    close_cache();
+    cr_assert_eq(umount(small), 0);
 }
 
 /* ---- the lock -------------------------------------------------------------------------------- */
 
 Test(crowd, lock_waits_are_bounded_and_released_on_death) {
-    char *dir = make_temp_folder();
-    stn_cache *cache;
     stn_cache_options options = {.dir = dir, .lock_wait_ms = 150};
     cr_assert_eq(stn_cache_open(&options, &cache, NULL), STN_OK);
     stn_key key = key_of_number(1), other = key_of_number(2);
@@ -217,8 +208,6 @@ Test(crowd, lock_waits_are_bounded_and_released_on_death) {
     cr_assert_eq(-1, stn_cache_lock_key(cache, &key), "threads exclude each other too");
     stn_cache_unlock(lock);
     stn_cache_unlock(-1);
-    stn_cache_close(cache);
-    remove_temp_folder(dir);
 }
 
 /* ---- SIGKILL --------------------------------------------------------------------------------- */
@@ -226,9 +215,8 @@ Test(crowd, lock_waits_are_bounded_and_released_on_death) {
 enum { KILL_KEYS = 40 };
 
 /* Stores entry after entry, reporting each, until it is killed. */
-static void store_until_killed(const char *dir, int told, unsigned seed) {
+static void store_until_killed(int told, unsigned seed) {
     stn_cache_options options = {.dir = dir};
-    stn_cache *cache;
     if (stn_cache_open(&options, &cache, NULL) != STN_OK) _exit(1);
     for (unsigned i = seed;; i++) {
         unsigned number = i % KILL_KEYS;
@@ -246,16 +234,13 @@ static void store_until_killed(const char *dir, int told, unsigned seed) {
 Test(crowd, killing_leaves_no_damage_and_loses_nothing, .timeout = 600) {
     const char *many = getenv("STENTOR_TEST_KILLS");
     unsigned kills = many ? (unsigned)atoi(many) : 100, stored_in_all = 0;
-    char *dir = make_temp_folder();
     bool stored[KILL_KEYS] = {false};
-    counting_log log;
-    counting_log_init(&log);
     unsigned random = 12345;
     for (unsigned i = 0; i < kills; i++) {
         int told[2];
         cr_assert_eq(pipe(told), 0);
         pid_t child = fork();
-        if (!child) store_until_killed(dir, told[1], i * 3);
+        if (!child) store_until_killed(told[1], i * 3);
         close(told[1]);
         random = random * 1664525u + 1013904223u;
         usleep(random % 8000);
@@ -266,7 +251,7 @@ Test(crowd, killing_leaves_no_damage_and_loses_nothing, .timeout = 600) {
         unsigned char byte;
         while (read(told[0], &byte, 1) == 1) stored[byte] = true, stored_in_all++;
         close(told[0]);
-        stn_cache *cache = open_cache(dir, &log);
+        cache = open_cache(dir, &heard);
         for (unsigned k = 0; k < KILL_KEYS; k++) { /* find_number fails the test on a wrong entry */
             bool found = find_number(cache, k);
             cr_assert(found || !stored[k], "kill %u: entry %u is lost", i, k);
@@ -274,9 +259,8 @@ Test(crowd, killing_leaves_no_damage_and_loses_nothing, .timeout = 600) {
         stn_cache_stats stats;
         stn_cache_stats_get(cache, &stats);
         cr_assert_eq(stats.rejected, 0, "kill %u left a bad entry", i);
-        stn_cache_close(cache);
+        close_cache();
     }
     cr_assert(stored_in_all > 0);
-    cr_assert_eq(log.warnings, 0, "%s", log.last);
-    remove_temp_folder(dir);
+    cr_assert_eq(heard.warnings, 0, "%s", heard.last);
 }

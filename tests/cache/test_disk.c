@@ -11,11 +11,10 @@
 #include "cache/atomic_file.h"
 #include "helpers.h"
 
+TestSuite(disk, .init = open_folder, .fini = close_folder);
+
 Test(disk, finds_entries_stored_by_another_cache) {
-    char *dir = make_temp_folder();
-    counting_log log;
-    counting_log_init(&log);
-    stn_cache *cache = open_cache(dir, &log);
+    cache = open_cache(dir, &heard);
     cr_assert_str_eq(cache->folder.path, dir);
     cr_assert_null(stn_cache_dir_problem(cache));
     cr_assert_not(find_number(cache, 1));
@@ -32,41 +31,32 @@ Test(disk, finds_entries_stored_by_another_cache) {
     cr_assert_eq(stats.compile_seconds, 0.5);
     cr_assert_eq(stats.load_seconds, 0.5);
     cr_assert_eq(stats.bytes_read, stats.bytes_written);
-    stn_cache_close(cache);
-    cache = open_cache(dir, &log);
+    close_cache();
+    cache = open_cache(dir, &heard);
     for (unsigned i = 0; i < 20; i++) cr_assert(find_number(cache, i));
-    stn_cache_close(cache);
-    cr_assert_eq(log.warnings, 0, "%s", log.last);
+    cr_assert_eq(heard.warnings, 0, "%s", heard.last);
     cr_assert_eq(count_files(dir, ".tmp-"), 0);
-    remove_temp_folder(dir);
 }
 
 Test(disk, files_have_the_documented_mode_and_path) {
-    char *parent = make_temp_folder(), *dir = path_in(parent, "a/b");
-    stn_cache *cache = open_cache(dir, NULL);
-    cr_assert_not(exists(dir), "made when the first entry is stored");
+    char *below = in_dir("a/b");
+    cache = open_cache(below, NULL);
+    cr_assert_not(exists(below), "made when the first entry is stored");
     store_number(cache, 1, 10);
     stn_key key = key_of_number(1);
-    char *path = entry_path(dir, &key);
+    char *path = entry_path(below, &key);
     struct stat status;
-    cr_assert_eq(stat(dir, &status), 0);
+    cr_assert_eq(stat(below, &status), 0);
     cr_assert_eq(status.st_mode & 0777, 0700);
     cr_assert_eq(stat(path, &status), 0);
     cr_assert_eq(status.st_mode & 0777, 0600);
-    stn_cache_close(cache);
     free(path);
-    free(dir);
-    remove_temp_folder(parent);
 }
 
 Test(disk, recovers_from_every_change_and_truncation) {
-    char *dir = make_temp_folder();
-    counting_log log;
-    counting_log_init(&log);
-    stn_cache *cache = open_cache(dir, &log);
+    cache = open_cache(dir, &heard);
     store_number(cache, 4, 8);
-    stn_key key = key_of_number(4);
-    char *path = entry_path(dir, &key);
+    char *path = entry_at(4);
     size_t size;
     unsigned char *good = read_file(path, &size), *bad = malloc(size + 1);
     for (size_t i = 0; i < 2 * size + 1; i++) {
@@ -82,43 +72,32 @@ Test(disk, recovers_from_every_change_and_truncation) {
     cr_assert_eq(stats.rejected, 2 * size + 1);
     store_number(cache, 4, 8);
     cr_assert(find_number(cache, 4));
-    cr_assert_eq(log.warnings, 0);
-    stn_cache_close(cache);
-    free(good);
-    free(bad);
-    free(path);
-    remove_temp_folder(dir);
+    cr_assert_eq(heard.warnings, 0);
+    free(good), free(bad);
 }
 
 Test(disk, an_entry_under_another_key_is_refused) {
-    char *dir = make_temp_folder();
-    stn_cache *cache = open_cache(dir, NULL);
+    cache = open_cache(dir, NULL);
     store_number(cache, 1, 8);
     store_number(cache, 2, 8);
-    stn_key one = key_of_number(1), two = key_of_number(2);
-    char *from = entry_path(dir, &one), *to = entry_path(dir, &two);
+    char *from = entry_at(1), *to = entry_at(2);
     cr_assert_eq(rename(from, to), 0);
     cr_assert_not(find_number(cache, 2));
     cr_assert_not(exists(to));
     /* also where only the last digit differs */
     store_number(cache, 1, 8);
-    stn_key near = one;
+    stn_key near = key_of_number(1);
     near.bytes[31] ^= 1;
     char *moved = entry_path(dir, &near);
     stn_entry entry;
     cr_assert_eq(rename(from, moved), 0);
     cr_assert(!stn_cache_find(cache, &near, &entry));
     cr_assert_not(exists(moved));
-    stn_cache_close(cache);
     free(moved);
-    free(from);
-    free(to);
-    remove_temp_folder(dir);
 }
 
 Test(disk, a_rejected_entry_is_gone) {
-    char *dir = make_temp_folder();
-    stn_cache *cache = open_cache(dir, NULL);
+    cache = open_cache(dir, NULL);
     stn_key key = key_of_number(1);
     store_number(cache, 1, 8);
     cr_assert(find_number(cache, 1));
@@ -127,8 +106,6 @@ Test(disk, a_rejected_entry_is_gone) {
     stn_cache_stats stats;
     stn_cache_stats_get(cache, &stats);
     cr_assert_eq(stats.rejected, 1);
-    stn_cache_close(cache);
-    remove_temp_folder(dir);
 }
 
 /* A key that shares the source key's subfolder, as the library's keys do. */
@@ -139,8 +116,7 @@ static stn_key key_of_compiler(const stn_key *source, unsigned compiler) {
 }
 
 Test(disk, a_source_key_finds_the_newest_compilers_entry) {
-    char *dir = make_temp_folder();
-    stn_cache *cache = open_cache(dir, NULL);
+    cache = open_cache(dir, NULL);
     stn_key source = key_of_number(100), absent = key_of_number(101), found;
     stn_entry entry;
     enum { COMPILERS = 6 }; /* enough that the newest is not the first of the folder by chance */
@@ -171,12 +147,10 @@ Test(disk, a_source_key_finds_the_newest_compilers_entry) {
         cr_assert(entry_is_of_number(&entry, left), "the older one, as the newest is gone");
         stn_entry_clear(&entry);
     }
-    stn_cache_close(cache);
-    remove_temp_folder(dir);
 }
 
 Test(disk, a_file_that_was_replaced_meanwhile_stays) {
-    char *dir = make_temp_folder(), *path = path_in(dir, "file"), *other = path_in(dir, "other");
+    char *path = in_dir("file"), *other = in_dir("other");
     struct stat seen;
     write_file(path, "1", 1);
     cr_assert_eq(stat(path, &seen), 0);
@@ -186,12 +160,10 @@ Test(disk, a_file_that_was_replaced_meanwhile_stays) {
     cr_expect(errno == ESTALE && exists(path));
     cr_assert_eq(stat(path, &seen), 0);
     cr_expect(stn_file_remove_seen(AT_FDCWD, path, &seen) && !exists(path));
-    free(path), free(other);
-    remove_temp_folder(dir);
 }
 
 Test(disk, has_no_files_in_memory_mode) {
-    stn_cache *cache = open_cache(":memory:", NULL);
+    cache = open_cache(":memory:", NULL);
     stn_error error = {0};
     stn_cache_collection counts;
     stn_key key = key_of_number(1);
@@ -201,5 +173,4 @@ Test(disk, has_no_files_in_memory_mode) {
     cr_assert_eq(-1, stn_cache_lock_key(cache, &key));
     cr_assert_eq(stn_cache_gc(cache, 0, &counts, &error), STN_ERROR_IO);
     cr_assert_not_null(strstr(error.message, "memory"));
-    stn_cache_close(cache);
 }

@@ -10,6 +10,8 @@
 #include "cache/signature.h"
 #include "helpers.h"
 
+TestSuite(pack, .init = open_folder, .fini = close_folder);
+
 static void add_number(stn_pack_writer *writer, unsigned number, size_t cubin) {
     stn_key key = key_of_number(number);
     stn_entry entry = entry_of_number(number, cubin);
@@ -181,11 +183,11 @@ static void put_pack(stn_pack_writer *writer, const char *path) {
 }
 
 Test(pack, files_are_read_and_merged) {
-    char *dir = make_temp_folder(), *path[3];
+    char *path[3];
     stn_error error = {0};
     stn_pack *pack[3];
     stn_pack_writer *writer;
-    for (unsigned i = 0; i < 3; i++) path[i] = path_in(dir, i == 0 ? "a.stnpack" : i == 1 ? "b.stnpack" : "c.stnpack");
+    for (unsigned i = 0; i < 3; i++) path[i] = in_dir(i == 0 ? "a.stnpack" : i == 1 ? "b.stnpack" : "c.stnpack");
     for (unsigned i = 0; i < 2; i++) {
         cr_assert_eq(stn_pack_writer_create(&writer, NULL), STN_OK);
         for (unsigned k = 0; k < 4; k++) add_number(writer, 3 * i + k, 30);
@@ -200,15 +202,12 @@ Test(pack, files_are_read_and_merged) {
     cr_assert_eq(stn_pack_open(path[2], &pack[2], &error), STN_OK);
     cr_assert_eq(stn_pack_count(pack[2]), 7);
     for (unsigned i = 0; i < 8; i++) cr_assert_eq(pack_has(pack[2], i), i < 7);
-    char *nowhere = path_in(dir, "absent/d.stnpack");
+    char *nowhere = in_dir("absent/d.stnpack");
     cr_assert_eq(stn_pack_open(nowhere, &pack[0], &error), STN_ERROR_IO);
     cr_assert_not_null(strstr(error.message, nowhere));
     cr_assert_eq(stn_pack_open(dir, &pack[0], &error), STN_ERROR_IO);
     for (unsigned i = 0; i < 3; i++) stn_pack_close(pack[i]);
     stn_pack_writer_destroy(writer);
-    for (unsigned i = 0; i < 3; i++) free(path[i]);
-    free(nowhere);
-    remove_temp_folder(dir);
 }
 
 /* A pack that lacks a kernel, because of its size or for lack of memory, must not be finished. */
@@ -232,7 +231,7 @@ Test(pack, is_not_finished_if_a_kernel_could_not_be_added) {
 }
 
 Test(pack, survives_truncation_while_open) {
-    char *dir = make_temp_folder(), *path = path_in(dir, "a.stnpack");
+    char *path = in_dir("a.stnpack");
     size_t size;
     unsigned char *data = pack_of(0, 4, 3000, &size);
     write_file(path, data, size);
@@ -246,8 +245,6 @@ Test(pack, survives_truncation_while_open) {
     cr_assert_eq(stn_pack_verify(pack, &error), STN_ERROR_FORMAT);
     stn_pack_close(pack);
     free(data);
-    free(path);
-    remove_temp_folder(dir);
 }
 
 /* ---- packs in a cache ------------------------------------------------------------------------ */
@@ -270,16 +267,13 @@ static place find_source(stn_cache *cache, unsigned number) {
 }
 
 Test(pack, is_searched_before_the_disk) {
-    char *dir = make_temp_folder(), *path = path_in(dir, "a.stnpack"), *folder = path_in(dir, "cache");
+    char *path = in_dir("a.stnpack"), *folder = in_dir("cache");
     size_t size, memory_size;
     unsigned char *data = pack_of(0, 2, 10, &size), *memory = pack_of(2, 2, 10, &memory_size);
     write_file(path, data, size);
-    counting_log log;
-    counting_log_init(&log);
-    stn_cache *cache;
     const char *packs[] = {path, NULL};
     stn_cache_options options = {
-        .dir = folder, .packs = packs, .pack_data = memory, .pack_size = memory_size, .logger = &log.logger};
+        .dir = folder, .packs = packs, .pack_data = memory, .pack_size = memory_size, .logger = &heard.logger};
     cr_assert_eq(stn_cache_open(&options, &cache, NULL), STN_OK);
     for (unsigned i = 0; i < 4; i++) cr_assert_eq(find_source(cache, i), IN_PACK);
     cr_assert_eq(find_source(cache, 4), NOWHERE);
@@ -296,32 +290,25 @@ Test(pack, is_searched_before_the_disk) {
     stn_cache_stats stats;
     stn_cache_stats_get(cache, &stats);
     cr_assert(stats.pack_hits == 5 && stats.disk_hits == 1 && stats.rejected == 1 && stats.bytes_read > 0);
-    cr_assert_eq(log.warnings, 0);
-    stn_cache_close(cache);
-    free(data), free(memory), free(path), free(folder);
-    remove_temp_folder(dir);
+    cr_assert_eq(heard.warnings, 0);
+    free(data), free(memory);
 }
 
 Test(pack, skips_a_damaged_entry_with_one_warning) {
-    char *dir = make_temp_folder(), *path = path_in(dir, "a.stnpack");
+    char *path = in_dir("a.stnpack");
     size_t size;
     unsigned char *data = pack_of(0, 2, 10, &size);
     data[size - 1] ^= 1; /* the last entry in the file */
     write_file(path, data, size);
-    counting_log log;
-    counting_log_init(&log);
-    stn_cache *cache;
     const char *packs[] = {path, NULL};
-    stn_cache_options options = {.dir = ":memory:", .packs = packs, .logger = &log.logger};
+    stn_cache_options options = {.dir = ":memory:", .packs = packs, .logger = &heard.logger};
     cr_assert_eq(stn_cache_open(&options, &cache, NULL), STN_OK);
     int found = 0;
     for (unsigned i = 0; i < 6; i++) found += find_source(cache, i % 2) == IN_PACK;
     cr_assert_eq(found, 3);
-    cr_assert_eq(log.warnings, 1);
-    cr_assert_not_null(strstr(log.last, path));
-    stn_cache_close(cache);
-    free(data), free(path);
-    remove_temp_folder(dir);
+    cr_assert_eq(heard.warnings, 1);
+    cr_assert_not_null(strstr(heard.last, path));
+    free(data);
 }
 
 Test(pack, an_unusable_pack_is_an_error) {
@@ -336,10 +323,10 @@ Test(pack, an_unusable_pack_is_an_error) {
 }
 
 /* Signs the file with a new key; returns the public one. */
-static const char *sign_file(const char *dir, const char *path) {
+static const char *sign_file(const char *path) {
     static char public_key[STN_PUBLIC_KEY_TEXT];
     stn_text secret = STN_TEXT_EMPTY, text = STN_TEXT_EMPTY;
-    char *key = path_in(dir, "key"), *name, *bytes;
+    char *key = in_dir("key"), *name, *bytes;
     size_t size;
     cr_assert_eq(stn_signature_make_keys(&secret, public_key, NULL), STN_OK);
     write_file(key, secret.data, secret.size);
@@ -348,18 +335,18 @@ static const char *sign_file(const char *dir, const char *path) {
     cr_assert(asprintf(&name, "%s.sig", path) > 0);
     write_file(name, text.data, text.size);
     stn_text_clear(&secret), stn_text_clear(&text);
-    free(key), free(name), free(bytes);
+    free(name), free(bytes);
     return public_key;
 }
 
 /* Every changed byte of the pack or of its signature is detected when the pack is opened, also in
  * the entries, and a change after that has no effect. */
 Test(pack, of_a_trusted_key_is_used_as_it_was_signed) {
-    char *dir = make_temp_folder(), *path = path_in(dir, "a.stnpack"), *name = path_in(dir, "a.stnpack.sig");
+    char *path = in_dir("a.stnpack"), *name = in_dir("a.stnpack.sig");
     size_t size, signature_size;
     unsigned char *data = pack_of(0, 2, 10, &size);
     write_file(path, data, size);
-    const char *key = sign_file(dir, path);
+    const char *key = sign_file(path);
     unsigned char *signature = read_file(name, &signature_size);
     stn_error error = {0};
     stn_pack *pack;
@@ -374,26 +361,22 @@ Test(pack, of_a_trusted_key_is_used_as_it_was_signed) {
     }
     write_file(name, signature, signature_size);
     const char *packs[] = {path, NULL};
-    stn_cache *cache;
     stn_cache_options options = {.dir = ":memory:", .packs = packs, .trust = key};
     cr_assert_eq(stn_cache_open(&options, &cache, &error), STN_OK, "%s", error.message);
     memset(data, 0, size);
     write_file(path, data, size);
     cr_expect_eq(find_source(cache, 1), IN_PACK, "it is held in memory");
-    stn_cache_close(cache);
+    close_cache();
     cr_expect_eq(stn_cache_open(&options, &cache, &error), STN_ERROR_FORMAT);
     unlink(name);
     cr_expect_eq(stn_cache_open(&options, &cache, &error), STN_ERROR_FORMAT);
     cr_expect_not_null(strstr(error.message, "is not signed"), "%s", error.message);
-    free(data), free(signature), free(path), free(name);
-    remove_temp_folder(dir);
+    free(data), free(signature);
 }
 
 Test(pack, a_cache_records_what_it_finds_and_stores) {
-    char *dir = make_temp_folder();
     size_t size;
     unsigned char *memory = pack_of(5, 1, 10, &size);
-    stn_cache *cache;
     stn_cache_options options = {.dir = dir, .pack_data = memory, .pack_size = size};
     cr_assert_eq(stn_cache_open(&options, &cache, NULL), STN_OK);
     store_number(cache, 1, 8);
@@ -408,7 +391,5 @@ Test(pack, a_cache_records_what_it_finds_and_stores) {
     cr_assert(find_number(cache, 9));
     cr_assert_eq(stn_pack_writer_count(writer), 3);
     stn_pack_writer_destroy(writer);
-    stn_cache_close(cache);
     free(memory);
-    remove_temp_folder(dir);
 }

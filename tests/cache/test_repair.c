@@ -26,17 +26,14 @@ WRAP(void *, malloc, (size_t size), (size))
 WRAP(void *, realloc, (void *old, size_t size), (old, size))
 WRAP(char *, strndup, (const char *text, size_t size), (text, size))
 
-static char *path_of(const char *dir, unsigned number) {
-    stn_key key = key_of_number(number);
-    return entry_path(dir, &key);
-}
+TestSuite(repair, .init = open_folder, .fini = close_folder);
 
 static stn_status join_it(void *user, stn_wisdom *before, stn_text *after, stn_error *error) {
     return stn_wisdom_join(before, user, after, NULL, error);
 }
 
 /* Adds an entry. failing: the number of the allocation that fails during writing; -1: none. */
-static stn_status add_wisdom(stn_cache *cache, unsigned number, int failing, stn_error *error) {
+static stn_status add_wisdom(unsigned number, int failing, stn_error *error) {
     const stn_wisdom_key key = {key_of_number(number), key_of_number(number)};
     stn_wisdom wisdom = {0};
     stn_text text = STN_TEXT_EMPTY;
@@ -52,7 +49,7 @@ static stn_status add_wisdom(stn_cache *cache, unsigned number, int failing, stn
     return status;
 }
 
-static size_t count_wisdom(stn_cache *cache) {
+static size_t count_wisdom(void) {
     stn_wisdom wisdom;
     struct stat seen;
     stn_error error = {0};
@@ -62,25 +59,19 @@ static size_t count_wisdom(stn_cache *cache) {
     return count;
 }
 
-static stn_cache *filled_cache(const char *dir, counting_log *log) {
-    stn_cache *cache = open_cache(dir, log);
+static void fill_cache(void) {
+    cache = open_cache(dir, &heard);
     for (unsigned i = 0; i < ENTRIES; i++) store_number(cache, i, 3000);
-    cr_assert_eq(add_wisdom(cache, 1, -1, NULL), STN_OK);
-    return cache;
+    cr_assert_eq(add_wisdom(1, -1, NULL), STN_OK);
 }
 
-static void expect_all_there(stn_cache *cache) {
+static void expect_all_there(void) {
     for (unsigned i = 0; i < ENTRIES; i++) cr_assert(find_number(cache, i), "entry %u", i);
-    cr_assert_eq(count_wisdom(cache), 1u);
-}
-
-static void not_as_root(void) {
-    /* root may read everything */
-    if (geteuid() == 0) cr_assert_eq(setresuid(65534, 65534, 65534), 0);
+    cr_assert_eq(count_wisdom(), 1u);
 }
 
 /* A search does not remove an entry either. */
-static void look_without_memory(stn_cache *cache, int failures) {
+static void look_without_memory(int failures) {
     stn_key key = key_of_number((unsigned)failures % ENTRIES);
     stn_entry entry = {0};
     allocations_left = failures % 7;
@@ -90,10 +81,7 @@ static void look_without_memory(stn_cache *cache, int failures) {
 }
 
 Test(repair, verify_keeps_entries_if_memory_is_short) {
-    char *dir = make_temp_folder();
-    counting_log log;
-    counting_log_init(&log);
-    stn_cache *cache = filled_cache(dir, &log);
+    fill_cache();
     int failures = 0, unread = 0;
     for (bool failed = true; failed; failures++) {
         stn_cache_collection counts;
@@ -105,37 +93,31 @@ Test(repair, verify_keeps_entries_if_memory_is_short) {
         cr_assert(status == STN_OK || status == STN_ERROR_OUT_OF_MEMORY, "%s", error.message);
         if (status == STN_OK) cr_assert_eq(counts.damaged, 0, "allocation %d", failures);
         unread += status == STN_OK && counts.left;
-        look_without_memory(cache, failures);
-        expect_all_there(cache);
+        look_without_memory(failures);
+        expect_all_there();
     }
     cr_assert(unread > ENTRIES, "%d", unread);
-    stn_cache_close(cache);
-    remove_temp_folder(dir);
 }
 
 /* Whichever allocation fails, known entries stay, and acknowledged ones exist. */
 Test(repair, wisdom_stays_whole_if_memory_is_short) {
-    char *dir = make_temp_folder();
-    stn_cache *cache = filled_cache(dir, NULL);
+    fill_cache();
     size_t there = 1;
     int failures = 0;
     for (bool failed = true; failed; failures++) {
         stn_error error = {0};
-        const stn_status status = add_wisdom(cache, 2 + (unsigned)failures, failures, &error);
+        const stn_status status = add_wisdom(2 + (unsigned)failures, failures, &error);
         failed = allocations_left < 0;
         allocations_left = -1;
         there += status == STN_OK;
         cr_assert(status == STN_OK || status == STN_ERROR_OUT_OF_MEMORY || status == STN_ERROR_IO, "%s", error.message);
-        cr_assert_eq(count_wisdom(cache), there, "allocation %d: %s", failures, error.message);
+        cr_assert_eq(count_wisdom(), there, "allocation %d: %s", failures, error.message);
     }
     cr_assert_gt(failures, 5);
-    stn_cache_close(cache);
-    remove_temp_folder(dir);
 }
 
 Test(repair, verify_keeps_entries_without_file_handles) {
-    char *dir = make_temp_folder();
-    stn_cache *cache = filled_cache(dir, NULL);
+    fill_cache();
     struct rlimit limit;
     int taken[256], count = 0;
     cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -154,52 +136,40 @@ Test(repair, verify_keeps_entries_without_file_handles) {
     }
     cr_assert(unread > 1);
     while (count) close(taken[--count]);
-    expect_all_there(cache);
-    stn_cache_close(cache);
-    remove_temp_folder(dir);
+    expect_all_there();
 }
 
 Test(repair, verify_keeps_and_names_unreadable_entries) {
-    not_as_root();
-    char *dir = make_temp_folder(), *entry = path_of(dir, 2), *note = path_in(dir, "wisdom");
-    counting_log log;
-    counting_log_init(&log);
-    stn_cache *cache = filled_cache(dir, &log);
+    as_nobody();
+    char *entry = entry_at(2), *note = in_dir("wisdom");
+    fill_cache();
     cr_assert_eq(chmod(entry, 0), 0);
     stn_cache_collection counts;
     cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
     cr_assert(counts.damaged == 0 && counts.left == 1 && counts.files == ENTRIES);
-    cr_assert_not_null(strstr(log.last, entry), "%s", log.last);
-    cr_assert_not_null(strstr(log.last, "Permission denied"), "%s", log.last);
+    cr_assert_not_null(strstr(heard.last, entry), "%s", heard.last);
+    cr_assert_not_null(strstr(heard.last, "Permission denied"), "%s", heard.last);
     cr_assert_eq(chmod(note, 0), 0);
     cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
     cr_assert(counts.damaged == 0 && counts.left == 2);
-    cr_assert_not_null(strstr(log.last, note), "%s", log.last);
+    cr_assert_not_null(strstr(heard.last, note), "%s", heard.last);
     cr_assert(chmod(entry, 0600) == 0 && chmod(note, 0600) == 0);
-    expect_all_there(cache);
-    stn_cache_close(cache);
-    free(entry), free(note);
-    remove_temp_folder(dir);
+    expect_all_there();
 }
 
 /* Entries in an unreadable subfolder are not removed. */
 Test(repair, entries_in_an_unreadable_subfolder_stay) {
-    not_as_root();
-    char *dir = make_temp_folder(), *sub = path_of(dir, 0);
+    as_nobody();
+    char *sub = entry_at(0);
     *strrchr(sub, '/') = '\0';
-    counting_log log;
-    counting_log_init(&log);
-    stn_cache *cache = filled_cache(dir, &log);
+    fill_cache();
     cr_assert_eq(chmod(sub, 0), 0);
     stn_cache_collection counts;
     cr_assert_eq(stn_cache_gc(cache, -1, &counts, NULL), STN_OK);
     cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
     cr_assert(counts.damaged == 0 && counts.left == 1, "%llu left", (unsigned long long)counts.left);
     cr_assert_eq(chmod(sub, 0700), 0);
-    expect_all_there(cache);
-    stn_cache_close(cache);
-    free(sub);
-    remove_temp_folder(dir);
+    expect_all_there();
 }
 
 /* ---- a folder under an entry's name ---------------------------------------------------------- */
@@ -213,10 +183,8 @@ static void put_folder(const char *path, bool empty) {
 }
 
 Test(repair, an_empty_folder_under_an_entrys_name_is_removed) {
-    char *dir = make_temp_folder(), *entry = path_of(dir, 1);
-    counting_log log;
-    counting_log_init(&log);
-    stn_cache *cache = filled_cache(dir, &log);
+    char *entry = entry_at(1);
+    fill_cache();
     for (int by_verify = 0; by_verify < 2; by_verify++) {
         put_folder(entry, true);
         stn_cache_collection counts;
@@ -226,34 +194,27 @@ Test(repair, an_empty_folder_under_an_entrys_name_is_removed) {
         } else
             cr_assert_not(find_number(cache, 1));
         store_number(cache, 1, 3000);
-        expect_all_there(cache);
+        expect_all_there();
     }
-    cr_assert_eq(log.warnings, 0, "%s", log.last);
-    stn_cache_close(cache);
-    free(entry);
-    remove_temp_folder(dir);
+    cr_assert_eq(heard.warnings, 0, "%s", heard.last);
 }
 
 Test(repair, a_nonempty_folder_under_an_entrys_name_is_named) {
-    char *dir = make_temp_folder(), *entry = path_of(dir, 1);
-    counting_log log;
-    counting_log_init(&log);
-    stn_cache *cache = filled_cache(dir, &log);
+    char *entry = entry_at(1);
+    fill_cache();
     put_folder(entry, false);
     cr_assert_not(find_number(cache, 1));
     store_number(cache, 1, 3000);
-    cr_assert_eq(log.warnings, 1);
-    cr_assert_not_null(strstr(log.last, entry), "%s", log.last);
+    cr_assert_eq(heard.warnings, 1);
+    cr_assert_not_null(strstr(heard.last, entry), "%s", heard.last);
     stn_cache_collection counts;
     cr_assert_eq(stn_cache_verify(cache, &counts, NULL), STN_OK);
     cr_assert(counts.damaged == 0 && counts.left == 1);
-    cr_assert_not_null(strstr(log.last, entry), "%s", log.last);
-    cr_assert_not_null(strstr(log.last, "not a plain file"), "%s", log.last);
+    cr_assert_not_null(strstr(heard.last, entry), "%s", heard.last);
+    cr_assert_not_null(strstr(heard.last, "not a plain file"), "%s", heard.last);
     char *inside = path_in(entry, "kept");
     cr_assert(exists(inside), "what is not the cache's is left alone");
-    stn_cache_close(cache);
-    free(entry), free(inside);
-    remove_temp_folder(dir);
+    free(inside);
 }
 
 /* ---- a damaged file is replaced by a good one between its reading and its removal ------------ */
@@ -282,11 +243,11 @@ static void damage(race *r, const char *path) {
 }
 
 Test(repair, a_file_replaced_between_reading_and_removal_stays) {
-    char *dir = make_temp_folder(), *away = path_in(dir, "away"), *entry = path_of(dir, 1);
+    char *away = in_dir("away"), *entry = entry_at(1);
     race r = {.away = away};
     r.logger = (stn_logger){put_in_place, &r};
-    stn_cache_close(filled_cache(dir, NULL));
-    stn_cache *cache;
+    fill_cache();
+    close_cache();
     stn_cache_options options = {.dir = dir, .logger = &r.logger};
     cr_assert_eq(stn_cache_open(&options, &cache, NULL), STN_OK);
     damage(&r, entry);
@@ -298,7 +259,4 @@ Test(repair, a_file_replaced_between_reading_and_removal_stays) {
     cr_assert(counts.damaged == 0 && counts.left == 0 && counts.files == ENTRIES);
     cr_assert(find_number(cache, 1));
     cr_assert_eq(r.times, 2);
-    stn_cache_close(cache);
-    free(away), free(entry);
-    remove_temp_folder(dir);
 }

@@ -16,20 +16,17 @@
 #include "helpers.h"
 
 static stn_folder folder;
-static counting_log heard;
-static char *dir, *path;
+static char *path;
 
-static void start(void) {
-    dir = make_temp_folder();
-    path = path_in(dir, "wisdom");
-    counting_log_init(&heard);
+static void name_folder(void) {
+    path = in_dir("wisdom");
     folder = (stn_folder){.path = dir, .logger = &heard.logger};
 }
-static void end(void) {
-    free(path);
-    remove_temp_folder(dir);
+static void start(void) {
+    open_folder();
+    name_folder();
 }
-TestSuite(wisdom_file, .init = start, .fini = end);
+TestSuite(wisdom_file, .init = start, .fini = close_folder);
 
 static stn_status join_it(void *user, stn_wisdom *before, stn_text *after, stn_error *why) {
     return stn_wisdom_join(before, user, after, NULL, why);
@@ -107,11 +104,6 @@ Test(wisdom_file, is_read_again_if_it_changed_in_place) {
     stn_wisdom_clear(&wisdom), stn_wisdom_clear(&other);
 }
 
-static void not_as_root(void) {
-    /* root may read everything */
-    if (geteuid() == 0) cr_assert_eq(setresuid(65534, 65534, 65534), 0);
-}
-
 static void expect_kept(const void *before, size_t size) {
     size_t now;
     unsigned char *bytes = read_file(path, &now);
@@ -125,9 +117,8 @@ Test(wisdom_file, unreadable_is_never_overwritten) {
     stn_wisdom wisdom;
     struct stat seen;
     size_t size;
-    end();
-    not_as_root();
-    start();
+    as_nobody();
+    name_folder();
     OK(add(1));
     unsigned char *before = read_file(path, &size);
     cr_assert_eq(chmod(path, 0), 0);
@@ -176,7 +167,7 @@ Test(wisdom_file, is_kept_without_file_handles) {
 }
 
 Test(wisdom_file, damaged_is_set_aside) {
-    char *aside = path_in(dir, "wisdom.damaged");
+    char *aside = in_dir("wisdom.damaged");
     OK(add(1));
     size_t size, kept;
     unsigned char *bytes = read_file(path, &size);
@@ -192,12 +183,12 @@ Test(wisdom_file, damaged_is_set_aside) {
     cr_expect_eq(count_entries(), 1u);
     unsigned char *old = read_file(aside, &kept);
     cr_expect(old && kept == size && !memcmp(old, bytes, size));
-    free(aside), free(bytes), free(old);
+    free(bytes), free(old);
 }
 
 /* A symlink, a folder, a FIFO (which must not block), a file that others may write. */
 Test(wisdom_file, writable_by_others_is_not_used) {
-    char *elsewhere = path_in(dir, "elsewhere");
+    char *elsewhere = in_dir("elsewhere");
     stn_wisdom wisdom;
     struct stat seen;
     alarm(20);
@@ -212,13 +203,10 @@ Test(wisdom_file, writable_by_others_is_not_used) {
         OK(add(2));
         cr_expect_eq(count_entries(), 1u);
         remove(path);
-        char *aside = path_in(dir, "wisdom.damaged");
-        cr_expect_eq(remove(aside), 0, "%d", which);
-        free(aside);
+        cr_expect_eq(remove(in_dir("wisdom.damaged")), 0, "%d", which);
         OK(add(1));
     }
     alarm(0);
-    free(elsewhere);
 }
 
 Test(wisdom_file, concurrent_writers_lose_nothing) {
@@ -263,8 +251,8 @@ Test(wisdom_file, a_lock_on_a_replaced_file_does_not_count) {
         cr_assert_geq(old, 0);
         cr_assert_eq(pthread_create(&waiter, NULL, wait_for_lock, &held), 0);
         usleep(50000);
-        char *file = path_in(dir, STN_LOCK_NAME), *away = path_in(dir, "away");
-        cr_assert_eq(moved ? rename(file, away) : remove(file), 0);
+        char *file = in_dir(STN_LOCK_NAME);
+        cr_assert_eq(moved ? rename(file, in_dir("away")) : remove(file), 0);
         const int current = stn_folder_lock(&folder, 1000, &key);
         cr_assert_geq(current, 0);
         stn_cache_unlock(old);
@@ -273,6 +261,5 @@ Test(wisdom_file, a_lock_on_a_replaced_file_does_not_count) {
         stn_cache_unlock(current);
         cr_assert_eq(pthread_join(waiter, &got), 0);
         cr_expect_not_null(got);
-        free(file), free(away);
     }
 }

@@ -97,7 +97,3 @@ class Signed(Linear):
 
     def boundary(self, field):
         return [[(self.pick(('reflect', 'odd-reflect')) if field else 'nearest', 0.0)] * 2 for _ in range(self.rank)]
-
-
-def named(state):
-    return {name + ('', '.prev', '.prev2')[level]: array for name, levels in state.items() for level, array in enumerate(levels)}

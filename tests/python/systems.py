@@ -12,6 +12,26 @@ FUNCTIONS = {'min': np.fmin, 'max': np.fmax, 'abs': np.abs, 'sqrt': np.sqrt, 'ex
 BINARY = {'+': (np.add, 2), '-': (np.subtract, 2), '*': (np.multiply, 3), '/': (np.divide, 3), '<': (np.less, 1),
           '<=': (np.less_equal, 1), '>': (np.greater, 1), '>=': (np.greater_equal, 1), '==': (np.equal, 1), '!=': (np.not_equal, 1)}
 
+WAVE = '''
+field u(2)
+coefficient c2
+stencil lap = laplace-{rank}d:order={order}
+boundary u = {sides}
+u.next = 2*u - u.prev + c2*lap(u)
+'''
+
+
+def symbol(order, k):
+    """The symbol of the second derivative's taps for a wave of wave number k."""
+    n = order // 2
+    weights = np.linalg.solve([[j ** (2 * i) for j in range(1, n + 1)] for i in range(1, n + 1)], [1.0] + [0.0] * (n - 1))
+    return sum(w * 2 * (np.cos(k * j) - 1) for j, w in zip(range(1, n + 1), weights))
+
+
+def named(state):
+    """{'u': ..., 'u.prev': ...} of {field: [levels]}."""
+    return {name + LEVELS[level]: array for name, levels in state.items() for level, array in enumerate(levels)}
+
 
 # ---- trees ---------------------------------------------------------------------------------------
 

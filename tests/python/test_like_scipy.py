@@ -1,5 +1,4 @@
 """Results depend on a call's arguments only, not on earlier calls; refusals are as in scipy."""
-import os
 import unittest
 import warnings
 
@@ -9,11 +8,10 @@ import scipy.fft
 from scipy import ndimage
 
 import stentor
+from random_cases import MODERN
+from run_settings import COUNT
 
-COUNT = int(os.environ.get('STENTOR_TEST_COUNT', '60'))
 FILTERS = ('correlate', 'convolve', 'gaussian_filter', 'uniform_filter', 'laplace')
-# Since version 1.15, scipy has axes= in all functions, and its present exceptions.
-MODERN = tuple(int(n) for n in scipy.__version__.split('.')[:2]) >= (1, 15)
 
 
 def run(library, name, x, positional, named):

@@ -2,60 +2,28 @@
 
 Arguments are random.
 """
-import os
-import time
 import unittest
-import warnings
 
 import numpy as np
-import scipy
 from scipy import ndimage
 
 import stentor
+from random_cases import MODERN, MODES, RandomCase, agree, draw
+from run_settings import SEED
 
-MODES = ['reflect', 'constant', 'nearest', 'mirror', 'wrap', 'grid-mirror', 'grid-constant', 'grid-wrap']
 TYPES = ['float64', 'float32', 'complex128', 'complex64', 'int32', 'uint8', 'int16', '>f8', 'bool']
-# Since version 1.15, scipy has axes= in all functions, and its present exceptions.
-MODERN = tuple(int(n) for n in scipy.__version__.split('.')[:2]) >= (1, 15)
-COUNT = int(os.environ.get('STENTOR_TEST_COUNT', '60'))
-SEED = time.time_ns() % 2**32
 
 
-def draw(rng, shape, dtype):
-    kind = np.dtype(dtype).kind
-    if kind == 'b':
-        return rng.random(shape) < 0.5
-    if kind in 'iu':
-        return rng.integers(0, 100, shape).astype(dtype)
-    x = rng.standard_normal(shape)
-    return (x + 1j * rng.standard_normal(shape) if kind == 'c' else x).astype(dtype)
-
-
-def agree(ours, theirs, slack=0):
-    assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape), (ours.dtype, theirs.dtype)
-    if theirs.dtype.kind == 'b':  # scipy.ndimage writes bytes other than 0 and 1 into bool arrays
-        np.testing.assert_array_equal(ours.view('u1') != 0, theirs.view('u1') != 0)
-    elif theirs.dtype.kind in 'iu':
-        apart = np.abs(ours.astype(float) - theirs.astype(float))
-        assert np.minimum(apart, 2.0 ** (8 * theirs.itemsize) - apart).max(initial=0) <= slack
-    else:
-        close = 3e-5 if theirs.dtype.name in ('float32', 'complex64') else 1e-11
-        np.testing.assert_allclose(ours, theirs, rtol=close, atol=close * max(1, np.abs(theirs).max(initial=0)))
-
-
-class Random(unittest.TestCase):
-    """Each test runs COUNT random problems; the message of a failure has the problem's seed."""
-
+class Random(RandomCase):
     def each(self, body, types=TYPES, most=3):
-        for i in range(COUNT):
-            rng = np.random.default_rng([SEED, i])
-            with self.subTest(seed=(SEED, i)), warnings.catch_warnings():
-                warnings.simplefilter('ignore')
-                rank = int(rng.integers(1, most + 1))
-                shape = tuple(int(n) for n in rng.integers(1, {1: 40, 2: 14, 3: 8, 4: 5}[rank], rank))
-                x = draw(rng, shape, rng.choice(types))
-                given = dict(mode=str(rng.choice(MODES)), cval=float(rng.integers(0, 4)), axis=int(rng.integers(-rank, rank)))
-                body(rng, x, given)
+        """Draws an array and arguments for `body`."""
+        def with_array(rng):
+            rank = int(rng.integers(1, most + 1))
+            shape = tuple(int(n) for n in rng.integers(1, {1: 40, 2: 14, 3: 8, 4: 5}[rank], rank))
+            x = draw(rng, shape, rng.choice(types))
+            given = dict(mode=str(rng.choice(MODES)), cval=float(rng.integers(0, 4)), axis=int(rng.integers(-rank, rank)))
+            body(rng, x, given)
+        super().each(with_array)
 
     def test_lines(self):
         def body(rng, x, given):
@@ -166,5 +134,4 @@ class Refused(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    print('seed', SEED)
     unittest.main()

@@ -3,8 +3,6 @@
 Arguments are random.
 """
 import itertools
-import os
-import time
 import unittest
 import warnings
 
@@ -12,13 +10,13 @@ import numpy as np
 from scipy import ndimage
 
 import stentor
+from random_cases import RandomCase
+from run_settings import SEED
 
 try:
     import astropy.convolution
 except ImportError:
     astropy = None
-COUNT = int(os.environ.get('STENTOR_TEST_COUNT', '60'))
-SEED = time.time_ns() % 2**32
 MODES = {'reflect': 'symmetric', 'nearest': 'edge', 'mirror': 'reflect', 'wrap': 'wrap', 'constant': 'constant', 'ignore': 'constant', 'odd': 'reflect'}
 
 
@@ -42,14 +40,8 @@ def defined(x, weights, mode, cval, ignore_nan):
     return made
 
 
-class Random(unittest.TestCase):
-    """Each test runs COUNT random problems; the message of a failure has the problem's seed."""
-
-    def each(self, body):
-        for i in range(COUNT):
-            with self.subTest(seed=(SEED, i)), warnings.catch_warnings():
-                warnings.simplefilter('error')
-                body(np.random.default_rng([SEED, i]))
+class Random(RandomCase):
+    WARNINGS = 'error'
 
     def problem(self, rng, missing=0.2):
         rank = int(rng.integers(1, 4))
@@ -167,5 +159,4 @@ class Kinds(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    print('seed', SEED)
     unittest.main()

@@ -11,8 +11,9 @@ import warnings
 import numpy as np
 
 import stentor
-from linear_systems import Linear, Signed, named
+from linear_systems import Linear, Signed
 from run_settings import COUNT, DEVICE, SEED
+from systems import WAVE, named, symbol
 
 BARS = {np.float64: 1e-13, np.float32: 1e-6, np.float16: 1e-3}
 
@@ -93,13 +94,6 @@ class Random(unittest.TestCase):
             self.assertLessEqual(off, BARS[dtype] * max(1, np.sqrt(steps)) * 2, f'{name} of {dtype.__name__}, {steps} steps\n{system.text()}')
 
 
-WAVE = '''
-field u(2)
-coefficient c2
-stencil lap = laplace-{rank}d:order={order}
-boundary u = {sides}
-u.next = 2*u - u.prev + c2*lap(u)
-'''
 MAXWELL = '''
 field e, hx, hy
 coefficient k = 0.4
@@ -202,11 +196,6 @@ class Steps(unittest.TestCase):
 
 
 class Exact(unittest.TestCase):
-    def symbol(self, order, k):
-        n = order // 2
-        weights = np.linalg.solve([[j ** (2 * i) for j in range(1, n + 1)] for i in range(1, n + 1)], [1.0] + [0.0] * (n - 1))
-        return sum(w * 2 * (np.cos(k * j) - 1) for j, w in zip(range(1, n + 1), weights))
-
     def test_standing_waves(self):
         """mode(x) cos(w t) is a solution with 2 cos w - 2 = c2 * symbol(k), for all boundaries."""
         n, c2 = 48, 0.15
@@ -218,7 +207,7 @@ class Exact(unittest.TestCase):
                                 ('constant', np.pi * 3 / (n + 1), np.sin(np.pi * 3 / (n + 1) * (at + 1)))):
             for order in (2, 4, 8) if sides != 'constant' else (2,):
                 for steps in (1, 60, 4096):
-                    w = np.arccos(1 + c2 * self.symbol(order, k) / 2)
+                    w = np.arccos(1 + c2 * symbol(order, k) / 2)
                     wave = stentor.System(WAVE.format(rank=1, order=order, sides=sides))
                     made = wave({'u': shape, 'u.prev': shape * np.cos(w)}, {'c2': c2}, steps, **by('modes'))
                     with self.subTest(sides=sides, order=order, steps=steps):

@@ -1,20 +1,17 @@
 """Cosine, sine and Hermitian transforms and helpers against scipy.fft, with random arguments."""
 import os
-import time
 import unittest
 
 import numpy as np
-import scipy
 import scipy.fft
 
 import stentor
+from random_cases import MODERN, RandomCase
+from run_settings import COUNT, SEED
 from stentor._namespace import Namespace
 from stentor._real_transforms import BLOCK
 from stentor._trigonometric import Kind, lines
 
-MODERN = tuple(int(n) for n in scipy.__version__.split('.')[:2]) >= (1, 15)
-COUNT = int(os.environ.get('STENTOR_TEST_COUNT', '60'))
-SEED = time.time_ns() % 2**32
 DTYPES = ['f8', 'f4', 'c16', 'c8', 'i4', 'u1', 'f2', '>f8']
 REAL = ['dct', 'idct', 'dst', 'idst']
 
@@ -27,14 +24,7 @@ def draw(rng, shape, dtype):
     return x[::-1] if rng.random() < 0.3 else x
 
 
-class Random(unittest.TestCase):
-    """Each test runs many random problems; the message of a failure has the problem's seed."""
-
-    def each(self, count, body):
-        for i in range(count):
-            with self.subTest(seed=(SEED, i)):
-                body(np.random.default_rng([SEED, i]))
-
+class Random(RandomCase):
     def same(self, name, x, *given, **named):
         """The result equals scipy's, or the call is refused with the same exception."""
         try:
@@ -64,7 +54,7 @@ class Random(unittest.TestCase):
                 given['axes'] = axes if rng.random() < 0.7 else None
                 given['s'] = [int(n) for n in rng.integers(1, 20, len(axes))] if rng.random() < 0.4 else None
             self.same(name, x, **given)
-        self.each(COUNT * 10, body)
+        self.each(body, COUNT * 10)
 
     def test_many_lines(self):
         """Many lines, in blocks, along each axis."""
@@ -73,7 +63,7 @@ class Random(unittest.TestCase):
             x = draw(rng, (3, n, BLOCK // n), rng.choice(['f8', 'f4']))
             for axis in range(3):
                 self.same(str(rng.choice(REAL)), x, int(rng.integers(1, 5)), axis=axis)
-        self.each(max(1, COUNT // 30), body)
+        self.each(body, max(1, COUNT // 30))
 
     def test_hermitian(self):
         def body(rng):
@@ -85,7 +75,7 @@ class Random(unittest.TestCase):
             self.same(name + 'n', x, norm=norm)
             if rank > 1:
                 self.same(name + '2', x, [None, (5, 6)][rng.integers(2)], norm=norm)
-        self.each(COUNT, body)
+        self.each(body)
 
     def test_hermitian_out(self):
         x = np.random.default_rng(SEED).standard_normal(12)
@@ -106,7 +96,7 @@ class Random(unittest.TestCase):
             n, d = int(rng.integers(1, 99)), float(rng.uniform(0.1, 3))
             for name in ('fftfreq', 'rfftfreq'):
                 np.testing.assert_allclose(getattr(stentor.fft, name)(n, d), getattr(scipy.fft, name)(n, d), rtol=1e-14)
-        self.each(COUNT, body)
+        self.each(body)
 
     def test_lengths(self):
         def body(rng):
@@ -115,7 +105,7 @@ class Random(unittest.TestCase):
                 self.assertEqual(stentor.fft.next_fast_len(n, real), scipy.fft.next_fast_len(n, real))
                 if hasattr(scipy.fft, 'prev_fast_len'):
                     self.assertEqual(stentor.fft.prev_fast_len(n, real), scipy.fft.prev_fast_len(n, real))
-        self.each(COUNT * 10, body)
+        self.each(body, COUNT * 10)
 
 
 class Defined(unittest.TestCase):
@@ -173,5 +163,4 @@ class Refused(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    print('seed', SEED)
     unittest.main()

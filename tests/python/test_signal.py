@@ -1,34 +1,18 @@
 """Convolutions and correlations against scipy.signal, over random arguments."""
-import os
-import time
 import unittest
-import warnings
 
 import numpy as np
 import scipy.signal
 
 import stentor
+from random_cases import RandomCase, draw
+from run_settings import COUNT, SEED
 from stentor import signal
 
-COUNT = int(os.environ.get('STENTOR_TEST_COUNT', '60'))
-SEED = time.time_ns() % 2**32
 DTYPES = ['f8', 'f4', 'c16', 'c8', 'i4', 'i8', 'u1', '>f8']
 
 
-def draw(rng, shape, dtype):
-    x = rng.integers(0, 20, shape) if np.dtype(dtype).kind in 'iu' else rng.standard_normal(shape)
-    return (x + 1j * rng.standard_normal(shape) if np.dtype(dtype).kind == 'c' else x).astype(dtype)
-
-
-class Random(unittest.TestCase):
-    """Each test runs many random problems; the message of a failure has the problem's seed."""
-
-    def each(self, count, body):
-        for i in range(count):
-            with self.subTest(seed=(SEED, i)), warnings.catch_warnings():
-                warnings.simplefilter('ignore')
-                body(np.random.default_rng([SEED, i]))
-
+class Random(RandomCase):
     def agree(self, ours, theirs, single):
         self.assertEqual((ours.dtype, ours.shape), (theirs.dtype, theirs.shape))
         if ours.dtype.kind in 'iu':
@@ -57,7 +41,7 @@ class Random(unittest.TestCase):
             a, b = self.pair(rng, rank, {1: 60, 2: 14, 3: 7}[rank])
             self.call(str(rng.choice(['convolve', 'correlate'])), a, b, str(rng.choice(['full', 'same', 'valid'])),
                       str(rng.choice(['auto', 'direct', 'fft'])))
-        self.each(COUNT * 5, body)
+        self.each(body, COUNT * 5)
 
     def test_transforms(self):
         def body(rng):
@@ -65,7 +49,7 @@ class Random(unittest.TestCase):
             a, b = self.pair(rng, rank, {1: 60, 2: 14, 3: 7}[rank])
             axes = [None, int(rng.integers(-rank, rank)), [int(i) for i in rng.permutation(rank)[:rng.integers(1, rank + 1)]]][rng.integers(3)]
             self.call(str(rng.choice(['fftconvolve', 'oaconvolve'])), a, b, str(rng.choice(['full', 'same', 'valid'])), axes)
-        self.each(COUNT * 5, body)
+        self.each(body, COUNT * 5)
 
     def test_blocks(self):
         """One array is much longer along one axis."""
@@ -79,7 +63,7 @@ class Random(unittest.TestCase):
             a = draw(rng, shape, rng.choice(['f8', 'f4', 'c16']))
             pair = (a, b) if rng.random() < 0.5 else (b, a)
             self.call('oaconvolve', *pair, str(rng.choice(['full', 'same'])))
-        self.each(COUNT * 2, body)
+        self.each(body, COUNT * 2)
 
     def test_lags(self):
         def body(rng):
@@ -87,7 +71,7 @@ class Random(unittest.TestCase):
             for mode in ('full', 'same', 'valid'):
                 ours, theirs = (each.correlation_lags(n, m, mode) for each in (signal, scipy.signal))
                 np.testing.assert_array_equal(ours, theirs) if mode != 'same' or n >= m else None
-        self.each(COUNT, body)
+        self.each(body)
 
 
 class Exact(unittest.TestCase):
@@ -118,5 +102,4 @@ class Exact(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    print('seed', SEED)
     unittest.main()

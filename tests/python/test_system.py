@@ -10,7 +10,7 @@ import numpy as np
 
 import stentor
 from run_settings import COUNT, DEVICE, SEED
-from systems import Generator
+from systems import WAVE, Generator, named, symbol
 
 TYPES = (np.float64, np.float32, np.float16)
 
@@ -31,11 +31,6 @@ def draw(seed):
         if value is None or rng.random() < 0.3:
             coefficients[name] = rng.uniform(-1, 1, extent).astype(dtype) if rng.random() < 0.7 else float(np.round(rng.uniform(-1, 1), 2))
     return rng, system, extent, batch, dtype, state, coefficients
-
-
-def named(state):
-    """{'u': ..., 'u.prev': ...} of {field: [levels]}."""
-    return {name + ('', '.prev', '.prev2')[level]: array for name, levels in state.items() for level, array in enumerate(levels)}
 
 
 class Random(unittest.TestCase):
@@ -183,22 +178,7 @@ class Random(unittest.TestCase):
         return equal
 
 
-WAVE = '''
-field u(2)
-coefficient c2
-stencil lap = laplace-{rank}d:order={order}
-boundary u = {sides}
-u.next = 2*u - u.prev + c2*lap(u)
-'''
-
-
 class Exact(unittest.TestCase):
-    def symbol(self, order, k):
-        """The symbol of the second derivative's taps for a wave of wave number k."""
-        n = order // 2
-        weights = np.linalg.solve([[j ** (2 * i) for j in range(1, n + 1)] for i in range(1, n + 1)], [1.0] + [0.0] * (n - 1))
-        return sum(w * 2 * (np.cos(k * j) - 1) for j, w in zip(range(1, n + 1), weights))
-
     def test_standing_waves(self):
         """cos(k.x) cos(w t) is a solution with 2 cos w - 2 = c2 * symbol(k)."""
         for order in range(2, 18, 2 if DEVICE == 'host' else 6):
@@ -207,7 +187,7 @@ class Exact(unittest.TestCase):
                 k = [2 * np.pi * 2 / n for n in extent]
                 grids = np.meshgrid(*[np.arange(n) for n in extent], indexing='ij')
                 shape = np.cos(sum(a * g for a, g in zip(k, grids)))
-                w = np.arccos(1 + c2 * sum(self.symbol(order, each) for each in k) / 2)
+                w = np.arccos(1 + c2 * sum(symbol(order, each) for each in k) / 2)
                 wave = stentor.System(WAVE.format(rank=rank, order=order, sides='wrap'))
                 made = wave({'u': shape, 'u.prev': shape * np.cos(w)}, {'c2': c2}, steps, device=DEVICE)
                 with self.subTest(order=order, rank=rank):
@@ -218,7 +198,7 @@ class Exact(unittest.TestCase):
         n, order, c2, steps = 40, 4, 0.2, 50
         for sides, k, shift in (('odd-reflect', np.pi * 3 / n, 0.5), ('odd-mirror', np.pi * 3 / (n - 1), 0.0)):
             shape = np.sin(k * (np.arange(n) + shift))
-            w = np.arccos(1 + c2 * self.symbol(order, k) / 2)
+            w = np.arccos(1 + c2 * symbol(order, k) / 2)
             wave = stentor.System(WAVE.format(rank=1, order=order, sides=sides))
             made = wave({'u': shape, 'u.prev': shape * np.cos(w)}, {'c2': np.full(n, c2)}, steps, device=DEVICE)
             np.testing.assert_allclose(made['u'], shape * np.cos(w * steps), atol=1e-12)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "base/half.h"
@@ -13,6 +14,12 @@
 #include "plan/plan.h"
 #include "problem/task.h"
 
+uint64_t dice_seed(void) {
+    const char *given = getenv("STENTOR_TEST_SEED");
+    const uint64_t seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
+    printf("# STENTOR_TEST_SEED=%llu\n", (unsigned long long)seed);
+    return seed;
+}
 uint64_t dice_next(dice *d) { /* splitmix64 */
     uint64_t z = d->state += UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -198,16 +205,24 @@ void *compare_answer_source(const stn_task *task, stn_pool *pool, bool fused, co
     return expected;
 }
 
-/* Builds the candidate at index `pick` of the ranking, like stn_plan_create. */
-static stn_status build_candidate(stn_plan *plan, int pick, stn_error *error) {
-    plan->candidate = plan->ranking[pick].candidate;
-    plan->estimate = plan->ranking[pick].estimate;
-    plan->estimate_only = false;
-    stn_status status = plan->strategy->prepare(plan, error);
-    if (status == STN_OK) status = stn_snapshots_prepare(plan, error);
-    if (status == STN_OK && plan->workspace_size)
-        status = stn_memory_alloc(plan->context, plan->workspace_size, &plan->workspace, error);
-    return status;
+stn_status compare_build(stn_plan *plan, int pick, char strategy[32], char parameters[256], stn_error *error) {
+    if (pick >= 0) {
+        plan->candidate = plan->ranking[pick].candidate;
+        plan->estimate = plan->ranking[pick].estimate;
+        plan->estimate_only = false;
+        STN_TRY(plan->strategy->prepare(plan, error));
+        STN_TRY(stn_snapshots_prepare(plan, error));
+        STN_TRY(stn_plan_allocate(plan, error));
+    }
+    stn_text text = STN_TEXT_EMPTY;
+    char *taken;
+    plan->strategy->describe(plan, STN_TEXT, &text);
+    if (stn_text_take(&text, &taken, NULL) == STN_OK) {
+        snprintf(parameters, 256, "%s", taken);
+        stn_text_free(taken);
+    }
+    snprintf(strategy, 32, "%s", stn_plan_strategy(plan));
+    return STN_OK;
 }
 
 stn_status compare_plan(stn_context *context, const stn_problem *problem, const char *strategy, int pick,
@@ -215,45 +230,53 @@ stn_status compare_plan(stn_context *context, const stn_problem *problem, const 
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = strategy;
     options.estimate_only = pick >= 0;
-    stn_status status = stn_plan_create(context, problem, &options, plan, &result->error);
-    if (status == STN_OK && pick >= COMPARE_MEASURED) {
+    STN_TRY(stn_plan_create(context, problem, &options, plan, &result->error));
+    if (pick >= COMPARE_MEASURED) {
         pick -= COMPARE_MEASURED;
         stn_plan_rank(*plan, strategy, STN_PLAN_RANKING);
     }
-    if (status == STN_OK && pick >= 0) {
-        if ((size_t)pick >= (*plan)->ranked || !(*plan)->ranking[pick].applies)
-            return stn_fail(&result->error, STN_ERROR_INVALID_ARGUMENT, "there is no candidate %d", pick);
-        status = build_candidate(*plan, pick, &result->error);
-    }
-    if (status != STN_OK) return status;
-    stn_text text = STN_TEXT_EMPTY;
-    (*plan)->strategy->describe(*plan, STN_TEXT, &text);
-    char *taken;
-    if (stn_text_take(&text, &taken, NULL) == STN_OK) {
-        snprintf(result->parameters, sizeof result->parameters, "%s", taken);
-        stn_text_free(taken);
-    }
-    snprintf(result->strategy, sizeof result->strategy, "%s", stn_plan_strategy(*plan));
+    if (pick >= 0 && ((size_t)pick >= (*plan)->ranked || !(*plan)->ranking[pick].applies))
+        return stn_fail(&result->error, STN_ERROR_INVALID_ARGUMENT, "there is no candidate %d", pick);
+    STN_TRY(compare_build(*plan, pick, result->strategy, result->parameters, &result->error));
     result->predicted = (*plan)->estimate.error;
     return STN_OK;
+}
+
+stn_status compare_execute(stn_context *context, stn_plan *plan, const void *in, size_t in_bytes, const void *source,
+                           void *out, size_t out_bytes, stn_error *error) {
+    const void *const host[3] = {out, in, source};
+    const size_t bytes[3] = {out_bytes, in_bytes, in_bytes};
+    void *at[3] = {NULL, NULL, NULL}, *after = malloc(in_bytes + 1);
+    stn_status status = after ? STN_OK : stn_fail_memory(error, "an input", in_bytes);
+    for (int i = 0; i < 3 && status == STN_OK; i++) {
+        if (!host[i]) continue;
+        status = stn_memory_alloc(context, bytes[i], &at[i], error);
+        if (status == STN_OK) status = stn_memory_upload(context, at[i], host[i], bytes[i], error);
+    }
+    stn_execution run = STN_EXECUTION_INIT;
+    run.in = in ? at[1] : at[0], run.out = at[0], run.source = at[2];
+    if (status == STN_OK) status = stn_plan_run(plan, &run, error);
+    if (status == STN_OK) status = stn_synchronize(context, NULL, error);
+    if (status == STN_OK) status = stn_memory_download(context, out, at[0], out_bytes, error);
+    for (int i = 1; i < 3 && status == STN_OK; i++) {
+        if (!host[i]) continue;
+        status = stn_memory_download(context, after, at[i], in_bytes, error);
+        if (status == STN_OK && memcmp(after, host[i], in_bytes) != 0)
+            status = stn_fail(error, STN_ERROR_INTERNAL, "the %s has changed", i == 1 ? "input" : "source");
+    }
+    for (int i = 0; i < 3; i++) stn_memory_free(context, at[i]);
+    free(after);
+    return status;
 }
 
 stn_status compare_run(stn_context *context, const stn_problem *problem, const char *strategy, int pick, const void *in,
                        size_t in_bytes, void *out, size_t out_bytes, comparison *result) {
     stn_plan *plan = NULL;
-    void *device_in = NULL, *device_out = NULL;
-    stn_error *error = &result->error;
     stn_status status = compare_plan(context, problem, strategy, pick, &plan, result);
-    if (status == STN_OK) status = stn_memory_alloc(context, in_bytes, &device_in, error);
-    if (status == STN_OK && !problem->in_place) status = stn_memory_alloc(context, out_bytes, &device_out, error);
-    void *target = problem->in_place ? device_in : device_out;
-    if (status == STN_OK && !problem->in_place) status = stn_memory_upload(context, target, out, out_bytes, error);
-    if (status == STN_OK) status = stn_memory_upload(context, device_in, in, in_bytes, error);
-    if (status == STN_OK) status = stn_plan_execute(plan, device_in, target, NULL, error);
-    if (status == STN_OK) status = stn_synchronize(context, NULL, error);
-    if (status == STN_OK) status = stn_memory_download(context, out, target, out_bytes, error);
-    stn_memory_free(context, device_in);
-    stn_memory_free(context, device_out);
+    if (problem->in_place) memcpy(out, in, out_bytes);
+    if (status == STN_OK)
+        status = compare_execute(context, plan, problem->in_place ? NULL : in, in_bytes, NULL, out, out_bytes,
+                                 &result->error);
     stn_plan_destroy(plan);
     return status;
 }
@@ -302,19 +325,15 @@ double compare_plan_with_host(stn_context *context, stn_plan *plan, const stn_pr
     stn_problem exact = *p;
     exact.dtype = STN_F64;
     size_t bytes = count * stn_dtype_size(p->dtype);
-    void *got = malloc(bytes), *a = NULL, *b = NULL;
+    void *got = malloc(bytes), *from = malloc(bytes);
     double *source = malloc(count * 8), *expected = malloc(count * 8), most = 0, largest = 0;
     long double error = 0, size = 0;
     for (size_t i = 0; i < count; i++) {
-        set_element(p->dtype, got, (int64_t)i, in[i]);
-        source[i] = element(p->dtype, got, (int64_t)i);
+        set_element(p->dtype, from, (int64_t)i, in[i]);
+        source[i] = element(p->dtype, from, (int64_t)i);
     }
-    stn_memory_alloc(context, bytes, &a, NULL);
-    stn_memory_alloc(context, bytes, &b, NULL);
-    stn_memory_upload(context, a, got, bytes, NULL);
-    bool good = stn_plan_execute(plan, a, b, NULL, NULL) == STN_OK;
-    stn_synchronize(context, NULL, NULL);
-    stn_memory_download(context, got, b, bytes, NULL);
+    memset(got, 0xff, bytes);
+    bool good = compare_execute(context, plan, from, bytes, NULL, got, bytes, NULL) == STN_OK;
     good = good && stn_context_create(&options, &host, NULL) == STN_OK &&
            stn_plan_create(host, &exact, &by_steps, &definition, NULL) == STN_OK &&
            stn_plan_execute(definition, source, expected, NULL, NULL) == STN_OK;
@@ -327,37 +346,28 @@ double compare_plan_with_host(stn_context *context, stn_plan *plan, const stn_pr
     }
     stn_plan_destroy(definition);
     stn_context_destroy(host);
-    stn_memory_free(context, a);
-    stn_memory_free(context, b);
-    free(got), free(source), free(expected);
+    free(got), free(from), free(source), free(expected);
     return good && isfinite(error) ? fmax((double)sqrtl(error / size), most / largest / COMPARE_POINT) : INFINITY;
 }
 
 int64_t nan_reaches(stn_context *context, const stn_problem *p, const char *strategy, size_t column) {
     size_t count = 1, width = 1;
     for (int axis = 0; axis < 3 && p->extent[axis]; axis++) count *= p->extent[axis], width = p->extent[axis];
-    double *values = malloc(count * 8);
-    void *a = NULL, *b = NULL;
+    double *in = malloc(count * 8), *values = malloc(count * 8);
     stn_plan *plan = NULL;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = strategy;
     dice d = {column};
-    for (size_t i = 0; i < count; i++) values[i] = dice_real(&d);
-    values[count / width / 2 * width + column] = NAN;
+    for (size_t i = 0; i < count; i++) in[i] = values[i] = dice_real(&d);
+    in[count / width / 2 * width + column] = NAN;
     bool good = stn_plan_create(context, p, &options, &plan, NULL) == STN_OK &&
-                stn_memory_alloc(context, count * 8, &a, NULL) == STN_OK &&
-                stn_memory_alloc(context, count * 8, &b, NULL) == STN_OK &&
-                stn_memory_upload(context, a, values, count * 8, NULL) == STN_OK &&
-                stn_plan_execute(plan, a, b, NULL, NULL) == STN_OK && stn_synchronize(context, NULL, NULL) == STN_OK &&
-                stn_memory_download(context, values, b, count * 8, NULL) == STN_OK;
+                compare_execute(context, plan, in, count * 8, NULL, values, count * 8, NULL) == STN_OK;
     int64_t most = good ? 0 : INT64_MAX;
     for (size_t i = 0; good && i < count; i++) {
         int64_t distance = llabs((int64_t)(i % width) - (int64_t)column);
         if (!isfinite(values[i]) && distance > most) most = distance;
     }
     stn_plan_destroy(plan);
-    stn_memory_free(context, a);
-    stn_memory_free(context, b);
-    free(values);
+    free(in), free(values);
     return most;
 }

@@ -16,6 +16,8 @@ uint64_t dice_next(dice *d);
 int dice_int(dice *d, int low, int high); /* inclusive */
 double dice_real(dice *d);                /* in [-1, 1) */
 double dice_positive(dice *d);            /* in [0, 1) */
+/* STENTOR_TEST_SEED, or the time; it is printed. */
+uint64_t dice_seed(void);
 
 /* Element i of data of a dtype. */
 double element(stn_dtype dtype, const void *data, int64_t i);
@@ -68,6 +70,13 @@ bool compare_drawn_with_host(stn_context *context, stn_pool *pool, const stn_pro
 void compare_fill(const stn_task *task, double (*draw)(dice *), dice *d, void *in);
 stn_status compare_plan(stn_context *context, const stn_problem *problem, const char *strategy, int pick,
                         stn_plan **plan, comparison *result);
+/* Builds candidate `pick` of a plan's ranking (-1: it is built), and names the plan's strategy and
+ * parameters. */
+stn_status compare_build(stn_plan *plan, int pick, char strategy[32], char parameters[256], stn_error *error);
+/* Runs a plan once on arrays of host memory: out is uploaded and then downloaded; in (NULL: in
+ * place) and source (NULL: none; of in's size) must not change. */
+stn_status compare_execute(stn_context *context, stn_plan *plan, const void *in, size_t in_bytes, const void *source,
+                           void *out, size_t out_bytes, stn_error *error);
 /* The result of such a plan for grids in host memory; on entry `out` has the initial content of the
  * output. */
 stn_status compare_run(stn_context *context, const stn_problem *problem, const char *strategy, int pick, const void *in,

@@ -104,6 +104,36 @@ stn_problem grid_problem(const stn_stencil *stencil, const int *extent, stn_dtyp
     return p;
 }
 
+void suite_name(const char *part, const stn_problem *p, int pick, char *what, size_t size) {
+    const int rank = stn_stencil_rank(p->stencil);
+    size_t used = (size_t)snprintf(what, size, "%s: %dD", part, rank);
+    for (int axis = 0; axis < rank; axis++)
+        used += (size_t)snprintf(what + used, size - used, " %zu %s:%s", p->extent[axis],
+                                 side_names[p->boundary[axis][0].kind], side_names[p->boundary[axis][1].kind]);
+    used +=
+        (size_t)snprintf(what + used, size - used, ", %zu taps, %s, %llu steps%s", stn_stencil_tap_count(p->stencil),
+                         stn_dtype_name(p->dtype), (unsigned long long)p->steps, p->in_place ? ", in place" : "");
+    if (pick >= 0) snprintf(what + used, size - used, ", candidate %d", pick);
+}
+
+void suite_choice(suite *s, const char *what, const char *named, stn_boundary_kind sides, int extent, uint64_t steps,
+                  const char *strategy, const char *expected) {
+    stn_stencil *stencil = NULL;
+    stn_plan *plan = NULL;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_error error = {.status = STN_OK};
+    stn_stencil_parse(named, &stencil, NULL);
+    stn_problem p = grid_problem(stencil, (const int[3]){extent, extent, 0}, STN_F64, steps);
+    for (int axis = 0; axis < 2; axis++) p.boundary[axis][0].kind = p.boundary[axis][1].kind = sides;
+    options.estimate_only = 1, options.strategy = strategy;
+    const bool made = stn_plan_create(s->context, &p, &options, &plan, &error) == STN_OK;
+    const char *found = made ? stn_plan_strategy(plan) : error.message;
+    suite_report(s, made ? !strcmp(found, expected) && plan->estimate.error >= 0 : strstr(found, expected) != NULL,
+                 what, found);
+    stn_plan_destroy(plan);
+    stn_stencil_destroy(stencil);
+}
+
 void random_sides(dice *d, stn_problem *problem, int rank) {
     for (int axis = 0; axis < rank; axis++) {
         int low = dice_int(d, 0, 5), high = low ? dice_int(d, 1, 5) : 0;

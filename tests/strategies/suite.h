@@ -43,6 +43,12 @@ void suite_report_compared(suite *s, bool good, const char *what, const comparis
 void suite_detail(const comparison *c, char *detail, size_t size);
 /* A problem of this stencil; an extent for each of its axes. */
 stn_problem grid_problem(const stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps);
+/* Describes a problem, and the candidate unless pick is below 0. */
+void suite_name(const char *part, const stn_problem *problem, int pick, char *what, size_t size);
+/* Reports whether the strategy (NULL: any) that is chosen for a square has this name, or whether
+ * the refusal has these words. */
+void suite_choice(suite *s, const char *what, const char *stencil, stn_boundary_kind sides, int extent, uint64_t steps,
+                  const char *strategy, const char *expected);
 /* Draws any pair of boundary conditions on each axis; constants are not round numbers. */
 void random_sides(dice *d, stn_problem *problem, int rank);
 /* Reports that there is no device, and why: as TAP's skipped plan, or as a failure if

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "plan/plan.h"
 #include "strategies/table.h"
@@ -118,9 +117,7 @@ static bool divided(suite *s, const stn_problem *p, int steps, int first, dice *
 /* Rows of any length with a single first step, and with equal chunks. */
 static void divisions(suite *s) {
     static const char *const planes[] = {"heat-2d", "box-2d9p", "heat-3d"};
-    const uint64_t seed = (uint64_t)time(NULL);
-    dice d = {seed};
-    printf("# divisions, seed %llu\n", (unsigned long long)seed);
+    dice d = {dice_seed()};
     for (int i = 0; i < (s->full ? 60 : 12); i++) {
         stn_stencil *stencil = NULL;
         stn_stencil_parse(planes[i % 3], &stencil, NULL);
@@ -145,17 +142,12 @@ static stn_status stack_by(suite *s, const stn_problem *p, const char *strategy,
                            double stack[STATES * ROWS * COLUMNS], stn_error *error) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = strategy;
-    const size_t in_bytes = ROWS * PITCH * sizeof *in, bytes = STATES * ROWS * COLUMNS * sizeof *stack;
     stn_plan *plan = NULL;
-    void *from = NULL, *to = NULL;
     stn_status status = stn_plan_create(s->context, p, &options, &plan, error);
-    if (status == STN_OK) status = stn_memory_alloc(s->context, in_bytes, &from, error);
-    if (status == STN_OK) status = stn_memory_alloc(s->context, bytes, &to, error);
-    if (status == STN_OK) status = stn_memory_upload(s->context, from, in, in_bytes, error);
-    if (status == STN_OK) status = stn_plan_execute(plan, from, to, NULL, error);
-    if (status == STN_OK) status = stn_memory_download(s->context, stack, to, bytes, error);
+    if (status == STN_OK)
+        status = compare_execute(s->context, plan, in, ROWS * PITCH * sizeof *in, NULL, stack,
+                                 STATES * ROWS * COLUMNS * sizeof *stack, error);
     stn_plan_destroy(plan);
-    stn_memory_free(s->context, from), stn_memory_free(s->context, to);
     return status;
 }
 
@@ -163,7 +155,7 @@ static stn_status stack_by(suite *s, const stn_problem *p, const char *strategy,
  * chunks. */
 static void stacks(suite *s) {
     static double in[ROWS * PITCH], chunked[STATES * ROWS * COLUMNS], single[STATES * ROWS * COLUMNS];
-    dice d = {(uint64_t)time(NULL)};
+    dice d = {dice_seed()};
     stn_stencil *stencil = NULL;
     stn_error error = {STN_OK, ""};
     stn_stencil_parse("heat-2d", &stencil, NULL);

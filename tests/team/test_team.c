@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../strategies/random/problem.h"
 #include "../strategies/suite.h"
@@ -340,7 +339,7 @@ static void refusals(rig *r) {
 }
 
 int main(int argc, char **argv) {
-    uint64_t seed = (uint64_t)time(NULL), count = 40;
+    uint64_t seed = dice_seed(), count = 40;
     int gpus = 0;
     for (int i = 1; i + 1 < argc; i += 2) {
         if (!strcmp(argv[i], "--count")) count = strtoull(argv[i + 1], NULL, 10);

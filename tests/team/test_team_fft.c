@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../strategies/compare.h"
 #include "../strategies/suite.h"
@@ -241,7 +240,7 @@ static void refusals(rig *r) {
 }
 
 int main(int argc, char **argv) {
-    uint64_t seed = (uint64_t)time(NULL), count = 100;
+    uint64_t seed = dice_seed(), count = 100;
     int gpus = 0;
     rig r = {.mpi = false};
     for (int i = 1; i + 1 < argc; i += 2) {

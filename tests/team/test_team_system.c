@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../strategies/suite.h"
 #include "all_sizes.h"
@@ -179,7 +178,7 @@ static void refusals(rig *r) {
 }
 
 int main(int argc, char **argv) {
-    uint64_t seed = (uint64_t)time(NULL), count = 60, only = UINT64_MAX;
+    uint64_t seed = dice_seed(), count = 60, only = UINT64_MAX;
     int gpus = 0;
     for (int i = 1; i + 1 < argc; i += 2) {
         if (!strcmp(argv[i], "--count")) count = strtoull(argv[i + 1], NULL, 10);

@@ -1,5 +1,5 @@
 /* What random problems seldom have for the strategy `aperiodic`: bands of bands of bands, many
- * chunks, waves, streams; and its workspace, choice, refusals. Prints TAP.
+ * chunks, streams; and its workspace, choice, refusals. Prints TAP.
  *
  *     test_aperiodic [--host] [--full] [--only PART]    --host: on the host, else on a GPU */
 #include <math.h>
@@ -10,30 +10,17 @@
 #include "../suite.h"
 #include "host/stencil_run.h"
 #include "streams.h"
-#include "waves.h"
 
 static bool on_host;
 
 static int rank_of(const int *extent) { return extent[2] ? 3 : extent[1] ? 2 : 1; }
-
-static void name_of(const char *part, const stn_problem *p, int pick, char *what, size_t size) {
-    const int rank = stn_stencil_rank(p->stencil);
-    size_t used = (size_t)snprintf(what, size, "%s: %dD", part, rank);
-    for (int axis = 0; axis < rank; axis++)
-        used += (size_t)snprintf(what + used, size - used, " %zu %s:%s", p->extent[axis],
-                                 side_names[p->boundary[axis][0].kind], side_names[p->boundary[axis][1].kind]);
-    used +=
-        (size_t)snprintf(what + used, size - used, ", %zu taps, %s, %llu steps%s", stn_stencil_tap_count(p->stencil),
-                         stn_dtype_name(p->dtype), (unsigned long long)p->steps, p->in_place ? ", in place" : "");
-    if (pick >= 0) snprintf(what + used, size - used, ", candidate %d", pick);
-}
 
 /* pick: index among all candidates, some of which divide even very small bands; -1: the cheapest.
  * False: there are fewer. */
 static bool check_pick(suite *s, const char *part, const stn_problem *p, int pick, uint64_t seed) {
     char what[300];
     comparison c;
-    name_of(part, p, pick, what, sizeof what);
+    suite_name(part, p, pick, what, sizeof what);
     const bool good = compare_candidate_with_host(s->context, s->pool, p, "aperiodic",
                                                   pick < 0 ? -1 : COMPARE_MEASURED + pick, false, seed, &c);
     if (pick > 1 && strstr(c.error.message, "there is no candidate")) return false;
@@ -116,45 +103,24 @@ static void turns(suite *s) {
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
-static void check_choice(suite *s, const char *what, const char *named, stn_boundary_kind kind, int extent,
-                         uint64_t steps, const char *strategy, const char *expected) {
-    stn_stencil *stencil = NULL;
-    stn_plan *plan = NULL;
-    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    stn_error error = {.status = STN_OK};
-    stn_stencil_parse(named, &stencil, NULL);
-    stn_problem p = grid_problem(stencil, (const int[3]){extent, extent, 0}, STN_F64, steps);
-    for (int axis = 0; axis < 2; axis++) p.boundary[axis][0].kind = p.boundary[axis][1].kind = kind;
-    options.estimate_only = 1, options.strategy = strategy;
-    const bool made = stn_plan_create(s->context, &p, &options, &plan, &error) == STN_OK;
-    const char *found = made ? stn_plan_strategy(plan) : error.message;
-    suite_report(s, made ? !strcmp(found, expected) : strstr(found, expected) != NULL, what, found);
-    stn_plan_destroy(plan);
-    stn_stencil_destroy(stencil);
-}
-
 /* On the host: the planner's choices, and errors. */
 static void choice(suite *s) {
-    check_choice(s, "choice: many steps of a large grid", "star-2d13p", STN_FIXED, 4096, 1000, NULL, "aperiodic");
-    check_choice(s, "choice: not of a small one", "star-2d13p", STN_FIXED, 128, 1000, NULL, "host");
-    check_choice(s, "choice: nor few steps", "star-2d13p", STN_FIXED, 2048, 4, NULL, "host");
-    check_choice(s, "choice: what transforms alone serve", "heat-2d", STN_FIXED, 2048, 1000, NULL, "host-spectral");
-    check_choice(s, "refusals: that", "heat-2d", STN_FIXED, 500, 100, "aperiodic", "transforms alone serve all sides");
-    check_choice(s, "refusals: one step", "star-2d13p", STN_FIXED, 500, 1, "aperiodic", "a single step");
-    check_choice(s, "refusals: no room for bands", "star-2d13p", STN_FIXED, 9, 1000, "aperiodic",
+    suite_choice(s, "choice: many steps of a large grid", "star-2d13p", STN_FIXED, 4096, 1000, NULL, "aperiodic");
+    suite_choice(s, "choice: not of a small one", "star-2d13p", STN_FIXED, 128, 1000, NULL, "host");
+    suite_choice(s, "choice: nor few steps", "star-2d13p", STN_FIXED, 2048, 4, NULL, "host");
+    suite_choice(s, "choice: what transforms alone serve", "heat-2d", STN_FIXED, 2048, 1000, NULL, "host-spectral");
+    suite_choice(s, "refusals: that", "heat-2d", STN_FIXED, 500, 100, "aperiodic", "transforms alone serve all sides");
+    suite_choice(s, "refusals: one step", "star-2d13p", STN_FIXED, 500, 1, "aperiodic", "a single step");
+    suite_choice(s, "refusals: no room for bands", "star-2d13p", STN_FIXED, 9, 1000, "aperiodic",
                  "leave nothing between them");
 }
 
-/* Each step of the points next to a side is a launch, or a loop on the host, so the number of steps
- * depends on the device's speed. */
-static void waves(suite *s) { waves_until(s, on_host ? 100000 : s->full ? 10000 : 100); }
-
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"streams", streams}, {"deep", deep},     {"turns", turns},
-                                       {"waves", waves},     {"choice", choice}, {"rounds", rounds}};
+    static const suite_part parts[] = {
+        {"streams", streams}, {"deep", deep}, {"turns", turns}, {"choice", choice}, {"rounds", rounds}};
     on_host = argc > 1 && !strcmp(argv[1], "--host");
     /* All parts except streams. */
-    if (on_host) return suite_main_on(STN_DEVICE_HOST, argc - 1, argv + 1, parts + 1, 5);
+    if (on_host) return suite_main_on(STN_DEVICE_HOST, argc - 1, argv + 1, parts + 1, 4);
     /* All parts except the last two. */
-    return suite_main(argc, argv, parts, 4);
+    return suite_main(argc, argv, parts, 3);
 }

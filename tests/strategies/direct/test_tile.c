@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "../suite.h"
 #include "plan/plan.h"
@@ -178,10 +177,8 @@ static bool try_uneven(suite *s, dice *d, const char *words, stn_dtype widest, i
  * are aligned, or their taps do not fit. */
 static void try_many(suite *s, const char *words, stn_dtype widest, int count, int odd, pitches pitch, int steps_low,
                      int steps_high) {
-    const uint64_t seed = (uint64_t)time(NULL);
-    dice d = {seed};
+    dice d = {dice_seed()};
     int found = 0;
-    printf("# %s, seed %llu\n", words, (unsigned long long)seed);
     for (int i = 0; i < count || (6 * found < count && i < 20 * count); i++)
         found += try_uneven(s, &d, words, widest, odd, pitch, steps_low, steps_high);
     suite_report(s, 6 * found >= count, "enough problems have such a candidate", NULL);

@@ -8,7 +8,7 @@ typedef struct fft_comparison {
     double relative_l2, bar;
     double worst;     /* largest error of one element, relative to the root mean square of all */
     bool served;      /* false: the strategy cannot run it; `error` has the reason */
-    bool all_written; /* all elements were written; padding and input were not */
+    bool all_written; /* all elements were written; padding was not */
     char strategy[32], parameters[256];
     stn_error error;
 } fft_comparison;

@@ -220,6 +220,17 @@ static void candidates(suite *s) {
         }
 }
 
+/* For the race detector: kernels whose lanes exchange values through shared memory. */
+static void races(suite *s) {
+    stn_transform t = fft_line(STN_F16, 256, 1);
+    t.rank = 2, t.extent[1] = 256;
+    each_candidate(s, &t);
+    t = fft_line(STN_F32, 256, 20);
+    each_candidate(s, &t);
+    t = fft_line(STN_F16, 1000, 3);
+    each_candidate(s, &t);
+}
+
 /* f16 compared with cuFFT on the same data: at most 1.2 times its error. */
 static void compare_with_cufft(suite *s) {
     for (size_t n = 256; n <= largest(s); n *= 2)
@@ -259,7 +270,8 @@ int main(int argc, char **argv) {
                                        {"splits", splits},
                                        {"random", random_ones},
                                        {"shared-memory", shared_memory},
-                                       {"spectra", spectra}};
+                                       {"spectra", spectra},
+                                       {"races", races}};
     char *rest[16] = {argv[0]}; /* arguments for the suite */
     int count = 1;
     for (int i = 1; i < argc && count < 16; i++) {

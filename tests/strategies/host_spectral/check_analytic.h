@@ -3,8 +3,6 @@
 #define STN_TESTS_HOST_SPECTRAL_CHECK_ANALYTIC_H
 #include "../suite.h"
 
-/* Eigenmodes, which steps multiply by the power of a known factor; up to 10^6 steps. */
-void eigenmodes(suite *s);
 /* The growth and the error in the description. */
 void growth_is_told(suite *s);
 /* New weights for a plan, and those that it must reject. */

@@ -1,5 +1,5 @@
 /* host-spectral compared with host on what random problems seldom have: wide taps, decayed
- * frequencies, growth, eigenmodes, snapshots; new weights and choices. Prints TAP. Usage:
+ * frequencies, growth, snapshots; new weights and choices. Prints TAP. Usage:
  * test_host_spectral [--full] [--only PART]. */
 #include <math.h>
 #include <stdio.h>
@@ -9,19 +9,9 @@
 #include "check_analytic.h"
 #include "host/stencil_run.h"
 
-static void name_of(const char *part, const stn_problem *p, char *what, size_t size) {
-    int rank = stn_stencil_rank(p->stencil);
-    size_t used = (size_t)snprintf(what, size, "%s: %dD", part, rank);
-    for (int axis = 0; axis < rank; axis++)
-        used += (size_t)snprintf(what + used, size - used, " %zu %s:%s", p->extent[axis],
-                                 side_names[p->boundary[axis][0].kind], side_names[p->boundary[axis][1].kind]);
-    snprintf(what + used, size - used, ", %zu taps, %s, %llu steps%s", stn_stencil_tap_count(p->stencil),
-             stn_dtype_name(p->dtype), (unsigned long long)p->steps, p->in_place ? ", in place" : "");
-}
-
 static void check(suite *s, const char *part, const stn_problem *p, uint64_t seed) {
     char what[300];
-    name_of(part, p, what, sizeof what);
+    suite_name(part, p, -1, what, sizeof what);
     suite_compare(s, "host-spectral", true, what, p, seed);
 }
 
@@ -96,8 +86,7 @@ static void growth(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"kept", kept},        {"wide", wide},           {"growth", growth},
-                                       {"modes", eigenmodes}, {"weights", new_weights}, {"snapshots", snapshots},
-                                       {"choice", choice}};
+    static const suite_part parts[] = {{"kept", kept},           {"wide", wide},           {"growth", growth},
+                                       {"weights", new_weights}, {"snapshots", snapshots}, {"choice", choice}};
     return suite_main_on(STN_DEVICE_HOST, argc, argv, parts, sizeof parts / sizeof *parts);
 }

@@ -52,25 +52,10 @@ static stn_status make_plan(suite *s, const stn_spectral_conv *layer, const char
     options.no_auto_workspace = 1;
     options.estimate_only = pick >= 0;
     stn_status status = stn_plan_create_spectral_conv(s->context, layer, &options, plan, &result->error);
-    if (status == STN_OK && pick >= 0) {
-        stn_plan *p = *plan;
-        if ((size_t)pick >= p->ranked || !p->ranking[pick].applies)
-            return stn_plan_destroy(p), *plan = NULL, STN_ERROR_UNSUPPORTED;
-        p->candidate = p->ranking[pick].candidate;
-        p->estimate = p->ranking[pick].estimate;
-        p->estimate_only = false;
-        status = p->strategy->prepare(p, &result->error);
-    }
     if (status != STN_OK) return status;
-    stn_text text = STN_TEXT_EMPTY;
-    char *taken;
-    (*plan)->strategy->describe(*plan, STN_TEXT, &text);
-    if (stn_text_take(&text, &taken, NULL) == STN_OK) {
-        snprintf(result->parameters, sizeof result->parameters, "%s", taken);
-        stn_text_free(taken);
-    }
-    snprintf(result->strategy, sizeof result->strategy, "%s", stn_plan_strategy(*plan));
-    return STN_OK;
+    if (pick >= 0 && ((size_t)pick >= (*plan)->ranked || !(*plan)->ranking[pick].applies))
+        return stn_plan_destroy(*plan), *plan = NULL, STN_ERROR_UNSUPPORTED;
+    return compare_build(*plan, pick, result->strategy, result->parameters, &result->error);
 }
 
 /* Allocates memory of the context with the given numbers, or with poison if they are NULL. */

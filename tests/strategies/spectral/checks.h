@@ -3,8 +3,6 @@
 #define STN_TESTS_SPECTRAL_CHECKS_H
 #include "../suite.h"
 
-/* Eigenmodes: the result is the symbol's power times the input, known for any number of steps. */
-void modes(suite *s);
 /* One step of many taps by columns in parts, compared with the host. */
 void in_parts(suite *s);
 /* The workspace in units of a grid: an upper bound for each kind of problem. */

@@ -1,5 +1,5 @@
-/* spectral on what random problems seldom have: long columns, columns in parts, eigenmodes, the
- * size of workspaces of large grids. Prints TAP. Usage: test_spectral [--full] [--only PART]. */
+/* spectral on what random problems seldom have: long columns, columns in parts, the size of
+ * workspaces of large grids. Prints TAP. Usage: test_spectral [--full] [--only PART]. */
 #include <stdio.h>
 
 #include "checks.h"
@@ -19,7 +19,6 @@ static void long_columns(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {
-        {"long", long_columns}, {"modes", modes}, {"parts", in_parts}, {"workspace", workspace}};
+    static const suite_part parts[] = {{"long", long_columns}, {"parts", in_parts}, {"workspace", workspace}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

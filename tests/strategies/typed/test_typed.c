@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "host/stencil_kernels.h"
 #include "plan/plan.h"
@@ -474,8 +473,6 @@ int main(int argc, char **argv) {
     static const suite_part parts[] = {{"one-step", one_step},   {"bytes", bytes},         {"rounded", rounded_weights},
                                        {"slopes", flat_slopes},  {"converted", converted}, {"weights", new_weights},
                                        {"others", other_weights}};
-    const char *given = getenv("STENTOR_TEST_SEED");
-    seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
-    printf("# seed %llu\n", (unsigned long long)seed);
+    seed = dice_seed();
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

@@ -1,16 +1,28 @@
-/* A constant source with all steps at once: the state by the cheapest strategy, the source's sum
- * over the steps by spectral's sum of the symbol's powers. Modes, also of K = 1, and those that
- * grow. Compared with the host at every point, on a GPU or the emulator. test_random draws
- * others. */
+/* Runs whose factors grow and shrink on the way, which random problems seldom have. On any device.
+ * Prints TAP. Usage: test_growth [--full] [--only STRATEGY]. */
 #include <stdio.h>
 
-#include "../random/trial.h"
-#include "../suite.h"
-#include "modes.h"
+#include "random/trial.h"
+#include "suite.h"
+
+/* Weights of the product form whose symbols have the largest absolute value 1 where the sums of
+ * their absolute values are 1.4 and 1: 1.4^1000 is beyond f32. */
+static void segment(suite *s) {
+    const double along_y[] = {-0.404, 0.589, 0.404}, along_x[] = {0.101, 0.39, 0.509};
+    stn_tap taps[9];
+    for (int y = 0; y < 3; y++)
+        for (int x = 0; x < 3; x++)
+            taps[3 * y + x] = (stn_tap){.offset = {y - 1, x - 1}, .weight = along_y[y] * along_x[x]};
+    stn_stencil *stencil = NULL;
+    stn_stencil_create(2, 9, taps, &stencil, NULL);
+    stn_problem p = grid_problem(stencil, (const int[]){24, 40}, STN_F32, 1000);
+    suite_compare_words(s, "segment", "along axis 1|along axis 0", "factors of either sign", &p, 1);
+    stn_stencil_destroy(stencil);
+}
 
 /* Modes that grow by 10^21 and a constant mode, whose 1 - K is the rounding error of the weights'
  * sum. */
-static void growing(suite *s) {
+static void sourced(suite *s) {
     static random_problem r;
     const random_bench bench = {s->context, s->pool, s->full};
     random_outcome o;
@@ -37,6 +49,6 @@ static void growing(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"modes", modes}, {"growing", growing}};
+    static const suite_part parts[] = {{"segment", segment}, {"sourced", sourced}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }
