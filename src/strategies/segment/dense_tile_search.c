@@ -6,7 +6,6 @@
 #include "base/arith.h"
 #include "base/cheapest.h"
 #include "plan/error_bound.h"
-#include "strategies/common/constraint.h"
 #include "strategies/faces/margins.h"
 #include "strategies/segment/dense_tile.h"
 
@@ -188,24 +187,14 @@ bool segment_dense_tile_fit(const stn_task *task, const segment_sides *sides, co
     return part * LEAST_USEFUL >= 1;
 }
 
-static bool unit_holds(const stn_task *task, const stn_machine *machine, void *of) {
-    const segment_dense_tile *tile = of;
-    return machine->flops[segment_dense_unit(task->dtype, tile->fragment)] > 0;
-}
-static bool shared_holds(const stn_task *task, const stn_machine *machine, void *of) {
-    const segment_dense_tile *tile = of;
-    return segment_dense_tile_block_of(task, tile).shared <= machine->shared_per_block;
-}
-static bool tiles_hold(const stn_task *task, const stn_machine *machine, void *of) {
+/* Whether dense DFTs have tensor cores of the tile's type, two tiles (and in 2D two prefetched
+ * ones) fit a block's shared memory, and tiles are counted in 31 bits. */
+static bool can_run(const stn_task *task, const stn_machine *machine, const segment_dense_tile *tile) {
     int64_t counts[3];
-    (void)machine;
-    return segment_dense_tile_count(task, of, counts) < MOST_TILES;
+    return machine->flops[segment_dense_unit(task->dtype, tile->fragment)] > 0 &&
+           segment_dense_tile_block_of(task, tile).shared <= machine->shared_per_block &&
+           segment_dense_tile_count(task, tile, counts) < MOST_TILES;
 }
-static stn_constraint *const constraints[] = {
-    unit_holds,   /* dense DFTs of tiles have tensor cores of their type */
-    shared_holds, /* two tiles, and in 2D two prefetched ones, fit a block's shared memory */
-    tiles_hold,   /* tiles are counted in 31 bits */
-};
 
 /* ---- cost ------------------------------------------------------------------------------------ */
 
@@ -307,7 +296,7 @@ static bool add_tiles(search *s, const segment_dense_tile *like, const stn_reach
         segment_dense_tile tile = *like;
         tile.number = (uint8_t)(i / 3), tile.fragment = (uint8_t)(i % 3);
         if (!segment_dense_tile_fit(s->task, &s->sides, reach, &tile) || !is_wanted(s, &tile, tile.fragment)) continue;
-        if (!STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, &tile)) continue;
+        if (!can_run(s->task, s->machine, &tile)) continue;
         any = true;
         if (faces < 0) faces = faces_seconds(s->task, s->machine, &tile);
         stn_estimate e;
@@ -326,8 +315,7 @@ static size_t add_variants(const search *s, size_t most) {
         for (uint8_t fragment = 0; fragment < 3 && found < most && s->task->dtype != STN_F32; fragment++) {
             segment_dense_tile varied = s->best[i];
             varied.fragment = fragment;
-            if (fragment != s->best[i].fragment && STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, &varied))
-                s->best[found++] = varied;
+            if (fragment != s->best[i].fragment && can_run(s->task, s->machine, &varied)) s->best[found++] = varied;
         }
     return found;
 }

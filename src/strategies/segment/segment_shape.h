@@ -53,9 +53,6 @@ stn_unit segment_unit(const stn_task *task, const segment_shape *shape, const se
  * of its segment. */
 bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first, bool middle,
                  segment_pass *pass);
-/* Whether a kernel can run the pass. */
-bool segment_pass_holds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
-                        const segment_pass *pass);
 /* The cheapest shapes, at most `most`; 0: none, and *why is the reason. */
 size_t segment_search(const stn_task *task, const stn_machine *machine, segment_shape *best, size_t most,
                       const char **why);

@@ -7,7 +7,6 @@
 #include "base/arith.h"
 #include "render/render.h"
 #include "strategies/common/alignment_pad.h"
-#include "strategies/common/constraint.h"
 #include "strategies/common/grid_layout.h"
 
 #define MOST_PRODUCTS 64 /* of 8 rows, with all parts; eight times as many are unrolled */
@@ -165,9 +164,7 @@ static bool find_halves(const stn_task *task, sparse_shape *shape) {
 }
 
 /* The narrowest window that holds the taps. */
-static bool fit_window(const stn_task *task, const stn_machine *machine, void *of) {
-    sparse_shape *shape = of;
-    (void)machine;
+static bool fit_window(const stn_task *task, sparse_shape *shape) {
     shape->lead = (int)stn_round_up(sparse_reach(task, shape, 2, 0), slot(task));
     shape->adjacent_columns = task->rank == 1 ? SPARSE_COLUMNS : 0;
     if (!find_halves(task, shape)) {
@@ -193,10 +190,8 @@ static int chain_registers(const stn_task *task, const sparse_shape *shape) {
     return 4 * shape->terms * factors + 8 * shape->terms + 8 * sparse_accumulating_blocks(task, shape);
 }
 
-/* Whether registers hold the left factors. */
-static bool fit_factors(const stn_task *task, const stn_machine *machine, void *of) {
-    sparse_shape *shape = of;
-    (void)machine;
+/* Whether registers hold the left factors, the words between products, and the sums. */
+static bool fit_factors(const stn_task *task, sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
     int each = sparse_products(&w) * shape->parts;
     sparse_rows rows;
@@ -218,8 +213,7 @@ static int most_blocks(const stn_task *task, const sparse_shape *shape) {
 /* While a block computes one stage of a 1D or 2D tile, two further stages arrive (in 3D, where
  * shared memory is short, one). While it computes one window of a chain, four chunks arrive. Narrow
  * tiles, which read more past their sides, are tried last. */
-static bool fit_stages(const stn_task *task, const stn_machine *machine, void *of) {
-    sparse_shape *shape = of;
+static bool fit_stages(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
     sparse_window y = sparse_window_y_of(task, shape);
     int window = (int)stn_div_up(CHUNK + sparse_columns(&y) / 2, CHUNK); /* chunks computed on */
     for (shape->warps = SPARSE_WARPS; shape->warps >= 2; shape->warps /= 2) {
@@ -264,32 +258,10 @@ static void fit_iterations(const stn_task *task, const stn_machine *machine, spa
     }
 }
 
-static bool fit_rows(const stn_task *task, const stn_machine *machine, void *of) {
-    const sparse_shape *shape = of;
-    (void)machine;
-    const int most = task->rank == 1 ? MOST_FUSED_LINE : MOST_FUSED;
-    return shape->fused <= most && (int64_t)shape->fused * (task->reach[1][0] + task->reach[1][1]) <= MOST_ROWS;
-}
-
 static bool few_blocks(const stn_task *task, const sparse_shape *shape) {
     const sparse_tiles tiles = sparse_tiles_of(task, shape);
     return task->batch <= INT32_MAX / tiles.march_blocks / tiles.y / tiles.x;
 }
-
-static bool fit_blocks(const stn_task *task, const stn_machine *machine, void *of) {
-    sparse_shape *shape = of;
-    fit_iterations(task, machine, shape);
-    return few_blocks(task, shape);
-}
-
-/* Each constraint fixes parameters for the following ones. */
-static stn_constraint *const constraints[] = {
-    fit_rows,    /* the fused taps have at most 64 rows, of at most 63 steps (lines: 127) */
-    fit_window,  /* a window of the sparse products holds the fused taps along each axis */
-    fit_factors, /* left factors, words between products and sums stay in registers */
-    fit_stages,  /* the stages of a march fit a block's shared memory */
-    fit_blocks,  /* a launch has fewer than 2^31 blocks */
-};
 
 bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts,
                 sparse_shape *shape) {
@@ -300,7 +272,11 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
     shape->parts = parts;
     shape->vector = stn_task_vector(task);
     shape->extended = stn_task_has_extension(task);
-    return STN_CONSTRAINTS_HOLD(constraints, task, machine, shape);
+    if (fused > (task->rank == 1 ? MOST_FUSED_LINE : MOST_FUSED)) return false;
+    if ((int64_t)fused * (task->reach[1][0] + task->reach[1][1]) > MOST_ROWS) return false;
+    if (!fit_window(task, shape) || !fit_factors(task, shape) || !fit_stages(task, machine, shape)) return false;
+    fit_iterations(task, machine, shape);
+    return few_blocks(task, shape);
 }
 
 /* ---- sparse_march */

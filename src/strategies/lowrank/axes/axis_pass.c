@@ -7,7 +7,6 @@
 #include "base/arith.h"
 #include "plan/error_bound.h"
 #include "render/render.h"
-#include "strategies/common/constraint.h"
 #include "strategies/common/overlap_cost.h"
 #include "strategies/common/rounding_on_few_points.h"
 #include "strategies/lowrank/lowrank_types.h"
@@ -65,23 +64,6 @@ static bool any_frozen(const stn_task *task) {
     return false;
 }
 
-static bool blocks_hold(const stn_task *task, const stn_machine *machine, void *shape) {
-    const lowrank_pass *p = shape;
-    (void)task, (void)machine;
-    return p->all_segments / LOWRANK_PASS_WARPS < INT32_MAX;
-}
-
-static bool shared_holds(const stn_task *task, const stn_machine *machine, void *shape) {
-    const lowrank_pass *p = shape;
-    (void)task;
-    return p->shared + STATIC_SHARED <= machine->shared_per_block;
-}
-
-static stn_constraint *const constraints[] = {
-    blocks_hold,  /* a launch has fewer than 2^31 blocks */
-    shared_holds, /* the stages of a pass fit a block's shared memory */
-};
-
 static bool fit_pass(const stn_task *task, const stn_machine *machine, int axis, lowrank_pass *p) {
     *p = (lowrank_pass){.axis = axis, .across = axis == 2 ? 1 : 2, .other = axis == 0 ? 1 : 0};
     p->products = lowrank_products(task, (int)stn_min((int64_t)task->steps, INT32_MAX));
@@ -95,7 +77,7 @@ static bool fit_pass(const stn_task *task, const stn_machine *machine, int axis,
     fit_segments(task, machine, p);
     double all_segments = (double)p->strips * (double)p->segments * (double)task->n[p->other] * (double)task->batch;
     p->all_segments = (int64_t)all_segments;
-    return STN_CONSTRAINTS_HOLD(constraints, task, machine, p);
+    return p->all_segments / LOWRANK_PASS_WARPS < INT32_MAX && p->shared + STATIC_SHARED <= machine->shared_per_block;
 }
 
 int lowrank_passes(const stn_task *task, const stn_machine *machine, lowrank_pass passes[3]) {
