@@ -264,16 +264,15 @@ static stn_status launch(const stn_plan *plan, const pass *p, const stn_fused_la
 }
 
 /* Launch number i; the last one makes the remaining steps. */
-static stn_status run_launch(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
-                             stn_error *error) {
-    const direct_state *state = user;
+static stn_status run_launch(const stn_plan *plan, uint64_t i, const stn_fused_launch *l, stn_error *error) {
+    const direct_state *state = plan->state;
     bool last = state->has_remainder && i + 1 == launches(plan);
     return launch(plan, last ? &state->remainder : &state->full, l, error);
 }
 
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error) {
     const direct_state *state = plan->state;
-    return stn_launch_loop_run(plan, &state->at, launches(plan), part, run, run_launch, state, error);
+    return stn_launch_loop_run(plan, &state->at, launches(plan), part, run, run_launch, error);
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {

@@ -205,8 +205,8 @@ static stn_status scatter(const stn_task *task, const faces_strips *strips, cons
 }
 
 stn_status faces_strips_run(const stn_plan *plan, const faces_strips *strips, const stn_fused_launch *l,
-                            void *workspace, stn_error *error) {
-    unsigned char *before = workspace, *after = before + strips->grid, *between = after + strips->grid;
+                            stn_error *error) {
+    unsigned char *before = l->margins, *after = before + strips->grid, *between = after + strips->grid;
     for (size_t i = 0; i < strips->count; i++) {
         const strip *s = &strips->list[i];
         STN_TRY(gather(&plan->task, strips, s, l, before, error));

@@ -39,14 +39,12 @@ typedef struct tile_state {
     bool real; /* The symbol is real. */
     stn_kernel *kernel;
     int64_t blocks;
-    int lengths; /* Different numbers of fused steps: 2 if the steps do not divide evenly. */
-    tile_table_layout layouts[2];
-    stn_faces *faces[2];
+    int lengths;                  /* Of launches (common/fused.h). */
+    tile_table_layout layouts[2]; /* By length. */
+    stn_faces *faces;
     void *tables; /* On the device. */
     size_t table_bytes;
     stn_layouts at;
-    /* Part of the workspace for grids, a multiple of 256; that of the faces follows. */
-    size_t grid_bytes;
 } tile_state;
 
 STN_CANDIDATE_READER(segment_dense_tile, tile_of)
@@ -204,7 +202,6 @@ static stn_status get_kernel(stn_plan *plan, tile_state *state, stn_error *error
  * overlap. made: the kernel exists already, and is kept for symmetric weights even if made for
  * asymmetric ones. */
 static stn_status lay_out_tables(const stn_task *task, tile_state *state, bool made, stn_error *error) {
-    const uint64_t launches = (uint64_t)state->tile.launches;
     const size_t size = (task->dtype == STN_F64 ? sizeof(double) : sizeof(float));
     stn_reach reach[3];
     if (!made || state->sides.even) state->sides = segment_sides_of(task);
@@ -218,11 +215,11 @@ static stn_status lay_out_tables(const stn_task *task, tile_state *state, bool m
             state->tile.fused);
     state->tile.even = state->sides.even;
     state->real = (!made || state->real) && symbol_is_real(task, &state->tile);
-    state->lengths = task->steps % launches ? 2 : 1;
+    state->lengths = stn_fused_lengths(task, state->tile.launches);
     state->table_bytes = 0;
     for (int k = 0; k < state->lengths; k++) {
         tile_table_layout *layout = &state->layouts[k];
-        layout->fused = (task->steps + (k ? 0 : launches - 1)) / launches;
+        layout->fused = (uint64_t)stn_fused_steps(task, state->tile.launches, k);
         layout->operands = state->table_bytes;
         layout->symbol = layout->operands + (size_t)stn_round_up((int64_t)(matrices_size(&state->tile) * size), 256);
         state->table_bytes =
@@ -256,11 +253,12 @@ static stn_status make_tables(const stn_plan *plan, tile_state *state, stn_error
     stn_status status = host ? STN_OK : stn_fail_memory(error, "tables of a symbol", state->table_bytes);
     for (int k = 0; k < state->lengths && status == STN_OK; k++)
         status = fill_tables(&plan->task, &state->tile, state->real, &state->layouts[k], host, error);
-    if (status == STN_OK) status = stn_device_alloc(device, state->table_bytes, &tables, error);
-    if (status == STN_OK) status = stn_device_upload(device, tables, host, state->table_bytes, error);
+    if (status == STN_OK) status = stn_device_replace(device, &tables, 0, host, state->table_bytes, error);
     free(host);
-    if (status != STN_OK && tables) stn_device_free(device, tables);
-    if (status == STN_OK) state->tables = tables;
+    if (status == STN_OK)
+        state->tables = tables;
+    else
+        stn_device_free(device, tables);
     return status;
 }
 
@@ -270,16 +268,12 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     plan->state = state;
     state->tile = tile_of(&plan->candidate);
     state->at = stn_task_layouts(&plan->task, (uint64_t)state->tile.launches);
-    state->grid_bytes = (size_t)stn_round_up((int64_t)state->at.work_bytes, 256);
     STN_TRY(lay_out_tables(&plan->task, state, false, error));
     STN_TRY(get_kernel(plan, state, error));
     STN_TRY(make_tables(plan, state, error));
-    size_t margins = 0;
-    for (int k = 0; k < state->lengths && state->tile.margins; k++) {
-        STN_TRY(stn_faces_create(plan, (int)state->layouts[k].fused, STN_FACES_CHEAPEST, &state->faces[k], error));
-        margins = (size_t)stn_max((int64_t)margins, (int64_t)stn_faces_workspace(state->faces[k]));
-    }
-    plan->workspace_size = state->grid_bytes + margins;
+    if (state->tile.margins)
+        STN_TRY(stn_faces_create(plan, state->tile.launches, STN_FACES_CHEAPEST, &state->faces, error));
+    plan->workspace_size = state->at.grid_bytes + stn_faces_workspace(state->faces);
     return STN_OK;
 }
 
@@ -290,31 +284,23 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     STN_TRY(lay_out_tables(&plan->task, &next, true, error));
     STN_TRY(get_kernel(plan, &next, error)); /* Reuses the kernel if it does not change. */
     stn_status status = make_tables(plan, &next, error);
-    for (int k = 0; k < next.lengths && status == STN_OK && next.tile.margins; k++)
-        status = stn_faces_set_weights(plan, next.faces[k], error);
-    void *unused = status == STN_OK ? state->tables : next.tables;
-    if (unused) stn_device_free(plan->context->device, unused);
+    if (status == STN_OK) status = stn_faces_set_weights(plan, next.faces, error);
+    stn_device_free(plan->context->device, status == STN_OK ? state->tables : next.tables);
     if (status == STN_OK) *state = next;
     return status;
 }
 
 static void release(stn_plan *plan) {
     tile_state *state = plan->state;
-    for (int k = 0; k < 2; k++) stn_faces_destroy(plan, state->faces[k]);
-    if (state->tables) stn_device_free(plan->context->device, state->tables);
+    stn_faces_destroy(state->faces);
+    stn_device_free(plan->context->device, state->tables);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-typedef struct run {
-    const tile_state *state;
-    unsigned char *margins;
-    const tile_table_layout *layout;
-} run;
-
-static stn_status launch_tiles(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
-    const run *r = user;
-    const tile_state *state = r->state;
+static stn_status launch_tiles(const stn_plan *plan, const tile_table_layout *layout, const stn_fused_launch *l,
+                               stn_error *error) {
+    const tile_state *state = plan->state;
     const segment_dense_tile *tile = &state->tile;
     const stn_task *task = &plan->task;
     const segment_dense_tile_block block = segment_dense_tile_block_of(task, tile);
@@ -323,8 +309,8 @@ static stn_status launch_tiles(const stn_plan *plan, const void *user, const stn
     int64_t counts[3];
     tile_header h = {.in = l->in,
                      .out = l->out,
-                     .operands = tables + r->layout->operands,
-                     .symbol = tables + r->layout->symbol,
+                     .operands = tables + layout->operands,
+                     .symbol = tables + layout->symbol,
                      .in_far = {l->from->stride[0], l->from->stride[1], l->from->batch},
                      .out_far = {l->to->stride[0], l->to->stride[1], l->to->batch}};
     h.all = (uint32_t)segment_dense_tile_count(task, tile, counts);
@@ -343,13 +329,11 @@ static stn_status launch_tiles(const stn_plan *plan, const void *user, const stn
     return stn_module_launch(state->kernel->module, &launch, arguments, error);
 }
 
-/* The longer launches come first. */
-static stn_status run_launch(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
-                             stn_error *error) {
-    run r = *(const run *)user;
-    const int length = r.state->lengths == 2 && i >= plan->task.steps % (uint64_t)r.state->tile.launches;
-    r.layout = &r.state->layouts[length];
-    return stn_faces_run(plan, r.state->faces[length], launch_tiles, &r, l, r.margins, error);
+static stn_status run_launch(const stn_plan *plan, uint64_t i, const stn_fused_launch *l, stn_error *error) {
+    const tile_state *state = plan->state;
+    const int length = stn_fused_length(&plan->task, state->tile.launches, i);
+    STN_TRY(launch_tiles(plan, &state->layouts[length], l, error));
+    return stn_faces_run(plan, state->faces, length, l, error);
 }
 
 static uint64_t launches(const stn_plan *plan) {
@@ -359,8 +343,7 @@ static uint64_t launches(const stn_plan *plan) {
 
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
     const tile_state *state = plan->state;
-    const run r = {state, (unsigned char *)at->workspace + state->grid_bytes, NULL};
-    return stn_launch_loop_run(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
+    return stn_launch_loop_run(plan, &state->at, launches(plan), part, at, run_launch, error);
 }
 
 /* ---- description ----------------------------------------------------------------------------- */

@@ -41,12 +41,10 @@ typedef struct sparse_state {
     sparse_shape shape;
     stn_kernel *kernel;
     size_t noperators;
-    sparse_operator operators[2];
-    uint32_t *tables;    /* device memory, tables of all operators */
-    stn_faces *faces[2]; /* for each operator; NULL where all axes wrap */
+    sparse_operator operators[2]; /* by length of a launch (common/fused.h) */
+    uint32_t *tables;             /* device memory, tables of all operators */
+    stn_faces *faces;             /* NULL where all axes wrap */
     stn_layouts at;
-    /* Bytes of a workspace grid, a multiple of 256; the faces' workspace follows. */
-    size_t grid_bytes;
 } sparse_state;
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
@@ -122,18 +120,14 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
     state->shape = shape_of(&plan->candidate);
-    uint64_t launches = (uint64_t)state->shape.launches, steps = plan->task.steps;
-    state->at = stn_task_layouts(&plan->task, launches);
-    state->grid_bytes = (size_t)stn_round_up((int64_t)state->at.work_bytes, 256);
-    state->noperators = steps % launches ? 2 : 1;
-    state->operators[0].fused = (int)((steps + launches - 1) / launches);
-    state->operators[1].fused = (int)(steps / launches);
+    const int launches = state->shape.launches;
+    state->at = stn_task_layouts(&plan->task, (uint64_t)launches);
+    state->noperators = (size_t)stn_fused_lengths(&plan->task, launches);
+    for (int k = 0; k < 2; k++) state->operators[k].fused = stn_fused_steps(&plan->task, launches, k);
     STN_TRY(get_kernel(plan, state, error));
     STN_TRY(make_tables(plan, state, error));
-    for (size_t i = 0; i < state->noperators; i++)
-        STN_TRY(stn_faces_create(plan, state->operators[i].fused, STN_FACES_CHEAPEST, &state->faces[i], error));
-    size_t first = stn_faces_workspace(state->faces[0]), second = stn_faces_workspace(state->faces[1]);
-    plan->workspace_size = state->grid_bytes + (first > second ? first : second);
+    STN_TRY(stn_faces_create(plan, launches, STN_FACES_CHEAPEST, &state->faces, error));
+    plan->workspace_size = state->at.grid_bytes + stn_faces_workspace(state->faces);
     return STN_OK;
 }
 
@@ -141,49 +135,30 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     sparse_state *state = plan->state, next = *state;
     STN_TRY(make_tables(plan, &next, error));
-    stn_status status = STN_OK;
-    for (size_t i = 0; i < next.noperators && status == STN_OK; i++)
-        status = stn_faces_set_weights(plan, next.faces[i], error);
-    if (status != STN_OK) {
-        if (next.tables) stn_device_free(plan->context->device, next.tables);
-        return status;
-    }
-    if (state->tables) stn_device_free(plan->context->device, state->tables);
+    const stn_status status = stn_faces_set_weights(plan, next.faces, error);
+    stn_device_free(plan->context->device, status == STN_OK ? state->tables : next.tables);
     next.shape.extended = stn_task_has_extension(&plan->task); /* the faces exist in any case */
-    *state = next;
-    return STN_OK;
+    if (status == STN_OK) *state = next;
+    return status;
 }
 
 static void release(stn_plan *plan) {
     sparse_state *state = plan->state;
-    for (int i = 0; i < 2; i++) stn_faces_destroy(plan, state->faces[i]);
-    if (state->tables) stn_device_free(plan->context->device, state->tables);
+    stn_faces_destroy(state->faces);
+    stn_device_free(plan->context->device, state->tables);
 }
 
 /* ---- running */
 
-typedef struct run {
-    const sparse_state *state;
-    unsigned char *faces;
-    uint64_t first;
-} run;
-
-/* An operator, and whether the preceding launch is one of this plan's operators. */
-typedef struct operator_launch {
-    const sparse_operator *op;
-    bool follows;
-} operator_launch;
-
 /* Programmatic dependent launch: the kernel loads its left factors while the last blocks of the
  * preceding launch run, and waits for those. With faces, the preceding launch is theirs. */
-static bool may_start_early(const stn_plan *plan, const sparse_shape *shape, const operator_launch *t) {
-    return t->follows && shape->extended && stn_plan_may_start_early(plan);
+static bool may_start_early(const stn_plan *plan, const sparse_shape *shape, const stn_fused_launch *l) {
+    return l->follows && shape->extended && stn_plan_may_start_early(plan);
 }
 
-/* A stn_interior; `user` is an operator_launch. */
-static stn_status launch_operator(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
+static stn_status launch_operator(const stn_plan *plan, const sparse_operator *op, const stn_fused_launch *l,
+                                  stn_error *error) {
     const sparse_state *state = plan->state;
-    const sparse_operator *op = ((const operator_launch *)user)->op;
     const stn_task *task = &plan->task;
     const sparse_shape *shape = &state->shape;
     const stn_grid_layout *from = l->from, *to = l->to;
@@ -221,27 +196,22 @@ static stn_status launch_operator(const stn_plan *plan, const void *user, const 
                          .block = {32 * (unsigned)shape->warps, 1, 1},
                          .shared = sparse_shared(task, shape),
                          .stream = l->stream,
-                         .early = may_start_early(plan, shape, user)};
+                         .early = may_start_early(plan, shape, l)};
     return stn_module_launch(state->kernel->module, &launch, arguments, error);
 }
 
-static stn_status run_launch(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
-                             stn_error *error) {
-    const run *r = user;
-    const sparse_state *state = r->state;
-    uint64_t longer = plan->task.steps % (uint64_t)state->shape.launches;
-    int which = state->noperators == 2 && i >= longer;
-    const stn_faces *faces = state->shape.extended ? NULL : state->faces[which];
-    const operator_launch t = {&state->operators[which], i > r->first};
-    return stn_faces_run(plan, faces, launch_operator, &t, l, r->faces, error);
+static stn_status run_launch(const stn_plan *plan, uint64_t i, const stn_fused_launch *l, stn_error *error) {
+    const sparse_state *state = plan->state;
+    const int length = stn_fused_length(&plan->task, state->shape.launches, i);
+    STN_TRY(launch_operator(plan, &state->operators[length], l, error));
+    return stn_faces_run(plan, state->shape.extended ? NULL : state->faces, length, l, error);
 }
 
 static uint64_t launches(const stn_plan *plan) { return (uint64_t)((const sparse_state *)plan->state)->shape.launches; }
 
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
     const sparse_state *state = plan->state;
-    run r = {state, (unsigned char *)at->workspace + state->grid_bytes, part.first};
-    return stn_launch_loop_run(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
+    return stn_launch_loop_run(plan, &state->at, launches(plan), part, at, run_launch, error);
 }
 
 /* ---- descriptions */

@@ -124,9 +124,8 @@ static stn_status launch_pass(const stn_plan *plan, const axes_pass *pass, lowra
 }
 
 /* A stn_launch_loop_launch for tasks of one pass. */
-static stn_status run_launch(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
-                             stn_error *error) {
-    const axes_state *state = user;
+static stn_status run_launch(const stn_plan *plan, uint64_t i, const stn_fused_launch *l, stn_error *error) {
+    const axes_state *state = plan->state;
     (void)i;
     lowrank_grid in = {l->from, l->in};
     return launch_pass(plan, &state->passes[0], in, (lowrank_grid){l->to, l->out}, in, l->stream, error);
@@ -139,7 +138,7 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
     const axes_state *state = plan->state;
     if (state->count == 1)
         return stn_launch_loop_run(plan, &state->at, plan->task.steps, (stn_part){0, plan->task.steps}, run, run_launch,
-                                   state, error);
+                                   error);
     for (uint64_t step = 0; step < plan->task.steps; step++) {
         lowrank_grid origin = {step ? &state->at.out : &state->at.in, step ? run->out : run->in}, from = origin;
         for (int i = 0; i < state->count; i++) {
