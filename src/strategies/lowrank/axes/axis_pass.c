@@ -152,24 +152,19 @@ void lowrank_pass_params(const stn_task *task, const lowrank_pass *p, stn_text *
     const stn_boundary *sides = task->boundary[p->axis];
     stn_params_begin(params);
     stn_params_elements(params, task->dtype);
-    const struct {
-        const char *name;
-        int value;
-    } numbers[] = {{"DATA_PARTS", lowrank_data_parts(p->products)},
-                   {"BAND_PARTS", lowrank_band_parts(p->products)},
-                   {"AXIS_LOW", reach[0]},
-                   {"AXIS_HIGH", reach[1]},
-                   {"AXIS_SIDE_LOW", (int)sides[0].kind},
-                   {"AXIS_SIDE_HIGH", (int)sides[1].kind},
-                   {"ALONG_X", p->axis == 2},
-                   {"FROZEN", p->frozen},
-                   {"VECTOR", p->vector},
-                   {"WARPS", LOWRANK_PASS_WARPS},
-                   {"STAGES", p->stages},
-                   {"BLOCKS", p->blocks},
-                   {"HELD", p->band_in_registers}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        stn_params_int(params, numbers[i].name, numbers[i].value);
+    stn_params_int(params, "DATA_PARTS", lowrank_data_parts(p->products));
+    stn_params_int(params, "BAND_PARTS", lowrank_band_parts(p->products));
+    stn_params_int(params, "AXIS_LOW", reach[0]);
+    stn_params_int(params, "AXIS_HIGH", reach[1]);
+    stn_params_int(params, "AXIS_SIDE_LOW", (int)sides[0].kind);
+    stn_params_int(params, "AXIS_SIDE_HIGH", (int)sides[1].kind);
+    stn_params_int(params, "ALONG_X", p->axis == 2);
+    stn_params_int(params, "FROZEN", p->frozen);
+    stn_params_int(params, "VECTOR", p->vector);
+    stn_params_int(params, "WARPS", LOWRANK_PASS_WARPS);
+    stn_params_int(params, "STAGES", p->stages);
+    stn_params_int(params, "BLOCKS", p->blocks);
+    stn_params_int(params, "HELD", p->band_in_registers);
 }
 
 void lowrank_pass_values(const stn_task *task, const lowrank_pass *p, const lowrank_factors *factors, double gain,

@@ -1,8 +1,6 @@
 /* lowrank in 1D and 2D: in 1D f steps are one banded product; in 2D their weights are a sum of
  * separable terms, each a chain of two banded products. See
  * kernel_templates/lowrank/lowrank_line.cu, lowrank_plane.cu and lowrank_mixed.cu. */
-#include "strategies/lowrank/plane/lowrank_plane.h"
-
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,6 +14,7 @@
 #include "render/render.h"
 #include "strategies/common/launch_loop.h"
 #include "strategies/faces/margins.h"
+#include "strategies/lowrank/lowrank.h"
 #include "strategies/lowrank/lowrank_types.h"
 #include "strategies/lowrank/plane/plane_operator.h"
 #include "strategies/lowrank/plane/plane_search.h"
@@ -98,9 +97,8 @@ static stn_status build(stn_plan *plan, lowrank_state *state, stn_error *error) 
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
-    lowrank_state *state = calloc(1, sizeof *state);
+    lowrank_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     state->shape = shape_of(&plan->candidate);
     /* New weights may need more launches. */
     state->at = stn_task_layouts(&plan->task, plan->task.steps);
@@ -218,14 +216,13 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     stn_json_text(text, "arithmetic", lowrank_arithmetic(plan->task.dtype, shape->products));
     if (plan->task.rank > 1) stn_json_text(text, "split", lowrank_split_name((lowrank_split)shape->split));
 
-    const struct {
-        const char *key;
-        double value;
-    } numbers[] = {{"fused_steps", first->fused}, {"launches", shape->launches}, {"terms", first->terms},
-                   {"residual", first->residual}, {"warps", shape->warps},       {"stages", shape->stages},
-                   {"segment", shape->segment}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        stn_json_value(text, numbers[i].key, numbers[i].value);
+    stn_json_value(text, "fused_steps", first->fused);
+    stn_json_value(text, "launches", shape->launches);
+    stn_json_value(text, "terms", first->terms);
+    stn_json_value(text, "residual", first->residual);
+    stn_json_value(text, "warps", shape->warps);
+    stn_json_value(text, "stages", shape->stages);
+    stn_json_value(text, "segment", shape->segment);
 }
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {

@@ -1,7 +1,5 @@
 /* lowrank in 3D. A launch of f steps is one march of lowrank_volume with the core of the fused
  * taps; where f does not divide T, launches of two lengths share it, each with its own kernel. */
-#include "strategies/lowrank/volume/lowrank_volume.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +11,7 @@
 #include "context/kernel.h"
 #include "strategies/common/launch_loop.h"
 #include "strategies/faces/margins.h"
+#include "strategies/lowrank/lowrank.h"
 #include "strategies/lowrank/lowrank_types.h"
 #include "strategies/lowrank/volume/volume_arguments.h"
 
@@ -202,9 +201,8 @@ static size_t workspace_of(const volume_state *state) {
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
-    volume_state *state = calloc(1, sizeof *state);
+    volume_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     state->launches = volume_shape_of(&plan->candidate).launches;
     state->form = volume_shape_of(&plan->candidate).form;
     /* New weights may need more launches. */
@@ -299,14 +297,15 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     }
     stn_json_text(text, "kernel", "lowrank_volume");
     stn_json_text(text, "arithmetic", lowrank_arithmetic(plan->task.dtype, b->passes));
-    const struct {
-        const char *key;
-        double value;
-    } numbers[] = {{"fused_steps", b->fused},          {"launches", state->launches}, {"terms", first->terms},
-                   {"x_factors", first->x_factors},    {"sums", first->sums},         {"residual", first->residual},
-                   {"warps", b->warps_x * b->warps_y}, {"stages", b->stages},         {"chunk", b->chunk}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        stn_json_value(text, numbers[i].key, numbers[i].value);
+    stn_json_value(text, "fused_steps", b->fused);
+    stn_json_value(text, "launches", state->launches);
+    stn_json_value(text, "terms", first->terms);
+    stn_json_value(text, "x_factors", first->x_factors);
+    stn_json_value(text, "sums", first->sums);
+    stn_json_value(text, "residual", first->residual);
+    stn_json_value(text, "warps", b->warps_x * b->warps_y);
+    stn_json_value(text, "stages", b->stages);
+    stn_json_value(text, "chunk", b->chunk);
 }
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
