@@ -192,16 +192,14 @@ static stn_status upload_twiddles(const stn_plan *plan, block_state *state, stn_
     size_t at = 0;
     for (int axis = 0; axis < 3; axis++)
         for (int64_t j = 0; j < fft->n[axis]; j++) stn_store_twiddle(twiddles, at++, is_wide(fft), j, fft->n[axis]);
-    stn_status status = stn_device_alloc(plan->context->device, size, &state->twiddles, error);
-    if (status == STN_OK) status = stn_device_upload(plan->context->device, state->twiddles, twiddles, size, error);
+    stn_status status = stn_device_replace(plan->context->device, &state->twiddles, 0, twiddles, size, error);
     free(twiddles);
     return status;
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
-    block_state *state = calloc(1, sizeof *state);
+    block_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     char reason[160];
     if (!shape_of(&plan->fft, &plan->machine, &plan->candidate, &state->shape, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "strategy block cannot run this transform: %s", reason);
@@ -213,7 +211,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
 
 static void release(stn_plan *plan) {
     block_state *state = plan->state;
-    if (state->twiddles) stn_device_free(plan->context->device, state->twiddles);
+    stn_device_free(plan->context->device, state->twiddles);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

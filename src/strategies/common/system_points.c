@@ -119,7 +119,7 @@ stn_status stn_system_points_make(stn_plan *plan, bool adds, stn_system_points *
 }
 
 void stn_system_points_clear(stn_plan *plan, stn_system_points *points) {
-    if (points->table) stn_device_free(plan->context->device, points->table);
+    stn_device_free(plan->context->device, points->table);
     points->table = NULL;
 }
 

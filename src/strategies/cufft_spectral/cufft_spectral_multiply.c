@@ -109,7 +109,7 @@ stn_status cufft_spectral_multiply_make(stn_kernel_set *kernels, const stn_task 
 }
 
 void cufft_spectral_multiply_clear(stn_context *context, cufft_spectral_multiply *m) {
-    if (m->tables) stn_device_free(context->device, m->tables);
+    stn_device_free(context->device, m->tables);
     m->tables = NULL;
 }
 

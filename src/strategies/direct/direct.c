@@ -199,9 +199,8 @@ static uint64_t launches(const stn_plan *plan) {
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
-    direct_state *state = calloc(1, sizeof *state);
+    direct_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     state->full.shape = shape_of(&plan->candidate);
     if (state->full.shape.fused > 1)
         state->has_remainder =
@@ -240,7 +239,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
 
 static void release(stn_plan *plan) {
     direct_state *state = plan->state;
-    if (state->taps) stn_device_free(plan->context->device, state->taps);
+    stn_device_free(plan->context->device, state->taps);
 }
 
 /* ---- running */

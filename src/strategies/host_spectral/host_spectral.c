@@ -115,9 +115,8 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
 /* ---- building -------------------------------------------------------------------------------- */
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
-    spectral_state *state = calloc(1, sizeof *state);
+    spectral_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     const periodic_domain t = domain_of(&plan->candidate);
     STN_TRY(stn_context_pool(plan->context, &state->pool, error));
     STN_TRY(host_spectral_shape_make(&plan->task, &t, &state->shape, error));

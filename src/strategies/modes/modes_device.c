@@ -293,11 +293,10 @@ static void lay_out(stn_plan *plan, modes_device_state *state) {
 }
 
 stn_status modes_device_prepare(stn_plan *plan, stn_error *error) {
-    modes_device_state *state = calloc(1, sizeof *state);
+    modes_device_state *state = plan->state = calloc(1, sizeof *state);
     modes_linear *l = &state->linear;
     char reason[160];
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     state->chunk = modes_chunk(&plan->system);
     if (!modes_analyse(&plan->system, l, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s", reason);

@@ -407,7 +407,7 @@ stn_status modes_power_make(stn_plan *plan, const modes_linear *l, modes_power *
 }
 
 void modes_power_clear(const stn_plan *plan, modes_power *power) {
-    if (power->tables) stn_device_free(plan->context->device, power->tables);
+    stn_device_free(plan->context->device, power->tables);
     power->tables = NULL;
 }
 

@@ -263,9 +263,8 @@ static stn_status make_tables(const stn_plan *plan, tile_state *state, stn_error
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
-    tile_state *state = calloc(1, sizeof *state);
+    tile_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     state->tile = tile_of(&plan->candidate);
     state->at = stn_task_layouts(&plan->task, (uint64_t)state->tile.launches);
     STN_TRY(lay_out_tables(&plan->task, state, false, error));
@@ -374,14 +373,15 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     }
     int points[3];
     segment_dense_tile_points(tile, points);
-    const struct {
-        const char *key;
-        int value;
-    } numbers[] = {{"fused_steps", tile->fused},  {"launches", tile->launches},  {"tile_z", points[0]},
-                   {"tile_y", points[1]},         {"tile_x", points[2]},         {"useful_z", tile->useful[0]},
-                   {"useful_y", tile->useful[1]}, {"useful_x", tile->useful[2]}, {"margins", tile->margins}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        stn_json_value(text, numbers[i].key, numbers[i].value);
+    stn_json_value(text, "fused_steps", tile->fused);
+    stn_json_value(text, "launches", tile->launches);
+    stn_json_value(text, "tile_z", points[0]);
+    stn_json_value(text, "tile_y", points[1]);
+    stn_json_value(text, "tile_x", points[2]);
+    stn_json_value(text, "useful_z", tile->useful[0]);
+    stn_json_value(text, "useful_y", tile->useful[1]);
+    stn_json_value(text, "useful_x", tile->useful[2]);
+    stn_json_value(text, "margins", tile->margins);
 }
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {

@@ -161,9 +161,8 @@ static stn_status get_kernels(stn_plan *plan, segment_state *state, stn_error *e
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
-    segment_state *state = calloc(1, sizeof *state);
+    segment_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     state->shape = shape_of(&plan->candidate);
     state->at = stn_task_layouts(&plan->task, (uint64_t)state->shape.launches * (uint64_t)state->shape.passes);
     STN_TRY(lay_out_tables(&plan->task, state, false, error));
@@ -283,17 +282,13 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
             stn_text_printf(text, ", values past sides added by profiles of each axis");
         return;
     }
-    const struct {
-        const char *key;
-        double value;
-    } numbers[] = {{"fused_steps", shape->fused},
-                   {"launches", shape->launches},
-                   {"passes", shape->passes},
-                   {"segment", shape->tile ? segment_fft_tile_points(shape, 1) : segment_points(shape->pass[0].first)},
-                   {"useful", shape->pass[0].useful},
-                   {"margins", shape->margins}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        stn_json_value(text, numbers[i].key, numbers[i].value);
+    stn_json_value(text, "fused_steps", shape->fused);
+    stn_json_value(text, "launches", shape->launches);
+    stn_json_value(text, "passes", shape->passes);
+    stn_json_value(text, "segment",
+                   shape->tile ? segment_fft_tile_points(shape, 1) : segment_points(shape->pass[0].first));
+    stn_json_value(text, "useful", shape->pass[0].useful);
+    stn_json_value(text, "margins", shape->margins);
 }
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {

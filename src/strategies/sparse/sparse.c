@@ -99,11 +99,12 @@ static stn_status make_tables(stn_plan *plan, sparse_state *state, stn_error *er
         sparse_operators_fill(&plan->task, &state->shape, state->operators, state->noperators, host, error);
     stn_device *device = plan->context->device;
     state->tables = NULL;
-    if (status == STN_OK && device) status = stn_device_alloc(device, words * sizeof *host, &tables, error);
-    if (status == STN_OK && device) status = stn_device_upload(device, tables, host, words * sizeof *host, error);
+    if (status == STN_OK && device) status = stn_device_replace(device, &tables, 0, host, words * sizeof *host, error);
     free(host);
-    if (status != STN_OK && tables) stn_device_free(device, tables);
-    if (status == STN_OK) state->tables = tables;
+    if (status == STN_OK)
+        state->tables = tables;
+    else
+        stn_device_free(device, tables);
     return status;
 }
 
@@ -116,9 +117,8 @@ static stn_status get_kernel(stn_plan *plan, sparse_state *state, stn_error *err
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
-    sparse_state *state = calloc(1, sizeof *state);
+    sparse_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     state->shape = shape_of(&plan->candidate);
     const int launches = state->shape.launches;
     state->at = stn_task_layouts(&plan->task, (uint64_t)launches);
@@ -244,24 +244,19 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     }
     stn_json_text(text, "kernel", sparse_kernel_name(task, shape));
     stn_json_text(text, "arithmetic", arithmetic(task, shape));
-    const struct {
-        const char *key;
-        double value;
-    } numbers[] = {{"fused_steps", state->operators[0].fused},
-                   {"launches", shape->launches},
-                   {"rows", rows.all},
-                   {"terms", shape->terms},
-                   {"taps_of_row", w.span + 1},
-                   {"window", sparse_columns(&w)},
-                   {"warps", shape->warps},
-                   {"stages", shape->stages},
-                   {"columns_beside", shape->adjacent_columns},
-                   {"walk", shape->iterations},
-                   {"multiplications_of_point", counts.compute},
-                   {"elements_of_point", counts.input},
-                   {"weights_of_point", counts.parameters}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        stn_json_value(text, numbers[i].key, numbers[i].value);
+    stn_json_value(text, "fused_steps", state->operators[0].fused);
+    stn_json_value(text, "launches", shape->launches);
+    stn_json_value(text, "rows", rows.all);
+    stn_json_value(text, "terms", shape->terms);
+    stn_json_value(text, "taps_of_row", w.span + 1);
+    stn_json_value(text, "window", sparse_columns(&w));
+    stn_json_value(text, "warps", shape->warps);
+    stn_json_value(text, "stages", shape->stages);
+    stn_json_value(text, "columns_beside", shape->adjacent_columns);
+    stn_json_value(text, "walk", shape->iterations);
+    stn_json_value(text, "multiplications_of_point", counts.compute);
+    stn_json_value(text, "elements_of_point", counts.input);
+    stn_json_value(text, "weights_of_point", counts.parameters);
 }
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {

@@ -591,9 +591,8 @@ size_t spectral_four_step_workspace(const stn_task *task, const spectral_four_st
 }
 
 stn_status spectral_four_step_prepare(stn_plan *plan, const spectral_four_step_choice *choice, stn_error *error) {
-    spectral_four_step_state *state = calloc(1, sizeof *state);
+    spectral_four_step_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     spectral_four_step_make(&plan->task, &plan->machine, choice, true, &state->shape);
     state->has_source = !plan->task.sum && stn_extension_odd(&state->shape.axis);
     plan->workspace_size = spectral_four_step_workspace(&plan->task, &state->shape);
@@ -629,7 +628,7 @@ stn_status spectral_four_step_set_weights(stn_plan *plan, stn_error *error) {
 
 void spectral_four_step_release(stn_plan *plan) {
     spectral_four_step_state *state = plan->state;
-    if (state->tables) stn_device_free(plan->context->device, state->tables);
+    stn_device_free(plan->context->device, state->tables);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

@@ -178,7 +178,7 @@ stn_status spectral_make_source_tables(stn_plan *plan, spectral_state *state, st
 }
 
 void spectral_free_source(stn_plan *plan, spectral_state *state) {
-    if (state->source.tables) stn_device_free(plan->context->device, state->source.tables);
+    stn_device_free(plan->context->device, state->source.tables);
     state->source.tables = NULL;
 }
 

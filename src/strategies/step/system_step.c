@@ -215,9 +215,8 @@ static stn_status make_launches(stn_plan *plan, const step_block *block, launch_
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     const stn_system_task *task = &plan->system;
-    step_state *state = calloc(1, sizeof *state);
+    step_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     step_block block = block_of(&plan->candidate);
     STN_TRY(make_launches(plan, &block, &state->whole, error));
     if (task->steps % (uint64_t)block.steps) {
