@@ -226,10 +226,8 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
     _Alignas(16) unsigned char arguments[sizeof a + sizeof(double)];
     memcpy(arguments, &a, sizeof a);
     stn_put_real(fft->dtype, fft->scale, arguments + sizeof a);
-    stn_launch how = {.grid = {(unsigned)stn_div_up(fft->batch, state->shape.grids), 1, 1}, .stream = run->stream};
-    how.block[0] = (unsigned)state->shape.threads, how.block[1] = how.block[2] = 1;
-    how.shared = state->shape.shared;
-    return stn_module_launch(state->kernel->module, &how, arguments, error);
+    return stn_kernel_launch(state->kernel, stn_div_up(fft->batch, state->shape.grids), state->shape.threads,
+                             state->shape.shared, arguments, run->stream, error);
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {

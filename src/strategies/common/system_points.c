@@ -124,10 +124,8 @@ void stn_system_points_clear(stn_plan *plan, stn_system_points *points) {
 }
 
 static stn_status launch(const stn_system_points *points, points_arguments *a, void *stream, stn_error *error) {
-    const stn_launch shape = {.grid = {(unsigned)stn_div_up(a->threads * a->batch, THREADS), 1, 1},
-                              .block = {THREADS, 1, 1},
-                              .stream = stream};
-    return stn_module_launch(points->kernel->module, &shape, a, error);
+    const int64_t blocks = stn_div_up(a->threads * a->batch, THREADS);
+    return stn_kernel_launch(points->kernel, blocks, THREADS, 0, a, stream, error);
 }
 
 stn_status stn_system_points_add(const stn_system_points *points, const stn_system_task *task,

@@ -255,11 +255,9 @@ static stn_status launch(const stn_plan *plan, const pass *p, const stn_fused_la
     int64_t blocks;
     const size_t header = direct_arguments(task, shape, l, table, arguments, &blocks);
     memcpy(arguments + header, p->values, p->values_size);
-    stn_launch how = {.grid = {(unsigned)blocks, 1, 1}, .stream = l->stream};
-    how.block[0] = (unsigned)(shape->threads[0] * shape->threads[1] * shape->threads[2]);
-    how.block[1] = how.block[2] = 1;
-    if (shape->fused > 1) how.shared = direct_time_shared(task, shape);
-    return stn_module_launch(p->kernel->module, &how, arguments, error);
+    const size_t shared = shape->fused > 1 ? direct_time_shared(task, shape) : 0;
+    const int threads = shape->threads[0] * shape->threads[1] * shape->threads[2];
+    return stn_kernel_launch(p->kernel, blocks, threads, shared, arguments, l->stream, error);
 }
 
 /* Launch number i; the last one makes the remaining steps. */

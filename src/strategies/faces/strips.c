@@ -164,9 +164,7 @@ static stn_status copy(const faces_strips *strips, copy_arguments *a, void *stre
     int64_t threads = 0;
     for (int64_t i = 0; i < a->boxes; i++) threads += a->box[i].threads;
     if (!threads) return STN_OK;
-    stn_launch launch = {
-        .grid = {(unsigned)stn_div_up(threads, THREADS), 1, 1}, .block = {THREADS, 1, 1}, .stream = stream};
-    return stn_module_launch(strips->copy->module, &launch, a, error);
+    return stn_kernel_launch(strips->copy, stn_div_up(threads, THREADS), THREADS, 0, a, stream, error);
 }
 
 /* Copies the grid's two ends next to each other. */

@@ -295,10 +295,8 @@ stn_status fft_line_launch(const struct stn_kernel *kernel, const fft_pass *pass
     _Alignas(16) unsigned char arguments[sizeof h + sizeof(double)];
     memcpy(arguments, &h, sizeof h);
     stn_put_real(dtype, pass->scale, arguments + sizeof h);
-    stn_launch how = {.grid = {(unsigned)fft_line_blocks(pass, shape), 1, 1}, .stream = stream};
-    how.block[0] = (unsigned)shape->threads, how.block[1] = how.block[2] = 1;
-    how.shared = fft_line_shared(pass, shape, dtype);
-    return stn_module_launch(kernel->module, &how, arguments, error);
+    return stn_kernel_launch(kernel, fft_line_blocks(pass, shape), shape->threads, fft_line_shared(pass, shape, dtype),
+                             arguments, stream, error);
 }
 
 /* ---- params.cuh */

@@ -47,6 +47,5 @@ stn_status fft_real_launch(const struct stn_kernel *kernel, const fft_pass *pass
     real_arguments a = {.in = from, .out = to, .twiddles = twiddles, .n = pass->length};
     for (int k = 0; k < 3; k++) a.in_line[k] = pass->loop[k].in, a.out_line[k] = pass->loop[k].out;
     a.tiles = (uint32_t)tiles_of(pass), a.lines = (uint32_t)pass->loop[0].n, a.rows = (uint32_t)pass->loop[1].n;
-    stn_launch how = {.grid = {(unsigned)fft_real_blocks(pass), 1, 1}, .block = {THREADS, 1, 1}, .stream = stream};
-    return stn_module_launch(kernel->module, &how, &a, error);
+    return stn_kernel_launch(kernel, fft_real_blocks(pass), THREADS, 0, &a, stream, error);
 }

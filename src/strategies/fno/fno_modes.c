@@ -77,10 +77,8 @@ stn_status fno_modes_launch(const stn_kernel *kernel, const fno_modes *modes, fn
     _Alignas(16) unsigned char arguments[sizeof a + sizeof(double)];
     memcpy(arguments, &a, sizeof a);
     stn_put_real(numbers.dtype, modes->scale, arguments + sizeof a);
-    stn_launch how = {.grid = {(unsigned)fno_modes_blocks(modes, shape), 1, 1}, .stream = stream};
-    how.block[0] = (unsigned)threads_of(shape), how.block[1] = how.block[2] = 1;
-    how.shared = shared_of(shape, numbers);
-    return stn_module_launch(kernel->module, &how, arguments, error);
+    return stn_kernel_launch(kernel, fno_modes_blocks(modes, shape), threads_of(shape), shared_of(shape, numbers),
+                             arguments, stream, error);
 }
 
 /* Estimates; only block_start_seconds is measured. */

@@ -43,8 +43,7 @@ stn_status fno_sum_launch(const stn_kernel *kernel, const fno_sum *sum, fno_numb
                           void *stream, stn_error *error) {
     sum_arguments a = {.in = (const char *)in + (size_t)sum->first * number(numbers), .out = out};
     a.stride = sum->stride, a.step = sum->step, a.terms = sum->terms, a.outputs = sum->outputs;
-    stn_launch how = {.grid = {(unsigned)fno_sum_blocks(sum), 1, 1}, .block = {THREADS, 1, 1}, .stream = stream};
-    return stn_module_launch(kernel->module, &how, &a, error);
+    return stn_kernel_launch(kernel, fno_sum_blocks(sum), THREADS, 0, &a, stream, error);
 }
 
 /* Estimate, not measured: bytes per second that a block reads at most. */

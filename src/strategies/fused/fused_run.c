@@ -198,9 +198,5 @@ stn_status fused_kernel_run(const fused_kernel *k, const stn_system_task *task, 
         memcpy(arguments + p.outputs + 8 * (size_t)i, &array, sizeof array);
     }
     stn_system_put_numbers(task, &reads->reads, arrays->numbers, arguments + p.values);
-    const stn_launch launch = {.grid = {(unsigned)k->blocks, 1, 1},
-                               .block = {(unsigned)(k->shape.x / k->shape.vector), 1, 1},
-                               .shared = k->shared,
-                               .stream = stream};
-    return stn_module_launch(k->kernel->module, &launch, arguments, error);
+    return stn_kernel_launch(k->kernel, k->blocks, k->shape.x / k->shape.vector, k->shared, arguments, stream, error);
 }

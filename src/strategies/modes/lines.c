@@ -198,11 +198,8 @@ stn_status modes_lines_run(const modes_lines *lines, const modes_linear *l, cons
         else if (!is_along_x(pass))
             groups *= a->half, a->tiles = stn_div_up(a->width, line->lines);
         a->twiddles = (const char *)lines->tables + lines->twiddles[pass];
-        const stn_launch how = {.grid = {(unsigned)(groups * a->tiles), 1, 1},
-                                .block = {(unsigned)(line->threads * line->lines), 1, 1},
-                                .shared = shared_bytes(l, lines, pass),
-                                .stream = run->stream};
-        STN_TRY(stn_module_launch(lines->kernel[pass]->module, &how, &all, error));
+        STN_TRY(stn_kernel_launch(lines->kernel[pass], groups * a->tiles, line->threads * line->lines,
+                                  shared_bytes(l, lines, pass), &all, run->stream, error));
     }
     return STN_OK;
 }

@@ -350,9 +350,8 @@ static stn_status move(const device_run *r, bool loads, const void *const *array
     memcpy(packed, a.array, pointers);
     memcpy(packed + pointers, (const char *)&a + rest, sizeof a - rest);
     const int64_t groups = stn_div_up(a.rows, THREADS / threads_along(along));
-    const stn_launch how = {
-        .grid = {(unsigned)(groups * a.chunks), 1, 1}, .block = {THREADS, 1, 1}, .stream = r->run->stream};
-    return stn_module_launch((loads ? r->state->load : r->state->store)->module, &how, packed, error);
+    return stn_kernel_launch(loads ? r->state->load : r->state->store, groups * a.chunks, THREADS, 0, packed,
+                             r->run->stream, error);
 }
 
 static stn_status transform(const device_run *r, int which, const void *in, void *out, stn_error *error) {

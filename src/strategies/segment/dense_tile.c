@@ -321,11 +321,7 @@ static stn_status launch_tiles(const stn_plan *plan, const tile_table_layout *la
     memcpy(arguments, &h, sizeof h);
     size_t at = sizeof h;
     for (int i = 0; i < 2; i++) at += stn_put_real(task->dtype, state->sides.past, arguments + at);
-    const stn_launch launch = {.grid = {(unsigned)state->blocks, 1, 1},
-                               .block = {32 * (unsigned)block.warps, 1, 1},
-                               .shared = block.shared,
-                               .stream = l->stream};
-    return stn_module_launch(state->kernel->module, &launch, arguments, error);
+    return stn_kernel_launch(state->kernel, state->blocks, 32 * block.warps, block.shared, arguments, l->stream, error);
 }
 
 static stn_status run_launch(const stn_plan *plan, uint64_t i, const stn_fused_launch *l, stn_error *error) {

@@ -258,10 +258,6 @@ stn_status segment_launch(const stn_task *task, const segment_kernel *kernel, co
         line_arguments(task, &layouts[pass], tables, l, arguments);
     else
         columns_arguments(task, kernel, layouts, pass, tables, l, arguments);
-    const stn_launch launch = {
-        .grid = {(unsigned)segment_grid(task, layouts[pass].pass.first, kernel->work_items, kernel->resident), 1, 1},
-        .block = {(unsigned)kernel->threads, 1, 1},
-        .shared = kernel->shared,
-        .stream = l->stream};
-    return stn_module_launch(kernel->kernel->module, &launch, arguments, error);
+    const int64_t blocks = segment_grid(task, layouts[pass].pass.first, kernel->work_items, kernel->resident);
+    return stn_kernel_launch(kernel->kernel, blocks, kernel->threads, kernel->shared, arguments, l->stream, error);
 }

@@ -224,9 +224,7 @@ static source_header lines_header(const stn_task *task, const segment_axis *axes
 
 static stn_status launch_lines(const stn_task *task, const stn_kernel *kernel, source_header *h, void *stream,
                                stn_error *error) {
-    const stn_launch how = {
-        .grid = {(unsigned)(h->tiles * task->batch), 1, 1}, .block = {THREADS, 1, 1}, .stream = stream};
-    return stn_module_launch(kernel->module, &how, h, error);
+    return stn_kernel_launch(kernel, h->tiles * task->batch, THREADS, 0, h, stream, error);
 }
 
 stn_status segment_source_begin(const stn_plan *plan, const segment_axis *axes, const segment_shape *shape,
@@ -264,11 +262,8 @@ static stn_status add_side(const stn_task *task, const segment_axis *axes, const
                      .lead = layout->pass.lead,
                      .useful = layout->pass.useful,
                      .width = tables->width[which]};
-    const stn_launch how = {.grid = {(unsigned)segment_grid(task, layout->pass.first, h.all, kernel->resident), 1, 1},
-                            .block = {(unsigned)kernel->threads, 1, 1},
-                            .shared = kernel->shared,
-                            .stream = l->stream};
-    return stn_module_launch(kernel->kernel->module, &how, &h, error);
+    return stn_kernel_launch(kernel->kernel, segment_grid(task, layout->pass.first, h.all, kernel->resident),
+                             kernel->threads, kernel->shared, &h, l->stream, error);
 }
 
 stn_status segment_source_add(const stn_plan *plan, const segment_axis *axes, const segment_shape *shape,

@@ -75,6 +75,5 @@ stn_status sourced_add(const sourced_job *job, sourced_operation operation, sour
         a.live_high[axis] = task->n[axis] - (sides[1].kind == STN_FIXED ? task->reach[axis][1] : 0);
     }
     const int64_t blocks = task->batch * task->n[0] * task->n[1] * a.chunks;
-    stn_launch launch = {.grid = {(unsigned)blocks, 1, 1}, .block = {THREADS, 1, 1}, .stream = job->at->stream};
-    return stn_module_launch(job->state->add[operation]->module, &launch, &a, error);
+    return stn_kernel_launch(job->state->add[operation], blocks, THREADS, 0, &a, job->at->stream, error);
 }

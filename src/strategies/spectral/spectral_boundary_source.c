@@ -201,9 +201,7 @@ static stn_status launch_values(const stn_plan *plan, const stn_extension *const
     a->nz = (int32_t)n[0], a->ny = (int32_t)n[1], a->nx = (int32_t)n[2];
     a->ntaps = (int32_t)task->ntaps;
     a->tiles = (int32_t)stn_div_up(a->points[0] + a->points[1] + a->points[2], THREADS);
-    stn_launch how = {.block = {THREADS, 1, 1}, .stream = run->stream};
-    how.grid[0] = (unsigned)(a->tiles * task->batch), how.grid[1] = how.grid[2] = 1;
-    return stn_module_launch(kernel->module, &how, a, error);
+    return stn_kernel_launch(kernel, a->tiles * task->batch, THREADS, 0, a, run->stream, error);
 }
 
 static stn_status run_values(const stn_plan *plan, const spectral_state *state, const stn_execution *run,

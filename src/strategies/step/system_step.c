@@ -261,10 +261,8 @@ static stn_status rotate(const step_state *state, const stn_system_state *s, voi
             .points = points, .count = stn_system_buffers(s->task, f), .by = stn_system_rotation(s->task, f)};
         if (!a.by) continue;
         memcpy(a.buffer, s->buffers[f], sizeof a.buffer);
-        const stn_launch shape = {.grid = {(unsigned)stn_div_up(points, ROTATE_THREADS), 1, 1},
-                                  .block = {ROTATE_THREADS, 1, 1},
-                                  .stream = stream};
-        STN_TRY(stn_module_launch(state->rotate->module, &shape, &a, error));
+        const int64_t blocks = stn_div_up(points, ROTATE_THREADS);
+        STN_TRY(stn_kernel_launch(state->rotate, blocks, ROTATE_THREADS, 0, &a, stream, error));
     }
     return STN_OK;
 }

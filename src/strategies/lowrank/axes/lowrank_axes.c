@@ -114,11 +114,8 @@ static stn_status launch_pass(const stn_plan *plan, const axes_pass *pass, lowra
     lowrank_pass_arguments arguments;
     int64_t blocks = lowrank_pass_words(&plan->task, &pass->shape, in, out, origin, arguments.words);
     memcpy(arguments.values, pass->values, sizeof arguments.values);
-    stn_launch launch = {.grid = {(unsigned)blocks, 1, 1},
-                         .block = {32 * LOWRANK_PASS_WARPS, 1, 1},
-                         .shared = pass->shape.shared,
-                         .stream = stream};
-    return stn_module_launch(pass->kernel->module, &launch, &arguments, error);
+    return stn_kernel_launch(pass->kernel, blocks, 32 * LOWRANK_PASS_WARPS, pass->shape.shared, &arguments, stream,
+                             error);
 }
 
 /* A stn_launch_loop_launch for tasks of one pass. */

@@ -171,11 +171,8 @@ static stn_status launch_operator(const stn_plan *plan, const lowrank_operator *
         blocks = tiles_y * tiles_x * task->batch;
     }
     memcpy(arguments + header, op->values, sizeof op->values);
-    stn_launch launch = {.grid = {(unsigned)blocks, 1, 1},
-                         .block = {32 * (unsigned)state->shape.warps, 1, 1},
-                         .shared = lowrank_shared(task, &state->shape),
-                         .stream = l->stream};
-    return stn_module_launch(state->kernel->module, &launch, arguments, error);
+    return stn_kernel_launch(state->kernel, blocks, 32 * state->shape.warps, lowrank_shared(task, &state->shape),
+                             arguments, l->stream, error);
 }
 
 static stn_status run_launch(const stn_plan *plan, uint64_t i, const stn_fused_launch *l, stn_error *error) {

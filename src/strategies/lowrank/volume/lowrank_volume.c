@@ -260,11 +260,8 @@ static stn_status launch_volume(const stn_plan *plan, const volume_operator *op,
     lowrank_volume_arguments arguments;
     int64_t blocks = lowrank_volume_words(&plan->task, &op->shape, l, arguments.words);
     memcpy(arguments.values, op->values, sizeof arguments.values);
-    stn_launch launch = {.grid = {(unsigned)blocks, 1, 1},
-                         .block = {32 * (unsigned)(op->shape.warps_x * op->shape.warps_y), 1, 1},
-                         .shared = (size_t)op->shape.shared,
-                         .stream = l->stream};
-    return stn_module_launch(op->kernel->module, &launch, &arguments, error);
+    return stn_kernel_launch(op->kernel, blocks, 32 * op->shape.warps_x * op->shape.warps_y, (size_t)op->shape.shared,
+                             &arguments, l->stream, error);
 }
 
 static stn_status run_launch(const stn_plan *plan, uint64_t i, const stn_fused_launch *l, stn_error *error) {
