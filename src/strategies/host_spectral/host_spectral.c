@@ -38,7 +38,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
         snprintf(reason, reason_size, "it works on host memory, and this context's plans take device pointers");
         return false;
     }
-    const stn_task run = host_spectral_shape_whole_run(task);
+    const stn_task run = stn_task_whole_run(task);
     for (int axis = 0; axis < 3; axis++)
         if (!stn_extension_sides(&run, axis, &e, reason, reason_size)) return false;
     return true;

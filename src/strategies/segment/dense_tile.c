@@ -13,8 +13,10 @@
 #include "plan/plan.h"
 #include "render/render.h"
 #include "strategies/common/launch_loop.h"
+#include "strategies/common/stencil_power.h"
 #include "strategies/faces/margins.h"
 #include "strategies/segment/long_double_complex.h"
+#include "strategies/segment/segment_tables.h"
 
 /* Mirrors tile_arguments of overlapping_tiles.cuh; two values of the arithmetic type follow. */
 typedef struct tile_header {
@@ -81,27 +83,6 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */
-
-static bool is_opposite(const stn_tap *a, const stn_tap *b) {
-    for (int k = 0; k < 3; k++)
-        if (a->offset[k] != -b->offset[k]) return false;
-    return a->weight == b->weight;
-}
-
-/* Whether weights at opposite offsets are equal. */
-static bool is_central(const stn_task *task) {
-    for (size_t i = 0; i < task->ntaps; i++) {
-        bool found = false;
-        for (size_t j = 0; j < task->ntaps && !found; j++) found = is_opposite(&task->taps[i], &task->taps[j]);
-        if (!found) return false;
-    }
-    return true;
-}
-
-/* Whether the symbol is real. */
-static bool symbol_is_real(const stn_task *task, const segment_dense_tile *tile) {
-    return tile->even || is_central(task);
-}
 
 /* The number of values in a launch's table of matrices. */
 static size_t matrices_size(const segment_dense_tile *tile) {
@@ -202,7 +183,7 @@ static stn_status get_kernel(stn_plan *plan, tile_state *state, stn_error *error
  * overlap. made: the kernel exists already, and is kept for symmetric weights even if made for
  * asymmetric ones. */
 static stn_status lay_out_tables(const stn_task *task, tile_state *state, bool made, stn_error *error) {
-    const size_t size = (task->dtype == STN_F64 ? sizeof(double) : sizeof(float));
+    const size_t size = segment_real_size(task);
     stn_reach reach[3];
     if (!made || state->sides.even) state->sides = segment_sides_of(task);
     segment_dense_tile_reach(task, (uint64_t)state->tile.fused, reach);
@@ -214,7 +195,7 @@ static stn_status lay_out_tables(const stn_task *task, tile_state *state, bool m
             "new plan with strategy auto",
             state->tile.fused);
     state->tile.even = state->sides.even;
-    state->real = (!made || state->real) && symbol_is_real(task, &state->tile);
+    state->real = (!made || state->real) && (state->tile.even || stn_taps_point_symmetric(task));
     state->lengths = stn_fused_lengths(task, state->tile.launches);
     state->table_bytes = 0;
     for (int k = 0; k < state->lengths; k++) {
@@ -234,10 +215,9 @@ static stn_status fill_tables(const stn_task *task, const segment_dense_tile *ti
     double *values = malloc((count + symbols) * sizeof *values);
     if (!values) return stn_fail_memory(error, "a symbol", (count + symbols) * sizeof *values);
     stn_status status = make_tables_of_launch(task, tile, real, layout->fused, values, values + count, error);
-    unsigned char *to = tables + layout->operands;
-    for (size_t i = 0; i < count + symbols && status == STN_OK; i++) {
-        if (i == count) to = tables + layout->symbol;
-        to += stn_put_real(task->dtype, values[i], to);
+    if (status == STN_OK) {
+        segment_put(task, values, count, tables + layout->operands);
+        segment_put(task, values + count, symbols, tables + layout->symbol);
     }
     free(values);
     return status;

@@ -94,8 +94,6 @@ stn_status segment_kernel_get(stn_plan *plan, const stn_task *task, const segmen
 
 static bool is_odd(stn_boundary_kind kind) { return kind == STN_CONSTANT || kind == STN_FIXED; }
 
-static size_t real_size(const stn_task *task) { return task->dtype == STN_F64 ? sizeof(double) : sizeof(float); }
-
 static size_t symbols_of(const segment_axis *axis, const segment_pass *pass) {
     const segment_factors *f = segment_factors_of(pass->first);
     if (f) return segment_dense_symbol_size(f, axis->symmetric);
@@ -111,7 +109,7 @@ static size_t twiddles_of(const stn_task *task, const segment_pass *pass) {
 
 void segment_tables_lay_out(const stn_task *task, const segment_axis *axis, const segment_pass *pass, uint64_t fused,
                             size_t at, segment_table_layout *layout) {
-    const size_t size = real_size(task);
+    const size_t size = segment_real_size(task);
     *layout = (segment_table_layout){.pass = *pass, .fused = fused, .twiddles = at};
     const bool odd = is_odd(axis->side[0]) || is_odd(axis->side[1]);
     if (odd && (segment_only_along_x(task) || past_of(task) != 0)) {
@@ -135,10 +133,6 @@ static void join_profiles(const double *sides, int64_t width, int64_t size, doub
         const int64_t back = size - 1 - i;
         joined[i] = (i < width ? sides[i] : 0) + (back < width ? sides[width + back] : 0);
     }
-}
-
-static void put(const stn_task *task, const double *from, size_t count, unsigned char *to) {
-    for (size_t i = 0; i < count; i++) to += stn_put_real(task->dtype, from[i], to);
 }
 
 /* Weights normalised to a sum of 1. */
@@ -173,16 +167,16 @@ stn_status segment_tables_fill(const stn_task *task, const segment_axis *axis, c
     if (status == STN_OK && sides)
         status = segment_profile_make(&side, layout->fused, layout->width, values + symbols, error);
     if (status == STN_OK) {
-        put(task, twiddles, count, tables + layout->twiddles);
-        put(task, values, symbols, tables + layout->symbol);
+        segment_put(task, twiddles, count, tables + layout->twiddles);
+        segment_put(task, values, symbols, tables + layout->symbol);
         const double *profile = values + symbols;
         double *joined = values + symbols + sides;
         const int64_t size = joined_size(task, layout);
         join_profiles(profile, layout->width, size, joined);
         if (segment_only_along_x(task))
-            put(task, profile, sides, tables + layout->profile);
+            segment_put(task, profile, sides, tables + layout->profile);
         else if (sides)
-            put(task, joined, (size_t)size, tables + layout->profile);
+            segment_put(task, joined, (size_t)size, tables + layout->profile);
     }
     free(twiddles);
     return status;

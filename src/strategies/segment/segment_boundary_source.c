@@ -36,8 +36,6 @@ typedef struct face_header {
     int32_t lead, useful, width;
 } face_header;
 
-static size_t real_size(const stn_task *task) { return task->dtype == STN_F64 ? sizeof(double) : sizeof(float); }
-
 static bool is_odd(const segment_axis *a, int side) {
     return a->side[side] == STN_CONSTANT || a->side[side] == STN_FIXED;
 }
@@ -118,7 +116,7 @@ static stn_status make_face(stn_plan *plan, const segment_axis *along, const seg
 /* Bytes of the added terms of all grids; the frozen values take as many. */
 static size_t values_of(const stn_task *task, const segment_axis *axes, const segment_shape *shape) {
     const boundary_planes planes = planes_of(task, axes, shape->passes);
-    return (size_t)stn_round_up(task->batch * planes.all * (int64_t)real_size(task), 256);
+    return (size_t)stn_round_up(task->batch * planes.all * (int64_t)segment_real_size(task), 256);
 }
 
 stn_status segment_source_get(stn_plan *plan, const segment_axis *axes, const segment_shape *shape,
@@ -149,7 +147,7 @@ void segment_source_place(const stn_task *task, const segment_axis *axes, const 
         if (!is_odd(deep, 0) && !is_odd(deep, 1)) continue;
         const stn_reach reach = segment_axis_reach(deep, task, fused);
         const int width = (int)stn_min(deep->n, stn_max(reach.side[0], reach.side[1]) + 2);
-        const size_t bytes = side_values(shape, which, width) * real_size(task);
+        const size_t bytes = side_values(shape, which, width) * segment_real_size(task);
         tables->width[which] = width;
         for (int side = 0; side < 2; side++) {
             if (!is_odd(deep, side)) continue;
@@ -172,8 +170,7 @@ static stn_status fill_side(const stn_task *task, const segment_axis *axes, cons
     if (!values) return stn_fail_memory(error, "a side's table", count * sizeof *values);
     stn_status status = segment_face_make(across(axes, which), side, &axes[which], shape->pass[which].first,
                                           tables->fused, width, values, error);
-    unsigned char *at = to + tables->side[which][side];
-    for (size_t i = 0; status == STN_OK && i < count; i++) at += stn_put_real(task->dtype, values[i], at);
+    if (status == STN_OK) segment_put(task, values, count, to + tables->side[which][side]);
     free(values);
     return status;
 }
@@ -247,7 +244,7 @@ static stn_status add_side(const stn_task *task, const segment_axis *axes, const
     const int64_t pitch = planes.pitch[1 + which], first = planes.first[1 + which] * task->batch + side * pitch;
     const int64_t far[2] = {l->to->stride[along->axis], l->to->stride[deep->axis]};
     const int64_t segments = stn_div_up(along->n, layout->pass.useful), pairs = (tables->width[which] + 1) / 2;
-    face_header h = {.source = values + first * (int64_t)real_size(task),
+    face_header h = {.source = values + first * (int64_t)segment_real_size(task),
                      .out = (char *)l->out + (side ? (deep->n - 1) * far[1] : 0) * (int64_t)stn_dtype_size(task->dtype),
                      .twiddles = table + layout->twiddles,
                      .symbol = table + tables->side[which][side],

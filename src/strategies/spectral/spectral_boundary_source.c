@@ -78,12 +78,6 @@ static stn_status make_kernels(stn_plan *plan, spectral_state *state, stn_error 
     return STN_OK;
 }
 
-static size_t allocated(size_t *at, size_t bytes) {
-    size_t here = *at;
-    *at = (size_t)stn_round_up((int64_t)(here + bytes), 256);
-    return here;
-}
-
 /* Complex numbers of an axis's two faces in a grid, as frequencies. */
 static int64_t numbers_of(const int64_t extent[2], int64_t pitch, int axis) {
     return 2 * (axis == 0 ? extent[1] * pitch : axis == 1 ? extent[0] * pitch : extent[0] * extent[1]);
@@ -98,12 +92,13 @@ static void place_source(const stn_task *task, const spectral_shape *shape, spec
     source->cell = 2 * real;
     for (int axis = 0; axis < 2; axis++) source->extent[axis] = stn_max(task->n[axis], shape->axis[axis].length);
     *bytes = (size_t)stn_round_up((int64_t)*bytes, 256);
-    if (shape->last == 0) source->values[0] = allocated(bytes, 2 * (size_t)(task->n[1] * task->n[2]) * batch * real);
-    source->values[1] = allocated(bytes, 2 * (size_t)(task->n[0] * task->n[2]) * batch * real);
+    if (shape->last == 0)
+        source->values[0] = spectral_room(bytes, 2 * (size_t)(task->n[1] * task->n[2]) * batch * real);
+    source->values[1] = spectral_room(bytes, 2 * (size_t)(task->n[0] * task->n[2]) * batch * real);
     for (int axis = shape->last; axis < 3; axis++) { /* In 2D there are no z faces. */
         const size_t size = (size_t)numbers_of(source->extent, shape->pitch, axis) * batch * source->cell;
-        source->faces[axis] = source->transposed[axis] = allocated(bytes, size);
-        if (shape->choice.decayed_solver && axis > 0) source->transposed[axis] = allocated(bytes, size);
+        source->faces[axis] = source->transposed[axis] = spectral_room(bytes, size);
+        if (shape->choice.decayed_solver && axis > 0) source->transposed[axis] = spectral_room(bytes, size);
     }
 }
 
@@ -158,8 +153,8 @@ stn_status spectral_make_source_tables(stn_plan *plan, spectral_state *state, st
     bool wide = spectral_wide(task);
     size_t size = 0, cell = wide ? 16 : 8;
     for (int axis = 0; axis < 3; axis++)
-        source->unit_response[axis] = allocated(&size, 2 * cell * (size_t)frequencies_of_axis(shape, axis));
-    source->taps = allocated(&size, task->ntaps * sizeof(spectral_source_tap));
+        source->unit_response[axis] = spectral_room(&size, 2 * cell * (size_t)frequencies_of_axis(shape, axis));
+    source->taps = spectral_room(&size, task->ntaps * sizeof(spectral_source_tap));
     unsigned char *tables = calloc(1, size);
     if (!tables) return stn_fail_memory(error, "the tables of a plan's sides", size);
     for (int axis = 0; axis < 3; axis++) /* The pass of rows doubles its results. */

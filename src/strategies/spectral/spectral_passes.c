@@ -179,22 +179,17 @@ static stn_status fill_parts(const stn_plan *plan, const spectral_shape *shape, 
     return good ? STN_OK : stn_fail_memory(error, "the roots of a symbol", (size_t)count * 32);
 }
 
-static size_t allocated(size_t *at, size_t bytes) {
-    size_t here = *at;
-    *at += (size_t)stn_round_up((int64_t)bytes, 256);
-    return here;
-}
-
 /* Sets the offset of each table. */
 static void place_tables(const stn_task *task, spectral_state *state) {
     const spectral_shape *shape = &state->shape;
     bool wide = spectral_wide(task);
     state->size = 0;
     for (int axis = shape->last; axis < 3; axis++)
-        state->twiddles[axis] = allocated(&state->size, stn_shared_fft_twiddles(&shape->line[axis], wide, NULL) + 16);
-    state->half = allocated(&state->size, stn_shared_fft_half_twiddles(&shape->line[2], wide, NULL));
-    state->angles = allocated(&state->size, stn_symbol_angles(&shape->symbol, NULL) * sizeof(double));
-    state->parts = allocated(&state->size, (size_t)(shape->columns * shape->symbol.parts) * sizeof(double));
+        state->twiddles[axis] =
+            spectral_room(&state->size, stn_shared_fft_twiddles(&shape->line[axis], wide, NULL) + 16);
+    state->half = spectral_room(&state->size, stn_shared_fft_half_twiddles(&shape->line[2], wide, NULL));
+    state->angles = spectral_room(&state->size, stn_symbol_angles(&shape->symbol, NULL) * sizeof(double));
+    state->parts = spectral_room(&state->size, (size_t)(shape->columns * shape->symbol.parts) * sizeof(double));
 }
 
 stn_status spectral_make_tables(stn_plan *plan, spectral_state *state, stn_error *error) {
