@@ -17,7 +17,6 @@
 #include "render/render.h"
 #include "strategies/fft/fft_candidates.h"
 #include "strategies/fft/fft_cluster_kernels.h"
-#include "strategies/fft/fft_cost_model.h"
 #include "strategies/fft/fft_line_kernel.h"
 #include "strategies/fft/fft_passes.h"
 #include "strategies/fft/fft_real_kernel.h"

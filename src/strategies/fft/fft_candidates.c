@@ -9,7 +9,6 @@
 #include "base/arith.h"
 #include "plan/plan.h"
 #include "strategies/fft/fft_cluster_kernels.h"
-#include "strategies/fft/fft_cost_model.h"
 #include "strategies/fft/fft_real_kernel.h"
 #include "strategies/fft/fft_shared_kernel.h"
 #include "strategies/fft/fft_warp_kernel.h"

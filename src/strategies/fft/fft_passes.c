@@ -421,3 +421,14 @@ bool fft_cosine_passes_of(const stn_fft *fft, fft_passes *passes, char *reason, 
     share_scale(fft->scale, passes);
     return true;
 }
+
+double fft_pass_bytes(const fft_pass *pass, stn_dtype dtype) {
+    double lines = (double)pass->loop[0].n * (double)pass->loop[1].n * (double)pass->loop[2].n;
+    return lines * (double)(2 * pass->length + pass->load_real + pass->store_real) * 2 * (double)stn_dtype_size(dtype);
+}
+
+int64_t fft_times_loops(const fft_pass *pass, int64_t tiles, int first, int last) {
+    for (int i = first; i < last; i++)
+        if (stn_mul_overflows(tiles, pass->loop[i].n, &tiles)) return INT64_MAX;
+    return tiles;
+}
