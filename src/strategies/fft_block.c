@@ -167,8 +167,7 @@ static void params_of(const stn_fft *fft, const block_shape *shape, stn_text *pa
         for (int s = 0; s < radices; s++)
             radix[axis * radices + s] = s < shape->stages[axis] ? shape->radix[axis][s] : 1;
     }
-    stn_params_begin(params);
-    stn_params_elements(params, fft->dtype);
+    stn_params_begin_for(params, fft->dtype);
     stn_params_ints(params, "GRID_EXTENT", extent, 3);
     stn_params_int(params, "GRID_RADICES", radices);
     stn_params_ints(params, "GRID_STAGES", shape->stages, 3);

@@ -110,8 +110,7 @@ stn_status stn_system_points_make(stn_plan *plan, bool adds, stn_system_points *
     const stn_system_task *task = &plan->system;
     stn_text params = STN_TEXT_EMPTY;
     if (!(adds ? task->nsources : task->nreceivers)) return STN_OK;
-    stn_params_begin(&params);
-    stn_params_elements(&params, task->dtype);
+    stn_params_begin_for(&params, task->dtype);
     stn_params_int(&params, "SYSTEM_ADDS", adds);
     stn_params_int(&params, "THREADS_X", THREADS);
     STN_TRY(stn_kernel_make(plan->kernels, "system_points", &params, 0, &points->kernel, error));

@@ -51,8 +51,7 @@ static bool lacks_interior(const stn_task *task, const direct_shape *shape) {
 }
 
 void direct_params(const stn_task *task, const direct_shape *shape, stn_text *params) {
-    stn_params_begin(params);
-    stn_params_elements(params, task->dtype);
+    stn_params_begin_for(params, task->dtype);
     stn_params_int(params, "THREADS_X", shape->threads[2]);
     if (shape->kernel == DIRECT_ANY) return; /* one kernel for all problems */
     if (shape->kernel != DIRECT_GATHER) tap_params(task, shape, params);

@@ -97,8 +97,7 @@ double faces_strips_seconds(const stn_task *task, const stn_machine *machine, in
 
 static stn_status get_copy(const stn_plan *plan, faces_strips *strips, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_elements(&params, plan->task.dtype);
+    stn_params_begin_for(&params, plan->task.dtype);
     stn_params_int(&params, "ROWS", ROWS);
     stn_params_int(&params, "THREADS_X", THREADS);
     return stn_kernel_make(plan->kernels, "faces_copy", &params, 0, &strips->copy, error);

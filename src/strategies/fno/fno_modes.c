@@ -40,8 +40,7 @@ stn_status fno_modes_prepare(stn_kernel_set *kernels, const fno_modes *modes, fn
     static const char *const store[] = {"double", "float", "unsigned short"}; /* by stn_dtype */
     const char *real = fno_wide(numbers) ? "double" : "float";
     stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_elements(&params, numbers.dtype);
+    stn_params_begin_for(&params, numbers.dtype);
     stn_params_int(&params, "BLOCKS", shape->blocks);
     stn_params_type(&params, "FNO_FROM", modes->left_store ? store[numbers.dtype] : real);
     stn_params_type(&params, "FNO_RIGHT", modes->right_store ? store[numbers.dtype] : real);

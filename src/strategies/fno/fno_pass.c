@@ -55,8 +55,7 @@ static void put_shape_params(const fno_pass *pass, const fno_line_shape *shape, 
 void fno_pass_params(const fno_pass *pass, fno_numbers numbers, stn_text *params) {
     static const char *const store[] = {"double", "float", "unsigned short"}; /* by stn_dtype */
     const char *real = fno_wide(numbers) ? "double" : "float";
-    stn_params_begin(params);
-    stn_params_elements(params, numbers.dtype);
+    stn_params_begin_for(params, numbers.dtype);
     put_pass_params(pass, numbers, params);
     stn_params_type(params, "FNO_FROM", pass->store_in ? store[numbers.dtype] : real);
     stn_params_type(params, "FNO_TO", pass->store_out ? store[numbers.dtype] : real);

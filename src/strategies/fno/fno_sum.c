@@ -25,8 +25,7 @@ stn_status fno_sum_prepare(stn_kernel_set *kernels, const fno_sum *sum, fno_numb
                            stn_error *error) {
     static const char *const store[] = {"double", "float", "unsigned short"}; /* by stn_dtype */
     stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_elements(&params, numbers.dtype);
+    stn_params_begin_for(&params, numbers.dtype);
     stn_params_type(&params, "FNO_FROM", fno_wide(numbers) ? "double" : "float");
     stn_params_type(&params, "FNO_TO", store[numbers.dtype]);
     stn_params_int(&params, "FNO_REAL", 0);

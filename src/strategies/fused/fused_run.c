@@ -113,8 +113,7 @@ static stn_status render(const stn_system_task *task, fused_reads *reads, const 
         for (int i = 0; i < 6; i++) reach[i] = (int)stn_max(reach[i], task->system->equations[e].reach[i / 2][i % 2]);
     }
     for (int axis = 0; axis < 3; axis++) continues[axis] = reads->continues[axis], whole[axis] = reads->whole[axis];
-    stn_params_begin(text);
-    stn_params_elements(text, task->dtype);
+    stn_params_begin_for(text, task->dtype);
     stn_system_render_sides(task, &reads->reads, text);
     stn_params_int(text, "FUSED_INPUTS", s->ninputs);
     stn_params_int(text, "FUSED_PASSES", s->npasses);

@@ -248,8 +248,7 @@ static stn_status make_grid_kernel(stn_plan *plan, const modes_linear *l, bool l
         for (int side = 0; side < 6; side++) sign[6 * f + side] = l->axis[side / 2].sign[f][side % 2];
     }
     for (int axis = 0; axis < 3; axis++) beyond[axis] = l->axis[axis].mirrored ? l->axis[axis].beyond : -1;
-    stn_params_begin(&params);
-    stn_params_elements(&params, l->task->dtype);
+    stn_params_begin_for(&params, l->task->dtype);
     modes_render_fields(l, &params);
     stn_params_int(&params, "MODES_LEVELS", levels);
     stn_params_int(&params, "MODES_STORES", !loads);

@@ -154,8 +154,7 @@ static stn_status get_kernel(stn_plan *plan, tile_state *state, stn_error *error
     const segment_dense_tile *tile = &state->tile;
     const segment_dense_tile_block block = segment_dense_tile_block_of(task, tile);
     stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_elements(&params, task->dtype);
+    stn_params_begin_for(&params, task->dtype);
     segment_dense_params(&params, segment_dense_tile_factors(tile->number), task->dtype, tile->fragment, tile->even);
     for (int side = 0; side < 6; side++) {
         char name[32];

@@ -94,8 +94,7 @@ stn_status segment_fft_tile_get(stn_plan *plan, const segment_shape *shape, bool
     stn_text params = STN_TEXT_EMPTY;
     int radices[2];
     segment_fft_tile_radices(shape, radices);
-    stn_params_begin(&params);
-    stn_params_elements(&params, task->dtype);
+    stn_params_begin_for(&params, task->dtype);
     for (int which = 0; which < 2; which++) {
         const segment_axis axis = segment_fft_tile_axis(task, which);
         stn_params_int(&params, which ? "X_SIDE_LOW" : "Y_SIDE_LOW", axis.side[0]);

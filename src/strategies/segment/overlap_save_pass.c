@@ -51,8 +51,7 @@ stn_status segment_kernel_get(stn_plan *plan, const stn_task *task, const segmen
     const bool last = pass == &shape->pass[shape->passes - 1];
     kernel->past = last ? past_of(task) : 0;
     if (!kernel->kernel) kernel->rotated = segment_is_rotated(task, shape, pass);
-    stn_params_begin(&params);
-    stn_params_elements(&params, task->dtype);
+    stn_params_begin_for(&params, task->dtype);
     stn_params_int(&params, "X_SIDE_LOW", axis->side[0]);
     stn_params_int(&params, "X_SIDE_HIGH", axis->side[1]);
     stn_params_int(&params, "VECTOR", stn_task_vector(task));

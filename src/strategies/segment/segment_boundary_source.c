@@ -77,8 +77,7 @@ static const segment_axis *across(const segment_axis *axes, int which) { return 
 static stn_status make_lines(stn_plan *plan, int back, stn_kernel **kernel, stn_error *error) {
     const stn_task *task = &plan->task;
     stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_elements(&params, task->dtype);
+    stn_params_begin_for(&params, task->dtype);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(source_header));
     stn_params_int(&params, "THREADS_X", THREADS);
     stn_params_int(&params, "SOURCE_BACK", back);
@@ -93,8 +92,7 @@ static stn_status make_face(stn_plan *plan, const segment_axis *along, const seg
     segment_pass line = *pass;
     line.axis = 2;
     stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_elements(&params, task->dtype);
+    stn_params_begin_for(&params, task->dtype);
     stn_params_int(&params, "X_SIDE_LOW", along->side[0]);
     stn_params_int(&params, "X_SIDE_HIGH", along->side[1]);
     stn_params_int(&params, "BLOCKS", segment_blocks(task, shape, &line));

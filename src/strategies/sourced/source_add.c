@@ -41,9 +41,8 @@ bool sourced_adds(const stn_task *task) {
 stn_status sourced_make_kernels(stn_plan *plan, sourced_state *state, stn_error *error) {
     for (int operation = 0; operation < SOURCED_OPERATIONS; operation++) {
         stn_text params = STN_TEXT_EMPTY;
-        stn_params_begin(&params);
         const stn_dtype given = plan->task.dtype, own = sourced_own_type(&plan->task);
-        stn_params_elements(&params, operations[operation].reads_caller_type ? given : own);
+        stn_params_begin_for(&params, operations[operation].reads_caller_type ? given : own);
         stn_params_store(&params, "WRITTEN", operations[operation].writes_caller_type ? given : own);
         stn_params_int(&params, "THREADS_X", THREADS);
         stn_params_int(&params, "HAS_GRID", operations[operation].grid);

@@ -391,8 +391,7 @@ bool sparse_fit_ring(const stn_task *task, const stn_machine *machine, int stage
 void sparse_params(const stn_task *task, const sparse_shape *shape, stn_text *params) {
     sparse_rows rows = {0};
     sparse_rows_of(task, shape->fused, &rows);
-    stn_params_begin(params);
-    stn_params_elements(params, task->dtype);
+    stn_params_begin_for(params, task->dtype);
     stn_params_type(params, "SPARSE_STORE", task->dtype == STN_F16 ? "unsigned short" : "float");
     for (int axis = 0; axis < 3; axis++) {
         int reach[2] = {sparse_reach(task, shape, axis, 0), sparse_reach(task, shape, axis, 1)};

@@ -519,8 +519,7 @@ static stn_status make_columns(stn_plan *plan, const spectral_four_step_state *s
                                struct stn_kernel **kernel, stn_error *error) {
     const spectral_four_step *s = &state->shape;
     stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_elements(&params, plan->task.dtype);
+    stn_params_begin_for(&params, plan->task.dtype);
     stn_shared_fft_params(&s->down, &params);
     stn_extension_params(&s->axis, &params);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(spectral_four_step_arguments));
@@ -541,8 +540,7 @@ static stn_status make_rows(stn_plan *plan, spectral_four_step_state *state, stn
     const spectral_four_step *s = &state->shape;
     const stn_extension none = {.repeats = true, .beyond = {1, 1}, .sign = {1, 1}, .whole = true};
     stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_elements(&params, task->dtype);
+    stn_params_begin_for(&params, task->dtype);
     stn_shared_fft_params(&s->along, &params);
     stn_extension_params(&none, &params);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(spectral_columns_arguments));

@@ -97,8 +97,7 @@ static size_t shared_of(const stn_plan *plan, const spectral_shape *shape) {
 
 stn_status spectral_make_march(stn_plan *plan, const spectral_shape *shape, stn_kernel **kernel, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_elements(&params, plan->task.dtype);
+    stn_params_begin_for(&params, plan->task.dtype);
     stn_shared_fft_params(&shape->line[1], &params);
     stn_extension_params(&shape->axis[1], &params);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(spectral_march_arguments));

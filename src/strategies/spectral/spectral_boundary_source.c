@@ -27,8 +27,7 @@ static stn_status make_transform(stn_plan *plan, spectral_state *state, int axis
     const spectral_shape *shape = &state->shape;
     bool wide = spectral_wide(&plan->task);
     stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_elements(&params, wide ? STN_F64 : STN_F32);
+    stn_params_begin_for(&params, wide ? STN_F64 : STN_F32);
     stn_shared_fft_params(&shape->line[axis], &params);
     stn_extension_params(&shape->axis[axis], &params);
     stn_params_int(&params, "SPECTRUM_GROUP", 1);
@@ -64,8 +63,7 @@ static stn_status make_transform(stn_plan *plan, spectral_state *state, int axis
 stn_status spectral_source_kernel(stn_plan *plan, struct stn_kernel **kernel, stn_error *error) {
     const stn_task *task = &plan->task;
     stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_elements(&params, task->dtype);
+    stn_params_begin_for(&params, task->dtype);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(spectral_source_arguments));
     stn_params_int(&params, "THREADS_X", THREADS);
     for (int axis = 0; axis < 3; axis++) stn_params_axis(&params, axis, task->reach[axis], task->boundary[axis]);

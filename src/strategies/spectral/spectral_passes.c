@@ -35,8 +35,7 @@ static stn_status make_pass(stn_plan *plan, const spectral_state *state, spectra
     if (pass->axis == 1 && spectral_tiled(&shape->choice))
         return spectral_make_march(plan, shape, &pass->kernel, error);
     stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_elements(&params, task->dtype);
+    stn_params_begin_for(&params, task->dtype);
     stn_shared_fft_params(line, &params);
     stn_extension_params(&shape->axis[pass->axis], &params);
     stn_params_int(&params, "SPECTRUM_GROUP", shape->choice.group);

@@ -196,8 +196,7 @@ static stn_status make_rotate(stn_plan *plan, step_state *state, stn_error *erro
     stn_text params = STN_TEXT_EMPTY;
     for (int f = 0; f < plan->system.system->nfields; f++) rotates = rotates || stn_system_rotation(&plan->system, f);
     if (!rotates) return STN_OK;
-    stn_params_begin(&params);
-    stn_params_elements(&params, plan->system.dtype);
+    stn_params_begin_for(&params, plan->system.dtype);
     stn_params_int(&params, "THREADS_X", ROTATE_THREADS);
     return stn_kernel_make(plan->kernels, "system_rotate", &params, 0, &state->rotate, error);
 }

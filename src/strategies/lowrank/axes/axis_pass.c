@@ -150,8 +150,7 @@ void lowrank_passes_cost(const stn_task *task, const stn_machine *machine, stn_e
 void lowrank_pass_params(const stn_task *task, const lowrank_pass *p, stn_text *params) {
     const int *reach = task->reach[p->axis];
     const stn_boundary *sides = task->boundary[p->axis];
-    stn_params_begin(params);
-    stn_params_elements(params, task->dtype);
+    stn_params_begin_for(params, task->dtype);
     stn_params_int(params, "DATA_PARTS", lowrank_data_parts(p->products));
     stn_params_int(params, "BAND_PARTS", lowrank_band_parts(p->products));
     stn_params_int(params, "AXIS_LOW", reach[0]);

@@ -352,8 +352,7 @@ static void term_params(const lowrank_pattern *pattern, stn_text *params) {
 
 void lowrank_params(const stn_task *task, const lowrank_shape *shape, const lowrank_pattern *pattern,
                     stn_text *params) {
-    stn_params_begin(params);
-    stn_params_elements(params, task->dtype);
+    stn_params_begin_for(params, task->dtype);
     stn_params_int(params, "DATA_PARTS", lowrank_data_parts(shape->products));
     stn_params_int(params, "BAND_PARTS", lowrank_band_parts(shape->products));
     stn_params_int(params, "X_LOW", lowrank_reach(task, shape, 2, 0));

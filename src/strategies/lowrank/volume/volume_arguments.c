@@ -10,8 +10,7 @@
 void lowrank_volume_params(const stn_task *task, const stn_power *taps, const lowrank_core *core,
                            const lowrank_volume_shape *b, stn_text *params) {
     int used[LOWRANK_CORE_SIDE * LOWRANK_CORE_SIDE];
-    stn_params_begin(params);
-    stn_params_elements(params, task->dtype);
+    stn_params_begin_for(params, task->dtype);
     stn_params_int(params, "DATA_PARTS", lowrank_data_parts(b->passes));
     stn_params_int(params, "BAND_PARTS", lowrank_band_parts(b->passes));
     for (int axis = 0; axis < 3; axis++) {
