@@ -74,12 +74,6 @@ static int64_t divide(const stn_system_task *task, bool adds, const sorted_point
     return made;
 }
 
-static stn_status upload(stn_plan *plan, stn_system_points *points, const void *table, size_t bytes, stn_error *error) {
-    if (!plan->machine.present) return STN_OK;
-    STN_TRY(stn_device_alloc(plan->context->device, bytes, &points->table, error));
-    return stn_device_upload(plan->context->device, points->table, table, bytes, error);
-}
-
 static stn_status make_table(stn_plan *plan, bool adds, stn_system_points *points, stn_error *error) {
     const stn_system_task *task = &plan->system;
     const size_t count = adds ? task->nsources : task->nreceivers;
@@ -98,7 +92,8 @@ static stn_status make_table(stn_plan *plan, bool adds, stn_system_points *point
         for (size_t k = 0; k < count; k++) memcpy(table + k * sizeof(table_point), &list[k].point, sizeof(table_point));
         points->first = count * sizeof(table_point);
         (void)divide(task, adds, list, count, (int64_t *)(void *)(table + points->first), points->threads);
-        status = upload(plan, points, table, bytes, error);
+        if (plan->machine.present)
+            status = stn_device_replace(plan->context->device, &points->table, 0, table, bytes, error);
     } else
         status = stn_fail_memory(error, "a table of points", bytes);
     free(list);

@@ -8,6 +8,7 @@
 #include "plan/error_bound.h"
 #include "strategies/faces/margins.h"
 #include "strategies/segment/dense_tile.h"
+#include "strategies/segment/segment_shape.h"
 
 #define SECTOR_BYTES 32
 /* Outputs along x of longer tiles begin and end at multiples of this many points. */
@@ -198,9 +199,6 @@ static bool can_run(const stn_task *task, const stn_machine *machine, const segm
 
 /* ---- cost ------------------------------------------------------------------------------------ */
 
-/* Effect of the neglected weights relative to their part of the weights' sum, the same as in
- * segment_cost_model.c. */
-#define NEGLECTED_ERROR 3.1
 /* Additional relative rounding error if sides have a nonzero value: tiles at these sides round
  * relative to it. */
 #define SHIFTED 9
@@ -209,7 +207,7 @@ static double predicted_error(const stn_task *task, const segment_dense_tile *ti
     double systematic = segment_dense_systematic(task->dtype, tile->fragment);
     for (int k = 0; k < 3; k++)
         if (tile->reach[k] < (int64_t)tile->fused * taps_along(task, k))
-            systematic += NEGLECTED_ERROR * segment_tail(task->dtype);
+            systematic += SEGMENT_NEGLECTED_ERROR * segment_tail(task->dtype);
     double at_sides = 0;
     for (int k = 0; k < 3 && tile->shifted; k++)
         at_sides = fmax(at_sides, fmin(1, 2.0 * tile->useful[k] / (double)task->n[k]));
@@ -328,7 +326,7 @@ size_t segment_dense_tile_search(const stn_task *task, const stn_machine *machin
     if (SEGMENT_LEAST_REACH * spread > LONGEST) return 0; /* Returns before the slower tests. */
     search s = {.task = task, .machine = machine, .sides = segment_sides_of(task)};
     s.best = best, s.most = (size_t)stn_min((int64_t)most, STN_CANDIDATES);
-    const double growth = log10(stn_reach_max_symbol(task->found, task->ntaps, task->taps));
+    const double largest = stn_reach_max_symbol(task->found, task->ntaps, task->taps);
     int last = 0;
     for (int64_t launches = least, fits = 0; launches <= (int64_t)task->steps && fits < (most == 1 ? 1 : MOST_FITS);
          launches += launches / 3 + 1) {
@@ -342,7 +340,7 @@ size_t segment_dense_tile_search(const stn_task *task, const stn_machine *machin
         if (tile.fused == last) continue;
         /* The fewest launches of this number of steps. */
         last = tile.fused, tile.launches = (int)stn_div_up((int64_t)task->steps, last);
-        if (tile.fused * growth > (task->dtype == STN_F64 ? 290 : 36)) continue;
+        if (segment_overflows(task, largest, (uint64_t)tile.fused)) continue;
         if (tile.margins && (tile.fused > MOST_MARGIN || !stn_faces_interior(task, tile.fused, low, high))) continue;
         if (SEGMENT_LEAST_REACH * spread * sqrt(tile.fused) > LONGEST) continue;
         segment_dense_tile_reach(task, (uint64_t)tile.fused, reach);

@@ -153,7 +153,7 @@ static bool add_tiles(const search *s, const launches_of *l) {
 /* Whether the symbol's power overflows the data's type. */
 static bool grows_too_far(search *s, int64_t fused) {
     if (!(s->largest > 0)) s->largest = stn_reach_max_symbol(s->task->found, s->task->ntaps, s->task->taps);
-    return (double)fused * log10(s->largest) > (s->task->dtype == STN_F64 ? 290 : 36);
+    return segment_overflows(s->task, s->largest, (uint64_t)fused);
 }
 
 static bool add_launches(search *s, int64_t launches) {

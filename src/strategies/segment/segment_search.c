@@ -54,11 +54,6 @@ static bool best_pass(const search *s, const segment_shape *shape, int i, int fi
     return least < INFINITY;
 }
 
-/* Whether the symbol's power overflows the data's type. */
-static bool grows_too_far(const search *s, uint64_t fused) {
-    return (double)fused * log10(s->largest) > (s->task->dtype == STN_F64 ? 290 : 36);
-}
-
 /* Reach of `fused` steps along each axis. Axes with equal weights share one search, which is
  * slow. */
 static void find_reaches(search *s, uint64_t fused) {
@@ -199,7 +194,8 @@ static bool add_shapes(const search *s, int64_t launches, segment_shape *best, d
 /* Appends dense DFTs of every length with all steps in one launch, to be timed even if `found`
  * cheaper shapes have filled the list. */
 static size_t add_dense(search *s, segment_shape *best, size_t found, size_t most) {
-    if (s->count > 1 || s->task->steps > INT32_MAX || grows_too_far(s, s->task->steps)) return found;
+    if (s->count > 1 || s->task->steps > INT32_MAX || segment_overflows(s->task, s->largest, s->task->steps))
+        return found;
     if (s->margins && s->task->steps > MOST_MARGIN) return found;
     find_reaches(s, s->task->steps);
     for (int i = 1; i <= SEGMENT_PRIME_FACTORS && found < most; i++) {
@@ -225,7 +221,7 @@ static bool search_lines(search *s, segment_shape *best, double *costs, size_t *
     for (int64_t launches = 1, fits = 0; launches <= (int64_t)task->steps && fits < enough;
          launches += launches / 3 + 1) {
         const int64_t fused = stn_div_up((int64_t)task->steps, launches);
-        if ((s->margins && fused > MOST_MARGIN) || grows_too_far(s, (uint64_t)fused)) continue;
+        if ((s->margins && fused > MOST_MARGIN) || segment_overflows(s->task, s->largest, (uint64_t)fused)) continue;
         if (*found && stn_machine_leaves_out(s->machine, (double)launches * least_of_launch(s))) break;
         find_reaches(s, (uint64_t)fused);
         fits += add_shapes(s, launches, best, costs, found, most);
