@@ -49,88 +49,70 @@ __device__ __forceinline__ float cos_approx(float angle) {
 }
 
 // ---- vector accesses: N elements in one access; N * sizeof(element) is 2, 4, 8 or 16 bytes and
-// the address is aligned to it. Loads use the read-only path (ld.global.nc): only for memory that
-// the same launch does not write; the compiler may move them freely. store_if stores one element
-// if `flags` has the bit `flag`, as store_run_if stores words.
-#define STN_RUN_OF_ONE(T, TYPE, REGISTER)                                                                              \
-    __device__ __forceinline__ void load_run(T(&to)[1], const T *from) {                                               \
-        asm("ld.global.nc." TYPE " %0, [%1];" : "=" REGISTER(to[0]) : "l"(from));                                      \
+// the address is aligned to it. load_run uses the read-only path (ld.global.nc): only for memory
+// that the same launch does not write; the compiler may move them freely. load_own_run uses the
+// ordinary path, for memory that the launch also writes: a thread reads there only points that no
+// other thread writes, before it writes them. The compiler may join equal loads.
+#define STN_LOADS(T, N, TYPE, LIST, ...)                                                                               \
+    __device__ __forceinline__ void load_run(T(&to)[N], const T *from) {                                               \
+        asm("ld.global.nc." TYPE " " LIST ", [%" #N "];" : __VA_ARGS__ : "l"(from));                                   \
     }                                                                                                                  \
-    __device__ __forceinline__ void store_run(T *to, const T(&from)[1]) {                                              \
-        asm volatile("st.global." TYPE " [%0], %1;" ::"l"(to), REGISTER(from[0]));                                     \
-    }                                                                                                                  \
+    __device__ __forceinline__ void load_own_run(T(&to)[N], const T *from) {                                           \
+        asm("ld.global." TYPE " " LIST ", [%" #N "];" : __VA_ARGS__ : "l"(from));                                      \
+    }
+STN_LOADS(double, 1, "f64", "%0", "=d"(to[0]))
+STN_LOADS(double, 2, "v2.f64", "{%0,%1}", "=d"(to[0]), "=d"(to[1]))
+STN_LOADS(float, 1, "f32", "%0", "=f"(to[0]))
+STN_LOADS(float, 2, "v2.f32", "{%0,%1}", "=f"(to[0]), "=f"(to[1]))
+STN_LOADS(float, 4, "v4.f32", "{%0,%1,%2,%3}", "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3]))
+STN_LOADS(half_t, 1, "u16", "%0", "=h"(to[0]))
+STN_LOADS(half_t, 2, "v2.u16", "{%0,%1}", "=h"(to[0]), "=h"(to[1]))
+STN_LOADS(half_t, 4, "v4.u16", "{%0,%1,%2,%3}", "=h"(to[0]), "=h"(to[1]), "=h"(to[2]), "=h"(to[3]))
+STN_LOADS(unsigned, 1, "u32", "%0", "=r"(to[0]))
+STN_LOADS(unsigned, 2, "v2.u32", "{%0,%1}", "=r"(to[0]), "=r"(to[1]))
+STN_LOADS(unsigned, 4, "v4.u32", "{%0,%1,%2,%3}", "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]))
+#undef STN_LOADS
+__device__ __forceinline__ void load_run(half_t (&to)[8], const half_t *from) {
+    unsigned w[4];
+    load_run(w, reinterpret_cast<const unsigned *>(from));
+#pragma unroll
+    for (int i = 0; i < 8; i++) to[i] = static_cast<half_t>(w[i / 2] >> (i % 2 * 16));
+}
+
+#define STN_STORE(T, N, TYPE, LIST, ...)                                                                               \
+    __device__ __forceinline__ void store_run(T *to, const T(&from)[N]) {                                              \
+        asm volatile("st.global." TYPE " [%0], " LIST ";" ::"l"(to), __VA_ARGS__);                                     \
+    }
+STN_STORE(double, 1, "f64", "%1", "d"(from[0]))
+STN_STORE(double, 2, "v2.f64", "{%1,%2}", "d"(from[0]), "d"(from[1]))
+STN_STORE(float, 1, "f32", "%1", "f"(from[0]))
+STN_STORE(float, 2, "v2.f32", "{%1,%2}", "f"(from[0]), "f"(from[1]))
+STN_STORE(float, 4, "v4.f32", "{%1,%2,%3,%4}", "f"(from[0]), "f"(from[1]), "f"(from[2]), "f"(from[3]))
+STN_STORE(half_t, 1, "u16", "%1", "h"(from[0]))
+STN_STORE(half_t, 2, "v2.u16", "{%1,%2}", "h"(from[0]), "h"(from[1]))
+STN_STORE(half_t, 4, "v4.u16", "{%1,%2,%3,%4}", "h"(from[0]), "h"(from[1]), "h"(from[2]), "h"(from[3]))
+STN_STORE(unsigned, 1, "u32", "%1", "r"(from[0]))
+STN_STORE(unsigned, 2, "v2.u32", "{%1,%2}", "r"(from[0]), "r"(from[1]))
+STN_STORE(unsigned, 4, "v4.u32", "{%1,%2,%3,%4}", "r"(from[0]), "r"(from[1]), "r"(from[2]), "r"(from[3]))
+#undef STN_STORE
+__device__ __forceinline__ void store_run(half_t *to, const half_t (&from)[8]) {
+    unsigned w[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++) w[i] = from[2 * i] | static_cast<unsigned>(from[2 * i + 1]) << 16;
+    store_run(reinterpret_cast<unsigned *>(to), w);
+}
+
+// Stores one element if `flags` has the bit `flag`, as store_run_if stores words.
+#define STN_STORE_IF(T, TYPE, REGISTER)                                                                                \
     __device__ __forceinline__ void store_if(unsigned flags, unsigned flag, T *to, T value) {                          \
         asm volatile("{ .reg .pred p; .reg .b32 t; and.b32 t, %2, %3; setp.ne.b32 p, t, 0; @p st.global." TYPE         \
                      " [%0], %1; }" ::"l"(to),                                                                         \
                      REGISTER(value), "r"(flags), "r"(flag));                                                          \
     }
-STN_RUN_OF_ONE(double, "f64", "d")
-STN_RUN_OF_ONE(float, "f32", "f")
-STN_RUN_OF_ONE(half_t, "u16", "h")
-#undef STN_RUN_OF_ONE
-__device__ __forceinline__ void load_run(double (&to)[2], const double *from) {
-    asm("ld.global.nc.v2.f64 {%0,%1}, [%2];" : "=d"(to[0]), "=d"(to[1]) : "l"(from));
-}
-__device__ __forceinline__ void load_run(float (&to)[2], const float *from) {
-    asm("ld.global.nc.v2.f32 {%0,%1}, [%2];" : "=f"(to[0]), "=f"(to[1]) : "l"(from));
-}
-__device__ __forceinline__ void load_run(float (&to)[4], const float *from) {
-    asm("ld.global.nc.v4.f32 {%0,%1,%2,%3}, [%4];" : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3]) : "l"(from));
-}
-__device__ __forceinline__ void load_run(half_t (&to)[2], const half_t *from) {
-    asm("ld.global.nc.v2.u16 {%0,%1}, [%2];" : "=h"(to[0]), "=h"(to[1]) : "l"(from));
-}
-__device__ __forceinline__ void load_run(half_t (&to)[4], const half_t *from) {
-    asm("ld.global.nc.v4.u16 {%0,%1,%2,%3}, [%4];" : "=h"(to[0]), "=h"(to[1]), "=h"(to[2]), "=h"(to[3]) : "l"(from));
-}
-__device__ __forceinline__ void load_run(half_t (&to)[8], const half_t *from) {
-    unsigned w[4];
-    asm("ld.global.nc.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "l"(from));
-#pragma unroll
-    for (int i = 0; i < 8; i++) to[i] = static_cast<half_t>(w[i / 2] >> (i % 2 * 16));
-}
-__device__ __forceinline__ void load_run(unsigned (&to)[1], const unsigned *from) {
-    asm("ld.global.nc.u32 %0, [%1];" : "=r"(to[0]) : "l"(from));
-}
-__device__ __forceinline__ void load_run(unsigned (&to)[2], const unsigned *from) {
-    asm("ld.global.nc.v2.u32 {%0,%1}, [%2];" : "=r"(to[0]), "=r"(to[1]) : "l"(from));
-}
-__device__ __forceinline__ void load_run(unsigned (&to)[4], const unsigned *from) {
-    asm("ld.global.nc.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "l"(from));
-}
-__device__ __forceinline__ void store_run(double *to, const double (&from)[2]) {
-    asm volatile("st.global.v2.f64 [%0], {%1,%2};" ::"l"(to), "d"(from[0]), "d"(from[1]));
-}
-__device__ __forceinline__ void store_run(float *to, const float (&from)[2]) {
-    asm volatile("st.global.v2.f32 [%0], {%1,%2};" ::"l"(to), "f"(from[0]), "f"(from[1]));
-}
-__device__ __forceinline__ void store_run(float *to, const float (&from)[4]) {
-    asm volatile("st.global.v4.f32 [%0], {%1,%2,%3,%4};" ::"l"(to), "f"(from[0]), "f"(from[1]), "f"(from[2]),
-                 "f"(from[3]));
-}
-__device__ __forceinline__ void store_run(half_t *to, const half_t (&from)[2]) {
-    asm volatile("st.global.v2.u16 [%0], {%1,%2};" ::"l"(to), "h"(from[0]), "h"(from[1]));
-}
-__device__ __forceinline__ void store_run(half_t *to, const half_t (&from)[4]) {
-    asm volatile("st.global.v4.u16 [%0], {%1,%2,%3,%4};" ::"l"(to), "h"(from[0]), "h"(from[1]), "h"(from[2]),
-                 "h"(from[3]));
-}
-__device__ __forceinline__ void store_run(half_t *to, const half_t (&from)[8]) {
-    unsigned w[4];
-#pragma unroll
-    for (int i = 0; i < 4; i++) w[i] = from[2 * i] | static_cast<unsigned>(from[2 * i + 1]) << 16;
-    asm volatile("st.global.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(to), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]));
-}
-__device__ __forceinline__ void store_run(unsigned *to, const unsigned (&from)[1]) {
-    asm volatile("st.global.u32 [%0], %1;" ::"l"(to), "r"(from[0]));
-}
-__device__ __forceinline__ void store_run(unsigned *to, const unsigned (&from)[2]) {
-    asm volatile("st.global.v2.u32 [%0], {%1,%2};" ::"l"(to), "r"(from[0]), "r"(from[1]));
-}
-__device__ __forceinline__ void store_run(unsigned *to, const unsigned (&from)[4]) {
-    asm volatile("st.global.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(to), "r"(from[0]), "r"(from[1]), "r"(from[2]),
-                 "r"(from[3]));
-}
+STN_STORE_IF(double, "f64", "d")
+STN_STORE_IF(float, "f32", "f")
+STN_STORE_IF(half_t, "u16", "h")
+#undef STN_STORE_IF
 
 // Stores N words if `flags` has the bit `flag`, by a predicated instruction, without a branch. The
 // bit is tested next to the access, because there are fewer predicate registers than flags.
@@ -145,22 +127,6 @@ STN_RUN_IF(1, "u32", "%3", "r"(from[0]))
 STN_RUN_IF(2, "v2.u32", "{%3,%4}", "r"(from[0]), "r"(from[1]))
 STN_RUN_IF(4, "v4.u32", "{%3,%4,%5,%6}", "r"(from[0]), "r"(from[1]), "r"(from[2]), "r"(from[3]))
 #undef STN_RUN_IF
-
-// The same by the ordinary path, for memory that the launch also writes: a thread reads there only
-// points that no other thread writes, before it writes them. The compiler may join equal loads.
-#define STN_OWN_RUN(T, N, TYPE, LIST, ...)                                                                             \
-    __device__ __forceinline__ void load_own_run(T(&to)[N], const T *from) {                                           \
-        asm("ld.global." TYPE " " LIST ", [%" #N "];" : __VA_ARGS__ : "l"(from));                                      \
-    }
-STN_OWN_RUN(double, 1, "f64", "%0", "=d"(to[0]))
-STN_OWN_RUN(double, 2, "v2.f64", "{%0,%1}", "=d"(to[0]), "=d"(to[1]))
-STN_OWN_RUN(float, 1, "f32", "%0", "=f"(to[0]))
-STN_OWN_RUN(float, 2, "v2.f32", "{%0,%1}", "=f"(to[0]), "=f"(to[1]))
-STN_OWN_RUN(float, 4, "v4.f32", "{%0,%1,%2,%3}", "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3]))
-STN_OWN_RUN(half_t, 1, "u16", "%0", "=h"(to[0]))
-STN_OWN_RUN(half_t, 2, "v2.u16", "{%0,%1}", "=h"(to[0]), "=h"(to[1]))
-STN_OWN_RUN(half_t, 4, "v4.u16", "{%0,%1,%2,%3}", "=h"(to[0]), "=h"(to[1]), "=h"(to[2]), "=h"(to[3]))
-#undef STN_OWN_RUN
 
 // ---- asynchronous copies, global -> shared (sm_80). A group holds all copies since the last
 // commit. Older GPUs load and store instead.
@@ -292,45 +258,39 @@ __device__ __forceinline__ void mma_m16n8k16(double (&c)[4], const double (&a)[8
 }
 #endif
 
-// ---- f16 tensor products with f32 sums. A register holds two halves, the lower column (a) or row
-// (b) first.
-__device__ __forceinline__ void mma_f16_m16n8k8(float (&c)[4], const unsigned (&a)[2], unsigned b) {
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3},{%4,%5},{%6},{%0,%1,%2,%3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(b));
-}
-// Two bf16 in one word, the first in the lower half, and products with the same layout as f16.
+// ---- tensor products with f32 sums, c += a b
+// Half a product: 8 columns of f16 or bf16, or 4 of tf32.
+#define STN_MMA_OF_HALF(name, SHAPE)                                                                                   \
+    __device__ __forceinline__ void name(float(&c)[4], const unsigned(&a)[2], unsigned b) {                            \
+        asm volatile("mma.sync.aligned." SHAPE " {%0,%1,%2,%3},{%4,%5},{%6},{%0,%1,%2,%3};"                            \
+                     : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                                                  \
+                     : "r"(a[0]), "r"(a[1]), "r"(b));                                                                  \
+    }
+#define STN_MMA(name, SHAPE)                                                                                           \
+    __device__ __forceinline__ void name(float(&c)[4], const unsigned(&a)[4], const unsigned(&b)[2]) {                 \
+        asm volatile("mma.sync.aligned." SHAPE " {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"                   \
+                     : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                                                  \
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));                              \
+    }
+// f16 and bf16: a register holds two halves, the lower column (a) or row (b) first.
+STN_MMA_OF_HALF(mma_f16_m16n8k8, "m16n8k8.row.col.f32.f16.f16.f32")
+STN_MMA_OF_HALF(mma_bf16_m16n8k8, "m16n8k8.row.col.f32.bf16.bf16.f32")
+STN_MMA(mma_f16_m16n8k16, "m16n8k16.row.col.f32.f16.f16.f32")
+// tf32: operands are float bits, rounded by float_to_tf32.
+STN_MMA_OF_HALF(mma_tf32_m16n8k4, "m16n8k4.row.col.f32.tf32.tf32.f32")
+STN_MMA(mma_tf32_m16n8k8, "m16n8k8.row.col.f32.tf32.tf32.f32")
+#undef STN_MMA_OF_HALF
+#undef STN_MMA
+// Two bf16 in one word, the first in the lower half.
 __device__ __forceinline__ unsigned floats_to_bf16x2(float first, float second) {
     unsigned both;
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
     return both;
 }
-__device__ __forceinline__ void mma_bf16_m16n8k8(float (&c)[4], const unsigned (&a)[2], unsigned b) {
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3},{%4,%5},{%6},{%0,%1,%2,%3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(b));
-}
-__device__ __forceinline__ void mma_f16_m16n8k16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-}
-
-// ---- tf32 tensor products with f32 sums. Operands are float bits, rounded by float_to_tf32.
 __device__ __forceinline__ unsigned float_to_tf32(float f) {
     unsigned bits;
     asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(f));
     return bits;
-}
-__device__ __forceinline__ void mma_tf32_m16n8k4(float (&c)[4], const unsigned (&a)[2], unsigned b) {
-    asm volatile("mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3},{%4,%5},{%6},{%0,%1,%2,%3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(b));
-}
-__device__ __forceinline__ void mma_tf32_m16n8k8(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
 // ---- products of signed or unsigned bytes (a) and signed ones (b) with 32-bit integer sums. A
@@ -371,44 +331,29 @@ __device__ __forceinline__ unsigned min_u16x2(unsigned a, unsigned b) {
 
 // ---- 2:4 sparse products: `a` holds only the non-zeros, `meta` their positions (two bits each);
 // SELECTOR names the lanes whose `meta` is used.
-template <int SELECTOR>
-__device__ __forceinline__ void mma_sp_f16_m16n8k16(float (&c)[4], const unsigned (&a)[2], const unsigned (&b)[2],
-                                                    unsigned meta) {
-    asm volatile(
-        "mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3},{%4,%5},{%6,%7},"
-        "{%0,%1,%2,%3},%8,%9;"
-        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-        : "r"(a[0]), "r"(a[1]), "r"(b[0]), "r"(b[1]), "r"(meta), "n"(SELECTOR));
-}
-template <int SELECTOR>
-__device__ __forceinline__ void mma_sp_f16_m16n8k32(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[4],
-                                                    unsigned meta) {
-    asm volatile(
-        "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%0,%1,%2,%3},{%4,%5,%6,%7},"
-        "{%8,%9,%10,%11},{%0,%1,%2,%3},%12,%13;"
-        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "r"(meta),
-          "n"(SELECTOR));
-}
-template <int SELECTOR>
-__device__ __forceinline__ void mma_sp_tf32_m16n8k8(float (&c)[4], const unsigned (&a)[2], const unsigned (&b)[2],
-                                                    unsigned meta) {
-    asm volatile(
-        "mma.sp::ordered_metadata.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3},{%4,%5},{%6,%7},"
-        "{%0,%1,%2,%3},%8,%9;"
-        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-        : "r"(a[0]), "r"(a[1]), "r"(b[0]), "r"(b[1]), "r"(meta), "n"(SELECTOR));
-}
-template <int SELECTOR>
-__device__ __forceinline__ void mma_sp_tf32_m16n8k16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[4],
-                                                     unsigned meta) {
-    asm volatile(
-        "mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3},{%4,%5,%6,%7},"
-        "{%8,%9,%10,%11},{%0,%1,%2,%3},%12,%13;"
-        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "r"(meta),
-          "n"(SELECTOR));
-}
+#define STN_MMA_SPARSE_OF_HALF(name, SHAPE)                                                                            \
+    template <int SELECTOR>                                                                                            \
+    __device__ __forceinline__ void name(float(&c)[4], const unsigned(&a)[2], const unsigned(&b)[2], unsigned meta) {  \
+        asm volatile("mma.sp::ordered_metadata.sync.aligned." SHAPE                                                    \
+                     " {%0,%1,%2,%3},{%4,%5},{%6,%7},{%0,%1,%2,%3},%8,%9;"                                             \
+                     : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                                                  \
+                     : "r"(a[0]), "r"(a[1]), "r"(b[0]), "r"(b[1]), "r"(meta), "n"(SELECTOR));                          \
+    }
+#define STN_MMA_SPARSE(name, SHAPE)                                                                                    \
+    template <int SELECTOR>                                                                                            \
+    __device__ __forceinline__ void name(float(&c)[4], const unsigned(&a)[4], const unsigned(&b)[4], unsigned meta) {  \
+        asm volatile("mma.sp::ordered_metadata.sync.aligned." SHAPE                                                    \
+                     " {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9,%10,%11},{%0,%1,%2,%3},%12,%13;"                             \
+                     : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                                                  \
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]),         \
+                       "r"(meta), "n"(SELECTOR));                                                                      \
+    }
+STN_MMA_SPARSE_OF_HALF(mma_sp_f16_m16n8k16, "m16n8k16.row.col.f32.f16.f16.f32")
+STN_MMA_SPARSE(mma_sp_f16_m16n8k32, "m16n8k32.row.col.f32.f16.f16.f32")
+STN_MMA_SPARSE_OF_HALF(mma_sp_tf32_m16n8k8, "m16n8k8.row.col.f32.tf32.tf32.f32")
+STN_MMA_SPARSE(mma_sp_tf32_m16n8k16, "m16n8k16.row.col.f32.tf32.tf32.f32")
+#undef STN_MMA_SPARSE_OF_HALF
+#undef STN_MMA_SPARSE
 
 // Transposes an 8 x 8 matrix of halves; lane 4g + t holds elements 2t and 2t + 1 of row g.
 __device__ __forceinline__ unsigned transpose_halves(unsigned two) {

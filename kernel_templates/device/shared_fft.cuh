@@ -235,3 +235,39 @@ __device__ __forceinline__ int frequency_of(int j, unsigned rank) {
     constexpr int EACH = LINE::radix(0) / LINE::SHARES;
     return static_cast<int>(rank) * EACH + j % EACH + j / EACH * LINE::radix(0);
 }
+// Transforms of real data combine frequencies k and N - k: with k = t + r N/R those of butterfly t
+// and of its partner, N/R - t; of butterflies 0 and N/(2R), the partner is the butterfly itself.
+template <class LINE, int R, class T>
+__device__ __forceinline__ void load_partners(complex<T> (&x)[R], complex<T> (&y)[R], const complex<T> *line, int t) {
+    constexpr int LAST = LINE::STAGES - 1, P = LINE::N / R;
+    load_butterfly<LINE, LAST>(x, line, digit_reversed_first<LINE>(t));
+    dft<R>(x);
+    load_butterfly<LINE, LAST>(y, line, digit_reversed_first<LINE>(t ? P - t : 0));
+    dft<R>(y);
+}
+// Moves y[0] of butterfly 0 to the end, so that for all t y[R - 1 - r] is the partner of x[r].
+template <int R, class T>
+__device__ __forceinline__ void align_partners(complex<T> (&y)[R], int t) {
+    if (t) return;
+    const complex<T> first = y[0];
+#pragma unroll
+    for (int r = 0; r < R - 1; r++) y[r] = y[r + 1];
+    y[R - 1] = first;
+}
+template <class LINE, int R, class T>
+__device__ __forceinline__ void store_partners(complex<T> (&x)[R], complex<T> (&y)[R], complex<T> *line, int t) {
+    constexpr int LAST = LINE::STAGES - 1, P = LINE::N / R;
+    dft<R>(x);
+    store_butterfly<LINE, LAST>(x, line, digit_reversed_first<LINE>(t));
+    if (t == 0 || 2 * t == P) return;
+    dft<R>(y);
+    store_butterfly<LINE, LAST>(y, line, digit_reversed_first<LINE>(P - t));
+}
+// exp(-pi i (t + r N/R) / N) from the table of exp(-pi i k / N)
+template <class LINE, int R, class T>
+__device__ __forceinline__ complex<T> half_twiddle(const T *half, int t, int r) {
+    if constexpr (32 % R == 0)
+        return times_root64(load_pair(half + 2 * t), 32 / R * r);
+    else
+        return load_pair(half + 2 * (t + r * (LINE::N / R)));
+}

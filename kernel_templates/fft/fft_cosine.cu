@@ -253,11 +253,7 @@ __device__ __forceinline__ void load_row_frequencies(const line_work &w) {
         }
 #pragma unroll
         for (int r = 0; r < R; r++) y[r] = mirrored[r];
-        dft<R>(x);
-        store_butterfly<line_shape, LAST>(x, w.line, digit_reversed_first<line_shape>(t));
-        if (t == 0 || 2 * t == P) continue;  // this butterfly is its own partner
-        dft<R>(y);
-        store_butterfly<line_shape, LAST>(y, w.line, digit_reversed_first<line_shape>(P - t));
+        store_partners<line_shape>(x, y, w.line, t);
     }
 }
 

@@ -104,28 +104,18 @@ __device__ __forceinline__ void store_frequencies(const fft_arguments &a, STORE 
     }
 }
 
-__device__ __forceinline__ value half_twiddle(const REAL *half, int t, int r) {
-    if constexpr (32 % R == 0)
-        return times_root64(load_pair(half + 2 * t), 32 / R * r);
-    else
-        return load_pair(half + 2 * (t + r * P));
-}
-
 __device__ __forceinline__ void store_half(const fft_arguments &a, STORE *out, value *line, int t0, bool active) {
     const REAL share = REAL(0.5) * (FFT_SCALE ? a.scale : REAL(1));
 #pragma unroll 1
     for (int t = t0; t <= P / 2; t += THREADS_X) {
         value x[R], y[R];
-        load_butterfly<line_shape, LAST>(x, line, digit_reversed_first<line_shape>(t));
-        dft<R>(x);
-        load_butterfly<line_shape, LAST>(y, line, digit_reversed_first<line_shape>(t ? P - t : 0));
-        dft<R>(y);
+        load_partners<line_shape>(x, y, line, t);
         if (!active) continue;
 #pragma unroll
         for (int r = 0; r < R; r++) {
             const int k = t + r * P;
             const value z = x[r], w = conjugate(t ? y[R - 1 - r] : y[(R - r) % R]);
-            const value s = z + w, d = minus_i(half_twiddle(a.half, t, r) * (z - w));
+            const value s = z + w, d = minus_i(half_twiddle<line_shape, R>(a.half, t, r) * (z - w));
             store_pair(out + 2 * (k * a.out_stride), share * (s + d));
             if (t == 0 || 2 * t != P) store_pair(out + 2 * ((N - k) * a.out_stride), share * conjugate(s - d));
         }
@@ -143,14 +133,10 @@ __device__ __forceinline__ void load_half(const fft_arguments &a, const STORE *i
             if (active) z = load_pair(in + 2 * (k * a.in_stride)), w = load_pair(in + 2 * ((N - k) * a.in_stride));
             if (k == 0) z.im = w.im = REAL(0);  // these coefficients of real data are real
             w = conjugate(w);
-            const value s = z + w, d = conjugate(half_twiddle(a.half, t, r)) * (z - w);
+            const value s = z + w, d = conjugate(half_twiddle<line_shape, R>(a.half, t, r)) * (z - w);
             x[r] = swapped(s - minus_i(d)), y[R - 1 - r] = swapped(conjugate(s + minus_i(d)));
         }
-        dft<R>(x);
-        store_butterfly<line_shape, LAST>(x, line, digit_reversed_first<line_shape>(t));
-        if (t == 0 || 2 * t == P) continue;  // this butterfly is its own partner
-        dft<R>(y);
-        store_butterfly<line_shape, LAST>(y, line, digit_reversed_first<line_shape>(P - t));
+        store_partners<line_shape>(x, y, line, t);
     }
 }
 

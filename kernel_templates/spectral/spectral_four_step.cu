@@ -129,16 +129,8 @@ __device__ __forceinline__ void store_frequencies(const spectral_four_step_argum
 #pragma unroll 1
     for (int t = t0; t <= P / 2; t += THREADS_X) {
         value x[R], y[R];
-        load_butterfly<column_line, LAST>(x, line, digit_reversed_first<column_line>(t));
-        dft<R>(x);
-        load_butterfly<column_line, LAST>(y, line, digit_reversed_first<column_line>(t ? P - t : 0));
-        dft<R>(y);
-        if (t == 0) {  // The partner of r P is (R - r) P.
-            const value first = y[0];
-#pragma unroll
-            for (int r = 0; r < R - 1; r++) y[r] = y[r + 1];
-            y[R - 1] = first;
-        }
+        load_partners<column_line>(x, y, line, t);
+        align_partners(y, t);
         if (!active) continue;
         column_twiddles even, odd;
         set_twiddles(a, t, column, even, odd);
@@ -174,11 +166,7 @@ __device__ __forceinline__ void load_frequencies(const spectral_four_step_argume
             const value here = v - minus_i(adjacent), there = conjugate(v) - minus_i(conjugate(adjacent));
             x[r] = swapped(r < HALF ? here : there), y[R - 1 - r] = swapped(r < HALF ? there : here);
         }
-        dft<R>(x);
-        store_butterfly<column_line, LAST>(x, line, digit_reversed_first<column_line>(t));
-        if (t == 0 || 2 * t == P) continue;  // It is its own partner.
-        dft<R>(y);
-        store_butterfly<column_line, LAST>(y, line, digit_reversed_first<column_line>(P - t));
+        store_partners<column_line>(x, y, line, t);
     }
 }
 

@@ -127,14 +127,6 @@ __device__ __forceinline__ void keep_points(const STORE *from, STORE *row, int t
 // Twiddle factors for the last stage's pair of butterflies t and N / R - t.
 using last_stage = fft_stage<row_line, LAST>;
 constexpr int R = last_stage::R, P = N / R;  // Stride P between a butterfly's frequencies.
-// exp(-pi i (t + r P) / N)
-__device__ __forceinline__ value half_twiddle(const REAL *half, int t, int r) {
-    const value base = load_pair(half + 2 * t);
-    if constexpr (32 % R == 0)
-        return times_root64(base, 32 / R * r);
-    else
-        return load_pair(half + 2 * (t + r * P));
-}
 
 // Storage of a row's frequencies. SPECTRUM_IN_OUTPUT: those below `held` are stored separately.
 struct row_cells {
@@ -150,22 +142,14 @@ __device__ __forceinline__ void store_frequencies(const spectral_rows_arguments 
 #pragma unroll 1
     for (int t = t0; t <= P / 2; t += THREADS_X) {
         value x[R], y[R];
-        load_butterfly<row_line, LAST>(x, line, digit_reversed_first<row_line>(t));
-        dft<R>(x);
-        load_butterfly<row_line, LAST>(y, line, digit_reversed_first<row_line>(t ? P - t : 0));
-        dft<R>(y);
-        if (t == 0) {  // The partner of r P is (R - r) P.
-            const value first = y[0];
-#pragma unroll
-            for (int r = 0; r < R - 1; r++) y[r] = y[r + 1];
-            y[R - 1] = first;
-        }
+        load_partners<row_line>(x, y, line, t);
+        align_partners(y, t);
         if (!active) continue;
 #pragma unroll
         for (int r = 0; r < R; r++) {
             const int k = t + r * P;
             const value z = x[r], w = conjugate(y[R - 1 - r]);
-            const value s = z + w, d = minus_i(half_twiddle(a.half, t, r) * (z - w));
+            const value s = z + w, d = minus_i(half_twiddle<row_line, R>(a.half, t, r) * (z - w));
             if (k < a.kept) store_pair(cell_of(a, to, k), s + d);
             if (N - k < a.kept) store_pair(cell_of(a, to, N - k), conjugate(s - d));
         }
@@ -186,14 +170,10 @@ __device__ __forceinline__ void load_frequencies(const spectral_rows_arguments &
             value z = {REAL(0), REAL(0)}, w = z;
             if (active) z = frequency_at(a, from, k), w = conjugate(frequency_at(a, from, N - k));
             if (k == 0) z.im = w.im = REAL(0);  // Rounding errors left by the columns.
-            const value s = z + w, d = conjugate(half_twiddle(a.half, t, r)) * (z - w);
+            const value s = z + w, d = conjugate(half_twiddle<row_line, R>(a.half, t, r)) * (z - w);
             x[r] = swapped(s - minus_i(d)), y[R - 1 - r] = swapped(conjugate(s + minus_i(d)));
         }
-        dft<R>(x);
-        store_butterfly<row_line, LAST>(x, line, digit_reversed_first<row_line>(t));
-        if (t == 0 || 2 * t == P) continue;  // It is its own partner.
-        dft<R>(y);
-        store_butterfly<row_line, LAST>(y, line, digit_reversed_first<row_line>(P - t));
+        store_partners<row_line>(x, y, line, t);
     }
 }
 

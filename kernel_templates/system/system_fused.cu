@@ -215,10 +215,6 @@ struct inside_columns {
         }
         return widen(run.at[column % V]);
     }
-    template <int A>
-    __device__ __forceinline__ REAL shared(int z, int y, int x) const {
-        return field<A>(z, y, x);
-    }
     __device__ __forceinline__ REAL number(int i) const { return t.a.values[i]; }
 };
 
@@ -233,10 +229,6 @@ struct inside {
     __device__ __forceinline__ REAL field(int, int y, int x) const {
         constexpr int N = PASS_NODE[J][A] < 0 ? 0 : PASS_NODE[J][A];
         return widen(row_of<N>(t, at, y + k - NODE_LAG[FUSED_INPUTS + J])[column + x]);
-    }
-    template <int A>
-    __device__ __forceinline__ REAL shared(int z, int y, int x) const {
-        return field<A>(z, y, x);
     }
     __device__ __forceinline__ REAL number(int i) const { return t.a.values[i]; }
 };
@@ -259,10 +251,6 @@ struct near_side {
     template <int A>
     __device__ __forceinline__ REAL field(int, int dy, int dx) const {
         return read_folded<A, true>(t.a.n, t.a.values, 0, y, x, 0, dy, dx, load<A>{*this});
-    }
-    template <int A>
-    __device__ __forceinline__ REAL shared(int dz, int dy, int dx) const {
-        return field<A>(dz, dy, dx);
     }
     __device__ __forceinline__ REAL number(int i) const { return t.a.values[i]; }
 };

@@ -7,8 +7,7 @@
 //
 // Planes are perpendicular to axis SYSTEM_MARCH: z of a 3D grid; y of a 2D grid, where a plane is
 // one row. system_value is rendered from the text of an assignment as a sequence of
-// `const REAL tN = ...;`, which reads arrays by around.field<A>(dz, dy, dx) and
-// around.shared<A>(dz, dy, dx) (a coefficient that all grids of a batch share), and numbers by
+// `const REAL tN = ...;`, which reads arrays by around.field<A>(dz, dy, dx), and numbers by
 // around.number(I).
 //
 // Planes are copied to shared memory asynchronously; the copies begin SYSTEM_AHEAD iterations
@@ -373,10 +372,6 @@ struct around_point {
         return read_folded<A, false>(t.a.n, t.a.values, SYSTEM_MARCH ? 0 : s.m, SYSTEM_MARCH ? s.m : t.row,
                                      t.column + V, dz, dy, dx, load<A>{t});
     }
-    template <int A>
-    __device__ __forceinline__ REAL shared(int dz, int dy, int dx) const {
-        return field<A>(dz, dy, dx);
-    }
     __device__ __forceinline__ REAL number(int i) const { return t.a.values[i]; }
 };
 
@@ -393,10 +388,6 @@ struct around_halo {
         const int which = (V + dx + 64 * VECTOR) / VECTOR - 64, i = V + dx - which * VECTOR;
         const int row_begin = (row + SYSTEM_HALO[A][0]) * width_of(A) + column + left_of(A);
         return widen((ring_plane<A>(t, s, along) + row_begin)[across * width_of(A) + which].of[i]);
-    }
-    template <int A>
-    __device__ __forceinline__ REAL shared(int dz, int dy, int dx) const {
-        return field<A>(dz, dy, dx);
     }
     __device__ __forceinline__ REAL number(int i) const { return t.a.values[i]; }
 };

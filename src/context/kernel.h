@@ -57,6 +57,13 @@ stn_status stn_kernel_compile(stn_context *context, const stn_kernel *missing, c
 /* The number of blocks of `threads` threads and `shared` bytes of shared memory that are resident
  * at once on `multiprocessors` multiprocessors; 1 where the kernel is not loaded. */
 int64_t stn_kernel_resident(const stn_kernel *kernel, int multiprocessors, int threads, size_t shared);
+/* Launches blocks of `threads` threads, numbered along x; see stn_module_launch. */
+static inline stn_status stn_kernel_launch(const stn_kernel *kernel, int64_t blocks, int threads, size_t shared,
+                                           void *arguments, void *stream, stn_error *error) {
+    const stn_launch how = {
+        .grid = {(unsigned)blocks, 1, 1}, .block = {(unsigned)threads, 1, 1}, .shared = shared, .stream = stream};
+    return stn_module_launch(kernel->module, &how, arguments, error);
+}
 /* Checks that a cache entry's metadata and parameters hash to its key. STN_ERROR_FORMAT where its
  * text was changed, or other templates or another version made it. The binary itself is in no
  * key. */

@@ -61,14 +61,7 @@ static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason,
     return row->fft.applies(&plan->fft, &plan->machine, reason, size);
 }
 
-static size_t candidates(const stn_plan *plan, const stn_strategy *row, stn_candidate *list, size_t most) {
-    return row->fft.candidates(&plan->fft, &plan->machine, list, most);
-}
-
-static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_candidate *candidate,
-                     stn_estimate *result) {
-    row->fft.estimate(&plan->fft, &plan->machine, candidate, result);
-}
+STN_KIND_CHOOSING(fft)
 
 /* ---- description ----------------------------------------------------------------------------- */
 

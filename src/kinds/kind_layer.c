@@ -49,14 +49,7 @@ static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason,
     return row->layer.applies(&plan->layer, &plan->machine, reason, size);
 }
 
-static size_t candidates(const stn_plan *plan, const stn_strategy *row, stn_candidate *list, size_t most) {
-    return row->layer.candidates(&plan->layer, &plan->machine, list, most);
-}
-
-static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_candidate *candidate,
-                     stn_estimate *result) {
-    row->layer.estimate(&plan->layer, &plan->machine, candidate, result);
-}
+STN_KIND_CHOOSING(layer)
 
 /* The error bounds of one step of any work. */
 static double error_bound(const stn_plan *plan) {

@@ -167,19 +167,14 @@ static void print(const stn_plan *plan, stn_text *text) { stn_task_print(&plan->
 static void json(const stn_plan *plan, stn_text *text) { stn_task_json(&plan->task, text); }
 
 static void json_growth(const stn_growth *g, double steps, double overflow, stn_text *text) {
-    const struct {
-        const char *key;
-        double value;
-    } numbers[] = {{"max_symbol", g->symbol},
-                   /* For data of about 1. */
-                   {"overflow_step", isfinite(overflow) ? overflow : NAN},
-                   {"step_growth", g->step},       /* the norm of a step */
-                   {"lasting_growth", g->lasting}, /* a bound on the eigenvalues of a step */
-                   {"log10_growth", stn_growth_peak(g, steps)},
-                   /* By how much errors may exceed the predicted ones, as a power of ten. */
-                   {"log10_above_eigenvalues", stn_growth_above_eigenvalues(g, steps)}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        stn_json_value(text, numbers[i].key, numbers[i].value);
+    stn_json_value(text, "max_symbol", g->symbol);
+    /* For data of about 1. */
+    stn_json_value(text, "overflow_step", isfinite(overflow) ? overflow : NAN);
+    stn_json_value(text, "step_growth", g->step);       /* the norm of a step */
+    stn_json_value(text, "lasting_growth", g->lasting); /* a bound on the eigenvalues of a step */
+    stn_json_value(text, "log10_growth", stn_growth_peak(g, steps));
+    /* By how much errors may exceed the predicted ones, as a power of ten. */
+    stn_json_value(text, "log10_above_eigenvalues", stn_growth_above_eigenvalues(g, steps));
 
     stn_json_key(text, "nearly_defective"); /* growth.h */
     stn_text_printf(text, stn_growth_nearly_defective(g) ? "true" : "false");

@@ -48,14 +48,7 @@ static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason,
     return row->system.applies(&plan->system, &plan->machine, reason, size);
 }
 
-static size_t candidates(const stn_plan *plan, const stn_strategy *row, stn_candidate *list, size_t most) {
-    return row->system.candidates(&plan->system, &plan->machine, list, most);
-}
-
-static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_candidate *candidate,
-                     stn_estimate *result) {
-    row->system.estimate(&plan->system, &plan->machine, candidate, result);
-}
+STN_KIND_CHOOSING(system)
 
 static double error_bound(const stn_plan *plan) {
     const stn_system_task *task = &plan->system;

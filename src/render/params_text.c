@@ -40,7 +40,8 @@ void stn_params_element(stn_text *params, const char *name, stn_element element)
     stn_params_type(params, name, types[element]);
 }
 
-void stn_params_elements(stn_text *params, stn_dtype dtype) {
+void stn_params_begin_for(stn_text *params, stn_dtype dtype) {
+    stn_params_begin(params);
     stn_params_store(params, "STORE", dtype);
     stn_params_type(params, "REAL", dtype == STN_F64 ? "double" : "float");
 }

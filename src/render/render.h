@@ -34,6 +34,8 @@ void stn_templates_free(stn_templates *templates);
 
 /* Building params.cuh: stn_params_begin opens a stn_text, then each call adds a line. */
 void stn_params_begin(stn_text *params);
+/* The same, and using STORE and REAL = the storage and the arithmetic type of a dtype. */
+void stn_params_begin_for(stn_text *params, stn_dtype dtype);
 /* constexpr int NAME = value; */
 void stn_params_int(stn_text *params, const char *name, int64_t value);
 void stn_params_type(stn_text *params, const char *name, const char *type); /* using NAME = type; */
@@ -41,8 +43,6 @@ void stn_params_type(stn_text *params, const char *name, const char *type); /* u
 void stn_params_store(stn_text *params, const char *name, stn_dtype dtype);
 /* The same of a number type; device/number.cuh declares those that no dtype has. */
 void stn_params_element(stn_text *params, const char *name, stn_element element);
-/* using STORE and REAL = the storage and the arithmetic type of a dtype. */
-void stn_params_elements(stn_text *params, stn_dtype dtype);
 void stn_params_ints(stn_text *params, const char *name, const int *values,
                      size_t n); /* constexpr int NAME[n] = {...}; */
 

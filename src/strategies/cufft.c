@@ -278,9 +278,8 @@ static stn_status make_plans(stn_plan *plan, const stn_cufft *cufft, cufft_state
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
-    cufft_state *state = calloc(1, sizeof *state);
+    cufft_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     stn_cufft *cufft;
     char reason[160];
     STN_TRY(open_cufft(plan, &cufft, error));

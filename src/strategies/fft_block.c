@@ -167,8 +167,7 @@ static void params_of(const stn_fft *fft, const block_shape *shape, stn_text *pa
         for (int s = 0; s < radices; s++)
             radix[axis * radices + s] = s < shape->stages[axis] ? shape->radix[axis][s] : 1;
     }
-    stn_params_begin(params);
-    stn_params_elements(params, fft->dtype);
+    stn_params_begin_for(params, fft->dtype);
     stn_params_ints(params, "GRID_EXTENT", extent, 3);
     stn_params_int(params, "GRID_RADICES", radices);
     stn_params_ints(params, "GRID_STAGES", shape->stages, 3);
@@ -192,16 +191,14 @@ static stn_status upload_twiddles(const stn_plan *plan, block_state *state, stn_
     size_t at = 0;
     for (int axis = 0; axis < 3; axis++)
         for (int64_t j = 0; j < fft->n[axis]; j++) stn_store_twiddle(twiddles, at++, is_wide(fft), j, fft->n[axis]);
-    stn_status status = stn_device_alloc(plan->context->device, size, &state->twiddles, error);
-    if (status == STN_OK) status = stn_device_upload(plan->context->device, state->twiddles, twiddles, size, error);
+    stn_status status = stn_device_replace(plan->context->device, &state->twiddles, 0, twiddles, size, error);
     free(twiddles);
     return status;
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
-    block_state *state = calloc(1, sizeof *state);
+    block_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     char reason[160];
     if (!shape_of(&plan->fft, &plan->machine, &plan->candidate, &state->shape, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "strategy block cannot run this transform: %s", reason);
@@ -213,7 +210,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
 
 static void release(stn_plan *plan) {
     block_state *state = plan->state;
-    if (state->twiddles) stn_device_free(plan->context->device, state->twiddles);
+    stn_device_free(plan->context->device, state->twiddles);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -228,10 +225,8 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
     _Alignas(16) unsigned char arguments[sizeof a + sizeof(double)];
     memcpy(arguments, &a, sizeof a);
     stn_put_real(fft->dtype, fft->scale, arguments + sizeof a);
-    stn_launch how = {.grid = {(unsigned)stn_div_up(fft->batch, state->shape.grids), 1, 1}, .stream = run->stream};
-    how.block[0] = (unsigned)state->shape.threads, how.block[1] = how.block[2] = 1;
-    how.shared = state->shape.shared;
-    return stn_module_launch(state->kernel->module, &how, arguments, error);
+    return stn_kernel_launch(state->kernel, stn_div_up(fft->batch, state->shape.grids), state->shape.threads,
+                             state->shape.shared, arguments, run->stream, error);
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {

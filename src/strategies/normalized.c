@@ -237,8 +237,8 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
 }
 
 static void release(stn_plan *plan) {
-    normalized_state *state = plan->state;
-    if (state && state->taps) stn_device_free(plan->context->device, state->taps);
+    const normalized_state *state = plan->state;
+    stn_device_free(plan->context->device, state->taps);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

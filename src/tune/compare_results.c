@@ -21,8 +21,7 @@ typedef struct compare_arguments {
 
 stn_status tune_kernel(stn_kernel_set *set, stn_dtype dtype, const char *name, stn_kernel **kernel, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_elements(&params, dtype);
+    stn_params_begin_for(&params, dtype);
     stn_params_int(&params, "THREADS_X", TUNE_THREADS);
     return stn_kernel_make(set, name, &params, 0, kernel, error);
 }

@@ -150,9 +150,8 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     char reason[160] = "";
-    aperiodic_state *state = calloc(1, sizeof *state);
+    aperiodic_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     const levels l = levels_of(&plan->candidate);
     aperiodic_shape_sides(&plan->task, &state->shape, reason, sizeof reason);
     aperiodic_shape_depths(&state->shape);

@@ -10,12 +10,24 @@ typedef struct stn_fused_launch {
     const stn_grid_layout *from, *to;
     const void *in;
     void *out;
+    void *margins; /* their workspace (faces/margins.h), 256-byte aligned */
     void *stream;
+    bool follows; /* the preceding launch on the stream is one of the same run */
 } stn_fused_launch;
-/* A strategy's own part of the launch, with its argument `user`. The caller specifies which points
- * it must write. */
-typedef stn_status (*stn_interior)(const stn_plan *plan, const void *user, const stn_fused_launch *launch,
-                                   stn_error *error);
+
+/* The T steps of a run need not divide evenly into its launches: the first T % launches are then
+ * longer by one step than the others. The number of lengths: 1 or 2. */
+static inline int stn_fused_lengths(const stn_task *task, int launches) {
+    return task->steps % (uint64_t)launches ? 2 : 1;
+}
+/* The steps of the longer launches (length 0), or of the shorter ones (1). */
+static inline int stn_fused_steps(const stn_task *task, int launches, int length) {
+    return (int)((task->steps + (length ? 0 : (uint64_t)launches - 1)) / (uint64_t)launches);
+}
+/* The length of launch number i. */
+static inline int stn_fused_length(const stn_task *task, int launches, uint64_t i) {
+    return stn_fused_lengths(task, launches) == 2 && i >= task->steps % (uint64_t)launches;
+}
 
 /* Defines a strategy's `shorten` for candidates whose parameters, of type `type` and read by
  * `reader`, have `launches` of `fused` steps each. */

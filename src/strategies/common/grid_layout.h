@@ -10,7 +10,9 @@ typedef struct stn_grid_layout {
 
 typedef struct stn_layouts {
     stn_grid_layout in, out, work;
-    size_t work_bytes; /* of the workspace; 0 if a single launch makes all steps */
+    size_t work_bytes; /* of the workspace grid; 0 if a single launch makes all steps */
+    /* The same as a multiple of 256: in the workspace, that of the margins follows. */
+    size_t grid_bytes;
 } stn_layouts;
 
 /* Packed, with rows padded to a multiple of 16 bytes. */

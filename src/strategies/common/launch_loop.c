@@ -18,11 +18,11 @@ void stn_launch_loop_add_copy(const stn_task *task, const stn_machine *machine, 
  * launch 0 it is the caller's input. In place with an odd number of launches, the first one would
  * read what it writes, so launch 0 starts from a copy. */
 stn_status stn_launch_loop_run(const stn_plan *plan, const stn_layouts *at, uint64_t launches, stn_part part,
-                               const stn_execution *run, stn_launch_loop_launch turn, const void *user,
-                               stn_error *error) {
+                               const stn_execution *run, stn_launch_loop_launch turn, stn_error *error) {
     const void *in = run->in;
     void *out = run->out, *workspace = run->workspace, *stream = run->stream;
     stn_fused_launch l = {.from = &at->in, .in = in, .stream = stream};
+    l.margins = workspace ? (unsigned char *)workspace + at->grid_bytes : NULL;
     if (part.first == 0 && begins_with_copy(&plan->task, launches)) {
         STN_TRY(stn_device_copy(plan->context->device, workspace, in, at->work_bytes, stream, error));
         l.from = &at->work, l.in = workspace;
@@ -35,7 +35,8 @@ stn_status stn_launch_loop_run(const stn_plan *plan, const stn_layouts *at, uint
         }
         l.to = to_out ? &at->out : &at->work;
         l.out = to_out ? out : workspace;
-        STN_TRY(turn(plan, user, i, &l, error));
+        l.follows = i > part.first;
+        STN_TRY(turn(plan, i, &l, error));
     }
     return STN_OK;
 }

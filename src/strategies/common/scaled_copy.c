@@ -55,7 +55,5 @@ stn_status stn_scaled_copy_run(const stn_kernel *kernel, stn_dtype type, const s
     a.tiles = stn_div_up(a.n[2] * a.per, TILE);
     a.all = a.tiles * rows;
     stn_put_real(type, factor, a.factor);
-    stn_launch how = {.grid = {1, 1, 1}, .block = {THREADS, 1, 1}, .stream = stream};
-    how.grid[0] = (unsigned)stn_min(a.all, MOST_BLOCKS);
-    return stn_module_launch(kernel->module, &how, &a, error);
+    return stn_kernel_launch(kernel, stn_min(a.all, MOST_BLOCKS), THREADS, 0, &a, stream, error);
 }

@@ -53,14 +53,20 @@ static void sum_row(const stn_task *task, const ptrdiff_t *back, const long doub
     }
 }
 
-/* Whether the weights and the task's taps are point symmetric. Taps are sorted. */
-static bool is_point_symmetric(const stn_task *task, const long double *weight, size_t count) {
+bool stn_taps_point_symmetric(const stn_task *task) {
     bool same = true;
     for (size_t k = 0; k < task->ntaps && same; k++) {
+        /* The taps are sorted. */
         const stn_tap *tap = &task->taps[k], *other = &task->taps[task->ntaps - 1 - k];
         same = tap->weight == other->weight;
         for (int axis = 0; axis < 3; axis++) same = same && tap->offset[axis] == -other->offset[axis];
     }
+    return same;
+}
+
+/* Whether the weights and the task's taps are point symmetric. */
+static bool is_point_symmetric(const stn_task *task, const long double *weight, size_t count) {
+    bool same = stn_taps_point_symmetric(task);
     for (size_t i = 0; i < count / 2 && same; i++) same = weight[i] == weight[count - 1 - i];
     return same;
 }

@@ -13,6 +13,9 @@ typedef struct stn_power {
     long double *weight; /* owned */
 } stn_power;
 
+/* Whether weights at opposite offsets are equal. */
+bool stn_taps_point_symmetric(const stn_task *task);
+
 /* The task's own taps: one step. Errors: out of memory. */
 stn_status stn_power_make(const stn_task *task, stn_power *power, stn_error *error);
 /* Adds one step by convolution with the task's taps. On failure `power` is unchanged. */

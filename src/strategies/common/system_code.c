@@ -98,7 +98,7 @@ static void render_leaf(const stn_system_task *task, stn_system_reads *reads, co
     if (!is_field && task->is_number[node->index])
         stn_text_printf(text, "around.number(%d)", reads->number_of[node->index]);
     else
-        stn_text_printf(text, "around.template %s<%d>(%d, %d, %d)", is_field ? "field" : "shared",
+        stn_text_printf(text, "around.template field<%d>(%d, %d, %d)",
                         stn_system_reads_array(reads, is_field, node->index, level_of(node, program)), o[0], o[1],
                         o[2]);
 }

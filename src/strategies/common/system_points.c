@@ -74,12 +74,6 @@ static int64_t divide(const stn_system_task *task, bool adds, const sorted_point
     return made;
 }
 
-static stn_status upload(stn_plan *plan, stn_system_points *points, const void *table, size_t bytes, stn_error *error) {
-    if (!plan->machine.present) return STN_OK;
-    STN_TRY(stn_device_alloc(plan->context->device, bytes, &points->table, error));
-    return stn_device_upload(plan->context->device, points->table, table, bytes, error);
-}
-
 static stn_status make_table(stn_plan *plan, bool adds, stn_system_points *points, stn_error *error) {
     const stn_system_task *task = &plan->system;
     const size_t count = adds ? task->nsources : task->nreceivers;
@@ -98,7 +92,8 @@ static stn_status make_table(stn_plan *plan, bool adds, stn_system_points *point
         for (size_t k = 0; k < count; k++) memcpy(table + k * sizeof(table_point), &list[k].point, sizeof(table_point));
         points->first = count * sizeof(table_point);
         (void)divide(task, adds, list, count, (int64_t *)(void *)(table + points->first), points->threads);
-        status = upload(plan, points, table, bytes, error);
+        if (plan->machine.present)
+            status = stn_device_replace(plan->context->device, &points->table, 0, table, bytes, error);
     } else
         status = stn_fail_memory(error, "a table of points", bytes);
     free(list);
@@ -110,8 +105,7 @@ stn_status stn_system_points_make(stn_plan *plan, bool adds, stn_system_points *
     const stn_system_task *task = &plan->system;
     stn_text params = STN_TEXT_EMPTY;
     if (!(adds ? task->nsources : task->nreceivers)) return STN_OK;
-    stn_params_begin(&params);
-    stn_params_elements(&params, task->dtype);
+    stn_params_begin_for(&params, task->dtype);
     stn_params_int(&params, "SYSTEM_ADDS", adds);
     stn_params_int(&params, "THREADS_X", THREADS);
     STN_TRY(stn_kernel_make(plan->kernels, "system_points", &params, 0, &points->kernel, error));
@@ -119,15 +113,13 @@ stn_status stn_system_points_make(stn_plan *plan, bool adds, stn_system_points *
 }
 
 void stn_system_points_clear(stn_plan *plan, stn_system_points *points) {
-    if (points->table) stn_device_free(plan->context->device, points->table);
+    stn_device_free(plan->context->device, points->table);
     points->table = NULL;
 }
 
 static stn_status launch(const stn_system_points *points, points_arguments *a, void *stream, stn_error *error) {
-    const stn_launch shape = {.grid = {(unsigned)stn_div_up(a->threads * a->batch, THREADS), 1, 1},
-                              .block = {THREADS, 1, 1},
-                              .stream = stream};
-    return stn_module_launch(points->kernel->module, &shape, a, error);
+    const int64_t blocks = stn_div_up(a->threads * a->batch, THREADS);
+    return stn_kernel_launch(points->kernel, blocks, THREADS, 0, a, stream, error);
 }
 
 stn_status stn_system_points_add(const stn_system_points *points, const stn_system_task *task,

@@ -192,9 +192,8 @@ static stn_status make_transforms(stn_plan *plan, cublas_state *state, const stn
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
-    cublas_state *state = calloc(1, sizeof *state);
+    cublas_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     plan->workspace_size = 0;
     state->shape = cublas_shape_of(&plan->layer, &plan->candidate);
     state->axes = cublas_axes_of(&plan->layer);

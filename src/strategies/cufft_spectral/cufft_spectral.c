@@ -165,9 +165,8 @@ static stn_status make_multiply(stn_plan *plan, cufft_spectral_state *state, stn
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
-    cufft_spectral_state *state = calloc(1, sizeof *state);
+    cufft_spectral_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     cufft_spectral_shape *shape = &state->shape;
     char reason[160];
     if (!cufft_spectral_make(&plan->task, (cufft_spectral_way)plan->candidate.values[0], shape, reason, sizeof reason))

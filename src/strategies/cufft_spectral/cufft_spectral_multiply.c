@@ -109,7 +109,7 @@ stn_status cufft_spectral_multiply_make(stn_kernel_set *kernels, const stn_task 
 }
 
 void cufft_spectral_multiply_clear(stn_context *context, cufft_spectral_multiply *m) {
-    if (m->tables) stn_device_free(context->device, m->tables);
+    stn_device_free(context->device, m->tables);
     m->tables = NULL;
 }
 
@@ -126,7 +126,6 @@ stn_status cufft_spectral_multiply_run(const stn_task *task, const cufft_spectra
     a.half = range->count[2], a.lines = range->count[0] * range->count[1];
     a.chunks = stn_div_up(a.half, CHUNK);
     a.all = a.chunks * a.lines * task->batch;
-    stn_launch how = {.grid = {1, 1, 1}, .block = {THREADS, 1, 1}, .stream = stream};
-    how.grid[0] = (unsigned)stn_min(stn_div_up(a.all, THREADS / lanes_of(a.half)), MOST_BLOCKS);
-    return stn_module_launch(m->kernel->module, &how, &a, error);
+    const int64_t blocks = stn_min(stn_div_up(a.all, THREADS / lanes_of(a.half)), MOST_BLOCKS);
+    return stn_kernel_launch(m->kernel, blocks, THREADS, 0, &a, stream, error);
 }

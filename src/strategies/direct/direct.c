@@ -199,9 +199,8 @@ static uint64_t launches(const stn_plan *plan) {
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
-    direct_state *state = calloc(1, sizeof *state);
+    direct_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     state->full.shape = shape_of(&plan->candidate);
     if (state->full.shape.fused > 1)
         state->has_remainder =
@@ -240,7 +239,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
 
 static void release(stn_plan *plan) {
     direct_state *state = plan->state;
-    if (state->taps) stn_device_free(plan->context->device, state->taps);
+    stn_device_free(plan->context->device, state->taps);
 }
 
 /* ---- running */
@@ -256,24 +255,21 @@ static stn_status launch(const stn_plan *plan, const pass *p, const stn_fused_la
     int64_t blocks;
     const size_t header = direct_arguments(task, shape, l, table, arguments, &blocks);
     memcpy(arguments + header, p->values, p->values_size);
-    stn_launch how = {.grid = {(unsigned)blocks, 1, 1}, .stream = l->stream};
-    how.block[0] = (unsigned)(shape->threads[0] * shape->threads[1] * shape->threads[2]);
-    how.block[1] = how.block[2] = 1;
-    if (shape->fused > 1) how.shared = direct_time_shared(task, shape);
-    return stn_module_launch(p->kernel->module, &how, arguments, error);
+    const size_t shared = shape->fused > 1 ? direct_time_shared(task, shape) : 0;
+    const int threads = shape->threads[0] * shape->threads[1] * shape->threads[2];
+    return stn_kernel_launch(p->kernel, blocks, threads, shared, arguments, l->stream, error);
 }
 
 /* Launch number i; the last one makes the remaining steps. */
-static stn_status run_launch(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
-                             stn_error *error) {
-    const direct_state *state = user;
+static stn_status run_launch(const stn_plan *plan, uint64_t i, const stn_fused_launch *l, stn_error *error) {
+    const direct_state *state = plan->state;
     bool last = state->has_remainder && i + 1 == launches(plan);
     return launch(plan, last ? &state->remainder : &state->full, l, error);
 }
 
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error) {
     const direct_state *state = plan->state;
-    return stn_launch_loop_run(plan, &state->at, launches(plan), part, run, run_launch, state, error);
+    return stn_launch_loop_run(plan, &state->at, launches(plan), part, run, run_launch, error);
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {

@@ -51,8 +51,7 @@ static bool lacks_interior(const stn_task *task, const direct_shape *shape) {
 }
 
 void direct_params(const stn_task *task, const direct_shape *shape, stn_text *params) {
-    stn_params_begin(params);
-    stn_params_elements(params, task->dtype);
+    stn_params_begin_for(params, task->dtype);
     stn_params_int(params, "THREADS_X", shape->threads[2]);
     if (shape->kernel == DIRECT_ANY) return; /* one kernel for all problems */
     if (shape->kernel != DIRECT_GATHER) tap_params(task, shape, params);
@@ -100,22 +99,17 @@ void direct_describe(const direct_shape *shape, stn_format format, stn_text *tex
         direct_name(shape, text);
         return;
     }
-    const struct {
-        const char *key;
-        int value;
-    } numbers[] = {{"vector", shape->vector},
-                   {"skewed", shape->skewed},
-                   {"rows", shape->rows},
-                   {"chunk", shape->chunk},
-                   {"threads_z", shape->threads[0]},
-                   {"threads_y", shape->threads[1]},
-                   {"threads_x", shape->threads[2]},
-                   {"blocks", shape->blocks},
-                   {"unroll", shape->unroll},
-                   {"column_walk", shape->column_loop},
-                   {"fused", shape->fused},
-                   {"points", shape->points}};
     stn_json_text(text, "kernel", direct_kernel_name(shape));
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        stn_json_value(text, numbers[i].key, numbers[i].value);
+    stn_json_value(text, "vector", shape->vector);
+    stn_json_value(text, "skewed", shape->skewed);
+    stn_json_value(text, "rows", shape->rows);
+    stn_json_value(text, "chunk", shape->chunk);
+    stn_json_value(text, "threads_z", shape->threads[0]);
+    stn_json_value(text, "threads_y", shape->threads[1]);
+    stn_json_value(text, "threads_x", shape->threads[2]);
+    stn_json_value(text, "blocks", shape->blocks);
+    stn_json_value(text, "unroll", shape->unroll);
+    stn_json_value(text, "column_walk", shape->column_loop);
+    stn_json_value(text, "fused", shape->fused);
+    stn_json_value(text, "points", shape->points);
 }

@@ -4,7 +4,6 @@
 #include "strategies/direct/one_step.h"
 
 #include "base/arith.h"
-#include "strategies/common/constraint.h"
 #include "strategies/direct/direct_skew.h"
 #include "strategies/direct/tap_order.h"
 
@@ -81,9 +80,7 @@ static direct_shape tile_shape(const stn_task *task, const stn_machine *machine,
 
 /* direct_tile counts indices in 32 bits. It folds whole slots (VECTOR aligned points of a row), so
  * every extent must exceed the reach along its axis. */
-static bool extents_hold(const stn_task *task, const stn_machine *machine, void *of) {
-    const direct_shape *shape = of;
-    (void)machine;
+static bool extents_hold(const stn_task *task, const direct_shape *shape) {
     for (int axis = 0; axis < 3; axis++) {
         int64_t reach = stn_max(task->reach[axis][0], task->reach[axis][1]);
         int64_t least = axis < 2 ? reach + 1 : stn_round_up(reach, shape->vector) + shape->vector;
@@ -95,45 +92,17 @@ static bool extents_hold(const stn_task *task, const stn_machine *machine, void 
     return true;
 }
 
-static bool taps_hold(const stn_task *task, const stn_machine *machine, void *shape) {
+static bool tile_fits(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
+    /* The taps fit the 4 KiB that a launch brings. */
     const size_t values = (6 + task->ntaps) * (task->dtype == STN_F64 ? 8 : 4);
-    (void)machine, (void)shape;
-    return task->ntaps <= DIRECT_MAX_TAPS && values <= ARGUMENT_BYTES;
-}
-
-static bool strides_hold(const stn_task *task, const stn_machine *machine, void *shape) {
-    (void)machine, (void)shape;
-    return task->in_stride[2] == 1 && task->out_stride[2] == 1;
-}
-
-static bool registers_hold(const stn_task *task, const stn_machine *machine, void *shape) {
-    (void)machine;
-    return tile_registers(task, shape) <= 220;
-}
-
-static bool code_holds(const stn_task *task, const stn_machine *machine, void *of) {
-    const direct_shape *shape = of;
-    (void)machine;
-    return (int64_t)task->ntaps * shape->rows * shape->vector <= UNROLLED_FMAS / 2;
-}
-
-static bool threads_hold(const stn_task *task, const stn_machine *machine, void *of) {
-    const direct_shape *shape = of;
-    (void)task;
+    if (task->ntaps > DIRECT_MAX_TAPS || values > ARGUMENT_BYTES) return false;
+    if (task->in_stride[2] != 1 || task->out_stride[2] != 1 || !extents_hold(task, shape)) return false;
+    /* A thread's sums and window stay in registers, and the unrolled taps compile in less than a
+     * second. */
+    if (tile_registers(task, shape) > 220) return false;
+    if ((int64_t)task->ntaps * shape->rows * shape->vector > UNROLLED_FMAS / 2) return false;
+    /* A multiprocessor runs as many blocks at once. */
     return shape->blocks * shape->threads[0] * shape->threads[1] * shape->threads[2] <= machine->threads;
-}
-
-static stn_constraint *const of_tiles[] = {
-    taps_hold,      /* the taps fit the 4 KiB that a launch brings */
-    strides_hold,   /* the fastest axis is contiguous */
-    extents_hold,   /* every axis is longer than the taps reach, and counted in 32 bits */
-    registers_hold, /* a thread's sums and window stay in registers */
-    code_holds,     /* the unrolled taps compile in less than a second */
-    threads_hold,   /* a multiprocessor runs as many blocks at once */
-};
-
-static bool tile_fits(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
-    return STN_CONSTRAINTS_HOLD(of_tiles, task, machine, shape);
 }
 
 /* Shapes for 2D, best first as measured. */

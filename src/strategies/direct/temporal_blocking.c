@@ -6,7 +6,6 @@
 #include <math.h>
 
 #include "base/arith.h"
-#include "strategies/common/constraint.h"
 #include "strategies/direct/tap_order.h"
 
 #define MAX_REACH 4            /* largest reach of direct_time_tile along any axis */
@@ -352,8 +351,7 @@ size_t direct_time_shared(const stn_task *task, const direct_shape *shape) {
 
 /* In 3D, whether a lane's registers hold the partial sums of all stages and 2 z + 1 further values
  * of each point: at most 255 registers, or the lane's part of the multiprocessor's. */
-static bool registers_hold(const stn_task *task, const stn_machine *machine, void *of) {
-    const direct_shape *shape = of;
+static bool registers_hold(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
     if (task->rank < 3) return true; /* plane_shapes limits the steps to what registers hold */
     int words = task->dtype == STN_F64 ? 2 : 1, points = shape->rows * shape->points, z = direct_reach(task, shape, 0);
     int held = words * (2 * z * shape->fused + 2 * z + 1) * points;
@@ -361,64 +359,29 @@ static bool registers_hold(const stn_task *task, const stn_machine *machine, voi
     return held + DIRECT_TIME_ADDRESSES <= stn_min(255, (int64_t)machine->registers_per_multiprocessor / lanes);
 }
 
-static bool steps_hold(const stn_task *task, const stn_machine *machine, void *of) {
-    const direct_shape *shape = of;
-    (void)machine;
-    return shape->fused >= 2 && (uint64_t)shape->fused <= task->steps;
-}
-
-static bool reach_holds(const stn_task *task, const stn_machine *machine, void *of) {
-    const direct_shape *shape = of;
-    (void)machine;
-    return direct_reach(task, shape, 2) <= shape->points &&
-           (task->rank < 3 || direct_reach(task, shape, 1) <= shape->rows);
-}
-
-static bool own_points_hold(const stn_task *task, const stn_machine *machine, void *of) {
-    const direct_shape *shape = of;
-    (void)machine;
+/* Whether taps reach no further than the points and rows of one neighbouring lane, and a tile
+ * stores more points than taps reach; in 1D and 2D those of 8 lanes or more. */
+static bool reach_holds(const stn_task *task, const direct_shape *shape) {
+    const bool volume = task->rank == 3;
+    if (direct_reach(task, shape, 2) > shape->points || (volume && direct_reach(task, shape, 1) > shape->rows))
+        return false;
     if (own_x(task, shape) <= direct_reach(task, shape, 2)) return false;
-    return task->rank == 3 ? own_y(task, shape) > direct_reach(task, shape, 1)
-                           : own_x(task, shape) >= 8 * shape->points;
+    return volume ? own_y(task, shape) > direct_reach(task, shape, 1) : own_x(task, shape) >= 8 * shape->points;
 }
 
-static bool shared_holds(const stn_task *task, const stn_machine *machine, void *of) {
-    return direct_time_shared(task, of) <= machine->shared_per_block;
-}
-
-static bool threads_hold(const stn_task *task, const stn_machine *machine, void *of) {
-    const direct_shape *shape = of;
-    (void)task;
-    return shape->blocks >= 1 && shape->blocks <= MAX_RESIDENT_BLOCKS &&
-           shape->blocks * shape->threads[0] * shape->threads[1] * shape->threads[2] <= machine->threads;
-}
-
-static bool words_hold(const stn_task *task, const stn_machine *machine, void *of) {
-    const direct_shape *shape = of;
-    (void)machine;
-    return !paired(task, shape) || (shape->points >= 2 && shape->points <= 8);
-}
-
-static bool blocks_hold(const stn_task *task, const stn_machine *machine, void *of) {
+static bool fits(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
+    if (shape->fused < 2 || (uint64_t)shape->fused > task->steps) return false;
+    if (!reach_holds(task, shape) || !registers_hold(task, machine, shape)) return false;
+    if (direct_time_shared(task, shape) > machine->shared_per_block) return false;
+    /* The threads of shape->blocks blocks fit a multiprocessor. */
+    if (shape->blocks < 1 || shape->blocks > MAX_RESIDENT_BLOCKS ||
+        shape->blocks * shape->threads[0] * shape->threads[1] * shape->threads[2] > machine->threads)
+        return false;
+    /* In rows of f16 that begin at any element a lane has one to four words. */
+    if (paired(task, shape) && (shape->points < 2 || shape->points > 8)) return false;
     int64_t tiles[3];
-    (void)machine;
-    direct_time_tiles(task, of, tiles);
+    direct_time_tiles(task, shape, tiles);
     return (double)tiles[0] * (double)tiles[1] * (double)tiles[2] * (double)task->batch < 0x7fffffff;
-}
-
-static stn_constraint *const constraints[] = {
-    steps_hold,      /* a launch makes two steps or more, and no more than the run has */
-    reach_holds,     /* taps reach no further than the points and rows of one neighbouring lane */
-    own_points_hold, /* a tile stores more points than taps reach; in 1D, 2D, 8 lanes' or more */
-    registers_hold,  /* the sums of all fused steps stay in a lane's registers */
-    shared_holds,    /* the planes of a tile fit a block's shared memory */
-    threads_hold,    /* the threads of shape->blocks blocks fit a multiprocessor */
-    words_hold,      /* rows of f16 that begin at any element: a lane has one to four words */
-    blocks_hold,     /* a launch has fewer than 2^31 blocks */
-};
-
-static bool fits(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
-    return STN_CONSTRAINTS_HOLD(constraints, task, machine, shape);
 }
 
 bool direct_time_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, bool chunk) {

@@ -18,10 +18,16 @@ typedef struct choice {
     double seconds;
 } choice;
 
-struct stn_faces {
+/* The margins of launches of one length. */
+typedef struct margins {
     choice choice;
     faces_strips *strips;
     stn_kernel *tile;
+} margins;
+
+struct stn_faces {
+    int lengths;
+    margins of[2];
 };
 
 static bool any_face(const stn_task *task) {
@@ -64,57 +70,68 @@ double stn_faces_seconds(const stn_task *task, const stn_machine *machine, int f
     return seconds < INFINITY ? seconds : faces_strips_seconds(task, machine, fused);
 }
 
-static stn_status build(stn_plan *plan, stn_faces *faces, stn_error *error) {
-    const choice *c = &faces->choice;
+static stn_status build(stn_plan *plan, margins *m, stn_error *error) {
+    const choice *c = &m->choice;
     stn_text params = STN_TEXT_EMPTY;
-    if (c->method == STN_FACES_STRIPS) return faces_strips_create(plan, c->tile.fused, &faces->strips, error);
+    if (c->method == STN_FACES_STRIPS) return faces_strips_create(plan, c->tile.fused, &m->strips, error);
     faces_tile_params(&plan->task, &c->tile, &params);
-    return stn_kernel_make(plan->kernels, "faces_tile", &params, c->tile.shared, &faces->tile, error);
+    return stn_kernel_make(plan->kernels, "faces_tile", &params, c->tile.shared, &m->tile, error);
 }
 
-stn_status stn_faces_create(stn_plan *plan, int fused, stn_faces_method method, stn_faces **result, stn_error *error) {
+stn_status stn_faces_create(stn_plan *plan, int launches, stn_faces_method method, stn_faces **result,
+                            stn_error *error) {
     *result = NULL;
     if (!any_face(&plan->task)) return STN_OK;
     stn_faces *faces = calloc(1, sizeof *faces);
     if (!faces) return stn_fail_memory(error, "the faces", sizeof *faces);
-    faces->choice = choose(&plan->task, &plan->machine, fused, method);
-    stn_status status = build(plan, faces, error);
-    if (status != STN_OK) {
-        stn_faces_destroy(plan, faces);
-        return status;
+    stn_status status = STN_OK;
+    faces->lengths = stn_fused_lengths(&plan->task, launches);
+    for (int k = 0; k < faces->lengths && status == STN_OK; k++) {
+        const int fused = stn_fused_steps(&plan->task, launches, k);
+        faces->of[k].choice = choose(&plan->task, &plan->machine, fused, method);
+        status = build(plan, &faces->of[k], error);
     }
-    *result = faces;
-    return STN_OK;
+    if (status == STN_OK)
+        *result = faces;
+    else
+        stn_faces_destroy(faces);
+    return status;
 }
 
 size_t stn_faces_workspace(const stn_faces *faces) {
-    return faces && faces->strips ? faces_strips_workspace(faces->strips) : 0;
+    size_t most = 0;
+    for (int k = 0; faces && k < faces->lengths; k++) {
+        const size_t bytes = faces->of[k].strips ? faces_strips_workspace(faces->of[k].strips) : 0;
+        if (bytes > most) most = bytes;
+    }
+    return most;
 }
 
-stn_status stn_faces_set_weights(stn_plan *plan, stn_faces *faces, stn_error *error) {
-    if (!faces) return STN_OK;
-    if (faces->strips) STN_TRY(faces_strips_set_weights(plan, faces->strips, error));
-    /* On failure, everything stays unchanged. */
-    else if (!faces_tile_fits(&plan->task, &faces->choice.tile)) {
-        stn_faces next = {.choice = faces->choice};
-        faces_tile_use_weights(&plan->task, &next.choice.tile);
-        STN_TRY(build(plan, &next, error));
-        *faces = next;
-    }
+/* On failure, everything stays unchanged. */
+static stn_status renew(stn_plan *plan, margins *m, stn_error *error) {
+    if (m->strips) return faces_strips_set_weights(plan, m->strips, error);
+    if (faces_tile_fits(&plan->task, &m->choice.tile)) return STN_OK;
+    margins next = {.choice = m->choice};
+    faces_tile_use_weights(&plan->task, &next.choice.tile);
+    STN_TRY(build(plan, &next, error));
+    *m = next;
     return STN_OK;
 }
 
-void stn_faces_destroy(const stn_plan *plan, stn_faces *faces) {
-    (void)plan;
-    if (!faces) return;
-    faces_strips_destroy(faces->strips); /* the context owns kernels */
+stn_status stn_faces_set_weights(stn_plan *plan, stn_faces *faces, stn_error *error) {
+    for (int k = 0; faces && k < faces->lengths; k++) STN_TRY(renew(plan, &faces->of[k], error));
+    return STN_OK;
+}
+
+void stn_faces_destroy(stn_faces *faces) {
+    for (int k = 0; faces && k < faces->lengths; k++)
+        faces_strips_destroy(faces->of[k].strips); /* the context owns kernels */
     free(faces);
 }
 
-static stn_status launch_tiles(const stn_plan *plan, const stn_faces *faces, const stn_fused_launch *l,
-                               stn_error *error) {
+static stn_status launch_tiles(const stn_plan *plan, const margins *m, const stn_fused_launch *l, stn_error *error) {
     _Alignas(16) unsigned char arguments[FACES_TILE_ARGUMENTS];
-    const faces_tile *tile = &faces->choice.tile;
+    const faces_tile *tile = &m->choice.tile;
     int64_t blocks;
     faces_tile_arguments(&plan->task, tile, l, arguments, &blocks);
     if (!blocks) return STN_OK;
@@ -123,13 +140,12 @@ static stn_status launch_tiles(const stn_plan *plan, const stn_faces *faces, con
                       .shared = tile->shared,
                       .stream = l->stream,
                       .early = stn_plan_may_start_early(plan)};
-    return stn_module_launch(faces->tile->module, &how, arguments, error);
+    return stn_module_launch(m->tile->module, &how, arguments, error);
 }
 
-stn_status stn_faces_run(const stn_plan *plan, const stn_faces *faces, stn_interior interior, const void *user,
-                         const stn_fused_launch *l, void *workspace, stn_error *error) {
-    STN_TRY(interior(plan, user, l, error));
+stn_status stn_faces_run(const stn_plan *plan, const stn_faces *faces, int length, const stn_fused_launch *l,
+                         stn_error *error) {
     if (!faces) return STN_OK;
-    if (faces->strips) return faces_strips_run(plan, faces->strips, l, workspace, error);
-    return launch_tiles(plan, faces, l, error);
+    const margins *m = &faces->of[length];
+    return m->strips ? faces_strips_run(plan, m->strips, l, error) : launch_tiles(plan, m, l, error);
 }

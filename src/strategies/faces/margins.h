@@ -17,19 +17,18 @@ double stn_faces_seconds(const stn_task *task, const stn_machine *machine, int f
 typedef struct stn_faces stn_faces;
 /* How margins are computed: as strips, as tiles, or as the cheaper of the two by estimate. */
 typedef enum stn_faces_method { STN_FACES_CHEAPEST, STN_FACES_STRIPS, STN_FACES_TILES } stn_faces_method;
-/* For launches of `fused` steps of plan->task. *faces is NULL when there are no margins; the calls
- * below accept NULL. If `method` cannot serve, the cheapest is
- * used. Errors: those of stn_kernel_get, memory, driver. */
-stn_status stn_faces_create(stn_plan *plan, int fused, stn_faces_method method, stn_faces **faces, stn_error *error);
-/* Bytes of workspace, a multiple of 256. Nothing in it persists between runs, so objects of
- * different f may share it. */
+/* For a run of plan->task in so many launches, of one or two lengths (common/fused.h). *faces is
+ * NULL when there are no margins; the calls below accept NULL. If `method` cannot serve, the
+ * cheapest is used. Errors: those of stn_kernel_get, memory, driver. */
+stn_status stn_faces_create(stn_plan *plan, int launches, stn_faces_method method, stn_faces **faces, stn_error *error);
+/* Bytes of workspace, a multiple of 256. Nothing in it persists between launches. */
 size_t stn_faces_workspace(const stn_faces *faces);
 /* To be called after plan->task.taps got new weights. */
 stn_status stn_faces_set_weights(stn_plan *plan, stn_faces *faces, stn_error *error);
-/* Runs the whole launch: calls `interior` once, with `user`, which must write at least the points
- * of stn_faces_interior and may write anything elsewhere; then corrects all other points.
- * workspace: stn_faces_workspace bytes, 256-byte aligned. Neither allocates nor synchronises. */
-stn_status stn_faces_run(const stn_plan *plan, const stn_faces *faces, stn_interior interior, const void *user,
-                         const stn_fused_launch *launch, void *workspace, stn_error *error);
-void stn_faces_destroy(const stn_plan *plan, stn_faces *faces); /* accepts NULL */
+/* Completes a launch of this length, after the strategy's own launch, which must write at least the
+ * points of stn_faces_interior and may write anything elsewhere: corrects all other points.
+ * launch->margins: stn_faces_workspace bytes. Neither allocates nor synchronises. */
+stn_status stn_faces_run(const stn_plan *plan, const stn_faces *faces, int length, const stn_fused_launch *launch,
+                         stn_error *error);
+void stn_faces_destroy(stn_faces *faces);
 #endif

@@ -97,8 +97,7 @@ double faces_strips_seconds(const stn_task *task, const stn_machine *machine, in
 
 static stn_status get_copy(const stn_plan *plan, faces_strips *strips, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_elements(&params, plan->task.dtype);
+    stn_params_begin_for(&params, plan->task.dtype);
     stn_params_int(&params, "ROWS", ROWS);
     stn_params_int(&params, "THREADS_X", THREADS);
     return stn_kernel_make(plan->kernels, "faces_copy", &params, 0, &strips->copy, error);
@@ -164,9 +163,7 @@ static stn_status copy(const faces_strips *strips, copy_arguments *a, void *stre
     int64_t threads = 0;
     for (int64_t i = 0; i < a->boxes; i++) threads += a->box[i].threads;
     if (!threads) return STN_OK;
-    stn_launch launch = {
-        .grid = {(unsigned)stn_div_up(threads, THREADS), 1, 1}, .block = {THREADS, 1, 1}, .stream = stream};
-    return stn_module_launch(strips->copy->module, &launch, a, error);
+    return stn_kernel_launch(strips->copy, stn_div_up(threads, THREADS), THREADS, 0, a, stream, error);
 }
 
 /* Copies the grid's two ends next to each other. */
@@ -205,8 +202,8 @@ static stn_status scatter(const stn_task *task, const faces_strips *strips, cons
 }
 
 stn_status faces_strips_run(const stn_plan *plan, const faces_strips *strips, const stn_fused_launch *l,
-                            void *workspace, stn_error *error) {
-    unsigned char *before = workspace, *after = before + strips->grid, *between = after + strips->grid;
+                            stn_error *error) {
+    unsigned char *before = l->margins, *after = before + strips->grid, *between = after + strips->grid;
     for (size_t i = 0; i < strips->count; i++) {
         const strip *s = &strips->list[i];
         STN_TRY(gather(&plan->task, strips, s, l, before, error));

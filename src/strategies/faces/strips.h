@@ -22,6 +22,6 @@ void faces_strips_destroy(faces_strips *strips); /* accepts NULL */
 size_t faces_strips_workspace(const faces_strips *strips);
 stn_status faces_strips_set_weights(stn_plan *plan, faces_strips *strips, stn_error *error);
 stn_status faces_strips_run(const stn_plan *plan, const faces_strips *strips, const stn_fused_launch *launch,
-                            void *workspace, stn_error *error);
+                            stn_error *error);
 double faces_strips_seconds(const stn_task *task, const stn_machine *machine, int fused);
 #endif

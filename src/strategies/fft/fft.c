@@ -17,7 +17,6 @@
 #include "render/render.h"
 #include "strategies/fft/fft_candidates.h"
 #include "strategies/fft/fft_cluster_kernels.h"
-#include "strategies/fft/fft_cost_model.h"
 #include "strategies/fft/fft_line_kernel.h"
 #include "strategies/fft/fft_passes.h"
 #include "strategies/fft/fft_real_kernel.h"
@@ -86,8 +85,7 @@ static stn_status upload_twiddles(stn_plan *plan, fft_state *state, stn_error *e
     if (!twiddles) return stn_fail_memory(error, "the tables of twiddle factors", size);
     for (int i = 0; i < state->passes.count; i++)
         tables_of(plan, state, i, twiddles + state->first[i] * twiddle_bytes(plan));
-    stn_status status = stn_device_alloc(plan->context->device, size, &state->twiddles, error);
-    if (status == STN_OK) status = stn_device_upload(plan->context->device, state->twiddles, twiddles, size, error);
+    stn_status status = stn_device_replace(plan->context->device, &state->twiddles, 0, twiddles, size, error);
     free(twiddles);
     return status;
 }
@@ -111,9 +109,8 @@ static stn_status prepare_pass(stn_plan *plan, fft_state *state, int i, stn_erro
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
-    fft_state *state = calloc(1, sizeof *state);
+    fft_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     char reason[160];
     if (!fft_find_shapes(&plan->fft, &plan->machine, &plan->candidate, state, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "strategy fft cannot run this transform: %s", reason);
@@ -124,7 +121,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
 
 static void release(stn_plan *plan) {
     fft_state *state = plan->state;
-    if (state->twiddles) stn_device_free(plan->context->device, state->twiddles);
+    stn_device_free(plan->context->device, state->twiddles);
 }
 
 /* ---- running */

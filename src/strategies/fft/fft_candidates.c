@@ -8,9 +8,7 @@
 
 #include "base/arith.h"
 #include "plan/plan.h"
-#include "strategies/common/constraint.h"
 #include "strategies/fft/fft_cluster_kernels.h"
-#include "strategies/fft/fft_cost_model.h"
 #include "strategies/fft/fft_real_kernel.h"
 #include "strategies/fft/fft_shared_kernel.h"
 #include "strategies/fft/fft_warp_kernel.h"
@@ -98,26 +96,15 @@ bool fft_find_shapes(const stn_fft *fft, const stn_machine *machine, const stn_c
     return true;
 }
 
-/* ---- constraints */
-
 typedef struct trial {
     const stn_fft *fft;
     const stn_candidate *candidate;
-    fft_state state; /* found by the first constraint */
+    fft_state state;
 } trial;
 
-static bool passes_hold(const stn_task *none, const stn_machine *machine, void *of) {
-    trial *f = of;
-    char reason[160];
-    (void)none;
-    return fft_find_shapes(f->fft, machine, f->candidate, &f->state, reason, sizeof reason);
-}
-
 /* Whether any pass uses the kernels that the candidate asks for; fft_line runs all other passes. */
-static bool kernel_holds(const stn_task *none, const stn_machine *machine, void *of) {
-    const trial *f = of;
+static bool is_served(const trial *f) {
     const int *values = f->candidate->values;
-    (void)none, (void)machine;
     bool any = !values[ON_TENSOR_CORES] && !values[IN_CLUSTERS] && !values[IN_SHARED_MEMORY];
     for (int i = 0; i < f->state.passes.count; i++)
         any = any || f->state.by[i] == BY_WARP || fft_by_shared_memory(&f->state, i) || fft_by_cluster(&f->state, i);
@@ -136,10 +123,9 @@ static bool changes_passes(const trial *f, const stn_machine *machine, int value
     return memcmp(other.by, f->state.by, sizeof *other.by * (size_t)f->state.passes.count) != 0;
 }
 
-static bool is_distinct(const stn_task *none, const stn_machine *machine, void *of) {
-    const trial *f = of;
+/* Whether no other form of the list makes the same passes by the same kernels. */
+static bool is_distinct(const trial *f, const stn_machine *machine) {
     const int *values = f->candidate->values;
-    (void)none;
     if (values[IN_SHARED_MEMORY] == CLUSTER_COLUMNS) {
         bool any = false;
         for (int i = 0; i < f->state.passes.count; i++)
@@ -157,15 +143,11 @@ static bool is_distinct(const stn_task *none, const stn_machine *machine, void *
     return changes_passes(&plain, machine, IN_SHARED_MEMORY, ALL_LINES, false);
 }
 
-static stn_constraint *const constraints[] = {
-    passes_hold,  /* lines of each pass have a kernel that holds them, in fewer than 2^31 blocks */
-    kernel_holds, /* tensor cores, clusters or shared memory hold lines of at least one pass */
-    is_distinct,  /* no other form of the list makes the same passes by the same kernels */
-};
-
 static bool is_valid(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate) {
     trial f = {.fft = fft, .candidate = candidate};
-    return STN_CONSTRAINTS_HOLD(constraints, NULL, machine, &f);
+    char reason[160];
+    return fft_find_shapes(fft, machine, candidate, &f.state, reason, sizeof reason) && is_served(&f) &&
+           is_distinct(&f, machine);
 }
 
 /* ---- candidates */

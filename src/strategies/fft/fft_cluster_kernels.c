@@ -57,10 +57,8 @@ typedef struct image_arguments {
 } image_arguments;
 
 static int64_t blocks_of(const fft_pass *pass) {
-    int64_t points = pass->length;
-    for (int i = 0; i < 2; i++)
-        if (stn_mul_overflows(points, pass->loop[i].n, &points)) return INT64_MAX;
-    return points / POINTS;
+    const int64_t points = fft_times_loops(pass, pass->length, 0, 2);
+    return points == INT64_MAX ? points : points / POINTS;
 }
 
 static stn_launch launch_of(const fft_pass *pass, void *stream) {

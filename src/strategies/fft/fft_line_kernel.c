@@ -208,9 +208,10 @@ static int unaligned_sides(const fft_pass *pass, const fft_line_shape *shape, in
     return uneven(pass->in_stride, l[1].in, l[2].in, sector) + uneven(pass->out_stride, l[1].out, l[2].out, sector);
 }
 
-/* Measured: twiddle factors between launches take a seventh of the bandwidth; transposing from
+/* The fraction of the copy bandwidth that a large pass reaches. Measured: twiddle factors between
+ * launches take a seventh of the bandwidth; transposing from
  * input to output is a twentieth faster. */
-double fft_line_bandwidth(const fft_pass *pass, const fft_line_shape *shape, stn_dtype dtype) {
+static double bandwidth(const fft_pass *pass, const fft_line_shape *shape, stn_dtype dtype) {
     double part = shape->part;
     int64_t sector = 32 / 2 / (int64_t)stn_dtype_size(dtype);
     if (dtype != STN_F16 && fft_is_spread(pass, dtype))
@@ -229,10 +230,21 @@ static int64_t tiles_of(const fft_pass *pass, const fft_line_shape *shape) {
 }
 
 int64_t fft_line_blocks(const fft_pass *pass, const fft_line_shape *shape) {
-    int64_t blocks = tiles_of(pass, shape);
-    for (int i = shape->merged ? 2 : 1; i < 3; i++)
-        if (stn_mul_overflows(blocks, pass->loop[i].n, &blocks)) return INT64_MAX;
-    return blocks;
+    return fft_times_loops(pass, tiles_of(pass, shape), shape->merged ? 2 : 1, 3);
+}
+
+#define FIRST_WAIT 1.5e-6     /* seconds until the first blocks compute */
+#define POINT_INSTRUCTIONS 40 /* of a point; both measured on an H200 */
+
+/* The first blocks wait for memory; then all blocks compute, in as many waves as needed. */
+double fft_line_seconds(const fft_pass *pass, const fft_line_shape *shape, stn_dtype dtype,
+                        const stn_machine *machine) {
+    double blocks = (double)fft_line_blocks(pass, shape), each = ceil(blocks / machine->multiprocessors);
+    double resident = fmin(each, shape->blocks), waves = ceil(each / resident);
+    double points = resident * shape->lines * shape->length; /* on a multiprocessor */
+    double waiting = FIRST_WAIT + waves * points * POINT_INSTRUCTIONS / machine->lanes / machine->clock;
+    double moving = fft_pass_bytes(pass, dtype) / (machine->copy_bandwidth * bandwidth(pass, shape, dtype));
+    return fmax(waiting, moving) + machine->launch_seconds;
 }
 
 /* ---- tables */
@@ -295,18 +307,15 @@ stn_status fft_line_launch(const struct stn_kernel *kernel, const fft_pass *pass
     _Alignas(16) unsigned char arguments[sizeof h + sizeof(double)];
     memcpy(arguments, &h, sizeof h);
     stn_put_real(dtype, pass->scale, arguments + sizeof h);
-    stn_launch how = {.grid = {(unsigned)fft_line_blocks(pass, shape), 1, 1}, .stream = stream};
-    how.block[0] = (unsigned)shape->threads, how.block[1] = how.block[2] = 1;
-    how.shared = fft_line_shared(pass, shape, dtype);
-    return stn_module_launch(kernel->module, &how, arguments, error);
+    return stn_kernel_launch(kernel, fft_line_blocks(pass, shape), shape->threads, fft_line_shared(pass, shape, dtype),
+                             arguments, stream, error);
 }
 
 /* ---- params.cuh */
 
 void fft_line_params(const fft_pass *pass, const fft_line_shape *shape, stn_dtype dtype, stn_text *params) {
     const char *index = shape->half_exchange ? "unsigned short" : dtype == STN_F64 ? "double" : "float";
-    stn_params_begin(params);
-    stn_params_elements(params, dtype);
+    stn_params_begin_for(params, dtype);
     stn_params_type(params, "FFT_CELL", index);
     stn_params_int(params, "BLOCKS", shape->blocks);
     stn_params_int(params, "FFT_LENGTH", shape->length);

@@ -16,8 +16,7 @@ bool fft_line_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine
 size_t fft_line_shared(const fft_pass *pass, const fft_line_shape *shape, stn_dtype dtype);
 /* Whether the points of a line are spread over a large grid. */
 bool fft_is_spread(const fft_pass *pass, stn_dtype dtype);
-/* Fraction of the copy bandwidth that a large pass reaches. */
-double fft_line_bandwidth(const fft_pass *pass, const fft_line_shape *shape, stn_dtype dtype);
+double fft_line_seconds(const fft_pass *pass, const fft_line_shape *shape, stn_dtype dtype, const stn_machine *machine);
 /* Blocks of the launch: the tiles of the first loop (if merged, of the first two loops) times the
  * lengths of the other loops. */
 int64_t fft_line_blocks(const fft_pass *pass, const fft_line_shape *shape);

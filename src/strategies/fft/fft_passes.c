@@ -136,6 +136,17 @@ static bool set_loops(fft_pass *pass, const loops *l, int tile) {
     return true;
 }
 
+/* The same for the loops over other axes and one over n elements of the pass's own axis, which
+ * comes first, or second if it is `across` the first of the others. */
+static bool set_loops_with(fft_pass *pass, const loops *others, bool across, int64_t n, int64_t in, int64_t out) {
+    loops l = {.count = 0};
+    if (across) add_loop(&l, others->loop[0].n, others->loop[0].in, others->loop[0].out);
+    add_loop(&l, n, in, out);
+    for (int i = across; i < others->count; i++)
+        add_loop(&l, others->loop[i].n, others->loop[i].in, others->loop[i].out);
+    return set_loops(pass, &l, 0);
+}
+
 /* ---- passes */
 
 static fft_pass *add_pass(fft_passes *passes, const step *s, int64_t length) {
@@ -169,13 +180,10 @@ static bool first_pass(const step *s, const layout *work, int64_t n1, fft_passes
     fft_pass *pass = add_pass(passes, &here, n1);
     pass->in_stride = n2 * in, pass->out_stride = n2 * out;
     pass->outer = s->length;
-    loops l = {.count = 0}, others = other_loops(&here);
-    bool across = others.count && others.loop[0].in < in; /* whole columns are contiguous */
-    if (across) add_loop(&l, others.loop[0].n, others.loop[0].in, others.loop[0].out);
-    pass->outer_loop = l.count;
-    add_loop(&l, n2, in, out);
-    for (int i = across; i < others.count; i++) add_loop(&l, others.loop[i].n, others.loop[i].in, others.loop[i].out);
-    return set_loops(pass, &l, 0);
+    const loops others = other_loops(&here);
+    const bool across = others.count && others.loop[0].in < in; /* whole columns are contiguous */
+    pass->outer_loop = across;
+    return set_loops_with(pass, &others, across, n2, in, out);
 }
 
 /* The last pass: over n2, to the output. */
@@ -185,12 +193,8 @@ static bool last_pass(const step *s, const layout *work, int64_t n1, fft_passes 
     int64_t n2 = s->length / n1, in = work->stride[s->axis], out = s->to.stride[s->axis];
     fft_pass *pass = add_pass(passes, &here, n2);
     pass->in_stride = in, pass->out_stride = n1 * out;
-    loops l = {.count = 0}, others = other_loops(&here);
-    bool across = others.count && others.loop[0].out < out;
-    if (across) add_loop(&l, others.loop[0].n, others.loop[0].in, others.loop[0].out);
-    add_loop(&l, n1, n2 * in, out);
-    for (int i = across; i < others.count; i++) add_loop(&l, others.loop[i].n, others.loop[i].in, others.loop[i].out);
-    return set_loops(pass, &l, 0);
+    const loops others = other_loops(&here);
+    return set_loops_with(pass, &others, others.count && others.loop[0].out < out, n1, n2 * in, out);
 }
 
 /* The same in place in the workspace: X[k1 + N1 k2] replaces y[k1, n2 = k2]. */
@@ -200,12 +204,8 @@ static bool last_pass_in_place(const step *s, const layout *work, int64_t n1, ff
     int64_t n2 = s->length / n1, w = work->stride[s->axis];
     fft_pass *pass = add_pass(passes, &here, n2);
     pass->in_stride = pass->out_stride = w;
-    loops l = {.count = 0}, others = other_loops(&here);
-    bool across = others.count && others.loop[0].in < w;
-    if (across) add_loop(&l, others.loop[0].n, others.loop[0].in, others.loop[0].out);
-    add_loop(&l, n1, n2 * w, n2 * w);
-    for (int i = across; i < others.count; i++) add_loop(&l, others.loop[i].n, others.loop[i].in, others.loop[i].out);
-    return set_loops(pass, &l, 0);
+    const loops others = other_loops(&here);
+    return set_loops_with(pass, &others, others.count && others.loop[0].in < w, n1, n2 * w, n2 * w);
 }
 
 /* Three passes, n = n1 N2 N3 + n2 N3 + n3, k = k1 + N1 k2 + N1 N2 k3: the first as above, the
@@ -420,4 +420,15 @@ bool fft_cosine_passes_of(const stn_fft *fft, fft_passes *passes, char *reason, 
     }
     share_scale(fft->scale, passes);
     return true;
+}
+
+double fft_pass_bytes(const fft_pass *pass, stn_dtype dtype) {
+    double lines = (double)pass->loop[0].n * (double)pass->loop[1].n * (double)pass->loop[2].n;
+    return lines * (double)(2 * pass->length + pass->load_real + pass->store_real) * 2 * (double)stn_dtype_size(dtype);
+}
+
+int64_t fft_times_loops(const fft_pass *pass, int64_t tiles, int first, int last) {
+    for (int i = first; i < last; i++)
+        if (stn_mul_overflows(tiles, pass->loop[i].n, &tiles)) return INT64_MAX;
+    return tiles;
 }

@@ -58,6 +58,11 @@ bool fft_passes_of(const stn_fft *fft, const fft_lengths *lengths, fft_passes *p
                    size_t reason_size);
 /* The passes of a cosine or sine transform, one an axis. */
 bool fft_cosine_passes_of(const stn_fft *fft, fft_passes *passes, char *reason, size_t reason_size);
+/* Bytes that a pass reads and writes. */
+double fft_pass_bytes(const fft_pass *pass, stn_dtype dtype);
+/* The product of `tiles` and the numbers of iterations of the loops `first` to last - 1; INT64_MAX
+ * if that is too large. */
+int64_t fft_times_loops(const fft_pass *pass, int64_t tiles, int first, int last);
 /* Whether neighbouring threads read (write) neighbouring lines instead of points of a line. */
 static inline bool fft_fast_in(const fft_pass *pass) {
     return pass->loop[0].n > 1 && pass->in_stride > pass->loop[0].in;

@@ -21,11 +21,12 @@ typedef struct real_arguments {
 
 static int64_t tiles_of(const fft_pass *pass) { return stn_div_up(pass->length / 2 + 1, THREADS); }
 
-int64_t fft_real_blocks(const fft_pass *pass) {
-    int64_t blocks = tiles_of(pass);
-    for (int i = 0; i < 3; i++)
-        if (stn_mul_overflows(blocks, pass->loop[i].n, &blocks)) return INT64_MAX;
-    return blocks;
+int64_t fft_real_blocks(const fft_pass *pass) { return fft_times_loops(pass, tiles_of(pass), 0, 3); }
+
+#define BANDWIDTH 0.8 /* fraction of the copy bandwidth, measured on an H200 */
+
+double fft_real_seconds(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine) {
+    return fft_pass_bytes(pass, dtype) / (BANDWIDTH * machine->copy_bandwidth) + machine->launch_seconds;
 }
 
 size_t fft_real_twiddles(const fft_pass *pass, stn_dtype dtype, void *to) {
@@ -33,8 +34,7 @@ size_t fft_real_twiddles(const fft_pass *pass, stn_dtype dtype, void *to) {
 }
 
 void fft_real_params(const fft_pass *pass, stn_dtype dtype, stn_text *params) {
-    stn_params_begin(params);
-    stn_params_elements(params, dtype);
+    stn_params_begin_for(params, dtype);
     stn_params_int(params, "THREADS_X", THREADS);
     stn_params_int(params, "FFT_OUTER_LOW", stn_twiddle_low(2 * pass->length));
     stn_params_int(params, "FFT_LOAD_REAL", pass->load_real);
@@ -47,6 +47,5 @@ stn_status fft_real_launch(const struct stn_kernel *kernel, const fft_pass *pass
     real_arguments a = {.in = from, .out = to, .twiddles = twiddles, .n = pass->length};
     for (int k = 0; k < 3; k++) a.in_line[k] = pass->loop[k].in, a.out_line[k] = pass->loop[k].out;
     a.tiles = (uint32_t)tiles_of(pass), a.lines = (uint32_t)pass->loop[0].n, a.rows = (uint32_t)pass->loop[1].n;
-    stn_launch how = {.grid = {(unsigned)fft_real_blocks(pass), 1, 1}, .block = {THREADS, 1, 1}, .stream = stream};
-    return stn_module_launch(kernel->module, &how, &a, error);
+    return stn_kernel_launch(kernel, fft_real_blocks(pass), THREADS, 0, &a, stream, error);
 }

@@ -124,10 +124,7 @@ bool fft_cosine_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machi
 }
 
 int64_t fft_shared_blocks(const fft_pass *pass, const stn_shared_fft *shape) {
-    int64_t blocks = shape->shares * stn_div_up(pass->loop[0].n, shape->lines);
-    for (int i = 1; i < 3; i++)
-        if (stn_mul_overflows(blocks, pass->loop[i].n, &blocks)) return INT64_MAX;
-    return blocks;
+    return fft_times_loops(pass, shape->shares * stn_div_up(pass->loop[0].n, shape->lines), 1, 3);
 }
 
 size_t fft_shared_bytes(const stn_shared_fft *shape, stn_dtype dtype) {
@@ -177,8 +174,7 @@ typedef struct shared_arguments {
 } shared_arguments;
 
 void fft_shared_params(const fft_pass *pass, const stn_shared_fft *shape, stn_dtype dtype, stn_text *params) {
-    stn_params_begin(params);
-    stn_params_elements(params, dtype);
+    stn_params_begin_for(params, dtype);
     stn_shared_fft_params(shape, params);
     stn_params_int(params, "FFT_LOOPS", pass->loops);
     stn_params_int(params, "EXPECTED_HEADER", sizeof(shared_arguments));
@@ -206,9 +202,10 @@ static const struct {
     double uneven[2];
     /* factor if whole cache lines are spread over a large grid */
     double far;
-    double cluster; /* factor if a cluster shares a line, below 64 contiguous bytes */
-    double shared;  /* factor if a cluster shares a line, with 64 or more */
-    double tall;    /* in place of `shared`, for TALL to TALLEST points in whole tiles */
+    double cluster;    /* factor if a cluster shares a line, below 64 contiguous bytes */
+    double shared;     /* factor if a cluster shares a line, with 64 or more */
+    double tall;       /* in place of `shared`, for TALL to TALLEST points in whole tiles */
+    double wait, wave; /* seconds until the first blocks compute; seconds of a wave */
 } rates = {.row_short = 0.72,
            .row = 0.65,
            .row_real = {0.62, 0.52},
@@ -218,7 +215,9 @@ static const struct {
            .far = 0.86,
            .cluster = 0.95,
            .shared = 0.43,
-           .tall = 0.8};
+           .tall = 0.8,
+           .wait = 3e-6,
+           .wave = 2e-6};
 #define TALL 4096
 #define TALLEST 10240
 
@@ -230,7 +229,8 @@ static double cluster_factor(const fft_pass *pass, const stn_shared_fft *shape, 
     return timed ? rates.tall : rates.shared;
 }
 
-double fft_shared_bandwidth(const fft_pass *pass, const stn_shared_fft *shape, stn_dtype dtype) {
+/* The fraction of the copy bandwidth that a large pass reaches. */
+static double bandwidth(const fft_pass *pass, const stn_shared_fft *shape, stn_dtype dtype) {
     int64_t pair = (int64_t)pair_bytes(dtype), side = shape->lines * pair;
     int at = side >= 128 ? 4 : side >= 64 ? 3 : side >= 32 ? 2 : side >= 16;
     double part = is_real(pass) ? rates.row_real[dtype != STN_F64] : pass->length <= 1024 ? rates.row_short : rates.row;
@@ -239,6 +239,13 @@ double fft_shared_bandwidth(const fft_pass *pass, const stn_shared_fft *shape, s
     if (across(pass) && at < 4 && shape->lines > 1 && pass->in_stride * pair % 32)
         part *= rates.uneven[dtype != STN_F64];
     return part * cluster_factor(pass, shape, at);
+}
+
+double fft_shared_seconds(const fft_pass *pass, const stn_shared_fft *shape, stn_dtype dtype,
+                          const stn_machine *machine) {
+    double waves = ceil((double)fft_shared_blocks(pass, shape) / machine->multiprocessors / shape->blocks);
+    double moving = fft_pass_bytes(pass, dtype) / (machine->copy_bandwidth * bandwidth(pass, shape, dtype));
+    return fmax(rates.wait + rates.wave * waves, moving) + machine->launch_seconds;
 }
 
 stn_status fft_shared_launch(const struct stn_kernel *kernel, const fft_pass *pass, const stn_shared_fft *shape,

@@ -25,8 +25,8 @@ size_t fft_shared_bytes(const stn_shared_fft *shape, stn_dtype dtype);
 /* Fills the tables, unless `to` is NULL, and returns their size in complex numbers. */
 size_t fft_shared_twiddles(const fft_pass *pass, const stn_shared_fft *shape, stn_dtype dtype, void *to);
 void fft_shared_params(const fft_pass *pass, const stn_shared_fft *shape, stn_dtype dtype, stn_text *params);
-/* Fraction of the copy bandwidth that a large pass reaches. */
-double fft_shared_bandwidth(const fft_pass *pass, const stn_shared_fft *shape, stn_dtype dtype);
+double fft_shared_seconds(const fft_pass *pass, const stn_shared_fft *shape, stn_dtype dtype,
+                          const stn_machine *machine);
 stn_status fft_shared_launch(const struct stn_kernel *kernel, const fft_pass *pass, const stn_shared_fft *shape,
                              stn_dtype dtype, const void *from, void *to, const void *twiddles, void *stream,
                              stn_error *error);

@@ -91,8 +91,6 @@ stn_status fft_warp_launch(const struct stn_kernel *kernel, const fft_pass *pass
     const fft_loop *lines = &pass->loop[0];
     warp_arguments arguments = {.in = from, .out = to, .twiddles = twiddles, .scale = (float)pass->scale};
     arguments.in_line = lines->in, arguments.out_line = lines->out, arguments.lines = lines->n;
-    stn_launch how = {.grid = {(unsigned)grid_of(pass, shape, machine), 1, 1}, .stream = stream};
-    how.block[0] = (unsigned)(32 * shape->warps), how.block[1] = how.block[2] = 1;
-    how.shared = shared_bytes(shape);
-    return stn_module_launch(kernel->module, &how, &arguments, error);
+    return stn_kernel_launch(kernel, grid_of(pass, shape, machine), 32 * shape->warps, shared_bytes(shape), &arguments,
+                             stream, error);
 }

@@ -56,8 +56,7 @@ static stn_status upload_twiddles(stn_plan *plan, fno_state *state, stn_error *e
     unsigned char *twiddles = calloc(1, size);
     if (!twiddles) return stn_fail_memory(error, "the tables of twiddles", size);
     for (int i = 0; i < state->route.count; i++) make_twiddles(state, i, twiddles + state->stage[i].twiddles);
-    stn_status status = stn_device_alloc(plan->context->device, size, &state->twiddles, error);
-    if (status == STN_OK) status = stn_device_upload(plan->context->device, state->twiddles, twiddles, size, error);
+    stn_status status = stn_device_replace(plan->context->device, &state->twiddles, 0, twiddles, size, error);
     free(twiddles);
     return status;
 }
@@ -75,9 +74,8 @@ static stn_status prepare_stage(stn_kernel_set *kernels, const fno_stage *stage,
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
-    fno_state *state = calloc(1, sizeof *state);
+    fno_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     char reason[160];
     if (!fno_find(&plan->layer, &plan->candidate, &plan->machine, state, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "strategy fno cannot run this layer: %s", reason);
@@ -93,7 +91,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
 
 static void release(stn_plan *plan) {
     fno_state *state = plan->state;
-    if (state->twiddles) stn_device_free(plan->context->device, state->twiddles);
+    stn_device_free(plan->context->device, state->twiddles);
 }
 
 /* ---- running */

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "plan/plan.h"
-#include "strategies/common/constraint.h"
 
 #define TF32_FROM 5e-4 /* tolerance from which products of f32 may use TF32 */
 #define BF16_FROM 5e-3 /* tolerance from which they may use bf16 */
@@ -117,34 +116,17 @@ static bool may_be_faster(int way, const fno_state *state, const fno_state *plai
     return !fno_passes_by(state, BY_DENSE_PRODUCT);
 }
 
-typedef struct trial {
-    const stn_layer *layer;
-    stn_candidate candidate;
-    fno_state state; /* found by the first constraint */
-} trial;
-
-static bool passes_hold(const stn_task *none, const stn_machine *machine, void *of) {
-    trial *f = of;
+/* Whether shared memory and registers hold the lines and modes of each pass, and the candidate is
+ * the default way of its fusion, or differs from it and may be faster. */
+static bool is_valid(const stn_layer *layer, const stn_machine *machine, const stn_candidate *candidate) {
+    const stn_candidate default_way = {{[FUSION] = candidate->values[FUSION]}};
+    const int way = candidate->values[WAY];
+    fno_state state, plain;
     char reason[160];
-    (void)none;
-    return fno_find(f->layer, &f->candidate, machine, &f->state, reason, sizeof reason);
+    if (!fno_find(layer, candidate, machine, &state, reason, sizeof reason)) return false;
+    return way == DEFAULT_WAY || (fno_find(layer, &default_way, machine, &plain, reason, sizeof reason) &&
+                                  may_be_faster(way, &state, &plain));
 }
-
-static bool is_distinct(const stn_task *none, const stn_machine *machine, void *of) {
-    const trial *f = of;
-    const stn_candidate default_way = {{[FUSION] = f->candidate.values[FUSION]}};
-    fno_state plain;
-    char reason[160];
-    (void)none;
-    return f->candidate.values[WAY] == DEFAULT_WAY ||
-           (fno_find(f->layer, &default_way, machine, &plain, reason, sizeof reason) &&
-            may_be_faster(f->candidate.values[WAY], &f->state, &plain));
-}
-
-static stn_constraint *const constraints[] = {
-    passes_hold, /* shared memory and registers hold the lines and modes of each pass */
-    is_distinct, /* it differs from the default way of the same fusion, and may be faster */
-};
 
 /* Candidates: all fusions in the default way; then the other ways, with full fusion or without
  * fusion. */
@@ -154,8 +136,8 @@ size_t fno_candidates(const stn_layer *layer, const stn_machine *machine, stn_ca
                                   {FNO_ALL, FEW_MODES},     {FNO_APART, DENSE},      {FNO_APART, FEW_MODES}};
     size_t count = 0;
     for (size_t i = 0; i < sizeof ways / sizeof *ways && count < most; i++) {
-        trial f = {.layer = layer, .candidate = {{[FUSION] = ways[i][0], [WAY] = ways[i][1]}}};
-        if (STN_CONSTRAINTS_HOLD(constraints, NULL, machine, &f)) list[count++] = f.candidate;
+        const stn_candidate candidate = {{[FUSION] = ways[i][0], [WAY] = ways[i][1]}};
+        if (is_valid(layer, machine, &candidate)) list[count++] = candidate;
     }
     return count;
 }

@@ -92,10 +92,8 @@ stn_status fno_dense_prepare(stn_kernel_set *kernels, const fno_pass *pass, fno_
 
 stn_status fno_dense_launch(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers,
                             const fno_dense_shape *shape, const fno_pointers *at, void *stream, stn_error *error) {
-    stn_launch how = {.grid = {(unsigned)fno_dense_blocks(pass, shape), 1, 1}, .stream = stream};
-    how.block[0] = (unsigned)threads_of(shape), how.block[1] = how.block[2] = 1;
-    how.shared = shared_of(pass, numbers, shape);
-    return fno_pass_launch_as(kernel, pass, numbers, 1, at, &how, error);
+    const fno_blocks blocks = {fno_dense_blocks(pass, shape), 1, threads_of(shape), shared_of(pass, numbers, shape)};
+    return fno_pass_launch_as(kernel, pass, numbers, blocks, at, stream, error);
 }
 
 /* ---- the cost model, and the choice by it */

@@ -83,10 +83,9 @@ stn_status fno_few_prepare(stn_kernel_set *kernels, const fno_pass *pass, fno_nu
 
 stn_status fno_few_launch(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers,
                           const fno_few_shape *shape, const fno_pointers *at, void *stream, stn_error *error) {
-    stn_launch how = {.grid = {(unsigned)fno_few_blocks(pass, shape), 1, 1}, .stream = stream};
-    how.block[0] = (unsigned)(shape->threads * shape->lines), how.block[1] = how.block[2] = 1;
-    how.shared = shared_of(pass, numbers, shape);
-    return fno_pass_launch_as(kernel, pass, numbers, 1, at, &how, error);
+    const fno_blocks blocks = {fno_few_blocks(pass, shape), 1, shape->threads * shape->lines,
+                               shared_of(pass, numbers, shape)};
+    return fno_pass_launch_as(kernel, pass, numbers, blocks, at, stream, error);
 }
 
 /* ---- the cost model, and the choice by it */

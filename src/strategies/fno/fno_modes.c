@@ -40,8 +40,7 @@ stn_status fno_modes_prepare(stn_kernel_set *kernels, const fno_modes *modes, fn
     static const char *const store[] = {"double", "float", "unsigned short"}; /* by stn_dtype */
     const char *real = fno_wide(numbers) ? "double" : "float";
     stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_elements(&params, numbers.dtype);
+    stn_params_begin_for(&params, numbers.dtype);
     stn_params_int(&params, "BLOCKS", shape->blocks);
     stn_params_type(&params, "FNO_FROM", modes->left_store ? store[numbers.dtype] : real);
     stn_params_type(&params, "FNO_RIGHT", modes->right_store ? store[numbers.dtype] : real);
@@ -77,10 +76,8 @@ stn_status fno_modes_launch(const stn_kernel *kernel, const fno_modes *modes, fn
     _Alignas(16) unsigned char arguments[sizeof a + sizeof(double)];
     memcpy(arguments, &a, sizeof a);
     stn_put_real(numbers.dtype, modes->scale, arguments + sizeof a);
-    stn_launch how = {.grid = {(unsigned)fno_modes_blocks(modes, shape), 1, 1}, .stream = stream};
-    how.block[0] = (unsigned)threads_of(shape), how.block[1] = how.block[2] = 1;
-    how.shared = shared_of(shape, numbers);
-    return stn_module_launch(kernel->module, &how, arguments, error);
+    return stn_kernel_launch(kernel, fno_modes_blocks(modes, shape), threads_of(shape), shared_of(shape, numbers),
+                             arguments, stream, error);
 }
 
 /* Estimates; only block_start_seconds is measured. */

@@ -55,8 +55,7 @@ static void put_shape_params(const fno_pass *pass, const fno_line_shape *shape, 
 void fno_pass_params(const fno_pass *pass, fno_numbers numbers, stn_text *params) {
     static const char *const store[] = {"double", "float", "unsigned short"}; /* by stn_dtype */
     const char *real = fno_wide(numbers) ? "double" : "float";
-    stn_params_begin(params);
-    stn_params_elements(params, numbers.dtype);
+    stn_params_begin_for(params, numbers.dtype);
     put_pass_params(pass, numbers, params);
     stn_params_type(params, "FNO_FROM", pass->store_in ? store[numbers.dtype] : real);
     stn_params_type(params, "FNO_TO", pass->store_out ? store[numbers.dtype] : real);
@@ -76,26 +75,23 @@ stn_status fno_pass_prepare(stn_kernel_set *kernels, const fno_pass *pass, fno_n
                            fno_line_shared(pass, numbers, shape), kernel, error);
 }
 
-stn_status fno_pass_launch_as(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers, int64_t each,
-                              const fno_pointers *at, const stn_launch *how, stn_error *error) {
+stn_status fno_pass_launch_as(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers, fno_blocks blocks,
+                              const fno_pointers *at, void *stream, stn_error *error) {
     line_arguments a = {.in = at->in, .out = at->out, .weight = at->weights, .bias = at->bias, .added = at->out};
     a.twiddles = at->twiddles, a.from = pass->in, a.to = pass->out;
     a.weight_in = pass->weight_in, a.weight_out = pass->weight_out, a.items = pass->items;
-    a.inner = (int32_t)pass->inner, a.each = (int32_t)each;
+    a.inner = (int32_t)pass->inner, a.each = (int32_t)blocks.each;
     a.channels = (int32_t)pass->channels, a.outputs = (int32_t)pass->outputs;
     _Alignas(16) unsigned char arguments[sizeof a + sizeof(double)];
     memcpy(arguments, &a, sizeof a);
     stn_put_real(numbers.dtype, pass->scale, arguments + sizeof a);
-    return stn_module_launch(kernel->module, how, arguments, error);
+    return stn_kernel_launch(kernel, blocks.count, blocks.threads, blocks.shared, arguments, stream, error);
 }
 
 stn_status fno_pass_launch(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers,
                            const fno_line_shape *shape, const stn_machine *machine, const fno_pointers *at,
                            void *stream, stn_error *error) {
-    int64_t each;
-    const int64_t blocks = fno_line_blocks(pass, shape, machine, &each);
-    stn_launch how = {.grid = {(unsigned)blocks, 1, 1}, .stream = stream};
-    how.block[0] = (unsigned)shape->threads, how.block[1] = how.block[2] = 1;
-    how.shared = fno_line_shared(pass, numbers, shape);
-    return fno_pass_launch_as(kernel, pass, numbers, each, at, &how, error);
+    fno_blocks blocks = {.threads = shape->threads, .shared = fno_line_shared(pass, numbers, shape)};
+    blocks.count = fno_line_blocks(pass, shape, machine, &blocks.each);
+    return fno_pass_launch_as(kernel, pass, numbers, blocks, at, stream, error);
 }

@@ -15,8 +15,14 @@ stn_status fno_pass_prepare(stn_kernel_set *kernels, const fno_pass *pass, fno_n
 stn_status fno_pass_launch(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers,
                            const fno_line_shape *shape, const stn_machine *machine, const fno_pointers *at,
                            void *stream, stn_error *error);
-/* For other kernels that run the same pass: its parameters, and a launch with its arguments. */
+/* For other kernels that run the same pass: its parameters, and a launch with its arguments. each:
+ * as fno_line_blocks sets it, else 1. */
 void fno_pass_params(const fno_pass *pass, fno_numbers numbers, stn_text *params);
-stn_status fno_pass_launch_as(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers, int64_t each,
-                              const fno_pointers *at, const stn_launch *how, stn_error *error);
+typedef struct fno_blocks {
+    int64_t count, each;
+    int threads;
+    size_t shared;
+} fno_blocks;
+stn_status fno_pass_launch_as(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers, fno_blocks blocks,
+                              const fno_pointers *at, void *stream, stn_error *error);
 #endif

@@ -25,8 +25,7 @@ stn_status fno_sum_prepare(stn_kernel_set *kernels, const fno_sum *sum, fno_numb
                            stn_error *error) {
     static const char *const store[] = {"double", "float", "unsigned short"}; /* by stn_dtype */
     stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_elements(&params, numbers.dtype);
+    stn_params_begin_for(&params, numbers.dtype);
     stn_params_type(&params, "FNO_FROM", fno_wide(numbers) ? "double" : "float");
     stn_params_type(&params, "FNO_TO", store[numbers.dtype]);
     stn_params_int(&params, "FNO_REAL", 0);
@@ -43,8 +42,7 @@ stn_status fno_sum_launch(const stn_kernel *kernel, const fno_sum *sum, fno_numb
                           void *stream, stn_error *error) {
     sum_arguments a = {.in = (const char *)in + (size_t)sum->first * number(numbers), .out = out};
     a.stride = sum->stride, a.step = sum->step, a.terms = sum->terms, a.outputs = sum->outputs;
-    stn_launch how = {.grid = {(unsigned)fno_sum_blocks(sum), 1, 1}, .block = {THREADS, 1, 1}, .stream = stream};
-    return stn_module_launch(kernel->module, &how, &a, error);
+    return stn_kernel_launch(kernel, fno_sum_blocks(sum), THREADS, 0, &a, stream, error);
 }
 
 /* Estimate, not measured: bytes per second that a block reads at most. */

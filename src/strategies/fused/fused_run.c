@@ -113,8 +113,7 @@ static stn_status render(const stn_system_task *task, fused_reads *reads, const 
         for (int i = 0; i < 6; i++) reach[i] = (int)stn_max(reach[i], task->system->equations[e].reach[i / 2][i % 2]);
     }
     for (int axis = 0; axis < 3; axis++) continues[axis] = reads->continues[axis], whole[axis] = reads->whole[axis];
-    stn_params_begin(text);
-    stn_params_elements(text, task->dtype);
+    stn_params_begin_for(text, task->dtype);
     stn_system_render_sides(task, &reads->reads, text);
     stn_params_int(text, "FUSED_INPUTS", s->ninputs);
     stn_params_int(text, "FUSED_PASSES", s->npasses);
@@ -198,9 +197,5 @@ stn_status fused_kernel_run(const fused_kernel *k, const stn_system_task *task, 
         memcpy(arguments + p.outputs + 8 * (size_t)i, &array, sizeof array);
     }
     stn_system_put_numbers(task, &reads->reads, arrays->numbers, arguments + p.values);
-    const stn_launch launch = {.grid = {(unsigned)k->blocks, 1, 1},
-                               .block = {(unsigned)(k->shape.x / k->shape.vector), 1, 1},
-                               .shared = k->shared,
-                               .stream = stream};
-    return stn_module_launch(k->kernel->module, &launch, arguments, error);
+    return stn_kernel_launch(k->kernel, k->blocks, k->shape.x / k->shape.vector, k->shared, arguments, stream, error);
 }

@@ -222,9 +222,8 @@ static uint64_t launches(const stn_plan *plan) { return launches_of_state(plan) 
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     const stn_system_task *task = &plan->system;
-    fused_state *state = calloc(1, sizeof *state);
+    fused_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     fused_shape shape = shape_of(&plan->candidate);
     const int rest = (int)(task->steps % (uint64_t)shape.depth);
     STN_TRY(fused_reads_make(task, &state->reads, error));

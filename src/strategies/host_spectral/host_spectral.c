@@ -38,7 +38,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
         snprintf(reason, reason_size, "it works on host memory, and this context's plans take device pointers");
         return false;
     }
-    const stn_task run = host_spectral_shape_whole_run(task);
+    const stn_task run = stn_task_whole_run(task);
     for (int axis = 0; axis < 3; axis++)
         if (!stn_extension_sides(&run, axis, &e, reason, reason_size)) return false;
     return true;
@@ -115,9 +115,8 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
 /* ---- building -------------------------------------------------------------------------------- */
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
-    spectral_state *state = calloc(1, sizeof *state);
+    spectral_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     const periodic_domain t = domain_of(&plan->candidate);
     STN_TRY(stn_context_pool(plan->context, &state->pool, error));
     STN_TRY(host_spectral_shape_make(&plan->task, &t, &state->shape, error));

@@ -47,12 +47,6 @@ static double axis_cost(int axis, int64_t length) {
                                         : host_spectral_fft_line_cost(length);
 }
 
-stn_task host_spectral_shape_whole_run(const stn_task *task) {
-    stn_task run = *task;
-    run.steps *= run.snapshots, run.snapshots = 1;
-    return run;
-}
-
 /* Reach of the taps over all steps. With snapshots or a source, which is added at each step, the
  * reach of every shorter run is included. */
 static stn_reach reach_of(const stn_task *task, int axis) {
@@ -94,7 +88,7 @@ static void try_smooth(int axis, int64_t from, int64_t to, double *cost, int64_t
 /* Takes the cheaper of a full period of the extension and the grid plus the reach of all steps. */
 static bool choose_axis(const stn_task *task, int axis, domain_axis *chosen, char *reason, size_t size) {
     stn_extension e;
-    const stn_task run = host_spectral_shape_whole_run(task);
+    const stn_task run = stn_task_whole_run(task);
     if (!stn_extension_sides(&run, axis, &e, reason, size)) return false;
     const int64_t period = stn_extension_period(&e);
     double cost = axis_cost(axis, period);
@@ -154,7 +148,7 @@ bool host_spectral_domain_choose(const stn_task *task, periodic_domain *chosen, 
 
 bool host_spectral_domain_serves(const stn_task *task, const periodic_domain *t) {
     char reason[160];
-    const stn_task run = host_spectral_shape_whole_run(task);
+    const stn_task run = stn_task_whole_run(task);
     for (int axis = 0; axis < 3; axis++) {
         stn_extension e;
         const domain_axis *a = &t->axis[axis];
@@ -213,7 +207,7 @@ static void lay_out(const stn_task *task, shape *s) {
 
 stn_status host_spectral_shape_make(const stn_task *task, const periodic_domain *chosen, shape *s, stn_error *error) {
     char reason[160];
-    const stn_task run = host_spectral_shape_whole_run(task);
+    const stn_task run = stn_task_whole_run(task);
     *s = (shape){.domain = *chosen, .last = last_axis(task), .source = host_spectral_task_has_source(task)};
     for (int axis = 0; axis < 3; axis++) {
         stn_extension_sides(&run, axis, &s->axis[axis], reason, sizeof reason);

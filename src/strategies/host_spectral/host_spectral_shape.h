@@ -6,10 +6,6 @@
 #include "strategies/common/extension.h"
 #include "strategies/common/stencil_symbol.h"
 
-/* The task with all steps from its input to its last snapshot. It shares the taps of the
- * original. */
-stn_task host_spectral_shape_whole_run(const stn_task *task);
-
 /* A candidate: the length of the periodic line along each axis (common/extension.h), the grid's
  * position in it, and the number of frequencies retained through all steps. */
 typedef struct domain_axis {

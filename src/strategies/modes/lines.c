@@ -145,8 +145,7 @@ static stn_status make_tables(const stn_plan *plan, const modes_linear *l, modes
     for (int pass = 0; pass < MODES_LINES_PASSES; pass++)
         (void)stn_shared_fft_twiddles(&made->line[pass], wide, tables + made->twiddles[pass]);
     (void)stn_shared_fft_half_twiddles(&made->line[MODES_POWER], wide, tables + made->half_twiddles);
-    stn_status status = stn_device_alloc(plan->context->device, bytes, &made->tables, error);
-    if (status == STN_OK) status = stn_device_upload(plan->context->device, made->tables, tables, bytes, error);
+    stn_status status = stn_device_replace(plan->context->device, &made->tables, 0, tables, bytes, error);
     free(tables);
     return status;
 }
@@ -166,7 +165,7 @@ stn_status modes_lines_make(stn_plan *plan, const modes_linear *l, modes_lines *
 
 void modes_lines_clear(const stn_plan *plan, modes_lines *lines) {
     modes_power_clear(plan, &lines->power);
-    if (lines->tables) stn_device_free(plan->context->device, lines->tables);
+    stn_device_free(plan->context->device, lines->tables);
     lines->tables = NULL;
 }
 
@@ -199,11 +198,8 @@ stn_status modes_lines_run(const modes_lines *lines, const modes_linear *l, cons
         else if (!is_along_x(pass))
             groups *= a->half, a->tiles = stn_div_up(a->width, line->lines);
         a->twiddles = (const char *)lines->tables + lines->twiddles[pass];
-        const stn_launch how = {.grid = {(unsigned)(groups * a->tiles), 1, 1},
-                                .block = {(unsigned)(line->threads * line->lines), 1, 1},
-                                .shared = shared_bytes(l, lines, pass),
-                                .stream = run->stream};
-        STN_TRY(stn_module_launch(lines->kernel[pass]->module, &how, &all, error));
+        STN_TRY(stn_kernel_launch(lines->kernel[pass], groups * a->tiles, line->threads * line->lines,
+                                  shared_bytes(l, lines, pass), &all, run->stream, error));
     }
     return STN_OK;
 }

@@ -108,9 +108,8 @@ static void estimate(const stn_system_task *task, const stn_machine *machine, co
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     if (plan->machine.is_device) return modes_device_prepare(plan, error);
-    modes_state *state = calloc(1, sizeof *state);
+    modes_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     STN_TRY(stn_context_pool(plan->context, &state->pool, error));
     STN_TRY(modes_passes_make(&plan->system, stn_pool_threads(state->pool), &state->passes, error));
     plan->workspace_size = modes_passes_workspace(&state->passes);

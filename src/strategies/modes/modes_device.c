@@ -251,8 +251,7 @@ static stn_status make_grid_kernel(stn_plan *plan, const modes_linear *l, bool l
     }
     for (int axis = 0; axis < 3; axis++)
         mirror_distance[axis] = l->axis[axis].mirrored ? l->axis[axis].mirror_distance : -1;
-    stn_params_begin(&params);
-    stn_params_elements(&params, l->task->dtype);
+    stn_params_begin_for(&params, l->task->dtype);
     modes_render_fields(l, &params);
     stn_params_int(&params, "MODES_LEVELS", levels);
     stn_params_int(&params, "MODES_STORES", !loads);
@@ -296,11 +295,10 @@ static void lay_out(stn_plan *plan, modes_device_state *state) {
 }
 
 stn_status modes_device_prepare(stn_plan *plan, stn_error *error) {
-    modes_device_state *state = calloc(1, sizeof *state);
+    modes_device_state *state = plan->state = calloc(1, sizeof *state);
     modes_linear *l = &state->linear;
     char reason[160];
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     state->chunk = modes_chunk(&plan->system);
     if (!modes_analyse(&plan->system, l, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s", reason);
@@ -354,9 +352,8 @@ static stn_status move(const device_run *r, bool loads, const void *const *array
     memcpy(packed, a.array, pointers);
     memcpy(packed + pointers, (const char *)&a + rest, sizeof a - rest);
     const int64_t groups = stn_div_up(a.rows, THREADS / threads_along(along));
-    const stn_launch how = {
-        .grid = {(unsigned)(groups * a.chunks), 1, 1}, .block = {THREADS, 1, 1}, .stream = r->run->stream};
-    return stn_module_launch((loads ? r->state->load : r->state->store)->module, &how, packed, error);
+    return stn_kernel_launch(loads ? r->state->load : r->state->store, groups * a.chunks, THREADS, 0, packed,
+                             r->run->stream, error);
 }
 
 static stn_status transform(const device_run *r, int which, const void *in, void *out, stn_error *error) {

@@ -407,7 +407,7 @@ stn_status modes_power_make(stn_plan *plan, const modes_linear *l, modes_power *
 }
 
 void modes_power_clear(const stn_plan *plan, modes_power *power) {
-    if (power->tables) stn_device_free(plan->context->device, power->tables);
+    stn_device_free(plan->context->device, power->tables);
     power->tables = NULL;
 }
 
@@ -451,8 +451,5 @@ stn_status modes_power_run(const modes_power *power, const modes_linear *l, cons
                    .keeps = pass->keeps,
                    .levels = pass->levels}};
     modes_power_values(power, l, numbers, all.values);
-    const stn_launch how = {.grid = {(unsigned)s->blocks, 1, 1},
-                            .block = {(unsigned)(s->threads_x * s->threads_y), 1, 1},
-                            .stream = stream};
-    return stn_module_launch(power->kernel->module, &how, &all, error);
+    return stn_kernel_launch(power->kernel, s->blocks, s->threads_x * s->threads_y, 0, &all, stream, error);
 }

@@ -13,8 +13,10 @@
 #include "plan/plan.h"
 #include "render/render.h"
 #include "strategies/common/launch_loop.h"
+#include "strategies/common/stencil_power.h"
 #include "strategies/faces/margins.h"
 #include "strategies/segment/long_double_complex.h"
+#include "strategies/segment/segment_tables.h"
 
 /* Mirrors tile_arguments of overlapping_tiles.cuh; two values of the arithmetic type follow. */
 typedef struct tile_header {
@@ -39,14 +41,12 @@ typedef struct tile_state {
     bool real; /* The symbol is real. */
     stn_kernel *kernel;
     int64_t blocks;
-    int lengths; /* Different numbers of fused steps: 2 if the steps do not divide evenly. */
-    tile_table_layout layouts[2];
-    stn_faces *faces[2];
+    int lengths;                  /* Of launches (common/fused.h). */
+    tile_table_layout layouts[2]; /* By length. */
+    stn_faces *faces;
     void *tables; /* On the device. */
     size_t table_bytes;
     stn_layouts at;
-    /* Part of the workspace for grids, a multiple of 256; that of the faces follows. */
-    size_t grid_bytes;
 } tile_state;
 
 STN_CANDIDATE_READER(segment_dense_tile, tile_of)
@@ -83,27 +83,6 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */
-
-static bool is_opposite(const stn_tap *a, const stn_tap *b) {
-    for (int k = 0; k < 3; k++)
-        if (a->offset[k] != -b->offset[k]) return false;
-    return a->weight == b->weight;
-}
-
-/* Whether weights at opposite offsets are equal. */
-static bool is_central(const stn_task *task) {
-    for (size_t i = 0; i < task->ntaps; i++) {
-        bool found = false;
-        for (size_t j = 0; j < task->ntaps && !found; j++) found = is_opposite(&task->taps[i], &task->taps[j]);
-        if (!found) return false;
-    }
-    return true;
-}
-
-/* Whether the symbol is real. */
-static bool symbol_is_real(const stn_task *task, const segment_dense_tile *tile) {
-    return tile->even || is_central(task);
-}
 
 /* The number of values in a launch's table of matrices. */
 static size_t matrices_size(const segment_dense_tile *tile) {
@@ -175,8 +154,7 @@ static stn_status get_kernel(stn_plan *plan, tile_state *state, stn_error *error
     const segment_dense_tile *tile = &state->tile;
     const segment_dense_tile_block block = segment_dense_tile_block_of(task, tile);
     stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_elements(&params, task->dtype);
+    stn_params_begin_for(&params, task->dtype);
     segment_dense_params(&params, segment_dense_tile_factors(tile->number), task->dtype, tile->fragment, tile->even);
     for (int side = 0; side < 6; side++) {
         char name[32];
@@ -204,8 +182,7 @@ static stn_status get_kernel(stn_plan *plan, tile_state *state, stn_error *error
  * overlap. made: the kernel exists already, and is kept for symmetric weights even if made for
  * asymmetric ones. */
 static stn_status lay_out_tables(const stn_task *task, tile_state *state, bool made, stn_error *error) {
-    const uint64_t launches = (uint64_t)state->tile.launches;
-    const size_t size = (task->dtype == STN_F64 ? sizeof(double) : sizeof(float));
+    const size_t size = segment_real_size(task);
     stn_reach reach[3];
     if (!made || state->sides.even) state->sides = segment_sides_of(task);
     segment_dense_tile_reach(task, (uint64_t)state->tile.fused, reach);
@@ -217,12 +194,12 @@ static stn_status lay_out_tables(const stn_task *task, tile_state *state, bool m
             "new plan with strategy auto",
             state->tile.fused);
     state->tile.even = state->sides.even;
-    state->real = (!made || state->real) && symbol_is_real(task, &state->tile);
-    state->lengths = task->steps % launches ? 2 : 1;
+    state->real = (!made || state->real) && (state->tile.even || stn_taps_point_symmetric(task));
+    state->lengths = stn_fused_lengths(task, state->tile.launches);
     state->table_bytes = 0;
     for (int k = 0; k < state->lengths; k++) {
         tile_table_layout *layout = &state->layouts[k];
-        layout->fused = (task->steps + (k ? 0 : launches - 1)) / launches;
+        layout->fused = (uint64_t)stn_fused_steps(task, state->tile.launches, k);
         layout->operands = state->table_bytes;
         layout->symbol = layout->operands + (size_t)stn_round_up((int64_t)(matrices_size(&state->tile) * size), 256);
         state->table_bytes =
@@ -237,10 +214,9 @@ static stn_status fill_tables(const stn_task *task, const segment_dense_tile *ti
     double *values = malloc((count + symbols) * sizeof *values);
     if (!values) return stn_fail_memory(error, "a symbol", (count + symbols) * sizeof *values);
     stn_status status = make_tables_of_launch(task, tile, real, layout->fused, values, values + count, error);
-    unsigned char *to = tables + layout->operands;
-    for (size_t i = 0; i < count + symbols && status == STN_OK; i++) {
-        if (i == count) to = tables + layout->symbol;
-        to += stn_put_real(task->dtype, values[i], to);
+    if (status == STN_OK) {
+        segment_put(task, values, count, tables + layout->operands);
+        segment_put(task, values + count, symbols, tables + layout->symbol);
     }
     free(values);
     return status;
@@ -256,30 +232,26 @@ static stn_status make_tables(const stn_plan *plan, tile_state *state, stn_error
     stn_status status = host ? STN_OK : stn_fail_memory(error, "tables of a symbol", state->table_bytes);
     for (int k = 0; k < state->lengths && status == STN_OK; k++)
         status = fill_tables(&plan->task, &state->tile, state->real, &state->layouts[k], host, error);
-    if (status == STN_OK) status = stn_device_alloc(device, state->table_bytes, &tables, error);
-    if (status == STN_OK) status = stn_device_upload(device, tables, host, state->table_bytes, error);
+    if (status == STN_OK) status = stn_device_replace(device, &tables, 0, host, state->table_bytes, error);
     free(host);
-    if (status != STN_OK && tables) stn_device_free(device, tables);
-    if (status == STN_OK) state->tables = tables;
+    if (status == STN_OK)
+        state->tables = tables;
+    else
+        stn_device_free(device, tables);
     return status;
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
-    tile_state *state = calloc(1, sizeof *state);
+    tile_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     state->tile = tile_of(&plan->candidate);
     state->at = stn_task_layouts(&plan->task, (uint64_t)state->tile.launches);
-    state->grid_bytes = (size_t)stn_round_up((int64_t)state->at.work_bytes, 256);
     STN_TRY(lay_out_tables(&plan->task, state, false, error));
     STN_TRY(get_kernel(plan, state, error));
     STN_TRY(make_tables(plan, state, error));
-    size_t margins = 0;
-    for (int k = 0; k < state->lengths && state->tile.margins; k++) {
-        STN_TRY(stn_faces_create(plan, (int)state->layouts[k].fused, STN_FACES_CHEAPEST, &state->faces[k], error));
-        margins = (size_t)stn_max((int64_t)margins, (int64_t)stn_faces_workspace(state->faces[k]));
-    }
-    plan->workspace_size = state->grid_bytes + margins;
+    if (state->tile.margins)
+        STN_TRY(stn_faces_create(plan, state->tile.launches, STN_FACES_CHEAPEST, &state->faces, error));
+    plan->workspace_size = state->at.grid_bytes + stn_faces_workspace(state->faces);
     return STN_OK;
 }
 
@@ -290,31 +262,23 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     STN_TRY(lay_out_tables(&plan->task, &next, true, error));
     STN_TRY(get_kernel(plan, &next, error)); /* Reuses the kernel if it does not change. */
     stn_status status = make_tables(plan, &next, error);
-    for (int k = 0; k < next.lengths && status == STN_OK && next.tile.margins; k++)
-        status = stn_faces_set_weights(plan, next.faces[k], error);
-    void *unused = status == STN_OK ? state->tables : next.tables;
-    if (unused) stn_device_free(plan->context->device, unused);
+    if (status == STN_OK) status = stn_faces_set_weights(plan, next.faces, error);
+    stn_device_free(plan->context->device, status == STN_OK ? state->tables : next.tables);
     if (status == STN_OK) *state = next;
     return status;
 }
 
 static void release(stn_plan *plan) {
     tile_state *state = plan->state;
-    for (int k = 0; k < 2; k++) stn_faces_destroy(plan, state->faces[k]);
-    if (state->tables) stn_device_free(plan->context->device, state->tables);
+    stn_faces_destroy(state->faces);
+    stn_device_free(plan->context->device, state->tables);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-typedef struct run {
-    const tile_state *state;
-    unsigned char *margins;
-    const tile_table_layout *layout;
-} run;
-
-static stn_status launch_tiles(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
-    const run *r = user;
-    const tile_state *state = r->state;
+static stn_status launch_tiles(const stn_plan *plan, const tile_table_layout *layout, const stn_fused_launch *l,
+                               stn_error *error) {
+    const tile_state *state = plan->state;
     const segment_dense_tile *tile = &state->tile;
     const stn_task *task = &plan->task;
     const segment_dense_tile_block block = segment_dense_tile_block_of(task, tile);
@@ -323,8 +287,8 @@ static stn_status launch_tiles(const stn_plan *plan, const void *user, const stn
     int64_t counts[3];
     tile_header h = {.in = l->in,
                      .out = l->out,
-                     .operands = tables + r->layout->operands,
-                     .symbol = tables + r->layout->symbol,
+                     .operands = tables + layout->operands,
+                     .symbol = tables + layout->symbol,
                      .in_far = {l->from->stride[0], l->from->stride[1], l->from->batch},
                      .out_far = {l->to->stride[0], l->to->stride[1], l->to->batch}};
     h.all = (uint32_t)segment_dense_tile_count(task, tile, counts);
@@ -336,20 +300,14 @@ static stn_status launch_tiles(const stn_plan *plan, const void *user, const stn
     memcpy(arguments, &h, sizeof h);
     size_t at = sizeof h;
     for (int i = 0; i < 2; i++) at += stn_put_real(task->dtype, state->sides.past, arguments + at);
-    const stn_launch launch = {.grid = {(unsigned)state->blocks, 1, 1},
-                               .block = {32 * (unsigned)block.warps, 1, 1},
-                               .shared = block.shared,
-                               .stream = l->stream};
-    return stn_module_launch(state->kernel->module, &launch, arguments, error);
+    return stn_kernel_launch(state->kernel, state->blocks, 32 * block.warps, block.shared, arguments, l->stream, error);
 }
 
-/* The longer launches come first. */
-static stn_status run_launch(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
-                             stn_error *error) {
-    run r = *(const run *)user;
-    const int length = r.state->lengths == 2 && i >= plan->task.steps % (uint64_t)r.state->tile.launches;
-    r.layout = &r.state->layouts[length];
-    return stn_faces_run(plan, r.state->faces[length], launch_tiles, &r, l, r.margins, error);
+static stn_status run_launch(const stn_plan *plan, uint64_t i, const stn_fused_launch *l, stn_error *error) {
+    const tile_state *state = plan->state;
+    const int length = stn_fused_length(&plan->task, state->tile.launches, i);
+    STN_TRY(launch_tiles(plan, &state->layouts[length], l, error));
+    return stn_faces_run(plan, state->faces, length, l, error);
 }
 
 static uint64_t launches(const stn_plan *plan) {
@@ -359,8 +317,7 @@ static uint64_t launches(const stn_plan *plan) {
 
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
     const tile_state *state = plan->state;
-    const run r = {state, (unsigned char *)at->workspace + state->grid_bytes, NULL};
-    return stn_launch_loop_run(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
+    return stn_launch_loop_run(plan, &state->at, launches(plan), part, at, run_launch, error);
 }
 
 /* ---- description ----------------------------------------------------------------------------- */
@@ -391,14 +348,15 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     }
     int points[3];
     segment_dense_tile_points(tile, points);
-    const struct {
-        const char *key;
-        int value;
-    } numbers[] = {{"fused_steps", tile->fused},  {"launches", tile->launches},  {"tile_z", points[0]},
-                   {"tile_y", points[1]},         {"tile_x", points[2]},         {"useful_z", tile->useful[0]},
-                   {"useful_y", tile->useful[1]}, {"useful_x", tile->useful[2]}, {"margins", tile->margins}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        stn_json_value(text, numbers[i].key, numbers[i].value);
+    stn_json_value(text, "fused_steps", tile->fused);
+    stn_json_value(text, "launches", tile->launches);
+    stn_json_value(text, "tile_z", points[0]);
+    stn_json_value(text, "tile_y", points[1]);
+    stn_json_value(text, "tile_x", points[2]);
+    stn_json_value(text, "useful_z", tile->useful[0]);
+    stn_json_value(text, "useful_y", tile->useful[1]);
+    stn_json_value(text, "useful_x", tile->useful[2]);
+    stn_json_value(text, "margins", tile->margins);
 }
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {

@@ -6,9 +6,9 @@
 #include "base/arith.h"
 #include "base/cheapest.h"
 #include "plan/error_bound.h"
-#include "strategies/common/constraint.h"
 #include "strategies/faces/margins.h"
 #include "strategies/segment/dense_tile.h"
+#include "strategies/segment/segment_shape.h"
 
 #define SECTOR_BYTES 32
 /* Outputs along x of longer tiles begin and end at multiples of this many points. */
@@ -188,30 +188,17 @@ bool segment_dense_tile_fit(const stn_task *task, const segment_sides *sides, co
     return part * LEAST_USEFUL >= 1;
 }
 
-static bool unit_holds(const stn_task *task, const stn_machine *machine, void *of) {
-    const segment_dense_tile *tile = of;
-    return machine->flops[segment_dense_unit(task->dtype, tile->fragment)] > 0;
-}
-static bool shared_holds(const stn_task *task, const stn_machine *machine, void *of) {
-    const segment_dense_tile *tile = of;
-    return segment_dense_tile_block_of(task, tile).shared <= machine->shared_per_block;
-}
-static bool tiles_hold(const stn_task *task, const stn_machine *machine, void *of) {
+/* Whether dense DFTs have tensor cores of the tile's type, two tiles (and in 2D two prefetched
+ * ones) fit a block's shared memory, and tiles are counted in 31 bits. */
+static bool can_run(const stn_task *task, const stn_machine *machine, const segment_dense_tile *tile) {
     int64_t counts[3];
-    (void)machine;
-    return segment_dense_tile_count(task, of, counts) < MOST_TILES;
+    return machine->flops[segment_dense_unit(task->dtype, tile->fragment)] > 0 &&
+           segment_dense_tile_block_of(task, tile).shared <= machine->shared_per_block &&
+           segment_dense_tile_count(task, tile, counts) < MOST_TILES;
 }
-static stn_constraint *const constraints[] = {
-    unit_holds,   /* dense DFTs of tiles have tensor cores of their type */
-    shared_holds, /* two tiles, and in 2D two prefetched ones, fit a block's shared memory */
-    tiles_hold,   /* tiles are counted in 31 bits */
-};
 
 /* ---- cost ------------------------------------------------------------------------------------ */
 
-/* Effect of the neglected weights relative to their part of the weights' sum, the same as in
- * segment_cost_model.c. */
-#define NEGLECTED_ERROR 3.1
 /* Additional relative rounding error if sides have a nonzero value: tiles at these sides round
  * relative to it. */
 #define SHIFTED 9
@@ -220,7 +207,7 @@ static double predicted_error(const stn_task *task, const segment_dense_tile *ti
     double systematic = segment_dense_systematic(task->dtype, tile->fragment);
     for (int k = 0; k < 3; k++)
         if (tile->reach[k] < (int64_t)tile->fused * taps_along(task, k))
-            systematic += NEGLECTED_ERROR * segment_tail(task->dtype);
+            systematic += SEGMENT_NEGLECTED_ERROR * segment_tail(task->dtype);
     double at_sides = 0;
     for (int k = 0; k < 3 && tile->shifted; k++)
         at_sides = fmax(at_sides, fmin(1, 2.0 * tile->useful[k] / (double)task->n[k]));
@@ -307,7 +294,7 @@ static bool add_tiles(search *s, const segment_dense_tile *like, const stn_reach
         segment_dense_tile tile = *like;
         tile.number = (uint8_t)(i / 3), tile.fragment = (uint8_t)(i % 3);
         if (!segment_dense_tile_fit(s->task, &s->sides, reach, &tile) || !is_wanted(s, &tile, tile.fragment)) continue;
-        if (!STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, &tile)) continue;
+        if (!can_run(s->task, s->machine, &tile)) continue;
         any = true;
         if (faces < 0) faces = faces_seconds(s->task, s->machine, &tile);
         stn_estimate e;
@@ -326,8 +313,7 @@ static size_t add_variants(const search *s, size_t most) {
         for (uint8_t fragment = 0; fragment < 3 && found < most && s->task->dtype != STN_F32; fragment++) {
             segment_dense_tile varied = s->best[i];
             varied.fragment = fragment;
-            if (fragment != s->best[i].fragment && STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, &varied))
-                s->best[found++] = varied;
+            if (fragment != s->best[i].fragment && can_run(s->task, s->machine, &varied)) s->best[found++] = varied;
         }
     return found;
 }
@@ -340,7 +326,7 @@ size_t segment_dense_tile_search(const stn_task *task, const stn_machine *machin
     if (SEGMENT_LEAST_REACH * spread > LONGEST) return 0; /* Returns before the slower tests. */
     search s = {.task = task, .machine = machine, .sides = segment_sides_of(task)};
     s.best = best, s.most = (size_t)stn_min((int64_t)most, STN_CANDIDATES);
-    const double growth = log10(stn_reach_max_symbol(task->found, task->ntaps, task->taps));
+    const double largest = stn_reach_max_symbol(task->found, task->ntaps, task->taps);
     int last = 0;
     for (int64_t launches = least, fits = 0; launches <= (int64_t)task->steps && fits < (most == 1 ? 1 : MOST_FITS);
          launches += launches / 3 + 1) {
@@ -354,7 +340,7 @@ size_t segment_dense_tile_search(const stn_task *task, const stn_machine *machin
         if (tile.fused == last) continue;
         /* The fewest launches of this number of steps. */
         last = tile.fused, tile.launches = (int)stn_div_up((int64_t)task->steps, last);
-        if (tile.fused * growth > (task->dtype == STN_F64 ? 290 : 36)) continue;
+        if (segment_overflows(task, largest, (uint64_t)tile.fused)) continue;
         if (tile.margins && (tile.fused > MOST_MARGIN || !stn_faces_interior(task, tile.fused, low, high))) continue;
         if (SEGMENT_LEAST_REACH * spread * sqrt(tile.fused) > LONGEST) continue;
         segment_dense_tile_reach(task, (uint64_t)tile.fused, reach);

@@ -8,7 +8,9 @@
 #include "base/error.h"
 #include "context/context.h"
 #include "strategies/common/shared_fft.h"
+#include "strategies/common/stencil_power.h"
 #include "strategies/segment/long_double_complex.h"
+#include "strategies/segment/segment_tables.h"
 
 #define REGISTERS_F64 128
 /* Registers of a thread in f64 if columns have a last radix of 16; they spill with fewer. */
@@ -92,8 +94,7 @@ stn_status segment_fft_tile_get(stn_plan *plan, const segment_shape *shape, bool
     stn_text params = STN_TEXT_EMPTY;
     int radices[2];
     segment_fft_tile_radices(shape, radices);
-    stn_params_begin(&params);
-    stn_params_elements(&params, task->dtype);
+    stn_params_begin_for(&params, task->dtype);
     for (int which = 0; which < 2; which++) {
         const segment_axis axis = segment_fft_tile_axis(task, which);
         stn_params_int(&params, which ? "X_SIDE_LOW" : "Y_SIDE_LOW", axis.side[0]);
@@ -126,26 +127,13 @@ static stn_shared_fft shared_fft_of(const segment_shape *shape, int which) {
 /* The number of columns, in groups of 8, that hold one frequency along x of each pair k, -k. */
 static int units_of(const segment_shape *shape) { return 8 * (segment_fft_tile_points(shape, 1) / 32 + 1); }
 
-static size_t real_size(const stn_task *task) { return task->dtype == STN_F64 ? sizeof(double) : sizeof(float); }
-
-/* Whether the weights are symmetric about the origin. */
-static bool is_centred(const stn_task *task) {
-    for (size_t i = 0; i < task->ntaps; i++) {
-        /* The taps are sorted. */
-        const stn_tap *t = &task->taps[i], *other = &task->taps[task->ntaps - 1 - i];
-        if (t->weight != other->weight) return false;
-        for (int axis = 0; axis < 3; axis++)
-            if (t->offset[axis] != -other->offset[axis]) return false;
-    }
-    return true;
-}
-
 void segment_fft_tile_lay_out(const stn_task *task, const segment_shape *shape, uint64_t fused, bool uneven, size_t at,
                               segment_fft_tile_layout *layout) {
     const bool wide = task->dtype == STN_F64;
     const stn_shared_fft row = shared_fft_of(shape, 1), column = shared_fft_of(shape, 0);
-    const size_t units = (size_t)units_of(shape), size = real_size(task);
-    *layout = (segment_fft_tile_layout){.fused = fused, .real = !uneven && is_centred(task), .row_twiddles = at};
+    const size_t units = (size_t)units_of(shape), size = segment_real_size(task);
+    *layout = (segment_fft_tile_layout){
+        .fused = fused, .real = !uneven && stn_taps_point_symmetric(task), .row_twiddles = at};
     layout->column_twiddles = at + (size_t)stn_round_up((int64_t)stn_shared_fft_twiddles(&row, wide, NULL), 256);
     layout->half_angles =
         layout->column_twiddles + (size_t)stn_round_up((int64_t)stn_shared_fft_twiddles(&column, wide, NULL), 256);
@@ -208,10 +196,6 @@ static size_t fill_symbol(const tile_symbol *s, int units, double *half_angles, 
     return all * (s->real ? 2 : 4);
 }
 
-static void put(const stn_task *task, const double *from, size_t count, unsigned char *to) {
-    for (size_t i = 0; i < count; i++) to += stn_put_real(task->dtype, from[i], to);
-}
-
 stn_status segment_fft_tile_fill(const stn_task *task, const segment_shape *shape,
                                  const segment_fft_tile_layout *layout, unsigned char *tables, stn_error *error) {
     const bool wide = task->dtype == STN_F64;
@@ -231,8 +215,8 @@ stn_status segment_fft_tile_fill(const stn_task *task, const segment_shape *shap
         const size_t count = fill_symbol(&s, units, half_angles, half_angles + 2 * units);
         stn_shared_fft_twiddles(&row, wide, tables + layout->row_twiddles);
         stn_shared_fft_twiddles(&column, wide, tables + layout->column_twiddles);
-        put(task, half_angles, 2 * (size_t)units, tables + layout->half_angles);
-        put(task, half_angles + 2 * units, count, tables + layout->symbol);
+        segment_put(task, half_angles, 2 * (size_t)units, tables + layout->half_angles);
+        segment_put(task, half_angles + 2 * units, count, tables + layout->symbol);
     }
     free(half_angles), free(s.root[0]), free(s.root[1]);
     return status;

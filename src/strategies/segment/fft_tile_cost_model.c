@@ -203,12 +203,6 @@ double segment_fft_tile_choose_threads(const stn_task *task, const stn_machine *
  * errors measured by tests/strategies/test_errors. */
 #define ROUNDINGS_F64 6
 #define ROUNDINGS_F32 5
-#define NEGLECTED_ERROR 3.1
-/* The reach of few steps includes all weights, and whole periods need no reach. */
-static bool neglects_weights(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
-    const int64_t all = (int64_t)shape->fused * (task->reach[pass->axis][0] + task->reach[pass->axis][1]);
-    return pass->reach < all && (pass->lead > 0 || pass->useful < task->n[pass->axis]);
-}
 static double predicted_error(const stn_task *task, const segment_shape *shape) {
     const stn_dtype arithmetic = task->dtype == STN_F64 ? STN_F64 : STN_F32;
     const double rounding = stn_error_rounding(arithmetic);
@@ -216,7 +210,8 @@ static double predicted_error(const stn_task *task, const segment_shape *shape) 
     const double stored = task->dtype == STN_F16 ? stn_error_rounding(STN_F16) : 0;
     double systematic = rounding;
     for (int i = 0; i < 2; i++)
-        if (neglects_weights(task, shape, &shape->pass[i])) systematic += NEGLECTED_ERROR * segment_tail(arithmetic);
+        if (segment_neglects_weights(task, shape, &shape->pass[i]))
+            systematic += SEGMENT_NEGLECTED_ERROR * segment_tail(arithmetic);
     const double own = stn_error_of(systematic, hypot(times * rounding * sqrt(2), stored), shape->launches);
     return shape->margins ? hypot(own, stn_error_stepping(task)) : own;
 }

@@ -4,7 +4,6 @@
 
 #include "base/arith.h"
 #include "base/cheapest.h"
-#include "strategies/common/constraint.h"
 #include "strategies/faces/margins.h"
 #include "strategies/segment/dense_tile.h"
 #include "strategies/segment/fft_tile.h"
@@ -65,22 +64,13 @@ bool segment_fft_tile_refit(const stn_task *task, segment_shape *shape) {
 
 /* ---- search ---------------------------------------------------------------------------------- */
 
-static bool shared_holds(const stn_task *task, const stn_machine *machine, void *of) {
-    return segment_fft_tile_shared(task->dtype, of) <= machine->shared_per_block;
+/* Whether a tile fits a block's shared memory, or that of a cluster, which needs sm_90 or newer;
+ * and blocks are counted in 31 bits. */
+static bool can_run(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
+    return (segment_fft_tile_shares(shape) == 1 || machine->sm >= 90) &&
+           segment_fft_tile_shared(task->dtype, shape) <= machine->shared_per_block &&
+           segment_fft_tile_count(task, shape) * segment_fft_tile_shares(shape) < 0x1p31;
 }
-static bool tiles_count(const stn_task *task, const stn_machine *machine, void *of) {
-    (void)machine;
-    return segment_fft_tile_count(task, of) * segment_fft_tile_shares(of) < 0x1p31;
-}
-static bool clusters_are(const stn_task *task, const stn_machine *machine, void *of) {
-    (void)task;
-    return segment_fft_tile_shares(of) == 1 || machine->sm >= 90;
-}
-static stn_constraint *const constraints[] = {
-    clusters_are, /* a tile is shared by the blocks of a cluster, which needs sm_90 or newer */
-    shared_holds, /* a tile fits a block's shared memory */
-    tiles_count,  /* blocks of tiles are counted in 31 bits */
-};
 
 static bool is_served(const stn_task *task, const char **why) {
     bool reaches = task->reach[0][0] + task->reach[0][1] == 0;
@@ -131,7 +121,7 @@ static bool add_tile(const search *s, const launches_of *l, int y, int x, int in
         if (!place_outputs(s->task, &s->axes[i], &l->reach[i], first[i], &shape.pass[i])) return false;
     /* A tile that holds the whole plane needs only one launch. */
     if (shape.launches > 1 && segment_fft_tile_holds_plane(s->task, &shape)) return true;
-    if (!STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, &shape)) return false;
+    if (!can_run(s->task, s->machine, &shape)) return false;
     segment_fft_tiles_found *to = &s->lists[in > 0];
     double most = to->found == to->most && to->most ? to->costs[to->found - 1] : INFINITY;
     if (to->found && s->machine->most_seconds > 0) most = fmin(most, nextafter(s->machine->most_seconds, INFINITY));
@@ -163,7 +153,7 @@ static bool add_tiles(const search *s, const launches_of *l) {
 /* Whether the symbol's power overflows the data's type. */
 static bool grows_too_far(search *s, int64_t fused) {
     if (!(s->largest > 0)) s->largest = stn_reach_max_symbol(s->task->found, s->task->ntaps, s->task->taps);
-    return (double)fused * log10(s->largest) > (s->task->dtype == STN_F64 ? 290 : 36);
+    return segment_overflows(s->task, s->largest, (uint64_t)fused);
 }
 
 static bool add_launches(search *s, int64_t launches) {

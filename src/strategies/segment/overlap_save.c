@@ -22,20 +22,16 @@ typedef struct segment_state {
     segment_shape shape;
     segment_axis axes[3];      /* By pass. */
     segment_kernel kernels[3]; /* By pass. */
-    /* How many different numbers of fused steps launches have: 2 if the steps do not divide evenly,
-     * else 1. */
-    int lengths;
+    int lengths;               /* Of groups of passes, as of launches in common/fused.h. */
     segment_table_layout layouts[2][3];
     segment_source source;
     segment_source_tables sides[2];
     segment_fft_tile tile; /* Tiles, used instead of passes along lines. */
     segment_fft_tile_layout tiles[2];
-    stn_faces *faces[2];
+    stn_faces *faces;
     void *tables; /* On the device. */
     size_t table_bytes;
     stn_layouts at;
-    /* Part of the workspace for grids, a multiple of 256; that of the faces follows. */
-    size_t grid_bytes;
 } segment_state;
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t size) {
@@ -77,7 +73,6 @@ static void keep_uneven(const segment_axis old[3], segment_axis *axes, int count
 
 /* made: kernels exist already, made for other weights. */
 static stn_status lay_out_tile_tables(const stn_task *task, segment_state *state, bool made, stn_error *error) {
-    const uint64_t launches = (uint64_t)state->shape.launches;
     size_t at = 0;
     if (!segment_fft_tile_refit(task, &state->shape))
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
@@ -86,8 +81,9 @@ static stn_status lay_out_tile_tables(const stn_task *task, segment_state *state
                         state->shape.fused, segment_fft_tile_points(&state->shape, 0),
                         segment_fft_tile_points(&state->shape, 1));
     for (int k = 0; k < state->lengths; k++) {
-        segment_fft_tile_lay_out(task, &state->shape, (task->steps + (k ? 0 : launches - 1)) / launches,
-                                 made && !state->tiles[k].real, at, &state->tiles[k]);
+        const int fused = stn_fused_steps(task, state->shape.launches, k);
+        segment_fft_tile_lay_out(task, &state->shape, (uint64_t)fused, made && !state->tiles[k].real, at,
+                                 &state->tiles[k]);
         at = state->tiles[k].end;
     }
     state->table_bytes = at;
@@ -97,10 +93,9 @@ static stn_status lay_out_tile_tables(const stn_task *task, segment_state *state
 /* Lays out the tables of state->shape for the task's weights. UNSUPPORTED: the weights reach
  * further than the segments are long. */
 static stn_status lay_out_tables(const stn_task *task, segment_state *state, bool made, stn_error *error) {
-    const uint64_t launches = (uint64_t)state->shape.launches;
     segment_axis old[3];
     size_t at = 0;
-    state->lengths = task->steps % launches ? 2 : 1;
+    state->lengths = stn_fused_lengths(task, state->shape.launches);
     if (state->shape.tile) return lay_out_tile_tables(task, state, made, error);
     int count;
     memcpy(old, state->axes, sizeof old);
@@ -120,8 +115,8 @@ static stn_status lay_out_tables(const stn_task *task, segment_state *state, boo
                             "sides, or are not separable: make a new plan with strategy auto",
                             state->shape.fused, segment_points(pass->first));
         for (int k = 0; k < state->lengths; k++) {
-            segment_tables_lay_out(task, &state->axes[i], pass, (task->steps + (k ? 0 : launches - 1)) / launches, at,
-                                   &state->layouts[k][i]);
+            const int fused = stn_fused_steps(task, state->shape.launches, k);
+            segment_tables_lay_out(task, &state->axes[i], pass, (uint64_t)fused, at, &state->layouts[k][i]);
             at = state->layouts[k][i].end;
         }
     }
@@ -147,21 +142,14 @@ static stn_status make_tables(stn_plan *plan, segment_state *state, stn_error *e
     for (int k = 0; k < state->lengths && state->shape.sources && status == STN_OK; k++)
         status = segment_source_fill(&plan->task, state->axes, &state->shape, &state->sides[k], host, error);
     void *tables = NULL;
-    if (status == STN_OK) status = stn_device_alloc(plan->context->device, state->table_bytes, &tables, error);
-    if (status == STN_OK) status = stn_device_upload(plan->context->device, tables, host, state->table_bytes, error);
+    if (status == STN_OK)
+        status = stn_device_replace(plan->context->device, &tables, 0, host, state->table_bytes, error);
     free(host);
-    if (status != STN_OK && tables) stn_device_free(plan->context->device, tables);
-    if (status == STN_OK) state->tables = tables;
+    if (status == STN_OK)
+        state->tables = tables;
+    else
+        stn_device_free(plan->context->device, tables);
     return status;
-}
-
-static void free_tables(const stn_plan *plan, void *tables) {
-    if (tables) stn_device_free(plan->context->device, tables);
-}
-
-/* Fused steps of the longer launches (0), or of the shorter ones (1). */
-static uint64_t steps_of(const segment_state *state, int length) {
-    return state->shape.tile ? state->tiles[length].fused : state->layouts[length][0].fused;
 }
 
 static stn_status get_kernels(stn_plan *plan, segment_state *state, stn_error *error) {
@@ -173,21 +161,17 @@ static stn_status get_kernels(stn_plan *plan, segment_state *state, stn_error *e
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
-    segment_state *state = calloc(1, sizeof *state);
+    segment_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     state->shape = shape_of(&plan->candidate);
     state->at = stn_task_layouts(&plan->task, (uint64_t)state->shape.launches * (uint64_t)state->shape.passes);
-    state->grid_bytes = (size_t)stn_round_up((int64_t)state->at.work_bytes, 256);
     STN_TRY(lay_out_tables(&plan->task, state, false, error));
     STN_TRY(get_kernels(plan, state, error));
     STN_TRY(make_tables(plan, state, error));
-    size_t margins = state->source.bytes;
-    for (int k = 0; k < state->lengths && state->shape.margins; k++) {
-        STN_TRY(stn_faces_create(plan, (int)steps_of(state, k), STN_FACES_CHEAPEST, &state->faces[k], error));
-        margins = (size_t)stn_max((int64_t)margins, (int64_t)stn_faces_workspace(state->faces[k]));
-    }
-    plan->workspace_size = state->grid_bytes + margins;
+    if (state->shape.margins)
+        STN_TRY(stn_faces_create(plan, state->shape.launches, STN_FACES_CHEAPEST, &state->faces, error));
+    const size_t margins = stn_faces_workspace(state->faces), planes = state->source.bytes;
+    plan->workspace_size = state->at.grid_bytes + (margins > planes ? margins : planes);
     return STN_OK;
 }
 
@@ -197,62 +181,43 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     segment_state *state = plan->state, next = *state;
     STN_TRY(lay_out_tables(&plan->task, &next, true, error));
     STN_TRY(get_kernels(plan, &next, error)); /* Reuses the kernels that do not change. */
+    next.tables = NULL;
     STN_TRY(make_tables(plan, &next, error));
-    stn_status status = STN_OK;
-    for (int k = 0; k < next.lengths && status == STN_OK && next.shape.margins; k++)
-        status = stn_faces_set_weights(plan, next.faces[k], error);
-    if (status != STN_OK) {
-        if (next.tables != state->tables) free_tables(plan, next.tables);
-        return status;
-    }
-    if (next.tables != state->tables) free_tables(plan, state->tables);
-    *state = next;
-    return STN_OK;
+    const stn_status status = stn_faces_set_weights(plan, next.faces, error);
+    stn_device_free(plan->context->device, status == STN_OK ? state->tables : next.tables);
+    if (status == STN_OK) *state = next;
+    return status;
 }
 
 static void release(stn_plan *plan) {
     segment_state *state = plan->state;
-    for (int k = 0; k < 2; k++) stn_faces_destroy(plan, state->faces[k]);
-    free_tables(plan, state->tables);
+    stn_faces_destroy(state->faces);
+    stn_device_free(plan->context->device, state->tables);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-typedef struct run {
-    const segment_state *state;
-    unsigned char *margins; /* Or the boundary planes. */
-} run;
-
-typedef struct one_pass {
-    const segment_state *state;
-    const segment_table_layout *layouts; /* By pass. */
-    int pass;
-    const segment_fft_tile_layout *tiles; /* Used instead of `layouts` by tiles. */
-} one_pass;
-
-static stn_status launch_pass(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
-    const one_pass *p = user;
-    if (p->tiles)
-        return segment_fft_tile_launch(plan, &p->state->shape, &p->state->tile, p->tiles, p->state->tables, l, error);
-    return segment_launch(&plan->task, &p->state->kernels[p->pass], p->layouts, p->pass, p->state->tables, l, error);
+static stn_status launch_pass(const stn_plan *plan, int length, int pass, const stn_fused_launch *l, stn_error *error) {
+    const segment_state *s = plan->state;
+    if (s->shape.tile)
+        return segment_fft_tile_launch(plan, &s->shape, &s->tile, &s->tiles[length], s->tables, l, error);
+    return segment_launch(&plan->task, &s->kernels[pass], s->layouts[length], pass, s->tables, l, error);
 }
 
 /* Launch i is pass i % passes of a group of fused steps; the groups of more steps come first. */
-static stn_status run_launch(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
-                             stn_error *error) {
-    const run *r = user;
-    const segment_state *state = r->state;
-    const uint64_t passes = (uint64_t)state->shape.passes, longer = plan->task.steps % (uint64_t)state->shape.launches;
-    const int length = state->lengths == 2 && i / passes >= longer, pass = (int)(i % passes);
-    const one_pass p = {state, state->layouts[length], pass, state->shape.tile ? &state->tiles[length] : NULL};
+static stn_status run_launch(const stn_plan *plan, uint64_t i, const stn_fused_launch *l, stn_error *error) {
+    const segment_state *state = plan->state;
+    const uint64_t passes = (uint64_t)state->shape.passes;
+    const int length = stn_fused_length(&plan->task, state->shape.launches, i / passes), pass = (int)(i % passes);
     const segment_source_tables *sides = &state->sides[length];
     if (pass == 0)
-        STN_TRY(segment_source_begin(plan, state->axes, &state->shape, &state->source, sides, state->tables, r->margins,
+        STN_TRY(segment_source_begin(plan, state->axes, &state->shape, &state->source, sides, state->tables, l->margins,
                                      l, error));
-    STN_TRY(stn_faces_run(plan, state->faces[length], launch_pass, &p, l, r->margins, error));
+    STN_TRY(launch_pass(plan, length, pass, l, error));
+    STN_TRY(stn_faces_run(plan, state->faces, length, l, error));
     if (pass + 1 < state->shape.passes) return STN_OK;
     return segment_source_add(plan, state->axes, &state->shape, &state->source, sides, state->layouts[length],
-                              state->tables, r->margins, l, error);
+                              state->tables, l->margins, l, error);
 }
 
 static uint64_t launches(const stn_plan *plan) {
@@ -262,8 +227,7 @@ static uint64_t launches(const stn_plan *plan) {
 
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
     const segment_state *state = plan->state;
-    run r = {state, (unsigned char *)at->workspace + state->grid_bytes};
-    return stn_launch_loop_run(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
+    return stn_launch_loop_run(plan, &state->at, launches(plan), part, at, run_launch, error);
 }
 
 /* ---- description ----------------------------------------------------------------------------- */
@@ -318,17 +282,13 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
             stn_text_printf(text, ", values past sides added by profiles of each axis");
         return;
     }
-    const struct {
-        const char *key;
-        double value;
-    } numbers[] = {{"fused_steps", shape->fused},
-                   {"launches", shape->launches},
-                   {"passes", shape->passes},
-                   {"segment", shape->tile ? segment_fft_tile_points(shape, 1) : segment_points(shape->pass[0].first)},
-                   {"useful", shape->pass[0].useful},
-                   {"margins", shape->margins}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        stn_json_value(text, numbers[i].key, numbers[i].value);
+    stn_json_value(text, "fused_steps", shape->fused);
+    stn_json_value(text, "launches", shape->launches);
+    stn_json_value(text, "passes", shape->passes);
+    stn_json_value(text, "segment",
+                   shape->tile ? segment_fft_tile_points(shape, 1) : segment_points(shape->pass[0].first));
+    stn_json_value(text, "useful", shape->pass[0].useful);
+    stn_json_value(text, "margins", shape->margins);
 }
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {

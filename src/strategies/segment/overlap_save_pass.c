@@ -51,8 +51,7 @@ stn_status segment_kernel_get(stn_plan *plan, const stn_task *task, const segmen
     const bool last = pass == &shape->pass[shape->passes - 1];
     kernel->past = last ? past_of(task) : 0;
     if (!kernel->kernel) kernel->rotated = segment_is_rotated(task, shape, pass);
-    stn_params_begin(&params);
-    stn_params_elements(&params, task->dtype);
+    stn_params_begin_for(&params, task->dtype);
     stn_params_int(&params, "X_SIDE_LOW", axis->side[0]);
     stn_params_int(&params, "X_SIDE_HIGH", axis->side[1]);
     stn_params_int(&params, "VECTOR", stn_task_vector(task));
@@ -94,8 +93,6 @@ stn_status segment_kernel_get(stn_plan *plan, const stn_task *task, const segmen
 
 static bool is_odd(stn_boundary_kind kind) { return kind == STN_CONSTANT || kind == STN_FIXED; }
 
-static size_t real_size(const stn_task *task) { return task->dtype == STN_F64 ? sizeof(double) : sizeof(float); }
-
 static size_t symbols_of(const segment_axis *axis, const segment_pass *pass) {
     const segment_factors *f = segment_factors_of(pass->first);
     if (f) return segment_dense_symbol_size(f, axis->symmetric);
@@ -111,7 +108,7 @@ static size_t twiddles_of(const stn_task *task, const segment_pass *pass) {
 
 void segment_tables_lay_out(const stn_task *task, const segment_axis *axis, const segment_pass *pass, uint64_t fused,
                             size_t at, segment_table_layout *layout) {
-    const size_t size = real_size(task);
+    const size_t size = segment_real_size(task);
     *layout = (segment_table_layout){.pass = *pass, .fused = fused, .twiddles = at};
     const bool odd = is_odd(axis->side[0]) || is_odd(axis->side[1]);
     if (odd && (segment_only_along_x(task) || past_of(task) != 0)) {
@@ -135,10 +132,6 @@ static void join_profiles(const double *sides, int64_t width, int64_t size, doub
         const int64_t back = size - 1 - i;
         joined[i] = (i < width ? sides[i] : 0) + (back < width ? sides[width + back] : 0);
     }
-}
-
-static void put(const stn_task *task, const double *from, size_t count, unsigned char *to) {
-    for (size_t i = 0; i < count; i++) to += stn_put_real(task->dtype, from[i], to);
 }
 
 /* Weights normalised to a sum of 1. */
@@ -173,16 +166,16 @@ stn_status segment_tables_fill(const stn_task *task, const segment_axis *axis, c
     if (status == STN_OK && sides)
         status = segment_profile_make(&side, layout->fused, layout->width, values + symbols, error);
     if (status == STN_OK) {
-        put(task, twiddles, count, tables + layout->twiddles);
-        put(task, values, symbols, tables + layout->symbol);
+        segment_put(task, twiddles, count, tables + layout->twiddles);
+        segment_put(task, values, symbols, tables + layout->symbol);
         const double *profile = values + symbols;
         double *joined = values + symbols + sides;
         const int64_t size = joined_size(task, layout);
         join_profiles(profile, layout->width, size, joined);
         if (segment_only_along_x(task))
-            put(task, profile, sides, tables + layout->profile);
+            segment_put(task, profile, sides, tables + layout->profile);
         else if (sides)
-            put(task, joined, (size_t)size, tables + layout->profile);
+            segment_put(task, joined, (size_t)size, tables + layout->profile);
     }
     free(twiddles);
     return status;
@@ -258,10 +251,6 @@ stn_status segment_launch(const stn_task *task, const segment_kernel *kernel, co
         line_arguments(task, &layouts[pass], tables, l, arguments);
     else
         columns_arguments(task, kernel, layouts, pass, tables, l, arguments);
-    const stn_launch launch = {
-        .grid = {(unsigned)segment_grid(task, layouts[pass].pass.first, kernel->work_items, kernel->resident), 1, 1},
-        .block = {(unsigned)kernel->threads, 1, 1},
-        .shared = kernel->shared,
-        .stream = l->stream};
-    return stn_module_launch(kernel->kernel->module, &launch, arguments, error);
+    const int64_t blocks = segment_grid(task, layouts[pass].pass.first, kernel->work_items, kernel->resident);
+    return stn_kernel_launch(kernel->kernel, blocks, kernel->threads, kernel->shared, arguments, l->stream, error);
 }

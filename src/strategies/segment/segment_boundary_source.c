@@ -36,7 +36,38 @@ typedef struct face_header {
     int32_t lead, useful, width;
 } face_header;
 
-static size_t real_size(const stn_task *task) { return task->dtype == STN_F64 ? sizeof(double) : sizeof(float); }
+static bool is_odd(const segment_axis *a, int side) {
+    return a->side[side] == STN_CONSTANT || a->side[side] == STN_FIXED;
+}
+
+/* ---- boundary planes -------------------------------------------------------------------------
+ * They are written by segment_source.cu: across each axis, for each grid, a plane of the low side
+ * and one of the high side. The rows of a plane are numbered along the slower of the other two
+ * axes. */
+
+#define WHOLE_ROWS 4 /* Pitch granularity in elements: 16 bytes of f32. */
+
+typedef struct boundary_planes {
+    int64_t rows[3], pitch[3]; /* Of a plane across axis 0, 1, 2; 0: there is none. */
+    /* Offset of each axis's planes, and total, in elements, for one grid. */
+    int64_t first[3], all;
+} boundary_planes;
+
+/* One axis for each along which the taps reach, in any order. */
+static boundary_planes planes_of(const stn_task *task, const segment_axis *axes, int count) {
+    boundary_planes p = {.all = 0};
+    for (int across = 0; across < 3; across++) {
+        bool odd = false;
+        for (int i = 0; i < count; i++)
+            if (axes[i].axis == across) odd = is_odd(&axes[i], 0) || is_odd(&axes[i], 1);
+        p.first[across] = p.all;
+        if (!odd) continue;
+        p.rows[across] = task->n[across == 0 ? 1 : 0];
+        p.pitch[across] = stn_round_up(task->n[across == 2 ? 1 : 2], WHOLE_ROWS);
+        p.all += 2 * p.rows[across] * p.pitch[across];
+    }
+    return p;
+}
 
 /* The axis across the sides `which`, 0 for y and 1 for x. The list of axes has x first. */
 static const segment_axis *across(const segment_axis *axes, int which) { return &axes[1 - which]; }
@@ -46,8 +77,7 @@ static const segment_axis *across(const segment_axis *axes, int which) { return 
 static stn_status make_lines(stn_plan *plan, int back, stn_kernel **kernel, stn_error *error) {
     const stn_task *task = &plan->task;
     stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_elements(&params, task->dtype);
+    stn_params_begin_for(&params, task->dtype);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(source_header));
     stn_params_int(&params, "THREADS_X", THREADS);
     stn_params_int(&params, "SOURCE_BACK", back);
@@ -62,8 +92,7 @@ static stn_status make_face(stn_plan *plan, const segment_axis *along, const seg
     segment_pass line = *pass;
     line.axis = 2;
     stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_elements(&params, task->dtype);
+    stn_params_begin_for(&params, task->dtype);
     stn_params_int(&params, "X_SIDE_LOW", along->side[0]);
     stn_params_int(&params, "X_SIDE_HIGH", along->side[1]);
     stn_params_int(&params, "BLOCKS", segment_blocks(task, shape, &line));
@@ -84,8 +113,8 @@ static stn_status make_face(stn_plan *plan, const segment_axis *along, const seg
 
 /* Bytes of the added terms of all grids; the frozen values take as many. */
 static size_t values_of(const stn_task *task, const segment_axis *axes, const segment_shape *shape) {
-    const segment_planes planes = segment_planes_of(task, axes, shape->passes);
-    return (size_t)stn_round_up(task->batch * planes.all * (int64_t)real_size(task), 256);
+    const boundary_planes planes = planes_of(task, axes, shape->passes);
+    return (size_t)stn_round_up(task->batch * planes.all * (int64_t)segment_real_size(task), 256);
 }
 
 stn_status segment_source_get(stn_plan *plan, const segment_axis *axes, const segment_shape *shape,
@@ -96,7 +125,7 @@ stn_status segment_source_get(stn_plan *plan, const segment_axis *axes, const se
     STN_TRY(make_lines(plan, 0, &source->begin, error));
     STN_TRY(make_lines(plan, 1, &source->back, error));
     for (int which = 0; which < 2; which++)
-        if (segment_side_is_odd(across(axes, which), 0) || segment_side_is_odd(across(axes, which), 1))
+        if (is_odd(across(axes, which), 0) || is_odd(across(axes, which), 1))
             STN_TRY(make_face(plan, &axes[which], shape, &shape->pass[which], &source->along[which], error));
     return STN_OK;
 }
@@ -113,13 +142,13 @@ void segment_source_place(const stn_task *task, const segment_axis *axes, const 
     at += (size_t)stn_round_up((int64_t)(task->ntaps * sizeof(source_tap)), 256);
     for (int which = 0; which < 2; which++) {
         const segment_axis *deep = across(axes, which);
-        if (!segment_side_is_odd(deep, 0) && !segment_side_is_odd(deep, 1)) continue;
+        if (!is_odd(deep, 0) && !is_odd(deep, 1)) continue;
         const stn_reach reach = segment_axis_reach(deep, task, fused);
         const int width = (int)stn_min(deep->n, stn_max(reach.side[0], reach.side[1]) + 2);
-        const size_t bytes = side_values(shape, which, width) * real_size(task);
+        const size_t bytes = side_values(shape, which, width) * segment_real_size(task);
         tables->width[which] = width;
         for (int side = 0; side < 2; side++) {
-            if (!segment_side_is_odd(deep, side)) continue;
+            if (!is_odd(deep, side)) continue;
             tables->side[which][side] = at;
             if (side && deep->side[0] == deep->side[1]) /* The mirrored side has the same table. */
                 tables->side[which][side] = tables->side[which][0];
@@ -139,8 +168,7 @@ static stn_status fill_side(const stn_task *task, const segment_axis *axes, cons
     if (!values) return stn_fail_memory(error, "a side's table", count * sizeof *values);
     stn_status status = segment_face_make(across(axes, which), side, &axes[which], shape->pass[which].first,
                                           tables->fused, width, values, error);
-    unsigned char *at = to + tables->side[which][side];
-    for (size_t i = 0; status == STN_OK && i < count; i++) at += stn_put_real(task->dtype, values[i], at);
+    if (status == STN_OK) segment_put(task, values, count, to + tables->side[which][side]);
     free(values);
     return status;
 }
@@ -157,7 +185,7 @@ stn_status segment_source_fill(const stn_task *task, const segment_axis *axes, c
     for (int which = 0; which < 2; which++)
         for (int side = 0; side < 2; side++) {
             const segment_axis *deep = across(axes, which);
-            if (!segment_side_is_odd(deep, side) || (side && deep->side[0] == deep->side[1])) continue;
+            if (!is_odd(deep, side) || (side && deep->side[0] == deep->side[1])) continue;
             STN_TRY(fill_side(task, axes, shape, tables, which, side, to, error));
         }
     return STN_OK;
@@ -167,7 +195,7 @@ stn_status segment_source_fill(const stn_task *task, const segment_axis *axes, c
 
 static source_header lines_header(const stn_task *task, const segment_axis *axes, const segment_shape *shape,
                                   const segment_source_tables *tables, const void *table, void *values) {
-    const segment_planes planes = segment_planes_of(task, axes, shape->passes);
+    const boundary_planes planes = planes_of(task, axes, shape->passes);
     source_header h = {.source = values,
                        .kept = (char *)values + values_of(task, axes, shape),
                        .taps = (const char *)table + tables->taps,
@@ -184,16 +212,14 @@ static source_header lines_header(const stn_task *task, const segment_axis *axes
         for (int side = 0; side < 2; side++) {
             const int axis = axes[i].axis, in = axes[i].side[side] == STN_FIXED;
             h.constant[axis][side] = stn_task_constant_value(task, axis, side);
-            if (segment_side_is_odd(&axes[i], side)) h.at[axis][side] = (int32_t)(side ? axes[i].n - 1 - in : in);
+            if (is_odd(&axes[i], side)) h.at[axis][side] = (int32_t)(side ? axes[i].n - 1 - in : in);
         }
     return h;
 }
 
 static stn_status launch_lines(const stn_task *task, const stn_kernel *kernel, source_header *h, void *stream,
                                stn_error *error) {
-    const stn_launch how = {
-        .grid = {(unsigned)(h->tiles * task->batch), 1, 1}, .block = {THREADS, 1, 1}, .stream = stream};
-    return stn_module_launch(kernel->module, &how, h, error);
+    return stn_kernel_launch(kernel, h->tiles * task->batch, THREADS, 0, h, stream, error);
 }
 
 stn_status segment_source_begin(const stn_plan *plan, const segment_axis *axes, const segment_shape *shape,
@@ -211,12 +237,12 @@ static stn_status add_side(const stn_task *task, const segment_axis *axes, const
                            const unsigned char *table, const unsigned char *values, int which, int side,
                            const stn_fused_launch *l, stn_error *error) {
     const segment_axis *along = &axes[which], *deep = across(axes, which);
-    const segment_planes planes = segment_planes_of(task, axes, 2);
+    const boundary_planes planes = planes_of(task, axes, 2);
     /* first: the first element of the side's line. */
     const int64_t pitch = planes.pitch[1 + which], first = planes.first[1 + which] * task->batch + side * pitch;
     const int64_t far[2] = {l->to->stride[along->axis], l->to->stride[deep->axis]};
     const int64_t segments = stn_div_up(along->n, layout->pass.useful), pairs = (tables->width[which] + 1) / 2;
-    face_header h = {.source = values + first * (int64_t)real_size(task),
+    face_header h = {.source = values + first * (int64_t)segment_real_size(task),
                      .out = (char *)l->out + (side ? (deep->n - 1) * far[1] : 0) * (int64_t)stn_dtype_size(task->dtype),
                      .twiddles = table + layout->twiddles,
                      .symbol = table + tables->side[which][side],
@@ -231,11 +257,8 @@ static stn_status add_side(const stn_task *task, const segment_axis *axes, const
                      .lead = layout->pass.lead,
                      .useful = layout->pass.useful,
                      .width = tables->width[which]};
-    const stn_launch how = {.grid = {(unsigned)segment_grid(task, layout->pass.first, h.all, kernel->resident), 1, 1},
-                            .block = {(unsigned)kernel->threads, 1, 1},
-                            .shared = kernel->shared,
-                            .stream = l->stream};
-    return stn_module_launch(kernel->kernel->module, &how, &h, error);
+    return stn_kernel_launch(kernel->kernel, segment_grid(task, layout->pass.first, h.all, kernel->resident),
+                             kernel->threads, kernel->shared, &h, l->stream, error);
 }
 
 stn_status segment_source_add(const stn_plan *plan, const segment_axis *axes, const segment_shape *shape,
@@ -247,7 +270,7 @@ stn_status segment_source_add(const stn_plan *plan, const segment_axis *axes, co
     /* In sequence, because both add to points within reach of two sides. */
     for (int which = 0; which < 2; which++)
         for (int side = 0; side < 2; side++)
-            if (segment_side_is_odd(across(axes, which), side))
+            if (is_odd(across(axes, which), side))
                 STN_TRY(add_side(task, axes, &source->along[which], tables, &layouts[which], table, values, which, side,
                                  l, error));
     source_header h = lines_header(task, axes, shape, tables, table, values);

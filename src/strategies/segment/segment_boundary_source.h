@@ -3,7 +3,6 @@
  * kernel_templates/segment/segment_source.cu and segment_face.cu. */
 #ifndef STN_STRATEGIES_SEGMENT_SEGMENT_BOUNDARY_SOURCE_H
 #define STN_STRATEGIES_SEGMENT_SEGMENT_BOUNDARY_SOURCE_H
-#include "strategies/segment/boundary_planes.h"
 #include "strategies/segment/overlap_save_pass.h"
 
 /* For launches of one number of fused steps: byte offset of each side's table, and the number of

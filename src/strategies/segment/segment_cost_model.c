@@ -131,14 +131,6 @@ double segment_seconds(const stn_task *task, const stn_machine *machine, const s
     return fmax(compute, move) + exposed * fmin(compute, move) + machine->launch_seconds;
 }
 
-/* Whether the pass neglects small weights. The reach of few steps includes all weights, and whole
- * periods need no reach. */
-static bool neglects_weights(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
-    const int64_t all = (int64_t)shape->fused * (task->reach[pass->axis][0] + task->reach[pass->axis][1]);
-    const bool whole = pass->lead == 0 && pass->useful == task->n[pass->axis];
-    return pass->reach < all && !whole;
-}
-
 /* Where values hardly vary, such as near a constant side, they are rounded in the same direction at
  * each step. These errors add up in the margins, which are computed by single steps. */
 static double margins_error(const stn_task *task, const segment_pass *pass) {
@@ -156,9 +148,6 @@ static double margins_error(const stn_task *task, const segment_pass *pass) {
  * sum. */
 #define ROUNDINGS_F64 14 /* Roundings of a pass: powers of twiddles are computed by squaring. */
 #define ROUNDINGS_F32 7  /* Powers of twiddles are read from a table. */
-/* Effect of the neglected weights relative to their part of the weights' sum, sqrt(9.7): the tails
- * of a Gaussian are at most a third as wide as the Gaussian. */
-#define NEGLECTED_ERROR 3.1
 static double predicted_error(const stn_task *task, const segment_shape *shape) {
     const stn_dtype arithmetic = task->dtype == STN_F64 ? STN_F64 : STN_F32;
     const double rounding = stn_error_rounding(arithmetic), passes = shape->passes;
@@ -169,7 +158,8 @@ static double predicted_error(const stn_task *task, const segment_shape *shape) 
     const double stored = task->dtype == STN_F16 ? stn_error_rounding(STN_F16) : 0;
     double systematic = dense ? segment_dense_systematic(task->dtype, shape->fragment) : passes * rounding;
     for (int i = 0; i < shape->passes; i++)
-        if (neglects_weights(task, shape, &shape->pass[i])) systematic += NEGLECTED_ERROR * segment_tail(arithmetic);
+        if (segment_neglects_weights(task, shape, &shape->pass[i]))
+            systematic += SEGMENT_NEGLECTED_ERROR * segment_tail(arithmetic);
     const double own = stn_error_of(systematic, hypot(random, stored) * sqrt(passes), shape->launches);
     return shape->margins ? hypot(own, margins_error(task, &shape->pass[0])) : own;
 }

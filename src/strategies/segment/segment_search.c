@@ -10,6 +10,7 @@
 #define MOST_MARGIN 64 /* Most steps by which the margins at faces are stepped in one launch. */
 /* Numbers of launches that fit and are tried; larger ones are almost never faster. */
 #define MOST_FITS 4
+#define MOST_WORK_ITEMS ((int64_t)1 << 30)
 
 static const int firsts[] = {64, 32, 16, 8, 4, 2, 1, -1, -2, -3, -4, -5};
 _Static_assert(sizeof firsts / sizeof *firsts == 7 + SEGMENT_PRIME_FACTORS, "FFT lengths and prime-factor lengths");
@@ -28,9 +29,12 @@ typedef struct search {
     stn_reach reach[3]; /* By axis, of the number of steps that is being tried. */
 } search;
 
-static bool holds(const search *s, const segment_shape *shape, const segment_pass *pass) {
-    if (pass->first < 0 && !s->products) return false;
-    return segment_pass_holds(s->task, s->machine, shape, pass);
+/* Whether a kernel can run the pass: dense DFTs have tensor cores of their type, a segment and its
+ * symbol fit a block's shared memory, and segments are counted in 31 bits. */
+static bool can_run(const search *s, const segment_shape *shape, const segment_pass *pass) {
+    if (pass->first < 0 && !(s->products && s->machine->flops[segment_unit(s->task, shape, pass)] > 0)) return false;
+    return segment_shared(s->task, shape, pass) <= s->machine->shared_per_block &&
+           segment_threads(shape, pass) <= 1024 && segment_work_items(s->task, shape, pass) < MOST_WORK_ITEMS;
 }
 
 /* The cheapest pass along axis number i, or the one with this `first` if it is not 0. */
@@ -41,18 +45,13 @@ static bool best_pass(const search *s, const segment_shape *shape, int i, int fi
         double flops;
         if ((first && firsts[k] != first) || !segment_fit(s->task, &s->axes[i], &s->reach[i], firsts[k], true, &pass))
             continue;
-        if (!holds(s, shape, &pass)) continue;
+        if (!can_run(s, shape, &pass)) continue;
         const double seconds = segment_seconds(s->task, s->machine, shape, &pass, &flops);
         if (seconds >= least) continue;
         least = seconds;
         *best = pass;
     }
     return least < INFINITY;
-}
-
-/* Whether the symbol's power overflows the data's type. */
-static bool grows_too_far(const search *s, uint64_t fused) {
-    return (double)fused * log10(s->largest) > (s->task->dtype == STN_F64 ? 290 : 36);
 }
 
 /* Reach of `fused` steps along each axis. Axes with equal weights share one search, which is
@@ -77,7 +76,7 @@ static void choose_transfer(const search *s, segment_shape *shape) {
     shape->transfer = SEGMENT_DIRECT_INPUTS;
     shape->unrotated = (several || s->task->dtype == STN_F16) && segment_is_rotated(s->task, shape, pass);
     for (int i = 0; i < shape->passes; i++)
-        if (!holds(s, shape, &shape->pass[i])) *shape = plain;
+        if (!can_run(s, shape, &shape->pass[i])) *shape = plain;
 }
 
 static bool shape_for(const search *s, int64_t launches, int pairs, int first, segment_shape *shape) {
@@ -161,7 +160,7 @@ static size_t add_variants(const search *s, segment_shape *best, size_t found, s
             varied.blocks = variants[i].blocks, varied.fragment = variants[i].fragment;
             varied.unrotated = variants[i].unrotated, varied.transfer = variants[i].transfer;
             bool good = true;
-            for (int p = 0; p < varied.passes; p++) good = good && holds(s, &varied, &varied.pass[p]);
+            for (int p = 0; p < varied.passes; p++) good = good && can_run(s, &varied, &varied.pass[p]);
             if (!good || is_listed(best, found, &varied)) continue;
             best[found++] = varied;
             if (!variants[i].fragment) break; /* Only the cheapest candidate of this length. */
@@ -195,7 +194,8 @@ static bool add_shapes(const search *s, int64_t launches, segment_shape *best, d
 /* Appends dense DFTs of every length with all steps in one launch, to be timed even if `found`
  * cheaper shapes have filled the list. */
 static size_t add_dense(search *s, segment_shape *best, size_t found, size_t most) {
-    if (s->count > 1 || s->task->steps > INT32_MAX || grows_too_far(s, s->task->steps)) return found;
+    if (s->count > 1 || s->task->steps > INT32_MAX || segment_overflows(s->task, s->largest, s->task->steps))
+        return found;
     if (s->margins && s->task->steps > MOST_MARGIN) return found;
     find_reaches(s, s->task->steps);
     for (int i = 1; i <= SEGMENT_PRIME_FACTORS && found < most; i++) {
@@ -221,7 +221,7 @@ static bool search_lines(search *s, segment_shape *best, double *costs, size_t *
     for (int64_t launches = 1, fits = 0; launches <= (int64_t)task->steps && fits < enough;
          launches += launches / 3 + 1) {
         const int64_t fused = stn_div_up((int64_t)task->steps, launches);
-        if ((s->margins && fused > MOST_MARGIN) || grows_too_far(s, (uint64_t)fused)) continue;
+        if ((s->margins && fused > MOST_MARGIN) || segment_overflows(s->task, s->largest, (uint64_t)fused)) continue;
         if (*found && stn_machine_leaves_out(s->machine, (double)launches * least_of_launch(s))) break;
         find_reaches(s, (uint64_t)fused);
         fits += add_shapes(s, launches, best, costs, found, most);

@@ -2,6 +2,8 @@
  * segment length along each axis. */
 #ifndef STN_STRATEGIES_SEGMENT_SEGMENT_SHAPE_H
 #define STN_STRATEGIES_SEGMENT_SEGMENT_SHAPE_H
+#include <math.h>
+
 #include "plan/strategy.h"
 #include "strategies/segment/axis.h"
 #include "strategies/segment/dense_dft.h"
@@ -46,6 +48,20 @@ typedef struct segment_shape {
     segment_pass pass[3];
 } segment_shape;
 
+/* Effect of the neglected weights relative to their part of the weights' sum, sqrt(9.7): the tails
+ * of a Gaussian are at most a third as wide as the Gaussian. */
+#define SEGMENT_NEGLECTED_ERROR 3.1
+/* Whether the pass neglects small weights. The reach of few steps includes all weights, and whole
+ * periods need no reach. */
+static inline bool segment_neglects_weights(const stn_task *task, const segment_shape *shape,
+                                            const segment_pass *pass) {
+    const int64_t all = (int64_t)shape->fused * (task->reach[pass->axis][0] + task->reach[pass->axis][1]);
+    return pass->reach < all && (pass->lead > 0 || pass->useful != task->n[pass->axis]);
+}
+/* Whether the symbol's power overflows the data's type. largest: of the symbol's magnitudes. */
+static inline bool segment_overflows(const stn_task *task, double largest, uint64_t steps) {
+    return (double)steps * log10(largest) > (task->dtype == STN_F64 ? 290 : 36);
+}
 /* The arithmetic unit that the transforms of a pass run on. */
 stn_unit segment_unit(const stn_task *task, const segment_shape *shape, const segment_pass *pass);
 /* Makes the pass along this axis for steps of this reach. False: the reach is too long for the
@@ -53,9 +69,6 @@ stn_unit segment_unit(const stn_task *task, const segment_shape *shape, const se
  * of its segment. */
 bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first, bool middle,
                  segment_pass *pass);
-/* Whether a kernel can run the pass. */
-bool segment_pass_holds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
-                        const segment_pass *pass);
 /* The cheapest shapes, at most `most`; 0: none, and *why is the reason. */
 size_t segment_search(const stn_task *task, const stn_machine *machine, segment_shape *best, size_t most,
                       const char **why);

@@ -3,15 +3,14 @@
  * and dense-DFT tiles of 2D and 3D grids (dense_tile.c). This file dispatches between them. */
 #include <stdio.h>
 
-#include "plan/plan.h"
+#include "strategies/common/dispatch.h"
 #include "strategies/segment/dense_tile.h"
 #include "strategies/table.h"
 
-static const stn_strategy *of(const stn_candidate *candidate) {
+static const stn_strategy *of(const stn_task *task, const stn_candidate *candidate) {
+    (void)task;
     return candidate->values[0] == SEGMENT_DENSE_TILE_MARK ? &segment_dense_tiles : &segment_overlap_save;
 }
-
-static const stn_strategy *of_plan(const stn_plan *plan) { return of(&plan->candidate); }
 
 /* 2D and 3D grids that passes do not serve may be served by tiles; if not, the reason reported is
  * that of the tiles. */
@@ -39,46 +38,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     return count + segment_dense_tiles.candidates(task, machine, list + count, most - count);
 }
 
-static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
-                     stn_estimate *result) {
-    of(candidate)->estimate(task, machine, candidate, result);
-}
-
-static stn_status prepare(stn_plan *plan, stn_error *error) { return of_plan(plan)->prepare(plan, error); }
-
-static stn_status set_weights(stn_plan *plan, stn_error *error) { return of_plan(plan)->set_weights(plan, error); }
-
-static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
-    of_plan(plan)->describe(plan, format, text);
-}
-
-static void release(stn_plan *plan) { of_plan(plan)->release(plan); }
-
-static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
-    of(candidate)->name_candidate(task, candidate, text);
-}
-
-static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
-    return of(candidate)->shorten(task, candidate, most, trial);
-}
-
-static uint64_t launches(const stn_plan *plan) { return of_plan(plan)->launches(plan); }
-
-static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
-    return of_plan(plan)->execute_part(plan, part, at, error);
-}
+STN_DISPATCH(of)
 
 const stn_strategy stn_strategy_segment = {
-    .name = "segment",
-    .applies = applies,
-    .candidates = candidates,
-    .estimate = estimate,
-    .prepare = prepare,
-    .set_weights = set_weights,
-    .describe = describe,
-    .release = release,
-    .name_candidate = name_candidate,
-    .shorten = shorten,
-    .launches = launches,
-    .execute_part = execute_part,
-};
+    .name = "segment", .applies = applies, .candidates = candidates, STN_DISPATCHED};

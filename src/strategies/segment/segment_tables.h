@@ -2,8 +2,16 @@
  * and fixed sides. Computed in long double. */
 #ifndef STN_STRATEGIES_SEGMENT_SEGMENT_TABLES_H
 #define STN_STRATEGIES_SEGMENT_SEGMENT_TABLES_H
+#include "render/render.h"
 #include "strategies/segment/axis.h"
 
+/* Bytes of a value of the arithmetic type, and the values of a table in it. */
+static inline size_t segment_real_size(const stn_task *task) {
+    return task->dtype == STN_F64 ? sizeof(double) : sizeof(float);
+}
+static inline void segment_put(const stn_task *task, const double *from, size_t count, unsigned char *to) {
+    for (size_t i = 0; i < count; i++) to += stn_put_real(task->dtype, from[i], to);
+}
 /* Number of values in the symbol's table, for segments of 256 * first points. */
 size_t segment_symbol_size(int first, bool real);
 /* Number of values in the table of twiddles. */

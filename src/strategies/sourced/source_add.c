@@ -41,9 +41,8 @@ bool sourced_adds(const stn_task *task) {
 stn_status sourced_make_kernels(stn_plan *plan, sourced_state *state, stn_error *error) {
     for (int operation = 0; operation < SOURCED_OPERATIONS; operation++) {
         stn_text params = STN_TEXT_EMPTY;
-        stn_params_begin(&params);
         const stn_dtype given = plan->task.dtype, own = sourced_own_type(&plan->task);
-        stn_params_elements(&params, operations[operation].reads_caller_type ? given : own);
+        stn_params_begin_for(&params, operations[operation].reads_caller_type ? given : own);
         stn_params_store(&params, "WRITTEN", operations[operation].writes_caller_type ? given : own);
         stn_params_int(&params, "THREADS_X", THREADS);
         stn_params_int(&params, "HAS_GRID", operations[operation].grid);
@@ -75,6 +74,5 @@ stn_status sourced_add(const sourced_job *job, sourced_operation operation, sour
         a.live_high[axis] = task->n[axis] - (sides[1].kind == STN_FIXED ? task->reach[axis][1] : 0);
     }
     const int64_t blocks = task->batch * task->n[0] * task->n[1] * a.chunks;
-    stn_launch launch = {.grid = {(unsigned)blocks, 1, 1}, .block = {THREADS, 1, 1}, .stream = job->at->stream};
-    return stn_module_launch(job->state->add[operation]->module, &launch, &a, error);
+    return stn_kernel_launch(job->state->add[operation], blocks, THREADS, 0, &a, job->at->stream, error);
 }

@@ -62,9 +62,8 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
 /* ---- building */
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
-    sourced_state *state = calloc(1, sizeof *state);
+    sourced_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     state->levels = plan->candidate.values[0];
     return (state->levels == SOURCED_WHOLE ? sourced_prepare_whole : sourced_prepare_levels)(plan, state, error);
 }

@@ -41,12 +41,10 @@ typedef struct sparse_state {
     sparse_shape shape;
     stn_kernel *kernel;
     size_t noperators;
-    sparse_operator operators[2];
-    uint32_t *tables;    /* device memory, tables of all operators */
-    stn_faces *faces[2]; /* for each operator; NULL where all axes wrap */
+    sparse_operator operators[2]; /* by length of a launch (common/fused.h) */
+    uint32_t *tables;             /* device memory, tables of all operators */
+    stn_faces *faces;             /* NULL where all axes wrap */
     stn_layouts at;
-    /* Bytes of a workspace grid, a multiple of 256; the faces' workspace follows. */
-    size_t grid_bytes;
 } sparse_state;
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
@@ -101,11 +99,12 @@ static stn_status make_tables(stn_plan *plan, sparse_state *state, stn_error *er
         sparse_operators_fill(&plan->task, &state->shape, state->operators, state->noperators, host, error);
     stn_device *device = plan->context->device;
     state->tables = NULL;
-    if (status == STN_OK && device) status = stn_device_alloc(device, words * sizeof *host, &tables, error);
-    if (status == STN_OK && device) status = stn_device_upload(device, tables, host, words * sizeof *host, error);
+    if (status == STN_OK && device) status = stn_device_replace(device, &tables, 0, host, words * sizeof *host, error);
     free(host);
-    if (status != STN_OK && tables) stn_device_free(device, tables);
-    if (status == STN_OK) state->tables = tables;
+    if (status == STN_OK)
+        state->tables = tables;
+    else
+        stn_device_free(device, tables);
     return status;
 }
 
@@ -118,22 +117,17 @@ static stn_status get_kernel(stn_plan *plan, sparse_state *state, stn_error *err
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
-    sparse_state *state = calloc(1, sizeof *state);
+    sparse_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     state->shape = shape_of(&plan->candidate);
-    uint64_t launches = (uint64_t)state->shape.launches, steps = plan->task.steps;
-    state->at = stn_task_layouts(&plan->task, launches);
-    state->grid_bytes = (size_t)stn_round_up((int64_t)state->at.work_bytes, 256);
-    state->noperators = steps % launches ? 2 : 1;
-    state->operators[0].fused = (int)((steps + launches - 1) / launches);
-    state->operators[1].fused = (int)(steps / launches);
+    const int launches = state->shape.launches;
+    state->at = stn_task_layouts(&plan->task, (uint64_t)launches);
+    state->noperators = (size_t)stn_fused_lengths(&plan->task, launches);
+    for (int k = 0; k < 2; k++) state->operators[k].fused = stn_fused_steps(&plan->task, launches, k);
     STN_TRY(get_kernel(plan, state, error));
     STN_TRY(make_tables(plan, state, error));
-    for (size_t i = 0; i < state->noperators; i++)
-        STN_TRY(stn_faces_create(plan, state->operators[i].fused, STN_FACES_CHEAPEST, &state->faces[i], error));
-    size_t first = stn_faces_workspace(state->faces[0]), second = stn_faces_workspace(state->faces[1]);
-    plan->workspace_size = state->grid_bytes + (first > second ? first : second);
+    STN_TRY(stn_faces_create(plan, launches, STN_FACES_CHEAPEST, &state->faces, error));
+    plan->workspace_size = state->at.grid_bytes + stn_faces_workspace(state->faces);
     return STN_OK;
 }
 
@@ -141,49 +135,30 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     sparse_state *state = plan->state, next = *state;
     STN_TRY(make_tables(plan, &next, error));
-    stn_status status = STN_OK;
-    for (size_t i = 0; i < next.noperators && status == STN_OK; i++)
-        status = stn_faces_set_weights(plan, next.faces[i], error);
-    if (status != STN_OK) {
-        if (next.tables) stn_device_free(plan->context->device, next.tables);
-        return status;
-    }
-    if (state->tables) stn_device_free(plan->context->device, state->tables);
+    const stn_status status = stn_faces_set_weights(plan, next.faces, error);
+    stn_device_free(plan->context->device, status == STN_OK ? state->tables : next.tables);
     next.shape.extended = stn_task_has_extension(&plan->task); /* the faces exist in any case */
-    *state = next;
-    return STN_OK;
+    if (status == STN_OK) *state = next;
+    return status;
 }
 
 static void release(stn_plan *plan) {
     sparse_state *state = plan->state;
-    for (int i = 0; i < 2; i++) stn_faces_destroy(plan, state->faces[i]);
-    if (state->tables) stn_device_free(plan->context->device, state->tables);
+    stn_faces_destroy(state->faces);
+    stn_device_free(plan->context->device, state->tables);
 }
 
 /* ---- running */
 
-typedef struct run {
-    const sparse_state *state;
-    unsigned char *faces;
-    uint64_t first;
-} run;
-
-/* An operator, and whether the preceding launch is one of this plan's operators. */
-typedef struct operator_launch {
-    const sparse_operator *op;
-    bool follows;
-} operator_launch;
-
 /* Programmatic dependent launch: the kernel loads its left factors while the last blocks of the
  * preceding launch run, and waits for those. With faces, the preceding launch is theirs. */
-static bool may_start_early(const stn_plan *plan, const sparse_shape *shape, const operator_launch *t) {
-    return t->follows && shape->extended && stn_plan_may_start_early(plan);
+static bool may_start_early(const stn_plan *plan, const sparse_shape *shape, const stn_fused_launch *l) {
+    return l->follows && shape->extended && stn_plan_may_start_early(plan);
 }
 
-/* A stn_interior; `user` is an operator_launch. */
-static stn_status launch_operator(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
+static stn_status launch_operator(const stn_plan *plan, const sparse_operator *op, const stn_fused_launch *l,
+                                  stn_error *error) {
     const sparse_state *state = plan->state;
-    const sparse_operator *op = ((const operator_launch *)user)->op;
     const stn_task *task = &plan->task;
     const sparse_shape *shape = &state->shape;
     const stn_grid_layout *from = l->from, *to = l->to;
@@ -221,27 +196,22 @@ static stn_status launch_operator(const stn_plan *plan, const void *user, const 
                          .block = {32 * (unsigned)shape->warps, 1, 1},
                          .shared = sparse_shared(task, shape),
                          .stream = l->stream,
-                         .early = may_start_early(plan, shape, user)};
+                         .early = may_start_early(plan, shape, l)};
     return stn_module_launch(state->kernel->module, &launch, arguments, error);
 }
 
-static stn_status run_launch(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
-                             stn_error *error) {
-    const run *r = user;
-    const sparse_state *state = r->state;
-    uint64_t longer = plan->task.steps % (uint64_t)state->shape.launches;
-    int which = state->noperators == 2 && i >= longer;
-    const stn_faces *faces = state->shape.extended ? NULL : state->faces[which];
-    const operator_launch t = {&state->operators[which], i > r->first};
-    return stn_faces_run(plan, faces, launch_operator, &t, l, r->faces, error);
+static stn_status run_launch(const stn_plan *plan, uint64_t i, const stn_fused_launch *l, stn_error *error) {
+    const sparse_state *state = plan->state;
+    const int length = stn_fused_length(&plan->task, state->shape.launches, i);
+    STN_TRY(launch_operator(plan, &state->operators[length], l, error));
+    return stn_faces_run(plan, state->shape.extended ? NULL : state->faces, length, l, error);
 }
 
 static uint64_t launches(const stn_plan *plan) { return (uint64_t)((const sparse_state *)plan->state)->shape.launches; }
 
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
     const sparse_state *state = plan->state;
-    run r = {state, (unsigned char *)at->workspace + state->grid_bytes, part.first};
-    return stn_launch_loop_run(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
+    return stn_launch_loop_run(plan, &state->at, launches(plan), part, at, run_launch, error);
 }
 
 /* ---- descriptions */
@@ -274,24 +244,19 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     }
     stn_json_text(text, "kernel", sparse_kernel_name(task, shape));
     stn_json_text(text, "arithmetic", arithmetic(task, shape));
-    const struct {
-        const char *key;
-        double value;
-    } numbers[] = {{"fused_steps", state->operators[0].fused},
-                   {"launches", shape->launches},
-                   {"rows", rows.all},
-                   {"terms", shape->terms},
-                   {"taps_of_row", w.span + 1},
-                   {"window", sparse_columns(&w)},
-                   {"warps", shape->warps},
-                   {"stages", shape->stages},
-                   {"columns_beside", shape->adjacent_columns},
-                   {"walk", shape->iterations},
-                   {"multiplications_of_point", counts.compute},
-                   {"elements_of_point", counts.input},
-                   {"weights_of_point", counts.parameters}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        stn_json_value(text, numbers[i].key, numbers[i].value);
+    stn_json_value(text, "fused_steps", state->operators[0].fused);
+    stn_json_value(text, "launches", shape->launches);
+    stn_json_value(text, "rows", rows.all);
+    stn_json_value(text, "terms", shape->terms);
+    stn_json_value(text, "taps_of_row", w.span + 1);
+    stn_json_value(text, "window", sparse_columns(&w));
+    stn_json_value(text, "warps", shape->warps);
+    stn_json_value(text, "stages", shape->stages);
+    stn_json_value(text, "columns_beside", shape->adjacent_columns);
+    stn_json_value(text, "walk", shape->iterations);
+    stn_json_value(text, "multiplications_of_point", counts.compute);
+    stn_json_value(text, "elements_of_point", counts.input);
+    stn_json_value(text, "weights_of_point", counts.parameters);
 }
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {

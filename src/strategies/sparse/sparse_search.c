@@ -7,7 +7,6 @@
 #include "base/arith.h"
 #include "base/cheapest.h"
 #include "plan/error_bound.h"
-#include "strategies/common/constraint.h"
 #include "strategies/faces/margins.h"
 #include "strategies/sparse/rounding_noise.h"
 #include "strategies/sparse/sparse_cost_model.h"
@@ -47,22 +46,11 @@ static void insert(search *s, sparse_shape shape) {
     if (to) *to = shape;
 }
 
-static bool margins_hold(const stn_task *task, const stn_machine *machine, void *of) {
-    const sparse_shape *shape = of;
-    int64_t low[3], high[3];
-    (void)machine;
-    return stn_faces_interior(task, shape->fused, low, high);
-}
-
-static stn_constraint *const constraints[] = {
-    margins_hold, /* the margins of fused steps leave points between them */
-};
-
-/* Whether a kernel exists for `fused` steps. *cheaper: fewer fused steps in the same number of
- * launches are cheaper. */
+/* Whether a kernel exists for `fused` steps, and their margins leave points between them. *cheaper:
+ * fewer fused steps in the same number of launches are cheaper. */
 static bool fits(const search *s, int fused, int terms, sparse_shape *shape, bool *cheaper) {
-    if (!sparse_fit(s->task, s->machine, fused, terms, 1, shape) ||
-        !STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, shape))
+    int64_t low[3], high[3];
+    if (!sparse_fit(s->task, s->machine, fused, terms, 1, shape) || !stn_faces_interior(s->task, fused, low, high))
         return false;
     *cheaper = fused > 1 && stn_div_up((int64_t)s->task->steps, shape->launches) != fused;
     return true;

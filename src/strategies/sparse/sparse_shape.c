@@ -7,7 +7,6 @@
 #include "base/arith.h"
 #include "render/render.h"
 #include "strategies/common/alignment_pad.h"
-#include "strategies/common/constraint.h"
 #include "strategies/common/grid_layout.h"
 
 #define MOST_PRODUCTS 64 /* of 8 rows, with all parts; eight times as many are unrolled */
@@ -26,6 +25,69 @@
 #define CHUNK 32             /* rows of a chain's ring that arrive together */
 #define WARP_ROWS 8          /* rows of a warp of sparse_march */
 #define FRAGMENTS_HELD 16    /* left factors in registers, 4 each, besides 32 for sums */
+
+/* ---- the rows of fused taps */
+
+/* Lowest and highest row of each plane after f steps, from those after f - 1 steps and one more
+ * step. */
+typedef struct hull {
+    int low[SPARSE_MOST_PLANES], high[SPARSE_MOST_PLANES]; /* low > high: no rows */
+} hull;
+
+static void clear_hull(hull *h) {
+    for (int d = 0; d < SPARSE_MOST_PLANES; d++) h->low[d] = INT32_MAX / 2, h->high[d] = INT32_MIN / 2;
+}
+
+static void add_to_hull(hull *h, int plane, int low, int high) {
+    h->low[plane] = (int)stn_min(h->low[plane], low);
+    h->high[plane] = (int)stn_max(h->high[plane], high);
+}
+
+/* Launches share the steps evenly; where f does not divide them, some make one step less with the
+ * same kernel. Taps without a centre tap may reach rows in f - 1 steps that f steps do not. */
+static bool has_shorter_launches(const stn_task *task, int fused) {
+    return fused > 1 && task->steps % (uint64_t)stn_div_up((int64_t)task->steps, fused) != 0;
+}
+
+bool sparse_rows_of(const stn_task *task, int fused, sparse_rows *rows) {
+    int more = task->reach[0][0] + task->reach[0][1], low = fused * task->reach[1][0];
+    if ((int64_t)fused * more + 1 > SPARSE_MOST_PLANES) return false;
+    hull one, all, next, shorter;
+    clear_hull(&one);
+    clear_hull(&all);
+    for (size_t k = 0; k < task->ntaps; k++) {
+        const int64_t *o = task->taps[k].offset;
+        add_to_hull(&one, (int)o[0] + task->reach[0][0], (int)o[1], (int)o[1]);
+    }
+    add_to_hull(&all, 0, 0, 0);
+    if (!more) { /* one plane, whose rows grow evenly */
+        shorter = all;
+        shorter.low[0] = (fused - 1) * one.low[0], shorter.high[0] = (fused - 1) * one.high[0];
+        all.low[0] = fused * one.low[0], all.high[0] = fused * one.high[0];
+    }
+    for (int f = 0; f < fused && more; f++, all = next) {
+        shorter = all;
+        clear_hull(&next);
+        for (int d = 0; d <= f * more; d++)
+            for (int e = 0; e <= more; e++)
+                if (all.low[d] <= all.high[d] && one.low[e] <= one.high[e])
+                    add_to_hull(&next, d + e, all.low[d] + one.low[e], all.high[d] + one.high[e]);
+    }
+    if (has_shorter_launches(task, fused))
+        for (int d = 0; d <= (fused - 1) * more; d++)
+            if (shorter.low[d] <= shorter.high[d])
+                add_to_hull(&all, d + task->reach[0][0], shorter.low[d], shorter.high[d]);
+    *rows = (sparse_rows){.planes = fused * more + 1};
+    for (int d = 0; d < rows->planes; d++) {
+        bool any = all.low[d] <= all.high[d];
+        rows->first[d] = any ? all.low[d] + low : 0;
+        rows->count[d] = any ? all.high[d] - all.low[d] + 1 : 0;
+        rows->all += rows->count[d];
+    }
+    return true;
+}
+
+/* ---- shapes */
 
 int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int side) {
     return shape->fused * task->reach[axis][side];
@@ -165,9 +227,7 @@ static bool find_halves(const stn_task *task, sparse_shape *shape) {
 }
 
 /* The narrowest window that holds the taps. */
-static bool fit_window(const stn_task *task, const stn_machine *machine, void *of) {
-    sparse_shape *shape = of;
-    (void)machine;
+static bool fit_window(const stn_task *task, sparse_shape *shape) {
     shape->lead = (int)stn_round_up(sparse_reach(task, shape, 2, 0), slot(task));
     shape->adjacent_columns = task->rank == 1 ? SPARSE_COLUMNS : 0;
     if (!find_halves(task, shape)) {
@@ -193,10 +253,8 @@ static int chain_registers(const stn_task *task, const sparse_shape *shape) {
     return 4 * shape->terms * factors + 8 * shape->terms + 8 * sparse_accumulating_blocks(task, shape);
 }
 
-/* Whether registers hold the left factors. */
-static bool fit_factors(const stn_task *task, const stn_machine *machine, void *of) {
-    sparse_shape *shape = of;
-    (void)machine;
+/* Whether registers hold the left factors, the words between products, and the sums. */
+static bool fit_factors(const stn_task *task, sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
     int each = sparse_products(&w) * shape->parts;
     sparse_rows rows;
@@ -218,8 +276,7 @@ static int most_blocks(const stn_task *task, const sparse_shape *shape) {
 /* While a block computes one stage of a 1D or 2D tile, two further stages arrive (in 3D, where
  * shared memory is short, one). While it computes one window of a chain, four chunks arrive. Narrow
  * tiles, which read more past their sides, are tried last. */
-static bool fit_stages(const stn_task *task, const stn_machine *machine, void *of) {
-    sparse_shape *shape = of;
+static bool fit_stages(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
     sparse_window y = sparse_window_y_of(task, shape);
     int window = (int)stn_div_up(CHUNK + sparse_columns(&y) / 2, CHUNK); /* chunks computed on */
     for (shape->warps = SPARSE_WARPS; shape->warps >= 2; shape->warps /= 2) {
@@ -264,32 +321,10 @@ static void fit_iterations(const stn_task *task, const stn_machine *machine, spa
     }
 }
 
-static bool fit_rows(const stn_task *task, const stn_machine *machine, void *of) {
-    const sparse_shape *shape = of;
-    (void)machine;
-    const int most = task->rank == 1 ? MOST_FUSED_LINE : MOST_FUSED;
-    return shape->fused <= most && (int64_t)shape->fused * (task->reach[1][0] + task->reach[1][1]) <= MOST_ROWS;
-}
-
 static bool few_blocks(const stn_task *task, const sparse_shape *shape) {
     const sparse_tiles tiles = sparse_tiles_of(task, shape);
     return task->batch <= INT32_MAX / tiles.march_blocks / tiles.y / tiles.x;
 }
-
-static bool fit_blocks(const stn_task *task, const stn_machine *machine, void *of) {
-    sparse_shape *shape = of;
-    fit_iterations(task, machine, shape);
-    return few_blocks(task, shape);
-}
-
-/* Each constraint fixes parameters for the following ones. */
-static stn_constraint *const constraints[] = {
-    fit_rows,    /* the fused taps have at most 64 rows, of at most 63 steps (lines: 127) */
-    fit_window,  /* a window of the sparse products holds the fused taps along each axis */
-    fit_factors, /* left factors, words between products and sums stay in registers */
-    fit_stages,  /* the stages of a march fit a block's shared memory */
-    fit_blocks,  /* a launch has fewer than 2^31 blocks */
-};
 
 bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts,
                 sparse_shape *shape) {
@@ -300,7 +335,11 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
     shape->parts = parts;
     shape->vector = stn_task_vector(task);
     shape->extended = stn_task_has_extension(task);
-    return STN_CONSTRAINTS_HOLD(constraints, task, machine, shape);
+    if (fused > (task->rank == 1 ? MOST_FUSED_LINE : MOST_FUSED)) return false;
+    if ((int64_t)fused * (task->reach[1][0] + task->reach[1][1]) > MOST_ROWS) return false;
+    if (!fit_window(task, shape) || !fit_factors(task, shape) || !fit_stages(task, machine, shape)) return false;
+    fit_iterations(task, machine, shape);
+    return few_blocks(task, shape);
 }
 
 /* ---- sparse_march */
@@ -352,8 +391,7 @@ bool sparse_fit_ring(const stn_task *task, const stn_machine *machine, int stage
 void sparse_params(const stn_task *task, const sparse_shape *shape, stn_text *params) {
     sparse_rows rows = {0};
     sparse_rows_of(task, shape->fused, &rows);
-    stn_params_begin(params);
-    stn_params_elements(params, task->dtype);
+    stn_params_begin_for(params, task->dtype);
     stn_params_type(params, "SPARSE_STORE", task->dtype == STN_F16 ? "unsigned short" : "float");
     for (int axis = 0; axis < 3; axis++) {
         int reach[2] = {sparse_reach(task, shape, axis, 0), sparse_reach(task, shape, axis, 1)};

@@ -4,11 +4,22 @@
 #define STN_STRATEGIES_SPARSE_SPARSE_SHAPE_H
 #include "plan/strategy.h"
 #include "strategies/sparse/encode.h"
-#include "strategies/sparse/tap_rows.h"
 
 #define SPARSE_TILE_ROWS 64 /* rows of a block's tile */
 #define SPARSE_WARPS 8      /* maximum warps of a block */
 #define SPARSE_COLUMNS 8    /* columns of a product's right factor */
+
+#define SPARSE_MOST_PLANES 33
+
+/* The rows of taps of one launch: plane d has count[d] rows from y offset first[d] - Y_LOW on. A
+ * plane may have none. */
+typedef struct sparse_rows {
+    int planes, all;
+    int first[SPARSE_MOST_PLANES], count[SPARSE_MOST_PLANES];
+} sparse_rows;
+/* False if there are more planes or rows than a kernel takes. The rows depend on offsets alone, so
+ * new weights do not change them. */
+bool sparse_rows_of(const stn_task *task, int fused, sparse_rows *rows);
 
 /* Must fit into a stn_candidate. */
 typedef struct sparse_shape {

@@ -78,8 +78,7 @@ stn_status spectral_make_decayed_modes(stn_plan *plan, spectral_state *state, st
     const spectral_choice *choice = &state->shape.choice;
     const int64_t threads = parts_of(task, choice) * columns_of(task);
     stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_elements(&params, task->dtype);
+    stn_params_begin_for(&params, task->dtype);
     stn_extension_params(&state->shape.axis[0], &params);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(spectral_decayed_arguments));
     stn_params_int(&params, "DECAYED_POINTS", task->n[0]);

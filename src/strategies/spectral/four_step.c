@@ -240,7 +240,7 @@ static int64_t images_in(const line *line, const spectral_four_step_choice *choi
 
 static bool line_of(const stn_task *task, line *line, bool *odd, char *reason, size_t reason_size) {
     stn_extension e;
-    const stn_task run = spectral_run(task);
+    const stn_task run = stn_task_whole_run(task);
     if (!stn_extension_sides(&run, 2, &e, reason, reason_size)) return false;
     const stn_reach reach = spectral_reach(task, 2);
     line->n = task->n[2], line->period = stn_extension_period(&e);
@@ -319,7 +319,7 @@ static void make_lines(const stn_task *task, const stn_machine *machine, spectra
 void spectral_four_step_make(const stn_task *task, const stn_machine *machine, const spectral_four_step_choice *choice,
                              bool lines, spectral_four_step *s) {
     char reason[160];
-    const stn_task run = spectral_run(task);
+    const stn_task run = stn_task_whole_run(task);
     *s = (spectral_four_step){.choice = *choice, .length = (int64_t)choice->rows * choice->width};
     stn_extension_sides(&run, 2, &s->axis, reason, sizeof reason);
     s->axis.length = s->length, s->axis.before = choice->before;
@@ -371,12 +371,6 @@ void spectral_four_step_estimate(const stn_task *task, const stn_machine *machin
 /* ---- tables ---------------------------------------------------------------------------------- */
 
 static const long double pi = 3.14159265358979323846264338327950288L;
-
-static size_t allocated(size_t *at, size_t bytes) {
-    size_t here = *at;
-    *at += (size_t)stn_round_up((int64_t)bytes, 256);
-    return here;
-}
 
 /* cos and sin of pi k / n, for k from -n / 2 to n / 2. */
 static void put_half(double *to, int64_t k, int64_t n) {
@@ -452,17 +446,17 @@ static void place_tables(const stn_task *task, spectral_four_step_state *state) 
     const size_t cell = wide ? 16 : 8, rows = (size_t)s->choice.rows / 2 + 1;
     const size_t images = state->has_source ? (size_t)find_images(s, NULL) : 0;
     state->size = 0;
-    state->down = allocated(&state->size, stn_shared_fft_twiddles(&s->down, wide, NULL) + 16);
-    state->along = allocated(&state->size, stn_shared_fft_twiddles(&s->along, wide, NULL) + 16);
-    state->fine = allocated(&state->size, ((size_t)1 << s->fine) * cell);
-    state->coarse = allocated(&state->size, (size_t)((s->length >> s->fine) + 1) * cell);
-    state->half_angles = allocated(&state->size, rows * 16);
-    state->angles = allocated(&state->size, (size_t)s->choice.width * 16);
-    state->parts = allocated(&state->size, (size_t)s->symbol.parts * sizeof(double));
-    state->image = allocated(&state->size, (images + 1) * sizeof(spectral_source_image));
-    state->image_row = allocated(&state->size, (images + 1) * rows * 16);
-    state->images = allocated(&state->size, (size_t)(s->windows + 1) * sizeof(int32_t));
-    state->taps = allocated(&state->size, task->ntaps * sizeof(spectral_source_tap));
+    state->down = spectral_room(&state->size, stn_shared_fft_twiddles(&s->down, wide, NULL) + 16);
+    state->along = spectral_room(&state->size, stn_shared_fft_twiddles(&s->along, wide, NULL) + 16);
+    state->fine = spectral_room(&state->size, ((size_t)1 << s->fine) * cell);
+    state->coarse = spectral_room(&state->size, (size_t)((s->length >> s->fine) + 1) * cell);
+    state->half_angles = spectral_room(&state->size, rows * 16);
+    state->angles = spectral_room(&state->size, (size_t)s->choice.width * 16);
+    state->parts = spectral_room(&state->size, (size_t)s->symbol.parts * sizeof(double));
+    state->image = spectral_room(&state->size, (images + 1) * sizeof(spectral_source_image));
+    state->image_row = spectral_room(&state->size, (images + 1) * rows * 16);
+    state->images = spectral_room(&state->size, (size_t)(s->windows + 1) * sizeof(int32_t));
+    state->taps = spectral_room(&state->size, task->ntaps * sizeof(spectral_source_tap));
 }
 
 static bool fill(const stn_task *task, const spectral_four_step_state *state, unsigned char *to) {
@@ -514,8 +508,6 @@ static stn_status make_tables(stn_plan *plan, spectral_four_step_state *state, s
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-static int frozen(const stn_extension *e, int side) { return !e->repeats && e->sign[side] < 0 && e->beyond[side] == 0; }
-
 /* Whether kernels read or write two neighbouring points of the grid in one access. */
 static bool in_pairs(const stn_task *task, const spectral_four_step *s, bool back) {
     const bool unaligned =
@@ -527,16 +519,15 @@ static stn_status make_columns(stn_plan *plan, const spectral_four_step_state *s
                                struct stn_kernel **kernel, stn_error *error) {
     const spectral_four_step *s = &state->shape;
     stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_elements(&params, plan->task.dtype);
+    stn_params_begin_for(&params, plan->task.dtype);
     stn_shared_fft_params(&s->down, &params);
     stn_extension_params(&s->axis, &params);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(spectral_four_step_arguments));
     stn_params_int(&params, "VECTOR", in_pairs(&plan->task, s, back) ? 2 : 1);
     stn_params_int(&params, "SPECTRUM_ADDS", back && plan->task.sum);
     stn_params_int(&params, "SPECTRUM_BACK", back);
-    stn_params_int(&params, "FROZEN_LOW", frozen(&s->axis, 0));
-    stn_params_int(&params, "FROZEN_HIGH", frozen(&s->axis, 1));
+    stn_params_int(&params, "FROZEN_LOW", spectral_frozen(&s->axis, 0));
+    stn_params_int(&params, "FROZEN_HIGH", spectral_frozen(&s->axis, 1));
     stn_params_int(&params, "FOUR_STEP_WIDTH", s->choice.width);
     stn_params_int(&params, "FOUR_STEP_FINE", s->fine);
     stn_params_int(&params, "FOUR_STEP_USEFUL", s->choice.useful);
@@ -549,8 +540,7 @@ static stn_status make_rows(stn_plan *plan, spectral_four_step_state *state, stn
     const spectral_four_step *s = &state->shape;
     const stn_extension none = {.repeats = true, .beyond = {1, 1}, .sign = {1, 1}, .whole = true};
     stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_elements(&params, task->dtype);
+    stn_params_begin_for(&params, task->dtype);
     stn_shared_fft_params(&s->along, &params);
     stn_extension_params(&none, &params);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(spectral_columns_arguments));
@@ -591,9 +581,8 @@ size_t spectral_four_step_workspace(const stn_task *task, const spectral_four_st
 }
 
 stn_status spectral_four_step_prepare(stn_plan *plan, const spectral_four_step_choice *choice, stn_error *error) {
-    spectral_four_step_state *state = calloc(1, sizeof *state);
+    spectral_four_step_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     spectral_four_step_make(&plan->task, &plan->machine, choice, true, &state->shape);
     state->has_source = !plan->task.sum && stn_extension_odd(&state->shape.axis);
     plan->workspace_size = spectral_four_step_workspace(&plan->task, &state->shape);
@@ -610,7 +599,7 @@ stn_status spectral_four_step_set_weights(stn_plan *plan, stn_error *error) {
     spectral_four_step *s = &state->shape;
     stn_extension e;
     char reason[160];
-    const stn_task run = spectral_run(&plan->task);
+    const stn_task run = stn_task_whole_run(&plan->task);
     if (!stn_extension_sides(&run, 2, &e, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "spectral cannot take these weights: %s", reason);
     const stn_reach reach = spectral_reach(&plan->task, 2);
@@ -629,7 +618,7 @@ stn_status spectral_four_step_set_weights(stn_plan *plan, stn_error *error) {
 
 void spectral_four_step_release(stn_plan *plan) {
     spectral_four_step_state *state = plan->state;
-    if (state->tables) stn_device_free(plan->context->device, state->tables);
+    stn_device_free(plan->context->device, state->tables);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

@@ -97,8 +97,7 @@ static size_t shared_of(const stn_plan *plan, const spectral_shape *shape) {
 
 stn_status spectral_make_march(stn_plan *plan, const spectral_shape *shape, stn_kernel **kernel, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_elements(&params, plan->task.dtype);
+    stn_params_begin_for(&params, plan->task.dtype);
     stn_shared_fft_params(&shape->line[1], &params);
     stn_extension_params(&shape->axis[1], &params);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(spectral_march_arguments));
@@ -166,9 +165,6 @@ stn_status spectral_run_march(const stn_plan *plan, const spectral_state *state,
     a.chunk_halo = (const unsigned char *)run->workspace + spectral_workspace(task, shape);
     if (shape->chunks > 1) STN_TRY(copy_chunk_halos(plan, shape, run, error));
     a.tiles = (int32_t)stn_div_up(a.across, line->lines);
-    stn_launch how = {.grid = {(unsigned)(a.tiles * shape->chunks * task->batch), 1, 1}, .stream = run->stream};
-    how.block[0] = (unsigned)(line->threads * line->lines);
-    how.block[1] = how.block[2] = 1;
-    how.shared = shared_of(plan, shape);
-    return stn_module_launch(kernel->module, &how, &a, error);
+    return stn_kernel_launch(kernel, a.tiles * shape->chunks * task->batch, line->threads * line->lines,
+                             shared_of(plan, shape), &a, run->stream, error);
 }

@@ -206,9 +206,8 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
         const spectral_four_step_choice four_step = four_step_of(&plan->candidate);
         return spectral_four_step_prepare(plan, &four_step, error);
     }
-    spectral_state *state = calloc(1, sizeof *state);
+    spectral_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     spectral_choice choice = choice_of(&plan->candidate);
     spectral_shape_make(&plan->task, &plan->machine, &choice, true, &state->shape);
     for (int axis = 0; axis < 3; axis++)
@@ -268,7 +267,7 @@ static void release(stn_plan *plan) {
         return;
     }
     spectral_free_source(plan, state);
-    if (state->tables) stn_device_free(plan->context->device, state->tables);
+    stn_device_free(plan->context->device, state->tables);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

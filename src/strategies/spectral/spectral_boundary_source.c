@@ -27,8 +27,7 @@ static stn_status make_transform(stn_plan *plan, spectral_state *state, int axis
     const spectral_shape *shape = &state->shape;
     bool wide = spectral_wide(&plan->task);
     stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_elements(&params, wide ? STN_F64 : STN_F32);
+    stn_params_begin_for(&params, wide ? STN_F64 : STN_F32);
     stn_shared_fft_params(&shape->line[axis], &params);
     stn_extension_params(&shape->axis[axis], &params);
     stn_params_int(&params, "SPECTRUM_GROUP", 1);
@@ -64,8 +63,7 @@ static stn_status make_transform(stn_plan *plan, spectral_state *state, int axis
 stn_status spectral_source_kernel(stn_plan *plan, struct stn_kernel **kernel, stn_error *error) {
     const stn_task *task = &plan->task;
     stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_elements(&params, task->dtype);
+    stn_params_begin_for(&params, task->dtype);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(spectral_source_arguments));
     stn_params_int(&params, "THREADS_X", THREADS);
     for (int axis = 0; axis < 3; axis++) stn_params_axis(&params, axis, task->reach[axis], task->boundary[axis]);
@@ -76,12 +74,6 @@ static stn_status make_kernels(stn_plan *plan, spectral_state *state, stn_error 
     STN_TRY(spectral_source_kernel(plan, &state->source.kernel, error));
     for (int axis = state->shape.last; axis < 3; axis++) STN_TRY(make_transform(plan, state, axis, error));
     return STN_OK;
-}
-
-static size_t allocated(size_t *at, size_t bytes) {
-    size_t here = *at;
-    *at = (size_t)stn_round_up((int64_t)(here + bytes), 256);
-    return here;
 }
 
 /* Complex numbers of an axis's two faces in a grid, as frequencies. */
@@ -98,12 +90,13 @@ static void place_source(const stn_task *task, const spectral_shape *shape, spec
     source->cell = 2 * real;
     for (int axis = 0; axis < 2; axis++) source->extent[axis] = stn_max(task->n[axis], shape->axis[axis].length);
     *bytes = (size_t)stn_round_up((int64_t)*bytes, 256);
-    if (shape->last == 0) source->values[0] = allocated(bytes, 2 * (size_t)(task->n[1] * task->n[2]) * batch * real);
-    source->values[1] = allocated(bytes, 2 * (size_t)(task->n[0] * task->n[2]) * batch * real);
+    if (shape->last == 0)
+        source->values[0] = spectral_room(bytes, 2 * (size_t)(task->n[1] * task->n[2]) * batch * real);
+    source->values[1] = spectral_room(bytes, 2 * (size_t)(task->n[0] * task->n[2]) * batch * real);
     for (int axis = shape->last; axis < 3; axis++) { /* In 2D there are no z faces. */
         const size_t size = (size_t)numbers_of(source->extent, shape->pitch, axis) * batch * source->cell;
-        source->faces[axis] = source->transposed[axis] = allocated(bytes, size);
-        if (shape->choice.decayed_solver && axis > 0) source->transposed[axis] = allocated(bytes, size);
+        source->faces[axis] = source->transposed[axis] = spectral_room(bytes, size);
+        if (shape->choice.decayed_solver && axis > 0) source->transposed[axis] = spectral_room(bytes, size);
     }
 }
 
@@ -158,8 +151,8 @@ stn_status spectral_make_source_tables(stn_plan *plan, spectral_state *state, st
     bool wide = spectral_wide(task);
     size_t size = 0, cell = wide ? 16 : 8;
     for (int axis = 0; axis < 3; axis++)
-        source->unit_response[axis] = allocated(&size, 2 * cell * (size_t)frequencies_of_axis(shape, axis));
-    source->taps = allocated(&size, task->ntaps * sizeof(spectral_source_tap));
+        source->unit_response[axis] = spectral_room(&size, 2 * cell * (size_t)frequencies_of_axis(shape, axis));
+    source->taps = spectral_room(&size, task->ntaps * sizeof(spectral_source_tap));
     unsigned char *tables = calloc(1, size);
     if (!tables) return stn_fail_memory(error, "the tables of a plan's sides", size);
     for (int axis = 0; axis < 3; axis++) /* The pass of rows doubles its results. */
@@ -178,7 +171,7 @@ stn_status spectral_make_source_tables(stn_plan *plan, spectral_state *state, st
 }
 
 void spectral_free_source(stn_plan *plan, spectral_state *state) {
-    if (state->source.tables) stn_device_free(plan->context->device, state->source.tables);
+    stn_device_free(plan->context->device, state->source.tables);
     state->source.tables = NULL;
 }
 
@@ -201,9 +194,7 @@ static stn_status launch_values(const stn_plan *plan, const stn_extension *const
     a->nz = (int32_t)n[0], a->ny = (int32_t)n[1], a->nx = (int32_t)n[2];
     a->ntaps = (int32_t)task->ntaps;
     a->tiles = (int32_t)stn_div_up(a->points[0] + a->points[1] + a->points[2], THREADS);
-    stn_launch how = {.block = {THREADS, 1, 1}, .stream = run->stream};
-    how.grid[0] = (unsigned)(a->tiles * task->batch), how.grid[1] = how.grid[2] = 1;
-    return stn_module_launch(kernel->module, &how, a, error);
+    return stn_kernel_launch(kernel, a->tiles * task->batch, THREADS, 0, a, run->stream, error);
 }
 
 static stn_status run_values(const stn_plan *plan, const spectral_state *state, const stn_execution *run,

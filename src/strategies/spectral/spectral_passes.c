@@ -35,8 +35,7 @@ static stn_status make_pass(stn_plan *plan, const spectral_state *state, spectra
     if (pass->axis == 1 && spectral_tiled(&shape->choice))
         return spectral_make_march(plan, shape, &pass->kernel, error);
     stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_elements(&params, task->dtype);
+    stn_params_begin_for(&params, task->dtype);
     stn_shared_fft_params(line, &params);
     stn_extension_params(&shape->axis[pass->axis], &params);
     stn_params_int(&params, "SPECTRUM_GROUP", shape->choice.group);
@@ -179,22 +178,17 @@ static stn_status fill_parts(const stn_plan *plan, const spectral_shape *shape, 
     return good ? STN_OK : stn_fail_memory(error, "the roots of a symbol", (size_t)count * 32);
 }
 
-static size_t allocated(size_t *at, size_t bytes) {
-    size_t here = *at;
-    *at += (size_t)stn_round_up((int64_t)bytes, 256);
-    return here;
-}
-
 /* Sets the offset of each table. */
 static void place_tables(const stn_task *task, spectral_state *state) {
     const spectral_shape *shape = &state->shape;
     bool wide = spectral_wide(task);
     state->size = 0;
     for (int axis = shape->last; axis < 3; axis++)
-        state->twiddles[axis] = allocated(&state->size, stn_shared_fft_twiddles(&shape->line[axis], wide, NULL) + 16);
-    state->half = allocated(&state->size, stn_shared_fft_half_twiddles(&shape->line[2], wide, NULL));
-    state->angles = allocated(&state->size, stn_symbol_angles(&shape->symbol, NULL) * sizeof(double));
-    state->parts = allocated(&state->size, (size_t)(shape->columns * shape->symbol.parts) * sizeof(double));
+        state->twiddles[axis] =
+            spectral_room(&state->size, stn_shared_fft_twiddles(&shape->line[axis], wide, NULL) + 16);
+    state->half = spectral_room(&state->size, stn_shared_fft_half_twiddles(&shape->line[2], wide, NULL));
+    state->angles = spectral_room(&state->size, stn_symbol_angles(&shape->symbol, NULL) * sizeof(double));
+    state->parts = spectral_room(&state->size, (size_t)(shape->columns * shape->symbol.parts) * sizeof(double));
 }
 
 stn_status spectral_make_tables(stn_plan *plan, spectral_state *state, stn_error *error) {

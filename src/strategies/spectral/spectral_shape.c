@@ -17,12 +17,6 @@ double spectral_decay_bound_of(const stn_task *task, double largest, bool source
     return stn_symbol_decay_threshold_of_sum(largest, task->steps, stn_symbol_bits(task->dtype));
 }
 
-stn_task spectral_run(const stn_task *task) {
-    stn_task run = *task;
-    run.steps *= run.snapshots, run.snapshots = 1;
-    return run;
-}
-
 static int last_axis(const stn_task *task) { return task->rank == 3 ? 0 : 1; }
 
 /* ---- lengths --------------------------------------------------------------------------------- */
@@ -77,7 +71,7 @@ static stn_reach reach_of(const stn_task *task, int axis, known_reach *known) {
 static bool choose_length(const stn_task *task, const stn_machine *machine, int axis, known_reach *known,
                           spectral_choice *choice, char *reason, size_t size) {
     stn_extension e;
-    const stn_task run = spectral_run(task);
+    const stn_task run = stn_task_whole_run(task);
     if (!stn_extension_sides(&run, axis, &e, reason, size)) return false;
     int shown = axis - (3 - task->rank);
     int64_t most = stn_shared_fft_most_points(spectral_wide(task), machine->shared_per_block) *
@@ -108,7 +102,7 @@ static bool choose_length(const stn_task *task, const stn_machine *machine, int 
 }
 
 bool spectral_sides_are_even(const stn_task *task) {
-    const stn_task run = spectral_run(task);
+    const stn_task run = stn_task_whole_run(task);
     char reason[160];
     for (int axis = 0; axis < 3; axis++) {
         stn_extension e;
@@ -119,7 +113,7 @@ bool spectral_sides_are_even(const stn_task *task) {
 
 /* Retained frequencies of the axes that are transformed before the last one. */
 void spectral_choose_kept(const stn_task *task, spectral_choice *choice) {
-    const stn_task run = spectral_run(task);
+    const stn_task run = stn_task_whole_run(task);
     bool source = false;   /* a source acts at every frequency */
     if (task->sum) return; /* a summed term acts at every frequency */
     for (int axis = 0; axis < 3; axis++) {
@@ -366,7 +360,7 @@ static void make_columns(const stn_task *task, const stn_machine *machine, spect
 }
 
 stn_symbol spectral_symbol_form(const stn_task *task, const stn_machine *machine, const int64_t domain[3]) {
-    const stn_task run = spectral_run(task);
+    const stn_task run = stn_task_whole_run(task);
     int last = last_axis(task); /* The taps' line lies next to the column in shared memory. */
     bool fits = 2 * domain[last] <= stn_shared_fft_most_points(spectral_wide(task), machine->shared_per_block);
     fits = fits && spectral_sides_are_even(task); /* A source needs K itself. */
@@ -376,7 +370,7 @@ stn_symbol spectral_symbol_form(const stn_task *task, const stn_machine *machine
 void spectral_shape_make(const stn_task *task, const stn_machine *machine, const spectral_choice *choice, bool lines,
                          spectral_shape *s) {
     char reason[160];
-    const stn_task run = spectral_run(task);
+    const stn_task run = stn_task_whole_run(task);
     *s = (spectral_shape){.choice = *choice, .last = last_axis(task)};
     int64_t domain[3];
     for (int axis = 0; axis < 3; axis++) {

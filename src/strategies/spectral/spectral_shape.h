@@ -2,6 +2,7 @@
  * workspace, the passes over it. */
 #ifndef STN_STRATEGIES_SPECTRAL_SPECTRAL_SHAPE_H
 #define STN_STRATEGIES_SPECTRAL_SPECTRAL_SHAPE_H
+#include "base/arith.h"
 #include "plan/strategy.h"
 #include "strategies/common/extension.h"
 #include "strategies/common/shared_fft.h"
@@ -77,9 +78,6 @@ typedef struct spectral_shape {
 
 /* Whether the task is computed in f64. */
 static inline bool spectral_wide(const stn_task *task) { return task->dtype == STN_F64; }
-/* The task with all steps from its input to its last snapshot. It shares the taps of the
- * original. */
-stn_task spectral_run(const stn_task *task);
 /* The threshold of stn_symbol_decay_threshold. source: sums of powers are needed too. */
 double spectral_decay_bound_of(const stn_task *task, double largest, bool source);
 /* Reach of the taps of all steps along an axis, at any snapshot. */
@@ -180,6 +178,13 @@ bool spectral_columns_fit(const spectral_shape *shape);
 static inline size_t spectral_workspace(const stn_task *task, const spectral_shape *shape) {
     if (spectral_in_slabs(&shape->choice)) return shape->slabs.bytes;
     return (size_t)(shape->grid * task->batch) * (spectral_wide(task) ? 16 : 8) * (task->snapshots > 1 ? 2 : 1);
+}
+/* The offset of so many bytes, from *end on, in a workspace or a table; *end becomes the next
+ * multiple of 256. */
+static inline size_t spectral_room(size_t *end, size_t bytes) {
+    const size_t at = *end;
+    *end = (size_t)stn_round_up((int64_t)(at + bytes), 256);
+    return at;
 }
 /* Whether points of a fixed side keep their values. */
 static inline bool spectral_frozen(const stn_extension *e, int side) {

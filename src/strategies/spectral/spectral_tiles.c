@@ -96,7 +96,7 @@ static bool choose_columns(const stn_task *task, const stn_machine *machine, con
                            spectral_choice *choice) {
     stn_extension columns;
     char reason[160];
-    const stn_task run = spectral_run(task);
+    const stn_task run = stn_task_whole_run(task);
     stn_extension_sides(&run, 1, &columns, reason, sizeof reason);
     tile_needs needs = {
         .machine = machine, .cell = spectral_wide(task) ? 16 : 8, .copies = 1, .unit = 1, .wrap = columns.repeats};

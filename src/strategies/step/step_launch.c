@@ -425,8 +425,7 @@ static stn_status render(const stn_system_task *task, const step_launch *launch,
         keeps[i] = freezes(task, equation_of(task, g->first + i));
         stores[i] = step_group_stores(task, g, i);
     }
-    stn_params_begin(text);
-    stn_params_elements(text, task->dtype);
+    stn_params_begin_for(text, task->dtype);
     stn_system_render_sides(task, &g->reads, text);
     stn_params_int(text, "SYSTEM_OUTPUTS", g->count);
     stn_params_ints(text, "SYSTEM_FREEZES", keeps, (size_t)g->count);

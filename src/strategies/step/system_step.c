@@ -196,8 +196,7 @@ static stn_status make_rotate(stn_plan *plan, step_state *state, stn_error *erro
     stn_text params = STN_TEXT_EMPTY;
     for (int f = 0; f < plan->system.system->nfields; f++) rotates = rotates || stn_system_rotation(&plan->system, f);
     if (!rotates) return STN_OK;
-    stn_params_begin(&params);
-    stn_params_elements(&params, plan->system.dtype);
+    stn_params_begin_for(&params, plan->system.dtype);
     stn_params_int(&params, "THREADS_X", ROTATE_THREADS);
     return stn_kernel_make(plan->kernels, "system_rotate", &params, 0, &state->rotate, error);
 }
@@ -215,9 +214,8 @@ static stn_status make_launches(stn_plan *plan, const step_block *block, launch_
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     const stn_system_task *task = &plan->system;
-    step_state *state = calloc(1, sizeof *state);
+    step_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     step_block block = block_of(&plan->candidate);
     STN_TRY(make_launches(plan, &block, &state->whole, error));
     if (task->steps % (uint64_t)block.steps) {
@@ -262,10 +260,8 @@ static stn_status rotate(const step_state *state, const stn_system_state *s, voi
             .points = points, .count = stn_system_buffers(s->task, f), .by = stn_system_rotation(s->task, f)};
         if (!a.by) continue;
         memcpy(a.buffer, s->buffers[f], sizeof a.buffer);
-        const stn_launch shape = {.grid = {(unsigned)stn_div_up(points, ROTATE_THREADS), 1, 1},
-                                  .block = {ROTATE_THREADS, 1, 1},
-                                  .stream = stream};
-        STN_TRY(stn_module_launch(state->rotate->module, &shape, &a, error));
+        const int64_t blocks = stn_div_up(points, ROTATE_THREADS);
+        STN_TRY(stn_kernel_launch(state->rotate, blocks, ROTATE_THREADS, 0, &a, stream, error));
     }
     return STN_OK;
 }

@@ -190,7 +190,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
 
 static void release(stn_plan *plan) {
     typed_state *state = plan->state;
-    if (state->table) stn_device_free(plan->context->device, state->table);
+    stn_device_free(plan->context->device, state->table);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

@@ -44,8 +44,7 @@ _Static_assert(sizeof(header) + (SIDES + FACES_TILE_TAPS) * sizeof(double) <= FA
 
 void faces_tile_params(const stn_task *task, const faces_tile *tile, stn_text *params) {
     const faces_tile_pieces pieces = faces_tile_cut(task, tile->fused);
-    stn_params_begin(params);
-    stn_params_elements(params, task->dtype);
+    stn_params_begin_for(params, task->dtype);
     stn_params_int(params, "NTAPS", (int64_t)task->ntaps);
     for (int k = 0; k < 3; k++) {
         char name[16];

@@ -7,7 +7,6 @@
 #include "base/arith.h"
 #include "plan/error_bound.h"
 #include "render/render.h"
-#include "strategies/common/constraint.h"
 #include "strategies/common/overlap_cost.h"
 #include "strategies/common/rounding_on_few_points.h"
 #include "strategies/lowrank/lowrank_types.h"
@@ -65,23 +64,6 @@ static bool any_frozen(const stn_task *task) {
     return false;
 }
 
-static bool blocks_hold(const stn_task *task, const stn_machine *machine, void *shape) {
-    const lowrank_pass *p = shape;
-    (void)task, (void)machine;
-    return p->all_segments / LOWRANK_PASS_WARPS < INT32_MAX;
-}
-
-static bool shared_holds(const stn_task *task, const stn_machine *machine, void *shape) {
-    const lowrank_pass *p = shape;
-    (void)task;
-    return p->shared + STATIC_SHARED <= machine->shared_per_block;
-}
-
-static stn_constraint *const constraints[] = {
-    blocks_hold,  /* a launch has fewer than 2^31 blocks */
-    shared_holds, /* the stages of a pass fit a block's shared memory */
-};
-
 static bool fit_pass(const stn_task *task, const stn_machine *machine, int axis, lowrank_pass *p) {
     *p = (lowrank_pass){.axis = axis, .across = axis == 2 ? 1 : 2, .other = axis == 0 ? 1 : 0};
     p->products = lowrank_products(task, (int)stn_min((int64_t)task->steps, INT32_MAX));
@@ -95,7 +77,7 @@ static bool fit_pass(const stn_task *task, const stn_machine *machine, int axis,
     fit_segments(task, machine, p);
     double all_segments = (double)p->strips * (double)p->segments * (double)task->n[p->other] * (double)task->batch;
     p->all_segments = (int64_t)all_segments;
-    return STN_CONSTRAINTS_HOLD(constraints, task, machine, p);
+    return p->all_segments / LOWRANK_PASS_WARPS < INT32_MAX && p->shared + STATIC_SHARED <= machine->shared_per_block;
 }
 
 int lowrank_passes(const stn_task *task, const stn_machine *machine, lowrank_pass passes[3]) {
@@ -168,26 +150,20 @@ void lowrank_passes_cost(const stn_task *task, const stn_machine *machine, stn_e
 void lowrank_pass_params(const stn_task *task, const lowrank_pass *p, stn_text *params) {
     const int *reach = task->reach[p->axis];
     const stn_boundary *sides = task->boundary[p->axis];
-    stn_params_begin(params);
-    stn_params_elements(params, task->dtype);
-    const struct {
-        const char *name;
-        int value;
-    } numbers[] = {{"DATA_PARTS", lowrank_data_parts(p->products)},
-                   {"BAND_PARTS", lowrank_band_parts(p->products)},
-                   {"AXIS_LOW", reach[0]},
-                   {"AXIS_HIGH", reach[1]},
-                   {"AXIS_SIDE_LOW", (int)sides[0].kind},
-                   {"AXIS_SIDE_HIGH", (int)sides[1].kind},
-                   {"ALONG_X", p->axis == 2},
-                   {"FROZEN", p->frozen},
-                   {"VECTOR", p->vector},
-                   {"WARPS", LOWRANK_PASS_WARPS},
-                   {"STAGES", p->stages},
-                   {"BLOCKS", p->blocks},
-                   {"HELD", p->band_in_registers}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        stn_params_int(params, numbers[i].name, numbers[i].value);
+    stn_params_begin_for(params, task->dtype);
+    stn_params_int(params, "DATA_PARTS", lowrank_data_parts(p->products));
+    stn_params_int(params, "BAND_PARTS", lowrank_band_parts(p->products));
+    stn_params_int(params, "AXIS_LOW", reach[0]);
+    stn_params_int(params, "AXIS_HIGH", reach[1]);
+    stn_params_int(params, "AXIS_SIDE_LOW", (int)sides[0].kind);
+    stn_params_int(params, "AXIS_SIDE_HIGH", (int)sides[1].kind);
+    stn_params_int(params, "ALONG_X", p->axis == 2);
+    stn_params_int(params, "FROZEN", p->frozen);
+    stn_params_int(params, "VECTOR", p->vector);
+    stn_params_int(params, "WARPS", LOWRANK_PASS_WARPS);
+    stn_params_int(params, "STAGES", p->stages);
+    stn_params_int(params, "BLOCKS", p->blocks);
+    stn_params_int(params, "HELD", p->band_in_registers);
 }
 
 void lowrank_pass_values(const stn_task *task, const lowrank_pass *p, const lowrank_factors *factors, double gain,

@@ -1,8 +1,6 @@
 /* Separable taps in one pass for each axis that taps reach along: x, y, z. Past a side of a later
  * axis, values continue from the results of earlier passes, as in the definition: the slowest axis
  * decides at a corner. */
-#include "strategies/lowrank/axes/lowrank_axes.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +11,7 @@
 #include "context/kernel.h"
 #include "strategies/common/launch_loop.h"
 #include "strategies/lowrank/axes/axis_pass.h"
+#include "strategies/lowrank/lowrank.h"
 #include "strategies/lowrank/lowrank_types.h"
 
 #define MARK (STN_CANDIDATE_VALUES - 1) /* no other candidate of lowrank uses this value */
@@ -87,10 +86,9 @@ static stn_status fill_values(const stn_plan *plan, axes_state *state, stn_error
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     const stn_task *task = &plan->task;
-    axes_state *state = calloc(1, sizeof *state);
+    axes_state *state = plan->state = calloc(1, sizeof *state);
     lowrank_pass passes[3];
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     state->count = lowrank_passes(task, &plan->machine, passes);
     state->at = stn_task_layouts(task, task->steps);
     state->packed = stn_packed_layout(task->n, task->dtype);
@@ -116,30 +114,33 @@ static stn_status launch_pass(const stn_plan *plan, const axes_pass *pass, lowra
     lowrank_pass_arguments arguments;
     int64_t blocks = lowrank_pass_words(&plan->task, &pass->shape, in, out, origin, arguments.words);
     memcpy(arguments.values, pass->values, sizeof arguments.values);
-    stn_launch launch = {.grid = {(unsigned)blocks, 1, 1},
-                         .block = {32 * LOWRANK_PASS_WARPS, 1, 1},
-                         .shared = pass->shape.shared,
-                         .stream = stream};
-    return stn_module_launch(pass->kernel->module, &launch, &arguments, error);
+    return stn_kernel_launch(pass->kernel, blocks, 32 * LOWRANK_PASS_WARPS, pass->shape.shared, &arguments, stream,
+                             error);
 }
 
 /* A stn_launch_loop_launch for tasks of one pass. */
-static stn_status run_launch(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
-                             stn_error *error) {
-    const axes_state *state = user;
+static stn_status run_launch(const stn_plan *plan, uint64_t i, const stn_fused_launch *l, stn_error *error) {
+    const axes_state *state = plan->state;
     (void)i;
     lowrank_grid in = {l->from, l->in};
     return launch_pass(plan, &state->passes[0], in, (lowrank_grid){l->to, l->out}, in, l->stream, error);
 }
 
+/* A run counts as one launch. */
+static uint64_t launches(const stn_plan *plan) {
+    (void)plan;
+    return 1;
+}
+
 /* With two or three passes, the first does not write the grid that the last one reads as its
  * origin, and no pass writes its own input. So execution in place needs no copy; frozen points are
  * then read where they are written. */
-static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
+static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error) {
     const axes_state *state = plan->state;
+    (void)part;
     if (state->count == 1)
         return stn_launch_loop_run(plan, &state->at, plan->task.steps, (stn_part){0, plan->task.steps}, run, run_launch,
-                                   state, error);
+                                   error);
     for (uint64_t step = 0; step < plan->task.steps; step++) {
         lowrank_grid origin = {step ? &state->at.out : &state->at.in, step ? run->out : run->in}, from = origin;
         for (int i = 0; i < state->count; i++) {
@@ -172,16 +173,11 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     }
     stn_json_text(text, "kernel", "lowrank_axis");
     stn_json_text(text, "arithmetic", arithmetic);
-    const struct {
-        const char *key;
-        double value;
-    } numbers[] = {{"fused_steps", 1},
-                   {"passes", state->count},
-                   {"residual", state->residual},
-                   {"warps", LOWRANK_PASS_WARPS},
-                   {"stages", first->stages}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        stn_json_value(text, numbers[i].key, numbers[i].value);
+    stn_json_value(text, "fused_steps", 1);
+    stn_json_value(text, "passes", state->count);
+    stn_json_value(text, "residual", state->residual);
+    stn_json_value(text, "warps", LOWRANK_PASS_WARPS);
+    stn_json_value(text, "stages", first->stages);
 }
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
@@ -205,9 +201,10 @@ const stn_strategy lowrank_axes = {
     .candidates = candidates,
     .estimate = estimate,
     .prepare = prepare,
-    .execute = execute,
     .set_weights = set_weights,
     .describe = describe,
     .name_candidate = name_candidate,
     .shorten = shorten,
+    .launches = launches,
+    .execute_part = execute_part,
 };

@@ -1,8 +1,6 @@
 /* lowrank in 1D and 2D: in 1D f steps are one banded product; in 2D their weights are a sum of
  * separable terms, each a chain of two banded products. See
  * kernel_templates/lowrank/lowrank_line.cu, lowrank_plane.cu and lowrank_mixed.cu. */
-#include "strategies/lowrank/plane/lowrank_plane.h"
-
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,6 +14,7 @@
 #include "render/render.h"
 #include "strategies/common/launch_loop.h"
 #include "strategies/faces/margins.h"
+#include "strategies/lowrank/lowrank.h"
 #include "strategies/lowrank/lowrank_types.h"
 #include "strategies/lowrank/plane/plane_operator.h"
 #include "strategies/lowrank/plane/plane_search.h"
@@ -38,11 +37,9 @@ typedef struct lowrank_state {
     stn_kernel *kernel;
     int64_t resident; /* 1D: resident blocks on the whole GPU */
     size_t noperators;
-    lowrank_operator operators[2];
-    stn_faces *faces[2]; /* for each operator; NULL where all axes wrap */
+    lowrank_operator operators[2]; /* by length of a launch (common/fused.h) */
+    stn_faces *faces;              /* NULL where all axes wrap */
     stn_layouts at;
-    /* Bytes of a workspace grid, a multiple of 256; the faces' workspace follows. */
-    size_t grid_bytes;
 } lowrank_state;
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
@@ -85,54 +82,39 @@ static stn_status get_kernel(stn_plan *plan, const lowrank_shape *shape, const l
 
 /* Makes the operators and the kernel of state->shape. */
 static stn_status build(stn_plan *plan, lowrank_state *state, stn_error *error) {
-    uint64_t launches = (uint64_t)state->shape.launches, steps = plan->task.steps;
-    state->noperators = steps % launches ? 2 : 1;
-    state->operators[0].fused = state->shape.fused = (int)((steps + launches - 1) / launches);
-    state->operators[1].fused = (int)(steps / launches);
+    const int launches = state->shape.launches;
+    state->noperators = (size_t)stn_fused_lengths(&plan->task, launches);
+    for (int k = 0; k < 2; k++) state->operators[k].fused = stn_fused_steps(&plan->task, launches, k);
+    state->shape.fused = state->operators[0].fused;
     bool pattern_changed;
     STN_TRY(lowrank_operators_make(&plan->task, &plan->machine, &state->shape, &state->pattern, state->operators,
                                    state->noperators, &pattern_changed, error));
     STN_TRY(get_kernel(plan, &state->shape, &state->pattern, &state->kernel, error));
-    for (size_t i = 0; i < state->noperators; i++)
-        STN_TRY(stn_faces_create(plan, state->operators[i].fused, STN_FACES_CHEAPEST, &state->faces[i], error));
+    STN_TRY(stn_faces_create(plan, launches, STN_FACES_CHEAPEST, &state->faces, error));
     state->resident = stn_kernel_resident(state->kernel, plan->machine.multiprocessors, 32 * state->shape.warps,
                                           lowrank_shared(&plan->task, &state->shape));
     return STN_OK;
 }
 
-static size_t faces_bytes(const lowrank_state *state) {
-    size_t first = stn_faces_workspace(state->faces[0]), second = stn_faces_workspace(state->faces[1]);
-    return first > second ? first : second;
-}
-
-static void destroy_faces(const stn_plan *plan, lowrank_state *state) {
-    for (int i = 0; i < 2; i++) {
-        stn_faces_destroy(plan, state->faces[i]);
-        state->faces[i] = NULL;
-    }
-}
-
 static stn_status prepare(stn_plan *plan, stn_error *error) {
-    lowrank_state *state = calloc(1, sizeof *state);
+    lowrank_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     state->shape = shape_of(&plan->candidate);
     /* New weights may need more launches. */
     state->at = stn_task_layouts(&plan->task, plan->task.steps);
-    state->grid_bytes = (size_t)stn_round_up((int64_t)state->at.work_bytes, 256);
     STN_TRY(build(plan, state, error));
-    plan->workspace_size = state->grid_bytes + faces_bytes(state);
+    plan->workspace_size = state->at.grid_bytes + stn_faces_workspace(state->faces);
     return STN_OK;
 }
 
 /* Makes a kernel and faces for weights that need more or wider terms, or fewer fused steps. */
 static stn_status rebuild(stn_plan *plan, lowrank_state *next, stn_error *error) {
-    next->faces[0] = next->faces[1] = NULL;
+    next->faces = NULL;
     stn_status status = build(plan, next, error);
-    if (status == STN_OK && next->grid_bytes + faces_bytes(next) > plan->workspace_size)
+    if (status == STN_OK && next->at.grid_bytes + stn_faces_workspace(next->faces) > plan->workspace_size)
         status = lowrank_fail_terms(next->shape.fused, next->shape.terms, error);
     if (status == STN_OK) return STN_OK;
-    destroy_faces(plan, next);
+    stn_faces_destroy(next->faces);
     return status;
 }
 
@@ -155,22 +137,21 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     }
     if (pattern_changed) {
         STN_TRY(rebuild(plan, &next, error));
-        destroy_faces(plan, state);
+        stn_faces_destroy(state->faces);
     } else
-        for (size_t i = 0; i < next.noperators; i++) STN_TRY(stn_faces_set_weights(plan, next.faces[i], error));
+        STN_TRY(stn_faces_set_weights(plan, next.faces, error));
     next.shape.extended = stn_task_has_extension(&plan->task); /* the faces exist in any case */
     *state = next;
     return STN_OK;
 }
 
-static void release(stn_plan *plan) { destroy_faces(plan, plan->state); }
+static void release(stn_plan *plan) { stn_faces_destroy(((lowrank_state *)plan->state)->faces); }
 
 /* ---- running */
 
-/* A stn_interior; `user` is an operator. */
-static stn_status launch_operator(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
+static stn_status launch_operator(const stn_plan *plan, const lowrank_operator *op, const stn_fused_launch *l,
+                                  stn_error *error) {
     const lowrank_state *state = plan->state;
-    const lowrank_operator *op = user;
     const stn_grid_layout *from = l->from, *to = l->to;
     const stn_task *task = &plan->task;
     _Alignas(16) unsigned char arguments[sizeof(plane_header) + sizeof op->values];
@@ -190,25 +171,15 @@ static stn_status launch_operator(const stn_plan *plan, const void *user, const 
         blocks = tiles_y * tiles_x * task->batch;
     }
     memcpy(arguments + header, op->values, sizeof op->values);
-    stn_launch launch = {.grid = {(unsigned)blocks, 1, 1},
-                         .block = {32 * (unsigned)state->shape.warps, 1, 1},
-                         .shared = lowrank_shared(task, &state->shape),
-                         .stream = l->stream};
-    return stn_module_launch(state->kernel->module, &launch, arguments, error);
+    return stn_kernel_launch(state->kernel, blocks, 32 * state->shape.warps, lowrank_shared(task, &state->shape),
+                             arguments, l->stream, error);
 }
 
-typedef struct run {
-    const lowrank_state *state;
-    unsigned char *faces;
-} run;
-
-static stn_status run_launch(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
-                             stn_error *error) {
-    const lowrank_state *state = ((const run *)user)->state;
-    uint64_t longer = plan->task.steps % (uint64_t)state->shape.launches;
-    int which = state->noperators == 2 && i >= longer;
-    const stn_faces *faces = state->shape.extended ? NULL : state->faces[which];
-    return stn_faces_run(plan, faces, launch_operator, &state->operators[which], l, ((const run *)user)->faces, error);
+static stn_status run_launch(const stn_plan *plan, uint64_t i, const stn_fused_launch *l, stn_error *error) {
+    const lowrank_state *state = plan->state;
+    const int length = stn_fused_length(&plan->task, state->shape.launches, i);
+    STN_TRY(launch_operator(plan, &state->operators[length], l, error));
+    return stn_faces_run(plan, state->shape.extended ? NULL : state->faces, length, l, error);
 }
 
 static uint64_t launches(const stn_plan *plan) {
@@ -217,8 +188,7 @@ static uint64_t launches(const stn_plan *plan) {
 
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
     const lowrank_state *state = plan->state;
-    run r = {state, (unsigned char *)at->workspace + state->grid_bytes};
-    return stn_launch_loop_run(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
+    return stn_launch_loop_run(plan, &state->at, launches(plan), part, at, run_launch, error);
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
@@ -243,14 +213,13 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     stn_json_text(text, "arithmetic", lowrank_arithmetic(plan->task.dtype, shape->products));
     if (plan->task.rank > 1) stn_json_text(text, "split", lowrank_split_name((lowrank_split)shape->split));
 
-    const struct {
-        const char *key;
-        double value;
-    } numbers[] = {{"fused_steps", first->fused}, {"launches", shape->launches}, {"terms", first->terms},
-                   {"residual", first->residual}, {"warps", shape->warps},       {"stages", shape->stages},
-                   {"segment", shape->segment}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        stn_json_value(text, numbers[i].key, numbers[i].value);
+    stn_json_value(text, "fused_steps", first->fused);
+    stn_json_value(text, "launches", shape->launches);
+    stn_json_value(text, "terms", first->terms);
+    stn_json_value(text, "residual", first->residual);
+    stn_json_value(text, "warps", shape->warps);
+    stn_json_value(text, "stages", shape->stages);
+    stn_json_value(text, "segment", shape->segment);
 }
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {

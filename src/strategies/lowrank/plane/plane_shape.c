@@ -7,7 +7,6 @@
 
 #include "base/arith.h"
 #include "render/render.h"
-#include "strategies/common/constraint.h"
 #include "strategies/common/overlap_cost.h"
 #include "strategies/faces/margins.h"
 #include "strategies/lowrank/lowrank_types.h"
@@ -224,6 +223,7 @@ bool lowrank_fit(const stn_task *task, int fused, lowrank_shape *shape) {
     return true;
 }
 
+/* Whether bands, columns and sums of mixed terms stay in registers. */
 static bool fit_mixed(const stn_task *task, const lowrank_pattern *pattern, lowrank_shape *shape) {
     shape->bands = lowrank_pattern_blocks(pattern);
     shape->sums = lowrank_pattern_sums(pattern, shape->even);
@@ -234,58 +234,24 @@ static bool fit_mixed(const stn_task *task, const lowrank_pattern *pattern, lowr
     return held <= MIXED_TWO_BLOCKS && shape->sums <= MIXED_MOST_SUMS;
 }
 
-typedef struct terms_shape { /* argument of the constraints */
-    const lowrank_pattern *pattern;
-    lowrank_shape *shape;
-} terms_shape;
-
-static bool weights_hold(const stn_task *task, const stn_machine *machine, void *of) {
-    const lowrank_shape *shape = ((terms_shape *)of)->shape;
-    (void)machine;
-    return (lowrank_stored_window(task, shape, 1) + lowrank_stored_window(task, shape, 2)) * shape->terms <=
-           LOWRANK_MAX_WEIGHTS;
-}
-
-static bool type_holds(const stn_task *task, const stn_machine *machine, void *of) {
-    (void)machine;
-    return !((terms_shape *)of)->shape->mixed || task->dtype == STN_F64;
-}
-
-static bool registers_hold(const stn_task *task, const stn_machine *machine, void *of) {
-    const terms_shape *t = of;
-    (void)machine;
-    if (t->shape->mixed) return fit_mixed(task, t->pattern, t->shape);
-    fit_plane(task, t->shape);
-    return true;
-}
-
-static bool shared_holds(const stn_task *task, const stn_machine *machine, void *of) {
-    const lowrank_shape *shape = ((terms_shape *)of)->shape;
+bool lowrank_fit_terms(const stn_task *task, const stn_machine *machine, const lowrank_pattern *pattern,
+                       lowrank_shape *shape) {
+    shape->terms = pattern->count;
+    /* The weights of all terms fit the 4 KiB that a launch brings. */
+    if ((lowrank_stored_window(task, shape, 1) + lowrank_stored_window(task, shape, 2)) * shape->terms >
+        LOWRANK_MAX_WEIGHTS)
+        return false;
+    if (!shape->mixed)
+        fit_plane(task, shape);
+    else if (task->dtype != STN_F64 || !fit_mixed(task, pattern, shape))
+        return false;
+    /* Bands and the stages of a march fit a block's shared memory. */
     const size_t fixed = shape->mixed ? STATIC_SHARED : plane_static_shared(task, shape);
-    return fixed <= MOST_STATIC_SHARED && lowrank_shared(task, shape) + fixed <= machine->shared_per_block;
-}
-
-static bool blocks_hold(const stn_task *task, const stn_machine *machine, void *of) {
-    lowrank_shape *shape = ((terms_shape *)of)->shape;
+    if (fixed > MOST_STATIC_SHARED || lowrank_shared(task, shape) + fixed > machine->shared_per_block) return false;
     int64_t tiles_y, tiles_x;
     fit_segment(task, machine, shape);
     lowrank_tiles(task, shape, &tiles_y, &tiles_x);
     return task->batch <= INT32_MAX / tiles_y / tiles_x;
-}
-
-/* Each constraint fixes parameters for the following ones. */
-static stn_constraint *const constraints[] = {
-    weights_hold,   /* the weights of all terms fit the 4 KiB that a launch brings */
-    type_holds,     /* terms with sums along y are of f64 */
-    registers_hold, /* bands, columns and sums of mixed terms stay in registers */
-    shared_holds,   /* bands and the stages of a march fit a block's shared memory */
-    blocks_hold,    /* a launch has fewer than 2^31 blocks */
-};
-
-bool lowrank_fit_terms(const stn_task *task, const stn_machine *machine, const lowrank_pattern *pattern,
-                       lowrank_shape *shape) {
-    shape->terms = pattern->count;
-    return STN_CONSTRAINTS_HOLD(constraints, task, machine, &((terms_shape){pattern, shape}));
 }
 
 bool lowrank_holds(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape,
@@ -386,8 +352,7 @@ static void term_params(const lowrank_pattern *pattern, stn_text *params) {
 
 void lowrank_params(const stn_task *task, const lowrank_shape *shape, const lowrank_pattern *pattern,
                     stn_text *params) {
-    stn_params_begin(params);
-    stn_params_elements(params, task->dtype);
+    stn_params_begin_for(params, task->dtype);
     stn_params_int(params, "DATA_PARTS", lowrank_data_parts(shape->products));
     stn_params_int(params, "BAND_PARTS", lowrank_band_parts(shape->products));
     stn_params_int(params, "X_LOW", lowrank_reach(task, shape, 2, 0));

@@ -1,7 +1,5 @@
 /* lowrank in 3D. A launch of f steps is one march of lowrank_volume with the core of the fused
  * taps; where f does not divide T, launches of two lengths share it, each with its own kernel. */
-#include "strategies/lowrank/volume/lowrank_volume.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +11,7 @@
 #include "context/kernel.h"
 #include "strategies/common/launch_loop.h"
 #include "strategies/faces/margins.h"
+#include "strategies/lowrank/lowrank.h"
 #include "strategies/lowrank/lowrank_types.h"
 #include "strategies/lowrank/volume/volume_arguments.h"
 
@@ -22,17 +21,15 @@ typedef struct volume_operator {
     double residual;
     unsigned char values[LOWRANK_VOLUME_VALUES];
     stn_kernel *kernel;
-    stn_faces *faces; /* NULL where all axes wrap */
 } volume_operator;
 
 typedef struct volume_state {
     int launches, extended;
     int form; /* block form requested by the candidate */
-    size_t noperators;
-    volume_operator operators[2]; /* the second makes one step less */
+    int noperators;
+    volume_operator operators[2]; /* by length of a launch (common/fused.h) */
+    stn_faces *faces;             /* NULL where all axes wrap */
     stn_layouts at;
-    /* Bytes of a workspace grid, a multiple of 256; the faces' workspace follows. */
-    size_t grid_bytes;
 } volume_state;
 
 /* ---- candidates */
@@ -186,51 +183,32 @@ static stn_status make_operator(stn_plan *plan, stn_power *taps, int fused, int 
 
 /* Makes kernels and weights of state->launches launches; the faces stay as they are. */
 static stn_status make_operators(stn_plan *plan, volume_state *state, stn_error *error) {
-    uint64_t launches = (uint64_t)state->launches, steps = plan->task.steps;
     stn_power taps;
     STN_TRY(stn_power_make(&plan->task, &taps, error));
-    state->noperators = steps % launches ? 2 : 1;
+    state->noperators = stn_fused_lengths(&plan->task, state->launches);
     stn_status status = STN_OK;
     /* The shorter operator first. */
-    for (size_t i = state->noperators; i-- > 0 && status == STN_OK;)
-        status = make_operator(plan, &taps, (int)((steps + (i ? 0 : launches - 1)) / launches), state->form,
+    for (int i = state->noperators; i-- > 0 && status == STN_OK;)
+        status = make_operator(plan, &taps, stn_fused_steps(&plan->task, state->launches, i), state->form,
                                &state->operators[i], error);
     stn_power_clear(&taps);
     state->extended = stn_task_has_extension(&plan->task);
     return status;
 }
 
-static stn_status make_faces(stn_plan *plan, volume_state *state, stn_error *error) {
-    for (size_t i = 0; i < state->noperators; i++)
-        STN_TRY(stn_faces_create(plan, state->operators[i].shape.fused, STN_FACES_CHEAPEST, &state->operators[i].faces,
-                                 error));
-    return STN_OK;
-}
-
-static void destroy_faces(const stn_plan *plan, volume_state *state) {
-    for (int i = 0; i < 2; i++) {
-        stn_faces_destroy(plan, state->operators[i].faces);
-        state->operators[i].faces = NULL;
-    }
-}
-
 static size_t workspace_of(const volume_state *state) {
-    size_t first = stn_faces_workspace(state->operators[0].faces),
-           second = stn_faces_workspace(state->operators[1].faces);
-    return state->grid_bytes + (first > second ? first : second);
+    return state->at.grid_bytes + stn_faces_workspace(state->faces);
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
-    volume_state *state = calloc(1, sizeof *state);
+    volume_state *state = plan->state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
-    plan->state = state;
     state->launches = volume_shape_of(&plan->candidate).launches;
     state->form = volume_shape_of(&plan->candidate).form;
     /* New weights may need more launches. */
     state->at = stn_task_layouts(&plan->task, plan->task.steps);
-    state->grid_bytes = (size_t)stn_round_up((int64_t)state->at.work_bytes, 256);
     STN_TRY(make_operators(plan, state, error));
-    STN_TRY(make_faces(plan, state, error));
+    STN_TRY(stn_faces_create(plan, state->launches, STN_FACES_CHEAPEST, &state->faces, error));
     plan->workspace_size = workspace_of(state);
     return STN_OK;
 }
@@ -240,14 +218,14 @@ static stn_status rebuild(stn_plan *plan, volume_state *next, stn_error *error) 
     stn_candidate best;
     if (!find_volume_shapes(&plan->task, &plan->machine, next->operators[0].shape.fused, &best, 1, SIZE_MAX))
         return fail_terms(1, error);
-    for (int i = 0; i < 2; i++) next->operators[i].faces = NULL;
+    next->faces = NULL;
     next->launches = volume_shape_of(&best).launches;
     stn_status status = make_operators(plan, next, error);
-    if (status == STN_OK) status = make_faces(plan, next, error);
+    if (status == STN_OK) status = stn_faces_create(plan, next->launches, STN_FACES_CHEAPEST, &next->faces, error);
     if (status == STN_OK && workspace_of(next) > plan->workspace_size)
         status = fail_terms(next->operators[0].shape.fused, error);
     if (status == STN_OK) return STN_OK;
-    destroy_faces(plan, next);
+    stn_faces_destroy(next->faces);
     return status;
 }
 
@@ -262,10 +240,9 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     if (status == STN_ERROR_UNSUPPORTED) {
         *next = *state;
         status = rebuild(plan, next, &full);
-        if (status == STN_OK) destroy_faces(plan, state);
-    } else
-        for (size_t i = 0; i < next->noperators && status == STN_OK; i++)
-            status = stn_faces_set_weights(plan, next->operators[i].faces, &full);
+        if (status == STN_OK) stn_faces_destroy(state->faces);
+    } else if (status == STN_OK)
+        status = stn_faces_set_weights(plan, next->faces, &full);
     if (status == STN_OK)
         *state = *next;
     else if (error)
@@ -274,42 +251,31 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     return status;
 }
 
-static void release(stn_plan *plan) { destroy_faces(plan, plan->state); }
+static void release(stn_plan *plan) { stn_faces_destroy(((volume_state *)plan->state)->faces); }
 
 /* ---- running */
 
-/* A stn_interior; `user` is an operator. */
-static stn_status launch_volume(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
-    const volume_operator *op = user;
+static stn_status launch_volume(const stn_plan *plan, const volume_operator *op, const stn_fused_launch *l,
+                                stn_error *error) {
     lowrank_volume_arguments arguments;
     int64_t blocks = lowrank_volume_words(&plan->task, &op->shape, l, arguments.words);
     memcpy(arguments.values, op->values, sizeof arguments.values);
-    stn_launch launch = {.grid = {(unsigned)blocks, 1, 1},
-                         .block = {32 * (unsigned)(op->shape.warps_x * op->shape.warps_y), 1, 1},
-                         .shared = (size_t)op->shape.shared,
-                         .stream = l->stream};
-    return stn_module_launch(op->kernel->module, &launch, &arguments, error);
+    return stn_kernel_launch(op->kernel, blocks, 32 * op->shape.warps_x * op->shape.warps_y, (size_t)op->shape.shared,
+                             &arguments, l->stream, error);
 }
 
-typedef struct run {
-    const volume_state *state;
-    unsigned char *faces;
-} run;
-
-static stn_status run_launch(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
-                             stn_error *error) {
-    const run *r = user;
-    uint64_t longer = plan->task.steps % (uint64_t)r->state->launches;
-    const volume_operator *op = &r->state->operators[r->state->noperators == 2 && i >= longer];
-    return stn_faces_run(plan, r->state->extended ? NULL : op->faces, launch_volume, op, l, r->faces, error);
+static stn_status run_launch(const stn_plan *plan, uint64_t i, const stn_fused_launch *l, stn_error *error) {
+    const volume_state *state = plan->state;
+    const int length = stn_fused_length(&plan->task, state->launches, i);
+    STN_TRY(launch_volume(plan, &state->operators[length], l, error));
+    return stn_faces_run(plan, state->extended ? NULL : state->faces, length, l, error);
 }
 
 static uint64_t launches(const stn_plan *plan) { return (uint64_t)((const volume_state *)plan->state)->launches; }
 
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
     const volume_state *state = plan->state;
-    run r = {state, (unsigned char *)at->workspace + state->grid_bytes};
-    return stn_launch_loop_run(plan, &state->at, launches(plan), part, at, run_launch, &r, error);
+    return stn_launch_loop_run(plan, &state->at, launches(plan), part, at, run_launch, error);
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
@@ -328,14 +294,15 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     }
     stn_json_text(text, "kernel", "lowrank_volume");
     stn_json_text(text, "arithmetic", lowrank_arithmetic(plan->task.dtype, b->passes));
-    const struct {
-        const char *key;
-        double value;
-    } numbers[] = {{"fused_steps", b->fused},          {"launches", state->launches}, {"terms", first->terms},
-                   {"x_factors", first->x_factors},    {"sums", first->sums},         {"residual", first->residual},
-                   {"warps", b->warps_x * b->warps_y}, {"stages", b->stages},         {"chunk", b->chunk}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        stn_json_value(text, numbers[i].key, numbers[i].value);
+    stn_json_value(text, "fused_steps", b->fused);
+    stn_json_value(text, "launches", state->launches);
+    stn_json_value(text, "terms", first->terms);
+    stn_json_value(text, "x_factors", first->x_factors);
+    stn_json_value(text, "sums", first->sums);
+    stn_json_value(text, "residual", first->residual);
+    stn_json_value(text, "warps", b->warps_x * b->warps_y);
+    stn_json_value(text, "stages", b->stages);
+    stn_json_value(text, "chunk", b->chunk);
 }
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {

@@ -10,23 +10,25 @@
 void lowrank_volume_params(const stn_task *task, const stn_power *taps, const lowrank_core *core,
                            const lowrank_volume_shape *b, stn_text *params) {
     int used[LOWRANK_CORE_SIDE * LOWRANK_CORE_SIDE];
-    stn_params_begin(params);
-    stn_params_elements(params, task->dtype);
+    stn_params_begin_for(params, task->dtype);
     stn_params_int(params, "DATA_PARTS", lowrank_data_parts(b->passes));
     stn_params_int(params, "BAND_PARTS", lowrank_band_parts(b->passes));
     for (int axis = 0; axis < 3; axis++) {
         const int reach[2] = {taps->low[axis], taps->size[axis] - 1 - taps->low[axis]};
         stn_params_axis(params, axis, reach, task->boundary[axis]);
     }
-    const struct {
-        const char *name;
-        int value;
-    } numbers[] = {
-        {"X_FACTORS", core->x_factors}, {"SUMS", core->sums}, {"CORE_TERMS", core->terms}, {"IDENTITY", core->identity},
-        {"VECTOR", b->vector},          {"TILES", b->tiles},  {"WARPS_X", b->warps_x},     {"WARPS_Y", b->warps_y},
-        {"STAGES", b->stages},          {"RING", b->ring},    {"HELD", b->held},           {"BLOCKS", b->blocks}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        stn_params_int(params, numbers[i].name, numbers[i].value);
+    stn_params_int(params, "X_FACTORS", core->x_factors);
+    stn_params_int(params, "SUMS", core->sums);
+    stn_params_int(params, "CORE_TERMS", core->terms);
+    stn_params_int(params, "IDENTITY", core->identity);
+    stn_params_int(params, "VECTOR", b->vector);
+    stn_params_int(params, "TILES", b->tiles);
+    stn_params_int(params, "WARPS_X", b->warps_x);
+    stn_params_int(params, "WARPS_Y", b->warps_y);
+    stn_params_int(params, "STAGES", b->stages);
+    stn_params_int(params, "RING", b->ring);
+    stn_params_int(params, "HELD", b->held);
+    stn_params_int(params, "BLOCKS", b->blocks);
     stn_params_int(params, "EXPECTED_HEADER", LOWRANK_VOLUME_HEADER * sizeof(int64_t));
     stn_params_ints(params, "TERM_X", core->x_factor, (size_t)core->terms);
     stn_params_ints(params, "TERM_SUM", core->sum, (size_t)core->terms);

@@ -5,7 +5,6 @@
 
 #include "base/arith.h"
 #include "strategies/common/alignment_pad.h"
-#include "strategies/common/constraint.h"
 #include "strategies/common/grid_layout.h"
 #include "strategies/common/overlap_cost.h"
 #include "strategies/faces/margins.h"
@@ -227,72 +226,36 @@ static int registers_given(const stn_machine *machine, const form *f) {
     return (int)stn_min(255, (int64_t)machine->registers_per_multiprocessor / threads / 8 * 8);
 }
 
-/* One form, with or without the ring: the argument of the constraints. */
-typedef struct attempt {
-    const stn_power *taps;
-    const lowrank_core *core;
-    const form *form;
-    int ring, spill; /* spill: number of registers that may be missing */
-    int depth;       /* planes of partial sums */
-    lowrank_volume_shape *shape;
-} attempt;
-
-static bool ring_holds(const stn_task *task, const stn_machine *machine, void *shape) {
-    attempt *a = shape;
+/* Fits one form, with or without the ring. spill: number of registers that may be missing. */
+static bool fit_form(const stn_task *task, const stn_machine *machine, const stn_power *taps, const lowrank_core *core,
+                     int number, int ring, int spill, lowrank_volume_shape *b) {
+    const form *f = &forms[number];
     int inner[2];
-    (void)task, (void)machine;
-    inner_reach(a->taps, a->core, inner);
-    a->depth = a->ring ? inner[0] + inner[1] + 1 : a->taps->size[0];
-    return !a->ring || a->depth < a->taps->size[0];
-}
-
-static bool registers_hold(const stn_task *task, const stn_machine *machine, void *shape) {
-    const attempt *a = shape;
-    return registers_needed(task, a->taps, a->core, a->shape->passes, a->form->tiles, a->depth) <=
-           registers_given(machine, a->form) + a->spill;
-}
-
-static bool shared_holds(const stn_task *task, const stn_machine *machine, void *shape) {
-    const attempt *a = shape;
-    lowrank_volume_shape *b = a->shape;
-    b->tiles = a->form->tiles, b->warps_x = a->form->warps_x, b->warps_y = a->form->warps_y;
-    b->blocks = a->form->blocks;
-    b->ring = a->ring;
-    b->held = a->core->terms == 1 && !a->core->identity;
-    return fit_stages(task, machine, a->taps, a->core, a->taps->size[0] - a->depth, b);
-}
-
-static bool blocks_hold(const stn_task *task, const stn_machine *machine, void *shape) {
-    const attempt *a = shape;
+    inner_reach(taps, core, inner);
+    const int depth = ring ? inner[0] + inner[1] + 1 : taps->size[0]; /* planes of partial sums */
+    /* Only cores with single-weight planes at their ends use the ring. */
+    if (ring && depth >= taps->size[0]) return false;
+    if (registers_needed(task, taps, core, b->passes, f->tiles, depth) > registers_given(machine, f) + spill)
+        return false;
+    b->tiles = f->tiles, b->warps_x = f->warps_x, b->warps_y = f->warps_y, b->blocks = f->blocks;
+    b->ring = ring;
+    b->held = core->terms == 1 && !core->identity;
+    if (!fit_stages(task, machine, taps, core, taps->size[0] - depth, b)) return false;
     int64_t tiles[3];
-    fit_chunk(task, machine, a->depth, a->shape);
-    lowrank_volume_tiles(task, a->shape, tiles);
+    fit_chunk(task, machine, depth, b);
+    lowrank_volume_tiles(task, b, tiles);
     return tiles[0] * tiles[1] <= INT32_MAX && tiles[0] * tiles[1] * tiles[2] <= INT32_MAX / task->batch;
-}
-
-/* Each constraint fixes parameters for the following ones. */
-static stn_constraint *const constraints[] = {
-    ring_holds,     /* only cores with single-weight planes at their ends use the ring */
-    registers_hold, /* the sums of a queue of planes and the bands stay in registers */
-    shared_holds,   /* bands and the stages of a march fit a block's shared memory */
-    blocks_hold,    /* a launch has fewer than 2^31 blocks */
-};
-
-static bool fit_form(const stn_task *task, const stn_machine *machine, attempt *a, int number, int ring, int spill) {
-    a->form = &forms[number], a->ring = ring, a->spill = spill;
-    return STN_CONSTRAINTS_HOLD(constraints, task, machine, a);
 }
 
 /* Fits the requested form, or the first that fits. */
 static bool fit_block(const stn_task *task, const stn_machine *machine, const stn_power *taps, const lowrank_core *core,
                       lowrank_volume_shape *b) {
-    attempt a = {.taps = taps, .core = core, .shape = b};
-    if (b->form) return fit_form(task, machine, &a, (b->form - 1) % FORMS, (b->form - 1) / FORMS, 24);
+    if (b->form) return fit_form(task, machine, taps, core, (b->form - 1) % FORMS, (b->form - 1) / FORMS, 24, b);
     for (int ring = 1; ring >= 0; ring--)
         for (int i = 0; i < DEFAULTS; i++) {
             int form = default_forms[task->dtype != STN_F64][i];
             if (form == LAST_RESORT && ring) continue; /* the stages need too much shared memory */
-            if (fit_form(task, machine, &a, form, ring, form == LAST_RESORT ? 1000 : 0)) return true;
+            if (fit_form(task, machine, taps, core, form, ring, form == LAST_RESORT ? 1000 : 0, b)) return true;
         }
     return false;
 }
