@@ -27,7 +27,7 @@ typedef struct stn_terms {
 #define STN_KERNEL_BYTE_TERMS 32 /* maximum number of terms of sum_byte */
 #define STN_KERNEL_LEAST 8       /* minimum number of points of such rows: one vector */
 #define STN_AVERAGE_COLUMNS 16   /* columns that are averaged side by side */
-#define STN_SPECTRA_ROWS 8       /* spectra that are summed side by side */
+#define STN_SPECTRA_ROWS 16      /* spectra that are summed side by side */
 #define STN_SPECTRA_LANES 8      /* numbers of a spectrum at each frequency */
 
 /* A full box of taps, each with its own weight. Output row r sums input rows r to r + height - 1 of
@@ -70,7 +70,7 @@ typedef struct stn_kernels {
      * `points` frequencies, for r < STN_SPECTRA_ROWS. Rows are of complex numbers: all real parts,
      * then all imaginary parts, STN_SPECTRA_LANES at each frequency. Weights are those of all rows
      * at the first frequency, as pairs, then those at the next. count is at least
-     * STN_SPECTRA_ROWS. These sums alone differ between instruction sets, by rounding. */
+     * STN_SPECTRA_LANES. These sums alone differ between instruction sets, by rounding. */
     void (*sum_spectra)(double *const *sums, const double *const *rows, const double *weights, size_t count,
                         size_t points);
     /* Parts of moving averages, of floats [0] and of doubles [1]. Those that return whether all

@@ -288,7 +288,11 @@ TARGET static void NAME(sum_spectra)(double *const *sums, const double *const *r
             int q = 0;
 #pragma GCC unroll 8
             for (; q < SPECTRA - 1; q++) NAME(add_spectrum)(u, row[q] + x, imaginary, weight + 2 * q, 0, q);
-            for (; q < (int)count; q++) NAME(add_spectrum)(u, row[q] + x, imaginary, weight + 2 * q, 0, SPECTRA - 1);
+            for (; q < (int)count; q++) {
+                if (!first) /* the next cache lines of as many rows as prefetchers do not follow */
+                    __builtin_prefetch(row[q] + x + 16), __builtin_prefetch(row[q] + x + 16 + imaginary);
+                NAME(add_spectrum)(u, row[q] + x, imaginary, weight + 2 * q, 0, SPECTRA - 1);
+            }
 #pragma GCC unroll 8
             for (int r = 1; r < SPECTRA; r++, q++)
                 NAME(add_spectrum)(u, row[q] + x, imaginary, weight + 2 * q, r, SPECTRA - 1);

@@ -262,13 +262,13 @@ Test(kernels, spectra_are_sums_of_products) {
     enum { POINTS = 5, REALS = POINTS * STN_SPECTRA_LANES };
     static double got[STN_SPECTRA_ROWS][2 * REALS + SLACK], pairs[POINTS * LINES * 2];
     double *sums[STN_SPECTRA_ROWS];
-    const double *rows[2 * LINES];
+    const double *rows[STN_SPECTRA_ROWS + LINES];
     uint64_t state = 3;
     const stn_kernels *kernels;
     fill(&state);
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) pairs[i] = random_unit(&state);
-    for (int q = 0; q < 2 * LINES; q++) rows[q] = lines[q % LINES] + q;
-    for (size_t count = STN_SPECTRA_ROWS; count <= LINES; count++)
+    for (int q = 0; q < STN_SPECTRA_ROWS + LINES; q++) rows[q] = lines[q % LINES] + q;
+    for (size_t count = STN_SPECTRA_LANES; count <= LINES; count++)
         for (int set = 0; (kernels = stn_kernels_at(set)); set++) {
             for (int r = 0; r < STN_SPECTRA_ROWS; r++) sums[r] = got[r], got[r][2 * REALS] = 3;
             kernels->sum_spectra(sums, rows, pairs, count, POINTS);
