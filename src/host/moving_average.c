@@ -15,7 +15,6 @@
 #include "base/error.h"
 #include "base/half.h"
 #include "host/integer_box.h"
-#include "host/shuffle.h"
 #include "host/stencil_kernels.h"
 #include "problem/task.h"
 
@@ -28,7 +27,8 @@
 #define LINES STN_AVERAGE_COLUMNS
 /* points of lines that are copied together, so that they stay in cache */
 #define STAGED (1 << 18)
-#define WORK 4096 /* points below which waking a thread costs more than it saves */
+#define COPIED 128 /* least points of a contiguous line that are copied at once */
+#define WORK 4096  /* points below which waking a thread costs more than it saves */
 
 typedef struct box_run {
     const stn_kernels *kernels;
@@ -65,8 +65,7 @@ static void store(stn_dtype dtype, char *base, int64_t i, double value) {
         ((uint16_t *)base)[i] = stn_float_to_half((float)value);
 }
 
-/* sum[lane] = before[lane] + scale * the value at position `at` of the extended axis (f32: scale is
- * 1). */
+/* sum[lane] = before[lane] + scale * the value at position `at` of the extended axis. */
 static void add_points(const box_run *run, const box_lanes *lanes, int64_t at, double scale, const double *before,
                        double *sum) {
     const int64_t j = run->source_index[at], first = lanes->first + j * lanes->step;
@@ -74,25 +73,16 @@ static void add_points(const box_run *run, const box_lanes *lanes, int64_t at, d
     const int count = lanes->count;
     if (j < 0)
         for (int k = 0; k < count; k++) sum[k] = before[k] + scale * run->past_value[-1 - j];
-    else if (dtype == STN_F32)
-        run->kernels->add_floats(sum, before, (const float *)run->in + first, (size_t)count);
-    else if (dtype == STN_F64 && scale == 1)
-        for (int k = 0; k < count; k++) sum[k] = before[k] + ((const double *)run->in)[first + k];
     else
         for (int k = 0; k < count; k++) sum[k] = before[k] + scale * load(dtype, run->in, first + k);
 }
 
-/* Writes sums / divisor. Returns false if a mean of f64 is not finite; sums of f32 and f16 do not
- * overflow a double, so for them it returns true. */
+/* Writes sums / divisor. Returns false if a mean of f64 is not finite; sums of f16 do not overflow
+ * a double, so for them it returns true. */
 static bool write_points(const box_run *run, const box_lanes *lanes, int64_t i, double divisor, const double *ends,
                          const double *begins) {
     const int64_t first = lanes->first + i * lanes->step;
     double check = 0;
-    if (run->box->dtype == STN_F32) {
-        /* The rounding error of the factor is below that of the floats. */
-        run->kernels->mean_floats((float *)run->out + first, ends, begins, (size_t)lanes->count, 1 / divisor);
-        return true;
-    }
     for (int k = 0; k < lanes->count; k++) {
         const double mean = (ends[k] + begins[k]) / divisor;
         check += mean * 0; /* becomes NaN if any mean is not finite */
@@ -120,13 +110,46 @@ static bool run_lanes(const box_run *run, const box_lanes *lanes, double scale, 
     return finite;
 }
 
+/* Row `at` of the extended axis, of floats or doubles. past: rows of the values past both sides. */
+static const void *find_row(const box_run *run, const box_lanes *lanes, int64_t at, const void *const past[2]) {
+    const int64_t j = run->source_index[at];
+    if (j < 0) return past[-1 - j];
+    return run->in + (lanes->first + j * lanes->step) * (int64_t)stn_dtype_size(run->box->dtype);
+}
+
+/* run_lanes of floats or doubles, of a scale of 1. past: as in find_row, then zeros. */
+static bool run_rows(const box_run *run, const box_lanes *lanes, double *ends, const void *const past[3]) {
+    const int64_t points = (int64_t)run->box->points, size = (int64_t)run->box->size, columns = run->columns;
+    const int64_t bytes = (int64_t)stn_dtype_size(run->box->dtype);
+    const int wide = run->box->dtype == STN_F64;
+    const size_t count = (size_t)lanes->count;
+    double *const begins = ends + size * columns;
+    bool finite = true;
+    for (int64_t first = 0; first < points; first += size) {
+        memset(begins, 0, count * sizeof *begins);
+        for (int64_t i = size - 1; i >= 0; i--) /* row `size` of `ends` is `begins`, zeros now */
+            run->kernels->add_row[wide](ends + i * columns, ends + (i + 1) * columns,
+                                        find_row(run, lanes, first + i, past), count);
+        for (int64_t i = 0; i < size && first + i < points; i++) {
+            const void *const row = i ? find_row(run, lanes, first + i + size - 1, past) : past[2];
+            char *const to = run->out + (lanes->first + (first + i) * lanes->step) * bytes;
+            finite =
+                run->kernels->mean_row[wide](to, ends + i * columns, begins, row, count, run->box->divisor) && finite;
+        }
+    }
+    return finite;
+}
+
 /* Averages boxes; if a sum overflows, repeats this with points scaled down by a power of two. */
-static void run_scaled(const box_run *run, const box_lanes *lanes, int exponent, double *ends) {
-    if (!run_lanes(run, lanes, 1, ends)) run_lanes(run, lanes, ldexp(1, exponent), ends);
+static void run_scaled(const box_run *run, const box_lanes *lanes, int exponent, double *ends,
+                       const void *const past[3]) {
+    if (!(run->box->dtype == STN_F16 ? run_lanes(run, lanes, 1, ends) : run_rows(run, lanes, ends, past)))
+        run_lanes(run, lanes, ldexp(1, exponent), ends);
 }
 
 /* Contiguous lines: copied side by side as doubles, averaged, and copied back. */
-static void run_lines(const box_run *run, int64_t first, int count, int exponent, double *ends, double *staged) {
+static void run_lines(const box_run *run, int64_t first, int count, int exponent, double *ends, double *staged,
+                      const void *const past[3]) {
     const stn_dtype dtype = run->box->dtype;
     const int64_t points = (int64_t)run->box->points;
     double *means = staged + points * count;
@@ -144,102 +167,96 @@ static void run_lines(const box_run *run, int64_t first, int count, int exponent
                      .source_index = run->source_index};
     memcpy(inner.past_value, run->past_value, sizeof inner.past_value);
     const box_lanes lanes = {0, count, count};
-    run_scaled(&inner, &lanes, exponent, ends);
+    run_scaled(&inner, &lanes, exponent, ends, past);
     for (int64_t begin = 0; begin < points; begin += LINES)
         for (int k = 0; k < count; k++)
             for (int64_t i = begin; i < stn_min(begin + LINES, points); i++)
                 store(dtype, run->out, (first + k) * points + i, means[i * count + k]);
 }
 
-/* to[j][i] = from[i][j] for 4 x 4 numbers; strides are from one row to the next. */
-static inline void transpose(const float *from, int64_t from_stride, float *to, int64_t to_stride) {
-    typedef float row __attribute__((vector_size(16), aligned(4), may_alias));
-    typedef int32_t index __attribute__((vector_size(16), unused));
-    row a[4], b[4];
-    for (int i = 0; i < 4; i++) a[i] = *(const row *)(from + i * from_stride);
-    for (int i = 0; i < 2; i++) {
-        b[2 * i] = STN_SHUFFLE(index, a[2 * i], a[2 * i + 1], 0, 4, 1, 5);
-        b[2 * i + 1] = STN_SHUFFLE(index, a[2 * i], a[2 * i + 1], 2, 6, 3, 7);
-    }
-    for (int i = 0; i < 2; i++) {
-        *(row *)(to + 2 * i * to_stride) = STN_SHUFFLE(index, b[i], b[i + 2], 0, 1, 4, 5);
-        *(row *)(to + (2 * i + 1) * to_stride) = STN_SHUFFLE(index, b[i], b[i + 2], 2, 3, 6, 7);
+/* Rows `at` to `at` + count - 1 of the extended axis: `lines` numbers each, of contiguous lines
+ * from `first` on. past: rows of the values past both sides. */
+static void gather_rows(const box_run *run, int64_t first, int64_t lines, int64_t at, int64_t count,
+                        const void *const past[2], char *to) {
+    const int64_t points = (int64_t)run->box->points, bytes = (int64_t)stn_dtype_size(run->box->dtype);
+    const int64_t past_points = (int64_t)run->box->before + points;
+    for (int64_t end = at + count, now; at < end; at += now, to += now * LINES * bytes) {
+        const int64_t j = run->source_index[at];
+        now = at >= (int64_t)run->box->before && at < past_points ? stn_min(end, past_points) - at : 1;
+        if (j < 0)
+            memcpy(to, past[-1 - j], (size_t)(LINES * bytes));
+        else
+            run->kernels->transpose[bytes == sizeof(double)](run->in + (first * points + j) * bytes, points, lines, now,
+                                                             to, LINES);
     }
 }
 
-/* to[j][i] = from[i][j] for i < rows, j < columns. Rows with the larger stride may all be in the
- * same few sets of the cache: a cache line of four of them is completed before the next four. */
-static void transpose_all(const float *from, int64_t from_stride, int64_t rows, int64_t columns, float *to,
-                          int64_t to_stride) {
-    const bool by_rows = from_stride > to_stride;
-    const int64_t outer = by_rows ? rows : columns, inner = by_rows ? columns : rows;
-    for (int64_t first = 0; first < inner; first += LINES)
-        for (int64_t k = 0; k < outer; k += 4)
-            for (int64_t l = first; l < stn_min(first + LINES, inner); l += 4) {
-                const int64_t i = by_rows ? k : l, j = by_rows ? l : k;
-                if (i + 4 <= rows && j + 4 <= columns)
-                    transpose(from + i * from_stride + j, from_stride, to + j * to_stride + i, to_stride);
-                else
-                    for (int64_t m = i; m < stn_min(i + 4, rows); m++)
-                        for (int64_t n = j; n < stn_min(j + 4, columns); n++)
-                            to[n * to_stride + m] = from[m * from_stride + n];
-            }
-}
+/* Blocks of a contiguous line that are copied at once. */
+static int64_t blocks_at_once(const stn_box_filter *box) { return stn_div_up(COPIED, (int64_t)box->size); }
 
-/* LINES contiguous lines of floats, or fewer at the end: copied side by side, averaged, and copied
- * back. `staged` and `rows` have room for 2 * points * LINES floats and 2 * size pointers. */
-static void run_float_lines(const box_run *run, int64_t first, double *ends, float *staged, const float **rows) {
+/* LINES contiguous lines of floats or doubles, or fewer at the end: some blocks at once are copied
+ * side by side, averaged, and copied back. Returns the same as run_rows. staged: memory for
+ * (2 * blocks_at_once + 1) * size rows of LINES numbers. */
+static bool run_contiguous(const box_run *run, int64_t first, double *ends, char *staged, const void *const past[2]) {
+    const stn_kernels *const kernels = run->kernels;
     const int64_t points = (int64_t)run->box->points, size = (int64_t)run->box->size;
-    const int64_t count = stn_min(LINES, (int64_t)run->box->outer - first);
-    float *means = staged + points * LINES, past[2][LINES];
-    for (int side = 0; side < 2; side++)
-        for (int k = 0; k < LINES; k++) past[side][k] = (float)run->past_value[side];
-    transpose_all((const float *)run->in + first * points, points, count, points, staged, LINES);
-    for (int64_t begin = 0; begin < points; begin += size) {
-        const int64_t now = stn_min(size, points - begin);
-        for (int64_t i = 0; i < size + now - 1; i++) {
-            const int64_t j = run->source_index[begin + i];
-            rows[i] = j < 0 ? past[-1 - j] : staged + j * LINES;
-        }
-        run->kernels->average(means + begin * LINES, rows, (size_t)size, (size_t)now, run->box->divisor, ends);
+    const int64_t lines = stn_min(LINES, (int64_t)run->box->outer - first);
+    const int64_t bytes = (int64_t)stn_dtype_size(run->box->dtype), row = LINES * bytes;
+    const int64_t most = blocks_at_once(run->box) * size;
+    const int wide = run->box->dtype == STN_F64;
+    char *const means = staged + (most + size) * row;
+    bool finite = true;
+    gather_rows(run, first, lines, 0, size, past, staged);
+    for (int64_t begin = 0, now; begin < points; begin += now) {
+        now = stn_min(most, points - begin);
+        gather_rows(run, first, lines, begin + size, begin + now < points ? now : now - 1, past, staged + size * row);
+        for (int64_t i = 0; i < now; i += size)
+            finite = kernels->average[wide](means + i * row, staged + i * row, staged + (i + size) * row, (size_t)size,
+                                            (size_t)stn_min(size, now - i), run->box->divisor, ends) &&
+                     finite;
+        kernels->transpose[wide](means, LINES, now, lines, run->out + (first * points + begin) * bytes, points);
+        memcpy(staged, staged + most * row, (size_t)(size * row));
     }
-    transpose_all(means, LINES, points, count, (float *)run->out + first * points, points);
+    return finite;
 }
 
 static void run_strips(void *user, int64_t begin, int64_t end) {
     box_run *run = user;
     const stn_box_filter *box = run->box;
     const int64_t points = (int64_t)box->points, inner = (int64_t)box->inner;
-    const int64_t lines = run->lines;
-    double *ends = malloc((box->size + 1) * (size_t)run->columns * sizeof *ends);
-    const bool floats = inner == 1 && box->dtype == STN_F32 && lines == LINES && (int64_t)box->outer >= LINES;
-    double *staged = inner == 1 ? calloc((size_t)(2 * points * lines), sizeof *staged) : NULL;
-    const float **rows = floats ? malloc(2 * box->size * sizeof *rows) : NULL;
-    if (!ends || (inner == 1 && !staged) || (floats && !rows)) {
+    const int64_t lines = run->lines, columns = run->columns;
+    const bool contiguous = box->dtype != STN_F16 && inner == 1 && lines == LINES && (int64_t)box->outer >= LINES;
+    const stn_dtype summed = inner == 1 && !contiguous ? STN_F64 : box->dtype;
+    double *ends = malloc((box->size + 1) * (size_t)columns * sizeof *ends);
+    const int64_t staged_rows = contiguous ? (2 * blocks_at_once(box) + 1) * (int64_t)box->size : 0;
+    double *staged = inner == 1 ? calloc((size_t)(stn_max(staged_rows, 2 * points) * lines), sizeof *staged) : NULL;
+    double *constants = calloc((size_t)(3 * columns), sizeof *constants);
+    const void *const past[3] = {constants, constants + columns, constants + 2 * columns};
+    if (!ends || !constants || (inner == 1 && !staged)) {
         free(ends);
         free(staged);
-        free(rows);
+        free(constants);
         atomic_store(&run->failed, true);
         return;
     }
+    for (int side = 0; side < 2; side++)
+        for (int64_t k = 0; k < columns; k++)
+            store(summed, (char *)(constants + side * columns), k, run->past_value[side]);
     int exponent;
     frexp((double)box->size, &exponent);
     for (int64_t item = begin; item < end; item++) {
-        if (floats) {
-            run_float_lines(run, item * lines, ends, (float *)staged, rows);
-            continue;
-        }
         if (inner == 1) {
             const int64_t first = item * lines;
-            run_lines(run, first, (int)stn_min(lines, (int64_t)box->outer - first), -exponent, ends, staged);
+            if (!contiguous || !run_contiguous(run, first, ends, (char *)staged, past))
+                run_lines(run, first, (int)stn_min(lines, (int64_t)box->outer - first), -exponent, ends, staged, past);
             continue;
         }
-        const int64_t column = item % run->strips * run->columns;
+        const int64_t column = item % run->strips * columns;
         const box_lanes lanes = {item / run->strips * points * inner + column, inner,
-                                 (int)stn_min(run->columns, inner - column)};
-        run_scaled(run, &lanes, -exponent, ends);
+                                 (int)stn_min(columns, inner - column)};
+        run_scaled(run, &lanes, -exponent, ends, past);
     }
-    free(rows);
+    free(constants);
     free(staged);
     free(ends);
 }

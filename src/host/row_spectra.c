@@ -163,7 +163,7 @@ static bool supports(const stn_task *task) {
         if (task->taps[k].weight != 0 &&
             !(fabs(task->taps[k].weight) > 0x1p-300 && fabs(task->taps[k].weight) < 0x1p300))
             return false;
-    if (task->reach[0][0] || task->reach[0][1] || rows < ROWS || rows > MOST_ROWS ||
+    if (task->reach[0][0] || task->reach[0][1] || rows < STN_SPECTRA_LANES || rows > MOST_ROWS ||
         task->reach[2][0] + task->reach[2][1] >= MOST_ROWS || task->in_stride[2] != 1 || task->out_stride[2] != 1 ||
         task->source || task->in_place || task->normalized || task->steps != 1 ||
         !stn_element_is_whole(stn_task_element(task, true)))

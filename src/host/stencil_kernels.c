@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "base/half.h"
+#include "host/shuffle.h"
 
 /* Short loops take up to a sixth longer at some addresses modulo a cache line. */
 #define ALIGNED aligned(64)

@@ -27,7 +27,7 @@ typedef struct stn_terms {
 #define STN_KERNEL_BYTE_TERMS 32 /* maximum number of terms of sum_byte */
 #define STN_KERNEL_LEAST 8       /* minimum number of points of such rows: one vector */
 #define STN_AVERAGE_COLUMNS 16   /* columns that are averaged side by side */
-#define STN_SPECTRA_ROWS 8       /* spectra that are summed side by side */
+#define STN_SPECTRA_ROWS 16      /* spectra that are summed side by side */
 #define STN_SPECTRA_LANES 8      /* numbers of a spectrum at each frequency */
 
 /* A full box of taps, each with its own weight. Output row r sums input rows r to r + height - 1 of
@@ -70,17 +70,23 @@ typedef struct stn_kernels {
      * `points` frequencies, for r < STN_SPECTRA_ROWS. Rows are of complex numbers: all real parts,
      * then all imaginary parts, STN_SPECTRA_LANES at each frequency. Weights are those of all rows
      * at the first frequency, as pairs, then those at the next. count is at least
-     * STN_SPECTRA_ROWS. These sums alone differ between instruction sets, by rounding. */
+     * STN_SPECTRA_LANES. These sums alone differ between instruction sets, by rounding. */
     void (*sum_spectra)(double *const *sums, const double *const *rows, const double *weights, size_t count,
                         size_t points);
-    /* sum[x] = before[x] + from[x] */
-    void (*add_floats)(double *sum, const double *before, const float *from, size_t count);
-    /* to[x] = (ends[x] + begins[x]) * factor, rounded to float */
-    void (*mean_floats)(float *to, const double *ends, const double *begins, size_t count, double factor);
-    /* Moving averages of rows of STN_AVERAGE_COLUMNS floats: row i of the result, for i < count <=
-     * size, is the sum of row size - 1 down to row i, plus the sum of the next i rows, divided by
-     * the divisor. ends: memory for `size` rows of doubles. */
-    void (*average)(float *to, const float *const *rows, size_t size, size_t count, double divisor, double *ends);
+    /* Parts of moving averages, of floats [0] and of doubles [1]. Those that return whether all
+     * results are finite return true for floats. sum[x] = before[x] + from[x]: */
+    void (*add_row[2])(double *sum, const double *before, const void *from, size_t count);
+    /* begins[x] += from[x], then to[x] = (ends[x] + begins[x]) / divisor. Floats are rounded from a
+     * product with 1 / divisor. */
+    bool (*mean_row[2])(void *to, const double *ends, double *begins, const void *from, size_t count, double divisor);
+    /* Moving averages of rows of STN_AVERAGE_COLUMNS numbers: row i of the result, for i < count <=
+     * size, is the sum of row size - 1 of `rows` down to row i, plus the sum of the first i rows of
+     * `next`, divided by the divisor. ends: memory for `size` rows of doubles. */
+    bool (*average[2])(void *to, const void *rows, const void *next, size_t size, size_t count, double divisor,
+                       double *ends);
+    /* to[j * to_stride + i] = from[i * from_stride + j] for i < rows, j < columns. */
+    void (*transpose[2])(const void *from, int64_t from_stride, int64_t rows, int64_t columns, void *to,
+                         int64_t to_stride);
     /* to[x] = from[x], indexed by stn_element; the first is NULL. */
     void (*load[STN_ELEMENTS])(double *to, const void *from, size_t count);
     /* The reverse, rounded to nearest; f16 and bf16 by way of f32. Integers are truncated towards

@@ -150,41 +150,115 @@ DEFINE_ROWS(sum_rows_float, float, float, float)
 #undef DEFINE_ROWS
 #undef ROW_BLOCKS
 
-TARGET static void NAME(add_floats)(double *sum, const double *before, const float *from, size_t count) {
-    size_t x = 0;
-    for (; x + LANES <= count; x += LANES) PUT_double(sum + x, AT(before + x) + SEEN_float(from, 0));
-    for (; x < count; x++) sum[x] = before[x] + (double)from[x];
-}
-
-TARGET static void NAME(mean_floats)(float *to, const double *ends, const double *begins, size_t count, double factor) {
-    size_t x = 0;
-    for (; x + LANES <= count; x += LANES) PUT_float(to + x, (AT(ends + x) + AT(begins + x)) * factor);
-    for (; x < count; x++) to[x] = (float)((ends[x] + begins[x]) * factor);
-}
-
 #define AVERAGE_BLOCKS (STN_AVERAGE_COLUMNS / (int)LANES)
 
-TARGET static void NAME(average)(float *restrict to, const float *const *rows, size_t size, size_t count,
-                                 double divisor, double *restrict ends) {
-    const size_t x = 0;
-    NAME(vector) u[AVERAGE_BLOCKS];
-    for (int b = 0; b < AVERAGE_BLOCKS; b++) u[b] = (NAME(vector)){0};
-    for (size_t i = size; i-- > 0;) {
-        const float *row = rows[i];
-        for (int b = 0; b < AVERAGE_BLOCKS; b++) {
-            u[b] += SEEN_float(row, b);
-            PUT_double(ends + i * STN_AVERAGE_COLUMNS + b * LANES, u[b]);
-        }
+/* divide: how mean_row divides by the divisor, whose inverse is `factor`. check becomes NaN if any
+ * double is not finite. */
+#define DEFINE_AVERAGES(real, divide)                                                                                  \
+    TARGET static void NAME(add_row_##real)(double *sum, const double *before, const void *from, size_t count) {       \
+        const real *const row = from;                                                                                  \
+        size_t x = 0;                                                                                                  \
+        for (; x + LANES <= count; x += LANES) PUT_double(sum + x, AT(before + x) + SEEN_##real(row, 0));              \
+        for (; x < count; x++) sum[x] = before[x] + (double)row[x];                                                    \
+    }                                                                                                                  \
+    TARGET INLINE void NAME(put_mean_##real)(real * to, NAME(vector) mean, NAME(vector) * check) {                     \
+        PUT_##real(to, mean);                                                                                          \
+        if (sizeof(real) == sizeof(double)) *check += mean * 0;                                                        \
+    }                                                                                                                  \
+    TARGET INLINE bool NAME(is_zero_##real)(NAME(vector) check) {                                                      \
+        double all = 0;                                                                                                \
+        for (size_t k = 0; k < LANES; k++) all += check[k];                                                            \
+        return all == 0;                                                                                               \
+    }                                                                                                                  \
+    TARGET static bool NAME(mean_row_##real)(void *means, const double *ends, double *begins, const void *from,        \
+                                             size_t count, double divisor) {                                           \
+        const real *const row = from;                                                                                  \
+        real *const to = means;                                                                                        \
+        const double factor = 1 / divisor;                                                                             \
+        NAME(vector) check = {0};                                                                                      \
+        size_t x = 0;                                                                                                  \
+        (void)factor;                                                                                                  \
+        for (; x + LANES <= count; x += LANES) {                                                                       \
+            const NAME(vector) sum = AT(begins + x) + SEEN_##real(row, 0);                                             \
+            PUT_double(begins + x, sum);                                                                               \
+            NAME(put_mean_##real)(to + x, (AT(ends + x) + sum) divide, &check);                                        \
+        }                                                                                                              \
+        for (; x < count; x++) {                                                                                       \
+            begins[x] += (double)row[x];                                                                               \
+            const double mean = (ends[x] + begins[x]) divide;                                                          \
+            to[x] = (real)mean;                                                                                        \
+            if (sizeof(real) == sizeof(double)) check[0] += mean * 0;                                                  \
+        }                                                                                                              \
+        return NAME(is_zero_##real)(check);                                                                            \
+    }                                                                                                                  \
+    TARGET static bool NAME(average_##real)(void *means, const void *rows, const void *next, size_t size,              \
+                                            size_t count, double divisor, double *restrict ends) {                     \
+        const size_t x = 0;                                                                                            \
+        const real *const row = rows, *const later = next;                                                             \
+        real *restrict to = means;                                                                                     \
+        NAME(vector) u[AVERAGE_BLOCKS], check = {0};                                                                   \
+        for (int b = 0; b < AVERAGE_BLOCKS; b++) u[b] = (NAME(vector)){0};                                             \
+        for (size_t i = size; i-- > 0;)                                                                                \
+            for (int b = 0; b < AVERAGE_BLOCKS; b++) {                                                                 \
+                u[b] += SEEN_##real(row + i * STN_AVERAGE_COLUMNS, b);                                                 \
+                PUT_double(ends + i * STN_AVERAGE_COLUMNS + b * LANES, u[b]);                                          \
+            }                                                                                                          \
+        for (int b = 0; b < AVERAGE_BLOCKS; b++) u[b] = (NAME(vector)){0};                                             \
+        for (size_t i = 0; i < count; i++, to += STN_AVERAGE_COLUMNS)                                                  \
+            for (int b = 0; b < AVERAGE_BLOCKS; b++) {                                                                 \
+                if (i) u[b] += SEEN_##real(later + (i - 1) * STN_AVERAGE_COLUMNS, b);                                  \
+                const NAME(vector) end = AT(ends + i * STN_AVERAGE_COLUMNS + b * LANES);                               \
+                NAME(put_mean_##real)(to + b * LANES, (end + u[b]) / divisor, &check);                                 \
+            }                                                                                                          \
+        return NAME(is_zero_##real)(check);                                                                            \
     }
-    for (int b = 0; b < AVERAGE_BLOCKS; b++) u[b] = (NAME(vector)){0};
-    for (size_t i = 0; i < count; i++, to += STN_AVERAGE_COLUMNS) {
-        const float *row = rows[size + i - 1];
-        for (int b = 0; b < AVERAGE_BLOCKS; b++) {
-            if (i) u[b] += SEEN_float(row, b);
-            PUT_float(to + b * LANES, (AT(ends + i * STN_AVERAGE_COLUMNS + b * LANES) + u[b]) / divisor);
-        }
+/* NAME_tile: to[j][i] = from[i][j] for 4 x 4 numbers; strides are from one row to the next; the
+ * first shuffles are those that are one instruction for vectors of 16 and of 32 bytes. Rows
+ * with the larger stride may all be in the same few sets of the cache: four of them are completed
+ * before the next four. Tiles at the end overlap others. */
+#define DEFINE_TRANSPOSE(real, integer)                                                                                \
+    TARGET INLINE void NAME(tile_##real)(const real *from, int64_t from_stride, real *to, int64_t to_stride) {         \
+        typedef real row __attribute__((vector_size(4 * sizeof(real)), aligned(sizeof(real)), may_alias));             \
+        typedef integer index __attribute__((vector_size(4 * sizeof(real)), unused));                                  \
+        const bool wide = sizeof(real) == sizeof(double);                                                              \
+        row a[4], b[4];                                                                                                \
+        for (int i = 0; i < 4; i++) a[i] = *(const row *)(from + i * from_stride);                                     \
+        for (int i = 0; i < 4; i += 2) {                                                                               \
+            b[i] = wide ? STN_SHUFFLE(index, a[i], a[i + 1], 0, 4, 2, 6)                                               \
+                        : STN_SHUFFLE(index, a[i], a[i + 1], 0, 4, 1, 5);                                              \
+            b[i + 1] = wide ? STN_SHUFFLE(index, a[i], a[i + 1], 1, 5, 3, 7)                                           \
+                            : STN_SHUFFLE(index, a[i], a[i + 1], 2, 6, 3, 7);                                          \
+        }                                                                                                              \
+        for (int i = 0; i < 2; i++) {                                                                                  \
+            *(row *)(to + (wide ? i : 2 * i) * to_stride) = STN_SHUFFLE(index, b[i], b[i + 2], 0, 1, 4, 5);            \
+            *(row *)(to + (wide ? i + 2 : 2 * i + 1) * to_stride) = STN_SHUFFLE(index, b[i], b[i + 2], 2, 3, 6, 7);    \
+        }                                                                                                              \
+    }                                                                                                                  \
+    TARGET static void NAME(transpose_##real)(const void *source, int64_t from_stride, int64_t rows, int64_t columns,  \
+                                              void *target, int64_t to_stride) {                                       \
+        const real *const from = source;                                                                               \
+        real *const to = target;                                                                                       \
+        if (rows < 4 || columns < 4) {                                                                                 \
+            for (int64_t i = 0; i < rows; i++)                                                                         \
+                for (int64_t j = 0; j < columns; j++) to[j * to_stride + i] = from[i * from_stride + j];               \
+            return;                                                                                                    \
+        }                                                                                                              \
+        const bool by_rows = from_stride > to_stride;                                                                  \
+        const int64_t outer = by_rows ? rows : columns, inner = by_rows ? columns : rows;                              \
+        for (int64_t k = 0; k < outer; k += 4)                                                                         \
+            for (int64_t l = 0; l < inner; l += 4) {                                                                   \
+                const int64_t m = k + 4 <= outer ? k : outer - 4, n = l + 4 <= inner ? l : inner - 4;                  \
+                const int64_t i = by_rows ? m : n, j = by_rows ? n : m;                                                \
+                NAME(tile_##real)(from + i * from_stride + j, from_stride, to + j * to_stride + i, to_stride);         \
+            }                                                                                                          \
     }
-}
+DEFINE_TRANSPOSE(float, int32_t)
+DEFINE_TRANSPOSE(double, int64_t)
+#undef DEFINE_TRANSPOSE
+
+DEFINE_AVERAGES(float, *factor)
+DEFINE_AVERAGES(double, / divisor)
+#undef DEFINE_AVERAGES
 #undef AVERAGE_BLOCKS
 
 /* As many rows as leave registers for a number and its weight. */
@@ -214,7 +288,11 @@ TARGET static void NAME(sum_spectra)(double *const *sums, const double *const *r
             int q = 0;
 #pragma GCC unroll 8
             for (; q < SPECTRA - 1; q++) NAME(add_spectrum)(u, row[q] + x, imaginary, weight + 2 * q, 0, q);
-            for (; q < (int)count; q++) NAME(add_spectrum)(u, row[q] + x, imaginary, weight + 2 * q, 0, SPECTRA - 1);
+            for (; q < (int)count; q++) {
+                if (!first) /* the next cache lines of as many rows as prefetchers do not follow */
+                    __builtin_prefetch(row[q] + x + 16), __builtin_prefetch(row[q] + x + 16 + imaginary);
+                NAME(add_spectrum)(u, row[q] + x, imaginary, weight + 2 * q, 0, SPECTRA - 1);
+            }
 #pragma GCC unroll 8
             for (int r = 1; r < SPECTRA; r++, q++)
                 NAME(add_spectrum)(u, row[q] + x, imaginary, weight + 2 * q, r, SPECTRA - 1);
@@ -456,9 +534,10 @@ static const stn_kernels NAME(kernels) = {
     .quotients = {NAME(quotients_small), NAME(quotients_u8), NAME(quotients_u16)},
     .add = {NAME(add_small), NAME(add_u8), NAME(add_u16)},
     .sum = NAME(sum),
-    .average = NAME(average),
-    .add_floats = NAME(add_floats),
-    .mean_floats = NAME(mean_floats),
+    .add_row = {NAME(add_row_float), NAME(add_row_double)},
+    .mean_row = {NAME(mean_row_float), NAME(mean_row_double)},
+    .transpose = {NAME(transpose_float), NAME(transpose_double)},
+    .average = {NAME(average_float), NAME(average_double)},
     .sum_float = NAME(sum_float),
     .sum_byte = NAME(sum_byte),
     .sum_rounded = NAME(sum_rounded),

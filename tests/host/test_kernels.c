@@ -171,39 +171,90 @@ Test(kernels, row_sums_follow_the_order_of_taps) {
     }
 }
 
-Test(kernels, moving_averages_follow_their_order) {
+/* Number i of an array of floats or, if it is wide, of doubles. */
+static double number_at(const void *array, bool wide, int64_t i) {
+    float narrow;
+    double number;
+    memcpy(&narrow, (const char *)array + i * 4, 4);
+    memcpy(&number, (const char *)array + i * (wide ? 8 : 0), 8);
+    return wide ? number : (double)narrow;
+}
+
+/* wide: of doubles. */
+static void check_averages(const stn_kernels *kernels, bool wide) {
     enum { SIZE = 5, COUNT = 4, COLUMNS = STN_AVERAGE_COLUMNS };
-    static float got[COUNT * COLUMNS + SLACK];
-    static double ends[SIZE * COLUMNS], sums[MOST + SLACK];
-    static float means[MOST + SLACK];
-    const float *rows[SIZE + COUNT - 1];
-    uint64_t state = 29;
-    const stn_kernels *kernels;
-    fill(&state);
-    for (int i = 0; i < SIZE + COUNT - 1; i++) rows[i] = floats[i];
-    for (int set = 0; (kernels = stn_kernels_at(set)); set++) {
-        got[COUNT * COLUMNS] = 3;
-        kernels->average(got, rows, SIZE, COUNT, 3.7, ends);
-        cr_assert_eq(got[COUNT * COLUMNS], 3);
-        for (int i = 0; i < COUNT; i++)
-            for (int x = 0; x < COLUMNS; x++) {
-                double end = 0, begin = 0;
-                for (int k = SIZE - 1; k >= i; k--) end += floats[k][x];
-                for (int k = SIZE; k < SIZE + i; k++) begin += floats[k][x];
-                cr_assert_eq(got[i * COLUMNS + x], (float)((end + begin) / 3.7));
-            }
-        for (size_t count = 0; count <= MOST; count += count < 50 ? 1 : 65) {
-            sums[count] = means[count] = 3;
-            kernels->add_floats(sums, lines[0], floats[1], count);
-            kernels->mean_floats(means, lines[2], sums, count, 0.3);
-            cr_assert(sums[count] == 3 && means[count] == 3);
-            for (size_t x = 0; x < count; x++) {
-                cr_assert_eq(sums[x], lines[0][x] + (double)floats[1][x]);
-                cr_assert_eq(means[x], (float)((lines[2][x] + sums[x]) * 0.3));
-            }
+    static double got[COUNT * COLUMNS + SLACK], ends[SIZE * COLUMNS], sums[MOST + SLACK], begins[MOST + SLACK];
+    const int size = wide ? 8 : 4;
+    static double means[MOST + SLACK], rows[(SIZE + COUNT - 1) * COLUMNS];
+    const void *const from[] = {wide ? (const void *)lines[1] : floats[1], wide ? (const void *)lines[3] : floats[3]};
+#define NUMBER(i, x) (wide ? lines[i][x] : (double)floats[i][x])
+#define RESULT(array, x) number_at(array, wide, (int64_t)(x))
+#define ROUNDED(mean) (wide ? (mean) : (double)(float)(mean))
+    for (int i = 0; i < SIZE + COUNT - 1; i++)
+        for (int x = 0; x < COLUMNS; x++)
+            memcpy((char *)rows + (i * COLUMNS + x) * size, wide ? (const void *)&lines[i][x] : &floats[i][x],
+                   (size_t)size);
+    const void *const next = (const char *)rows + SIZE * COLUMNS * size;
+    memset(got, 1, sizeof got);
+    const double guard = RESULT(got, COUNT * COLUMNS);
+    cr_assert(kernels->average[wide](got, rows, next, SIZE, COUNT, 3.7, ends));
+    cr_assert_eq(RESULT(got, COUNT * COLUMNS), guard);
+    for (int i = 0; i < COUNT; i++)
+        for (int x = 0; x < COLUMNS; x++) {
+            double end = 0, begin = 0;
+            for (int k = SIZE - 1; k >= i; k--) end += NUMBER(k, x);
+            for (int k = SIZE; k < SIZE + i; k++) begin += NUMBER(k, x);
+            cr_assert_eq(RESULT(got, i * COLUMNS + x), ROUNDED((end + begin) / 3.7));
+        }
+    for (size_t count = 0; count <= MOST; count += count < 50 ? 1 : 65) {
+        sums[count] = 3;
+        memset(means, 1, sizeof means);
+        kernels->add_row[wide](sums, lines[0], from[0], count);
+        memcpy(begins, sums, sizeof begins);
+        cr_assert(kernels->mean_row[wide](means, lines[2], begins, from[1], count, 3.7));
+        cr_assert(sums[count] == 3 && begins[count] == 3 && RESULT(means, count) == guard);
+        for (size_t x = 0; x < count; x++) {
+            cr_assert_eq(sums[x], lines[0][x] + NUMBER(1, x));
+            cr_assert_eq(begins[x], sums[x] + NUMBER(3, x));
+            const double sum = lines[2][x] + begins[x];
+            cr_assert_eq(RESULT(means, x), ROUNDED(wide ? sum / 3.7 : sum * (1 / 3.7)));
+        }
+        for (size_t x = 0; wide && x < count; x++) { /* any double that is not finite is noticed */
+            memcpy(begins, sums, sizeof begins);
+            begins[x] = INFINITY;
+            cr_assert_not(kernels->mean_row[wide](means, lines[2], begins, from[1], count, 3.7));
         }
     }
 }
+
+static void check_transposes(const stn_kernels *kernels, bool wide, int64_t rows, int64_t columns) {
+    static double to[MOST];
+    const int64_t from_stride = columns + rows % 3, to_stride = rows + columns % 3, all = to_stride * columns;
+    const void *from = wide ? (const void *)lines[0] : floats[0];
+    memset(to, 1, sizeof to);
+    const double guard = RESULT(to, 0);
+    kernels->transpose[wide](from, from_stride, rows, columns, to, to_stride);
+    for (int64_t i = 0; i < all + 1; i++) {
+        const int64_t row = i % to_stride, column = i / to_stride;
+        const bool inside = row < rows && column < columns;
+        cr_assert_eq(RESULT(to, i), inside ? NUMBER(0, row * from_stride + column) : guard);
+    }
+}
+
+Test(kernels, moving_averages_follow_their_order) {
+    uint64_t state = 29;
+    const stn_kernels *kernels;
+    fill(&state);
+    for (int set = 0; (kernels = stn_kernels_at(set)); set++)
+        for (int wide = 0; wide < 2; wide++) {
+            check_averages(kernels, wide);
+            for (int64_t rows = 1; rows < 14; rows++)
+                for (int64_t columns = 1; columns < 14; columns++) check_transposes(kernels, wide, rows, columns);
+        }
+}
+#undef NUMBER
+#undef RESULT
+#undef ROUNDED
 
 /* Storing a double as an integer: truncated if it fits, otherwise wrapped. */
 /* Lines are the rows, of real and imaginary parts; all sets differ by rounding alone. */
@@ -211,13 +262,13 @@ Test(kernels, spectra_are_sums_of_products) {
     enum { POINTS = 5, REALS = POINTS * STN_SPECTRA_LANES };
     static double got[STN_SPECTRA_ROWS][2 * REALS + SLACK], pairs[POINTS * LINES * 2];
     double *sums[STN_SPECTRA_ROWS];
-    const double *rows[2 * LINES];
+    const double *rows[STN_SPECTRA_ROWS + LINES];
     uint64_t state = 3;
     const stn_kernels *kernels;
     fill(&state);
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) pairs[i] = random_unit(&state);
-    for (int q = 0; q < 2 * LINES; q++) rows[q] = lines[q % LINES] + q;
-    for (size_t count = STN_SPECTRA_ROWS; count <= LINES; count++)
+    for (int q = 0; q < STN_SPECTRA_ROWS + LINES; q++) rows[q] = lines[q % LINES] + q;
+    for (size_t count = STN_SPECTRA_LANES; count <= LINES; count++)
         for (int set = 0; (kernels = stn_kernels_at(set)); set++) {
             for (int r = 0; r < STN_SPECTRA_ROWS; r++) sums[r] = got[r], got[r][2 * REALS] = 3;
             kernels->sum_spectra(sums, rows, pairs, count, POINTS);
