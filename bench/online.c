@@ -115,9 +115,8 @@ static stn_status run(contest *c, stn_plan *plan, void *workspace, void *out, in
 
 static stn_status compare(contest *c, stn_error *error) {
     double difference;
-    STN_TRY(tune_compare_start(c->compare, c->other, c->out, c->sums, (int64_t)c->points, NULL, error));
-    STN_TRY(stn_synchronize(c->machine->context, NULL, error));
-    STN_TRY(tune_compare_read(c->machine->context, c->sums, (int64_t)c->points, &difference, error));
+    STN_TRY(tune_compare(c->machine->context, c->compare, c->other, c->out, c->sums, (int64_t)c->points, NULL,
+                         &difference, error));
     if (!(difference <= c->difference)) c->difference = difference; /* NaN stays */
     return STN_OK;
 }

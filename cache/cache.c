@@ -34,19 +34,6 @@ static uint64_t limit(uint64_t wanted, const char *variable, uint64_t otherwise)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static stn_status add_pack(stn_cache *cache, stn_pack *pack, stn_error *error) {
-    opened_pack *added = &cache->packs[cache->npacks];
-    size_t count = stn_pack_count(pack);
-    added->skipped = calloc(count ? count : 1, sizeof *added->skipped);
-    if (!added->skipped) {
-        stn_pack_close(pack);
-        return stn_fail_memory(error, "a pack of kernels", count);
-    }
-    added->pack = pack;
-    cache->npacks++;
-    return STN_OK;
-}
-
 static stn_status open_packs(stn_cache *cache, const stn_cache_options *options, stn_error *error) {
     size_t count = 0;
     char key[STN_PUBLIC_KEY_TEXT];
@@ -55,16 +42,18 @@ static stn_status open_packs(stn_cache *cache, const stn_cache_options *options,
     cache->packs = calloc(count + 1, sizeof *cache->packs);
     if (!cache->packs) return stn_fail_memory(error, "packs of kernels", count);
     for (size_t i = 0; i <= count; i++) {
-        stn_pack *pack;
+        opened_pack *added = &cache->packs[i];
         if (i < count && options->trust)
-            STN_TRY(stn_pack_open_signed(options->packs[i], key, &pack, error));
+            STN_TRY(stn_pack_open_signed(options->packs[i], key, &added->pack, error));
         else if (i < count)
-            STN_TRY(stn_pack_open(options->packs[i], &pack, error));
+            STN_TRY(stn_pack_open(options->packs[i], &added->pack, error));
         else if (options->pack_data)
-            STN_TRY(stn_pack_open_memory(options->pack_data, options->pack_size, &pack, error));
+            STN_TRY(stn_pack_open_memory(options->pack_data, options->pack_size, &added->pack, error));
         else
             break;
-        STN_TRY(add_pack(cache, pack, error));
+        cache->npacks++;
+        added->skipped = calloc(stn_pack_count(added->pack) + 1, sizeof *added->skipped);
+        if (!added->skipped) return stn_fail_memory(error, "a pack of kernels", stn_pack_count(added->pack));
     }
     return STN_OK;
 }

@@ -39,7 +39,7 @@ int stn_folder_open_at(stn_folder *folder, const char *sub, bool create);
 /* NULL, or why a file with this status is not trusted: "is not owned by this user". */
 const char *stn_folder_distrust(const stn_folder *folder, const struct stat *status);
 
-/* ---- lock.c: the lock between processes on one key */
+/* ---- the lock between processes on one key */
 #define STN_LOCK_NAME "lock"
 /* Returns the lock; -1, with errno, if it was not acquired within wait_ms milliseconds. */
 int stn_folder_lock(stn_folder *folder, unsigned wait_ms, const stn_key *key);

@@ -1,7 +1,9 @@
-/* Allocating and copying memory on the context's device, for programs without CUDA code. */
+/* Allocating and copying memory on the context's device, and waiting for its streams, for programs
+ * without CUDA code. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "context/context.h"
@@ -67,4 +69,38 @@ stn_status stn_synchronize(stn_context *context, void *stream, stn_error *error)
     STN_TRY(check_place(context, "stn_synchronize", error));
     if (context->device) return stn_device_synchronize(context->device, stream, error);
     return STN_OK; /* executions on the host are complete when their call returns */
+}
+
+/* ---- waiting with a progress function -------------------------------------------------------- */
+
+#define POLL_SECONDS 5e-4 /* between two polls of the GPU */
+
+/* cancels: a progress function that cancels ends the wait. */
+static stn_status wait_for(stn_timer *timer, stn_watch *watch, bool cancels, stn_error *error) {
+    for (;;) {
+        bool reached;
+        STN_TRY(stn_timer_reached(timer, &reached, error));
+        if (reached) return STN_OK;
+        if (!stn_watch_goes_on(watch) && cancels)
+            return stn_fail(error, STN_ERROR_CANCELLED,
+                            "the progress function ended the wait for a stream, whose work goes on");
+        nanosleep(&(struct timespec){.tv_nsec = (long)(1e9 * POLL_SECONDS)}, NULL);
+    }
+}
+
+stn_status stn_stream_wait(stn_timer *timer, stn_watch *watch, stn_error *error) {
+    return wait_for(timer, watch, false, error);
+}
+
+stn_status stn_synchronize_with_progress(stn_context *context, void *stream, stn_progress_fn progress, void *user,
+                                         stn_error *error) {
+    stn_watch watch;
+    stn_timer *timer = NULL;
+    if (!progress || !context || !context->device) return stn_synchronize(context, stream, error);
+    stn_watch_begin(&watch, &(stn_execution){.progress = progress, .progress_user = user}, 1);
+    STN_TRY(stn_timer_create(context->device, &timer, error));
+    stn_status status = stn_timer_mark(timer, stream, error);
+    if (status == STN_OK) status = wait_for(timer, &watch, true, error);
+    stn_timer_destroy(timer);
+    return status;
 }

@@ -1,5 +1,5 @@
 /* Waiting for a CUDA stream, or for all work of the device. Waiting with a progress function is in
- * context/stream_wait.c. */
+ * context/context_memory.c. */
 #include "launch/launch_internal.h"
 
 stn_status stn_device_synchronize(stn_device *device, void *stream, stn_error *error) {

@@ -69,37 +69,27 @@ static stn_status choose_any(stn_plan *plan, size_t available, stn_error *error)
 }
 
 static stn_status choose_again(stn_plan *plan, size_t count, const double *weights, const char *why, stn_error *error) {
-    stn_plan *old = malloc(sizeof *old);
-    if (!old) return stn_fail_memory(error, "a plan", sizeof *old);
+    stn_plan *next;
     plan->kind->tuner->close(plan);
-    *old = *plan;
-    *plan = (stn_plan){.context = old->context,
-                       .kind = old->kind,
-                       .machine = old->machine,
-                       .caller_workspace = old->caller_workspace,
-                       .named_strategy = old->named_strategy,
-                       .may_be_chunked = old->may_be_chunked,
-                       .deterministic = old->deterministic,
-                       .cold = old->cold};
-    snprintf(plan->again, sizeof plan->again, "%s: %s", old->strategy->name, why);
-    stn_status status = stn_plan_make_kernels(plan, error);
-    if (status == STN_OK) status = stn_task_copy(&old->task, &plan->task, error);
-    if (status == STN_OK) status = stn_task_set_weights(&plan->task, count, weights, error);
-    if (status == STN_OK) status = choose_any(plan, old->workspace_size, error);
+    STN_TRY(stn_plan_copy(plan, plan->kind, stn_plan_work(plan), plan->task.steps, &next, error));
+    next->task.snapshots = plan->task.snapshots;
+    next->caller_workspace = plan->caller_workspace;
+    next->named_strategy = plan->named_strategy;
+    next->may_be_chunked = plan->may_be_chunked;
+    next->deterministic = plan->deterministic;
+    next->cold = plan->cold;
+    snprintf(next->again, sizeof next->again, "%s: %s", plan->strategy->name, why);
+    stn_status status = stn_plan_make_kernels(next, error);
+    if (status == STN_OK) status = stn_task_set_weights(&next->task, count, weights, error);
+    if (status == STN_OK) status = choose_any(next, plan->workspace_size, error);
+    /* Executions may still read the tables of the old choice, which are freed next. */
+    if (status == STN_OK) status = stn_context_wait(plan->context, error);
+    if (status == STN_OK) status = stn_plan_allocate(next, error);
     if (status == STN_OK) {
-        /* Executions may still read the tables of the old choice, which are freed next. */
-        status = stn_context_wait(plan->context, error);
-        if (status == STN_OK) status = stn_plan_allocate(plan, error);
-        if (status != STN_OK) drop_choice(plan);
+        const stn_plan old = *plan;
+        *plan = *next, *next = old;
     }
-    if (status == STN_OK)
-        stn_plan_destroy(old);
-    else {
-        stn_task_clear(&plan->task);
-        free(plan->kernels);
-        *plan = *old;
-        free(old);
-    }
+    stn_plan_destroy(next);
     return status;
 }
 

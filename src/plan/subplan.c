@@ -177,10 +177,7 @@ stn_status stn_subplan_fft(const stn_plan *parent, const stn_fft *fft, const cha
 }
 
 bool stn_subplan_estimate(const stn_task *task, const stn_machine *machine, const char *name, stn_estimate *result) {
-    stn_ranked row;
-    const bool found = cheapest(stn_kinds[STN_KIND_STENCIL], task, machine, name, (stn_rank_limit){0}, &row);
-    if (found) *result = row.estimate;
-    return found;
+    return stn_subplan_estimate_below(task, machine, name, INFINITY, false, result);
 }
 
 bool stn_subplan_estimate_below(const stn_task *task, const stn_machine *machine, const char *name, double most,

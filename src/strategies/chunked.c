@@ -151,30 +151,34 @@ static void add(stn_estimate *sum, const stn_estimate *one, double times, double
 /* Estimates all chunks. If `roughly`, the last chunk gets the estimate of the first, which saves a
  * ranking of all strategies. This is not done with padding: the last chunk then reads padded rows
  * and writes unpadded ones, which the first chunk's strategy may not support. Returns false if no
- * strategy runs a chunk, or if the chunks take `most` seconds or more. */
+ * strategy runs a chunk, or if the chunks take `most` seconds or more. The kind with the most
+ * chunks is ranked first, because its limit is the lowest. */
 static bool estimate_chunks(const stn_task *task, const stn_machine *machine, chunk_sizes sizes, bool roughly,
                             stn_estimate *result, double most) {
+    static const int order[CHUNKS] = {LATER, FIRST, LAST};
     const double times[CHUNKS] = {1, (double)later_chunks(task, sizes), has_last(task, sizes)};
     const double factor = pads(task) && task->dtype == STN_F16 ? PADDED_HALVES_FACTOR : FACTOR;
     const bool like_first[CHUNKS] = {false, first_serves(task, sizes), roughly && !pads(task)};
-    stn_estimate first = {0}, one;
     const double growth = stn_error_of_runs((double)chunks_of(task, sizes));
-    *result = (stn_estimate){.stepping = false};
-    for (int which = FIRST; which < CHUNKS; which++) {
+    double seconds = 0;
+    stn_estimate one[CHUNKS];
+    for (int i = 0; i < CHUNKS; i++) {
+        const int which = order[i];
         const stn_task chunk = chunk_task(task, which, sizes);
-        double alike = times[which]; /* number of chunks that get this estimate */
+        double alike = like_first[which] ? 0 : times[which]; /* chunks that get this estimate */
         for (int k = LATER; k < CHUNKS && which == FIRST; k++) alike += like_first[k] ? times[k] : 0;
-        one = first;
-        if (!(times[which] > 0)) continue;
-        const double each = ROUNDED_UP * (most - result->seconds) / (factor * alike);
+        if (!(alike > 0)) continue;
+        const double each = ROUNDED_UP * (most - seconds) / (factor * alike);
         /* Whether a chunk beyond its own bound takes the run beyond the run's bound. */
         const bool within_bound = stn_error_bound(&chunk) * growth * ROUNDED_UP >= stn_error_bound(task);
-        if (!like_first[which] && !stn_subplan_estimate_below(&chunk, machine, NULL, each, within_bound, &one))
+        if (!(each > 0) || !stn_subplan_estimate_below(&chunk, machine, NULL, each, within_bound, &one[which]))
             return false;
-        if (which == FIRST) first = one;
-        add(result, &one, times[which], factor);
-        if (result->seconds >= most) return false;
+        seconds += factor * alike * one[which].seconds;
     }
+    *result = (stn_estimate){.stepping = false};
+    for (int which = FIRST; which < CHUNKS; which++)
+        if (times[which] > 0) add(result, &one[like_first[which] ? FIRST : which], times[which], factor);
+    if (result->seconds >= most) return false;
     result->error *= growth;
     const double grid = (double)stn_task_points(task) * (double)stn_dtype_size(task->dtype);
     stn_estimate_memory(task, (pads(task) ? 2 : 1) * grid + result->memory, result);

@@ -30,13 +30,6 @@ unsigned tune_blocks(int64_t elements) {
     return (unsigned)stn_min(stn_div_up(elements, 4 * TUNE_THREADS), TUNE_BLOCKS);
 }
 
-stn_status tune_compare_start(const stn_kernel *kernel, const void *got, const void *want, void *sums, int64_t elements,
-                              void *stream, stn_error *error) {
-    compare_arguments arguments = {got, want, sums, elements};
-    stn_launch launch = {.grid = {tune_blocks(elements), 1, 1}, .block = {TUNE_THREADS, 1, 1}, .stream = stream};
-    return stn_module_launch(kernel->module, &launch, &arguments, error);
-}
-
 /* A norm is root * 2^exponent. Must match the scales of the kernel. */
 typedef struct norm {
     double root;
@@ -60,10 +53,14 @@ static double difference_of(const double *sums) {
     return all.root > 0 ? ldexp(off.root / all.root, off.exponent - all.exponent) : ldexp(off.root, off.exponent);
 }
 
-stn_status tune_compare_read(stn_context *context, const void *sums, int64_t elements, double *difference,
-                             stn_error *error) {
+stn_status tune_compare(stn_context *context, const stn_kernel *kernel, const void *got, const void *want, void *sums,
+                        int64_t elements, void *stream, double *difference, stn_error *error) {
+    const unsigned blocks = tune_blocks(elements), numbers = blocks * TUNE_SUMS_EACH;
     double parts[TUNE_BLOCKS * TUNE_SUMS_EACH], total[TUNE_SUMS_EACH] = {0};
-    const unsigned numbers = tune_blocks(elements) * TUNE_SUMS_EACH;
+    compare_arguments arguments = {got, want, sums, elements};
+    stn_launch launch = {.grid = {blocks, 1, 1}, .block = {TUNE_THREADS, 1, 1}, .stream = stream};
+    STN_TRY(stn_module_launch(kernel->module, &launch, &arguments, error));
+    STN_TRY(stn_synchronize(context, stream, error));
     STN_TRY(stn_memory_download(context, parts, sums, numbers * sizeof *parts, error));
     for (unsigned i = 0; i < numbers; i++) total[i % TUNE_SUMS_EACH] += parts[i];
     if (total[TUNE_SUMS_EACH - 1] > 0)

@@ -1,5 +1,5 @@
-/* Compares two results on the device: tune_compare.cu writes one partial sum per block, on a
- * stream; the host reads them once the stream is done. */
+/* Compares two results on the device: tune_compare.cu writes one partial sum per block, which the
+ * host reads. */
 #ifndef STN_TUNE_COMPARE_RESULTS_H
 #define STN_TUNE_COMPARE_RESULTS_H
 #include "context/kernel.h"
@@ -11,10 +11,7 @@ enum { TUNE_THREADS = 256, TUNE_BLOCKS = 1024, TUNE_SUMS_EACH = 7 };
 /* Makes the kernel tune_fill or tune_compare. */
 stn_status tune_kernel(stn_kernel_set *set, stn_dtype dtype, const char *name, stn_kernel **kernel, stn_error *error);
 unsigned tune_blocks(int64_t elements);
-stn_status tune_compare_start(const stn_kernel *kernel, const void *got, const void *want, void *sums, int64_t elements,
-                              void *stream, stn_error *error);
-/* Call once the stream has done the comparison. *difference: relative L2. Fails if values
- * overflow. */
-stn_status tune_compare_read(stn_context *context, const void *sums, int64_t elements, double *difference,
-                             stn_error *error);
+/* *difference: relative L2. Waits for the stream. Fails if values overflow. */
+stn_status tune_compare(stn_context *context, const stn_kernel *kernel, const void *got, const void *want, void *sums,
+                        int64_t elements, void *stream, double *difference, stn_error *error);
 #endif

@@ -220,20 +220,15 @@ static stn_status run_reference(tune_stage *stage, uint64_t steps, stn_error *er
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-static stn_status compare_one(const tune_stage *stage, const void *got, const void *want, int64_t numbers,
-                              double *difference, stn_error *error) {
-    STN_TRY(tune_compare_start(stage->compare, got, want, stage->sums, numbers, stage->stream, error));
-    STN_TRY(stn_synchronize(stage->context, stage->stream, error));
-    return tune_compare_read(stage->context, stage->sums, numbers, difference, error);
-}
-
 /* The largest difference over everything that is written; NaN stays NaN. */
 static stn_status compare(const tune_stage *stage, double *difference, stn_error *error) {
     double each;
-    STN_TRY(compare_one(stage, stage->out, stage->want, stage->shape.out_numbers, difference, error));
+    STN_TRY(tune_compare(stage->context, stage->compare, stage->out, stage->want, stage->sums, stage->shape.out_numbers,
+                         stage->stream, difference, error));
     for (int i = 0; i < STN_OPERANDS; i++) {
         if (!stage->want_operand[i]) continue;
-        STN_TRY(compare_one(stage, stage->operand[i], stage->want_operand[i], stage->operand_numbers[i], &each, error));
+        STN_TRY(tune_compare(stage->context, stage->compare, stage->operand[i], stage->want_operand[i], stage->sums,
+                             stage->operand_numbers[i], stage->stream, &each, error));
         if (!isnan(*difference) && !(each <= *difference)) *difference = each;
     }
     return STN_OK;

@@ -1,5 +1,5 @@
 /* Trials: one candidate each, which is run, compared with a reference result, and timed: for a few
- * launches on grids like the plan's own (session.c), or on the caller's grids
+ * launches on grids like the plan's own (tuner.c), or on the caller's grids
  * (online_tuning.h). */
 #ifndef STN_TUNE_TIMING_TRIAL_H
 #define STN_TUNE_TIMING_TRIAL_H

@@ -6,10 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
+#include "context/compile_batch.h"
 #include "context/context.h"
 #include "tune/online_tuning.h"
 #include "tune/plan_wisdom.h"
+#include "tune/timing_trial.h"
 
 /* A candidate of a similar problem is not taken if it is estimated at more than this many times the
  * best. */
@@ -60,11 +63,7 @@ static bool apply(stn_plan *plan, const tune_records *records) {
         if (!known) continue;
         any = true;
         row->measured = known->seconds;
-        row->applies = known->seconds > 0;
-        if (!row->applies) {
-            static const char wrong[] = "a candidate gave a wrong result when it was measured";
-            memcpy(row->reason, wrong, sizeof wrong);
-        }
+        if (!(known->seconds > 0)) stn_ranked_exclude(row, "a candidate gave a wrong result when it was measured");
     }
     reorder(plan);
     return any;
@@ -111,7 +110,199 @@ static bool recall(stn_plan *plan, const char *strategy) {
     return plan->context->device && tune_recall(plan, strategy, use);
 }
 
-/* ---- measuring ------------------------------------------------------------------------------- */
+/* ---- a tuning session over a plan's ranking -------------------------------------------------
+ *
+ *     candidates, best estimate first -> compiled together -> checked and timed
+ *                                     -> slow ones drop out -> finalists timed alternately
+ *
+ * All candidates are treated alike: the same input, a check before timing, the median of the
+ * samples. */
+
+/* Candidates estimated at more than this many times the best are not tried, unless best of their
+ * strategy. */
+#define DOMINATED 3.0
+#define TOO_SLOW 2.0  /* A candidate slower than this many times the best gets no more samples. */
+#define FINALIST 1.15 /* Finalists are within this many times the best. */
+#define FIRST_SECONDS 1e-3
+#define FINAL_SECONDS 20e-3 /* Long enough for clocks to settle as in a long run. */
+#define LONG_SECONDS 10e-3  /* Of one execution: the noise is small, so few samples suffice. */
+enum { TRIALS = STN_PLAN_RANKING, LIKELY = 32, FINALISTS = TUNE_ALTERNATE, BATCH = 8 };
+enum { FIRST_SAMPLES = 3, FINAL_SAMPLES = 5, FIRST_SAMPLES_LONG = 1, FINAL_SAMPLES_LONG = 3 };
+
+typedef struct session {
+    stn_plan *plan;
+    tune_stage stage;
+    tune_trial trials[TRIALS];
+    size_t count, strategies; /* strategies: number of first trials, the best of each */
+    int64_t first;            /* index of the first trial of the current batch */
+    double deadline, best;    /* best: the smallest sample so far. */
+} session;
+
+/* The best of each strategy comes first. Both there and among the others, trials with the same
+ * number of steps follow each other, so that the reference candidate runs the steps less often. */
+static void choose_trials(session *s, const tune_order *order) {
+    const stn_ranked *rows[TRIALS];
+    const double within = order->within > 0 ? order->within : order->all ? INFINITY : DOMINATED;
+    s->count = tune_select(s->plan, NULL, INFINITY, within, order->all ? TRIALS : LIKELY, rows);
+    bool again = false;
+    for (s->strategies = 0; s->strategies < s->count && !again; s->strategies += !again)
+        for (size_t k = 0; k < s->strategies; k++) again = again || rows[k]->strategy == rows[s->strategies]->strategy;
+    for (size_t i = 0; i < s->count; i++) {
+        const tune_trial trial = {.row = s->plan->ranking + (rows[i] - s->plan->ranking),
+                                  .strategy = rows[i]->strategy,
+                                  .candidate = rows[i]->candidate,
+                                  .predicted = rows[i]->estimate.seconds,
+                                  .estimated = rows[i] == s->plan->ranking};
+        size_t at = i;
+        for (size_t k = i < s->strategies ? 0 : s->strategies; k < i; k++)
+            if (tune_trial_steps(s->plan, &s->trials[k]) == tune_trial_steps(s->plan, &trial)) at = k + 1;
+        memmove(&s->trials[at + 1], &s->trials[at], (i - at) * sizeof trial);
+        s->trials[at] = trial;
+    }
+}
+
+/* ---- building -------------------------------------------------------------------------------- */
+
+static void build_some(void *user, int64_t begin, int64_t end) {
+    session *s = user;
+    for (int64_t i = s->first + begin; i < s->first + end; i++) tune_trial_build(s->stage.plan, &s->trials[i]);
+}
+
+/* Builds trials from number `first` on, after compiling the kernels that they lack together. */
+static void build_trials(session *s, stn_pool *pool, size_t first, size_t count) {
+    stn_compile_batch *missing[TRIALS];
+    s->first = (int64_t)first;
+    stn_pool_for(pool, (int64_t)count, 1, build_some, s);
+    for (size_t i = 0; i < count; i++) missing[i] = s->trials[first + i].missing;
+    stn_compile_batches_run(s->plan->context, missing, count);
+    stn_pool_for(pool, (int64_t)count, 1, build_some, s);
+}
+
+/* ---- measuring the trials -------------------------------------------------------------------- */
+
+/* First samples are compared by their minimum: disturbances only lengthen a sample. */
+static void note_best(session *s, const tune_trial *trial) {
+    if (trial->state == TUNE_GOOD) s->best = fmin(s->best, tune_trial_least(trial));
+}
+
+static void measure_one(session *s, tune_trial *trial) {
+    double difference;
+    tune_trial_check(&s->stage, trial, &difference);
+    tune_trial_time_once(&s->stage, trial);
+    tune_trial_lengthen(trial, FIRST_SECONDS);
+    const int samples = trial->once > LONG_SECONDS ? FIRST_SAMPLES_LONG : FIRST_SAMPLES;
+    for (int i = 0; i < samples && trial->state == TUNE_GOOD; i++) {
+        tune_time_alternately(&s->stage, &trial, 1, 1, INFINITY);
+        note_best(s, trial);
+        if (trial->count > 1 && tune_trial_least(trial) > TOO_SLOW * s->best) break;
+    }
+    tune_log_trial(s->plan, trial, difference);
+}
+
+static stn_pool *pool_of(const session *s) {
+    stn_pool *pool = NULL;
+    /* Without a pool: one after the other. */
+    (void)stn_context_pool(s->plan->context, &pool, NULL);
+    return pool;
+}
+
+/* The estimate's choice is always a finalist: its first samples come right after the long run of
+ * the reference candidate, which may leave lower clocks (a third slower was seen). */
+static bool is_finalist(const session *s, const tune_trial *trial) {
+    const double most = trial->estimated ? TOO_SLOW : FINALIST;
+    return trial->plan && trial->state == TUNE_GOOD && tune_trial_least(trial) <= most * s->best;
+}
+
+/* Whether a trial is measured even if time is up: the best of a strategy unless it is estimated to
+ * be much slower than the best of all. */
+static bool is_due(const session *s, size_t i) {
+    return i < s->strategies && s->trials[i].predicted <= DOMINATED * s->plan->ranking[0].estimate.seconds;
+}
+
+/* Compiles batch after batch with all threads and measures it, until all candidates are measured or
+ * time is up. */
+static void measure_all(session *s) {
+    stn_pool *pool = pool_of(s);
+    const size_t wide = pool ? (size_t)stn_pool_threads(pool) : 1, batch_size = wide > BATCH ? wide : BATCH;
+    for (size_t first = 0; first < s->count; first += batch_size) {
+        size_t count = s->count - first < batch_size ? s->count - first : batch_size;
+        if (first && stn_clock_seconds() > s->deadline) break;
+        build_trials(s, pool, first, count);
+        for (size_t i = first; i < first + count; i++)
+            if (is_due(s, i) || stn_clock_seconds() < s->deadline) measure_one(s, &s->trials[i]);
+        for (size_t i = first; i < first + count; i++) /* Frees the plans' memory. */
+            if (!is_finalist(s, &s->trials[i])) tune_trial_clear(&s->trials[i]);
+    }
+}
+
+static int by_least(const void *a, const void *b) {
+    const tune_trial *x = *(tune_trial *const *)a, *y = *(tune_trial *const *)b;
+    if (x->estimated != y->estimated) return y->estimated - x->estimated;
+    return (tune_trial_least(x) > tune_trial_least(y)) - (tune_trial_least(x) < tune_trial_least(y));
+}
+
+/* First samples, taken one candidate after the other, are off by some percent. The fastest ones by
+ * these are timed alternately in longer runs, after a warm-up round, which replaces their samples.
+ * Longer runs have lower clocks, so no other trial counts as faster than the slowest finalist. */
+static void measure_finalists(session *s) {
+    tune_trial *finalists[TRIALS] = {NULL};
+    size_t count = 0;
+    double slowest = 0;
+    for (size_t i = 0; i < s->count; i++)
+        if (is_finalist(s, &s->trials[i])) finalists[count++] = &s->trials[i];
+    qsort(finalists, count, sizeof *finalists, by_least);
+    for (; count > FINALISTS; count--) tune_trial_clear(finalists[count - 1]);
+    if (count < 2 || stn_clock_seconds() > s->deadline) return;
+    for (size_t i = 0; i < count; i++) tune_trial_lengthen(finalists[i], FINAL_SECONDS);
+    for (int warm = 1; warm >= 0; warm--) {
+        for (size_t i = 0; i < count; i++) finalists[i]->count = 0;
+        const int samples = finalists[0]->once > LONG_SECONDS ? FINAL_SAMPLES_LONG : FINAL_SAMPLES;
+        tune_time_alternately(&s->stage, finalists, count, warm ? 1 : samples, s->deadline);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (finalists[i]->count) slowest = fmax(slowest, tune_trial_median(finalists[i]));
+    for (size_t i = 0; i < s->count; i++)
+        for (size_t k = 0; k < s->trials[i].count && !s->trials[i].plan; k++)
+            s->trials[i].samples[k] = fmax(s->trials[i].samples[k], slowest);
+}
+
+/* A candidate that could not be run is not chosen. */
+static void exclude_skipped(const tune_trial *trial) {
+    if (trial->state == TUNE_SKIPPED) stn_ranked_exclude(trial->row, trial->why.message);
+}
+
+static session *open_session(stn_plan *plan, const tune_order *order, stn_error *error) {
+    session *s = calloc(1, sizeof *s);
+    if (!s) {
+        (void)stn_fail_memory(error, "measuring", sizeof *s);
+        return NULL;
+    }
+    s->plan = plan;
+    s->stage.plan = plan;
+    s->best = INFINITY;
+    choose_trials(s, order);
+    return s;
+}
+
+/* Fails only if nothing could be measured. */
+static stn_status measure(stn_plan *plan, const tune_order *order, tune_records *records, stn_error *error) {
+    session *s = open_session(plan, order, error);
+    if (!s) return STN_ERROR_OUT_OF_MEMORY;
+    s->deadline = stn_clock_seconds() + order->seconds;
+    stn_status status = tune_stage_open(plan, &s->stage, error);
+    if (status == STN_OK) {
+        measure_all(s);
+        measure_finalists(s);
+        for (size_t i = 0; i < s->count; i++) exclude_skipped(&s->trials[i]);
+        tune_record_trials(s->trials, s->count, records);
+        for (size_t i = 0; i < s->count; i++) tune_trial_clear(&s->trials[i]);
+        tune_stage_close(&s->stage);
+    }
+    free(s);
+    return status;
+}
+
+/* ---- measuring a plan ------------------------------------------------------------------------ */
 
 /* Makes the ranking that candidates are taken from; false: there is nothing to measure. */
 static bool rank_for(stn_plan *plan, const char *strategy, const tune_order *order) {
@@ -125,7 +316,7 @@ static void tune_locked(stn_plan *plan, const char *strategy, const tune_order *
     stn_error why = {0};
     const bool ready = records && rank_for(plan, strategy, order);
     if (ready) {
-        if (tune_session_run(plan, order, records, &why) == STN_OK) {
+        if (measure(plan, order, records, &why) == STN_OK) {
             if (!order->without_wisdom) tune_remember(plan, records);
         } else
             stn_log(&plan->context->logger, STN_LOG_WARNING, "nothing could be measured, so the estimate decides: %s",
@@ -156,7 +347,11 @@ static void tune(stn_plan *plan, const char *strategy, double seconds, bool all)
 }
 
 void tune_compile(stn_plan *plan, const char *strategy, const tune_order *order) {
-    if (rank_for(plan, strategy, order)) tune_session_compile(plan, order);
+    session *s = rank_for(plan, strategy, order) ? open_session(plan, order, NULL) : NULL;
+    if (!s) return;
+    build_trials(s, pool_of(s), 0, s->count);
+    for (size_t i = 0; i < s->count; i++) tune_trial_clear(&s->trials[i]);
+    free(s);
 }
 
 const stn_tuner stn_tuner_default = {.recall = recall,

@@ -2,7 +2,6 @@
 #ifndef STN_TUNE_TUNER_H
 #define STN_TUNE_TUNER_H
 #include "plan/plan.h"
-#include "tune/time_record.h"
 
 extern const stn_tuner stn_tuner_default;
 
@@ -20,17 +19,4 @@ void tune_measure(stn_plan *plan, const char *strategy, const tune_order *order)
 /* Only compiles what tune_measure would, with all threads of the plan's context, into the cache
  * folder. Needs no GPU. */
 void tune_compile(stn_plan *plan, const char *strategy, const tune_order *order);
-
-/* ---- session.c: an offline tuning session over a plan's ranking
- *
- *     candidates, best estimate first -> compiled together -> checked and timed
- *                                     -> slow ones drop out -> finalists timed alternately
- *
- * All candidates are treated alike: the same input, a check before timing, the median of the
- * samples. */
-
-/* Fails only if nothing could be measured. */
-stn_status tune_session_run(stn_plan *plan, const tune_order *order, tune_records *records, stn_error *error);
-/* Compiles the kernels that the trials need. */
-void tune_session_compile(stn_plan *plan, const tune_order *order);
 #endif

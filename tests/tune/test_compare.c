@@ -30,9 +30,7 @@ static stn_status compare(int count, stn_dtype dtype, const void *a, const void 
     stn_kernel *kernel;
     OK(stn_memory_alloc(context, TUNE_SUMS, &sums, &error));
     OK(tune_kernel(&set, dtype, "tune_compare", &kernel, &error));
-    OK(tune_compare_start(kernel, one, other, sums, count, NULL, &error));
-    OK(stn_synchronize(context, NULL, &error));
-    const stn_status status = tune_compare_read(context, sums, count, difference, &error);
+    const stn_status status = tune_compare(context, kernel, one, other, sums, count, NULL, difference, &error);
     stn_kernel_set_clear(&set);
     stn_memory_free(context, one);
     stn_memory_free(context, other);
