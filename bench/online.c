@@ -65,7 +65,7 @@ static stn_status find_best(contest *c, double seconds, stn_error *error) {
     options.mode = STN_MODE_ESTIMATE;
     options.estimate_only = options.deterministic = 1;
     STN_TRY(stn_plan_create(c->machine->context, &c->problem, &options, &c->search, error));
-    const tune_order order = {.seconds = seconds, .all = true, .within = 3, .without_wisdom = true};
+    const tune_request order = {.seconds = seconds, .all = true, .within = 3, .without_wisdom = true};
     /* Not timed; compiles ONLINE's kernels too. */
     if (!c->machine->quick) tune_compile(c->search, NULL, &order);
     tune_measure(c->search, NULL, &order);
@@ -205,7 +205,7 @@ static stn_status open_contest(contest *c, stn_stencil **stencil, stn_error *err
     STN_TRY(stn_memory_alloc(context, bytes, &c->in, error));
     STN_TRY(stn_memory_alloc(context, bytes, &c->out, error));
     STN_TRY(stn_memory_alloc(context, bytes, &c->other, error));
-    STN_TRY(stn_memory_alloc(context, TUNE_SUMS, &c->sums, error));
+    STN_TRY(stn_memory_alloc(context, TUNE_SUMS_BYTES, &c->sums, error));
     c->kernels.context = context;
     STN_TRY(tune_kernel(&c->kernels, c->what->dtype, "tune_compare", &c->compare, error));
     return bench_fill(c->machine, c->in, c->points, c->what->dtype, c->what->dtype, error);

@@ -87,7 +87,7 @@ static void compile_all(const session *s, stn_context *context, stn_plan *estima
         stn_plan_destroy(plan);
     }
     if (!s->options->no_measure)
-        tune_compile(estimated, NULL, &(tune_order){.seconds = MEASURE_SECONDS, .without_wisdom = true});
+        tune_compile(estimated, NULL, &(tune_request){.seconds = MEASURE_SECONDS, .without_wisdom = true});
 }
 
 static void print_ranking(const drawn_problem *p, const stn_plan *plan, double choosing) {

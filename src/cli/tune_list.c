@@ -20,7 +20,7 @@ typedef struct session {
     const cli_tune_list *order;
     const cli_report_settings *report;
     stn_plan_options options; /* options of the plans whose candidates are measured */
-    tune_order tuning;
+    tune_request tuning;
     stn_context *context;
     cli_problem_list problems;
     size_t measured, failed, left;
@@ -124,7 +124,7 @@ static stn_status print_measurement(const session *s, const measurement *c, stn_
     return STN_OK;
 }
 
-static stn_status measure_candidates(const session *s, measurement *c, const char *strategy, const tune_order *order,
+static stn_status measure_candidates(const session *s, measurement *c, const char *strategy, const tune_request *order,
                                      stn_error *error) {
     const double start = stn_clock_seconds();
     if (!c->plan->machine.present) { /* on an absent GPU: only the ranking by estimate */
@@ -149,7 +149,7 @@ static stn_status tune_made(session *s, const cli_listed_problem *problem, const
     if (status == STN_OK && s->order->again) {
         c.again = true, c.wait_seconds = 0;
         status = measure_candidates(s, &c, options.strategy,
-                                    &(tune_order){.seconds = s->tuning.seconds, .without_wisdom = true}, error);
+                                    &(tune_request){.seconds = s->tuning.seconds, .without_wisdom = true}, error);
     }
     stn_plan_destroy(c.plan);
     return status;
@@ -207,7 +207,7 @@ static stn_status tune_all(session *s, const cli_device_settings *device, stn_er
 static void order_search(session *s) {
     const bool all = s->options.mode == STN_MODE_PATIENT;
     const double given = s->options.tune_seconds;
-    s->tuning = (tune_order){.seconds = given > 0 ? given : all ? INFINITY : 10, .all = all};
+    s->tuning = (tune_request){.seconds = given > 0 ? given : all ? INFINITY : 10, .all = all};
     s->tuning.within = s->order->within;
     s->options.mode = STN_MODE_ESTIMATE;
     s->options.estimate_only = s->options.deterministic = 1;

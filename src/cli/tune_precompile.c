@@ -18,7 +18,7 @@ struct cli_tune_precompile {
     size_t count;
     stn_context *context; /* owned: the same GPU, treated as absent */
     stn_plan_options options;
-    tune_order order;
+    tune_request order;
     pthread_t thread;
     pthread_mutex_t lock; /* guards the members below */
     pthread_cond_t more;
@@ -81,7 +81,7 @@ static stn_context *open_absent(const stn_context *like, const cli_device_settin
 
 cli_tune_precompile *cli_tune_precompile_begin(const cli_listed_problem *const *problems, size_t count,
                                                stn_context *context, const cli_device_settings *device,
-                                               const stn_plan_options *options, const tune_order *order) {
+                                               const stn_plan_options *options, const tune_request *order) {
     if (!context->device || !context->cache->folder.path) return NULL;
     cli_tune_precompile *ahead = calloc(1, sizeof *ahead);
     if (!ahead) return NULL;

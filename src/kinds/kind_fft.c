@@ -110,7 +110,7 @@ static double allowed_difference(const stn_plan *plan, uint64_t steps) {
 
 const stn_kind stn_kind_fft = {
     .label = "transform:  ",
-    .of_these = " of transforms",
+    .strategy_suffix = " of transforms",
     .strategies = stn_fft_strategies,
     .tuner = &stn_tuner_default,
     .make = make,

@@ -107,7 +107,7 @@ static double allowed_difference(const stn_plan *plan, uint64_t steps) {
 
 const stn_kind stn_kind_layer = {
     .label = "layer:      ",
-    .of_these = " of Fourier layers",
+    .strategy_suffix = " of Fourier layers",
     .strategies = stn_layer_strategies,
     .tuner = &stn_tuner_default,
     .make = make,

@@ -316,7 +316,7 @@ static double error_bound(const stn_plan *plan) {
 
 const stn_kind stn_kind_stencil = {
     .label = "problem:    ",
-    .of_these = "",
+    .strategy_suffix = "",
     .strategies = stn_stencil_strategies,
     .tuner = &stn_tuner_default,
     .make = make,

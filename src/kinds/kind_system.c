@@ -81,7 +81,7 @@ static void more(const stn_plan *plan, stn_format format, stn_text *text) {
 
 const stn_kind stn_kind_system = {
     .label = "system:     ",
-    .of_these = " of systems",
+    .strategy_suffix = " of systems",
     .strategies = stn_system_strategies,
     .tuner = &stn_tuner_default,
     .make = make,

@@ -29,7 +29,7 @@ stn_status stn_plan_find_strategy(const stn_kind *kind, const char *name, const 
         strncat(known, kind->strategies[i]->name, sizeof known - strlen(known) - 1);
     }
     return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "there is no strategy '%.40s'%s: use one of %s", name,
-                    kind->of_these, known);
+                    kind->strategy_suffix, known);
 }
 
 double stn_estimate_seconds(const stn_estimate *estimate, const stn_machine *machine) {
@@ -302,7 +302,7 @@ static bool prepare_generic(stn_plan *plan) {
         return false;
     }
     insert_first(plan, &generic);
-    plan->chosen = STN_CHOSEN_BY_LACK;
+    plan->chosen = STN_CHOSEN_AS_LAST_RESORT;
     return true;
 }
 

@@ -23,21 +23,21 @@ bool stn_error_is_within_bound(const stn_task *task, const stn_estimate *estimat
     return !(estimate->error > stn_error_bound(task));
 }
 
-double stn_error_of(double systematic, double random_part, double launches) {
+double stn_error_accumulated(double systematic, double random_part, double launches) {
     return hypot(systematic * launches, random_part * sqrt(launches));
 }
 
-double stn_error_of_runs(double runs) { return stn_error_of(0.125, 1, runs); }
+double stn_error_of_runs(double runs) { return stn_error_accumulated(0.125, 1, runs); }
 
 /* A rounding error is uniform within half a unit in the last place, so its root mean square is half
- * a unit over sqrt(3). Relative to the number that is largest for numbers just above a power of
+ * a unit over sqrt(3). The relative error is largest for numbers just above a power of
  * two. */
 double stn_error_rounding(stn_dtype dtype) {
     double unit = dtype == STN_F64 ? 0x1p-53 : dtype == STN_F32 ? 0x1p-24 : 0x1p-11;
     return 0.58 * unit;
 }
 
-/* Three quarters are for spectral's columns in parts. */
+/* The factor 0.75: spectral with columns in parts predicts as little. */
 double stn_error_least(stn_dtype dtype) { return 0.75 * stn_error_rounding(dtype); }
 
 double stn_error_cancellation(const stn_task *task) {
@@ -49,5 +49,5 @@ double stn_error_cancellation(const stn_task *task) {
 double stn_error_stepping(const stn_task *task) {
     stn_dtype sums = task->dtype == STN_F64 ? STN_F64 : STN_F32;
     double random_part = sqrt((double)task->ntaps / 3) * stn_error_rounding(sums) + stn_error_rounding(task->dtype);
-    return stn_error_of(0, random_part, (double)task->steps);
+    return stn_error_accumulated(0, random_part, (double)task->steps);
 }

@@ -14,7 +14,7 @@ bool stn_error_is_within_bound(const stn_task *task, const stn_estimate *estimat
 /* The error accumulated over `launches` launches (or steps). The systematic part of a launch's
  * error accumulates linearly, the random part with the square root; both are relative to the values
  * that the launch writes. */
-double stn_error_of(double systematic, double random_part, double launches);
+double stn_error_accumulated(double systematic, double random_part, double launches);
 /* The error of a run that is made of `runs` shorter ones, as a multiple of the error of one. An
  * eighth of that error is taken as systematic; the largest fraction that was measured is 0.2, of
  * `lowrank` in f32. */

@@ -18,9 +18,9 @@
  * H200's host). It always counts, since whether the kernel is stored is not known here. */
 #define GENERIC_COMPILE_SECONDS 0.15
 /* The generic kernel is used if it is predicted to finish within this part of the time to compile
- * the chosen kernels. Where that prediction is too long by half, nothing is lost yet; and where the
- * generic kernel is not used though it would finish earlier, the first execution takes at most 1.5
- * times as long. */
+ * the chosen kernels. If it takes up to 1.5 times the predicted time, it still finishes first. If
+ * it is not used although it would finish first, the first execution takes at most 1.5 times as
+ * long. */
 #define LATEST (1 / 1.5)
 
 bool stn_first_result_begin(stn_plan *plan, stn_compile_batch *batch, size_t workspace) {

@@ -14,7 +14,7 @@ typedef struct stn_work_shape {
     /* Input and output have the same dense layout and there is no source, so that a run can
      * continue from the output of another. */
     bool repeats;
-    bool stack;    /* a run writes several states, and may consist of several runs */
+    bool stack;    /* an execution writes several snapshots, by one or several runs */
     int alignment; /* alignment of all pointers, in bytes */
     /* Bytes of an element of the input and of the output, if an element may be larger than
      * `alignment`; else 0. */
@@ -60,7 +60,7 @@ typedef struct stn_tuner stn_tuner; /* plan.h */
 typedef struct stn_kind {
     const char *label; /* precedes the work in a plan's description */
     /* Follows "strategy 'x'" in messages: " of transforms". */
-    const char *of_these;
+    const char *strategy_suffix;
     const stn_strategy *const *strategies; /* ends with NULL */
     const stn_tuner *tuner;                /* measures candidates */
 

@@ -1,4 +1,4 @@
-/* The public functions of plans: making them, and what is known of them. */
+/* The public functions that create and query plans. */
 #include "plan/plan.h"
 
 #include <stdlib.h>
@@ -7,22 +7,22 @@
 #include "base/versioned_struct.h"
 #include "context/context.h"
 
-/* May a fallback kernel run before the chosen one, or other candidates be tried later? Only on a
+/* May the generic kernel run before the chosen one, or other candidates be tried later? Only on a
  * GPU that is present. */
-static bool is_free(const stn_plan *plan, const stn_plan_options *options) {
+static bool may_change_kernels(const stn_plan *plan, const stn_plan_options *options) {
     return !plan->estimate_only && !options->deterministic && plan->machine.is_device && plan->machine.present;
 }
 
 static bool is_online(const stn_plan *plan, const stn_plan_options *options) {
-    return is_free(plan, options) && stn_plan_mode_of(options) == STN_MODE_ONLINE &&
-           plan->chosen != STN_CHOSEN_BY_MEASURING && plan->chosen != STN_CHOSEN_BY_MEMORY;
+    return may_change_kernels(plan, options) && stn_plan_mode_of(options) == STN_MODE_ONLINE &&
+           plan->chosen != STN_CHOSEN_BY_MEASURING && plan->chosen != STN_CHOSEN_BY_WISDOM;
 }
 
 /* Not for a stack of snapshots, whose later runs may need a plan of their own. */
 static bool wants_first_result(const stn_plan *plan, const stn_plan_options *options) {
     const stn_plan_mode mode = stn_plan_mode_of(options);
-    return options->first_result && is_free(plan, options) && !plan->named_strategy && !plan->kind->shape(plan).stack &&
-           (mode == STN_MODE_AUTO || mode == STN_MODE_ESTIMATE);
+    return options->first_result && may_change_kernels(plan, options) && !plan->named_strategy &&
+           !plan->kind->shape(plan).stack && (mode == STN_MODE_AUTO || mode == STN_MODE_ESTIMATE);
 }
 
 /* Trying candidates online needs more grids; where there is no memory for them, none are tried. */

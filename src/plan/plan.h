@@ -17,7 +17,7 @@ typedef struct stn_ranked {
     stn_candidate candidate;
     stn_estimate estimate;
     double measured;  /* seconds of the whole run, as the tuner measured it; 0: not measured */
-    double expected;  /* by which the tuner has sorted the rows, in seconds */
+    double expected;  /* seconds by which the tuner sorts the rows */
     char reason[200]; /* why the strategy does not apply, or the candidate cannot be used */
     bool applies;
 } stn_ranked;
@@ -25,9 +25,9 @@ typedef struct stn_ranked {
 typedef enum stn_chosen {
     STN_CHOSEN_BY_ESTIMATE,
     STN_CHOSEN_BY_MEASURING,
-    STN_CHOSEN_BY_MEMORY,   /* remembered: by the wisdom about this very problem */
-    STN_CHOSEN_BY_LIKENESS, /* by the wisdom about a problem of the same class */
-    STN_CHOSEN_BY_LACK      /* only its kernel is stored, and nothing can be compiled */
+    STN_CHOSEN_BY_WISDOM,         /* of this very problem */
+    STN_CHOSEN_BY_SIMILAR_WISDOM, /* of a problem of the same class */
+    STN_CHOSEN_AS_LAST_RESORT     /* no other kernel is stored, and nothing can be compiled */
 } stn_chosen;
 
 /* State of options.first_result: the generic kernel runs while the chosen kernels are compiled. */
@@ -138,11 +138,12 @@ stn_plan_mode stn_plan_mode_of(const stn_plan_options *options);
 /* Fills the ranking, by estimate. name: NULL or "auto" for all strategies; most: candidates of each
  * strategy. */
 void stn_plan_rank(stn_plan *plan, const char *name, size_t most);
-/* The same where only the first row is of interest, and only if it keeps this limit; candidates
- * that are predicted to take longer are left out. */
+/* A limit of a ranking of which only the first row is of interest: candidates above it are left
+ * out. */
 typedef struct stn_rank_limit {
     double cost; /* the highest (stn_estimate_cost); 0: any, and `within_bound` has no effect */
-    /* The error bound holds even where no candidate meets it: the ranking is then empty. */
+    /* Candidates above the error bound are excluded even if none is within it; the ranking is then
+     * empty. */
     bool within_bound;
 } stn_rank_limit;
 void stn_plan_rank_best(stn_plan *plan, const char *name, stn_rank_limit limit);
@@ -181,17 +182,17 @@ void stn_first_result_describe(const stn_plan *plan, stn_format format, stn_text
 /* ---- build.c
  * Releases what the strategy has prepared, if anything. */
 void stn_plan_unprepare(stn_plan *plan);
-/* Allocates the workspace, unless the caller brings it or the GPU is not here. */
+/* Allocates the workspace, unless the caller brings it or the GPU is absent. */
 stn_status stn_plan_allocate(stn_plan *plan, stn_error *error);
-/* Makes the empty set of a plan that is no inner one. */
+/* Makes an empty set of kernels, for a plan that is not a subplan. */
 stn_status stn_plan_make_kernels(stn_plan *plan, stn_error *error);
 /* A plan for other work on the same context and machine. Nothing is chosen for it yet, it has no
  * set of kernels, and its workspace is the caller's. */
 stn_status stn_plan_copy(const stn_plan *like, const stn_kind *kind, const void *work, uint64_t steps, stn_plan **plan,
                          stn_error *error);
 /* A prepared plan for the same work, of `steps` steps, by the given candidate. Its workspace is the
- * caller's. Missing kernels are compiled, or with a batch added to it: where it has some after the
- * call, the plan can only be destroyed. */
+ * caller's. Missing kernels are compiled, or, if `batch` is given, added to it. If the batch is
+ * then not empty, the plan cannot run and can only be destroyed. */
 stn_status stn_plan_build(const stn_plan *like, uint64_t steps, const stn_strategy *strategy,
                           const stn_candidate *candidate, stn_compile_batch *batch, stn_plan **plan, stn_error *error);
 

@@ -117,7 +117,7 @@ static void describe_text(const stn_plan *plan, stn_text *text) {
         plan->strategy->describe(plan, STN_TEXT, text);
     stn_text_printf(text, "\npredicted:  %.6g s", plan->estimate.seconds);
     if (plan->measured > 0) stn_text_printf(text, ", %s: %.6g s", chosen_words[plan->chosen], plan->measured);
-    if (plan->chosen >= STN_CHOSEN_BY_LIKENESS) stn_text_printf(text, ", %s", chosen_words[plan->chosen]);
+    if (plan->chosen >= STN_CHOSEN_BY_SIMILAR_WISDOM) stn_text_printf(text, ", %s", chosen_words[plan->chosen]);
     if (plan->estimate.error > 0) {
         double error_bound = plan->kind->error_bound(plan);
         stn_text_printf(text, ", error %.2g (the bound is %.2g%s)", plan->estimate.error, error_bound,

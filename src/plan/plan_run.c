@@ -136,10 +136,12 @@ static stn_status run_host(stn_plan *plan, const stn_execution *run, stn_watch *
 /* A run in chunks. The events of two timers mark the ends of the last two chunks. */
 typedef struct chunks {
     stn_timer *timer[2];
-    uint64_t launches, each;
+    uint64_t launches, each; /* of the run; of the next chunk */
     double begun;
 } chunks;
 
+/* Adapts the launches of a chunk so that it takes about CHUNK_SECONDS. */
+/* Adapts the launches of a chunk so that it takes about CHUNK_SECONDS. */
 static void adapt(chunks *c) {
     const double took = stn_clock_seconds() - c->begun, wanted = (double)c->each * CHUNK_SECONDS / fmax(took, 1e-6);
     const double next = fmin(fmax(wanted, (double)c->each / 4), 2 * (double)c->each);

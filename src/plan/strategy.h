@@ -120,8 +120,8 @@ typedef struct stn_strategy {
     /* Describes a candidate in a few words: "plane, 8 steps a launch, 4 points a lane". */
     void (*name_candidate)(const stn_task *task, const stn_candidate *candidate, stn_text *text);
     /* For measuring: writes to *trial a candidate with the same kernels and at most `launches`
-     * launches, and returns the steps that these make. If the whole run has no more launches, they
-     * are task->steps. NULL: only whole runs can be measured. */
+     * launches, and returns the steps that these make. If the whole run has at most as many, that
+     * is task->steps. NULL: only whole runs can be measured. */
     uint64_t (*shorten)(const stn_task *task, const stn_candidate *candidate, uint64_t launches, stn_candidate *trial);
     /* The candidate of the generic kernel: one kernel for all tasks of a dtype, compiled once, that
      * makes one step a launch. False: it cannot run this task. NULL: the strategy has no such

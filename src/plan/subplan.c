@@ -23,8 +23,8 @@ static stn_ranked rank(const stn_kind *kind, const void *work, const stn_machine
     return plan.ranked ? plan.ranking[0] : (stn_ranked){.applies = false};
 }
 
-/* Appends what tells the machines of one context apart or changes when it is measured, and the name
- * of the strategy. */
+/* Appends the properties that differ between the machines of one context, or that measuring
+ * changes, and the name of the strategy. */
 static void put_machine(const stn_machine *machine, const char *name, stn_text *key) {
     const double numbers[] = {machine->is_device, machine->present,         machine->sm,
                               machine->threads,   machine->multiprocessors, machine->copy_bandwidth,
@@ -82,18 +82,18 @@ static void put_fft(const stn_fft *fft, stn_text *key) {
     }
 }
 
-static bool keeps(const stn_ranked *row, stn_rank_limit limit) {
+static bool is_within(const stn_ranked *row, stn_rank_limit limit) {
     return row->applies && (!(limit.cost > 0) || stn_estimate_cost(&row->estimate) <= limit.cost);
 }
 
-/* Whether the answer under limit `known` is that under limit `asked` too. */
-static bool serves(const stn_ranked *row, stn_rank_limit known, stn_rank_limit asked) {
-    if (keeps(row, known)) return true; /* the cheapest of all */
+/* Whether a row that was found under limit `known` also answers a search under `asked`. */
+static bool also_answers(const stn_ranked *row, stn_rank_limit known, stn_rank_limit asked) {
+    if (is_within(row, known)) return true; /* the cheapest of all */
     const bool as_high = !(known.cost > 0) || (asked.cost > 0 && asked.cost <= known.cost);
     return as_high && (!known.within_bound || asked.within_bound);
 }
 
-/* Finds the cheapest candidate; false where there is none that keeps the limit. Strategies that
+/* Finds the cheapest candidate; false where there is none within the limit. Strategies that
  * divide a run ask for the same parts again, for each of their candidates, and when they make the
  * plans of these parts. */
 static bool cheapest(const stn_kind *kind, const void *work, const stn_machine *machine, const char *name,
@@ -110,7 +110,7 @@ static bool cheapest(const stn_kind *kind, const void *work, const stn_machine *
     put_machine(machine, name, &key);
     stn_search_cache *found = key.failed ? NULL : machine->found;
     if (!stn_search_cache_lookup(found, STN_SEARCH_CACHE_SUBPLAN, key.data, key.size, &known, sizeof known) ||
-        !serves(&known.row, known.limit, limit)) {
+        !also_answers(&known.row, known.limit, limit)) {
         memset(&known, 0, sizeof known);
         known.row = rank(kind, work, machine, name, limit);
         known.limit = limit;
@@ -118,17 +118,16 @@ static bool cheapest(const stn_kind *kind, const void *work, const stn_machine *
     }
     stn_text_clear(&key);
     *row = known.row;
-    return keeps(row, limit);
+    return is_within(row, limit);
 }
 
 /* In general the candidate is known from the parent's estimate. All are ranked only where it cannot
- * be prepared, and where wisdom may know better. */
+ * be prepared, and where wisdom has times of it. */
 static stn_status choose(stn_plan *plan, const char *name, stn_error *error) {
     if (is_generic(name)) {
         stn_ranked row;
         if (!stn_plan_generic(plan, &row))
-            return stn_fail(error, STN_ERROR_UNSUPPORTED,
-                            "no strategy has a kernel for all problems that serves this one");
+            return stn_fail(error, STN_ERROR_UNSUPPORTED, "no strategy's generic kernel supports this problem");
         stn_plan_take(plan, &row);
         return plan->strategy->prepare(plan, error);
     }

@@ -8,8 +8,8 @@
 #include "context/context.h"
 #include "render/render.h"
 
-/* Power of two by which the kernel scales huge numbers down, and tiny ones up, before it squares
- * them. */
+/* Exponent of the power of two by which the kernel scales huge numbers down, and tiny ones up,
+ * before it squares them. */
 enum { SCALE = 600 };
 
 /* Mirrors the kernel's argument struct. */

@@ -5,8 +5,8 @@
 #include "context/kernel.h"
 
 enum { TUNE_THREADS = 256, TUNE_BLOCKS = 1024, TUNE_SUMS_EACH = 7 };
-/* Bytes of device memory for the partial sums of one comparison. */
-#define TUNE_SUMS (TUNE_BLOCKS * TUNE_SUMS_EACH * sizeof(double))
+/* Bytes of device memory for the partial sums of one comparison: tune_compare.cu lists them. */
+#define TUNE_SUMS_BYTES (TUNE_BLOCKS * TUNE_SUMS_EACH * sizeof(double))
 
 /* Makes the kernel tune_fill or tune_compare. */
 stn_status tune_kernel(stn_kernel_set *set, stn_dtype dtype, const char *name, stn_kernel **kernel, stn_error *error);

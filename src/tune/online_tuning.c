@@ -130,7 +130,7 @@ static bool open_online(stn_online *o, const char *strategy) {
     return (double)o->inner + 4.0 * (double)o->grid <= MEMORY_PART * (double)o->plan->machine.memory_bytes &&
            stn_timer_create(context->device, &o->stage.timer, NULL) == STN_OK &&
            stn_timer_create(context->device, &o->cost, NULL) == STN_OK &&
-           stn_memory_alloc(context, TUNE_SUMS, &o->stage.sums, NULL) == STN_OK;
+           stn_memory_alloc(context, TUNE_SUMS_BYTES, &o->stage.sums, NULL) == STN_OK;
 }
 
 void tune_online_open(stn_plan *plan, const char *strategy, double executions) {

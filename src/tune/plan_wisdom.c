@@ -1,5 +1,5 @@
-/* Wisdom of plans: keys, lookup by nearness, new entries, and the functions of stentor.h. See
- * wisdom.h. */
+/* Wisdom of plans: keys, lookup of similar problems, new entries, and the functions of stentor.h;
+ * see cache/wisdom.h. */
 #include "tune/plan_wisdom.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ static void add_number(void *builder, const char *label, int64_t value) {
 
 static void add_text(void *builder, const char *label, const char *value) { stn_key_add_text(builder, label, value); }
 
-/* Size class: the size rounded to half powers of two, and the number of factors of two (at most 4),
+/* Size class: the size rounded to powers of sqrt(2), and the number of factors of two (at most 4),
  * which alignment depends on. */
 static int64_t size_class(int64_t value) {
     if (value <= 1) return value;
@@ -30,6 +30,7 @@ static int64_t size_class(int64_t value) {
     return 32 * llround(2 * log2((double)value)) + (twos < 4 ? twos : 4);
 }
 
+/* A kind's key names sizes so that these words are in their labels (stn_kind.key). */
 static void add_class(void *builder, const char *label, int64_t value) {
     const bool sized = strstr(label, "extent") || strstr(label, "stride") || strstr(label, "batch");
     if (!strcmp(label, "steps") && value > 64) value = 64 + llround(log2((double)value));

@@ -10,8 +10,8 @@
 #include "plan/plan.h"
 #include "tune/time_record.h"
 
-/* Called with the records of each entry of the plan's class, those of the problem itself first (on
- * this device and driver: `same`) and then the newest, until it returns true. */
+/* Called with the records of each entry of the plan's class, until it returns true: first those of
+ * this very problem, device and driver (`same` is true), then the others, newest first. */
 typedef bool (*tune_try)(stn_plan *plan, const char *strategy, const tune_records *records, bool same);
 bool tune_recall(stn_plan *plan, const char *strategy, tune_try visit);
 

@@ -1,5 +1,5 @@
 /* Timing trials of single candidates; see timing_trial.h. A trial of a few launches measures a
- * rate; the estimates of the shortened and the whole run give the factor between the two. */
+ * rate; the ratio of the two estimates scales its time to the whole run. */
 #include "tune/timing_trial.h"
 
 #include <math.h>
@@ -29,13 +29,13 @@ typedef struct fill_arguments {
 
 /* ---- candidates ------------------------------------------------------------------------------ */
 
-size_t tune_select(const stn_plan *plan, const stn_strategy *had, double dominated, double likely, size_t most,
+size_t tune_select(const stn_plan *plan, const stn_strategy *except, double dominated, double likely, size_t most,
                    const stn_ranked **rows) {
     size_t count = 0;
     for (int others = 0; others < 2; others++)
         for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies && count < most; i++) {
             const stn_ranked *row = &plan->ranking[i];
-            bool first = i == 0 || row->strategy != had, listed = false;
+            bool first = i == 0 || row->strategy != except, listed = false;
             for (size_t k = 0; k < count; k++) {
                 first = first && rows[k]->strategy != row->strategy;
                 listed = listed || rows[k] == row;
@@ -71,7 +71,7 @@ static stn_status open_array(const tune_stage *stage, int64_t numbers, uint64_t 
     return seed ? fill(stage, seed, *array, numbers, -1, 1, error) : STN_OK;
 }
 
-/* The arrays that an operand is written to have a second one, for the reference result. */
+/* Operands that are written have a second array, for the reference result. */
 static stn_status open_operands(tune_stage *stage, stn_error *error) {
     const stn_kind *kind = stage->plan->kind;
     if (kind->operands) kind->operands(stage->plan, stage->operand_numbers);
@@ -87,8 +87,8 @@ static stn_status open_operands(tune_stage *stage, stn_error *error) {
 static uint64_t steps_of(const stn_plan *plan) { return plan->kind->shape(plan).steps; }
 
 static stn_status find_reference(tune_stage *stage, stn_error *error) {
-    return stage->plan->kind->reference_candidate(stage->plan, &stage->which, &stage->reference, &stage->trusted,
-                                                  error);
+    return stage->plan->kind->reference_candidate(stage->plan, &stage->reference_index, &stage->reference_strategy,
+                                                  &stage->reference_candidate, error);
 }
 
 /* Numbers to write to flush the L2 cache: twice its size. */
@@ -122,7 +122,7 @@ static stn_status open_stage(tune_stage *stage, stn_error *error) {
     STN_TRY(find_reference(stage, error));
     STN_TRY(tune_stage_kernels(stage, NULL, error));
     STN_TRY(stn_timer_create(context->device, &stage->timer, error));
-    STN_TRY(stn_memory_alloc(context, TUNE_SUMS, &stage->sums, error));
+    STN_TRY(stn_memory_alloc(context, TUNE_SUMS_BYTES, &stage->sums, error));
     STN_TRY(open_array(stage, stage->shape.out_numbers, 0, &stage->out, error));
     STN_TRY(open_array(stage, stage->shape.out_numbers, 0, &stage->want, error));
     STN_TRY(open_operands(stage, error));
@@ -183,8 +183,8 @@ static stn_status run_plan(const tune_stage *stage, stn_plan *plan, const void *
     return plan->online ? stn_plan_run_whole(plan, &run, error) : stn_plan_run(plan, &run, error);
 }
 
-/* Runs into `out` or `want` and the written operands, which hold NaN before, and times the run; an
- * in-place run begins with the random input. */
+/* Fills the output and the written operands with NaN (in place: with the random input), runs the
+ * plan into them, and times it. */
 static stn_status run_fresh(const tune_stage *stage, stn_plan *plan, void *to, void *const *written, stn_error *error) {
     const bool same = stage->shape.in_place;
     STN_TRY(same ? fill_in_place(stage, to, error) : fill(stage, 0, to, stage->shape.out_numbers, NAN, NAN, error));
@@ -199,7 +199,8 @@ static stn_status run_fresh(const tune_stage *stage, stn_plan *plan, void *to, v
 static stn_status run_trusted(tune_stage *stage, uint64_t steps, stn_error *error) {
     stn_plan *plan;
     stage->want_steps = 0;
-    STN_TRY(stn_plan_build(stage->plan, steps, stage->reference, &stage->trusted, NULL, &plan, error));
+    STN_TRY(
+        stn_plan_build(stage->plan, steps, stage->reference_strategy, &stage->reference_candidate, NULL, &plan, error));
     stn_status status = grow_workspace(stage, plan, error);
     if (status == STN_OK) status = run_fresh(stage, plan, stage->want, stage->want_operand, error);
     /* Before the plan's tables are freed. */
@@ -212,7 +213,7 @@ static stn_status run_trusted(tune_stage *stage, uint64_t steps, stn_error *erro
 static stn_status run_reference(tune_stage *stage, uint64_t steps, stn_error *error) {
     stn_status status = run_trusted(stage, steps, error);
     tune_stage next = *stage;
-    next.which++;
+    next.reference_index++;
     if (status == STN_OK || find_reference(&next, NULL) != STN_OK) return status;
     *stage = next;
     return run_trusted(stage, steps, error);

@@ -32,10 +32,10 @@ typedef struct tune_stage {
     void *sums;      /* partial sums of a comparison */
     void *workspace; /* as large as the largest trial so far */
     size_t workspace_size;
-    stn_work_shape shape;          /* shape of the plan's work */
-    int which;                     /* index of the kind's reference candidate */
-    const stn_strategy *reference; /* strategy of the reference candidate */
-    stn_candidate trusted;         /* the reference candidate */
+    stn_work_shape shape; /* shape of the plan's work */
+    int reference_index;  /* among the kind's reference candidates */
+    const stn_strategy *reference_strategy;
+    stn_candidate reference_candidate;
     /* Steps of the result in `want`, 1 for a transform; 0: none yet. */
     uint64_t want_steps;
 } tune_stage;
@@ -47,7 +47,7 @@ typedef struct tune_trial {
     const stn_strategy *strategy;
     stn_candidate candidate;    /* the candidate for the whole run */
     double predicted;           /* seconds of the whole run */
-    bool estimated;             /* it is the one that STN_MODE_ESTIMATE would run */
+    bool is_estimates_choice;   /* it is the one that STN_MODE_ESTIMATE would run */
     stn_plan *plan;             /* Owned: the candidate with fewer steps; NULL: not built. */
     stn_compile_batch *missing; /* owned: kernels that it lacked; NULL: none */
     double scale;               /* Factor from the trial's seconds to those of the whole run. */
@@ -62,10 +62,10 @@ typedef struct tune_trial {
 } tune_trial;
 
 /* Lists rows of the plan's ranking that are to be tried, at most `most`. First come the best row of
- * all and the best row of each strategy except `had`, up to `dominated` times the best estimate;
+ * all and the best row of each strategy except `except`, up to `dominated` times the best estimate;
  * then all other rows, up to `likely` times it. Both parts are sorted by estimate. Returns the
  * number of rows. */
-size_t tune_select(const stn_plan *plan, const stn_strategy *had, double dominated, double likely, size_t most,
+size_t tune_select(const stn_plan *plan, const stn_strategy *except, double dominated, double likely, size_t most,
                    const stn_ranked **rows);
 
 /* Makes the kernels, the grids with random content, and the timer. After a failure there is nothing
@@ -77,7 +77,7 @@ void tune_stage_close(tune_stage *stage);
 stn_status tune_stage_kernels(tune_stage *stage, stn_compile_batch *batch, stn_error *error);
 
 /* The number of steps of the trial: those of a few launches, or all of them if trial->whole or if
- * the strategy cannot be shortened. */
+ * the strategy has no `shorten`. */
 uint64_t tune_trial_steps(const stn_plan *plan, const tune_trial *trial);
 /* Builds a new trial, from any thread; a failure is kept in the trial. Where kernels are missing,
  * it stays new; once trial->missing is compiled, another call builds it. */
@@ -88,7 +88,8 @@ void tune_trial_build(const stn_plan *plan, tune_trial *trial);
 void tune_trial_check(tune_stage *stage, tune_trial *trial, double *difference);
 /* Sets `once` anew, to the seconds of an execution whose code is loaded. */
 void tune_trial_time_once(tune_stage *stage, tune_trial *trial);
-/* Sets the repeats so that a sample takes about this long, or one execution. */
+/* Sets the repeats so that a sample takes about this long, or one execution, if that
+ * takes longer. */
 void tune_trial_lengthen(tune_trial *trial, double seconds);
 /* Adds a sample to each trial in every round, alternately and without waits within a round, so that
  * changes of clocks and heat affect all alike. After the first round, none begins after the

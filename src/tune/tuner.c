@@ -17,7 +17,7 @@
 /* A candidate of a similar problem is not taken if it is estimated at more than this many times the
  * best. */
 #define SIMILAR_LIMIT 1.5
-enum { WIDE = 48 };
+enum { RANKED_FOR_TUNING = 48 }; /* candidates of each strategy */
 
 /* ---- the ranking ----------------------------------------------------------------------------- */
 
@@ -54,7 +54,7 @@ static void reorder(stn_plan *plan) {
 }
 
 /* Writes known times into the rows. True if there was one. */
-static bool apply(stn_plan *plan, const tune_records *records) {
+static bool add_known_times(stn_plan *plan, const tune_records *records) {
     bool any = false;
     for (size_t i = 0; i < plan->ranked; i++) {
         stn_ranked *row = &plan->ranking[i];
@@ -79,7 +79,7 @@ static void set_chosen(stn_plan *plan, stn_chosen chosen) {
 static bool take_fastest(stn_plan *plan, const char *strategy, const tune_records *records) {
     const tune_record *fastest = NULL;
     size_t index = 0;
-    stn_plan_rank(plan, strategy, WIDE);
+    stn_plan_rank(plan, strategy, RANKED_FOR_TUNING);
     for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies; i++) {
         const stn_ranked *row = &plan->ranking[i];
         const tune_record *known = tune_record_find(records, row->strategy->name, &row->candidate);
@@ -92,22 +92,22 @@ static bool take_fastest(stn_plan *plan, const char *strategy, const tune_record
     const stn_ranked first = plan->ranking[index];
     memmove(plan->ranking + 1, plan->ranking, index * sizeof first);
     plan->ranking[0] = first;
-    plan->chosen = STN_CHOSEN_BY_LIKENESS;
+    plan->chosen = STN_CHOSEN_BY_SIMILAR_WISDOM;
     return true;
 }
 
 /* Times of the same problem go into the ranking; of a similar one only the fastest candidate is
  * used. */
-static bool use(stn_plan *plan, const char *strategy, const tune_records *records, bool same) {
+static bool try_entry(stn_plan *plan, const char *strategy, const tune_records *records, bool same) {
     if (!same) return take_fastest(plan, strategy, records);
-    stn_plan_rank(plan, strategy, WIDE);
-    if (!apply(plan, records)) return false;
-    set_chosen(plan, STN_CHOSEN_BY_MEMORY);
+    stn_plan_rank(plan, strategy, RANKED_FOR_TUNING);
+    if (!add_known_times(plan, records)) return false;
+    set_chosen(plan, STN_CHOSEN_BY_WISDOM);
     return true;
 }
 
 static bool recall(stn_plan *plan, const char *strategy) {
-    return plan->context->device && tune_recall(plan, strategy, use);
+    return plan->context->device && tune_recall(plan, strategy, try_entry);
 }
 
 /* ---- a tuning session over a plan's ranking -------------------------------------------------
@@ -126,24 +126,24 @@ static bool recall(stn_plan *plan, const char *strategy) {
 #define FIRST_SECONDS 1e-3
 #define FINAL_SECONDS 20e-3 /* Long enough for clocks to settle as in a long run. */
 #define LONG_SECONDS 10e-3  /* Of one execution: the noise is small, so few samples suffice. */
-enum { TRIALS = STN_PLAN_RANKING, LIKELY = 32, FINALISTS = TUNE_ALTERNATE, BATCH = 8 };
+enum { TRIALS = STN_PLAN_RANKING, MOST_LIKELY = 32, FINALISTS = TUNE_ALTERNATE, BATCH = 8 };
 enum { FIRST_SAMPLES = 3, FINAL_SAMPLES = 5, FIRST_SAMPLES_LONG = 1, FINAL_SAMPLES_LONG = 3 };
 
 typedef struct session {
     stn_plan *plan;
     tune_stage stage;
     tune_trial trials[TRIALS];
-    size_t count, strategies; /* strategies: number of first trials, the best of each */
+    size_t count, strategies; /* the first `strategies` trials are the best of each strategy */
     int64_t first;            /* index of the first trial of the current batch */
     double deadline, best;    /* best: the smallest sample so far. */
 } session;
 
 /* The best of each strategy comes first. Both there and among the others, trials with the same
- * number of steps follow each other, so that the reference candidate runs the steps less often. */
-static void choose_trials(session *s, const tune_order *order) {
+ * number of steps follow each other, so that the reference candidate is run less often. */
+static void choose_trials(session *s, const tune_request *order) {
     const stn_ranked *rows[TRIALS];
     const double within = order->within > 0 ? order->within : order->all ? INFINITY : DOMINATED;
-    s->count = tune_select(s->plan, NULL, INFINITY, within, order->all ? TRIALS : LIKELY, rows);
+    s->count = tune_select(s->plan, NULL, INFINITY, within, order->all ? TRIALS : MOST_LIKELY, rows);
     bool again = false;
     for (s->strategies = 0; s->strategies < s->count && !again; s->strategies += !again)
         for (size_t k = 0; k < s->strategies; k++) again = again || rows[k]->strategy == rows[s->strategies]->strategy;
@@ -152,7 +152,7 @@ static void choose_trials(session *s, const tune_order *order) {
                                   .strategy = rows[i]->strategy,
                                   .candidate = rows[i]->candidate,
                                   .predicted = rows[i]->estimate.seconds,
-                                  .estimated = rows[i] == s->plan->ranking};
+                                  .is_estimates_choice = rows[i] == s->plan->ranking};
         size_t at = i;
         for (size_t k = i < s->strategies ? 0 : s->strategies; k < i; k++)
             if (tune_trial_steps(s->plan, &s->trials[k]) == tune_trial_steps(s->plan, &trial)) at = k + 1;
@@ -206,10 +206,11 @@ static stn_pool *pool_of(const session *s) {
     return pool;
 }
 
-/* The estimate's choice is always a finalist: its first samples come right after the long run of
- * the reference candidate, which may leave lower clocks (a third slower was seen). */
+/* The estimate's choice may be up to TOO_SLOW times as slow as the best and still be a finalist:
+ * its first samples come right after the long run of the reference candidate, which may leave lower
+ * clocks (a third slower was seen). */
 static bool is_finalist(const session *s, const tune_trial *trial) {
-    const double most = trial->estimated ? TOO_SLOW : FINALIST;
+    const double most = trial->is_estimates_choice ? TOO_SLOW : FINALIST;
     return trial->plan && trial->state == TUNE_GOOD && tune_trial_least(trial) <= most * s->best;
 }
 
@@ -237,7 +238,7 @@ static void measure_all(session *s) {
 
 static int by_least(const void *a, const void *b) {
     const tune_trial *x = *(tune_trial *const *)a, *y = *(tune_trial *const *)b;
-    if (x->estimated != y->estimated) return y->estimated - x->estimated;
+    if (x->is_estimates_choice != y->is_estimates_choice) return y->is_estimates_choice - x->is_estimates_choice;
     return (tune_trial_least(x) > tune_trial_least(y)) - (tune_trial_least(x) < tune_trial_least(y));
 }
 
@@ -271,7 +272,7 @@ static void exclude_skipped(const tune_trial *trial) {
     if (trial->state == TUNE_SKIPPED) stn_ranked_exclude(trial->row, trial->why.message);
 }
 
-static session *open_session(stn_plan *plan, const tune_order *order, stn_error *error) {
+static session *open_session(stn_plan *plan, const tune_request *order, stn_error *error) {
     session *s = calloc(1, sizeof *s);
     if (!s) {
         (void)stn_fail_memory(error, "measuring", sizeof *s);
@@ -285,7 +286,7 @@ static session *open_session(stn_plan *plan, const tune_order *order, stn_error 
 }
 
 /* Fails only if nothing could be measured. */
-static stn_status measure(stn_plan *plan, const tune_order *order, tune_records *records, stn_error *error) {
+static stn_status measure(stn_plan *plan, const tune_request *order, tune_records *records, stn_error *error) {
     session *s = open_session(plan, order, error);
     if (!s) return STN_ERROR_OUT_OF_MEMORY;
     s->deadline = stn_clock_seconds() + order->seconds;
@@ -305,13 +306,13 @@ static stn_status measure(stn_plan *plan, const tune_order *order, tune_records 
 /* ---- measuring a plan ------------------------------------------------------------------------ */
 
 /* Makes the ranking that candidates are taken from; false: there is nothing to measure. */
-static bool rank_for(stn_plan *plan, const char *strategy, const tune_order *order) {
-    stn_plan_rank(plan, strategy, order->all ? STN_PLAN_RANKING : WIDE);
+static bool rank_for(stn_plan *plan, const char *strategy, const tune_request *order) {
+    stn_plan_rank(plan, strategy, order->all ? STN_PLAN_RANKING : RANKED_FOR_TUNING);
     return plan->ranked && plan->ranking[0].applies;
 }
 
 /* Ranks by estimate if nothing can be measured or remembered. */
-static void tune_locked(stn_plan *plan, const char *strategy, const tune_order *order) {
+static void tune_locked(stn_plan *plan, const char *strategy, const tune_request *order) {
     tune_records *records = calloc(1, sizeof *records);
     stn_error why = {0};
     const bool ready = records && rank_for(plan, strategy, order);
@@ -322,12 +323,12 @@ static void tune_locked(stn_plan *plan, const char *strategy, const tune_order *
             stn_log(&plan->context->logger, STN_LOG_WARNING, "nothing could be measured, so the estimate decides: %s",
                     why.message);
     }
-    if (!ready || !apply(plan, records)) stn_plan_rank(plan, strategy, STN_CANDIDATES);
+    if (!ready || !add_known_times(plan, records)) stn_plan_rank(plan, strategy, STN_CANDIDATES);
     set_chosen(plan, STN_CHOSEN_BY_MEASURING);
     free(records);
 }
 
-void tune_measure(stn_plan *plan, const char *strategy, const tune_order *order) {
+void tune_measure(stn_plan *plan, const char *strategy, const tune_request *order) {
     stn_context *context = plan->context;
     if (!context->device || !plan->kind->reference_candidate) {
         stn_log(&context->logger, STN_LOG_WARNING, "nothing is measured, as %s: the estimate decides",
@@ -343,10 +344,10 @@ void tune_measure(stn_plan *plan, const char *strategy, const tune_order *order)
 }
 
 static void tune(stn_plan *plan, const char *strategy, double seconds, bool all) {
-    tune_measure(plan, strategy, &(tune_order){.seconds = seconds, .all = all});
+    tune_measure(plan, strategy, &(tune_request){.seconds = seconds, .all = all});
 }
 
-void tune_compile(stn_plan *plan, const char *strategy, const tune_order *order) {
+void tune_compile(stn_plan *plan, const char *strategy, const tune_request *order) {
     session *s = rank_for(plan, strategy, order) ? open_session(plan, order, NULL) : NULL;
     if (!s) return;
     build_trials(s, pool_of(s), 0, s->count);

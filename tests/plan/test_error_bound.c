@@ -52,8 +52,8 @@ Test(accuracy, bars) {
 }
 
 Test(accuracy, errors_of_the_same_sign_add_up) {
-    cr_expect_float_eq(stn_error_of(1e-8, 0, 100), 1e-6, 1e-15);
-    cr_expect_float_eq(stn_error_of(0, 1e-8, 100), 1e-7, 1e-15);
+    cr_expect_float_eq(stn_error_accumulated(1e-8, 0, 100), 1e-6, 1e-15);
+    cr_expect_float_eq(stn_error_accumulated(0, 1e-8, 100), 1e-7, 1e-15);
 }
 
 /* In so long a run the accumulated error of all launches exceeds the bound. */

@@ -28,7 +28,7 @@ static stn_status compare(int count, stn_dtype dtype, const void *a, const void 
     void *const one = on_device(a, bytes), *const other = on_device(b, bytes), *sums;
     stn_kernel_set set = {.context = context};
     stn_kernel *kernel;
-    OK(stn_memory_alloc(context, TUNE_SUMS, &sums, &error));
+    OK(stn_memory_alloc(context, TUNE_SUMS_BYTES, &sums, &error));
     OK(tune_kernel(&set, dtype, "tune_compare", &kernel, &error));
     const stn_status status = tune_compare(context, kernel, one, other, sums, count, NULL, difference, &error);
     stn_kernel_set_clear(&set);

@@ -109,7 +109,7 @@ Test(tune_layers, are_measured_and_remembered) {
     stn_plan_destroy(tuned);
     reopen(&w);
     stn_plan *recalled = layer_plan(&w, &c, false);
-    cr_assert_eq(recalled->chosen, STN_CHOSEN_BY_MEMORY);
+    cr_assert_eq(recalled->chosen, STN_CHOSEN_BY_WISDOM);
     cr_assert_eq(memcmp(&recalled->candidate, &fastest, sizeof fastest), 0);
     expect_right_layer(&w, &c, recalled);
     stn_plan_destroy(recalled);

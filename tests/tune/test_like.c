@@ -59,13 +59,13 @@ Test(like, takes_the_same_candidate) {
     remember(first, row, 1);
     remember(first, shared_row(first, before, 1.6, 100), 0.5); /* estimated too far from the best */
     stn_plan *like = plan_of(context, stencil, 1016, STN_MODE_AUTO);
-    cr_expect_eq(like->chosen, STN_CHOSEN_BY_LIKENESS);
+    cr_expect_eq(like->chosen, STN_CHOSEN_BY_SIMILAR_WISDOM);
     cr_expect_eq(memcmp(&like->candidate, &row->candidate, sizeof like->candidate), 0);
     cr_expect_eq(like->measured, 0.0, "its time is not this one's");
     stn_plan *odd = plan_of(context, stencil, 1001, STN_MODE_AUTO);
     cr_expect_eq(odd->chosen, STN_CHOSEN_BY_ESTIMATE);
     stn_plan *pinned = plan_of(context, stencil, 1016, STN_MODE_ESTIMATE);
-    cr_expect_eq(pinned->chosen, STN_CHOSEN_BY_LIKENESS);
+    cr_expect_eq(pinned->chosen, STN_CHOSEN_BY_SIMILAR_WISDOM);
     stn_plan_destroy(pinned);
     stn_problem problem = STN_PROBLEM_INIT;
     problem.stencil = stencil, problem.steps = 1, problem.extent[0] = 1016;

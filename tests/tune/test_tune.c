@@ -110,7 +110,7 @@ Test(tune, chooses_and_remembers_the_fastest_candidate) {
     stn_context *first = w.context;
     open_context(&w, w.dir); /* another process, concurrently */
     stn_plan *recalled = plan_of(&w, false, 0);
-    cr_assert_eq(recalled->chosen, STN_CHOSEN_BY_MEMORY);
+    cr_assert_eq(recalled->chosen, STN_CHOSEN_BY_WISDOM);
     cr_assert_eq(recalled->measured, tuned->measured);
     expect_same_choice(recalled, tuned);
     expect_right(&w, recalled);
@@ -118,7 +118,7 @@ Test(tune, chooses_and_remembers_the_fastest_candidate) {
     expect_described(recalled, STN_JSON, "\"chosen\":\"measured, remembered\"");
     w.problem.steps++; /* another problem */
     stn_plan *other = plan_of(&w, false, 0);
-    cr_assert_neq(other->chosen, STN_CHOSEN_BY_MEMORY);
+    cr_assert_neq(other->chosen, STN_CHOSEN_BY_WISDOM);
     cr_assert_eq(measured_rows(other), 0u);
     stn_plan_destroy(other);
     stn_plan_destroy(recalled);
@@ -317,7 +317,7 @@ Test(tune, a_transform_is_measured_and_remembered) {
     stn_plan_destroy(tuned);
     reopen(&w);
     stn_plan *recalled = transform_of(&w, &t, false);
-    cr_assert_eq(recalled->chosen, STN_CHOSEN_BY_MEMORY);
+    cr_assert_eq(recalled->chosen, STN_CHOSEN_BY_WISDOM);
     cr_assert_eq(memcmp(&recalled->candidate, &fastest, sizeof fastest), 0);
     expect_one_peak(&w, recalled, 1024, 6, 1000);
     stn_plan_destroy(recalled);

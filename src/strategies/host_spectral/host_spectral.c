@@ -58,7 +58,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
 /* The error of a transform is proportional to the largest values; each stage contributes a random
  * rounding error. The factors K^T are exact to the rounding of 1. */
 static double predicted_error(const stn_task *task, double points) {
-    const double transforms = stn_error_of(0, 1.5 * stn_error_rounding(STN_F64), 2 * log2(points + 1) + 4);
+    const double transforms = stn_error_accumulated(0, 1.5 * stn_error_rounding(STN_F64), 2 * log2(points + 1) + 4);
     return hypot(hypot(transforms, stn_symbol_cancellation_error(task)),
                  task->dtype == STN_F64 ? 0 : stn_error_rounding(task->dtype));
 }

@@ -116,7 +116,7 @@ double lowrank_error(const stn_task *task, int products, double launches, double
     const double own = stn_error_rounding(task->dtype) * cancelling;
     /* The bound includes the errors of the reference's steps, which are correlated. */
     if (task->dtype == STN_F64)
-        return hypot(stn_error_of(0.3 * 0x1p-53 * growth, 8 * own * growth, launches),
+        return hypot(stn_error_accumulated(0.3 * 0x1p-53 * growth, 8 * own * growth, launches),
                      0.6 * 0x1p-53 * (double)task->steps);
     double weights = products == 1 ? 0.15 * factors * WEIGHT_ERROR : systematic;
     if (task->dtype == STN_F16) /* cancellation is in `left` and in what the callers add */

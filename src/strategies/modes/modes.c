@@ -98,7 +98,7 @@ static void estimate(const stn_system_task *task, const stn_machine *machine, co
         result->grids =
             result->memory / (w * batch * (double)stn_system_task_points(task) * (double)stn_dtype_size(task->dtype));
         result->halo_waste = points / (double)stn_system_task_points(task) - 1;
-        result->error = hypot(stn_error_of(0, 1.5 * stn_error_rounding(STN_F64), 2 * log2(points + 1) + 4),
+        result->error = hypot(stn_error_accumulated(0, 1.5 * stn_error_rounding(STN_F64), 2 * log2(points + 1) + 4),
                               task->dtype == STN_F64 ? 0 : stn_error_rounding(task->dtype));
     }
     modes_linear_clear(&l);

@@ -167,7 +167,8 @@ static double power_seconds(const modes_linear *l, const stn_machine *machine, d
 /* The error of the transforms of all points of a grid, and that of the powers, which are rounded to
  * float64 a few times, and of storing. */
 static double error_of(const stn_system_task *task, double points) {
-    const double transformed = stn_error_of(0, 2.5 * stn_error_rounding(inner_of(task)), 2 * log2(points + 1) + 4);
+    const double transformed =
+        stn_error_accumulated(0, 2.5 * stn_error_rounding(inner_of(task)), 2 * log2(points + 1) + 4);
     const double others = (task->dtype == STN_F64 ? 16 : 1) * stn_error_rounding(task->dtype);
     return hypot(transformed, others);
 }

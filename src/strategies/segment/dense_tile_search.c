@@ -212,7 +212,7 @@ static double predicted_error(const stn_task *task, const segment_dense_tile *ti
     for (int k = 0; k < 3 && tile->shifted; k++)
         at_sides = fmax(at_sides, fmin(1, 2.0 * tile->useful[k] / (double)task->n[k]));
     const double random = segment_dense_rounding(task, tile->fragment) * (1 + SHIFTED * at_sides);
-    const double own = stn_error_of(systematic, hypot(random, stored), tile->launches);
+    const double own = stn_error_accumulated(systematic, hypot(random, stored), tile->launches);
     double value, drift = 0;
     if (tile->shifted) (void)segment_one_value(task, &value, &drift);
     return (tile->margins ? hypot(own, stn_error_stepping(task)) : own) + drift;

@@ -212,7 +212,7 @@ static double predicted_error(const stn_task *task, const segment_shape *shape) 
     for (int i = 0; i < 2; i++)
         if (segment_neglects_weights(task, shape, &shape->pass[i]))
             systematic += SEGMENT_NEGLECTED_ERROR * segment_tail(arithmetic);
-    const double own = stn_error_of(systematic, hypot(times * rounding * sqrt(2), stored), shape->launches);
+    const double own = stn_error_accumulated(systematic, hypot(times * rounding * sqrt(2), stored), shape->launches);
     return shape->margins ? hypot(own, stn_error_stepping(task)) : own;
 }
 

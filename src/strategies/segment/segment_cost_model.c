@@ -160,7 +160,7 @@ static double predicted_error(const stn_task *task, const segment_shape *shape) 
     for (int i = 0; i < shape->passes; i++)
         if (segment_neglects_weights(task, shape, &shape->pass[i]))
             systematic += SEGMENT_NEGLECTED_ERROR * segment_tail(arithmetic);
-    const double own = stn_error_of(systematic, hypot(random, stored) * sqrt(passes), shape->launches);
+    const double own = stn_error_accumulated(systematic, hypot(random, stored) * sqrt(passes), shape->launches);
     return shape->margins ? hypot(own, margins_error(task, &shape->pass[0])) : own;
 }
 

@@ -191,7 +191,7 @@ static double split_noise(const stn_task *task, const sparse_shape *shape) {
     sparse_rows rows = {.all = 1};
     sparse_rows_of(task, shape->fused, &rows);
     double chance = stn_error_rounding(STN_F32) * sqrt(rows.all * shape->halves / 2.0);
-    return stn_error_of(CUT_OFF_ONE, chance, shape->launches) * stn_error_cancellation(task);
+    return stn_error_accumulated(CUT_OFF_ONE, chance, shape->launches) * stn_error_cancellation(task);
 }
 
 /* The spread of random errors on few points: over 110 random grids the largest were 2.2 times the
