@@ -240,7 +240,7 @@ static void refusals(rig *r) {
 }
 
 int main(int argc, char **argv) {
-    uint64_t seed = dice_seed(), count = 100;
+    uint64_t seed = 0, count = 100;
     int gpus = 0;
     rig r = {.mpi = false};
     for (int i = 1; i + 1 < argc; i += 2) {
@@ -257,7 +257,7 @@ int main(int argc, char **argv) {
     int devices[MOST];
     for (int i = 0; i < MOST; i++) devices[i] = gpus ? STN_DEVICE_CUDA(i % gpus) : STN_DEVICE_HOST;
     if (stn_context_create(&options, &r.alone, &error) != STN_OK) return suite_without_device(error.message);
-    if (!r.mpi) printf("# seed %" PRIu64 "\n", seed);
+    if (!seed) seed = dice_seed();
     stn_status status = r.mpi ? stn_team_create_mpi(&options, NULL, 0, &r.team[0], &error) : STN_OK;
     for (int m = 1; m <= MOST && status == STN_OK && !r.mpi; m++)
         status = stn_team_create(&options, m, devices, &r.team[m], &error);

@@ -178,7 +178,7 @@ static void refusals(rig *r) {
 }
 
 int main(int argc, char **argv) {
-    uint64_t seed = dice_seed(), count = 60, only = UINT64_MAX;
+    uint64_t seed = 0, count = 60, only = UINT64_MAX;
     int gpus = 0;
     for (int i = 1; i + 1 < argc; i += 2) {
         if (!strcmp(argv[i], "--count")) count = strtoull(argv[i + 1], NULL, 10);
@@ -190,7 +190,7 @@ int main(int argc, char **argv) {
     stn_error error = {0};
     const stn_status status = make_teams(gpus, &r.alone, r.team, &error);
     if (!r.alone) return suite_without_device(error.message);
-    printf("# seed %" PRIu64 "\n", seed);
+    if (!seed) seed = dice_seed();
     report(&r, status == STN_OK, "teams of 1 to 8 members", error.message);
     if (status == STN_OK) refusals(&r), goes_on(&r);
     for (uint64_t i = 0; i < count && status == STN_OK; i++) {
