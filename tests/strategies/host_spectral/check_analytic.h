@@ -5,8 +5,6 @@
 
 /* The growth and the error in the description. */
 void growth_is_told(suite *s);
-/* New weights for a plan, and those that it must reject. */
-void new_weights(suite *s);
 /* Stacks of snapshots, all from one transform, compared with the host's. */
 void snapshots(suite *s);
 /* The planner's own choice. */

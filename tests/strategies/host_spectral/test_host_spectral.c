@@ -1,5 +1,5 @@
 /* host-spectral compared with host on what random problems seldom have: wide taps, decayed
- * frequencies, growth, snapshots; new weights and choices. Prints TAP. Usage:
+ * frequencies, growth, snapshots, choices. Prints TAP. Usage:
  * test_host_spectral [--full] [--only PART]. */
 #include <math.h>
 #include <stdio.h>
@@ -86,7 +86,7 @@ static void growth(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"kept", kept},           {"wide", wide},           {"growth", growth},
-                                       {"weights", new_weights}, {"snapshots", snapshots}, {"choice", choice}};
+    static const suite_part parts[] = {
+        {"kept", kept}, {"wide", wide}, {"growth", growth}, {"snapshots", snapshots}, {"choice", choice}};
     return suite_main_on(STN_DEVICE_HOST, argc, argv, parts, sizeof parts / sizeof *parts);
 }

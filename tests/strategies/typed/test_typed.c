@@ -410,7 +410,6 @@ static void new_weights(suite *s) {
     stn_stencil *stencil = NULL;
     stn_plan *plan = NULL;
     stn_error error = {STN_OK, ""};
-    void *from = NULL, *to = NULL;
     for (int i = 0; i < 50; i++) in[i] = (unsigned char)(i * 37);
     for (int i = 0; i < 50; i++)
         want[i] = (unsigned char)((int)(3 * in[(i + 49) % 50] + 5 * in[i] + 3 * in[(i + 1) % 50]) / 11);
@@ -418,16 +417,11 @@ static void new_weights(suite *s) {
     bool good = stn_stencil_create(1, 3, first, &stencil, &error) == STN_OK;
     p.stencil = stencil;
     good = good && stn_plan_create(s->context, &p, NULL, &plan, &error) == STN_OK &&
-           stn_memory_alloc(s->context, 50, &from, &error) == STN_OK &&
-           stn_memory_alloc(s->context, 50, &to, &error) == STN_OK &&
-           stn_memory_upload(s->context, from, in, 50, &error) == STN_OK &&
-           stn_plan_execute(plan, from, to, NULL, &error) == STN_OK &&
+           compare_execute(s->context, plan, in, 50, NULL, got, 50, &error) == STN_OK &&
            stn_plan_set_weights(plan, 3, second, &error) == STN_OK &&
-           stn_plan_execute(plan, from, to, NULL, &error) == STN_OK &&
-           stn_memory_download(s->context, got, to, 50, &error) == STN_OK && !memcmp(want, got, 50);
+           compare_execute(s->context, plan, in, 50, NULL, got, 50, &error) == STN_OK && !memcmp(want, got, 50);
     suite_report(s, good, "new weights", error.message);
     stn_plan_destroy(plan);
-    stn_memory_free(s->context, from), stn_memory_free(s->context, to);
     stn_stencil_destroy(stencil);
 }
 
@@ -443,7 +437,6 @@ static void other_weights(suite *s) {
     stn_stencil *stencil = NULL;
     stn_plan *plan = NULL, *host_plan = NULL;
     stn_error error = {STN_OK, ""};
-    void *from = NULL, *to = NULL;
     dice d = {seed + 3};
     fill_picture(&d, in, BYTES, 1);
     options.device = STN_DEVICE_HOST, options.cache_dir = ":memory:";
@@ -452,19 +445,14 @@ static void other_weights(suite *s) {
     p.stencil = stencil;
     good = good && stn_context_create(&options, &host, &error) == STN_OK &&
            stn_plan_create(s->context, &p, NULL, &plan, &error) == STN_OK &&
-           stn_plan_create(host, &p, NULL, &host_plan, &error) == STN_OK &&
-           stn_memory_alloc(s->context, BYTES, &from, &error) == STN_OK &&
-           stn_memory_alloc(s->context, BYTES, &to, &error) == STN_OK &&
-           stn_memory_upload(s->context, from, in, BYTES, &error) == STN_OK;
+           stn_plan_create(host, &p, NULL, &host_plan, &error) == STN_OK;
     for (size_t i = 0; good && i < sizeof sets / sizeof *sets; i++)
         good = stn_plan_set_weights(plan, 3, sets[i], &error) == STN_OK &&
                stn_plan_set_weights(host_plan, 3, sets[i], &error) == STN_OK &&
-               stn_plan_execute(plan, from, to, NULL, &error) == STN_OK &&
-               stn_plan_execute(host_plan, in, want, NULL, &error) == STN_OK &&
-               stn_memory_download(s->context, got, to, BYTES, &error) == STN_OK && !memcmp(want, got, BYTES);
+               compare_execute(s->context, plan, in, BYTES, NULL, got, BYTES, &error) == STN_OK &&
+               stn_plan_execute(host_plan, in, want, NULL, &error) == STN_OK && !memcmp(want, got, BYTES);
     suite_report(s, good, "weights of other forms", error.message);
     stn_plan_destroy(plan), stn_plan_destroy(host_plan);
-    stn_memory_free(s->context, from), stn_memory_free(s->context, to);
     stn_context_destroy(host);
     stn_stencil_destroy(stencil);
 }
