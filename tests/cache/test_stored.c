@@ -1,9 +1,8 @@
 /* Plans when only stored kernels can run: packs, disk entries, and the message if there is neither.
  * NVRTC is the emulated one, then hidden by its environment variable. */
-#include <criterion/criterion.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "../expect.h"
 #include "context/context.h"
 #include "helpers.h"
 #include "plan/plan.h"
@@ -12,8 +11,7 @@ static stn_stencil *stencil;
 static stn_problem problem = STN_PROBLEM_INIT;
 
 static void set_up(void) {
-    cr_assert_eq(stn_stencil_parse("heat-2d", &stencil, NULL), STN_OK);
-    problem.stencil = stencil;
+    problem.stencil = stencil = stencil_of("heat-2d");
     problem.extent[0] = 500;
     problem.extent[1] = 700;
 }
@@ -22,25 +20,19 @@ static void tear_down(void) { stn_stencil_destroy(stencil); }
 
 TestSuite(stored, .init = set_up, .fini = tear_down);
 
-static stn_context *open_context(const char *dir, const void *pack, size_t size) {
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+static stn_context *open_context(const char *path, const void *pack, size_t size) {
+    const stn_context_options options = {.arch = "sm_90", .cache_dir = path, .pack_data = pack, .pack_size = size};
     stn_context *context;
-    stn_error error = {0};
-    options.arch = "sm_90";
-    options.cache_dir = dir;
-    options.pack_data = pack;
-    options.pack_size = size;
-    cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
+    OK(stn_context_create(&options, &context, &error));
     return context;
 }
 
 static stn_plan *plan_with(stn_context *context, int estimate_only) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_plan *plan;
-    stn_error error = {0};
     options.estimate_only = estimate_only;
     options.strategy = "direct"; /* has several candidates, of one kernel each */
-    cr_assert_eq(stn_plan_create(context, &problem, &options, &plan, &error), STN_OK, "%s", error.message);
+    OK(stn_plan_create(context, &problem, &options, &plan, &error));
     return plan;
 }
 
@@ -51,7 +43,6 @@ Test(stored, uses_a_stored_candidate_if_the_best_is_not_stored) {
     stn_pack_writer *writer;
     void *pack;
     size_t size;
-    stn_error error = {0};
     cr_assert_eq(stn_pack_writer_create(&writer, NULL), STN_OK);
     stn_cache_record(context->cache, writer);
     stn_plan *plan = plan_with(context, 1);
@@ -84,7 +75,6 @@ Test(stored, names_missing_kernels_and_the_remedy) {
     hide_compiler();
     stn_context *context = open_context(":memory:", NULL, 0);
     stn_plan *plan = NULL;
-    stn_error error = {0};
     cr_assert_eq(stn_plan_create(context, &problem, NULL, &plan, &error), STN_ERROR_NO_COMPILER);
     cr_assert_null(plan);
     const char *const parts[] = {"500 x 700", "f64", "sm_90", "stentor pack build", "--pack", "NVRTC"};
@@ -94,7 +84,7 @@ Test(stored, names_missing_kernels_and_the_remedy) {
 }
 
 Test(stored, disk_works_without_a_compiler_and_recovers_with_one) {
-    char *dir = make_temp_folder();
+    open_folder();
     /* Compiles; compiles again because the entry is damaged; loads from disk without a compiler. */
     for (int round = 0; round < 3; round++) {
         if (round == 2) hide_compiler();
@@ -115,5 +105,5 @@ Test(stored, disk_works_without_a_compiler_and_recovers_with_one) {
         }
         stn_context_destroy(context);
     }
-    remove_temp_folder(dir);
+    close_folder();
 }

@@ -1,15 +1,12 @@
 /* A wisdom text is parsed as it was written, or refused; merging keeps the first time of each
  * candidate and drops nothing. */
-#include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../expect.h"
 #include "cache/wisdom.h"
 #include "helpers.h"
-
-static stn_error error;
-#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
 
 static stn_wisdom_key key_of(unsigned class, unsigned problem) {
     return (stn_wisdom_key){key_of_number(class), key_of_number(100 + problem)};

@@ -15,54 +15,44 @@ from command import CommandTest, npy_values
 
 
 class Emulated(CommandTest):
+    WITHIN = {'f64': 1e-14, 'f32': 1e-6, 'f16': 2e-3}
+
+    def as_on_the_host(self, within, *command):
+        """Compares the outputs of both devices; returns their shape and the JSON."""
+        for device in ('cuda', 'host'):
+            told = json.loads(self.succeed(*command, '--device', device, '--out', device + '.npy', '--json').stdout)
+            self.assertEqual(told['device'], device)
+        ours, theirs = (npy_values(self.path / f'{device}.npy') for device in ('cuda', 'host'))
+        self.assertEqual(ours[:2], theirs[:2])
+        scale = max(abs(v) for v in theirs[2])
+        self.assertGreater(scale, 0)
+        for a, b in zip(ours[2], theirs[2]):
+            self.assertLessEqual(abs(a - b), within * scale)
+        return ours[0], told
+
     def test_runs_equal_the_host(self):
         """Every boundary, dtype and rank once, through the command; the strategies' own tests go
         deeper."""
-        cases = [('heat-1d:alpha=0.2', '67', 'mirror:fixed', 'f64'), ('1d7p', '3x50', 'constant=1.5', 'f32'),
-                 ('heat-2d:alpha=0.2', '31x45', 'reflect', 'f64'), ('box-2d9p', '20x33', 'wrap,nearest', 'f32'),
-                 ('star-2d13p', '17x19', 'fixed', 'f16'), ('heat-3d:alpha=0.1', '7x9x11', 'nearest,wrap,mirror', 'f32')]
-        within = {'f64': 1e-14, 'f32': 1e-6, 'f16': 2e-3}
-        for stencil, size, boundary, dtype in cases:
+        for stencil, size, boundary, dtype in (
+                ('heat-1d:alpha=0.2', '67', 'mirror:fixed', 'f64'), ('1d7p', '3x50', 'constant=1.5', 'f32'),
+                ('heat-2d:alpha=0.2', '31x45', 'reflect', 'f64'), ('box-2d9p', '20x33', 'wrap,nearest', 'f32'),
+                ('star-2d13p', '17x19', 'fixed', 'f16'), ('heat-3d:alpha=0.1', '7x9x11', 'nearest,wrap,mirror', 'f32')):
             with self.subTest(stencil=stencil, dtype=dtype):
-                for device in ('cuda', 'host'):
-                    done = self.succeed('run', '--size', size, '--stencil', stencil, '--boundary', boundary, '--dtype',
-                                        dtype, '--steps', 5, '--device', device, '--out', device + '.npy', '--json')
-                    self.assertEqual(json.loads(done.stdout)['device'], device)
-                ours, theirs = (npy_values(self.path / f'{device}.npy') for device in ('cuda', 'host'))
-                self.assertEqual(ours[:2], theirs[:2])
-                scale = max(abs(v) for v in theirs[2])
-                self.assertGreater(scale, 0)
-                for a, b in zip(ours[2], theirs[2]):
-                    self.assertLessEqual(abs(a - b), within[dtype] * scale)
+                self.as_on_the_host(self.WITHIN[dtype], 'run', '--size', size, '--stencil', stencil, '--boundary', boundary,
+                                    '--dtype', dtype, '--steps', 5)
 
     def test_transforms_equal_the_host(self):
-        within = {'f64': 1e-14, 'f32': 1e-6, 'f16': 2e-3}
         for size, dtype, *more in (('5x16', 'f64', '--axes', '1'), ('16x6', 'f32', '--axes', '0', '--inverse'),
                                    ('3x8x16', 'f16', '--axes', '1,2', '--norm', 'ortho'), ('4x32', 'f32', '--real')):
             with self.subTest(size=size, dtype=dtype):
-                for device in ('cuda', 'host'):
-                    done = self.succeed('fft', '--size', size, '--dtype', dtype, *more, '--device', device, '--out',
-                                        device + '.npy', '--json')
-                    self.assertEqual(json.loads(done.stdout)['device'], device)
-                ours, theirs = (npy_values(self.path / f'{device}.npy') for device in ('cuda', 'host'))
-                self.assertEqual(ours[:2], theirs[:2])
-                scale = max(abs(v) for v in theirs[2])
-                for a, b in zip(ours[2], theirs[2]):
-                    self.assertLessEqual(abs(a - b), within[dtype] * scale)
+                self.as_on_the_host(self.WITHIN[dtype], 'fft', '--size', size, '--dtype', dtype, *more)
 
     def test_snapshots_and_a_source_equal_the_hosts(self):
         self.succeed('run', '--size', '2x21x30', '--random', 3, '--stencil', 'heat-2d', '--out', 'b.npy', '--device', 'host')
         for boundary in ('wrap', 'fixed,constant=0.5'):
-            for device in ('cuda', 'host'):
-                done = self.succeed('run', '--size', '2x21x30', '--stencil', 'heat-2d:alpha=0.2', '--boundary', boundary,
-                                    '--steps', 6, '--every', 2, '--source', 'b.npy', '--device', device, '--out',
-                                    device + '.npy', '--repeat', 2, '--json')
-                self.assertEqual(json.loads(done.stdout)['snapshots'], 3)
-            ours, theirs = (npy_values(self.path / f'{device}.npy') for device in ('cuda', 'host'))
-            self.assertEqual(ours[0], (3, 2, 21, 30))
-            self.assertEqual(ours[:2], theirs[:2])
-            for a, b in zip(ours[2], theirs[2]):
-                self.assertAlmostEqual(a, b, delta=1e-13)
+            shape, told = self.as_on_the_host(1e-13, 'run', '--size', '2x21x30', '--stencil', 'heat-2d:alpha=0.2', '--boundary',
+                                              boundary, '--steps', 6, '--every', 2, '--source', 'b.npy', '--repeat', 2)
+            self.assertEqual((shape, told['snapshots']), ((3, 2, 21, 30), 3))
 
     def test_auto_finds_the_gpu(self):
         run = ('run', '--size', '20x20', '--stencil', 'heat-2d:alpha=0.2', '--progress', '--steps', 23)

@@ -1,10 +1,9 @@
 /* What a plan does when its strategy refuses: candidates that cannot be prepared, new weights that
  * were taken by half. Plans are made for stencils of a kind that has one strategy, defined here,
  * which refuses what a test tells it to. */
-#include <criterion/criterion.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "../expect.h"
 #include "base/error.h"
 #include "kinds/kinds.h"
 #include "plan/plan.h"
@@ -111,18 +110,14 @@ static stn_kind kind;
 static stn_context *context;
 static stn_stencil *stencil;
 static stn_plan *plan;
-static stn_error error;
 
 static stn_status make_plan(void) {
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
     stn_plan_options choice = STN_PLAN_OPTIONS_INIT;
     stn_problem p = STN_PROBLEM_INIT;
-    options.device = STN_DEVICE_HOST, options.cache_dir = ":memory:";
     choice.strategy = "host";
     choice.deterministic = told.deterministic;
-    cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
-    cr_assert_eq(stn_stencil_parse("heat-1d", &stencil, &error), STN_OK, "%s", error.message);
-    p.stencil = stencil;
+    context = context_on(STN_DEVICE_HOST);
+    p.stencil = stencil = stencil_of("heat-1d");
     p.extent[0] = 40;
     kind = stn_kind_stencil;
     kind.strategies = strategies;
@@ -133,12 +128,14 @@ static void end(void) {
     stn_plan_destroy(plan);
     stn_stencil_destroy(stencil);
     stn_context_destroy(context);
+    plan = NULL, stencil = NULL, context = NULL;
 }
+TestSuite(refused, .fini = end);
 
 Test(refused, the_next_candidate_starts_anew) {
     told.answers[0] = STN_ERROR_UNSUPPORTED;
     told.answers[1] = STN_ERROR_NO_COMPILER;
-    cr_assert_eq(make_plan(), STN_OK, "%s", error.message);
+    OK(make_plan());
     cr_expect_eq(told.prepared, 3);
     cr_expect_eq(plan->candidate.values[0], 2, "the cheapest that will do");
     cr_expect_eq(told.released, 2, "what the refused ones had built is freed");
@@ -157,7 +154,6 @@ Test(refused, all_of_them) {
     cr_expect_null(plan);
     cr_expect_str_eq(error.message, "candidate 0 will not do", "the first one's story: %s", error.message);
     cr_expect(told.prepared == CANDIDATES && told.released == CANDIDATES && told.unclean == 0);
-    end();
 }
 
 Test(refused, for_want_of_memory_no_other_is_tried) {
@@ -166,7 +162,6 @@ Test(refused, for_want_of_memory_no_other_is_tried) {
     cr_expect_eq(make_plan(), STN_ERROR_OUT_OF_MEMORY);
     cr_expect_str_eq(error.message, "candidate 1 will not do");
     cr_expect(told.prepared == 2 && told.released == 2);
-    end();
 }
 
 /* A candidate that needs more resources than a multiprocessor has is dropped, and the next one is
@@ -176,7 +171,7 @@ Test(refused, resources_of_a_multiprocessor_are_told_and_the_next_is_tried) {
     told.answers[1] = STN_ERROR_UNSUPPORTED, told.why[1] = "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES";
     told.answers[2] = STN_ERROR_UNSUPPORTED,
     told.why[2] = "a kernel needs 9 bytes of shared memory a block and X has 1";
-    cr_assert_eq(make_plan(), STN_OK, "%s", error.message);
+    OK(make_plan());
     cr_expect_eq(plan->candidate.values[0], 3);
     cr_expect_eq(told.unclean, 0);
     cr_expect_eq(plan->ranking[0].candidate.values[0], 3);
@@ -185,18 +180,16 @@ Test(refused, resources_of_a_multiprocessor_are_told_and_the_next_is_tried) {
         cr_expect(!last->applies && last->candidate.values[0] == (int)i);
         cr_expect_str_eq(last->reason, told.why[i]);
     }
-    end();
 }
 
 Test(refused, what_does_not_compile_is_no_skip) {
     told.answers[0] = STN_ERROR_COMPILE, told.why[0] = "a template says: error: expected a ';'";
     cr_expect_eq(make_plan(), STN_ERROR_COMPILE);
     cr_expect_eq(told.prepared, 1);
-    end();
 }
 
 Test(refused, weights_taken_by_half_are_taken_back) {
-    cr_assert_eq(make_plan(), STN_OK, "%s", error.message);
+    OK(make_plan());
     const built *made = plan->state;
     double before[TAPS], other[TAPS] = {0.5, -2, 0.25};
     memcpy(before, made->weights, sizeof before);
@@ -209,19 +202,18 @@ Test(refused, weights_taken_by_half_are_taken_back) {
     }
     cr_expect_eq(told.weights_asked, 2);
     told.weights_refused = 0;
-    cr_assert_eq(stn_plan_set_weights(plan, TAPS, other, &error), STN_OK, "%s", error.message);
+    OK(stn_plan_set_weights(plan, TAPS, other, &error));
     for (int k = 0; k < TAPS; k++) cr_expect_eq(made->weights[k], other[k]);
-    end();
 }
 
 /* Weights that the strategy does not take: the plan is made anew for them, in one piece or not at
  * all. */
 Test(refused, for_weights_that_are_not_taken_the_plan_chooses_again) {
     double other[TAPS] = {0.5, -2, 0.25};
-    cr_assert_eq(make_plan(), STN_OK, "%s", error.message);
+    OK(make_plan());
     told.weights_refused = 1, told.refusal = STN_ERROR_UNSUPPORTED;
     told.answers[0] = STN_ERROR_UNSUPPORTED; /* another candidate serves them */
-    cr_assert_eq(stn_plan_set_weights(plan, TAPS, other, &error), STN_OK, "%s", error.message);
+    OK(stn_plan_set_weights(plan, TAPS, other, &error));
     cr_expect_eq(plan->candidate.values[0], 1);
     cr_expect_eq(stn_plan_workspace_size(plan), (size_t)WORKSPACE + 1);
     for (int k = 0; k < TAPS; k++) cr_expect_eq(((built *)plan->state)->weights[k], other[k]);
@@ -237,7 +229,7 @@ Test(refused, for_weights_that_are_not_taken_the_plan_chooses_again) {
 
 Test(refused, where_choosing_again_fails_the_plan_is_as_it_was) {
     double other[TAPS] = {0.5, -2, 0.25}, before[TAPS];
-    cr_assert_eq(make_plan(), STN_OK, "%s", error.message);
+    OK(make_plan());
     built *made = plan->state;
     void *workspace = plan->workspace;
     memcpy(before, made->weights, sizeof before);
@@ -258,10 +250,10 @@ Test(refused, by_the_error_with_new_weights_the_plan_chooses_again) {
     double other[TAPS] = {0.5, 2, 0.25}, small[TAPS] = {0.5, 0.25, 0.25};
     told.error = 1e-10; /* the bound of one step in f64 is 1e-13 */
     told.deterministic = 1;
-    cr_assert_eq(make_plan(), STN_OK, "%s", error.message);
-    cr_assert_eq(stn_plan_set_weights(plan, TAPS, small, &error), STN_OK, "%s", error.message);
+    OK(make_plan());
+    OK(stn_plan_set_weights(plan, TAPS, small, &error));
     cr_expect_eq(plan->candidate.values[0], 0, "the error is as before");
-    cr_assert_eq(stn_plan_set_weights(plan, TAPS, other, &error), STN_OK, "%s", error.message);
+    OK(stn_plan_set_weights(plan, TAPS, other, &error));
     cr_expect_eq(plan->candidate.values[0], 1, "its error is within the bound");
     cr_expect_eq(plan->estimate.error, 1e-16);
     cr_expect(plan->deterministic, "the new choice is as deterministic as the old one");
@@ -276,7 +268,7 @@ Test(refused, by_the_error_with_new_weights_the_plan_chooses_again) {
 Test(refused, weights_of_too_large_an_error_are_taken_back) {
     double other[TAPS] = {0.5, 2, 0.25}, before[TAPS];
     told.error = 1e-10;
-    cr_assert_eq(make_plan(), STN_OK, "%s", error.message);
+    OK(make_plan());
     built *made = plan->state;
     memcpy(before, made->weights, sizeof before);
     for (int i = 1; i < CANDIDATES; i++) told.answers[i] = STN_ERROR_DRIVER;

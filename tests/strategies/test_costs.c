@@ -35,12 +35,11 @@ static const cost_case cases[] = {
 };
 
 static double seconds_of(stn_context *context, const cost_case *c, const char *strategy) {
-    stn_stencil *stencil = NULL;
+    stn_stencil *stencil = stencil_of(c->stencil);
     stn_plan *plan = NULL;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = strategy;
     options.estimate_only = 1;
-    OK(stn_stencil_parse(c->stencil, &stencil, &error));
     stn_problem p = STN_PROBLEM_INIT;
     p.stencil = stencil;
     p.dtype = c->dtype;

@@ -10,12 +10,7 @@
 
 static stn_context *context;
 
-static void setup(void) {
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    options.device = STN_DEVICE_CUDA(0);
-    options.cache_dir = ":memory:";
-    OK(stn_context_create(&options, &context, &error));
-}
+static void setup(void) { context = context_on(STN_DEVICE_CUDA(0)); }
 static void teardown(void) { stn_context_destroy(context); }
 TestSuite(mirrored_structs, .init = setup, .fini = teardown);
 
@@ -63,9 +58,8 @@ static int refused(const stn_plan *plan) {
 static int refused_of(const char *stencil, const char *strategy, int rank, stn_boundary_kind kind, uint64_t steps) {
     stn_problem p = STN_PROBLEM_INIT;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    stn_stencil *s;
+    stn_stencil *s = stencil_of(stencil);
     stn_plan *plan;
-    OK(stn_stencil_parse(stencil, &s, &error));
     p.stencil = s;
     p.steps = steps;
     for (int axis = 0; axis < rank; axis++) {

@@ -1,14 +1,9 @@
 /* A problem of the same class as a measured one takes its candidate; a problem of another class
  * does not. On the emulator or a GPU. */
-#include <criterion/criterion.h>
-#include <string.h>
-
 #include "../cache/helpers.h"
+#include "../expect.h"
 #include "context/context.h"
 #include "tune/plan_wisdom.h"
-
-static stn_error error;
-#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
 
 static uint64_t steps = 1;
 
@@ -45,11 +40,10 @@ static void remember(const stn_plan *plan, const stn_ranked *fastest, double sec
 
 Test(like, takes_the_same_candidate) {
     stn_context *context;
-    stn_stencil *stencil;
+    stn_stencil *stencil = stencil_of("gaussian-1d:sigma=7");
     char *folder = make_temp_folder();
     const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .cache_dir = folder};
     OK(stn_context_create(&options, &context, &error));
-    OK(stn_stencil_parse("gaussian-1d:sigma=7", &stencil, &error));
     stn_plan *first = plan_of(context, stencil, 1000, STN_MODE_ESTIMATE);
     cr_assert_eq(first->chosen, STN_CHOSEN_BY_ESTIMATE);
     stn_plan *before =

@@ -96,9 +96,13 @@ static void expect_same_choice(const stn_plan *a, const stn_plan *b) {
     cr_assert_eq(memcmp(&a->candidate, &b->candidate, sizeof a->candidate), 0);
 }
 
+static world w;
+static void start(void) { begin(&w); }
+static void stop(void) { end(&w); }
+TestSuite(tune, .init = start, .fini = stop);
+TestSuite(trial, .init = start, .fini = stop);
+
 Test(tune, chooses_and_remembers_the_fastest_candidate) {
-    world w;
-    begin(&w);
     stn_plan *tuned = plan_of(&w, true, 60);
     cr_assert_eq(tuned->chosen, STN_CHOSEN_BY_MEASURING);
     cr_assert(measured_rows(tuned) >= 3, "%zu", measured_rows(tuned));
@@ -124,12 +128,9 @@ Test(tune, chooses_and_remembers_the_fastest_candidate) {
     stn_plan_destroy(recalled);
     stn_plan_destroy(tuned);
     stn_context_destroy(first);
-    end(&w);
 }
 
 Test(tune, in_place_and_without_a_folder) {
-    world w;
-    begin(&w);
     stn_context_destroy(w.context);
     open_context(&w, ":memory:");
     w.problem.in_place = 1;
@@ -142,12 +143,9 @@ Test(tune, in_place_and_without_a_folder) {
     stn_plan_destroy(later);
     stn_plan_destroy(tuned);
     cr_assert_eq(w.warned.warnings, 0u, "%s", w.warned.last);
-    end(&w);
 }
 
 Test(tune, stops_at_the_time_limit) {
-    world w;
-    begin(&w);
     stn_plan *tuned = plan_of(&w, true, 1e-9), *estimated = plan_of(&w, false, 0);
     expect_right(&w, tuned);
     size_t due = 0;
@@ -167,7 +165,6 @@ Test(tune, stops_at_the_time_limit) {
     options.tune_seconds = -1;
     cr_assert_eq(stn_plan_create(w.context, &w.problem, &options, &tuned, &error), STN_ERROR_INVALID_ARGUMENT);
     cr_assert_not_null(strstr(error.message, "tune_seconds"));
-    end(&w);
 }
 
 /* Replaces all wisdom by this one candidate of the world's problem. */
@@ -182,9 +179,7 @@ static void leave(world *w, const char *strategy, const stn_candidate *candidate
 }
 
 Test(tune, skips_malformed_lines) {
-    world w;
     char *text, *line;
-    begin(&w);
     stn_plan_destroy(plan_of(&w, true, 1e-9));
     OK(stn_wisdom_export(w.context, &text, &error));
     stn_text changed = STN_TEXT_EMPTY;
@@ -204,12 +199,9 @@ Test(tune, skips_malformed_lines) {
     stn_text_free(text);
     stn_text_clear(&changed);
     stn_plan_destroy(plan);
-    end(&w);
 }
 
 Test(tune, ignores_unknown_candidates) {
-    world w;
-    begin(&w);
     stn_plan *estimated = plan_of(&w, false, 0);
     stn_candidate other = estimated->candidate;
     other.values[1] += 100;
@@ -220,12 +212,9 @@ Test(tune, ignores_unknown_candidates) {
     expect_right(&w, plan);
     stn_plan_destroy(plan);
     stn_plan_destroy(estimated);
-    end(&w);
 }
 
 Test(tune, does_not_choose_a_wrong_candidate) {
-    world w;
-    begin(&w);
     stn_plan *estimated = plan_of(&w, false, 0);
     leave(&w, estimated->strategy->name, &estimated->candidate, 0);
     stn_plan *plan = plan_of(&w, false, 0);
@@ -233,15 +222,12 @@ Test(tune, does_not_choose_a_wrong_candidate) {
     expect_right(&w, plan);
     stn_plan_destroy(plan);
     stn_plan_destroy(estimated);
-    end(&w);
 }
 
 /* A failure to remember times is logged, and the old wisdom stays. */
 Test(tune, does_not_overwrite_unreadable_wisdom) {
     static tune_records records;
-    world w;
     const uid_t user = geteuid();
-    begin(&w);
     stn_plan *plan = plan_of(&w, false, 0);
     tune_record_set(&records, plan->strategy->name, &plan->candidate, 1);
     tune_remember(plan, &records);
@@ -264,7 +250,6 @@ Test(tune, does_not_overwrite_unreadable_wisdom) {
     cr_assert_eq(seteuid(user), 0);
     stn_text_free(before), stn_text_free(after), free(path);
     stn_plan_destroy(plan);
-    end(&w);
 }
 
 /* ---- transforms ------------------------------------------------------------------------------ */
@@ -302,8 +287,6 @@ static void expect_one_peak(world *w, stn_plan *plan, int n, int batch, int wave
 }
 
 Test(tune, a_transform_is_measured_and_remembered) {
-    world w;
-    begin(&w);
     stn_transform t = STN_TRANSFORM_INIT;
     t.rank = 1, t.extent[0] = 1024, t.batch = 6, t.dtype = STN_F32;
     stn_plan *tuned = transform_of(&w, &t, true);
@@ -325,7 +308,6 @@ Test(tune, a_transform_is_measured_and_remembered) {
     stn_plan *other = transform_of(&w, &t, false);
     cr_assert_eq(other->chosen, STN_CHOSEN_BY_ESTIMATE);
     stn_plan_destroy(other);
-    end(&w);
 }
 
 /* ---- one trial ------------------------------------------------------------------------------- */
@@ -355,8 +337,6 @@ static void build(const stn_plan *plan, tune_trial *trial) {
 }
 
 static tune_state try_strategy(const stn_strategy *strategy) {
-    world w;
-    begin(&w);
     w.strategy = "direct";
     stn_plan *plan = plan_of(&w, false, 0);
     tune_stage stage;
@@ -371,9 +351,7 @@ static tune_state try_strategy(const stn_strategy *strategy) {
     tune_trial_clear(&trial);
     tune_stage_close(&stage);
     stn_plan_destroy(plan);
-    tune_state state = trial.state;
-    end(&w);
-    return state;
+    return trial.state;
 }
 
 Test(trial, accepts_a_right_result) { cr_assert_eq(try_strategy(&stn_strategy_direct), TUNE_GOOD); }
@@ -391,8 +369,6 @@ Test(trial, skips_a_candidate_that_cannot_be_built) {
 }
 
 Test(trial, scales_fewer_launches_to_the_whole_run) {
-    world w;
-    begin(&w);
     w.problem.steps = 300;
     w.strategy = "direct";
     stn_plan *plan = plan_of(&w, false, 0);
@@ -405,5 +381,4 @@ Test(trial, scales_fewer_launches_to_the_whole_run) {
               (unsigned long long)steps);
     tune_trial_clear(&trial);
     stn_plan_destroy(plan);
-    end(&w);
 }

@@ -1,20 +1,14 @@
 /* Estimated choice between fft and cufft, against times measured on an H200, with a machine
  * description of that GPU. cuFFT's estimate needs no cuFFT. */
-#include <criterion/criterion.h>
 #include <math.h>
 
+#include "../../expect.h"
 #include "context/context.h"
 #include "plan/plan.h"
 #include "plan/strategy.h"
 
-static stn_error error;
-
 static stn_machine h200(void) {
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    stn_context *context;
-    options.arch = "sm_90";
-    options.cache_dir = ":memory:";
-    cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
+    stn_context *context = context_of_h200();
     stn_machine machine = context->machine;
     stn_context_destroy(context);
     machine.found = NULL;   /* it was freed with the context */
@@ -61,7 +55,7 @@ Test(fft_choice, estimates_choose_the_measured_faster_strategy) {
         t.rank = row->extent[2] ? 3 : 2;
         for (int axis = 0; axis < 3; axis++) t.extent[axis] = row->extent[axis];
         t.kind = row->kind, t.dtype = row->dtype;
-        cr_assert_eq(stn_fft_make(&t, &fft, &error), STN_OK, "%s", error.message);
+        OK(stn_fft_make(&t, &fft, &error));
         double ours = seconds(&fft, &machine, "fft"), cufft = seconds(&fft, &machine, "cufft");
         bool faster = row->ours > 0 && row->ours < row->cufft;
         cr_expect(isfinite(cufft) && (row->ours == UNTIMED || faster == (ours < cufft)),
@@ -82,7 +76,7 @@ Test(fft_choice, block_strategy_for_small_grids) {
             stn_transform t = STN_TRANSFORM_INIT;
             stn_fft fft;
             t.rank = 2, t.extent[0] = t.extent[1] = sides[i], t.dtype = (stn_dtype)dtype;
-            cr_assert_eq(stn_fft_make(&t, &fft, &error), STN_OK, "%s", error.message);
+            OK(stn_fft_make(&t, &fft, &error));
             double whole = seconds(&fft, &machine, "block"), axes = seconds(&fft, &machine, "fft");
             cr_expect((whole < axes) == (sides[i] <= 32), "%s %zu^2: as a whole %g s, by axes %g s",
                       stn_dtype_name(t.dtype), sides[i], whole, axes);
