@@ -23,39 +23,51 @@ double bench_load(const void *data, uint64_t index, stn_dtype dtype) {
     return ((const double *)data)[index];
 }
 
+void bench_store(void *data, uint64_t index, stn_dtype dtype, double value) {
+    if (dtype == STN_F32)
+        ((float *)data)[index] = (float)value;
+    else if (dtype == STN_F16)
+        ((uint16_t *)data)[index] = stn_float_to_half((float)value);
+    else
+        ((double *)data)[index] = value;
+}
+
 typedef struct filling {
     void *data;
     uint64_t first;
     stn_dtype values, dtype;
+    double shift, scale;
 } filling;
 
 static void fill_piece(void *user, int64_t begin, int64_t end) {
     const filling *work = user;
-    for (int64_t i = begin; i < end; i++) {
-        double value = bench_value(work->first + (uint64_t)i, work->values);
-        if (work->dtype == STN_F32)
-            ((float *)work->data)[i] = (float)value;
-        else if (work->dtype == STN_F16)
-            ((uint16_t *)work->data)[i] = stn_float_to_half((float)value);
-        else
-            ((double *)work->data)[i] = value;
+    for (int64_t i = begin; i < end; i++)
+        bench_store(work->data, (uint64_t)i, work->dtype,
+                    work->shift + work->scale * bench_value(work->first + (uint64_t)i, work->values));
+}
+
+static stn_status fill(bench *machine, void *data, uint64_t count, filling work, stn_error *error) {
+    const uint64_t most = (uint64_t)1 << 23;
+    size_t size = stn_dtype_size(work.dtype), bytes = (size_t)most * size;
+    work.data = malloc(bytes);
+    if (!work.data) return stn_fail_memory(error, "a piece of the input", bytes);
+    stn_status status = STN_OK;
+    for (uint64_t done = 0; done < count && status == STN_OK; done += most, work.first += most) {
+        uint64_t part = count - done < most ? count - done : most;
+        stn_pool_for(machine->pool, (int64_t)part, 1 << 16, fill_piece, &work);
+        status = stn_memory_upload(machine->context, (char *)data + done * size, work.data, (size_t)part * size, error);
     }
+    free(work.data);
+    return status;
 }
 
 stn_status bench_fill(bench *machine, void *data, uint64_t count, stn_dtype values, stn_dtype dtype, stn_error *error) {
-    const uint64_t most = (uint64_t)1 << 23;
-    size_t size = stn_dtype_size(dtype), bytes = (size_t)most * size;
-    void *piece = malloc(bytes);
-    if (!piece) return stn_fail_memory(error, "a piece of the input", bytes);
-    stn_status status = STN_OK;
-    for (uint64_t first = 0; first < count && status == STN_OK; first += most) {
-        uint64_t part = count - first < most ? count - first : most;
-        filling work = {piece, first, values, dtype};
-        stn_pool_for(machine->pool, (int64_t)part, 1 << 16, fill_piece, &work);
-        status = stn_memory_upload(machine->context, (char *)data + first * size, piece, (size_t)part * size, error);
-    }
-    free(piece);
-    return status;
+    return fill(machine, data, count, (filling){.values = values, .dtype = dtype, .scale = 1}, error);
+}
+
+stn_status bench_fill_scaled(bench *machine, void *data, uint64_t first, uint64_t count, stn_dtype dtype, double shift,
+                             double scale, stn_error *error) {
+    return fill(machine, data, count, (filling){NULL, first, dtype, dtype, shift, scale}, error);
 }
 
 stn_status bench_stencil(const char *spec, stn_stencil **stencil, stn_error *error) {

@@ -97,43 +97,16 @@ typedef struct rig {
     void *workspace;
 } rig;
 
-/* Element `index` of array `array`; coefficients lie between 0.25 and 0.75. */
+/* The first index of an array's values; coefficients lie between 0.25 and 0.75. */
+static uint64_t first_of(int array) { return (uint64_t)array << 40; }
 static double value_of(bool is_field, int array, size_t index, stn_dtype dtype) {
-    const double value = bench_value(((uint64_t)array << 40) + index, dtype);
+    const double value = bench_value(first_of(array) + index, dtype);
     return is_field ? value : 0.5 + 0.25 * value;
 }
 
-typedef struct piece {
-    void *numbers;
-    bool is_field;
-    int array;
-    size_t first;
-    stn_dtype dtype;
-} piece;
-
-static void fill_piece(void *user, int64_t begin, int64_t end) {
-    const piece *p = user;
-    for (int64_t i = begin; i < end; i++) {
-        const double value = value_of(p->is_field, p->array, p->first + (size_t)i, p->dtype);
-        if (p->dtype == STN_F64)
-            ((double *)p->numbers)[i] = value;
-        else
-            ((float *)p->numbers)[i] = (float)value;
-    }
-}
-
 static stn_status fill(bench *machine, const rig *r, bool is_field, int array, void *to, stn_error *error) {
-    const size_t most = (size_t)1 << 23, size = stn_dtype_size(r->c->dtype);
-    piece p = {malloc(most * size), is_field, array, 0, r->c->dtype};
-    if (!p.numbers) return stn_fail_memory(error, "a piece of an array", most * size);
-    stn_status status = STN_OK;
-    for (; p.first < r->points && status == STN_OK; p.first += most) {
-        const size_t count = r->points - p.first < most ? r->points - p.first : most;
-        stn_pool_for(machine->pool, (int64_t)count, 1 << 16, fill_piece, &p);
-        status = stn_memory_upload(machine->context, (char *)to + p.first * size, p.numbers, count * size, error);
-    }
-    free(p.numbers);
-    return status;
+    return bench_fill_scaled(machine, to, first_of(array), r->points, r->c->dtype, is_field ? 0 : 0.5,
+                             is_field ? 1 : 0.25, error);
 }
 
 static stn_status open_rig(bench *machine, const system_case *c, size_t side, rig *r, stn_error *error) {
@@ -206,10 +179,7 @@ static stn_status expect(const rig *r, stn_context *host, const size_t at[3], in
             for (int axis = 0; axis < rank; axis++) index = index * side + place[axis];
             const double value = i < r->arrays ? value_of(true, i, index, r->c->dtype)
                                                : value_of(false, i - r->arrays, index, r->c->dtype);
-            if (r->c->dtype == STN_F64)
-                ((double *)arrays[i])[k] = value;
-            else
-                ((float *)arrays[i])[k] = (float)value;
+            bench_store(arrays[i], k, r->c->dtype, value);
         }
     for (int i = 0; i < MOST_ARRAYS; i++) {
         box.in[i] = i < r->arrays ? arrays[i] : NULL;

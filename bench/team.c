@@ -120,13 +120,7 @@ static stn_status fill(stn_context *context, void *data, stn_dtype dtype, size_t
     const size_t size = stn_dtype_size(dtype), some = count < PERIOD ? count : PERIOD;
     unsigned char *period = malloc(PERIOD * size), *to = data;
     if (!period) return stn_fail_memory(error, "a period of the input", PERIOD * size);
-    for (size_t i = 0; i < some; i++) {
-        const double value = bench_value((first + i) % PERIOD, dtype);
-        if (dtype == STN_F64)
-            ((double *)(void *)period)[i] = value;
-        else
-            ((float *)(void *)period)[i] = (float)value;
-    }
+    for (size_t i = 0; i < some; i++) bench_store(period, i, dtype, bench_value((first + i) % PERIOD, dtype));
     stn_status status = stn_memory_upload(context, data, period, some * size, error);
     free(period);
     for (size_t done = some; done < count && status == STN_OK; done *= 2)
