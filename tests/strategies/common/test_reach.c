@@ -1,30 +1,16 @@
 /* The reach of many steps: known figures, and neither too few nor needlessly many points compared
  * with S^f computed explicitly. */
-#include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "context/search_cache.h"
 #include "strategies/common/reach.h"
-
-static stn_task task_of(const stn_stencil *stencil) {
-    stn_task task;
-    stn_error error = {0};
-    stn_problem p = STN_PROBLEM_INIT;
-    p.stencil = stencil;
-    p.extent[0] = p.extent[1] = p.extent[2] = 50;
-    cr_assert_eq(stn_task_make(&p, &task, &error), STN_OK, "%s", error.message);
-    return task;
-}
+#include "tasks.h"
 
 static stn_reach reach_of(const char *name, int axis, uint64_t steps) {
-    stn_stencil *stencil = NULL;
-    stn_error error = {0};
-    cr_assert_eq(stn_stencil_parse(name, &stencil, &error), STN_OK, "%s", error.message);
-    stn_task task = task_of(stencil);
-    stn_reach reach = stn_reach_find(&task, axis, steps, stn_reach_tail(STN_F64));
+    stn_task task = task_of_name(name);
+    const stn_reach reach = stn_reach_find(&task, axis, steps, stn_reach_tail(STN_F64));
     stn_task_clear(&task);
-    stn_stencil_destroy(stencil);
     return reach;
 }
 

@@ -1,36 +1,9 @@
 /* Cores of fused 3D taps: known sizes, residuals, and expansion back into taps. */
-#include <criterion/criterion.h>
 #include <math.h>
-#include <string.h>
 
+#include "../common/tasks.h"
 #include "strategies/lowrank/lowrank_types.h"
 #include "strategies/lowrank/volume/core_search.h"
-
-static stn_task task_of(const stn_stencil *stencil) {
-    stn_task task;
-    stn_error error = {0};
-    stn_problem p = STN_PROBLEM_INIT;
-    p.stencil = stencil;
-    p.extent[0] = p.extent[1] = p.extent[2] = 50;
-    cr_assert_eq(stn_task_make(&p, &task, &error), STN_OK, "%s", error.message);
-    return task;
-}
-
-static stn_task named(const char *name) {
-    stn_stencil *stencil = NULL;
-    stn_error error = {0};
-    cr_assert_eq(stn_stencil_parse(name, &stencil, &error), STN_OK, "%s", error.message);
-    stn_task task = task_of(stencil);
-    stn_stencil_destroy(stencil);
-    return task;
-}
-
-static stn_power power_of(const stn_task *task, int fused) {
-    stn_power cube;
-    cr_assert_eq(stn_power_make(task, &cube, NULL), STN_OK);
-    while (cube.fused < fused) cr_assert_eq(stn_power_fuse(task, &cube, NULL), STN_OK);
-    return cube;
-}
 
 /* The expanded core equals the cube: every weight, and reaches that hide none. */
 static void expect_equal(const stn_power *cube, const lowrank_core *core, const char *what) {
@@ -50,8 +23,8 @@ static void expect_equal(const stn_power *cube, const lowrank_core *core, const 
 }
 
 static lowrank_core core_of(const char *name, int fused, lowrank_core_method method) {
-    stn_task task = named(name);
-    stn_power cube = power_of(&task, fused);
+    stn_task task = task_of_name(name);
+    stn_power cube = fused_power(&task, fused);
     lowrank_core core;
     cr_assert(lowrank_core_make(&task, &cube, method, &core), "%s, %d steps, way %d", name, fused, method);
     cr_expect_leq(core.residual, 1e-15, "%s: residual %g", name, core.residual);
@@ -90,8 +63,8 @@ Test(core, two_terms_have_f_plus_one_in_f_steps) {
 }
 
 Test(core, other_taps_are_not_a_pair) {
-    stn_task task = named("gaussian-3d:sigma=1,truncate=1"); /* one term */
-    stn_power cube = power_of(&task, 2);
+    stn_task task = task_of_name("gaussian-3d:sigma=1,truncate=1"); /* one term */
+    stn_power cube = fused_power(&task, 2);
     lowrank_core core;
     cr_expect_not(lowrank_core_make(&task, &cube, LOWRANK_CORE_PAIR, &core));
     stn_power_clear(&cube);
@@ -112,7 +85,7 @@ Test(core, random_weights) {
         stn_stencil *stencil = NULL;
         cr_assert_eq(stn_stencil_create_dense(3, extent, w, &stencil, NULL), STN_OK);
         stn_task task = task_of(stencil);
-        stn_power cube = power_of(&task, 1);
+        stn_power cube = fused_power(&task, 1);
         for (int method = 0; method < LOWRANK_CORE_METHODS; method++) {
             lowrank_core core;
             if (!lowrank_core_make(&task, &cube, (lowrank_core_method)method, &core)) continue;
@@ -132,7 +105,7 @@ Test(core, nothing_but_zeros) {
     stn_stencil *stencil = NULL;
     cr_assert_eq(stn_stencil_create_dense(3, extent, w, &stencil, NULL), STN_OK);
     stn_task task = task_of(stencil);
-    stn_power cube = power_of(&task, 2);
+    stn_power cube = fused_power(&task, 2);
     lowrank_core core;
     cr_assert(lowrank_core_make(&task, &cube, LOWRANK_CORE_OUTER, &core));
     cr_expect_geq(core.terms, 1);

@@ -1,35 +1,15 @@
 /* Powers of a stencil and their separable terms: known ranks, residuals, sums of powers. */
-#include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 
+#include "../common/tasks.h"
 #include "plan/error_bound.h"
 #include "strategies/lowrank/plane/term_pattern.h"
 
-static stn_task task_of(const char *name) {
-    stn_stencil *stencil = NULL;
-    stn_task task;
-    stn_error error = {0};
-    stn_problem p = STN_PROBLEM_INIT;
-    cr_assert_eq(stn_stencil_parse(name, &stencil, &error), STN_OK, "%s", error.message);
-    p.stencil = stencil;
-    p.extent[0] = p.extent[1] = 100;
-    cr_assert_eq(stn_task_make(&p, &task, &error), STN_OK, "%s", error.message);
-    stn_stencil_destroy(stencil);
-    return task;
-}
-
-static stn_power power_of(const stn_task *task, int fused) {
-    stn_power taps;
-    cr_assert_eq(stn_power_make(task, &taps, NULL), STN_OK);
-    while (taps.fused < fused) cr_assert_eq(stn_power_fuse(task, &taps, NULL), STN_OK);
-    return taps;
-}
-
 /* The number of terms of `fused` steps; checks their residual. */
 static int terms_of(const char *name, int fused, double tolerance) {
-    stn_task task = task_of(name);
-    stn_power taps = power_of(&task, fused);
+    stn_task task = task_of_name(name);
+    stn_power taps = fused_power(&task, fused);
     lowrank_terms terms;
     cr_assert_eq(lowrank_terms_make(NULL, &taps, LOWRANK_SVD, tolerance, &terms, NULL), STN_OK);
     cr_expect_leq(terms.residual, fmax(tolerance, 3e-16), "%s: residual %g", name, terms.residual);
@@ -42,8 +22,8 @@ static int terms_of(const char *name, int fused, double tolerance) {
 
 /* Splits the taps of `fused` steps in one way; the caller owns *terms. */
 static void split_of(const char *name, int fused, lowrank_split split, lowrank_terms *terms) {
-    stn_task task = task_of(name);
-    stn_power taps = power_of(&task, fused);
+    stn_task task = task_of_name(name);
+    stn_power taps = fused_power(&task, fused);
     cr_assert_eq(lowrank_terms_make(&task, &taps, split, 0, terms, NULL), STN_OK);
     cr_expect_leq(terms->residual, 3e-16, "%s, %d steps, %s: residual %g", name, fused, lowrank_split_name(split),
                   terms->residual);
@@ -165,8 +145,8 @@ static int lengths_of(const stn_power *taps, lowrank_split split, double length[
 /* Dropped terms together do not exceed the tolerance, and all that it allows are dropped: tested on
  * both sides of each threshold. Terms of an SVD are orthogonal, so their squares add up. */
 Test(terms, tolerance_decides_dropped_terms) {
-    stn_task task = task_of("box-2d49p");
-    stn_power taps = power_of(&task, 2);
+    stn_task task = task_of_name("box-2d49p");
+    stn_power taps = fused_power(&task, 2);
     double size = 0, length[LOWRANK_MAX_TERMS], squares = 0;
     for (int i = 0; i < taps.size[1] * taps.size[2]; i++) size += (double)(taps.weight[i] * taps.weight[i]);
     size = sqrt(size);
@@ -191,11 +171,11 @@ Test(terms, tolerance_decides_dropped_terms) {
 }
 
 Test(terms, powers_have_the_power_of_the_sum) {
-    stn_task task = task_of("laplace-2d:order=4");
+    stn_task task = task_of_name("laplace-2d:order=4");
     for (size_t k = 0; k < task.ntaps; k++) task.taps[k].weight += 0.1;
     long double sum = 0, sizes = 0, fifth = 0;
     for (size_t k = 0; k < task.ntaps; k++) sum += task.taps[k].weight, sizes += fabs(task.taps[k].weight);
-    stn_power taps = power_of(&task, 5);
+    stn_power taps = fused_power(&task, 5);
     cr_expect_eq(taps.size[1], 21);
     cr_expect_eq(taps.low[2], 10);
     for (int i = 0; i < taps.size[1] * taps.size[2]; i++) fifth += taps.weight[i];
