@@ -49,12 +49,6 @@ class Linear(Generator):
         return self.pick([('sqrt', ('abs', self.number(depth - 1))), ('min', self.number(depth - 1), ('number', 0.5)),
                           ('where', ('<', self.number(depth - 1), ('number', 0.21)), self.number(depth - 1), ('number', 0.3))])
 
-    def field(self):
-        name = self.pick(list(self.fields))
-        if name in self.equations and self.rng.random() < 0.5:
-            return ('field', name, -1)
-        return ('field', name, int(self.rng.integers(self.fields[name])))
-
     def linear(self, depth, stencils):
         draw = self.rng.random()
         if not depth or draw < 0.1:

@@ -88,16 +88,19 @@ class Generator:
             rules.append([(name, float(np.round(self.rng.uniform(-1, 1), 2)) if name == 'constant' else 0.0) for name in names])
         return rules
 
+    def field(self):
+        name = self.pick(list(self.fields))
+        if name in self.equations and self.rng.random() < 0.5:
+            return ('field', name, -1)
+        return ('field', name, int(self.rng.integers(self.fields[name])))
+
     def leaf(self):
         draw = self.rng.random()
         if draw < 0.15:
             return ('number', float(np.round(self.rng.uniform(0, 2), 2)))
         if draw < 0.4 and self.coefficients:
             return ('coefficient', self.pick(list(self.coefficients)))
-        name = self.pick(list(self.fields))
-        if name in self.equations and self.rng.random() < 0.5:
-            return ('field', name, -1)
-        return ('field', name, int(self.rng.integers(self.fields[name])))
+        return self.field()
 
     def tree(self, depth, stencils):
         draw = self.rng.random()
