@@ -400,8 +400,8 @@ typedef struct stn_problem {
      * Elements other than STN_ELEMENT_DTYPE exclude a source, snapshots and in_place. */
     int in_element, out_element;
     /* The values of the last step are divided by `divisor` before they are converted, so that
-     * weights can be integers and sums exact; 0 means 1. Allowed only if out_element is an integer
-     * type. */
+     * weights can be integers and sums exact; 0 means 1. Points frozen by a fixed side are not
+     * divided. Allowed only if out_element is an integer type. */
     double divisor;
     /* Bits of stn_normalized; 0: no points are missing. Otherwise the plan must be for a GPU, steps
      * 0 or 1, the dtype f64 or f32, divisor 0 or 1, and no side fixed. in_element and out_element
@@ -935,8 +935,9 @@ typedef struct stn_system_arrays {
 /* Checks a problem without planning it. Needs no device. */
 STN_API stn_status stn_system_problem_validate(const stn_system_problem *problem, stn_error *error);
 
-/* Computes the largest factor by which a step multiplies a plane wave (von Neumann analysis), to
- * 1e-5: the largest absolute eigenvalue over all frequencies. low and high hold bounds of each
+/* Computes the largest factor by which a step multiplies a plane wave (von Neumann analysis): the
+ * largest absolute eigenvalue over all frequencies, which are sampled and refined around the
+ * largest samples, to about 1e-5 (less for dozens of levels). low and high hold bounds of each
  * coefficient, and the result is the maximum over all combinations of bounds. If they are NULL, the
  * text must give each coefficient a number, which is used. For coefficients that vary in space the
  * result is an estimate. If it exceeds 1 by more than 1e-5, long runs overflow. *growth is NaN if

@@ -296,11 +296,11 @@ def size_and_axis(shape: Tuple[int, ...], n: Any, axis: Any, kind: str) -> Tuple
     if not -len(shape) <= at < len(shape):
         raise IndexError(f'axis {at} is out of range: x has {len(shape)} axes')
     points = whole(n, 'n', -2**62, TypeError) if n is not None else 2 * (shape[at] - 1) if kind == 'c2r' else shape[at]
-    _check_points(points, at)
+    check_points(points, at)
     return (points,), (at % len(shape),)
 
 
-def _check_points(n: int, axis: int) -> None:
+def check_points(n: int, axis: int) -> None:
     if n < 1:
         raise ValueError(f'Invalid number of FFT data points ({n}) specified along axis {axis}: give 1 or more')
 
@@ -322,7 +322,7 @@ def sizes_and_axes(shape: Tuple[int, ...], s: Any, axes: Any, kind: str) -> Tupl
             raise ValueError(f's has {len(given)} sizes for {len(where)} axes: give one for each')
         sizes = [shape[axis] if n == -1 else n for axis, n in zip(where, given)]
     for n, axis in zip(sizes, where):
-        _check_points(n, axis)
+        check_points(n, axis)
     return tuple(sizes), where
 
 

@@ -340,7 +340,7 @@ def _can_extend(each: Pass) -> bool:
 
 def _is_short(shape: Tuple[int, ...], each: Pass) -> bool:
     """Whether the pass runs along one axis of few points, or of far fewer than its taps reach."""
-    if len(each.axes) != 1 or not _can_extend(each) or len(shape) < 2 or math.prod(shape) < SMALL:
+    if len(each.axes) != 1 or not _can_extend(each) or len(shape) < 2 or math.prod(shape) < SMALL or not _can_be_summed(each.taps.weights):
         return False
     points = shape[each.axes[0]]
     few = points <= FEW_POINTS and each.axes[0] == len(shape) - 1
@@ -353,6 +353,11 @@ def is_beyond(each: Pass) -> bool:
     return (far or len(each.taps.weights) > lib.STN_MAX_TAPS) and _can_extend(each)
 
 
+def _can_be_summed(weights: np.ndarray) -> bool:
+    """Whether sums of these weights are far from overflow, where math.fsum raises an exception."""
+    return len(weights) * float(np.abs(weights).max(initial=0.0)) < 1e300
+
+
 def raised(weights: np.ndarray) -> np.ndarray:
     """Weights of sum 1, multiplied by 1 plus a bound of the rounding error of their sum.
 
@@ -360,7 +365,7 @@ def raised(weights: np.ndarray) -> np.ndarray:
     returned unchanged, and so are weights that are all multiples of 2^-16: their sums are exact,
     and the factor could turn an exact sum of terms of both signs from 4 into 3.999. Weights of 0
     are not counted in the bound, since only some filters have removed them before."""
-    if abs(math.fsum(weights) - 1) > 1e-14 or not np.any(weights * 65536 % 1):
+    if not _can_be_summed(weights) or abs(math.fsum(weights) - 1) > 1e-14 or not np.any(weights * 65536 % 1):
         return weights
     return weights * (1 + (np.count_nonzero(weights) + 2) * math.fsum(np.abs(weights)) * 2.0 ** -52)
 

@@ -4,9 +4,10 @@
 """
 
 import warnings
-from typing import Any, Callable, Dict, Sequence
+from typing import Any, Callable, Dict, Sequence, Tuple
 
 from . import fft
+from ._fft_run import check_points
 from ._words import said
 
 LINES = ('fft', 'ifft', 'rfft', 'irfft', 'hfft', 'ihfft')
@@ -47,8 +48,11 @@ def _several(name: str, default: Any) -> Callable:
         if s is not None and any(each is None for each in s):
             warnings.warn('an array containing `None` values to `s` is deprecated: give -1 for the size of the input', DeprecationWarning,
                           stacklevel=2)
-            s = [_own_size(a, name, s, axes, i) if each is None else each for i, each in enumerate(s)]
-        if axes is not None and len(set(axes)) != len(axes):
+            s = [_own_size(a, name, len(s), axes, i) if each is None else each for i, each in enumerate(s)]
+        shape = _shape(a)
+        if s is None and name.startswith('irfft') and (axes is None or len(axes)):
+            check_points(_own_size(a, name, 1, None if axes is None else axes[-1:], 0), (-1 if axes is None else axes[-1]) % len(shape))
+        if axes is not None and len({axis % max(len(shape), 1) for axis in axes}) != len(axes):
             return _one_by_one(name, a, s, axes, norm, _checked(out))
         return function(a, s, axes, norm, out=_checked(out))
 
@@ -56,16 +60,21 @@ def _several(name: str, default: Any) -> Callable:
     return called
 
 
-def _own_size(a: Any, name: str, s: Sequence[Any], axes: Any, i: int) -> int:
-    """The default size of an axis without a given size."""
-    shape = a.shape if hasattr(a, 'shape') else getattr(fft.fftshift(a), 'shape')
-    points = shape[axes[i] if axes is not None else i - len(s)]
-    return 2 * (points - 1) if name.startswith('irfft') and i == len(s) - 1 else points
+def _shape(a: Any) -> Tuple[int, ...]:
+    return a.shape if hasattr(a, 'shape') else getattr(fft.fftshift(a), 'shape')
+
+
+def _own_size(a: Any, name: str, count: int, axes: Any, i: int) -> int:
+    """The default size of the axis number i of `count` axes."""
+    points = _shape(a)[axes[i] if axes is not None else i - count]
+    return 2 * (points - 1) if name.startswith('irfft') and i == count - 1 else points
 
 
 def _one_by_one(name: str, a: Any, s: Any, axes: Sequence[int], norm: Any, out: Any) -> Any:
     """Transforms one axis after the other, in the order given; the last one is the halved axis."""
-    sizes = [None] * len(axes) if s is None else list(s)
+    if s is not None and len(s) != len(axes):
+        raise ValueError('Shape and axes have different lengths.')
+    sizes = [_own_size(a, name, len(axes), axes, i) if s is None else _shape(a)[axis] if s[i] == -1 else s[i] for i, axis in enumerate(axes)]
     real, inverse = 'rfft' in name, name.startswith('i')
     complexes = fft.ifft if inverse else fft.fft
     rest = list(zip(sizes, axes))

@@ -70,7 +70,7 @@ static bool same_extents(const stn_array *a, int rank, const size_t *extent) {
 static int find_rank(const system_run *run) {
     if (run->input.system->rank) return run->input.system->rank;
     for (int i = 0; i < run->input.system->ncoefficients; i++)
-        if (!run->input.is_number[i]) return run->input.coefficients[i].rank;
+        if (!run->input.is_number[i] && run->input.coefficients[i].rank) return run->input.coefficients[i].rank;
     return run->input.fields[0].rank;
 }
 

@@ -12,9 +12,11 @@
 enum {
     /* squarings of the matrix: the norm of its 2^30-th power gives the spectral radius to 1e-5 */
     SQUARINGS = 30,
-    MAX_CORNERS = 8 /* coefficients for which all combinations of bounds are tried */
+    MAX_CORNERS = 8, /* coefficients for which all combinations of bounds are tried */
+    PEAKS = 8        /* samples from which a maximum is searched for */
 };
-#define BUDGET 4e7 /* multiply-adds of all frequencies, about 0.1 seconds */
+/* Multiply-adds of all samples, about 0.1 seconds; as many again are spent on the search. */
+#define BUDGET 4e7
 
 typedef double complex cplx;
 
@@ -202,27 +204,93 @@ static double radius(symbol *s) {
     }
 }
 
+typedef struct peak {
+    double theta[3], value;
+} peak;
+
+/* The spectral radius at a frequency; NaN if the system is not linear. */
+static double radius_at(symbol *s, const double theta[3]) {
+    memcpy(s->theta, theta, sizeof s->theta);
+    fill_matrix(s);
+    return s->linear ? radius(s) : NAN;
+}
+
+static bool are_adjacent(const double a[3], const double b[3], double apart) {
+    for (int axis = 0; axis < 3; axis++)
+        if (fabs(remainder(a[axis] - b[axis], 2 * M_PI)) > 1.5 * apart) return false;
+    return true;
+}
+
+/* Keeps the largest samples, which are `apart`; of adjacent ones, which lead to one maximum, the
+ * larger. */
+static void keep_if_larger(peak peaks[PEAKS], peak sample, double apart) {
+    int lowest = 0;
+    for (int i = 0; i < PEAKS; i++) {
+        if (peaks[i].value >= 0 && are_adjacent(peaks[i].theta, sample.theta, apart)) {
+            if (sample.value > peaks[i].value) peaks[i] = sample;
+            return;
+        }
+        if (peaks[i].value < peaks[lowest].value) lowest = i;
+    }
+    if (sample.value > peaks[lowest].value) peaks[lowest] = sample;
+}
+
+/* Compass search: takes a step along an axis if it increases the radius, and halves the step if
+ * none does. */
+static void climb(symbol *s, int rank, peak *top, double step, double finest, double *evaluations) {
+    while (step > finest && *evaluations > 0) {
+        bool moved = false;
+        for (int way = 0; way < 2 * rank; way++, --*evaluations) {
+            peak next = *top;
+            next.theta[2 - way / 2] += way % 2 ? -step : step;
+            next.value = radius_at(s, next.theta);
+            if (!(next.value > top->value)) continue;
+            *top = next;
+            moved = true;
+        }
+        if (!moved) step /= 2;
+    }
+}
+
+/* Climbs from all peaks with a coarse final step, then from those that can still be the largest. */
+static double climb_all(symbol *s, int rank, peak peaks[PEAKS], double apart, double evaluations) {
+    double largest = 0;
+    for (int fine = 0; fine < 2; fine++)
+        for (int i = 0; i < PEAKS && isfinite(largest); i++) {
+            if (peaks[i].value < (fine ? 0.95 * largest : 0)) continue;
+            climb(s, rank, &peaks[i], fine ? apart / 4 : apart / 2, fine ? 0x1p-16 * apart : apart / 5, &evaluations);
+            largest = fmax(largest, peaks[i].value);
+        }
+    return largest;
+}
+
 static double over_frequencies(symbol *s, int rank, double corners) {
-    const double each =
-        corners * (SQUARINGS * pow(s->width, 3) + (double)s->system->nnodes * s->width * s->system->nequations);
-    const int most = rank == 1 ? 256 : rank == 2 ? 32 : 12;
+    double each = SQUARINGS * pow(s->width, 3) + (double)s->system->nnodes * s->width * s->system->nequations;
+    for (int i = 0; i < s->system->nnodes; i++)
+        if (s->system->nodes[i].op == STN_SYSTEM_STENCIL)
+            each += 40.0 * (double)s->system->stencils[s->system->nodes[i].index].ntaps * s->system->nequations;
+    each *= corners;
+    int most = rank == 1 ? 256 : rank == 2 ? 32 : 12, count[3] = {1, 1, 1};
+    for (int axis = 0; axis < rank; axis++) {
+        const int width = 1 + stn_system_reach(s->system, rank, axis, 0) + stn_system_reach(s->system, rank, axis, 1);
+        most = most < 2 * width ? 2 * width : most;
+    }
     int samples = 2 * (int)(pow(2 * BUDGET / each, 1.0 / rank) / 2);
     samples = samples < 4 ? 4 : samples > most ? most : samples;
-    double largest = 0;
-    int count[3] = {1, 1, 1};
+    const double apart = 2 * M_PI / samples;
+    peak peaks[PEAKS];
+    for (int i = 0; i < PEAKS; i++) peaks[i].value = -1;
     for (int axis = 3 - rank; axis < 3; axis++) count[axis] = samples;
     count[3 - rank] = samples / 2 + 1; /* the other frequencies give complex conjugates */
     for (int i = 0; i < count[0]; i++)
         for (int j = 0; j < count[1]; j++)
             for (int k = 0; k < count[2]; k++) {
-                const int at[3] = {i, j, k};
-                for (int axis = 0; axis < 3; axis++) s->theta[axis] = 2 * M_PI * at[axis] / samples;
-                fill_matrix(s);
-                if (!s->linear) return NAN;
-                const double r = radius(s);
-                if (!(r <= largest)) largest = r;
+                peak sample = {.theta = {2 * M_PI * i / samples, 2 * M_PI * j / samples, 2 * M_PI * k / samples}};
+                sample.value = radius_at(s, sample.theta);
+                if (isnan(sample.value)) return NAN;
+                keep_if_larger(peaks, sample, apart);
             }
-    return largest;
+    return climb_all(s, rank, peaks, apart, BUDGET / each);
 }
 
 /* Sets the coefficients to corner `number` of the box of their bounds. */

@@ -66,7 +66,7 @@ static stn_status check_reach(const stn_system_task *task, stn_error *error) {
 static stn_status canonical_steps(const stn_system_problem *g, stn_system_task *task, stn_error *error) {
     const uint64_t steps = g->steps ? g->steps : 1;
     if (steps > INT64_MAX / 2)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "steps is %" PRIu64 ": at most 2^62", steps);
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "steps is %" PRIu64 ": give less than 2^62", steps);
     if (g->every && steps % g->every)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "every is %" PRIu64 ", which does not divide the %" PRIu64 " steps", g->every, steps);

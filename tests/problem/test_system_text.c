@@ -273,6 +273,19 @@ Test(system, growth_has_closed_forms) {
                        0.5, 1e-5);
 }
 
+/* Along an axis, |.5 + .3 z - .2 z^2|^2 of z = exp(i k) is .38 + .18 c - .2 (2 c^2 - 1) with c =
+ * cos k: largest at c = .225, which is not among the samples. */
+Test(system, growth_is_found_between_samples) {
+    static const char *const steps[] = {"a(u)", "a(b(u))", "a(b(c(u)))"};
+    for (int rank = 1; rank <= 3; rank++) {
+        char text[200];
+        snprintf(text, sizeof text, "field u; stencil a = taps x [0, 1, 2] (.5 .3 -.2)%s%s\nu.next = %s",
+                 rank > 1 ? "; stencil b = taps y [0, 1, 2] (.5 .3 -.2)" : "",
+                 rank > 2 ? "; stencil c = taps z [0, 1, 2] (.5 .3 -.2)" : "", steps[rank - 1]);
+        cr_expect_float_eq(growth_of(text, rank, NULL, NULL), pow(0.60025, rank / 2.0), 1e-5);
+    }
+}
+
 /* A staggered wave scheme is neutral up to k b = 1/2 in 2D. */
 Test(system, growth_uses_next_states) {
     const double stable[] = {0.5, 0.5, 1}, unstable[] = {0.5, 0.5, 1.1};

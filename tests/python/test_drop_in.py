@@ -121,6 +121,24 @@ class Installed(unittest.TestCase):
             with self.assertRaises(TypeError):
                 np.fft.fft(X, out='')
 
+    def test_repeated_axes_as_in_numpy(self):
+        """Sizes are those of the input, and an axis may be counted from both ends."""
+        twice = np.fft.fft(np.fft.fft(X, axis=0), axis=0)
+        short = np.fft.fft(np.fft.fft(X, 5, 0), 12, 0)
+        half = np.fft.fft(np.fft.rfft(X, axis=0), 12, 0)
+        with stentor.install_as('numpy.fft'):
+            for axes in ((0, 0), (0, -2), (-2, 0)):
+                np.testing.assert_allclose(np.fft.fftn(X, None, axes), twice, atol=1e-11)
+                np.testing.assert_allclose(np.fft.fft2(X, (-1, 5), axes), short, atol=1e-11)
+                np.testing.assert_allclose(np.fft.rfftn(X, None, axes), half, atol=1e-11)
+                np.testing.assert_allclose(np.fft.irfftn(X, None, axes), np.fft.irfft(np.fft.ifft(X, axis=0), axis=0), atol=1e-11)
+                for sizes in ((4,), (4, 4, 4)):
+                    with self.assertRaisesRegex(ValueError, 'different lengths'):
+                        np.fft.fftn(X, sizes, axes)
+            for axes in (None, (0, 1), (1, 1)):
+                with self.assertRaisesRegex(ValueError, 'give 1 or more'):
+                    np.fft.irfftn(X[:, :1], None, axes)
+
     def test_threads_that_come_and_go(self):
         theirs = scipy.ndimage.prewitt
 

@@ -226,6 +226,14 @@ class Sums(unittest.TestCase):
         for shape in ((300,), (300, 2)):
             np.testing.assert_allclose(stentor.uniform_filter(np.full(shape, 1e308), 101, axes=(0,)), 1e308, rtol=1e-14)
 
+    def test_weights_whose_sum_overflows(self):
+        """They are computed with as others are: of integers, and along short axes."""
+        huge = np.full(5, 1e308)
+        with np.errstate(over='ignore'):
+            for x, axis in ((np.zeros((9000, 2)), 1), (np.ones((9000, 2)), 1), (np.zeros((20, 30), 'int32'), 0)):
+                np.testing.assert_array_equal(stentor.correlate1d(x, huge, axis), ndimage.correlate1d(x, huge, axis))
+        self.assertFalse(stentor.Plan((20, 30), [huge], dtype='uint8', device='host')(np.zeros((20, 30), 'uint8')).any())
+
     def test_what_is_not_finite_reaches_its_box_alone(self):
         for shape, axis in (((600,), 0), ((600, 5), 0), ((4, 600), 1)):
             for value in (np.nan, np.inf, -np.inf):
