@@ -18,8 +18,7 @@
 #include "render/render.h"
 #include "strategies/common/launch_loop.h"
 #include "strategies/common/rounded_weights.h"
-#include "strategies/direct/direct_arguments.h"
-#include "strategies/direct/direct_params.h"
+#include "strategies/direct/direct_kernel.h"
 #include "strategies/direct/direct_skew.h"
 #include "strategies/direct/direct_variants.h"
 #include "strategies/direct/one_step.h"
@@ -181,7 +180,6 @@ static stn_status upload_taps(stn_plan *plan, direct_state *state, stn_error *er
 static stn_status get_kernel(stn_plan *plan, pass *p, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
     direct_params(&plan->task, &p->shape, &params);
-    stn_params_int(&params, "EXPECTED_HEADER", (int64_t)direct_header_size(&p->shape));
     size_t shared = p->shape.fused > 1 ? direct_time_shared(&plan->task, &p->shape) : 0;
     return stn_kernel_make(plan->kernels, direct_kernel_name(&p->shape), &params, shared, &p->kernel, error);
 }
