@@ -45,10 +45,7 @@ typedef struct direct_state {
 } direct_state;
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
-    if (!machine->is_device) {
-        snprintf(reason, reason_size, "it needs a GPU and this context is for the host");
-        return false;
-    }
+    if (!stn_has_gpu(machine, reason, reason_size)) return false;
     if (stn_task_points(task) / 128 > INT64_C(0x7fffffff)) {
         snprintf(reason, reason_size, "the grid has more than 2^38 points");
         return false;
