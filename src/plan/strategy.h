@@ -2,6 +2,7 @@
  * functions. Each has a folder or a file in strategies/ and a row in strategies/table.c. */
 #ifndef STN_PLAN_STRATEGY_H
 #define STN_PLAN_STRATEGY_H
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -84,6 +85,13 @@ double stn_estimate_cost(const stn_estimate *estimate);
         void (*estimate)(const type *work, const stn_machine *machine, const stn_candidate *candidate,                 \
                          stn_estimate *estimate);                                                                      \
     }
+
+/* For `applies` of strategies for GPUs: false on the host, with the reason. */
+#define STN_NEEDS_GPU "it needs a GPU and this context is for the host"
+static inline bool stn_has_gpu(const stn_machine *machine, char *reason, size_t size) {
+    if (!machine->is_device) snprintf(reason, size, STN_NEEDS_GPU);
+    return machine->is_device;
+}
 
 typedef struct stn_strategy {
     const char *name;

@@ -97,10 +97,7 @@ static bool shape_of(const stn_fft *fft, const stn_machine *machine, const stn_c
 }
 
 static bool applies(const stn_fft *fft, const stn_machine *machine, char *reason, size_t reason_size) {
-    if (!machine->is_device) {
-        snprintf(reason, reason_size, "it needs a GPU and this context is for the host");
-        return false;
-    }
+    if (!stn_has_gpu(machine, reason, reason_size)) return false;
     const stn_candidate usual = {{0}};
     block_shape shape;
     return shape_of(fft, machine, &usual, &shape, reason, reason_size);

@@ -66,8 +66,7 @@ static double total_of(const stn_task *task) {
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     (void)task;
-    if (!machine->is_device) snprintf(reason, reason_size, "it needs a GPU and this context is for the host");
-    return machine->is_device;
+    return stn_has_gpu(machine, reason, reason_size);
 }
 
 /* Returns the only axis along which taps have offsets, if each offset within the reach has a tap;

@@ -18,8 +18,7 @@
 #include "render/render.h"
 #include "strategies/common/launch_loop.h"
 #include "strategies/common/rounded_weights.h"
-#include "strategies/direct/direct_arguments.h"
-#include "strategies/direct/direct_params.h"
+#include "strategies/direct/direct_kernel.h"
 #include "strategies/direct/direct_skew.h"
 #include "strategies/direct/direct_variants.h"
 #include "strategies/direct/one_step.h"
@@ -46,10 +45,7 @@ typedef struct direct_state {
 } direct_state;
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
-    if (!machine->is_device) {
-        snprintf(reason, reason_size, "it needs a GPU and this context is for the host");
-        return false;
-    }
+    if (!stn_has_gpu(machine, reason, reason_size)) return false;
     if (stn_task_points(task) / 128 > INT64_C(0x7fffffff)) {
         snprintf(reason, reason_size, "the grid has more than 2^38 points");
         return false;
@@ -181,7 +177,6 @@ static stn_status upload_taps(stn_plan *plan, direct_state *state, stn_error *er
 static stn_status get_kernel(stn_plan *plan, pass *p, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
     direct_params(&plan->task, &p->shape, &params);
-    stn_params_int(&params, "EXPECTED_HEADER", (int64_t)direct_header_size(&p->shape));
     size_t shared = p->shape.fused > 1 ? direct_time_shared(&plan->task, &p->shape) : 0;
     return stn_kernel_make(plan->kernels, direct_kernel_name(&p->shape), &params, shared, &p->kernel, error);
 }

@@ -170,10 +170,7 @@ static const stn_candidate default_candidates[] = {
     {{[IN_SHARED_MEMORY] = CLUSTER_COLUMNS, [PADDED] = 1, [FASTER_OF_BOTH] = 1}}};
 
 bool fft_applies(const stn_fft *fft, const stn_machine *machine, char *reason, size_t reason_size) {
-    if (!machine->is_device) {
-        snprintf(reason, reason_size, "it needs a GPU and this context is for the host");
-        return false;
-    }
+    if (!stn_has_gpu(machine, reason, reason_size)) return false;
     fft_state state;
     for (size_t i = 0; i < sizeof default_candidates / sizeof *default_candidates; i++)
         if (is_valid(fft, machine, &default_candidates[i])) return true;

@@ -56,10 +56,7 @@ static bool ends_at_points(const stn_system_task *task, int depth) {
 }
 
 static bool applies(const stn_system_task *task, const stn_machine *machine, char *reason, size_t size) {
-    if (!machine->is_device) {
-        snprintf(reason, size, "it needs a GPU and this context is for the host");
-        return false;
-    }
+    if (!stn_has_gpu(machine, reason, size)) return false;
     if (task->rank != 2) {
         snprintf(reason, size, "it serves grids of 2 axes");
         return false;

@@ -21,7 +21,7 @@ static const stn_strategy *of(const stn_task *task, const stn_candidate *candida
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     const char *why = NULL;
     if (!machine->is_device)
-        why = "it needs a GPU and this context is for the host";
+        why = STN_NEEDS_GPU;
     else if (machine->sm < 80)
         why = "it needs tensor cores for f64 and tf32: sm_80 or newer";
     else if (task->in_stride[2] != 1 || task->out_stride[2] != 1)

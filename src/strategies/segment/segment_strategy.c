@@ -17,7 +17,7 @@ static const stn_strategy *of(const stn_task *task, const stn_candidate *candida
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t size) {
     const char *why = NULL;
     if (!machine->is_device)
-        why = "it needs a GPU and this context is for the host";
+        why = STN_NEEDS_GPU;
     else if (task->in_stride[2] != 1 || task->out_stride[2] != 1)
         why = "the fastest axis is strided";
     else if (task->steps >> 31)

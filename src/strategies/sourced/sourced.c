@@ -23,7 +23,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
     const char *why = NULL;
     stn_estimate unused;
     if (!machine->is_device)
-        why = "it needs a GPU and this context is for the host";
+        why = STN_NEEDS_GPU;
     else if (!task->source)
         why = "there is no source";
     else if (!sourced_adds(task) && !sourced_estimate_whole(task, machine, &unused))

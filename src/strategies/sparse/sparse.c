@@ -50,7 +50,7 @@ typedef struct sparse_state {
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     const char *why = NULL;
     if (!machine->is_device)
-        why = "it needs a GPU and this context is for the host";
+        why = STN_NEEDS_GPU;
     else if (machine->sm < 80)
         why = "it needs sparse tensor cores: sm_80 or newer";
     else if (task->dtype == STN_F64)

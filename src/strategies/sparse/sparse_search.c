@@ -74,27 +74,20 @@ static void insert_tiles(search *s, const sparse_shape *shape) {
     }
 }
 
-/* The cost does not depend on the errors, which take most of the time: they are predicted at last,
- * for the cheapest shapes alone (add_errors). */
-static void search_tiles(search *s, int most_fused) {
+/* Tiles (terms 0), or chains for separable taps (1). The cost does not depend on the errors, which
+ * take most of the time: they are predicted at last, for the cheapest shapes alone (add_errors). */
+static void search_shapes(search *s, int terms, int most_fused) {
     sparse_shape shape;
     bool cheaper;
     for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++) {
-        if (!fits(s, fused, 0, &shape, &cheaper)) return;
-        if (cheaper) continue;
-        for (int parts = sparse_splits(s->task) ? 2 : 1; parts <= 2; parts++)
-            if (sparse_fit(s->task, s->machine, fused, 0, parts, &shape)) insert_tiles(s, &shape);
-    }
-}
-
-/* Chains for separable taps. */
-static void search_chains(search *s, int most_fused) {
-    sparse_shape shape;
-    bool cheaper;
-    for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++) {
-        if (!fits(s, fused, 1, &shape, &cheaper)) return;
-        for (int parts = 1; parts <= 2 && !cheaper; parts++)
-            if (sparse_fit(s->task, s->machine, fused, 1, parts, &shape)) insert(s, shape);
+        if (!fits(s, fused, terms, &shape, &cheaper)) return;
+        for (int parts = !terms && sparse_splits(s->task) ? 2 : 1; parts <= 2 && !cheaper; parts++) {
+            if (!sparse_fit(s->task, s->machine, fused, terms, parts, &shape)) continue;
+            if (terms)
+                insert(s, shape);
+            else
+                insert_tiles(s, &shape);
+        }
     }
 }
 
@@ -135,7 +128,7 @@ static bool add_all_errors(search *s) {
     return true;
 }
 
-#define FEWEST 2 /* terms of a sum; search_chains handles one */
+#define FEWEST 2 /* terms of a sum; search_shapes handles one */
 
 /* The errors of sums of terms of the task's taps, by the number of terms. add_sum_errors returns
  * false if they cannot be computed. */
@@ -222,10 +215,10 @@ bool sparse_search_any(const stn_task *task, const stn_machine *machine) {
 
 static void search_all(search *s, int most_fused) {
     double factors[3][STN_TASK_FACTORS];
-    search_tiles(s, most_fused);
+    search_shapes(s, 0, most_fused);
     if (sparse_splits(s->task)) return; /* chains are not available for two-part elements */
     if (sparse_separable(s->task, factors))
-        search_chains(s, most_fused);
+        search_shapes(s, 1, most_fused);
     else
         search_sums(s, most_fused);
 }

@@ -34,10 +34,7 @@ STN_CANDIDATE_READER(spectral_choice, choice_of)
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     spectral_choice choice;
-    if (!machine->is_device) {
-        snprintf(reason, reason_size, "it needs a GPU and this context is for the host");
-        return false;
-    }
+    if (!stn_has_gpu(machine, reason, reason_size)) return false;
     if (task->in_stride[2] != 1 || task->out_stride[2] != 1) {
         snprintf(reason, reason_size, "the fastest axis is strided");
         return false;

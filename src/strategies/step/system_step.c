@@ -55,10 +55,7 @@ typedef struct rotate_arguments {
 /* ---- choosing */
 
 static bool applies(const stn_system_task *task, const stn_machine *machine, char *reason, size_t size) {
-    if (!machine->is_device) {
-        snprintf(reason, size, "it needs a GPU and this context is for the host");
-        return false;
-    }
+    if (!stn_has_gpu(machine, reason, size)) return false;
     if (stn_system_task_numbers(task) / 64 > INT64_C(0x7fffffff) || task->batch * task->n[0] * task->n[1] > INT32_MAX) {
         snprintf(reason, size, "a launch has fewer blocks than these grids need");
         return false;

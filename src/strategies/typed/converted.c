@@ -83,7 +83,7 @@ static bool keeps_points(const stn_task *task) {
  * the dtype must have the alignment that the steps need. */
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     const bool whole = stn_element_is_whole(stn_task_element(task, true));
-    const char *why = !machine->is_device        ? "it needs a GPU and this context is for the host"
+    const char *why = !machine->is_device        ? STN_NEEDS_GPU
                       : !stn_task_converts(task) ? "the arrays hold numbers of the dtype"
                       : whole && task->steps == 1 && !(task->tolerance > 0)
                           ? "one step to integers is summed in the host's order, by typed"

@@ -54,7 +54,7 @@ typedef struct typed_state {
 /* ---- choosing -------------------------------------------------------------------------------- */
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
-    const char *why = !machine->is_device        ? "it needs a GPU and this context is for the host"
+    const char *why = !machine->is_device        ? STN_NEEDS_GPU
                       : !stn_task_converts(task) ? "the arrays hold numbers of the dtype, which direct serves"
                       : task->steps > 1          ? "it makes one step"
                                                  : NULL;

@@ -1,5 +1,6 @@
 /* lowrank in 3D. A launch of f steps is one march of lowrank_volume with the core of the fused
  * taps; where f does not divide T, launches of two lengths share it, each with its own kernel. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,17 +10,132 @@
 #include "base/error.h"
 #include "context/context.h"
 #include "context/kernel.h"
+#include "render/render.h"
 #include "strategies/common/launch_loop.h"
 #include "strategies/faces/margins.h"
 #include "strategies/lowrank/lowrank.h"
 #include "strategies/lowrank/lowrank_types.h"
-#include "strategies/lowrank/volume/volume_arguments.h"
+#include "strategies/lowrank/volume/volume_shape.h"
+
+/* ---- the kernel's parameters, weights and arguments */
+
+#define HEADER_WORDS 15 /* 8-byte words before the weights */
+/* Bytes of the packed weights; the first value is a scale. */
+#define VALUE_BYTES ((LOWRANK_CORE_VALUES + 1) * (int)sizeof(double))
+/* The arguments of one launch, as the kernel declares them. */
+typedef struct launch_arguments {
+    int64_t words[HEADER_WORDS];
+    unsigned char values[VALUE_BYTES];
+} launch_arguments;
+
+static void put_params(const stn_task *task, const stn_power *taps, const lowrank_core *core,
+                       const lowrank_volume_shape *b, stn_text *params) {
+    int used[LOWRANK_CORE_SIDE * LOWRANK_CORE_SIDE];
+    stn_params_begin_for(params, task->dtype);
+    stn_params_int(params, "DATA_PARTS", lowrank_data_parts(b->passes));
+    stn_params_int(params, "BAND_PARTS", lowrank_band_parts(b->passes));
+    for (int axis = 0; axis < 3; axis++) {
+        const int reach[2] = {taps->low[axis], taps->size[axis] - 1 - taps->low[axis]};
+        stn_params_axis(params, axis, reach, task->boundary[axis]);
+    }
+    stn_params_int(params, "X_FACTORS", core->x_factors);
+    stn_params_int(params, "SUMS", core->sums);
+    stn_params_int(params, "CORE_TERMS", core->terms);
+    stn_params_int(params, "IDENTITY", core->identity);
+    stn_params_int(params, "VECTOR", b->vector);
+    stn_params_int(params, "TILES", b->tiles);
+    stn_params_int(params, "WARPS_X", b->warps_x);
+    stn_params_int(params, "WARPS_Y", b->warps_y);
+    stn_params_int(params, "STAGES", b->stages);
+    stn_params_int(params, "RING", b->ring);
+    stn_params_int(params, "HELD", b->held);
+    stn_params_int(params, "BLOCKS", b->blocks);
+    stn_params_int(params, "EXPECTED_HEADER", HEADER_WORDS * sizeof(int64_t));
+    stn_params_ints(params, "TERM_X", core->x_factor, (size_t)core->terms);
+    stn_params_ints(params, "TERM_SUM", core->sum, (size_t)core->terms);
+    stn_params_ints(params, "TERM_LOW", core->low, (size_t)core->terms);
+    stn_params_ints(params, "TERM_HIGH", core->high, (size_t)core->terms);
+    for (int k = 0; k < core->sums; k++)
+        for (int z = 0; z < taps->size[0]; z++) used[k * taps->size[0] + z] = core->c[k][z] != 0;
+    stn_params_ints(params, "SUM_USED", used, (size_t)(core->sums * taps->size[0]));
+}
+
+/* f16: rows of T stay within the data's range if the absolute weights of each x factor sum to 1. */
+static void make_bounded(lowrank_core *core) {
+    for (int l = core->identity; l < core->x_factors; l++) {
+        double sum = 0;
+        for (int x = 0; x < LOWRANK_CORE_SIDE; x++) sum += fabs(core->u[l][x]);
+        if (!(sum > 0) || !isfinite(sum)) continue;
+        for (int x = 0; x < LOWRANK_CORE_SIDE; x++) core->u[l][x] /= sum;
+        for (int r = 0; r < core->terms; r++)
+            for (int y = 0; y < LOWRANK_CORE_SIDE && core->x_factor[r] == l; y++) core->v[r][y] *= sum;
+    }
+}
+
+/* f32: rounds weights as the kernel splits them, otherwise to 24 bits. Tensor cores truncate sums,
+ * losing half a unit in the last place on average; weights are scaled up to compensate. */
+#define CUT_OFF 4.2e-8
+static void round_vectors(const stn_power *taps, int passes, lowrank_core *core) {
+    int bits = 11 * lowrank_band_parts(passes);
+    double more = passes == 3 ? 1 + CUT_OFF : 1;
+    for (int k = 0; k < core->sums; k++) lowrank_round(24, 1, core->c[k], taps->size[0], false);
+    for (int l = core->identity; l < core->x_factors; l++) lowrank_round(bits, more, core->u[l], taps->size[2], false);
+    for (int r = 0; r < core->terms; r++)
+        if (lowrank_core_single(core, r))
+            lowrank_round(24, 1, core->v[r], taps->size[1], false);
+        else
+            lowrank_round(bits, more, core->v[r], taps->size[1], false);
+}
+
+/* Packs the vectors as the kernel declares them. */
+static void put_values(const stn_task *task, const stn_power *taps, const lowrank_core *core, int passes,
+                       unsigned char values[VALUE_BYTES]) {
+    double numbers[LOWRANK_CORE_VALUES] = {0}, *to = numbers;
+    lowrank_core bounded = *core;
+    if (task->dtype == STN_F16) make_bounded(&bounded);
+    if (task->dtype == STN_F32) round_vectors(taps, passes, &bounded);
+    for (int k = 0; k < core->sums; k++)
+        for (int z = 0; z < taps->size[0]; z++) *to++ = bounded.c[k][z];
+    for (int l = core->identity; l < core->x_factors; l++)
+        for (int x = 0; x < taps->size[2]; x++) *to++ = bounded.u[l][x];
+    if (core->x_factors == core->identity) to += taps->size[2];
+    int first = (int)(to - numbers);
+    for (int r = 0; r < core->terms; r++)
+        for (int y = 0; y < taps->size[1]; y++) *to++ = bounded.v[r][y];
+    memset(values, 0, VALUE_BYTES);
+    lowrank_pack(task->dtype, true, numbers, (int)(to - numbers), first, values);
+}
+
+/* Fills the header words and returns the number of blocks. */
+static int64_t put_words(const stn_task *task, const lowrank_volume_shape *b, const stn_fused_launch *l,
+                         int64_t words[HEADER_WORDS]) {
+    const struct {
+        const void *in;
+        void *out;
+        int64_t n[3], in_z, in_y, out_z, out_y, in_batch, out_batch, chunk;
+    } head = {l->in,
+              l->out,
+              {task->n[0], task->n[1], task->n[2]},
+              l->from->stride[0],
+              l->from->stride[1],
+              l->to->stride[0],
+              l->to->stride[1],
+              l->from->batch,
+              l->to->batch,
+              b->chunk};
+    _Static_assert(sizeof head + 3 * sizeof *words == HEADER_WORDS * sizeof *words, "as the kernel declares it");
+    memcpy(words, &head, sizeof head);
+    lowrank_volume_tiles(task, b, words + HEADER_WORDS - 3);
+    return words[12] * words[13] * words[14] * task->batch;
+}
+
+/* ---- the state */
 
 typedef struct volume_operator {
     lowrank_volume_shape shape;
     int terms, x_factors, sums;
     double residual;
-    unsigned char values[LOWRANK_VOLUME_VALUES];
+    unsigned char values[VALUE_BYTES];
     stn_kernel *kernel;
 } volume_operator;
 
@@ -140,7 +256,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     return count;
 }
 
-/* Systematic f32 error of one launch with weights scaled for truncation (volume_arguments.c), on an
+/* Systematic f32 error of one launch with weights scaled for truncation (round_vectors), on an
  * H200. */
 #define SYSTEMATIC_ERROR 1.5e-8
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
@@ -163,7 +279,7 @@ static stn_status fail_terms(int fused, stn_error *error) {
 static stn_status get_kernel(stn_plan *plan, const stn_power *taps, const lowrank_core *core, volume_operator *to,
                              stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
-    lowrank_volume_params(&plan->task, taps, core, &to->shape, &params);
+    put_params(&plan->task, taps, core, &to->shape, &params);
     return stn_kernel_make(plan->kernels, "lowrank_volume", &params, (size_t)to->shape.shared, &to->kernel, error);
 }
 
@@ -177,7 +293,7 @@ static stn_status make_operator(stn_plan *plan, stn_power *taps, int fused, int 
         !lowrank_volume_fit(task, &plan->machine, taps, 0, &core, &to->shape))
         return fail_terms(fused, error);
     to->terms = core.terms, to->x_factors = core.x_factors, to->sums = core.sums, to->residual = core.residual;
-    lowrank_volume_values(task, taps, &core, to->shape.passes, to->values);
+    put_values(task, taps, &core, to->shape.passes, to->values);
     return get_kernel(plan, taps, &core, to, error);
 }
 
@@ -257,8 +373,8 @@ static void release(stn_plan *plan) { stn_faces_destroy(((volume_state *)plan->s
 
 static stn_status launch_volume(const stn_plan *plan, const volume_operator *op, const stn_fused_launch *l,
                                 stn_error *error) {
-    lowrank_volume_arguments arguments;
-    int64_t blocks = lowrank_volume_words(&plan->task, &op->shape, l, arguments.words);
+    launch_arguments arguments;
+    int64_t blocks = put_words(&plan->task, &op->shape, l, arguments.words);
     memcpy(arguments.values, op->values, sizeof arguments.values);
     return stn_kernel_launch(op->kernel, blocks, 32 * op->shape.warps_x * op->shape.warps_y, (size_t)op->shape.shared,
                              &arguments, l->stream, error);
