@@ -56,6 +56,7 @@ struct stn_row_spectra {
     double quantum;        /* sums are multiples of it; or 0 */
     double relative;       /* error of such sums of stencil_step.h */
     bool result_in_second; /* a transform ends in its second buffer */
+    bool exact;            /* results have the bits of stencil_step.h */
 };
 
 typedef struct spectra_run {
@@ -152,9 +153,9 @@ static int64_t length_of(const stn_task *task) {
     return best;
 }
 
-/* Whether this method supports the task. Floating-point outputs are excluded, because too many
+/* Whether this method supports the task. Floating-point outputs cannot be exact, because too many
  * results would lie close to the boundary between two rounded values. */
-static bool supports(const stn_task *task) {
+static bool supports(const stn_task *task, bool exact) {
     const int64_t rows = task->reach[1][0] + task->reach[1][1] + 1;
     double relative;
     for (int side = 0; side < 6; side++)
@@ -165,17 +166,18 @@ static bool supports(const stn_task *task) {
             return false;
     if (task->reach[0][0] || task->reach[0][1] || rows < STN_SPECTRA_LANES || rows > MOST_ROWS ||
         task->reach[2][0] + task->reach[2][1] >= MOST_ROWS || task->in_stride[2] != 1 || task->out_stride[2] != 1 ||
-        task->source || task->in_place || task->normalized || task->steps != 1 ||
-        !stn_element_is_whole(stn_task_element(task, true)))
+        task->source || task->in_place || task->normalized || task->steps != 1 || task->snapshots != 1 ||
+        stn_element_is_whole(stn_task_element(task, true)) != exact)
         return false;
+    if (!exact) return task->divisor == 1;
     /* If the quantum is negative and large, too large a part of all sums would be integers up to
      * rounding, and each of these must be computed again. */
     const double quantum = quantum_of(task, &relative);
     return task->divisor == 1 ? quantum > -1.0 / (2 * BOX_OVERHEAD_POINTS) : quantum > 0;
 }
 
-double stn_row_spectra_cost(const stn_task *task) {
-    const double cost = task->ntaps >= MIN_TAPS && supports(task) ? cost_of(task, length_of(task)) : INFINITY;
+double stn_row_spectra_cost(const stn_task *task, bool exact) {
+    const double cost = task->ntaps >= MIN_TAPS && supports(task, exact) ? cost_of(task, length_of(task)) : INFINITY;
     return cost < 0.9 * (double)task->ntaps ? cost : INFINITY;
 }
 
@@ -220,11 +222,12 @@ static bool make_weights(const stn_task *task, stn_row_spectra *made) {
     return allocated;
 }
 
-stn_status stn_row_spectra_create(const stn_task *task, stn_row_spectra **made, stn_error *error) {
+stn_status stn_row_spectra_create(const stn_task *task, bool exact, stn_row_spectra **made, stn_error *error) {
     *made = NULL;
-    if (isinf(stn_row_spectra_cost(task))) return STN_OK;
+    if (isinf(stn_row_spectra_cost(task, exact))) return STN_OK;
     stn_row_spectra *spectra = calloc(1, sizeof *spectra);
     if (!spectra) return stn_fail_memory(error, "the spectra of weights", sizeof *spectra);
+    spectra->exact = exact;
     spectra->length = length_of(task);
     spectra->width = width_of(task, spectra->length);
     spectra->rows = task->reach[1][0] + task->reach[1][1] + 1;
@@ -422,7 +425,11 @@ static void store_rows(spectra_work *work, int64_t y, int64_t count) {
                                           s->length, LANES, 1);
             for (int l = 0; l < LANES; l++) {
                 const spectra_place place = {at, work->y + l * run->strip_rows + y + r, part, l};
-                if (place.y < task->n[1])
+                if (place.y >= task->n[1]) break;
+                if (!s->exact)
+                    run->step->kernels->store[run->step->to.element](point_of(work, &run->step->to, place.x, place.y),
+                                                                     work->lines + l * s->length, (size_t)points);
+                else
                     store_results(work, &place, work->lines + l * s->length, points, s->error * sqrt(norms[l]));
             }
         }

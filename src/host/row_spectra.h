@@ -1,5 +1,6 @@
-/* One step of a stencil of very many taps along the last two axes, by transforms of rows, with the
- * bits of stencil_step.h. */
+/* One step of a stencil of very many taps along the last two axes, by transforms of rows. Exactly:
+ * with the bits of stencil_step.h, for outputs of whole numbers. Otherwise outputs are of floating
+ * point, with errors relative to the largest values nearby. */
 #ifndef STN_HOST_ROW_SPECTRA_H
 #define STN_HOST_ROW_SPECTRA_H
 #include "host/pool.h"
@@ -10,9 +11,9 @@ typedef struct stn_row_spectra stn_row_spectra; /* immutable tables for a task's
 
 /* The time of a point, in times of a tap by stencil_step.h; infinity if the task is not supported,
  * or would not be faster. */
-double stn_row_spectra_cost(const stn_task *task);
+double stn_row_spectra_cost(const stn_task *task, bool exact);
 /* *made is NULL where the cost is infinite. The tables do not refer to the task. */
-stn_status stn_row_spectra_create(const stn_task *task, stn_row_spectra **made, stn_error *error);
+stn_status stn_row_spectra_create(const stn_task *task, bool exact, stn_row_spectra **made, stn_error *error);
 void stn_row_spectra_destroy(stn_row_spectra *spectra); /* NULL is fine */
 /* Computes all points of a step of `grids` grids of the task. */
 void stn_row_spectra_run(const stn_row_spectra *spectra, const struct stn_step *step, stn_pool *pool, int64_t grids);

@@ -142,7 +142,7 @@ static void stencil_estimate(const stn_task *task, const stn_machine *machine, c
     }
     *estimate = (stn_estimate){.unit = unit, .launches = steps};
     estimate->bytes = steps * points * 2 * size;
-    const double spectra = stn_row_spectra_cost(task), taps = fmin((double)task->ntaps, spectra);
+    const double spectra = stn_row_spectra_cost(task, true), taps = fmin((double)task->ntaps, spectra);
     estimate->flops = steps * live * 2 * taps;
     estimate->error = stn_error_stepping(task);
     estimate->stepping = true;
@@ -157,7 +157,7 @@ static stn_status stencil_prepare(stn_plan *plan, stn_error *error) {
     host_state *state;
     STN_TRY(make_state(plan, &state, error));
     plan->workspace_size = stn_host_workspace(&plan->task);
-    return stn_row_spectra_create(&plan->task, &state->spectra, error);
+    return stn_row_spectra_create(&plan->task, true, &state->spectra, error);
 }
 
 static stn_status stencil_execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
@@ -181,7 +181,7 @@ static stn_status stencil_execute_part(stn_plan *plan, stn_part part, const stn_
 static stn_status stencil_set_weights(stn_plan *plan, stn_error *error) {
     host_state *state = plan->state;
     stn_row_spectra_destroy(state->spectra);
-    return stn_row_spectra_create(&plan->task, &state->spectra, error);
+    return stn_row_spectra_create(&plan->task, true, &state->spectra, error);
 }
 
 static void stencil_describe(const stn_plan *plan, stn_format format, stn_text *text) {

@@ -1,5 +1,6 @@
 /* Steps by the spectra of rows have the bits of the definition, on random problems: all number
- * types and boundaries, and sums that are close to where rounding changes. */
+ * types and boundaries, and sums that are close to where rounding changes. Results of floating
+ * point have the errors of transforms. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -60,7 +61,8 @@ static void fill(uint64_t *state, stn_element element, int64_t count, void *to) 
     }
 }
 
-static stn_task random_task(uint64_t *state, int type) {
+/* whole: the output is of whole numbers, or else of the dtype, which is that of the input. */
+static stn_task random_task(uint64_t *state, int type, bool whole) {
     static const stn_element types[ELEMENT_PAIRS][2] = {
         {STN_ELEMENT_U8, STN_ELEMENT_U8},   {STN_ELEMENT_U8, STN_ELEMENT_U8},   {STN_ELEMENT_I8, STN_ELEMENT_I16},
         {STN_ELEMENT_U16, STN_ELEMENT_U16}, {STN_ELEMENT_I16, STN_ELEMENT_U32}, {STN_ELEMENT_F64, STN_ELEMENT_U8},
@@ -69,9 +71,14 @@ static stn_task random_task(uint64_t *state, int type) {
         {STN_ELEMENT_F64, STN_ELEMENT_U16}};
     stn_problem p = {.steps = 1, .batch = (size_t)random_int(state, 1, 2), .dtype = STN_F64};
     const int rank = (int)random_int(state, 2, 3);
-    p.in_element = types[type][0];
-    p.out_element = types[type][1];
-    if (stn_element_is_whole(types[type][0]) && !random_int(state, 0, 2)) p.divisor = (double)random_int(state, 2, 99);
+    if (whole) {
+        p.in_element = types[type][0];
+        p.out_element = types[type][1];
+    } else {
+        p.dtype = (stn_dtype[]){STN_F64, STN_F32, STN_F16}[type];
+    }
+    if (whole && stn_element_is_whole(types[type][0]) && !random_int(state, 0, 2))
+        p.divisor = (double)random_int(state, 2, 99);
     for (int a = 0; a < rank; a++) {
         const bool wraps = random_int(state, 0, 3) == 0;
         p.extent[a] = (size_t)(a + 2 < rank ? 2 : random_int(state, 50, 300));
@@ -94,9 +101,9 @@ Test(row_spectra, bits) {
     uint64_t state = seed;
     int served = 0;
     for (int i = 0; i < PROBLEMS; i++) {
-        stn_task task = random_task(&state, i % ELEMENT_PAIRS);
+        stn_task task = random_task(&state, i % ELEMENT_PAIRS, true);
         stn_row_spectra *spectra;
-        cr_assert_eq(stn_row_spectra_create(&task, &spectra, NULL), STN_OK);
+        cr_assert_eq(stn_row_spectra_create(&task, true, &spectra, NULL), STN_OK);
         const stn_element from = stn_task_element(&task, false), to = stn_task_element(&task, true);
         const int64_t in_span = stn_task_span(&task, false), out_span = stn_task_span(&task, true);
         const size_t in_bytes = (size_t)in_span * stn_element_size(from),
@@ -123,4 +130,50 @@ Test(row_spectra, bits) {
         stn_task_clear(&task);
     }
     cr_expect_gt(served, PROBLEMS / 4);
+}
+
+/* Other results are within the error of transforms of those of steps: relative to the largest
+ * number, beside the rounding of the dtype. */
+Test(row_spectra, floats) {
+    static const double roundings[] = {0, 0x1p-22, 0x1p-9};
+    const uint64_t seed = (uint64_t)time(NULL);
+    uint64_t state = seed;
+    int served = 0;
+    for (int i = 0; i < PROBLEMS / 2; i++) {
+        stn_task task = random_task(&state, i % 3, false);
+        stn_row_spectra *spectra;
+        stn_pool *pool;
+        cr_assert_eq(stn_row_spectra_create(&task, true, &spectra, NULL), STN_OK);
+        cr_assert_null(spectra, "floating point has no exact results");
+        cr_assert_eq(stn_row_spectra_create(&task, false, &spectra, NULL), STN_OK);
+        cr_assert_eq(stn_pool_create((int)random_int(&state, 1, 2), &pool, NULL), STN_OK);
+        const stn_element type = stn_task_element(&task, false);
+        const int64_t spans[2] = {stn_task_span(&task, false), stn_task_span(&task, true)};
+        const stn_kernels *kernels = stn_kernels_best();
+        double *numbers = malloc((size_t)spans[0] * sizeof *numbers), sum = 0;
+        char *in = malloc((size_t)spans[0] * sizeof(double)), *out[2];
+        for (int64_t k = 0; k < spans[0]; k++) numbers[k] = 9 * random_unit(&state);
+        kernels->store[type](in, numbers, (size_t)spans[0]);
+        for (size_t k = 0; k < task.ntaps; k++) sum += fabs(task.taps[k].weight);
+        for (int k = 0; k < 2; k++) {
+            out[k] = calloc((size_t)spans[1], sizeof(double));
+            stn_host_run_source(&task, k ? spectra : NULL, pool, in, NULL, out[k], NULL);
+        }
+        for (int64_t k = 0; k < spans[1] && spectra; k++) {
+            double results[2];
+            for (int j = 0; j < 2; j++)
+                kernels->load[type](&results[j], out[j] + k * (int64_t)stn_element_size(type), 1);
+            const double bound = roundings[i % 3] * (fabs(results[0]) + 0x1p-15) + 1e-13 * 9 * sum;
+            cr_assert_leq(fabs(results[1] - results[0]), bound, "seed %llu, problem %d", (unsigned long long)seed, i);
+        }
+        served += spectra != NULL;
+        free(numbers);
+        free(in);
+        free(out[0]);
+        free(out[1]);
+        stn_pool_destroy(pool);
+        stn_row_spectra_destroy(spectra);
+        stn_task_clear(&task);
+    }
+    cr_expect_gt(served, PROBLEMS / 8);
 }

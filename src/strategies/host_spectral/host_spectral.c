@@ -1,6 +1,7 @@
 /* The strategy `host-spectral`: applies all steps at once by Fourier transforms of the whole grid,
  * in float64 on the CPU's threads. The cost of a run hardly depends on the number of steps.
- * Boundaries are served by periodic extension (common/extension.h). */
+ * Boundaries are served by periodic extension (common/extension.h). A second candidate makes one
+ * step of very many taps by transforms of parts of rows (host/row_spectra.h). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 
 #include "base/error.h"
 #include "context/context.h"
+#include "host/stencil_run.h"
 #include "plan/error_bound.h"
 #include "plan/plan.h"
 #include "strategies/host_spectral/host_spectral_passes.h"
@@ -21,14 +23,19 @@ static const struct {
     double rows, columns;
     /* Seconds to make the tables, spread over a few runs. Stepping has no such cost. */
     double start;
-} rates = {0.9, 0.42, 2.5, 3.3, 5e-5};
+    /* A fraction of the flop rate, for rows of taps. */
+    double taps;
+} rates = {0.9, 0.42, 2.5, 3.3, 5e-5, 1.85};
 
 typedef struct spectral_state {
     stn_pool *pool; /* Owned by the context. */
     shape shape;
+    stn_row_spectra *rows; /* Takes the place of the shape; or NULL. */
 } spectral_state;
 
 STN_CANDIDATE_READER(periodic_domain, domain_of)
+
+static bool is_by_rows(const stn_candidate *candidate) { return !domain_of(candidate).kept; }
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
@@ -49,10 +56,13 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     char reason[160];
     (void)machine;
     _Static_assert(sizeof t <= sizeof list->values, "a periodic domain fits");
-    if (!most || !host_spectral_domain_choose(task, &t, reason, sizeof reason)) return 0;
-    list[0] = (stn_candidate){{0}};
-    memcpy(list[0].values, &t, sizeof t);
-    return 1;
+    size_t count = 0;
+    if (most && host_spectral_domain_choose(task, &t, reason, sizeof reason)) {
+        list[count] = (stn_candidate){{0}};
+        memcpy(list[count++].values, &t, sizeof t);
+    }
+    if (count < most && !isinf(stn_row_spectra_cost(task, false))) list[count++] = (stn_candidate){{0}};
+    return count;
 }
 
 /* The error of a transform is proportional to the largest values; each stage contributes a random
@@ -85,6 +95,15 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     const double length[3] = {(double)t.axis[0].length, (double)t.axis[1].length, (double)t.axis[2].length};
     double lines = n0 * n1 * batch, spectrum = lines * kept * 16, columns = 0;
     *result = (stn_estimate){.unit = STN_UNIT_FMA_F64, .launches = 2.0 * task->rank - 1 + source};
+    if (is_by_rows(candidate)) {
+        const double points = (double)stn_task_points(task);
+        result->launches = 1;
+        result->bytes = 2 * points * size;
+        result->flops = 2 * points * stn_row_spectra_cost(task, false);
+        result->seconds = result->flops / (flops[STN_UNIT_FMA_F64] * rates.taps) + rates.start;
+        result->error = predicted_error(task, (double)task->ntaps * 1024);
+        return;
+    }
     if (count > 1) result->launches = (1 + count) * task->rank + source;
     result->flops = ways * lines * (host_spectral_fft_line_cost(t.axis[2].length) / 2 + 6 * length[2]);
     if (task->rank == 3) {
@@ -119,6 +138,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     const periodic_domain t = domain_of(&plan->candidate);
     STN_TRY(stn_context_pool(plan->context, &state->pool, error));
+    if (is_by_rows(&plan->candidate)) return stn_row_spectra_create(&plan->task, false, &state->rows, error);
     STN_TRY(host_spectral_shape_make(&plan->task, &t, &state->shape, error));
     plan->workspace_size = host_spectral_passes_workspace(&plan->task, &state->shape, stn_pool_threads(state->pool));
     return STN_OK;
@@ -127,6 +147,10 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
 /* The periodic domain and the number of retained frequencies were chosen for the old weights. */
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     spectral_state *state = plan->state;
+    if (is_by_rows(&plan->candidate)) {
+        stn_row_spectra_destroy(state->rows);
+        return stn_row_spectra_create(&plan->task, false, &state->rows, error);
+    }
     if (!host_spectral_domain_serves(&plan->task, &state->shape.domain))
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
                         "host-spectral cannot take these weights: after all steps they reach further, in space or in "
@@ -137,6 +161,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
 static void release(stn_plan *plan) {
     spectral_state *state = plan->state;
     host_spectral_shape_clear(&state->shape);
+    stn_row_spectra_destroy(state->rows);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -144,7 +169,10 @@ static void release(stn_plan *plan) {
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     (void)error;
     const spectral_state *state = plan->state;
-    host_spectral_passes_run(&plan->task, &state->shape, state->pool, run);
+    if (is_by_rows(&plan->candidate)) /* a step, if new weights have too few taps */
+        stn_host_run_source(&plan->task, state->rows, state->pool, run->in, run->source, run->out, run->workspace);
+    else
+        host_spectral_passes_run(&plan->task, &state->shape, state->pool, run);
     return STN_OK;
 }
 
@@ -152,6 +180,10 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
     const periodic_domain t = domain_of(candidate);
+    if (is_by_rows(candidate)) {
+        stn_text_printf(text, "transforms of parts of rows");
+        return;
+    }
     stn_text_printf(text, "periodic domain of ");
     for (int axis = 3 - task->rank; axis < 3; axis++)
         stn_text_printf(text, axis > 3 - task->rank ? " x %lld" : "%lld", (long long)t.axis[axis].length);
@@ -163,6 +195,13 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const shape *s = &state->shape;
     const int64_t all = s->axis[2].length / 2 + 1;
     const int threads = stn_pool_threads(state->pool);
+    if (is_by_rows(&plan->candidate)) {
+        if (format == STN_JSON)
+            stn_json_integer(text, "threads", threads);
+        else
+            stn_text_printf(text, "one step by transforms of rows on %d thread%s", threads, threads == 1 ? "" : "s");
+        return;
+    }
     const double growth = log10(s->largest) * (double)plan->task.steps * (double)plan->task.snapshots;
     if (format == STN_JSON) {
         static const char *const names[] = {"length_z", "length_y", "length_x"};
