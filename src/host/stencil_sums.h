@@ -289,9 +289,13 @@ TARGET static void NAME(sum_spectra)(double *const *sums, const double *const *r
 #pragma GCC unroll 8
             for (; q < SPECTRA - 1; q++) NAME(add_spectrum)(u, row[q] + x, imaginary, weight + 2 * q, 0, q);
             for (; q < (int)count; q++) {
+                const double *at = weight + 2 * q;
+                /* Hides from GCC that the next row shares weights: it would keep them in registers,
+                 * of which there are too few. */
+                __asm__("" : "+r"(at));
                 if (!first) /* the next cache lines of as many rows as prefetchers do not follow */
                     __builtin_prefetch(row[q] + x + 16), __builtin_prefetch(row[q] + x + 16 + imaginary);
-                NAME(add_spectrum)(u, row[q] + x, imaginary, weight + 2 * q, 0, SPECTRA - 1);
+                NAME(add_spectrum)(u, row[q] + x, imaginary, at, 0, SPECTRA - 1);
             }
 #pragma GCC unroll 8
             for (int r = 1; r < SPECTRA; r++, q++)
