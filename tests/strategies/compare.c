@@ -207,6 +207,7 @@ void *compare_answer_source(const stn_task *task, stn_pool *pool, bool fused, co
 
 stn_status compare_build(stn_plan *plan, int pick, char strategy[32], char parameters[256], stn_error *error) {
     if (pick >= 0) {
+        plan->strategy = plan->ranking[pick].strategy;
         plan->candidate = plan->ranking[pick].candidate;
         plan->estimate = plan->ranking[pick].estimate;
         plan->estimate_only = false;
