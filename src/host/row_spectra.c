@@ -251,10 +251,6 @@ void stn_row_spectra_destroy(stn_row_spectra *spectra) {
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-static int64_t fold(const stn_task *task, int axis, int64_t i) {
-    return i >= 0 && i < task->n[axis] ? i : stn_fold(i, task->n[axis], task->boundary[axis]);
-}
-
 static char *point_of(const spectra_work *work, const stn_layout *layout, int64_t x, int64_t y) {
     return layout->base +
            (work->batch * layout->batch_stride + work->plane * layout->stride[0] + y * layout->stride[1] + x) *
@@ -266,7 +262,7 @@ static char *point_of(const spectra_work *work, const stn_layout *layout, int64_
 static void load_line(const spectra_work *work, int64_t y, int64_t x, double *to) {
     const stn_step *step = work->run->step;
     const stn_task *task = step->task;
-    const int64_t length = work->run->spectra->length, j = fold(task, 1, y), size = step->from.size;
+    const int64_t length = work->run->spectra->length, j = stn_task_fold(task, 1, y), size = step->from.size;
     const int64_t begin = x - task->reach[2][0], end = stn_min(begin + length, task->n[2] + task->reach[2][1]);
     const bool none = x >= task->n[2];
     if (none || j < 0) {
@@ -278,7 +274,7 @@ static void load_line(const spectra_work *work, int64_t y, int64_t x, double *to
     const int64_t inside = stn_max(begin, 0), past = stn_min(end, task->n[2]);
     step->kernels->load[step->from.element](to + (inside - begin), row + inside * size, (size_t)(past - inside));
     for (int64_t i = begin < inside ? begin : past; i < end; i = i + 1 == inside ? past : i + 1) {
-        const int64_t at = fold(task, 2, i);
+        const int64_t at = stn_task_fold(task, 2, i);
         if (at < 0)
             to[i - begin] = stn_step_constant(task, 2, at);
         else

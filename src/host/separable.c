@@ -95,14 +95,10 @@ static void order_terms(const stn_task *task, int axis, line_filter *filter) {
     }
 }
 
-static int64_t fold(const stn_task *task, int axis, int64_t i) {
-    return i >= 0 && i < task->n[axis] ? i : stn_fold(i, task->n[axis], task->boundary[axis]);
-}
-
 /* The index, in a row of the ring, of the point that i, outside of the window, is folded to. Adds
  * this point to the extra columns if it lies outside of the window. */
 static int64_t place(const separable_run *run, strip *at, int64_t i) {
-    const int64_t j = fold(run->second, 2, i), inside = at->window[1] - at->window[0];
+    const int64_t j = stn_task_fold(run->second, 2, i), inside = at->window[1] - at->window[0];
     if (j < 0) return j;
     if (j >= at->window[0] && j < at->window[1]) return j - at->window[0];
     at->columns[at->extra] = j;
@@ -126,7 +122,7 @@ static void find_window(const separable_run *run, int64_t x, strip *at) {
  * along the other slow axis. */
 static void load_row(const separable_run *run, const strip *at, const char *base, int64_t i, double *to) {
     const stn_task *task = run->first;
-    const int64_t inside = at->window[1] - at->window[0], j = fold(task, run->axis, i);
+    const int64_t inside = at->window[1] - at->window[0], j = stn_task_fold(task, run->axis, i);
     const int64_t size = (int64_t)stn_element_size(run->from);
     if (j < 0) {
         const double value = stn_step_constant(task, run->axis, j);
@@ -160,7 +156,7 @@ static void add_ghosts(const separable_run *run, const strip *at, double *sum, d
 /* Row i along the first filter's axis, of floats in place. past: rows of constants. */
 static const void *find_row(const separable_run *run, const strip *at, const char *base, int64_t i,
                             float *const *past) {
-    const int64_t j = fold(run->first, run->axis, i);
+    const int64_t j = stn_task_fold(run->first, run->axis, i);
     if (j < 0) return past[-1 - j];
     return (const float *)base + j * run->first->in_stride[run->axis] + at->window[0];
 }

@@ -60,10 +60,6 @@ double stn_step_constant(const stn_task *task, int axis, int64_t fold) {
     return task->dtype == STN_F32 ? (float)value : value;
 }
 
-static int64_t fold(const stn_task *task, int axis, int64_t i) {
-    return i >= 0 && i < task->n[axis] ? i : stn_fold(i, task->n[axis], task->boundary[axis]);
-}
-
 static char *row_at(const stn_layout *layout, int64_t batch, int64_t i0, int64_t i1) {
     return layout->base +
            (batch * layout->batch_stride + i0 * layout->stride[0] + i1 * layout->stride[1]) * layout->size;
@@ -147,7 +143,7 @@ static const char *read_row(stn_tile *tile, int64_t i0, int64_t i1) {
     const stn_step *step = tile->step;
     const stn_task *task = step->task;
     const int64_t begin = tile->x - task->reach[2][0], end = tile->x + tile->count + task->reach[2][1];
-    const int64_t j0 = fold(task, 0, i0), j1 = fold(task, 1, i1);
+    const int64_t j0 = stn_task_fold(task, 0, i0), j1 = stn_task_fold(task, 1, i1);
     const char *row = j0 < 0 || j1 < 0 ? NULL : row_at(&step->from, tile->batch, j0, j1);
     if (row && step->from.stride[2] == 1 && is_line(step, &step->from) && begin >= 0 && end <= task->n[2])
         return row + tile->x * step->from.size;
@@ -513,8 +509,8 @@ void stn_step_begin(stn_step *step, const stn_task *task) {
         step->live[a][0] = sides[0].kind == STN_FIXED ? task->reach[a][0] : 0;
         step->live[a][1] = task->n[a] - (sides[1].kind == STN_FIXED ? task->reach[a][1] : 0);
     }
-    for (int64_t r = 0; r < task->reach[2][0]; r++) step->ghost[0][r] = fold(task, 2, -1 - r);
-    for (int64_t r = 0; r < task->reach[2][1]; r++) step->ghost[1][r] = fold(task, 2, task->n[2] + r);
+    for (int64_t r = 0; r < task->reach[2][0]; r++) step->ghost[0][r] = stn_task_fold(task, 2, -1 - r);
+    for (int64_t r = 0; r < task->reach[2][1]; r++) step->ghost[1][r] = stn_task_fold(task, 2, task->n[2] + r);
 }
 
 /* The part of a box along an axis that no fixed side freezes. */

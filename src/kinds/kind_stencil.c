@@ -62,7 +62,7 @@ static stn_status adopt(stn_plan *plan, const void *task, uint64_t steps, stn_er
 static void clear(stn_plan *plan) { stn_task_clear(&plan->task); }
 
 /* True if input and output have the same dense layout. */
-static bool repeats(const stn_task *task) {
+static bool can_continue(const stn_task *task) {
     if (task->in_place || task->source || task->sum || task->snapshots > 1 || task->alignment > 256) return false;
     for (int axis = 0; axis < 3; axis++)
         if (task->in_stride[axis] != task->out_stride[axis]) return false;
@@ -84,7 +84,7 @@ static stn_work_shape shape(const stn_plan *plan) {
                             .in_size = (int)stn_element_size(stn_task_element(task, false)),
                             .out_size = (int)stn_element_size(stn_task_element(task, true)),
                             .source = task->source,
-                            .repeats = repeats(task),
+                            .can_continue = can_continue(task),
                             .stack = task->snapshots > 1,
                             .steps = task->steps,
                             .in_numbers = stn_task_span(task, false),
@@ -105,7 +105,8 @@ static stn_status set_weights(stn_plan *plan, size_t count, const double *weight
     stn_status status = stn_task_set_weights(&plan->task, count, weights, error);
     if (status == STN_OK) {
         status = plan->strategy->set_weights(plan, error);
-        if (status == STN_OK && plan->repeat) status = set_weights(plan->repeat, count, weights, error);
+        if (status == STN_OK && plan->later_snapshots)
+            status = set_weights(plan->later_snapshots, count, weights, error);
         if (status != STN_OK && stn_task_set_weights(&plan->task, taps, before, NULL) == STN_OK)
             plan->strategy->set_weights(plan, NULL); /* undoes a partial change */
     }

@@ -70,7 +70,7 @@ void stn_plan_unprepare(stn_plan *plan) {
     if (plan->state && plan->strategy->release) plan->strategy->release(plan);
     free(plan->state);
     plan->state = NULL;
-    if (plan->kernels && !plan->inner) stn_kernel_set_clear(plan->kernels);
+    if (plan->kernels && !plan->is_subplan) stn_kernel_set_clear(plan->kernels);
     plan->workspace_size = 0;
 }
 
@@ -78,9 +78,9 @@ void stn_plan_destroy(stn_plan *plan) {
     if (!plan) return;
     plan->kind->tuner->close(plan);
     free_first_result(plan->first);
-    stn_plan_destroy(plan->repeat);
+    stn_plan_destroy(plan->later_snapshots);
     stn_plan_unprepare(plan);
-    if (!plan->inner) free(plan->kernels);
+    if (!plan->is_subplan) free(plan->kernels);
     stn_memory_free(plan->context, plan->workspace);
     if (plan->kind->clear) plan->kind->clear(plan);
     free(plan);

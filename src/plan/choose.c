@@ -251,12 +251,12 @@ static stn_status fail_not_stored(const stn_plan *plan, const stn_error *why, st
     return status;
 }
 
-/* Prepares a candidate. The first `prepare` records missing kernels, also of inner plans; they are
+/* Prepares a candidate. The first `prepare` records missing kernels, also of subplans; they are
  * compiled as one batch (context/compile_batch.h), and the second `prepare` finds them. */
 static stn_status prepare_row(stn_plan *plan, const stn_ranked *row, stn_error *error) {
     const stn_strategy *strategy = row->strategy;
     stn_plan_take(plan, row);
-    if (!plan->machine.is_device || plan->inner) return strategy->prepare(plan, error);
+    if (!plan->machine.is_device || plan->is_subplan) return strategy->prepare(plan, error);
     stn_compile_batch *batch = plan->kernels->batch = stn_compile_batch_create(plan->context);
     stn_status status = strategy->prepare(plan, error);
     plan->kernels->batch = NULL;
@@ -296,7 +296,7 @@ bool stn_plan_generic(const stn_plan *plan, stn_ranked *row) {
  * It is the last resort, because it is slower than all of them. */
 static bool prepare_generic(stn_plan *plan) {
     stn_ranked generic;
-    if (plan->inner || !stn_plan_generic(plan, &generic)) return false;
+    if (plan->is_subplan || !stn_plan_generic(plan, &generic)) return false;
     if (prepare_row(plan, &generic, NULL) != STN_OK) {
         stn_plan_unprepare(plan);
         return false;

@@ -1,6 +1,7 @@
 /* A kind of work that plans are made for (stencils, transforms, Fourier layers, systems), as a
  * table of operations. plan/ and tune/ know kinds only by this table, so that a new kind is one
- * more file in kinds/, and one more member of the union in stn_plan. */
+ * more file in kinds/, and one more member of the union in stn_plan. (Exceptions: subplan.c has a
+ * key for stencils and one for transforms; snapshots belong to stencils.) */
 #ifndef STN_PLAN_KIND_H
 #define STN_PLAN_KIND_H
 #include "base/text.h"
@@ -13,7 +14,7 @@ typedef struct stn_work_shape {
     bool in_place, source; /* source: an execution has a third pointer, a constant source */
     /* Input and output have the same dense layout and there is no source, so that a run can
      * continue from the output of another. */
-    bool repeats;
+    bool can_continue;
     bool stack;    /* an execution writes several snapshots, by one or several runs */
     int alignment; /* alignment of all pointers, in bytes */
     /* Bytes of an element of the input and of the output, if an element may be larger than

@@ -44,8 +44,8 @@ static stn_status choose_once(stn_plan *plan, const char *name, stn_error *error
 }
 
 static void drop_choice(stn_plan *plan) {
-    stn_plan_destroy(plan->repeat);
-    plan->repeat = NULL;
+    stn_plan_destroy(plan->later_snapshots);
+    plan->later_snapshots = NULL;
     if (plan->strategy) stn_plan_unprepare(plan);
 }
 
@@ -78,7 +78,7 @@ static stn_status choose_again(stn_plan *plan, size_t count, const double *weigh
     next->may_be_chunked = plan->may_be_chunked;
     next->deterministic = plan->deterministic;
     next->cold = plan->cold;
-    snprintf(next->again, sizeof next->again, "%s: %s", plan->strategy->name, why);
+    snprintf(next->choice_before, sizeof next->choice_before, "%s: %s", plan->strategy->name, why);
     stn_status status = stn_plan_make_kernels(next, error);
     if (status == STN_OK) status = stn_task_set_weights(&next->task, count, weights, error);
     if (status == STN_OK) status = choose_any(next, plan->workspace_size, error);

@@ -61,7 +61,7 @@ struct stn_plan {
         /* The caller brings the workspace with each execution. */
         bool caller_workspace;
         /* A part of another plan, which owns the set of its kernels and compiles them. */
-        bool inner;
+        bool is_subplan;
         bool may_be_chunked; /* a long run may be split into chunks (strategies/chunked.c) */
         bool deterministic;  /* chosen by estimate alone */
         bool cold;           /* candidates are measured with a cold L2 cache */
@@ -80,12 +80,12 @@ struct stn_plan {
         size_t ranked;
         /* If new weights made the plan choose another strategy: the previous strategy and the
          * reason, for the description; else "". */
-        char again[320];
+        char choice_before[320];
     };
     struct { /* the resources */
         /* The strategy's own, freed with free() after its release(). */
         void *state;
-        /* All kernels that the plan has asked for, those of inner plans included. Owned by the
+        /* All kernels that the plan has asked for, those of subplans included. Owned by the
          * outermost plan; NULL in a plan that is never prepared. */
         stn_kernel_set *kernels;
         size_t workspace_size;
@@ -94,9 +94,9 @@ struct stn_plan {
         /* Owned by the tuner, of STN_MODE_ONLINE; NULL: the choice is final. */
         struct stn_online *online;
         /* Owned. The first snapshot is computed from the input, each later one from the snapshot
-         * before it. If snapshots have another layout than the input, `repeat` computes the later
-         * ones. NULL: this plan computes all snapshots. */
-        stn_plan *repeat;
+         * before it. If snapshots have another layout than the input, `later_snapshots` computes
+         * the later ones. NULL: this plan computes all snapshots. */
+        stn_plan *later_snapshots;
     };
 };
 /* The address of the work, as a kind's `adopt` takes it. */
@@ -119,7 +119,7 @@ uint64_t stn_plan_launches(stn_plan *plan);
 stn_status stn_plan_check_prepared(const stn_plan *plan, stn_error *error);
 /* Checks `run`, and executes these launches. */
 stn_status stn_plan_execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error);
-/* Makes plan->repeat where a stack of snapshots needs it. */
+/* Makes plan->later_snapshots where a stack of snapshots needs it. */
 stn_status stn_snapshots_prepare(stn_plan *plan, stn_error *error);
 
 /* Executes all of a run that has been checked. */

@@ -81,7 +81,7 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
     stn_json_value(text, "predicted_error", plan->estimate.error > 0 ? plan->estimate.error : NAN);
     stn_json_value(text, "measured_seconds", plan->measured > 0 ? plan->measured : NAN);
     stn_json_text(text, "chosen", chosen_words[plan->chosen]);
-    stn_json_text(text, "chosen_again", plan->again[0] ? plan->again : NULL);
+    stn_json_text(text, "chosen_again", plan->choice_before[0] ? plan->choice_before : NULL);
     stn_json_value(text, "workspace_bytes", plan->estimate_only ? NAN : (double)plan->workspace_size);
     if (plan->kind->more) plan->kind->more(plan, STN_JSON, text);
     if (plan->online) plan->kind->tuner->describe(plan, STN_JSON, text);
@@ -127,7 +127,8 @@ static void describe_text(const stn_plan *plan, stn_text *text) {
     if (plan->kind->more) plan->kind->more(plan, STN_TEXT, text);
     if (plan->online) plan->kind->tuner->describe(plan, STN_TEXT, text);
     stn_first_result_describe(plan, STN_TEXT, text);
-    if (plan->again[0]) stn_text_printf(text, "\nagain:      chosen again for new weights, instead of %s", plan->again);
+    if (plan->choice_before[0])
+        stn_text_printf(text, "\nagain:      chosen again for new weights, instead of %s", plan->choice_before);
     stn_text_printf(text, "\nranking:\n");
     for (size_t i = 0; i < plan->ranked; i++) {
         const stn_ranked *r = &plan->ranking[i];

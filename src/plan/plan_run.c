@@ -36,8 +36,9 @@ stn_status stn_snapshots_prepare(stn_plan *plan, stn_error *error) {
     const int64_t bytes = task.snapshot_stride * (int64_t)stn_dtype_size(task.dtype);
     while (bytes % task.alignment) task.alignment /= 2;
     if (same && task.alignment == plan->task.alignment) return STN_OK;
-    STN_TRY(stn_subplan_repeat(plan, &task, &plan->repeat, error));
-    if (plan->repeat->workspace_size > plan->workspace_size) plan->workspace_size = plan->repeat->workspace_size;
+    STN_TRY(stn_subplan_repeat(plan, &task, &plan->later_snapshots, error));
+    if (plan->later_snapshots->workspace_size > plan->workspace_size)
+        plan->workspace_size = plan->later_snapshots->workspace_size;
     return STN_OK;
 }
 
@@ -62,7 +63,7 @@ static stn_status report_progress(stn_plan *plan, const stn_execution *run, uint
 static stn_status run_snapshots(stn_plan *plan, const stn_execution *run, stn_error *error) {
     STN_TRY(stn_plan_run_whole(plan, run, error));
     if (is_one_run(plan)) return STN_OK;
-    stn_plan *next = plan->repeat ? plan->repeat : plan;
+    stn_plan *next = plan->later_snapshots ? plan->later_snapshots : plan;
     const size_t bytes = (size_t)plan->task.snapshot_stride * stn_dtype_size(plan->task.dtype);
     stn_execution each = *run;
     bool goes_on = true;

@@ -125,7 +125,8 @@ typedef struct stn_strategy {
     /* Releases what plan->state owns; it is not NULL, may be half built, and is freed with free()
      * after the call. NULL: it owns nothing. */
     void (*release)(stn_plan *plan);
-    /* Describes a candidate in a few words: "plane, 8 steps a launch, 4 points a lane". */
+    /* Describes a candidate in a few words: "plane, 8 steps a launch, 4 points a lane". Here and in
+     * `shorten` and `generic`, strategies of other work than stencils must not read the task. */
     void (*name_candidate)(const stn_task *task, const stn_candidate *candidate, stn_text *text);
     /* For measuring: writes to *trial a candidate with the same kernels and at most `launches`
      * launches, and returns the steps that these make. If the whole run has at most as many, that

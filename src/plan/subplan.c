@@ -147,7 +147,7 @@ static stn_status build(const stn_plan *parent, const stn_kind *kind, const void
     STN_TRY(stn_plan_copy(parent, kind, work, steps, &plan, error));
     plan->may_be_chunked = may_be_chunked;
     plan->kernels = parent->kernels;
-    plan->inner = true;
+    plan->is_subplan = true;
     stn_status status = choose(plan, name, error);
     if (status == STN_OK)
         *result = plan;

@@ -68,6 +68,10 @@ int64_t stn_task_span(const stn_task *task, bool of_output);
  * -2 past such a high side. kernel_templates/device/boundary.cuh is the same function for
  * kernels. */
 int64_t stn_fold(int64_t i, int64_t n, const stn_boundary sides[2]);
+/* The same for an axis of a task; fast where nothing is folded. */
+static inline int64_t stn_task_fold(const stn_task *task, int axis, int64_t i) {
+    return i >= 0 && i < task->n[axis] ? i : stn_fold(i, task->n[axis], task->boundary[axis]);
+}
 
 /* The larger of the two reaches along an axis. */
 int stn_task_reach(const stn_task *task, int axis);

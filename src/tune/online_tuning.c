@@ -97,10 +97,10 @@ static bool build_trials(stn_online *o) {
     if (!own->plan) return false;
     own->state = TUNE_GOOD;
     own->scale = (double)o->chunks;
-    o->inner = own->plan->workspace_size;
+    o->candidate_workspace = own->plan->workspace_size;
     for (size_t i = 1; i < o->count; i++) {
         tune_trial_build(o->unit, &o->trials[i]);
-        if (o->trials[i].workspace > o->inner) o->inner = o->trials[i].workspace;
+        if (o->trials[i].workspace > o->candidate_workspace) o->candidate_workspace = o->trials[i].workspace;
     }
     return true;
 }
@@ -126,15 +126,16 @@ static bool open_online(stn_online *o, const char *strategy) {
         .context = context, .plan = o->unit, .kernels.context = context, .shape = shape, .want_steps = shape.steps};
     o->grid = aligned((size_t)shape.out_numbers * stn_dtype_size(shape.dtype));
     if (!build_trials(o)) return false;
-    o->inner = aligned(o->inner);
-    return (double)o->inner + 4.0 * (double)o->grid <= MEMORY_PART * (double)o->plan->machine.memory_bytes &&
+    o->candidate_workspace = aligned(o->candidate_workspace);
+    return (double)o->candidate_workspace + 4.0 * (double)o->grid <=
+               MEMORY_PART * (double)o->plan->machine.memory_bytes &&
            stn_timer_create(context->device, &o->stage.timer, NULL) == STN_OK &&
            stn_timer_create(context->device, &o->cost, NULL) == STN_OK &&
            stn_memory_alloc(context, TUNE_SUMS_BYTES, &o->stage.sums, NULL) == STN_OK;
 }
 
 void tune_online_open(stn_plan *plan, const char *strategy, double executions) {
-    stn_online *o = plan->kind->shape(plan).repeats ? calloc(1, sizeof *o) : NULL;
+    stn_online *o = plan->kind->shape(plan).can_continue ? calloc(1, sizeof *o) : NULL;
     if (!o) return;
     pthread_mutex_init(&o->lock, NULL);
     o->plan = plan;
@@ -145,7 +146,7 @@ void tune_online_open(stn_plan *plan, const char *strategy, double executions) {
     }
     o->known = executions * (double)o->chunks;
     if (o->chunks > 1 && !(executions > 0)) o->known = (double)o->chunks;
-    plan->workspace_size = o->inner + o->grid * (o->chunks > 1 ? 2 : 1);
+    plan->workspace_size = o->candidate_workspace + o->grid * (o->chunks > 1 ? 2 : 1);
     plan->online = o;
     start_compiling(o);
     o->next = o->background ? 1 : o->count;
@@ -183,7 +184,7 @@ static void skip(tune_trial *rival, stn_status status, const char *why) {
 /* Builds a rival whose kernels are compiled. */
 static void build_rival(stn_online *o, tune_trial *rival) {
     tune_trial_build(o->unit, rival);
-    if (rival->workspace > o->inner)
+    if (rival->workspace > o->candidate_workspace)
         skip(rival, STN_ERROR_UNSUPPORTED, "the new weights need a larger workspace than the plan has");
     rival->scale = (double)o->chunks;
 }
@@ -232,8 +233,8 @@ static stn_status try_rival(stn_online *o, tune_trial *rival, const stn_executio
     tune_trial *const current = &o->trials[o->current];
     double difference = NAN, cost;
     stage->in = (void *)(uintptr_t)each->in, stage->want = each->out;
-    stage->out = (char *)each->workspace + o->inner;
-    stage->workspace = each->workspace, stage->workspace_size = o->inner;
+    stage->out = (char *)each->workspace + o->candidate_workspace;
+    stage->workspace = each->workspace, stage->workspace_size = o->candidate_workspace;
     stage->stream = each->stream;
     STN_TRY(stn_timer_read(stage->timer, &current->once, error));
     o->seconds = current->once;
@@ -277,7 +278,7 @@ static stn_status run_unit(stn_online *o, const stn_execution *each, stn_error *
 
 /* The buffer that holds the state after a chunk; after the last chunk it is the output. */
 static void *state_after(const stn_online *o, uint64_t chunk, const stn_execution *run) {
-    return (o->chunks - 1 - chunk) % 2 ? (char *)run->workspace + o->inner + o->grid : run->out;
+    return (o->chunks - 1 - chunk) % 2 ? (char *)run->workspace + o->candidate_workspace + o->grid : run->out;
 }
 
 stn_status tune_online_run(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error) {

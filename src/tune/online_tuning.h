@@ -58,8 +58,8 @@ typedef struct stn_online {
     stn_background_compile *background; /* NULL: no thread could be started */
     pid_t owner;
     tune_stage stage;
-    stn_timer *cost;    /* times a whole trial */
-    size_t inner, grid; /* bytes of the candidates' workspace, and of a grid */
+    stn_timer *cost;                  /* times a whole trial */
+    size_t candidate_workspace, grid; /* bytes */
 } stn_online;
 
 /* As in stn_tuner (plan/plan.h). */

@@ -300,7 +300,7 @@ static stn_status check(tune_stage *stage, tune_trial *trial, double *difference
 
 void tune_trial_lengthen(tune_trial *trial, double seconds) {
     double repeats = seconds / fmax(trial->once, 1e-9);
-    trial->repeats = repeats >= REPEATS_MOST ? REPEATS_MOST : repeats > 1 ? (int)repeats : 1;
+    trial->runs_per_sample = repeats >= REPEATS_MOST ? REPEATS_MOST : repeats > 1 ? (int)repeats : 1;
 }
 
 void tune_trial_check(tune_stage *stage, tune_trial *trial, double *difference) {
@@ -324,7 +324,7 @@ static stn_status start(tune_stage *stage, const tune_trial *trial, bool lead_ru
     if (stage->flush) STN_TRY(fill(stage, 0, stage->flush, flush_numbers(stage), 0, 1, error));
     if (lead_run) STN_TRY(run_plan(stage, trial->plan, in, stage->out, stage->operand, error));
     STN_TRY(stn_timer_start(timer, stage->stream, error));
-    for (int i = 0; i < trial->repeats; i++)
+    for (int i = 0; i < trial->runs_per_sample; i++)
         STN_TRY(run_plan(stage, trial->plan, in, stage->out, stage->operand, error));
     return stn_timer_mark(timer, stage->stream, error);
 }
@@ -332,7 +332,7 @@ static stn_status start(tune_stage *stage, const tune_trial *trial, bool lead_ru
 static void start_sample(tune_stage *stage, tune_trial *trial, bool lead_run, stn_timer *timer) {
     if (trial->state != TUNE_GOOD || trial->count == TUNE_SAMPLES) return;
     /* A second run would find the grids of the first one in the cache. */
-    if (stage->flush) trial->repeats = 1, lead_run = false;
+    if (stage->flush) trial->runs_per_sample = 1, lead_run = false;
     if (start(stage, trial, lead_run && trial->once < LEAD_RUN_BELOW, timer, &trial->why) != STN_OK)
         trial->state = TUNE_SKIPPED;
 }
@@ -343,7 +343,7 @@ static void take_sample(tune_trial *trial, stn_timer *timer) {
     if (stn_timer_read(timer, &seconds, &trial->why) != STN_OK || !(seconds > 0))
         trial->state = TUNE_SKIPPED;
     else
-        trial->samples[trial->count++] = seconds * trial->scale / trial->repeats;
+        trial->samples[trial->count++] = seconds * trial->scale / trial->runs_per_sample;
 }
 
 void tune_time_alternately(tune_stage *stage, tune_trial *const *trials, size_t count, int rounds, double deadline) {

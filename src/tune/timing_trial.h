@@ -54,7 +54,7 @@ typedef struct tune_trial {
     bool whole;                 /* It is run with all steps. */
     size_t workspace;           /* bytes that its plan needs */
     double once;                /* seconds of one execution, roughly */
-    int repeats;                /* Executions that one sample times together. */
+    int runs_per_sample;        /* executions that one sample times together */
     tune_state state;
     size_t count;
     double samples[TUNE_SAMPLES]; /* seconds of the whole run */
@@ -88,7 +88,7 @@ void tune_trial_build(const stn_plan *plan, tune_trial *trial);
 void tune_trial_check(tune_stage *stage, tune_trial *trial, double *difference);
 /* Sets `once` anew, to the seconds of an execution whose code is loaded. */
 void tune_trial_time_once(tune_stage *stage, tune_trial *trial);
-/* Sets the repeats so that a sample takes about this long, or one execution, if that
+/* Sets runs_per_sample so that a sample takes about this long, or one execution, if that
  * takes longer. */
 void tune_trial_lengthen(tune_trial *trial, double seconds);
 /* Adds a sample to each trial in every round, alternately and without waits within a round, so that

@@ -237,7 +237,7 @@ Test(refused, where_choosing_again_fails_the_plan_is_as_it_was) {
     told.more = SIZE_MAX / 4;
     cr_assert_eq(stn_plan_set_weights(plan, TAPS, other, &error), STN_ERROR_OUT_OF_MEMORY);
     cr_expect(plan->state == made && plan->workspace == workspace && plan->candidate.values[0] == 0);
-    cr_expect_eq(plan->again[0], '\0');
+    cr_expect_eq(plan->choice_before[0], '\0');
     for (int k = 0; k < TAPS; k++)
         cr_expect(made->weights[k] == before[k] && plan->task.taps[k].weight == before[k], "weight %d", k);
     end();

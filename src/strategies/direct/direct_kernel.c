@@ -216,6 +216,7 @@ static bool lacks_interior(const stn_task *task, const direct_shape *shape) {
 void direct_params(const stn_task *task, const direct_shape *shape, stn_text *params) {
     stn_params_begin_for(params, task->dtype);
     stn_params_int(params, "THREADS_X", shape->threads[2]);
+    stn_params_int(params, "EXPECTED_HEADER", (int64_t)header_size(shape));
     if (shape->kernel == DIRECT_ANY) return; /* one kernel for all problems */
     if (shape->kernel != DIRECT_GATHER) tap_params(task, shape, params);
     for (int k = 0; k < 3; k++) {
@@ -233,7 +234,6 @@ void direct_params(const stn_task *task, const direct_shape *shape, stn_text *pa
     stn_params_int(params, "UNROLL", shape->unroll);
     stn_params_int(params, "COLUMN_LOOP", shape->column_loop ? 1 + lacks_interior(task, shape) : 0);
     if (shape->fused > 1) time_params(task, shape, params);
-    stn_params_int(params, "EXPECTED_HEADER", (int64_t)header_size(shape));
 }
 
 void direct_name(const direct_shape *shape, stn_text *text) {

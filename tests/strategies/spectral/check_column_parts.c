@@ -90,7 +90,7 @@ static void new_weights(suite *s, bool served) {
     bool good = compare_plan(s->context, &p, "spectral", pick, &plan, &c) == STN_OK;
     const stn_status status = good ? stn_plan_set_weights(plan, (size_t)count, fresh, &c.error) : STN_ERROR_INTERNAL;
     const double off = good ? compare_plan_with_host(s->context, plan, &q, grid, NY * NX) : INFINITY;
-    good = good && off < 4e-13 && status == STN_OK && (plan->again[0] == 0) == served;
+    good = good && off < 4e-13 && status == STN_OK && (plan->choice_before[0] == 0) == served;
     suite_report(s, good, served ? "parts: new weights" : "parts: weights that reach too far", c.error.message);
     stn_plan_destroy(plan);
     stn_stencil_destroy(near), stn_stencil_destroy(far);
