@@ -147,7 +147,7 @@ Test(collection, leftovers_are_removed_and_other_files_stay) {
     cr_assert_eq(counts.files, 0);
     cr_assert(!exists(path) && !exists(young));
     cr_assert(exists(stranger) && exists(outside));
-    free(sub), free(old), free(young), free(stranger);
+    free(sub), free(old), free(young), free(stranger), free(outside);
 }
 
 typedef struct listing {
