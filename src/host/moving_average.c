@@ -229,7 +229,8 @@ static void run_strips(void *user, int64_t begin, int64_t end) {
     const stn_dtype summed = inner == 1 && !contiguous ? STN_F64 : box->dtype;
     double *ends = malloc((box->size + 1) * (size_t)columns * sizeof *ends);
     const int64_t staged_rows = contiguous ? (2 * blocks_at_once(box) + 1) * (int64_t)box->size : 0;
-    double *staged = inner == 1 ? calloc((size_t)(stn_max(staged_rows, 2 * points) * lines), sizeof *staged) : NULL;
+    const size_t copied = (size_t)(stn_max(staged_rows, 2 * points) * lines);
+    double *staged = inner == 1 ? calloc(copied + 1, sizeof *staged) : NULL;
     double *constants = calloc((size_t)(3 * columns), sizeof *constants);
     const void *const past[3] = {constants, constants + columns, constants + 2 * columns};
     if (!ends || !constants || (inner == 1 && !staged)) {
