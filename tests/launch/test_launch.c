@@ -114,9 +114,9 @@ Test(driver, an_error_names_call_code_and_remedy) {
                      "cuThing failed: CUDA_ERROR_OUT_OF_MEMORY = 2 (out of memory): free device memory or use a "
                      "smaller problem");
     cr_expect_eq(stn_driver_check(driver, "cuThing", 4242, &error), STN_ERROR_DRIVER);
-    cr_expect_eq(stn_driver_check(driver, "cuThing", STN_CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, NULL),
-                 STN_ERROR_UNSUPPORTED);
     cr_expect(strstr(error.message, "cuThing failed: an unknown error = 4242"), "%s", error.message);
+    cr_expect_eq(stn_driver_check(driver, "cuThing", STN_CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, &error),
+                 STN_ERROR_UNSUPPORTED);
     close_device();
 }
 

@@ -50,14 +50,20 @@ def draw_view(rng, shape, dtype):
     return x
 
 
-def agree(ours, theirs, slack=0, close=None):
-    """slack: of integers, which wrap around. close: of others, relative to the largest number."""
+def agree(ours, theirs, slack=0, any_size=False):
+    """slack: allowed difference of integers. any_size: values may be large, so that integers wrap
+    around, and other numbers are compared relative to the largest."""
     np.testing.assert_equal((ours.dtype, ours.shape), (theirs.dtype, theirs.shape))
     if theirs.dtype.kind == 'b':  # scipy.ndimage writes bytes other than 0 and 1 into bool arrays
         np.testing.assert_array_equal(ours.view('u1') != 0, theirs.view('u1') != 0)
+    elif theirs.dtype.kind in 'iu' and not slack:
+        np.testing.assert_array_equal(ours, theirs)
     elif theirs.dtype.kind in 'iu':
         apart = np.abs(ours.astype(float) - theirs.astype(float))
-        assert np.minimum(apart, 2.0 ** (8 * theirs.itemsize) - apart).max(initial=0) <= slack, (ours, theirs)
+        if any_size:
+            apart = np.minimum(apart, 2.0 ** (8 * theirs.itemsize) - apart)
+        assert apart.max(initial=0) <= slack, (ours, theirs)
     else:
-        close = close or (2e-5 if theirs.dtype.name in ('float32', 'complex64') else 1e-11)
-        np.testing.assert_allclose(ours, theirs, rtol=close, atol=close * max(1, np.abs(theirs).max(initial=0)))
+        close = 2e-5 if theirs.dtype.name in ('float32', 'complex64') else 1e-11
+        scale = max(1, np.abs(theirs).max(initial=0)) if any_size else 1
+        np.testing.assert_allclose(ours, theirs, rtol=close, atol=close * scale)

@@ -109,6 +109,47 @@ void snapshots(suite *s) {
     stn_stencil_destroy(stencil);
 }
 
+/* ---- new weights ----------------------------------------------------------------------------- */
+
+void new_weights(suite *s) {
+    static const struct {
+        const char *what;
+        double weights[3];
+        bool fits; /* host-spectral can take them */
+    } sets[] = {{"weights: that reach less far", {0.1, 0.8, 0.1}, true},
+                {"weights: that reach further", {0.45, 0.1, 0.45}, true},
+                {"weights: that have no mirror", {0.1, 0.6, 0.3}, false},
+                {"weights: those again", {0.2, 0.6, 0.2}, true}};
+    enum { SETS = sizeof sets / sizeof *sets, N = 997 };
+    const size_t extent = 3;
+    double in[N];
+    stn_stencil *stencil = NULL;
+    stn_plan *plan = NULL;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_error error = {.status = STN_OK};
+    dice d = {11};
+    options.strategy = "host-spectral";
+    for (int i = 0; i < N; i++) in[i] = dice_real(&d);
+    stn_stencil_create_dense(1, &extent, sets[SETS - 1].weights, &stencil, NULL);
+    stn_problem p = grid_problem(stencil, (const int[]){N}, STN_F64, 100);
+    p.boundary[0][0].kind = p.boundary[0][1].kind = STN_REFLECT;
+    stn_status status = stn_plan_create(s->context, &p, &options, &plan, &error);
+    suite_report(s, status == STN_OK && compare_plan_with_host(s->context, plan, &p, in, N) < 1e-12,
+                 "weights: those it was made for", error.message);
+    for (int i = 0; i < SETS && status == STN_OK; i++) {
+        stn_stencil_destroy(stencil);
+        stn_stencil_create_dense(1, &extent, sets[i].weights, &stencil, NULL);
+        p.stencil = stencil;
+        status = stn_plan_set_weights(plan, 3, sets[i].weights, &error);
+        const bool fits = !strcmp(stn_plan_strategy(plan), "host-spectral");
+        suite_report(
+            s, status == STN_OK && fits == sets[i].fits && compare_plan_with_host(s->context, plan, &p, in, N) < 1e-12,
+            sets[i].what, error.message);
+    }
+    stn_plan_destroy(plan);
+    stn_stencil_destroy(stencil);
+}
+
 /* ---- the planner ----------------------------------------------------------------------------- */
 
 void choice(suite *s) {

@@ -7,6 +7,8 @@
 void growth_is_told(suite *s);
 /* Stacks of snapshots, all from one transform, compared with the host's. */
 void snapshots(suite *s);
+/* Weights that the strategy can take and others, one after the other. */
+void new_weights(suite *s);
 /* The planner's own choice. */
 void choice(suite *s);
 #endif

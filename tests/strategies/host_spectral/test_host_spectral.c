@@ -86,7 +86,7 @@ static void growth(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {
-        {"kept", kept}, {"wide", wide}, {"growth", growth}, {"snapshots", snapshots}, {"choice", choice}};
+    static const suite_part parts[] = {{"kept", kept},           {"wide", wide},           {"growth", growth},
+                                       {"snapshots", snapshots}, {"weights", new_weights}, {"choice", choice}};
     return suite_main_on(STN_DEVICE_HOST, argc, argv, parts, sizeof parts / sizeof *parts);
 }
