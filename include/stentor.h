@@ -487,7 +487,7 @@ typedef struct stn_plan_options {
  * tiles) are compiled in order of their estimates, run for a few launches on random grids, compared
  * with single steps of the direct strategy, and timed; the plan is the fastest one whose result is
  * right. Candidates of transforms (kernels, access widths) are compared with cuFFT if it is
- * installed.
+ * installed. Plans of systems are never measured.
  *
  * Cost     Seconds, mostly for compiling (kernels are stored; compiles use all of the context's
  *          threads), up to about tune_seconds; device memory for three grids and a workspace,
@@ -499,7 +499,6 @@ typedef struct stn_plan_options {
  *          library. Later plans of the same problem use them, without tune too, and
  *          stn_plan_describe shows them. With the folder ":memory:" only this plan uses them.
  * No GPU   On the host, and for an absent GPU, nothing can be measured: tune only logs a warning.
- *          Plans of systems are never measured.
  * Online   STN_MODE_ONLINE searches during the caller's executions. It works in units: a unit is
  *          one execution, or, if the strategy takes single steps, one of up to 1024 chunks of its
  *          steps. Up to three rivals of the estimate's choice have a trial each: the best candidate

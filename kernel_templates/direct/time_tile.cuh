@@ -77,12 +77,12 @@ typedef REAL window_type[ROWS + 2 * Y_REACH][POINTS + 2 * X_REACH];
 //     run      VECTOR (WORDS: 2)    one access of global memory, at most 16 bytes
 //     group    GROUP                one access of a lane's points in shared memory
 //     piece    PIECE                one access of the values in REAL that lanes exchange (rows)
-//     slot     ROWS * POINTS each   a plane of the tile; SLOTS of them are in flight
+//     slot     ROWS * POINTS        a lane's part of a plane; SLOTS planes are in flight
 //
-// If the points of a lane are
-// several runs (TRANSPOSED), adjacent lanes copy adjacent runs, and each lane later reads its own
-// points from shared memory. If each lane copied its own runs, one access of a warp would touch
-// more sectors. COPY_LANES lanes of a warp copy one of its rows together, each COPIES runs.
+// If the points of a lane are several runs (TRANSPOSED), adjacent lanes copy adjacent runs, and
+// each lane later reads its own points from shared memory. If each lane copied its own runs, one
+// access of a warp would touch more sectors. COPY_LANES lanes of a warp copy one of its rows
+// together, each COPIES runs.
 constexpr int PIECE = POINTS * sizeof(REAL) > 16 ? 16 / sizeof(REAL) : POINTS;
 constexpr int PIECES = POINTS / PIECE, RUN = WORDS ? 2 : VECTOR, RUNS = POINTS / RUN, SLOTS = PREFETCH + 1;
 struct alignas(PIECE * sizeof(REAL)) piece {

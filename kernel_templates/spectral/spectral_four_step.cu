@@ -32,7 +32,7 @@ using column_line = line_shape;
 static_assert(LINE_SHARES == 1, "a line lies in one block");
 constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
 static_assert(LINE_STAGES >= 2, "a column comes from memory in one stage and goes back there in another");
-static_assert(FOUR_STEP_WIDTH % 2 == 0 && LINE_SHARES == 1, "columns go in pairs, and a block holds them");
+static_assert(FOUR_STEP_WIDTH % 2 == 0, "columns go in pairs");
 using value = complex<REAL>;
 using first_stage = fft_stage<column_line, 0>;
 using last_stage = fft_stage<column_line, LAST>;

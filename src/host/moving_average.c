@@ -38,10 +38,13 @@ typedef struct box_run {
     /* index in the line for each position of the extended axis; -1 or -2: past a constant side */
     const int64_t *source_index;
     double past_value[2]; /* values past constant sides */
-    int64_t columns;      /* the most columns that are summed side by side */
-    int64_t strips;       /* strips of columns for each outer index */
-    int64_t lines;        /* lines that are copied together, where lines are contiguous */
-    atomic_bool failed;   /* out of memory */
+    /* Rows of the values past both sides, and of zeros, in the type that is summed. */
+    const void *past[3];
+    bool contiguous;    /* lines are contiguous, and copied by blocks */
+    int64_t columns;    /* the most columns that are summed side by side */
+    int64_t strips;     /* strips of columns for each outer index */
+    int64_t lines;      /* lines that are copied together, where lines are contiguous */
+    atomic_bool failed; /* out of memory */
 } box_run;
 
 /* Lanes that are summed side by side: element i of a lane is at first + i * step + lane. */
@@ -110,15 +113,15 @@ static bool run_lanes(const box_run *run, const box_lanes *lanes, double scale, 
     return finite;
 }
 
-/* Row `at` of the extended axis, of floats or doubles. past: rows of the values past both sides. */
-static const void *find_row(const box_run *run, const box_lanes *lanes, int64_t at, const void *const past[2]) {
+/* Row `at` of the extended axis, of floats or doubles. */
+static const void *find_row(const box_run *run, const box_lanes *lanes, int64_t at) {
     const int64_t j = run->source_index[at];
-    if (j < 0) return past[-1 - j];
+    if (j < 0) return run->past[-1 - j];
     return run->in + (lanes->first + j * lanes->step) * (int64_t)stn_dtype_size(run->box->dtype);
 }
 
-/* run_lanes of floats or doubles, of a scale of 1. past: as in find_row, then zeros. */
-static bool run_rows(const box_run *run, const box_lanes *lanes, double *ends, const void *const past[3]) {
+/* run_lanes of floats or doubles, of a scale of 1. */
+static bool run_rows(const box_run *run, const box_lanes *lanes, double *ends) {
     const int64_t points = (int64_t)run->box->points, size = (int64_t)run->box->size, columns = run->columns;
     const int64_t bytes = (int64_t)stn_dtype_size(run->box->dtype);
     const int wide = run->box->dtype == STN_F64;
@@ -128,10 +131,10 @@ static bool run_rows(const box_run *run, const box_lanes *lanes, double *ends, c
     for (int64_t first = 0; first < points; first += size) {
         memset(begins, 0, count * sizeof *begins);
         for (int64_t i = size - 1; i >= 0; i--) /* row `size` of `ends` is `begins`, zeros now */
-            run->kernels->add_row[wide](ends + i * columns, ends + (i + 1) * columns,
-                                        find_row(run, lanes, first + i, past), count);
+            run->kernels->add_row[wide](ends + i * columns, ends + (i + 1) * columns, find_row(run, lanes, first + i),
+                                        count);
         for (int64_t i = 0; i < size && first + i < points; i++) {
-            const void *const row = i ? find_row(run, lanes, first + i + size - 1, past) : past[2];
+            const void *const row = i ? find_row(run, lanes, first + i + size - 1) : run->past[2];
             char *const to = run->out + (lanes->first + (first + i) * lanes->step) * bytes;
             finite =
                 run->kernels->mean_row[wide](to, ends + i * columns, begins, row, count, run->box->divisor) && finite;
@@ -141,15 +144,13 @@ static bool run_rows(const box_run *run, const box_lanes *lanes, double *ends, c
 }
 
 /* Averages boxes; if a sum overflows, repeats this with points scaled down by a power of two. */
-static void run_scaled(const box_run *run, const box_lanes *lanes, int exponent, double *ends,
-                       const void *const past[3]) {
-    if (!(run->box->dtype == STN_F16 ? run_lanes(run, lanes, 1, ends) : run_rows(run, lanes, ends, past)))
+static void run_scaled(const box_run *run, const box_lanes *lanes, int exponent, double *ends) {
+    if (!(run->box->dtype == STN_F16 ? run_lanes(run, lanes, 1, ends) : run_rows(run, lanes, ends)))
         run_lanes(run, lanes, ldexp(1, exponent), ends);
 }
 
 /* Contiguous lines: copied side by side as doubles, averaged, and copied back. */
-static void run_lines(const box_run *run, int64_t first, int count, int exponent, double *ends, double *staged,
-                      const void *const past[3]) {
+static void run_lines(const box_run *run, int64_t first, int count, int exponent, double *ends, double *staged) {
     const stn_dtype dtype = run->box->dtype;
     const int64_t points = (int64_t)run->box->points;
     double *means = staged + points * count;
@@ -166,8 +167,9 @@ static void run_lines(const box_run *run, int64_t first, int count, int exponent
                      .columns = run->columns,
                      .source_index = run->source_index};
     memcpy(inner.past_value, run->past_value, sizeof inner.past_value);
+    memcpy(inner.past, run->past, sizeof inner.past);
     const box_lanes lanes = {0, count, count};
-    run_scaled(&inner, &lanes, exponent, ends, past);
+    run_scaled(&inner, &lanes, exponent, ends);
     for (int64_t begin = 0; begin < points; begin += LINES)
         for (int k = 0; k < count; k++)
             for (int64_t i = begin; i < stn_min(begin + LINES, points); i++)
@@ -175,16 +177,15 @@ static void run_lines(const box_run *run, int64_t first, int count, int exponent
 }
 
 /* Rows `at` to `at` + count - 1 of the extended axis: `lines` numbers each, of contiguous lines
- * from `first` on. past: rows of the values past both sides. */
-static void gather_rows(const box_run *run, int64_t first, int64_t lines, int64_t at, int64_t count,
-                        const void *const past[2], char *to) {
+ * from `first` on. */
+static void gather_rows(const box_run *run, int64_t first, int64_t lines, int64_t at, int64_t count, char *to) {
     const int64_t points = (int64_t)run->box->points, bytes = (int64_t)stn_dtype_size(run->box->dtype);
     const int64_t past_points = (int64_t)run->box->before + points;
     for (int64_t end = at + count, now; at < end; at += now, to += now * LINES * bytes) {
         const int64_t j = run->source_index[at];
         now = at >= (int64_t)run->box->before && at < past_points ? stn_min(end, past_points) - at : 1;
         if (j < 0)
-            memcpy(to, past[-1 - j], (size_t)(LINES * bytes));
+            memcpy(to, run->past[-1 - j], (size_t)(LINES * bytes));
         else
             run->kernels->transpose[bytes == sizeof(double)](run->in + (first * points + j) * bytes, points, lines, now,
                                                              to, LINES);
@@ -197,7 +198,7 @@ static int64_t blocks_at_once(const stn_box_filter *box) { return stn_div_up(COP
 /* LINES contiguous lines of floats or doubles, or fewer at the end: some blocks at once are copied
  * side by side, averaged, and copied back. Returns the same as run_rows. staged: memory for
  * (2 * blocks_at_once + 1) * size rows of LINES numbers. */
-static bool run_contiguous(const box_run *run, int64_t first, double *ends, char *staged, const void *const past[2]) {
+static bool run_contiguous(const box_run *run, int64_t first, double *ends, char *staged) {
     const stn_kernels *const kernels = run->kernels;
     const int64_t points = (int64_t)run->box->points, size = (int64_t)run->box->size;
     const int64_t lines = stn_min(LINES, (int64_t)run->box->outer - first);
@@ -206,16 +207,16 @@ static bool run_contiguous(const box_run *run, int64_t first, double *ends, char
     const int wide = run->box->dtype == STN_F64;
     char *const means = staged + (most + size) * row;
     bool finite = true;
-    gather_rows(run, first, lines, 0, size, past, staged);
+    gather_rows(run, first, lines, 0, size, staged);
     for (int64_t begin = 0, now; begin < points; begin += now) {
         now = stn_min(most, points - begin);
-        gather_rows(run, first, lines, begin + size, begin + now < points ? now : now - 1, past, staged + size * row);
+        gather_rows(run, first, lines, begin + size, begin + now < points ? now : now - 1, staged + size * row);
         for (int64_t i = 0; i < now; i += size)
             finite = kernels->average[wide](means + i * row, staged + i * row, staged + (i + size) * row, (size_t)size,
                                             (size_t)stn_min(size, now - i), run->box->divisor, ends) &&
                      finite;
         kernels->transpose[wide](means, LINES, now, lines, run->out + (first * points + begin) * bytes, points);
-        memcpy(staged, staged + most * row, (size_t)(size * row));
+        if (begin + now < points) memcpy(staged, staged + most * row, (size_t)(size * row));
     }
     return finite;
 }
@@ -225,39 +226,30 @@ static void run_strips(void *user, int64_t begin, int64_t end) {
     const stn_box_filter *box = run->box;
     const int64_t points = (int64_t)box->points, inner = (int64_t)box->inner;
     const int64_t lines = run->lines, columns = run->columns;
-    const bool contiguous = box->dtype != STN_F16 && inner == 1 && lines == LINES && (int64_t)box->outer >= LINES;
-    const stn_dtype summed = inner == 1 && !contiguous ? STN_F64 : box->dtype;
     double *ends = malloc((box->size + 1) * (size_t)columns * sizeof *ends);
-    const int64_t staged_rows = contiguous ? (2 * blocks_at_once(box) + 1) * (int64_t)box->size : 0;
+    const int64_t staged_rows = run->contiguous ? (2 * blocks_at_once(box) + 1) * (int64_t)box->size : 0;
     const size_t copied = (size_t)(stn_max(staged_rows, 2 * points) * lines);
     double *staged = inner == 1 ? calloc(copied + 1, sizeof *staged) : NULL;
-    double *constants = calloc((size_t)(3 * columns), sizeof *constants);
-    const void *const past[3] = {constants, constants + columns, constants + 2 * columns};
-    if (!ends || !constants || (inner == 1 && !staged)) {
+    if (!ends || (inner == 1 && !staged)) {
         free(ends);
         free(staged);
-        free(constants);
         atomic_store(&run->failed, true);
         return;
     }
-    for (int side = 0; side < 2; side++)
-        for (int64_t k = 0; k < columns; k++)
-            store(summed, (char *)(constants + side * columns), k, run->past_value[side]);
     int exponent;
     frexp((double)box->size, &exponent);
     for (int64_t item = begin; item < end; item++) {
         if (inner == 1) {
             const int64_t first = item * lines;
-            if (!contiguous || !run_contiguous(run, first, ends, (char *)staged, past))
-                run_lines(run, first, (int)stn_min(lines, (int64_t)box->outer - first), -exponent, ends, staged, past);
+            if (!run->contiguous || !run_contiguous(run, first, ends, (char *)staged))
+                run_lines(run, first, (int)stn_min(lines, (int64_t)box->outer - first), -exponent, ends, staged);
             continue;
         }
         const int64_t column = item % run->strips * columns;
         const box_lanes lanes = {item / run->strips * points * inner + column, inner,
                                  (int)stn_min(columns, inner - column)};
-        run_scaled(run, &lanes, -exponent, ends, past);
+        run_scaled(run, &lanes, -exponent, ends);
     }
-    free(constants);
     free(staged);
     free(ends);
 }
@@ -306,10 +298,17 @@ stn_status stn_host_box(stn_pool *pool, const stn_box_filter *box, const void *i
     run.columns = inner == 1 ? LINES : stn_div_up(stn_max(most, MIN_COLUMNS), 16) * 16;
     run.strips = stn_div_up(inner, run.columns);
     run.lines = stn_min(stn_max(STAGED / points, 1), LINES);
+    run.contiguous = box->dtype != STN_F16 && inner == 1 && run.lines == LINES && (int64_t)box->outer >= LINES;
+    const stn_dtype summed = inner == 1 && !run.contiguous ? STN_F64 : box->dtype;
+    double *past = calloc((size_t)(3 * run.columns), sizeof *past);
+    for (int row = 0; row < 3 && past; row++) run.past[row] = past + row * run.columns;
+    for (int64_t k = 0; k < 2 * run.columns && past; k++)
+        store(summed, (char *)(past + k / run.columns * run.columns), k % run.columns, run.past_value[k / run.columns]);
     const int64_t items = inner == 1 ? stn_div_up((int64_t)box->outer, run.lines) : (int64_t)box->outer * run.strips;
-    stn_pool_for(pool, items, stn_div_up(WORK, points), run_strips, &run);
+    if (past) stn_pool_for(pool, items, stn_div_up(WORK, points), run_strips, &run);
+    free(past);
     free(source_index);
-    return atomic_load(&run.failed)
+    return !past || atomic_load(&run.failed)
                ? stn_fail_memory(error, "the sums of a box", (box->size + 1) * (size_t)run.columns * sizeof(double))
                : STN_OK;
 }

@@ -310,8 +310,7 @@ static double allowed_difference(const stn_plan *plan, uint64_t steps) {
 
 /* The bound for the last snapshot. */
 static double error_bound(const stn_plan *plan) {
-    stn_task all = plan->task; /* its taps are borrowed */
-    all.steps *= all.snapshots;
+    const stn_task all = stn_task_whole_run(&plan->task);
     return stn_error_bound(&all);
 }
 

@@ -328,7 +328,7 @@ stn_status stn_plan_prepare(stn_plan *plan, stn_error *error) {
         if (status == STN_OK) return STN_OK;
         stn_plan_unprepare(plan);
         if (!first.status) first = why;
-        if (status == STN_ERROR_UNSUPPORTED) /* Another candidate may need less of a resource. */
+        if (status == STN_ERROR_UNSUPPORTED) /* This candidate cannot run here; another may. */
             drop_row(plan, &plan->ranking[i], why.message);
         else if (status == STN_ERROR_NO_COMPILER)
             i++;

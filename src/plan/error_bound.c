@@ -37,7 +37,7 @@ double stn_error_rounding(stn_dtype dtype) {
     return 0.58 * unit;
 }
 
-/* The factor 0.75: spectral with columns in parts predicts as little. */
+/* The least that any strategy predicts, spectral with columns in parts, is 0.75 roundings. */
 double stn_error_least(stn_dtype dtype) { return 0.75 * stn_error_rounding(dtype); }
 
 double stn_error_cancellation(const stn_task *task) {

@@ -142,7 +142,6 @@ typedef struct chunks {
 } chunks;
 
 /* Adapts the launches of a chunk so that it takes about CHUNK_SECONDS. */
-/* Adapts the launches of a chunk so that it takes about CHUNK_SECONDS. */
 static void adapt(chunks *c) {
     const double took = stn_clock_seconds() - c->begun, wanted = (double)c->each * CHUNK_SECONDS / fmax(took, 1e-6);
     const double next = fmin(fmax(wanted, (double)c->each / 4), 2 * (double)c->each);

@@ -72,6 +72,13 @@ int64_t stn_fold(int64_t i, int64_t n, const stn_boundary sides[2]);
 static inline int64_t stn_task_fold(const stn_task *task, int axis, int64_t i) {
     return i >= 0 && i < task->n[axis] ? i : stn_fold(i, task->n[axis], task->boundary[axis]);
 }
+/* The task with all steps from its input to its last snapshot. It shares the taps of the
+ * original. */
+static inline stn_task stn_task_whole_run(const stn_task *task) {
+    stn_task run = *task;
+    run.steps *= run.snapshots, run.snapshots = 1;
+    return run;
+}
 
 /* The larger of the two reaches along an axis. */
 int stn_task_reach(const stn_task *task, int axis);

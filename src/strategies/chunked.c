@@ -122,7 +122,7 @@ static stn_task chunk_task(const stn_task *task, int which, chunk_sizes sizes) {
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     if (!machine->is_device)
-        snprintf(reason, reason_size, "it needs a GPU and this context is for the host");
+        snprintf(reason, reason_size, STN_NEEDS_GPU);
     else if (task->steps < LEAST_STEPS)
         snprintf(reason, reason_size, "the run has fewer than %d steps", LEAST_STEPS);
     else if (task->alignment > ALIGNMENT)

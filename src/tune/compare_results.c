@@ -58,8 +58,7 @@ stn_status tune_compare(stn_context *context, const stn_kernel *kernel, const vo
     const unsigned blocks = tune_blocks(elements), numbers = blocks * TUNE_SUMS_EACH;
     double parts[TUNE_BLOCKS * TUNE_SUMS_EACH], total[TUNE_SUMS_EACH] = {0};
     compare_arguments arguments = {got, want, sums, elements};
-    stn_launch launch = {.grid = {blocks, 1, 1}, .block = {TUNE_THREADS, 1, 1}, .stream = stream};
-    STN_TRY(stn_module_launch(kernel->module, &launch, &arguments, error));
+    STN_TRY(stn_kernel_launch(kernel, blocks, TUNE_THREADS, 0, &arguments, stream, error));
     STN_TRY(stn_synchronize(context, stream, error));
     STN_TRY(stn_memory_download(context, parts, sums, numbers * sizeof *parts, error));
     for (unsigned i = 0; i < numbers; i++) total[i % TUNE_SUMS_EACH] += parts[i];

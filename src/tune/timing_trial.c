@@ -55,8 +55,7 @@ static stn_status fill(const tune_stage *stage, uint64_t seed, void *grid, int64
     const bool input = seed == SEED;
     fill_arguments arguments = {
         grid, numbers, seed, low, high, input ? stage->shape.half_row : 0, input ? stage->shape.half_last : 0};
-    stn_launch launch = {.grid = {tune_blocks(numbers), 1, 1}, .block = {TUNE_THREADS, 1, 1}, .stream = stage->stream};
-    return stn_module_launch(stage->fill->module, &launch, &arguments, error);
+    return stn_kernel_launch(stage->fill, tune_blocks(numbers), TUNE_THREADS, 0, &arguments, stage->stream, error);
 }
 
 /* In place: the array holds the input before a run. */

@@ -140,10 +140,10 @@ typedef struct session {
 
 /* The best of each strategy comes first. Both there and among the others, trials with the same
  * number of steps follow each other, so that the reference candidate is run less often. */
-static void choose_trials(session *s, const tune_request *order) {
+static void choose_trials(session *s, const tune_request *request) {
     const stn_ranked *rows[TRIALS];
-    const double within = order->within > 0 ? order->within : order->all ? INFINITY : DOMINATED;
-    s->count = tune_select(s->plan, NULL, INFINITY, within, order->all ? TRIALS : MOST_LIKELY, rows);
+    const double within = request->within > 0 ? request->within : request->all ? INFINITY : DOMINATED;
+    s->count = tune_select(s->plan, NULL, INFINITY, within, request->all ? TRIALS : MOST_LIKELY, rows);
     bool again = false;
     for (s->strategies = 0; s->strategies < s->count && !again; s->strategies += !again)
         for (size_t k = 0; k < s->strategies; k++) again = again || rows[k]->strategy == rows[s->strategies]->strategy;
@@ -272,7 +272,7 @@ static void exclude_skipped(const tune_trial *trial) {
     if (trial->state == TUNE_SKIPPED) stn_ranked_exclude(trial->row, trial->why.message);
 }
 
-static session *open_session(stn_plan *plan, const tune_request *order, stn_error *error) {
+static session *open_session(stn_plan *plan, const tune_request *request, stn_error *error) {
     session *s = calloc(1, sizeof *s);
     if (!s) {
         (void)stn_fail_memory(error, "measuring", sizeof *s);
@@ -281,15 +281,15 @@ static session *open_session(stn_plan *plan, const tune_request *order, stn_erro
     s->plan = plan;
     s->stage.plan = plan;
     s->best = INFINITY;
-    choose_trials(s, order);
+    choose_trials(s, request);
     return s;
 }
 
 /* Fails only if nothing could be measured. */
-static stn_status measure(stn_plan *plan, const tune_request *order, tune_records *records, stn_error *error) {
-    session *s = open_session(plan, order, error);
+static stn_status measure(stn_plan *plan, const tune_request *request, tune_records *records, stn_error *error) {
+    session *s = open_session(plan, request, error);
     if (!s) return STN_ERROR_OUT_OF_MEMORY;
-    s->deadline = stn_clock_seconds() + order->seconds;
+    s->deadline = stn_clock_seconds() + request->seconds;
     stn_status status = tune_stage_open(plan, &s->stage, error);
     if (status == STN_OK) {
         measure_all(s);
@@ -306,19 +306,19 @@ static stn_status measure(stn_plan *plan, const tune_request *order, tune_record
 /* ---- measuring a plan ------------------------------------------------------------------------ */
 
 /* Makes the ranking that candidates are taken from; false: there is nothing to measure. */
-static bool rank_for(stn_plan *plan, const char *strategy, const tune_request *order) {
-    stn_plan_rank(plan, strategy, order->all ? STN_PLAN_RANKING : RANKED_FOR_TUNING);
+static bool rank_for(stn_plan *plan, const char *strategy, const tune_request *request) {
+    stn_plan_rank(plan, strategy, request->all ? STN_PLAN_RANKING : RANKED_FOR_TUNING);
     return plan->ranked && plan->ranking[0].applies;
 }
 
 /* Ranks by estimate if nothing can be measured or remembered. */
-static void tune_locked(stn_plan *plan, const char *strategy, const tune_request *order) {
+static void tune_locked(stn_plan *plan, const char *strategy, const tune_request *request) {
     tune_records *records = calloc(1, sizeof *records);
     stn_error why = {0};
-    const bool ready = records && rank_for(plan, strategy, order);
+    const bool ready = records && rank_for(plan, strategy, request);
     if (ready) {
-        if (measure(plan, order, records, &why) == STN_OK) {
-            if (!order->without_wisdom) tune_remember(plan, records);
+        if (measure(plan, request, records, &why) == STN_OK) {
+            if (!request->without_wisdom) tune_remember(plan, records);
         } else
             stn_log(&plan->context->logger, STN_LOG_WARNING, "nothing could be measured, so the estimate decides: %s",
                     why.message);
@@ -328,7 +328,7 @@ static void tune_locked(stn_plan *plan, const char *strategy, const tune_request
     free(records);
 }
 
-void tune_measure(stn_plan *plan, const char *strategy, const tune_request *order) {
+void tune_measure(stn_plan *plan, const char *strategy, const tune_request *request) {
     stn_context *context = plan->context;
     if (!context->device || !plan->kind->reference_candidate) {
         stn_log(&context->logger, STN_LOG_WARNING, "nothing is measured, as %s: the estimate decides",
@@ -339,7 +339,7 @@ void tune_measure(stn_plan *plan, const char *strategy, const tune_request *orde
         return;
     }
     pthread_mutex_lock(&context->tuning);
-    tune_locked(plan, strategy, order);
+    tune_locked(plan, strategy, request);
     pthread_mutex_unlock(&context->tuning);
 }
 
@@ -347,8 +347,8 @@ static void tune(stn_plan *plan, const char *strategy, double seconds, bool all)
     tune_measure(plan, strategy, &(tune_request){.seconds = seconds, .all = all});
 }
 
-void tune_compile(stn_plan *plan, const char *strategy, const tune_request *order) {
-    session *s = rank_for(plan, strategy, order) ? open_session(plan, order, NULL) : NULL;
+void tune_compile(stn_plan *plan, const char *strategy, const tune_request *request) {
+    session *s = rank_for(plan, strategy, request) ? open_session(plan, request, NULL) : NULL;
     if (!s) return;
     build_trials(s, pool_of(s), 0, s->count);
     for (size_t i = 0; i < s->count; i++) tune_trial_clear(&s->trials[i]);

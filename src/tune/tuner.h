@@ -15,8 +15,8 @@ typedef struct tune_request {
 
 /* Measures and sorts the plan's ranking; its first row is the best. strategy: NULL or "auto" for
  * all. */
-void tune_measure(stn_plan *plan, const char *strategy, const tune_request *order);
+void tune_measure(stn_plan *plan, const char *strategy, const tune_request *request);
 /* Only compiles what tune_measure would, with all threads of the plan's context, into the cache
  * folder. Needs no GPU. */
-void tune_compile(stn_plan *plan, const char *strategy, const tune_request *order);
+void tune_compile(stn_plan *plan, const char *strategy, const tune_request *request);
 #endif

@@ -22,7 +22,6 @@ stn_layouts stn_task_layouts(const stn_task *task, uint64_t launches) {
         l.work_bytes = (size_t)(stn_task_span(task, false) * size);
     else if (launches > 1)
         l.work_bytes = (size_t)(l.work.batch * task->batch * size);
-    l.grid_bytes = (size_t)stn_round_up((int64_t)l.work_bytes, 256);
     return l;
 }
 

@@ -1,6 +1,7 @@
 /* Memory layouts: of the caller's grids, and of the workspace grid for ping-pong launches. */
 #ifndef STN_STRATEGIES_COMMON_GRID_LAYOUT_H
 #define STN_STRATEGIES_COMMON_GRID_LAYOUT_H
+#include "base/arith.h"
 #include "problem/task.h"
 
 /* Strides of axes 0 to 2, and between grids of the batch, in elements. */
@@ -11,9 +12,11 @@ typedef struct stn_grid_layout {
 typedef struct stn_layouts {
     stn_grid_layout in, out, work;
     size_t work_bytes; /* of the workspace grid; 0 if a single launch makes all steps */
-    /* The same as a multiple of 256: in the workspace, that of the margins follows. */
-    size_t grid_bytes;
 } stn_layouts;
+/* The same as a multiple of 256: in the workspace, that of the margins follows. */
+static inline size_t stn_grid_bytes(const stn_layouts *at) {
+    return (size_t)stn_round_up((int64_t)at->work_bytes, 256);
+}
 
 /* Packed, with rows padded to a multiple of 16 bytes. */
 stn_grid_layout stn_packed_layout(const int64_t n[3], stn_dtype dtype);

@@ -22,7 +22,7 @@ stn_status stn_launch_loop_run(const stn_plan *plan, const stn_layouts *at, uint
     const void *in = run->in;
     void *out = run->out, *workspace = run->workspace, *stream = run->stream;
     stn_fused_launch l = {.from = &at->in, .in = in, .stream = stream};
-    l.margins = workspace ? (unsigned char *)workspace + at->grid_bytes : NULL;
+    l.margins = workspace ? (unsigned char *)workspace + stn_grid_bytes(at) : NULL;
     if (part.first == 0 && begins_with_copy(&plan->task, launches)) {
         STN_TRY(stn_device_copy(plan->context->device, workspace, in, at->work_bytes, stream, error));
         l.from = &at->work, l.in = workspace;

@@ -5,14 +5,6 @@
 #define STN_STRATEGIES_COMMON_STENCIL_SYMBOL_H
 #include "problem/task.h"
 
-/* The task with all steps from its input to its last snapshot. It shares the taps of the
- * original. */
-static inline stn_task stn_task_whole_run(const stn_task *task) {
-    stn_task run = *task;
-    run.steps *= run.snapshots, run.snapshots = 1;
-    return run;
-}
-
 /* The line along `axis` with the other axes' frequencies fixed, z = exp(i theta) along it:
  *
  *     plain:   1 - K = parts[0] + s (parts[1] + s (parts[2] + ..)),  s = 4 sin^2(theta / 2);  real

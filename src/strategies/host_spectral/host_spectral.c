@@ -169,7 +169,7 @@ static void release(stn_plan *plan) {
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     (void)error;
     const spectral_state *state = plan->state;
-    if (is_by_rows(&plan->candidate)) /* a step, if new weights have too few taps */
+    if (is_by_rows(&plan->candidate)) /* NULL rows (new weights of few taps): a plain step */
         stn_host_run_source(&plan->task, state->rows, state->pool, run->in, run->source, run->out, run->workspace);
     else
         host_spectral_passes_run(&plan->task, &state->shape, state->pool, run);

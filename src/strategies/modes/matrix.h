@@ -100,7 +100,7 @@ INLINE NAME(pair) NAME(form_of)(const modes_operation *o, const NAME(pair) * a, 
 }
 
 /* Level l is the sum of (-1)^j (l over j) times the difference of order j. */
-INLINE void NAME(level_form)(const modes_linear *l, const modes_operation *o, NAME(pair) * to) {
+INLINE void NAME(level_factors)(const modes_linear *l, const modes_operation *o, NAME(pair) * to) {
     const NAME(vector) zero = {0};
     double binomial = 1;
     for (int j = 0; j <= o->level; j++) {
@@ -109,7 +109,7 @@ INLINE void NAME(level_form)(const modes_linear *l, const modes_operation *o, NA
     }
 }
 
-TARGET static void NAME(find_forms)(const modes_linear *l, const double *constants, const NAME(layout) * k) {
+TARGET static void NAME(find_factors)(const modes_linear *l, const double *constants, const NAME(layout) * k) {
     const size_t w = (size_t)l->width;
     memset(k->factors, 0, (size_t)(l->count + 1) * w * sizeof *k->factors);
     for (int i = 0; i < l->count; i++) {
@@ -118,7 +118,7 @@ TARGET static void NAME(find_forms)(const modes_linear *l, const double *constan
         const NAME(pair) *a = k->factors + (size_t)o->a * w, *b = k->factors + (size_t)o->b * w;
         modes_wide factor = modes_wide_of(1);
         if (o->kind == MODES_LEVEL) {
-            NAME(level_form)(l, o, to);
+            NAME(level_factors)(l, o, to);
             continue;
         }
         if (o->kind == MODES_SCALE) factor = modes_wide_of(constants[o->node]);
@@ -136,7 +136,7 @@ TARGET static void NAME(fill)(const modes_linear *l, const double *constants, co
     const int w = l->width, pitch = w + affine;
     const NAME(wide) minus_one = NAME(spread)(modes_wide_of(-1));
     NAME(find_symbols)(l, terms, z, &k);
-    NAME(find_forms)(l, constants, &k);
+    NAME(find_factors)(l, constants, &k);
     memset(k.matrix, 0, (size_t)(pitch * pitch) * sizeof *k.matrix);
     for (int f = 0; f < l->task->system->nfields; f++) {
         NAME(pair) *row = k.matrix + l->first[f] * pitch;

@@ -32,7 +32,7 @@ typedef struct probe {
     void *scratch;
 } probe;
 
-static void forms_at(const probe *p, const modes_pair at[3], modes_pair *to) {
+static void factors_at(const probe *p, const modes_pair at[3], modes_pair *to) {
     const int width = p->l->width;
     for (int axis = 0; axis < 2; axis++) modes_powers(at[axis], p->l->reach[axis], p->powers[axis]);
     modes_terms(p->l, (const modes_pair *[2]){p->powers[0], p->powers[1]}, p->terms);
@@ -167,14 +167,14 @@ static bool find_symmetries(modes_linear *l, const probe *p, char *reason, size_
         modes_pair at[3], flipped[3];
         for (int axis = 0; axis < 3; axis++)
             at[axis] = (modes_pair){modes_wide_of(cos(angles[round][axis])), modes_wide_of(sin(angles[round][axis]))};
-        forms_at(p, at, p->plain);
+        factors_at(p, at, p->plain);
         l->determinant_one = l->determinant_one && has_determinant_one(p);
         for (int flip = 0; flip < FLIPS; flip++) {
             for (int axis = 0; axis < 3; axis++) {
                 flipped[axis] = at[axis];
                 if (is_flipped(flip, axis)) flipped[axis].im = modes_negate(flipped[axis].im);
             }
-            forms_at(p, flipped, p->flipped);
+            factors_at(p, flipped, p->flipped);
             find(p, flip);
             if (flip == 3) l->real = l->real && keeps(p, -1);
             if (flip < 2) l->even[flip] = l->even[flip] && keeps(p, -1);
@@ -189,17 +189,17 @@ static bool find_symmetries(modes_linear *l, const probe *p, char *reason, size_
 bool modes_analyse(const stn_system_task *task, modes_linear *l, char *reason, size_t size) {
     if (!modes_linear_make(task, l, reason, size)) return false;
     const modes_lanes *lanes = modes_lanes_at(0);
-    const size_t forms = (size_t)(l->count * l->width);
-    const size_t pairs = (size_t)(l->reach[0] + l->reach[1] + 2 + l->nterms + lanes->lanes) + 2 * forms;
+    const size_t factors = (size_t)(l->count * l->width);
+    const size_t pairs = (size_t)(l->reach[0] + l->reach[1] + 2 + l->nterms + lanes->lanes) + 2 * factors;
     probe p = {.l = l, .lanes = lanes};
     p.constants = malloc((size_t)task->system->nnodes * sizeof *p.constants);
     p.powers[0] = malloc(pairs * sizeof *p.terms);
-    p.found = malloc((forms + 1) * sizeof *p.found);
+    p.found = malloc((factors + 1) * sizeof *p.found);
     p.scratch = aligned_alloc(64, lanes->scratch(l));
     bool served = p.constants && p.powers[0] && p.found && p.scratch;
     if (served) {
         p.powers[1] = p.powers[0] + l->reach[0] + 1, p.terms = p.powers[1] + l->reach[1] + 1;
-        p.z = p.terms + l->nterms, p.plain = p.z + lanes->lanes, p.flipped = p.plain + forms;
+        p.z = p.terms + l->nterms, p.plain = p.z + lanes->lanes, p.flipped = p.plain + factors;
         modes_generic_constants(l, p.constants);
         served = find_symmetries(l, &p, reason, size);
     } else

@@ -145,8 +145,6 @@ stn_reach segment_axis_reach(const segment_axis *a, const stn_task *task, uint64
     return stn_reach_of_line(task->found, weights, a->count, a->low, steps, segment_tail(task->dtype));
 }
 
-static bool is_odd(stn_boundary_kind kind) { return kind == STN_CONSTANT || kind == STN_FIXED; }
-
 /* Points i and mirror - i are mirror images of each other. */
 static int64_t mirror_low(const segment_axis *a) {
     return a->side[0] == STN_REFLECT ? -1 : a->side[0] == STN_CONSTANT ? -2 : 0;
@@ -158,7 +156,7 @@ static int64_t mirror_high(const segment_axis *a) {
 int64_t segment_period(const segment_axis *a) {
     if (!a->exact) return 0;
     if (a->side[0] == STN_WRAP) return a->n;
-    return (mirror_high(a) - mirror_low(a)) * (is_odd(a->side[0]) == is_odd(a->side[1]) ? 1 : 2);
+    return (mirror_high(a) - mirror_low(a)) * (segment_side_is_odd(a, 0) == segment_side_is_odd(a, 1) ? 1 : 2);
 }
 
 int64_t segment_fold(const segment_axis *a, int64_t i, int *sign) {
@@ -169,10 +167,10 @@ int64_t segment_fold(const segment_axis *a, int64_t i, int *sign) {
         const int64_t high = mirror_high(a), period = high - mirror_low(a),
                       periods = i >= 0 ? i / period : -((period - 1 - i) / period);
         i -= periods * period;
-        if (is_odd(a->side[0]) != is_odd(a->side[1]) && periods % 2) *sign = -1;
+        if (segment_side_is_odd(a, 0) != segment_side_is_odd(a, 1) && periods % 2) *sign = -1;
         if (i >= n) {
             i = high - i;
-            if (is_odd(a->side[1])) *sign = -*sign;
+            if (segment_side_is_odd(a, 1)) *sign = -*sign;
         }
     }
     return i < (a->side[0] == STN_FIXED) || i >= n - (a->side[1] == STN_FIXED) ? -1 : i;

@@ -20,6 +20,10 @@ typedef struct segment_axis {
      * STN_NEAREST. */
     bool exact;
 } segment_axis;
+/* Whether the extension past a side changes sign: image points of an odd side cancel there. */
+static inline bool segment_side_is_odd(const segment_axis *axis, int side) {
+    return axis->side[side] == STN_CONSTANT || axis->side[side] == STN_FIXED;
+}
 
 /* The axes along which the taps reach, x first, *count of them: of a 1D task, or of separable
  * weights. At least one: x if every tap has offset 0. False: the weights are not separable. */

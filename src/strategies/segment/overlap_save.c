@@ -171,7 +171,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     if (state->shape.margins)
         STN_TRY(stn_faces_create(plan, state->shape.launches, STN_FACES_CHEAPEST, &state->faces, error));
     const size_t margins = stn_faces_workspace(state->faces), planes = state->source.bytes;
-    plan->workspace_size = state->at.grid_bytes + (margins > planes ? margins : planes);
+    plan->workspace_size = stn_grid_bytes(&state->at) + (margins > planes ? margins : planes);
     return STN_OK;
 }
 

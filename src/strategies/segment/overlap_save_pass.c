@@ -91,8 +91,6 @@ stn_status segment_kernel_get(stn_plan *plan, const stn_task *task, const segmen
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-static bool is_odd(stn_boundary_kind kind) { return kind == STN_CONSTANT || kind == STN_FIXED; }
-
 static size_t symbols_of(const segment_axis *axis, const segment_pass *pass) {
     const segment_factors *f = segment_factors_of(pass->first);
     if (f) return segment_dense_symbol_size(f, axis->symmetric);
@@ -110,7 +108,7 @@ void segment_tables_lay_out(const stn_task *task, const segment_axis *axis, cons
                             size_t at, segment_table_layout *layout) {
     const size_t size = segment_real_size(task);
     *layout = (segment_table_layout){.pass = *pass, .fused = fused, .twiddles = at};
-    const bool odd = is_odd(axis->side[0]) || is_odd(axis->side[1]);
+    const bool odd = segment_side_is_odd(axis, 0) || segment_side_is_odd(axis, 1);
     if (odd && (segment_only_along_x(task) || past_of(task) != 0)) {
         const stn_reach reach = segment_axis_reach(axis, task, fused);
         layout->width = (int)stn_min(task->n[axis->axis], stn_max(reach.side[0], reach.side[1]) + 2);

@@ -36,10 +36,6 @@ typedef struct face_header {
     int32_t lead, useful, width;
 } face_header;
 
-static bool is_odd(const segment_axis *a, int side) {
-    return a->side[side] == STN_CONSTANT || a->side[side] == STN_FIXED;
-}
-
 /* ---- boundary planes -------------------------------------------------------------------------
  * They are written by segment_source.cu: across each axis, for each grid, a plane of the low side
  * and one of the high side. The rows of a plane are numbered along the slower of the other two
@@ -59,7 +55,7 @@ static boundary_planes planes_of(const stn_task *task, const segment_axis *axes,
     for (int across = 0; across < 3; across++) {
         bool odd = false;
         for (int i = 0; i < count; i++)
-            if (axes[i].axis == across) odd = is_odd(&axes[i], 0) || is_odd(&axes[i], 1);
+            if (axes[i].axis == across) odd = segment_side_is_odd(&axes[i], 0) || segment_side_is_odd(&axes[i], 1);
         p.first[across] = p.all;
         if (!odd) continue;
         p.rows[across] = task->n[across == 0 ? 1 : 0];
@@ -125,7 +121,7 @@ stn_status segment_source_get(stn_plan *plan, const segment_axis *axes, const se
     STN_TRY(make_lines(plan, 0, &source->begin, error));
     STN_TRY(make_lines(plan, 1, &source->back, error));
     for (int which = 0; which < 2; which++)
-        if (is_odd(across(axes, which), 0) || is_odd(across(axes, which), 1))
+        if (segment_side_is_odd(across(axes, which), 0) || segment_side_is_odd(across(axes, which), 1))
             STN_TRY(make_face(plan, &axes[which], shape, &shape->pass[which], &source->along[which], error));
     return STN_OK;
 }
@@ -142,13 +138,13 @@ void segment_source_place(const stn_task *task, const segment_axis *axes, const 
     at += (size_t)stn_round_up((int64_t)(task->ntaps * sizeof(source_tap)), 256);
     for (int which = 0; which < 2; which++) {
         const segment_axis *deep = across(axes, which);
-        if (!is_odd(deep, 0) && !is_odd(deep, 1)) continue;
+        if (!segment_side_is_odd(deep, 0) && !segment_side_is_odd(deep, 1)) continue;
         const stn_reach reach = segment_axis_reach(deep, task, fused);
         const int width = (int)stn_min(deep->n, stn_max(reach.side[0], reach.side[1]) + 2);
         const size_t bytes = side_values(shape, which, width) * segment_real_size(task);
         tables->width[which] = width;
         for (int side = 0; side < 2; side++) {
-            if (!is_odd(deep, side)) continue;
+            if (!segment_side_is_odd(deep, side)) continue;
             tables->side[which][side] = at;
             if (side && deep->side[0] == deep->side[1]) /* The mirrored side has the same table. */
                 tables->side[which][side] = tables->side[which][0];
@@ -185,7 +181,7 @@ stn_status segment_source_fill(const stn_task *task, const segment_axis *axes, c
     for (int which = 0; which < 2; which++)
         for (int side = 0; side < 2; side++) {
             const segment_axis *deep = across(axes, which);
-            if (!is_odd(deep, side) || (side && deep->side[0] == deep->side[1])) continue;
+            if (!segment_side_is_odd(deep, side) || (side && deep->side[0] == deep->side[1])) continue;
             STN_TRY(fill_side(task, axes, shape, tables, which, side, to, error));
         }
     return STN_OK;
@@ -212,7 +208,7 @@ static source_header lines_header(const stn_task *task, const segment_axis *axes
         for (int side = 0; side < 2; side++) {
             const int axis = axes[i].axis, in = axes[i].side[side] == STN_FIXED;
             h.constant[axis][side] = stn_task_constant_value(task, axis, side);
-            if (is_odd(&axes[i], side)) h.at[axis][side] = (int32_t)(side ? axes[i].n - 1 - in : in);
+            if (segment_side_is_odd(&axes[i], side)) h.at[axis][side] = (int32_t)(side ? axes[i].n - 1 - in : in);
         }
     return h;
 }
@@ -270,7 +266,7 @@ stn_status segment_source_add(const stn_plan *plan, const segment_axis *axes, co
     /* In sequence, because both add to points within reach of two sides. */
     for (int which = 0; which < 2; which++)
         for (int side = 0; side < 2; side++)
-            if (is_odd(across(axes, which), side))
+            if (segment_side_is_odd(across(axes, which), side))
                 STN_TRY(add_side(task, axes, &source->along[which], tables, &layouts[which], table, values, which, side,
                                  l, error));
     source_header h = lines_header(task, axes, shape, tables, table, values);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arith.h"
 #include "base/error.h"
 #include "context/context.h"
 #include "context/kernel.h"
@@ -127,7 +126,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     STN_TRY(get_kernel(plan, state, error));
     STN_TRY(make_tables(plan, state, error));
     STN_TRY(stn_faces_create(plan, launches, STN_FACES_CHEAPEST, &state->faces, error));
-    plan->workspace_size = state->at.grid_bytes + stn_faces_workspace(state->faces);
+    plan->workspace_size = stn_grid_bytes(&state->at) + stn_faces_workspace(state->faces);
     return STN_OK;
 }
 

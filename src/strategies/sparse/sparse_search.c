@@ -172,7 +172,7 @@ static bool insert_sum(search *s, sparse_shape shape) {
     if (stn_machine_leaves_out(s->machine, least)) return true;
     int fused = shape.fused, launches = shape.launches;
     sum_errors errors = {{0}, {0}};
-    bool uneven = s->task->steps % (uint64_t)launches != 0;
+    bool uneven = stn_fused_lengths(s->task, launches) == 2;
     if (uneven && !add_sum_errors(s, fused - 1, launches, &errors)) return false;
     if (!add_sum_errors(s, fused, launches, &errors)) return false;
     for (int count = FEWEST; count <= SPARSE_MOST_TERMS; count++) {

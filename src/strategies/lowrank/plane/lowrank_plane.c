@@ -103,7 +103,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     /* New weights may need more launches. */
     state->at = stn_task_layouts(&plan->task, plan->task.steps);
     STN_TRY(build(plan, state, error));
-    plan->workspace_size = state->at.grid_bytes + stn_faces_workspace(state->faces);
+    plan->workspace_size = stn_grid_bytes(&state->at) + stn_faces_workspace(state->faces);
     return STN_OK;
 }
 
@@ -111,7 +111,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
 static stn_status rebuild(stn_plan *plan, lowrank_state *next, stn_error *error) {
     next->faces = NULL;
     stn_status status = build(plan, next, error);
-    if (status == STN_OK && next->at.grid_bytes + stn_faces_workspace(next->faces) > plan->workspace_size)
+    if (status == STN_OK && stn_grid_bytes(&next->at) + stn_faces_workspace(next->faces) > plan->workspace_size)
         status = lowrank_fail_terms(next->shape.fused, next->shape.terms, error);
     if (status == STN_OK) return STN_OK;
     stn_faces_destroy(next->faces);

@@ -126,7 +126,7 @@ static int affordable_terms(const search *s, const lowrank_shape *shape) {
  * unknown. */
 static int shorter_terms(const search *s, const lowrank_shape *shape, lowrank_split split) {
     const attempt *a = &s->attempts[split];
-    bool shorter = s->task->steps % (uint64_t)shape->launches != 0;
+    bool shorter = stn_fused_lengths(s->task, shape->launches) == 2;
     return shorter && a->fused == shape->fused - 1 ? a->terms : 0;
 }
 

@@ -313,7 +313,7 @@ static stn_status make_operators(stn_plan *plan, volume_state *state, stn_error 
 }
 
 static size_t workspace_of(const volume_state *state) {
-    return state->at.grid_bytes + stn_faces_workspace(state->faces);
+    return stn_grid_bytes(&state->at) + stn_faces_workspace(state->faces);
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
