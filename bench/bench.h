@@ -64,7 +64,7 @@ void bench_store(void *data, uint64_t index, stn_dtype dtype, double value);
 /* Fills `count` elements of `dtype` at `data` (in the context's memory) with bench_value of their
  * index, rounded to the type `values`. */
 stn_status bench_fill(bench *machine, void *data, uint64_t count, stn_dtype values, stn_dtype dtype, stn_error *error);
-/* The same with shift + scale * bench_value of `first` + their index. */
+/* Fills with shift + scale * bench_value(first + index). */
 stn_status bench_fill_scaled(bench *machine, void *data, uint64_t first, uint64_t count, stn_dtype dtype, double shift,
                              double scale, stn_error *error);
 

@@ -104,7 +104,8 @@ class Range(unittest.TestCase):
         for i, name in enumerate(('fft', 'ifft', 'rfft', 'irfft')):
             for k, norm in enumerate(('backward', 'ortho', 'forward')):
                 for n, dtype in itertools.product(lengths, ('float32', 'float64')):
-                    lines = (1, 2, 17)[(i + k + lengths.index(n)) % 3]  # all pairs of two of these
+                    # Each value of an argument meets each value of every other one.
+                    lines = (1, 2, 17)[(i + k + lengths.index(n)) % 3]
                     with self.subTest(name=name, dtype=dtype, norm=norm, n=n, lines=lines):
                         self.check_range(name, dtype, norm, n, lines)
 

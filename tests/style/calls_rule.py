@@ -17,7 +17,7 @@ import re
 import subprocess
 import sys
 
-from include_rule import ROOMS
+from include_rule import COMPONENTS
 
 # Table through which an earlier component reaches a later one -> the only file that may need it.
 UPWARD = {'stn_kinds': 'src/plan/subplan.c'}
@@ -27,7 +27,7 @@ DECLARED = re.compile(r'^(?!return\b|typedef\b|static\b)[A-Za-z_][\w *]*?\b(stn_
 COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*', re.DOTALL)
 
 
-def room_of(path):
+def component_of(path):
     """The component of a source file, by its path from the root."""
     parts = pathlib.PurePath(path).parts
     return parts[0] if parts[0] != 'src' else parts[1]
@@ -36,7 +36,7 @@ def room_of(path):
 def prefix_of(path):
     """The prefix of internal symbols of a source file: its strategy, or else its component."""
     parts = pathlib.PurePath(path).with_suffix('').parts
-    return (parts[2] if parts[1] == 'strategies' else room_of(path)) + '_'
+    return (parts[2] if parts[1] == 'strategies' else component_of(path)) + '_'
 
 
 def source_of(member, sources):
@@ -85,8 +85,8 @@ def upward(graph):
     found = []
     for source, all_of in sorted(graph.items()):
         for to, names in sorted(all_of.items()):
-            if ROOMS.index(room_of(to)) > ROOMS.index(room_of(source)):
-                found.append(f'{source}: needs {", ".join(sorted(names))} of {to}, of the later component {room_of(to)}')
+            if COMPONENTS.index(component_of(to)) > COMPONENTS.index(component_of(source)):
+                found.append(f'{source}: needs {", ".join(sorted(names))} of {to}, of the later component {component_of(to)}')
     return found
 
 
@@ -125,7 +125,7 @@ def misplaced(root, defines):
             path = str(header.relative_to(root))
             for name in DECLARED.findall(COMMENT.sub('', header.read_text(encoding='utf-8'))):
                 source = where.get(name)
-                if source and room_of(source) != room_of(path):
+                if source and component_of(source) != component_of(path):
                     found.append(f'{path}: declares {name}, which {source} defines')
     return found
 

@@ -7,19 +7,19 @@ import pathlib
 import re
 import sys
 
-ROOMS = ['base', 'problem', 'io', 'render', 'compile', 'cache', 'launch', 'host', 'context', 'plan', 'tune',
+COMPONENTS = ['base', 'problem', 'io', 'render', 'compile', 'cache', 'launch', 'host', 'context', 'plan', 'tune',
          'strategies', 'kinds', 'team', 'cli']
 # Every component may include the public header, which declares stn_status.
 PUBLIC = 'stentor.h'
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include\s*"([^"]+)"', re.MULTILINE)
 
 
-def room_folder(root, component):
-    """Every component is a folder of src/, except the cache, which is a component of its own."""
+def component_folder(root, component):
+    """The folder of a component: in src/, except for the cache, which is beside it."""
     return root / 'cache' if component == 'cache' else root / 'src' / component
 
 
-def target_room(root, source, name):
+def target_component(root, source, name):
     """The component that #include "name" in file `source` refers to; None if there is none."""
     for folder in (source.parent, root / 'src', root):
         found = folder / name
@@ -31,7 +31,7 @@ def target_room(root, source, name):
         return parts[0]
     # A header that the build makes: its path still names its component.
     first = name.split('/')[0]
-    return first if '/' in name and first in ROOMS else None
+    return first if '/' in name and first in COMPONENTS else None
 
 
 def violations(root):
@@ -39,22 +39,22 @@ def violations(root):
     root = pathlib.Path(root).resolve()
     found = []
     for folder in sorted((root / 'src').iterdir()):
-        if folder.is_dir() and folder.name not in ROOMS:
+        if folder.is_dir() and folder.name not in COMPONENTS:
             found.append(f'src/{folder.name}: a component without a place in the order: add it to {pathlib.Path(__file__).name}')
-    for level, component in enumerate(ROOMS):
-        for source in sorted(room_folder(root, component).rglob('*.[ch]')):
+    for level, component in enumerate(COMPONENTS):
+        for source in sorted(component_folder(root, component).rglob('*.[ch]')):
             text = source.read_text(encoding='utf-8')
             for match in INCLUDE.finditer(text):
                 name = match.group(1)
                 place = f'{source.relative_to(root)}:{text.count(chr(10), 0, match.start()) + 1}'
-                target = target_room(root, source, name)
+                target = target_component(root, source, name)
                 if name == PUBLIC or target == component:
                     continue
                 if target is None and '/' not in name and not (source.parent / name).exists():
                     continue  # next to the source, written by the build
-                if target not in ROOMS:
+                if target not in COMPONENTS:
                     found.append(f'{place}: component {component} includes "{name}", which is in no component')
-                elif ROOMS.index(target) > level:
+                elif COMPONENTS.index(target) > level:
                     found.append(f'{place}: component {component} includes "{name}" of the later component {target}')
     return found
 

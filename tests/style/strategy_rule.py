@@ -18,7 +18,7 @@ TABLE = 'table'  # declares every strategy
 DOORS = {'faces': 'margins.h'}  # the only header that others may include
 
 
-def room_of(parts):
+def folder_of(parts):
     """The strategy that a path relative to src/strategies belongs to; a single file is one too."""
     return parts[0] if len(parts) > 1 else pathlib.PurePath(parts[0]).stem
 
@@ -29,7 +29,7 @@ def violations(root):
     home = root / 'src' / 'strategies'
     found = []
     for source in sorted(home.rglob('*.[ch]')):
-        own = room_of(source.relative_to(home).parts)
+        own = folder_of(source.relative_to(home).parts)
         text = source.read_text(encoding='utf-8')
         for match in INCLUDE.finditer(text):
             name = match.group(1)
@@ -37,15 +37,15 @@ def violations(root):
             if name == PUBLIC or target is None or home not in target.resolve().parents:
                 continue
             parts = target.resolve().relative_to(home).parts
-            component, place = room_of(parts), f'{source.relative_to(root)}:{text.count(chr(10), 0, match.start()) + 1}'
-            if component in (own, TABLE):
+            other, place = folder_of(parts), f'{source.relative_to(root)}:{text.count(chr(10), 0, match.start()) + 1}'
+            if other in (own, TABLE):
                 continue
-            if component not in SHARED:
-                found.append(f'{place}: {own} includes "{name}" of the strategy {component}: use a plan of its own, by stn_subplan')
-            elif own in SHARED and SHARED.index(component) > SHARED.index(own):
-                found.append(f'{place}: {own} includes "{name}" of {component}, which is built on it')
-            elif component in DOORS and parts[1:] != (DOORS[component],):
-                found.append(f'{place}: {own} includes "{name}": the door of {component} is {DOORS[component]} alone')
+            if other not in SHARED:
+                found.append(f'{place}: {own} includes "{name}" of the strategy {other}: use a plan of its own, by stn_subplan')
+            elif own in SHARED and SHARED.index(other) > SHARED.index(own):
+                found.append(f'{place}: {own} includes "{name}" of {other}, which is built on it')
+            elif other in DOORS and parts[1:] != (DOORS[other],):
+                found.append(f'{place}: {own} includes "{name}": the door of {other} is {DOORS[other]} alone')
     return found
 
 

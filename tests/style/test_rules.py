@@ -95,7 +95,7 @@ class Rules(unittest.TestCase):
                       self.one_include(
                           src__base__log_dot_c='/* log */\n#include "kernel_templates/march.cu"\n'))
 
-    def test_a_room_without_a_place(self):
+    def test_a_component_without_a_place(self):
         self.assertIn('src/attic', self.one_include(src__attic__old_dot_c='/* old */\n'))
 
     def test_a_strategy_includes_no_other(self):
