@@ -129,11 +129,11 @@ static stn_status add_generics(build *b, stn_error *error) {
     return STN_OK;
 }
 
-/* Processes the queue until it is empty. progress: NULL on all threads but one. */
+/* Processes the queue until it is empty. progress: NULL if this thread shows none. */
 static void process_items(build *b, cli_progress *progress) {
     size_t item, count = b->problems.count * b->arch_count;
     while (!atomic_load(&b->failed) && (item = atomic_fetch_add(&b->next, 1)) < count) {
-        if (progress) cli_progress_update(progress, item);
+        if (progress) (void)cli_progress_update(progress, item, count);
         size_t problem = item / b->arch_count, arch = item % b->arch_count;
         stn_plan_options options = STN_PLAN_OPTIONS_INIT;
         stn_plan *plan = NULL;
@@ -166,8 +166,8 @@ static size_t process_queue(build *b, bool show) {
     size_t started = 0, count = allowed_threads(b->options->threads, b->problems.count * b->arch_count);
     while (started + 1 < count && !pthread_create(&threads[started], NULL, thread_main, b)) started++;
     cli_progress progress;
-    cli_progress_start(&progress, show, b->problems.count * b->arch_count);
-    process_items(b, &progress);
+    cli_progress_start(&progress, show);
+    process_items(b, show ? &progress : NULL);
     cli_progress_end(&progress);
     for (size_t i = 0; i < started; i++) pthread_join(threads[i], NULL);
     return started + 1;

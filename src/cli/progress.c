@@ -5,24 +5,29 @@
 
 #define WIDE 30
 
-void cli_progress_start(cli_progress *progress, bool shown, uint64_t total) {
-    *progress = (cli_progress){.shown = shown, .total = total, .started = stn_clock_seconds()};
+bool cli_progress_is_shown(cli_show show, double predicted) {
+    return show == CLI_SHOW_ALWAYS || (show == CLI_SHOW_AUTO && predicted >= 1);
 }
 
-void cli_progress_update(cli_progress *progress, uint64_t done) {
+void cli_progress_start(cli_progress *progress, bool shown) {
+    *progress = (cli_progress){.shown = shown, .started = stn_clock_seconds()};
+}
+
+int cli_progress_update(void *user, uint64_t done, uint64_t total) {
+    cli_progress *progress = user;
     double now = stn_clock_seconds();
-    if (!progress->shown || !done || (now - progress->drawn < 0.1 && done < progress->total)) return;
+    if (!done || (now - progress->drawn < 0.1 && done < total)) return 0;
     progress->drawn = now;
-    double part = (double)done / (double)progress->total;
+    double part = (double)done / (double)total;
     double left = (now - progress->started) * (1 - part) / part;
     char bar[WIDE + 1];
     for (int i = 0; i < WIDE; i++) bar[i] = i < (int)(part * WIDE) ? '#' : '.';
     bar[WIDE] = '\0';
     unsigned long seconds = (unsigned long)(left + 0.5);
     fprintf(stderr, "\r[%s] %3.0f%%  step %llu of %llu  %02lu:%02lu:%02lu left ", bar, part * 100,
-            (unsigned long long)done, (unsigned long long)progress->total, seconds / 3600, seconds / 60 % 60,
-            seconds % 60);
+            (unsigned long long)done, (unsigned long long)total, seconds / 3600, seconds / 60 % 60, seconds % 60);
     fflush(stderr);
+    return 0;
 }
 
 void cli_progress_end(cli_progress *progress) {

@@ -6,14 +6,17 @@
 
 #include "base/clock.h"
 
+typedef enum cli_show { CLI_SHOW_AUTO, CLI_SHOW_ALWAYS, CLI_SHOW_NEVER } cli_show;
+
 typedef struct cli_progress {
-    bool shown; /* false: all calls do nothing */
-    uint64_t total;
+    bool shown;
     double started, drawn; /* in seconds of stn_clock_seconds */
 } cli_progress;
 
-void cli_progress_start(cli_progress *progress, bool shown, uint64_t total);
-/* draws at most 10 times a second */
-void cli_progress_update(cli_progress *progress, uint64_t done);
+/* AUTO shows the bar of a run that is predicted to take a second or more. */
+bool cli_progress_is_shown(cli_show show, double predicted);
+void cli_progress_start(cli_progress *progress, bool shown);
+/* A stn_progress_fn whose `user` is a cli_progress; draws at most 10 times a second. */
+int cli_progress_update(void *user, uint64_t done, uint64_t total);
 void cli_progress_end(cli_progress *progress); /* clears the line */
 #endif

@@ -165,13 +165,6 @@ static stn_status upload_all(system_run *run, stn_error *error) {
     return STN_OK;
 }
 
-static int update_progress(void *user, uint64_t done, uint64_t total) {
-    system_run *run = user;
-    (void)total;
-    cli_progress_update(&run->progress, done);
-    return 0;
-}
-
 static stn_status execute(system_run *run, cli_show show, stn_error *error) {
     stn_system_arrays arrays = STN_SYSTEM_ARRAYS_INIT;
     stn_execution execution = STN_EXECUTION_INIT;
@@ -180,9 +173,9 @@ static stn_status execute(system_run *run, cli_show show, stn_error *error) {
     arrays.coefficients = (const void *const *)run->coefficient_memory;
     arrays.numbers = run->input.low;
     execution.system = &arrays;
-    const bool shown = show == CLI_SHOW_ALWAYS || (show == CLI_SHOW_AUTO && stn_plan_predicted_seconds(run->plan) >= 1);
-    if (shown) execution.progress = update_progress, execution.progress_user = run;
-    cli_progress_start(&run->progress, shown, run->problem.steps);
+    const bool shown = cli_progress_is_shown(show, stn_plan_predicted_seconds(run->plan));
+    if (shown) execution.progress = cli_progress_update, execution.progress_user = &run->progress;
+    cli_progress_start(&run->progress, shown);
     const double begin = stn_clock_seconds();
     stn_status status = stn_plan_run(run->plan, &execution, error);
     if (status == STN_OK) status = stn_synchronize(run->context, NULL, error);
@@ -210,8 +203,8 @@ static stn_status execute_team(system_run *run, cli_show show, bool begins, stn_
     for (int i = 0; i < run->input.system->ncoefficients; i++) coefficients[i] = run->input.coefficients[i].data;
     if (begins) arrays.in = in, arrays.coefficients = coefficients;
     arrays.out = out, arrays.numbers = run->input.low;
-    STN_TRY(cli_team_progress_start(&run->progress, stn_team_rank(run->team) ? CLI_SHOW_NEVER : show,
-                                    run->problem.steps, run->team_plan, error));
+    STN_TRY(cli_team_progress_start(&run->progress, stn_team_rank(run->team) ? CLI_SHOW_NEVER : show, run->team_plan,
+                                    error));
     const double begin = stn_clock_seconds();
     const stn_status status = run->team->ranks ? stn_team_plan_execute_system(run->team_plan, &own, error)
                                                : stn_team_plan_execute_system_host(run->team_plan, &arrays, error);

@@ -1,22 +1,18 @@
-/* Runs a job: one plan, executed at once or, to show progress, some launches at a time. */
+/* Runs a job: one plan and its arrays. */
 #ifndef STN_CLI_RUNNER_H
 #define STN_CLI_RUNNER_H
+#include "cli/progress.h"
 #include "cli/shared_options.h"
-
-typedef enum cli_show { CLI_SHOW_AUTO, CLI_SHOW_ALWAYS, CLI_SHOW_NEVER } cli_show;
 
 typedef struct cli_runner {
     stn_context *context; /* borrowed */
     stn_plan *plan;
-    double plan_seconds;   /* seconds to make the plan */
-    double driver_seconds; /* part of them spent in the driver: modules, memory, tables */
-    uint64_t steps, launches;
-    cli_show show;
-    /* launches between two updates of the bar; 0: all at once */
-    uint64_t part;
-    double predicted;                    /* seconds of one run, measured if known */
-    size_t grid_bytes, result_bytes;     /* the result has one grid for each snapshot */
-    void *in, *out, *source, *workspace; /* in the context's memory */
+    double plan_seconds;             /* seconds to make the plan */
+    double driver_seconds;           /* part of them spent in the driver: modules, memory, tables */
+    bool shown;                      /* a run shows a progress bar */
+    double predicted;                /* seconds of one run, measured if known */
+    size_t grid_bytes, result_bytes; /* the result has one grid for each snapshot */
+    void *in, *out, *source;         /* in the context's memory */
 } cli_runner;
 
 /* Plans and allocates; the context and the job must outlive the runner. AUTO shows progress if a

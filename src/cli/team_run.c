@@ -63,17 +63,10 @@ stn_status cli_team_run_make(const char *devices, const stn_problem *problem, co
                    : stn_team_plan_create_fft(run->team, transform, &options, &run->plan, error);
 }
 
-static int update_progress(void *user, uint64_t done, uint64_t total) {
-    (void)total;
-    cli_progress_update(user, done);
-    return 0;
-}
-
-stn_status cli_team_progress_start(cli_progress *progress, cli_show show, uint64_t steps, stn_team_plan *plan,
-                                   stn_error *error) {
-    const bool shown = show == CLI_SHOW_ALWAYS || (show == CLI_SHOW_AUTO && plan->predicted >= 1);
-    cli_progress_start(progress, shown, steps);
-    return shown ? stn_team_plan_set_progress(plan, update_progress, progress, error) : STN_OK;
+stn_status cli_team_progress_start(cli_progress *progress, cli_show show, stn_team_plan *plan, stn_error *error) {
+    const bool shown = cli_progress_is_shown(show, plan->predicted);
+    cli_progress_start(progress, shown);
+    return shown ? stn_team_plan_set_progress(plan, cli_progress_update, progress, error) : STN_OK;
 }
 
 stn_status cli_team_run_execute(cli_team_run *run, cli_show show, uint64_t repeat, const void *grid, const void *source,
@@ -81,7 +74,7 @@ stn_status cli_team_run_execute(cli_team_run *run, cli_show show, uint64_t repea
     cli_progress progress;
     double *seconds = calloc(repeat, sizeof *seconds);
     if (!seconds) return stn_fail_memory(error, "the times", repeat * sizeof *seconds);
-    stn_status status = cli_team_progress_start(&progress, show, run->plan->steps, run->plan, error);
+    stn_status status = cli_team_progress_start(&progress, show, run->plan, error);
     for (uint64_t i = 0; i < repeat && status == STN_OK; i++) {
         const double begin = stn_clock_seconds();
         status = stn_team_plan_execute_host(run->plan, grid, result, source, error);
