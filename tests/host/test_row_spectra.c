@@ -11,7 +11,7 @@
 #include "host/stencil_kernels.h"
 #include "host_grids.h"
 
-enum { PROBLEMS = 104, ELEMENT_PAIRS = 13, MOST_TAPS = 41 * 41 };
+enum { ELEMENT_PAIRS = 13, PROBLEMS = 8 * ELEMENT_PAIRS, MOST_TAPS = 41 * 41 };
 static const stn_boundary_kind kinds[] = {STN_CONSTANT, STN_NEAREST, STN_REFLECT, STN_MIRROR};
 static stn_tap taps[MOST_TAPS];
 
