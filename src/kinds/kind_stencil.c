@@ -64,9 +64,7 @@ static void clear(stn_plan *plan) { stn_task_clear(&plan->task); }
 /* True if input and output have the same dense layout. */
 static bool can_continue(const stn_task *task) {
     if (task->in_place || task->source || task->sum || task->snapshots > 1 || task->alignment > 256) return false;
-    for (int axis = 0; axis < 3; axis++)
-        if (task->in_stride[axis] != task->out_stride[axis]) return false;
-    return !stn_task_converts(task) && task->in_batch_stride == task->out_batch_stride &&
+    return !stn_task_converts(task) && stn_task_same_strides(task) &&
            stn_task_span(task, true) == stn_task_points(task);
 }
 

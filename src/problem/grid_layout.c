@@ -93,6 +93,12 @@ stn_status stn_layout_canonicalise(stn_task *task, bool of_output, const ptrdiff
 
 int64_t stn_task_points(const stn_task *task) { return task->batch * task->n[0] * task->n[1] * task->n[2]; }
 
+bool stn_task_same_strides(const stn_task *task) {
+    for (int axis = 0; axis < 3; axis++)
+        if (task->in_stride[axis] != task->out_stride[axis]) return false;
+    return task->in_batch_stride == task->out_batch_stride;
+}
+
 int64_t stn_task_span(const stn_task *task, bool of_output) {
     const int64_t *stride = of_output ? task->out_stride : task->in_stride;
     int64_t between = of_output ? task->out_batch_stride : task->in_batch_stride;

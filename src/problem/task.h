@@ -62,6 +62,8 @@ int64_t stn_task_points(const stn_task *task); /* batch * n0 * n1 * n2 */
 
 /* Elements from the first to one past the last that a grid's layout touches, batches included. */
 int64_t stn_task_span(const stn_task *task, bool of_output);
+/* Whether input and output have the same strides. */
+bool stn_task_same_strides(const stn_task *task);
 
 /* Folds index i to an index inside an axis of n points, by the rule of the side past which it lies,
  * repeatedly if the result lies past the other side. Returns -1 past a constant or fixed low side,

@@ -71,12 +71,6 @@ static uint64_t last_steps(const stn_task *task, chunk_sizes sizes) {
     return task->steps - sizes.first - (chunks_of(task, sizes) - 2) * sizes.steps;
 }
 
-static bool same_layout(const stn_task *task) {
-    for (int axis = 0; axis < 3; axis++)
-        if (task->in_stride[axis] != task->out_stride[axis]) return false;
-    return task->in_batch_stride == task->out_batch_stride;
-}
-
 /* Runs with a source are not padded, because the source has the caller's layout. */
 static bool pads(const stn_task *task) { return task->rank > 1 && !task->source && stn_task_vector(task) == 1; }
 
@@ -97,7 +91,7 @@ static uint64_t later_chunks(const stn_task *task, chunk_sizes sizes) {
 
 /* Whether the plan of the first chunk serves those of the kind LATER. */
 static bool first_serves(const stn_task *task, chunk_sizes sizes) {
-    return !pads(task) && same_layout(task) && sizes.first == sizes.steps;
+    return !pads(task) && stn_task_same_strides(task) && sizes.first == sizes.steps;
 }
 
 /* The task of a chunk; its taps are borrowed. */

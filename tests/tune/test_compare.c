@@ -17,15 +17,9 @@ static void start(void) { context = context_on(STN_DEVICE_CUDA(0)); }
 static void end(void) { stn_context_destroy(context); }
 TestSuite(compare, .init = start, .fini = end);
 
-static void *on_device(const void *numbers, size_t bytes) {
-    void *memory;
-    memory = uploaded(context, numbers, bytes);
-    return memory;
-}
-
 static stn_status compare(int count, stn_dtype dtype, const void *a, const void *b, double *difference) {
     const size_t bytes = (size_t)count * stn_dtype_size(dtype);
-    void *const one = on_device(a, bytes), *const other = on_device(b, bytes), *sums;
+    void *const one = uploaded(context, a, bytes), *const other = uploaded(context, b, bytes), *sums;
     stn_kernel_set set = {.context = context};
     stn_kernel *kernel;
     OK(stn_memory_alloc(context, TUNE_SUMS_BYTES, &sums, &error));

@@ -11,9 +11,7 @@
 #define LEAST_PRODUCTS 10000
 #define MOST_BYTES ((size_t)128 << 10)
 
-static stn_status fail_taps(stn_error *error, size_t bytes) { return stn_fail_memory(error, "fused taps", bytes); }
-
-static size_t count_of(const stn_power *power) {
+size_t stn_power_count(const stn_power *power) {
     return (size_t)power->size[0] * (size_t)power->size[1] * (size_t)power->size[2];
 }
 
@@ -27,8 +25,8 @@ stn_status stn_power_make(const stn_task *task, stn_power *power, stn_error *err
         power->low[axis] = task->reach[axis][0];
         power->size[axis] = task->reach[axis][0] + task->reach[axis][1] + 1;
     }
-    power->weight = calloc(count_of(power), sizeof *power->weight);
-    if (!power->weight) return fail_taps(error, count_of(power) * sizeof *power->weight);
+    power->weight = calloc(stn_power_count(power), sizeof *power->weight);
+    if (!power->weight) return stn_fail_memory(error, "fused taps", stn_power_count(power) * sizeof *power->weight);
     for (size_t k = 0; k < task->ntaps; k++) {
         const int64_t *o = task->taps[k].offset;
         *stn_power_at(power, (int)o[0] + power->low[0], (int)o[1] + power->low[1], (int)o[2] + power->low[2]) =
@@ -84,7 +82,7 @@ static stn_status convolve(const stn_task *task, const int size[3], const long d
     long double *frame = calloc(count, sizeof *frame);
     /* Offset from a weight to the one that the tap multiplies. */
     ptrdiff_t *back = calloc(task->ntaps, sizeof *back);
-    stn_status status = frame && back ? STN_OK : fail_taps(error, count * sizeof *frame);
+    stn_status status = frame && back ? STN_OK : stn_fail_memory(error, "fused taps", count * sizeof *frame);
     for (int z = 0; z < size[0] && status == STN_OK; z++)
         for (int y = 0; y < size[1]; y++)
             memcpy(frame + ((ptrdiff_t)(z + more[0]) * padded[1] + y + more[1]) * padded[2] + more[2],
@@ -109,10 +107,10 @@ stn_status stn_power_fuse(const stn_task *task, stn_power *power, stn_error *err
         next.low[axis] = power->low[axis] + task->reach[axis][0];
         next.size[axis] = power->size[axis] + task->reach[axis][0] + task->reach[axis][1];
     }
-    const size_t bytes = count_of(&next) * sizeof *next.weight;
+    const size_t bytes = stn_power_count(&next) * sizeof *next.weight;
     next.weight = malloc(bytes);
-    if (!next.weight) return fail_taps(error, bytes);
-    const bool keeps = bytes <= MOST_BYTES && task->ntaps * count_of(&next) >= LEAST_PRODUCTS;
+    if (!next.weight) return stn_fail_memory(error, "fused taps", bytes);
+    const bool keeps = bytes <= MOST_BYTES && task->ntaps * stn_power_count(&next) >= LEAST_PRODUCTS;
     stn_text key = STN_TEXT_EMPTY;
     if (keeps) stn_text_append(&key, (const char *)&next.fused, sizeof next.fused);
     if (keeps) stn_text_append(&key, (const char *)task->taps, task->ntaps * sizeof *task->taps);

@@ -21,6 +21,8 @@ stn_status stn_power_make(const stn_task *task, stn_power *power, stn_error *err
 /* Adds one step by convolution with the task's taps. On failure `power` is unchanged. */
 stn_status stn_power_fuse(const stn_task *task, stn_power *power, stn_error *error);
 void stn_power_clear(stn_power *power);
+/* The number of weights. */
+size_t stn_power_count(const stn_power *power);
 /* The weight at an index, not an offset: 0 <= z < size[0]. */
 long double *stn_power_at(const stn_power *power, int z, int y, int x);
 #endif

@@ -28,20 +28,18 @@ static cdouble polynomial(const double *parts, int terms, cdouble z) {
     return sum;
 }
 
-/* one_minus_inverse_z: (1 - cos, sin) of the frequency's angle. */
-static cdouble one_minus_k_complex(const stn_symbol *form, const double *parts, cdouble one_minus_inverse_z) {
-    const cdouble z = {1 - one_minus_inverse_z.re, one_minus_inverse_z.im}, back = {z.re, -z.im},
-                  one_minus_k = {one_minus_inverse_z.re, -one_minus_inverse_z.im};
-    const cdouble high = cdouble_times(one_minus_k, polynomial(parts + 2, form->high, z));
-    const cdouble low = cdouble_times(one_minus_inverse_z, polynomial(parts + 2 + 2 * form->high, form->low, back));
-    return (cdouble){parts[0] + high.re + low.re, parts[1] + high.im + low.im};
-}
-
-/* The same from the values of both polynomials. */
+/* 1 - K from the values of both polynomials. one_minus_inverse_z: (1 - cos, sin) of the frequency's
+ * angle. */
 static cdouble one_minus_k_from_values(const double *parts, cdouble one_minus_inverse_z, cdouble high, cdouble low) {
     const cdouble a = cdouble_times((cdouble){one_minus_inverse_z.re, -one_minus_inverse_z.im}, high),
                   b = cdouble_times(one_minus_inverse_z, low);
     return (cdouble){parts[0] + a.re + b.re, parts[1] + a.im + b.im};
+}
+
+static cdouble one_minus_k_complex(const stn_symbol *form, const double *parts, cdouble one_minus_inverse_z) {
+    const cdouble z = {1 - one_minus_inverse_z.re, one_minus_inverse_z.im}, back = {z.re, -z.im};
+    return one_minus_k_from_values(parts, one_minus_inverse_z, polynomial(parts + 2, form->high, z),
+                                   polynomial(parts + 2 + 2 * form->high, form->low, back));
 }
 
 void host_spectral_symbol_coefficients(const shape *s, int which, int64_t line, stn_planes to, int64_t lanes) {
@@ -116,9 +114,9 @@ void host_spectral_symbol_apply(const shape *s, uint64_t steps, stn_planes x, st
     for (int64_t k = 0; k < count; k++) {
         const bool mirrored = 2 * k > length;
         const int64_t at = mirrored ? length - k : k;
+        const double sine = form->plain ? 0 : s->angles[2 * at + 1];
+        const cdouble one_minus_inverse_z = {s->angles[form->plain ? at : 2 * at], mirrored ? -sine : sine};
         if (steps == 1 && !adds && s->transforms_polynomials) {
-            const cdouble one_minus_inverse_z = {s->angles[2 * at],
-                                                 mirrored ? -s->angles[2 * at + 1] : s->angles[2 * at + 1]};
             const int64_t i = k * lanes;
             apply_once(parts, stride, one_minus_inverse_z, p.decay_bound, (stn_planes){sums[0].re + i, sums[0].im + i},
                        (stn_planes){sums[1].re + i, sums[1].im + i}, (stn_planes){x.re + i, x.im + i}, lanes);
@@ -127,11 +125,9 @@ void host_spectral_symbol_apply(const shape *s, uint64_t steps, stn_planes x, st
         for (int64_t l = 0, i = k * lanes; l < lanes; l++, i++) {
             const double *b_re = p.adds ? &b.re[i] : NULL, *b_im = p.adds ? &b.im[i] : NULL;
             if (form->plain)
-                apply_real(&p, one_minus_k_real(form, parts + l * stride, s->angles[at]), &x.re[i], &x.im[i], b_re,
-                           b_im);
+                apply_real(&p, one_minus_k_real(form, parts + l * stride, one_minus_inverse_z.re), &x.re[i], &x.im[i],
+                           b_re, b_im);
             else {
-                const cdouble one_minus_inverse_z = {s->angles[2 * at],
-                                                     mirrored ? -s->angles[2 * at + 1] : s->angles[2 * at + 1]};
                 const double *of = parts + l * stride;
                 const cdouble one_minus_k =
                     s->transforms_polynomials

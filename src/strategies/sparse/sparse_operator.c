@@ -40,7 +40,7 @@ static stn_status fill_tile(const stn_task *task, const sparse_shape *shape, con
     if (!sparse_rows_of(task, shape->fused, &rows))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "%d fused steps reach further than the kernel of strategy sparse",
                         shape->fused);
-    size_t weights = sparse_weights(power), bytes = weights * (size_t)shape->parts * sizeof(float);
+    size_t weights = stn_power_count(power), bytes = weights * (size_t)shape->parts * sizeof(float);
     float *rounded = malloc(bytes);
     if (!rounded) return stn_fail_memory(error, "rounded weights", bytes);
     op->scale = sparse_scale(task, power, false);

@@ -11,10 +11,6 @@
 
 #define BITS 11
 
-size_t sparse_weights(const stn_power *power) {
-    return (size_t)power->size[0] * (size_t)power->size[1] * (size_t)power->size[2];
-}
-
 /* The nearest number of 11 bits; in f16 limited by its smallest unit. */
 static float nearest(stn_dtype dtype, double number) {
     int exponent;
@@ -26,7 +22,7 @@ static float nearest(stn_dtype dtype, double number) {
 double sparse_scale(const stn_task *task, const stn_power *power, bool bounded) {
     double largest = 0, sum = 0;
     int exponent = 0;
-    for (size_t i = 0; i < sparse_weights(power); i++) {
+    for (size_t i = 0; i < stn_power_count(power); i++) {
         largest = fmax(largest, fabs((double)power->weight[i]));
         sum += fabs((double)power->weight[i]);
     }
@@ -36,7 +32,7 @@ double sparse_scale(const stn_task *task, const stn_power *power, bool bounded) 
 }
 
 bool sparse_any_weight(const stn_power *power) {
-    for (size_t i = 0; i < sparse_weights(power); i++)
+    for (size_t i = 0; i < stn_power_count(power); i++)
         if (power->weight[i] != 0) return true;
     return false;
 }
@@ -57,7 +53,7 @@ static double unit_of(stn_dtype dtype, float number) {
  * remainder of the sum. `pairs`: mirrored weights move together. */
 static size_t find_move(stn_dtype dtype, const stn_power *power, double scale, const float *part, double rest,
                         bool pairs) {
-    size_t count = sparse_weights(power), best = count;
+    size_t count = stn_power_count(power), best = count;
     double most = -0.6; /* in units: no weight may be off by more than 1.6 */
     for (size_t i = 0; i < (pairs ? (count + 1) / 2 : count); i++) {
         if (part[i] == 0) continue;
@@ -75,7 +71,7 @@ static size_t find_move(stn_dtype dtype, const stn_power *power, double scale, c
  * weight whose error grows least. Point-symmetric weights stay symmetric, because a drift would
  * accumulate too. */
 static void keep_sum(stn_dtype dtype, const stn_power *power, double scale, float *part) {
-    size_t count = sparse_weights(power);
+    size_t count = stn_power_count(power);
     double rest = 0;
     bool pairs = true;
     for (size_t i = 0; i < count; i++) {
@@ -93,7 +89,7 @@ static void keep_sum(stn_dtype dtype, const stn_power *power, double scale, floa
 }
 
 void sparse_round(const stn_task *task, const stn_power *power, double scale, int parts, float *to) {
-    size_t count = sparse_weights(power);
+    size_t count = stn_power_count(power);
     for (size_t i = 0; i < count; i++) {
         double exact = (double)power->weight[i] / scale;
         to[i] = nearest(task->dtype, exact);
@@ -139,7 +135,7 @@ void sparse_frequencies_of(const stn_power *power, int axis, sparse_frequencies 
 /* The symbol's partial sums of weights along one axis, for each row of the remaining axes. */
 static void sum_rows(const stn_power *power, const float *part, double scale, double complex root,
                      sparse_symbol *rows) {
-    size_t columns = (size_t)power->size[2], count = sparse_weights(power) / columns;
+    size_t columns = (size_t)power->size[2], count = stn_power_count(power) / columns;
     for (size_t r = 0; r < count; r++) {
         rows[r] = (sparse_symbol){0, 0, 0};
         for (size_t x = columns; x-- > 0;) { /* Horner's scheme */
@@ -221,7 +217,7 @@ double sparse_rounding(const stn_task *task, const stn_power *power, bool bounde
     /* 22 bits or more remain, with random rounding errors. */
     if (parts == 2) return launches * 0x1p-23;
     double error = INFINITY, scale = sparse_scale(task, power, bounded);
-    float *rounded = calloc(sparse_weights(power) + 1, sizeof *rounded);
+    float *rounded = calloc(stn_power_count(power) + 1, sizeof *rounded);
     if (rounded) {
         sparse_round(task, power, scale, parts, rounded);
         error = sparse_difference(power, rounded, scale, launches);

@@ -11,10 +11,9 @@
  * the grid's range; otherwise the largest is below 1. */
 double sparse_scale(const stn_task *task, const stn_power *power, bool bounded);
 /* sparse_round writes a power's weights as the products take them, `parts` times
- * sparse_weights(power) numbers: to[p * weights + i] is part p of power->weight[i] / scale. With
+ * stn_power_count(power) numbers: to[p * weights + i] is part p of power->weight[i] / scale. With
  * one part, their sum is preserved, because the error of the sum is the same in every launch and
  * accumulates. */
-size_t sparse_weights(const stn_power *power);
 bool sparse_any_weight(const stn_power *power); /* is any weight nonzero? */
 void sparse_round(const stn_task *task, const stn_power *power, double scale, int parts, float *to);
 

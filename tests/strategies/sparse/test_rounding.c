@@ -115,7 +115,7 @@ Test(sparse_rounding, differences_of_lopsided_weights_are_those_of_their_powers)
         long double weight[24], sum = 0;
         float rounded[24];
         stn_power power = {.fused = 1, .size = {size[0], size[1], size[2]}, .weight = weight};
-        const size_t count = sparse_weights(&power);
+        const size_t count = stn_power_count(&power);
         for (size_t i = 0; i < count; i++) sum += weight[i] = (long double)draw() - 0.2L;
         for (size_t i = 0; i < count; i++) {
             weight[i] /= sum;
