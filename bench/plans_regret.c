@@ -40,6 +40,7 @@ typedef struct session {
     pthread_cond_t changed;
     item *items;
     size_t next, taken; /* the next index to draw; indices below `taken` are measured */
+    size_t end;         /* of the indices */
     size_t accepted, drawn;
     bool stop;
 } session;
@@ -122,6 +123,12 @@ static double cpu_seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+static size_t end_of(const plans_options *o) {
+    size_t pairs = 1;
+    for (const char *c = o->only; c && *c; c++) pairs += *c == ',';
+    return o->only && pairs < MOST_DRAWN ? pairs : MOST_DRAWN;
+}
+
 /* The index-th problem of the seed, or of the list --only. */
 static bool draw(const plans_options *o, size_t index, drawn_problem *p) {
     const char *pair = o->only;
@@ -136,9 +143,8 @@ static bool draw(const plans_options *o, size_t index, drawn_problem *p) {
 static state prepare(const session *s, stn_context *context, size_t index, item *it) {
     stn_plan *plan = NULL;
     stn_error why = {0};
-    it->problem = malloc(sizeof *it->problem);
-    if (!it->problem) return REJECTED;
-    if (!draw(s->options, index, it->problem)) return REJECTED;
+    it->problem = calloc(1, sizeof *it->problem);
+    if (!it->problem || !draw(s->options, index, it->problem)) return REJECTED;
     const double begin = cpu_seconds();
     if (make(context, it->problem, NULL, true, &plan, &why) != STN_OK) {
         fprintf(stderr, "%s: no plan: %s\n", it->problem->label, why.message);
@@ -165,6 +171,9 @@ static void release(item *it) {
     it->problem = NULL;
 }
 
+/* Whether all problems are drawn. */
+static bool is_drawn(const session *s) { return s->next == s->end || s->accepted >= (size_t)s->options->count; }
+
 static void *work(void *user) {
     session *s = user;
     stn_context *context = NULL;
@@ -172,7 +181,7 @@ static void *work(void *user) {
     pthread_mutex_lock(&s->lock);
     for (;;) {
         while (!s->stop && s->has_machine && s->next > s->taken + AHEAD) pthread_cond_wait(&s->changed, &s->lock);
-        if (s->stop || s->next == MOST_DRAWN || s->accepted >= (size_t)s->options->count) break;
+        if (s->stop || is_drawn(s)) break;
         const size_t index = s->next++;
         pthread_mutex_unlock(&s->lock);
         item it = {0};
@@ -326,10 +335,9 @@ static void measure(const session *s, plans_device *d, const item *it) {
 static void measure_all(session *s, plans_device *d) {
     const double end = bench_now() + s->options->limit;
     size_t done = 0;
-    for (size_t i = 0; done < (size_t)s->options->count && bench_now() < end; i++) {
+    for (size_t i = 0; i < s->end && done < (size_t)s->options->count && bench_now() < end; i++) {
         pthread_mutex_lock(&s->lock);
-        while (s->items[i].state == NEW && !(s->accepted >= (size_t)s->options->count && s->next <= i))
-            pthread_cond_wait(&s->changed, &s->lock);
+        while (s->items[i].state == NEW && !(is_drawn(s) && s->next <= i)) pthread_cond_wait(&s->changed, &s->lock);
         const item it = s->items[i];
         s->taken = i;
         pthread_cond_broadcast(&s->changed);
@@ -353,6 +361,7 @@ stn_status plans_regret(const plans_options *o, stn_error *error) {
         STN_TRY_GOTO(status, plans_device_open(folder, &device, error), done);
         s.machine = device.machine.context->machine, s.has_machine = true;
     }
+    s.end = end_of(o);
     s.items = calloc(MOST_DRAWN, sizeof *s.items);
     if (!s.items) STN_TRY_GOTO(status, stn_fail_memory(error, "the problems", MOST_DRAWN * sizeof *s.items), done);
     pthread_mutex_init(&s.lock, NULL);
