@@ -40,9 +40,9 @@ static const struct {
      * time in 3D. Factor for accesses of 1, 2, 4 and 8 points in 3D in f16, where 8 spill (511 to
      * 514 columns, 7 taps: 0.285, 0.208, 0.168 and 0.216 ms). */
     double access_factor[2], volume_f16_factor[4];
-    /* Further factor for direct_skew in 3D if taps reach two points and more along x
-     * (170 x 124 x 1349, f16, star of radius 3: 0.38 ms a step; 162 x 500 x 1041, f32, radius 4:
-     * 1.3 ms). */
+    /* Further factor for direct_skew in 3D if taps reach two points and more along x, and other
+     * planes, so that the windows of several planes are held (170 x 124 x 1349, f16, star of radius
+     * 3: 0.38 ms a step; 162 x 500 x 1041, f32, radius 4: 1.3 ms). */
     double skewed_far_factor;
     /* The same in 2D, in f64, f32, f16, for more than two points (3171 x 12393, f16, radius 7: 0.12
      * ms a step; 563 x 2699, f64, radius 5: 20 us). */
@@ -137,6 +137,7 @@ static int slots_of(const stn_task *task, const direct_shape *shape) {
 
 typedef struct tile_load {
     double warps, waves, inner; /* inner: fraction of blocks that touch no edge */
+    double uneven;              /* blocks of the busiest multiprocessor, over their mean number */
     /* Accesses of a warp to one of its own planes, and to a halo plane. */
     double own, halo_accesses;
     double planes, halo;    /* planes that a warp reads, and the halo planes among them */
@@ -171,7 +172,9 @@ static tile_load load_of(const stn_task *task, const stn_machine *machine, const
     l.own = star ? shape->rows * slots + low : (shape->rows + low) * slots;
     l.halo_accesses = lean ? shape->rows : l.own;
     l.warps = (double)blocks * shape->threads[0] * shape->threads[1] * shape->threads[2] / 32;
-    l.waves = (double)blocks / ((double)machine->multiprocessors * shape->blocks);
+    const double mean = (double)blocks / machine->multiprocessors;
+    l.uneven = ceil(mean) / mean;
+    l.waves = mean / shape->blocks;
     l.reread_elements = fmax(0, elements_read(task, shape, blocks) - (double)stn_task_points(task));
     for (int k = 0; k < 3; k++) {
         const int axis = direct_axis(task, shape, k);
@@ -198,7 +201,8 @@ static double chain_cycles(const stn_task *task, const tile_load *l, const direc
     const double wide = shape->vector * (double)stn_dtype_size(task->dtype) / 16;
     const double accesses = shape->chunk * l->own + l->halo * l->halo_accesses;
     const double narrow = shape->vector * stn_dtype_size(task->dtype) < 4 ? tile.narrow_factor : 1;
-    const double many = l->waves * (shape->chunk * l->own * tile.load_cycles * narrow + l->halo * tile.halo_cycles);
+    const double each = shape->chunk * l->own * tile.load_cycles * narrow + l->halo * tile.halo_cycles;
+    const double many = l->uneven * l->waves * each;
     const double fold =
         folds(task) ? fmax(0, l->halo - 2) * (tile.fold_cycles + tile.fold_element_cycles * shape->vector) : 0;
     const double few = l->planes * tile.plane_cycles + accesses * wide * tile.access_cycles + fold;
@@ -211,7 +215,7 @@ static double skewed_factor(const stn_task *task, const direct_shape *shape) {
     const int64_t reach = stn_task_reach(task, 2);
     if (!shape->skewed) return 1;
     double factor = tile.skewed_factor[volume][task->dtype];
-    if (volume && reach > 1) factor *= tile.skewed_far_factor;
+    if (volume && reach > 1 && stn_task_reach(task, 0)) factor *= tile.skewed_far_factor;
     if (task->rank == 2 && reach > 2) factor *= tile.skewed_far_2d_factor[task->dtype];
     if (task->pattern != STN_PATTERN_STAR) factor *= tile.skewed_box_factor[volume][task->dtype];
     return direct_skew_shifts(task, shape->vector) ? factor * tile.shifted_factor : factor;
@@ -229,7 +233,7 @@ static double access_factor(const stn_task *task, const direct_shape *shape) {
 static double tile_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
     const tile_load l = load_of(task, machine, shape);
     const size_t size = stn_dtype_size(task->dtype);
-    const double warps = l.warps / machine->multiprocessors, points = (double)shape->rows * shape->vector;
+    const double warps = l.uneven * l.warps / machine->multiprocessors, points = (double)shape->rows * shape->vector;
     /* Otherwise unused sums are computed as well; direct_skew's loops are as fast nonetheless. */
     const bool all = shape->skewed || shape->unroll >= l.planes;
     const double fmas = (double)task->ntaps * points * (all ? shape->chunk : l.planes);
