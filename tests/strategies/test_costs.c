@@ -18,20 +18,20 @@ typedef struct cost_case {
 } cost_case;
 
 static const cost_case cases[] = {
-    {"heat-1d", STN_F64, STN_WRAP, {100000000}, 100, 0.00281, 0.000929},
-    {"1d7p", STN_F32, STN_WRAP, {100000000}, 100, 0.00306, 0.00204},
-    {"1d7p", STN_F16, STN_FIXED, {4096}, 100, 0.000135, 7.36e-5},
-    {"heat-2d", STN_F64, STN_WRAP, {10240, 10240}, 100, 0.00819, 0.0149},
-    {"heat-2d", STN_F64, STN_FIXED, {512, 512}, 100, 0.000218, 0.000264},
-    {"box-2d49p", STN_F64, STN_WRAP, {10240, 10240}, 20, 0.00574, 0.00945},
-    {"box-2d49p", STN_F32, STN_FIXED, {10240, 10240}, 20, 0.0038, 0.00656},
-    {"star-2d13p", STN_F16, STN_WRAP, {10240, 10240}, 20, 0.00205, 0.0021},
-    {"gaussian-2d:sigma=3", STN_F32, STN_REFLECT, {4096, 4096}, 1, 0.00595, 6.41e-5},
-    {"box-2d49p", STN_F64, STN_WRAP, {10240, 10240}, 1, 0.000473, 0.00054},
-    {"box-3d27p", STN_F32, STN_FIXED, {512, 512, 512}, 1, 0.000308, 0.000778},
-    {"heat-3d", STN_F64, STN_WRAP, {512, 512, 512}, 20, 0.0091, 0.0088},
-    {"box-3d27p", STN_F64, STN_FIXED, {512, 512, 512}, 20, 0.00788, 0.0119},
-    {"box-3d27p", STN_F32, STN_WRAP, {96, 96, 96}, 20, 0.000123, 0.000197},
+    {"heat-1d", STN_F64, STN_WRAP, {100000000}, 100, 0.00239, 0.000883},
+    {"1d7p", STN_F32, STN_WRAP, {100000000}, 100, 0.00253, 0.00236},
+    {"1d7p", STN_F16, STN_FIXED, {4096}, 100, 0.000135, 6.5e-5},
+    {"heat-2d", STN_F64, STN_WRAP, {10240, 10240}, 100, 0.00863, 0.0149},
+    {"heat-2d", STN_F64, STN_FIXED, {512, 512}, 100, 0.000182, 0.00022},
+    {"box-2d49p", STN_F64, STN_WRAP, {10240, 10240}, 20, 0.00635, 0.0118},
+    {"box-2d49p", STN_F32, STN_FIXED, {10240, 10240}, 20, 0.0034, 0.00794},
+    {"star-2d13p", STN_F16, STN_WRAP, {10240, 10240}, 20, 0.002, 0.00196},
+    {"gaussian-2d:sigma=3", STN_F32, STN_REFLECT, {4096, 4096}, 1, 0.00645, 7.88e-5},
+    {"box-2d49p", STN_F64, STN_WRAP, {10240, 10240}, 1, 0.000654, 0.00059},
+    {"box-3d27p", STN_F32, STN_FIXED, {512, 512, 512}, 1, 0.00034, 0.000977},
+    {"heat-3d", STN_F64, STN_WRAP, {512, 512, 512}, 20, 0.00787, 0.0088},
+    {"box-3d27p", STN_F64, STN_FIXED, {512, 512, 512}, 20, 0.00963, 0.0122},
+    {"box-3d27p", STN_F32, STN_WRAP, {96, 96, 96}, 20, 0.000175, 0.000232},
 };
 
 static double seconds_of(stn_context *context, const cost_case *c, const char *strategy) {

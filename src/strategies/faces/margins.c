@@ -64,10 +64,27 @@ static double tile_seconds(const stn_task *task, const stn_machine *machine, int
     return seconds;
 }
 
-double stn_faces_seconds(const stn_task *task, const stn_machine *machine, int fused) {
-    if (!any_face(task)) return 0;
+stn_faces_cost stn_faces_cost_of(const stn_task *task, const stn_machine *machine, int fused) {
+    if (!any_face(task)) return (stn_faces_cost){0, false};
     const double seconds = tile_seconds(task, machine, fused);
-    return seconds < INFINITY ? seconds : faces_strips_seconds(task, machine, fused);
+    if (seconds < INFINITY) return (stn_faces_cost){seconds, true};
+    return (stn_faces_cost){faces_strips_seconds(task, machine, fused), false};
+}
+
+double stn_faces_seconds(const stn_task *task, const stn_machine *machine, int fused) {
+    return stn_faces_cost_of(task, machine, fused).seconds;
+}
+
+/* Seconds from the end of a launch until its margins, which are computed by then, are stored:
+ * 0.6 to 1.9 us on an H200. */
+#define STORE_SECONDS 1.2e-6
+
+/* Margins are computed beside the launch in the places that its blocks leave free, and the rest of
+ * them behind it. */
+double stn_faces_after(const stn_faces_cost *faces, const stn_machine *machine, double launch, double waves) {
+    if (!(faces->seconds > 0) || !faces->early) return launch + faces->seconds;
+    const double own = fmax(0, faces->seconds - machine->launch_seconds), occupied = waves / ceil(waves);
+    return fmax(launch, own + occupied * launch) + STORE_SECONDS;
 }
 
 static stn_status build(stn_plan *plan, margins *m, stn_error *error) {

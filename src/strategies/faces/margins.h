@@ -11,8 +11,17 @@
 #include "strategies/common/fused.h"
 #include "strategies/faces/interior.h"
 
-/* Seconds that margins add to one launch of f steps; 0 when there are none. */
+/* Seconds of the margins of one launch of f steps; 0 when there are none. `early`: their launch
+ * starts while the strategy's own one runs, if that one lets it, and waits before it stores. */
+typedef struct stn_faces_cost {
+    double seconds;
+    bool early;
+} stn_faces_cost;
+stn_faces_cost stn_faces_cost_of(const stn_task *task, const stn_machine *machine, int fused);
 double stn_faces_seconds(const stn_task *task, const stn_machine *machine, int fused);
+/* Seconds of a launch of `launch` seconds that lets its margins start early, and of its margins.
+ * waves: blocks of the launch over those that the GPU holds at once. */
+double stn_faces_after(const stn_faces_cost *faces, const stn_machine *machine, double launch, double waves);
 
 typedef struct stn_faces stn_faces;
 /* How margins are computed: as strips, as tiles, or as the cheaper of the two by estimate. */

@@ -186,10 +186,6 @@ static void add_sources(const stn_task *task, const stn_machine *machine, const 
     e->launches += launches * (odd + 2), e->seconds += launches * (odd + 2) * machine->launch_seconds;
 }
 
-/* Further seconds of a launch on lines whose margins are stepped: 4 to 8 us were measured besides
- * the margins themselves for 1.6 10^5 to 2 10^7 points and 48 to 63 steps a launch. */
-#define LINE_MARGINS_GAP 5e-6
-
 void segment_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e) {
     const double points = (double)stn_task_points(task), launches = shape->launches;
     memset(e, 0, sizeof *e);
@@ -213,5 +209,4 @@ void segment_cost(const stn_task *task, const stn_machine *machine, const segmen
     }
     if (shape->sources) add_sources(task, machine, shape, e);
     if (shape->margins) e->seconds += launches * stn_faces_seconds(task, machine, shape->fused);
-    if (shape->margins && task->rank == 1) e->seconds += launches * LINE_MARGINS_GAP;
 }

@@ -5,7 +5,6 @@
 
 #include "base/arith.h"
 #include "strategies/common/overlap_cost.h"
-#include "strategies/faces/margins.h"
 #include "strategies/sparse/weight_rounding.h"
 
 #define ACCUMULATORS 8 /* accumulators of a warp */
@@ -161,7 +160,8 @@ static double element_seconds(const stn_task *task, const stn_machine *machine, 
     const double row = (double)tiles->x * (sparse_reach(task, shape, 2, 0) + sparse_reach(task, shape, 2, 1)) +
                        (double)stn_round_up(task->n[2], LEAST_WIDTH);
     const double elements = rows * row / (machine->multiprocessors * machine->clock);
-    if (task->rank == 1 || (shape->vector == 1 && shape->terms)) return 0;
+    if (task->rank == 1) return shape->vector == 1 ? rates.element_cycles * elements : 0;
+    if (shape->vector == 1 && shape->terms) return 0;
     if (shape->vector == 1)
         return elements * (folds_along_x(task, false) ? rates.folded_element_cycles : rates.element_cycles);
     return folds_along_x(task, true) ? elements * rates.folded_element_cycles * fmin(1, 2 / (double)tiles->x) : 0;
@@ -205,16 +205,17 @@ static double ring_seconds(const stn_task *task, const stn_machine *machine, con
     return rates.ring_launch_seconds + few_warps_factor(shape) * cbrt(pow(memory, 3) + pow(tensor, 3));
 }
 
-double sparse_faces_seconds(const stn_task *task, const stn_machine *machine, const sparse_shape *shape) {
-    return shape->extended ? 0 : stn_faces_seconds(task, machine, shape->fused);
+stn_faces_cost sparse_faces(const stn_task *task, const stn_machine *machine, const sparse_shape *shape) {
+    return shape->extended ? (stn_faces_cost){0, false} : stn_faces_cost_of(task, machine, shape->fused);
 }
 
 void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_shape *shape, stn_estimate *e) {
-    sparse_cost_with_faces(task, machine, shape, sparse_faces_seconds(task, machine, shape), e);
+    const stn_faces_cost faces = sparse_faces(task, machine, shape);
+    sparse_cost_with_faces(task, machine, shape, &faces, e);
 }
 
-void sparse_cost_with_faces(const stn_task *task, const stn_machine *machine, const sparse_shape *shape, double faces,
-                            stn_estimate *e) {
+void sparse_cost_with_faces(const stn_task *task, const stn_machine *machine, const sparse_shape *shape,
+                            const stn_faces_cost *faces, stn_estimate *e) {
     sparse_tiles tiles = sparse_tiles_of(task, shape);
     warp_work work = work_of(task, shape);
     double points = (double)stn_task_points(task), launches = ceil((double)task->steps / shape->fused);
@@ -249,6 +250,6 @@ void sparse_cost_with_faces(const stn_task *task, const stn_machine *machine, co
     if (sparse_splits(task) && shape->adjacent_columns == 1) launch *= rates.split_narrow_factor;
     launch += element_seconds(task, machine, shape, &tiles);
     if (shape->terms && shape->vector == 1) launch *= rates.unaligned_chain_factor;
-    e->seconds = launches * (machine->launch_seconds + launch + faces);
+    e->seconds = launches * (machine->launch_seconds + stn_faces_after(faces, machine, launch, blocks / slots));
     e->error = sparse_error(shape);
 }

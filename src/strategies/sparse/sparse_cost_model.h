@@ -1,14 +1,15 @@
 /* The cost of sparse's shapes. */
 #ifndef STN_STRATEGIES_SPARSE_SPARSE_COST_MODEL_H
 #define STN_STRATEGIES_SPARSE_SPARSE_COST_MODEL_H
+#include "strategies/faces/margins.h"
 #include "strategies/sparse/sparse_shape.h"
 
 void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_shape *shape, stn_estimate *estimate);
-/* sparse_faces_seconds: seconds of a launch's faces, equal for all shapes of as many fused steps.
- * sparse_cost_with_faces: the cost when these seconds are known. */
-double sparse_faces_seconds(const stn_task *task, const stn_machine *machine, const sparse_shape *shape);
-void sparse_cost_with_faces(const stn_task *task, const stn_machine *machine, const sparse_shape *shape, double faces,
-                            stn_estimate *estimate);
+/* sparse_faces: the cost of a launch's faces, equal for all shapes of as many fused steps.
+ * sparse_cost_with_faces: the cost when that of the faces is known. */
+stn_faces_cost sparse_faces(const stn_task *task, const stn_machine *machine, const sparse_shape *shape);
+void sparse_cost_with_faces(const stn_task *task, const stn_machine *machine, const sparse_shape *shape,
+                            const stn_faces_cost *faces, stn_estimate *estimate);
 
 /* Work for each point of the grid, counted as in table 1 of the SPTCStencil paper: multiplications
  * of the products, grid elements read, and elements of the left factors. The paper has 56, 14 and 7

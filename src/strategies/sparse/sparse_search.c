@@ -27,15 +27,16 @@ typedef struct search {
     bool costs_alone; /* errors are not predicted: `best` is at most as expensive as with them */
     stn_power taps;   /* of the current number of fused steps; made by fuse_taps */
     sparse_spectrum spectrum;
-    int faces_fused; /* fused steps of a launch whose faces take `faces` seconds */
-    double faces;
+    int faces_fused; /* fused steps of a launch whose faces have the cost `faces` */
+    stn_faces_cost faces;
 } search;
 
 static double cost_of(search *s, const sparse_shape *shape) {
     stn_estimate e = {0};
     if (!shape->extended && s->faces_fused != shape->fused)
-        s->faces_fused = shape->fused, s->faces = sparse_faces_seconds(s->task, s->machine, shape);
-    sparse_cost_with_faces(s->task, s->machine, shape, shape->extended ? 0 : s->faces, &e);
+        s->faces_fused = shape->fused, s->faces = sparse_faces(s->task, s->machine, shape);
+    const stn_faces_cost faces = shape->extended ? (stn_faces_cost){0, false} : s->faces;
+    sparse_cost_with_faces(s->task, s->machine, shape, &faces, &e);
     return e.seconds;
 }
 

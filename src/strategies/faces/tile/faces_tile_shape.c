@@ -15,11 +15,14 @@ static const struct {
     double busy; /* cycles an instruction */
     /* Cycles a step for two barriers and addresses, in 1D and else. */
     double line_step, step;
+    /* With fewer than full_warps warps on a multiprocessor in 2D and 3D in f32 and f16, work takes
+     * (full_warps / warps) to the power few_warps_exponent as long. */
+    double full_warps, few_warps_exponent;
     /* Further cycles a step if points past sides fold: for each axis, and for each such point. */
     double fold, fold_point;
     double wave;      /* seconds of each wave after the first, for its loads and stores */
     double last_wave; /* idle part of the last wave, when there are four waves or more */
-} rates = {3, 1.1, 20, 240, 510, 1.2, 2e-6, 0.3};
+} rates = {3, 1.1, 190, 240, 24, 0.7, 510, 1.2, 2e-6, 0.3};
 
 /* ---- boxes */
 
@@ -231,6 +234,11 @@ static int resident(const stn_task *task, const stn_machine *machine, const face
     return least < by_shared ? least : by_shared;
 }
 
+static double few_warps_factor(const stn_task *task, double warps) {
+    if (task->rank == 1 || task->dtype == STN_F64) return 1;
+    return pow(fmax(1, rates.full_warps / warps), rates.few_warps_exponent);
+}
+
 /* Computes shared memory, blocks and seconds of a tile whose boxes are known; false if it does not
  * fit. */
 static bool finish(const stn_task *task, const stn_machine *machine, const patch_work *w, faces_tile *tile) {
@@ -258,8 +266,10 @@ static bool finish(const stn_task *task, const stn_machine *machine, const patch
     double blocks_per_sm = fmin(tile->blocks, ceil(all.tiles / machine->multiprocessors));
     double waves = all.tiles / (machine->multiprocessors * blocks_per_sm),
            full = waves < 4 ? ceil(waves) : waves + rates.last_wave;
-    const double step = (task->rank == 1 ? rates.line_step : rates.step) + fold_cycles(task, tile, w, blocks_per_sm);
-    double cycles = full / waves * rates.busy * all.cycles / machine->multiprocessors + full * tile->fused * step;
+    const double few = few_warps_factor(task, blocks_per_sm * tile->threads / WARP);
+    const double step =
+        (task->rank == 1 ? rates.line_step : rates.step) + fold_cycles(task, tile, w, few * blocks_per_sm);
+    double cycles = full / waves * rates.busy * few * all.cycles / machine->multiprocessors + full * tile->fused * step;
     tile->seconds = cycles / machine->clock + all.bytes / machine->copy_bandwidth + (full - 1) * rates.wave +
                     machine->launch_seconds;
     return true;

@@ -15,9 +15,9 @@
 #define STATIC_SHARED 4096 /* maximum size in bytes */
 #define OTHER_REGISTERS 75 /* registers of a lane besides its sums and its band, as compiled */
 
-/* Fractions of the copy bandwidth and of the tensor cores' rate that passes reach; f16 is not
- * measured. */
-#define OF_MEMORY 0.85
+/* Fractions of the copy bandwidth and of the tensor cores' rate that passes reach. A warp reads 16
+ * points of a row at once: 128, 64 or 32 bytes. */
+static const double of_memory[] = {[STN_F64] = 0.8, [STN_F32] = 0.6, [STN_F16] = 0.41};
 static const double of_tensor[] = {[STN_F64] = 0.53, [STN_F32] = 0.38, [STN_F16] = 0.55};
 
 static bool reaches(const stn_task *task, int axis) { return task->reach[axis][0] || task->reach[axis][1]; }
@@ -129,8 +129,8 @@ void lowrank_passes_cost(const stn_task *task, const stn_machine *machine, stn_e
         /* Half of each band is zero. */
         double flops =
             2048.0 * p->input_blocks * p->products * 2 * (walk - p->input_blocks / 4.0) * (double)p->all_segments;
-        double memory =
-            fmax(e->bytes / e->launches / (OF_MEMORY * machine->copy_bandwidth), stn_cost_scalar_access(task, machine));
+        const double bandwidth = of_memory[task->dtype] * machine->copy_bandwidth;
+        double memory = fmax(e->bytes / e->launches / bandwidth, stn_cost_scalar_access(task, machine));
         double arithmetic = flops / (of_tensor[task->dtype] * machine->flops[e->unit]);
         double alone =
             (walk * (2 * p->input_blocks * p->products * (task->dtype == STN_F64 ? 32 : 10) + 200) + 8000) / clock;

@@ -41,8 +41,8 @@ typedef struct search {
     double seconds[LOWRANK_MOST_BEST];
     stn_power taps; /* 2D: of as many steps as were needed so far */
     attempt attempts[LOWRANK_SPLITS];
-    int faces_fused; /* steps of a launch whose faces take `faces` seconds */
-    double faces;
+    int faces_fused; /* steps of a launch whose faces have the cost `faces` */
+    stn_faces_cost faces;
 } search;
 
 /* Whether the cost of the interior alone allows this shape to be among the best; the cost of faces
@@ -68,8 +68,9 @@ static void insert_candidate(search *s, const lowrank_shape *shape) {
     stn_estimate own;
     if (!may_win(s, shape)) return;
     if (!shape->extended && s->faces_fused != shape->fused)
-        s->faces_fused = shape->fused, s->faces = lowrank_faces_seconds(s->task, s->machine, shape);
-    lowrank_cost_with_faces(s->task, s->machine, shape, shape->extended ? 0 : s->faces, &own);
+        s->faces_fused = shape->fused, s->faces = lowrank_faces(s->task, s->machine, shape);
+    const stn_faces_cost faces = shape->extended ? (stn_faces_cost){0, false} : s->faces;
+    lowrank_cost_with_faces(s->task, s->machine, shape, &faces, &own);
     for (size_t i = 0; i < s->count; i++)
         if (same_work(&s->best[i], shape)) return;
     lowrank_shape *slot = stn_cheapest_insert(s->best, s->seconds, sizeof *shape, &s->count, s->most, own.seconds);

@@ -35,11 +35,18 @@ static const struct {
      * of products has the rate chain, plus chain_more for each block of columns after 8, at most
      * chain_most. */
     double plane, plane_terms, chain, chain_more, chain_most;
-    /* Factors on these rates in types other than f64, with several products, and with one. */
-    double plane_parts, plane_once;
+    /* Factors on these rates in types other than f64: with two products, with three, whose sums are
+     * added apart, and with one. */
+    double plane_parts, plane_sums, plane_once;
     double line_memory, mixed_memory, memory;
-    /* Cycles; fraction of a march that nothing hides. */
-    double product, line_start, step, plane_start, march;
+    /* Grids of more bytes than this fraction of L2, and the fraction of the copy bandwidth for rows
+     * of 32 bytes of them: 2240 x 10368 x 4, 8623 x 18552, 8128 x 7232. */
+    double l2_fraction, short_rows_memory;
+    /* Cycles: a product, and one of the products of an element in parts; the start of a block in
+     * 1D, in f16 with the elements past a line's end, each of which a warp waits for; a stage, and
+     * the start of a block in 2D; a copy of one element of f16. Fraction of a march that nothing
+     * hides. */
+    double product, part, line_start, half_line_start, step, plane_start, half_copy, march;
 } rates = {.mixed = 0.62,
            .mixed_few = 0.5,
            .line = 0.74,
@@ -51,14 +58,20 @@ static const struct {
            .chain_more = 0.03,
            .chain_most = 0.62,
            .plane_parts = 0.7,
+           .plane_sums = 0.6,
            .plane_once = 0.55,
            .line_memory = 0.82,
            .mixed_memory = 0.78,
            .memory = 0.75,
+           .l2_fraction = 0.67,
+           .short_rows_memory = 0.27,
            .product = 40,
+           .part = 26,
            .line_start = 7000,
+           .half_line_start = 14400,
            .step = 300,
            .plane_start = 8000,
+           .half_copy = 400,
            .march = 0.6};
 #define BAND_PADS 30 /* same as BAND_PAD of device/band.cuh */
 
@@ -270,62 +283,100 @@ static double tensor_part(const stn_task *task, const lowrank_shape *shape) {
     bool long_chains = shape->terms == 1 && blocks_x(task, shape) > 5;
     double chains = fmin(rates.chain_most, rates.chain + rates.chain_more * fmax(0, blocks_x(task, shape) - 8));
     double f64 = long_chains ? chains : shape->terms > 2 ? rates.plane_terms : rates.plane;
-    return f64 * (!parts ? 1 : shape->products == 1 ? rates.plane_once : rates.plane_parts);
+    if (!parts) return f64;
+    return f64 * (shape->products == 1   ? rates.plane_once
+                  : shape->products == 2 ? rates.plane_parts
+                                         : rates.plane_sums);
 }
 
-double lowrank_faces_seconds(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape) {
-    return shape->extended ? 0 : stn_faces_seconds(task, machine, shape->fused);
+stn_faces_cost lowrank_faces(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape) {
+    return shape->extended ? (stn_faces_cost){0, false} : stn_faces_cost_of(task, machine, shape->fused);
 }
 
 void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, stn_estimate *e) {
-    lowrank_cost_with_faces(task, machine, shape, lowrank_faces_seconds(task, machine, shape), e);
+    const stn_faces_cost faces = lowrank_faces(task, machine, shape);
+    lowrank_cost_with_faces(task, machine, shape, &faces, e);
 }
 
-/* Cycles of a multiprocessor to copy and store a point of the plane where rows are not aligned and
- * elements are copied one by one: 4845 x 14201 in f64 0.66 ms, 17571 x 2349 in f32 0.40 ms,
- * 5261 x 3253 in f16 0.22 ms. */
-static const double element_cycles[] = {[STN_F64] = 2.5, [STN_F32] = 2.3, [STN_F16] = 3.3};
-/* What the rates miss, in 1D and 2D. */
-static const double line_factor[] = {[STN_F64] = 0.905, [STN_F32] = 1.16, [STN_F16] = 1.05},
-                    plane_factor[] = {[STN_F64] = 1, [STN_F32] = 1.13, [STN_F16] = 1};
+/* Cycles of a multiprocessor to copy and store a point where rows are not aligned and elements are
+ * copied one by one. In 1D f16 has no asynchronous copy of an element, so that a warp waits for
+ * each: 466 x 78370 in f16 0.66 ms, 3 x 4228481 in f32 0.12 ms, 61 x 3269789 in f64 1.35 ms. In 2D:
+ * 4845 x 14201 in f64 0.66 ms, 17571 x 2349 in f32 0.40 ms, 5261 x 3253 in f16 0.22 ms. */
+static const double element_cycles[2][3] = {{[STN_F64] = 0.7, [STN_F32] = 0.85, [STN_F16] = 3.8},
+                                            {[STN_F64] = 2.5, [STN_F32] = 2.3, [STN_F16] = 3.3}};
+static double element_seconds(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape) {
+    const double cycles = element_cycles[!is_line(task)][task->dtype] * (double)stn_task_points(task);
+    return shape->vector > 1 ? 0 : cycles / (machine->multiprocessors * machine->clock);
+}
+
+/* Fraction of the copy bandwidth. In 2D a stage has 16 points of each row: in f16 these are 32
+ * bytes, half of an access to memory, but not to L2. */
+static double memory_part(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, double bytes) {
+    const bool halves = task->dtype == STN_F16;
+    if (is_line(task)) return halves ? rates.memory : rates.line_memory;
+    if (shape->mixed) return rates.mixed_memory;
+    return halves && bytes > rates.l2_fraction * (double)machine->l2_bytes ? rates.short_rows_memory : rates.memory;
+}
+
+/* Cycles of one block that computes alone. Its products are done one after another: in 2D all
+ * products of a tile depend on each other, in 1D those of several tiles alternate. In f16 a product
+ * takes two blocks. */
+static double march_cycles(const stn_task *task, const lowrank_shape *shape) {
+    const double each = is_line(task) || task->dtype == STN_F64 ? rates.product : rates.part * shape->products;
+    const double per_tile = products(task, shape) * each / lowrank_step(task->dtype);
+    if (!is_line(task))
+        return march_stages(task, shape, shape->segment) * (2 * per_tile + rates.step) + rates.plane_start;
+    const bool waits = task->dtype == STN_F16 && shape->vector > 1;
+    return (double)(shape->segment / 8) * per_tile + (waits ? rates.half_line_start : rates.line_start);
+}
+
+/* The same, with the copies of single elements of f16 in 2D, for which threads wait one after
+ * another if no other block computes. */
+static double alone_cycles(const stn_task *task, const lowrank_shape *shape) {
+    const double march = march_cycles(task, shape);
+    if (is_line(task) || task->dtype != STN_F16 || shape->vector > 1) return march;
+    const double copies = (double)stn_div_up(plane_lines(task, shape) * 16, 32 * shape->warps);
+    return march + march_stages(task, shape, shape->segment) * copies * rates.half_copy;
+}
+
+/* What the rates miss in 1D. */
+static const double line_factor[] = {[STN_F64] = 0.95, [STN_F32] = 1.16, [STN_F16] = 1.05};
 
 /* Each launch takes the larger of tensor-core time and memory time, at the fraction of the peak
- * rate that the kernels reach, plus the serial march of one block, which more multiprocessors do
- * not shorten. */
-void lowrank_cost_with_faces(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, double faces,
-                             stn_estimate *e) {
-    double points = (double)stn_task_points(task), launches = ceil((double)task->steps / shape->fused);
-    double per_tile = products(task, shape), tiles, march;
-    if (is_line(task)) {
-        double chunks = (double)(task->batch * lowrank_chunks(task, shape));
-        int64_t tiles_of_chunk = chunk_points(shape) / 128, tiles_of_segment = shape->segment / 8;
-        tiles = chunks * (double)tiles_of_chunk;
-        march = (double)tiles_of_segment * per_tile * rates.product + rates.line_start;
+ * rate that the kernels reach, plus a part of the serial march of one block, which more
+ * multiprocessors do not shorten; and at least what one block takes alone. */
+void lowrank_cost_with_faces(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape,
+                             const stn_faces_cost *faces, stn_estimate *e) {
+    const double points = (double)stn_task_points(task), launches = ceil((double)task->steps / shape->fused);
+    const double per_tile = products(task, shape);
+    const bool line = is_line(task);
+    double blocks, tiles;
+    if (line) {
+        blocks = (double)(task->batch * lowrank_chunks(task, shape));
+        tiles = blocks * (double)(chunk_points(shape) / 128);
     } else {
         int64_t tiles_y, tiles_x;
         lowrank_tiles(task, shape, &tiles_y, &tiles_x);
-        double steps = march_stages(task, shape, shape->segment);
-        tiles = (double)(task->batch * tiles_y * tiles_x) * steps * 2 * shape->warps;
-        march = steps * (2 * per_tile * rates.product + rates.step) + rates.plane_start;
+        blocks = (double)(task->batch * tiles_y * tiles_x);
+        tiles = blocks * march_stages(task, shape, shape->segment) * 2 * shape->warps;
     }
     e->unit = lowrank_unit(task->dtype);
     e->launches = launches;
     e->bytes = 2 * (double)stn_dtype_size(task->dtype) * points * launches;
     e->flops = 2048 * per_tile * shape->products * tiles * launches;
     e->halo_waste = tiles * 128 / points - 1;
-    bool line = is_line(task);
-    double memory_part = line && task->dtype != STN_F16 ? rates.line_memory
-                         : shape->mixed                 ? rates.mixed_memory
-                                                        : rates.memory;
-    double memory = e->bytes / (memory_part * machine->copy_bandwidth);
-    if (!line && shape->vector == 1)
-        memory =
-            fmax(memory, launches * element_cycles[task->dtype] * points / (machine->multiprocessors * machine->clock));
-    double arithmetic = e->flops / (tensor_part(task, shape) * machine->flops[e->unit]);
-    double longer = shape->mixed ? stn_cost_overlapped(memory, arithmetic) : fmax(memory, arithmetic);
-    double launch = longer / launches + rates.march * march / machine->clock;
-    e->seconds =
-        launches * (machine->launch_seconds + launch + faces) * (line ? line_factor : plane_factor)[task->dtype];
+    const double bytes = e->bytes / launches, elements = element_seconds(task, machine, shape);
+    double memory = bytes / (memory_part(task, machine, shape, bytes) * machine->copy_bandwidth);
+    double arithmetic = e->flops / launches / (tensor_part(task, shape) * machine->flops[e->unit]);
+    memory = line ? memory + elements : fmax(memory, elements);
+    /* In f32 and f16 both take instructions. */
+    if (!line && task->dtype != STN_F64) arithmetic = hypot(arithmetic, elements);
+    const double longer = shape->mixed ? stn_cost_overlapped(memory, arithmetic) : fmax(memory, arithmetic);
+    const double march = march_cycles(task, shape) / machine->clock;
+    const double launch = fmax(longer + rates.march * march, alone_cycles(task, shape) / machine->clock);
+    const double waves = blocks / ((double)machine->multiprocessors * shape->blocks);
+    e->seconds = launches * (machine->launch_seconds + stn_faces_after(faces, machine, launch, waves)) *
+                 (line ? line_factor[task->dtype] : 1);
 }
 
 const char *lowrank_kernel_name(const stn_task *task, const lowrank_shape *shape) {

@@ -3,6 +3,7 @@
 #ifndef STN_STRATEGIES_LOWRANK_PLANE_PLANE_SHAPE_H
 #define STN_STRATEGIES_LOWRANK_PLANE_PLANE_SHAPE_H
 #include "plan/strategy.h"
+#include "strategies/faces/margins.h"
 #include "strategies/lowrank/plane/term_pattern.h"
 
 #define LOWRANK_MAX_WEIGHTS 640 /* weights are kernel arguments: 4 KiB, from CUDA 12.1 on 32 KiB */
@@ -40,11 +41,11 @@ bool lowrank_fit_terms(const stn_task *task, const stn_machine *machine, const l
 bool lowrank_holds(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape,
                    const lowrank_pattern *pattern);
 void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, stn_estimate *estimate);
-/* lowrank_faces_seconds: seconds of the faces in a launch, equal for all shapes of as many steps.
- * lowrank_cost_with_faces: the cost when these seconds are known. */
-double lowrank_faces_seconds(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape);
-void lowrank_cost_with_faces(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, double faces,
-                             stn_estimate *estimate);
+/* lowrank_faces: the cost of the faces in a launch, equal for all shapes of as many steps.
+ * lowrank_cost_with_faces: the cost when that of the faces is known. */
+stn_faces_cost lowrank_faces(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape);
+void lowrank_cost_with_faces(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape,
+                             const stn_faces_cost *faces, stn_estimate *estimate);
 
 /* Window of the fused taps along axis 1 (y) or 2 (x): points towards a side, and all points. */
 int lowrank_reach(const stn_task *task, const lowrank_shape *shape, int axis, int side);
