@@ -214,7 +214,11 @@ __device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile 
     }
     const STORE *const first = from - t.run_x;  // the grid's first point in row t.run_y
     const bool wraps = WRAPS_XY && !t.inside;
-    const unsigned changed = changes_place(z, t.in_odd), exists = flags_of(t.exists, changed);
+    const unsigned changed = changes_place(z, t.in_odd);
+    unsigned exists = flags_of(t.exists, changed), partial = flags_of(t.partial, changed);
+    // Elements beside a row of these planes belong to the array. They arrive at points past an
+    // edge, whose values are replaced or not used.
+    if (WORDS && z > 0 && z < nz - 1) exists |= partial, partial = 0;
 #pragma unroll
     for (int r = 0; r < COPY_ROWS; r++, from += a.in_y) {
         hide_from_optimizer(from);  // all runs of a row have constant offsets from one address
@@ -235,7 +239,6 @@ __device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile 
                 copy_async_if<sizeof(run)>(exists, 1u << (r * COPIES + s), &to, word_of(from) + s * COPY_LANES * RUN);
         }
     }
-    const unsigned partial = flags_of(t.partial, changed);
     if (!(PARTIAL || WORDS) || wraps || !partial) return;
     hide_from_optimizer(from);  // no address of this branch is computed outside of it
 #pragma unroll
