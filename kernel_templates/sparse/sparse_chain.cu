@@ -33,7 +33,7 @@
 // Lines are padded so that the words of two neighbouring lines are in different banks.
 //
 // Where rows begin at any element (VECTOR 1), lines are copied and moved as in unaligned.cuh, and
-// outputs go through shared memory, from which each warp stores whole rows of the block later: a
+// outputs go through shared memory, from which half a warp stores a whole row of the block later: a
 // word that two warps share would be stored in parts, which takes as long as several words.
 //
 // For 1024 points in windows of 64 (15 steps of reach 1, f16): 48 products a term, 96 cycles; 32
@@ -52,7 +52,8 @@ constexpr bool UNALIGNED = VECTOR == 1;  // rows begin at any element
 constexpr int COLUMNS = WIDE - 16 + 8 * HALVES * POINTS_OF_WORD, SLOTS = COLUMNS / SLOT;
 // Pitch of lines modulo 128 bytes, in elements.
 constexpr int PITCH_REMAINDER = (HALVES % 8 == 4 ? 8 : 16) * POINTS_OF_WORD;
-using lines = unaligned_lines<STORED, COLUMNS, RING_CHUNK, THREADS, X_HIGH, X_SIDE_LOW, X_SIDE_HIGH>;
+using lines =
+    unaligned_lines<STORED, COLUMNS, RING_CHUNK, THREADS, 8 * HALVES * POINTS_OF_WORD, X_HIGH, X_SIDE_LOW, X_SIDE_HIGH>;
 using grid = grid_lines<STORED, Y_SIDE_LOW, Y_SIDE_HIGH>;
 constexpr int PITCH =
     round_up(COLUMNS + (UNALIGNED ? lines::SPARE : 0) - PITCH_REMAINDER, 32 * POINTS_OF_WORD) + PITCH_REMAINDER;
@@ -67,9 +68,12 @@ constexpr int DEPTH = (PRODUCTS_Y + SETS - 1) / SETS;
 static_assert(LEAD % SLOT == 0, "copies of 16 bytes");
 static_assert(HALVES_Y % 2 == 0, "products of one size, which the blocks of rows share");
 static_assert(AHEAD >= 1, "the next chunk arrives while this one is computed on");
-static_assert(WARPS % 2 == 0, "rows of a warp begin at the same place in words");
+// UNALIGNED: halves of warps, each of which stores a line at a time.
+constexpr int UNITS = 2 * WARPS;
+static_assert(!UNALIGNED || UNITS * sizeof(STORED) % 16 == 0, "a thread's lines have the same place in a word");
 // UNALIGNED: blocks of 16 rows of outputs in shared memory, of this chunk and of the previous one.
-// Neighbouring rows are in different banks. Unused elements lie before and after each row.
+// Neighbouring rows are in different banks. Unused elements lie around each row, which begins where
+// its words of 16 bytes do.
 constexpr int LEAVING_PITCH = WIDE + 16, LEAVING = 16 * LEAVING_PITCH, LEAVING_BLOCKS = 2 * RING_CHUNK / 16;
 static_assert(RING_CHUNK == 32, "a chunk leaves two blocks, or one at the end");
 
@@ -122,14 +126,14 @@ __device__ __forceinline__ void add_set(float (&sum)[DEPTH][2][4], const factors
     });
 }
 
-// Loads chunk c, counted from row y0, into the ring.
+// Loads chunk `number`, whose first row is y0, into the ring.
 using copies = line_copies<STORED, SLOTS, THREADS>;
-__device__ __forceinline__ void load_chunk(const chain_arguments &a, const copies &mine, const STORED *in, long long y0,
-                                           long long x0, STORED *stage) {
+__device__ __forceinline__ void load_chunk(const chain_arguments &a, const copies &mine, lines &unaligned,
+                                           const STORED *in, int number, long long y0, long long x0, STORED *stage) {
     const auto place = [](int line) { return line * PITCH; };
     const grid g = {in, a.in_y, a.ny, a.nx, y0};
     if constexpr (UNALIGNED)
-        lines::copy<PITCH>(stage, g, x0);
+        unaligned.template copy<PITCH>(stage, g, number, x0);
     else if (!take_lines<RING_CHUNK, Y_SIDE_LOW, Y_SIDE_HIGH>(mine, stage, place, in, a.in_y, y0, a.ny))
         load_lines<RING_CHUNK, SLOTS, THREADS, VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(
             stage, place, [&](int line) { return g.line(line); }, x0, a.nx);
@@ -142,11 +146,8 @@ __device__ __forceinline__ void put_block(STORED *leaving, float scale, int warp
     for (int half = 0; half < 2; half++) {
         const four_outputs<STORED> four = gather(leaving, sum[0][2 * half] * scale, sum[0][2 * half + 1] * scale,
                                                  sum[1][2 * half] * scale, sum[1][2 * half + 1] * scale);
-        word_run<sizeof(STORED)> run;
 #pragma unroll
-        for (int e = 0; e < static_cast<int>(sizeof(STORED)); e++) run.e[e] = four.word[e];
-        *reinterpret_cast<word_run<sizeof(STORED)> *>(leaving + (g + 8 * half) * LEAVING_PITCH + 16 * warp + 4 * t) =
-            run;
+        for (int e = 0; e < 4; e++) leaving[(g + 8 * half) * LEAVING_PITCH + 16 * warp + 4 * t + e] = four.element(e);
     }
 }
 
@@ -168,6 +169,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
     const int chunks = (16 * steps + SECOND + RING_CHUNK - 1) / RING_CHUNK;  // chunks that are read
     copies mine;
     mine.template begin<VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(x0 - LEAD, a.nx);
+    lines unaligned;
+    if (UNALIGNED) unaligned.begin(grid{in, a.in_y, a.ny, a.nx, first * TALL - Y_LOW}, x0 - LEAD);
     factors f;
     f.read(a.table, lane);
     wait_for_previous_launch();
@@ -175,25 +178,23 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
     const int line = first_line<STORED>(g, HALVES_Y), column = first_column<STORED>(t, HALVES) + 16 * warp;
     // `fill_place`: the chunk of the ring that is filled next.
     int at = line * PITCH + column, next = 0, fill_place = 0, step = 0;
-    STORED *const leaving = shared + RING_SIZE + SLOT;
+    STORED *const leaving = shared + RING_SIZE;
     // UNALIGNED: chunks whose lines are in place (the next one is chunk `move_place` of the ring),
     // and steps whose outputs were stored. Step s leaves 16 rows from row 16 (s - DEPTH + 1) of the
-    // block on, of which each warp stores every WARPS-th.
+    // block on, of which each unit stores every UNITS-th.
     int moved = 0, move_place = 0, stored = 0;
     const long long first_row = first * TALL;
     const int rows = static_cast<int>(a.ny - first_row < 16 * steps ? a.ny - first_row : 16 * steps);
-    line_stores<STORED, WIDE> stores;
-    stores.begin(out + (first_row - 16 * (DEPTH - 1) + warp) * a.out_y + x0,
-                 static_cast<int>(a.nx - x0 < WIDE ? a.nx - x0 : WIDE), lane);
+    using stores_type = line_stores<STORED, WIDE>;
+    stores_type stores;
+    STORED *const first_left = out + (first_row - 16 * (DEPTH - 1)) * a.out_y + x0;
+    const int unit = threadIdx.x / stores_type::LANES, place = stores_type::place(first_left + g * a.out_y);
+    stores.begin(first_left + unit * a.out_y, static_cast<int>(a.nx - x0 < WIDE ? a.nx - x0 : WIDE));
     const auto store_left = [&] {
         if (stored == step) return;
-        const STORED *const from = leaving + stored % LEAVING_BLOCKS * LEAVING + warp * LEAVING_PITCH;
-        const int before = 16 * (stored - DEPTH + 1) + warp, end = min(rows, 16 * (step - DEPTH + 1));
-#pragma unroll
-        for (int r = 0; r < RING_CHUNK; r += WARPS) {
-            if (before + r >= 0 && before + r < end) stores.store(from + r * LEAVING_PITCH, lane);
-            stores.advance(WARPS * a.out_y);
-        }
+        stores.store<RING_CHUNK / UNITS, UNITS, UNITS * LEAVING_PITCH>(
+            leaving + stored % LEAVING_BLOCKS * LEAVING + unit * LEAVING_PITCH, UNITS * a.out_y,
+            16 * (stored - DEPTH + 1) + unit, min(rows, 16 * (step - DEPTH + 1)));
         stored = step;
     };
     float sum[DEPTH][2][4] = {};
@@ -205,13 +206,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
 #pragma unroll 1
                 for (; moved < chunk + WINDOW && moved < chunks; moved++) {
                     const grid g = {in, a.in_y, a.ny, a.nx, first_row - Y_LOW + RING_CHUNK * moved};
-                    lines::arrange<PITCH>(shared + move_place * STAGE, g, x0 - LEAD);
+                    unaligned.template arrange<PITCH>(shared + move_place * STAGE, g, moved, x0 - LEAD);
                     move_place = move_place + 1 == STAGES ? 0 : move_place + 1;
                 }
             __syncthreads();  // also: all threads have finished with the chunk that is filled next
         }
         if (next < chunks)
-            load_chunk(a, mine, in, first * TALL - Y_LOW + RING_CHUNK * next, x0 - LEAD, shared + fill_place * STAGE);
+            load_chunk(a, mine, unaligned, in, next, first * TALL - Y_LOW + RING_CHUNK * next, x0 - LEAD,
+                       shared + fill_place * STAGE);
         copy_async_commit();
         next++, fill_place = fill_place + 1 == STAGES ? 0 : fill_place + 1;
         if (chunk < 0) continue;
@@ -226,7 +228,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
             at += 16 * PITCH;
             if (at >= RING_SIZE) at -= RING_SIZE;
             if constexpr (UNALIGNED)
-                put_block(leaving + step % LEAVING_BLOCKS * LEAVING, static_cast<float>(a.scale), warp, g, t,
+                put_block(leaving + step % LEAVING_BLOCKS * LEAVING + place, static_cast<float>(a.scale), warp, g, t,
                           sum[DEPTH - 1]);
             else if (step >= DEPTH - 1)
                 store_block<VECTOR>(out, a.out_y, a.ny, a.nx, static_cast<float>(a.scale),

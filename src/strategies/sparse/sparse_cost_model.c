@@ -66,7 +66,7 @@ static const struct {
            .copy_factor_3d = 0.72,
            .folded_element_cycles = 2.6,
            .element_cycles = 0.6,
-           .unaligned_chain_factor = 1.9,
+           .unaligned_chain_factor = 1.35,
            .split_narrow_factor = 1.2};
 #define FULL_WARPS 16.0 /* warps of a multiprocessor */
 #define MEMORY_LINE 128 /* bytes */

@@ -279,7 +279,9 @@ static int most_blocks(const stn_task *task, const sparse_shape *shape) {
 static bool fit_stages(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
     sparse_window y = sparse_window_y_of(task, shape);
     int window = (int)stn_div_up(CHUNK + sparse_columns(&y) / 2, CHUNK); /* chunks computed on */
-    for (shape->warps = SPARSE_WARPS; shape->warps >= 2; shape->warps /= 2) {
+    /* Half a warp stores every so many lines of unaligned rows, whose places in 16 bytes repeat. */
+    const int least = shape->terms && shape->vector == 1 ? 16 / (2 * (int)stn_dtype_size(task->dtype)) : 2;
+    for (shape->warps = SPARSE_WARPS; shape->warps >= least; shape->warps /= 2) {
         if (task->rank > 1 && !shape->terms)
             shape->adjacent_columns = shape->warps == SPARSE_COLUMNS ? SPARSE_COLUMNS : 1;
         size_t stage = stage_bytes(task, shape), whole = machine->shared_per_block;
