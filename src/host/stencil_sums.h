@@ -69,6 +69,7 @@ typedef float NAME(floats) __attribute__((vector_size(BYTES / 2), aligned(4), ma
             }                                                                                                          \
             for (int b = 0; b < FEW_BLOCKS; b++) PUT_##put(sum + x + b * LANES, u[b]);                                 \
             if (end >= count) return;                                                                                  \
+            if (end == FEW_BLOCKS * LANES) end -= (uintptr_t)sum / sizeof *sum % end;                                  \
         }                                                                                                              \
     }                                                                                                                  \
     TARGET static void NAME(name)(out * sum, const stn_terms *terms, size_t count) {                                   \
