@@ -4,8 +4,9 @@
  * A box is computed in tiles of a few rows. In a tile, each tap reads a line of doubles: a row of
  * the grid, shifted by the tap's offset. A contiguous row of doubles inside the grid is read in
  * place; any other row (past an edge, strided, or of another type) is first copied into a buffer,
- * which all taps and rows of the tile share. With few taps, f32 grids are read as lines of floats,
- * which are converted when they are added, and grids of bytes as lines of bytes.
+ * which all taps and rows of the tile share. If there are not too many taps, f32 grids are read as
+ * lines of floats, which are converted when they are added, and with few taps grids of bytes as
+ * lines of bytes.
  *
  * Sums are made in double precision with weights in double precision, and rounded once; those of
  * lines of bytes are made in floats, and again in double where the error might matter. Taps that
@@ -30,9 +31,6 @@
 #define BUFFER_SIZE (1 << 14)  /* doubles in a tile's buffer */
 #define CACHED_ROWS 256        /* rows that a tile can remember, in a hash table by their indices */
 #define MAX_DENSE_TAPS 2048    /* maximum number of taps of a dense box */
-/* Up to this many taps, converting floats as they are added is faster than lines of doubles. The
- * lines of as many taps fit into the buffer with rows of MIN_BLOCK_POINTS points. */
-#define MAX_FLOAT_TAPS 100
 /* Bytes are summed in floats if the error of a sum is at most this: then about one vector in 16
  * must be summed again (stencil_sums.h). */
 #define MAX_BYTE_ERROR 2e-3
@@ -500,7 +498,9 @@ void stn_step_begin(stn_step *step, const stn_task *task) {
     const int64_t rows = stn_max(rows_read(task), 1), reach = task->reach[2][0] + task->reach[2][1];
     const bool few = reach <= 2 * STN_MAX_RADIUS && !task->source && task->out_stride[2] == 1;
     step->line = STN_ELEMENT_F64;
-    if (few && task->dtype == STN_F32 && task->ntaps <= MAX_FLOAT_TAPS && !stn_task_converts(task))
+    /* The lines of all taps fit into the buffer with rows of MIN_BLOCK_POINTS points. */
+    const bool fits = step->lines && step->lines * (size_t)stn_div_up(MIN_BLOCK_POINTS + reach, 2) <= BUFFER_SIZE;
+    if (few && fits && task->dtype == STN_F32 && !stn_task_converts(task))
         step->line = STN_ELEMENT_F32;
     else if (few && sums_bytes(step))
         step->line = STN_ELEMENT_U8;
