@@ -968,6 +968,11 @@ typedef struct stn_box_filter {
      * then be `size`, constants of the sides must be integers of the type, and the largest number
      * of the type times `size` must be below 2^32. */
     stn_element element;
+    /* A second filter, along contiguous lines of the result of this one, or NULL. Its lines are
+     * all of the last axis, so that its inner is 1, its points divide this one's inner, and outer
+     * times points are all numbers. dtype and element are those of this one, and its next is NULL.
+     * Both are computed at once, and the results between them stay in cache. */
+    const struct stn_box_filter *next;
 } stn_box_filter;
 #define STN_BOX_FILTER_INIT STN_INIT_OF(stn_box_filter)
 

@@ -5,7 +5,7 @@ speed require it, as block sums (Box), as a dense matrix (Short) or in groups of
 """
 
 import math
-from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -32,6 +32,7 @@ LONG_BOX = 12  # points of a box beyond which block sums are faster than as many
 LEAST_ROW = 32  # fewest points of the last axis for which computing two passes at once is faster
 HEARD = 1 << 25  # points below which two passes at once do not delay Ctrl-C too long
 CACHED = 1 << 16  # numbers of an array piece that stays in cache between NumPy's loops
+MOST_SUMS = 1 << 19  # numbers of block sums beyond which two boxes are faster one after the other
 STRIP = 16  # columns that are copied together: at least a cache line
 
 
@@ -239,8 +240,10 @@ class Box:
     Unlike with running sums, the rounding error depends only on the values in the box, and a
     non-finite value affects only the boxes that contain it. Sums of integers are exact."""
 
-    def __init__(self, each: Pass, points: int, dtype: np.dtype):
+    def __init__(self, each: Pass, points: int, dtype: np.dtype, then: Optional[Pass] = None):
+        """then: a box along the last axis, applied to the result of this one at once."""
         self.given, self.axis, self.points, self.held = each, each.axes[0], points, 0
+        self._then = then and Box(then, len(then.taps.weights), dtype)
         whole = float(each.taps.weights[0]) == 1.0  # integers: the caller divides the sums
         before = -int(each.taps.offsets.min())
         sides = [{'kind': kind, 'value': value} for kind, value in each.sides[0]]
@@ -250,11 +253,16 @@ class Box:
         if dtype.kind != 'f':
             self._box.element = ELEMENTS[dtype.name]
 
+    def _shaped(self, shape: Tuple[int, ...]):
+        box, axis = self._box, self.axis
+        box.outer, box.points, box.inner = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1:])
+        box.next = self._then._shaped(shape) if self._then else ffi.NULL
+        return box
+
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
         """Runs the pass; `target` is dense."""
-        source = np.ascontiguousarray(source)
-        box, shape, axis, error = self._box, source.shape, self.axis, new_error()
-        box.outer, box.points, box.inner = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1:])
+        source, error = np.ascontiguousarray(source), new_error()
+        box = self._shaped(source.shape)
         run = lib.stn_box_filter_run
         check(run(context(HOST).handle, box, ffi.from_buffer(source), ffi.from_buffer(target), error), error)
 
@@ -447,11 +455,13 @@ class HostFilter:
         """Bytes of its plans' tables, for the cache's limit."""
         return sum(runner.held for runner in self.runners)
 
-    def _two(self, passes: List[Pass], source: Layout, types: Tuple[np.dtype, np.dtype]) -> Optional[Two]:
+    def _two(self, passes: List[Pass], source: Layout, types: Tuple[np.dtype, np.dtype]) -> 'Optional[Union[Two, Box]]':
         """The last two passes at once, where that is possible and faster."""
         if len(passes) < 2 or self.shape[-1] < LEAST_ROW or not HEARD > math.prod(self.shape) >= SMALL or not source.is_dense():
             return None
         first, second = passes[-2:]
+        if first.axes < second.axes == (len(self.shape) - 1,) and self._are_boxes(first, second, types):
+            return Box(first, len(first.taps.weights), self.target if self.whole else self.work, second)
         if self.whole:
             first, second = (of_integers(each, self.keeps_constants) for each in (first, second))
         for each in (first, second):
@@ -464,6 +474,14 @@ class HostFilter:
         if first.axes >= second.axes or second.axes != (len(self.shape) - 1,) or types == (np.uint8, np.uint8):
             return None
         return Two(self.shape, first, second, self.work.name, (types[0].name, types[1].name))
+
+    def _are_boxes(self, first: Pass, second: Pass, types: Tuple[np.dtype, np.dtype]) -> bool:
+        """Whether two boxes are run by the library at once."""
+        if len(first.axes) > 1 or types[0] != types[1] or len(first.taps.weights) * self.shape[-1] > MOST_SUMS:
+            return False
+        if self.whole:
+            return all(_is_integer_box(of_integers(each, True), self.target) for each in (first, second))
+        return self.work.itemsize > 2 and is_long_box(first) and is_long_box(second)
 
     def _runner(self, each: Pass, source: Layout, source_type: np.dtype, steps: int):
         name = self.work.name

@@ -14,10 +14,10 @@ LAYOUT(plan_options);
 LAYOUT(execution);
 LAYOUT(system_problem);
 LAYOUT(system_arrays);
-LAYOUT(box_filter);
 /* These structs have got a member since their first version. */
 const stn_layout stn_layout_problem = {"stn_problem", {offsetof(stn_problem, normalized), sizeof(stn_problem)}};
 const stn_layout stn_layout_transform = {"stn_transform", {offsetof(stn_transform, orthogonal), sizeof(stn_transform)}};
+const stn_layout stn_layout_box_filter = {"stn_box_filter", {offsetof(stn_box_filter, next), sizeof(stn_box_filter)}};
 
 stn_status stn_read_versioned_struct(const stn_layout *layout, const void *given, void *into, stn_error *error) {
     size_t size = layout->sizes[0], newest = size, released = 0;

@@ -3,8 +3,8 @@
 #define STN_HOST_INTEGER_BOX_H
 #include "host/pool.h"
 
-/* Implements stn_host_box for unsigned integers. source_index: the index in the line of each
- * position of the extended axis, or -1 or -2 past a constant side. */
+/* Implements stn_host_box for unsigned integers. source_index: for the filter and for its next one,
+ * the index in the line of each position of the extended axis, or -1 or -2 past a constant side. */
 stn_status stn_host_integer_box(stn_pool *pool, const stn_box_filter *box, const void *in, void *out,
-                                const int64_t *source_index, stn_error *error);
+                                int64_t *const source_index[2], stn_error *error);
 #endif

@@ -6,6 +6,7 @@
  * lines, or columns, are summed side by side. */
 #include "host/moving_average.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -28,7 +29,8 @@
 /* points of lines that are copied together, so that they stay in cache */
 #define STAGED (1 << 18)
 #define COPIED 128 /* least points of a contiguous line that are copied at once */
-#define WORK 4096  /* points below which waking a thread costs more than it saves */
+#define ITEMS_PER_THREAD 4
+#define WORK 4096 /* points below which waking a thread costs more than it saves */
 
 typedef struct box_run {
     const stn_kernels *kernels;
@@ -40,17 +42,30 @@ typedef struct box_run {
     double past_value[2]; /* values past constant sides */
     /* Rows of the values past both sides, and of zeros, in the type that is summed. */
     const void *past[3];
-    bool contiguous;    /* lines are contiguous, and copied by blocks */
-    int64_t columns;    /* the most columns that are summed side by side */
-    int64_t strips;     /* strips of columns for each outer index */
-    int64_t lines;      /* lines that are copied together, where lines are contiguous */
-    atomic_bool failed; /* out of memory */
+    bool contiguous; /* lines are contiguous, and copied by blocks */
+    int64_t columns; /* the most columns that are summed side by side */
+    int64_t strips;  /* strips of columns for each outer index */
+    int64_t lines;   /* lines that are copied together, where lines are contiguous */
+    /* A filter along the rows of the result, which are strips; NULL: none. */
+    const struct box_run *next;
+    int64_t rows, chunks;   /* points of a piece of work along the axis, where rows are filtered */
+    atomic_bool failed;     /* out of memory */
+    atomic_bool overflowed; /* with `next`: a mean is not finite */
 } box_run;
+
+/* Contiguous lines to be averaged, at most LINES. Strides are in bytes. */
+typedef struct line_group {
+    char *from, *to;
+    int64_t from_stride, to_stride, count;
+    /* memory for box size * LINES doubles, and for staged_rows rows of LINES numbers */
+    double *ends;
+    char *staged;
+} line_group;
 
 /* Lanes that are summed side by side: element i of a lane is at first + i * step + lane. */
 typedef struct box_lanes {
     int64_t first, step;
-    int count;
+    int64_t count;
 } box_lanes;
 
 static double load(stn_dtype dtype, const char *base, int64_t i) {
@@ -120,24 +135,79 @@ static const void *find_row(const box_run *run, const box_lanes *lanes, int64_t 
     return run->in + (lanes->first + j * lanes->step) * (int64_t)stn_dtype_size(run->box->dtype);
 }
 
-/* run_lanes of floats or doubles, of a scale of 1. */
-static bool run_rows(const box_run *run, const box_lanes *lanes, double *ends) {
-    const int64_t points = (int64_t)run->box->points, size = (int64_t)run->box->size, columns = run->columns;
+/* Rows `at` to `at` + count - 1 of the extended axis: one number each of the lines of a group. */
+static void gather_rows(const box_run *run, const line_group *group, int64_t at, int64_t count, char *to) {
+    const int64_t points = (int64_t)run->box->points, bytes = (int64_t)stn_dtype_size(run->box->dtype);
+    const int64_t past_points = (int64_t)run->box->before + points;
+    for (int64_t end = at + count, now; at < end; at += now, to += now * LINES * bytes) {
+        const int64_t j = run->source_index[at];
+        now = at >= (int64_t)run->box->before && at < past_points ? stn_min(end, past_points) - at : 1;
+        if (j < 0)
+            memcpy(to, run->past[-1 - j], (size_t)(LINES * bytes));
+        else
+            run->kernels->transpose[bytes == sizeof(double)](group->from + j * bytes, group->from_stride / bytes,
+                                                             group->count, now, to, LINES);
+    }
+}
+
+/* Blocks of a contiguous line that are copied at once. */
+static int64_t blocks_at_once(const stn_box_filter *box) { return stn_div_up(COPIED, (int64_t)box->size); }
+
+/* Rows of LINES numbers into which run_contiguous copies. */
+static int64_t staged_rows(const stn_box_filter *box) { return (2 * blocks_at_once(box) + 1) * (int64_t)box->size; }
+
+/* Contiguous lines of floats or doubles: some blocks at once are copied side by side, averaged, and
+ * copied back. Returns the same as run_rows. */
+static bool run_contiguous(const box_run *run, const line_group *group) {
+    const stn_kernels *const kernels = run->kernels;
+    const int64_t points = (int64_t)run->box->points, size = (int64_t)run->box->size;
+    const int64_t bytes = (int64_t)stn_dtype_size(run->box->dtype), row = LINES * bytes;
+    const int64_t most = blocks_at_once(run->box) * size;
+    const int wide = run->box->dtype == STN_F64;
+    char *const staged = group->staged, *const means = staged + (most + size) * row;
+    bool finite = true;
+    gather_rows(run, group, 0, size, staged);
+    for (int64_t begin = 0, now; begin < points; begin += now) {
+        now = stn_min(most, points - begin);
+        gather_rows(run, group, begin + size, begin + now < points ? now : now - 1, staged + size * row);
+        for (int64_t i = 0; i < now; i += size)
+            finite = kernels->average[wide](means + i * row, staged + i * row, staged + (i + size) * row, (size_t)size,
+                                            (size_t)stn_min(size, now - i), run->box->divisor, group->ends) &&
+                     finite;
+        kernels->transpose[wide](means, LINES, now, group->count, group->to + begin * bytes, group->to_stride / bytes);
+        if (begin + now < points) memcpy(staged, staged + most * row, (size_t)(size * row));
+    }
+    return finite;
+}
+
+/* run_lanes of floats or doubles at points [begin, past), of a scale of 1. group: the rows of the
+ * result are collected here, and filtered by run->next; NULL: there is no such filter. */
+static bool run_rows(const box_run *run, const box_lanes *lanes, int64_t begin, int64_t past, double *ends,
+                     line_group *group) {
+    const int64_t size = (int64_t)run->box->size, columns = run->columns;
     const int64_t bytes = (int64_t)stn_dtype_size(run->box->dtype);
     const int wide = run->box->dtype == STN_F64;
     const size_t count = (size_t)lanes->count;
     double *const begins = ends + size * columns;
     bool finite = true;
-    for (int64_t first = 0; first < points; first += size) {
+    for (int64_t first = begin; first < past; first += size) {
         memset(begins, 0, count * sizeof *begins);
         for (int64_t i = size - 1; i >= 0; i--) /* row `size` of `ends` is `begins`, zeros now */
             run->kernels->add_row[wide](ends + i * columns, ends + (i + 1) * columns, find_row(run, lanes, first + i),
                                         count);
-        for (int64_t i = 0; i < size && first + i < points; i++) {
+        for (int64_t i = 0; i < size && first + i < past; i++) {
             const void *const row = i ? find_row(run, lanes, first + i + size - 1) : run->past[2];
-            char *const to = run->out + (lanes->first + (first + i) * lanes->step) * bytes;
+            char *to = run->out + (lanes->first + (first + i) * lanes->step) * bytes;
+            if (group) {
+                if (!group->count) group->to = to;
+                to = group->from + group->count++ * group->from_stride;
+            }
             finite =
                 run->kernels->mean_row[wide](to, ends + i * columns, begins, row, count, run->box->divisor) && finite;
+            if (group && (group->count == LINES || first + i + 1 == past)) {
+                finite = run_contiguous(run->next, group) && finite;
+                group->count = 0;
+            }
         }
     }
     return finite;
@@ -145,7 +215,8 @@ static bool run_rows(const box_run *run, const box_lanes *lanes, double *ends) {
 
 /* Averages boxes; if a sum overflows, repeats this with points scaled down by a power of two. */
 static void run_scaled(const box_run *run, const box_lanes *lanes, int exponent, double *ends) {
-    if (!(run->box->dtype == STN_F16 ? run_lanes(run, lanes, 1, ends) : run_rows(run, lanes, ends)))
+    if (!(run->box->dtype == STN_F16 ? run_lanes(run, lanes, 1, ends)
+                                     : run_rows(run, lanes, 0, (int64_t)run->box->points, ends, NULL)))
         run_lanes(run, lanes, ldexp(1, exponent), ends);
 }
 
@@ -176,59 +247,13 @@ static void run_lines(const box_run *run, int64_t first, int count, int exponent
                 store(dtype, run->out, (first + k) * points + i, means[i * count + k]);
 }
 
-/* Rows `at` to `at` + count - 1 of the extended axis: `lines` numbers each, of contiguous lines
- * from `first` on. */
-static void gather_rows(const box_run *run, int64_t first, int64_t lines, int64_t at, int64_t count, char *to) {
-    const int64_t points = (int64_t)run->box->points, bytes = (int64_t)stn_dtype_size(run->box->dtype);
-    const int64_t past_points = (int64_t)run->box->before + points;
-    for (int64_t end = at + count, now; at < end; at += now, to += now * LINES * bytes) {
-        const int64_t j = run->source_index[at];
-        now = at >= (int64_t)run->box->before && at < past_points ? stn_min(end, past_points) - at : 1;
-        if (j < 0)
-            memcpy(to, run->past[-1 - j], (size_t)(LINES * bytes));
-        else
-            run->kernels->transpose[bytes == sizeof(double)](run->in + (first * points + j) * bytes, points, lines, now,
-                                                             to, LINES);
-    }
-}
-
-/* Blocks of a contiguous line that are copied at once. */
-static int64_t blocks_at_once(const stn_box_filter *box) { return stn_div_up(COPIED, (int64_t)box->size); }
-
-/* LINES contiguous lines of floats or doubles, or fewer at the end: some blocks at once are copied
- * side by side, averaged, and copied back. Returns the same as run_rows. staged: memory for
- * (2 * blocks_at_once + 1) * size rows of LINES numbers. */
-static bool run_contiguous(const box_run *run, int64_t first, double *ends, char *staged) {
-    const stn_kernels *const kernels = run->kernels;
-    const int64_t points = (int64_t)run->box->points, size = (int64_t)run->box->size;
-    const int64_t lines = stn_min(LINES, (int64_t)run->box->outer - first);
-    const int64_t bytes = (int64_t)stn_dtype_size(run->box->dtype), row = LINES * bytes;
-    const int64_t most = blocks_at_once(run->box) * size;
-    const int wide = run->box->dtype == STN_F64;
-    char *const means = staged + (most + size) * row;
-    bool finite = true;
-    gather_rows(run, first, lines, 0, size, staged);
-    for (int64_t begin = 0, now; begin < points; begin += now) {
-        now = stn_min(most, points - begin);
-        gather_rows(run, first, lines, begin + size, begin + now < points ? now : now - 1, staged + size * row);
-        for (int64_t i = 0; i < now; i += size)
-            finite = kernels->average[wide](means + i * row, staged + i * row, staged + (i + size) * row, (size_t)size,
-                                            (size_t)stn_min(size, now - i), run->box->divisor, ends) &&
-                     finite;
-        kernels->transpose[wide](means, LINES, now, lines, run->out + (first * points + begin) * bytes, points);
-        if (begin + now < points) memcpy(staged, staged + most * row, (size_t)(size * row));
-    }
-    return finite;
-}
-
 static void run_strips(void *user, int64_t begin, int64_t end) {
     box_run *run = user;
     const stn_box_filter *box = run->box;
     const int64_t points = (int64_t)box->points, inner = (int64_t)box->inner;
-    const int64_t lines = run->lines, columns = run->columns;
+    const int64_t lines = run->lines, columns = run->columns, stride = points * (int64_t)stn_dtype_size(box->dtype);
     double *ends = malloc((box->size + 1) * (size_t)columns * sizeof *ends);
-    const int64_t staged_rows = run->contiguous ? (2 * blocks_at_once(box) + 1) * (int64_t)box->size : 0;
-    const size_t copied = (size_t)(stn_max(staged_rows, 2 * points) * lines);
+    const size_t copied = (size_t)(stn_max(run->contiguous ? staged_rows(box) : 0, 2 * points) * lines);
     double *staged = inner == 1 ? calloc(copied + 1, sizeof *staged) : NULL;
     if (!ends || (inner == 1 && !staged)) {
         free(ends);
@@ -240,17 +265,49 @@ static void run_strips(void *user, int64_t begin, int64_t end) {
     frexp((double)box->size, &exponent);
     for (int64_t item = begin; item < end; item++) {
         if (inner == 1) {
-            const int64_t first = item * lines;
-            if (!run->contiguous || !run_contiguous(run, first, ends, (char *)staged))
-                run_lines(run, first, (int)stn_min(lines, (int64_t)box->outer - first), -exponent, ends, staged);
+            const int64_t first = item * lines, count = stn_min(lines, (int64_t)box->outer - first);
+            const line_group group = {(char *)run->in + first * stride,
+                                      run->out + first * stride,
+                                      stride,
+                                      stride,
+                                      count,
+                                      ends,
+                                      (char *)staged};
+            if (!run->contiguous || !run_contiguous(run, &group))
+                run_lines(run, first, (int)count, -exponent, ends, staged);
             continue;
         }
         const int64_t column = item % run->strips * columns;
-        const box_lanes lanes = {item / run->strips * points * inner + column, inner,
-                                 (int)stn_min(columns, inner - column)};
+        const box_lanes lanes = {item / run->strips * points * inner + column, inner, stn_min(columns, inner - column)};
         run_scaled(run, &lanes, -exponent, ends);
     }
     free(staged);
+    free(ends);
+}
+
+/* Both filters at once: the rows of the first filter's result stay in cache. */
+static void run_both(void *user, int64_t begin, int64_t end) {
+    box_run *run = user;
+    const stn_box_filter *box = run->box, *next = run->next->box;
+    const int64_t points = (int64_t)box->points, inner = (int64_t)box->inner, columns = run->columns;
+    const int64_t bytes = (int64_t)stn_dtype_size(box->dtype), row = (columns + LINES) * bytes;
+    double *ends = malloc((box->size + 1) * (size_t)columns * sizeof *ends);
+    double *next_ends = malloc(next->size * LINES * sizeof *next_ends);
+    char *staged = calloc((size_t)(staged_rows(next) * LINES * bytes + LINES * row), 1);
+    line_group group = {.staged = staged, .ends = next_ends, .from_stride = row, .to_stride = inner * bytes};
+    if (ends && next_ends && staged) {
+        group.from = staged + staged_rows(next) * LINES * bytes;
+        for (int64_t item = begin; item < end; item++) {
+            const int64_t first = item % run->chunks * run->rows, strip = item / run->chunks;
+            const box_lanes lanes = {strip / run->strips * points * inner + strip % run->strips * columns, inner,
+                                     columns};
+            if (!run_rows(run, &lanes, first, stn_min(first + run->rows, points), ends, &group))
+                atomic_store(&run->overflowed, true);
+        }
+    } else
+        atomic_store(&run->failed, true);
+    free(staged);
+    free(next_ends);
     free(ends);
 }
 
@@ -268,47 +325,122 @@ static int64_t source_index_at(int64_t at, int64_t points, const stn_boundary si
     return stn_fold(at, points, sides);
 }
 
-stn_status stn_host_box(stn_pool *pool, const stn_box_filter *box, const void *in, void *out, stn_error *error) {
-    const double numbers = (double)box->outer * (double)box->points * (double)box->inner,
-                 sums = MAX_COLUMNS * ((double)box->points + 2.0 * (double)box->size);
-    if (fmax(numbers, sums) * sizeof(double) >= 0x1p63)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "a box of %zu points on %zu x %zu x %zu points takes more bytes than 63 bits can count: give "
-                        "a smaller one",
-                        box->size, box->outer, box->points, box->inner);
-    const int64_t points = (int64_t)box->points, all = points + 2 * (int64_t)box->size;
-    int64_t *source_index = malloc((size_t)all * sizeof *source_index);
-    if (!source_index) return stn_fail_memory(error, "the positions of a box", (size_t)all * sizeof *source_index);
-    for (int64_t i = 0; i < all; i++) source_index[i] = source_index_at(i - (int64_t)box->before, points, box->sides);
-    if (box->element) {
-        const stn_status status = stn_host_integer_box(pool, box, in, out, source_index, error);
-        free(source_index);
-        return status;
-    }
-    box_run run = {.kernels = stn_kernels_best(), .box = box, .in = in, .out = out, .source_index = source_index};
+/* The index in the line for each position of the extended axis; NULL: out of memory. */
+static int64_t *source_index_of(const stn_box_filter *box, stn_error *error) {
+    const size_t all = box->points + 2 * box->size;
+    int64_t *made = malloc(all * sizeof *made);
+    for (size_t i = 0; made && i < all; i++)
+        made[i] = source_index_at((int64_t)i - (int64_t)box->before, (int64_t)box->points, box->sides);
+    if (!made) (void)stn_fail_memory(error, "the positions of a box", all * sizeof *made);
+    return made;
+}
+
+/* Fills in the rows past the sides. Returns false if memory is out. */
+static bool make_past(box_run *run, stn_dtype summed) {
+    const stn_box_filter *box = run->box;
+    double *past = calloc((size_t)(3 * run->columns), sizeof *past);
     for (int side = 0; side < 2; side++) {
         const double value = box->sides[side].value;
-        run.past_value[side] = box->dtype == STN_F64   ? value
-                               : box->dtype == STN_F32 ? (float)value
-                                                       : stn_half_to_float(stn_float_to_half((float)value));
+        run->past_value[side] = box->dtype == STN_F64   ? value
+                                : box->dtype == STN_F32 ? (float)value
+                                                        : stn_half_to_float(stn_float_to_half((float)value));
     }
-    const int64_t inner = (int64_t)box->inner, parts = stn_div_up(stn_pool_threads(pool), (int64_t)box->outer);
+    for (int row = 0; row < 3; row++) run->past[row] = past ? past + row * run->columns : NULL;
+    for (int64_t k = 0; k < 2 * run->columns && past; k++)
+        store(summed, (char *)(past + k / run->columns * run->columns), k % run->columns,
+              run->past_value[k / run->columns]);
+    return past;
+}
+
+static stn_status memory_error(const box_run *run, stn_error *error) {
+    return stn_fail_memory(error, "the sums of a box", (run->box->size + 1) * (size_t)run->columns * sizeof(double));
+}
+
+static stn_status run_one(stn_pool *pool, box_run *run, stn_error *error) {
+    const stn_box_filter *box = run->box;
+    const int64_t points = (int64_t)box->points, inner = (int64_t)box->inner;
+    const int64_t parts = stn_div_up(stn_pool_threads(pool), (int64_t)box->outer);
     const int64_t fitting = ENDS_BYTES / (int64_t)sizeof(double) / (int64_t)box->size;
     const int64_t most = stn_min(stn_min(fitting, stn_div_up(inner, parts)), MAX_COLUMNS);
-    run.columns = inner == 1 ? LINES : stn_div_up(stn_max(most, MIN_COLUMNS), 16) * 16;
-    run.strips = stn_div_up(inner, run.columns);
-    run.lines = stn_min(stn_max(STAGED / points, 1), LINES);
-    run.contiguous = box->dtype != STN_F16 && inner == 1 && run.lines == LINES && (int64_t)box->outer >= LINES;
-    const stn_dtype summed = inner == 1 && !run.contiguous ? STN_F64 : box->dtype;
-    double *past = calloc((size_t)(3 * run.columns), sizeof *past);
-    for (int row = 0; row < 3 && past; row++) run.past[row] = past + row * run.columns;
-    for (int64_t k = 0; k < 2 * run.columns && past; k++)
-        store(summed, (char *)(past + k / run.columns * run.columns), k % run.columns, run.past_value[k / run.columns]);
-    const int64_t items = inner == 1 ? stn_div_up((int64_t)box->outer, run.lines) : (int64_t)box->outer * run.strips;
-    if (past) stn_pool_for(pool, items, stn_div_up(WORK, points), run_strips, &run);
-    free(past);
-    free(source_index);
-    return !past || atomic_load(&run.failed)
-               ? stn_fail_memory(error, "the sums of a box", (box->size + 1) * (size_t)run.columns * sizeof(double))
-               : STN_OK;
+    run->columns = inner == 1 ? LINES : stn_div_up(stn_max(most, MIN_COLUMNS), 16) * 16;
+    run->strips = stn_div_up(inner, run->columns);
+    run->lines = stn_min(stn_max(STAGED / points, 1), LINES);
+    run->contiguous = box->dtype != STN_F16 && inner == 1 && run->lines == LINES && (int64_t)box->outer >= LINES;
+    const int64_t items = inner == 1 ? stn_div_up((int64_t)box->outer, run->lines) : (int64_t)box->outer * run->strips;
+    if (!make_past(run, inner == 1 && !run->contiguous ? STN_F64 : box->dtype)) return memory_error(run, error);
+    stn_pool_for(pool, items, stn_div_up(WORK, points), run_strips, run);
+    free((void *)run->past[0]);
+    return atomic_load(&run->failed) ? memory_error(run, error) : STN_OK;
+}
+
+/* Runs both filters at once. */
+static stn_status run_two(stn_pool *pool, box_run *run, box_run *next, stn_error *error) {
+    const stn_box_filter *box = run->box;
+    const int64_t points = (int64_t)box->points, size = (int64_t)box->size;
+    run->next = next;
+    run->columns = (int64_t)next->box->points;
+    run->strips = (int64_t)box->inner / run->columns;
+    next->columns = LINES;
+    const int64_t strips = (int64_t)box->outer * run->strips,
+                  parts = stn_div_up(ITEMS_PER_THREAD * stn_pool_threads(pool), strips);
+    run->rows = stn_pool_threads(pool) == 1 ? points : stn_div_up(stn_div_up(points, parts), size) * size;
+    run->chunks = stn_div_up(points, run->rows);
+    const bool made = make_past(run, box->dtype) && make_past(next, box->dtype);
+    if (made) stn_pool_for(pool, strips * run->chunks, stn_div_up(WORK, run->rows * run->columns), run_both, run);
+    free((void *)run->past[0]);
+    free((void *)next->past[0]);
+    return !made || atomic_load(&run->failed) ? memory_error(run, error) : STN_OK;
+}
+
+/* Could sums of finite numbers overflow? Results for other numbers are right. */
+static bool can_overflow(const stn_box_filter *box, const double *in) {
+    const stn_box_filter *next = box->next;
+    const double limit = DBL_MAX / 4 / (double)box->size / (double)next->size;
+    const size_t count = box->outer * box->points * box->inner;
+    int can = !(box->divisor >= 1 && next->divisor >= 1);
+    for (int side = 0; side < 2; side++)
+        can |= fabs(box->sides[side].value) > limit || fabs(next->sides[side].value) > limit;
+    for (size_t i = 0; i < count; i++) can |= (fabs(in[i]) > limit) & (fabs(in[i]) <= DBL_MAX);
+    return can;
+}
+
+/* One filter after the other, for f64 whose sums overflow. */
+static stn_status run_apart(stn_pool *pool, const stn_box_filter *box, const void *in, void *out, stn_error *error) {
+    const size_t bytes = box->outer * box->points * box->inner * stn_dtype_size(box->dtype);
+    stn_box_filter first = *box;
+    void *between = malloc(bytes);
+    if (!between) return stn_fail_memory(error, "the result of the first of two boxes", bytes);
+    first.next = NULL;
+    stn_status status = stn_host_box(pool, &first, in, between, error);
+    if (status == STN_OK) status = stn_host_box(pool, box->next, between, out, error);
+    free(between);
+    return status;
+}
+
+stn_status stn_host_box(stn_pool *pool, const stn_box_filter *box, const void *in, void *out, stn_error *error) {
+    int64_t *source_index[2] = {NULL, NULL};
+    stn_status status = STN_OK;
+    int count = 0;
+    for (const stn_box_filter *each = box; each && status == STN_OK; each = each->next) {
+        const double numbers = (double)each->outer * (double)each->points * (double)each->inner,
+                     sums = MAX_COLUMNS * ((double)each->points + 2.0 * (double)each->size);
+        if (fmax(numbers, sums) * sizeof(double) >= 0x1p63)
+            status = stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                              "a box of %zu points on %zu x %zu x %zu points takes more bytes than 63 bits can count: "
+                              "give a smaller one",
+                              each->size, each->outer, each->points, each->inner);
+        else if (!(source_index[count++] = source_index_of(each, error)))
+            status = STN_ERROR_OUT_OF_MEMORY;
+    }
+    const stn_kernels *kernels = stn_kernels_best();
+    box_run run = {.kernels = kernels, .box = box, .in = in, .out = out, .source_index = source_index[0]};
+    box_run next = {.kernels = kernels, .box = box->next, .source_index = source_index[1]};
+    if (status == STN_OK)
+        status = box->element ? stn_host_integer_box(pool, box, in, out, source_index, error)
+                 : box->next  ? run_two(pool, &run, &next, error)
+                              : run_one(pool, &run, error);
+    for (int i = 0; i < 2; i++) free(source_index[i]);
+    if (status == STN_OK && atomic_load(&run.overflowed) && can_overflow(box, in))
+        return run_apart(pool, box, in, out, error);
+    return status;
 }

@@ -58,12 +58,19 @@ DEFINE_POINTS(sum_float_rounded, float, double, (float))
 DEFINE_POINTS(sum_to_float, double, float, (float))
 DEFINE_POINTS(sum_byte, uint8_t, uint8_t, (uint8_t)whole)
 
+typedef uint16_t shorts __attribute__((vector_size(16)));
+INLINE shorts multiply_high(shorts a, shorts b) {
+    for (int i = 0; i < 8; i++) a[i] = (uint16_t)((uint32_t)a[i] * b[i] >> 16);
+    return a;
+}
+
 #define SET portable
 #define TARGET __attribute__((ALIGNED))
 #define BYTES 16
 #define WIDEN(v) __builtin_convertvector(v, vector_portable)
 #define NARROW(v) __builtin_convertvector(v, floats_portable)
 #define IS_ANY(v) (((words_portable)(v))[0] || ((words_portable)(v))[1])
+#define MULTIPLY_HIGH(a, b) multiply_high(a, b)
 #define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
 #define MULTIPLY_ADD_DOUBLES(a, b, c) ((a) * (b) + (c))
 #include "host/stencil_sums.h"
@@ -77,6 +84,7 @@ DEFINE_POINTS(sum_byte, uint8_t, uint8_t, (uint8_t)whole)
 #define WIDEN(v) _mm256_cvtps_pd((__m128)(v))
 #define NARROW(v) _mm256_cvtpd_ps((__m256d)(v))
 #define IS_ANY(v) (!_mm256_testz_si256((__m256i)(v), (__m256i)(v)))
+#define MULTIPLY_HIGH(a, b) _mm256_mulhi_epu16((__m256i)(a), (__m256i)(b))
 #define MULTIPLY_ADD(a, b, c) _mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c))
 #define MULTIPLY_ADD_DOUBLES(a, b, c) ((vector_avx2)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
 #include "host/stencil_sums.h"
@@ -87,6 +95,7 @@ DEFINE_POINTS(sum_byte, uint8_t, uint8_t, (uint8_t)whole)
 #define WIDEN(v) _mm512_cvtps_pd((__m256)(v))
 #define NARROW(v) _mm512_cvtpd_ps((__m512d)(v))
 #define IS_ANY(v) (_mm512_test_epi32_mask((__m512i)(v), (__m512i)(v)) != 0)
+#define MULTIPLY_HIGH(a, b) _mm512_mulhi_epu16((__m512i)(a), (__m512i)(b))
 #define MULTIPLY_ADD(a, b, c) _mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c))
 #define MULTIPLY_ADD_DOUBLES(a, b, c) ((vector_avx512)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
 #include "host/stencil_sums.h"

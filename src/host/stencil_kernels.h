@@ -76,8 +76,8 @@ typedef struct stn_kernels {
     /* Parts of moving averages, of floats [0] and of doubles [1]. Those that return whether all
      * results are finite return true for floats. sum[x] = before[x] + from[x]: */
     void (*add_row[2])(double *sum, const double *before, const void *from, size_t count);
-    /* begins[x] += from[x], then to[x] = (ends[x] + begins[x]) / divisor. Floats are rounded from a
-     * product with 1 / divisor. */
+    /* begins[x] += from[x], then to[x] = (ends[x] + begins[x]) / divisor. Means that are floats are
+     * rounded from products with 1 / divisor. */
     bool (*mean_row[2])(void *to, const double *ends, double *begins, const void *from, size_t count, double divisor);
     /* Moving averages of rows of STN_AVERAGE_COLUMNS numbers: row i of the result, for i < count <=
      * size, is the sum of row size - 1 of `rows` down to row i, plus the sum of the first i rows of
@@ -98,10 +98,12 @@ typedef struct stn_kernels {
     void (*widen[STN_INTEGERS])(void *to, const void *from, size_t count);
     /* sum[x] += enter[x] - leave[x], of sums and numbers */
     void (*slide[STN_INTEGERS])(void *sum, const void *enter, const void *leave, size_t count);
-    /* Sums to numbers: to[x] = sum[x] / divisor, rounded down. The divisor must be an integer. */
-    void (*quotients[STN_INTEGERS])(void *to, const void *sum, size_t count, double divisor);
-    /* to[x] = a[x] + b[x], all sums. `a` may be `to`, and b a later part of it. */
-    void (*add[STN_INTEGERS])(void *to, const void *a, const void *b, size_t count);
+    /* to[x + 1] = to[x] + from[x], of sums and numbers */
+    void (*accumulate[STN_INTEGERS])(void *to, const void *from, size_t count);
+    /* to[x] = the sum of `used` lines of sums, minus `leave` unless it is NULL, / divisor, rounded
+     * down. The divisor must be an integer. */
+    void (*quotients[STN_INTEGERS])(void *to, const void *const *lines, size_t used, const void *leave, size_t count,
+                                    double divisor);
 } stn_kernels;
 
 /* The fastest set that this CPU supports. */

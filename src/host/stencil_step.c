@@ -4,8 +4,9 @@
  * A box is computed in tiles of a few rows. In a tile, each tap reads a line of doubles: a row of
  * the grid, shifted by the tap's offset. A contiguous row of doubles inside the grid is read in
  * place; any other row (past an edge, strided, or of another type) is first copied into a buffer,
- * which all taps and rows of the tile share. With few taps, f32 grids are read as lines of floats,
- * which are converted when they are added, and grids of bytes as lines of bytes.
+ * which all taps and rows of the tile share. If there are not too many taps, f32 grids are read as
+ * lines of floats, which are converted when they are added, and with few taps grids of bytes as
+ * lines of bytes.
  *
  * Sums are made in double precision with weights in double precision, and rounded once; those of
  * lines of bytes are made in floats, and again in double where the error might matter. Taps that
@@ -20,17 +21,16 @@
 
 #define TILE_ROWS 8
 #define INSIDE_BYTES (1 << 19) /* of the rows of a tile that is computed without copies */
+#define JOINED_BYTES (1 << 16) /* of rows that are computed as one line */
 #define EDGE 16                /* the points of an edge of a row are a multiple of this */
-#define LEAST_INSIDE 256       /* minimum number of points between edges of rows computed at once */
+#define LEAST_INSIDE 64        /* minimum number of points between edges of rows computed at once */
+#define LEAST_DENSE 256        /* the same for a full box of taps */
 #define MAX_BLOCK_POINTS 512   /* of a row, computed at once */
 #define MIN_BLOCK_POINTS 64    /* for longer rows */
 #define MAX_BLOCK_BYTES 4096   /* MAX_BLOCK_POINTS for lines of bytes */
 #define BUFFER_SIZE (1 << 14)  /* doubles in a tile's buffer */
 #define CACHED_ROWS 256        /* rows that a tile can remember, in a hash table by their indices */
 #define MAX_DENSE_TAPS 2048    /* maximum number of taps of a dense box */
-/* Up to this many taps, converting floats as they are added is faster than lines of doubles. The
- * lines of as many taps fit into the buffer with rows of MIN_BLOCK_POINTS points. */
-#define MAX_FLOAT_TAPS 100
 /* Bytes are summed in floats if the error of a sum is at most this: then about one vector in 16
  * must be summed again (stencil_sums.h). */
 #define MAX_BYTE_ERROR 2e-3
@@ -388,23 +388,27 @@ static void compute_tile(stn_tile *tile, const stn_dense_box *dense) {
     }
 }
 
-static void copy_span(const stn_step *step, int64_t batch, int64_t i0, int64_t i1, int64_t begin, int64_t end) {
+/* Copies points [begin, end) of `rows` rows from i1 on. */
+static void copy_rows(const stn_step *step, int64_t batch, int64_t i0, int64_t i1, int64_t rows, int64_t begin,
+                      int64_t end) {
     if (begin >= end) return;
     const stn_layout *l = &step->from, *to_layout = &step->to;
     const size_t size = (size_t)l->size;
     const int64_t from_stride = l->stride[2] * l->size, to_stride = to_layout->stride[2] * to_layout->size;
+    const bool same = l->element == to_layout->element, contiguous = l->stride[2] == 1 && to_layout->stride[2] == 1;
     const char *from = row_at(l, batch, i0, i1);
     char *to = row_at(to_layout, batch, i0, i1);
-    if (l->element != to_layout->element)
-        for (int64_t x = begin; x < end; x++) {
-            double value;
-            step->kernels->load[l->element](&value, from + x * from_stride, 1);
-            step->kernels->store[to_layout->element](to + x * to_stride, &value, 1);
-        }
-    else if (l->stride[2] == 1 && to_layout->stride[2] == 1)
-        copy_bytes(to + begin * to_stride, from + begin * from_stride, (size_t)(end - begin) * size);
-    else
-        for (int64_t x = begin; x < end; x++) memcpy(to + x * to_stride, from + x * from_stride, size);
+    for (; rows > 0; rows--, from += l->stride[1] * l->size, to += to_layout->stride[1] * to_layout->size)
+        if (!same)
+            for (int64_t x = begin; x < end; x++) {
+                double value;
+                step->kernels->load[l->element](&value, from + x * from_stride, 1);
+                step->kernels->store[to_layout->element](to + x * to_stride, &value, 1);
+            }
+        else if (contiguous)
+            copy_bytes(to + begin * to_stride, from + begin * from_stride, (size_t)(end - begin) * size);
+        else
+            for (int64_t x = begin; x < end; x++) memcpy(to + x * to_stride, from + x * from_stride, size);
 }
 
 /* Sorted taps mirror each other from both ends of the list. */
@@ -494,7 +498,9 @@ void stn_step_begin(stn_step *step, const stn_task *task) {
     const int64_t rows = stn_max(rows_read(task), 1), reach = task->reach[2][0] + task->reach[2][1];
     const bool few = reach <= 2 * STN_MAX_RADIUS && !task->source && task->out_stride[2] == 1;
     step->line = STN_ELEMENT_F64;
-    if (few && task->dtype == STN_F32 && task->ntaps <= MAX_FLOAT_TAPS && !stn_task_converts(task))
+    /* The lines of all taps fit into the buffer with rows of MIN_BLOCK_POINTS points. */
+    const bool fits = step->lines && step->lines * (size_t)stn_div_up(MIN_BLOCK_POINTS + reach, 2) <= BUFFER_SIZE;
+    if (few && fits && task->dtype == STN_F32 && !stn_task_converts(task))
         step->line = STN_ELEMENT_F32;
     else if (few && sums_bytes(step))
         step->line = STN_ELEMENT_U8;
@@ -530,7 +536,7 @@ typedef struct inside_rows {
     bool at_once, joined;
     int64_t edge[2][2];      /* points of a row: the low edge, and the high edge */
     int64_t most;            /* points that are computed at once */
-    int64_t tile_rows;       /* of a tile in the buffer */
+    int64_t tile_rows;       /* of a tile */
     int64_t parts[2], pitch; /* points of each edge's copy, and of both */
     /* bytes from a point in the buffer to the tap of each line */
     int64_t distance[STN_MAX_LINES];
@@ -546,7 +552,6 @@ static bool place_edges(const stn_step *step, inside_rows *rows) {
         rows->parts[side] = points > 0 ? points + reach : 0;
         rows->pitch += rows->parts[side];
     }
-    rows->tile_rows = stn_min(TILE_ROWS, task->n[1]);
     for (size_t k = 0, first = 0; k < step->lines; k++) {
         const int64_t *offset = task->taps[k].offset, *begin = task->taps[first].offset;
         if (offset[0] != begin[0]) {
@@ -571,13 +576,19 @@ static void find_inside_rows(const stn_step *step, const stn_box *box, const int
     rows->edge[1][1] = live[1];
     rows->most = stn_max(INSIDE_BYTES / step->line_size / stn_max(rows_read(step->task), 1), step->block_points);
     rows->at_once = rows->joined = false;
+    rows->tile_rows = stn_min(TILE_ROWS, step->task->n[1]);
     rows->pitch = 0;
     if (!step->lines || step->from.stride[2] != 1 || step->to.stride[2] != 1 || !is_line(step, &step->from) ||
         !is_line(step, &step->to) || step->source.base || step->divisor != 1)
         return;
     rows->joined = !is_dense && low <= 0 && high <= 0 && box->end[2] - box->begin[2] == n &&
                    TILE_ROWS * n <= rows->most && step->from.stride[1] == n && step->to.stride[1] == n;
-    rows->at_once = rows->joined || (rows->edge[1][0] - rows->edge[0][1] >= LEAST_INSIDE && place_edges(step, rows));
+    if (rows->joined) {
+        rows->most = JOINED_BYTES / step->line_size;
+        rows->tile_rows = rows->most / n;
+    }
+    const int64_t least = is_dense ? LEAST_DENSE : LEAST_INSIDE;
+    rows->at_once = rows->joined || (rows->edge[1][0] - rows->edge[0][1] >= least && place_edges(step, rows));
 }
 
 static bool is_inside(const stn_tile *tile) {
@@ -669,7 +680,7 @@ void stn_step_box(const stn_step *step, int64_t batch, const stn_box *box) {
         for (int64_t i1 = box->begin[1]; i1 < box->end[1] && stn_watch_goes_on(step->watch); i1 += tile.rows) {
             const bool all = frozen || i1 < live[1][0] || i1 >= live[1][1];
             tile.first[1] = i1;
-            tile.rows = all ? 1 : stn_min(TILE_ROWS, live[1][1] - i1);
+            tile.rows = frozen ? box->end[1] - i1 : all ? 1 : stn_min(whole.tile_rows, live[1][1] - i1);
             const int64_t rows = tile.rows;
             tile.inside = !all && whole.at_once && is_inside(&tile);
             if (tile.inside && whole.joined) tile.rows = 1;
@@ -681,17 +692,17 @@ void stn_step_box(const stn_step *step, int64_t batch, const stn_box *box) {
             tile.rows = rows;
             /* The rows are now in cache. */
             if (tile.inside) compute_edges(&tile, &whole, is_dense ? &dense : NULL);
-            /* Frozen points, whose rows are now in cache. */
-            for (int64_t k = i1; k < i1 + tile.rows; k++) {
-                copy_span(step, batch, i0, k, box->begin[2], all ? box->end[2] : live[2][0]);
-                if (!all) copy_span(step, batch, i0, k, live[2][1], box->end[2]);
-            }
+            /* Frozen points, whose rows are now in cache. Those at the end of a joined row and at
+             * the begin of the next one are copied together. */
+            const int64_t joints = tile.inside && whole.joined ? rows - 1 : 0;
+            copy_rows(step, batch, i0, i1, joints, live[2][1], box->end[2] + live[2][0]);
+            copy_rows(step, batch, i0, i1, joints ? 1 : rows, box->begin[2], all ? box->end[2] : live[2][0]);
+            if (!all) copy_rows(step, batch, i0, i1 + joints, rows - joints, live[2][1], box->end[2]);
         }
     }
 }
 
 void stn_step_copy(const stn_step *step, int64_t batch, const stn_box *box) {
     for (int64_t i0 = box->begin[0]; i0 < box->end[0]; i0++)
-        for (int64_t i1 = box->begin[1]; i1 < box->end[1]; i1++)
-            copy_span(step, batch, i0, i1, box->begin[2], box->end[2]);
+        copy_rows(step, batch, i0, box->begin[1], box->end[1] - box->begin[1], box->begin[2], box->end[2]);
 }

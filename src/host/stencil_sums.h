@@ -5,6 +5,7 @@
  *   WIDEN, NARROW  a vector of BYTES / 8 floats as doubles, and the reverse. GCC's own conversion
  *           of vectors takes up to five instructions where the CPU has one.
  *   IS_ANY  whether any integer of a vector is not 0,
+ *   MULTIPLY_HIGH  the upper halves of products of integers of 16 bits,
  *   MULTIPLY_ADD, MULTIPLY_ADD_DOUBLES  a * b + c, rounded once or twice. */
 #define NAME_OF(name, set) name##_##set
 #define NAME_IN(name, set) NAME_OF(name, set)
@@ -69,6 +70,7 @@ typedef float NAME(floats) __attribute__((vector_size(BYTES / 2), aligned(4), ma
             }                                                                                                          \
             for (int b = 0; b < FEW_BLOCKS; b++) PUT_##put(sum + x + b * LANES, u[b]);                                 \
             if (end >= count) return;                                                                                  \
+            if (end == FEW_BLOCKS * LANES) end -= (uintptr_t)sum / sizeof *sum % end;                                  \
         }                                                                                                              \
     }                                                                                                                  \
     TARGET static void NAME(name)(out * sum, const stn_terms *terms, size_t count) {                                   \
@@ -152,7 +154,7 @@ DEFINE_ROWS(sum_rows_float, float, float, float)
 
 #define AVERAGE_BLOCKS (STN_AVERAGE_COLUMNS / (int)LANES)
 
-/* divide: how mean_row divides by the divisor, whose inverse is `factor`. check becomes NaN if any
+/* divide: the division by the divisor, whose inverse is `factor`. check becomes NaN if any
  * double is not finite. */
 #define DEFINE_AVERAGES(real, divide)                                                                                  \
     TARGET static void NAME(add_row_##real)(double *sum, const double *before, const void *from, size_t count) {       \
@@ -194,9 +196,11 @@ DEFINE_ROWS(sum_rows_float, float, float, float)
     TARGET static bool NAME(average_##real)(void *means, const void *rows, const void *next, size_t size,              \
                                             size_t count, double divisor, double *restrict ends) {                     \
         const size_t x = 0;                                                                                            \
+        const double factor = 1 / divisor;                                                                             \
         const real *const row = rows, *const later = next;                                                             \
         real *restrict to = means;                                                                                     \
         NAME(vector) u[AVERAGE_BLOCKS], check = {0};                                                                   \
+        (void)factor;                                                                                                  \
         for (int b = 0; b < AVERAGE_BLOCKS; b++) u[b] = (NAME(vector)){0};                                             \
         for (size_t i = size; i-- > 0;)                                                                                \
             for (int b = 0; b < AVERAGE_BLOCKS; b++) {                                                                 \
@@ -208,7 +212,7 @@ DEFINE_ROWS(sum_rows_float, float, float, float)
             for (int b = 0; b < AVERAGE_BLOCKS; b++) {                                                                 \
                 if (i) u[b] += SEEN_##real(later + (i - 1) * STN_AVERAGE_COLUMNS, b);                                  \
                 const NAME(vector) end = AT(ends + i * STN_AVERAGE_COLUMNS + b * LANES);                               \
-                NAME(put_mean_##real)(to + b * LANES, (end + u[b]) / divisor, &check);                                 \
+                NAME(put_mean_##real)(to + b * LANES, (end + u[b]) divide, &check);                                    \
             }                                                                                                          \
         return NAME(is_zero_##real)(check);                                                                            \
     }
@@ -479,7 +483,23 @@ TARGET static void NAME(sum_byte)(uint8_t *sum, const stn_terms *terms, size_t c
     }
 }
 
+/* The sums of the first numbers of a vector of 16 bytes, in place; and its last number in all
+ * lanes. */
+#define ACCUMULATE_uint32_t(u, zero)                                                                                   \
+    u += STN_SHUFFLE(sums, zero, u, 0, 4, 5, 6), u += STN_SHUFFLE(sums, zero, u, 0, 1, 4, 5)
+#define ACCUMULATE_uint16_t(u, zero)                                                                                   \
+    u += STN_SHUFFLE(sums, zero, u, 0, 8, 9, 10, 11, 12, 13, 14),                                                      \
+        u += STN_SHUFFLE(sums, zero, u, 0, 1, 8, 9, 10, 11, 12, 13),                                                   \
+        u += STN_SHUFFLE(sums, zero, u, 0, 1, 2, 3, 8, 9, 10, 11)
+#define LAST_uint32_t(u) STN_SHUFFLE(sums, u, u, 3, 3, 3, 3)
+#define LAST_uint16_t(u) STN_SHUFFLE(sums, u, u, 7, 7, 7, 7, 7, 7, 7, 7)
+
+/* NAME_block sums points of `used` lines, minus those of `leave`, in `blocks` vectors, from point x
+ * on. */
 #define DEFINE_INTEGERS(name, type, wide)                                                                              \
+    typedef wide NAME(wide_##name) __attribute__((vector_size(BYTES), aligned(sizeof(wide)), may_alias));              \
+    typedef type NAME(narrow_##name)                                                                                   \
+        __attribute__((vector_size(BYTES / sizeof(wide) * sizeof(type)), aligned(sizeof(type)), may_alias));           \
     TARGET static void NAME(widen_##name)(void *to, const void *from, size_t count) {                                  \
         const type *restrict at = from;                                                                                \
         wide *restrict sum = to;                                                                                       \
@@ -490,53 +510,137 @@ TARGET static void NAME(sum_byte)(uint8_t *sum, const stn_terms *terms, size_t c
         wide *restrict sum = to;                                                                                       \
         for (size_t x = 0; x < count; x++) sum[x] = (wide)(sum[x] + in[x] - past[x]);                                  \
     }                                                                                                                  \
-    TARGET static void NAME(add_##name)(void *to, const void *a, const void *b, size_t count) {                        \
-        typedef wide words __attribute__((vector_size(BYTES), aligned(sizeof(wide)), may_alias));                      \
-        const size_t lanes = BYTES / sizeof(wide);                                                                     \
+    TARGET static void NAME(accumulate_##name)(void *to, const void *from, size_t count) {                             \
+        typedef type numbers __attribute__((vector_size(16 / sizeof(wide) * sizeof(type)), aligned(1), may_alias));    \
+        typedef wide sums __attribute__((vector_size(16), aligned(sizeof(wide)), may_alias));                          \
+        const size_t lanes = 16 / sizeof(wide);                                                                        \
+        const type *at = from;                                                                                         \
         wide *sum = to;                                                                                                \
-        const wide *first = a, *second = b;                                                                            \
+        const sums zero = {0};                                                                                         \
+        sums before = sum[0] - zero;                                                                                   \
         size_t x = 0;                                                                                                  \
-        for (; x + lanes <= count; x += lanes)                                                                         \
-            *(words *)(sum + x) = *(const words *)(first + x) + *(const words *)(second + x);                          \
-        for (; x < count; x++) sum[x] = (wide)(first[x] + second[x]);                                                  \
+        for (; x + lanes <= count; x += lanes) {                                                                       \
+            sums u = __builtin_convertvector(*(const numbers *)(at + x), sums);                                        \
+            ACCUMULATE_##wide(u, zero);                                                                                \
+            u += before;                                                                                               \
+            *(sums *)(sum + x + 1) = u;                                                                                \
+            before = LAST_##wide(u);                                                                                   \
+        }                                                                                                              \
+        for (; x < count; x++) sum[x + 1] = (wide)(sum[x] + at[x]);                                                    \
+    }                                                                                                                  \
+    TARGET INLINE void NAME(block_##name)(NAME(wide_##name) * u, const void *const *lines, size_t used,                \
+                                          const void *leave, size_t x, const int blocks) {                             \
+        for (int b = 0; b < blocks; b++) u[b] = ((const NAME(wide_##name) *)((const wide *)lines[0] + x))[b];          \
+        for (size_t k = 1; k < used; k++)                                                                              \
+            for (int b = 0; b < blocks; b++) u[b] += ((const NAME(wide_##name) *)((const wide *)lines[k] + x))[b];     \
+        for (int b = 0; leave && b < blocks; b++) u[b] -= ((const NAME(wide_##name) *)((const wide *)leave + x))[b];   \
+    }                                                                                                                  \
+    TARGET INLINE wide NAME(point_##name)(const void *const *lines, size_t used, const void *leave, size_t x) {        \
+        wide u = leave ? (wide) - ((const wide *)leave)[x] : 0;                                                        \
+        for (size_t k = 0; k < used; k++) u = (wide)(u + ((const wide *)lines[k])[x]);                                 \
+        return u;                                                                                                      \
     }
-/* Adding 0.5 to the sum adds 0.5 / divisor to the quotient. This exceeds the rounding error of the
- * quotient, so that an exact integer is not rounded down, and it is less than 1 / divisor, the
- * smallest distance from a quotient to the next integer. */
-#define DEFINE_QUOTIENTS(name, type)                                                                                   \
-    TARGET static void NAME(quotients_##name)(void *to, const void *from, size_t count, double divisor) {              \
-        type *restrict at = to;                                                                                        \
-        const uint32_t *restrict sum = from;                                                                           \
-        const float factor = (float)(1 / divisor);                                                                     \
-        if ((type)-1 * divisor < 0x1p21)                                                                               \
-            for (size_t x = 0; x < count; x++) at[x] = (type)(int32_t)(((float)(int32_t)sum[x] + 0.5F) * factor);      \
-        else                                                                                                           \
-            for (size_t x = 0; x < count; x++) at[x] = (type)(int32_t)((sum[x] + 0.5) * (1 / divisor));                \
+#define DEFINE_QUOTIENTS(name, type, wide, divide)                                                                     \
+    TARGET INLINE size_t NAME(blocks_##name##_##divide)(type * to, const void *const *lines, size_t used,              \
+                                                        const void *leave, size_t count, double divisor) {             \
+        const size_t lanes = BYTES / sizeof(wide);                                                                     \
+        const NAME(divisor_##divide) by = NAME(begin_##divide)(divisor);                                               \
+        size_t x = 0;                                                                                                  \
+        NAME(wide_##name) u[4];                                                                                        \
+        for (; x + 4 * lanes <= count; x += 4 * lanes) {                                                               \
+            NAME(block_##name)(u, lines, used, leave, x, 4);                                                           \
+            for (int b = 0; b < 4; b++)                                                                                \
+                ((NAME(narrow_##name) *)(to + x))[b] =                                                                 \
+                    __builtin_convertvector(NAME(divide)(u[b], &by), NAME(narrow_##name));                             \
+        }                                                                                                              \
+        for (; x + lanes <= count; x += lanes) {                                                                       \
+            NAME(block_##name)(u, lines, used, leave, x, 1);                                                           \
+            *(NAME(narrow_##name) *)(to + x) = __builtin_convertvector(NAME(divide)(u[0], &by), NAME(narrow_##name));  \
+        }                                                                                                              \
+        return x;                                                                                                      \
     }
 DEFINE_INTEGERS(small, uint8_t, uint16_t)
 DEFINE_INTEGERS(u8, uint8_t, uint32_t)
 DEFINE_INTEGERS(u16, uint16_t, uint32_t)
-DEFINE_QUOTIENTS(u8, uint8_t)
-DEFINE_QUOTIENTS(u16, uint16_t)
-#undef DEFINE_INTEGERS
-#undef DEFINE_QUOTIENTS
 
-/* The product with 2^16 / divisor, rounded down, is the quotient or one less. */
-TARGET static void NAME(quotients_small)(void *to, const void *from, size_t count, double divisor) {
-    uint8_t *restrict at = to;
-    const uint16_t *restrict sum = from;
-    const uint16_t d = (uint16_t)divisor, factor = d > 1 ? (uint16_t)(65536 / d) : UINT16_MAX;
-    for (size_t x = 0; x < count; x++) {
-        const uint16_t low = (uint16_t)((uint32_t)sum[x] * factor >> 16), rest = (uint16_t)(sum[x] - low * d);
-        at[x] = (uint8_t)(low + (rest >= d));
+/* Quotients of sums below 2^21: adding 0.5 to the sum adds 0.5 / divisor to the quotient. This
+ * exceeds the rounding error of the quotient, so that an exact integer is not rounded down, and it
+ * is less than 1 / divisor, the smallest distance from a quotient to the next integer. */
+typedef float NAME(divisor_low);
+TARGET INLINE float NAME(begin_low)(double divisor) { return (float)(1 / divisor); }
+TARGET INLINE NAME(whole) NAME(low)(NAME(wide_u16) sum, const float *factor) {
+    const NAME(real) u = (__builtin_convertvector((NAME(whole))sum, NAME(real)) + 0.5F) * *factor;
+    return __builtin_convertvector(u, NAME(whole));
+}
+
+/* Quotients of any sums: the product, of half the sum, with slightly less than 2 / divisor is, when
+ * truncated, the quotient or one less. */
+typedef struct NAME(divisor_high) {
+    int32_t divisor;
+    float factor;
+} NAME(divisor_high);
+TARGET INLINE NAME(divisor_high) NAME(begin_high)(double divisor) {
+    return (NAME(divisor_high)){(int32_t)divisor, (float)(2 / divisor * (1 - 0x1p-20))};
+}
+TARGET INLINE NAME(whole) NAME(high)(NAME(wide_u16) sum, const NAME(divisor_high) * by) {
+    const NAME(real) half = __builtin_convertvector((NAME(whole))(sum >> 1), NAME(real));
+    const NAME(whole) low = __builtin_convertvector(half * by->factor, NAME(whole));
+    return low - ((NAME(whole))sum - low * by->divisor >= by->divisor);
+}
+
+/* Quotients of sums of 16 bits: 2^bits times a factor of 16 bits, which is rounded up if that is
+ * exact for all sums (Granlund and Montgomery, 1994), else down, and 1 is added to the sum. */
+typedef struct NAME(divisor_exact) {
+    uint16_t factor, more;
+    int bits;
+} NAME(divisor_exact);
+TARGET INLINE NAME(divisor_exact) NAME(begin_exact)(double divisor) {
+    const uint32_t d = (uint32_t)divisor;
+    int bits = 0;
+    while ((d - 1) >> (bits + 1)) bits++;
+    const uint32_t one = UINT32_C(1) << (16 + bits), up = (one + d - 1) / d;
+    const bool is_exact = (uint64_t)UINT8_MAX * d * (up * d - one) < one;
+    return (NAME(divisor_exact)){(uint16_t)(is_exact ? up : up - 1), !is_exact, bits};
+}
+TARGET INLINE NAME(wide_small) NAME(exact)(NAME(wide_small) sum, const NAME(divisor_exact) * by) {
+    return (NAME(wide_small))MULTIPLY_HIGH(sum + by->more, by->factor - (NAME(wide_small)){0}) >> by->bits;
+}
+DEFINE_QUOTIENTS(small, uint8_t, uint16_t, exact)
+DEFINE_QUOTIENTS(u8, uint8_t, uint32_t, high)
+DEFINE_QUOTIENTS(u16, uint16_t, uint32_t, low)
+DEFINE_QUOTIENTS(u16, uint16_t, uint32_t, high)
+#define QUOTIENTS(name, type, divide)                                                                                  \
+    size_t x = divisor > 1 ? NAME(blocks_##name##_##divide)(to, lines, used, leave, count, divisor) : 0;               \
+    for (; x < count; x++) ((type *)to)[x] = (type)(NAME(point_##name)(lines, used, leave, x) / (uint32_t)divisor)
+TARGET static void NAME(quotients_small)(void *to, const void *const *lines, size_t used, const void *leave,
+                                         size_t count, double divisor) {
+    QUOTIENTS(small, uint8_t, exact);
+}
+TARGET static void NAME(quotients_u8)(void *to, const void *const *lines, size_t used, const void *leave, size_t count,
+                                      double divisor) {
+    QUOTIENTS(u8, uint8_t, high);
+}
+TARGET static void NAME(quotients_u16)(void *to, const void *const *lines, size_t used, const void *leave, size_t count,
+                                       double divisor) {
+    if (UINT16_MAX * divisor < 0x1p21) {
+        QUOTIENTS(u16, uint16_t, low);
+    } else {
+        QUOTIENTS(u16, uint16_t, high);
     }
 }
+#undef QUOTIENTS
+#undef DEFINE_INTEGERS
+#undef ACCUMULATE_uint32_t
+#undef ACCUMULATE_uint16_t
+#undef LAST_uint32_t
+#undef LAST_uint16_t
+#undef DEFINE_QUOTIENTS
 
 static const stn_kernels NAME(kernels) = {
     .widen = {NAME(widen_small), NAME(widen_u8), NAME(widen_u16)},
     .slide = {NAME(slide_small), NAME(slide_u8), NAME(slide_u16)},
     .quotients = {NAME(quotients_small), NAME(quotients_u8), NAME(quotients_u16)},
-    .add = {NAME(add_small), NAME(add_u8), NAME(add_u16)},
+    .accumulate = {NAME(accumulate_small), NAME(accumulate_u8), NAME(accumulate_u16)},
     .sum = NAME(sum),
     .add_row = {NAME(add_row_float), NAME(add_row_double)},
     .mean_row = {NAME(mean_row_float), NAME(mean_row_double)},
@@ -569,5 +673,6 @@ static const stn_kernels NAME(kernels) = {
 #undef WIDEN
 #undef NARROW
 #undef IS_ANY
+#undef MULTIPLY_HIGH
 #undef MULTIPLY_ADD
 #undef MULTIPLY_ADD_DOUBLES

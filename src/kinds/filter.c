@@ -151,14 +151,33 @@ static stn_status check_box(const stn_box_filter *box, stn_error *error) {
     return box->element ? check_integers(box, error) : STN_OK;
 }
 
+/* The second filter of a call, which was checked by itself. */
+static stn_status check_next(const stn_box_filter *box, const stn_box_filter *next, stn_error *error) {
+    const bool whole_lines = next->inner == 1 && box->inner % next->points == 0 &&
+                             next->outer == box->outer * box->points * (box->inner / next->points);
+    if (next->next || !whole_lines || next->dtype != box->dtype || next->element != box->element ||
+        (box->dtype == STN_F16 && !box->element))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the second box of one call is along lines of %zu of %zu numbers, or has a next one, another "
+                        "type, or type f16: give all whole lines of the last axis, or run one box after the other",
+                        next->points, box->inner);
+    return STN_OK;
+}
+
 stn_status stn_box_filter_run(stn_context *context, const stn_box_filter *filter, const void *in, void *out,
                               stn_error *error) {
     stn_pool *pool;
-    stn_box_filter box;
+    stn_box_filter box, next;
     if (!filter || !in || !out)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the box filter or an array is NULL: give all three");
     STN_TRY(stn_read_versioned_struct(&stn_layout_box_filter, filter, &box, error));
     STN_TRY(check_box(&box, error));
+    if (box.next) {
+        STN_TRY(stn_read_versioned_struct(&stn_layout_box_filter, box.next, &next, error));
+        STN_TRY(check_box(&next, error));
+        STN_TRY(check_next(&box, &next, error));
+        box.next = &next;
+    }
     if (!context) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the context is NULL: create one first");
     STN_TRY(stn_context_pool(context, &pool, error));
     return stn_host_box(pool, &box, in, out, error);

@@ -60,9 +60,8 @@ Test(versioned_struct, sizes_of_no_release_are_refused) {
 
 Test(versioned_struct, one_release_and_members_since_then) {
     const stn_layout *same[] = {&stn_layout_spectral_conv, &stn_layout_context_options, &stn_layout_plan_options,
-                                &stn_layout_execution,     &stn_layout_system_problem,  &stn_layout_system_arrays,
-                                &stn_layout_box_filter};
-    const stn_layout *longer[] = {&stn_layout_problem, &stn_layout_transform};
+                                &stn_layout_execution,     &stn_layout_system_problem,  &stn_layout_system_arrays};
+    const stn_layout *longer[] = {&stn_layout_problem, &stn_layout_transform, &stn_layout_box_filter};
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) cr_expect(same[i]->sizes[0] && !same[i]->sizes[1]);
     for (size_t i = 0; i < sizeof longer / sizeof *longer; i++)
         cr_expect(longer[i]->sizes[0] < longer[i]->sizes[1] && !longer[i]->sizes[2]);

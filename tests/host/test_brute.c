@@ -287,7 +287,7 @@ Test(brute, f16_all_boundaries_ranks_strides_batches) { check_dtype(STN_F16); }
  * one call, and with many. */
 static void check_large(int rank, const size_t *extent, int64_t radius, size_t tries, stn_dtype dtype) {
     uint64_t state = 5;
-    stn_tap taps[40];
+    stn_tap taps[240];
     stn_problem problem = {.dtype = dtype, .steps = 2, .batch = 1};
     memcpy(problem.extent, extent, sizeof problem.extent);
     for (int a = 0; a < rank; a++) {
@@ -345,6 +345,9 @@ Test(brute, far_1d_few_taps) { check_large(1, (size_t[3]){5003}, STN_MAX_HOST_RA
 Test(brute, far_rows) { check_large(2, (size_t[3]){70, 1030}, STN_MAX_HOST_RADIUS, 40, STN_F16); }
 Test(brute, far_rows_few_taps) { check_large(2, (size_t[3]){70, 1030}, STN_MAX_HOST_RADIUS, 9, STN_F32); }
 Test(brute, far_columns) { check_large(2, (size_t[3]){1030, 70}, STN_MAX_HOST_RADIUS, 40, STN_F32); }
+/* As many rows of floats as fit for one sum, and more. */
+Test(brute, rows_of_floats) { check_large(3, (size_t[3]){40, 38, 42}, 34, 240, STN_F32); }
+Test(brute, too_many_rows_of_floats) { check_large(3, (size_t[3]){30, 20, 130}, 62, 240, STN_F32); }
 /* More taps than one sum takes, in no full box: alone, in pairs, and in pairs of opposite sign. */
 static void check_many_taps(stn_dtype dtype) {
     uint64_t state = 11;

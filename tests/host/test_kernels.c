@@ -204,7 +204,7 @@ static void check_averages(const stn_kernels *kernels, bool wide) {
             double end = 0, begin = 0;
             for (int k = SIZE - 1; k >= i; k--) end += NUMBER(k, x);
             for (int k = SIZE; k < SIZE + i; k++) begin += NUMBER(k, x);
-            cr_assert_eq(RESULT(got, i * COLUMNS + x), ROUNDED((end + begin) / 3.7));
+            cr_assert_eq(RESULT(got, i * COLUMNS + x), ROUNDED(wide ? (end + begin) / 3.7 : (end + begin) * (1 / 3.7)));
         }
     for (size_t count = 0; count <= MOST; count += count < 50 ? 1 : 65) {
         sums[count] = 3;
@@ -413,9 +413,14 @@ Test(kernels, sums_of_integers_are_exact) {
                 }
                 sums[0] = most * divisor;
                 for (int x = 0; x < COUNT; x++) seen[x] = sums[x], small[x] = (uint16_t)sums[x];
-                kernels->quotients[kind](got, at, COUNT, divisor);
+                const void *lines[3] = {at, at, at};
+                kernels->quotients[kind](got, lines, 1, NULL, COUNT, divisor);
                 for (int x = 0; x < COUNT; x++)
                     cr_assert_eq(kind == STN_SHORTS ? got[x] : ((uint8_t *)got)[x], seen[x] / divisor);
+                kernels->quotients[kind](got, lines, 3, lines[0], COUNT, 2 * divisor);
+                for (int x = 0; x < COUNT && largest >= 2 * divisor; x++)
+                    cr_assert_eq(kind == STN_SHORTS ? got[x] : ((uint8_t *)got)[x],
+                                 (kind == STN_SMALL_BYTES ? (uint16_t)(2 * seen[x]) : 2 * seen[x]) / (2 * divisor));
                 for (int x = 0; x < COUNT; x++) {
                     for (int k = 0; k < 2; k++) shorts[k][x] = bytes[k][x] = (uint8_t)random_int(&state, 0, 255);
                     sums[x] = small[x] = 300;
@@ -425,11 +430,11 @@ Test(kernels, sums_of_integers_are_exact) {
                 for (int x = 0; x < COUNT; x++)
                     cr_assert_eq(at == small ? small[x] : sums[x], 300U + bytes[0][x] - bytes[1][x]);
                 kernels->widen[kind](at, rows[0], COUNT);
-                const size_t shift = (size_t)random_int(&state, 1, 90), wide = at == small ? 2 : 4;
-                kernels->add[kind](at, at, (char *)at + shift * wide, COUNT - shift);
-                for (size_t x = 0; x < COUNT; x++)
-                    cr_assert_eq(at == small ? small[x] : sums[x],
-                                 bytes[0][x] + (x + shift < COUNT ? bytes[0][x + shift] : 0U));
+                for (int x = 0; x < COUNT; x++) cr_assert_eq(at == small ? small[x] : sums[x], bytes[0][x]);
+                sums[0] = small[0] = 65000;
+                kernels->accumulate[kind](at, rows[0], COUNT - 1);
+                for (uint32_t x = 0, sum = 65000; x < COUNT; sum += bytes[0][x++])
+                    cr_assert_eq(at == small ? small[x] : sums[x], at == small ? (uint16_t)sum : sum);
                 cr_assert(sums[COUNT] == 7 && small[COUNT] == 7);
             }
 }

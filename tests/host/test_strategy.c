@@ -1,6 +1,7 @@
 /* The host strategy behind the public interface: when it applies, its cost, and concurrent use of
  * one plan. */
 #include <criterion/criterion.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -329,4 +330,51 @@ Test(strategy, boxes_of_integers_are_refused_past_their_range) {
     box.element = STN_ELEMENT_I16;
     refused(stn_box_filter_run(context, &box, in, out, &error), &error, "give STN_ELEMENT_U8");
     stn_context_destroy(context);
+}
+
+/* Two boxes of one call give what one after the other does: with several threads, with chunks of
+ * rows that end inside a block, where sums of f64 overflow, and with numbers that are not
+ * finite. */
+Test(strategy, two_boxes_at_once_are_one_after_the_other) {
+    enum { MOST = 4 * 70 * 90 };
+    static double in[MOST], between[MOST], expected[MOST], got[MOST];
+    uint64_t state = 5;
+    for (int round = 0; round < 120; round++) {
+        stn_error error = {0};
+        stn_context *context = host_context(1 + round % 3);
+        const stn_element element = (stn_element[]){0, 0, STN_ELEMENT_U8, STN_ELEMENT_U16}[round % 4];
+        const size_t n[4] = {1 + (size_t)round % 2, (size_t)random_int(&state, 1, 70), 1 + (size_t)round % 2,
+                             (size_t)random_int(&state, 1, 90)};
+        stn_box_filter box[2], first;
+        for (int k = 0; k < 2; k++) {
+            const size_t size = (size_t)random_int(&state, 1, round % 3 ? 40 : 300);
+            const stn_boundary_kind kind = (stn_boundary_kind)random_int(&state, STN_WRAP, STN_FIXED - 1);
+            box[k] = (stn_box_filter){.struct_size = sizeof *box, .dtype = round % 4 ? STN_F64 : STN_F32, .size = size};
+            box[k].before = (size_t)random_int(&state, 0, (int)size - 1);
+            box[k].divisor = (double)size;
+            box[k].element = element;
+            for (int side = 0; side < 2; side++) box[k].sides[side] = (stn_boundary){kind, 3};
+        }
+        box[0].outer = n[0], box[0].points = n[1], box[0].inner = n[2] * n[3];
+        box[1].outer = n[0] * n[1] * n[2], box[1].points = n[3], box[1].inner = 1;
+        const size_t points = box[1].outer * n[3];
+        const double largest = round % 8 == 1 ? 1e308 : 9;
+        for (size_t i = 0; i < points; i++)
+            if (element)
+                in[i] = random_unit(&state); /* any bits */
+            else if (round % 4)
+                in[i] = fabs(random_unit(&state)) * largest;
+            else
+                ((float *)in)[i] = (float)random_unit(&state);
+        if (round % 8 == 5) in[points / 2] = round % 16 == 5 ? NAN : INFINITY;
+        cr_assert_eq(stn_box_filter_run(context, &box[0], in, between, &error), STN_OK, "%s", error.message);
+        cr_assert_eq(stn_box_filter_run(context, &box[1], between, expected, &error), STN_OK, "%s", error.message);
+        first = box[0];
+        first.next = &box[1];
+        cr_assert_eq(stn_box_filter_run(context, &first, in, got, &error), STN_OK, "%s", error.message);
+        cr_assert_arr_eq(got, expected, sizeof got, "round %d", round);
+        box[1].outer++;
+        refused(stn_box_filter_run(context, &first, in, got, &error), &error, "run one box after the other");
+        stn_context_destroy(context);
+    }
 }
