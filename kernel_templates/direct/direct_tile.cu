@@ -196,16 +196,17 @@ __device__ __forceinline__ void add_plane(const tile_arguments &a, const thread_
             blank = (Z_CONSTANT && fz < 0) || (Y_CONSTANT && fy < 0);
             value = Z_CONSTANT && fz < 0 ? a.constant[0][fz == PAST_HIGH] : a.constant[1][fy == PAST_HIGH];
         }
+        // Without this, the optimizer compares the addresses of all unrolled slots with each other.
+        if (FOLD_X) hide_from_optimizer(row);
         REAL window[SPAN];
         load_line<FOLD_X, FOLD_YZ>(a, b, row, line, blank, value, window);
 #pragma unroll
         for (int k = 0; k < NTAPS; k++) {
             const int r = line - Y_LOW - TAP_Y[k];  // the row that uses this line through tap k
             if (r < 0 || r >= ROWS) continue;
+            const REAL weight = SHARED_WEIGHTS ? static_cast<REAL>(b.weight[k]) : a.weight[k];
 #pragma unroll
-            for (int v = 0; v < VECTOR; v++)
-                sum[Z_HIGH - TAP_Z[k]][r][v] +=
-                    (SHARED_WEIGHTS ? static_cast<REAL>(b.weight[k]) : a.weight[k]) * window[CENTRE + v + TAP_X[k]];
+            for (int v = 0; v < VECTOR; v++) sum[Z_HIGH - TAP_Z[k]][r][v] += weight * window[CENTRE + v + TAP_X[k]];
         }
     }
 }
