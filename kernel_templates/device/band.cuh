@@ -45,6 +45,7 @@ __device__ __forceinline__ void fill_band(ENTRY *padded, int size, const REAL *w
     const auto at = [&](int j) -> REAL {
         return j >= 0 && j < count ? weight[EVEN && j > count / 2 ? count - 1 - j : j] : 0;
     };
+#pragma unroll 1
     for (int i = thread; i < size; i += threads) {
         const int j = i - BAND_PAD - skip;
         set_entry(padded[i], at(j), at(j + 1));
@@ -69,6 +70,7 @@ constexpr int sums_size(bool apart, int blocks) { return apart ? 8 * blocks : 1;
 template <int EVEN, class REAL>
 __device__ __forceinline__ void fill_sums(float *sums, int size, const REAL *weight, int count, int skip, int thread,
                                           int threads) {
+#pragma unroll 1
     for (int i = thread; i < size; i += threads) {
         double sum = 0;
         for (int j = 0; j < 8; j++) {

@@ -116,8 +116,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_mixed(cons
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     const plane_block b = find_block(a.at);
 
+#pragma unroll 1
     for (int i = threadIdx.x; i < LINES; i += THREADS)
         row_start[i] = fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(b.y0 - Y_LOW + i, a.at.ny) * a.at.in_y;
+#pragma unroll 1
     for (int i = threadIdx.x; i < TERMS * BAND; i += THREADS) {
         const int q = i / BAND, j = i % BAND - 14, size = X_LOW + X_HIGH + 1;
         bands[q][i % BAND] = j >= 0 && j < size ? a.v[q][EVEN && j > X_LOW ? size - 1 - j : j] : 0.0;

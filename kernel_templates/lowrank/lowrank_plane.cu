@@ -199,6 +199,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_plane(cons
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     const plane_block b = find_block(a.at);
 
+#pragma unroll 1
     for (int i = threadIdx.x; i < LINES; i += THREADS)
         row_start[i] = fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(b.y0 - Y_LOW + i, a.at.ny) * a.at.in_y;
     for (int q = 0; q < TERMS; q++) {

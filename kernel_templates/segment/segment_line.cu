@@ -358,7 +358,9 @@ __device__ __forceinline__ void convolve_pairs(const line_arguments &a, unsigned
                            : reinterpret_cast<STORE *>(shared + GROUPS * CELLS * sizeof(cell)) + group * 2 * LENGTH;
     unsigned segment = 2 * (GROUPS * blockIdx.x + group);
     const auto fetch_both = [&](unsigned first, int t) {
-        if (!DIRECT_INPUTS) fetch(a, first, raw, t), fetch(a, first + 1, raw + LENGTH, t);
+        if (DIRECT_INPUTS) return;
+#pragma unroll 1
+        for (int part = 0; part < 2; part++) fetch(a, first + part, raw + part * LENGTH, t);
     };
     fetch_both(segment, threadIdx.x % THREADS);
 #pragma unroll 1

@@ -23,20 +23,19 @@ struct image {
 
 template <int REPEATS, int LOW_BEYOND, int LOW_SIGN, int HIGH_BEYOND, int HIGH_SIGN, class INDEX>
 __device__ __forceinline__ image<INDEX> image_of(INDEX i, INDEX n) {
-    if (REPEATS) {
-        while (i < 0) i += n;
-        while (i >= n) i -= n;
-        return {i, 1};
-    }
     int sign = 1;
+#pragma unroll 1
     while (i < 0 || i >= n) {
-        if (i < 0) {
-            if (LOW_SIGN < 0 && LOW_BEYOND == 2 && i == -1) return {0, 0};
-            i = -LOW_BEYOND - i, sign *= LOW_SIGN;
-        } else {
-            if (HIGH_SIGN < 0 && HIGH_BEYOND == 2 && i == n) return {0, 0};
-            i = 2 * (n - 1) + HIGH_BEYOND - i, sign *= HIGH_SIGN;
+        const bool low = i < 0;
+        if (REPEATS) {
+            i += low ? n : -n;
+            continue;
         }
+        // The point is its own image.
+        if ((LOW_SIGN < 0 && LOW_BEYOND == 2 && i == -1) || (HIGH_SIGN < 0 && HIGH_BEYOND == 2 && i == n))
+            return {0, 0};
+        i = (low ? -LOW_BEYOND : 2 * (n - 1) + HIGH_BEYOND) - i;
+        sign = (low ? LOW_SIGN : HIGH_SIGN) < 0 ? -sign : sign;
     }
     if ((LOW_SIGN < 0 && LOW_BEYOND == 0 && i == 0) || (HIGH_SIGN < 0 && HIGH_BEYOND == 0 && i == n - 1)) return {0, 0};
     return {i, sign};

@@ -67,6 +67,7 @@ __device__ __forceinline__ power<double> power_of(double one_minus_k, const symb
     const double k = 1.0 - one_minus_k;
     double one_minus = one_minus_k, value = k;
     bool is_large = !(fabs(k) < 0.5);
+#pragma unroll 1
     for (int bit = 62 - __clzll(static_cast<long long>(a.steps)); bit >= 0; bit--) {
         const bool more = a.steps >> bit & 1;
         if (is_large) {
@@ -88,6 +89,7 @@ __device__ __forceinline__ power<complex<double>> power_of(complex<double> one_m
     const complex<double> k = {1.0 - one_minus_k.re, -one_minus_k.im};
     complex<double> one_minus = one_minus_k, value = k;
     bool is_large = !(squared_magnitude(k) < 0.25);
+#pragma unroll 1
     for (int bit = 62 - __clzll(static_cast<long long>(a.steps)); bit >= 0; bit--) {
         const bool more = a.steps >> bit & 1;
         if (is_large) {
