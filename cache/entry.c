@@ -1,7 +1,7 @@
 /* Encodes and decodes entries. Nothing in an image is used before its checksum is verified. */
 #include "cache/entry.h"
 
-#include <sodium/crypto_hash_sha256.h>
+#include <sodium/crypto_generichash_blake2b.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,11 +33,11 @@ const stn_key *stn_entry_source(const stn_key *key, const stn_entry *entry) {
 }
 
 void stn_entry_checksum(const unsigned char *image, size_t size, unsigned char sum[32]) {
-    crypto_hash_sha256_state state;
-    crypto_hash_sha256_init(&state);
-    crypto_hash_sha256_update(&state, image, AT_SUM);
-    crypto_hash_sha256_update(&state, image + STN_ENTRY_HEADER, size - STN_ENTRY_HEADER);
-    crypto_hash_sha256_final(&state, sum);
+    crypto_generichash_blake2b_state state;
+    (void)crypto_generichash_blake2b_init(&state, NULL, 0, 32);
+    (void)crypto_generichash_blake2b_update(&state, image, AT_SUM);
+    (void)crypto_generichash_blake2b_update(&state, image + STN_ENTRY_HEADER, size - STN_ENTRY_HEADER);
+    (void)crypto_generichash_blake2b_final(&state, sum, 32);
 }
 
 stn_status stn_entry_encode(const stn_key *key, const stn_entry *entry, unsigned char **image, size_t *size,

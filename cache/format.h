@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STN_ENTRY_VERSION 1u
+#define STN_ENTRY_VERSION 2u
 #define STN_ENTRY_HEADER 144u
 #define STN_ENTRY_AT_SOURCE 48u
 /* Largest entry in bytes; more is refused before memory is allocated. */

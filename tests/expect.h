@@ -26,7 +26,7 @@ static inline stn_context *context_on(int device) {
 
 /* A context of an H200 that need not be there, for estimates. */
 static inline stn_context *context_of_h200(void) {
-    const stn_context_options options = {.arch = "sm_90", .cache_dir = ":memory:"};
+    const stn_context_options options = {.arch = "sm_90", .cache_dir = ":memory:", .threads = 1};
     stn_context *context = NULL;
     OK(stn_context_create(&options, &context, &error));
     return context;

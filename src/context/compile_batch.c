@@ -36,10 +36,9 @@ typedef struct cost {
  * host; other CPUs differ by a factor of up to two. */
 static const cost costs[] = {{"direct_any", "", 0.12, 0},
                              {"direct_gather", "", 0.14, 0},
-                             {"direct_skew", "", 0.35, 4e-4},
+                             {"direct_skew", "", 0.35, 1.2e-3},
                              {"direct_line", "", 0.08, 1.5e-3},
-                             {"direct_tile", "Y_LOW = 0;", 0.15, 1.2e-3},
-                             {"direct_tile", "", 0.12, 1.2e-4},
+                             {"direct_tile", "", 0.25, 1.2e-3},
                              {"direct_time_line", "", 0.18, 2.5e-3},
                              {"direct_time_tile", "Y_LOW = 0;", 0.15, 1.8e-3},
                              {"direct_time", "", 0.15, 1.2e-3},
@@ -48,7 +47,7 @@ static const cost costs[] = {{"direct_any", "", 0.12, 0},
                              {"faces_tile", "", 0.41, 0},
                              {"lowrank_mixed", "", 0.5, 0},
                              {"lowrank", "", 0.6, 0},
-                             {"sparse", "", 0.3, 0},
+                             {"sparse", "", 0.7, 0},
                              {"segment_fft_tile", "", 0.5, 0},
                              {"segment", "", 0.77, 0},
                              {"spectral_columns", "DIRECTION = 2;", 0.25, 0},
@@ -79,11 +78,12 @@ static double unrolled_turn(const char *params) {
            copies;
 }
 
-/* The number of unrolled multiplications in a thread's loop body. */
+/* The same in a thread's loop body; direct_tile has fewer if all blocks are at edges along x. */
 static double unrolled(const char *name, const char *params) {
     if (!strcmp(name, "direct_time_tile")) return unrolled_turn(params);
+    const bool edges_only = !strcmp(name, "direct_tile") && value_of(params, " COLUMN_LOOP = ") == 2;
     return value_of(params, " NTAPS = ") * value_of(params, " VECTOR = ") * value_of(params, " ROWS = ") *
-           value_of(params, " UNROLL = ");
+           value_of(params, " UNROLL = ") / (edges_only ? 4 : 1);
 }
 
 double stn_compile_seconds(const char *template_name, const char *params) {

@@ -20,12 +20,15 @@
 
 #include "base/arith.h"
 #include "base/error.h"
+#include "host/pool.h"
 #include "plan/error_bound.h"
 #include "plan/plan.h"
 #include "strategies/common/grid_layout.h"
 #include "strategies/table.h"
 
-enum { ALIGNMENT = 256, LEAST_STEPS = 4 };
+enum { ALIGNMENT = 256, LEAST_STEPS = 4, MOST_THREADS = 8 };
+/* Sizes that are tried at once: 1 to 4 chunks, and powers of 4 below 2^31. */
+enum { MOST_SIZES = 2 * (4 + 16) };
 /* FACTOR is the measured time divided by the sum of the chunks' estimates. It exceeds 1 because the
  * size with the most favourable estimate is chosen. PADDED_HALVES_FACTOR is the same for padded
  * chunks in f16. Their narrow accesses, at both ends of the run and at the sides that are computed
@@ -189,6 +192,9 @@ typedef struct search {
     double least;     /* lower bound on the seconds of a chunk: it reads and writes each point */
     double cost;      /* of the best run found so far (stn_estimate_cost) */
     chunk_sizes best; /* of that run; 0 steps: the best run has no chunks */
+    stn_pool *pool;   /* owned; NULL: one thread searches */
+    int count;        /* of sizes to be tried next */
+    chunk_sizes sizes[MOST_SIZES];
 } search;
 
 /* Whether the chunks may meet the error bound. The error of a run with a source may be unknown. */
@@ -196,39 +202,58 @@ static bool may_be_accurate(const stn_task *task, uint64_t chunks) {
     return task->source || stn_error_least(task->dtype) * stn_error_of_runs((double)chunks) <= stn_error_bound(task);
 }
 
-/* Without padding the number of chunks in place must be even, so that the first chunk does not
- * write to the grid that it reads. */
-static void try_sizes(search *s, chunk_sizes sizes) {
+/* False if a run in chunks of these sizes cannot be the best. */
+static bool estimate_sizes(const search *s, chunk_sizes sizes, stn_estimate *all) {
+    const stn_task *task = &s->plan->task;
+    return (double)chunks_of(task, sizes) * s->least < s->cost &&
+           estimate_chunks(task, &s->plan->machine, sizes, true, all, s->cost) && all->error <= stn_error_bound(task);
+}
+
+/* Adds sizes to be tried. Without padding the number of chunks in place is made even, so that the
+ * first chunk does not write to the grid that it reads. */
+static void add_sizes(search *s, chunk_sizes sizes) {
     const stn_task *task = &s->plan->task;
     const bool even = task->in_place && !pads(task);
-    uint64_t chunks = sizes.steps && sizes.first ? chunks_of(task, sizes) : 0;
-    stn_estimate all;
-    if (even && chunks % 2) {
-        sizes.steps = sizes.first = divided_up(task->steps, chunks + 1);
-        chunks = chunks_of(task, sizes);
-    }
+    if (!sizes.steps || !sizes.first) return;
+    if (even && chunks_of(task, sizes) % 2)
+        sizes.steps = sizes.first = divided_up(task->steps, chunks_of(task, sizes) + 1);
+    const uint64_t chunks = chunks_of(task, sizes);
     if (chunks < 2 || sizes.steps > INT32_MAX || (double)chunks * s->least >= s->cost) return;
-    if (even && chunks % 2) return;
-    if (!may_be_accurate(task, chunks)) return;
-    if (!estimate_chunks(task, &s->plan->machine, sizes, true, &all, s->cost) || all.error > stn_error_bound(task))
-        return;
-    if (stn_estimate_cost(&all) < s->cost) s->cost = stn_estimate_cost(&all), s->best = sizes;
+    if ((!even || chunks % 2 == 0) && may_be_accurate(task, chunks)) s->sizes[s->count++] = sizes;
 }
 
-/* Tries equal chunks. If rows are padded, it also tries a single first step and about equal chunks
+/* Adds equal chunks. If rows are padded, it also adds a single first step and about equal chunks
  * after it. The length of these chunks is chosen such that few steps remain for the last one, which
  * writes the caller's unpadded rows. */
-static void try_steps(search *s, uint64_t steps) {
-    try_sizes(s, (chunk_sizes){steps, steps});
+static void add_steps(search *s, uint64_t steps) {
+    add_sizes(s, (chunk_sizes){steps, steps});
     if (!pads(&s->plan->task) || !steps) return;
     const uint64_t between = s->plan->task.steps - 2;
-    try_sizes(s, (chunk_sizes){between / divided_up(between, steps), 1});
+    add_sizes(s, (chunk_sizes){between / divided_up(between, steps), 1});
 }
 
-/* Tries two to four chunks, then chunks of 4, 16, 64, ... steps, then 2 and 1/2 times the best, and
- * 3/2 and 3/4 times the best of those. Each size needs a ranking of all strategies, which takes
- * some milliseconds. Whether a strategy serves a size, and how well, follows no order: the search
- * does not stop at the first size that is worse than another. */
+static void estimate_range(void *user, int64_t begin, int64_t end) {
+    const search *s = user;
+    stn_estimate unused;
+    for (int64_t i = begin; i < end; i++) (void)estimate_sizes(s, s->sizes[i], &unused);
+}
+
+/* Tries the sizes that were added. Each needs rankings of all strategies, which take some
+ * milliseconds: several threads make them first, and the search cache keeps their results. */
+static void try_sizes(search *s) {
+    const int threads = (int)stn_min(stn_compile_threads(s->plan->context), MOST_THREADS);
+    stn_estimate all;
+    if (threads > 1 && s->count > 1 && !s->pool) (void)stn_pool_create(threads, &s->pool, NULL);
+    if (s->pool) stn_pool_for(s->pool, s->count, 1, estimate_range, s);
+    for (int i = 0; i < s->count; i++)
+        if (estimate_sizes(s, s->sizes[i], &all) && stn_estimate_cost(&all) < s->cost)
+            s->cost = stn_estimate_cost(&all), s->best = s->sizes[i];
+    s->count = 0;
+}
+
+/* Tries two to four chunks, and chunks of 4, 16, 64, ... steps, then 2 and 1/2 times the best, and
+ * 3/2 and 3/4 times the best of those. Whether a strategy serves a size, and how well, follows no
+ * order: the search does not stop at the first size that is worse than another. */
 static size_t compose(const stn_plan *plan, stn_candidate *list, size_t most) {
     const stn_task *task = &plan->task;
     const double grid = (double)stn_task_points(task) * (double)stn_dtype_size(task->dtype);
@@ -236,12 +261,16 @@ static size_t compose(const stn_plan *plan, stn_candidate *list, size_t most) {
     s.least = 2 * grid / plan->machine.copy_bandwidth + plan->machine.launch_seconds;
     if (!most || !plan->may_be_chunked) return 0;
     if (plan->ranked && plan->ranking[0].applies) s.cost = stn_estimate_cost(&plan->ranking[0].estimate);
-    for (uint64_t chunks = pads(task) ? 1 : 2; chunks <= 4; chunks++) try_steps(&s, divided_up(task->steps, chunks));
-    for (uint64_t steps = 4; steps <= task->steps / 2 && steps <= INT32_MAX; steps *= 4) try_steps(&s, steps);
+    for (uint64_t chunks = pads(task) ? 1 : 2; chunks <= 4; chunks++) add_steps(&s, divided_up(task->steps, chunks));
+    for (uint64_t steps = 4; steps <= task->steps / 2 && steps <= INT32_MAX; steps *= 4) add_steps(&s, steps);
+    try_sizes(&s);
     const uint64_t best = s.best.steps;
-    try_steps(&s, 2 * best), try_steps(&s, best / 2);
+    add_steps(&s, 2 * best), add_steps(&s, best / 2);
+    try_sizes(&s);
     const uint64_t refined = s.best.steps;
-    try_steps(&s, refined + refined / 2), try_steps(&s, refined - refined / 4);
+    add_steps(&s, refined + refined / 2), add_steps(&s, refined - refined / 4);
+    try_sizes(&s);
+    stn_pool_destroy(s.pool);
     if (!s.best.steps) return 0;
     list[0] = (stn_candidate){{(int)s.best.steps, (int)s.best.first}};
     return 1;

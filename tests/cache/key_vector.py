@@ -10,6 +10,6 @@ def field(label, value):
 
 
 major, minor, patch = (int(part) for part in sys.argv[1].split("."))
-versions = struct.pack("<4I", 1, major, minor, patch)
+versions = struct.pack("<4I", 2, major, minor, patch)
 text = field(b"format and library version", versions) + field(b"name", b"value")
 print(hashlib.sha256(text).hexdigest())

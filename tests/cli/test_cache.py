@@ -153,8 +153,8 @@ class Mistakes(CommandTest):
 
 def entry_bytes(key, metadata, params):
     """A kernel's entry without PTX and cubin, as in cache/FORMAT.md."""
-    head = b'STNKERN\n' + struct.pack('<II', 1, 0) + 2 * key + struct.pack('<4Q', len(metadata), len(params), 0, 0)
-    return head + hashlib.sha256(head + metadata + params).digest() + metadata + params
+    head = b'STNKERN\n' + struct.pack('<II', 2, 0) + 2 * key + struct.pack('<4Q', len(metadata), len(params), 0, 0)
+    return head + hashlib.blake2b(head + metadata + params, digest_size=32).digest() + metadata + params
 
 
 class TextOfOthers(CommandTest):

@@ -164,7 +164,7 @@ class Pack(CommandTest):
                 self.assertEqual(len(old), len(new))
                 text = text.replace(old, new)
             entry[144:144 + metadata] = text
-            entry[112:144] = hashlib.sha256(bytes(entry[:112] + entry[144:])).digest()
+            entry[112:144] = hashlib.blake2b(bytes(entry[:112] + entry[144:]), digest_size=32).digest()
             changed = changed or bytes(data[start:start + size]) != bytes(entry)
             data[start:start + size] = entry
         self.assertEqual(changed, bool(changes), 'the words are there')

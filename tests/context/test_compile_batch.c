@@ -69,6 +69,22 @@ Test(gather, collects_missing_kernels_and_compiles_each_once) {
     cr_expect_eq(stand_ins_compiles(), 3, "all are in memory");
 }
 
+/* Seconds that NVRTC took, with loops of their own for blocks at an edge along x (COLUMN_LOOP 1),
+ * and without a loop for the others (2). */
+Test(compile_seconds, of_one_step_are_predicted_within_a_factor_of_two) {
+    static const struct {
+        const char *params;
+        double measured;
+    } kernels[] = {
+        {"int NTAPS = 5; int Y_LOW = 0; int VECTOR = 1; int ROWS = 2; int UNROLL = 8; int COLUMN_LOOP = 1;", 0.53},
+        {"int NTAPS = 25; int Y_LOW = 0; int VECTOR = 2; int ROWS = 2; int UNROLL = 12; int COLUMN_LOOP = 2;", 0.75},
+        {"int NTAPS = 125; int Y_LOW = 2; int VECTOR = 4; int ROWS = 2; int UNROLL = 5; int COLUMN_LOOP = 2;", 1.35}};
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        const double ratio = stn_compile_seconds("direct_tile", kernels[i].params) / kernels[i].measured;
+        cr_expect(ratio > 0.5 && ratio < 2, "kernel %zu: %g times as long as measured", i, ratio);
+    }
+}
+
 Test(gather, does_not_load_what_another_process_stored_meanwhile) {
     const stn_context_options options = {.device = STN_DEVICE_CUDA(0)};
     stn_compile_batch *gather = record();

@@ -1,4 +1,5 @@
-/* CPU time of choosing a plan, without compiling or loading a kernel: at most 200 ms. */
+/* Choosing a plan, without compiling or loading a kernel: its CPU time is at most 200 ms, and the
+ * choice does not depend on the number of threads. */
 #include <math.h>
 #include <stdio.h>
 #include <time.h>
@@ -73,4 +74,40 @@ Test(choosing, takes_little_time) {
             check(context, names[i], (stn_dtype)dtype, STN_WRAP);
         }
     stn_context_destroy(context);
+}
+
+static char *description_of(const stn_problem *problem, int threads) {
+    const stn_context_options given = {
+        .struct_size = sizeof given, .arch = "sm_90", .cache_dir = ":memory:", .threads = threads};
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_context *context;
+    stn_plan *plan;
+    char *text;
+    options.estimate_only = 1;
+    OK(stn_context_create(&given, &context, &error));
+    OK(stn_plan_create(context, problem, &options, &plan, &error));
+    OK(stn_plan_describe(plan, STN_JSON, &text, &error));
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+    return text;
+}
+
+/* Long runs, whose chunks are ranked on all threads; rows of odd lengths are padded. */
+Test(choosing, is_the_same_on_several_threads) {
+    static const char *const names[] = {"heat-1d", "box-2d49p", "star-2d13p", "heat-3d"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (int odd = 0; odd < 2; odd++) {
+            stn_problem problem = STN_PROBLEM_INIT;
+            problem.stencil = stencil_of(names[i]);
+            problem.dtype = odd ? STN_F16 : STN_F32;
+            problem.steps = 3001;
+            for (int axis = 0; axis < STN_MAX_RANK; axis++) {
+                problem.extent[axis] = 400 + (size_t)odd;
+                problem.boundary[axis][0].kind = problem.boundary[axis][1].kind = STN_NEAREST;
+            }
+            char *one = description_of(&problem, 1), *several = description_of(&problem, 5);
+            cr_expect_str_eq(one, several, "%s", names[i]);
+            stn_text_free(one), stn_text_free(several);
+            stn_stencil_destroy((stn_stencil *)(uintptr_t)problem.stencil);
+        }
 }

@@ -101,7 +101,7 @@ Test(first_result, is_off_by_default) {
 
 /* The generic kernel would be ready only shortly before the chosen one. */
 Test(first_result, is_not_used_for_a_short_compile) {
-    set_problem("heat-2d", 2, 3, fixed);
+    set_problem("heat-1d", 1, 1, fixed);
     stn_plan *plan = make_soon();
     cr_expect(stn_first_result_now(plan) == plan);
     expect_right(plan);

@@ -61,15 +61,22 @@ static double row_penalty(const limits *l, int64_t width, bool wide) {
     return width < 256 ? few * few : width < 1024 ? few : 1;
 }
 
+static int ascending(const void *a, const void *b) {
+    const int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
 /* Lists good lengths in ascending order: of columns that a block holds; or of rows, even, longer
- * ones for clusters. */
+ * ones for clusters, whose blocks share the first stage. */
 static int good_lengths(const limits *l, bool rows, int *list) {
+    const int64_t end = rows ? l->most * l->shares : l->most;
     int count = 0;
-    for (int64_t n = 2; n <= (rows ? l->most * l->shares : l->most) && count < LENGTHS; n += n <= l->most ? 1 : 64) {
-        /* The first stage is distributed over the blocks of a cluster. */
-        if (n > l->most && n % 64) n = stn_round_up(n, 64);
-        if (stn_shared_fft_is_smooth(n) && !(rows && n % 2)) list[count++] = (int)n;
-    }
+    for (int64_t sevens = 1; sevens <= end; sevens *= 7)
+        for (int64_t fives = sevens; fives <= end; fives *= 5)
+            for (int64_t threes = fives; threes <= end; threes *= 3)
+                for (int64_t n = threes; n <= end && count < LENGTHS; n *= 2)
+                    if (n > 1 && !(rows && n % 2) && (n <= l->most || n % 64 == 0)) list[count++] = (int)n;
+    qsort(list, (size_t)count, sizeof *list, ascending);
     return count;
 }
 
@@ -112,10 +119,11 @@ static bool windows_of(const line *line, int64_t length, spectral_four_step_choi
 }
 
 /* Lower bound of the number of windows, from the points that nothing reaches into; 1 for a whole
- * period. */
+ * period, and infinite where there are none. */
 static double windows_at_least(const line *line, int64_t length) {
     const int64_t useful = length - line->reach[0] - line->reach[1];
-    return length == line->period || useful <= 0 ? 1 : 0.999 * (double)line->n / (double)useful;
+    if (length == line->period) return 1;
+    return useful > 0 ? ceil(0.999 * (double)line->n / (double)useful) : INFINITY;
 }
 
 /* Good lengths of columns or rows, and the cost factor of each. */
