@@ -131,20 +131,19 @@ static stn_status make_kernel(stn_plan *plan, const modes_linear *l, int pass, c
                            error);
 }
 
-static stn_status make_tables(const stn_plan *plan, const modes_linear *l, modes_lines *made, stn_error *error) {
-    const bool wide = is_wide(l);
+stn_status modes_lines_make_tables(const stn_plan *plan, bool wide, int half, modes_lines *made, stn_error *error) {
     size_t bytes = 0;
     for (int pass = 0; pass < MODES_LINES_PASSES; pass++) {
         made->twiddles[pass] = bytes;
         bytes += (size_t)stn_round_up((int64_t)stn_shared_fft_twiddles(&made->line[pass], wide, NULL), 16);
     }
     made->half_twiddles = bytes;
-    bytes += stn_shared_fft_half_twiddles(&made->line[MODES_POWER], wide, NULL);
+    bytes += stn_shared_fft_half_twiddles(&made->line[half], wide, NULL);
     char *tables = malloc(bytes);
     if (!tables) return stn_fail_memory(error, "the tables of a plan", bytes);
     for (int pass = 0; pass < MODES_LINES_PASSES; pass++)
         (void)stn_shared_fft_twiddles(&made->line[pass], wide, tables + made->twiddles[pass]);
-    (void)stn_shared_fft_half_twiddles(&made->line[MODES_POWER], wide, tables + made->half_twiddles);
+    (void)stn_shared_fft_half_twiddles(&made->line[half], wide, tables + made->half_twiddles);
     stn_status status = stn_device_replace(plan->context->device, &made->tables, 0, tables, bytes, error);
     free(tables);
     return status;
@@ -158,7 +157,8 @@ stn_status modes_lines_make(stn_plan *plan, const modes_linear *l, modes_lines *
     stn_status status = modes_power_symbols(plan, l, 0, &made->power, &symbols, error);
     for (int pass = 0; pass < MODES_LINES_PASSES && status == STN_OK; pass++)
         status = make_kernel(plan, l, pass, &symbols, made, error);
-    if (status == STN_OK && plan->machine.present) status = make_tables(plan, l, made, error);
+    if (status == STN_OK && plan->machine.present)
+        status = modes_lines_make_tables(plan, is_wide(l), MODES_POWER, made, error);
     stn_text_clear(&symbols);
     return status;
 }

@@ -30,6 +30,7 @@
 #include "strategies/common/system_points.h"
 #include "strategies/modes/lines.h"
 #include "strategies/modes/passes.h"
+#include "strategies/modes/plane.h"
 #include "strategies/modes/power_kernel.h"
 #include "strategies/modes/symmetry.h"
 
@@ -121,11 +122,15 @@ static bool estimate_fft(const modes_linear *l, int which, const stn_machine *ma
 
 /* ---- choosing ------------------------------------------------------------------------------- */
 
-/* Whether modes_lines serves the system: a state that is not kept, of arrays that are not
+static bool is_plane(const modes_linear *l) { return l->task->rank == 2; }
+/* Bytes of the spectra of passes along lines. */
+static size_t lines_bytes(const modes_linear *l) { return is_plane(l) ? modes_plane_bytes(l) : modes_lines_bytes(l); }
+
+/* Whether passes along lines serve the system: a state that is not kept, of arrays that are not
  * converted. */
 static bool fits_lines(const modes_linear *l, const stn_machine *machine) {
     return modes_chunk(l->task) == l->task->steps * l->task->states && !l->task->nreceivers && !l->task->stack &&
-           is_direct(l) && modes_lines_fit(l, machine);
+           is_direct(l) && (is_plane(l) ? modes_plane_fits(l, machine) : modes_lines_fit(l, machine));
 }
 
 size_t modes_device_candidates(const modes_linear *l, const stn_machine *machine, stn_candidate *list, size_t most) {
@@ -152,10 +157,11 @@ bool modes_device_fits(const modes_linear *l, const stn_machine *machine, char *
     return true;
 }
 
-/* Fractions of the copy bandwidth that modes_grid and modes_power reach, and passes along lines
- * (H200, 1000 steps of a wave on 512^3 points in f32), and of the rate of float64 that powers reach
- * with matrices in registers and in local memory (assumed). */
-static const struct { double moving, lines, arithmetic, local; } rates = {0.76, 0.71, 0.4, 0.05};
+/* Fractions of the copy bandwidth that modes_grid and modes_power reach, and passes along lines in
+ * 3D and in 2D (H200, 1000 steps of a wave on 512^3 points in f32, and on 2048^2 to 8192^2
+ * points), and of the rate of float64 that powers reach with matrices in registers and in local
+ * memory (assumed). */
+static const struct { double moving, lines, plane, arithmetic, local; } rates = {0.76, 0.71, 0.45, 0.4, 0.05};
 
 /* Seconds of a pass of modes_power over spectra of `spectra` bytes. */
 static double power_seconds(const modes_linear *l, const stn_machine *machine, double spectra, double flops) {
@@ -174,19 +180,21 @@ static double error_of(const stn_system_task *task, double points) {
 }
 
 /* Passes along lines. modes_power computes powers only where matrices differ, these passes at half
- * of all frequencies. */
+ * of all frequencies in 3D, and at a quarter in 2D. */
 static void estimate_lines(const modes_linear *l, const stn_machine *machine, stn_estimate *result) {
-    const double spectra = (double)modes_lines_bytes(l), passes = MODES_LINES_PASSES;
+    const bool plane = is_plane(l);
+    const double spectra = (double)lines_bytes(l), passes = plane ? 3 : MODES_LINES_PASSES;
+    const double bandwidth = (plane ? rates.plane : rates.lines) * machine->copy_bandwidth;
     const double points = (double)stn_system_task_numbers(l->task);
     double differ = (double)l->axis[2].length / 2 + 1;
     for (int i = 0; i < 2; i++) differ *= (double)(l->even[i] ? l->axis[i].length / 2 + 1 : l->axis[i].length);
     *result = (stn_estimate){.unit = STN_UNIT_FMA_F64, .launches = passes};
     result->bytes = 2 * passes * spectra;
-    result->flops = modes_power_flops(l) * points / (2 * differ);
-    result->seconds = 2 * (passes - 1) * spectra / (rates.lines * machine->copy_bandwidth) +
-                      fmax(2 * spectra / (rates.lines * machine->copy_bandwidth),
-                           result->flops / (rates.arithmetic * machine->flops[STN_UNIT_FMA_F64])) +
-                      passes * machine->launch_seconds;
+    result->flops = modes_power_flops(l) * points / ((plane ? 4 : 2) * differ);
+    result->seconds =
+        2 * (passes - 1) * spectra / bandwidth +
+        fmax(2 * spectra / bandwidth, result->flops / (rates.arithmetic * machine->flops[STN_UNIT_FMA_F64])) +
+        passes * machine->launch_seconds;
     result->memory = spectra, result->grids = 1;
     result->error = error_of(l->task, points / (double)l->task->batch);
 }
@@ -306,8 +314,9 @@ stn_status modes_device_prepare(stn_plan *plan, stn_error *error) {
     state->direct = is_direct(l);
     state->by_lines = plan->candidate.values[0] != 0;
     if (state->by_lines) {
-        plan->workspace_size = modes_lines_bytes(l);
-        return modes_lines_make(plan, l, &state->lines, error);
+        plan->workspace_size = lines_bytes(l);
+        return is_plane(l) ? modes_plane_make(plan, l, &state->lines, error)
+                           : modes_lines_make(plan, l, &state->lines, error);
     }
     if (!state->direct || times_of(l, DIFFERENCES) > 0) STN_TRY(make_grid_kernel(plan, l, true, &state->load, error));
     if (!state->direct) STN_TRY(make_grid_kernel(plan, l, false, &state->store, error));
@@ -415,7 +424,9 @@ stn_status modes_device_execute(stn_plan *plan, const stn_execution *run, stn_er
     const modes_linear *l = &r.state->linear;
     const stn_system_task *task = &plan->system;
     const uint64_t all = task->steps * task->states;
-    if (r.state->by_lines) return modes_lines_run(&r.state->lines, l, run->system->numbers, r.state->chunk, run, error);
+    if (r.state->by_lines)
+        return (is_plane(l) ? modes_plane_run : modes_lines_run)(&r.state->lines, l, run->system->numbers,
+                                                                 r.state->chunk, run, error);
     modes_power_pass pass = {.spectrum = run->workspace, .steps = r.state->chunk, .scale = 1};
     for (int axis = 0; axis < 3; axis++) pass.scale /= (double)l->axis[axis].length;
     STN_TRY(load(&r, pass.spectrum, error));
