@@ -183,8 +183,9 @@ constexpr int SYSTEM_AHEAD = 2;  // planes that are copied while one is computed
 // SYSTEM_OUTPUTS: the launch is not chained. It and the assignments after it run LAG planes behind
 // the earlier ones, which are also computed for BACK planes before a block's chunk and LAG planes
 // after it. MADE: for each array, the assignment that computes it in this launch; -1: the array is
-// copied from memory.
-constexpr int SYSTEM_LATER = SYSTEM_OUTPUTS, SYSTEM_LAG = 0, SYSTEM_BACK = 0;
+// copied from memory. WAITS: assignments from LATER on read what other threads compute in the same
+// iteration.
+constexpr int SYSTEM_LATER = SYSTEM_OUTPUTS, SYSTEM_LAG = 0, SYSTEM_BACK = 0, SYSTEM_WAITS = 0;
 constexpr int SYSTEM_MADE[SYSTEM_ARRAYS] = {-1};
 constexpr int SYSTEM_ADDS = 1;  // system_points: 1: amplitudes are added; 0: values are recorded
 template <int I>

@@ -13,8 +13,9 @@
 // Planes are copied to shared memory asynchronously; the copies begin SYSTEM_AHEAD iterations
 // before the planes are needed. Each slot of a tile is copied by its own thread, those of its halo
 // by all threads in turn. Slots outside of the grid are filled by the rules of its sides, so that
-// reads need no folding. Each array has a ring of planes in shared memory, and each thread a queue
-// in registers of the planes of its own column of slots:
+// reads need no folding; where all sides wrap, each is a copy of one slot of the grid, found before
+// the march. Each array has a ring of planes in shared memory, and each thread a queue in registers
+// of the planes of its own column of slots:
 //
 //     plane     -LOW . . . 0 . . . HIGH               +------------------------+
 //     queue     [ held . . . . . . held ]             |  rows before           |   The corners are
@@ -35,6 +36,9 @@
 //                          later ones read, from rings in shared memory into such rings
 //     plane m - LAG        by the other ones
 //
+// Between these, threads wait for each other only if SYSTEM_WAITS: the later assignments read slots
+// of plane m that other threads compute. Earlier planes are visible since the iteration began.
+//
 // The halo's points, and SYSTEM_BACK planes before a chunk and LAG after it, are computed by
 // neighbouring blocks as well; only their own blocks store them. Along the axes of these halos all
 // arrays that are read at offsets wrap, so that points past a side can be computed like any others.
@@ -42,7 +46,7 @@
 // Reads STORE, REAL, VECTOR, SYSTEM_ARRAYS, SYSTEM_OUTPUTS, SYSTEM_VALUES, SYSTEM_FREEZES,
 // SYSTEM_STORES, SYSTEM_SIDES, SYSTEM_PAST, SYSTEM_SHARED, SYSTEM_MARCH, SYSTEM_LOW, SYSTEM_HIGH,
 // SYSTEM_BEFORE, SYSTEM_RING, SYSTEM_HALO, SYSTEM_CORNERS, SYSTEM_AHEAD, SYSTEM_LATER, SYSTEM_LAG,
-// SYSTEM_BACK, SYSTEM_MADE, THREADS_X, THREADS_Y, BLOCKS, assigned, system_value.
+// SYSTEM_BACK, SYSTEM_WAITS, SYSTEM_MADE, THREADS_X, THREADS_Y, BLOCKS, assigned, system_value.
 #include "device/element.cuh"
 #include "device/launch_checks.cuh"
 #include "params.cuh"
@@ -109,11 +113,13 @@ struct thread_place {
     slot *shared;
     long long grid;               // elements before the grid
     long long pitch;              // elements from plane to plane
+    long long rewind;             // elements from the last plane to the first one
     int rows, columns, planes;    // points of the grid across, along x and along the march
     int first_row, first_column;  // where the tile begins
     int row, column;              // where the thread's slot begins
-    int plane_offset;             // elements of a plane before that slot
+    int plane_offset;             // elements of a plane before that slot, which wraps into the grid
     int thread;                   // number of the thread
+    int slot_row, slot_column;    // its slot in the tile, kept in registers
     bool inside;                  // the slot lies in the grid
 };
 
@@ -151,11 +157,19 @@ __device__ __forceinline__ slot filled(REAL value) {
     for (int i = 0; i < VECTOR; i++) all.of[i] = narrow<STORE>(value);
     return all;
 }
+// True if all sides of array `a` wrap.
+__device__ constexpr bool wraps_everywhere(int a) { return SYSTEM_SIDES[a] == 0; }
+// Index i along an axis of n points whose sides wrap, as one inside of the grid.
+__device__ __forceinline__ int wrapped(int i, int n) {
+    i %= n;
+    return i < 0 ? i + n : i;
+}
 // The index inside of the grid whose value, times `sign`, a read at i gets; PAST_LOW or PAST_HIGH:
-// it gets that side's constant. Slots that no read uses may lie too far outside to be folded.
+// it gets that side's constant. Slots that no read uses may lie too far outside to be mirrored.
 template <int A, int AXIS>
 __device__ __forceinline__ int folded(int i, int n, REAL &sign) {
     if (i >= 0 && i < n) return i;
+    if (rule<A, AXIS>::WRAPS) return wrapped(i, n);
     sign *= rule<A, AXIS>::sign(i, n);
     i = rule<A, AXIS>::fold(i, n);
     return i < n ? i : n - 1;
@@ -190,7 +204,10 @@ template <int A>
 __device__ __forceinline__ slot own_slot(const thread_place &t, int m) {
     slot values = {};
     if (!t.inside && !CHAINED) return values;
-    if (!t.inside || m < 0 || m >= t.planes) return far_slot<A>(t.a, array_of<A>(t), m, t.row, t.column);
+    if (wraps_everywhere(A))
+        m = wrapped(m, t.planes);
+    else if (!t.inside || m < 0 || m >= t.planes)
+        return far_slot<A>(t.a, array_of<A>(t), m, t.row, t.column);
     load_own_run(values.of, array_of<A>(t) + m * t.pitch + t.plane_offset);
     return values;
 }
@@ -209,8 +226,8 @@ __device__ __forceinline__ slot *ring_plane(const thread_place &t, const march_p
     return t.shared + ring_begin(A) + at;
 }
 template <int A>
-__device__ __forceinline__ slot *own_place(slot *plane) {
-    return plane + (threadIdx.y + SYSTEM_HALO[A][0]) * width_of(A) + threadIdx.x + left_of(A);
+__device__ __forceinline__ slot *own_place(const thread_place &t, slot *plane) {
+    return plane + (t.slot_row + SYSTEM_HALO[A][0]) * width_of(A) + t.slot_column + left_of(A);
 }
 template <int A>
 __device__ __forceinline__ void turn(march_plane &s) {
@@ -221,6 +238,10 @@ __device__ __forceinline__ void turn(march_plane &s) {
 }
 template <>
 __device__ __forceinline__ void turn<-1>(march_plane &) {}
+__device__ __forceinline__ void next_plane(const thread_place &t, march_plane &s) {
+    turn<SYSTEM_ARRAYS - 1>(s);
+    s.m++, s.offset += t.pitch;
+}
 
 __device__ __forceinline__ void copy_slot(slot *to, const STORE *from) {
     if (sizeof(slot) == 16)
@@ -285,22 +306,31 @@ __device__ __forceinline__ void copy_plane(const thread_place &t, const march_pl
     const int m = s.m + by;
     slot *const ring = ring_plane<A>(t, s, by);
     const STORE *const from = c.next;
-    const bool in_grid = m >= 0 && m < t.planes;
-    c.next += t.pitch;
-    if (t.inside && in_grid)
-        copy_slot(own_place<A>(ring), from);
-    else if (t.inside || halo_of(A))
-        *own_place<A>(ring) = far_slot<A>(t.a, array_of<A>(t), m, t.row, t.column);
+    if constexpr (wraps_everywhere(A)) {
+        const bool is_last = m == t.planes - 1 || m == -1 || m == -1 - t.planes;
+        c.next += is_last ? t.rewind : t.pitch;
+        copy_slot(own_place<A>(t, ring), from);
 #pragma unroll
-    for (int k = 0; k < rounds_of(A); k++) {
-        int row, column;
-        if (c.to[k] < 0) break;
-        if (in_grid && c.from[k] != FAR) {
-            copy_slot(ring + c.to[k], from + c.from[k]);
-            continue;
+        for (int k = 0; k < rounds_of(A); k++)
+            if (c.to[k] >= 0) copy_slot(ring + c.to[k], from + c.from[k]);
+    } else {
+        const bool in_grid = m >= 0 && m < t.planes;
+        c.next += t.pitch;
+        if (t.inside && in_grid)
+            copy_slot(own_place<A>(t, ring), from);
+        else if (t.inside || halo_of(A))
+            *own_place<A>(t, ring) = far_slot<A>(t.a, array_of<A>(t), m, t.row, t.column);
+#pragma unroll
+        for (int k = 0; k < rounds_of(A); k++) {
+            int row, column;
+            if (c.to[k] < 0) break;
+            if (in_grid && c.from[k] != FAR) {
+                copy_slot(ring + c.to[k], from + c.from[k]);
+                continue;
+            }
+            halo_point<A>(t, t.thread + k * THREADS, row, column);
+            ring[c.to[k]] = far_slot<A>(t.a, array_of<A>(t), m, row, column);
         }
-        halo_point<A>(t, t.thread + k * THREADS, row, column);
-        ring[c.to[k]] = far_slot<A>(t.a, array_of<A>(t), m, row, column);
     }
 }
 
@@ -326,7 +356,8 @@ __device__ __forceinline__ void begin(const thread_place &t, const march_plane &
         for (int k = 1; k < QUEUE; k++) c.held[k] = own_slot<A>(t, m - 1 - SYSTEM_LOW[A] + k);
     if (!SYSTEM_RING[A] || SYSTEM_MADE[A] >= 0) return;
     begin_halo<A>(t, c);
-    c.next = array_of<A>(t) + (m - SYSTEM_BEFORE[A]) * t.pitch + t.plane_offset;
+    const int first = m - SYSTEM_BEFORE[A];
+    c.next = array_of<A>(t) + (wraps_everywhere(A) ? wrapped(first, t.planes) : first) * t.pitch + t.plane_offset;
 #pragma unroll 1
     for (int by = -SYSTEM_BEFORE[A]; by < SYSTEM_HIGH[A]; by++) copy_plane<A>(t, s, by + SYSTEM_AHEAD, c);
 }
@@ -340,7 +371,7 @@ __device__ __forceinline__ void advance(const thread_place &t, const march_plane
 #pragma unroll
     for (int k = 0; k + 1 < QUEUE; k++) c.held[k] = c.held[k + 1];
     if (SYSTEM_MADE[A] >= 0) return;  // make_planes completes the queue
-    c.held[QUEUE - 1] = SYSTEM_RING[A] ? *own_place<A>(ring_plane<A>(t, s, HIGH)) : own_slot<A>(t, s.m + HIGH);
+    c.held[QUEUE - 1] = SYSTEM_RING[A] ? *own_place<A>(t, ring_plane<A>(t, s, HIGH)) : own_slot<A>(t, s.m + HIGH);
 }
 __device__ __forceinline__ void advance(const thread_place &, const march_plane &, all_arrays<-1> &) {}
 
@@ -368,7 +399,7 @@ struct around_point {
         if (!across && !which && along >= -SYSTEM_LOW[A] && along <= SYSTEM_HIGH[A])
             return widen(static_cast<const all_arrays<A> &>(c).held[along + SYSTEM_LOW[A]].of[i]);
         if (SYSTEM_RING[A] && along >= -SYSTEM_BEFORE[A] && along <= SYSTEM_HIGH[A])
-            return widen(own_place<A>(ring_plane<A>(t, s, along))[across * width_of(A) + which].of[i]);
+            return widen(own_place<A>(t, ring_plane<A>(t, s, along))[across * width_of(A) + which].of[i]);
         return read_folded<A, false>(t.a.n, t.a.values, SYSTEM_MARCH ? 0 : s.m, SYSTEM_MARCH ? s.m : t.row,
                                      t.column + V, dz, dy, dx, load<A>{t});
     }
@@ -476,7 +507,7 @@ __device__ __forceinline__ void make_planes(const thread_place &t, const march_p
     if constexpr (SYSTEM_MADE[A] >= 0) {
         c.held[SYSTEM_LOW[A]] = result[SYSTEM_MADE[A]];
         slot *const ring = ring_plane<A>(t, s, 0);
-        *own_place<A>(ring) = result[SYSTEM_MADE[A]];
+        *own_place<A>(t, ring) = result[SYSTEM_MADE[A]];
 #pragma unroll 1
         for (int i = (t.thread + THREADS - halo_begin(A) % THREADS) % THREADS; i < halo_of(A); i += THREADS) {
             int row, column;
@@ -501,7 +532,7 @@ __device__ __forceinline__ void compute(const thread_place &t, const march_plane
         chain<0, SYSTEM_LATER>::evaluate_own(t, s, c, 0, made);
         if (t.inside && s.m >= first && s.m < end) chain<0, SYSTEM_LATER>::store(t, s, 0, made);
         make_planes(t, s, made, c);
-        __syncthreads();
+        if (SYSTEM_WAITS) __syncthreads();
         if (!t.inside || m < first || m >= end) return;
         chain<SYSTEM_LATER, SYSTEM_OUTPUTS>::evaluate_own(t, s, c, -SYSTEM_LAG, later);
         chain<SYSTEM_LATER, SYSTEM_OUTPUTS>::store(t, s, -SYSTEM_LAG, later);
@@ -512,20 +543,26 @@ __device__ __forceinline__ void compute(const thread_place &t, const march_plane
     }
 }
 
-// Planes first to end - 1. The first SYSTEM_AHEAD iterations only copy.
+// Planes first to end - 1. The first SYSTEM_AHEAD iterations only copy. Queues begin as zeros: they
+// are shifted before all their entries are known, and a compiler may assume anything of undefined
+// values (NVRTC 13.0 kept some in registers that all threads of a warp share).
 __device__ __forceinline__ void march(const thread_place &t, int first, int end) {
-    arrays c;
+    arrays c = {};
     const int begins = first - SYSTEM_BACK, ends = end + SYSTEM_LAG;
     march_plane s = {begins - SYSTEM_AHEAD, t.grid + (begins - SYSTEM_AHEAD) * t.pitch + t.plane_offset, {}};
     begin(t, s, c);
 #pragma unroll 1
-    for (; s.m < ends; s.m++, s.offset += t.pitch) {
+    for (; s.m < begins; next_plane(t, s)) {
+        if (s.m + SYSTEM_AHEAD < ends) copy_ahead(t, s, c);
+        copy_async_commit();
+    }
+#pragma unroll 1
+    for (; s.m < ends; next_plane(t, s)) {
         copy_async_wait<SYSTEM_AHEAD - 1>();
         __syncthreads();
         if (s.m + SYSTEM_AHEAD < ends) copy_ahead(t, s, c);
         copy_async_commit();
-        if (s.m >= begins) compute<CHAINED>(t, s, first, end, c);
-        turn<SYSTEM_ARRAYS - 1>(s);
+        compute<CHAINED>(t, s, first, end, c);
     }
 }
 
@@ -535,7 +572,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) system_step(const 
     const unsigned chunk = line / a.tiles_y, tile_y = line - chunk * a.tiles_y;
     const unsigned batch = chunk / a.chunks;
     const int first_row = tile_y * THREADS_Y, first_column = tile_x * THREADS_X * VECTOR;
-    const int row = first_row + threadIdx.y, column = first_column + threadIdx.x * VECTOR;
+    const int slot_row = static_cast<int>(threadIdx.y), slot_column = static_cast<int>(threadIdx.x);
+    const int row = first_row + slot_row, column = first_column + slot_column * VECTOR;
     const int rows = static_cast<int>(a.n[ACROSS]), width = static_cast<int>(a.n[2]);
     const int planes = static_cast<int>(a.n[SYSTEM_MARCH]), length = static_cast<int>(a.planes);
     const int first = (chunk - batch * a.chunks) * length, end = planes - first < length ? planes : first + length;
@@ -543,6 +581,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) system_step(const 
                          reinterpret_cast<slot *>(stn_shared),
                          batch * a.points,
                          rows * a.n[2],
+                         rows * a.n[2] * (1 - planes),
                          rows,
                          width,
                          planes,
@@ -550,8 +589,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) system_step(const 
                          first_column,
                          row,
                          column,
-                         row * width + column,
-                         static_cast<int>(threadIdx.y * THREADS_X + threadIdx.x),
+                         wrapped(row, rows) * width + wrapped(column, width),
+                         slot_row * THREADS_X + slot_column,
+                         slot_row,
+                         slot_column,
                          row < rows && column < width};
     march(t, first, end);
 }

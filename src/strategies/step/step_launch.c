@@ -319,13 +319,14 @@ static bool hold_chain(const stn_system_task *task, const stn_system_reads parts
     for (int k = 0; k < group->count; k++)
         if (freezes(task, equation_of(task, group->first + k))) return false;
     if (task->nsources || !wraps_where_computed(task, group, computed)) return false;
-    group->back = computed[0][0], group->lag = computed[0][1];
+    group->back = computed[0][0], group->lag = computed[0][1], group->waits = false;
     for (int i = 0; i < group->reads.narrays; i++) {
         stn_system_array *array = &group->reads.arrays[i];
         step_array *held = &storage->arrays[i];
         const stn_system_array *early = find_array(&parts[0], array), *later = find_array(&parts[1], array);
         if (early) hold_more(early, block, 0, computed, held);
         if (later) hold_more(later, block, group->lag, none, held);
+        if (later && later->others && held->made >= 0) group->waits |= later->other[1] >= group->lag;
         array->corners = array->corners || early;
         if ((held->low + 1 + held->high) * words > MOST_QUEUE) return false;
         storage->registers += words * (held->low + 1 + held->high);
@@ -414,6 +415,7 @@ static void render_storage(const step_group *g, stn_text *text) {
     stn_params_int(text, "SYSTEM_LAG", g->lag);
     stn_params_int(text, "SYSTEM_BACK", g->back);
     stn_params_int(text, "SYSTEM_AHEAD", g->storage.ahead);
+    stn_params_int(text, "SYSTEM_WAITS", g->waits);
 }
 
 static stn_status render(const stn_system_task *task, const step_launch *launch, stn_text *text, stn_error *error) {

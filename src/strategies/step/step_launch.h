@@ -55,6 +55,9 @@ typedef struct step_group {
     /* The earlier equations are also computed for `lag` planes after a block's chunk and `back`
      * planes before it. */
     int lag, back;
+    /* The later equations read, outside of a thread's own column, planes that other threads compute
+     * in the same iteration. */
+    bool waits;
     int operands[STEP_MOST_ASSIGNMENTS]; /* of each assignment's operations on a point */
     stn_system_reads reads;
     step_storage storage;

@@ -124,6 +124,21 @@ static const system_case cases[] = {
      3,
      2,
      0},
+    {"waves on few points",
+     "field u(2)\ncoefficient c2\nstencil lap = laplace-3d:order=4\nu.next = 2*u - u.prev + 0.05*c2*lap(u)",
+     3,
+     {4, 4, 4},
+     1,
+     3,
+     0},
+    {"a chain around three planes",
+     "field a, b\nstencil s = taps z [-1, 1] (1 -1), t = taps [-2 1 0, 1 0 1, 0 0 0] (0.2 0.3 -0.5)\n"
+     "a.next = a + 0.3*s(b)\nb.next = b - 0.3*s(a.next) + 0.1*t(b)",
+     3,
+     {3, 5, 16},
+     2,
+     3,
+     0},
 };
 
 /* Linear systems on periodic grids, whose axes have odd and even lengths, and columns of two
