@@ -23,10 +23,10 @@
 #define AHEAD 2
 #define DEEP_AHEAD 3
 #define DEEP_QUEUES 8
-#define DRIFT 0.0025 /* relative slowdown for each plane of a march, as blocks drift apart */
+#define DRIFT 0.0012 /* relative slowdown for each plane of a march, as blocks drift apart */
 #define REFILL 1.2   /* time of loading a plane of a queue before a march, in planes of the march */
 #define SHORTEST 8   /* planes of a march */
-#define LONGEST 1024 /* planes; at this length drift adds 2.6 times the time of the planes */
+#define LONGEST 1024 /* planes; at this length drift adds 1.2 times the time of the planes */
 
 /* Byte offsets of the parts of the arguments. */
 typedef struct argument_offsets {
@@ -135,8 +135,7 @@ static void fit_storage(const stn_system_task *task, const stn_machine *machine,
     place_rings(reads, block, slot, machine->shared_per_block, storage);
 }
 
-int64_t step_planes(const stn_system_task *task, const step_block *block, const step_storage *storage,
-                    int64_t resident) {
+int64_t step_planes(const stn_system_task *task, const step_block *block, const step_group *group, int64_t resident) {
     const int march = stn_system_march(task);
     const int64_t n = task->n[march], tiles = stn_div_up(task->n[2], block->x * block->vector) *
                                               stn_div_up(task->n[1 - march], block->y) * task->batch;
@@ -146,7 +145,8 @@ int64_t step_planes(const stn_system_task *task, const step_block *block, const 
         const int64_t chunks = stn_div_up(n, planes);
         if (stn_div_up(n, chunks) != planes) continue;
         const double rounds = ceil((double)(tiles * chunks) / (double)resident);
-        const double cost = rounds * ((double)planes + 1 + REFILL * storage->refill) * (1 + DRIFT * (double)planes);
+        const double loaded = (double)(planes + group->lag + group->back) + 1 + REFILL * group->storage.refill;
+        const double cost = rounds * loaded * (1 + DRIFT * (double)planes);
         if (cost < least) least = cost, best = planes;
     }
     return best;
@@ -492,7 +492,7 @@ stn_status step_launch_make(stn_plan *plan, int first, const step_block *block, 
     STN_TRY(stn_kernel_make(plan->kernels, "system_step", &params, storage->shared, &made->kernel, error));
     made->arguments = argument_offsets_of(&made->group.reads, made->group.count, task->dtype).end;
     fill_header(task, made,
-                step_planes(task, block, storage, (int64_t)storage->blocks * plan->machine.multiprocessors));
+                step_planes(task, block, &made->group, (int64_t)storage->blocks * plan->machine.multiprocessors));
     return STN_OK;
 }
 

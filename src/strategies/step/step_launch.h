@@ -79,8 +79,7 @@ bool step_group_stores(const stn_system_task *task, const step_group *group, int
 double step_halo_share(const step_group *group, int array, const step_block *block);
 
 /* The planes that a block marches through if `resident` blocks are resident on the device. */
-int64_t step_planes(const stn_system_task *task, const step_block *block, const step_storage *storage,
-                    int64_t resident);
+int64_t step_planes(const stn_system_task *task, const step_block *block, const step_group *group, int64_t resident);
 
 typedef struct step_launch {
     step_group group;

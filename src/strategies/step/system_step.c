@@ -146,7 +146,7 @@ static double launch_seconds(const stn_system_task *task, const stn_machine *mac
     const int march = stn_system_march(task), threads = block->x * block->y;
     const double slot = (double)block->vector * (double)stn_dtype_size(task->dtype);
     const int64_t resident = (int64_t)storage->blocks * machine->multiprocessors;
-    const int64_t planes = step_planes(task, block, storage, resident);
+    const int64_t planes = step_planes(task, block, group, resident);
     const double tiles = (double)(stn_div_up(task->n[2], block->x * block->vector) *
                                   stn_div_up(task->n[1 - march], block->y) * task->batch);
     const double chunks = (double)stn_div_up(task->n[march], planes), rounds = tiles * chunks / (double)resident;
