@@ -22,7 +22,7 @@ typedef enum stn_search_cache_kind {
 
 /* NULL when out of memory: then every search is repeated. */
 stn_search_cache *stn_search_cache_create(void);
-void stn_search_cache_destroy(stn_search_cache *found); /* NULL is fine */
+void stn_search_cache_destroy(stn_search_cache *found); /* NULL has no effect */
 
 /* Looks up a result of `size` bytes in the cache `found` and copies it to `result`; false if it is
  * not there, or if `found` is NULL. The key is the bytes of everything that the result depends on,

@@ -87,8 +87,8 @@ static void release(stn_online *o) {
 
 static size_t aligned(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
-/* Builds the plan's own candidate, which lacks hardly any kernels because those of the plan are
- * loaded, and the rivals whose kernels are stored. */
+/* Builds the plan's own candidate (most of its kernels are loaded already), and the rivals whose
+ * kernels are stored. */
 static bool build_trials(stn_online *o) {
     tune_trial *own = &o->trials[0];
     if (o->chunks > 1) tune_trial_build(o->unit, own);

@@ -1,5 +1,5 @@
-/* Timing trials of single candidates; see timing_trial.h. A trial of a few launches measures a
- * rate; the ratio of the two estimates scales its time to the whole run. */
+/* Timing trials of single candidates; see timing_trial.h. A trial runs a few launches. Its time is
+ * multiplied by the estimate of the whole run divided by the estimate of the trial. */
 #include "tune/timing_trial.h"
 
 #include <math.h>
