@@ -184,7 +184,7 @@ static tile_load load_of(const stn_task *task, const stn_machine *machine, const
     return l;
 }
 
-/* Whether points past some side are other points of the grid. */
+/* Whether taps reach past a side that folds by nearest, reflect or mirror. */
 static bool folds(const stn_task *task) {
     for (int axis = 0; axis < 3; axis++)
         for (int side = 0; side < 2; side++) {

@@ -1,5 +1,5 @@
-/* Functions shared by both ways: plans of runs without the source, and kernels and launches that
- * add, copy and mask grids for runs of few steps. */
+/* Functions shared by source_whole.c and source_levels.c: plans of runs without the source, and
+ * kernels and launches that add, copy and mask grids for runs of few steps. */
 #include <string.h>
 
 #include "base/arith.h"

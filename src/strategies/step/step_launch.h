@@ -7,7 +7,7 @@
 #include "problem/system_state.h"
 #include "strategies/common/system_code.h"
 
-/* Of a launch. */
+/* Limits of one launch. */
 enum { STEP_MOST_STEPS = 2, STEP_MOST_ASSIGNMENTS = STEP_MOST_STEPS * STN_SYSTEM_MAX_FIELDS };
 
 /* Threads of a block along x and across, and the points of a thread along x. chained: assignments
@@ -24,7 +24,7 @@ typedef struct step_array {
     int low, high;
     int before;  /* the ring begins at plane m - before; `before` may be negative */
     int ring;    /* planes of the ring in shared memory; 0: there is none, and reads go to memory */
-    int halo[4]; /* of the ring: rows before and after the tile, slots of points on its two sides */
+    int halo[4]; /* of the ring: rows before and after the tile, slots on its two sides */
     int made;    /* the assignment of a chained launch that computes it; -1: copied from memory */
 } step_array;
 
@@ -43,8 +43,8 @@ typedef struct step_storage {
 /* Assignments first to first + count - 1, which one kernel computes: the system's equations, of the
  * launch's first step and then of its second one.
  *
- * Not chained (later 0): no equation reads a next state that the group assigns, or reads at an
- * offset an oldest level that the group overwrites.
+ * Not chained (later 0): no assignment reads a next state that the group assigns. None reads, at an
+ * offset, an oldest time level that the group overwrites.
  *
  * Chained (later > 0): equation first + later reads a next state that an earlier equation of the
  * group assigns, and those after it may. These equations run `lag` planes behind the earlier ones.

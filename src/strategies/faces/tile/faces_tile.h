@@ -1,5 +1,5 @@
-/* The shape of faces_tile.cu for the margins of f fused steps (boxes, patches, blocks), the cost of
- * a launch, its params.cuh and its arguments. */
+/* The shape of faces_tile.cu for the margins of f fused steps (faces_tile.cu explains boxes and
+ * patches), the cost of a launch, its params.cuh and its arguments. */
 #ifndef STN_STRATEGIES_FACES_TILE_FACES_TILE_H
 #define STN_STRATEGIES_FACES_TILE_FACES_TILE_H
 #include "base/text.h"
