@@ -1,6 +1,6 @@
 /* The host against a brute-force implementation, which pads the whole grid by copying and sums
  * every tap at every point. Both sum in double precision in the same order, mirrored taps in pairs,
- * so the results must be bit-identical. */
+ * so the results must be bit-identical. The random problems are the same in every run. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -392,8 +392,8 @@ Test(brute, wide_planes) { /* rows far longer than a buffer, next to constant pl
     stn_task_clear(&task);
 }
 
-/* Rows that take each other's places among those that a tile remembers, so that each tap loads its
- * row again, until the buffer is full. */
+/* Rows that map to the same entry of a tile's hash table of loaded rows, so that every tap loads
+ * its row again until the buffer is full. */
 Test(brute, rows_of_one_place) {
     uint64_t state = 3;
     stn_tap taps[9];
