@@ -29,9 +29,11 @@ static const struct {
     double bytes, rows, columns, segment, two, alone, narrow;
     /* f64, f32. */
 } tile_rates[2] = {{1.1, 0.62, 0.56, 550, 1.25, 1.6, 1.2}, {1.1, 0.46, 0.23, 1100, 1.1, 1.5, 1.2}};
-/* PASS_LATENCY: seconds of a pass over whole lines in addition to its memory traffic: the latency
+/* PASS_START: seconds of each launch besides machine->launch_seconds, fitted as the rates.
+ * PASS_LATENCY: seconds of a pass over whole lines in addition to its memory traffic: the latency
  * of the stages of one block. TILE_SYMBOL_FACTOR: factor of the symbol's terms, which columns of
  * tiles evaluate once per chunk, not for each of its segments. */
+#define PASS_START 2e-6
 #define PASS_LATENCY 3.8e-6
 #define TILE_SYMBOL_FACTOR 0.4
 /* SIX_BLOCK_ROW_FACTOR: time of the row passes with six blocks per multiprocessor, relative to that
@@ -203,7 +205,8 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
     const double of_source = source_values > 0 ? 1 + (volume ? 6 : 2) * (double)task->batch : 0;
     const double move = estimate->bytes / (machine->copy_bandwidth * rates[!wide].memory);
     const double work = seconds_of_transforms(task, machine, s, at_points, count) + seconds_of_symbol(task, machine, s);
-    estimate->seconds = estimate->launches * (machine->launch_seconds + 2e-6 + (spectral_tiled(c) ? 0 : PASS_LATENCY));
+    estimate->seconds =
+        estimate->launches * (machine->launch_seconds + PASS_START + (spectral_tiled(c) ? 0 : PASS_LATENCY));
     if (spectral_tiled(c))
         estimate->seconds += seconds_of_tiles(task, machine, s, estimate->bytes);
     else
