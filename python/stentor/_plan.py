@@ -20,7 +20,7 @@ from ._namespace import handed_back
 from ._number_types import DTYPES, ITEM_SIZES, PARTS, arithmetic_of, is_whole, number_type
 from ._plan_arguments import boundary_of, check_out, check_view, fitted, plan_taps, shape_of, stream_handle, unknown_argument
 from ._problem import Layout, Request, Split, stencil_plan
-from ._progress import tell_of, warn_of_growth
+from ._progress import call_with_progress, warn_of_growth
 from ._scratch import Prepared
 from ._stencil import Taps, stencil_handle, taps_of
 from ._stencil_run import StencilRun
@@ -267,7 +267,7 @@ class Plan:
         if progress is not None and isinstance(self._handle, BatchHandle):
             raise ValueError('a plan whose devices share a batch reports no progress: leave progress out')
         if progress is not None:
-            return tell_of(progress, self, x, out, stream, source)
+            return call_with_progress(progress, self, x, out, stream, source)
         if type(x) is np.ndarray and self._number == HOST and not self._source and source is None and out is None and self._type != 'bfloat16':
             x = fitted(x, 'x', self._shape, self._dtype)
             result = new_array(self._out_shape, self._dtype)

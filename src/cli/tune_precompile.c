@@ -74,9 +74,9 @@ static stn_context *open_absent(const stn_context *like, const cli_device_settin
     settings.device = settings.strategy = NULL;
     settings.threads = (uint64_t)(threads >= 2 * SPARE_PROCESSORS ? threads - SPARE_PROCESSORS : threads);
     if (cli_open_context(&settings, &silent, &context, NULL) != STN_OK) return NULL;
-    stn_search_cache *const own = context->machine.found; /* search results belong to one context */
+    stn_search_cache *const own = context->machine.searches; /* results belong to one context */
     context->machine = like->machine;
-    context->machine.found = own;
+    context->machine.searches = own;
     context->machine.present = false;
     return context;
 }

@@ -62,7 +62,7 @@ struct stn_pool {
 };
 
 static void run_pieces(stn_pool *pool) {
-    while (stn_watch_goes_on(pool->watch)) {
+    while (stn_watch_continues(pool->watch)) {
         int64_t begin = atomic_fetch_add(&pool->next, pool->piece);
         if (begin >= pool->count) return;
         pool->body(pool->user, begin, stn_min(begin + pool->piece, pool->count));
@@ -249,7 +249,7 @@ stn_watch *stn_pool_watched(stn_pool *pool) {
 static void run_alone(stn_watch *watch, int64_t count, int64_t piece,
                       void (*body)(void *user, int64_t begin, int64_t end), void *user) {
     if (!watch) piece = count;
-    for (int64_t begin = 0; begin < count && stn_watch_goes_on(watch); begin += piece)
+    for (int64_t begin = 0; begin < count && stn_watch_continues(watch); begin += piece)
         body(user, begin, stn_min(begin + piece, count));
 }
 

@@ -115,13 +115,13 @@ static double rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t
 static void limit_seconds(stn_plan *plan, double limit) {
     const bool any = plan->ranked && plan->ranking[0].applies;
     const double most = fmin(limit, any ? stn_estimate_cost(&plan->ranking[0].estimate) : INFINITY);
-    plan->machine.most_seconds = most < INFINITY ? most : 0;
+    plan->machine.time_limit = most < INFINITY ? most : 0;
 }
 
 /* Whether no candidate of the strategy can become the first row. */
 static bool is_dominated(const stn_plan *plan, const stn_strategy *strategy) {
-    return strategy->least_seconds && plan->machine.most_seconds > 0 &&
-           stn_machine_leaves_out(&plan->machine, plan->kind->least_seconds(plan, strategy));
+    return strategy->least_seconds && plan->machine.time_limit > 0 &&
+           stn_exceeds_time_limit(&plan->machine, plan->kind->least_seconds(plan, strategy));
 }
 
 /* Ranks at most `most` candidates of each strategy, of those with this name, or of all if NULL.
@@ -143,7 +143,7 @@ static double rank_strategies(stn_plan *plan, const char *name, size_t most, dou
             errors[i] = rank_strategy(plan, strategy, most, allowed_error);
             least = fmin(least, errors[i]);
         }
-    plan->machine.most_seconds = 0;
+    plan->machine.time_limit = 0;
     return least;
 }
 

@@ -38,7 +38,7 @@ typedef struct stn_task {
     bool local; /* STN_ACCURACY_LOCAL: only strategies that take single steps */
     /* Borrowed from the context: results of earlier searches (launch/machine.h); NULL: none are
      * kept. */
-    struct stn_search_cache *found;
+    struct stn_search_cache *searches;
     bool in_place;
     int alignment; /* bytes, a power of two, at least the dtype's size */
     size_t ntaps;

@@ -348,7 +348,8 @@ Test(brute, far_columns) { check_large(2, (size_t[3]){1030, 70}, STN_MAX_HOST_RA
 /* As many rows of floats as fit for one sum, and more. */
 Test(brute, rows_of_floats) { check_large(3, (size_t[3]){40, 38, 42}, 34, 240, STN_F32); }
 Test(brute, too_many_rows_of_floats) { check_large(3, (size_t[3]){30, 20, 130}, 62, 240, STN_F32); }
-/* More taps than one sum takes, in no full box: alone, in pairs, and in pairs of opposite sign. */
+/* More taps than are summed in one call, which are not a full box: not in pairs, in pairs of equal
+ * weights, and in pairs of opposite weights. */
 static void check_many_taps(stn_dtype dtype) {
     uint64_t state = 11;
     const int64_t radius = 11;

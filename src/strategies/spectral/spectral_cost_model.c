@@ -9,11 +9,11 @@
 /* Passes over whole lines, fitted to measurements on an H200. fft: cycles of a multiprocessor for
  * each complex point of a line and each halving of its length; memory: fraction of the copy
  * bandwidth. The longer of arithmetic and memory traffic hides the shorter, except a fraction
- * `exposed` of it. source, face: rate at which a source's frequencies are read, as a multiple of
- * the copy bandwidth: in 3D (six values per frequency) and in 2D (four values). symbol: fraction of
- * the peak rate at which terms and powers are evaluated. */
+ * `exposed` of it. source_3d, source_2d: rate at which a source's frequencies are read, as a
+ * multiple of the copy bandwidth, with six values per frequency in 3D and four in 2D. symbol:
+ * fraction of the peak rate at which terms and powers are evaluated. */
 static const struct {
-    double fft, memory, exposed, source, face, symbol;
+    double fft, memory, exposed, source_3d, source_2d, symbol;
     /* f64, f32. */
 } rates[2] = {{0.16, 0.75, 0.4, 1.27, 2.5, 0.38}, {0.112, 0.8, 0.5, 0.95, 3, 0.38}};
 /* Operations per bit of the exponent (the number of steps) when the symbol is raised to a power:
@@ -212,7 +212,7 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
     else
         estimate->seconds +=
             fmax(move, work) + rates[!wide].exposed * fmin(move, work) +
-            count * source / (machine->copy_bandwidth * (volume ? rates[!wide].source : rates[!wide].face)) +
+            count * source / (machine->copy_bandwidth * (volume ? rates[!wide].source_3d : rates[!wide].source_2d)) +
             (c->decayed_solver ? count * decayed / (machine->copy_bandwidth * RECURSION_READ_RATE) : 0) +
             slabs * (machine->launch_seconds + SLAB_GAP);
     estimate->seconds += of_source * (machine->launch_seconds + SOURCE_LAUNCH_SECONDS);
