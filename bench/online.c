@@ -143,11 +143,11 @@ static stn_status take_turns(contest *c, stn_plan *plan, double *online, double 
 static void print_search(const stn_online *o, stn_text *text) {
     stn_text_printf(text, ",\"arms\":%zu,\"over\":%s,\"spent_by_events\":", o->count,
                     o->next == o->count ? "true" : "false");
-    stn_json_number(text, o->spent);
+    stn_json_number(text, o->trial_seconds);
     stn_text_printf(text, ",\"tried\":[");
     for (size_t i = 0; i < o->count; i++) {
         const tune_trial *trial = &o->trials[i];
-        const double numbers[] = {(double)trial->state, trial->predicted, trial->once};
+        const double numbers[] = {(double)trial->state, trial->predicted, trial->run_seconds};
         for (int k = 0; k < 3; k++)
             stn_text_printf(text, "%s", k ? ", " : i ? ", [" : "["), stn_json_number(text, numbers[k]);
         for (size_t k = 0; k < trial->count; k++) stn_text_printf(text, ", "), stn_json_number(text, trial->samples[k]);

@@ -54,9 +54,9 @@ static stn_status open_absent(const session *s, stn_context **context) {
     options.arch = s->has_machine ? s->machine.arch : s->options->arch ? s->options->arch : "sm_90";
     STN_TRY(stn_context_create(&options, context, NULL));
     if (s->has_machine) {
-        stn_search_cache *const own = (*context)->machine.found;
+        stn_search_cache *const own = (*context)->machine.searches;
         (*context)->machine = s->machine;
-        (*context)->machine.found = own, (*context)->machine.present = false;
+        (*context)->machine.searches = own, (*context)->machine.present = false;
     }
     return STN_OK;
 }

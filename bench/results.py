@@ -83,8 +83,8 @@ def page_of(folder):
         text += f'\n## {path.stem}\n'
         if headlines:
             copy = sorted({round(1e-12 * line['copy_bytes_per_second'], 2) for line in headlines})
-            text += (f"\nCopy, read and write: {' to '.join(map(str, copy))} TB/s.\n\n"
-                     '| headline | measured | compared with | command | date, commit |\n|---|--:|--:|---|---|\n')
+            text += (f"\nCopy, read and write: {' to '.join(map(str, sorted({copy[0], copy[-1]})))} TB/s.\n\n"
+                     '| case | measured | compared with | command | date, commit |\n|---|--:|--:|---|---|\n')
             for line in headlines:
                 text += (f"| {line['headline']} | {line['result']} | {line['beside']} | `{line['command']}` "
                          f"| {line['date']}, {line['commit']} |\n")

@@ -11,7 +11,7 @@ stn_status stn_pack_open(const char *path, stn_pack **pack, stn_error *error);
 stn_status stn_pack_open_memory(const void *data, size_t size, stn_pack **pack, stn_error *error);
 /* The same; the pack frees `data`, also if it cannot be opened. `name` is for messages. */
 stn_status stn_pack_open_owned(const char *name, void *data, size_t size, stn_pack **pack, stn_error *error);
-void stn_pack_close(stn_pack *pack); /* NULL is fine */
+void stn_pack_close(stn_pack *pack); /* NULL has no effect */
 const char *stn_pack_name(const stn_pack *pack);
 size_t stn_pack_count(const stn_pack *pack);
 /* Searches by the source key; false if there is none. */
@@ -25,7 +25,7 @@ stn_status stn_pack_verify(const stn_pack *pack, stn_error *error);
 
 typedef struct stn_pack_writer stn_pack_writer; /* thread-safe */
 stn_status stn_pack_writer_create(stn_pack_writer **writer, stn_error *error);
-void stn_pack_writer_destroy(stn_pack_writer *writer); /* NULL is fine */
+void stn_pack_writer_destroy(stn_pack_writer *writer); /* NULL has no effect */
 /* Copies the entry. If the source key is there already, the first entry stays (as packs are
  * searched in order). */
 stn_status stn_pack_add(stn_pack_writer *writer, const stn_key *key, const stn_entry *entry, stn_error *error);

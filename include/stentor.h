@@ -38,10 +38,10 @@
  *            After a failure outputs are NULL or untouched, and nothing leaks. The library never
  *            prints, aborts or keeps global state (except MPI's, if stn_team_create_mpi initialises
  *            MPI).
- *   Threads  Different objects may be used from different threads. One stn_context may create
- *            plans from many threads at once. A stn_stencil is immutable. One stn_plan may be
- *            executed from several threads at once only with separate workspaces
- *            (stn_plan_execute_with); stn_plan_set_weights needs exclusive use of it.
+ *   Threads  Different objects may be used from different threads. Several threads may create plans
+ *            of one stn_context at once. A stn_stencil is immutable. One stn_plan may be executed
+ *            from several threads at once only with separate workspaces (stn_plan_execute_with);
+ *            stn_plan_set_weights needs exclusive use of it.
  *   Fork     Create contexts after a fork, in the process that uses them: CUDA does not survive a
  *            fork. A child may destroy inherited contexts and plans, which frees its copies and
  *            leaves the GPU and the parent alone; it may also make and execute plans on the host,
@@ -99,9 +99,9 @@ extern "C" {
     X(STN_ERROR_COMPILE, 7, "a kernel did not compile")                                                                \
     X(STN_ERROR_UNSUPPORTED, 8, "no strategy serves this problem")                                                     \
     X(STN_ERROR_IO, 9, "a file could not be read or written")                                                          \
-    X(STN_ERROR_FORMAT, 10, "a file's content is not what its format demands")                                         \
+    X(STN_ERROR_FORMAT, 10, "the content of a file does not conform to its format")                                    \
     X(STN_ERROR_INTERNAL, 11, "an internal error: please report it")                                                   \
-    X(STN_ERROR_CANCELLED, 130, "the caller cancelled it")
+    X(STN_ERROR_CANCELLED, 130, "the progress function cancelled the call")
 
 typedef enum stn_status {
 #define STN_STATUS_ENUM(name, exit_code, text) name,
@@ -134,7 +134,7 @@ typedef int (*stn_progress_fn)(void *user, uint64_t done, uint64_t total);
 
 STN_API const char *stn_version(void);
 
-/* Frees a text returned by the library (stn_plan_describe and others). NULL is fine. */
+/* Frees a text returned by the library (stn_plan_describe and others). NULL has no effect. */
 STN_API void stn_text_free(char *text);
 
 /* ---- Contexts -------------------------------------------------------------------------------- */
@@ -174,7 +174,8 @@ typedef struct stn_context_options {
  * machine without a GPU gives a host context. The context must outlive its plans. The first context
  * on a GPU measures its copy bandwidth (milliseconds) and stores it in the cache folder. */
 STN_API stn_status stn_context_create(const stn_context_options *options, stn_context **context, stn_error *error);
-/* NULL is fine. Destroy the context's plans first. In a forked child this only frees memory. */
+/* NULL has no effect. Destroy the context's plans first. In a forked child this only frees
+ * memory. */
 STN_API void stn_context_destroy(stn_context *context);
 
 /* Non-zero if plans of this context take device pointers. */
@@ -242,7 +243,7 @@ STN_API stn_status stn_stencil_create_dense(int rank, const size_t *extent, cons
  * for an unknown name lists the known ones. */
 STN_API stn_status stn_stencil_parse(const char *spec, stn_stencil **stencil, stn_error *error);
 
-STN_API void stn_stencil_destroy(stn_stencil *stencil); /* NULL is fine */
+STN_API void stn_stencil_destroy(stn_stencil *stencil); /* NULL has no effect */
 
 STN_API int stn_stencil_rank(const stn_stencil *stencil);
 STN_API size_t stn_stencil_tap_count(const stn_stencil *stencil);
@@ -329,8 +330,9 @@ STN_API stn_status stn_boundary_parse(const char *spec, stn_boundary sides[2], s
  * spreads to all points. */
 typedef enum stn_accuracy {
     STN_ACCURACY_GLOBAL, /* relative to the largest value of the grid: any strategy may be used */
-    /* Relative to the values that reach a point: only strategies that take single steps are used;
-     * zeros stay zeros, and NaN and infinity spread only as far as taps reach. */
+    /* Relative to the values that reach a point: only strategies that take single steps are used,
+     * which compute each step from the values of the previous one (in one launch each, or several
+     * in a launch). Zeros stay zeros, and NaN and infinity spread only as far as taps reach. */
     STN_ACCURACY_LOCAL
 } stn_accuracy;
 
@@ -376,28 +378,29 @@ typedef struct stn_problem {
     int alignment; /* alignment in bytes of the pointers in and out, a power of two; 0 means 16 */
     /* Snapshots: with every = k the output is a stack of steps / k states, after k, 2 k, ...,
      * `steps` steps. A state has all grids of the batch and begins snapshot_stride elements after
-     * the previous one (0: batch * the batch stride, or what a state spans if more). k must divide
-     * steps, and the problem must not be in place. 0: only the last state is written. */
+     * the previous one (0: batch * the batch stride, or the number of elements that a state spans,
+     * whichever is larger). k must divide steps, and the problem must not be in place. 0: only the
+     * last state is written. */
     uint64_t every;
     ptrdiff_t snapshot_stride;
     /* Non-zero: a constant source b is added in each step, u[t+1] = K u[t] + b for the stencil K.
      * Executions supply its values (stn_execution) in the layout of `in`: in_stride,
      * in_batch_stride, dtype, alignment. Points frozen by a fixed side keep their value. If Fourier
      * transforms compute many steps at once, the source about doubles the time, and the workspace
-     * holds all frequencies: one grid or, in 3D between fixed or constant sides, two and more. If
-     * no transform supports the boundaries, the run may need up to 4 grids more. */
+     * holds all frequencies: about one grid, and two or more in 3D between fixed or constant sides.
+     * If no transform supports the boundaries, the run may need up to 4 grids more. */
     int has_source;
     /* A stn_accuracy. A constant side whose value is not finite in the dtype implies
      * STN_ACCURACY_LOCAL. */
     int accuracy;
     /* Each a stn_element: the number types of the arrays in and out. Input is converted to the
      * dtype when it is read; the values of the last step are converted when they are written, as in
-     * C and SciPy. For integers, they are truncated towards zero (to -2^63 if they are outside the
-     * range of int64), then reduced modulo the range of the integer type; a bool is 1 if the
-     * truncated value is not 0. If steps is 1, the output is integers and tolerance is 0, every
-     * device sums in float64 in the same order, so that all devices give the same integers. Points
-     * frozen by a fixed side are converted in the same way. Strides count elements of each array.
-     * Elements other than STN_ELEMENT_DTYPE exclude a source, snapshots and in_place. */
+     * C and SciPy. For an integer type they are truncated towards zero to int64 (values outside of
+     * its range become -2^63), of which the lowest bits are kept; a bool is 1 if the truncated
+     * value is not 0. If steps is 1, the output is integers and tolerance is 0, every device sums
+     * in float64 in the same order, so that all devices give the same integers. Points frozen by a
+     * fixed side are converted in the same way. Strides count elements of each array. Elements
+     * other than STN_ELEMENT_DTYPE exclude a source, snapshots and in_place. */
     int in_element, out_element;
     /* The values of the last step are divided by `divisor` before they are converted, so that
      * weights can be integers and sums exact; 0 means 1. Points frozen by a fixed side are not
@@ -470,10 +473,10 @@ typedef struct stn_plan_options {
  * them or finds them stored, and allocates tables and workspace. options may be NULL. The plan
  * copies all that it needs but keeps using the context.
  *
- * Ready    Unless first_result is set, a plan runs its chosen kernels from the first execution on.
+ * Kernels  Unless first_result is set, a plan runs its chosen kernels from the first execution on.
  *          Stored kernels are loaded in milliseconds; others are compiled first, in parallel on
  *          the context's threads, and then stored.
- * First    options.first_result: the chosen kernels compile in the background, and the first
+ *          With options.first_result the chosen kernels compile in the background, and the first
  *          execution uses the generic kernel (one for all stencils of a type), if that kernel is
  *          predicted to finish an execution before the chosen kernels are compiled. The second
  *          execution waits for the chosen kernels; all executions from it on use them. Results of
@@ -499,18 +502,18 @@ typedef struct stn_plan_options {
  *          library. Later plans of the same problem use them, without tune too, and
  *          stn_plan_describe shows them. With the folder ":memory:" only this plan uses them.
  * No GPU   On the host, and for an absent GPU, nothing can be measured: tune only logs a warning.
- * Online   STN_MODE_ONLINE searches during the caller's executions. It works in units: a unit is
+ * Online   STN_MODE_ONLINE searches during the caller's executions. It works in parts: a part is
  *          one execution, or, if the strategy takes single steps, one of up to 1024 chunks of its
- *          steps. Up to three rivals of the estimate's choice have a trial each: the best candidate
- *          of every other strategy, then the next best ones, estimated to take at most 1.5 times as
- *          long. In its trial, a rival computes a unit a second time, into a grid of its own, and
- *          the GPU compares the two results at every point. Only if the rival is right are both
- *          timed alternately on this unit, and only if it is faster does it compute the following
- *          units. A trial begins only if all trials together add at most 2% to the time of the
- *          units done or known to come, even if the rival takes 2.5 times its estimate. An
- *          execution with a trial waits for the GPU, and until the last trial ends, so does each
- *          chunk. Results differ by rounding, depending on the candidates that ran. The workspace
- *          holds one or two more grids.
+ *          steps. Up to three other candidates than the estimate's choice have a trial each: the
+ *          best one of every other strategy, then the next best ones, estimated to take at most 1.5
+ *          times as long. In its trial, a candidate computes a part a second time, into a grid of
+ *          its own, and the GPU compares the two results at every point. Only if its result is
+ *          right are both timed alternately on this part, and only if it is faster does it compute
+ *          the following parts. A trial begins only if all trials together add at most 2% to the
+ *          time of the parts done or known to come, even if the candidate takes 2.5 times its
+ *          estimate. An execution with a trial waits for the GPU, and until the last trial ends, so
+ *          does each chunk. Results differ by rounding, depending on the candidates that ran. The
+ *          workspace holds one or two more grids.
  *          Capturing a stream freezes the choice. Only plans of stencils search. The estimate's
  *          choice is kept for all other work, and for stencils that are in place or have a source,
  *          snapshots or gaps between points.
@@ -520,8 +523,9 @@ typedef struct stn_plan_options {
  *          disturbs the times. */
 STN_API stn_status stn_plan_create(stn_context *context, const stn_problem *problem, const stn_plan_options *options,
                                    stn_plan **plan, stn_error *error);
-/* NULL is fine; does not wait for executions: synchronise first. A CUDA graph that was captured
- * from executions must not be launched any more, since the plan's kernels may be unloaded. */
+/* NULL has no effect; does not wait for executions: synchronise first. A CUDA graph that was
+ * captured from executions must not be launched any more, since the plan's kernels may be
+ * unloaded. */
 STN_API void stn_plan_destroy(stn_plan *plan);
 
 /* Runs all steps from in to out, in stream order. Pointers are device pointers on a GPU context,
@@ -644,9 +648,9 @@ STN_API stn_status stn_plan_kernel(const stn_plan *plan, size_t index, stn_kerne
  * Sizes that Stentor's own kernels do not support use cuFFT if it is installed; stn_plan_describe
  * says which strategy runs and why.
  *
- * On the host, a NaN or infinity makes its line's whole transform NaN or infinite and affects no
- * other line; lines are scaled so that intermediate sums do not overflow, and a result that fits
- * the dtype is right.
+ * On the host, a NaN or infinity affects the whole transform that contains it, and no other
+ * transform of the batch; lines are scaled so that intermediate sums do not overflow, and a result
+ * that fits the dtype is right.
  * GPU kernels sum before they scale, and sums of real transforms may be four times the largest
  * unscaled result: keep the unscaled results below a quarter of the dtype's largest number.
  *
@@ -660,9 +664,9 @@ STN_API stn_status stn_plan_kernel(const stn_plan *plan, size_t index, stn_kerne
  *
  * These transforms run on GPUs, in f64 and f32, and are always forward. Extents must have no prime
  * factors but 2, 3, 5 and 7, and a line must fit into a block's shared memory. The layout must
- * consist of pairs of adjacent numbers: `in` and `out` have stride 1 along one axis of even extent,
- * or along a batch of even size, and all other strides, of axes with more than one point, are
- * even. */
+ * consist of pairs of adjacent numbers: `in` and `out` have stride 1 along the same axis, whose
+ * extent is even, or both along the batch, whose size is then even. All other strides of axes of
+ * more than one point, and of a batch of more than one, are even. */
 typedef enum stn_transform_kind {
     STN_C2C, /* complex to complex */
     STN_R2C, /* real to half spectrum: elements 0 to n/2 of the last axis; always forward */
@@ -721,9 +725,9 @@ STN_API stn_status stn_plan_create_fft(stn_context *context, const stn_transform
 /* ---- Fourier layers -------------------------------------------------------------------------- */
 
 /* The spectral convolution of neural operators (Li and others 2021; fused on GPUs after TurboFNO,
- * 2025) with the rest of its layer. x is [batch, in_channels, extent...], y is [batch,
- * out_channels, extent...], dense in C order, N points per channel; k runs over the kept
- * frequencies only:
+ * 2025), with the bias, skip connection and activation of its layer. x is [batch, in_channels,
+ * extent...], y is [batch, out_channels, extent...], dense in C order, N points per channel; k runs
+ * over the kept frequencies only:
  *
  *     X[b,i,k] = 1/N * sum over points p of  x[b,i,p] * exp(-2 pi i k.p/n)
  *     Z[b,o,k] =       sum over channels i of  weights[i,o,k] * X[b,i,k]
@@ -849,7 +853,7 @@ typedef struct stn_system stn_system; /* immutable: any number of threads may us
  * STN_SYSTEM_MAX_TEXT or nested deeper than 200, stencils of stencils that reach further than
  * STN_MAX_RADIUS. */
 STN_API stn_status stn_system_parse(const char *text, stn_system **system, stn_error *error);
-STN_API void stn_system_destroy(stn_system *system); /* NULL is fine */
+STN_API void stn_system_destroy(stn_system *system); /* NULL has no effect */
 
 /* The canonical text of the system: the same for all systems that compute the same operations in
  * the same order; it parses to this system again. The caller's, freed with stn_text_free. */
@@ -870,7 +874,7 @@ STN_API int stn_system_coefficient_value(const stn_system *system, size_t coeffi
  * (1) of an axis, on grids of this rank. A grid needs more points than that along the axis. */
 STN_API int stn_system_reach(const stn_system *system, int rank, int axis, int side);
 
-/* A weighted grid point of a field, as a source or receiver. A source or receiver between grid
+/* A source or receiver at a grid point of a field, with a weight. A source or receiver between grid
  * points is several of these points with the same channel. */
 typedef struct stn_system_point {
     size_t channel;              /* last index in `amplitudes` (source) or `records` (receiver) */
@@ -988,8 +992,9 @@ typedef struct stn_filter_taps {
     const int64_t *offsets; /* [count][axes] */
     const double *weights;  /* [count] */
     /* A second filter that is applied to the result of this one, or NULL. If it is given, this
-     * filter must have taps along one axis other than the last and the second one along the last
-     * axis, both at most 129 taps; the arrays must be dense, and no side may be fixed. */
+     * filter's taps must lie along one axis other than the last, the second filter's along the last
+     * axis, and neither may have more than 129; the arrays must be dense, and no side may be
+     * fixed. */
     const struct stn_filter_taps *next;
 } stn_filter_taps;
 
@@ -1093,7 +1098,7 @@ STN_API stn_status stn_nccl_make_id(void *id, stn_error *error);
  * Errors: those of stn_context_create; STN_ERROR_UNSUPPORTED: no usable NCCL, or no GPU. */
 STN_API stn_status stn_team_create_nccl(const stn_context_options *options, const void *id, int rank, int count,
                                         double seconds, stn_team **team, stn_error *error);
-STN_API void stn_team_destroy(stn_team *team); /* after its plans; NULL is fine */
+STN_API void stn_team_destroy(stn_team *team); /* after its plans; NULL has no effect */
 STN_API int stn_team_size(const stn_team *team);
 /* The member that this process is; 0 if all members are in this process. */
 STN_API int stn_team_rank(const stn_team *team);
@@ -1126,7 +1131,7 @@ STN_API stn_status stn_team_plan_create(stn_team *team, const stn_problem *probl
  * Errors: as stn_team_plan_create, with those of stn_plan_create_fft. */
 STN_API stn_status stn_team_plan_create_fft(stn_team *team, const stn_transform *transform,
                                             const stn_plan_options *options, stn_team_plan **plan, stn_error *error);
-STN_API void stn_team_plan_destroy(stn_team_plan *plan); /* NULL is fine */
+STN_API void stn_team_plan_destroy(stn_team_plan *plan); /* NULL has no effect */
 /* A member's part of the grid: the rows first to first + rows - 1 of the slowest axis; with 0 rows
  * the member has no part. */
 STN_API stn_status stn_team_plan_local(const stn_team_plan *plan, int member, size_t *first, size_t *rows,

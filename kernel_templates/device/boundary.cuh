@@ -57,13 +57,13 @@ __device__ __forceinline__ int fold_once(int i, int n) {
     return i < 0 ? low : i >= n ? high : i;
 }
 
-// Whether the grid continues past both sides of an axis, however far, as the same function in every
-// time step: where it wraps, or where both sides mirror it and the taps are symmetric. Values read
-// past other sides are not used.
+// Whether both sides mirror the grid.
 template <int LOW, int HIGH>
 __device__ constexpr bool mirrors() {
     return (LOW == REFLECT || LOW == MIRROR) && (HIGH == REFLECT || HIGH == MIRROR);
 }
+// Whether fold_far continues the grid past both sides, however far. If the axis wraps, or the taps
+// are symmetric, this continuation is the same in every step.
 template <int LOW, int HIGH>
 __device__ constexpr bool repeats() {
     return LOW == WRAP || mirrors<LOW, HIGH>();

@@ -20,8 +20,10 @@
 //     X[k] = E[k] + v^k O[k],  v = exp(-2 pi i / 2R)
 //     E[k] = (Z[k] + conj Z[-k]) / 2,  O[k] = (Z[k] - conj Z[-k]) / 2i
 //
-// Shared memory: | modes of all lines (back), or sums | per-thread sums [number of a mode][thread]
-// (forward) |
+// Shared memory of an inverse and of a forward transform:
+//
+//     back:     | modes of all lines |
+//     forward:  | sums | sums of each thread [number of a mode][thread] |
 //
 // Reads REAL, STORE, FNO_FROM, FNO_TO, FNO_FORWARD, FNO_REAL, FNO_MODES, FNO_LOW, FNO_DOUBLED,
 // FNO_CHUNKS_IN, FNO_CHUNKS_OUT, FNO_BIAS, FNO_ADDED, FNO_ACTIVATION, THREADS_X, BLOCKS, FEW_*.
@@ -42,7 +44,7 @@ constexpr int ROOM = FNO_FORWARD ? VALUES * FEW_PARTS + NUMBERS * PITCH : VALUES
 
 static_assert(Q * WIDTH == N, "butterflies share a line's points evenly");
 static_assert(FNO_REAL ? 2 * HIGH < N && FNO_LOW == 0 : FREQUENCIES <= N,
-              "each frequency is there once: of real lines, none that is its own negative but 0");
+              "no frequency occurs twice; on real lines only frequency 0 is its own negative");
 static_assert(!ALONE || (FNO_REAL && 32 % R == 0), "twiddles of 2R points are some of 64");
 static_assert(VALUES % 2 == 0 && shared_bytes_match(ROOM * sizeof(REAL)),
               "the launcher gives the shared memory that this takes");
@@ -129,40 +131,40 @@ __device__ __forceinline__ void sum_line(value (&sum)[FREQUENCIES], const line_p
         for (int f = -BELOW; f <= HIGH; f++) add_rotated(sum[f + BELOW], x[input_of(f)], w, f);
     }
 }
-// Sums over the threads of each line, in FEW_PARTS parts: made[value][part], values line by line.
-__device__ __forceinline__ void add_threads(const value (&sum)[FREQUENCIES], REAL *made, REAL *each) {
+// Sums over the threads of each line, in FEW_PARTS parts: sums[value][part], values line by line.
+__device__ __forceinline__ void add_threads(const value (&sum)[FREQUENCIES], REAL *sums, REAL *per_thread) {
 #pragma unroll
     for (int f = 0; f < FREQUENCIES; f++) {
-        each[2 * f * PITCH + threadIdx.x] = sum[f].re;
-        each[(2 * f + 1) * PITCH + threadIdx.x] = sum[f].im;
+        per_thread[2 * f * PITCH + threadIdx.x] = sum[f].re;
+        per_thread[(2 * f + 1) * PITCH + threadIdx.x] = sum[f].im;
     }
     __syncthreads();
     for (int i = threadIdx.x; i < VALUES * FEW_PARTS; i += THREADS) {
         const int part = i % FEW_PARTS, v = i / FEW_PARTS;
-        const REAL *const from = each + v % NUMBERS * PITCH + v / NUMBERS * THREADS_X + part;
+        const REAL *const from = per_thread + v % NUMBERS * PITCH + v / NUMBERS * THREADS_X + part;
         REAL total = 0;
 #pragma unroll 8
         for (int t = 0; t < THREADS_X; t += FEW_PARTS) total += from[t];
-        made[i] = total;
+        sums[i] = total;
     }
     __syncthreads();
 }
-__device__ __forceinline__ value made_of(const REAL *made, int line, int f) {
-    const REAL *const from = made + (line * NUMBERS + 2 * (f + BELOW)) * FEW_PARTS;
+__device__ __forceinline__ value made_of(const REAL *sums, int line, int f) {
+    const REAL *const from = sums + (line * NUMBERS + 2 * (f + BELOW)) * FEW_PARTS;
     value z = {REAL(0), REAL(0)};
 #pragma unroll
     for (int part = 0; part < FEW_PARTS; part++) z = z + value{from[part], from[FEW_PARTS + part]};
     return z;
 }
-__device__ __forceinline__ void store_modes(const line_arguments &a, FNO_TO *out, int c0, const REAL *made) {
+__device__ __forceinline__ void store_modes(const line_arguments &a, FNO_TO *out, int c0, const REAL *sums) {
     for (int i = threadIdx.x; i < MODES * FEW_LINES; i += THREADS) {
         const int line = i % FEW_LINES, mode = i / FEW_LINES, f = mode - FNO_LOW, c = c0 + EACH * line;
         // Frequencies of the half spectrum stand for two, except those that are their own
         // negatives.
         const REAL share = FNO_DOUBLED && mode ? a.scale + a.scale : a.scale;
-        const value z = share * made_of(made, line, f);
+        const value z = share * made_of(sums, line, f);
         if (PAIRS)
-            store_mode_pair(a, out, mode, c, separate_channels({{z, conjugate(share * made_of(made, line, -f))}}));
+            store_mode_pair(a, out, mode, c, separate_channels({{z, conjugate(share * made_of(sums, line, -f))}}));
         else if (c < a.outputs)
             store_value(out + 2 * (mode * a.out_stride + c), z);
     }
@@ -224,7 +226,7 @@ __device__ __forceinline__ void spread_alone(const value *modes, const line_targ
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_few_modes(const __grid_constant__ line_arguments a) {
     extern __shared__ __align__(128) unsigned char stn_shared[];
-    REAL *const made = reinterpret_cast<REAL *>(stn_shared);
+    REAL *const sums = reinterpret_cast<REAL *>(stn_shared);
     const unsigned groups = static_cast<unsigned>((a.channels + CHANNELS - 1) / CHANNELS);
     const long long item = blockIdx.x / groups, outer = item / a.inner, inner = item % a.inner;
     const int c0 = static_cast<int>(blockIdx.x % groups) * CHANNELS, t = threadIdx.x % THREADS_X,
@@ -240,8 +242,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_few_modes(cons
             sum_alone(sum, get, t, a.twiddles);
         else
             sum_line(sum, get, t, a.twiddles);
-        add_threads(sum, made, made + VALUES * FEW_PARTS);
-        store_modes(a, out, c0, made);
+        add_threads(sum, sums, sums + VALUES * FEW_PARTS);
+        store_modes(a, out, c0, sums);
     } else {
         value *const modes = reinterpret_cast<value *>(stn_shared);
         load_modes(a, in, c0, modes);

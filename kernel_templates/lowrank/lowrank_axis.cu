@@ -197,8 +197,8 @@ __device__ __forceinline__ void compute_segment(const axis_arguments &a, const w
                 load_less(bottom[h], lower + 2 * t * PITCH, lower + (2 * t + 1) * PITCH, middle[h][1]);
             }
         }
-#pragma unroll
         // Skips tiles before the first output or past the last.
+#pragma unroll
         for (int first = 0; first <= SEEN; first += GROUP)
             if (2 * s + 1 >= first && 2 * s + 2 - first - GROUP < tiles)
                 add_group(sum, first, top, bottom, middle, sums + 2 * t, block);

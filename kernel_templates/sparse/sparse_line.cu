@@ -3,18 +3,18 @@
 //     out(x) = sum over i of  w[i] in(x + i - X_LOW)  =  K X(x)
 //
 // K is w as a banded matrix with a row for each of 16 outputs, half of it zeros, which the launcher
-// encodes (encode.h). A block has a tile of WIDE points, each warp 8 segments of 128. The eight
-// columns of its right factors are blocks of 16 points. ADJACENT_COLUMNS of the blocks are
-// adjacent, and a column's next block is 16 ADJACENT_COLUMNS points further on, so a warp stores 64
-// or more adjacent bytes. Product k of a block uses the words that product k - NEXT uses of the
-// column's next block: each set of words is read once and added to the sums of all blocks that
-// depend on it. With ADJACENT_COLUMNS 2:
+// encodes (encode.h). A thread block has a tile of WIDE points, and each warp 8 segments of 128 of
+// them. Each of the eight columns of a right factor is a group of 16 adjacent points. Groups of
+// ADJACENT_COLUMNS columns are adjacent, and a column's next group is 16 ADJACENT_COLUMNS points
+// further on, so a warp stores 64 or more adjacent bytes. Product k of a group uses the words that
+// product k - NEXT uses of the column's next group: each set of words is read once and added to the
+// sums of all groups that depend on it. With ADJACENT_COLUMNS 2:
 //
 //     points            | g 0 | g 1 | g 0 | g 1 | ..  c = 0, 0, 1, 1, ..    256 points on: g 2, g 3
 //     set s             sum[0] += K(s) set s,   sum[1] += K(s - NEXT) set s,  ..
 //
 // ADJACENT: all eight columns are adjacent, and sum[c] belongs to segment c. Then a warp stores
-// whole memory lines, but each block reads its own words.
+// whole memory lines, but each group reads its own words.
 //
 // Each tile, with the reach of the taps, is one stage of shared memory, point after point, while
 // AHEAD of them arrive. A stage begins at a memory line, SKIP points before its window, so that
@@ -23,8 +23,8 @@
 //
 //     stage:   SKIP | LEAD | WIDE outputs | points right of them
 //
-// A block takes every n-th tile, n being the number of blocks, so that concurrent loads of all
-// blocks are adjacent, as in a coalesced copy.
+// A thread block takes every n-th tile, n being the number of blocks, so that concurrent loads of
+// all blocks are adjacent, as in a coalesced copy.
 #include "device/arith.cuh"
 #include "device/launch_checks.cuh"
 #include "device/sparse.cuh"
@@ -35,22 +35,22 @@
 using STORED = SPARSE_STORE;
 constexpr int HALVES = SPARSE_HALVES, LEAD = SPARSE_LEAD, PARTS = SPARSE_PARTS;
 constexpr int THREADS = 32 * WARPS, SLOT = 16 / sizeof(STORED), POINTS_OF_WORD = sparse_words<STORED>::POINTS;
-constexpr int BLOCKS_OF_SEGMENT = 8, SEGMENT_POINTS = 16 * BLOCKS_OF_SEGMENT, WIDE = 8 * SEGMENT_POINTS * WARPS;
+constexpr int GROUPS_OF_SEGMENT = 8, SEGMENT_POINTS = 16 * GROUPS_OF_SEGMENT, WIDE = 8 * SEGMENT_POINTS * WARPS;
 constexpr int PRODUCTS = HALVES / 2, REGISTERS = (PRODUCTS + 1) / 2, FRAGMENT = 128;  // words
-// SETS: sets of words in a block of 16 points.
+// SETS: sets of words in a group of 16 points.
 constexpr int POINTS_OF_SET = 8 * POINTS_OF_WORD, SETS = 16 / POINTS_OF_SET;
 constexpr bool ADJACENT = SPARSE_ADJACENT_COLUMNS == 8;
-// Points to a column's next block.
-constexpr int ADJACENT_COLUMNS = SPARSE_ADJACENT_COLUMNS, NEXT_BLOCK = 16 * ADJACENT_COLUMNS;
+// Points to a column's next group.
+constexpr int ADJACENT_COLUMNS = SPARSE_ADJACENT_COLUMNS, NEXT_GROUP = 16 * ADJACENT_COLUMNS;
 constexpr int POINTS_OF_MEMORY_LINE = 128 / static_cast<int>(sizeof(STORED));
 constexpr int SKIP = round_up(LEAD, POINTS_OF_MEMORY_LINE) - LEAD, FLIP = ADJACENT && sizeof(STORED) == 4 ? 2 : 0;
 constexpr int STAGE_POINTS = SKIP + WIDE - 16 + 8 * HALVES * POINTS_OF_WORD;
 constexpr int STAGE = round_up(STAGE_POINTS, SEGMENT_POINTS), AHEAD = STAGES - 1;
 constexpr int AT_ONCE = THREADS * SLOT;  // points that are copied at once
-static_assert(HALVES % 2 == 0, "products of one size, which the blocks share");
-static_assert(!ADJACENT || PRODUCTS == SETS, "no words that two blocks look at");
+static_assert(HALVES % 2 == 0, "products of one size, which the groups share");
+static_assert(!ADJACENT || PRODUCTS == SETS, "two groups of points share no words");
 static_assert(ADJACENT || HALVES % (4 * POINTS_OF_WORD) == 2 * POINTS_OF_WORD,
-              "two columns' lanes lie in different banks");
+              "the lanes of two columns lie in different banks");
 static_assert(AHEAD >= 1, "the next tile arrives while this one is computed on");
 static_assert(LEAD % SLOT == 0 && AT_ONCE % SEGMENT_POINTS == 0, "copies of 16 bytes, whole segments at once");
 
@@ -60,7 +60,7 @@ struct line_arguments {
     const unsigned *table;  // metadata, then left factors of all products and parts
     // Only nx and the batch strides are used.
     long long nz, ny, nx, in_z, in_y, in_batch, out_z, out_y, out_batch;
-    // Tiles of a block; blocks of a line; tiles of all of them.
+    // iterations: of a block. march_blocks: blocks of a line. steps: tiles of a line.
     long long iterations, march_blocks, steps;
     long long tiles_y, tiles_x;
     REAL scale;  // common factor of all weights; 1 except in f16
@@ -71,7 +71,7 @@ static_assert(layout_matches(sizeof(line_arguments), sizeof(line_arguments::scal
 // The index of a point in the stage.
 __device__ __forceinline__ int index_of(int point) { return point ^ (point / (8 * SLOT) % 2 * FLIP * SLOT); }
 
-// The index of a column's first block among its warp's points.
+// The index of a column's first group among its warp's points.
 __device__ __forceinline__ int column_start(int column) {
     return column / ADJACENT_COLUMNS * ADJACENT_COLUMNS * SEGMENT_POINTS + column % ADJACENT_COLUMNS * 16;
 }
@@ -128,14 +128,14 @@ struct factor {
 };
 
 // Adds all sets of a warp's segments. `begin`: the lane's first word.
-__device__ __forceinline__ void add_sets(float (&sum)[BLOCKS_OF_SEGMENT][4], const factor &f, const STORED *begin) {
-    // Sets from a column's block to its next one, and from the first to the last.
-    constexpr int NEXT = NEXT_BLOCK / POINTS_OF_SET, LAST = NEXT * (BLOCKS_OF_SEGMENT - 1);
+__device__ __forceinline__ void add_sets(float (&sum)[GROUPS_OF_SEGMENT][4], const factor &f, const STORED *begin) {
+    // Sets from a column's group to its next one, and from the first to the last.
+    constexpr int NEXT = NEXT_GROUP / POINTS_OF_SET, LAST = NEXT * (GROUPS_OF_SEGMENT - 1);
     unroll<0, LAST + PRODUCTS>([&](auto set) {
         constexpr int S = set;
         if constexpr ((S < LAST ? S % NEXT : S - LAST) < PRODUCTS) {
             constexpr int FIRST = S < PRODUCTS ? 0 : (S - PRODUCTS) / NEXT + 1;
-            constexpr int END = S < LAST ? S / NEXT + 1 : BLOCKS_OF_SEGMENT;
+            constexpr int END = S < LAST ? S / NEXT + 1 : GROUPS_OF_SEGMENT;
             unsigned b[4];
             load_rounded(b, begin + S * POINTS_OF_SET);
 #pragma unroll
@@ -149,11 +149,11 @@ __device__ __forceinline__ void add_sets(float (&sum)[BLOCKS_OF_SEGMENT][4], con
     });
 }
 
-// The same ADJACENT: block c starts one segment further on; `begin`: the lane's first word for each
+// The same ADJACENT: group c starts one segment further on; `begin`: the lane's first word for each
 // product.
-__device__ __forceinline__ void add_segments(float (&sum)[BLOCKS_OF_SEGMENT][4], const factor &f, const STORED *stage,
+__device__ __forceinline__ void add_segments(float (&sum)[GROUPS_OF_SEGMENT][4], const factor &f, const STORED *stage,
                                              const int (&begin)[PRODUCTS]) {
-    unroll<0, BLOCKS_OF_SEGMENT * PRODUCTS>([&](auto set) {
+    unroll<0, GROUPS_OF_SEGMENT * PRODUCTS>([&](auto set) {
         constexpr int C = set / PRODUCTS, K = set % PRODUCTS;
         unsigned b[4];
         load_words(b, stage + begin[K] + C * SEGMENT_POINTS);
@@ -165,17 +165,17 @@ __device__ __forceinline__ void add_segments(float (&sum)[BLOCKS_OF_SEGMENT][4],
 
 // Stores a warp's outputs, from x on.
 __device__ __forceinline__ void store_segments(const line_arguments &a, STORED *line, long long x, int g, int t,
-                                               const float (&sum)[BLOCKS_OF_SEGMENT][4]) {
+                                               const float (&sum)[GROUPS_OF_SEGMENT][4]) {
     const float scale = static_cast<float>(a.scale);
     const bool inside = VECTOR > 1 && x + 8 * SEGMENT_POINTS <= a.nx;
     x += column_start(column_of<STORED>(g, t)) + 4 * four_of<STORED>(g, t);
 #pragma unroll
-    for (int c = 0; c < BLOCKS_OF_SEGMENT; c++) {
+    for (int c = 0; c < GROUPS_OF_SEGMENT; c++) {
         const four_outputs<STORED> four = gather(line, sum[c], scale, g);
         if (inside)
-            store_four(line + x + NEXT_BLOCK * c, four);
+            store_four(line + x + NEXT_GROUP * c, four);
         else
-            store_some(line + x + NEXT_BLOCK * c, four, a.nx - x - NEXT_BLOCK * c);
+            store_some(line + x + NEXT_GROUP * c, four, a.nx - x - NEXT_GROUP * c);
     }
 }
 
@@ -185,14 +185,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_line(const 
     extern __shared__ __align__(128) unsigned char stn_shared[];
     STORED *const shared = reinterpret_cast<STORED *>(stn_shared);  // STAGES stages
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
-    const long long iterations = blockIdx.x % a.march_blocks, batch = blockIdx.x / a.march_blocks;
-    const long long step = a.march_blocks, first = iterations, last = a.steps;
+    const long long first = blockIdx.x % a.march_blocks, batch = blockIdx.x / a.march_blocks;
+    const long long step = a.march_blocks, last = a.steps;
     const STORED *const in = a.in + batch * a.in_batch;
     STORED *const out = a.out + batch * a.out_batch;
     factor f;
     f.read(a.table, lane);
-    const int first_block = 8 * warp * SEGMENT_POINTS + column_start(g);
-    const int at = first_block + (4 * (t / 2) + t % 2 * 4 * HALVES) * POINTS_OF_WORD;
+    const int first_group = 8 * warp * SEGMENT_POINTS + column_start(g);
+    const int at = first_group + (4 * (t / 2) + t % 2 * 4 * HALVES) * POINTS_OF_WORD;
     int begin[PRODUCTS];
 #pragma unroll
     for (int k = 0; k < PRODUCTS; k++) begin[k] = index_of(SKIP + at + k * POINTS_OF_SET);
@@ -210,7 +210,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_line(const 
         copy_async_commit();
         next += step, filled = filled + 1 == STAGES ? 0 : filled + 1;
         if (tile < first) continue;
-        float sum[BLOCKS_OF_SEGMENT][4] = {};
+        float sum[GROUPS_OF_SEGMENT][4] = {};
         if constexpr (ADJACENT)
             add_segments(sum, f, shared + stage * STAGE, begin);
         else

@@ -3,11 +3,11 @@
 //
 // The budget of a warp's tile of 1024 points is counted in issue slots: an H200 copies 4096 bytes
 // (1024 points of f16 in and out) in some 220 cycles of a multiprocessor, which issues 4
-// instructions in each. Grid ends are tested once for all copies and stores of a thread: this takes
-// 76 instructions for the copies and 95 for the stores, 290 in all; tests for each copy and store
-// took 820. A tile has 10 windows and 24 products; shared memory takes 40 cycles for its reads and
-// 20 for its copies, without bank conflicts. (In f32 windows of 24 points have two-way conflicts:
-// 120 of 440 cycles.)
+// instructions in each. Grid ends are tested once for all copies and once for all stores of a
+// thread: a tile then takes 290 instructions, 76 of them for copies and 95 for stores; with a test
+// for each copy and store it takes 820. A tile has 10 windows and 24 products; shared memory takes
+// 40 cycles for its reads and 20 for its copies, without bank conflicts. (In f32 windows of 24
+// points have two-way conflicts: 120 of 440 cycles.)
 //
 //     line 0  | threads 0 .. SLOTS - 1            |
 //     line 1  | threads SLOTS .. 2 SLOTS - 1      |

@@ -1,13 +1,11 @@
-// The constant source next to the two faces j of an axis, as the columns of `spectral` read it:
-// values at the faces' points or frequencies, and the frequencies of a unit value next to each
-// face.
+// The constant source at the two faces of an axis, as the kernels of columns read it.
 #pragma once
 #include "device/element.cuh"
 #include "params.cuh"
 
 struct source_faces {
-    const REAL *values, *unit_response;
-    // Strides of values, in complex numbers: between grids, between frequencies (or points), and
-    // between the two faces.
-    long long grid, step, next;
+    const REAL *values;         // at the faces' points or frequencies
+    const REAL *unit_response;  // frequencies of a unit value next to each face
+    // Strides of `values` in complex numbers: between grids; frequencies, or points; the two faces.
+    long long grid, frequency_stride, face_stride;
 };

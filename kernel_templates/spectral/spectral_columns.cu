@@ -158,8 +158,8 @@ __device__ __forceinline__ value source_at(const spectral_columns_arguments &a, 
     for (int f = 0; f < OTHERS; f++)
 #pragma unroll
         for (int j = 0; j < 2; j++)
-            sum =
-                sum + load_pair(s.values[f] + 2 * (k * a.faces[f].step + j * a.faces[f].next)) * s.unit_response[f][j];
+            sum = sum + load_pair(s.values[f] + 2 * (k * a.faces[f].frequency_stride + j * a.faces[f].face_stride)) *
+                            s.unit_response[f][j];
     return sum;
 }
 

@@ -109,11 +109,11 @@ __device__ __forceinline__ own_column column_of(const double *parts, double scal
 }
 // The contribution of the faces across at point i of this thread.
 __device__ __forceinline__ value across_at(const spectral_decayed_arguments &a, const REAL *across, int i, int j) {
-    return load_pair(across + 2 * (i * a.faces[0].step + j * a.faces[0].next));
+    return load_pair(across + 2 * (i * a.faces[0].frequency_stride + j * a.faces[0].face_stride));
 }
 __device__ __forceinline__ const REAL *across_of(const spectral_decayed_arguments &a, long long grid, int fast,
                                                  int from) {
-    return a.faces[0].values + 2 * (grid * a.faces[0].grid + fast + from * a.faces[0].step);
+    return a.faces[0].values + 2 * (grid * a.faces[0].grid + fast + from * a.faces[0].frequency_stride);
 }
 __device__ __forceinline__ void keep_across(const spectral_decayed_arguments &a, value *kept, const REAL *across,
                                             int from) {
@@ -162,7 +162,7 @@ __device__ __forceinline__ void prefetch_row(const spectral_decayed_arguments &a
                                              int slow, int fast) {
     const REAL *const along = along_of(a, grid, slow);
     for (int i = static_cast<int>(threadIdx.x); i < 2 * N; i += THREADS)
-        copy_value(stage + i, along + 2 * (i / 2 * a.faces[1].step + i % 2 * a.faces[1].next));
+        copy_value(stage + i, along + 2 * (i / 2 * a.faces[1].frequency_stride + i % 2 * a.faces[1].face_stride));
     const int lane = static_cast<int>(threadIdx.x) % COLUMNS, part = static_cast<int>(threadIdx.x) / COLUMNS;
     for (int j = part; j < 2; j += PARTS) copy_value(stage + 2 * N + 2 * lane + j, row_of(a, grid, slow, fast, j));
     if (part == 0 && lane < 2) copy_value(stage + 2 * N + 2 * COLUMNS + lane, unit_response_of(a.faces[0], slow, lane));
@@ -190,7 +190,7 @@ __device__ __forceinline__ void load_source(const spectral_decayed_arguments &a,
         unit_response[0][j] = factor * source.across[j], unit_response[1][j] = factor * source.fast[j],
         row[j] = factor * source.row[j];
     const REAL *const across = across_of(a, grid, fast, from);
-    const REAL *const along = along_of(a, grid, slow) + 2 * from * a.faces[1].step;
+    const REAL *const along = along_of(a, grid, slow) + 2 * from * a.faces[1].frequency_stride;
 #pragma unroll
     for (int i = 0; i < EACH; i++) {
         b[i] = {REAL(0), REAL(0)};
@@ -200,8 +200,9 @@ __device__ __forceinline__ void load_source(const spectral_decayed_arguments &a,
             b[i] = plus(b[i], DECAYED_ROWS ? kept[(2 * i + j) * THREADS] : across_at(a, across, i, j),
                         unit_response[0][j]);
             b[i] = plus(b[i],
-                        DECAYED_PREFETCH ? source.along[2 * (from + i) + j]
-                                         : load_pair(along + 2 * (i * a.faces[1].step + j * a.faces[1].next)),
+                        DECAYED_PREFETCH
+                            ? source.along[2 * (from + i) + j]
+                            : load_pair(along + 2 * (i * a.faces[1].frequency_stride + j * a.faces[1].face_stride)),
                         unit_response[1][j]);
         }
     }

@@ -93,62 +93,62 @@ struct march {
     const value *begin, *past;
 };
 
-__device__ __forceinline__ value from_memory(const march &w, int y) {
-    return load_pair(reinterpret_cast<const REAL *>(w.column + y * w.pitch));
+__device__ __forceinline__ value from_memory(const march &m, int y) {
+    return load_pair(reinterpret_cast<const REAL *>(m.column + y * m.pitch));
 }
 __device__ __forceinline__ value from_halo(const value *points, int p, long long pitch) {
     return load_pair(reinterpret_cast<const REAL *>(points + p * pitch));
 }
 // Point p < CARRY of a segment, from the previous segment or the beginning of the chunk.
-__device__ __forceinline__ value carried(const march &w, int p) {
-    if (MARCH_CHUNKS > 1 && w.fresh) return from_halo(w.begin, p, w.pitch);
-    return w.carry[p * LINE_COUNT];
+__device__ __forceinline__ value carried(const march &m, int p) {
+    if (MARCH_CHUNKS > 1 && m.fresh) return from_halo(m.begin, p, m.pitch);
+    return m.carry[p * LINE_COUNT];
 }
 // A point past the column's ends: its image, from memory, or from the carry if that row has been
 // overwritten.
-__device__ __forceinline__ value point_past(const march &w, int y) {
-    if (y >= w.n + AFTER) return {REAL(0), REAL(0)};
+__device__ __forceinline__ value point_past(const march &m, int y) {
+    if (y >= m.n + AFTER) return {REAL(0), REAL(0)};
     if constexpr (EXTEND_REPEATS) {
-        if (y < 0 || w.fresh) return from_memory(w, y < 0 ? y + w.n : y - w.n);
-        return w.first[(y - w.n) * LINE_COUNT];
+        if (y < 0 || m.fresh) return from_memory(m, y < 0 ? y + m.n : y - m.n);
+        return m.first[(y - m.n) * LINE_COUNT];
     } else {
-        const auto image = image_of<EXTEND_REPEATS, EXTEND_LOW, EXTEND_LOW_SIGN, EXTEND_HIGH, EXTEND_HIGH_SIGN>(y, w.n);
-        const bool written = (!w.fresh || w.chunk_halo) && image.at < w.from + MARCH_BEFORE;
-        const value x = written ? carried(w, image.at - w.from) : from_memory(w, image.at);
+        const auto image = image_of<EXTEND_REPEATS, EXTEND_LOW, EXTEND_LOW_SIGN, EXTEND_HIGH, EXTEND_HIGH_SIGN>(y, m.n);
+        const bool written = (!m.fresh || m.chunk_halo) && image.at < m.from + MARCH_BEFORE;
+        const value x = written ? carried(m, image.at - m.from) : from_memory(m, image.at);
         return static_cast<REAL>(image.sign) * x;
     }
 }
-__device__ __forceinline__ value point_at(const march &w, int p) {
-    const int y = w.from + p;
-    if (p < CARRY && (!w.fresh || w.chunk_halo)) return carried(w, p);
-    if (MARCH_CHUNKS > 1 && y >= w.end && y < w.end + AFTER)
-        return from_halo(w.past, y - w.end + MARCH_BEFORE, w.pitch);
-    return y >= 0 && y < w.n ? from_memory(w, y) : point_past(w, y);
+__device__ __forceinline__ value point_at(const march &m, int p) {
+    const int y = m.from + p;
+    if (p < CARRY && (!m.fresh || m.chunk_halo)) return carried(m, p);
+    if (MARCH_CHUNKS > 1 && y >= m.end && y < m.end + AFTER)
+        return from_halo(m.past, y - m.end + MARCH_BEFORE, m.pitch);
+    return y >= 0 && y < m.n ? from_memory(m, y) : point_past(m, y);
 }
 // For a butterfly's points j + r STRIDE, j < STRIDE: whether any j gives a point before p, or one
 // from p on.
 __device__ __forceinline__ constexpr bool may_precede(int r, int p) { return r * first_stage::STRIDE < p; }
 __device__ __forceinline__ constexpr bool may_follow(int r, int p) { return (r + 1) * first_stage::STRIDE > p; }
 // Loads a segment that begins with the carry and lies within the chunk, as most do.
-__device__ __forceinline__ void load_within(const march &w, value (&x)[first_stage::R], int j) {
-    const value *at = w.column + (w.from + j) * w.pitch;
-    const long long step = first_stage::STRIDE * w.pitch;
+__device__ __forceinline__ void load_within(const march &m, value (&x)[first_stage::R], int j) {
+    const value *at = m.column + (m.from + j) * m.pitch;
+    const long long step = first_stage::STRIDE * m.pitch;
 #pragma unroll
     for (int r = 0; r < first_stage::R; r++, at += step) {
         const int p = j + r * first_stage::STRIDE;
         if (may_precede(r, CARRY) && p < CARRY)
-            x[r] = carried(w, p);
+            x[r] = carried(m, p);
         else
             x[r] = load_pair(reinterpret_cast<const REAL *>(at));
     }
 }
-__device__ __forceinline__ void load_segment(const march &w, value *line, int t, const REAL *twiddles, bool active) {
-    const bool within = (!w.fresh || w.chunk_halo) && w.from + N <= w.n && w.from + N <= w.end;
+__device__ __forceinline__ void load_segment(const march &m, value *line, int t, const REAL *twiddles, bool active) {
+    const bool within = (!m.fresh || m.chunk_halo) && m.from + N <= m.n && m.from + N <= m.end;
 #pragma unroll 1
     for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
         value x[first_stage::R];
         if (active && within)
-            load_within(w, x, j);
+            load_within(m, x, j);
         else {
             // Few segments come here, so one copy of this code for all points suffices, which
             // compiles faster. The points pass through the elements that the butterfly is stored
@@ -156,30 +156,30 @@ __device__ __forceinline__ void load_segment(const march &w, value *line, int t,
 #pragma unroll 1
             for (int r = 0; r < first_stage::R; r++)
                 line[shared_index<column_line, 0>(j, r)] =
-                    active ? point_at(w, j + r * first_stage::STRIDE) : value{REAL(0), REAL(0)};
+                    active ? point_at(m, j + r * first_stage::STRIDE) : value{REAL(0), REAL(0)};
             load_butterfly<column_line, 0>(x, line, j);
         }
 #pragma unroll
         for (int r = 0; r < first_stage::R; r++) {
             const int p = j + r * first_stage::STRIDE;
-            if (may_follow(r, MARCH_STEP) && p >= MARCH_STEP) w.next[(p - MARCH_STEP) * LINE_COUNT] = x[r];
-            if (FIRST && w.fresh && may_follow(r, MARCH_BEFORE) && may_precede(r, CARRY) && p >= MARCH_BEFORE &&
+            if (may_follow(r, MARCH_STEP) && p >= MARCH_STEP) m.next[(p - MARCH_STEP) * LINE_COUNT] = x[r];
+            if (FIRST && m.fresh && may_follow(r, MARCH_BEFORE) && may_precede(r, CARRY) && p >= MARCH_BEFORE &&
                 p < CARRY)
-                w.first[(p - MARCH_BEFORE) * LINE_COUNT] = x[r];
+                m.first[(p - MARCH_BEFORE) * LINE_COUNT] = x[r];
         }
         forward_butterfly<column_line, 0>(x, line, j, twiddles);
     }
 }
-__device__ __forceinline__ void store_segment(const march &w, const value *line, int t, const REAL *twiddles,
+__device__ __forceinline__ void store_segment(const march &m, const value *line, int t, const REAL *twiddles,
                                               bool active) {
 #pragma unroll 1
     for (int j = t; j < first_stage::COUNT; j += THREADS_X) {
         value x[first_stage::R];
         inverse_butterfly<column_line, 0>(x, line, j, twiddles);
         if (!active) continue;
-        const int end = w.n - w.from < MARCH_BEFORE + MARCH_STEP ? w.n - w.from : MARCH_BEFORE + MARCH_STEP;
-        value *at = w.column + (w.from + j) * w.pitch;
-        const long long step = first_stage::STRIDE * w.pitch;
+        const int end = m.n - m.from < MARCH_BEFORE + MARCH_STEP ? m.n - m.from : MARCH_BEFORE + MARCH_STEP;
+        value *at = m.column + (m.from + j) * m.pitch;
+        const long long step = first_stage::STRIDE * m.pitch;
 #pragma unroll
         for (int r = 0; r < first_stage::R; r++, at += step) {
             const int p = j + r * first_stage::STRIDE;
@@ -278,34 +278,34 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     factor *const factors = reinterpret_cast<factor *>(kept - lane + KEPT_POINTS) + lane;
     // The factors are read after a barrier.
     if constexpr (MARCH_FACTORS) make_factors(a.symbol, factors, t, symbol);
-    march w = {reinterpret_cast<value *>(a.spectrum) + plane * a.plane + c, a.pitch, a.n};
-    w.from = chunk * a.segments * MARCH_STEP - MARCH_BEFORE, w.end = NO_END;
-    w.first = kept + 2 * CARRY * LINE_COUNT;
+    march m = {reinterpret_cast<value *>(a.spectrum) + plane * a.plane + c, a.pitch, a.n};
+    m.from = chunk * a.segments * MARCH_STEP - MARCH_BEFORE, m.end = NO_END;
+    m.first = kept + 2 * CARRY * LINE_COUNT;
     if constexpr (MARCH_CHUNKS > 1) {
         const value *const chunk_halo =
             reinterpret_cast<const value *>(a.chunk_halo) + plane * (MARCH_CHUNKS * CARRY * a.pitch) + c;
         const bool last = chunk == MARCH_CHUNKS - 1;
-        w.chunk_halo = chunk > 0 || EXTEND_REPEATS;
-        w.begin = chunk_halo + chunk * CARRY * a.pitch;
-        w.past = chunk_halo + (last ? 0 : chunk + 1) * CARRY * a.pitch;
+        m.chunk_halo = chunk > 0 || EXTEND_REPEATS;
+        m.begin = chunk_halo + chunk * CARRY * a.pitch;
+        m.past = chunk_halo + (last ? 0 : chunk + 1) * CARRY * a.pitch;
         if (!last)
-            w.end = (chunk + 1) * a.segments * MARCH_STEP;
+            m.end = (chunk + 1) * a.segments * MARCH_STEP;
         else if (EXTEND_REPEATS)
-            w.end = a.n;
+            m.end = a.n;
     }
-    const int points = w.end < a.n ? w.end : a.n;  // The end of this chunk's points.
+    const int points = m.end < a.n ? m.end : a.n;  // The end of this chunk's points.
 #pragma unroll 1
-    for (int s = 0; s < a.segments && w.from + MARCH_BEFORE < points; s++, w.from += MARCH_STEP) {
-        w.fresh = s == 0;
-        w.carry = kept + s % 2 * CARRY * LINE_COUNT;
-        w.next = kept + (s + 1) % 2 * CARRY * LINE_COUNT;
+    for (int s = 0; s < a.segments && m.from + MARCH_BEFORE < points; s++, m.from += MARCH_STEP) {
+        m.fresh = s == 0;
+        m.carry = kept + s % 2 * CARRY * LINE_COUNT;
+        m.next = kept + (s + 1) % 2 * CARRY * LINE_COUNT;
         // This overwrites the elements from which this thread stored its own butterflies.
-        load_segment(w, line, t, a.twiddles, active);
+        load_segment(m, line, t, a.twiddles, active);
         __syncthreads();
         forward_stages<column_line, 1, LAST>(line, t, a.twiddles);
         transform_last_stage(a, line, t, symbol, factors);
         __syncthreads();
         inverse_stages<column_line, LAST, 1>(line, t, a.twiddles);
-        store_segment(w, line, t, a.twiddles, active);
+        store_segment(m, line, t, a.twiddles, active);
     }
 }

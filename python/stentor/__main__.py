@@ -1,8 +1,7 @@
 """The commands python3 -m stentor doctor [--json] and python3 -m stentor bench [--compare] ...
 
 doctor lists the components found on this machine and the missing ones with instructions to get
-them. bench measures a problem, with Stentor and other libraries; see
-_compare.py.
+them. bench measures a problem, with Stentor and other libraries; see _compare.py.
 """
 
 import sys

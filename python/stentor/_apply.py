@@ -10,7 +10,7 @@ import numpy as np
 from ._arrays import View, address_of, may_overlap, open_array, open_target, same_device
 from ._composed import is_composed, normalized, run_composed
 from ._filter import DeviceFilter, HostFilter, Pass, cast_whole
-from ._memo import recall, remember, remember_again
+from ._memo import recall, remember, remember_if_repeated
 from ._namespace import handed_back
 from ._number_types import DTYPES, ELEMENTS, ITEM_SIZES, arithmetic_of, is_whole, work_dtype
 from ._problem import WRAP, Layout, apart
@@ -112,7 +112,7 @@ def _on_host(x: np.ndarray, key: Tuple, make: Maker, out: Optional[np.ndarray], 
             prepared = remember(full, HostFilter(x, dtype, passes, steps, local))
         else:
             other = weights is not None and all(len(each.taps.weights) == weights.size for each in passes)
-            remember_again((without_weights if other else key, layout, dtype), prepared)
+            remember_if_repeated((without_weights if other else key, layout, dtype), prepared)
     return prepared(x, out)
 
 

@@ -215,7 +215,7 @@ def _open_jax(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
     try:
         kind = x.__dlpack_device__()[0]
     except Exception as error:  # an array that is divided over several devices
-        raise ValueError(f'{name} cannot be had by DLPack: {brief(error)}') from None
+        raise ValueError(f'{name} cannot be exported by DLPack: {brief(error)}') from None
     if kind == _dlpack.CPU:
         device = next(iter(x.devices()))
         return Host(numbers(x, name), lambda made: jax.device_put(made, device), 'bfloat16' if type_name(x) == 'bfloat16' else '')
@@ -342,7 +342,7 @@ def _open_dlpack(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
         kind, number = x.__dlpack_device__()
         held = np.from_dlpack(_dlpack.Checked(x)) if kind in (_dlpack.CPU, _dlpack.CUDA_HOST) else None
     except Exception as error:
-        raise ValueError(f'{name} cannot be had by DLPack: {brief(error)}') from None
+        raise ValueError(f'{name} cannot be exported by DLPack: {brief(error)}') from None
     if held is not None:
         return Host(numbers(held, name), getattr(type(x), 'from_dlpack', _same))
     if kind not in (_dlpack.CUDA, _dlpack.CUDA_MANAGED):
@@ -352,7 +352,7 @@ def _open_dlpack(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
     except StentorError:
         raise
     except Exception as error:
-        raise ValueError(f'{name} cannot be had by DLPack: {brief(error)}') from None
+        raise ValueError(f'{name} cannot be exported by DLPack: {brief(error)}') from None
     taken = _dlpack.take(given)
     empty, finish = _makers(x, number, stream)
     return View(taken.pointer, taken.layout, taken.dtype, number, stream or 0, empty, finish, taken.owner)

@@ -9,7 +9,7 @@ from ._errors import check, new_error
 from ._library import ffi, lib, take_text
 from ._locks import new_lock
 from ._memo import clear_cache
-from ._progress import Watch, hears_signals
+from ._progress import Watch, may_handle_signals
 from ._words import listed, said, whole
 
 HOST = -1
@@ -64,7 +64,7 @@ class Context:
     def synchronize(self, stream: int) -> None:
         """Waits for all work on a stream; on the main thread Ctrl-C interrupts the wait."""
         error = new_error()
-        if self.device == HOST or not hears_signals():
+        if self.device == HOST or not may_handle_signals():
             check(lib.stn_synchronize(self.handle, ffi.cast('void *', stream), error), error)
             return
         watch = Watch()

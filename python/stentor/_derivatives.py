@@ -19,7 +19,7 @@ from ._gaussian import Numbers, gaussian_filter
 from ._lines import axis_of
 from ._namespace import converted
 from ._number_types import ELEMENTS, is_whole, type_name
-from ._progress import tell_of
+from ._progress import call_with_progress
 from ._stencil import Taps, taps_of
 from ._words import brief, step_count
 
@@ -82,7 +82,8 @@ def _difference(function: Callable, smooth: Tuple[float, ...], input: Any, axis:
                 local: Any, out: Any, boundary: Any, progress: Any) -> Any:
     """Applies the weights -1, 0, 1 along one axis and `smooth` along every other axis."""
     if progress is not None:
-        return tell_of(progress, function, input, axis, output, mode, cval, steps=steps, local=local, out=out, boundary=boundary)
+        return call_with_progress(progress, function, input, axis, output, mode, cval, steps=steps, local=local, out=out,
+                                  boundary=boundary)
     mode, mode_name = one_name(mode, boundary)
     at = axis_of(input, axis)[0]
     key = (function.__name__, at, frozen(mode), frozen(cval), frozen(steps), one_of_three(local))
@@ -123,7 +124,8 @@ def laplace(input: Any, output: Any = None, mode: Mode = 'reflect', cval: float 
     array([ 0.,  1., -2.,  1.,  0.])
     """
     if progress is not None:
-        return tell_of(progress, laplace, input, output, mode, cval, axes=axes, steps=steps, local=local, out=out, boundary=boundary)
+        return call_with_progress(progress, laplace, input, output, mode, cval, axes=axes, steps=steps, local=local, out=out,
+                                  boundary=boundary)
     (mode, mode_name), axes = one_name(mode, boundary), settled(axes)
     key = ('laplace', frozen(mode), frozen(cval), frozen(axes), frozen(steps), one_of_three(local))
     if is_complex(input):

@@ -8,7 +8,7 @@ from typing import Optional, Tuple
 
 import numpy as np
 
-from ._filter import Pass, Wide
+from ._filter import GroupedPass, Pass
 from ._library import lib
 from ._progress import here
 from ._stencil import Taps
@@ -23,7 +23,7 @@ class FarHandle:
         if every and steps % every:
             raise ValueError(f'{steps} steps are no multiple of every, which is {every}: give one')
         self._shape, self._dtype, self._pass, self._steps, self._every = shape, dtype, work, steps, every
-        self._wide = Wide(shape, work)
+        self._wide = GroupedPass(shape, work)
 
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
         self.run_source(source, None, target)
@@ -38,12 +38,12 @@ class FarHandle:
             if constant is not None:
                 to += constant
             source = to
-            if here.tell is not None:
-                here.tell(step, self._steps)
+            if here.progress is not None:
+                here.progress(step, self._steps)
 
     def set_weights(self, weights: np.ndarray) -> None:
         self._pass = self._pass._replace(taps=Taps(self._pass.taps.offsets, weights))
-        self._wide = Wide(self._shape, self._pass)
+        self._wide = GroupedPass(self._shape, self._pass)
 
     def strategy(self) -> str:
         return 'host'

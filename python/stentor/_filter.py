@@ -1,7 +1,8 @@
 """Prepared filters: sequences of stencil passes over arrays of one layout, cached between calls.
 
 A pass on the host runs as a plan of the library (StencilRun), or, where the library's limits or its
-speed require it, as block sums (Box), as a dense matrix (Short) or in groups of taps (Wide).
+speed require it, as block sums (Box), as a dense matrix (MatrixPass) or in groups of taps
+(GroupedPass).
 """
 
 import math
@@ -30,7 +31,7 @@ SMALL = 4096  # points of an array below which making such a matrix takes longer
 FEW_TAPS = 128  # up to this many taps, a direct sum costs less than the choice of a strategy
 LONG_BOX = 12  # points of a box beyond which block sums are faster than as many taps
 LEAST_ROW = 32  # fewest points of the last axis for which computing two passes at once is faster
-HEARD = 1 << 25  # points below which two passes at once do not delay Ctrl-C too long
+LARGEST_UNINTERRUPTED = 1 << 25  # points below which two passes at once hardly delay Ctrl-C
 CACHED = 1 << 16  # numbers of an array piece that stays in cache between NumPy's loops
 MOST_SUMS = 1 << 19  # numbers of block sums beyond which two boxes are faster one after the other
 STRIP = 16  # columns that are copied together: at least a cache line
@@ -99,7 +100,7 @@ def _cast_uint64(array: np.ndarray) -> np.ndarray:
     return np.where(array < 0, array.astype(np.int64).astype(np.uint64), np.maximum(positive, 0).astype(np.uint64))
 
 
-class Wide:
+class GroupedPass:
     """A pass beyond the library's limits, run on the array extended past its sides.
 
     Its taps reach further than the library allows, or there are too many of them. They are split
@@ -137,7 +138,7 @@ class Wide:
         target[...] = total
 
 
-class Short:
+class MatrixPass:
     """A pass along one axis of few points n, or of far fewer points than its taps reach.
 
     The boundary folds the taps into an n x n matrix M and a constant c:
@@ -267,7 +268,7 @@ class Box:
         check(run(context(HOST).handle, box, ffi.from_buffer(source), ffi.from_buffer(target), error), error)
 
 
-class Two:
+class TwoPasses:
     """A pass along one axis and one along the last axis after it, both at once (stn_filter_run).
 
     The intermediate result stays in cache; the result is that of one pass after the other."""
@@ -299,11 +300,11 @@ class Two:
         error = new_error()
         check(lib.stn_filter_run(context(HOST).handle, self._kept[0], self._kept[-1], ffi.from_buffer(source),
                                  ffi.from_buffer(target), error), error)
-        if here.tell is not None:
-            here.tell(1, 1)
+        if here.progress is not None:
+            here.progress(1, 1)
 
 
-class Whole:
+class IntegerPass:
     """A pass over integers by a runner that computes in float64.
 
     The results are divided and become integers."""
@@ -356,7 +357,7 @@ def _is_short(shape: Tuple[int, ...], each: Pass) -> bool:
 
 
 def is_beyond(each: Pass) -> bool:
-    """Whether the pass takes a Wide: its taps reach too far for the library, or are too many."""
+    """Whether the pass needs a GroupedPass: its taps reach too far, or are too many."""
     far = max(map(max, each.taps.reach())) > lib.STN_MAX_HOST_RADIUS
     return (far or len(each.taps.weights) > lib.STN_MAX_TAPS) and _can_extend(each)
 
@@ -455,9 +456,10 @@ class HostFilter:
         """Bytes of its plans' tables, for the cache's limit."""
         return sum(runner.held for runner in self.runners)
 
-    def _two(self, passes: List[Pass], source: Layout, types: Tuple[np.dtype, np.dtype]) -> 'Optional[Union[Two, Box]]':
+    def _two(self, passes: List[Pass], source: Layout, types: Tuple[np.dtype, np.dtype]) -> Optional[Union[TwoPasses, Box]]:
         """The last two passes at once, where that is possible and faster."""
-        if len(passes) < 2 or self.shape[-1] < LEAST_ROW or not HEARD > math.prod(self.shape) >= SMALL or not source.is_dense():
+        points = math.prod(self.shape)
+        if len(passes) < 2 or self.shape[-1] < LEAST_ROW or not LARGEST_UNINTERRUPTED > points >= SMALL or not source.is_dense():
             return None
         first, second = passes[-2:]
         if first.axes < second.axes == (len(self.shape) - 1,) and self._are_boxes(first, second, types):
@@ -473,7 +475,7 @@ class HostFilter:
         # Bytes are filtered faster one axis after the other.
         if first.axes >= second.axes or second.axes != (len(self.shape) - 1,) or types == (np.uint8, np.uint8):
             return None
-        return Two(self.shape, first, second, self.work.name, (types[0].name, types[1].name))
+        return TwoPasses(self.shape, first, second, self.work.name, (types[0].name, types[1].name))
 
     def _are_boxes(self, first: Pass, second: Pass, types: Tuple[np.dtype, np.dtype]) -> bool:
         """Whether two boxes are run by the library at once."""
@@ -494,9 +496,9 @@ class HostFilter:
             return self._of_results(Box(each, len(each.taps.weights), self.work), each.divisor)
         # Integers keep the library's order of summation.
         if steps == 1 and not self.whole and _is_short(self.shape, each):
-            return Short(each, self.shape[each.axes[0]])
+            return MatrixPass(each, self.shape[each.axes[0]])
         if steps == 1 and is_beyond(each):
-            return self._of_results(Wide(self.shape, each), each.divisor)
+            return self._of_results(GroupedPass(self.shape, each), each.divisor)
         request = Request(each.taps, each.axes, each.sides, source, Layout.dense(self.shape), name,
                           ITEM_SIZES[name], steps, local=self.local)
         if self.whole:
@@ -508,7 +510,7 @@ class HostFilter:
 
     def _of_results(self, runner, divisor: float):
         """The runner, followed by a division and a truncation if the results are integers."""
-        return Whole(runner, divisor) if self.whole else runner
+        return IntegerPass(runner, divisor) if self.whole else runner
 
     def __call__(self, x: np.ndarray, out: Optional[np.ndarray] = None) -> np.ndarray:
         """The filtered array: a new array, or `out`."""

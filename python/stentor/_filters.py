@@ -11,7 +11,7 @@ from ._boundary import Argument, Mode, one_name, sides_of
 from ._complex import by_parts, by_weights, check_cval, is_complex, without_halves
 from ._composed import checked_nan
 from ._filter import Pass
-from ._progress import tell_of
+from ._progress import call_with_progress
 from ._quick import quick_for
 from ._stencil import taps_of
 from ._words import step_count, whole
@@ -122,7 +122,8 @@ def convolve(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflect
 def _weighted(name: str, input: Any, weights: Any, output: Any, mode: Any, mode_name: str, cval: Any, origin: Any, axes: Any,
               steps: Any, out: Any, local: Any, nan: bool, progress: Any = None) -> Any:
     if progress is not None:
-        return tell_of(progress, _weighted, name, input, weights, output, mode, mode_name, cval, origin, axes, steps, out, local, nan)
+        return call_with_progress(progress, _weighted, name, input, weights, output, mode, mode_name, cval, origin, axes, steps, out,
+                                  local, nan)
     key = (name, getattr(weights, 'shape', None), frozen(mode), frozen(cval), frozen(origin), frozen(axes), frozen(steps), one_of_three(local), nan)
     if type(weights) is _ndarray and weights.dtype.kind in 'fiub':
         result = quick_for(key, input, output, out, _in_order(name, weights))

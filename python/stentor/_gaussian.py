@@ -12,7 +12,7 @@ from ._complex import by_parts, is_complex, without_halves
 from ._composed import checked_nan, is_composed
 from ._filter import Pass
 from ._library import lib
-from ._progress import tell_of
+from ._progress import call_with_progress
 from ._stencil import Taps, taps_of
 from ._words import step_count, whole
 
@@ -84,8 +84,8 @@ def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]]
     array([0.   , 0.274, 0.452, 0.274, 0.   ])
     """
     if progress is not None:
-        return tell_of(progress, gaussian_filter, input, sigma, order, output, mode, cval, truncate, radius=radius, axes=axes,
-                       steps=steps, local=local, out=out, boundary=boundary, nan=nan)
+        return call_with_progress(progress, gaussian_filter, input, sigma, order, output, mode, cval, truncate, radius=radius, axes=axes,
+                                  steps=steps, local=local, out=out, boundary=boundary, nan=nan)
     (mode, mode_name), sigma, order = one_name(mode, boundary), settled(sigma), settled(order)
     radius, axes = settled(radius), settled(axes)
     line = _one_line(sigma, order, truncate) if type(input) is np.ndarray and radius is None else None

@@ -8,7 +8,7 @@ from ._context import HOST, Context
 from ._errors import check, new_error, raise_error
 from ._library import ffi, lib, take_text
 from ._locks import new_lock
-from ._progress import LONG, Watch, hears_signals, here
+from ._progress import LONG, Watch, here, may_handle_signals
 
 _buffer, _cast, _null = ffi.from_buffer, ffi.cast, ffi.NULL
 # Addresses are passed as integers: a cffi cast of each would cost more than all checks.
@@ -43,7 +43,7 @@ class Handle:
         """Runs from one address to another on a GPU, in stream order.
 
         With a progress function it waits for the end of the run."""
-        if here.tell is not None:
+        if here.progress is not None:
             self.run_with(source, 0, target, stream, workspace)
             return
         with self._lock:
@@ -53,7 +53,7 @@ class Handle:
 
     def enqueue(self, source: int, target: int, stream: int = 0, workspace: int = 0) -> None:
         """As `run`, without a lock, for a caller that holds its own."""
-        if here.tell is not None:
+        if here.progress is not None:
             self.run_with(source, 0, target, stream, workspace)
             return
         status = _execute_with(self.plan, source, target, workspace, stream, self._error)
@@ -62,7 +62,7 @@ class Handle:
 
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
         """Runs between arrays on the host."""
-        if self._long or here.tell is not None:
+        if self._long or here.progress is not None:
             self.run_with(source.ctypes.data, 0, target.ctypes.data)
             return
         a = _buffer(source) if source.flags.c_contiguous else _cast('void *', source.ctypes.data)
@@ -74,7 +74,7 @@ class Handle:
 
     def run_host(self, source: int, target: int) -> None:
         """Runs between addresses on the host."""
-        if self._long or here.tell is not None:
+        if self._long or here.progress is not None:
             self.run_with(source, 0, target)
             return
         with self._lock:
@@ -105,7 +105,7 @@ class Handle:
     def run_execution(self, execution) -> None:
         """Runs a stn_execution, with progress and Ctrl-C as in run_with."""
         watch = None
-        if here.tell is not None or self.context.device == HOST and hears_signals():
+        if here.progress is not None or self.context.device == HOST and may_handle_signals():
             watch = Watch()
             execution.progress = watch.function
         with self._lock:

@@ -63,7 +63,7 @@ def remember(key, prepared):
     return prepared
 
 
-def remember_again(key, prepared):
+def remember_if_repeated(key, prepared):
     """Adds an entry that is cheap to make, but not before its key comes a second time.
 
     Arguments that are new in each call thus evict nothing."""

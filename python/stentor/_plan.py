@@ -20,7 +20,7 @@ from ._namespace import handed_back
 from ._number_types import DTYPES, ITEM_SIZES, PARTS, arithmetic_of, is_whole, number_type
 from ._plan_arguments import boundary_of, check_out, check_view, fitted, plan_taps, shape_of, stream_handle, unknown_argument
 from ._problem import Layout, Request, Split, stencil_plan
-from ._progress import tell_of, warn_of_growth
+from ._progress import call_with_progress, warn_of_growth
 from ._scratch import Prepared
 from ._stencil import Taps, stencil_handle, taps_of
 from ._stencil_run import StencilRun
@@ -48,8 +48,9 @@ class Plan:
         The number type of the arrays. float64, float32 and float16 (also f64, f32 and f16, the
         command's names) are those of the arithmetic too. Arrays of whole numbers and bool are
         computed in float64 and truncated, and bfloat16 is computed in float32; both are rounded at
-        the end of a run, not after each step. Of complex64 and complex128 the parts are computed
-        one after the other. These types go with neither `every`, `source` nor `devices`.
+        the end of a run, not after each step. For complex64 and complex128, the real and the
+        imaginary parts are computed one after the other. These types go with neither `every`,
+        `source` nor `devices`.
     steps : int, optional
         The number of time steps of each run.
     every : int, optional
@@ -264,9 +265,9 @@ class Plan:
                 raise ValueError('output and out are two names of one argument: give one')
             out = output
         if progress is not None and isinstance(self._handle, BatchHandle):
-            raise ValueError('progress is not told by a plan whose devices share a batch: leave it out')
+            raise ValueError('a plan whose devices share a batch reports no progress: leave progress out')
         if progress is not None:
-            return tell_of(progress, self, x, out, stream, source)
+            return call_with_progress(progress, self, x, out, stream, source)
         if type(x) is np.ndarray and self._number == HOST and not self._source and source is None and out is None and self._type != 'bfloat16':
             x = fitted(x, 'x', self._shape, self._dtype)
             result = new_array(self._out_shape, self._dtype)

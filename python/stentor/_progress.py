@@ -15,13 +15,13 @@ _cast, _null = ffi.cast, ffi.NULL
 class _Here(threading.local):
     """The progress function of the current thread's calls."""
 
-    tell: Optional[Callable[[int, int], Any]] = None
+    progress: Optional[Callable[[int, int], Any]] = None
 
 
 here = _Here()
 
 
-def hears_signals() -> bool:
+def may_handle_signals() -> bool:
     """Whether this is the main thread, on which alone Python runs signal handlers."""
     return threading.current_thread() is threading.main_thread()
 
@@ -33,12 +33,12 @@ class Watch:
     again."""
 
     def __init__(self) -> None:
-        self._tell, self._raised = here.tell, None  # type: ignore[var-annotated]
+        self._progress, self._raised = here.progress, None  # type: ignore[var-annotated]
         self.function = ffi.callback('int(void *, uint64_t, uint64_t)', self._listen, error=1, onerror=self._failed)
 
     def _listen(self, user: Any, done: int, total: int) -> int:
-        if self._tell is not None:
-            self._tell(done, total)
+        if self._progress is not None:
+            self._progress(done, total)
         return 0
 
     def _failed(self, kind: Any, error: Any, traceback: Any) -> None:
@@ -91,21 +91,21 @@ class watched:
 
     def __init__(self, progress: Any) -> None:
         self._bar = Bar() if progress is True else None
-        self._tell = self._bar if progress is True else progress
-        if progress is not None and progress is not False and not callable(self._tell):
+        self._progress = self._bar if progress is True else progress
+        if progress is not None and progress is not False and not callable(self._progress):
             raise ValueError(f'progress is {said(progress)}: give a function of the steps done and of all steps, or True for a bar')
 
     def __enter__(self) -> None:
-        self._before = here.tell
-        here.tell = self._tell or None
+        self._before = here.progress
+        here.progress = self._progress or None
 
     def __exit__(self, *raised: Any) -> None:
-        here.tell = self._before
+        here.progress = self._before
         if self._bar is not None:
             self._bar.close()
 
 
-def tell_of(progress: Any, function: Callable, *given: Any, **named: Any) -> Any:
+def call_with_progress(progress: Any, function: Callable, *given: Any, **named: Any) -> Any:
     """Calls a function with `progress` as the progress function, and returns its result."""
     with watched(progress):
         return function(*given, **named)

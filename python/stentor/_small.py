@@ -62,8 +62,8 @@ class SmallFilter:
                 error = new_error()
                 check(run(handle, problem, taps, _buffer(x), _buffer(made), error), error)
             x = made
-        if here.tell is not None:
-            here.tell(1, 1)
+        if here.progress is not None:
+            here.progress(1, 1)
         if out is None:
             return x
         out[...] = x

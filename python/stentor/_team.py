@@ -12,7 +12,7 @@ from ._handle import plan_options
 from ._library import ffi, lib, take_text
 from ._locks import new_lock
 from ._problem import Request, Split, fill_problem
-from ._progress import Watch, hears_signals, here, warn_of_growth
+from ._progress import Watch, here, may_handle_signals, warn_of_growth
 from ._words import listed, said
 
 _teams: Dict[Tuple[int, ...], Any] = {}
@@ -45,7 +45,7 @@ def _team(devices: Tuple[int, ...]) -> Any:
 
 def _execute(plan: Any, on_host: bool, execute: Callable[..., int], error: Any, *given: Any) -> None:
     """Executes a plan of a team, with progress and on the host with Ctrl-C, as Handle.run_with."""
-    watch = Watch() if here.tell is not None or on_host and hears_signals() else None
+    watch = Watch() if here.progress is not None or on_host and may_handle_signals() else None
     with _lock:
         if watch is not None:
             check(lib.stn_team_plan_set_progress(plan, watch.function, ffi.NULL, error), error)

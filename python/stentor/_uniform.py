@@ -10,7 +10,7 @@ from ._boundary import Argument, Mode, one_name, sides_of
 from ._complex import by_parts, is_complex, without_halves
 from ._composed import checked_nan
 from ._filter import Pass
-from ._progress import tell_of
+from ._progress import call_with_progress
 from ._stencil import taps_of
 from ._words import step_count
 
@@ -45,8 +45,8 @@ def uniform_filter(input: Any, size: Union[int, Sequence[int]] = 3, output: Any 
     array([0, 2, 2, 2, 0])
     """
     if progress is not None:
-        return tell_of(progress, uniform_filter, input, size, output, mode, cval, origin, axes=axes, steps=steps, local=local, out=out,
-                       boundary=boundary, nan=nan)
+        return call_with_progress(progress, uniform_filter, input, size, output, mode, cval, origin, axes=axes,
+                                  steps=steps, local=local, out=out, boundary=boundary, nan=nan)
     (mode, mode_name), size, origin, axes = one_name(mode, boundary), settled(size), settled(origin), settled(axes)
     key = ('uniform', frozen(size), frozen(mode), frozen(cval), frozen(origin), frozen(axes), frozen(steps), one_of_three(local),
            checked_nan(nan))

@@ -15,7 +15,8 @@ const char *cli_by_rows(void) { return stn_mpi_launched(NULL) ? "by several proc
 
 stn_status cli_checkpoint_check_options(const char *path, uint64_t every, stn_error *error) {
     if (path && !every)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--checkpoint wants --every K, the steps between two");
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "--checkpoint needs --every K, the steps between two checkpoints");
     return STN_OK;
 }
 
@@ -50,7 +51,7 @@ stn_status cli_checkpoint_find(cli_checkpoint *checkpoint, stn_error *error) {
     const char *mark = memmem(start, size, MARK, strlen(MARK));
     if (!mark || sscanf(mark + strlen(MARK), "%llu of problem %llx", &steps, &hash) != 2)
         return stn_fail(error, STN_ERROR_FORMAT,
-                        "--checkpoint '%s' is there and no checkpoint: name another file, or remove it",
+                        "--checkpoint '%s' exists and is not a checkpoint: name another file, or remove it",
                         checkpoint->path);
     if (hash != checkpoint->hash || steps > checkpoint->steps || steps % checkpoint->every)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,

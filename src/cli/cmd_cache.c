@@ -175,7 +175,8 @@ static stn_status dispatch(stn_cache *cache, const cache_settings *settings, con
     if (!strcmp(what, "path")) return print_path(cache, settings, error);
     if (!strcmp(what, "show")) {
         if (positionals[1]) return show(cache, settings, positionals[1], error);
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "which one? stentor cache show KEY: 'list' shows the keys");
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "cache show needs the KEY of a kernel, which 'stentor cache list' prints");
     }
     if (!strcmp(what, "verify"))
         STN_TRY(stn_cache_verify(cache, &sweep, error));
@@ -217,7 +218,7 @@ stn_status cmd_cache(int argc, char **argv, stn_error *error) {
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
     if (help) return STN_OK;
     if (settings.spare_hours > 1000000)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--spare-hours wants 0 to 1000000");
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--spare-hours must be 0 to 1000000");
     stn_logger logger = cli_logger(&settings.report);
     stn_cache_options options = {.dir = settings.dir,
                                  .shared = settings.shared,

@@ -164,7 +164,7 @@ static stn_status transform(const fft_settings *settings, stn_error *error) {
     stn_array in = {0}, out = {0};
     stn_status status;
     if (settings->repeat < 1 || settings->repeat > 1000000)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--repeat wants 1 to 1000000");
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--repeat must be 1 to 1000000");
     if (settings->device.arch && !settings->explain)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "--arch names a GPU that is not here, on which nothing can be run: add --explain, or leave it "

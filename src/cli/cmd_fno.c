@@ -184,9 +184,10 @@ static stn_status read_bias_and_skip(const fno_settings *settings, fno_run *run,
         bool same = array->rank == rows[i].rank;
         for (int axis = 0; same && axis < array->rank; axis++) same = array->extent[axis] == rows[i].extent[axis];
         if (!same)
-            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "'%s' must have %d ax%ss, of %zu%s numbers",
-                            rows[i].path, rows[i].rank, rows[i].rank == 1 ? "i" : "e", rows[i].extent[0],
-                            rows[i].rank == 1 ? "" : " and as many as channels out");
+            return rows[i].rank == 1 ? stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "'%s' must have shape [%zu]",
+                                                rows[i].path, rows[i].extent[0])
+                                     : stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "'%s' must have shape [%zu, %zu]",
+                                                rows[i].path, rows[i].extent[0], rows[i].extent[1]);
     }
     return STN_OK;
 }

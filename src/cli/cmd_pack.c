@@ -306,7 +306,7 @@ stn_status cmd_pack(int argc, char **argv, stn_error *error) {
     cli_group groups[] = {CLI_GROUP("Packs", pack_options, &settings), CLI_REPORT_GROUP(&settings.report)};
     cli_usage usage = {
         .command = "pack",
-        .summary = "compiled kernels in one file, for machines without NVRTC",
+        .summary = "build, check and sign packs: files of compiled kernels, for machines without NVRTC",
         .synopsis = "build|list|verify|merge|keys|sign [FILE.stnpack ...] [options]",
         .notes =
             "  stentor pack build --arch sm_80,sm_90,sm_100 --problems list.json -o kernels.stnpack\n"

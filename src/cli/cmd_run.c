@@ -69,7 +69,7 @@ static const cli_option run_options[] = {
 
 static stn_status check_settings(const run_settings *settings, const cli_job *job, stn_error *error) {
     if (settings->repeat < 1 || settings->repeat > 1000000)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--repeat wants 1 to 1000000");
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--repeat must be 1 to 1000000");
     return cli_run_files_check(&settings->files, &settings->problem, job, error);
 }
 

@@ -48,7 +48,7 @@ static stn_status tune_list(tune_settings *settings, stn_error *error) {
     STN_TRY(parse_positive("--within", settings->within, "a number", &settings->list.within, error));
     if (settings->html || settings->problem.size || settings->problem.in)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "--problems is a list, and --size, --in and --html are of one problem: leave one out");
+                        "--problems is a list, and --size, --in and --html describe one problem: leave one out");
     return cli_tune_list_run(&settings->list, &settings->device, &settings->report, error);
 }
 

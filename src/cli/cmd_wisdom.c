@@ -127,7 +127,8 @@ static stn_status list(stn_context *context, const wisdom_settings *settings, st
 
 static stn_status forget(stn_context *context, const wisdom_settings *settings, const char *key, stn_error *error) {
     if (settings->all == (key != NULL))
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "forget what? give a KEY that 'list' shows, or --all");
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "wisdom forget needs a KEY, which 'stentor wisdom list' prints, or --all");
     return stn_wisdom_forget(context, key, error);
 }
 
@@ -141,7 +142,7 @@ static stn_status dispatch(stn_context *context, const wisdom_settings *settings
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(positionals[0], commands[i].name) != 0) continue;
         if (given < commands[i].least || given > commands[i].most)
-            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "'wisdom %s' wants %d files or keys but got %d",
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "'wisdom %s' takes %d files or keys but got %d",
                             positionals[0], commands[i].most, given);
         if (settings->report.json && i != 1)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,

@@ -26,10 +26,10 @@ static stn_status inspect_input(const fft_settings *settings, fft_job *job, inpu
                         settings->in ? "--in and --size exclude each other" : "no array is given");
     if (settings->shape && settings->size)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "--shape is of a raw file that --in names, and --size of random numbers: leave one out");
+                        "--shape describes a raw file given by --in, and --size a random array: leave one out");
     if (settings->pairs && settings->size)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "--pairs is of a file that --in names, and --size of random numbers: leave one out");
+                        "--pairs describes a file given by --in, and --size a random array: leave one out");
     if (settings->size) {
         c->dtype = STN_F32;
         c->is_complex = !settings->real || settings->inverse;
@@ -45,9 +45,11 @@ static stn_status inspect_input(const fft_settings *settings, fft_job *job, inpu
     c->is_complex = header.per == 2;
     if (!settings->pairs) return STN_OK;
     if (c->is_complex || c->rank < 1 || c->extent[c->rank - 1] != 2)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "--pairs wants real numbers with a last axis of 2, real and imaginary part: '%s' is not so",
-                        settings->in);
+        return stn_fail(
+            error, STN_ERROR_INVALID_ARGUMENT,
+            "--pairs needs real numbers with a last axis of 2, real and imaginary part: '%s' has another shape "
+            "or type",
+            settings->in);
     c->rank--;
     c->is_complex = true;
     return STN_OK;

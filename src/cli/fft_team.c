@@ -51,7 +51,7 @@ static stn_status report(const fft_settings *settings, const team_job *all, stn_
 
 static stn_status check(const fft_settings *settings, stn_error *error) {
     if (settings->repeat < 1 || settings->repeat > 1000000)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--repeat wants 1 to 1000000");
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--repeat must be 1 to 1000000");
     if (settings->explain || settings->device.arch)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s is not offered %s: leave it out",
                         settings->explain ? "--explain" : "--arch",

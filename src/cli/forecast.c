@@ -63,8 +63,8 @@ void cli_warn_growth(const cli_forecast *f, const cli_job *job, const stn_array 
 void cli_warn_rounded(const stn_array *array, const char *path, const cli_report_settings *report) {
     if (report->quiet || !array->rounded) return;
     fprintf(stderr,
-            "stentor: warning: %zu of %zu whole numbers of '%s' are above 2^53, where f64 has not each: they were "
-            "rounded\n",
+            "stentor: warning: %zu of %zu whole numbers of '%s' are above 2^53, where f64 cannot represent every "
+            "integer: they were rounded\n",
             array->rounded, array->count, path);
 }
 

@@ -14,12 +14,12 @@ static const cli_command commands[] = {
     {"fno", "apply a Fourier layer: transform, weights for the kept modes, inverse transform", cmd_fno},
     {"explain", "show which strategies could serve a problem, and what each would cost", cmd_explain},
     {"tune", "measure a problem's candidates, and show the search as a page", cmd_tune},
-    {"wisdom", "what was measured: export, import, merge, list, forget", cmd_wisdom},
-    {"compile", "render and compile a problem's kernels, for a GPU that need not be here", cmd_compile},
-    {"cache", "show and keep up the kernels that are stored on disk", cmd_cache},
-    {"pack", "ready kernels in one file, for machines without NVRTC", cmd_pack},
-    {"bench", "measure a problem, beside scipy, cupyx, torch and cv2 (by the Python package)", cmd_bench},
-    {"doctor", "show what was found on this machine, what is missing, and how to get it", cmd_doctor},
+    {"wisdom", "export, import, merge, list or delete measured times", cmd_wisdom},
+    {"compile", "compile a problem's kernels for a GPU that need not be present", cmd_compile},
+    {"cache", "list, check and trim the kernels and measured times stored on disk", cmd_cache},
+    {"pack", "build, check and sign packs: files of compiled kernels, for machines without NVRTC", cmd_pack},
+    {"bench", "measure a problem by Stentor, scipy, cupyx, torch and cv2 (needs the Python package)", cmd_bench},
+    {"doctor", "report what was found on this machine, what is missing, and how to get it", cmd_doctor},
 };
 static const size_t command_count = sizeof commands / sizeof *commands;
 

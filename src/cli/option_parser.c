@@ -127,8 +127,8 @@ static stn_status store(const cli_option *option, void *into, const char *value,
             break;
         case CLI_COUNT:
             if (!cli_parse_count(value, (uint64_t *)member))
-                return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                                "%s wants a count, a whole number without sign, not '%s'", option->name, value);
+                return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s must be a whole number without sign, not '%s'",
+                                option->name, value);
             break;
         case CLI_LIST: {
             const char **list = (const char **)member;

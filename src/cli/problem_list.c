@@ -54,7 +54,7 @@ static stn_status check_values(const char *name, size_t index, const choices *al
         const json_t *one = chosen(all, which, i);
         bool good = key->is_count ? json_is_integer(one) && json_integer_value(one) > 0 : json_is_string(one);
         if (!good)
-            return stn_fail(error, STN_ERROR_FORMAT, "'%s': item %zu: \"%s\" wants %s, or a list of such: %s", name,
+            return stn_fail(error, STN_ERROR_FORMAT, "'%s': item %zu: \"%s\" must be %s, or a list of such: %s", name,
                             index, key->name, key->is_count ? "a whole number from 1 up" : "a text", form);
     }
     return STN_OK;

@@ -96,7 +96,7 @@ static stn_status make_job(const cli_rank_settings *settings, rank_run *run, stn
     STN_TRY(check_offered(settings, error));
     STN_TRY(cli_job_make(settings->problem, job, error));
     if (settings->repeat < 1 || settings->repeat > 1000000)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--repeat wants 1 to 1000000");
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--repeat must be 1 to 1000000");
     const cli_forecast forecast = cli_forecast_of(job);
     if (settings->stable && !forecast.stable)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,

@@ -58,7 +58,7 @@ static stn_status check_alone(const cli_problem_settings *problem, stn_error *er
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i].given)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                            "--system says all that %s says, by its text and --field: leave one out", others[i].name);
+                            "--system and --field describe the problem, and so does %s: leave one out", others[i].name);
     return STN_OK;
 }
 

@@ -27,5 +27,5 @@ stn_status cli_runner_run(cli_runner *runner, const void *grid, const void *sour
 /* Copies the result of the last run into runner->result_bytes bytes. */
 stn_status cli_runner_result(cli_runner *runner, void *grid, stn_error *error);
 
-void cli_runner_clear(cli_runner *runner); /* an empty or partly made runner is fine */
+void cli_runner_clear(cli_runner *runner); /* also an empty or partly made one */
 #endif

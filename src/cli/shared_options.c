@@ -44,8 +44,8 @@ const cli_option cli_problem_options[14] = {
     {"--tolerance", "X", CLI_TEXT, AT(tolerance),
      "allowed relative L2 error (default 0: rounding of the dtype only);\nfrom 5e-4 on, f32 may use TF32"},
     {"--accuracy", "global|local", CLI_TEXT, AT(accuracy),
-     "local: errors are relative to the values that reach a point, and NaN\nspreads only as far as taps reach: only "
-     "strategies with single steps\n(default global: relative to the largest value of the grid)"},
+     "local: errors are relative to the values that reach a point, and NaN\nspreads only as far as taps reach: each "
+     "step is computed from the\nprevious one (default global: relative to the grid's largest value)"},
 };
 #undef AT
 #define AT(member) offsetof(cli_device_settings, member)
@@ -107,7 +107,7 @@ static stn_status find_grid(const cli_problem_settings *settings, cli_job *job, 
     job->bits = 16;
     if (settings->shape && settings->size)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "--shape is of a raw file that --in names, and --size of random numbers: leave one out");
+                        "--shape describes a raw file given by --in, and --size a random grid: leave one out");
     if (settings->shape) STN_TRY(cli_parse_raw(settings->shape, settings->dtype, false, &job->raw, error));
     job->is_raw = settings->shape != NULL;
     if (settings->size)

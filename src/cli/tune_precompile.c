@@ -10,7 +10,9 @@
 
 enum {
     SPARE_PROCESSORS = 2, /* processors left to the measuring thread, if there are twice as many */
-    MAX_AHEAD = 6         /* most problems ahead: a full cache folder drops its oldest entries */
+    /* The thread is at most this many problems ahead, because a full cache folder removes its
+     * oldest entries, perhaps before they are used. */
+    MAX_AHEAD = 6
 };
 
 struct cli_tune_precompile {
@@ -40,7 +42,7 @@ static void compile_one(const cli_tune_precompile *ahead, const cli_listed_probl
     free(job);
 }
 
-/* Waits while the thread is MAX_AHEAD problems ahead; false: it shall end. */
+/* Waits while the thread is MAX_AHEAD problems ahead. Returns false if the thread must end. */
 static bool wait_for_turn(cli_tune_precompile *ahead) {
     pthread_mutex_lock(&ahead->lock);
     while (!ahead->stop && ahead->done >= ahead->requested + MAX_AHEAD) pthread_cond_wait(&ahead->more, &ahead->lock);
@@ -72,9 +74,9 @@ static stn_context *open_absent(const stn_context *like, const cli_device_settin
     settings.device = settings.strategy = NULL;
     settings.threads = (uint64_t)(threads >= 2 * SPARE_PROCESSORS ? threads - SPARE_PROCESSORS : threads);
     if (cli_open_context(&settings, &silent, &context, NULL) != STN_OK) return NULL;
-    stn_search_cache *const own = context->machine.found; /* search results belong to one context */
+    stn_search_cache *const own = context->machine.searches; /* results belong to one context */
     context->machine = like->machine;
-    context->machine.found = own;
+    context->machine.searches = own;
     context->machine.present = false;
     return context;
 }

@@ -15,7 +15,7 @@
 
 /* NULL when out of memory: then each kernel is compiled when it is asked for. */
 stn_compile_batch *stn_compile_batch_create(stn_context *context);
-/* Frees the batch and its placeholders, which no plan may still use. NULL is fine. */
+/* Frees the batch and its placeholders, which no plan may still use. NULL has no effect. */
 void stn_compile_batch_free(stn_compile_batch *batch);
 /* Seconds of compiling one kernel on one thread. */
 double stn_compile_seconds(const char *template_name, const char *params);
@@ -33,7 +33,7 @@ stn_status stn_compile_batch_try(stn_compile_batch *batch, stn_error *error);
 void stn_compile_batches_run(stn_context *context, stn_compile_batch *const *batches, size_t count);
 /* The result of a batch that was compiled: STN_OK, or the error of the kernel that failed. */
 stn_status stn_compile_batch_result(const stn_compile_batch *batch, stn_error *error);
-/* NULL is fine. */
+/* NULL has no effect. */
 void stn_compile_batch_cancel(stn_compile_batch *batch);
 
 /* Another thread calls stn_compile_batch_try for one batch after the other, and then sets
@@ -42,6 +42,7 @@ void stn_compile_batch_cancel(stn_compile_batch *batch);
 typedef struct stn_background_compile stn_background_compile;
 /* NULL when no thread could be started. */
 stn_background_compile *stn_background_compile_start(stn_compile_batch *const *batches, size_t count);
-/* Waits for the thread to end, after cancelling all batches if `cancel` is set. NULL is fine. */
+/* Waits for the thread to end, after cancelling all batches if `cancel` is set. NULL has no
+ * effect. */
 void stn_background_compile_end(stn_background_compile *background, bool cancel);
 #endif

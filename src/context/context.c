@@ -11,7 +11,7 @@ void stn_context_machine_copy(const stn_context *context, bool standard, stn_mac
     *machine = context->machine;
     if (!standard || machine->is_device) return;
     stn_machine_of_host(STANDARD_THREADS, machine);
-    machine->found = context->machine.found;
+    machine->searches = context->machine.searches;
 }
 
 void stn_context_cache_stats(stn_context *context, stn_cache_stats *stats) {

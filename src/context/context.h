@@ -26,7 +26,8 @@ struct stn_context {
     stn_templates templates;
     stn_cache *cache;
     stn_kernel_memory kernels;
-    /* Guards compiler, cuFFT, cuBLAS, pool, copy bandwidth and wisdom. */
+    /* Guards compiler, cuFFT, cuBLAS, pool, copy bandwidth, wisdom, and the loading of compiled
+     * kernels. */
     pthread_mutex_t lock;
     pthread_mutex_t tuning; /* held while candidates are measured: one thread at a time */
     stn_compiler *compiler;

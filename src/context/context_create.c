@@ -111,7 +111,7 @@ static stn_status open_parts(stn_context *context, const stn_context_options *op
     STN_TRY(stn_cache_open(&cache, &context->cache, error));
     const double begin = stn_clock_seconds();
     STN_TRY(choose_device(context, options, error));
-    context->machine.found = stn_search_cache_create();
+    context->machine.searches = stn_search_cache_create();
     context->start_seconds = stn_clock_seconds() - begin;
     STN_TRY(stn_templates_load(&context->templates, error));
     hash_templates(context);
@@ -156,7 +156,7 @@ void stn_context_destroy(stn_context *context) {
     stn_device_close(context->device);
     stn_driver_close(context->driver);
     stn_pool_destroy(context->pool);
-    stn_search_cache_destroy(context->machine.found);
+    stn_search_cache_destroy(context->machine.searches);
     stn_templates_free(&context->templates);
     stn_wisdom_clear(&context->wisdom);
     pthread_mutex_destroy(&context->tuning);

@@ -81,7 +81,7 @@ static stn_status wait_for(stn_timer *timer, stn_watch *watch, bool cancels, stn
         bool reached;
         STN_TRY(stn_timer_reached(timer, &reached, error));
         if (reached) return STN_OK;
-        if (!stn_watch_goes_on(watch) && cancels)
+        if (!stn_watch_continues(watch) && cancels)
             return stn_fail(error, STN_ERROR_CANCELLED,
                             "the progress function ended the wait for a stream, whose work goes on");
         nanosleep(&(struct timespec){.tv_nsec = (long)(1e9 * POLL_SECONDS)}, NULL);

@@ -338,7 +338,7 @@ stn_status stn_kernel_compile(stn_context *context, const stn_kernel *missing, c
     stn_kernel *kernel;
     bool hit;
     STN_TRY(get(&want, &kernel, &hit, error));
-    if (!kernel) return stn_fail(error, STN_ERROR_INTERNAL, "nobody waits for the kernel any more");
+    if (!kernel) return stn_fail(error, STN_ERROR_INTERNAL, "the compile of the kernel was cancelled");
     /* The next stn_kernel_get of the kernel is then not counted as a hit, since the kernel was
      * compiled for it. */
     if (!hit) kernel->precompiled = true;

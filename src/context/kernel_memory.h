@@ -37,7 +37,7 @@ typedef struct stn_kernel_memory {
     uint64_t releases;
     pid_t owner; /* In its forked children the lock may be held for ever. */
 } stn_kernel_memory;
-void stn_kernel_free(stn_kernel *kernel); /* for kernels outside of the list; NULL is fine */
+void stn_kernel_free(stn_kernel *kernel); /* for kernels outside of the list; NULL has no effect */
 void stn_kernel_memory_open(stn_kernel_memory *memory);
 /* Frees all kernels. */
 void stn_kernel_memory_close(stn_kernel_memory *memory);

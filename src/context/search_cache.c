@@ -23,16 +23,16 @@ struct stn_search_cache {
 };
 
 stn_search_cache *stn_search_cache_create(void) {
-    stn_search_cache *found = calloc(1, sizeof *found);
-    if (found) pthread_mutex_init(&found->lock, NULL);
-    return found;
+    stn_search_cache *searches = calloc(1, sizeof *searches);
+    if (searches) pthread_mutex_init(&searches->lock, NULL);
+    return searches;
 }
 
-void stn_search_cache_destroy(stn_search_cache *found) {
-    if (!found) return;
-    pthread_mutex_destroy(&found->lock);
-    for (int i = 0; i < ENTRIES; i++) free(found->entries[i].bytes);
-    free(found);
+void stn_search_cache_destroy(stn_search_cache *searches) {
+    if (!searches) return;
+    pthread_mutex_destroy(&searches->lock);
+    for (int i = 0; i < ENTRIES; i++) free(searches->entries[i].bytes);
+    free(searches);
 }
 
 /* Keys may hold thousands of taps. Four words are hashed at a time, because the multiplications of
@@ -55,8 +55,8 @@ static uint64_t hash_of(stn_search_cache_kind kind, const unsigned char *key, si
 }
 
 /* The entry of this key, or the least recently used one of its set. */
-static entry *entry_of(stn_search_cache *found, const entry *wanted, const void *key, bool *present) {
-    entry *const set = found->entries + wanted->hash % SETS * WAYS, *oldest = set;
+static entry *entry_of(stn_search_cache *searches, const entry *wanted, const void *key, bool *present) {
+    entry *const set = searches->entries + wanted->hash % SETS * WAYS, *oldest = set;
     for (entry *each = set; each < set + WAYS; each++) {
         *present = each->used && each->hash == wanted->hash && each->kind == wanted->kind &&
                    each->key_size == wanted->key_size && !memcmp(each->bytes, key, wanted->key_size);
@@ -66,33 +66,33 @@ static entry *entry_of(stn_search_cache *found, const entry *wanted, const void 
     return oldest;
 }
 
-bool stn_search_cache_lookup(stn_search_cache *found, stn_search_cache_kind kind, const void *key, size_t key_size,
+bool stn_search_cache_lookup(stn_search_cache *searches, stn_search_cache_kind kind, const void *key, size_t key_size,
                              void *result, size_t size) {
-    if (!found) return false;
+    if (!searches) return false;
     const entry wanted = {.hash = hash_of(kind, key, key_size), .key_size = key_size, .kind = kind};
     bool present;
-    pthread_mutex_lock(&found->lock);
-    entry *at = entry_of(found, &wanted, key, &present);
+    pthread_mutex_lock(&searches->lock);
+    entry *at = entry_of(searches, &wanted, key, &present);
     if (present) {
         memcpy(result, at->bytes + key_size, size);
-        at->used = ++found->now;
+        at->used = ++searches->now;
     }
-    pthread_mutex_unlock(&found->lock);
+    pthread_mutex_unlock(&searches->lock);
     return present;
 }
 
-void stn_search_cache_store(stn_search_cache *found, stn_search_cache_kind kind, const void *key, size_t key_size,
+void stn_search_cache_store(stn_search_cache *searches, stn_search_cache_kind kind, const void *key, size_t key_size,
                             const void *result, size_t size) {
-    unsigned char *bytes = found ? malloc(key_size + size) : NULL;
+    unsigned char *bytes = searches ? malloc(key_size + size) : NULL;
     if (!bytes) return; /* not kept */
     memcpy(bytes, key, key_size);
     memcpy(bytes + key_size, result, size);
     entry added = {.hash = hash_of(kind, key, key_size), .bytes = bytes, .key_size = key_size, .kind = kind};
     bool present;
-    pthread_mutex_lock(&found->lock);
-    entry *at = entry_of(found, &added, key, &present);
+    pthread_mutex_lock(&searches->lock);
+    entry *at = entry_of(searches, &added, key, &present);
     free(at->bytes);
-    added.used = ++found->now;
+    added.used = ++searches->now;
     *at = added;
-    pthread_mutex_unlock(&found->lock);
+    pthread_mutex_unlock(&searches->lock);
 }

@@ -22,14 +22,14 @@ typedef enum stn_search_cache_kind {
 
 /* NULL when out of memory: then every search is repeated. */
 stn_search_cache *stn_search_cache_create(void);
-void stn_search_cache_destroy(stn_search_cache *found); /* NULL is fine */
+void stn_search_cache_destroy(stn_search_cache *searches); /* NULL has no effect */
 
-/* Looks up a result of `size` bytes in the cache `found` and copies it to `result`; false if it is
- * not there, or if `found` is NULL. The key is the bytes of everything that the result depends on,
+/* Looks up a result of `size` bytes in the cache and copies it to `result`; false if it is not
+ * there, or if `searches` is NULL. The key is the bytes of everything that the result depends on,
  * without padding. */
-bool stn_search_cache_lookup(stn_search_cache *found, stn_search_cache_kind kind, const void *key, size_t key_size,
+bool stn_search_cache_lookup(stn_search_cache *searches, stn_search_cache_kind kind, const void *key, size_t key_size,
                              void *result, size_t size);
-/* Stores a result in place of the least recently used one. Does nothing if `found` is NULL. */
-void stn_search_cache_store(stn_search_cache *found, stn_search_cache_kind kind, const void *key, size_t key_size,
+/* Stores a result in place of the least recently used one. Does nothing if `searches` is NULL. */
+void stn_search_cache_store(stn_search_cache *searches, stn_search_cache_kind kind, const void *key, size_t key_size,
                             const void *result, size_t size);
 #endif

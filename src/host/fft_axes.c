@@ -98,7 +98,7 @@ static void run_slots(void *user, int64_t begin, int64_t end) {
     int64_t lanes = host->lanes[p->axis];
     for (int64_t slot = begin; slot < end; slot++)
         for (int64_t first;
-             (first = atomic_fetch_add(&p->next, 1) * lanes) < p->lines && stn_watch_goes_on(p->watch);) {
+             (first = atomic_fetch_add(&p->next, 1) * lanes) < p->lines && stn_watch_continues(p->watch);) {
             stn_fft_group g = {p->axis, first, stn_min(lanes, p->lines - first), is_halved(&host->fft, p->axis)};
             run_group(p, &g, p->planes + 4 * host->capacity * slot);
         }

@@ -8,7 +8,7 @@
 typedef struct stn_fft_axes stn_fft_axes; /* immutable tables */
 
 stn_status stn_fft_axes_create(const stn_fft *fft, int threads, stn_fft_axes **made, stn_error *error);
-void stn_fft_axes_destroy(stn_fft_axes *axes); /* NULL is fine */
+void stn_fft_axes_destroy(stn_fft_axes *axes); /* NULL has no effect */
 size_t stn_fft_axes_workspace(const stn_fft_axes *axes);
 void stn_fft_axes_run(const stn_fft_axes *axes, stn_pool *pool, const void *in, void *out, void *workspace);
 #endif

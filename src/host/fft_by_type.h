@@ -10,7 +10,7 @@ typedef struct stn_host_fft stn_host_fft;
 
 /* threads: size of the pool that will run it. */
 stn_status stn_host_fft_create(const stn_fft *fft, int threads, stn_host_fft **made, stn_error *error);
-void stn_host_fft_destroy(stn_host_fft *host); /* NULL is fine */
+void stn_host_fft_destroy(stn_host_fft *host); /* NULL has no effect */
 size_t stn_host_fft_workspace(const stn_host_fft *host);
 void stn_host_fft_run(const stn_host_fft *host, stn_pool *pool, const void *in, void *out, void *workspace);
 #endif

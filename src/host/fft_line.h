@@ -7,7 +7,7 @@
 typedef struct stn_fft_line stn_fft_line; /* immutable tables */
 
 stn_status stn_fft_line_create(int64_t n, stn_fft_line **made, stn_error *error);
-void stn_fft_line_destroy(stn_fft_line *line); /* NULL is fine */
+void stn_fft_line_destroy(stn_fft_line *line); /* NULL has no effect */
 /* Points in each of the two buffers of a run: at least n + 1. */
 int64_t stn_fft_line_capacity(const stn_fft_line *line);
 /* Forward FFTs of `lanes` lines in x. Both buffers are overwritten; the result is in the one that

@@ -14,7 +14,7 @@ bool stn_fft_long_serves(const stn_fft *fft);
 /* lanes: returns the lines per group, for lines that need `room` points. */
 stn_status stn_fft_long_create(const stn_fft *fft, int threads, int64_t (*lanes)(int64_t room, int64_t lines),
                                stn_fft_long **made, stn_error *error);
-void stn_fft_long_destroy(stn_fft_long *grid); /* NULL is fine */
+void stn_fft_long_destroy(stn_fft_long *grid); /* NULL has no effect */
 /* Size in numbers. */
 int64_t stn_fft_long_workspace(const stn_fft_long *grid);
 /* Runs one transform of the batch. half_turns: exp(-2 pi i k / n), k <= n / 4, for n real numbers,

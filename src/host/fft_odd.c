@@ -289,7 +289,7 @@ static void run_slots(void *user, int64_t begin, int64_t end) {
     pass *p = user;
     const int64_t groups = stn_div_up(p->g->lines[p->which], p->g->lanes[p->which]);
     for (int64_t slot = begin; slot < end; slot++)
-        for (int64_t group; (group = atomic_fetch_add(&p->next, 1)) < groups && stn_watch_goes_on(p->watch);)
+        for (int64_t group; (group = atomic_fetch_add(&p->next, 1)) < groups && stn_watch_continues(p->watch);)
             run_group(p, group, p->planes + 4 * p->g->capacity * slot);
 }
 

@@ -13,7 +13,7 @@ bool stn_fft_odd_serves(const stn_fft *fft);
 /* lanes: returns the lines per group, for lines that need `room` points. */
 stn_status stn_fft_odd_create(const stn_fft *fft, int threads, int64_t (*lanes)(int64_t room, int64_t lines),
                               stn_fft_odd **made, stn_error *error);
-void stn_fft_odd_destroy(stn_fft_odd *odd); /* NULL is fine */
+void stn_fft_odd_destroy(stn_fft_odd *odd); /* NULL has no effect */
 /* Size in numbers. */
 int64_t stn_fft_odd_workspace(const stn_fft_odd *odd);
 /* Runs one transform of the batch. */

@@ -10,7 +10,7 @@ typedef struct stn_host_layer stn_host_layer;
 
 /* threads: size of the pool that will run it. */
 stn_status stn_host_layer_create(const stn_layer *layer, int threads, stn_host_layer **made, stn_error *error);
-void stn_host_layer_destroy(stn_host_layer *host); /* NULL is fine */
+void stn_host_layer_destroy(stn_host_layer *host); /* NULL has no effect */
 size_t stn_host_layer_workspace(const stn_host_layer *host);
 /* run: the pointers that the layer's pass needs, and a workspace of stn_host_layer_workspace
  * bytes. */

@@ -19,14 +19,14 @@
 #include "host/stencil_kernels.h"
 #include "problem/task.h"
 
-/* contiguous columns of a strip: whole rows suit hardware prefetchers, but the sums of a strip
- * should stay in cache */
+/* Contiguous columns of a strip: whole rows suit hardware prefetchers, but the sums of a strip
+ * should stay in cache. */
 #define MIN_COLUMNS 128
 #define MAX_COLUMNS 2048
 #define ENDS_BYTES (1 << 21)
-/* contiguous lines of a group: a cache line of floats from each */
+/* Contiguous lines of a group: a cache line of floats from each. */
 #define LINES STN_AVERAGE_COLUMNS
-/* points of lines that are copied together, so that they stay in cache */
+/* Points of lines that are copied together, so that they stay in cache. */
 #define STAGED (1 << 18)
 #define COPIED 128 /* least points of a contiguous line that are copied at once */
 #define ITEMS_PER_THREAD 4
@@ -37,7 +37,7 @@ typedef struct box_run {
     const stn_box_filter *box;
     const char *in;
     char *out;
-    /* index in the line for each position of the extended axis; -1 or -2: past a constant side */
+    /* Index in the line for each position of the extended axis; -1 or -2: past a constant side. */
     const int64_t *source_index;
     double past_value[2]; /* values past constant sides */
     /* Rows of the values past both sides, and of zeros, in the type that is summed. */

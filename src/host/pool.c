@@ -23,7 +23,7 @@
 
 #define MOST_THREADS 4096
 #define PIECES_PER_THREAD 8 /* so that a delayed thread does not delay the loop */
-/* before an idle worker ends; starting one takes about 30 microseconds */
+/* An idle worker ends after this time. Starting one takes about 30 microseconds. */
 #define IDLE_SECONDS 2
 /* A few microseconds: consecutive steps of a run are closer together than sleeping and waking
  * takes. */
@@ -32,14 +32,14 @@
 typedef struct worker {
     stn_pool *pool;
     pthread_t thread;
-    /* guarded by `lock`; ENDED: to be joined */
+    /* Guarded by `lock`. ENDED: it must be joined. */
     enum { WORKER_NONE, WORKER_RUNS, WORKER_ENDED } state;
 } worker;
 
 struct stn_pool {
     int threads;     /* including the caller */
     worker *workers; /* threads - 1 */
-    /* process id; negative while a thread of a forked child reinitialises the pool */
+    /* The process id; negative while a thread of a forked child reinitialises the pool. */
     atomic_int owner;
     pthread_mutex_t loop_lock; /* held by the caller whose loop is running */
     pthread_mutex_t lock;      /* guards the members that follow */
@@ -49,7 +49,7 @@ struct stn_pool {
     atomic_int busy;           /* workers inside the loop */
     atomic_bool quit;
 
-    /* the loop: written by its caller while no worker is in it */
+    /* The loop: its caller writes these members while no worker is in it. */
     void (*body)(void *user, int64_t begin, int64_t end);
     void *user;
     int64_t count, piece;
@@ -62,7 +62,7 @@ struct stn_pool {
 };
 
 static void run_pieces(stn_pool *pool) {
-    while (stn_watch_goes_on(pool->watch)) {
+    while (stn_watch_continues(pool->watch)) {
         int64_t begin = atomic_fetch_add(&pool->next, pool->piece);
         if (begin >= pool->count) return;
         pool->body(pool->user, begin, stn_min(begin + pool->piece, pool->count));
@@ -249,7 +249,7 @@ stn_watch *stn_pool_watched(stn_pool *pool) {
 static void run_alone(stn_watch *watch, int64_t count, int64_t piece,
                       void (*body)(void *user, int64_t begin, int64_t end), void *user) {
     if (!watch) piece = count;
-    for (int64_t begin = 0; begin < count && stn_watch_goes_on(watch); begin += piece)
+    for (int64_t begin = 0; begin < count && stn_watch_continues(watch); begin += piece)
         body(user, begin, stn_min(begin + piece, count));
 }
 

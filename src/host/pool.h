@@ -12,7 +12,7 @@ typedef struct stn_pool stn_pool;
 /* threads includes the caller: a pool of 1 starts none. 0: all CPUs that this process may use (its
  * affinity). Errors: invalid count, out of memory, no more threads available. */
 stn_status stn_pool_create(int threads, stn_pool **pool, stn_error *error);
-/* NULL is fine; no loop may be running. */
+/* NULL has no effect; no loop may be running. */
 void stn_pool_destroy(stn_pool *pool);
 int stn_pool_threads(const stn_pool *pool);
 int stn_pool_allowed(void); /* the number of threads that 0 stands for */

@@ -455,7 +455,7 @@ static void run_group(spectra_work *work) {
     const int64_t low = -task->reach[1][0];
     const int before = (int)s->rows - 1;
     for (int i = 0; i < before; i++) load_slot(work, low + i, i);
-    for (int64_t y = 0; y < run->strip_rows && stn_watch_goes_on(run->step->watch); y += ROWS) {
+    for (int64_t y = 0; y < run->strip_rows && stn_watch_continues(run->step->watch); y += ROWS) {
         if (!is_worthwhile(work)) {
             step_rows(work, y, 1);
             return;

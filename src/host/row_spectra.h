@@ -14,7 +14,7 @@ typedef struct stn_row_spectra stn_row_spectra; /* immutable tables for a task's
 double stn_row_spectra_cost(const stn_task *task, bool exact);
 /* *made is NULL where the cost is infinite. The tables do not refer to the task. */
 stn_status stn_row_spectra_create(const stn_task *task, bool exact, stn_row_spectra **made, stn_error *error);
-void stn_row_spectra_destroy(stn_row_spectra *spectra); /* NULL is fine */
+void stn_row_spectra_destroy(stn_row_spectra *spectra); /* NULL has no effect */
 /* Computes all points of a step of `grids` grids of the task. */
 void stn_row_spectra_run(const stn_row_spectra *spectra, const struct stn_step *step, stn_pool *pool, int64_t grids);
 #endif

@@ -138,10 +138,10 @@ static void run_chunk(const stn_task *task, const stn_row_spectra *spectra, stn_
      * the end if the result is there. */
     bool to_work = (task->in_place || task->steps % 2 == 0) != (begin % 2 == 1);
     if (begin > 0) from = to_work ? other : work;
-    for (uint64_t t = begin; t < end && stn_watch_goes_on(watch); t++, to_work = !to_work) {
+    for (uint64_t t = begin; t < end && stn_watch_continues(watch); t++, to_work = !to_work) {
         const bool last = t + 1 == task->steps;
         const stn_layout target = to_work ? work : last ? to : other;
-        stn_watch_reach(watch, before + t, passes);
+        stn_watch_set_done(watch, before + t, passes);
         if (last) pass.step.divisor = task->divisor;
         run_pass(&pass, pool, grids, from, target);
         from = target;

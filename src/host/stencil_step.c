@@ -677,7 +677,7 @@ void stn_step_box(const stn_step *step, int64_t batch, const stn_box *box) {
     for (int64_t i0 = box->begin[0]; i0 < box->end[0]; i0++) {
         const bool frozen = i0 < live[0][0] || i0 >= live[0][1];
         tile.first[0] = i0;
-        for (int64_t i1 = box->begin[1]; i1 < box->end[1] && stn_watch_goes_on(step->watch); i1 += tile.rows) {
+        for (int64_t i1 = box->begin[1]; i1 < box->end[1] && stn_watch_continues(step->watch); i1 += tile.rows) {
             const bool all = frozen || i1 < live[1][0] || i1 >= live[1][1];
             tile.first[1] = i1;
             tile.rows = frozen ? box->end[1] - i1 : all ? 1 : stn_min(whole.tile_rows, live[1][1] - i1);

@@ -229,8 +229,8 @@ void stn_host_system_run(const stn_host_system *host, stn_pool *pool, const stn_
     stn_watch *watch = stn_pool_watched(pool);
     stn_system_state state;
     stn_system_state_begin(&state, task, arrays, workspace);
-    for (int64_t number = 1; number <= steps && stn_watch_goes_on(watch); number++) {
-        stn_watch_reach(watch, (uint64_t)number - 1, (uint64_t)steps);
+    for (int64_t number = 1; number <= steps && stn_watch_continues(watch); number++) {
+        stn_watch_set_done(watch, (uint64_t)number - 1, (uint64_t)steps);
         for (int e = 0; e < task->system->nequations; e++) {
             run_equation(host, pool, &state, e, number, scratch);
             add_sources(task, &state, task->system->equations[e].field, number);

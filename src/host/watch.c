@@ -9,22 +9,22 @@
 void stn_watch_begin(stn_watch *watch, const stn_execution *run, uint64_t total) {
     *watch =
         (stn_watch){.progress = run->progress, .user = run->progress_user, .total = total, .thread = pthread_self()};
-    watch->told = stn_clock_seconds();
+    watch->last_call = stn_clock_seconds();
 }
 
-bool stn_watch_goes_on(stn_watch *watch) {
+bool stn_watch_continues(stn_watch *watch) {
     if (!watch) return true;
     if (atomic_load_explicit(&watch->cancelled, memory_order_relaxed)) return false;
-    if (!pthread_equal(watch->thread, pthread_self()) || watch->telling) return true;
-    if (stn_clock_seconds() - watch->told < BETWEEN_SECONDS) return true;
-    watch->telling = true;
+    if (!pthread_equal(watch->thread, pthread_self()) || watch->calling) return true;
+    if (stn_clock_seconds() - watch->last_call < BETWEEN_SECONDS) return true;
+    watch->calling = true;
     if (watch->progress(watch->user, watch->done, watch->total)) atomic_store(&watch->cancelled, true);
-    watch->telling = false;
-    watch->told = stn_clock_seconds();
+    watch->calling = false;
+    watch->last_call = stn_clock_seconds();
     return !atomic_load(&watch->cancelled);
 }
 
-void stn_watch_reach(stn_watch *watch, uint64_t passes, uint64_t of) {
+void stn_watch_set_done(stn_watch *watch, uint64_t passes, uint64_t of) {
     if (!watch || !watch->span) return;
     watch->done = watch->base + (uint64_t)((double)watch->span * ((double)passes / (double)of));
 }

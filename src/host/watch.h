@@ -17,8 +17,8 @@ typedef struct stn_watch {
      * counted. */
     uint64_t base, span;
     pthread_t thread; /* the executing thread, on which `progress` is called */
-    double told;      /* time of the last call, in seconds */
-    bool telling;     /* a call is in progress */
+    double last_call; /* time of the last call, in seconds */
+    bool calling;     /* a call is in progress */
     atomic_bool cancelled;
     struct stn_watch *next; /* in the list of a pool */
 } stn_watch;
@@ -26,10 +26,10 @@ typedef struct stn_watch {
 /* Starts watching the calling thread. */
 void stn_watch_begin(stn_watch *watch, const stn_execution *run, uint64_t total);
 /* Calls the caller's function if this is the watch's thread, at most every 50 ms. Returns false if
- * the execution is cancelled, so that the rest may be skipped; NULL: true. */
-bool stn_watch_goes_on(stn_watch *watch);
+ * the execution is cancelled, and true if it is not or if `watch` is NULL. */
+bool stn_watch_continues(stn_watch *watch);
 /* Records that the current run has completed `passes` of `of` passes. */
-void stn_watch_reach(stn_watch *watch, uint64_t passes, uint64_t of);
+void stn_watch_set_done(stn_watch *watch, uint64_t passes, uint64_t of);
 /* Ends the watch: returns STN_ERROR_CANCELLED, or reports that all is done. */
 stn_status stn_watch_end(stn_watch *watch, stn_status status, stn_error *error);
 #endif

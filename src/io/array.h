@@ -19,7 +19,7 @@ typedef struct stn_array {
     bool is_complex;
 } stn_array;
 
-void stn_array_clear(stn_array *array); /* frees the data; an empty array is fine */
+void stn_array_clear(stn_array *array); /* frees the data, if any */
 
 /* count, or 2 * count if complex */
 size_t stn_array_numbers(const stn_array *array);

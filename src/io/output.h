@@ -44,13 +44,14 @@ void stn_output_leave(stn_output *output);
 stn_status stn_output_finish(stn_output *output, stn_error *error);
 
 /* Finishes if necessary, and renames. On failure the previous file is kept. Ends the output in any
- * case. An output that is not open is fine. */
+ * case. Has no effect on an output that is not open. */
 stn_status stn_output_commit(stn_output *output, stn_error *error);
 
 /* For writers: ends the output, with an error message for an errno value. */
 stn_status stn_output_fail(stn_output *output, int why, stn_error *error);
 
-/* Discards the output and removes the temporary file. An output that is not open is fine. */
+/* Discards the output and removes the temporary file. Has no effect on an output that is not
+ * open. */
 void stn_output_abandon(stn_output *output);
 
 /* Opens, writes these bytes, commits. */

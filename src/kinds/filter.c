@@ -21,8 +21,8 @@ static stn_status check(const stn_problem *problem, const stn_filter_taps *taps,
                         "make a plan for it");
     if (problem->normalized)
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
-                        "the problem of a filter is normalized, which only plans on GPUs are: filter the values and a "
-                        "mask of the points that are there, and divide");
+                        "the problem of a filter is normalized, which only plans on GPUs are: filter the values, with "
+                        "0 for missing ones, and the mask of the others, and divide the results");
     if (taps->rank < 1 || taps->rank > STN_MAX_RANK || taps->axes < 1 || taps->axes > taps->rank)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the taps of a filter have %d of %d axes: give 1 to 3 axes, and 1 or more of them to the taps",

@@ -54,7 +54,7 @@ static stn_points points(const stn_plan *plan, stn_work_side side, const void *f
 /* ---- choosing -------------------------------------------------------------------------------- */
 
 static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
-    if (stn_fft_is_cosine(&plan->fft) && row != &stn_fft_strategy_fft) {
+    if (stn_fft_is_real_to_real(&plan->fft) && row != &stn_fft_strategy_fft) {
         snprintf(reason, size, "it has no cosine and sine transforms");
         return false;
     }
@@ -89,7 +89,7 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
     to->number(to->user, "f16 sums", fft->f16_sums);
     to->number(to->user, "scaled", fft->scale != 1);
     to->number(to->user, "in place", fft->in_place);
-    if (stn_fft_is_cosine(fft)) to->number(to->user, "orthogonal", fft->orthogonal);
+    if (stn_fft_is_real_to_real(fft)) to->number(to->user, "orthogonal", fft->orthogonal);
     to->number(to->user, "alignment", fft->alignment);
 }
 

@@ -48,7 +48,7 @@ static stn_status check_reach(const stn_task *task, stn_error *error) {
 
 static stn_status make(stn_plan *plan, const void *given, stn_error *error) {
     STN_TRY(stn_task_make(given, &plan->task, error));
-    plan->task.found = plan->machine.found;
+    plan->task.searches = plan->machine.searches;
     return plan->machine.is_device ? check_reach(&plan->task, error) : STN_OK;
 }
 

@@ -10,7 +10,7 @@ typedef struct stn_cublas stn_cublas; /* the library and one handle; thread-safe
 /* Opens libcublas ($STENTOR_CUBLAS_PATH overrides) and makes a handle on the device.
  * STN_ERROR_UNSUPPORTED: not found; the message says what was tried and how to install it. */
 stn_status stn_cublas_open(const stn_logger *logger, stn_device *device, stn_cublas **cublas, stn_error *error);
-void stn_cublas_close(stn_cublas *cublas);        /* NULL is fine */
+void stn_cublas_close(stn_cublas *cublas);        /* NULL has no effect */
 int stn_cublas_version(const stn_cublas *cublas); /* 130000 */
 
 /* For each of `batch` triples, column-major as in cuBLAS: C (m x n) = alpha op(A) (m x k) op(B) (k

@@ -159,7 +159,7 @@ bool stn_cufft_takes(const stn_fft *fft, char *reason, size_t reason_size) {
     else if (fft->dtype == STN_F16 && !powers)
         why = "cuFFT transforms f16 at powers of two only: use f32";
     else if (fft->dtype == STN_F16 && real && real->stride[2] != 1)
-        why = "cuFFT wants stride 1 along the last axis of the real side in f16";
+        why = "cuFFT needs stride 1 along the last axis of the real side in f16";
     else if (writes_past_rows(fft))
         why = "cuFFT writes one number past each row of odd length, into the padding";
     if (why) snprintf(reason, reason_size, "%s", why);

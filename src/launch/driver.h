@@ -97,7 +97,7 @@ bool stn_device_capturing(stn_device *device, void *stream);
 typedef struct stn_fork stn_fork;
 /* branches: at most STN_FORK_BRANCHES */
 stn_status stn_fork_create(stn_device *device, int branches, stn_fork **fork, stn_error *error);
-void stn_fork_destroy(stn_fork *fork); /* NULL is fine */
+void stn_fork_destroy(stn_fork *fork); /* NULL has no effect */
 void stn_fork_lock(stn_fork *fork);
 void stn_fork_unlock(stn_fork *fork);
 void *stn_fork_stream(const stn_fork *fork, int branch);
@@ -109,7 +109,7 @@ stn_status stn_fork_join(stn_fork *fork, int branch, void *stream, stn_error *er
  * blocks of its kernels start before blocks of other streams' kernels that are waiting to start. */
 typedef struct stn_lane stn_lane;
 stn_status stn_lane_create(stn_device *device, bool urgent, stn_lane **lane, stn_error *error);
-void stn_lane_destroy(stn_lane *lane); /* NULL is fine; waits for nothing */
+void stn_lane_destroy(stn_lane *lane); /* NULL has no effect; waits for nothing */
 void *stn_lane_stream(const stn_lane *lane);
 /* Enables peer access to the device of `other` if the two are linked; without it copies go through
  * the host. */

@@ -5,8 +5,10 @@
 #include "launch/launch_internal.h"
 
 struct stn_fork {
-    stn_device *device;   /* outlives the fork */
-    pthread_mutex_t lock; /* Held from begin to the last join: an event only has its last record. */
+    stn_device *device; /* outlives the fork */
+    /* Held from begin to the last join. An event has only its last record: another thread's record
+     * would replace this one before a stream is told to wait for it. */
+    pthread_mutex_t lock;
     int branches;
     stn_cu_event begun;
     stn_cu_stream stream[STN_FORK_BRANCHES];

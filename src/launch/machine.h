@@ -44,14 +44,14 @@ typedef struct stn_machine {
     double flops[STN_UNIT_COUNT]; /* operations/s, an FMA counts two */
     double launch_seconds;        /* one dependent launch */
     bool measured;
-    stn_search_cache *found; /* borrowed from the context; NULL: nothing is kept */
+    stn_search_cache *searches; /* borrowed from the context; NULL: nothing is kept */
     /* While only the cheapest candidate is of interest: searches may leave out all that are
      * predicted to take longer. 0: no limit */
-    double most_seconds;
+    double time_limit;
 } stn_machine;
 
 /* Whether a search may leave out a candidate that takes at least `seconds`. */
-static inline bool stn_machine_leaves_out(const stn_machine *machine, double seconds) {
-    return machine->most_seconds > 0 && seconds > machine->most_seconds;
+static inline bool stn_exceeds_time_limit(const stn_machine *machine, double seconds) {
+    return machine->time_limit > 0 && seconds > machine->time_limit;
 }
 #endif

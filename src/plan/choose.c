@@ -115,20 +115,21 @@ static double rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t
 static void limit_seconds(stn_plan *plan, double limit) {
     const bool any = plan->ranked && plan->ranking[0].applies;
     const double most = fmin(limit, any ? stn_estimate_cost(&plan->ranking[0].estimate) : INFINITY);
-    plan->machine.most_seconds = most < INFINITY ? most : 0;
+    plan->machine.time_limit = most < INFINITY ? most : 0;
 }
 
 /* Whether no candidate of the strategy can become the first row. */
 static bool is_dominated(const stn_plan *plan, const stn_strategy *strategy) {
-    return strategy->least_seconds && plan->machine.most_seconds > 0 &&
-           stn_machine_leaves_out(&plan->machine, plan->kind->least_seconds(plan, strategy));
+    return strategy->least_seconds && plan->machine.time_limit > 0 &&
+           stn_exceeds_time_limit(&plan->machine, plan->kind->least_seconds(plan, strategy));
 }
 
-/* If `best`, only the first row matters, and only if its cost is at most `limit`. Strategies with a
- * lower bound on their time (`least_seconds`) are then ranked after all others, because most of
- * them can be skipped. Strategies whose least predicted error exceeds `allowed_error` are skipped
- * too. `errors` holds, for each strategy, the least error of its rejected candidates in the
- * previous turn, at first 0. Returns the least error of all rejected candidates. */
+/* Ranks at most `most` candidates of each strategy, of those with this name, or of all if NULL.
+ * allowed_error: as in rank_strategy. best: only the first row matters, and only if its cost is at
+ * most `limit`. Strategies with a lower bound on their time (`least_seconds`) are then ranked after
+ * all others, because most of them can be skipped, and strategies with errors[i] > allowed_error
+ * are skipped. errors[i]: the least error of the candidates of strategy i that were rejected; on
+ * entry by the previous call, or 0. Returns the least error of all rejected candidates. */
 static double rank_strategies(stn_plan *plan, const char *name, size_t most, double allowed_error, bool best,
                               double limit, double *errors) {
     const stn_strategy *strategy;
@@ -142,7 +143,7 @@ static double rank_strategies(stn_plan *plan, const char *name, size_t most, dou
             errors[i] = rank_strategy(plan, strategy, most, allowed_error);
             least = fmin(least, errors[i]);
         }
-    plan->machine.most_seconds = 0;
+    plan->machine.time_limit = 0;
     return least;
 }
 
@@ -204,7 +205,7 @@ static stn_status rank_by_mode(stn_plan *plan, const stn_plan_options *options, 
     const stn_plan_mode mode = stn_plan_mode_of(options);
     const bool all = mode == STN_MODE_PATIENT;
     const double limit = options->tune_seconds > 0 ? options->tune_seconds : all ? INFINITY : TUNE_SECONDS;
-    if ((all || mode == STN_MODE_MEASURE))
+    if (all || mode == STN_MODE_MEASURE)
         plan->kind->tuner->tune(plan, name, limit, all);
     else if (options->deterministic || !plan->kind->tuner->recall(plan, name)) {
         if (mode == STN_MODE_WISDOM_ONLY)

@@ -38,7 +38,8 @@ static stn_status make_workspace(stn_plan *plan, const stn_plan_options *options
 
 stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void *work, const stn_plan_options *given,
                          stn_plan **result, stn_error *error) {
-    if (!result) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "a plan is to be made but has no place to go");
+    if (!result)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the place for the plan is NULL: pass a stn_plan **");
     *result = NULL;
     if (!context) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "a plan needs a context");
     stn_plan_options options;

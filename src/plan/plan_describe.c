@@ -31,8 +31,8 @@ static void json_candidate(const stn_plan *plan, const stn_strategy *strategy, c
 }
 
 static const char *const chosen_words[] = {"estimated", "measured", "measured, remembered",
-                                           "measured on a problem like it",
-                                           "slower than need be: no kernel for it is stored, and none can be compiled"};
+                                           "measured on a similar problem",
+                                           "the generic kernel: no faster one is stored, and none can be compiled"};
 
 static void json_estimate(const stn_estimate *estimate, stn_text *text) {
     const struct {
@@ -108,11 +108,11 @@ static void describe_text(const stn_plan *plan, stn_text *text) {
     stn_text_printf(text, "%s", plan->kind->label);
     plan->kind->print(plan, text);
     stn_text_printf(text, "\nmachine:    %s%s\nstrategy:   %s, ", plan->machine.name,
-                    plan->machine.is_device && !plan->machine.present ? " (not here)" : "", plan->strategy->name);
+                    plan->machine.is_device && !plan->machine.present ? " (not present)" : "", plan->strategy->name);
     if (!is_built(plan)) {
         name_candidate(plan, plan->strategy, &plan->candidate, text);
         stn_text_printf(text, "%s%s", plan->strategy->name_candidate ? " " : "",
-                        plan->estimate_only ? "(nothing built)" : "(not compiled yet)");
+                        plan->estimate_only ? "(estimate only)" : "(not compiled yet)");
     } else
         plan->strategy->describe(plan, STN_TEXT, text);
     stn_text_printf(text, "\npredicted:  %.6g s", plan->estimate.seconds);

@@ -56,7 +56,7 @@ static stn_status report_progress(stn_plan *plan, const stn_execution *run, uint
         stn_timer_destroy(timer);
     }
     watch->base = watch->done = number * plan->task.steps;
-    *goes_on = stn_watch_goes_on(watch);
+    *goes_on = stn_watch_continues(watch);
     return status;
 }
 
@@ -151,14 +151,14 @@ static void adapt(chunks *c) {
 
 static stn_status run_chunks(stn_plan *plan, chunks *c, const stn_execution *run, stn_watch *watch, stn_error *error) {
     uint64_t ends[2] = {0, 0}, number = 0;
-    for (uint64_t first = 0; first < c->launches && stn_watch_goes_on(watch); number++) {
+    for (uint64_t first = 0; first < c->launches && stn_watch_continues(watch); number++) {
         const uint64_t left = c->launches - first, count = left < c->each ? left : c->each;
         STN_TRY(stn_plan_execute_part(plan, (stn_part){first, count}, run, error));
         STN_TRY(stn_timer_mark(c->timer[number % 2], run->stream, error));
         first = ends[number % 2] = first + count;
         if (!number) continue;
         STN_TRY(stn_stream_wait(c->timer[1 - number % 2], watch, error));
-        stn_watch_reach(watch, ends[1 - number % 2], c->launches);
+        stn_watch_set_done(watch, ends[1 - number % 2], c->launches);
         adapt(c);
     }
     return number ? stn_stream_wait(c->timer[1 - number % 2], watch, error) : STN_OK;

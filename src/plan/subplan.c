@@ -108,13 +108,13 @@ static bool cheapest(const stn_kind *kind, const void *work, const stn_machine *
     else
         put_fft(work, &key);
     put_machine(machine, name, &key);
-    stn_search_cache *found = key.failed ? NULL : machine->found;
-    if (!stn_search_cache_lookup(found, STN_SEARCH_CACHE_SUBPLAN, key.data, key.size, &known, sizeof known) ||
+    stn_search_cache *searches = key.failed ? NULL : machine->searches;
+    if (!stn_search_cache_lookup(searches, STN_SEARCH_CACHE_SUBPLAN, key.data, key.size, &known, sizeof known) ||
         !also_answers(&known.row, known.limit, limit)) {
         memset(&known, 0, sizeof known);
         known.row = rank(kind, work, machine, name, limit);
         known.limit = limit;
-        stn_search_cache_store(found, STN_SEARCH_CACHE_SUBPLAN, key.data, key.size, &known, sizeof known);
+        stn_search_cache_store(searches, STN_SEARCH_CACHE_SUBPLAN, key.data, key.size, &known, sizeof known);
     }
     stn_text_clear(&key);
     *row = known.row;

@@ -141,9 +141,8 @@ static int64_t fold_high(int64_t i, int64_t n, stn_boundary_kind kind) {
 }
 
 int64_t stn_fold(int64_t i, int64_t n, const stn_boundary sides[2]) {
-    while (i < 0 ||
-           /* An index may be folded several times if taps reach n points or further past a side. */
-           i >= n) {
+    /* An index is folded several times if taps reach n points or further past a side. */
+    while (i < 0 || i >= n) {
         stn_boundary_kind kind = sides[i >= n].kind;
         if (kind == STN_CONSTANT || kind == STN_FIXED) return i < 0 ? -1 : -2;
         i = i < 0 ? fold_low(i, n, kind) : fold_high(i, n, kind);

@@ -185,10 +185,9 @@ static stn_status check_fixed_across(const stn_task *task, int axis, int side, s
         if (stn_fold(side ? n - 1 + past : -past, n, sides) == (side ? -1 : -2))
             return stn_fail(
                 error, STN_ERROR_INVALID_ARGUMENT,
-                "the taps reach %d points past the %s side of axis %d, whose mirror image of %" PRId64
-                " points ends at the fixed side across, where there are no values: use a larger grid, a smaller "
-                "stencil, or another side",
-                task->reach[axis][side], side ? "high" : "low", axis - (3 - task->rank), n);
+                "the taps reach %d points past the %s side of axis %d; mirrored, they reach past the opposite side, "
+                "which is fixed and has no values: use a larger grid, a smaller stencil, or another boundary",
+                task->reach[axis][side], side ? "high" : "low", axis - (3 - task->rank));
     return STN_OK;
 }
 
@@ -269,8 +268,8 @@ static stn_status canonical_snapshots(const stn_problem *problem, stn_task *task
     task->snapshots = task->steps / every;
     if (task->steps % every)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "a snapshot every %" PRIu64 " steps does not divide the run's %" PRIu64
-                        " steps: the last snapshot is the last step's",
+                        "every (%" PRIu64 ") does not divide steps (%" PRIu64
+                        "): use a divisor, so that the last snapshot is the last step",
                         every, task->steps);
     task->steps = every;
     const int64_t span = stn_task_span(task, true), given = (int64_t)problem->snapshot_stride;

@@ -17,8 +17,8 @@ static stn_status check_signs(const stn_task *task, const char *side, const ptrd
     for (int axis = 0; axis < task->rank; axis++) {
         if (stride[axis] < 0)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                            "%s_stride[%d] is %td: strides must be positive, point to the first element in memory",
-                            side, axis, stride[axis]);
+                            "%s_stride[%d] is %td: pass the address of the lowest element, and positive strides", side,
+                            axis, stride[axis]);
         if (stride[axis] == 0 && !dense && task->n[3 - task->rank + axis] > 1)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                             "%s_stride[%d] is 0 while other strides are not: give all strides, or none for dense", side,

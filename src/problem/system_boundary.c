@@ -15,8 +15,8 @@ static stn_status parse_side(stn_system_parser *p, size_t at, const char *text, 
     const char *even = strncmp(word, "odd-", 4) == 0 ? word + 4 : word;
     *side = (stn_system_side){.odd = even != word};
     if (side->odd && strcmp(even, "reflect") != 0 && strcmp(even, "mirror") != 0)
-        return stn_system_fail_at(p, at, "the boundary \"%s\" is unknown: odd ones are odd-reflect and odd-mirror",
-                                  word);
+        return stn_system_fail_at(
+            p, at, "the boundary \"%s\" is unknown: those with odd- are odd-reflect and odd-mirror", word);
     if (stn_boundary_parse(even, both, &why) != STN_OK)
         return stn_system_fail_at(p, at, "%.500s; systems also take odd-reflect and odd-mirror", why.message);
     side->kind = both[0].kind;

@@ -38,7 +38,7 @@ typedef struct stn_task {
     bool local; /* STN_ACCURACY_LOCAL: only strategies that take single steps */
     /* Borrowed from the context: results of earlier searches (launch/machine.h); NULL: none are
      * kept. */
-    struct stn_search_cache *found;
+    struct stn_search_cache *searches;
     bool in_place;
     int alignment; /* bytes, a power of two, at least the dtype's size */
     size_t ntaps;
@@ -95,8 +95,8 @@ bool stn_task_is_symmetric(const stn_task *task, int axis);
  * this axis. */
 bool stn_task_has_extension(const stn_task *task);
 /* Is the stencil a separable box, to rounding: each weight a product of one factor for each axis?
- * factors[axis][i] is of offset i - reach[axis][0]; the factors of axes 0 and 2 are
- * 1 at offset 0, so that those of axis 1 have the scale. */
+ * factors[axis][i] is of offset i - reach[axis][0]; the factors of axes 0 and 2 are 1 at offset 0,
+ * so that those of axis 1 have the scale. */
 #define STN_TASK_FACTORS 65 /* the most factors of an axis */
 bool stn_task_is_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS]);
 

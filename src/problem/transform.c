@@ -96,7 +96,7 @@ static stn_status canonical_side(stn_fft *fft, bool of_output, const ptrdiff_t *
     bool dense = true;
     for (int axis = 0; axis < fft->rank; axis++) dense = dense && stride[axis] == 0;
     /* each real row is padded to the size of its half spectrum */
-    if (dense && side->real && fft->in_place && !stn_fft_is_cosine(fft)) {
+    if (dense && side->real && fft->in_place && !stn_fft_is_real_to_real(fft)) {
         ptrdiff_t next = 2 * (fft->n[2] / 2 + 1);
         padded[fft->rank - 1] = 1;
         for (int axis = fft->rank - 2; axis >= 0; axis--) {
@@ -125,13 +125,13 @@ static stn_status check_in_place(const stn_fft *fft, stn_error *error) {
     bool good = fft->batch == 1 || in->batch_stride * (2 - in->real) == out->batch_stride * (2 - out->real);
     for (int axis = 0; axis < 2; axis++)
         good = good && (fft->n[axis] == 1 || in->stride[axis] * (2 - in->real) == out->stride[axis] * (2 - out->real));
-    if (fft->kind == STN_C2C || stn_fft_is_cosine(fft))
+    if (fft->kind == STN_C2C || stn_fft_is_real_to_real(fft))
         good = good && (fft->n[2] == 1 || in->stride[2] == out->stride[2]);
     else
         good = good && (in->n[2] == 1 || in->stride[2] == 1) && (out->n[2] == 1 || out->stride[2] == 1);
     if (good) return STN_OK;
     return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                    fft->kind == STN_C2C || stn_fft_is_cosine(fft)
+                    fft->kind == STN_C2C || stn_fft_is_real_to_real(fft)
                         ? "the transform is in place but its input and output strides differ: make them equal"
                         : "the transform is in place, so its last axis must have stride 1 on both sides and every "
                           "other real stride must be twice the complex one: leave all strides 0 for that layout");
@@ -212,7 +212,7 @@ void stn_fft_json(const stn_fft *fft, stn_text *text) {
     stn_text_append(text, "{", 1);
     stn_json_text(text, "transform", stn_transform_kind_name(fft->kind));
     stn_json_text(text, "direction", fft->inverse ? "inverse" : "forward");
-    if (stn_fft_is_cosine(fft)) {
+    if (stn_fft_is_real_to_real(fft)) {
         stn_json_key(text, "orthogonal");
         stn_text_printf(text, "%s", fft->orthogonal ? "true" : "false");
     }

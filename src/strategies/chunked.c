@@ -166,7 +166,7 @@ static bool estimate_chunks(const stn_task *task, const stn_machine *machine, ch
         for (int k = LATER; k < CHUNKS && which == FIRST; k++) alike += like_first[k] ? times[k] : 0;
         if (!(alike > 0)) continue;
         const double each = ROUNDED_UP * (most - seconds) / (factor * alike);
-        /* Whether a chunk beyond its own bound takes the run beyond the run's bound. */
+        /* Whether a chunk whose error exceeds its bound makes the run's error exceed its bound. */
         const bool within_bound = stn_error_bound(&chunk) * growth * ROUNDED_UP >= stn_error_bound(task);
         if (!(each > 0) || !stn_subplan_estimate_below(&chunk, machine, NULL, each, within_bound, &one[which]))
             return false;

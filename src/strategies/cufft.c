@@ -285,7 +285,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     STN_TRY(open_cufft(plan, &cufft, error));
     state->version = stn_cufft_version(cufft);
     if (!inner_of(&plan->fft, &plan->candidate, state->fft, &state->plans, reason, sizeof reason))
-        return stn_fail(error, STN_ERROR_UNSUPPORTED, "strategy cufft cannot run this transform so: %s", reason);
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "strategy cufft cannot run this transform: %s", reason);
     STN_TRY(make_plans(plan, cufft, state, error));
     int way = plan->candidate.values[WAY];
     stn_dtype outer = plan->fft.dtype, inner = state->fft[0].dtype;

@@ -5,9 +5,9 @@
  *     last rows of the neighbour below      first rows of the neighbour above
  *
  * In one process a member's copies wait for its neighbours' events, recorded after the steps that
- * wrote the rows. The neighbour writes to the grid that was read in its next launch but one. Before
- * that launch its next exchange waits for this member's next event, which comes after the copies;
- * so two grids suffice.
+ * wrote the rows. The neighbour overwrites the grid that was read only two launches later. Its
+ * exchange before that launch waits for an event that this member records after the copies, so two
+ * grids are enough.
  *
  * Between processes the rows are messages of host memory. Those of several grids, or of a GPU, are
  * packed into separate host memory. By NCCL they are messages of device memory, one for each grid,
@@ -75,10 +75,8 @@ static stn_status pack(const stn_team_plan *plan, int which, int64_t row, int64_
     stn_context *const context = plan->team->member[plan->team->own].context;
     const size_t bytes = (size_t)(depth * plan->row_bytes);
     for (int64_t b = 0; b < plan->batch; b++) {
-        unsigned char *const rows = grid_of(part, which) + team_offset(plan, part, b, row), *const at =
-                                                                                                (unsigned char *)
-                                                                                                    packed +
-                                                                                                b * (int64_t)bytes;
+        unsigned char *const rows = grid_of(part, which) + team_offset(plan, part, b, row);
+        unsigned char *const at = (unsigned char *)packed + b * (int64_t)bytes;
         STN_TRY(packs ? stn_memory_download(context, at, rows, bytes, error)
                       : stn_memory_upload(context, rows, at, bytes, error));
     }

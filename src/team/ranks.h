@@ -21,7 +21,7 @@ enum { TEAM_SHARED = 4200 };        /* largest `shared` of an agreement in bytes
 stn_status team_ranks_open(const void *communicator, double seconds, team_ranks **ranks, stn_error *error);
 /* Ranks without MPI, which can send nothing before team_nccl_open. */
 stn_status team_ranks_make(int own, int size, double seconds, team_ranks **ranks, stn_error *error);
-void team_ranks_close(team_ranks *ranks); /* NULL is fine */
+void team_ranks_close(team_ranks *ranks); /* NULL has no effect */
 int team_ranks_size(const team_ranks *ranks);
 int team_ranks_own(const team_ranks *ranks);
 /* The rank that the last failure names; -1: none failed. */

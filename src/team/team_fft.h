@@ -57,7 +57,7 @@ typedef struct team_fft_grids {
  * cannot be executed. */
 stn_status team_fft_make(stn_team *team, const stn_fft *whole, const stn_plan_options *options, stn_team_plan **plan,
                          stn_error *error);
-void team_fft_destroy(stn_team_plan *plan); /* also half built; NULL is fine */
+void team_fft_destroy(stn_team_plan *plan); /* also half built; NULL has no effect */
 void team_fft_describe(const stn_team_plan *plan, stn_text *words);
 stn_status team_fft_local(const stn_team_plan *plan, int member, size_t *first, size_t *rows);
 const char *team_fft_strategy(const stn_team_plan *plan, int m); /* for the local axes */

@@ -217,7 +217,7 @@ static stn_status read_given(const stn_transform *given, const stn_plan_options 
     stn_transform t;
     stn_fft dense;
     STN_TRY(stn_fft_make(given, fft, error));
-    if (stn_fft_is_cosine(fft))
+    if (stn_fft_is_real_to_real(fft))
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
                         "a team has no cosine and sine transforms: run them on one GPU with stn_plan_create_fft");
     STN_TRY(stn_read_versioned_struct(&stn_layout_plan_options, given_options, options, error));

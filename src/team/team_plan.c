@@ -124,8 +124,8 @@ static double exchange_seconds(const search *s) {
     return plan->members > 1 ? team_exchange_seconds(plan->team, sides_of(plan) * halo) : 0;
 }
 
-/* Seconds in which one thread enqueues an exchange and so many launches on each of this process's
- * GPUs. */
+/* Seconds that one thread takes to enqueue, on each of this process's GPUs, an exchange and
+ * `launches` launches. */
 static double enqueuing_seconds(const search *s, double launches) {
     return s->plan->team->enqueues * (EXCHANGE_CALLS + LAUNCH_CALL * launches);
 }

@@ -6,15 +6,16 @@
 
 typedef struct team_spectral team_spectral;
 
-/* Whether a stencil's plan may be computed so: sides, types, accuracy, strategy. */
+/* Whether this way can compute the problem: its sides, types and accuracy, and options.strategy. */
 bool team_spectral_serves(const stn_team *team, const stn_problem *problem, const stn_plan_options *options);
-/* options.estimate_only: only to predict. */
+/* With options.estimate_only the result can only predict. */
 stn_status team_spectral_make(stn_team_plan *plan, const stn_problem *problem, const stn_plan_options *options,
                               team_spectral **spectral, stn_error *error);
-void team_spectral_destroy(const stn_team_plan *plan, team_spectral *spectral); /* NULL is fine */
+/* NULL has no effect. */
+void team_spectral_destroy(const stn_team_plan *plan, team_spectral *spectral);
 int team_spectral_members(const team_spectral *spectral);
 double team_spectral_seconds(const team_spectral *spectral);
 stn_status team_spectral_set_weights(const stn_team_plan *plan, size_t count, const double *weights, stn_error *error);
-/* Computes all steps from the grids number plan->at to the other ones. */
+/* Computes all steps: reads each member's grid[plan->at] and writes its other grid. */
 stn_status team_spectral_run(const stn_team_plan *plan, stn_error *error);
 #endif

@@ -13,7 +13,7 @@
 struct team_watch {
     stn_progress_fn progress;
     void *user;
-    stn_watch told;
+    stn_watch watch;
     team_ranks *ranks;      /* NULL: the team is in one process */
     bool has_gpus;          /* members of this process are GPUs */
     uint64_t reached, more; /* steps before the present launch; steps of this launch */
@@ -40,7 +40,7 @@ void team_watch_begin(const stn_team_plan *plan, uint64_t total) {
     stn_execution run = STN_EXECUTION_INIT;
     if (!w) return;
     run.progress = w->progress, run.progress_user = w->user;
-    stn_watch_begin(&w->told, &run, total);
+    stn_watch_begin(&w->watch, &run, total);
     w->ranks = plan->team->ranks, w->has_gpus = !plan->team->on_host;
     w->members = w->ranks ? 1 : plan->members;
     w->reached = 0, w->each = 1, w->since = 0, w->begun = stn_clock_seconds();
@@ -51,15 +51,15 @@ static int watch_member(void *user, uint64_t done, uint64_t total) {
     team_watch *w = user;
     if (w->ranks && !team_ranks_poll(w->ranks)) return 1;
     const double part = (w->member + (double)done / (double)total) / w->members;
-    w->told.done = w->reached + (uint64_t)((double)w->more * part);
-    return !stn_watch_goes_on(&w->told);
+    w->watch.done = w->reached + (uint64_t)((double)w->more * part);
+    return !stn_watch_continues(&w->watch);
 }
 
 void team_watch_member(const stn_team_plan *plan, int m, stn_execution *run) {
     team_watch *w = plan->watch;
     if (w && !w->has_gpus) {
         w->member = w->ranks ? 0 : m;
-        w->more = w->told.total - w->reached < plan->between ? w->told.total - w->reached : plan->between;
+        w->more = w->watch.total - w->reached < plan->between ? w->watch.total - w->reached : plan->between;
         run->progress = watch_member, run->progress_user = w;
     } else if (plan->team->ranks && !plan->team->ranks->nccl)
         run->progress = team_poll_ranks, run->progress_user = plan->team->ranks;
@@ -67,10 +67,10 @@ void team_watch_member(const stn_team_plan *plan, int m, stn_execution *run) {
 
 stn_status team_watch_cancelled(const stn_team_plan *plan, stn_status status, stn_error *error) {
     team_watch *w = plan->watch;
-    if (!w || status != STN_ERROR_CANCELLED || !atomic_load(&w->told.cancelled)) return status;
-    if (!w->ranks) return stn_watch_end(&w->told, STN_OK, error);
+    if (!w || status != STN_ERROR_CANCELLED || !atomic_load(&w->watch.cancelled)) return status;
+    if (!w->ranks) return stn_watch_end(&w->watch, STN_OK, error);
     return stn_fail(error, status, "the progress function cancelled the execution after about %llu of %llu steps",
-                    (unsigned long long)w->told.done, (unsigned long long)w->told.total);
+                    (unsigned long long)w->watch.done, (unsigned long long)w->watch.total);
 }
 
 stn_status team_watch_reach(const stn_team_plan *plan, uint64_t steps, stn_error *error) {
@@ -84,11 +84,11 @@ stn_status team_watch_reach(const stn_team_plan *plan, uint64_t steps, stn_error
         w->each = (uint64_t)fmax(1, fmin(wanted, 2 * (double)w->each));
         w->since = 0, w->begun = now;
     }
-    w->told.done = w->reached;
-    return stn_watch_goes_on(&w->told) ? STN_OK : team_watch_cancelled(plan, STN_ERROR_CANCELLED, error);
+    w->watch.done = w->reached;
+    return stn_watch_continues(&w->watch) ? STN_OK : team_watch_cancelled(plan, STN_ERROR_CANCELLED, error);
 }
 
 stn_status team_watch_end(const stn_team_plan *plan, stn_status status, stn_error *error) {
     team_watch *w = plan->watch;
-    return w && status == STN_OK ? stn_watch_end(&w->told, status, error) : status;
+    return w && status == STN_OK ? stn_watch_end(&w->watch, status, error) : status;
 }

@@ -1,4 +1,4 @@
-/* Online plans: opening, executing one unit after the other, trials, new weights, description,
+/* Online plans: opening, executing one part after the other, trials, new weights, description,
  * closing. See online_tuning.h. */
 #include "tune/online_tuning.h"
 
@@ -20,33 +20,33 @@ enum { CHUNKS_LEAST = 8, CHUNKS_MOST = 1024, ALIGNMENT = 256 };
 
 /* ---- candidates ------------------------------------------------------------------------------ */
 
-/* The work of one unit, with the estimates of its candidates. */
-static stn_plan *make_unit(const stn_plan *plan, uint64_t steps, const char *strategy) {
-    stn_plan *unit;
-    if (stn_plan_copy(plan, plan->kind, stn_plan_work(plan), steps, &unit, NULL) != STN_OK) return NULL;
-    stn_plan_rank(unit, strategy, STN_CANDIDATES);
-    return unit;
+/* The work of one part, with the estimates of its candidates. */
+static stn_plan *make_part(const stn_plan *plan, uint64_t steps, const char *strategy) {
+    stn_plan *part;
+    if (stn_plan_copy(plan, plan->kind, stn_plan_work(plan), steps, &part, NULL) != STN_OK) return NULL;
+    stn_plan_rank(part, strategy, STN_CANDIDATES);
+    return part;
 }
 
-/* The seconds of a unit by the plan's own candidate. */
-static double estimate_unit(const stn_plan *plan, const stn_plan *unit) {
+/* The seconds of a part by the plan's own candidate. */
+static double estimate_part(const stn_plan *plan, const stn_plan *part) {
     stn_estimate one = {0};
-    plan->kind->estimate(unit, plan->strategy, &plan->candidate, &one);
+    plan->kind->estimate(part, plan->strategy, &plan->candidate, &one);
     return one.seconds;
 }
 
 /* The number of chunks that a run of many steps is divided into: each long enough to time, all
  * together at most 1% slower than the undivided run by estimate. */
-static uint64_t choose_chunks(const stn_plan *plan, const char *strategy, stn_plan **unit) {
+static uint64_t choose_chunks(const stn_plan *plan, const char *strategy, stn_plan **part) {
     const uint64_t steps = plan->kind->shape(plan).steps;
     uint64_t chunks = (uint64_t)fmin(plan->estimate.seconds / CHUNK_SECONDS, CHUNKS_MOST);
     for (; plan->estimate.stepping && chunks >= CHUNKS_LEAST; chunks--) {
         if (steps % chunks) continue;
-        *unit = make_unit(plan, steps / chunks, strategy);
-        if (*unit && estimate_unit(plan, *unit) * (double)chunks <= 1.01 * plan->estimate.seconds) return chunks;
-        stn_plan_destroy(*unit);
+        *part = make_part(plan, steps / chunks, strategy);
+        if (*part && estimate_part(plan, *part) * (double)chunks <= 1.01 * plan->estimate.seconds) return chunks;
+        stn_plan_destroy(*part);
     }
-    *unit = make_unit(plan, steps, strategy);
+    *part = make_part(plan, steps, strategy);
     return 1;
 }
 
@@ -60,8 +60,8 @@ static void add_trial(stn_online *o, const stn_strategy *strategy, const stn_can
 static void choose_trials(stn_online *o) {
     const stn_plan *plan = o->plan;
     const stn_ranked *rows[2 + TUNE_RIVALS];
-    const size_t count = tune_select(o->unit, plan->strategy, TUNE_LIKELY, TUNE_LIKELY, 2 + TUNE_RIVALS, rows);
-    o->seconds = estimate_unit(plan, o->unit);
+    const size_t count = tune_select(o->one_part, plan->strategy, TUNE_LIKELY, TUNE_LIKELY, 2 + TUNE_RIVALS, rows);
+    o->seconds = estimate_part(plan, o->one_part);
     add_trial(o, plan->strategy, &plan->candidate, o->seconds);
     for (size_t i = 0; i < count && o->count < 1 + TUNE_RIVALS; i++)
         if (rows[i]->strategy != plan->strategy ||
@@ -80,26 +80,26 @@ static void release(stn_online *o) {
     stn_compile_batch_free(o->check_kernels);
     stn_timer_destroy(o->cost);
     tune_stage_close(&o->stage);
-    stn_plan_destroy(o->unit);
+    stn_plan_destroy(o->one_part);
     pthread_mutex_destroy(&o->lock);
     free(o);
 }
 
 static size_t aligned(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
-/* Builds the plan's own candidate, which lacks hardly any kernels because those of the plan are
- * loaded, and the rivals whose kernels are stored. */
+/* Builds the plan's own candidate (most of its kernels are loaded already), and the rivals whose
+ * kernels are stored. */
 static bool build_trials(stn_online *o) {
     tune_trial *own = &o->trials[0];
-    if (o->chunks > 1) tune_trial_build(o->unit, own);
-    if (own->missing && stn_compile_batch_try(own->missing, NULL) == STN_OK) tune_trial_build(o->unit, own);
+    if (o->chunks > 1) tune_trial_build(o->one_part, own);
+    if (own->missing && stn_compile_batch_try(own->missing, NULL) == STN_OK) tune_trial_build(o->one_part, own);
     if (o->chunks == 1) own->plan = o->plan;
     if (!own->plan) return false;
     own->state = TUNE_GOOD;
     own->scale = (double)o->chunks;
     o->candidate_workspace = own->plan->workspace_size;
     for (size_t i = 1; i < o->count; i++) {
-        tune_trial_build(o->unit, &o->trials[i]);
+        tune_trial_build(o->one_part, &o->trials[i]);
         if (o->trials[i].workspace > o->candidate_workspace) o->candidate_workspace = o->trials[i].workspace;
     }
     return true;
@@ -118,12 +118,15 @@ static void start_compiling(stn_online *o) {
 
 static bool open_online(stn_online *o, const char *strategy) {
     stn_context *context = o->plan->context;
-    o->chunks = choose_chunks(o->plan, strategy, &o->unit);
-    if (!o->unit) return false;
+    o->chunks = choose_chunks(o->plan, strategy, &o->one_part);
+    if (!o->one_part) return false;
     choose_trials(o);
-    const stn_work_shape shape = o->plan->kind->shape(o->unit);
-    o->stage = (tune_stage){
-        .context = context, .plan = o->unit, .kernels.context = context, .shape = shape, .want_steps = shape.steps};
+    const stn_work_shape shape = o->plan->kind->shape(o->one_part);
+    o->stage = (tune_stage){.context = context,
+                            .plan = o->one_part,
+                            .kernels.context = context,
+                            .shape = shape,
+                            .reference_steps = shape.steps};
     o->grid = aligned((size_t)shape.out_numbers * stn_dtype_size(shape.dtype));
     if (!build_trials(o)) return false;
     o->candidate_workspace = aligned(o->candidate_workspace);
@@ -144,8 +147,8 @@ void tune_online_open(stn_plan *plan, const char *strategy, double executions) {
         release(o);
         return;
     }
-    o->known = executions * (double)o->chunks;
-    if (o->chunks > 1 && !(executions > 0)) o->known = (double)o->chunks;
+    o->known_parts = executions * (double)o->chunks;
+    if (o->chunks > 1 && !(executions > 0)) o->known_parts = (double)o->chunks;
     plan->workspace_size = o->candidate_workspace + o->grid * (o->chunks > 1 ? 2 : 1);
     plan->online = o;
     start_compiling(o);
@@ -159,7 +162,7 @@ static void end_trials(stn_online *o) {
     o->next = o->count;
 }
 
-/* Whether units are so short that a rival's first run, which may include loading code, is too long
+/* Whether parts are so short that a rival's first run, which may include loading code, is too long
  * to derive the number of repeats of its samples from. */
 static bool is_short(const stn_online *o) { return o->seconds < TUNE_SAMPLE_SECONDS; }
 
@@ -183,7 +186,7 @@ static void skip(tune_trial *rival, stn_status status, const char *why) {
 
 /* Builds a rival whose kernels are compiled. */
 static void build_rival(stn_online *o, tune_trial *rival) {
-    tune_trial_build(o->unit, rival);
+    tune_trial_build(o->one_part, rival);
     if (rival->workspace > o->candidate_workspace)
         skip(rival, STN_ERROR_UNSUPPORTED, "the new weights need a larger workspace than the plan has");
     rival->scale = (double)o->chunks;
@@ -192,16 +195,16 @@ static void build_rival(stn_online *o, tune_trial *rival) {
 static bool is_compiled(const stn_compile_batch *batch) { return !batch || atomic_load(&batch->finished); }
 
 static bool is_affordable(const stn_online *o, const tune_trial *rival) {
-    return o->spent + most_seconds(o, rival) <= TUNE_SHARE * fmax(o->units, o->known) * o->seconds;
+    return o->trial_seconds + most_seconds(o, rival) <= TUNE_SHARE * fmax(o->parts_done, o->known_parts) * o->seconds;
 }
 
-/* The rival that is tried after the next unit; NULL: none yet, or none any more. */
+/* The rival that is tried after the next part; NULL: none yet, or none any more. */
 static tune_trial *next_rival(stn_online *o) {
     for (; o->next < o->count; o->next++) {
         tune_trial *const rival = &o->trials[o->next];
         if (!is_compiled(o->check_kernels) || !is_compiled(rival->missing)) return NULL;
         if (!is_affordable(o, rival)) {
-            if (o->units >= o->known) return NULL; /* later, perhaps */
+            if (o->parts_done >= o->known_parts) return NULL; /* later, perhaps */
             continue;
         }
         build_rival(o, rival);
@@ -216,7 +219,7 @@ static tune_trial *next_rival(stn_online *o) {
 static bool is_faster(stn_online *o, tune_trial *current, tune_trial *rival) {
     tune_trial *both[] = {current, rival};
     current->count = 0;
-    o->stage.out = o->stage.want;
+    o->stage.out = o->stage.reference;
     if (is_short(o)) tune_trial_time_once(&o->stage, rival);
     for (int i = 0; i < 2; i++) tune_trial_lengthen(both[i], TUNE_SAMPLE_SECONDS);
     for (size_t round = 0; round < TUNE_ROUNDS; round++) {
@@ -227,24 +230,24 @@ static bool is_faster(stn_online *o, tune_trial *current, tune_trial *rival) {
     return true;
 }
 
-/* Tries the rival on the unit that was just run between the stage's events. */
+/* Tries the rival on the part that was just run between the stage's events. */
 static stn_status try_rival(stn_online *o, tune_trial *rival, const stn_execution *each, stn_error *error) {
     tune_stage *const stage = &o->stage;
     tune_trial *const current = &o->trials[o->current];
     double difference = NAN, cost;
-    stage->in = (void *)(uintptr_t)each->in, stage->want = each->out;
+    stage->in = (void *)(uintptr_t)each->in, stage->reference = each->out;
     stage->out = (char *)each->workspace + o->candidate_workspace;
     stage->workspace = each->workspace, stage->workspace_size = o->candidate_workspace;
     stage->stream = each->stream;
-    STN_TRY(stn_timer_read(stage->timer, &current->once, error));
-    o->seconds = current->once;
-    if (!is_affordable(o, rival)) return STN_OK; /* The unit takes less than was estimated. */
+    STN_TRY(stn_timer_read(stage->timer, &current->run_seconds, error));
+    o->seconds = current->run_seconds;
+    if (!is_affordable(o, rival)) return STN_OK; /* The part takes less than was estimated. */
     o->next++;
     STN_TRY(stn_timer_start(o->cost, each->stream, error));
     tune_trial_check(stage, rival, &difference);
     const bool faster = rival->state == TUNE_GOOD && is_faster(o, current, rival);
     STN_TRY(stn_timer_stop(o->cost, each->stream, &cost, error));
-    o->spent += cost;
+    o->trial_seconds += cost;
     tune_log_trial(o->plan, rival, difference);
     if (rival->state == TUNE_SKIPPED || current->state == TUNE_SKIPPED) { /* perhaps in a sample */
         current->state = TUNE_GOOD;
@@ -260,7 +263,7 @@ static stn_status try_rival(stn_online *o, tune_trial *rival, const stn_executio
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static stn_status run_unit(stn_online *o, const stn_execution *each, stn_error *error) {
+static stn_status run_part(stn_online *o, const stn_execution *each, stn_error *error) {
     tune_trial *rival = next_rival(o);
     if (rival && tune_stage_kernels(&o->stage, NULL, NULL) != STN_OK) { /* none can be checked */
         end_trials(o);
@@ -268,11 +271,11 @@ static stn_status run_unit(stn_online *o, const stn_execution *each, stn_error *
     }
     if (rival) STN_TRY(stn_timer_start(o->stage.timer, each->stream, error));
     STN_TRY(stn_plan_run_whole(o->trials[o->current].plan, each, error));
-    o->units++;
+    o->parts_done++;
     if (!rival) return STN_OK;
     stn_status status = stn_timer_mark(o->stage.timer, each->stream, error);
     if (status == STN_OK) status = try_rival(o, rival, each, error);
-    o->stage.in = o->stage.out = o->stage.want = o->stage.workspace = NULL; /* the caller's */
+    o->stage.in = o->stage.out = o->stage.reference = o->stage.workspace = NULL; /* the caller's */
     return status;
 }
 
@@ -291,7 +294,7 @@ stn_status tune_online_run(stn_plan *plan, stn_part part, const stn_execution *r
         stn_execution each = *run;
         each.in = chunk ? state_after(o, chunk - 1, run) : run->in;
         each.out = state_after(o, chunk, run);
-        status = run_unit(o, &each, error);
+        status = run_part(o, &each, error);
         /* Otherwise all chunks would be enqueued before a rival is compiled. */
         if (status == STN_OK && o->chunks > 1 && o->next < o->count)
             status = stn_synchronize(plan->context, run->stream, error);
@@ -321,11 +324,11 @@ void tune_online_close(stn_plan *plan) {
     release(o);
 }
 
-/* Candidates are built from the unit. A rival that cannot take the weights is not tried. If it runs
+/* Candidates are built from the part. A rival that cannot take the weights is not tried. If it runs
  * now, the plan's own choice, which has taken them, runs from now on. */
 stn_status tune_online_set_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error) {
     stn_online *o = plan->online;
-    STN_TRY(stn_task_set_weights(&o->unit->task, count, weights, error));
+    STN_TRY(stn_task_set_weights(&o->one_part->task, count, weights, error));
     for (size_t i = 0; i < o->count; i++) {
         tune_trial *each = &o->trials[i];
         stn_error why = {0};
@@ -346,7 +349,7 @@ void tune_online_describe(const stn_plan *plan, stn_format format, stn_text *tex
     const bool over = o->next == o->count;
     size_t tried = 0, failed = 0;
     for (size_t i = o->count; i-- > 1;) {
-        tried += o->trials[i].once > 0;
+        tried += o->trials[i].run_seconds > 0;
         if (o->trials[i].state == TUNE_SKIPPED) failed++, bad = &o->trials[i];
     }
     if (format == STN_JSON) {
@@ -364,7 +367,7 @@ void tune_online_describe(const stn_plan *plan, stn_format format, stn_text *tex
     stn_text_printf(text, "\nonline:     %s", current->strategy->name);
     if (current->strategy->name_candidate) {
         stn_text_printf(text, ", ");
-        current->strategy->name_candidate(&o->unit->task, &current->candidate, text);
+        current->strategy->name_candidate(&o->one_part->task, &current->candidate, text);
     }
     stn_text_printf(text, " runs; %zu of %zu others tried%s", tried, o->count - 1, over ? ", and no more" : "");
     if (bad) stn_text_printf(text, "; %zu skipped, as %s: %s", failed, bad->strategy->name, bad->why.message);

@@ -1,14 +1,14 @@
 /* STN_MODE_ONLINE: other candidates are tried in the caller's own executions.
  *
  *     open     chooses the rivals of the plan's own choice; a thread compiles their kernels
- *     run      unit by unit (an execution, or a chunk of a long one). After a unit, the next rival
- *              may have its trial: it repeats the unit into a grid of its own, which is compared
+ *     run      part by part (an execution, or a chunk of a long one). After a part, the next rival
+ *              may have its trial: it repeats the part into a grid of its own, which is compared
  *              with the caller's result; if it is right, both are timed alternately on the same
- *              unit. If the rival is faster, it runs the following units.
+ *              part. If the rival is faster, it runs the following parts.
  *     close    ends the thread; remembers measured times
  *
  * A trial begins only if an upper bound of its cost, plus the cost of all earlier trials, is at
- * most TUNE_SHARE of the seconds of all units that are done or known to come. The bound holds if
+ * most TUNE_SHARE of the seconds of all parts that are done or known to come. The bound holds if
  * the rival takes at most TUNE_WORST times its estimate.
  *
  * Chunks pass their state on in the output and in one spare grid, so that the last one writes the
@@ -17,7 +17,7 @@
  *     in -> chunk 0 -> spare -> chunk 1 -> out -> chunk 2 -> spare -> chunk 3 -> out
  *
  * The caller's workspace holds: [largest candidate workspace][grid for trials][spare grid]. There
- * is no spare grid if a unit is a whole execution. */
+ * is no spare grid if a part is a whole execution. */
 #ifndef STN_TUNE_ONLINE_TUNING_H
 #define STN_TUNE_ONLINE_TUNING_H
 #include <pthread.h>
@@ -41,18 +41,18 @@ enum { TUNE_RIVALS = 3, TUNE_ROUNDS = 2 };
 
 typedef struct stn_online {
     stn_plan *plan; /* the plan that was opened */
-    /* Owned: the work of one unit and its ranking, not prepared; candidates are built from it. */
-    stn_plan *unit;
-    uint64_t chunks; /* units of an execution */
-    /* [0]: the plan's choice, whose plan is the opened one if a unit is a whole execution */
+    /* Owned: the work of one part and its ranking, not prepared; candidates are built from it. */
+    stn_plan *one_part;
+    uint64_t chunks; /* parts of an execution */
+    /* [0]: the plan's choice, whose plan is the opened one if a part is a whole execution */
     tune_trial trials[1 + TUNE_RIVALS];
     stn_compile_batch *check_kernels; /* owned: tune_fill and tune_compare, if missing */
     size_t count, current;
-    size_t next;    /* the rival that is tried next; count: no trial is left */
-    double seconds; /* of a unit of the current candidate: its estimate, or the last time */
-    double spent;   /* seconds of all trials */
-    double units;   /* number of units done */
-    double known;   /* least number of units that will be run; 0: not known */
+    size_t next;          /* the rival that is tried next; count: no trial is left */
+    double seconds;       /* of a part of the current candidate: its estimate, or the last time */
+    double trial_seconds; /* seconds of all trials */
+    double parts_done;    /* number of parts done */
+    double known_parts;   /* least number of parts that will be run; 0: not known */
 
     pthread_mutex_t lock;               /* held during executions */
     stn_background_compile *background; /* NULL: no thread could be started */

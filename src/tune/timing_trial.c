@@ -1,5 +1,5 @@
-/* Timing trials of single candidates; see timing_trial.h. A trial of a few launches measures a
- * rate; the ratio of the two estimates scales its time to the whole run. */
+/* Timing trials of single candidates; see timing_trial.h. A trial runs a few launches. Its time is
+ * multiplied by the estimate of the whole run divided by the estimate of the trial. */
 #include "tune/timing_trial.h"
 
 #include <math.h>
@@ -78,14 +78,14 @@ static stn_status open_operands(tune_stage *stage, stn_error *error) {
         const int64_t numbers = stage->operand_numbers[i];
         const bool written = stn_operand_is_written(i);
         STN_TRY(open_array(stage, numbers, written ? 0 : SEED + 1 + (uint64_t)i, &stage->operand[i], error));
-        if (written) STN_TRY(open_array(stage, numbers, 0, &stage->want_operand[i], error));
+        if (written) STN_TRY(open_array(stage, numbers, 0, &stage->reference_operand[i], error));
     }
     return STN_OK;
 }
 
 static uint64_t steps_of(const stn_plan *plan) { return plan->kind->shape(plan).steps; }
 
-static stn_status find_reference(tune_stage *stage, stn_error *error) {
+static stn_status find_reference_candidate(tune_stage *stage, stn_error *error) {
     return stage->plan->kind->reference_candidate(stage->plan, &stage->reference_index, &stage->reference_strategy,
                                                   &stage->reference_candidate, error);
 }
@@ -118,12 +118,12 @@ stn_status tune_stage_kernels(tune_stage *stage, stn_compile_batch *batch, stn_e
 static stn_status open_stage(tune_stage *stage, stn_error *error) {
     stn_context *context = stage->context;
     STN_TRY(rescale(stage, error));
-    STN_TRY(find_reference(stage, error));
+    STN_TRY(find_reference_candidate(stage, error));
     STN_TRY(tune_stage_kernels(stage, NULL, error));
     STN_TRY(stn_timer_create(context->device, &stage->timer, error));
     STN_TRY(stn_memory_alloc(context, TUNE_SUMS_BYTES, &stage->sums, error));
     STN_TRY(open_array(stage, stage->shape.out_numbers, 0, &stage->out, error));
-    STN_TRY(open_array(stage, stage->shape.out_numbers, 0, &stage->want, error));
+    STN_TRY(open_array(stage, stage->shape.out_numbers, 0, &stage->reference, error));
     STN_TRY(open_operands(stage, error));
     STN_TRY(open_array(stage, stage->shape.source_numbers, SEED + 1 + STN_OPERANDS, &stage->source, error));
     if (stage->plan->cold) STN_TRY(open_array(stage, flush_numbers(stage), 0, &stage->flush, error));
@@ -139,12 +139,12 @@ stn_status tune_stage_open(const stn_plan *plan, tune_stage *stage, stn_error *e
 }
 
 void tune_stage_close(tune_stage *stage) {
-    void *const memory[] = {stage->in,    stage->out,       stage->want,  stage->sums,
+    void *const memory[] = {stage->in,    stage->out,       stage->reference, stage->sums,
                             stage->flush, stage->workspace, stage->source};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) stn_memory_free(stage->context, memory[i]);
     for (int i = 0; i < STN_OPERANDS; i++) {
         stn_memory_free(stage->context, stage->operand[i]);
-        stn_memory_free(stage->context, stage->want_operand[i]);
+        stn_memory_free(stage->context, stage->reference_operand[i]);
     }
     stn_timer_destroy(stage->timer);
     stn_plan_destroy(stage->rescaled);
@@ -195,27 +195,27 @@ static stn_status run_fresh(const tune_stage *stage, stn_plan *plan, void *to, v
     return stn_timer_mark(stage->timer, stage->stream, error);
 }
 
-static stn_status run_trusted(tune_stage *stage, uint64_t steps, stn_error *error) {
+static stn_status run_reference_candidate(tune_stage *stage, uint64_t steps, stn_error *error) {
     stn_plan *plan;
-    stage->want_steps = 0;
+    stage->reference_steps = 0;
     STN_TRY(
         stn_plan_build(stage->plan, steps, stage->reference_strategy, &stage->reference_candidate, NULL, &plan, error));
     stn_status status = grow_workspace(stage, plan, error);
-    if (status == STN_OK) status = run_fresh(stage, plan, stage->want, stage->want_operand, error);
+    if (status == STN_OK) status = run_fresh(stage, plan, stage->reference, stage->reference_operand, error);
     /* Before the plan's tables are freed. */
     if (status == STN_OK) status = stn_synchronize(stage->context, NULL, error);
     stn_plan_destroy(plan);
-    if (status == STN_OK) stage->want_steps = steps;
+    if (status == STN_OK) stage->reference_steps = steps;
     return status;
 }
 
-static stn_status run_reference(tune_stage *stage, uint64_t steps, stn_error *error) {
-    stn_status status = run_trusted(stage, steps, error);
+static stn_status run_reference_or_next(tune_stage *stage, uint64_t steps, stn_error *error) {
+    stn_status status = run_reference_candidate(stage, steps, error);
     tune_stage next = *stage;
     next.reference_index++;
-    if (status == STN_OK || find_reference(&next, NULL) != STN_OK) return status;
+    if (status == STN_OK || find_reference_candidate(&next, NULL) != STN_OK) return status;
     *stage = next;
-    return run_trusted(stage, steps, error);
+    return run_reference_candidate(stage, steps, error);
 }
 
 /* ---- comparing ------------------------------------------------------------------------------- */
@@ -223,12 +223,12 @@ static stn_status run_reference(tune_stage *stage, uint64_t steps, stn_error *er
 /* The largest difference over everything that is written; NaN stays NaN. */
 static stn_status compare(const tune_stage *stage, double *difference, stn_error *error) {
     double each;
-    STN_TRY(tune_compare(stage->context, stage->compare, stage->out, stage->want, stage->sums, stage->shape.out_numbers,
-                         stage->stream, difference, error));
+    STN_TRY(tune_compare(stage->context, stage->compare, stage->out, stage->reference, stage->sums,
+                         stage->shape.out_numbers, stage->stream, difference, error));
     for (int i = 0; i < STN_OPERANDS; i++) {
-        if (!stage->want_operand[i]) continue;
-        STN_TRY(tune_compare(stage->context, stage->compare, stage->operand[i], stage->want_operand[i], stage->sums,
-                             stage->operand_numbers[i], stage->stream, &each, error));
+        if (!stage->reference_operand[i]) continue;
+        STN_TRY(tune_compare(stage->context, stage->compare, stage->operand[i], stage->reference_operand[i],
+                             stage->sums, stage->operand_numbers[i], stage->stream, &each, error));
         if (!isnan(*difference) && !(each <= *difference)) *difference = each;
     }
     return STN_OK;
@@ -290,15 +290,15 @@ void tune_trial_build(const stn_plan *plan, tune_trial *trial) {
 
 static stn_status check(tune_stage *stage, tune_trial *trial, double *difference, stn_error *error) {
     uint64_t steps = steps_of(trial->plan);
-    if (stage->want_steps != steps) STN_TRY(run_reference(stage, steps, error));
+    if (stage->reference_steps != steps) STN_TRY(run_reference_or_next(stage, steps, error));
     STN_TRY(grow_workspace(stage, trial->plan, error));
     STN_TRY(run_fresh(stage, trial->plan, stage->out, stage->operand, error));
     STN_TRY(compare(stage, difference, error));
-    return stn_timer_read(stage->timer, &trial->once, error);
+    return stn_timer_read(stage->timer, &trial->run_seconds, error);
 }
 
 void tune_trial_lengthen(tune_trial *trial, double seconds) {
-    double repeats = seconds / fmax(trial->once, 1e-9);
+    double repeats = seconds / fmax(trial->run_seconds, 1e-9);
     trial->runs_per_sample = repeats >= REPEATS_MOST ? REPEATS_MOST : repeats > 1 ? (int)repeats : 1;
 }
 
@@ -332,7 +332,7 @@ static void start_sample(tune_stage *stage, tune_trial *trial, bool lead_run, st
     if (trial->state != TUNE_GOOD || trial->count == TUNE_SAMPLES) return;
     /* A second run would find the grids of the first one in the cache. */
     if (stage->flush) trial->runs_per_sample = 1, lead_run = false;
-    if (start(stage, trial, lead_run && trial->once < LEAD_RUN_BELOW, timer, &trial->why) != STN_OK)
+    if (start(stage, trial, lead_run && trial->run_seconds < LEAD_RUN_BELOW, timer, &trial->why) != STN_OK)
         trial->state = TUNE_SKIPPED;
 }
 
@@ -360,7 +360,7 @@ void tune_time_alternately(tune_stage *stage, tune_trial *const *trials, size_t 
 void tune_trial_time_once(tune_stage *stage, tune_trial *trial) {
     tune_trial_lengthen(trial, 0);
     tune_time_alternately(stage, &trial, 1, 1, INFINITY);
-    if (trial->count) trial->once = trial->samples[0] / trial->scale, trial->count = 0;
+    if (trial->count) trial->run_seconds = trial->samples[0] / trial->scale, trial->count = 0;
 }
 
 /* ---- results --------------------------------------------------------------------------------- */

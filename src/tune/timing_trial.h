@@ -9,8 +9,8 @@
 
 enum { TUNE_SAMPLES = 8, TUNE_ALTERNATE = 8 };
 
-/* Shared by all trials of one plan. Trials on the caller's grids set in, out, want, workspace and
- * stream for each trial, and want_steps to the plan's steps. */
+/* Shared by all trials of one plan. Trials on the caller's grids set in, out, reference,
+ * workspace and stream for each trial, and reference_steps to the plan's steps. */
 typedef struct tune_stage {
     stn_context *context;
     /* The plan whose work trials do: the whole run, or a transform; borrowed. */
@@ -21,11 +21,12 @@ typedef struct tune_stage {
     stn_kernel *fill, *compare;
     stn_timer *timer;
     void *stream;
-    void *source;          /* NULL: none */
-    void *in, *out, *want; /* want: the reference candidate's result. `in` is NULL if in place. */
-    /* The other arrays of an execution; want_operand: the reference results for those that are
+    void *source;    /* NULL: none */
+    void *in, *out;  /* in: NULL if in place */
+    void *reference; /* the reference candidate's result */
+    /* The other arrays of an execution; reference_operand: the reference results for those that are
      * written */
-    void *operand[STN_OPERANDS], *want_operand[STN_OPERANDS];
+    void *operand[STN_OPERANDS], *reference_operand[STN_OPERANDS];
     int64_t operand_numbers[STN_OPERANDS];
     /* Written before each sample to flush the L2 cache; NULL: samples may find a warm cache. */
     void *flush;
@@ -36,8 +37,8 @@ typedef struct tune_stage {
     int reference_index;  /* among the kind's reference candidates */
     const stn_strategy *reference_strategy;
     stn_candidate reference_candidate;
-    /* Steps of the result in `want`, 1 for a transform; 0: none yet. */
-    uint64_t want_steps;
+    /* Steps of the result in `reference`, 1 for a transform; 0: none yet. */
+    uint64_t reference_steps;
 } tune_stage;
 
 typedef enum tune_state { TUNE_NEW, TUNE_SKIPPED, TUNE_WRONG, TUNE_GOOD } tune_state;
@@ -53,7 +54,7 @@ typedef struct tune_trial {
     double scale;               /* Factor from the trial's seconds to those of the whole run. */
     bool whole;                 /* It is run with all steps. */
     size_t workspace;           /* bytes that its plan needs */
-    double once;                /* seconds of one execution, roughly */
+    double run_seconds;         /* seconds of one execution, roughly */
     int runs_per_sample;        /* executions that one sample times together */
     tune_state state;
     size_t count;
@@ -83,10 +84,10 @@ uint64_t tune_trial_steps(const stn_plan *plan, const tune_trial *trial);
  * it stays new; once trial->missing is compiled, another call builds it. */
 void tune_trial_build(const stn_plan *plan, tune_trial *trial);
 /* Runs the trial once and compares every point with the reference result. Its state is then
- * TUNE_GOOD, TUNE_WRONG or TUNE_SKIPPED. `once` may include the time of loading its code.
+ * TUNE_GOOD, TUNE_WRONG or TUNE_SKIPPED. `run_seconds` may include the time of loading its code.
  * *difference: relative L2. */
 void tune_trial_check(tune_stage *stage, tune_trial *trial, double *difference);
-/* Sets `once` anew, to the seconds of an execution whose code is loaded. */
+/* Sets `run_seconds` anew, to the seconds of an execution whose code is loaded. */
 void tune_trial_time_once(tune_stage *stage, tune_trial *trial);
 /* Sets runs_per_sample so that a sample takes about this long, or one execution, if that
  * takes longer. */

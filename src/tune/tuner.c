@@ -190,7 +190,7 @@ static void measure_one(session *s, tune_trial *trial) {
     tune_trial_check(&s->stage, trial, &difference);
     tune_trial_time_once(&s->stage, trial);
     tune_trial_lengthen(trial, FIRST_SECONDS);
-    const int samples = trial->once > LONG_SECONDS ? FIRST_SAMPLES_LONG : FIRST_SAMPLES;
+    const int samples = trial->run_seconds > LONG_SECONDS ? FIRST_SAMPLES_LONG : FIRST_SAMPLES;
     for (int i = 0; i < samples && trial->state == TUNE_GOOD; i++) {
         tune_time_alternately(&s->stage, &trial, 1, 1, INFINITY);
         note_best(s, trial);
@@ -257,7 +257,7 @@ static void measure_finalists(session *s) {
     for (size_t i = 0; i < count; i++) tune_trial_lengthen(finalists[i], FINAL_SECONDS);
     for (int warm = 1; warm >= 0; warm--) {
         for (size_t i = 0; i < count; i++) finalists[i]->count = 0;
-        const int samples = finalists[0]->once > LONG_SECONDS ? FINAL_SAMPLES_LONG : FINAL_SAMPLES;
+        const int samples = finalists[0]->run_seconds > LONG_SECONDS ? FINAL_SAMPLES_LONG : FINAL_SAMPLES;
         tune_time_alternately(&s->stage, finalists, count, warm ? 1 : samples, s->deadline);
     }
     for (size_t i = 0; i < count; i++)

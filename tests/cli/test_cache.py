@@ -145,7 +145,7 @@ class Mistakes(CommandTest):
     def test_arguments(self):
         self.refuse(2, 'argument is missing', 'cache')
         self.refuse(2, 'list, show, verify', 'cache', 'lst')
-        self.refuse(2, 'stentor cache show KEY', 'cache', 'show')
+        self.refuse(2, 'cache show needs the KEY', 'cache', 'show')
         self.refuse(2, 'one argument too many', 'cache', 'list', 'abcd', '--cache-dir', 'x')
         self.refuse(2, '4 to 64 hex digits', 'cache', 'show', 'xyz', '--cache-dir', 'x')
         self.refuse(2, '0 stored kernels', 'cache', 'show', 'abcdef', '--cache-dir', 'x')

@@ -29,12 +29,12 @@ class Usage(CommandTest):
         self.refuse(USAGE, '--json takes no value', 'run', *SMALL, '--json=yes')
         self.refuse(USAGE, 'one argument too many', 'run', 'dem.npy', *HEAT)
         for steps in ('-1', 'ten', '1.5', '', '99999999999999999999', '1e30', '0x10', ' 5'):
-            self.refuse(USAGE, f"--steps wants a count, a whole number without sign, not '{steps}'", 'run', *SMALL, f'--steps={steps}')
+            self.refuse(USAGE, f"--steps must be a whole number without sign, not '{steps}'", 'run', *SMALL, f'--steps={steps}')
         self.refuse(USAGE, '--steps 0', 'run', *SMALL, '--steps', 0)
         for tolerance in ('x', '', 'inf', '-1'):
             self.refuse(USAGE, 'tolerance', 'run', *SMALL, f'--tolerance={tolerance}')
         self.refuse(USAGE, '--repeat', 'run', *SMALL, '--repeat', 0)
-        for more, says in ((('--steps', 4), 'wants --every'), (('--steps', 4, '--every', 2, '--repeat', 2), '--repeat is not offered'),
+        for more, says in ((('--steps', 4), 'needs --every'), (('--steps', 4, '--every', 2, '--repeat', 2), '--repeat is not offered'),
                            (('--steps', 4, '--every', 2, '--png', 'x.png'), '--png is not offered')):
             self.refuse(USAGE, says, 'run', *SMALL, '--device', 'host', '--checkpoint', 'c.npy', *more)
 

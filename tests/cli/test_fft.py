@@ -161,12 +161,12 @@ class Fft(CommandTest):
                             ('lower the extents or the batch', '--size', '4294967296x4294967296x8', '--axes', '2', '--explain'),
                             ('is one number and has no axes', '--in', 'scalar.npy', '--axes', '0'),
                             ('is one number and has no axes', '--in', 'scalar.npy'),
-                            ('--pairs is of a file', '--size', '8x2', '--pairs'),
+                            ('--pairs describes a file', '--size', '8x2', '--pairs'),
                             ('axis 0 has 1: give 1\n', '--in', 'single.npy', '--real', '--inverse', '--points', 5),
                             ('extent[0] is 0', '--in', 'none.npy'),
                             ("there is no strategy 'direct' of transforms", '--in', 'real.npy', '--strategy', 'direct'),
-                            ('--shape is of a raw file', '--size', 4, '--shape', 4),
-                            ('4 axes and 1 to 3', '--size', '2x2x2x2'), ('--repeat wants', '--size', 4, '--repeat', 0)):
+                            ('--shape describes a raw file', '--size', 4, '--shape', 4),
+                            ('4 axes and 1 to 3', '--size', '2x2x2x2'), ('--repeat must be', '--size', 4, '--repeat', 0)):
             self.refuse(2, says, 'fft', *call, '--device', 'host')
         self.refuse(9, 'cannot open', 'fft', '--in', 'nothing.npy')
         self.refuse(10, '<c16', 'run', '--in', 'complex.npy', '--stencil', 'heat-1d')

@@ -118,7 +118,7 @@ class Fno(CommandTest):
                 (['--in', 'wide.npy', '--weights', 'w.npy'], 'has 3 channels but the weights'),
                 (['--in', 'x.npy', '--weights', 'x.npy', '--modes', '9'], 'not those of the weights'),
                 (['--in', 'x.npy', '--weights', 'w.npy', '--modes', '4'], 'not those of the weights'),
-                (['--in', 'x.npy', '--weights', 'w.npy', '--bias', 'b.npy'], 'must have 1 axis, of 2'),
+                (['--in', 'x.npy', '--weights', 'w.npy', '--bias', 'b.npy'], 'must have shape [2]'),
                 (['--in', 'x.npy', '--weights', 'w.npy', '--activation', 'tanh'], 'gelu or relu'),
                 (['--in', 'x.npy', '--weights', 'w.npy', '--tolerance', 'much'], 'is no number')):
             with self.subTest(words):

@@ -213,7 +213,7 @@ class Pack(CommandTest):
         build = ('pack', 'build', '--arch', 'sm_90', '-o', 'x.stnpack', '--problems', 'list.json')
         for content, says in (('[', 'not valid JSON'), ('{}', 'not a list of problems'), ('[]', 'not a list'),
                               ('[3]', 'item 0 is no object'), ('[{"stencl": "heat-2d"}]', 'stencl'),
-                              ('[{"stencil": 3}]', 'wants a text'), ('[{"steps": "3"}]', 'whole number'),
+                              ('[{"stencil": 3}]', 'must be a text'), ('[{"steps": "3"}]', 'whole number'),
                               ('[{"steps": []}]', 'no problem'), ('[{"transform": "sideways"}]', "no transform 'sideways'"),
                               ('[{"transform": "real", "steps": 3}]', 'is a transform, which have no key "steps"'),
                               ('[{"stencil": "heat-2d", "axes": "0"}]', 'is a stencil, which have no key "axes"')):

@@ -119,7 +119,7 @@ class Run(CommandTest):
                 run = ('run', '--in', 'in.npy', '--out', 'out.npy', '--taps', 'taps.json', '--steps', 3, '--device', 'host',
                        '--boundary', boundary)
                 if sides[offset < 0] == 'fixed' and sides[offset > 0] in ('reflect', 'mirror'):
-                    self.refuse(2, 'ends at the fixed side across', *run)
+                    self.refuse(2, 'opposite side, which is fixed', *run)
                     continue
                 self.succeed(*run)
                 expected = reference_1d(values, {(offset,): 0.5, (1,): 0.25}, 3, *sides, constant=7.0)

@@ -84,11 +84,11 @@ class System(CommandTest):
         self.put_npy('u.npy', [6], STATES[0])
         self.refuse(2, 'or of other files', *run, '--coefficient', 'c2=1')
         self.put_npy('c.npy', [6], START)
-        self.refuse(10, 'is there and no checkpoint', *run, '--coefficient', 'c2=1')
+        self.refuse(10, 'exists and is not a checkpoint', *run, '--coefficient', 'c2=1')
         for says, more in (('would overwrite', ('--out', './c.npy')), ('would overwrite', ('--keep', 'u.prev=c.npy')),
                            ('--png is not offered with --checkpoint', ('--png', 'x.png')), ('only .npy is written', ('--out', 'v.png'))):
             self.refuse(2, says, *run, '--coefficient', 'c2=1', *more)
-        self.refuse(2, 'wants --every', *self.given, '--coefficient', 'c2=1', '--steps', 4, '--checkpoint', 'd.npy')
+        self.refuse(2, 'needs --every', *self.given, '--coefficient', 'c2=1', '--steps', 4, '--checkpoint', 'd.npy')
         self.refuse(2, 'would overwrite', *self.given, '--coefficient', 'c2=1', '--steps', 4, '--every', 2, '--checkpoint', 'u.npy')
         self.assertEqual(npy_values(self.path / 'u.npy')[2], STATES[0])
 

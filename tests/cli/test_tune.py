@@ -80,7 +80,7 @@ class Tune(CommandTest):
         self.assertIn(entry['measured'], text)
         for words in ('export',), ('import', 'wisdom'), ('merge', 'wisdom', 'wisdom'), ('forget', entry['key']):
             self.refuse(2, 'leave --json out', 'wisdom', *words, '--json', '--cache-dir', 'b')
-        self.refuse(2, 'forget what', 'wisdom', 'forget', '--cache-dir', 'b')
+        self.refuse(2, 'forget needs a KEY', 'wisdom', 'forget', '--cache-dir', 'b')
         self.assertEqual(self.explain('b', '--cold')['chosen'], 'estimated', 'those were measured with a warm cache')
         self.refuse(2, 'no key begins with ffffffffffff', 'wisdom', 'forget', 'f' * 12, '--cache-dir', 'b')
         self.refuse(2, 'is no key', 'wisdom', 'forget', 'f', '--cache-dir', 'b')

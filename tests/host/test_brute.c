@@ -1,6 +1,6 @@
 /* The host against a brute-force implementation, which pads the whole grid by copying and sums
  * every tap at every point. Both sum in double precision in the same order, mirrored taps in pairs,
- * so the results must be bit-identical. */
+ * so the results must be bit-identical. The random problems are the same in every run. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -348,7 +348,8 @@ Test(brute, far_columns) { check_large(2, (size_t[3]){1030, 70}, STN_MAX_HOST_RA
 /* As many rows of floats as fit for one sum, and more. */
 Test(brute, rows_of_floats) { check_large(3, (size_t[3]){40, 38, 42}, 34, 240, STN_F32); }
 Test(brute, too_many_rows_of_floats) { check_large(3, (size_t[3]){30, 20, 130}, 62, 240, STN_F32); }
-/* More taps than one sum takes, in no full box: alone, in pairs, and in pairs of opposite sign. */
+/* More taps than are summed in one call, which are not a full box: not in pairs, in pairs of equal
+ * weights, and in pairs of opposite weights. */
 static void check_many_taps(stn_dtype dtype) {
     uint64_t state = 11;
     const int64_t radius = 11;
@@ -392,8 +393,8 @@ Test(brute, wide_planes) { /* rows far longer than a buffer, next to constant pl
     stn_task_clear(&task);
 }
 
-/* Rows that take each other's places among those that a tile remembers, so that each tap loads its
- * row again, until the buffer is full. */
+/* Rows that map to the same entry of a tile's hash table of loaded rows, so that every tap loads
+ * its row again until the buffer is full. */
 Test(brute, rows_of_one_place) {
     uint64_t state = 3;
     stn_tap taps[9];

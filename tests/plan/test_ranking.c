@@ -128,7 +128,7 @@ Test(ranking, leaves_out_what_a_lower_bound_excludes) {
     cr_expect_eq(plan.ranked, 1u);
     stn_plan_rank_best(&plan, "bounded", (stn_rank_limit){.cost = 4});
     cr_expect_eq(plan.ranked, 1u, "without a candidate within the error bound, all errors are needed");
-    cr_expect(!(plan.machine.most_seconds > 0), "the limit holds only while candidates are ranked");
+    cr_expect(!(plan.machine.time_limit > 0), "the limit holds only while candidates are ranked");
 }
 
 /* A workspace of many grids costs more than it takes in time. */

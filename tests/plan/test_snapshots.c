@@ -101,7 +101,7 @@ Test(snapshots, are_refused_in_place_and_if_they_overlap) {
     const layout dense = {NX, NX * NY, 0};
     stn_problem p = problem_of(stencil, dense, dense, STEPS, 5);
     cr_expect_eq(stn_problem_validate(&p, &error), STN_ERROR_INVALID_ARGUMENT);
-    cr_expect(strstr(error.message, "every 5 steps does not divide"), "%s", error.message);
+    cr_expect(strstr(error.message, "every (5) does not divide steps"), "%s", error.message);
     p.every = 4, p.in_place = 1;
     cr_expect_eq(stn_problem_validate(&p, &error), STN_ERROR_INVALID_ARGUMENT);
     cr_expect(strstr(error.message, "stack of 3 snapshots"), "%s", error.message);

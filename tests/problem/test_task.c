@@ -458,7 +458,7 @@ Test(task, reflected_taps_end_before_a_fixed_side) {
             problem.boundary[0][side].kind = STN_REFLECT;
             problem.boundary[0][!side].kind = STN_FIXED;
             if (reach == 5)
-                refused(&problem, "reach 5 points", "fixed side across");
+                refused(&problem, "reach 5 points", "opposite side, which is fixed");
             else
                 cr_expect_eq(stn_problem_validate(&problem, NULL), STN_OK);
             stn_stencil_destroy(far);

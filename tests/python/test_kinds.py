@@ -277,7 +277,7 @@ class Kinds(unittest.TestCase):
                 stentor.laplace(traced)
             divided = JaxArray(self.x)
             with unittest.mock.patch.object(JaxArray, '__dlpack_device__', side_effect=BufferError('only supported for unsharded arrays')):
-                with self.assertRaisesRegex(ValueError, 'input cannot be had by DLPack: .*unsharded'):
+                with self.assertRaisesRegex(ValueError, 'input cannot be exported by DLPack: .*unsharded'):
                     stentor.laplace(divided)
 
 

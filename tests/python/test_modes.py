@@ -301,7 +301,7 @@ class Choice(unittest.TestCase):
                 with self.assertRaisesRegex(stentor.StentorError, message.replace('+', '\\+').replace('(', '\\(')) as caught:
                     quietly(stentor.System(system), {name: u for name in stentor.System(system).fields}, coefficients, 5, strategy='modes', rank=2)
                 self.assertIn('strategy modes cannot run this problem', str(caught.exception))
-        with self.assertRaisesRegex(stentor.StentorError, 'it takes many steps at once, and sources add in each'):
+        with self.assertRaisesRegex(stentor.StentorError, 'it computes many steps at once, and sources change the state'):
             stentor.System('field u\nstencil h = heat-2d\nu.next = h(u)')({'u': u}, None, 5, strategy='modes', sources=[('u', (3, 3), 1.0)])
 
     def test_it_is_chosen_for_long_runs_where_accuracy_allows(self):
@@ -367,7 +367,7 @@ class ChoiceOnDevice(unittest.TestCase):
         system = stentor.System(chain)
         with self.assertRaisesRegex(stentor.StentorError, 'a step.s real matrix has 9 rows, and a GPU.s thread holds at most 8'):
             quietly(system, {name: np.zeros(200) for name in system.fields}, None, 5, strategy='modes', device=DEVICE)
-        with self.assertRaisesRegex(stentor.StentorError, 'it takes many steps at once, and sources add in each'):
+        with self.assertRaisesRegex(stentor.StentorError, 'it computes many steps at once, and sources change the state'):
             stentor.System('field u\nstencil h = heat-2d\nu.next = h(u)')({'u': np.zeros((20, 24))}, None, 5, strategy='modes', sources=[('u', (3, 3), 1.0)], device=DEVICE)
 
 

@@ -247,7 +247,7 @@ class Refused(unittest.TestCase):
         self.says('device', lambda: stentor.Plan((4, 5), HEAT, device='tpu'))
         self.says('every|snapshot', lambda: stentor.Plan((4, 5), HEAT, steps=5, every=2, device='host'))
         self.says('heat-2d', lambda: stentor.Plan((4, 5), 'heat-9d', device='host'))
-        self.says('fixed side across', lambda: stentor.Plan((4,), np.ones(13), device='host', boundary='reflect:fixed'))
+        self.says('opposite side, which is fixed', lambda: stentor.Plan((4,), np.ones(13), device='host', boundary='reflect:fixed'))
         np.testing.assert_allclose(stentor.Plan((4,), np.ones(13), device='host')(np.arange(4.)), [20, 21, 18, 19])
         self.says('wrap', lambda: stentor.Plan((4,), np.ones(3), boundary='wrap:nearest', device='host'))
         self.says('strategy', lambda: stentor.Plan((4,), np.ones(3), strategy='magic', device='host'))

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Documents agree with sources: cited documents exist; figures and versions equal the code's.
+"""Documents agree with sources: cited documents exist; figures and versions equal the code's. Their
+lines have at most 100 columns, except rows of tables.
 
 Usage: documents.py ROOT. Prints each violation as FILE:LINE: sentence and exits 1 if there is one.
 """
@@ -9,6 +10,7 @@ import sys
 
 FOLDERS = ['src', 'cache', 'include', 'kernel_templates', 'bench', 'examples', 'python', 'install', 'tests', 'docs', '.ci']
 SUFFIXES = {'.c', '.h', '.cu', '.cuh', '.cpp', '.hpp', '.py', '.sh', '.md', '.build'}
+COLUMNS = 100
 CITED = re.compile(r'[\w./-]*\w\.md\b')
 
 
@@ -31,6 +33,13 @@ def missing_documents(root):
             if sibling.exists() or any(d == cited or d.endswith('/' + cited) for d in documents):
                 continue
             yield f'{path.relative_to(root)}:{text.count(chr(10), 0, match.start()) + 1}: there is no {cited}'
+
+
+def wide_lines(root):
+    for path, text in texts(root):
+        for number, line in enumerate(text.split('\n') if path.suffix == '.md' else [], 1):
+            if len(line) > COLUMNS and not line.startswith('|'):
+                yield f'{path.relative_to(root)}:{number}: a line of {len(line)} columns: at most {COLUMNS}'
 
 
 def number(path, pattern):
@@ -82,7 +91,8 @@ def missing_launchers(root):
 
 
 def check(root):
-    return [*missing_documents(root), *wrong_figures(root), *wrong_versions(root), *missing_launchers(root)]
+    return [*missing_documents(root), *wide_lines(root), *wrong_figures(root), *wrong_versions(root),
+            *missing_launchers(root)]
 
 
 def main():

@@ -6,6 +6,7 @@ import unittest
 
 import calls_rule
 import circle_rule
+import documents
 import include_rule
 import source_rules
 import strategy_rule
@@ -233,6 +234,11 @@ class Rules(unittest.TestCase):
                            ('tests__style__rule_dot_py', f'"""a rule\n{long}\n"""\n'),
                            ('tests__style__rule_dot_py', f'"""a rule"""\nx = 1  # {long}\n')):
             self.assertRegex(self.one_word(**{name: text}), r':[23]: a comment line of 1\d\d columns: at most 100')
+
+    def test_wide_documents(self):
+        wide = '# Page\n' + 'word ' * 21 + '\n| ' + 'cell ' * 21 + '|\n'
+        root = pathlib.Path(self.tree(docs__page_dot_md=wide))
+        self.assertEqual(list(documents.wide_lines(root)), ['docs/page.md:2: a line of 105 columns: at most 100'])
 
     def test_retired_words(self):
         for name, text in (('src__base__log_dot_c', '/* log */\n/* A hur' 'ry. */\n'),

@@ -401,8 +401,8 @@ class Checkpoints(Mpi):
     def test_refusals(self):
         run = ('run', '--size', '8x8', *HEAT, '--steps', 4, '--device', 'host')
         self.put('c.npy', npy_bytes((8, 8), [1.0] * 64))
-        self.refuse(10, 'is there and no checkpoint', *run, '--every', 2, '--checkpoint', 'c.npy')
-        self.refuse(2, 'wants --every', *run, '--checkpoint', 'd.npy')
+        self.refuse(10, 'exists and is not a checkpoint', *run, '--every', 2, '--checkpoint', 'c.npy')
+        self.refuse(2, 'needs --every', *run, '--checkpoint', 'd.npy')
         self.succeed(*run, '--every', 2, '--checkpoint', 'd.npy')
         self.refuse(2, 'of another problem', *run, '--boundary', 'fixed', '--every', 2, '--checkpoint', 'd.npy')
         self.refuse(2, 'of other files', *run, '--random', 5, '--every', 2, '--checkpoint', 'd.npy')

@@ -154,7 +154,7 @@ static void expect_right(stn_plan *plan, int execution) {
 static void expect_best(stn_plan *plan) {
     const stn_online *o = plan->online;
     double best = INFINITY;
-    for (size_t i = 1; i < o->count; i++) cr_expect_gt(o->trials[i].once, 0.0, "candidate %zu was not tried", i);
+    for (size_t i = 1; i < o->count; i++) cr_expect_gt(o->trials[i].run_seconds, 0.0, "candidate %zu was not tried", i);
     for (size_t i = 0; i < o->count; i++)
         if (o->trials[i].state == TUNE_GOOD) best = fmin(best, truth(&o->trials[i].candidate));
     cr_expect_leq(truth(&stn_tuner_default.now(plan)->candidate), 1.001 * best);
@@ -178,7 +178,7 @@ Test(online, trials_keep_their_bound_and_results_are_right) {
         stn_online *o = plan->online;
         const double first = truth(&o->trials[0].candidate) * (1 + sim.noise), begun = sim.now;
         const double before = random_unit() < 0.5 ? floor(3000 * random_unit()) : 0;
-        o->units = before; /* without trials until now */
+        o->parts_done = before; /* without trials until now */
         o->seconds *= 0.5 + random_unit();
         unsigned wrong = 0;
         for (size_t i = 1; i < o->count; i++) {
@@ -194,7 +194,8 @@ Test(online, trials_keep_their_bound_and_results_are_right) {
         cr_expect_eq(warnings, wrong, "seed %d: each is told once", (int)seed);
         warnings = 0;
         const double units = fmax(before + run, known);
-        cr_expect_leq(o->spent, TUNE_SHARE * units * first, "seed %d: %g of %g", (int)seed, o->spent, units * first);
+        cr_expect_leq(o->trial_seconds, TUNE_SHARE * units * first, "seed %d: %g of %g", (int)seed, o->trial_seconds,
+                      units * first);
         cr_expect_leq(sim.now - begun, (run + TUNE_SHARE * units) * first, "seed %d", (int)seed);
         cr_expect_leq(truth(&stn_tuner_default.now(plan)->candidate), truth(&plan->candidate), "seed %d", (int)seed);
         if (known == 3000 && sim.scale > 1e-3) expect_best(plan);
@@ -209,7 +210,7 @@ Test(online, the_sum_of_all_trials_keeps_the_bound) {
         stn_online *o = plan->online;
         for (size_t i = 1; i < o->count; i++) o->trials[i].predicted /= TUNE_WORST;
         for (int i = 0; i < 10; i++) expect_right(plan, i);
-        cr_expect_leq(o->spent, 400 * TUNE_SHARE * truth(&plan->candidate), "seed %d", (int)sim.seed);
+        cr_expect_leq(o->trial_seconds, 400 * TUNE_SHARE * truth(&plan->candidate), "seed %d", (int)sim.seed);
         stn_plan_destroy(plan);
     }
 }
@@ -248,7 +249,7 @@ Test(online_kept, remembers_no_wrong_result, .init = start_with_folder, .fini = 
 Test(online, tries_nothing_if_few_executions_are_known_to_come) {
     stn_plan *plan = simulated(10);
     for (int i = 0; i < 20; i++) expect_right(plan, i);
-    cr_expect_eq(plan->online->spent, 0.0);
+    cr_expect_eq(plan->online->trial_seconds, 0.0);
     expect_described(plan, STN_TEXT, "0 of 3 others tried, and no more");
     stn_plan_destroy(plan);
 }
@@ -306,10 +307,10 @@ Test(online, a_captured_stream_freezes_the_choice) {
     call->cuStreamDestroy(stream);
     stn_device_leave(context->device);
     const size_t current = plan->online->current;
-    const double spent = plan->online->spent;
+    const double spent = plan->online->trial_seconds;
     for (int i = 1; i < 20; i++) expect_right(plan, i);
     cr_expect_eq(plan->online->current, current);
-    cr_expect_eq(plan->online->spent, spent);
+    cr_expect_eq(plan->online->trial_seconds, spent);
     stn_plan_destroy(plan);
 }
 

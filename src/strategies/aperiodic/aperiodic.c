@@ -18,7 +18,7 @@
  * computed by single steps. The candidate contains f for each level. Narrow bands leave a GPU idle,
  * because launches wait for each other: therefore the bands of both sides of an axis share a box,
  * with their outer halves adjacent, and those of different axes run concurrently. All parts are
- * plans made through stn_subplan, so the strategy serves host and GPU. After R. Ahmad et al., Fast
+ * plans made through stn_subplan, so the strategy serves host and GPU. After Z. Ahmad et al., Fast
  * Stencil Computations using Fast Fourier Transforms (arXiv 2105.06676), who treat the aperiodic
  * case. */
 #include <math.h>

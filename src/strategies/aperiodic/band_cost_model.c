@@ -33,7 +33,7 @@ const char *aperiodic_cheapest_transform(const stn_task *task, const stn_machine
     static const char *const on_host[] = {"host-spectral", NULL}, *const on_device[] = {"spectral", "segment", NULL};
     const char *const *names = !machine->is_device ? on_host : task->source ? with_source : on_device;
     /* The seconds of a candidate are rounded to a float. */
-    const double most = machine->most_seconds > 0 ? machine->most_seconds * (1 + 1e-6) : INFINITY;
+    const double most = machine->time_limit > 0 ? machine->time_limit * (1 + 1e-6) : INFINITY;
     return cheapest(names, task, machine, most, estimate);
 }
 

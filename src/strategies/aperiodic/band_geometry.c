@@ -100,7 +100,7 @@ static double growth_of(const stn_task *task) {
     double sum = 0, all = 0;
     for (size_t i = 0; i < task->ntaps; i++) sum += fabs(task->taps[i].weight), all += task->taps[i].weight;
     if (fabs(all) >= sum) return 0;
-    return log(fmax(sum, DBL_MIN) / fmax(stn_reach_max_symbol(task->found, task->ntaps, task->taps), DBL_MIN));
+    return log(fmax(sum, DBL_MIN) / fmax(stn_reach_max_symbol(task->searches, task->ntaps, task->taps), DBL_MIN));
 }
 
 void aperiodic_shape_guess(shape *s) {

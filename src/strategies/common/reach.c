@@ -219,16 +219,16 @@ static bool times(power *p, const power *factor) {
  * steps, needs them again. */
 #define LEAST_KEPT 128
 
-static bool recall(stn_search_cache *found, const stn_text *key, power *p) {
+static bool recall(stn_search_cache *searches, const stn_text *key, power *p) {
     power head;
-    if (!stn_search_cache_lookup(found, STN_SEARCH_CACHE_LINE_POWER, key->data, key->size, &head, sizeof head))
+    if (!stn_search_cache_lookup(searches, STN_SEARCH_CACHE_LINE_POWER, key->data, key->size, &head, sizeof head))
         return false;
     const size_t taps = (size_t)head.count * sizeof *p->tap, errors = (size_t)head.count * sizeof *p->error;
     const size_t size = sizeof head + taps + errors;
     unsigned char *bytes = malloc(size);
-    const bool known = bytes &&
-                       stn_search_cache_lookup(found, STN_SEARCH_CACHE_LINE_POWER, key->data, key->size, bytes, size) &&
-                       make(p, head.count, head.low, head.cut);
+    const bool known =
+        bytes && stn_search_cache_lookup(searches, STN_SEARCH_CACHE_LINE_POWER, key->data, key->size, bytes, size) &&
+        make(p, head.count, head.low, head.cut);
     if (known) {
         p->one_sign = head.one_sign, p->rounding = head.rounding;
         memcpy(p->tap, bytes + sizeof head, taps);
@@ -238,14 +238,14 @@ static bool recall(stn_search_cache *found, const stn_text *key, power *p) {
     return known;
 }
 
-static void keep(stn_search_cache *found, const stn_text *key, const power *p) {
+static void keep(stn_search_cache *searches, const stn_text *key, const power *p) {
     stn_text value = STN_TEXT_EMPTY;
     if (p->count < LEAST_KEPT) return;
     stn_text_append(&value, (const char *)p, sizeof *p);
     stn_text_append(&value, (const char *)p->tap, (size_t)p->count * sizeof *p->tap);
     stn_text_append(&value, (const char *)p->error, (size_t)p->count * sizeof *p->error);
     if (!value.failed)
-        stn_search_cache_store(found, STN_SEARCH_CACHE_LINE_POWER, key->data, key->size, value.data, value.size);
+        stn_search_cache_store(searches, STN_SEARCH_CACHE_LINE_POWER, key->data, key->size, value.data, value.size);
     stn_text_clear(&value);
 }
 
@@ -261,21 +261,21 @@ static bool make_once(const line *l, power *once) {
 
 /* S^steps as the square of S^(steps / 2), times S if the number is odd. The caller frees
  * result->tap in any case. */
-static bool raise(stn_search_cache *found, const line *l, uint64_t steps, power *result) {
+static bool raise(stn_search_cache *searches, const line *l, uint64_t steps, power *result) {
     *result = (power){0};
     if (steps == 1) return make_once(l, result);
     const uint64_t numbers[] = {(uint64_t)l->low, steps};
     stn_text key = STN_TEXT_EMPTY;
     stn_text_append(&key, (const char *)numbers, sizeof numbers);
     stn_text_append(&key, (const char *)l->weight, (size_t)l->count * sizeof *l->weight);
-    if (key.failed) found = NULL;
-    bool good = recall(found, &key, result);
+    if (key.failed) searches = NULL;
+    bool good = recall(searches, &key, result);
     if (!good) {
         power once = {0};
-        good = raise(found, l, steps / 2, result) && times(result, result) &&
+        good = raise(searches, l, steps / 2, result) && times(result, result) &&
                (steps % 2 == 0 || (make_once(l, &once) && times(result, &once)));
         free(once.tap);
-        if (good) keep(found, &key, result);
+        if (good) keep(searches, &key, result);
     }
     stn_text_clear(&key);
     return good;
@@ -299,7 +299,7 @@ static int64_t cut_off(const power *p, int side, double tail, double *left) {
 
 /* power_tail: the tail for S^f, relative to the sum of `line` instead of its norm; 0: S^f is not
  * computed. */
-static stn_reach search(stn_search_cache *found, const line *l, uint64_t steps, double tail, double power_tail) {
+static stn_reach search(stn_search_cache *searches, const line *l, uint64_t steps, double tail, double power_tail) {
     const int64_t most = (int64_t)(steps < MOST_STEPS ? steps : MOST_STEPS);
     stn_reach reach = {{l->low * most, (l->count - 1 - l->low) * most}, {0, 0}};
     for (int side = 0; side < 2; side++) {
@@ -312,7 +312,7 @@ static stn_reach search(stn_search_cache *found, const line *l, uint64_t steps, 
     power p = {0};
     /* The bound is only slightly larger than the reach. */
     const bool short_enough = reach.side[0] + reach.side[1] <= MOST_POINTS + MOST_POINTS / 8;
-    if (short_enough && power_tail >= LEAST_TAIL && raise(found, l, steps, &p) && p.cut <= power_tail / 2)
+    if (short_enough && power_tail >= LEAST_TAIL && raise(searches, l, steps, &p) && p.cut <= power_tail / 2)
         for (int side = 0; side < 2; side++) {
             double left;
             int64_t exact = cut_off(&p, side, power_tail, &left);
@@ -326,37 +326,38 @@ static stn_reach search(stn_search_cache *found, const line *l, uint64_t steps, 
 
 /* Uses the context's cache, because a search takes milliseconds and one plan's strategies,
  * candidates and tables repeat it. */
-static stn_reach find(stn_search_cache *found, const line *l, uint64_t steps, double tail, double power_tail) {
+static stn_reach find(stn_search_cache *searches, const line *l, uint64_t steps, double tail, double power_tail) {
     const double numbers[] = {l->low, l->norm, (double)steps, tail, power_tail};
     stn_text key = STN_TEXT_EMPTY;
     stn_reach reach;
     stn_text_append(&key, (const char *)numbers, sizeof numbers);
     stn_text_append(&key, (const char *)l->weight, (size_t)l->count * sizeof *l->weight);
-    if (key.failed) found = NULL;
-    if (!stn_search_cache_lookup(found, STN_SEARCH_CACHE_REACH, key.data, key.size, &reach, sizeof reach)) {
-        reach = search(found, l, steps, tail, power_tail);
-        stn_search_cache_store(found, STN_SEARCH_CACHE_REACH, key.data, key.size, &reach, sizeof reach);
+    if (key.failed) searches = NULL;
+    if (!stn_search_cache_lookup(searches, STN_SEARCH_CACHE_REACH, key.data, key.size, &reach, sizeof reach)) {
+        reach = search(searches, l, steps, tail, power_tail);
+        stn_search_cache_store(searches, STN_SEARCH_CACHE_REACH, key.data, key.size, &reach, sizeof reach);
     }
     stn_text_clear(&key);
     return reach;
 }
 
-double stn_reach_max_symbol(stn_search_cache *found, size_t ntaps, const stn_tap *taps) {
+double stn_reach_max_symbol(stn_search_cache *searches, size_t ntaps, const stn_tap *taps) {
     const size_t size = ntaps * sizeof *taps;
     double largest;
-    if (stn_search_cache_lookup(found, STN_SEARCH_CACHE_SYMBOL, taps, size, &largest, sizeof largest)) return largest;
+    if (stn_search_cache_lookup(searches, STN_SEARCH_CACHE_SYMBOL, taps, size, &largest, sizeof largest))
+        return largest;
     largest = stn_taps_max_symbol(ntaps, taps);
-    stn_search_cache_store(found, STN_SEARCH_CACHE_SYMBOL, taps, size, &largest, sizeof largest);
+    stn_search_cache_store(searches, STN_SEARCH_CACHE_SYMBOL, taps, size, &largest, sizeof largest);
     return largest;
 }
 
-stn_reach stn_reach_of_line(stn_search_cache *found, const double *weights, int count, int low, uint64_t steps,
+stn_reach stn_reach_of_line(stn_search_cache *searches, const double *weights, int count, int low, uint64_t steps,
                             double tail) {
     stn_tap taps[2 * STN_MAX_RADIUS + 1];
     for (int i = 0; i < count; i++) taps[i] = (stn_tap){{0, 0, i - low}, weights[i]};
-    line l = {weights, count, low, stn_reach_max_symbol(found, (size_t)count, taps)};
+    line l = {weights, count, low, stn_reach_max_symbol(searches, (size_t)count, taps)};
     if (!(l.norm > 0)) return (stn_reach){{0, 0}, {0, 0}}; /* all weights are zero */
-    return find(found, &l, steps, tail, tail);
+    return find(searches, &l, steps, tail, tail);
 }
 
 /* Sums the weights over the other axes, as magnitudes if there are others; returns the sum of all
@@ -386,10 +387,10 @@ stn_reach stn_reach_find(const stn_task *task, int axis, uint64_t steps, double 
     double weights[2 * STN_MAX_RADIUS + 1];
     const int low = task->reach[axis][0], count = low + task->reach[axis][1] + 1;
     const double sum = project(task, axis, weights);
-    if (task->rank == 1) return stn_reach_of_line(task->found, weights, count, low, steps, tail);
-    line l = {weights, count, low, stn_reach_max_symbol(task->found, task->ntaps, task->taps)};
+    if (task->rank == 1) return stn_reach_of_line(task->searches, weights, count, low, steps, tail);
+    line l = {weights, count, low, stn_reach_max_symbol(task->searches, task->ntaps, task->taps)};
     if (!(l.norm > 0)) return (stn_reach){{0, 0}, {0, 0}};
-    return find(task->found, &l, steps, tail, tail * pow(l.norm / sum, (double)steps));
+    return find(task->searches, &l, steps, tail, tail * pow(l.norm / sum, (double)steps));
 }
 
 stn_reach stn_reach_of_all(const stn_task *task, int axis, uint64_t each, uint64_t count, double tail) {

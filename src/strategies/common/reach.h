@@ -29,9 +29,9 @@ bool stn_reach_similar(const stn_task *task, int a, int b);
 
 /* The reach of one line of weights, of offsets -low, -low + 1, ...: of a factor of separable taps.
  */
-stn_reach stn_reach_of_line(struct stn_search_cache *found, const double *weights, int count, int low, uint64_t steps,
-                            double tail);
+stn_reach stn_reach_of_line(struct stn_search_cache *searches, const double *weights, int count, int low,
+                            uint64_t steps, double tail);
 /* The largest |symbol| of taps. It is kept in the context's cache, because it takes as long as a
  * reach and is needed as often. */
-double stn_reach_max_symbol(struct stn_search_cache *found, size_t ntaps, const stn_tap *taps);
+double stn_reach_max_symbol(struct stn_search_cache *searches, size_t ntaps, const stn_tap *taps);
 #endif

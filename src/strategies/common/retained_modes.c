@@ -151,10 +151,10 @@ int64_t stn_symbol_retained(const stn_task *task, int axis, int64_t length, doub
     int64_t kept;
     stn_text_append(&key, (const char *)numbers, sizeof numbers);
     stn_text_append(&key, (const char *)task->taps, task->ntaps * sizeof *task->taps);
-    stn_search_cache *found = key.failed ? NULL : task->found;
-    if (!stn_search_cache_lookup(found, STN_SEARCH_CACHE_RETAINED, key.data, key.size, &kept, sizeof kept)) {
+    stn_search_cache *searches = key.failed ? NULL : task->searches;
+    if (!stn_search_cache_lookup(searches, STN_SEARCH_CACHE_RETAINED, key.data, key.size, &kept, sizeof kept)) {
         kept = search_retained(task, axis, length, decay_threshold);
-        stn_search_cache_store(found, STN_SEARCH_CACHE_RETAINED, key.data, key.size, &kept, sizeof kept);
+        stn_search_cache_store(searches, STN_SEARCH_CACHE_RETAINED, key.data, key.size, &kept, sizeof kept);
     }
     stn_text_clear(&key);
     return kept;

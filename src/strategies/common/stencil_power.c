@@ -114,12 +114,12 @@ stn_status stn_power_fuse(const stn_task *task, stn_power *power, stn_error *err
     stn_text key = STN_TEXT_EMPTY;
     if (keeps) stn_text_append(&key, (const char *)&next.fused, sizeof next.fused);
     if (keeps) stn_text_append(&key, (const char *)task->taps, task->ntaps * sizeof *task->taps);
-    stn_search_cache *found = keeps && !key.failed ? task->found : NULL;
+    stn_search_cache *searches = keeps && !key.failed ? task->searches : NULL;
     stn_status status = STN_OK;
-    if (!stn_search_cache_lookup(found, STN_SEARCH_CACHE_POWER, key.data, key.size, next.weight, bytes)) {
+    if (!stn_search_cache_lookup(searches, STN_SEARCH_CACHE_POWER, key.data, key.size, next.weight, bytes)) {
         status = convolve(task, power->size, power->weight, next.weight, error);
         if (status == STN_OK)
-            stn_search_cache_store(found, STN_SEARCH_CACHE_POWER, key.data, key.size, next.weight, bytes);
+            stn_search_cache_store(searches, STN_SEARCH_CACHE_POWER, key.data, key.size, next.weight, bytes);
     }
     stn_text_clear(&key);
     stn_power_clear(status == STN_OK ? power : &next);

@@ -31,7 +31,7 @@ static double largest_of_all(const stn_task *task, const int64_t length[3]) {
     const int64_t half = length[2] / 2 + 1, width = task->reach[2][0] + task->reach[2][1] + 1;
     double complex *root = malloc((size_t)(half + width) * sizeof *root), *line = root + (root ? half : 0);
     double most = 0;
-    if (!root) return stn_reach_max_symbol(task->found, task->ntaps, task->taps);
+    if (!root) return stn_reach_max_symbol(task->searches, task->ntaps, task->taps);
     for (int64_t x = 0; x < half; x++) root[x] = cexp(2 * M_PI * I * (double)x / (double)length[2]);
     for (int64_t z = 0; z < length[0]; z++)
         for (int64_t y = 0; y < length[1]; y++) {
@@ -50,13 +50,13 @@ double stn_symbol_largest(const stn_task *task, const int64_t length[3]) {
     const double points = (double)length[0] * (double)length[1] * (double)length[2];
     stn_text key = STN_TEXT_EMPTY;
     double most;
-    if (points * (double)task->ntaps > FEW) return stn_reach_max_symbol(task->found, task->ntaps, task->taps);
+    if (points * (double)task->ntaps > FEW) return stn_reach_max_symbol(task->searches, task->ntaps, task->taps);
     stn_text_append(&key, (const char *)length, 3 * sizeof *length);
     stn_text_append(&key, (const char *)task->taps, task->ntaps * sizeof *task->taps);
-    stn_search_cache *found = key.failed ? NULL : task->found;
-    if (!stn_search_cache_lookup(found, STN_SEARCH_CACHE_SYMBOL, key.data, key.size, &most, sizeof most)) {
+    stn_search_cache *searches = key.failed ? NULL : task->searches;
+    if (!stn_search_cache_lookup(searches, STN_SEARCH_CACHE_SYMBOL, key.data, key.size, &most, sizeof most)) {
         most = largest_of_all(task, length);
-        stn_search_cache_store(found, STN_SEARCH_CACHE_SYMBOL, key.data, key.size, &most, sizeof most);
+        stn_search_cache_store(searches, STN_SEARCH_CACHE_SYMBOL, key.data, key.size, &most, sizeof most);
     }
     stn_text_clear(&key);
     return most;

@@ -17,8 +17,8 @@ typedef struct multiply_arguments {
     void *spectrum;
     const void *parts, *angles;
     uint64_t steps;
-    double dead, scale;
-    const void *turns;
+    double decay_threshold, scale;
+    const void *chunk_angles;
     int64_t half, lines, chunks, all;
 } multiply_arguments;
 
@@ -52,7 +52,7 @@ static stn_status make_kernel(stn_kernel_set *kernels, const cufft_spectral_rang
 
 /* cos and sin of pi k / n at k = first, first + step, ..; arguments are at most a quarter turn, so
  * that the relative error is small. */
-static void fill_turns(int64_t n, int64_t first, int64_t step, int64_t count, double *to) {
+static void fill_angles(int64_t n, int64_t first, int64_t step, int64_t count, double *to) {
     for (int64_t i = 0; i < count; i++) {
         const long double angle =
             3.14159265358979323846264338327950288L * (long double)(first + i * step) / (long double)n;
@@ -77,19 +77,19 @@ static stn_status fill_parts(const stn_task *task, const cufft_spectral_range *r
 
 static stn_status make_tables(stn_kernel_set *kernels, const stn_task *task, const cufft_spectral_range *range,
                               cufft_spectral_multiply *m, stn_error *error) {
-    const int64_t angles = stn_min(range->count[2], CHUNK), turns = stn_div_up(range->count[2], CHUNK);
+    const int64_t angles = stn_min(range->count[2], CHUNK), chunk_angles = stn_div_up(range->count[2], CHUNK);
     const size_t numbers = (size_t)(range->count[0] * range->count[1] * m->symbol.parts);
     const size_t first = (numbers + 1) / 2 * 2; /* pairs are aligned */
     m->largest = stn_symbol_largest(task, task->n);
-    m->dead = stn_symbol_decay_threshold(m->largest, task->steps, stn_symbol_bits(task->dtype));
+    m->decay_threshold = stn_symbol_decay_threshold(m->largest, task->steps, stn_symbol_bits(task->dtype));
     m->angles = first * sizeof(double);
-    m->turns = m->angles + 2 * (size_t)angles * sizeof(double);
-    const size_t size = m->turns + 2 * (size_t)turns * sizeof(double);
+    m->chunk_angles = m->angles + 2 * (size_t)angles * sizeof(double);
+    const size_t size = m->chunk_angles + 2 * (size_t)chunk_angles * sizeof(double);
     if (stn_kernels_miss(kernels)) return STN_OK;
     double *tables = calloc(1, size);
     if (!tables) return stn_fail_memory(error, "the tables of a plan", size);
-    fill_turns(task->n[2], 0, 1, angles, tables + first);
-    fill_turns(task->n[2], range->first[2], CHUNK, turns, tables + first + 2 * angles);
+    fill_angles(task->n[2], 0, 1, angles, tables + first);
+    fill_angles(task->n[2], range->first[2], CHUNK, chunk_angles, tables + first + 2 * angles);
     stn_status status = fill_parts(task, range, &m->symbol, tables, error);
     if (status == STN_OK)
         status = stn_device_replace(kernels->context->device, &m->tables, m->size, tables, size, error);
@@ -120,8 +120,8 @@ stn_status cufft_spectral_multiply_run(const stn_task *task, const cufft_spectra
                                        stn_error *error) {
     const unsigned char *tables = m->tables;
     multiply_arguments a = {.spectrum = spectrum, .parts = tables, .angles = tables + m->angles};
-    a.turns = tables + m->turns;
-    a.steps = task->steps, a.dead = m->dead;
+    a.chunk_angles = tables + m->chunk_angles;
+    a.steps = task->steps, a.decay_threshold = m->decay_threshold;
     a.scale = 1 / ((double)task->n[0] * (double)task->n[1] * (double)task->n[2]);
     a.half = range->count[2], a.lines = range->count[0] * range->count[1];
     a.chunks = stn_div_up(a.half, CHUNK);

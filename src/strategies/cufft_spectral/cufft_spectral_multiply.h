@@ -9,9 +9,11 @@
 typedef struct cufft_spectral_multiply {
     stn_symbol symbol;
     struct stn_kernel *kernel;
-    void *tables; /* device memory: parts, then angles and turns at these offsets in bytes */
-    size_t angles, turns, size;
-    double largest, dead; /* the largest |K|; see stn_symbol_decay_threshold */
+    /* Device memory: parts, then the cos and sin of the first CHUNK half angles, and of the half
+     * angle of each chunk's first frequency, at these offsets in bytes. */
+    void *tables;
+    size_t angles, chunk_angles, size;
+    double largest, decay_threshold; /* the largest |K|; see stn_symbol_decay_threshold */
 } cufft_spectral_multiply;
 
 /* The form of a task's symbol along its rows. */

@@ -27,7 +27,7 @@ static const struct {
     /* Further cycles of such a warp if it folds points past a side back into the grid: for each
      * halo plane after the first two, and for each element of an access in such a plane. */
     double fold_cycles, fold_element_cycles;
-    double edge_factor; /* factor for blocks at an edge */
+    double edge_share; /* blocks at an edge take this much longer, as a fraction */
     /* Factor for the additional work of direct_skew (points near sides, words of halo planes), in
      * 2D and 3D, in f64, f32, f16: measured with 8191 to 8194 columns in 2D, 511 to 514 in 3D; in
      * f64 in 3D with 167 to 1327. */
@@ -54,31 +54,31 @@ static const struct {
     /* Factor for each rank below the first: measured rankings of one problem's shapes are finer
      * than this model, so a lower rank is chosen only when it is clearly faster. */
     double rank_factor;
-} tile = {.overlap_exponent = 2.8,
-          .launch_seconds = 1.5e-6,
-          .l2_fraction = 0.67,
-          .l2_copy_factor = 2.8,
-          .reread_copy_factor = 1.5,
-          .fma = 1.1,
-          .convert = 1.4,
-          .load_cycles = 73,
-          .halo_cycles = 172,
-          .narrow_factor = 0.45,
-          .plane_cycles = 257,
-          .access_cycles = 16,
-          .fold_cycles = 600,
-          .fold_element_cycles = 250,
-          .edge_factor = 0.077,
-          .skewed_factor = {{1.05, 1.06, 1.09}, {1.25, 1.08, 1.21}},
-          .skewed_box_factor = {{1.2, 1.3, 1.5}, {1.35, 1.45, 1.15}},
-          .shifted_factor = 1.1,
-          .access_factor = {1.16, 1.5},
-          .volume_f16_factor = {1.24, 0.8, 0.9, 1.25},
-          .skewed_far_factor = 2.5,
-          .skewed_far_2d_factor = {1.2, 1.05, 1.35},
-          .held_words = 128,
-          .weight_cycles = 1,
-          .rank_factor = 1.12};
+} tile_rates = {.overlap_exponent = 2.8,
+                .launch_seconds = 1.5e-6,
+                .l2_fraction = 0.67,
+                .l2_copy_factor = 2.8,
+                .reread_copy_factor = 1.5,
+                .fma = 1.1,
+                .convert = 1.4,
+                .load_cycles = 73,
+                .halo_cycles = 172,
+                .narrow_factor = 0.45,
+                .plane_cycles = 257,
+                .access_cycles = 16,
+                .fold_cycles = 600,
+                .fold_element_cycles = 250,
+                .edge_share = 0.077,
+                .skewed_factor = {{1.05, 1.06, 1.09}, {1.25, 1.08, 1.21}},
+                .skewed_box_factor = {{1.2, 1.3, 1.5}, {1.35, 1.45, 1.15}},
+                .shifted_factor = 1.1,
+                .access_factor = {1.16, 1.5},
+                .volume_f16_factor = {1.24, 0.8, 0.9, 1.25},
+                .skewed_far_factor = 2.5,
+                .skewed_far_2d_factor = {1.2, 1.05, 1.35},
+                .held_words = 128,
+                .weight_cycles = 1,
+                .rank_factor = 1.12};
 static const struct {
     double fma, convert, load_cycles; /* load_cycles: cycles of a 16-byte access of each lane */
     double runs_factor;               /* factor for several runs a thread */
@@ -100,28 +100,28 @@ static const struct {
      * multiplies them, and any_f64_tap_cycles in 2D, if there are more than 100 taps. Fitted to
      * runs of 7 to 729 taps. */
     double any_3d_fixed_cycles, any_3d_cycles, any_many_taps_factor;
-} other = {.fma = 1,
-           .convert = 4.2,
-           .load_cycles = 8,
-           .runs_factor = 1.06,
-           .gather_cycles = {[STN_F64] = 6.5, [STN_F32] = 4.2, [STN_F16] = 4},
-           .gather_3d_cycles = 9,
-           .gather_overhead_taps = 8,
-           .gather_chain_cycles = 475,
-           .gather_side_cycles = 30,
-           .gather_many_taps_factor = 2,
-           .any_point_cycles = 75,
-           .any_axis_cycles = 12,
-           .any_tap_cycles = 4,
-           .any_f64_tap_cycles = 5,
-           .any_3d_fixed_cycles = 3.2,
-           .any_3d_cycles = 9.3,
-           .any_many_taps_factor = 1.5};
+} other_rates = {.fma = 1,
+                 .convert = 4.2,
+                 .load_cycles = 8,
+                 .runs_factor = 1.06,
+                 .gather_cycles = {[STN_F64] = 6.5, [STN_F32] = 4.2, [STN_F16] = 4},
+                 .gather_3d_cycles = 9,
+                 .gather_overhead_taps = 8,
+                 .gather_chain_cycles = 475,
+                 .gather_side_cycles = 30,
+                 .gather_many_taps_factor = 2,
+                 .any_point_cycles = 75,
+                 .any_axis_cycles = 12,
+                 .any_tap_cycles = 4,
+                 .any_f64_tap_cycles = 5,
+                 .any_3d_fixed_cycles = 3.2,
+                 .any_3d_cycles = 9.3,
+                 .any_many_taps_factor = 1.5};
 
 static double copy_seconds(const stn_task *task, const stn_machine *machine) {
     const double bytes = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task);
-    return bytes /
-           (machine->copy_bandwidth * (bytes < tile.l2_fraction * (double)machine->l2_bytes ? tile.l2_copy_factor : 1));
+    return bytes / (machine->copy_bandwidth *
+                    (bytes < tile_rates.l2_fraction * (double)machine->l2_bytes ? tile_rates.l2_copy_factor : 1));
 }
 
 /* Cycles of a multiprocessor for this many FMAs of a warp. */
@@ -147,19 +147,19 @@ typedef struct tile_load {
 /* Elements that all blocks read. A star reads its halo planes only at its own points. */
 static double elements_read(const stn_task *task, const direct_shape *shape, int64_t blocks) {
     const int y = direct_axis(task, shape, 1);
-    const double low = task->reach[y][0] + task->reach[y][1],
+    const double reach_y = task->reach[y][0] + task->reach[y][1],
                  halo = (double)shape->vector * (slots_of(task, shape) - 1);
     const double z = (double)shape->chunk * shape->threads[0], rows = (double)shape->rows * shape->threads[1];
     const double x = (double)shape->vector * shape->threads[2];
     const int depth = task->reach[direct_axis(task, shape, 0)][0] + task->reach[direct_axis(task, shape, 0)][1];
     const bool star = task->pattern == STN_PATTERN_STAR;
-    const double own = star ? rows * (x + halo) + low * x : (rows + low) * (x + halo);
+    const double own = star ? rows * (x + halo) + reach_y * x : (rows + reach_y) * (x + halo);
     return (double)blocks * (own * z + depth * (star ? rows * x : own));
 }
 
 static tile_load load_of(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
     const int z = direct_axis(task, shape, 0), y = direct_axis(task, shape, 1);
-    const int low = task->reach[y][0] + task->reach[y][1], slots = slots_of(task, shape);
+    const int reach_y = task->reach[y][0] + task->reach[y][1], slots = slots_of(task, shape);
     const bool star = task->pattern == STN_PATTERN_STAR;
     int64_t tiles[3];
     direct_tiles(task, shape, tiles);
@@ -169,7 +169,7 @@ static tile_load load_of(const stn_task *task, const stn_machine *machine, const
     tile_load l = {.halo = task->reach[z][0] + task->reach[z][1], .inner = 1};
     l.planes = shape->chunk + l.halo;
     const bool lean = star && shape->unroll >= l.planes;
-    l.own = star ? shape->rows * slots + low : (shape->rows + low) * slots;
+    l.own = star ? shape->rows * slots + reach_y : (shape->rows + reach_y) * slots;
     l.halo_accesses = lean ? shape->rows : l.own;
     l.warps = (double)blocks * shape->threads[0] * shape->threads[1] * shape->threads[2] / 32;
     const double mean = (double)blocks / machine->multiprocessors;
@@ -184,7 +184,7 @@ static tile_load load_of(const stn_task *task, const stn_machine *machine, const
     return l;
 }
 
-/* Whether points past some side are other points of the grid. */
+/* Whether taps reach past a side that folds by nearest, reflect or mirror. */
 static bool folds(const stn_task *task) {
     for (int axis = 0; axis < 3; axis++)
         for (int side = 0; side < 2; side++) {
@@ -200,12 +200,13 @@ static bool folds(const stn_task *task) {
 static double chain_cycles(const stn_task *task, const tile_load *l, const direct_shape *shape) {
     const double wide = shape->vector * (double)stn_dtype_size(task->dtype) / 16;
     const double accesses = shape->chunk * l->own + l->halo * l->halo_accesses;
-    const double narrow = shape->vector * stn_dtype_size(task->dtype) < 4 ? tile.narrow_factor : 1;
-    const double each = shape->chunk * l->own * tile.load_cycles * narrow + l->halo * tile.halo_cycles;
+    const double narrow = shape->vector * stn_dtype_size(task->dtype) < 4 ? tile_rates.narrow_factor : 1;
+    const double each = shape->chunk * l->own * tile_rates.load_cycles * narrow + l->halo * tile_rates.halo_cycles;
     const double many = l->uneven * l->waves * each;
     const double fold =
-        folds(task) ? fmax(0, l->halo - 2) * (tile.fold_cycles + tile.fold_element_cycles * shape->vector) : 0;
-    const double few = l->planes * tile.plane_cycles + accesses * wide * tile.access_cycles + fold;
+        folds(task) ? fmax(0, l->halo - 2) * (tile_rates.fold_cycles + tile_rates.fold_element_cycles * shape->vector)
+                    : 0;
+    const double few = l->planes * tile_rates.plane_cycles + accesses * wide * tile_rates.access_cycles + fold;
     return fmax(many, few);
 }
 
@@ -214,11 +215,11 @@ static double skewed_factor(const stn_task *task, const direct_shape *shape) {
     const bool volume = task->rank == 3;
     const int64_t reach = stn_task_reach(task, 2);
     if (!shape->skewed) return 1;
-    double factor = tile.skewed_factor[volume][task->dtype];
-    if (volume && reach > 1 && stn_task_reach(task, 0)) factor *= tile.skewed_far_factor;
-    if (task->rank == 2 && reach > 2) factor *= tile.skewed_far_2d_factor[task->dtype];
-    if (task->pattern != STN_PATTERN_STAR) factor *= tile.skewed_box_factor[volume][task->dtype];
-    return direct_skew_shifts(task, shape->vector) ? factor * tile.shifted_factor : factor;
+    double factor = tile_rates.skewed_factor[volume][task->dtype];
+    if (volume && reach > 1 && stn_task_reach(task, 0)) factor *= tile_rates.skewed_far_factor;
+    if (task->rank == 2 && reach > 2) factor *= tile_rates.skewed_far_2d_factor[task->dtype];
+    if (task->pattern != STN_PATTERN_STAR) factor *= tile_rates.skewed_box_factor[volume][task->dtype];
+    return direct_skew_shifts(task, shape->vector) ? factor * tile_rates.shifted_factor : factor;
 }
 
 /* Factor for the points of an access, and for direct_skew. */
@@ -226,8 +227,9 @@ static double access_factor(const stn_task *task, const direct_shape *shape) {
     const int bytes = shape->vector * (int)stn_dtype_size(task->dtype);
     const double skewed = skewed_factor(task, shape);
     if (task->rank == 3 && task->dtype == STN_F16)
-        return skewed * tile.volume_f16_factor[(shape->vector > 1) + (shape->vector > 2) + (shape->vector > 4)];
-    return task->rank != 2 || task->dtype == STN_F16 || bytes >= 16 ? skewed : skewed * tile.access_factor[bytes < 8];
+        return skewed * tile_rates.volume_f16_factor[(shape->vector > 1) + (shape->vector > 2) + (shape->vector > 4)];
+    return task->rank != 2 || task->dtype == STN_F16 || bytes >= 16 ? skewed
+                                                                    : skewed * tile_rates.access_factor[bytes < 8];
 }
 
 static double tile_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
@@ -238,18 +240,18 @@ static double tile_seconds(const stn_task *task, const stn_machine *machine, con
     const bool all = shape->skewed || shape->unroll >= l.planes;
     const double fmas = (double)task->ntaps * points * (all ? shape->chunk : l.planes);
     const double numbers = shape->vector * (shape->chunk * (l.own + shape->rows) + l.halo * l.halo_accesses);
-    double cycles = tile.fma * fma_cycles(task, machine, warps * fmas) + chain_cycles(task, &l, shape);
-    if (task->dtype == STN_F16) cycles += tile.convert * fma_cycles(task, machine, warps * numbers);
-    if ((int)task->ntaps * (task->dtype == STN_F64 ? 2 : 1) > tile.held_words)
-        cycles += tile.weight_cycles * warps * l.planes * (double)task->ntaps;
+    double cycles = tile_rates.fma * fma_cycles(task, machine, warps * fmas) + chain_cycles(task, &l, shape);
+    if (task->dtype == STN_F16) cycles += tile_rates.convert * fma_cycles(task, machine, warps * numbers);
+    if ((int)task->ntaps * (task->dtype == STN_F64 ? 2 : 1) > tile_rates.held_words)
+        cycles += tile_rates.weight_cycles * warps * l.planes * (double)task->ntaps;
     const int bytes = shape->vector * (int)size;
     const bool narrow = task->rank == 3 && task->dtype != STN_F16 && bytes < 16;
-    const double memory = copy_seconds(task, machine) * (narrow ? tile.access_factor[bytes < 8] : 1);
+    const double memory = copy_seconds(task, machine) * (narrow ? tile_rates.access_factor[bytes < 8] : 1);
     const double work = cycles / machine->clock +
-                        l.reread_elements * (double)size / (tile.reread_copy_factor * machine->copy_bandwidth);
-    const double both =
-        pow(pow(memory, tile.overlap_exponent) + pow(work, tile.overlap_exponent), 1 / tile.overlap_exponent);
-    return both * (1 + tile.edge_factor * (1 - l.inner)) * (shape->rank ? tile.rank_factor : 1) *
+                        l.reread_elements * (double)size / (tile_rates.reread_copy_factor * machine->copy_bandwidth);
+    const double both = pow(pow(memory, tile_rates.overlap_exponent) + pow(work, tile_rates.overlap_exponent),
+                            1 / tile_rates.overlap_exponent);
+    return both * (1 + tile_rates.edge_share * (1 - l.inner)) * (shape->rank ? tile_rates.rank_factor : 1) *
            access_factor(task, shape);
 }
 
@@ -258,10 +260,11 @@ static double tile_seconds(const stn_task *task, const stn_machine *machine, con
 static double line_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
     const double warps = (double)stn_task_points(task) / (32.0 * shape->vector * machine->multiprocessors);
     const double accesses = slots_of(task, shape) + 1, wide = shape->vector * (double)stn_dtype_size(task->dtype) / 16;
-    double cycles = other.fma * fma_cycles(task, machine, warps * (double)task->ntaps * shape->vector) +
-                    other.load_cycles * warps * accesses * fmax(wide, 0.25);
-    if (task->dtype == STN_F16) cycles += other.convert * fma_cycles(task, machine, warps * accesses * shape->vector);
-    return fmax(copy_seconds(task, machine), cycles / machine->clock) * (shape->rows > 1 ? other.runs_factor : 1);
+    double cycles = other_rates.fma * fma_cycles(task, machine, warps * (double)task->ntaps * shape->vector) +
+                    other_rates.load_cycles * warps * accesses * fmax(wide, 0.25);
+    if (task->dtype == STN_F16)
+        cycles += other_rates.convert * fma_cycles(task, machine, warps * accesses * shape->vector);
+    return fmax(copy_seconds(task, machine), cycles / machine->clock) * (shape->rows > 1 ? other_rates.runs_factor : 1);
 }
 
 /* Cycles of a tap of direct_any. */
@@ -270,9 +273,9 @@ static double any_tap(const stn_task *task) {
     for (int axis = 0; axis < 3; axis++)
         for (int side = 0; side < 2; side++)
             fixed = fixed && (!task->reach[axis][side] || task->boundary[axis][side].kind == STN_FIXED);
-    const double many = task->ntaps > 100 && task->rank > 1 ? other.any_many_taps_factor : 1;
-    if (task->rank == 3) return (fixed ? other.any_3d_fixed_cycles : other.any_3d_cycles) * many;
-    return (task->dtype == STN_F64 ? other.any_f64_tap_cycles * many : other.any_tap_cycles);
+    const double many = task->ntaps > 100 && task->rank > 1 ? other_rates.any_many_taps_factor : 1;
+    if (task->rank == 3) return (fixed ? other_rates.any_3d_fixed_cycles : other_rates.any_3d_cycles) * many;
+    return (task->dtype == STN_F64 ? other_rates.any_f64_tap_cycles * many : other_rates.any_tap_cycles);
 }
 
 /* The part of a 2D grid's points whose taps reach past a side. */
@@ -287,16 +290,16 @@ static double part_at_sides(const stn_task *task) {
  * for each, and a fixed amount a point. */
 static double table_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
     const bool any = shape->kernel == DIRECT_ANY;
-    const double taps = (double)task->ntaps + other.gather_overhead_taps;
+    const double taps = (double)task->ntaps + other_rates.gather_overhead_taps;
     const double slow =
-        task->ntaps > 100 && task->rank > 1 && task->dtype == STN_F64 ? other.gather_many_taps_factor : 1;
-    const double tap = task->rank == 3 ? other.gather_3d_cycles : other.gather_cycles[task->dtype];
-    const double gather = taps * (slow * tap + other.gather_side_cycles * part_at_sides(task));
-    const double point =
-        any ? other.any_point_cycles + other.any_axis_cycles * (task->rank - 1) + (double)task->ntaps * any_tap(task)
-            : gather;
+        task->ntaps > 100 && task->rank > 1 && task->dtype == STN_F64 ? other_rates.gather_many_taps_factor : 1;
+    const double tap = task->rank == 3 ? other_rates.gather_3d_cycles : other_rates.gather_cycles[task->dtype];
+    const double gather = taps * (slow * tap + other_rates.gather_side_cycles * part_at_sides(task));
+    const double point = any ? other_rates.any_point_cycles + other_rates.any_axis_cycles * (task->rank - 1) +
+                                   (double)task->ntaps * any_tap(task)
+                             : gather;
     const double all = point * (double)stn_task_points(task) / 32 / machine->multiprocessors;
-    return fmax(copy_seconds(task, machine), fmax(all, taps * other.gather_chain_cycles) / machine->clock);
+    return fmax(copy_seconds(task, machine), fmax(all, taps * other_rates.gather_chain_cycles) / machine->clock);
 }
 
 void direct_cost(const stn_task *task, const stn_machine *machine, const direct_shape *shape, stn_estimate *e) {
@@ -311,5 +314,5 @@ void direct_cost(const stn_task *task, const stn_machine *machine, const direct_
     const double one = walks                          ? tile_seconds(task, machine, shape)
                        : shape->kernel == DIRECT_LINE ? line_seconds(task, machine, shape)
                                                       : table_seconds(task, machine, shape);
-    e->seconds = steps * (one + tile.launch_seconds + machine->launch_seconds);
+    e->seconds = steps * (one + tile_rates.launch_seconds + machine->launch_seconds);
 }

@@ -53,12 +53,12 @@ static double tile_seconds(const stn_task *task, const stn_machine *machine, int
     stn_text key = STN_TEXT_EMPTY;
     stn_text_append(&key, (const char *)numbers, sizeof numbers);
     stn_text_append(&key, (const char *)task->taps, task->ntaps * sizeof *task->taps);
-    stn_search_cache *found = key.failed ? NULL : machine->found;
+    stn_search_cache *searches = key.failed ? NULL : machine->searches;
     double seconds;
-    if (!stn_search_cache_lookup(found, STN_SEARCH_CACHE_FACES, key.data, key.size, &seconds, sizeof seconds)) {
+    if (!stn_search_cache_lookup(searches, STN_SEARCH_CACHE_FACES, key.data, key.size, &seconds, sizeof seconds)) {
         faces_tile tile;
         seconds = faces_tile_choose(task, machine, fused, &tile) ? tile.seconds : INFINITY;
-        stn_search_cache_store(found, STN_SEARCH_CACHE_FACES, key.data, key.size, &seconds, sizeof seconds);
+        stn_search_cache_store(searches, STN_SEARCH_CACHE_FACES, key.data, key.size, &seconds, sizeof seconds);
     }
     stn_text_clear(&key);
     return seconds;
@@ -127,7 +127,7 @@ size_t stn_faces_workspace(const stn_faces *faces) {
 /* On failure, everything stays unchanged. */
 static stn_status renew(stn_plan *plan, margins *m, stn_error *error) {
     if (m->strips) return faces_strips_set_weights(plan, m->strips, error);
-    if (faces_tile_fits(&plan->task, &m->choice.tile)) return STN_OK;
+    if (faces_tile_weights_match(&plan->task, &m->choice.tile)) return STN_OK;
     margins next = {.choice = m->choice};
     faces_tile_use_weights(&plan->task, &next.choice.tile);
     STN_TRY(build(plan, &next, error));

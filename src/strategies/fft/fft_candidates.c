@@ -50,7 +50,7 @@ static bool find_cosine_shapes(const stn_fft *fft, const stn_machine *machine, c
 
 bool fft_find_shapes(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate, fft_state *state,
                      char *reason, size_t size) {
-    if (stn_fft_is_cosine(fft)) return find_cosine_shapes(fft, machine, candidate, state, reason, size);
+    if (stn_fft_is_real_to_real(fft)) return find_cosine_shapes(fft, machine, candidate, state, reason, size);
     bool clusters = candidate->values[IN_CLUSTERS];
     if (clusters && fft_cluster_image(fft, machine, &state->passes)) {
         state->by[0] = BY_IMAGE;
@@ -174,7 +174,7 @@ bool fft_applies(const stn_fft *fft, const stn_machine *machine, char *reason, s
     fft_state state;
     for (size_t i = 0; i < sizeof default_candidates / sizeof *default_candidates; i++)
         if (is_valid(fft, machine, &default_candidates[i])) return true;
-    const stn_candidate plain = {{[IN_SHARED_MEMORY] = stn_fft_is_cosine(fft) ? ALL_LINES : 0}};
+    const stn_candidate plain = {{[IN_SHARED_MEMORY] = stn_fft_is_real_to_real(fft) ? ALL_LINES : 0}};
     return fft_find_shapes(fft, machine, &plain, &state, reason, reason_size);
 }
 

@@ -50,7 +50,7 @@ bool fft_shared_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machi
     needs.shared = machine->shared_per_block;
     needs.total = machine->shared_per_multiprocessor;
     if (n > needs.shares * stn_shared_fft_most_points(needs.wide, needs.shared)) return false;
-    stn_shared_fft_make(machine->found, (int)n, &needs, shape);
+    stn_shared_fft_make(machine->searches, (int)n, &needs, shape);
     return shape->stages >= 2;
 }
 
@@ -86,7 +86,7 @@ bool fft_shared_shape_in_cluster(const fft_pass *pass, stn_dtype dtype, const st
                 /* Bytes with padding, and 1024 that the GPU reserves for each block. */
                 size_t bytes = (size_t)(n / needs.fixed * point_size * needs.lines) * 17 / 16 + 1024;
                 if (bytes > needs.shared || bytes * (size_t)room > needs.total) continue;
-                stn_shared_fft_make(machine->found, (int)n, &needs, shape);
+                stn_shared_fft_make(machine->searches, (int)n, &needs, shape);
                 if (shape->stages >= 2) return true;
             }
     return false;
@@ -118,7 +118,7 @@ bool fft_cosine_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machi
                                         .threads = wide ? 512 : 1024,
                                         .shared = machine->shared_per_block,
                                         .total = machine->shared_per_multiprocessor};
-    stn_shared_fft_make(machine->found, (int)pass->length, &needs, shape);
+    stn_shared_fft_make(machine->searches, (int)pass->length, &needs, shape);
     halve_threads(&needs, shape);
     return shape->stages >= 2;
 }

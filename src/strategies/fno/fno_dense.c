@@ -152,9 +152,7 @@ bool fno_dense_shape_for(const fno_pass *pass, fno_numbers numbers, const stn_ma
     double best = INFINITY;
     if (pass->product || pass->forward == pass->back || terms_of(pass) > MOST_TERMS || pass->modes > MOST_TERMS ||
         steps_of(pass) * 8 * (columns_of(pass) + 32) > MOST_TABLE / 16) {
-        snprintf(
-            reason, size,
-            "an axis has a factor that its transforms lack (2, 3, 5 and 7 they have) and is too long for a product");
+        snprintf(reason, size, "an axis is too long for a product with its roots, and no FFT serves its length");
         return false;
     }
     for (int way = 0; way < 3 * 2 * 2 * 3 * 2; way++) {

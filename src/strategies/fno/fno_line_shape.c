@@ -188,7 +188,7 @@ bool fno_line_shape_for(const fno_pass *pass, fno_numbers numbers, fno_form tria
     search s = {.pass = pass, .numbers = numbers, .machine = machine, .trial = trial, .cost = INFINITY};
     stn_shared_fft *line = &s.now.line;
     if (!find_radices(pass->n, fno_wide(numbers), line)) {
-        snprintf(reason, size, "an axis has a factor that its transforms lack (2, 3, 5 and 7 they have)");
+        snprintf(reason, size, "the length of an axis has a prime factor other than 2, 3, 5 and 7, or is too large");
         return false;
     }
     if (!pass->product) shorten_first_radix(pass->n, fno_wide(numbers), point_bytes(pass, numbers), line);

@@ -387,7 +387,7 @@ typedef struct pass {
 static void run_slots(void *user, int64_t begin, int64_t end) {
     pass *p = user;
     for (int64_t slot = begin; slot < end; slot++)
-        for (int64_t group; (group = atomic_fetch_add(&p->next, 1)) < p->groups && stn_watch_goes_on(p->watch);)
+        for (int64_t group; (group = atomic_fetch_add(&p->next, 1)) < p->groups && stn_watch_continues(p->watch);)
             p->run(p->w, group, p->w->planes + slot * host_spectral_shape_planes(p->w->s));
 }
 

@@ -10,8 +10,7 @@ typedef struct powers {
     bool adds;
 } powers;
 
-/* ---- 1 - K at a frequency, from its coefficients (common/stencil_symbol.h)
- * --------------------------- */
+/* ---- 1 - K at a frequency, from its coefficients (common/stencil_symbol.h) ------------------- */
 
 static double one_minus_k_real(const stn_symbol *form, const double *parts, double angle) {
     double sum = form->high ? parts[form->high] : 0;

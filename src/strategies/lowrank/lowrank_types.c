@@ -136,20 +136,20 @@ double lowrank_inner_error(const stn_task *task, double inner, double launches) 
 static stn_search_cache *key_of(const stn_task *task, const double numbers[LOWRANK_KEY_NUMBERS], stn_text *key) {
     stn_text_append(key, (const char *)numbers, LOWRANK_KEY_NUMBERS * sizeof *numbers);
     stn_text_append(key, (const char *)task->taps, task->ntaps * sizeof *task->taps);
-    return key->failed ? NULL : task->found;
+    return key->failed ? NULL : task->searches;
 }
 
 bool lowrank_lookup(const stn_task *task, const double numbers[LOWRANK_KEY_NUMBERS], void *result, size_t size) {
     stn_text key = STN_TEXT_EMPTY;
-    stn_search_cache *found = key_of(task, numbers, &key);
-    const bool known = stn_search_cache_lookup(found, STN_SEARCH_CACHE_LOWRANK, key.data, key.size, result, size);
+    stn_search_cache *searches = key_of(task, numbers, &key);
+    const bool known = stn_search_cache_lookup(searches, STN_SEARCH_CACHE_LOWRANK, key.data, key.size, result, size);
     stn_text_clear(&key);
     return known;
 }
 
 void lowrank_store(const stn_task *task, const double numbers[LOWRANK_KEY_NUMBERS], const void *result, size_t size) {
     stn_text key = STN_TEXT_EMPTY;
-    stn_search_cache *found = key_of(task, numbers, &key);
-    stn_search_cache_store(found, STN_SEARCH_CACHE_LOWRANK, key.data, key.size, result, size);
+    stn_search_cache *searches = key_of(task, numbers, &key);
+    stn_search_cache_store(searches, STN_SEARCH_CACHE_LOWRANK, key.data, key.size, result, size);
     stn_text_clear(&key);
 }

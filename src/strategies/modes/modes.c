@@ -25,7 +25,7 @@ typedef struct modes_state {
 static bool applies(const stn_system_task *task, const stn_machine *machine, char *reason, size_t size) {
     modes_linear linear;
     if (task->nsources) {
-        snprintf(reason, size, "it takes many steps at once, and sources add in each of them");
+        snprintf(reason, size, "it computes many steps at once, and sources change the state in each of them");
         return false;
     }
     bool served = modes_analyse(task, &linear, reason, size);

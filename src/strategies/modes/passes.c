@@ -386,12 +386,12 @@ void modes_passes_run(const modes_passes *p, stn_pool *pool, const stn_system_ar
     stn_pool_for(pool, task->batch * axis[0].length * axis[1].length, stn_div_up(4096, axis[2].length), load_rows, &r);
     stn_host_fft_run(p->forward, pool, r.spectra, r.spectra, r.shared);
     const uint64_t steps = task->steps * task->states, chunks = steps / p->chunk;
-    for (uint64_t done = 0; done < steps && stn_watch_goes_on(watch);) {
+    for (uint64_t done = 0; done < steps && stn_watch_continues(watch);) {
         const uint64_t number = done / p->chunk;
-        stn_watch_reach(watch, 3 * number + 1, 3 * chunks + 1);
+        stn_watch_set_done(watch, 3 * number + 1, 3 * chunks + 1);
         stn_pool_for(pool, r.shares, 1, run_shares, &r);
         r.again = p->powers > 0;
-        stn_watch_reach(watch, 3 * number + 2, 3 * chunks + 1);
+        stn_watch_set_done(watch, 3 * number + 2, 3 * chunks + 1);
         done += p->chunk;
         if (task->nreceivers && done % task->record_every == 0) record(&r, pool, done);
         if (done % task->steps) continue;

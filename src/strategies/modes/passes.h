@@ -13,8 +13,7 @@ typedef struct modes_passes {
     modes_roots roots[3];
     /* forward, inverse: of all arrays in place. inverse_one: of one array into another. */
     stn_host_fft *forward, *inverse, *inverse_one;
-    /* Complex numbers of a row, and of a grid's spectrum. */
-    int64_t pitch, grid;
+    int64_t pitch, grid; /* complex numbers of a row; of a grid's spectrum */
     /* Rows of frequencies whose matrices differ, along axes 0 and 1; pieces of a row. */
     int64_t rows[2], chunks;
     /* Parts into which the pieces of all rows are divided, each with its own scratch memory. */
@@ -23,7 +22,7 @@ typedef struct modes_passes {
     size_t powers;                             /* bytes of powers kept between chunks */
     int64_t per_piece;                         /* powers of a piece, each of several frequencies */
     uint64_t chunk;                            /* steps between stored or recorded states */
-    size_t shared;                             /* of the transforms, or of all shares */
+    size_t shared;                             /* bytes of the transforms, or of all shares */
 } modes_passes;
 
 /* Complex numbers of a grid's spectrum, with rows padded for transforms in place. */

@@ -142,7 +142,7 @@ double segment_tail(stn_dtype dtype) { return dtype == STN_F64 ? 0x1p-51 : stn_r
 stn_reach segment_axis_reach(const segment_axis *a, const stn_task *task, uint64_t steps) {
     double weights[SEGMENT_TAPS];
     for (int i = 0; i < a->count; i++) weights[i] = (double)a->weight[i];
-    return stn_reach_of_line(task->found, weights, a->count, a->low, steps, segment_tail(task->dtype));
+    return stn_reach_of_line(task->searches, weights, a->count, a->low, steps, segment_tail(task->dtype));
 }
 
 /* Points i and mirror - i are mirror images of each other. */

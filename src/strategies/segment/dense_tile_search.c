@@ -326,7 +326,7 @@ size_t segment_dense_tile_search(const stn_task *task, const stn_machine *machin
     if (SEGMENT_LEAST_REACH * spread > LONGEST) return 0; /* Returns before the slower tests. */
     search s = {.task = task, .machine = machine, .sides = segment_sides_of(task)};
     s.best = best, s.most = (size_t)stn_min((int64_t)most, STN_CANDIDATES);
-    const double largest = stn_reach_max_symbol(task->found, task->ntaps, task->taps);
+    const double largest = stn_reach_max_symbol(task->searches, task->ntaps, task->taps);
     int last = 0;
     for (int64_t launches = least, fits = 0; launches <= (int64_t)task->steps && fits < (most == 1 ? 1 : MOST_FITS);
          launches += launches / 3 + 1) {

@@ -124,7 +124,7 @@ static bool add_tile(const search *s, const launches_of *l, int y, int x, int in
     if (!can_run(s->task, s->machine, &shape)) return false;
     segment_fft_tiles_found *to = &s->lists[in > 0];
     double most = to->found == to->most && to->most ? to->costs[to->found - 1] : INFINITY;
-    if (to->found && s->machine->most_seconds > 0) most = fmin(most, nextafter(s->machine->most_seconds, INFINITY));
+    if (to->found && s->machine->time_limit > 0) most = fmin(most, nextafter(s->machine->time_limit, INFINITY));
     const double seconds = segment_fft_tile_choose_threads(s->task, s->machine, l->faces, most, &shape);
     if (seconds >= most) return true;
     segment_shape *at = stn_cheapest_insert(to->best, to->costs, sizeof *to->best, &to->found, to->most, seconds);
@@ -152,7 +152,7 @@ static bool add_tiles(const search *s, const launches_of *l) {
 
 /* Whether the symbol's power overflows the data's type. */
 static bool grows_too_far(search *s, int64_t fused) {
-    if (!(s->largest > 0)) s->largest = stn_reach_max_symbol(s->task->found, s->task->ntaps, s->task->taps);
+    if (!(s->largest > 0)) s->largest = stn_reach_max_symbol(s->task->searches, s->task->ntaps, s->task->taps);
     return segment_overflows(s->task, s->largest, (uint64_t)fused);
 }
 

@@ -103,7 +103,7 @@ static bool open_search(search *s, const char **why) {
     *why = "its weights are not separable";
     if (!segment_axes_of(s->task, s->axes, &s->count)) return false;
     for (int i = 0; i < s->count; i++) s->margins = s->margins || !s->axes[i].exact;
-    s->largest = stn_reach_max_symbol(s->task->found, s->task->ntaps, s->task->taps);
+    s->largest = stn_reach_max_symbol(s->task->searches, s->task->ntaps, s->task->taps);
     *why = "a side is neither periodic nor a mirror that symmetric taps commute with";
     if (s->task->rank > 1 && has_values(s->task))
         *why = s->task->rank == 2 ? "fixed and constant sides need taps that are symmetric along both axes and reach "
@@ -222,7 +222,7 @@ static bool search_lines(search *s, segment_shape *best, double *costs, size_t *
          launches += launches / 3 + 1) {
         const int64_t fused = stn_div_up((int64_t)task->steps, launches);
         if ((s->margins && fused > MOST_MARGIN) || segment_overflows(s->task, s->largest, (uint64_t)fused)) continue;
-        if (*found && stn_machine_leaves_out(s->machine, (double)launches * least_of_launch(s))) break;
+        if (*found && stn_exceeds_time_limit(s->machine, (double)launches * least_of_launch(s))) break;
         find_reaches(s, (uint64_t)fused);
         fits += add_shapes(s, launches, best, costs, found, most);
     }

@@ -12,11 +12,12 @@
  * bytes. */
 enum { SEGMENT_STREAMED = 1, SEGMENT_DIRECT_INPUTS = 2, SEGMENT_PREFETCH_256 = 4 };
 
-/* A pass along one axis with segments of 256 * first points (first > 16: segment_is_single; < 0:
- * dense DFT, dense_dft.h). `useful` points of a segment are outputs, from point `lead` on. */
+/* A pass along one axis. first > 0: segments of 256 * first points by FFTs, where `first` is the
+ * radix of the first stage if it is at most 16 (above: segment_is_single). first < 0: the number of
+ * a dense DFT (dense_dft.h). `useful` points of a segment are outputs, from point `lead` on. */
 typedef struct segment_pass {
     uint8_t axis;
-    int8_t first; /* 1: along x only. */
+    int8_t first; /* 1: only along x. */
     /* The segment is a whole line mirrored at both ends, transformed by half its period. */
     uint8_t cosines;
     /* A line is one segment with compile-time positions: SEGMENT_MIDDLE. */

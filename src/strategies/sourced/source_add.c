@@ -1,5 +1,5 @@
-/* Functions shared by both ways: plans of runs without the source, and kernels and launches that
- * add, copy and mask grids for runs of few steps. */
+/* Functions shared by source_whole.c and source_levels.c: plans of runs without the source, and
+ * kernels and launches that add, copy and mask grids for runs of few steps. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -34,7 +34,7 @@ stn_status sourced_make_run(stn_plan *plan, const stn_task *task, stn_plan **run
 
 stn_dtype sourced_own_type(const stn_task *task) { return task->dtype == STN_F16 ? STN_F32 : task->dtype; }
 
-bool sourced_adds(const stn_task *task) {
+bool sourced_fits_launch(const stn_task *task) {
     return task->batch * task->n[0] * task->n[1] <= INT32_MAX / stn_div_up(task->n[2], CHUNK);
 }
 

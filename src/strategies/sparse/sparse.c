@@ -218,7 +218,7 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
 static const char *arithmetic(const stn_task *task, const sparse_shape *shape) {
     if (task->dtype == STN_F16) return shape->parts == 1 ? "sparse f16" : "sparse f16 x 2";
     static const char *const tf32[] = {"sparse tf32", "sparse tf32 x 2", "sparse tf32 x 3"};
-    return tf32[sparse_products_of_part(task, shape) - 1];
+    return tf32[sparse_products_of_factor(task, shape) - 1];
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {

@@ -119,7 +119,7 @@ static warp_work work_of(const stn_task *task, const sparse_shape *shape) {
     if (shape->terms) return chain_work(task, shape);
     if (!sparse_rows_of(task, shape->fused, &rows)) return work;
     if (task->rank == 1) return line_work(task, shape);
-    work.products = ACCUMULATORS * rows.all * (shape->halves / 2.0) * sparse_products_of_part(task, shape);
+    work.products = ACCUMULATORS * rows.all * (shape->halves / 2.0) * sparse_products_of_factor(task, shape);
     for (int d = 0; d < rows.planes; d++)
         for (int at = 0; at < rows.count[d]; at += shape->held) {
             double row_passes = (double)stn_min(shape->held, rows.count[d] - at) + ACCUMULATORS - 1;

@@ -42,7 +42,7 @@ static double cost_of(search *s, const sparse_shape *shape) {
 
 static void insert(search *s, sparse_shape shape) {
     const double cost = cost_of(s, &shape);
-    if (stn_machine_leaves_out(s->machine, cost)) return;
+    if (stn_exceeds_time_limit(s->machine, cost)) return;
     sparse_shape *to = stn_cheapest_insert(s->best, s->costs, sizeof shape, &s->count, s->most, cost);
     if (to) *to = shape;
 }
@@ -170,7 +170,7 @@ static bool insert_sum(search *s, sparse_shape shape) {
     }
     if (s->costs_alone) insert(s, cheapest);
     if (s->costs_alone || (s->count == s->most && least >= s->costs[s->count - 1])) return true;
-    if (stn_machine_leaves_out(s->machine, least)) return true;
+    if (stn_exceeds_time_limit(s->machine, least)) return true;
     int fused = shape.fused, launches = shape.launches;
     sum_errors errors = {{0}, {0}};
     bool uneven = stn_fused_lengths(s->task, launches) == 2;

@@ -94,7 +94,7 @@ int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int 
 }
 
 bool sparse_splits(const stn_task *task) { return task->dtype == STN_F32 && task->tolerance < SPARSE_TF32_TOLERANCE; }
-int sparse_products_of_part(const stn_task *task, const sparse_shape *shape) {
+int sparse_products_of_factor(const stn_task *task, const sparse_shape *shape) {
     return sparse_splits(task) ? 3 : shape->parts; /* high x high, high x low, low x high */
 }
 

@@ -51,8 +51,8 @@ typedef struct sparse_shape {
 /* Whether f32 is computed to its own accuracy: elements are split into two parts of 11 bits too.
  * Only in 2D, and not with separable terms. */
 bool sparse_splits(const stn_task *task);
-/* Products of a left factor, for all its parts. */
-int sparse_products_of_part(const stn_task *task, const sparse_shape *shape);
+/* Products with a left factor: those of all parts of its weights and of the elements. */
+int sparse_products_of_factor(const stn_task *task, const sparse_shape *shape);
 
 /* Makes the shape for launches of at most `fused` steps: a chain of `terms` terms, or with 0
  * terms a sum over rows of taps by sparse_tile or sparse_line; false if no kernel can take it. */

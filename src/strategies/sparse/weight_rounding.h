@@ -26,7 +26,8 @@ double sparse_difference(const stn_power *power, const float *rounded, double sc
 double sparse_rounding(const stn_task *task, const stn_power *power, bool bounded, int parts, double launches);
 /* Parts of that computation. sparse_frequencies: frequencies exp(i angle) along an axis, and the
  * share of the axis that each represents. sparse_symbol: the symbols of exact and rounded weights
- * at one frequency, where index 0 has phase 0, and its share of all frequencies. */
+ * at one frequency (the weight at index 0 has phase 0), and the share of all frequencies that it
+ * represents. */
 #define SPARSE_MOST_FREQUENCIES 64
 typedef struct sparse_frequencies {
     int count;

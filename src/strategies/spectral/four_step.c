@@ -144,12 +144,12 @@ typedef struct sides {
     side columns, rows;
 } sides;
 
-static void find_sides(stn_search_cache *found, const limits *l, bool wide, sides *s) {
+static void find_sides(stn_search_cache *searches, const limits *l, bool wide, sides *s) {
     const int64_t key[] = {(int64_t)l->most, (int64_t)l->shares, wide};
-    if (stn_search_cache_lookup(found, STN_SEARCH_CACHE_FOUR_STEP, key, sizeof key, s, sizeof *s)) return;
+    if (stn_search_cache_lookup(searches, STN_SEARCH_CACHE_FOUR_STEP, key, sizeof key, s, sizeof *s)) return;
     find_side(l, wide, false, &s->columns);
     find_side(l, wide, true, &s->rows);
-    stn_search_cache_store(found, STN_SEARCH_CACHE_FOUR_STEP, key, sizeof key, s, sizeof *s);
+    stn_search_cache_store(searches, STN_SEARCH_CACHE_FOUR_STEP, key, sizeof key, s, sizeof *s);
 }
 
 /* The arguments of search_lengths, besides what follows from the machine. */
@@ -193,7 +193,7 @@ static double cost_at_most(const line *line, const side *columns, const side *ro
 static bool search_lengths(const limits *l, bool wide, const stn_machine *machine, const line *line, int64_t longest,
                            spectral_four_step_choice *choice) {
     sides both;
-    find_sides(machine->found, l, wide, &both);
+    find_sides(machine->searches, l, wide, &both);
     const side *columns = &both.columns, *rows = &both.rows;
     const double all = 0.999 * (double)line->n;
     /* The factor keeps a matrix of exactly this cost. Of matrices of equal cost the first is
@@ -231,10 +231,11 @@ static bool search(const stn_task *task, const stn_machine *machine, const line 
         spectral_four_step_choice choice;
         bool any;
     } known;
-    if (!stn_search_cache_lookup(machine->found, STN_SEARCH_CACHE_FOUR_STEP, &key, sizeof key, &known, sizeof known)) {
+    if (!stn_search_cache_lookup(machine->searches, STN_SEARCH_CACHE_FOUR_STEP, &key, sizeof key, &known,
+                                 sizeof known)) {
         memset(&known, 0, sizeof known);
         known.any = search_lengths(&l, wide, machine, line, longest, &known.choice);
-        stn_search_cache_store(machine->found, STN_SEARCH_CACHE_FOUR_STEP, &key, sizeof key, &known, sizeof known);
+        stn_search_cache_store(machine->searches, STN_SEARCH_CACHE_FOUR_STEP, &key, sizeof key, &known, sizeof known);
     }
     if (known.any) *choice = known.choice;
     return known.any;
@@ -316,12 +317,12 @@ static void make_lines(const stn_task *task, const stn_machine *machine, spectra
     needs.threads = s->choice.column_threads ? s->choice.column_threads : wide ? 384 : 640;
     needs.shared = machine->shared_per_block;
     needs.total = machine->shared_per_multiprocessor;
-    stn_shared_fft_make(machine->found, s->choice.rows, &needs, &s->down);
+    stn_shared_fft_make(machine->searches, s->choice.rows, &needs, &s->down);
     needs.shares = limits_of(task, machine).shares;
     /* A source needs additional registers. */
     needs.lines = 1, needs.last = stn_extension_odd(&s->axis) ? 8 : 16;
     needs.threads = s->choice.row_threads ? s->choice.row_threads : wide ? 512 : 768;
-    stn_shared_fft_make(machine->found, s->choice.width, &needs, &s->along);
+    stn_shared_fft_make(machine->searches, s->choice.width, &needs, &s->along);
 }
 
 void spectral_four_step_make(const stn_task *task, const stn_machine *machine, const spectral_four_step_choice *choice,

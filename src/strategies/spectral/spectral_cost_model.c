@@ -9,11 +9,11 @@
 /* Passes over whole lines, fitted to measurements on an H200. fft: cycles of a multiprocessor for
  * each complex point of a line and each halving of its length; memory: fraction of the copy
  * bandwidth. The longer of arithmetic and memory traffic hides the shorter, except a fraction
- * `exposed` of it. source, face: rate at which a source's frequencies are read, as a multiple of
- * the copy bandwidth: in 3D (six values per frequency) and in 2D (four values). symbol: fraction of
- * the peak rate at which terms and powers are evaluated. */
+ * `exposed` of it. source_3d, source_2d: rate at which a source's frequencies are read, as a
+ * multiple of the copy bandwidth, with six values per frequency in 3D and four in 2D. symbol:
+ * fraction of the peak rate at which terms and powers are evaluated. */
 static const struct {
-    double fft, memory, exposed, source, face, symbol;
+    double fft, memory, exposed, source_3d, source_2d, symbol;
     /* f64, f32. */
 } rates[2] = {{0.16, 0.75, 0.4, 1.27, 2.5, 0.38}, {0.112, 0.8, 0.5, 0.95, 3, 0.38}};
 /* Operations per bit of the exponent (the number of steps) when the symbol is raised to a power:
@@ -29,9 +29,11 @@ static const struct {
     double bytes, rows, columns, segment, two, alone, narrow;
     /* f64, f32. */
 } tile_rates[2] = {{1.1, 0.62, 0.56, 550, 1.25, 1.6, 1.2}, {1.1, 0.46, 0.23, 1100, 1.1, 1.5, 1.2}};
-/* PASS_LATENCY: seconds of a pass over whole lines in addition to its memory traffic: the latency
+/* PASS_START: seconds of each launch besides machine->launch_seconds, fitted as the rates.
+ * PASS_LATENCY: seconds of a pass over whole lines in addition to its memory traffic: the latency
  * of the stages of one block. TILE_SYMBOL_FACTOR: factor of the symbol's terms, which columns of
  * tiles evaluate once per chunk, not for each of its segments. */
+#define PASS_START 2e-6
 #define PASS_LATENCY 3.8e-6
 #define TILE_SYMBOL_FACTOR 0.4
 /* SIX_BLOCK_ROW_FACTOR: time of the row passes with six blocks per multiprocessor, relative to that
@@ -203,13 +205,14 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
     const double of_source = source_values > 0 ? 1 + (volume ? 6 : 2) * (double)task->batch : 0;
     const double move = estimate->bytes / (machine->copy_bandwidth * rates[!wide].memory);
     const double work = seconds_of_transforms(task, machine, s, at_points, count) + seconds_of_symbol(task, machine, s);
-    estimate->seconds = estimate->launches * (machine->launch_seconds + 2e-6 + (spectral_tiled(c) ? 0 : PASS_LATENCY));
+    estimate->seconds =
+        estimate->launches * (machine->launch_seconds + PASS_START + (spectral_tiled(c) ? 0 : PASS_LATENCY));
     if (spectral_tiled(c))
         estimate->seconds += seconds_of_tiles(task, machine, s, estimate->bytes);
     else
         estimate->seconds +=
             fmax(move, work) + rates[!wide].exposed * fmin(move, work) +
-            count * source / (machine->copy_bandwidth * (volume ? rates[!wide].source : rates[!wide].face)) +
+            count * source / (machine->copy_bandwidth * (volume ? rates[!wide].source_3d : rates[!wide].source_2d)) +
             (c->decayed_solver ? count * decayed / (machine->copy_bandwidth * RECURSION_READ_RATE) : 0) +
             slabs * (machine->launch_seconds + SLAB_GAP);
     estimate->seconds += of_source * (machine->launch_seconds + SOURCE_LAUNCH_SECONDS);

@@ -332,7 +332,7 @@ static void make_rows(const stn_task *task, const stn_machine *machine, spectral
     needs.blocks = s->choice.row_blocks;
     /* 2160 points in three stages instead of four. */
     if (spectral_in_parts(&s->choice) && !needs.wide) needs.last = 16;
-    stn_shared_fft_make(machine->found, s->choice.length[2] / 2, &needs, &s->line[2]);
+    stn_shared_fft_make(machine->searches, s->choice.length[2] / 2, &needs, &s->line[2]);
 }
 
 static void make_columns(const stn_task *task, const stn_machine *machine, spectral_shape *s) {
@@ -354,7 +354,7 @@ static void make_columns(const stn_task *task, const stn_machine *machine, spect
                                                                   : (needs.wide ? 512 : 768);
         if (source && axis == 0) needs.threads = needs.wide ? 384 : 512;
         if (s->choice.column_threads) needs.threads = s->choice.column_threads;
-        stn_shared_fft_make(machine->found, s->choice.length[axis], &needs, &s->line[axis]);
+        stn_shared_fft_make(machine->searches, s->choice.length[axis], &needs, &s->line[axis]);
     }
     if (spectral_tiled(&s->choice) && spectral_columns_fit(s)) s->chunks = spectral_march_chunks(task, machine, s);
 }

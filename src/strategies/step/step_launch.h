@@ -7,7 +7,7 @@
 #include "problem/system_state.h"
 #include "strategies/common/system_code.h"
 
-/* Of a launch. */
+/* Limits of one launch. */
 enum { STEP_MOST_STEPS = 2, STEP_MOST_ASSIGNMENTS = STEP_MOST_STEPS * STN_SYSTEM_MAX_FIELDS };
 
 /* Threads of a block along x and across, and the points of a thread along x. chained: assignments
@@ -24,7 +24,7 @@ typedef struct step_array {
     int low, high;
     int before;  /* the ring begins at plane m - before; `before` may be negative */
     int ring;    /* planes of the ring in shared memory; 0: there is none, and reads go to memory */
-    int halo[4]; /* of the ring: rows before and after the tile, slots of points on its two sides */
+    int halo[4]; /* of the ring: rows before and after the tile, slots on its two sides */
     int made;    /* the assignment of a chained launch that computes it; -1: copied from memory */
 } step_array;
 
@@ -40,20 +40,20 @@ typedef struct step_storage {
     int refill;    /* planes, of all arrays, that a block loads before the first of its march */
 } step_storage;
 
-/* Assignments first to first + count - 1, which one kernel computes: the system's equations, of the
- * launch's first step and then of its second one.
+/* Assignments first to first + count - 1, which one kernel computes: those of the launch's
+ * first step, then those of its second one.
  *
- * Not chained (later 0): no equation reads a next state that the group assigns, or reads at an
- * offset an oldest level that the group overwrites.
+ * Not chained (later 0): no assignment reads a next state that the group assigns. None reads, at an
+ * offset, an oldest time level that the group overwrites.
  *
- * Chained (later > 0): equation first + later reads a next state that an earlier equation of the
- * group assigns, and those after it may. These equations run `lag` planes behind the earlier ones.
+ * Chained (later > 0): assignment first + later reads a next state that an earlier one of the group
+ * assigns, and those after it may. These assignments run `lag` planes behind the earlier ones.
  * If the launch reads the oldest level of a field that it assigns, the next state gets a buffer of
  * its own (step_group_spares). */
 typedef struct step_group {
     int first, count, later, steps;
-    /* The earlier equations are also computed for `lag` planes after a block's chunk and `back`
-     * planes before it. */
+    /* The earlier assignments are also computed for `lag` planes after a block's chunk and
+     * `back` planes before it. */
     int lag, back;
     /* The later equations read, outside of a thread's own column, planes that other threads compute
      * in the same iteration. */
@@ -63,7 +63,7 @@ typedef struct step_group {
     step_storage storage;
 } step_group;
 
-/* The longest group that begins with equation `first`; if there is none, writes the reason. */
+/* The longest group that begins with assignment `first`; if there is none, writes the reason. */
 bool step_group_from(const stn_system_task *task, const stn_machine *machine, const step_block *block, int first,
                      step_group *group, char *reason, size_t size);
 
@@ -90,7 +90,7 @@ typedef struct step_launch {
     unsigned char header[STN_SYSTEM_MOST_ARGUMENTS]; /* the arguments that are known before a run */
 } step_launch;
 
-/* Makes the launch of the group that begins with equation `first`. */
+/* Makes the launch of the group that begins with assignment `first`. */
 stn_status step_launch_make(stn_plan *plan, int first, const step_block *block, step_launch *made, stn_error *error);
 /* Launches it; its first step produces state `number`. */
 stn_status step_launch_run(const step_launch *launch, const stn_system_state *state, int64_t number, void *stream,

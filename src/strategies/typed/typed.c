@@ -18,8 +18,8 @@
 
 enum { THREADS = 256, MOST_BLOCKS = 1 << 20 };
 
-/* Instructions for each tap in addition to its product and its sum, as multiples of those: loads by
- * index, conversion, the loop. Those for each point, as multiples of a tap's. */
+/* TAP_COST: cost of a tap as a multiple of its product and sum alone (the rest are loads by index,
+ * conversion, the loop). POINT_TAPS: cost of a point besides its taps, in taps. */
 #define TAP_COST 6.0
 #define POINT_TAPS 4
 
@@ -38,7 +38,7 @@ typedef struct point_arguments {
     double constant[3][2], divisor;
 } point_arguments;
 
-/* by typed_kernel */
+/* Indexed by typed_kernel. */
 static const char *const names[] = {"typed_point", "typed_lines", "typed_box"};
 
 typedef struct typed_state {
@@ -47,7 +47,7 @@ typedef struct typed_state {
     stn_kernel *kernel;
     point_arguments arguments;   /* all but the pointers in and out */
     typed_bytes_arguments bytes; /* the same of typed_bytes.h */
-    unsigned blocks;             /* of those kernels */
+    unsigned blocks;             /* of a launch of typed_lines or typed_box */
     void *table;                 /* device memory: of taps, or of typed_bytes.h */
 } typed_state;
 
@@ -136,7 +136,8 @@ static stn_status upload_taps(stn_plan *plan, stn_error *error) {
     return status;
 }
 
-/* The form of the weights is compiled in, and others may be too large for typed_bytes.h. */
+/* typed_lines and typed_box are compiled for one form of the weights (typed_bytes_form): weights of
+ * another form, or too large ones, are refused. */
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     const typed_state *state = plan->state;
     const typed_bytes_form form = typed_bytes_form_of(&plan->task), old = state->form;

@@ -11,8 +11,8 @@ static stn_machine h200(void) {
     stn_context *context = context_of_h200();
     stn_machine machine = context->machine;
     stn_context_destroy(context);
-    machine.found = NULL;   /* it was freed with the context */
-    machine.present = true; /* otherwise strategy cufft does not apply */
+    machine.searches = NULL; /* it was freed with the context */
+    machine.present = true;  /* otherwise strategy cufft does not apply */
     machine.copy_bandwidth = 4278e9;
     return machine;
 }

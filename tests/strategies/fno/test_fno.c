@@ -4,8 +4,8 @@
 
 #include "../layer/compare_layer.h"
 
-/* Ways besides the fusions: transforms next to products in one block or two, dense products, and
- * direct sums of frequencies (twice). */
+/* WAYS: the most candidates of a layer. Besides the fusions there are transforms next to products
+ * in one block and in two, dense products, and two ways of direct sums of frequencies. */
 enum { FUSIONS = 4, WAYS = FUSIONS + 5 };
 
 /* Checks all candidates of a layer, of which there must be at least `least`. */

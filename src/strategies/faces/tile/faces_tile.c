@@ -80,7 +80,7 @@ static void add_piece(const stn_task *task, const faces_tile *tile, const faces_
         p->low[k] = from->low[k], p->end[k] = from->end[k];
         int64_t points = from->end[k] - from->low[k];
         p->tiles[k] =
-            k == from->axis ? points > 0 : (int32_t)stn_div_up(points, faces_tile_own(task, tile, from->axis, k));
+            k == from->axis ? points > 0 : (int32_t)stn_div_up(points, faces_tile_points(task, tile, from->axis, k));
         count *= p->tiles[k];
     }
     h->blocks += count;

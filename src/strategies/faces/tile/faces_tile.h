@@ -1,5 +1,5 @@
-/* The shape of faces_tile.cu for the margins of f fused steps (boxes, patches, blocks), the cost of
- * a launch, its params.cuh and its arguments. */
+/* The shape of faces_tile.cu for the margins of f fused steps (faces_tile.cu explains boxes and
+ * patches), the cost of a launch, its params.cuh and its arguments. */
 #ifndef STN_STRATEGIES_FACES_TILE_FACES_TILE_H
 #define STN_STRATEGIES_FACES_TILE_FACES_TILE_H
 #include "base/text.h"
@@ -43,13 +43,13 @@ faces_tile_pieces faces_tile_cut(const stn_task *task, int fused);
 /* ---- faces_tile_shape.c */
 /* Points along an axis: of a patch; of the tile at a face normal to axis `normal`. */
 int faces_tile_patch(const faces_tile *tile, int axis);
-int faces_tile_own(const stn_task *task, const faces_tile *tile, int normal, int axis);
+int faces_tile_points(const stn_task *task, const faces_tile *tile, int normal, int axis);
 /* Finds the cheapest shape by estimate; false if there is none: too many taps, or no box holds
  * their reach. */
 bool faces_tile_choose(const stn_task *task, const stn_machine *machine, int fused, faces_tile *best);
 /* Records the properties of the weights that the kernel uses; checks that they still hold. */
 void faces_tile_use_weights(const stn_task *task, faces_tile *tile);
-bool faces_tile_fits(const stn_task *task, const faces_tile *tile);
+bool faces_tile_weights_match(const stn_task *task, const faces_tile *tile);
 
 /* ---- faces_tile.c */
 void faces_tile_params(const stn_task *task, const faces_tile *tile, stn_text *params);

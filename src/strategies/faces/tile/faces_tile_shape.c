@@ -41,7 +41,7 @@ static int depth_of(const stn_task *task, int fused, int axis) {
     return most;
 }
 
-int faces_tile_own(const stn_task *task, const faces_tile *tile, int normal, int axis) {
+int faces_tile_points(const stn_task *task, const faces_tile *tile, int normal, int axis) {
     if (axis != normal) return tile->box[normal][axis] - 2 * tile->fused * stn_task_reach(task, axis);
     return tile->fused * stn_task_reach(task, axis);
 }
@@ -93,7 +93,7 @@ static double tiles_of(const stn_task *task, const faces_tile_pieces *pieces, co
         double own = 1;
         for (int k = 0; k < 3; k++)
             if (k != normal)
-                own *= (double)stn_div_up(piece->end[k] - piece->low[k], faces_tile_own(task, tile, normal, k));
+                own *= (double)stn_div_up(piece->end[k] - piece->low[k], faces_tile_points(task, tile, normal, k));
         tiles += own;
     }
     return tiles;
@@ -106,7 +106,7 @@ static double active_patches(const stn_task *task, const faces_tile *tile, int n
     double f = tile->fused, sum[4] = {f, f * (f - 1) / 2, f * (f - 1) * (2 * f - 1) / 6, f * f * (f - 1) * (f - 1) / 4};
     double p[4] = {1, 0, 0, 0};
     for (int k = 0; k < 3; k++) {
-        double size = faces_tile_patch(tile, k), own = faces_tile_own(task, tile, normal, k),
+        double size = faces_tile_patch(tile, k), own = faces_tile_points(task, tile, normal, k),
                reach = stn_task_reach(task, k);
         double at = own / size + (size > 1 && k != normal ? 0.5 : 0), slope = (k == normal ? 1 : 2) * reach / size;
         for (int d = 3; d >= 0; d--) p[d] = p[d] * at + (d ? p[d - 1] * slope : 0);
@@ -303,7 +303,7 @@ static bool fit_box(const stn_task *task, const stn_machine *machine, const patc
             box[k] = (int)stn_min((int64_t)(c ? second : first) * size, longest);
         }
         bool holds = second >= 1;
-        for (int c = 0; c < count; c++) holds = holds && faces_tile_own(task, tile, normal, others[c]) > 0;
+        for (int c = 0; c < count; c++) holds = holds && faces_tile_points(task, tile, normal, others[c]) > 0;
         if (!holds) continue;
         tile_cost c = cost_of(task, machine, tile, w, normal);
         double cost =
@@ -314,7 +314,7 @@ static bool fit_box(const stn_task *task, const stn_machine *machine, const patc
     return least < INFINITY;
 }
 
-bool faces_tile_fits(const stn_task *task, const faces_tile *tile) {
+bool faces_tile_weights_match(const stn_task *task, const faces_tile *tile) {
     double factors[3][STN_TASK_FACTORS];
     return (!tile->separable || stn_task_is_separable(task, factors)) &&
            (!tile->mirror || stn_task_is_symmetric(task, 2));

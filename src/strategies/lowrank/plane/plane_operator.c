@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "strategies/lowrank/lowrank_types.h"
 
-/* Copies a term's vector into the window of the longer operator, both centred on the same point, up
- * to `count` weights. */
+/* Copies a term's vector into the stored vector of the longer operator, which has `count` weights;
+ * both are aligned at offset 0. */
 static void copy_window(const double *from, int size, int low, double *to, int count, int to_low) {
     int shift = to_low - low;
     for (int i = 0; i < size && i + shift < count; i++) to[i + shift] = from[i];
@@ -23,8 +23,9 @@ static void fill_line(const stn_task *task, const lowrank_shape *shape, const st
     lowrank_pack(task->dtype, true, to->weights, lowrank_window(task, shape, 2), 0, to->values);
 }
 
-/* Scales u, as the kernel gets it, to an absolute sum of at most 1, so that T_q does not exceed the
- * grid's values, which f16 might not represent. */
+/* Scales u, as the kernel gets it, to an absolute sum of at most 1, so that the intermediate sums
+ * of columns (T_q in lowrank_plane.cu) do not exceed the grid's values; f16 might not represent
+ * them otherwise. */
 static void make_bounded(double *u, int rows, bool even, double *v, int columns) {
     double sum = 0;
     for (int i = 0; i < rows; i++) sum += fabs(u[i]) * (even && i < rows - 1 ? 2 : 1);

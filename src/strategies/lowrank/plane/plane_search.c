@@ -50,10 +50,10 @@ typedef struct search {
 static bool may_win(const search *s, const lowrank_shape *shape) {
     lowrank_shape bare = *shape;
     stn_estimate e;
-    if (s->count < s->most && !(s->machine->most_seconds > 0)) return true;
+    if (s->count < s->most && !(s->machine->time_limit > 0)) return true;
     bare.extended = 1;
     lowrank_cost(s->task, s->machine, &bare, &e);
-    return !stn_machine_leaves_out(s->machine, e.seconds) &&
+    return !stn_exceeds_time_limit(s->machine, e.seconds) &&
            (s->count < s->most || e.seconds < s->seconds[s->count - 1]);
 }
 
@@ -239,7 +239,7 @@ static size_t find_shapes(const stn_task *task, const stn_machine *machine, int 
         if (task->rank == 1)
             insert_candidate(&s, &shape);
         else
-            idle = try_plane(&s, &shape) || (machine->most_seconds > 0 && s.count < most) ? 0 : idle + 1;
+            idle = try_plane(&s, &shape) || (machine->time_limit > 0 && s.count < most) ? 0 : idle + 1;
         if (idle == MOST_IDLE) break;
     }
     stn_power_clear(&s.taps);
