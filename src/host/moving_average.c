@@ -420,8 +420,8 @@ static stn_status run_apart(stn_pool *pool, const stn_box_filter *box, const voi
 stn_status stn_host_box(stn_pool *pool, const stn_box_filter *box, const void *in, void *out, stn_error *error) {
     int64_t *source_index[2] = {NULL, NULL};
     stn_status status = STN_OK;
-    int count = 0;
-    for (const stn_box_filter *each = box; each && status == STN_OK; each = each->next) {
+    for (int i = 0; i < (box->next ? 2 : 1) && status == STN_OK; i++) {
+        const stn_box_filter *const each = i ? box->next : box;
         const double numbers = (double)each->outer * (double)each->points * (double)each->inner,
                      sums = MAX_COLUMNS * ((double)each->points + 2.0 * (double)each->size);
         if (fmax(numbers, sums) * sizeof(double) >= 0x1p63)
@@ -429,7 +429,7 @@ stn_status stn_host_box(stn_pool *pool, const stn_box_filter *box, const void *i
                               "a box of %zu points on %zu x %zu x %zu points takes more bytes than 63 bits can count: "
                               "give a smaller one",
                               each->size, each->outer, each->points, each->inner);
-        else if (!(source_index[count++] = source_index_of(each, error)))
+        else if (!(source_index[i] = source_index_of(each, error)))
             status = STN_ERROR_OUT_OF_MEMORY;
     }
     const stn_kernels *kernels = stn_kernels_best();
@@ -440,7 +440,7 @@ stn_status stn_host_box(stn_pool *pool, const stn_box_filter *box, const void *i
                  : box->next  ? run_two(pool, &run, &next, error)
                               : run_one(pool, &run, error);
     for (int i = 0; i < 2; i++) free(source_index[i]);
-    if (status == STN_OK && atomic_load(&run.overflowed) && can_overflow(box, in))
+    if (status == STN_OK && box->next && atomic_load(&run.overflowed) && can_overflow(box, in))
         return run_apart(pool, box, in, out, error);
     return status;
 }

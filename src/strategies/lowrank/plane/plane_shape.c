@@ -327,7 +327,8 @@ static double march_cycles(const stn_task *task, const lowrank_shape *shape) {
     if (!is_line(task))
         return march_stages(task, shape, shape->segment) * (2 * per_tile + rates.step) + rates.plane_start;
     const bool waits = task->dtype == STN_F16 && shape->vector > 1;
-    return (double)(shape->segment / 8) * per_tile + (waits ? rates.half_line_start : rates.line_start);
+    const int tiles = shape->segment / 8;
+    return tiles * per_tile + (waits ? rates.half_line_start : rates.line_start);
 }
 
 /* The same, with the copies of single elements of f16 in 2D, for which threads wait one after
@@ -353,7 +354,8 @@ void lowrank_cost_with_faces(const stn_task *task, const stn_machine *machine, c
     double blocks, tiles;
     if (line) {
         blocks = (double)(task->batch * lowrank_chunks(task, shape));
-        tiles = blocks * (double)(chunk_points(shape) / 128);
+        const int64_t tiles_of_chunk = chunk_points(shape) / 128;
+        tiles = blocks * (double)tiles_of_chunk;
     } else {
         int64_t tiles_y, tiles_x;
         lowrank_tiles(task, shape, &tiles_y, &tiles_x);
