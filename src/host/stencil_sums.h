@@ -585,7 +585,8 @@ TARGET INLINE NAME(divisor_high) NAME(begin_high)(double divisor) {
 TARGET INLINE NAME(whole) NAME(high)(NAME(wide_u16) sum, const NAME(divisor_high) * by) {
     const NAME(real) half = __builtin_convertvector((NAME(whole))(sum >> 1), NAME(real));
     const NAME(whole) low = __builtin_convertvector(half * by->factor, NAME(whole));
-    return low - ((NAME(whole))sum - low * by->divisor >= by->divisor);
+    const NAME(wide_u16) rest = sum - (NAME(wide_u16))low * (uint32_t)by->divisor;
+    return low - ((NAME(whole))rest >= by->divisor);
 }
 
 /* Quotients of sums of 16 bits: 2^bits times a factor of 16 bits, which is rounded up if that is
