@@ -4,9 +4,10 @@
  *     test_errors --strategy NAME [--dtype T] [--tolerance X] [--count N] [--seed S] [--list]
  *                 [--far X]
  *
- * Fails if an error exceeds its prediction, or if more than one in ten predictions exceed X (10)
- * times the error. The second rule ignores exact runs, and tiles with stepped margins: fixed sides
- * may freeze most points of such small grids, which no plan predicts. --list prints all runs.
+ * Fails if an error exceeds its prediction, or if more than one prediction and more than one in ten
+ * exceed X (10) times the error. The second rule ignores exact runs, and tiles with stepped
+ * margins: fixed sides may freeze most points of such small grids, which no plan predicts. --list
+ * prints all runs.
  * Prints TAP. */
 #include <inttypes.h>
 #include <math.h>
