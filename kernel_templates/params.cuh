@@ -275,7 +275,7 @@ constexpr int MODES_FIRST[3] = {0, 3, 4};
 constexpr int MODES_KIND[1] = {0};
 constexpr int MODES_SLOT[2] = {0, 2};
 // modes_lines and modes_plane, which also read BLOCKS, THREADS_X and LINE_*: the pass; columns of a
-// block of modes_lines.
+// block, or of a cluster, of the pass with the power.
 constexpr int MODES_PASS = 0, MODES_COLUMNS = 1;
 constexpr int MODES_VALUES = 1;  // constant factors of the matrix, and constants that a step adds
 template <class FREQUENCY, class MATRIX>

@@ -1,28 +1,16 @@
 /* See lines.h. */
 #include "strategies/modes/lines.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/arith.h"
 #include "base/error.h"
-#include "context/context.h"
 #include "context/kernel.h"
-#include "render/render.h"
 
-enum {
-    WIDTH = 2, /* numbers of the state */
-    /* Of a block: rows along x; bytes of neighbouring columns along y and z. */
-    ROWS = 2,
-    COLUMN_BYTES = 64,
-    LEAST_POINTS = 16, /* of a line: an FFT has two stages */
-    TERMS = 4096       /* bytes of shared memory of a block's terms at most */
-};
+enum { ROWS = 2 }; /* of a block along x */
 
 /* Mirrors the struct of modes_lines.cu; the values follow. */
 typedef struct lines_arguments {
-    const void *in[WIDTH];
-    void *out[WIDTH], *spectrum;
+    const void *in[MODES_NUMBERS];
+    void *out[MODES_NUMBERS], *spectrum;
     const void *twiddles, *half_twiddles;
     int64_t grids, half, across, width, tiles;
     modes_symbol_tables tables;
@@ -30,11 +18,8 @@ typedef struct lines_arguments {
     double scale;
 } lines_arguments;
 
-static bool is_wide(const modes_linear *l) { return l->task->dtype == STN_F64; }
-static int64_t complex_bytes(const modes_linear *l) { return is_wide(l) ? 16 : 8; }
-
 size_t modes_lines_bytes(const modes_linear *l) {
-    return (size_t)(WIDTH * stn_system_task_numbers(l->task)) * stn_dtype_size(l->task->dtype);
+    return (size_t)(MODES_NUMBERS * stn_system_task_numbers(l->task)) * stn_dtype_size(l->task->dtype);
 }
 
 static bool is_along_x(int pass) { return pass == MODES_ALONG_X || pass == MODES_BACK_X; }
@@ -46,17 +31,18 @@ static int64_t points_of(const modes_linear *l, int pass) {
  * radix 32: 4% of a run on 512^3 points. */
 static bool has_two_stages(const modes_linear *l, int pass) {
     const int64_t points = points_of(l, pass), first = points / 32;
-    return (pass == MODES_ALONG_Y || pass == MODES_BACK_Y) && !is_wide(l) && points % 32 == 0 && first > 8 &&
+    return (pass == MODES_ALONG_Y || pass == MODES_BACK_Y) && !modes_is_f64(l) && points % 32 == 0 && first > 8 &&
            first <= 16 && first != 11 && first != 13;
 }
 
 /* The number of lines of a block, so that two blocks fit a multiprocessor; 0: no number does. The
  * lines of MODES_POWER are columns of each number of the state, and their mirror images. */
 static int lines_of(const modes_linear *l, const stn_machine *machine, int pass) {
-    const size_t room = machine->shared_per_multiprocessor / 2 - 1024 - TERMS;
-    const int columns = (int)(COLUMN_BYTES / complex_bytes(l)), least = pass == MODES_POWER ? 2 * WIDTH : 1;
+    const size_t room = machine->shared_per_multiprocessor / 2 - 1024 - MODES_TERM_BYTES;
+    const int columns = (int)(MODES_COLUMN_BYTES / modes_complex_bytes(l)),
+              least = pass == MODES_POWER ? 2 * MODES_NUMBERS : 1;
     int lines = is_along_x(pass) ? ROWS : (has_two_stages(l, pass) ? 2 : least) * columns;
-    const size_t line = (size_t)((points_of(l, pass) * 17 / 16 + 1) * complex_bytes(l));
+    const size_t line = (size_t)((points_of(l, pass) * 17 / 16 + 1) * modes_complex_bytes(l));
     while (lines > least && (size_t)lines * line > room) lines /= 2;
     return (size_t)lines * line <= room ? lines : 0;
 }
@@ -65,46 +51,40 @@ static int lines_of(const modes_linear *l, const stn_machine *machine, int pass)
 static bool has_small_radix(int64_t points) { return points % 2 == 0 || points % 3 == 0; }
 
 bool modes_lines_fit(const modes_linear *l, const stn_machine *machine) {
-    if (l->width != WIDTH || l->affine || !l->real || l->task->rank != 3 || l->axis[0].length % 2) return false;
+    if (l->width != MODES_NUMBERS || l->affine || !l->real || l->task->rank != 3 || l->axis[0].length % 2) return false;
     for (int pass = 0; pass < MODES_LINES_PASSES; pass++)
-        if (points_of(l, pass) < LEAST_POINTS || !stn_shared_fft_is_smooth(points_of(l, pass)) ||
+        if (points_of(l, pass) < MODES_LEAST_POINTS || !stn_shared_fft_is_smooth(points_of(l, pass)) ||
             (pass == MODES_POWER && !has_small_radix(points_of(l, pass))) || !lines_of(l, machine, pass))
             return false;
     return true;
 }
 
-/* ---- building ------------------------------------------------------------------------------- */
-
-static size_t shared_bytes(const modes_linear *l, const modes_lines *lines, int pass) {
-    const size_t fft = stn_shared_fft_bytes(&lines->line[pass], is_wide(l));
-    if (pass != MODES_POWER) return fft;
-    return fft + (size_t)(lines->columns * (int)stn_max(1, lines->power.shape.slots)) * sizeof(modes_value);
-}
+/* ---- lines of a block ----------------------------------------------------------------------- */
 
 /* In the last stage of MODES_POWER a thread has one butterfly of each of the column's lines, so
  * that a block has few threads, each with many registers. */
 static void set_power_threads(const modes_linear *l, const stn_machine *machine, modes_lines *made) {
     stn_shared_fft *line = &made->line[MODES_POWER];
-    const int butterflies = line->points / line->radix[line->stages - 1], most = is_wide(l) ? 512 : 256;
-    made->columns = line->lines / (2 * WIDTH);
-    if (line->lines * complex_bytes(l) >= 128) line->pad = 0; /* neighbours fill all banks */
-    line->threads = (int)stn_max(1, stn_min(butterflies / (2 * WIDTH), most / line->lines));
+    const int butterflies = line->points / line->radix[line->stages - 1], most = modes_is_f64(l) ? 512 : 256;
+    made->columns = line->lines / (2 * MODES_NUMBERS);
+    if (line->lines * modes_complex_bytes(l) >= 128) line->pad = 0; /* neighbours fill all banks */
+    line->threads = (int)stn_max(1, stn_min(butterflies / (2 * MODES_NUMBERS), most / line->lines));
     while (line->threads * line->lines % 32) line->threads++;
-    const size_t bytes = stn_shared_fft_bytes(line, is_wide(l)) + TERMS + 1024;
-    const int resident = (is_wide(l) ? 512 : 768) / (line->threads * line->lines);
+    const size_t bytes = stn_shared_fft_bytes(line, modes_is_f64(l)) + MODES_TERM_BYTES + 1024;
+    const int resident = (modes_is_f64(l) ? 512 : 768) / (line->threads * line->lines);
     line->blocks = (int)stn_max(1, stn_min((int64_t)(machine->shared_per_multiprocessor / bytes), resident));
 }
 
 static bool make_line(const modes_linear *l, const stn_machine *machine, int pass, modes_lines *made) {
     stn_shared_fft *line = &made->line[pass];
-    const stn_shared_fft_needs needs = {.wide = is_wide(l),
+    const stn_shared_fft_needs needs = {.wide = modes_is_f64(l),
                                         .last = pass == MODES_POWER ? 4 : 8,
                                         .lines = lines_of(l, machine, pass),
-                                        .threads = is_wide(l) ? 640 : 1024,
+                                        .threads = modes_is_f64(l) ? 640 : 1024,
                                         .blocks = 2,
-                                        .shared = machine->shared_per_block - TERMS,
+                                        .shared = machine->shared_per_block - MODES_TERM_BYTES,
                                         .total = machine->shared_per_multiprocessor,
-                                        .other_bytes = pass == MODES_POWER ? TERMS : 0};
+                                        .other_bytes = pass == MODES_POWER ? MODES_TERM_BYTES : 0};
     stn_shared_fft_search((int)points_of(l, pass), &needs, line);
     if (has_two_stages(l, pass)) {
         line->stages = 2, line->radix[0] = line->points / 32, line->radix[1] = 32;
@@ -115,58 +95,11 @@ static bool make_line(const modes_linear *l, const stn_machine *machine, int pas
     return true;
 }
 
-static stn_status make_kernel(stn_plan *plan, const modes_linear *l, int pass, const stn_text *symbols,
-                              modes_lines *made, stn_error *error) {
-    stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_type(&params, "REAL", is_wide(l) ? "double" : "float");
-    modes_render_fields(l, &params);
-    stn_params_int(&params, "MODES_PASS", pass);
-    stn_params_int(&params, "MODES_COLUMNS", pass == MODES_POWER ? made->columns : 1);
-    stn_shared_fft_params(&made->line[pass], &params);
-    stn_params_int(&params, "EXPECTED_HEADER",
-                   (int64_t)(sizeof(lines_arguments) + (size_t)stn_max(made->power.nvalues, 1) * sizeof(modes_value)));
-    stn_text_append(&params, symbols->data, symbols->size);
-    return stn_kernel_make(plan->kernels, "modes_lines", &params, shared_bytes(l, made, pass), &made->kernel[pass],
-                           error);
-}
-
-stn_status modes_lines_make_tables(const stn_plan *plan, bool wide, int half, modes_lines *made, stn_error *error) {
-    size_t bytes = 0;
-    for (int pass = 0; pass < MODES_LINES_PASSES; pass++) {
-        made->twiddles[pass] = bytes;
-        bytes += (size_t)stn_round_up((int64_t)stn_shared_fft_twiddles(&made->line[pass], wide, NULL), 16);
-    }
-    made->half_twiddles = bytes;
-    bytes += stn_shared_fft_half_twiddles(&made->line[half], wide, NULL);
-    char *tables = malloc(bytes);
-    if (!tables) return stn_fail_memory(error, "the tables of a plan", bytes);
-    for (int pass = 0; pass < MODES_LINES_PASSES; pass++)
-        (void)stn_shared_fft_twiddles(&made->line[pass], wide, tables + made->twiddles[pass]);
-    (void)stn_shared_fft_half_twiddles(&made->line[half], wide, tables + made->half_twiddles);
-    stn_status status = stn_device_replace(plan->context->device, &made->tables, 0, tables, bytes, error);
-    free(tables);
-    return status;
-}
-
 stn_status modes_lines_make(stn_plan *plan, const modes_linear *l, modes_lines *made, stn_error *error) {
-    stn_text symbols = STN_TEXT_EMPTY;
+    const modes_line_kernels kernels = {"modes_lines", sizeof(lines_arguments), 0, MODES_POWER};
     bool fits = modes_lines_fit(l, &plan->machine);
     for (int pass = 0; pass < MODES_LINES_PASSES && fits; pass++) fits = make_line(l, &plan->machine, pass, made);
-    if (!fits) return stn_fail(error, STN_ERROR_UNSUPPORTED, "a block has no room for lines of these grids");
-    stn_status status = modes_power_symbols(plan, l, 0, &made->power, &symbols, error);
-    for (int pass = 0; pass < MODES_LINES_PASSES && status == STN_OK; pass++)
-        status = make_kernel(plan, l, pass, &symbols, made, error);
-    if (status == STN_OK && plan->machine.present)
-        status = modes_lines_make_tables(plan, is_wide(l), MODES_POWER, made, error);
-    stn_text_clear(&symbols);
-    return status;
-}
-
-void modes_lines_clear(const stn_plan *plan, modes_lines *lines) {
-    modes_power_clear(plan, &lines->power);
-    stn_device_free(plan->context->device, lines->tables);
-    lines->tables = NULL;
+    return fits ? modes_line_kernels_make(plan, l, &kernels, made, error) : modes_line_no_room(error);
 }
 
 /* ---- a run ---------------------------------------------------------------------------------- */
@@ -187,11 +120,11 @@ stn_status modes_lines_run(const modes_lines *lines, const modes_linear *l, cons
                    .scale = 2}};
     lines_arguments *a = &all.a;
     for (int axis = 0; axis < 3; axis++) a->scale /= (double)l->axis[axis].length;
-    for (int i = 0; i < WIDTH; i++) a->in[i] = run->system->in[i], a->out[i] = run->system->out[i];
+    for (int i = 0; i < MODES_NUMBERS; i++) a->in[i] = run->system->in[i], a->out[i] = run->system->out[i];
     modes_power_values(&lines->power, l, numbers, all.values);
     for (int pass = 0; pass < MODES_LINES_PASSES; pass++) {
         const stn_shared_fft *line = &lines->line[pass];
-        int64_t groups = WIDTH * a->grids; /* of lines, each of `tiles` blocks */
+        int64_t groups = MODES_NUMBERS * a->grids; /* of lines, each of `tiles` blocks */
         a->tiles = stn_div_up(a->half * a->across, line->lines);
         if (pass == MODES_POWER)
             groups = a->grids * a->across, a->tiles = stn_div_up(a->width / 2 + 1, lines->columns);
@@ -199,7 +132,7 @@ stn_status modes_lines_run(const modes_lines *lines, const modes_linear *l, cons
             groups *= a->half, a->tiles = stn_div_up(a->width, line->lines);
         a->twiddles = (const char *)lines->tables + lines->twiddles[pass];
         STN_TRY(stn_kernel_launch(lines->kernel[pass], groups * a->tiles, line->threads * line->lines,
-                                  shared_bytes(l, lines, pass), &all, run->stream, error));
+                                  modes_line_shared(lines, l, pass), &all, run->stream, error));
     }
     return STN_OK;
 }

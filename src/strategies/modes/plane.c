@@ -1,21 +1,13 @@
 /* See plane.h. */
 #include "strategies/modes/plane.h"
 
-#include <stdlib.h>
-
 #include "base/arith.h"
 #include "base/error.h"
-#include "context/context.h"
 #include "context/kernel.h"
-#include "render/render.h"
 
 enum {
-    WIDTH = 2,         /* numbers of the state */
-    COLUMN_BYTES = 64, /* of neighbouring columns, of which a block has all numbers */
     MEMORY_LINE = 128, /* bytes */
-    LEAST_POINTS = 16, /* of a line: an FFT has two stages */
     MOST_SHARES = 8,   /* blocks of a cluster */
-    TERMS = 4096,      /* bytes of shared memory of a block's terms at most */
     /* Bytes of a block's lines with which three blocks fit a multiprocessor, and two. */
     SHARED_BY_THREE = 72 << 10,
     SHARED_BY_TWO = 112 << 10
@@ -25,8 +17,8 @@ enum { PASSES = sizeof passes / sizeof *passes };
 
 /* Mirrors the struct of modes_plane.cu; the values follow. */
 typedef struct plane_arguments {
-    const void *in[WIDTH];
-    void *out[WIDTH], *spectrum;
+    const void *in[MODES_NUMBERS];
+    void *out[MODES_NUMBERS], *spectrum;
     const void *twiddles, *half_twiddles;
     int64_t grids, across, pitch, width, tiles;
     modes_symbol_tables tables;
@@ -34,16 +26,14 @@ typedef struct plane_arguments {
     double scale;
 } plane_arguments;
 
-static bool is_wide(const modes_linear *l) { return l->task->dtype == STN_F64; }
-static int64_t complex_bytes(const modes_linear *l) { return is_wide(l) ? 16 : 8; }
 static int64_t width_of(const modes_linear *l) { return l->axis[2].length / 2 + 1; }
 static int64_t pitch_of(const modes_linear *l) {
-    return stn_round_up(width_of(l), MEMORY_LINE / (WIDTH * complex_bytes(l)));
+    return stn_round_up(width_of(l), MEMORY_LINE / (MODES_NUMBERS * modes_complex_bytes(l)));
 }
 static int64_t rows_of(const modes_linear *l) { return l->task->batch * l->axis[1].length; }
 
 size_t modes_plane_bytes(const modes_linear *l) {
-    return (size_t)(rows_of(l) * pitch_of(l) * WIDTH * complex_bytes(l));
+    return (size_t)(rows_of(l) * pitch_of(l) * MODES_NUMBERS * modes_complex_bytes(l));
 }
 
 static int64_t points_of(const modes_linear *l, int pass) {
@@ -52,25 +42,25 @@ static int64_t points_of(const modes_linear *l, int pass) {
 
 /* The number of lines of a block, which is that of the cluster in MODES_POWER. */
 static int lines_of(const modes_linear *l, int pass) {
-    if (pass == MODES_POWER) return COLUMN_BYTES / (int)complex_bytes(l);
-    return WIDTH * points_of(l, pass) * complex_bytes(l) <= SHARED_BY_THREE / 2 ? WIDTH : 1;
+    if (pass == MODES_POWER) return MODES_COLUMN_BYTES / (int)modes_complex_bytes(l);
+    return MODES_NUMBERS * points_of(l, pass) * modes_complex_bytes(l) <= SHARED_BY_THREE / 2 ? MODES_NUMBERS : 1;
 }
 
 /* The number of blocks that share a column. */
 static int shares_of(const modes_linear *l, int pass) {
-    const int64_t bytes = (points_of(l, pass) * 17 / 16 + 1) * lines_of(l, pass) * complex_bytes(l);
+    const int64_t bytes = (points_of(l, pass) * 17 / 16 + 1) * lines_of(l, pass) * modes_complex_bytes(l);
     int shares = 1;
     while (pass == MODES_POWER && shares < MOST_SHARES && shares * (int64_t)SHARED_BY_THREE < bytes) shares *= 2;
     return shares;
 }
 
 bool modes_plane_fits(const modes_linear *l, const stn_machine *machine) {
-    if (l->width != WIDTH || l->affine || !l->real || !l->even[1] || l->axis[2].length % 2) return false;
+    if (l->width != MODES_NUMBERS || l->affine || !l->real || !l->even[1] || l->axis[2].length % 2) return false;
     for (int i = 0; i < PASSES; i++) {
         const int64_t points = points_of(l, passes[i]), shares = shares_of(l, passes[i]);
-        const int64_t bytes = (points / shares * 17 / 16 + 1) * lines_of(l, passes[i]) * complex_bytes(l);
-        if (points < LEAST_POINTS || !stn_shared_fft_is_smooth(points) ||
-            bytes > stn_min(SHARED_BY_TWO, (int64_t)machine->shared_per_block - TERMS))
+        const int64_t bytes = (points / shares * 17 / 16 + 1) * lines_of(l, passes[i]) * modes_complex_bytes(l);
+        if (points < MODES_LEAST_POINTS || !stn_shared_fft_is_smooth(points) ||
+            bytes > stn_min(SHARED_BY_TWO, (int64_t)machine->shared_per_block - MODES_TERM_BYTES))
             return false;
         /* The last stage has a small radix. In clusters each block has an even number of results of
          * the first stage, and of later ones. */
@@ -78,18 +68,12 @@ bool modes_plane_fits(const modes_linear *l, const stn_machine *machine) {
         if (shares > 1 && (points % 128 || machine->sm < 90)) return false;
     }
     /* At most two numbers for each offset along y, in each stencil. */
-    const int64_t terms = COLUMN_BYTES / complex_bytes(l) / WIDTH * l->nstencils * (4 * l->reach[1] + 2);
-    return terms * (int64_t)sizeof(modes_value) <= TERMS;
+    const int64_t terms =
+        MODES_COLUMN_BYTES / modes_complex_bytes(l) / MODES_NUMBERS * l->nstencils * (4 * l->reach[1] + 2);
+    return terms * (int64_t)sizeof(modes_value) <= MODES_TERM_BYTES;
 }
 
-/* ---- building ------------------------------------------------------------------------------- */
-
-static size_t shared_bytes(const modes_linear *l, const modes_lines *made, int pass) {
-    const stn_shared_fft *line = &made->line[pass];
-    const size_t fft = stn_shared_fft_bytes(line, is_wide(l));
-    if (pass != MODES_POWER) return fft;
-    return fft + (size_t)(line->lines / WIDTH * (int)stn_max(1, made->power.shape.slots)) * sizeof(modes_value);
-}
+/* ---- lines of a block ----------------------------------------------------------------------- */
 
 /* In the last stage of MODES_POWER neighbouring threads have neighbouring frequencies, which lie
  * apart by the stride of an earlier stage: an odd number of points, with the pad. */
@@ -105,54 +89,32 @@ static bool make_line(const modes_linear *l, const stn_machine *machine, int pas
     stn_shared_fft *line = &made->line[pass];
     /* Each thread of long rows loads eight points at a time, or sixteen. */
     const int first = shares > 1 ? 2 * shares : !middle && points_of(l, pass) % 64 == 0 ? 8 : 0;
-    const stn_shared_fft_needs needs = {.wide = is_wide(l),
-                                        .last = !middle                                     ? 8
-                                                : is_wide(l) && points_of(l, pass) % 2 == 0 ? 2
-                                                                                            : 4,
+    const stn_shared_fft_needs needs = {.wide = modes_is_f64(l),
+                                        .last = !middle                                          ? 8
+                                                : modes_is_f64(l) && points_of(l, pass) % 2 == 0 ? 2
+                                                                                                 : 4,
                                         .pairs = true,
                                         .lines = lines_of(l, pass),
                                         .fixed = shares > 1 ? shares : 0,
                                         .first = first,
-                                        .threads = is_wide(l) ? middle ? 384 : 512
-                                                   : middle   ? 512
-                                                              : 768,
-                                        .blocks = !middle && is_wide(l) && lines_of(l, pass) == 1 ? 2 : 3,
-                                        .shared = machine->shared_per_block - TERMS,
+                                        .threads = modes_is_f64(l) ? middle ? 384 : 512
+                                                   : middle        ? 512
+                                                                   : 768,
+                                        .blocks = !middle && modes_is_f64(l) && lines_of(l, pass) == 1 ? 2 : 3,
+                                        .shared = machine->shared_per_block - MODES_TERM_BYTES,
                                         .total = machine->shared_per_multiprocessor,
-                                        .other_bytes = middle ? TERMS : 0};
+                                        .other_bytes = middle ? MODES_TERM_BYTES : 0};
     stn_shared_fft_search((int)points_of(l, pass), &needs, line);
     if (line->lines != needs.lines || !line->threads) return false;
-    if (middle) set_pad(line);
+    if (middle) set_pad(line), made->columns = line->lines / MODES_NUMBERS;
     return true;
 }
 
-static stn_status make_kernel(stn_plan *plan, const modes_linear *l, int pass, const stn_text *symbols,
-                              modes_lines *made, stn_error *error) {
-    stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_type(&params, "REAL", is_wide(l) ? "double" : "float");
-    modes_render_fields(l, &params);
-    stn_params_int(&params, "MODES_PASS", pass);
-    stn_shared_fft_params(&made->line[pass], &params);
-    stn_params_int(&params, "EXPECTED_HEADER",
-                   (int64_t)(sizeof(plane_arguments) + (size_t)stn_max(made->power.nvalues, 1) * sizeof(modes_value)));
-    stn_text_append(&params, symbols->data, symbols->size);
-    return stn_kernel_make(plan->kernels, "modes_plane", &params, shared_bytes(l, made, pass), &made->kernel[pass],
-                           error);
-}
-
 stn_status modes_plane_make(stn_plan *plan, const modes_linear *l, modes_lines *made, stn_error *error) {
-    stn_text symbols = STN_TEXT_EMPTY;
+    const modes_line_kernels kernels = {"modes_plane", sizeof(plane_arguments), 1, MODES_ALONG_X};
     bool fits = modes_plane_fits(l, &plan->machine);
     for (int i = 0; i < PASSES && fits; i++) fits = make_line(l, &plan->machine, passes[i], made);
-    if (!fits) return stn_fail(error, STN_ERROR_UNSUPPORTED, "a block has no room for lines of these grids");
-    stn_status status = modes_power_symbols(plan, l, 1, &made->power, &symbols, error);
-    for (int i = 0; i < PASSES && status == STN_OK; i++)
-        status = make_kernel(plan, l, passes[i], &symbols, made, error);
-    if (status == STN_OK && plan->machine.present)
-        status = modes_lines_make_tables(plan, is_wide(l), MODES_ALONG_X, made, error);
-    stn_text_clear(&symbols);
-    return status;
+    return fits ? modes_line_kernels_make(plan, l, &kernels, made, error) : modes_line_no_room(error);
 }
 
 /* ---- a run ---------------------------------------------------------------------------------- */
@@ -172,17 +134,17 @@ stn_status modes_plane_run(const modes_lines *plane, const modes_linear *l, cons
                    .steps = steps,
                    .scale = 0.5 / (double)(l->axis[1].length * l->axis[2].length)}};
     plane_arguments *a = &all.a;
-    for (int i = 0; i < WIDTH; i++) a->in[i] = run->system->in[i], a->out[i] = run->system->out[i];
+    for (int i = 0; i < MODES_NUMBERS; i++) a->in[i] = run->system->in[i], a->out[i] = run->system->out[i];
     modes_power_values(&plane->power, l, numbers, all.values);
     for (int i = 0; i < PASSES; i++) {
         const int pass = passes[i];
         const stn_shared_fft *line = &plane->line[pass];
-        a->tiles = stn_div_up(WIDTH * (pass == MODES_POWER ? a->width : rows_of(l)), line->lines);
+        a->tiles = stn_div_up(MODES_NUMBERS * (pass == MODES_POWER ? a->width : rows_of(l)), line->lines);
         a->twiddles = (const char *)plane->tables + plane->twiddles[pass];
         const stn_launch how = {
             .grid = {(unsigned)(a->tiles * (pass == MODES_POWER ? a->grids : 1) * line->shares), 1, 1},
             .block = {(unsigned)(line->threads * line->lines), 1, 1},
-            .shared = shared_bytes(l, plane, pass),
+            .shared = modes_line_shared(plane, l, pass),
             .cluster = (unsigned)line->shares,
             .stream = run->stream};
         STN_TRY(stn_module_launch(plane->kernel[pass]->module, &how, &all, error));

@@ -2,7 +2,7 @@
  * with the powers, back along x. The functions are those of lines.h for such grids. */
 #ifndef STN_STRATEGIES_MODES_PLANE_H
 #define STN_STRATEGIES_MODES_PLANE_H
-#include "strategies/modes/lines.h"
+#include "strategies/modes/line_kernels.h"
 
 bool modes_plane_fits(const modes_linear *linear, const stn_machine *machine);
 size_t modes_plane_bytes(const modes_linear *linear);
