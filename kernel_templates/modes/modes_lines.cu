@@ -23,22 +23,10 @@
 //     other passes:     LINE_COUNT neighbouring lines
 //
 // Reads REAL, BLOCKS, THREADS_X, LINE_*, MODES_*, modes_matrix.
-#include "device/launch_checks.cuh"
-#include "device/line_shape.cuh"
-#include "device/shared_fft.cuh"
-#include "modes/matrix.cuh"
-#include "params.cuh"
+#include "modes/line_blocks.cuh"
 
 static_assert(LINE_SHARES == 1, "a line lies in one block");
-constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT, W = MODES_WIDTH;
-constexpr bool MIDDLE = MODES_PASS == 2;
-constexpr int COLUMN_TERMS = MIDDLE ? MODES_COLUMNS * SLOTS : 0;
-static_assert(LINE_STAGES >= 2, "a line comes from memory in one stage and goes back there in another");
 static_assert(!MIDDLE || LINE_COUNT == 2 * W * MODES_COLUMNS, "columns, and their mirror images");
-using value = complex<REAL>;
-using first_stage = fft_stage<line_shape, 0>;
-using last_stage = fft_stage<line_shape, LAST>;
-constexpr int R = last_stage::R, P = N / R;  // Points of a last butterfly are P frequencies apart.
 
 struct lines_arguments {
     const REAL *in[W];
@@ -55,8 +43,6 @@ struct lines_arguments {
     wide values[MODES_VALUES];  // As in modes_power.cu.
 };
 static_assert(layout_matches(sizeof(lines_arguments)), "the arguments that are launched");
-static_assert(shared_bytes_match(sizeof(value) * padded_points<line_shape>() + sizeof(wide) * COLUMN_TERMS),
-              "the shared memory that is given");
 
 // A line: its first point in the spectrum, and its stride there. Lines past the last one load what
 // another line does, and store nothing, so that all loads are unconditional.
@@ -168,21 +154,8 @@ __device__ __forceinline__ void store_point(const lines_arguments &a, const spec
 
 // The states at frequencies q and q + N.
 __device__ __forceinline__ void step_at(const lines_arguments &a, frequency &f, int q, value (&state)[2][W]) {
-    exact step[2] = {};
     plain power[2];
-    f.cosine[0] = {1.0, 0.0}, f.sine[0] = {0.0, 0.0};
-    int multiple = 0;
-#pragma unroll
-    for (int o = 1; o <= MODES_REACH; o++) {
-        multiple += multiple + q < 2 * N ? q : q - 2 * N;
-        const wide_complex turn = root(a.tables.axis[2], static_cast<unsigned>(multiple));
-        f.cosine[o] = turn.re, f.sine[o] = turn.im;
-    }
-    modes_matrix(f, step[0]);
-#pragma unroll
-    for (int o = 1; o <= MODES_REACH; o += 2) f.cosine[o] = negated(f.cosine[o]), f.sine[o] = negated(f.sine[o]);
-    modes_matrix(f, step[1]);
-    powers_of(step, a.steps, power);
+    powers_at<2 * N, 2>(a.tables, a.steps, f, q, power);
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         complex<applied> in[W], made[W];

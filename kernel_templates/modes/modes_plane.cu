@@ -21,23 +21,13 @@
 // (device/shared_fft.cuh). Results r and R_0 - r of stage 0, and so k and -k, go to the same block.
 //
 // Reads REAL, BLOCKS, THREADS_X, LINE_*, MODES_*, modes_matrix.
-#include "device/launch_checks.cuh"
-#include "device/line_shape.cuh"
-#include "device/shared_fft.cuh"
-#include "modes/matrix.cuh"
-#include "params.cuh"
+#include "modes/line_blocks.cuh"
 
-constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT, W = MODES_WIDTH;
-constexpr bool IN_COLUMNS = MODES_PASS == 2;
-constexpr int COLUMNS = IN_COLUMNS ? LINE_COUNT / W : 0, GROUP = 32 / (2 * static_cast<int>(sizeof(REAL)));
-static_assert(LINE_STAGES >= 2, "a line comes from memory in one stage and goes back there in another");
-static_assert(!IN_COLUMNS || LINE_COUNT % (W * GROUP) == 0, "all numbers of a column");
-static_assert(IN_COLUMNS || LINE_SHARES == 1, "a row lies in one block");
+// Frequencies of a number that lie side by side.
+constexpr int GROUP = 32 / (2 * static_cast<int>(sizeof(REAL)));
+static_assert(!MIDDLE || (LINE_COUNT == W * MODES_COLUMNS && MODES_COLUMNS % GROUP == 0), "all numbers of a column");
+static_assert(MIDDLE || LINE_SHARES == 1, "a row lies in one block");
 static_assert(W == 2, "one field of two levels, or two fields");
-using value = complex<REAL>;
-using first_stage = fft_stage<line_shape, 0>;
-using last_stage = fft_stage<line_shape, LAST>;
-constexpr int R = last_stage::R, P = N / R;  // Points of a last butterfly are P frequencies apart.
 
 struct plane_arguments {
     const REAL *in[W];
@@ -54,8 +44,6 @@ struct plane_arguments {
     wide values[MODES_VALUES];  // As in modes_power.cu.
 };
 static_assert(layout_matches(sizeof(plane_arguments)), "the arguments that are launched");
-static_assert(shared_bytes_match(sizeof(value) * padded_points<line_shape>() + sizeof(wide) * COLUMNS * SLOTS),
-              "the shared memory that is given");
 
 // A line of the spectrum: its first point, or the first frequency of a row. Lines past the last one
 // load what another line of the block does, and store nothing, so that all loads are unconditional.
@@ -68,7 +56,7 @@ struct spectrum_line {
 __device__ __forceinline__ spectrum_line line_of(const plane_arguments &a, int lane, long long tile) {
     spectrum_line p = {};
     value *const spectrum = reinterpret_cast<value *>(a.spectrum);
-    if constexpr (IN_COLUMNS) {
+    if constexpr (MIDDLE) {
         const long long begin = tile % a.tiles * LINE_COUNT, c = begin + lane;
         p.stores = c / (W * GROUP) * GROUP + c % GROUP < a.width;
         p.first = spectrum + tile / a.tiles * a.across * a.pitch * W + (p.stores ? c : begin);
@@ -221,27 +209,8 @@ __device__ __forceinline__ butterfly_pair pair_of(int j, int share) {
     }
 }
 
-// The powers at frequencies k and, if R is even, k + N / 2.
+// A power is computed for frequencies k and, if R is even, k + N / 2.
 constexpr int HALVES = R % 2 ? 1 : 2, STEPS = R / HALVES;
-__device__ __forceinline__ void powers_at(const plane_arguments &a, frequency &f, int k, plain (&power)[2]) {
-    exact step[2] = {};
-    f.cosine[0] = {1.0, 0.0}, f.sine[0] = {0.0, 0.0};
-    int multiple = 0;
-#pragma unroll
-    for (int o = 1; o <= MODES_REACH; o++) {
-        multiple += multiple + k < N ? k : k - N;
-        const wide_complex turn = root(a.tables.axis[2], static_cast<unsigned>(multiple));
-        f.cosine[o] = turn.re, f.sine[o] = turn.im;
-    }
-    modes_matrix(f, step[0]);
-    if constexpr (HALVES == 2) {
-#pragma unroll
-        for (int o = 1; o <= MODES_REACH; o += 2) f.cosine[o] = negated(f.cosine[o]), f.sine[o] = negated(f.sine[o]);
-        modes_matrix(f, step[1]);
-        powers_of(step, a.steps, power);
-    } else
-        power[0] = power_of(step[0], a.steps);
-}
 // The matrix that gives the levels after all steps. flip: the numbers of the state are exchanged.
 __device__ __forceinline__ factors levels_of(const plain &power, double scale, bool flip) {
     plain levels = power;
@@ -269,11 +238,11 @@ __device__ __forceinline__ void apply_powers(const plane_arguments &a, value *li
     frequency f;
     f.values = a.values, f.first = false;
 #pragma unroll 1
-    for (int j = static_cast<int>(threadIdx.x); j < COLUMNS * pairs_of(share); j += THREADS) {
-        const int c = j % COLUMNS;
-        const butterfly_pair pair = pair_of(j / COLUMNS, share);
+    for (int j = static_cast<int>(threadIdx.x); j < MODES_COLUMNS * pairs_of(share); j += THREADS) {
+        const int c = j % MODES_COLUMNS;
+        const butterfly_pair pair = pair_of(j / MODES_COLUMNS, share);
         // Half of the threads access the numbers in reverse order, for different banks.
-        const int flip = j / COLUMNS >> 1 & 1;
+        const int flip = j / MODES_COLUMNS >> 1 & 1;
         value *const column = lines + c / GROUP * (W * GROUP) + c % GROUP;
         value x[W][R], y[W][R];
         f.terms = terms + c * SLOTS;
@@ -288,7 +257,7 @@ __device__ __forceinline__ void apply_powers(const plane_arguments &a, value *li
 #pragma unroll 1
         for (int r = 0; r < STEPS; r++) {
             plain power[2];
-            powers_at(a, f, pair.t + r * P, power);
+            powers_at<N, HALVES>(a.tables, a.steps, f, pair.t + r * P, power);
             // The butterflies move on by one point, so that all indices are constants: x upwards
             // and y downwards.
 #pragma unroll
@@ -353,8 +322,8 @@ __device__ __forceinline__ void columns_and_powers(const plane_arguments &a, con
     wide *const terms = reinterpret_cast<wide *>(lines + padded_points<line_shape>());
     if (LINE_SHARES > 1) line_barrier_in_cluster<line_shape>();  // All blocks have started.
     forward_first(a, p, line, t0, share);
-    for (int i = static_cast<int>(threadIdx.x); i < COLUMNS * MODES_TERMS; i += THREADS)
-        terms[i] = term_of(a.tables, i % SLOTS, 0, min(tile % a.tiles * COLUMNS + i / SLOTS, a.width - 1));
+    for (int i = static_cast<int>(threadIdx.x); i < MODES_COLUMNS * MODES_TERMS; i += THREADS)
+        terms[i] = term_of(a.tables, i % SLOTS, 0, min(tile % a.tiles * MODES_COLUMNS + i / SLOTS, a.width - 1));
     line_barrier_in_cluster<line_shape>();
     forward_stages<line_shape, 1, LAST>(line, t0, a.twiddles);
     apply_powers(a, lines, terms, share);
@@ -373,7 +342,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) modes_plane(const 
     const spectrum_line p = line_of(a, lane, tile);
     if constexpr (MODES_PASS == 0)
         rows_forward(a, p, line, t0);
-    else if constexpr (IN_COLUMNS)
+    else if constexpr (MIDDLE)
         columns_and_powers(a, p, lines, line, t0, tile, LINE_SHARES > 1 ? static_cast<int>(cluster_rank()) : 0);
     else
         rows_back(a, p, line, t0);
